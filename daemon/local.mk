@@ -1,0 +1,16 @@
+# SPDX-License-Identifier: Apache-2.0
+gpuhostlibexecdir = $(libexecdir)/gpuhost
+AM_CPPFLAGS += -DGPUHOST_LIBEXECDIR='"$(gpuhostlibexecdir)"'
+
+noinst_LIBRARIES += %D%/librooms.a
+%C%_librooms_a_SOURCES = %D%/rooms.cpp %D%/rooms.hpp
+
+sbin_PROGRAMS += gpuhostd
+gpuhostd_CPPFLAGS = $(AM_CPPFLAGS) $(SYSTEMD_CFLAGS)
+gpuhostd_SOURCES = %D%/main.cpp
+gpuhostd_LDADD = %D%/librooms.a $(bus_libs)
+
+gpuhostlibexec_PROGRAMS = gpuhost-worker
+gpuhost_worker_CPPFLAGS = $(AM_CPPFLAGS) $(SYSTEMD_CFLAGS)
+gpuhost_worker_SOURCES = %D%/worker_main.cpp
+gpuhost_worker_LDADD = %D%/librooms.a $(bus_libs)
