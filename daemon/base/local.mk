@@ -1,0 +1,22 @@
+# SPDX-License-Identifier: Apache-2.0
+noinst_LIBRARIES += %D%/libbase.a
+%C%_libbase_a_SOURCES = \
+    %D%/clock.cpp \
+    %D%/clock.hpp \
+    %D%/error.cpp \
+    %D%/error.hpp \
+    %D%/handle.hpp \
+    %D%/ini.cpp \
+    %D%/ini.hpp \
+    %D%/json.cpp \
+    %D%/json.hpp \
+    %D%/log.cpp \
+    %D%/log.hpp \
+    %D%/messages.hpp \
+    %D%/parse.cpp \
+    %D%/parse.hpp \
+    %D%/process.cpp \
+    %D%/process.hpp \
+    %D%/result.hpp \
+    %D%/root.cpp \
+    %D%/root.hpp

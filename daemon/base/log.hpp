@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// Structured log. Only core, host, bus and main log; lower rooms return an Error and their caller logs it
+// once.
+//
+// A message is a lower-case phrase with user strings in single quotes; it ends in ", ignoring" when nothing
+// follows.
+#pragma once
+
+#include <initializer_list>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace gpuhost::base::log {
+
+enum class Level { Error = 3, Warning = 4, Notice = 5, Info = 6, Debug = 7 }; // syslog's numbers
+
+using Fields =
+    std::initializer_list<std::pair<std::string_view, std::string>>; // {"GPUHOST_VERSION", "550.163.01"}
+
+/// Where records go. Without one they go to stderr, with systemd's "<N>" prefix when $JOURNAL_STREAM is set.
+using Sink = void (*)(Level level, std::string_view message, std::string_view message_id,
+                      Fields fields) noexcept;
+
+void set_sink(Sink sink) noexcept;
+void set_level(Level level) noexcept;
+[[nodiscard]] Level level() noexcept;
+
+/// `message_id` is one of messages.hpp's, or empty.
+void event(Level level, std::string_view message_id, Fields fields, std::string_view message) noexcept;
+
+inline void error(std::string_view message, Fields fields = {}) noexcept {
+    event(Level::Error, {}, fields, message);
+}
+inline void warning(std::string_view message, Fields fields = {}) noexcept {
+    event(Level::Warning, {}, fields, message);
+}
+inline void notice(std::string_view message, Fields fields = {}) noexcept {
+    event(Level::Notice, {}, fields, message);
+}
+inline void info(std::string_view message, Fields fields = {}) noexcept {
+    event(Level::Info, {}, fields, message);
+}
+inline void debug(std::string_view message, Fields fields = {}) noexcept {
+    event(Level::Debug, {}, fields, message);
+}
+
+} // namespace gpuhost::base::log

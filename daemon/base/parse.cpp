@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/base/parse.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <limits>
+
+namespace gpuhost::base {
+namespace {
+
+constexpr std::string_view blanks = " \t\r\n";
+
+bool is_digit(char c) {
+    return c >= '0' && c <= '9';
+}
+
+std::optional<std::uint64_t> unit_in_ms(std::string_view unit) {
+    struct Unit {
+        std::string_view name;
+        std::uint64_t ms;
+    };
+    static constexpr std::array units{
+        Unit{"", 1000},         Unit{"ms", 1},           Unit{"msec", 1},
+        Unit{"s", 1000},        Unit{"sec", 1000},       Unit{"second", 1000},
+        Unit{"seconds", 1000},  Unit{"m", 60'000},       Unit{"min", 60'000},
+        Unit{"minute", 60'000}, Unit{"minutes", 60'000}, Unit{"h", 3'600'000},
+        Unit{"hr", 3'600'000},  Unit{"hour", 3'600'000}, Unit{"hours", 3'600'000},
+        Unit{"d", 86'400'000},  Unit{"day", 86'400'000}, Unit{"days", 86'400'000},
+    };
+    const auto it = std::find_if(units.begin(), units.end(), [&](const Unit& u) { return u.name == unit; });
+    if (it == units.end())
+        return std::nullopt;
+    return it->ms;
+}
+
+} // namespace
+
+std::optional<std::uint64_t> parse_uint(std::string_view text, int base) {
+    std::uint64_t value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, base);
+    if (error != std::errc{} || end != text.data() + text.size() || text.empty())
+        return std::nullopt;
+    return value;
+}
+
+std::optional<bool> parse_bool(std::string_view text) {
+    std::string lower(text);
+    std::transform(lower.begin(), lower.end(), lower.begin(),
+                   [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
+    for (const std::string_view yes : {"1", "yes", "y", "true", "t", "on"})
+        if (lower == yes)
+            return true;
+    for (const std::string_view no : {"0", "no", "n", "false", "f", "off"})
+        if (lower == no)
+            return false;
+    return std::nullopt;
+}
+
+std::optional<std::chrono::milliseconds> parse_span(std::string_view text) {
+    constexpr auto limit = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
+    text = trim(text);
+    if (text.empty())
+        return std::nullopt;
+    std::uint64_t total = 0;
+    while (!text.empty()) {
+        const auto digits = std::find_if_not(text.begin(), text.end(), is_digit) - text.begin();
+        const auto number = parse_uint(text.substr(0, static_cast<std::size_t>(digits)));
+        text.remove_prefix(static_cast<std::size_t>(digits));
+        text = trim(text);
+        const auto letters = std::find_if(text.begin(), text.end(),
+                                          [](char c) { return is_digit(c) || c == ' ' || c == '\t'; }) -
+                             text.begin();
+        const auto unit = unit_in_ms(text.substr(0, static_cast<std::size_t>(letters)));
+        text.remove_prefix(static_cast<std::size_t>(letters));
+        text = trim(text);
+        if (!number || !unit || *number > (limit - total) / *unit)
+            return std::nullopt;
+        total += *number * *unit;
+    }
+    return std::chrono::milliseconds(static_cast<std::int64_t>(total));
+}
+
+std::string_view trim(std::string_view text) {
+    const auto first = text.find_first_not_of(blanks);
+    if (first == std::string_view::npos)
+        return {};
+    return text.substr(first, text.find_last_not_of(blanks) - first + 1);
+}
+
+std::vector<std::string> split_words(std::string_view text) {
+    std::vector<std::string> words;
+    for (;;) {
+        const auto first = text.find_first_not_of(blanks);
+        if (first == std::string_view::npos)
+            return words;
+        text.remove_prefix(first);
+        const auto end = std::min(text.find_first_of(blanks), text.size());
+        words.emplace_back(text.substr(0, end));
+        text.remove_prefix(end);
+    }
+}
+
+std::vector<std::string> split(std::string_view text, char separator) {
+    std::vector<std::string> parts;
+    for (;;) {
+        const auto end = text.find(separator);
+        parts.emplace_back(text.substr(0, end));
+        if (end == std::string_view::npos)
+            return parts;
+        text.remove_prefix(end + 1);
+    }
+}
+
+std::string join(const std::vector<std::string>& parts, std::string_view separator) {
+    std::string text;
+    for (const std::string& part : parts) {
+        if (!text.empty())
+            text += separator;
+        text += part;
+    }
+    return text;
+}
+
+bool starts_with(std::string_view text, std::string_view prefix) {
+    return text.starts_with(prefix);
+}
+
+bool ends_with(std::string_view text, std::string_view suffix) {
+    return text.ends_with(suffix);
+}
+
+bool is_driver_version(std::string_view text) {
+    const auto parts = split(text, '.');
+    if (text.size() > 32 || parts.size() < 2 || parts.size() > 4)
+        return false;
+    return std::all_of(parts.begin(), parts.end(), [](const std::string& part) {
+        return !part.empty() && part.size() <= 6 && std::all_of(part.begin(), part.end(), is_digit);
+    });
+}
+
+bool is_kernel_release(std::string_view text) {
+    const auto allowed = [](char c) {
+        return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '.' || c == '-' ||
+               c == '_' || c == '+' || c == '~';
+    };
+    return !text.empty() && text.size() <= 64 && is_digit(text.front()) &&
+           std::all_of(text.begin(), text.end(), allowed);
+}
+
+} // namespace gpuhost::base

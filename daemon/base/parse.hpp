@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// Small values as people write them.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace gpuhost::base {
+
+[[nodiscard]] std::optional<std::uint64_t> parse_uint(std::string_view text, int base = 10);
+[[nodiscard]] std::optional<bool>
+parse_bool(std::string_view text); ///< as systemd: yes/no, true/false, on/off, 1/0
+/// systemd.time(7) spans: "90", "1min 30s", "500ms"; a bare number is seconds.
+[[nodiscard]] std::optional<std::chrono::milliseconds> parse_span(std::string_view text);
+
+[[nodiscard]] std::string_view trim(std::string_view text);
+[[nodiscard]] std::vector<std::string> split_words(std::string_view text); ///< at blanks
+[[nodiscard]] std::vector<std::string> split(std::string_view text, char separator);
+[[nodiscard]] std::string join(const std::vector<std::string>& parts, std::string_view separator);
+[[nodiscard]] bool starts_with(std::string_view text, std::string_view prefix);
+[[nodiscard]] bool ends_with(std::string_view text, std::string_view suffix);
+
+/// A driver version as NVIDIA writes them: two to four groups of digits ("535.261.03").
+[[nodiscard]] bool is_driver_version(std::string_view text);
+/// A kernel release that is safe as a path component ("6.1.0-50-amd64").
+[[nodiscard]] bool is_kernel_release(std::string_view text);
+
+} // namespace gpuhost::base

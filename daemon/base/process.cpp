@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/base/process.hpp"
+
+#include "daemon/base/handle.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <optional>
+#include <utility>
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace gpuhost::base {
+namespace {
+
+constexpr std::string_view search_path = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+
+std::vector<char*> pointers(std::vector<std::string>& strings) {
+    std::vector<char*> result;
+    result.reserve(strings.size() + 1);
+    for (std::string& s : strings)
+        result.push_back(s.data());
+    result.push_back(nullptr);
+    return result;
+}
+
+/// posix_spawn's two option objects, destroyed on every path.
+struct SpawnOptions {
+    posix_spawn_file_actions_t actions{};
+    posix_spawnattr_t attributes{};
+    SpawnOptions() {
+        posix_spawn_file_actions_init(&actions);
+        posix_spawnattr_init(&attributes);
+    }
+    ~SpawnOptions() {
+        posix_spawn_file_actions_destroy(&actions);
+        posix_spawnattr_destroy(&attributes);
+    }
+    SpawnOptions(const SpawnOptions&) = delete;
+    SpawnOptions& operator=(const SpawnOptions&) = delete;
+};
+
+Result<pid_t> spawn(const Command& command, int output) {
+    std::vector<std::string> arguments = command.argv;
+    std::vector<std::string> environment = command.environment;
+    environment.emplace_back(search_path);
+    environment.emplace_back("LC_ALL=C");
+    SpawnOptions options;
+    posix_spawn_file_actions_addopen(&options.actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+    posix_spawn_file_actions_adddup2(&options.actions, output, STDOUT_FILENO);
+    posix_spawn_file_actions_adddup2(&options.actions, output, STDERR_FILENO);
+    if (!command.directory.empty())
+        posix_spawn_file_actions_addchdir_np(&options.actions, command.directory.c_str());
+    sigset_t none;
+    sigemptyset(&none);
+    sigset_t all_default;
+    sigemptyset(&all_default);
+    sigaddset(&all_default, SIGPIPE);
+    posix_spawnattr_setsigmask(&options.attributes, &none);
+    posix_spawnattr_setsigdefault(&options.attributes, &all_default);
+    posix_spawnattr_setpgroup(&options.attributes,
+                              0); // a group of its own, so that the deadline gets all of it
+    posix_spawnattr_setflags(&options.attributes,
+                             POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+    pid_t pid = -1;
+    const int error = ::posix_spawnp(&pid, arguments.front().c_str(), &options.actions, &options.attributes,
+                                     pointers(arguments).data(), pointers(environment).data());
+    if (error != 0)
+        return fail_errno("starting '" + command.argv.front() + "'", error);
+    return pid;
+}
+
+class LineSplitter {
+  public:
+    explicit LineSplitter(const Command& command) : command_(command) {}
+
+    void add(std::string_view chunk, std::string& output) {
+        output.append(
+            chunk.substr(0, command_.output_limit - std::min(output.size(), command_.output_limit)));
+        if (!command_.on_line)
+            return;
+        for (const char c : chunk) {
+            if (c == '\n')
+                flush();
+            else if (line_.size() < max_line)
+                line_ += c;
+        }
+    }
+    void flush() {
+        if (command_.on_line && !line_.empty())
+            command_.on_line(line_);
+        line_.clear();
+    }
+
+  private:
+    static constexpr std::size_t max_line = 4096;
+    const Command& command_;
+    std::string line_;
+};
+
+using Clock = std::chrono::steady_clock;
+
+/// Reads until every writer is gone or the deadline passed.
+bool collect(int fd, const Command& command, Clock::time_point deadline, std::string& output) {
+    LineSplitter lines(command);
+    std::array<char, 8192> buffer{};
+    for (;;) {
+        const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now());
+        if (left.count() <= 0)
+            return false;
+        pollfd poll{fd, POLLIN, 0};
+        const int ready = ::poll(&poll, 1, static_cast<int>(std::min<std::int64_t>(left.count(), 1'000'000)));
+        if (ready < 0 && errno != EINTR)
+            return false;
+        if (ready <= 0)
+            continue;
+        const ssize_t n = ::read(fd, buffer.data(), buffer.size());
+        if (n == 0) {
+            lines.flush();
+            return true;
+        }
+        if (n > 0)
+            lines.add({buffer.data(), static_cast<std::size_t>(n)}, output);
+    }
+}
+
+/// The output may be closed long before the end; never wait for that without a bound either.
+std::optional<int> wait_until(pid_t pid, Clock::time_point deadline) {
+    for (;;) {
+        int status = 0;
+        const pid_t ended = ::waitpid(pid, &status, WNOHANG);
+        if (ended == pid)
+            return status;
+        if (Clock::now() >= deadline)
+            return std::nullopt;
+        ::poll(nullptr, 0, 5);
+    }
+}
+
+} // namespace
+
+Result<Finished> run(const Command& command) {
+    std::array<int, 2> ends{};
+    if (::pipe2(ends.data(), O_CLOEXEC) < 0)
+        return fail_errno("pipe", errno);
+    UniqueFd reader(ends[0]);
+    UniqueFd writer(ends[1]);
+    GPUHOST_TRY(pid, spawn(command, writer.get()));
+    writer.reset();
+
+    Finished finished;
+    const auto deadline = Clock::now() + command.deadline;
+    const bool closed = collect(reader.get(), command, deadline, finished.output);
+    auto status = closed ? wait_until(pid, deadline) : std::nullopt;
+    if (!status) {
+        finished.timed_out = true;
+        ::kill(-pid, SIGKILL);
+        int raw = 0;
+        ::waitpid(pid, &raw, 0);
+        status = raw;
+    }
+    finished.exit_status = WIFSIGNALED(*status) ? 128 + WTERMSIG(*status) : WEXITSTATUS(*status);
+    return finished;
+}
+
+} // namespace gpuhost::base

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs another program to its end. For workers only: the daemon's loop never waits.
+#pragma once
+
+#include "daemon/base/result.hpp"
+
+#include <chrono>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace gpuhost::base {
+
+struct Command {
+    std::vector<std::string> argv; ///< argv[0] is an absolute path, or a name looked up in the fixed PATH
+    std::vector<std::string> environment;       ///< "NAME=value" added to PATH, LC_ALL=C and nothing else
+    std::string directory;                      ///< empty: inherited
+    std::chrono::milliseconds deadline{60'000}; ///< then SIGKILL to its process group
+    std::size_t output_limit = 1U << 20; ///< of stdout and stderr together; the rest is dropped and counted
+    std::function<void(std::string_view line)> on_line; ///< every output line as it comes; may be empty
+};
+
+struct Finished {
+    int exit_status = 0; ///< 128 + N for signal N
+    bool timed_out = false;
+    std::string output; ///< stdout and stderr as they came
+};
+
+/// Failing to start is an Error; a non-zero exit is not.
+[[nodiscard]] Result<Finished> run(const Command& command);
+
+} // namespace gpuhost::base
