@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/core/job.hpp"
+
+namespace gpuhost::core {
+
+using base::Errc;
+using base::Json;
+using base::Result;
+
+std::string job_directory(std::string_view job) {
+    return std::string(jobs_directory) + "/" + std::string(job);
+}
+
+Json to_json(const JobRequest& request) {
+    Json steps = Json::array();
+    for (const Step& step : request.steps)
+        steps.push_back(to_json(step));
+    return Json{{"job", request.job},           {"phase", name(request.phase)}, {"steps", std::move(steps)},
+                {"settings", request.settings}, {"boot_id", request.boot_id},   {"staging", request.staging},
+                {"inputs", request.inputs}};
+}
+
+Result<JobRequest> job_request_from_json(const Json& value) {
+    JobRequest request;
+    GPUHOST_TRY(job, base::get_string(value, "job"));
+    GPUHOST_TRY(phase_name, base::get_string(value, "phase"));
+    const auto phase = phase_from_name(phase_name);
+    if (!phase)
+        return base::fail(Errc::BadContent, "job request: unknown phase '" + phase_name + "'");
+    const Json& steps = base::member(value, "steps");
+    if (!steps.is_array() || steps.empty())
+        return base::fail(Errc::BadContent, "job request: no steps");
+    for (const Json& item : steps) {
+        GPUHOST_TRY(step, step_from_json(item));
+        request.steps.push_back(std::move(step));
+    }
+    request.job = std::move(job);
+    request.phase = *phase;
+    request.settings = base::member(value, "settings");
+    request.boot_id = base::string_or(value, "boot_id", "");
+    request.staging = base::string_or(value, "staging", "");
+    request.inputs = static_cast<std::size_t>(base::int_or(value, "inputs", 0));
+    return request;
+}
+
+std::string encode_event(const JobProgress& progress) {
+    return base::dump(Json{{"progress", progress.fraction}, {"text", progress.text}}) + "\n";
+}
+
+std::string encode_event(const JobResult& result) {
+    Json value{{"result", result.error ? "error" : "ok"}, {"output", result.output}};
+    if (result.error)
+        value["error"] = base::to_json(*result.error);
+    if (!result.problems.empty())
+        value["problems"] = to_json(result.problems);
+    return base::dump(value) + "\n";
+}
+
+JobEvents decode_events(std::string_view text) {
+    JobEvents events;
+    for (auto end = text.find('\n'); end != std::string_view::npos; end = text.find('\n')) {
+        const auto value = base::parse_json(text.substr(0, end), "job event");
+        text.remove_prefix(end + 1);
+        if (!value || !value->is_object())
+            continue;
+        if (const Json& fraction = base::member(*value, "progress"); fraction.is_number())
+            events.progress = JobProgress{fraction.get<double>(), base::string_or(*value, "text", "")};
+        if (!value->contains("result"))
+            continue;
+        JobResult result;
+        if (base::member(*value, "error").is_object())
+            result.error = base::error_from_json(base::member(*value, "error"));
+        result.problems = problems_from_json(base::member(*value, "problems"));
+        result.output = base::member(*value, "output");
+        events.result = std::move(result);
+    }
+    return events;
+}
+
+} // namespace gpuhost::core

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// What daemon and worker say to each other, through files that both survive the other's death.
+//
+// /run/gpuhost/jobs/<job>/request.json   written by the daemon before the worker starts
+// /run/gpuhost/jobs/<job>/events         appended by the worker: one JSON object a line, the last one is the
+// result stdin                                  a SOCK_SEQPACKET socket with the input descriptors
+// (SCM_RIGHTS), or /dev/null
+#pragma once
+
+#include "daemon/core/transaction.hpp"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace gpuhost::core {
+
+inline constexpr std::string_view jobs_directory = "/run/gpuhost/jobs";
+
+struct JobRequest {
+    std::string
+        job; ///< "12-3-1": transaction, running number, attempt; also in the unit's name gpuhost-worker-<job>
+    Phase phase = Phase::Preflight;
+    std::vector<Step> steps; ///< all of them for preflight, else one
+    base::Json settings;
+    std::string boot_id;
+    std::string staging;
+    std::size_t inputs = 0; ///< descriptors to expect on stdin
+};
+
+struct JobProgress {
+    double fraction = -1;
+    std::string text;
+};
+
+struct JobResult {
+    std::optional<base::Error> error;
+    std::vector<Problem> problems; ///< of preflight; none means clear
+    base::Json output;
+};
+
+[[nodiscard]] std::string job_directory(std::string_view job);
+[[nodiscard]] base::Json to_json(const JobRequest& request);
+[[nodiscard]] base::Result<JobRequest> job_request_from_json(const base::Json& value);
+
+[[nodiscard]] std::string encode_event(const JobProgress& progress);
+[[nodiscard]] std::string encode_event(const JobResult& result);
+
+/// What stands in an events file; lines that are not whole or not ours are skipped.
+struct JobEvents {
+    std::optional<JobProgress> progress; ///< the newest
+    std::optional<JobResult> result;
+};
+[[nodiscard]] JobEvents decode_events(std::string_view text);
+
+} // namespace gpuhost::core

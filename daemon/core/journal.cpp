@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/core/journal.hpp"
+
+#include "daemon/base/parse.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <optional>
+
+#include <unistd.h>
+
+namespace gpuhost::core {
+
+using base::Errc;
+using base::Result;
+using base::Root;
+
+namespace {
+
+constexpr std::size_t journal_limit = 16U << 20; // bytes; a swap takes some 30 kB
+constexpr std::string_view suffix = ".jsonl";
+constexpr std::size_t checksum_digits = 8;
+
+/// CRC-32 (ISO-HDLC): against torn and rotten lines, not against an adversary, who could write the file
+/// anyway.
+std::uint32_t crc32(std::string_view text) {
+    std::uint32_t crc = 0xffffffffU;
+    for (const char c : text) {
+        crc ^= static_cast<unsigned char>(c);
+        for (int bit = 0; bit < 8; ++bit)
+            crc = (crc >> 1U) ^ ((crc & 1U) != 0 ? 0xedb88320U : 0U);
+    }
+    return ~crc;
+}
+
+std::string checksum(std::string_view text) {
+    static constexpr std::string_view digits = "0123456789abcdef";
+    const std::uint32_t crc = crc32(text);
+    std::string hex;
+    for (int shift = 28; shift >= 0; shift -= 4)
+        hex += digits[(crc >> static_cast<unsigned>(shift)) & 0xfU];
+    return hex;
+}
+
+std::optional<Record> decode_line(std::string_view line) {
+    if (line.size() <= checksum_digits + 1 || line[checksum_digits] != ' ')
+        return std::nullopt;
+    const std::string_view body = line.substr(checksum_digits + 1);
+    if (checksum(body) != line.substr(0, checksum_digits))
+        return std::nullopt;
+    const auto value = base::parse_json(body, "journal record");
+    if (!value)
+        return std::nullopt;
+    auto record = record_from_json(*value);
+    if (!record)
+        return std::nullopt;
+    return std::move(*record);
+}
+
+std::string path_of(std::uint64_t id) {
+    return std::string(journal_directory) + "/" + std::to_string(id) + std::string(suffix);
+}
+
+struct Decoded {
+    std::vector<Record> records;
+    std::size_t bytes = 0; ///< of the whole records; what follows is a torn tail
+};
+
+Result<Decoded> decode(std::string_view text) {
+    Decoded decoded;
+    while (decoded.bytes < text.size()) {
+        const std::string_view rest = text.substr(decoded.bytes);
+        const auto end = rest.find('\n');
+        auto record = end == std::string_view::npos ? std::nullopt : decode_line(rest.substr(0, end));
+        if (!record && (end == std::string_view::npos || end + 1 == rest.size()))
+            break; // torn by a power cut: what it announced was never begun
+        if (!record)
+            return base::fail(Errc::BadContent,
+                              "journal: damaged record " + std::to_string(decoded.records.size()));
+        decoded.records.push_back(std::move(*record));
+        decoded.bytes += end + 1;
+    }
+    return decoded;
+}
+
+} // namespace
+
+std::string encode_record(const Record& record) {
+    const std::string body = base::dump(to_json(record));
+    return checksum(body) + " " + body + "\n";
+}
+
+Result<std::vector<Record>> decode_journal(std::string_view text) {
+    GPUHOST_TRY(whole, decode(text));
+    return std::move(whole.records);
+}
+
+Result<Journal> Journal::create(const Root& root, std::uint64_t id, const Record& begin) {
+    const std::string path = path_of(id);
+    if (root.exists(path))
+        return base::fail(Errc::AlreadyExists, path + ": already there");
+    GPUHOST_CHECK(root.write_atomic(path, encode_record(begin), 0600));
+    return open(root, id);
+}
+
+Result<Journal> Journal::open(const Root& root, std::uint64_t id) {
+    const std::string path = path_of(id);
+    GPUHOST_TRY(text, root.read(path, journal_limit));
+    GPUHOST_TRY(fd, root.open_file(path, O_WRONLY | O_APPEND));
+    GPUHOST_TRY(decoded, decode(text));
+    // A torn tail would damage the next record.
+    if (decoded.bytes != text.size() && ::ftruncate(fd.get(), static_cast<off_t>(decoded.bytes)) < 0)
+        return base::fail_errno(path, errno);
+    return Journal(std::move(fd), id);
+}
+
+Result<void> Journal::append(const Record& record) {
+    const off_t end = ::lseek(fd_.get(), 0, SEEK_END);
+    auto written = base::write_all(fd_.get(), encode_record(record), path_of(id_));
+    if (written && ::fdatasync(fd_.get()) < 0)
+        written = base::fail_errno(path_of(id_), errno);
+    // Half a record, of a full disk, would damage the journal once there is room for the next one.
+    if (!written && ::ftruncate(fd_.get(), end) < 0)
+        return base::fail_errno(path_of(id_) + ": taking half a record back", errno);
+    return written;
+}
+
+Result<std::vector<Record>> read_journal(const Root& root, std::uint64_t id) {
+    GPUHOST_TRY(text, root.read(path_of(id), journal_limit));
+    return decode_journal(text);
+}
+
+Result<std::vector<std::uint64_t>> list_journals(const Root& root) {
+    auto names = root.list(journal_directory);
+    if (!names && names.error().code == Errc::NotFound)
+        return std::vector<std::uint64_t>{};
+    if (!names)
+        return base::fail(names.error());
+    std::vector<std::uint64_t> ids;
+    for (const std::string_view name : *names)
+        if (name.ends_with(suffix))
+            if (const auto id = base::parse_uint(name.substr(0, name.size() - suffix.size())))
+                ids.push_back(*id);
+    std::sort(ids.begin(), ids.end());
+    return ids;
+}
+
+Result<void> prune_journals(const Root& root, std::size_t keep) {
+    GPUHOST_TRY(ids, list_journals(root));
+    const std::size_t surplus = ids.size() > keep ? ids.size() - keep : 0;
+    for (std::size_t i = 0; i < surplus; ++i) {
+        const auto records = read_journal(root, ids[i]);
+        if (records && !records->empty() && records->back().type == Record::Type::End)
+            GPUHOST_CHECK(root.remove(path_of(ids[i])));
+    }
+    return {};
+}
+
+} // namespace gpuhost::core

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// The transactions' journals: /var/lib/gpuhost/journal/<id>.jsonl, one checksummed line a record, synced
+// before the action that it announces. Line: 8 hex digits of CRC-32 of the rest, a blank, the record as JSON.
+#pragma once
+
+#include "daemon/core/transaction.hpp"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace gpuhost::core {
+
+inline constexpr std::string_view journal_directory = "/var/lib/gpuhost/journal";
+
+[[nodiscard]] std::string encode_record(const Record& record); ///< with the final newline
+/// A torn last line, what a power cut leaves, ends the journal silently; any other damage is BadContent.
+[[nodiscard]] base::Result<std::vector<Record>> decode_journal(std::string_view text);
+
+/// One open journal. Append returns only after the record is on disk.
+class Journal {
+  public:
+    [[nodiscard]] static base::Result<Journal> create(const base::Root& root, std::uint64_t id,
+                                                      const Record& begin);
+    [[nodiscard]] static base::Result<Journal> open(const base::Root& root, std::uint64_t id);
+
+    [[nodiscard]] base::Result<void> append(const Record& record);
+    [[nodiscard]] std::uint64_t id() const { return id_; }
+
+  private:
+    Journal(base::UniqueFd fd, std::uint64_t id) : fd_(std::move(fd)), id_(id) {}
+    base::UniqueFd fd_;
+    std::uint64_t id_;
+};
+
+[[nodiscard]] base::Result<std::vector<Record>> read_journal(const base::Root& root, std::uint64_t id);
+[[nodiscard]] base::Result<std::vector<std::uint64_t>> list_journals(const base::Root& root); ///< ascending
+/// Deletes ended journals beyond the newest `keep`. Unfinished ones always stay.
+[[nodiscard]] base::Result<void> prune_journals(const base::Root& root, std::size_t keep);
+
+} // namespace gpuhost::core

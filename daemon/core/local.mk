@@ -1,0 +1,18 @@
+# SPDX-License-Identifier: Apache-2.0
+noinst_LIBRARIES += %D%/libcore.a
+%C%_libcore_a_SOURCES = \
+    %D%/component.hpp \
+    %D%/job.cpp \
+    %D%/job.hpp \
+    %D%/journal.cpp \
+    %D%/journal.hpp \
+    %D%/plan.cpp \
+    %D%/plan.hpp \
+    %D%/record.cpp \
+    %D%/record.hpp \
+    %D%/settings.cpp \
+    %D%/settings.hpp \
+    %D%/step.cpp \
+    %D%/step.hpp \
+    %D%/transaction.cpp \
+    %D%/transaction.hpp

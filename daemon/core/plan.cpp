@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/core/plan.hpp"
+
+namespace gpuhost::core {
+
+using base::Json;
+using base::Result;
+
+Json to_json(const Plan& plan) {
+    Json steps = Json::array();
+    for (const Step& step : plan.steps)
+        steps.push_back(to_json(step));
+    return Json{{"kind", plan.kind},
+                {"title", plan.title},
+                {"steps", std::move(steps)},
+                {"reasons", plan.reasons},
+                {"problems", to_json(plan.problems)}};
+}
+
+Result<Plan> plan_from_json(const Json& value) {
+    Plan plan;
+    GPUHOST_TRY(kind, base::get_string(value, "kind"));
+    GPUHOST_TRY(title, base::get_string(value, "title"));
+    const Json& steps = base::member(value, "steps");
+    if (!steps.is_array())
+        return base::fail(base::Errc::BadContent, "key 'steps': missing or not a list");
+    plan.kind = std::move(kind);
+    plan.title = std::move(title);
+    for (const Json& item : steps) {
+        GPUHOST_TRY(step, step_from_json(item));
+        plan.steps.push_back(std::move(step));
+    }
+    plan.reasons = base::strings_or_empty(value, "reasons");
+    plan.problems = problems_from_json(base::member(value, "problems"));
+    return plan;
+}
+
+} // namespace gpuhost::core

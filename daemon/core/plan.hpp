@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "daemon/core/step.hpp"
+
+#include <string>
+#include <vector>
+
+namespace gpuhost::core {
+
+/// What would change, why, and what already stands in the way. No step means that the host is as wanted.
+struct Plan {
+    std::string kind;  ///< "driver.swap", "driver.import", "apply": names the operation
+    std::string title; ///< "swap driver 535.261.03 → 550.163.01"
+    std::vector<Step> steps;
+    std::vector<std::string>
+        reasons;                   ///< "loaded 535.261.03, wanted 550.163.01 (selected for 6.1.0-50-amd64)"
+    std::vector<Problem> problems; ///< known without a worker; with any of these the plan is not run
+};
+
+[[nodiscard]] base::Json to_json(const Plan& plan);
+[[nodiscard]] base::Result<Plan> plan_from_json(const base::Json& value);
+
+} // namespace gpuhost::core

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/core/record.hpp"
+
+#include <array>
+#include <optional>
+
+namespace gpuhost::core {
+
+using base::Errc;
+using base::Json;
+using base::Result;
+
+namespace {
+
+template <class Enum>
+struct Word {
+    Enum value;
+    std::string_view text;
+};
+
+constexpr std::array phases{Word<Phase>{Phase::Preflight, "preflight"}, Word<Phase>{Phase::Apply, "apply"},
+                            Word<Phase>{Phase::Undo, "undo"}};
+
+constexpr std::array outcomes{Word<Outcome>{Outcome::Committed, "committed"},
+                              Word<Outcome>{Outcome::Refused, "refused"},
+                              Word<Outcome>{Outcome::RolledBack, "rolled-back"},
+                              Word<Outcome>{Outcome::Cancelled, "cancelled"},
+                              Word<Outcome>{Outcome::Failed, "failed"},
+                              Word<Outcome>{Outcome::RebootRequired, "reboot-required"}};
+
+constexpr std::array types{
+    Word<Record::Type>{Record::Type::Begin, "begin"},   Word<Record::Type>{Record::Type::Start, "start"},
+    Word<Record::Type>{Record::Type::Done, "done"},     Word<Record::Type>{Record::Type::Fail, "fail"},
+    Word<Record::Type>{Record::Type::Cancel, "cancel"}, Word<Record::Type>{Record::Type::Resume, "resume"},
+    Word<Record::Type>{Record::Type::End, "end"}};
+
+template <class Words, class Enum>
+std::string_view word_of(const Words& words, Enum value) noexcept {
+    for (const auto& word : words)
+        if (word.value == value)
+            return word.text;
+    return {};
+}
+
+template <class Words>
+auto value_of(const Words& words, std::string_view text) noexcept
+    -> std::optional<decltype(words.front().value)> {
+    for (const auto& word : words)
+        if (word.text == text)
+            return word.value;
+    return std::nullopt;
+}
+
+Json subject_to_json(const Subject& subject) {
+    return Json{{"uid", subject.uid}, {"pid", subject.pid}, {"command", subject.command}};
+}
+
+Subject subject_from_json(const Json& value) {
+    return Subject{static_cast<std::uint32_t>(base::int_or(value, "uid", 0)),
+                   static_cast<std::int32_t>(base::int_or(value, "pid", 0)),
+                   base::string_or(value, "command", "")};
+}
+
+} // namespace
+
+std::string_view name(Phase phase) noexcept {
+    return word_of(phases, phase);
+}
+
+std::string_view name(Outcome outcome) noexcept {
+    return word_of(outcomes, outcome);
+}
+
+std::optional<Phase> phase_from_name(std::string_view text) noexcept {
+    return value_of(phases, text);
+}
+
+Json to_json(const Subject& subject) {
+    return subject_to_json(subject);
+}
+
+Json to_json(const Record& record) {
+    Json value{{"type", word_of(types, record.type)}, {"t_us", record.t_us}, {"time_us", record.time_us}};
+    switch (record.type) {
+    case Record::Type::Begin:
+        value["boot_id"] = record.boot_id;
+        value["subject"] = subject_to_json(record.subject);
+        value["plan"] = record.plan ? to_json(*record.plan) : Json();
+        break;
+    case Record::Type::Done:
+        value["output"] = record.output;
+        [[fallthrough]];
+    case Record::Type::Start:
+    case Record::Type::Fail:
+        value["phase"] = name(record.phase);
+        value["step"] = record.step;
+        break;
+    case Record::Type::Resume:
+        value["boot_id"] = record.boot_id;
+        break;
+    case Record::Type::End:
+        value["outcome"] = name(record.outcome);
+        break;
+    case Record::Type::Cancel:
+        break;
+    }
+    if (record.error)
+        value["error"] = base::to_json(*record.error);
+    if (!record.problems.empty())
+        value["problems"] = to_json(record.problems);
+    return value;
+}
+
+Result<Record> record_from_json(const Json& value) {
+    Record record;
+    const auto type = value_of(types, base::string_or(value, "type", ""));
+    if (!type)
+        return base::fail(Errc::BadContent, "journal record of unknown type");
+    record.type = *type;
+    record.t_us = static_cast<std::uint64_t>(base::int_or(value, "t_us", 0));
+    record.time_us = static_cast<std::uint64_t>(base::int_or(value, "time_us", 0));
+    record.boot_id = base::string_or(value, "boot_id", "");
+    record.step = static_cast<std::size_t>(base::int_or(value, "step", 0));
+    record.output = base::member(value, "output");
+    record.problems = problems_from_json(base::member(value, "problems"));
+    record.subject = subject_from_json(base::member(value, "subject"));
+    if (base::member(value, "error").is_object())
+        record.error = base::error_from_json(base::member(value, "error"));
+    record.phase = phase_from_name(base::string_or(value, "phase", "preflight")).value_or(Phase::Preflight);
+    if (record.type == Record::Type::End) {
+        const auto outcome = value_of(outcomes, base::string_or(value, "outcome", ""));
+        if (!outcome)
+            return base::fail(Errc::BadContent, "journal record with unknown outcome");
+        record.outcome = *outcome;
+    }
+    if (record.type == Record::Type::Begin) {
+        GPUHOST_TRY(plan, plan_from_json(base::member(value, "plan")));
+        record.plan = std::move(plan);
+    }
+    return record;
+}
+
+} // namespace gpuhost::core

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/core/settings.hpp"
+
+#include "daemon/base/ini.hpp"
+#include "daemon/base/parse.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <map>
+
+namespace gpuhost::core {
+
+using base::Errc;
+using base::Json;
+using base::Result;
+using base::Root;
+
+namespace {
+
+constexpr std::array<std::string_view, 4> directories{"/etc/gpuhost", "/run/gpuhost",
+                                                      "/usr/local/lib/gpuhost", "/usr/lib/gpuhost"};
+constexpr std::string_view file_name = "/gpuhostd.conf";
+
+/// Empty when the value fits its type, else why not.
+std::string mismatch(const SettingKey& key, std::string_view value) {
+    switch (key.type) {
+    case SettingType::Boolean:
+        return base::parse_bool(value) ? "" : "not a boolean (yes, no)";
+    case SettingType::Span:
+        return base::parse_span(value) ? "" : "not a time span (as '30s', '5min')";
+    case SettingType::Unsigned:
+        return base::parse_uint(value) ? "" : "not a number";
+    case SettingType::Version:
+        return value.empty() || base::is_driver_version(value) ? ""
+                                                               : "not a driver version (as '550.163.01')";
+    case SettingType::Choice: {
+        const auto choices = base::split_words(key.choices);
+        return std::find(choices.begin(), choices.end(), value) != choices.end()
+                   ? ""
+                   : "not one of: " + base::join(choices, ", ");
+    }
+    case SettingType::String:
+    case SettingType::Words:
+        return "";
+    }
+    return "";
+}
+
+bool is_masked(const Root& root, const std::string& path) {
+    const auto target = root.read_link(path);
+    return target && *target == "/dev/null";
+}
+
+void add_file(const Root& root, const std::string& path, std::vector<SettingsFile>& files) {
+    if (is_masked(root, path))
+        return;
+    auto content = root.read(path, base::ini_size_limit);
+    files.push_back({path, content.value_or(""), content ? "" : content.error().message});
+}
+
+void note_rejected(LoadedSettings& loaded, const base::IniEntry& entry, const Result<void>& set) {
+    if (!set && set.error().code == Errc::NotFound)
+        return; // no such key
+    const SettingKey* key = loaded.settings.get(entry.section, entry.key).key;
+    loaded.rejected.erase(std::remove(loaded.rejected.begin(), loaded.rejected.end(), key),
+                          loaded.rejected.end());
+    if (!set)
+        loaded.rejected.push_back(key);
+}
+
+} // namespace
+
+Settings::Settings(std::vector<std::span<const SettingKey>> keys) {
+    for (const auto& group : keys)
+        for (const SettingKey& key : group)
+            settings_.push_back({&key, std::string(key.fallback), "default"});
+}
+
+const Setting& Settings::get(std::string_view section, std::string_view key) const {
+    const auto it = std::find_if(settings_.begin(), settings_.end(), [&](const Setting& setting) {
+        return setting.key->section == section && setting.key->key == key;
+    });
+    if (it == settings_.end())
+        std::abort(); // a key that no room declared: a programming error, found by the first test that reads
+                      // it
+    return *it;
+}
+
+std::string Settings::string(std::string_view section, std::string_view key) const {
+    return get(section, key).value;
+}
+
+bool Settings::boolean(std::string_view section, std::string_view key) const {
+    return base::parse_bool(get(section, key).value).value_or(false);
+}
+
+std::chrono::milliseconds Settings::span(std::string_view section, std::string_view key) const {
+    return base::parse_span(get(section, key).value).value_or(std::chrono::milliseconds(0));
+}
+
+std::uint64_t Settings::number(std::string_view section, std::string_view key) const {
+    return base::parse_uint(get(section, key).value).value_or(0);
+}
+
+std::vector<std::string> Settings::words(std::string_view section, std::string_view key) const {
+    return base::split_words(get(section, key).value);
+}
+
+Json Settings::to_json() const {
+    Json value = Json::object();
+    for (const Setting& setting : settings_)
+        value[std::string(setting.key->section)][std::string(setting.key->key)] = setting.value;
+    return value;
+}
+
+Result<void> Settings::set(std::string_view section, std::string_view key, std::string value,
+                           std::string source) {
+    const auto it = std::find_if(settings_.begin(), settings_.end(), [&](const Setting& setting) {
+        return setting.key->section == section && setting.key->key == key;
+    });
+    if (it == settings_.end())
+        return base::fail(Errc::NotFound,
+                          "unknown key '" + std::string(key) + "' in [" + std::string(section) + "]");
+    if (const std::string why = value.empty() ? "" : mismatch(*it->key, value); !why.empty())
+        return base::fail(Errc::InvalidArgument, std::string(key) + "='" + value + "': " + why);
+    it->value = value.empty() ? std::string(it->key->fallback) : std::move(value);
+    it->source = std::move(source);
+    return {};
+}
+
+std::vector<SettingsFile> settings_files(const Root& root) {
+    std::vector<SettingsFile> files;
+    for (const std::string_view directory : directories) {
+        const std::string path = std::string(directory) + std::string(file_name);
+        if (!root.exists(path))
+            continue;
+        add_file(root, path, files);
+        break;
+    }
+    std::map<std::string, std::string> drop_ins; // name → path: sorted, and the first directory wins
+    for (const std::string_view directory : directories) {
+        const std::string path = std::string(directory) + std::string(file_name) + ".d";
+        const auto names = root.list(path);
+        if (!names)
+            continue;
+        for (const std::string& name : *names)
+            if (base::ends_with(name, ".conf"))
+                drop_ins.emplace(name, path + "/" + name);
+    }
+    for (const auto& [name, path] : drop_ins)
+        add_file(root, path, files);
+    return files;
+}
+
+LoadedSettings load_settings(const Root& root, std::vector<std::span<const SettingKey>> keys) {
+    LoadedSettings loaded{Settings(std::move(keys)), {}, {}};
+    for (const SettingsFile& file : settings_files(root)) {
+        if (!file.problem.empty())
+            loaded.problems.push_back(file.problem + ", ignoring the file");
+        const base::IniFile ini = base::parse_ini(file.content);
+        for (const std::string& problem : ini.problems)
+            loaded.problems.push_back(file.path + ": " + problem);
+        for (const base::IniEntry& entry : ini.entries) {
+            const std::string source = file.path + ":" + std::to_string(entry.line);
+            const auto set = loaded.settings.set(entry.section, entry.key, entry.value, source);
+            if (!set)
+                loaded.problems.push_back(source + ": " + set.error().message + ", ignoring");
+            note_rejected(loaded, entry, set);
+        }
+    }
+    return loaded;
+}
+
+} // namespace gpuhost::core

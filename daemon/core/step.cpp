@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/core/step.hpp"
+
+#include <algorithm>
+
+namespace gpuhost::core {
+
+using base::Json;
+using base::Result;
+
+std::string_view name(Sandbox sandbox) noexcept {
+    switch (sandbox) {
+    case Sandbox::Parse:
+        return "parse";
+    case Sandbox::Compile:
+        return "compile";
+    case Sandbox::Store:
+        return "store";
+    case Sandbox::System:
+        return "system";
+    case Sandbox::Modules:
+        return "modules";
+    case Sandbox::Units:
+        return "units";
+    case Sandbox::Devices:
+        return "devices";
+    }
+    return "store";
+}
+
+const StepKind* StepKinds::find(std::string_view name) const {
+    const auto it =
+        std::find_if(kinds_.begin(), kinds_.end(), [&](const StepKind& kind) { return kind.name == name; });
+    return it == kinds_.end() ? nullptr : &*it;
+}
+
+Json to_json(const Step& step) {
+    return Json{{"kind", step.kind}, {"summary", step.summary}, {"args", step.args}};
+}
+
+Result<Step> step_from_json(const Json& value) {
+    GPUHOST_TRY(kind, base::get_string(value, "kind"));
+    GPUHOST_TRY(summary, base::get_string(value, "summary"));
+    return Step{std::move(kind), std::move(summary), base::member(value, "args")};
+}
+
+Json to_json(const Problem& problem) {
+    return Json{{"code", base::info(problem.code).name}, {"text", problem.text}, {"hint", problem.hint}};
+}
+
+Problem problem_from_json(const Json& value) {
+    return Problem{base::errc_from_name(base::string_or(value, "code", "refused")),
+                   base::string_or(value, "text", ""), base::string_or(value, "hint", "")};
+}
+
+Json to_json(const std::vector<Problem>& problems) {
+    Json array = Json::array();
+    for (const Problem& problem : problems)
+        array.push_back(to_json(problem));
+    return array;
+}
+
+std::vector<Problem> problems_from_json(const Json& array) {
+    std::vector<Problem> problems;
+    if (array.is_array())
+        std::transform(array.begin(), array.end(), std::back_inserter(problems), problem_from_json);
+    return problems;
+}
+
+} // namespace gpuhost::core

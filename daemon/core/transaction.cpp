@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/core/transaction.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace gpuhost::core {
+
+using base::Errc;
+using base::Error;
+using base::Result;
+
+namespace {
+
+tl::unexpected<Error> impossible(std::string_view what) {
+    return base::fail(Errc::BadContent, "journal: " + std::string(what));
+}
+
+/// Undo is due for every step whose apply may have left something, whether it succeeded or not.
+bool needs_undo(StepState state) {
+    return state == StepState::Running || state == StepState::Done || state == StepState::Failed ||
+           state == StepState::Undoing;
+}
+
+std::string interrupted_too_often() {
+    return "this step was interrupted " + std::to_string(Transaction::max_attempts) + " times";
+}
+
+} // namespace
+
+std::string_view name(StepState state) noexcept {
+    switch (state) {
+    case StepState::Pending:
+        return "pending";
+    case StepState::Running:
+        return "running";
+    case StepState::Done:
+        return "done";
+    case StepState::Failed:
+        return "failed";
+    case StepState::Undoing:
+        return "undoing";
+    case StepState::Undone:
+        return "undone";
+    case StepState::UndoFailed:
+        return "undo-failed";
+    }
+    return "pending";
+}
+
+Result<void> Transaction::feed(const Record& record) {
+    if (begun_ == (record.type == Record::Type::Begin))
+        return impossible("a journal has exactly one begin, as its first record");
+    if (outcome_)
+        return impossible("record after the end");
+    switch (record.type) {
+    case Record::Type::Begin:
+        return begin(record);
+    case Record::Type::Start:
+        return start(record);
+    case Record::Type::Done:
+        return done(record);
+    case Record::Type::Fail:
+        return failed(record);
+    case Record::Type::Cancel:
+        cancelled_ = true;
+        if (!undoing_ && !in_flight_)
+            go_back(record.error.value_or(Error{Errc::Cancelled, "cancelled", {}}));
+        return {};
+    case Record::Type::Resume:
+        resume(record);
+        return {};
+    case Record::Type::End:
+        outcome_ = record.outcome;
+        ended_us_ = record.time_us;
+        if (record.error && !cause_)
+            cause_ = record.error;
+        return {};
+    }
+    return impossible("unknown record");
+}
+
+Result<void> Transaction::begin(const Record& record) {
+    if (!record.plan)
+        return impossible("begin without a plan");
+    begun_ = true;
+    plan_ = *record.plan;
+    subject_ = record.subject;
+    boot_id_ = record.boot_id;
+    began_us_ = record.time_us;
+    states_.assign(plan_.steps.size(), StepState::Pending);
+    outputs_.assign(plan_.steps.size(), base::Json());
+    return {};
+}
+
+Result<void> Transaction::start(const Record& record) {
+    const Action expected = next();
+    if (expected.type != Action::Type::Run || expected.phase != record.phase || expected.step != record.step)
+        return impossible("start of what is not next");
+    attempts_ = in_flight_ ? attempts_ + 1 : 1;
+    in_flight_ = true;
+    phase_ = record.phase;
+    step_ = record.step;
+    if (phase_ == Phase::Apply) {
+        touched_ = true;
+        states_[step_] = StepState::Running;
+    } else if (phase_ == Phase::Undo) {
+        states_[step_] = StepState::Undoing;
+    }
+    return {};
+}
+
+Result<void> Transaction::done(const Record& record) {
+    if (!in_flight_ || phase_ != record.phase || step_ != record.step)
+        return impossible("done without its start");
+    in_flight_ = false;
+    switch (phase_) {
+    case Phase::Preflight:
+        preflighted_ = true;
+        break;
+    case Phase::Apply:
+        states_[step_] = StepState::Done;
+        outputs_[step_] = record.output;
+        break;
+    case Phase::Undo:
+        states_[step_] = StepState::Undone;
+        break;
+    }
+    // A cancel that came too late to stop the last step changes nothing: the work is done and verified.
+    const bool finished = !states_.empty() && states_.back() == StepState::Done;
+    if (cancelled_ && !undoing_ && !finished)
+        go_back(Error{Errc::Cancelled, "cancelled", {}});
+    return {};
+}
+
+Result<void> Transaction::failed(const Record& record) {
+    if (!in_flight_ || phase_ != record.phase || step_ != record.step)
+        return impossible("failure without its start");
+    in_flight_ = false;
+    const Error error = record.error.value_or(Error{Errc::Refused, "preflight found problems", {}});
+    reboot_required_ = reboot_required_ || error.code == Errc::RebootRequired;
+    switch (phase_) {
+    case Phase::Preflight:
+        problems_ = record.problems;
+        go_back(error);
+        break;
+    case Phase::Apply:
+        states_[step_] = StepState::Failed;
+        go_back(error);
+        break;
+    case Phase::Undo:
+        undo_failed(error);
+        break;
+    }
+    return {};
+}
+
+void Transaction::resume(const Record& record) {
+    const bool rebooted = record.boot_id != boot_id_;
+    const bool worn_out = in_flight_ && attempts_ >= max_attempts;
+    boot_id_ = record.boot_id;
+    if (rebooted)
+        attempts_ = 0; // whatever stopped the earlier attempts is gone
+    if (!rebooted && !worn_out)
+        return; // the phase in flight goes on, or is run again
+    if (undoing_) {
+        if (!rebooted)
+            undo_failed(Error{Errc::Interrupted, interrupted_too_often(), {}});
+        return;
+    }
+    in_flight_ = false;
+    go_back(Error{Errc::Interrupted,
+                  rebooted ? "the host went down before the operation had ended" : interrupted_too_often(),
+                  {}});
+}
+
+/// The steps before are undone all the same: each that succeeds leaves less to mend by hand.
+void Transaction::undo_failed(const Error& error) {
+    in_flight_ = false;
+    states_[step_] = StepState::UndoFailed;
+    undo_failed_ = true;
+    if (cause_)
+        cause_->message += "; going back failed too: " + error.message;
+}
+
+void Transaction::go_back(Error cause) {
+    undoing_ = true;
+    cause_ = std::move(cause);
+}
+
+Action Transaction::next() const {
+    if (outcome_)
+        return Action{Action::Type::End, phase_, step_, *outcome_, cause_};
+    if (in_flight_)
+        return Action{Action::Type::Run, phase_, step_, Outcome::Committed, std::nullopt};
+    if (undoing_)
+        return next_undo();
+    const auto pending = std::find(states_.begin(), states_.end(), StepState::Pending);
+    if (pending == states_.end())
+        return Action{};
+    if (!preflighted_)
+        return Action{Action::Type::Run, Phase::Preflight, 0, Outcome::Committed, std::nullopt};
+    return Action{Action::Type::Run, Phase::Apply, static_cast<std::size_t>(pending - states_.begin()),
+                  Outcome::Committed, std::nullopt};
+}
+
+Action Transaction::next_undo() const {
+    const auto last = std::find_if(states_.rbegin(), states_.rend(), needs_undo);
+    if (last == states_.rend())
+        return Action{Action::Type::End, Phase::Undo, 0, outcome_after_undo(), cause_};
+    return Action{Action::Type::Run, Phase::Undo, static_cast<std::size_t>(states_.rend() - last) - 1,
+                  Outcome::Committed, std::nullopt};
+}
+
+Outcome Transaction::outcome_after_undo() const {
+    // An undo that failed because a module hangs for ever is cured by the reboot, not by a person.
+    if (reboot_required_)
+        return Outcome::RebootRequired;
+    if (undo_failed_)
+        return Outcome::Failed;
+    if (cause_ && cause_->code == Errc::Cancelled)
+        return Outcome::Cancelled;
+    if (!touched_)
+        return cause_ && cause_->code == Errc::Interrupted ? Outcome::Cancelled : Outcome::Refused;
+    return Outcome::RolledBack;
+}
+
+} // namespace gpuhost::core

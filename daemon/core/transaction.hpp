@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+// A transaction as a pure state machine: records in, next action out. No I/O, no clock, no process.
+//
+// Its state is the fold of its journal's records, so the running daemon and one that starts over a journal
+// left by a power cut go through the same code. The runner (daemon/host/runner) does what next() says,
+// appends what came of it, and asks again.
+#pragma once
+
+#include "daemon/core/record.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace gpuhost::core {
+
+enum class StepState { Pending, Running, Done, Failed, Undoing, Undone, UndoFailed };
+[[nodiscard]] std::string_view name(StepState state) noexcept;
+
+struct Action {
+    enum class Type { Run, End } type = Type::End;
+    Phase phase = Phase::Preflight;       // Run
+    std::size_t step = 0;                 // Run
+    Outcome outcome = Outcome::Committed; // End
+    std::optional<base::Error> error;     // End: the cause
+};
+
+class Transaction {
+  public:
+    /// An interrupted phase is run again this often before the transaction goes back (or, undoing, goes on).
+    static constexpr unsigned max_attempts = 3;
+
+    /// Folds one record. A record that cannot follow the ones before is BadContent and changes nothing.
+    [[nodiscard]] base::Result<void> feed(const Record& record);
+    /// What comes next. While a Start has no Done or Fail this is that same Run: the runner either waits for
+    /// its worker or, if that is gone, starts it again.
+    [[nodiscard]] Action next() const;
+
+    [[nodiscard]] const Plan& plan() const { return plan_; }
+    [[nodiscard]] const Subject& subject() const { return subject_; }
+    [[nodiscard]] const std::vector<StepState>& states() const { return states_; }
+    [[nodiscard]] bool in_flight() const { return in_flight_; }   ///< a Start without its Done or Fail
+    [[nodiscard]] unsigned attempts() const { return attempts_; } ///< Starts of the phase in flight
+    [[nodiscard]] bool touched() const { return touched_; }       ///< an apply was started
+    [[nodiscard]] bool undoing() const { return undoing_; }
+    [[nodiscard]] bool cancelled() const { return cancelled_; }
+    [[nodiscard]] std::optional<Outcome> outcome() const { return outcome_; }
+    [[nodiscard]] const std::optional<base::Error>& error() const { return cause_; }
+    [[nodiscard]] const std::vector<Problem>& problems() const { return problems_; }
+    [[nodiscard]] const std::string& boot_id() const { return boot_id_; }
+    [[nodiscard]] const std::vector<base::Json>& outputs() const { return outputs_; }
+    [[nodiscard]] std::uint64_t began_us() const { return began_us_; } ///< CLOCK_REALTIME
+    [[nodiscard]] std::uint64_t ended_us() const { return ended_us_; } ///< 0 while it runs
+
+  private:
+    [[nodiscard]] base::Result<void> begin(const Record& record);
+    [[nodiscard]] base::Result<void> start(const Record& record);
+    [[nodiscard]] base::Result<void> done(const Record& record);
+    [[nodiscard]] base::Result<void> failed(const Record& record);
+    void resume(const Record& record);
+    void undo_failed(const base::Error& error);
+    void go_back(base::Error cause);
+    [[nodiscard]] Action next_undo() const;
+    [[nodiscard]] Outcome outcome_after_undo() const;
+
+    Plan plan_;
+    Subject subject_;
+    std::vector<StepState> states_;
+    std::vector<base::Json> outputs_;
+    std::vector<Problem> problems_;
+    std::optional<base::Error> cause_;
+    std::optional<Outcome> outcome_;
+    std::string boot_id_;
+    Phase phase_ = Phase::Preflight;
+    std::size_t step_ = 0;
+    unsigned attempts_ = 0;
+    std::uint64_t began_us_ = 0;
+    std::uint64_t ended_us_ = 0;
+    bool begun_ = false;
+    bool preflighted_ = false;
+    bool in_flight_ = false;
+    bool touched_ = false;
+    bool undoing_ = false;
+    bool cancelled_ = false;
+    bool reboot_required_ = false;
+    bool undo_failed_ = false;
+};
+
+} // namespace gpuhost::core
