@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// Brings the kernel's modules to a goal, from whatever state they are in.
+#pragma once
+
+#include "kmod/goal.hpp"
+#include "kmod/loader.hpp"
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace gpuhost::kmod {
+
+struct ConvergeOptions {
+    std::string kernel;
+    Goal before; ///< what goes back if something is in use half way
+    std::chrono::milliseconds module_deadline{120'000};
+    std::chrono::milliseconds in_use_patience{1'000}; ///< well below the deadline, or it is one
+    bool every_gpu = true; ///< the goal fails if a GPU is not served; going back takes what it gets
+    std::function<void(double fraction, std::string_view text)> progress;
+};
+
+struct ConvergeReport {
+    std::vector<std::string> unloaded;
+    std::vector<std::string> loaded;
+    std::vector<std::string> notes;    ///< optional modules that did not load
+    std::uint64_t first_unload_us = 0; ///< CLOCK_MONOTONIC; 0: nothing was unloaded
+    std::uint64_t validated_us = 0;    ///< the moment at which the kernel was found as wanted
+};
+
+/// InUse: nothing changed. RebootRequired: a module hangs in the kernel. Any other error: the kernel is
+/// somewhere between, and converging to another goal mends it.
+[[nodiscard]] base::Result<ConvergeReport> converge(const base::Root& root, ModuleLoader& loader,
+                                                    const Goal& goal, const ConvergeOptions& options);
+
+/// Does the kernel have just what `goal` says? The reason if not.
+[[nodiscard]] base::Result<void> check_kernel(const base::Root& root, const Goal& goal, bool every_gpu);
+
+} // namespace gpuhost::kmod

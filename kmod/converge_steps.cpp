@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// modules.converge: apply brings the kernel to "to", undo to "from". args: {"kernel", "from": goal, "to":
+// goal, "policy", "module_deadline_usec", "grace_usec"}.
+#include "kmod/converge.hpp"
+#include "kmod/driver_preflight.hpp"
+#include "kmod/holders.hpp"
+#include "kmod/step_kind.hpp"
+
+#include <algorithm>
+
+namespace gpuhost::kmod {
+namespace {
+
+using base::Result;
+using core::StepContext;
+
+Goal goal_of(const base::Json& args, std::string_view key) {
+    return goal_from_json(base::member(args, key));
+}
+
+Result<ConvergeReport> converge_to(StepContext& context, const base::Json& args, std::string_view goal,
+                                   std::string_view other) {
+    const auto loader = make_module_loader(context.root);
+    ConvergeOptions options;
+    options.kernel = base::string_or(args, "kernel", "");
+    options.before = goal_of(args, other);
+    options.module_deadline = usec_or(args, "module_deadline_usec", options.module_deadline);
+    options.every_gpu = goal == "to";
+    if (goal == "from")
+        options.in_use_patience =
+            std::min(usec_or(args, "grace_usec", options.in_use_patience), options.module_deadline / 2);
+    options.progress = context.progress;
+    return converge(context.root, *loader, goal_of(args, goal), options);
+}
+
+Result<base::Json> apply(StepContext& context, const base::Json& args) {
+    GPUHOST_TRY(report, converge_to(context, args, "to", "from"));
+    return base::Json{{"unloaded", report.unloaded},
+                      {"loaded", report.loaded},
+                      {"notes", report.notes},
+                      {"first_unload_us", report.first_unload_us},
+                      {"validated_us", report.validated_us}};
+}
+
+/// By the time of an undo somebody may already use the new driver. The policy that let the swap end others'
+/// processes lets the way back do so too; otherwise it waits for them as long as that would have given them.
+Result<void> undo(StepContext& context, const base::Json& args) {
+    if (base::string_or(args, "policy", "refuse") == "terminate")
+        GPUHOST_CHECK(terminate(context.root, find_holders(context.root),
+                                usec_or(args, "grace_usec", std::chrono::seconds(30))));
+    GPUHOST_TRY(report, converge_to(context, args, "from", "to"));
+    (void)report;
+    return {};
+}
+
+} // namespace
+
+core::StepKind modules_converge_kind() {
+    core::StepKind kind;
+    kind.name = "modules.converge";
+    kind.sandbox = core::Sandbox::Modules;
+    kind.deadline = std::chrono::hours(1); // each module has its own, which is shorter
+    kind.preflight = converge_preflight;
+    kind.apply = apply;
+    kind.verify = [](StepContext& context, const base::Json& args) {
+        return check_kernel(context.root, goal_of(args, "to"), true);
+    };
+    kind.undo = undo;
+    return kind;
+}
+
+} // namespace gpuhost::kmod

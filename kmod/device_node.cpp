@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kmod/device_node.hpp"
+
+#include <cerrno>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+namespace gpuhost::kmod {
+
+std::optional<dev_t> device_at(int directory, const char* name) {
+    struct stat st {};
+    if (::fstatat(directory, name, &st, 0) < 0 || !S_ISCHR(st.st_mode))
+        return std::nullopt;
+    return st.st_rdev;
+}
+
+base::Result<void> make_device(const base::Root& root, const DeviceNode& node) {
+    const std::string temporary = node.path + ".gpuhost";
+    GPUHOST_CHECK(root.remove(temporary));
+    GPUHOST_CHECK(root.make_node(temporary, S_IFCHR | node.mode, ::makedev(node.major, node.minor)));
+    if (node.uid != 0 || node.gid != 0) {
+        GPUHOST_TRY(fd, root.open_file(temporary, O_PATH | O_NOFOLLOW));
+        if (::fchownat(fd.get(), "", node.uid, node.gid, AT_EMPTY_PATH) < 0)
+            return base::fail_errno(node.path, errno);
+    }
+    return root.rename(temporary, node.path);
+}
+
+} // namespace gpuhost::kmod

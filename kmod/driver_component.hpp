@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "daemon/core/component.hpp"
+#include "kmod/driver_plan.hpp"
+
+namespace gpuhost::kmod {
+
+/// The driver as one thing kept in its wanted state: what is loaded, selected, and in the store.
+class DriverComponent final : public core::Component {
+  public:
+    /// `root` must outlive it.
+    explicit DriverComponent(const base::Root& root) : root_(root) {}
+
+    [[nodiscard]] std::string_view name() const override { return "driver"; }
+    [[nodiscard]] base::Result<base::Json> observe() override;
+    [[nodiscard]] core::Plan plan(const core::Desired& desired, const base::Json& observed) const override;
+    [[nodiscard]] bool converge_at_start(const base::Json& observed) const override;
+
+  private:
+    const base::Root& root_;
+};
+
+} // namespace gpuhost::kmod

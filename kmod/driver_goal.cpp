@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/base/parse.hpp"
+#include "kmod/driver_plan.hpp"
+#include "kmod/graph.hpp"
+
+#include <algorithm>
+
+namespace gpuhost::kmod {
+namespace {
+
+using base::Errc;
+using core::Problem;
+using Parameters = std::map<std::string, std::string>;
+
+bool contains(const std::vector<std::string>& names, const std::string& name) {
+    return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+std::string parameters_of(const Parameters& parameters, const std::string& module) {
+    const auto found = parameters.find(module);
+    return found == parameters.end() ? std::string() : found->second;
+}
+
+/// The loaded modules that this one uses: the kernel tells it the other way round.
+std::vector<std::string> used_by(const std::string& name, const std::vector<LoadedModule>& loaded) {
+    std::vector<std::string> used;
+    for (const LoadedModule& module : loaded)
+        if (contains(module.holders, name))
+            used.push_back(module.name);
+    return used;
+}
+
+std::string path_in_store(const Store& store, const std::string& kernel, const LoadedModule& loaded) {
+    for (const DriverVersion& version : store.versions)
+        for (const ModuleSet& set : version.modules)
+            for (const ModuleFile& module : set.modules)
+                if (set.kernel == kernel && module.name == loaded.name &&
+                    module.srcversion == loaded.srcversion)
+                    return set.path + "/" + module.file;
+    return {};
+}
+
+std::vector<std::string> wanted_names(const DriverSettings& settings) {
+    std::vector<std::string> names;
+    for (const std::string& word : settings.modules)
+        names.push_back(module_name(word));
+    return names;
+}
+
+} // namespace
+
+Goal goal_for(const ModuleSet& set, const std::string& version, const DriverSettings& settings,
+              const Observed& observed, std::vector<Problem>& problems) {
+    const std::vector<std::string> required = wanted_names(settings);
+    const Parameters parameters = split_parameters(settings.parameters);
+    Goal goal{version, {}};
+    std::vector<std::string> found;
+    for (const ModuleFile& file : set.modules) {
+        const bool was_loaded =
+            std::any_of(observed.loaded.begin(), observed.loaded.end(),
+                        [&](const LoadedModule& module) { return module.name == file.name; });
+        if (!was_loaded && !contains(required, file.name))
+            continue;
+        GoalModule module{file.name,
+                          set.path + "/" + file.file,
+                          file.version,
+                          file.srcversion,
+                          {},
+                          parameters_of(parameters, file.name),
+                          !contains(required, file.name)};
+        for (const std::string& name : file.depends)
+            module.depends.push_back(module_name(name));
+        goal.modules.push_back(std::move(module));
+        found.push_back(file.name);
+    }
+    for (const std::string& name : required)
+        if (!contains(found, name))
+            problems.push_back(
+                {Errc::BadContent,
+                 "the module set of driver " + version + " for " + set.kernel + " has no '" + name + "'",
+                 "import a complete one, or leave it out of Modules= in gpuhostd.conf"});
+    // Others' modules that use the driver: they have to go, and may well fit the new one too.
+    for (const LoadedModule& loaded : observed.loaded)
+        if (!contains(found, loaded.name) && !base::starts_with(loaded.name, "nvidia") &&
+            loaded.name != "nouveau")
+            goal.modules.push_back({loaded.name,
+                                    {},
+                                    loaded.version,
+                                    loaded.srcversion,
+                                    used_by(loaded.name, observed.loaded),
+                                    {},
+                                    true});
+    return goal;
+}
+
+Goal goal_as_loaded(const DriverSettings& settings, const Observed& observed) {
+    const Parameters parameters = split_parameters(settings.parameters);
+    Goal goal{observed.loaded_version, {}};
+    for (const LoadedModule& loaded : observed.loaded)
+        goal.modules.push_back({loaded.name, path_in_store(observed.store, observed.kernel, loaded),
+                                loaded.version, loaded.srcversion, used_by(loaded.name, observed.loaded),
+                                parameters_of(parameters, loaded.name), loaded.name == "nouveau"});
+    return goal;
+}
+
+std::optional<Driver> driver_of(const Store& store, const Generation& generation) {
+    const ModuleSet* const modules = store.find_modules(generation.version, generation.modules);
+    const Userland* const userland = store.find_userland(generation.version, generation.userland);
+    if (modules == nullptr || (userland == nullptr && !generation.userland.empty()))
+        return std::nullopt;
+    return Driver{generation, userland != nullptr ? userland->path : std::string(), modules->path};
+}
+
+std::optional<Driver> find_driver(const Observed& observed, const DriverSettings& settings,
+                                  const std::string& version, bool keep_selected,
+                                  std::vector<Problem>& problems) {
+    const Selection* const selection = observed.selection();
+    if (keep_selected && selection != nullptr && selection->generation.version == version)
+        if (auto driver = driver_of(observed.store, selection->generation))
+            return driver;
+    const DriverVersion* const known = observed.store.find(version);
+    if (known == nullptr) {
+        problems.push_back({Errc::NotFound, "driver " + version + " is not in the driver store",
+                            "bring it in: gpuhostctl driver import FILE…"});
+        return std::nullopt;
+    }
+    const std::string flavour = settings.flavour == "any" ? std::string() : settings.flavour;
+    const ModuleSet* const modules = observed.store.modules_for(version, observed.kernel, flavour);
+    if (modules == nullptr) {
+        problems.push_back(
+            {Errc::Unsupported,
+             "driver " + version + " has no " + (flavour.empty() ? "" : flavour + " ") +
+                 "modules for kernel " + observed.kernel,
+             "build them: gpuhostctl driver build " + version + " --kernel " + observed.kernel});
+        return std::nullopt;
+    }
+    if (known->userland.empty())
+        return Driver{{version, {}, modules->digest}, {}, modules->path};
+    const Userland& userland = known->userland.front();
+    return Driver{{version, userland.digest, modules->digest}, userland.path, modules->path};
+}
+
+} // namespace gpuhost::kmod

@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kmod/driver_plan.hpp"
+
+#include "daemon/base/parse.hpp"
+#include "kmod/graph.hpp"
+
+#include <algorithm>
+
+namespace gpuhost::kmod {
+namespace {
+
+using base::Errc;
+using base::Json;
+using core::Plan;
+using core::Problem;
+using core::Step;
+
+/// What one request wants, with the settings as it changes them.
+struct Wish {
+    enum class Kind { Apply, Swap, Rollback } kind = Kind::Apply;
+    DriverSettings settings;
+    std::string version; ///< empty: none
+};
+
+Wish read_wish(const core::Desired& desired, const Observed& observed) {
+    const Json& request = base::member(desired.request, "driver");
+    Wish wish{Wish::Kind::Apply, driver_settings(desired.settings), {}};
+    wish.settings.holder_policy = base::string_or(request, "holders", wish.settings.holder_policy);
+    const std::int64_t timeout = base::int_or(request, "holder-timeout-usec", -1);
+    if (timeout >= 0)
+        wish.settings.holder_timeout = std::chrono::milliseconds(timeout / 1000);
+    const Selection* const selection = observed.selection();
+    const std::string kind = base::string_or(request, "request", "");
+    if (kind == "rollback") {
+        wish.kind = Wish::Kind::Rollback;
+        if (selection != nullptr && selection->previous)
+            wish.version = selection->previous->version;
+        return wish;
+    }
+    wish.kind = kind == "swap" ? Wish::Kind::Swap : Wish::Kind::Apply;
+    wish.version = base::string_or(request, "version", wish.settings.version);
+    if (wish.version.empty() && selection != nullptr)
+        wish.version = selection->generation.version;
+    return wish;
+}
+
+/// All that the steps are made from.
+struct Change {
+    const Observed& observed;
+    DriverSettings settings;
+    std::optional<Driver> from; ///< selected now
+    Driver to;
+    Goal loaded;
+    Goal goal;
+    std::vector<std::string> units; ///< clients to stop and start
+    bool modules = false;           ///< the kernel needs other modules
+    bool unload = false;            ///< and some that it has must go first
+    bool files = false;             ///< the host boots or finds something else
+    bool devices = false;
+};
+
+bool options_differ(const Change& change) {
+    return change.observed.options != modprobe_options(change.settings.parameters);
+}
+
+std::string gone_or(const std::string& version) {
+    return version.empty() ? "no driver" : version;
+}
+
+Json usec(std::chrono::milliseconds time) {
+    return std::chrono::duration_cast<std::chrono::microseconds>(time).count();
+}
+
+Json holder_args(const Change& change) {
+    return {{"policy", change.settings.holder_policy},
+            {"units", change.units},
+            {"timeout_usec", usec(change.settings.holder_timeout)},
+            {"grace_usec", usec(change.settings.terminate_grace)}};
+}
+
+Json select_args(const Change& change) {
+    const Selection* const selection = change.observed.selection();
+    Selection next{change.to.generation, std::nullopt};
+    if (selection != nullptr)
+        next.previous =
+            selection->generation == next.generation ? selection->previous : selection->generation;
+    return {{"kernel", change.observed.kernel},
+            {"from", change.from ? to_json(*change.from) : Json()},
+            {"to", to_json(change.to)},
+            {"options_from", change.observed.options},
+            {"options_to", modprobe_options(change.settings.parameters)},
+            {"selection_from", selection != nullptr ? to_json(*selection) : Json()},
+            {"selection_to", to_json(next)}};
+}
+
+Json converge_args(const Change& change) {
+    return {{"kernel", change.observed.kernel},
+            {"from", to_json(change.loaded)},
+            {"to", to_json(change.goal)},
+            {"policy", change.settings.holder_policy},
+            {"module_deadline_usec", usec(change.settings.module_deadline)},
+            {"grace_usec", usec(change.settings.terminate_grace)}};
+}
+
+/// Both drivers' modules; and nouveau, which would take a GPU that nobody drives for a moment.
+Json door_args(const Change& change) {
+    std::vector<std::string> names{"nouveau"};
+    for (const Goal* goal : {&change.loaded, &change.goal})
+        for (const GoalModule& module : goal->modules)
+            names.push_back(module.name);
+    std::sort(names.begin(), names.end());
+    names.erase(std::unique(names.begin(), names.end()), names.end());
+    return {{"modules", names}};
+}
+
+void add_steps_before(const Change& change, std::vector<Step>& steps) {
+    const std::string units = base::join(change.units, ", ");
+    if (change.unload && change.settings.holder_policy == "wait")
+        steps.push_back({"holders.wait", "wait until nobody holds the driver", holder_args(change)});
+    steps.push_back({"door.shut", "keep others from loading a driver", door_args(change)});
+    if (change.unload && !change.units.empty())
+        steps.push_back({"units.stop", "stop " + units, {{"units", change.units}}});
+    if (change.unload)
+        steps.push_back({"holders.clear", "make sure that nobody holds the driver", holder_args(change)});
+    steps.push_back(
+        {"driver.devices", "keep device nodes right if the driver goes back", {{"when", "back"}}});
+    steps.push_back({"modules.converge",
+                     "load nvidia " + change.goal.version + " in place of " + gone_or(change.loaded.version),
+                     converge_args(change)});
+}
+
+void add_steps_after(const Change& change, std::vector<Step>& steps) {
+    steps.push_back({"driver.validate",
+                     "validate driver " + change.goal.version + " (" + change.settings.validation + ")",
+                     {{"level", change.settings.validation},
+                      {"goal", to_json(change.goal)},
+                      {"userland", change.to.userland}}});
+    if (change.modules || change.observed.door_shut)
+        steps.push_back({"door.open", "let others load drivers again", door_args(change)});
+    if (change.unload && !change.units.empty())
+        steps.push_back(
+            {"units.start", "start " + base::join(change.units, ", "), {{"units", change.units}}});
+}
+
+std::vector<Step> make_steps(const Change& change) {
+    std::vector<Step> steps;
+    const std::string version = change.goal.version;
+    if (change.files)
+        steps.push_back(
+            {"driver.prepare", "prepare firmware and module index of " + version, select_args(change)});
+    if (change.modules)
+        add_steps_before(change, steps);
+    if (change.files)
+        steps.push_back({"driver.select", "select " + version + " for kernel " + change.observed.kernel,
+                         select_args(change)});
+    if (change.modules || change.devices)
+        steps.push_back({"driver.devices", "make device nodes", {{"when", "forward"}}});
+    if (!steps.empty() || change.observed.door_shut)
+        add_steps_after(change, steps);
+    return steps;
+}
+
+void add_reasons(const Change& change, Plan& plan) {
+    const Observed& observed = change.observed;
+    const Selection* const selection = observed.selection();
+    if (change.modules && observed.loaded_version == change.goal.version)
+        plan.reasons.push_back("the modules of " + change.goal.version +
+                               " in the kernel are not those of the driver store");
+    else if (change.modules)
+        plan.reasons.push_back("loaded is " + gone_or(observed.loaded_version) + ", wanted " +
+                               change.goal.version);
+    if (change.files && (selection == nullptr || !(selection->generation == change.to.generation)))
+        plan.reasons.push_back("selected for " + observed.kernel + " is " +
+                               gone_or(selection != nullptr ? selection->generation.version : std::string()) +
+                               ", wanted " + change.goal.version);
+    for (const std::string& path : observed.wrong_files)
+        plan.reasons.push_back("'" + path + "' does not lead to the selected driver");
+    if (selection != nullptr && options_differ(change))
+        plan.reasons.push_back("ModuleParameters= is not what '" + std::string(options_file) + "' says");
+    if (change.devices)
+        plan.reasons.push_back("device nodes are missing or have other numbers than the driver");
+    if (observed.door_shut)
+        plan.reasons.push_back("an earlier swap left the door shut");
+    if (plan.steps.empty())
+        plan.reasons.push_back("loaded and selected is " + change.goal.version + ", as wanted");
+    else if (change.modules && observed.loaded_version.empty())
+        plan.reasons.push_back("there is no driver to go back to if this one fails");
+    else if (change.unload && std::any_of(change.loaded.modules.begin(), change.loaded.modules.end(),
+                                          [](const GoalModule& module) { return module.path.empty(); }))
+        plan.reasons.push_back(
+            "modules of " + gone_or(observed.loaded_version) +
+            " are not in the driver store; to go back they are looked for in /lib/modules");
+}
+
+bool lacks_modules(const Observed& observed, const Goal& goal) {
+    return std::any_of(goal.modules.begin(), goal.modules.end(), [&](const GoalModule& module) {
+        return !module.optional &&
+               std::none_of(observed.loaded.begin(), observed.loaded.end(),
+                            [&](const auto& loaded) { return loaded.name == module.name; });
+    });
+}
+
+void name_plan(const Wish& wish, const Observed& observed, Plan& plan) {
+    plan.kind = wish.kind == Wish::Kind::Rollback ? "driver.rollback"
+                : wish.kind == Wish::Kind::Swap   ? "driver.swap"
+                                                  : "apply";
+    if (wish.version.empty()) // a rollback to nothing
+        plan.title = "go back to the driver before";
+    else if (observed.loaded_version.empty())
+        plan.title = "load driver " + wish.version;
+    else if (observed.loaded_version == wish.version)
+        plan.title = "keep driver " + wish.version;
+    else
+        plan.title = "swap driver " + observed.loaded_version + " → " + wish.version;
+}
+
+std::optional<Driver> choose(const Wish& wish, const Observed& observed, std::vector<Problem>& problems) {
+    if (wish.kind != Wish::Kind::Rollback)
+        return find_driver(observed, wish.settings, wish.version, wish.kind == Wish::Kind::Apply, problems);
+    auto driver = driver_of(observed.store, *observed.selection()->previous);
+    if (!driver)
+        problems.push_back({Errc::NotFound,
+                            "driver " + wish.version + ", selected before, is not in the driver store",
+                            "import it again: gpuhostctl driver import FILE…"});
+    return driver;
+}
+
+std::vector<std::string> running_clients(const DriverSettings& settings, const Observed& observed) {
+    std::vector<std::string> units;
+    for (const std::string& unit : settings.client_units)
+        if (std::find(observed.units.begin(), observed.units.end(), unit) != observed.units.end())
+            units.push_back(unit);
+    return units;
+}
+
+void fill(const Wish& wish, const Observed& observed, Plan& plan) {
+    const auto driver = choose(wish, observed, plan.problems);
+    if (!driver)
+        return;
+    const ModuleSet* const set = observed.store.find_modules(wish.version, driver->generation.modules);
+    Change change{observed,
+                  wish.settings,
+                  std::nullopt,
+                  *driver,
+                  goal_as_loaded(wish.settings, observed),
+                  goal_for(*set, wish.version, wish.settings, observed, plan.problems),
+                  {}};
+    change.units = running_clients(wish.settings, observed);
+    const Selection* const selection = observed.selection();
+    if (selection != nullptr)
+        change.from = driver_of(observed.store, selection->generation);
+    change.unload = !to_unload(observed.loaded, change.goal).empty();
+    change.modules = change.unload || lacks_modules(observed, change.goal);
+    change.files = selection == nullptr || !(selection->generation == driver->generation) ||
+                   !observed.wrong_files.empty() || options_differ(change);
+    change.devices = !change.modules && !observed.devices_complete;
+    if (change.modules && gpus_to_drive(observed.gpus).empty())
+        plan.problems.push_back({Errc::Unsupported, "no NVIDIA GPU for the driver on this host's PCI buses",
+                                 "check lspci -d 10de: -k, and that the GPU is not given to vfio-pci"});
+    plan.steps = make_steps(change);
+    add_reasons(change, plan);
+}
+
+} // namespace
+
+Plan driver_plan(const core::Desired& desired, const Observed& observed) {
+    Plan plan;
+    const Wish wish = read_wish(desired, observed);
+    name_plan(wish, observed, plan);
+    if (!wish.version.empty()) {
+        fill(wish, observed, plan);
+    } else if (wish.kind == Wish::Kind::Rollback) {
+        plan.problems.push_back({Errc::NotFound,
+                                 "no driver was selected for " + observed.kernel + " before this one",
+                                 "swap to a version by name: gpuhostctl driver swap VERSION"});
+    } else if (wish.kind == Wish::Kind::Swap) {
+        plan.problems.push_back({Errc::InvalidArgument, "no driver version is given, configured or selected",
+                                 "name one: gpuhostctl driver swap VERSION"});
+    } else {
+        plan.title = "nothing to do";
+        plan.reasons.push_back("no driver version is configured or selected");
+    }
+    return plan;
+}
+
+} // namespace gpuhost::kmod

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// The plan that brings the host to a driver. Pure: observed JSON (HACKING.md) in, steps out.
+//
+// Order: all that can fail without disturbing anybody comes first, the driver is proved before others are let
+// in again.
+//   driver.prepare → holders.wait → door.shut → units.stop → holders.clear → driver.devices (back) →
+//   modules.converge → driver.select → driver.devices → driver.validate → door.open → units.start
+// Undone from any point backwards it ends with the driver that was there before.
+#pragma once
+
+#include "daemon/core/component.hpp"
+#include "daemon/core/plan.hpp"
+#include "kmod/driver_settings.hpp"
+#include "kmod/goal.hpp"
+#include "kmod/kernel_state.hpp"
+#include "kmod/selection_files.hpp"
+#include "kmod/store.hpp"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace gpuhost::kmod {
+
+/// observe()'s document as values.
+struct Observed {
+    std::string kernel;
+    std::vector<PciGpu> gpus;
+    std::vector<LoadedModule> loaded;
+    std::string loaded_version;
+    Store store;
+    std::vector<std::string> units;       ///< services that run
+    std::vector<std::string> wrong_files; ///< of the selection
+    std::string options;                  ///< /etc/modprobe.d/gpuhost.conf
+    bool devices_complete = true;
+    bool door_shut = false;
+
+    [[nodiscard]] const Selection* selection() const; ///< for the running kernel
+};
+[[nodiscard]] base::Json to_json(const Observed& observed);
+[[nodiscard]] Observed observed_from_json(const base::Json& value);
+
+/// The modules of one set that should be in the kernel. A problem if it lacks one that the settings name.
+[[nodiscard]] Goal goal_for(const ModuleSet& set, const std::string& version, const DriverSettings& settings,
+                            const Observed& observed, std::vector<core::Problem>& problems);
+/// What is in the kernel now, with the files that it came from as far as the store has them.
+[[nodiscard]] Goal goal_as_loaded(const DriverSettings& settings, const Observed& observed);
+
+/// The generation of a version: the selected one if it is of that version and `keep_selected`, else the
+/// newest sets.
+[[nodiscard]] std::optional<Driver> find_driver(const Observed& observed, const DriverSettings& settings,
+                                                const std::string& version, bool keep_selected,
+                                                std::vector<core::Problem>& problems);
+[[nodiscard]] std::optional<Driver> driver_of(const Store& store, const Generation& generation);
+
+/// For the driver component's requests "swap" and "rollback", and for plain apply (no request).
+[[nodiscard]] core::Plan driver_plan(const core::Desired& desired, const Observed& observed);
+
+} // namespace gpuhost::kmod

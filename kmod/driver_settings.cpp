@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kmod/driver_settings.hpp"
+
+#include <array>
+
+namespace gpuhost::kmod {
+namespace {
+
+using core::SettingKey;
+using core::SettingType;
+
+constexpr std::string_view section = "Driver";
+
+constexpr std::array keys{
+    SettingKey{"Driver", "Version", SettingType::Version, "", "",
+               "driver version to run; empty: the selected one"},
+    SettingKey{"Driver", "Flavour", SettingType::Choice, "any", "any open proprietary",
+               "which kernel modules to use"},
+    SettingKey{"Driver", "Modules", SettingType::Words, "nvidia nvidia_uvm nvidia_modeset nvidia_drm", "",
+               "kernel modules to load"},
+    SettingKey{"Driver", "ModuleParameters", SettingType::Words, "", "",
+               "parameters of kernel modules, MODULE.NAME=VALUE"},
+    SettingKey{"Driver", "HolderPolicy", SettingType::Choice, "refuse", "refuse wait terminate",
+               "what to do about processes that use the driver"},
+    SettingKey{"Driver", "HolderTimeout", SettingType::Span, "10min", "", "how long HolderPolicy=wait waits"},
+    SettingKey{"Driver", "TerminateGrace", SettingType::Span, "30s", "",
+               "time between SIGTERM and SIGKILL of HolderPolicy=terminate"},
+    SettingKey{"Driver", "ModuleDeadline", SettingType::Span, "2min", "",
+               "time for one module to load or unload"},
+    SettingKey{"Driver", "Validation", SettingType::Choice, "kernel", "kernel nvml",
+               "what a new driver must pass"},
+    SettingKey{"Driver", "ClientUnits", SettingType::Words,
+               "nvidia-persistenced.service nvidia-powerd.service nvidia-fabricmanager.service "
+               "nvidia-imex.service nvidia-dcgm.service dcgm.service dcgm-exporter.service",
+               "", "units that are stopped for a swap and started after it"},
+};
+
+} // namespace
+
+std::span<const SettingKey> driver_setting_keys() {
+    return keys;
+}
+
+DriverSettings driver_settings(const core::Settings& settings) {
+    DriverSettings values;
+    values.version = settings.string(section, "Version");
+    values.flavour = settings.string(section, "Flavour");
+    values.modules = settings.words(section, "Modules");
+    values.parameters = settings.words(section, "ModuleParameters");
+    values.client_units = settings.words(section, "ClientUnits");
+    values.holder_policy = settings.string(section, "HolderPolicy");
+    values.holder_timeout = settings.span(section, "HolderTimeout");
+    values.terminate_grace = settings.span(section, "TerminateGrace");
+    values.module_deadline = settings.span(section, "ModuleDeadline");
+    values.validation = settings.string(section, "Validation");
+    return values;
+}
+
+} // namespace gpuhost::kmod

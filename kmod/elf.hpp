@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// A reader of 64-bit little-endian ELF images that trusts nothing in them: every offset is checked, nothing
+// is copied.
+#pragma once
+
+#include "daemon/base/result.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace gpuhost::kmod {
+
+struct ElfSection {
+    std::string_view name;
+    std::uint32_t type = 0;
+    std::uint32_t link = 0;
+    std::string_view content; ///< empty for SHT_NOBITS
+};
+
+class Elf {
+  public:
+    /// `image` must outlive it. Not ELF, truncated, or for another kind of machine than this one: BadContent.
+    [[nodiscard]] static base::Result<Elf> parse(std::string_view image, std::string_view what);
+
+    [[nodiscard]] std::uint16_t type() const { return type_; } ///< ET_REL, ET_DYN, …
+    [[nodiscard]] const std::vector<ElfSection>& sections() const { return sections_; }
+    [[nodiscard]] const ElfSection* section(std::string_view name) const;
+    /// DT_SONAME of a shared library.
+    [[nodiscard]] std::optional<std::string> soname() const;
+
+  private:
+    std::uint16_t type_ = 0;
+    std::vector<ElfSection> sections_;
+};
+
+} // namespace gpuhost::kmod

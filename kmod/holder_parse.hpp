@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// What procfs says about one process, as text in and values out.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace gpuhost::kmod {
+
+/// Where a process belongs.
+struct Origin {
+    std::string unit;      ///< the system manager's unit: "nvidia-persistenced.service"
+    std::string container; ///< full container id
+    std::string pod;       ///< Kubernetes' uid of its pod
+};
+
+/// Of /proc/PID/cgroup, of either hierarchy.
+[[nodiscard]] Origin parse_cgroup(std::string_view text);
+
+struct Mapping {
+    unsigned major = 0;
+    unsigned minor = 0;
+    std::uint64_t inode = 0;
+    std::string path;
+};
+
+/// File mappings of /proc/PID/maps, each file once.
+[[nodiscard]] std::vector<Mapping> parse_maps(std::string_view text);
+
+/// "/dev/nvidia0", "/dev/nvidiactl (deleted)", "/run/nvidia/driver/dev/nvidia-uvm": a device of the driver,
+/// by its path in whatever mount namespace the process lives.
+[[nodiscard]] bool is_nvidia_device_path(std::string_view path);
+
+} // namespace gpuhost::kmod

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kmod/holders.hpp"
+
+#include "daemon/base/parse.hpp"
+#include "kmod/device_node.hpp"
+#include "kmod/kernel_state.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <set>
+
+#include <dirent.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+namespace gpuhost::kmod {
+namespace {
+
+using DirPtr = base::CHandle<DIR, ::closedir>;
+constexpr std::size_t maps_limit = 64U << 20;
+constexpr std::size_t described = 5;
+
+std::string proc(pid_t pid, std::string_view file) {
+    return "/proc/" + std::to_string(pid) + "/" + std::string(file);
+}
+
+std::vector<pid_t> processes(const base::Root& root) {
+    std::vector<pid_t> pids;
+    for (const std::string& name : root.list("/proc").value_or(std::vector<std::string>()))
+        if (const auto pid = base::parse_uint(name); pid && static_cast<pid_t>(*pid) != ::getpid())
+            pids.push_back(static_cast<pid_t>(*pid));
+    return pids;
+}
+
+std::vector<std::string> open_devices(const base::Root& root, pid_t pid, const std::set<unsigned>& majors) {
+    std::vector<std::string> devices;
+    auto fd = root.open_file(proc(pid, "fd"), O_RDONLY | O_DIRECTORY);
+    if (!fd)
+        return devices; // it is gone, or it is a kernel thread
+    DirPtr stream(::fdopendir(fd->get()));
+    if (!stream)
+        return devices;
+    (void)fd->release();
+    while (const dirent* entry = ::readdir(stream.get())) {
+        const auto device = device_at(::dirfd(stream.get()), entry->d_name);
+        if (!device || majors.count(::gnu_dev_major(*device)) == 0)
+            continue;
+        std::string number =
+            std::to_string(::gnu_dev_major(*device)) + ":" + std::to_string(::gnu_dev_minor(*device));
+        if (std::find(devices.begin(), devices.end(), number) == devices.end())
+            devices.push_back(std::move(number));
+    }
+    return devices;
+}
+
+std::vector<Mapping> mappings(const base::Root& root, pid_t pid) {
+    return parse_maps(root.read(proc(pid, "maps"), maps_limit).value_or(std::string()));
+}
+
+std::vector<std::string> held_devices(const base::Root& root, pid_t pid, const std::set<unsigned>& majors) {
+    std::vector<std::string> devices = open_devices(root, pid, majors);
+    if (!devices.empty())
+        return devices;
+    for (const Mapping& mapping : mappings(root, pid))
+        if (is_nvidia_device_path(mapping.path))
+            devices.push_back(mapping.path + " (mapped)");
+    return devices;
+}
+
+std::set<unsigned> majors_of(const base::Root& root) {
+    return nvidia_majors(root.read("/proc/devices").value_or(std::string()));
+}
+
+} // namespace
+
+Holder identify(const base::Root& root, pid_t pid, std::vector<std::string> devices) {
+    return {pid, root.read_line(proc(pid, "comm")).value_or("?"),
+            parse_cgroup(root.read(proc(pid, "cgroup")).value_or(std::string())), std::move(devices)};
+}
+
+std::string describe(const Holder& holder) {
+    std::string text = "process " + std::to_string(holder.pid) + " (" + holder.command + ")";
+    if (!holder.origin.pod.empty())
+        text += " of pod " + holder.origin.pod;
+    if (!holder.origin.container.empty())
+        text += (holder.origin.pod.empty() ? " of container " : ", container ") +
+                holder.origin.container.substr(0, 12);
+    else if (!holder.origin.unit.empty())
+        text += " of " + holder.origin.unit;
+    return text;
+}
+
+std::string describe(const std::vector<Holder>& holders) {
+    std::vector<std::string> texts;
+    for (std::size_t i = 0; i < std::min(holders.size(), described); ++i)
+        texts.push_back(describe(holders[i]));
+    std::string text = base::join(texts, ", ");
+    if (holders.size() > described)
+        text += " and " + std::to_string(holders.size() - described) + " more";
+    return text;
+}
+
+std::vector<Holder> find_holders(const base::Root& root) {
+    const std::set<unsigned> majors = majors_of(root);
+    std::vector<Holder> found;
+    for (const pid_t pid : processes(root))
+        if (auto devices = held_devices(root, pid, majors); !devices.empty())
+            found.push_back(identify(root, pid, std::move(devices)));
+    return found;
+}
+
+bool holds_driver(const base::Root& root, pid_t pid) {
+    return !held_devices(root, pid, majors_of(root)).empty();
+}
+
+std::vector<Holder> without_units(std::vector<Holder> holders, const std::vector<std::string>& units) {
+    holders.erase(std::remove_if(holders.begin(), holders.end(),
+                                 [&](const Holder& holder) {
+                                     return std::find(units.begin(), units.end(), holder.origin.unit) !=
+                                            units.end();
+                                 }),
+                  holders.end());
+    return holders;
+}
+
+} // namespace gpuhost::kmod

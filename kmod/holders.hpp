@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// Who keeps the driver busy: processes with its devices open or mapped, found by device number, because names
+// differ between containers and a deleted node can still be open.
+#pragma once
+
+#include "daemon/base/root.hpp"
+#include "kmod/holder_parse.hpp"
+
+#include <chrono>
+#include <string>
+#include <vector>
+
+#include <sys/types.h>
+
+namespace gpuhost::kmod {
+
+struct Holder {
+    pid_t pid = 0;
+    std::string command; ///< the kernel's short name of the process
+    Origin origin;
+    std::vector<std::string> devices; ///< "195:255", "/dev/nvidia-uvm (mapped)"
+};
+
+/// "process 812 (python3) of nvidia-dcgm.service", with the pod or container where there is one.
+[[nodiscard]] std::string describe(const Holder& holder);
+/// The first few, comma-separated, and how many more.
+[[nodiscard]] std::string describe(const std::vector<Holder>& holders);
+
+/// All of them but the calling process.
+[[nodiscard]] std::vector<Holder> find_holders(const base::Root& root);
+/// Does this process still hold the driver?
+[[nodiscard]] bool holds_driver(const base::Root& root, pid_t pid);
+[[nodiscard]] std::vector<Holder> without_units(std::vector<Holder> holders,
+                                                const std::vector<std::string>& units);
+
+/// A Holder of `devices`, with what procfs says of the process.
+[[nodiscard]] Holder identify(const base::Root& root, pid_t pid, std::vector<std::string> devices);
+
+/// SIGTERM, then SIGKILL after `grace`, and waits for the end. Never pid 1, never gpuhost's own processes.
+[[nodiscard]] base::Result<void> terminate(const base::Root& root, const std::vector<Holder>& holders,
+                                           std::chrono::milliseconds grace);
+
+} // namespace gpuhost::kmod

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the running kernel says about drivers, read from sysfs and procfs only, so that a tree can stand in
+// for it.
+#pragma once
+
+#include "daemon/base/json.hpp"
+#include "daemon/base/root.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace gpuhost::kmod {
+
+/// One module in the kernel, under the kernel's spelling of its name ("nvidia_uvm").
+struct LoadedModule {
+    std::string name;
+    std::string version;              ///< empty for most modules of the distribution
+    std::string srcversion;           ///< empty if the kernel was built without
+    int refcnt = -1;                  ///< -1: the kernel can't unload modules
+    std::vector<std::string> holders; ///< modules that use this one
+    std::string state;                ///< "live", "coming", "going"
+};
+
+struct PciGpu {
+    std::string address; ///< "0000:65:00.0"
+    std::string device;  ///< "0x2330"
+    std::string driver;  ///< "nvidia", "vfio-pci", …; empty: none
+};
+
+/// File and kernel name the same module differently: nvidia-uvm.ko is nvidia_uvm.
+[[nodiscard]] std::string module_name(std::string_view file_or_name);
+
+[[nodiscard]] base::Result<std::string> kernel_release(const base::Root& root);
+[[nodiscard]] base::Result<std::string> boot_id(const base::Root& root);
+
+/// Nothing if it is not loaded.
+[[nodiscard]] std::optional<LoadedModule> loaded_module(const base::Root& root, std::string_view name);
+/// The modules of `roots` that are loaded and all that hold them, directly or not: what a swap has to unload.
+[[nodiscard]] std::vector<LoadedModule> loaded_closure(const base::Root& root,
+                                                       const std::vector<std::string>& roots);
+/// The driver's own closure: nvidia, and nouveau, which drives the same GPUs on a fresh host.
+[[nodiscard]] std::vector<LoadedModule> loaded_driver(const base::Root& root);
+
+/// NVIDIA display controllers (PCI class 03xx, vendor 10de).
+[[nodiscard]] std::vector<PciGpu> nvidia_gpus(const base::Root& root);
+/// Those that NVIDIA's driver should serve: all but the ones given to something else, like vfio-pci.
+[[nodiscard]] std::vector<PciGpu> gpus_to_drive(const std::vector<PciGpu>& gpus);
+/// PCI addresses that the loaded driver serves: the names in /proc/driver/nvidia/gpus.
+[[nodiscard]] std::vector<std::string> served_gpus(const base::Root& root);
+/// The version in /proc/driver/nvidia/version; empty without a driver.
+[[nodiscard]] std::string served_version(const base::Root& root);
+
+struct CharDriver {
+    unsigned major = 0;
+    std::string name;
+};
+[[nodiscard]] std::vector<CharDriver> parse_char_drivers(std::string_view proc_devices);
+/// Majors of everything named nvidia… in /proc/devices, and 195, which is NVIDIA's for ever.
+[[nodiscard]] std::set<unsigned> nvidia_majors(std::string_view proc_devices);
+
+/// Why the kernel refuses modules without a good signature; empty if it takes them.
+[[nodiscard]] std::string signature_enforcement(const base::Root& root);
+
+[[nodiscard]] base::Json to_json(const LoadedModule& module);
+[[nodiscard]] LoadedModule loaded_from_json(const base::Json& value);
+[[nodiscard]] base::Json to_json(const PciGpu& gpu);
+[[nodiscard]] PciGpu gpu_from_json(const base::Json& value);
+
+} // namespace gpuhost::kmod

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where the files of distributions' driver packages go in a userland. Pure.
+//
+//   …/libNAME.so.VERSION  → lib/          (Debian: usr/lib/TRIPLET/nvidia/current/, Ubuntu: usr/lib/TRIPLET/)
+//   programs              → bin/          (Debian: usr/lib/nvidia/current/, else usr/bin, usr/sbin)
+//   gsp_*.bin             → firmware/
+//   copyright             → doc/PACKAGE/
+#pragma once
+
+#include "daemon/content/archive.hpp"
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace gpuhost::kmod {
+
+struct Placement {
+    std::string path; ///< in the userland
+    bool executable = false;
+};
+
+/// Nothing for what a GPU host has no use for (changelogs, bug scripts, maintainers' helpers, X11).
+[[nodiscard]] std::optional<Placement> place_in_userland(const content::ArchiveEntry& entry);
+
+/// The driver version that a path in a package names ("…/libcuda.so.535.261.03",
+/// "…/firmware/nvidia/535.261.03/…").
+[[nodiscard]] std::optional<std::string> version_in_path(std::string_view path);
+
+/// The source directory that this file proves ("usr/src/nvidia-current-open-550.163.01" by its dkms.conf).
+[[nodiscard]] std::optional<std::string> source_directory(const content::ArchiveEntry& entry);
+
+} // namespace gpuhost::kmod

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kmod/manifest.hpp"
+
+#include "daemon/base/parse.hpp"
+#include "daemon/content/archive.hpp"
+#include "daemon/content/sha256.hpp"
+
+#include <algorithm>
+#include <array>
+#include <map>
+
+namespace gpuhost::kmod {
+
+using base::Errc;
+using base::Json;
+using base::Result;
+using content::TreeFile;
+
+namespace {
+
+constexpr std::array<std::pair<SetKind, std::string_view>, 3> kinds{
+    {{SetKind::Userland, "userland"}, {SetKind::Modules, "modules"}, {SetKind::Source, "source"}}};
+
+Json to_json(const TreeFile& file) {
+    if (!file.target.empty())
+        return Json{{"path", file.path}, {"target", file.target}};
+    return Json{{"path", file.path},
+                {"mode", file.executable ? "0555" : "0444"},
+                {"size", file.size},
+                {"sha256", file.sha256}};
+}
+
+Json module_json(const ModuleFile& module) {
+    return Json{{"name", module.name},         {"file", module.file},
+                {"version", module.version},   {"srcversion", module.srcversion},
+                {"vermagic", module.vermagic}, {"depends", module.depends}};
+}
+
+Result<TreeFile> file_from_json(const Json& value) {
+    TreeFile file;
+    GPUHOST_TRY(path, base::get_string(value, "path"));
+    const auto safe = content::safe_relative_path(path);
+    if (path.empty() || !safe || *safe != path || path == manifest_name)
+        return base::fail(Errc::BadContent, "a file's path can't be used: '" + path + "'");
+    file.path = path;
+    file.target = base::string_or(value, "target", {});
+    if (!file.target.empty()) {
+        if (!content::link_stays_inside(file.path, file.target))
+            return base::fail(Errc::BadContent, "link '" + file.path + "' leads out");
+        return file;
+    }
+    GPUHOST_TRY(mode, base::get_string(value, "mode"));
+    GPUHOST_TRY(size, base::get_int(value, "size"));
+    GPUHOST_TRY(digest, base::get_string(value, "sha256"));
+    if ((mode != "0444" && mode != "0555") || size < 0 || !content::is_sha256(digest))
+        return base::fail(Errc::BadContent, "file '" + path + "' is described wrongly");
+    file.executable = mode == "0555";
+    file.size = static_cast<std::uint64_t>(size);
+    file.sha256 = std::move(digest);
+    return file;
+}
+
+Result<ModuleFile> module_from_json(const Json& value, const std::vector<TreeFile>& files) {
+    ModuleFile module;
+    GPUHOST_TRY(name, base::get_string(value, "name"));
+    GPUHOST_TRY(file, base::get_string(value, "file"));
+    const auto found =
+        std::find_if(files.begin(), files.end(), [&](const auto& f) { return f.path == file; });
+    if (found == files.end() || file.find('/') != std::string::npos || !found->target.empty())
+        return base::fail(Errc::BadContent, "module '" + name + "' has no file '" + file + "'");
+    module.name = std::move(name);
+    module.file = std::move(file);
+    module.version = base::string_or(value, "version", {});
+    module.srcversion = base::string_or(value, "srcversion", {});
+    module.vermagic = base::string_or(value, "vermagic", {});
+    module.depends = base::strings_or_empty(value, "depends");
+    module.size = found->size;
+    module.sha256 = found->sha256;
+    return module;
+}
+
+Result<Manifest> from_json(const Json& value) {
+    Manifest manifest;
+    GPUHOST_TRY(kind, base::get_string(value, "kind"));
+    GPUHOST_TRY(version, base::get_string(value, "version"));
+    const auto known =
+        std::find_if(kinds.begin(), kinds.end(), [&](const auto& k) { return k.second == kind; });
+    if (known == kinds.end() || !base::is_driver_version(version))
+        return base::fail(Errc::BadContent, "not a kind and version that this gpuhostd knows");
+    manifest.kind = known->first;
+    manifest.version = std::move(version);
+    manifest.kernel = base::string_or(value, "kernel", {});
+    manifest.flavour = base::string_or(value, "flavour", {});
+    manifest.directory = base::string_or(value, "directory", {});
+    if (manifest.kind == SetKind::Modules && !base::is_kernel_release(manifest.kernel))
+        return base::fail(Errc::BadContent, "'" + manifest.kernel + "' is not a kernel release");
+    if (manifest.kind != SetKind::Userland && manifest.flavour != "open" && manifest.flavour != "proprietary")
+        return base::fail(Errc::BadContent, "'" + manifest.flavour + "' is not a flavour");
+    for (const Json& item : base::member(value, "files")) {
+        GPUHOST_TRY(file, file_from_json(item));
+        manifest.files.push_back(std::move(file));
+    }
+    for (const Json& item : base::member(value, "modules")) {
+        GPUHOST_TRY(module, module_from_json(item, manifest.files));
+        manifest.modules.push_back(std::move(module));
+    }
+    if (manifest.files.empty() || (manifest.kind == SetKind::Modules) != !manifest.modules.empty())
+        return base::fail(Errc::BadContent, "has no files, or modules where none belong");
+    return manifest;
+}
+
+std::string difference(const TreeFile& wanted, const TreeFile& found) {
+    if (!wanted.target.empty() || !found.target.empty())
+        return wanted.path + ": link to '" + found.target + "', expected '" + wanted.target + "'";
+    if (wanted.size != found.size)
+        return wanted.path + ": " + std::to_string(found.size) + " bytes, expected " +
+               std::to_string(wanted.size);
+    if (wanted.sha256 != found.sha256)
+        return wanted.path + ": digest mismatch";
+    return wanted.path + ": mode differs";
+}
+
+} // namespace
+
+std::string_view name(SetKind kind) noexcept {
+    for (const auto& [known, text] : kinds)
+        if (known == kind)
+            return text;
+    return {};
+}
+
+std::string encode(const Manifest& manifest) {
+    Json value{{"format", 1}, {"kind", name(manifest.kind)}, {"version", manifest.version}};
+    if (manifest.kind == SetKind::Modules)
+        value["kernel"] = manifest.kernel;
+    if (manifest.kind != SetKind::Userland)
+        value["flavour"] = manifest.flavour;
+    if (manifest.kind == SetKind::Source)
+        value["directory"] = manifest.directory;
+    Json& files = value["files"] = Json::array();
+    for (const TreeFile& file : manifest.files)
+        files.push_back(to_json(file));
+    if (manifest.kind == SetKind::Modules) {
+        Json& modules = value["modules"] = Json::array();
+        for (const ModuleFile& module : manifest.modules)
+            modules.push_back(module_json(module));
+    }
+    return base::dump(value);
+}
+
+Result<Manifest> decode_manifest(std::string_view text, std::string_view what) {
+    GPUHOST_TRY(value, base::parse_json(text, what));
+    auto manifest = from_json(value);
+    if (!manifest)
+        return base::fail(manifest.error().context(what));
+    if (encode(*manifest) != text)
+        return base::fail(Errc::BadContent, std::string(what) + ": is not in canonical form");
+    return manifest;
+}
+
+std::string set_place(const Manifest& manifest) {
+    std::string place = manifest.version + "/" + std::string(name(manifest.kind));
+    if (manifest.kind == SetKind::Modules)
+        place += "/" + manifest.kernel + "-" + manifest.flavour;
+    if (manifest.kind == SetKind::Source)
+        place += "/" + manifest.flavour;
+    return place;
+}
+
+Result<std::vector<std::string>> check_set(int fd, const Manifest& manifest, const std::string& what,
+                                           const content::OnBytes& on_bytes) {
+    GPUHOST_TRY(found, content::hash_tree(fd, what, on_bytes));
+    std::map<std::string, TreeFile> left;
+    for (TreeFile& file : found)
+        if (file.path != manifest_name)
+            left.emplace(file.path, std::move(file));
+    std::vector<std::string> bad;
+    for (const TreeFile& wanted : manifest.files) {
+        const auto file = left.find(wanted.path);
+        if (file == left.end()) {
+            bad.push_back(wanted.path + ": is missing");
+            continue;
+        }
+        if (file->second != wanted)
+            bad.push_back(difference(wanted, file->second));
+        left.erase(file);
+    }
+    for (const auto& [path, file] : left)
+        bad.push_back(path + ": does not belong here");
+    return bad;
+}
+
+} // namespace gpuhost::kmod

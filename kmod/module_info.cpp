@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kmod/module_info.hpp"
+
+#include "daemon/base/parse.hpp"
+#include "kmod/elf.hpp"
+
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include <elf.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+namespace gpuhost::kmod {
+
+using base::Errc;
+using base::Result;
+
+namespace {
+
+constexpr std::string_view signature_magic = "~Module signature appended~\n";
+
+/// struct module_signature of the kernel: what stands before the magic.
+struct SignatureTrailer {
+    std::uint8_t algo, hash, id_type, signer_len, key_id_len;
+    std::uint8_t padding[3];
+    std::uint8_t length[4]; ///< big-endian
+};
+
+std::optional<ModuleSignature> find_signature(std::string_view image) {
+    if (!base::ends_with(image, signature_magic))
+        return std::nullopt;
+    image.remove_suffix(signature_magic.size());
+    SignatureTrailer trailer{};
+    if (image.size() < sizeof trailer)
+        return std::nullopt;
+    std::memcpy(&trailer, image.data() + image.size() - sizeof trailer, sizeof trailer);
+    image.remove_suffix(sizeof trailer);
+    std::uint64_t length = 0;
+    for (const std::uint8_t byte : trailer.length)
+        length = length << 8U | byte;
+    if (length == 0 || length > image.size())
+        return std::nullopt;
+    const std::uint64_t offset = image.size() - length;
+    return ModuleSignature{offset, std::string(image.substr(offset))};
+}
+
+std::vector<std::string> split_depends(std::string_view value) {
+    std::vector<std::string> names;
+    for (std::string& name : base::split(value, ','))
+        if (!name.empty())
+            names.push_back(std::move(name));
+    return names;
+}
+
+void set_field(ModuleInfo& info, std::string_view key, std::string_view value) {
+    const std::pair<std::string_view, std::string*> fields[] = {{"name", &info.name},
+                                                                {"version", &info.version},
+                                                                {"srcversion", &info.srcversion},
+                                                                {"vermagic", &info.vermagic},
+                                                                {"license", &info.license}};
+    for (const auto& [name, field] : fields)
+        if (key == name)
+            *field = value;
+    if (key == "depends")
+        info.depends = split_depends(value);
+    else if (key == "firmware")
+        info.firmware.emplace_back(value);
+    else if (key == "parmtype")
+        info.parameters.emplace_back(value.substr(0, value.find(':')));
+}
+
+/// .modinfo is a row of NUL-terminated "key=value".
+void read_modinfo(ModuleInfo& info, std::string_view section) {
+    while (!section.empty()) {
+        const auto end = section.find('\0');
+        const std::string_view line = section.substr(0, end);
+        section.remove_prefix(end == std::string_view::npos ? section.size() : end + 1);
+        if (const auto equals = line.find('='); equals != std::string_view::npos)
+            set_field(info, line.substr(0, equals), line.substr(equals + 1));
+    }
+}
+
+Result<Elf> parse_module(std::string_view image, std::string_view what) {
+    GPUHOST_TRY(elf, Elf::parse(image, what));
+    if (elf.type() != ET_REL || elf.section(".modinfo") == nullptr)
+        return base::fail(Errc::BadContent, std::string(what) + ": is an ELF file, but not a kernel module");
+    return std::move(elf);
+}
+
+} // namespace
+
+std::string_view ModuleInfo::kernel() const {
+    return std::string_view(vermagic).substr(0, vermagic.find(' '));
+}
+
+std::string_view ModuleInfo::flavour() const {
+    return license == "Dual MIT/GPL" ? "open" : "proprietary";
+}
+
+Result<ModuleInfo> parse_module_info(std::string_view image, std::string_view what) {
+    GPUHOST_TRY(elf, parse_module(image, what));
+    ModuleInfo info;
+    read_modinfo(info, elf.section(".modinfo")->content);
+    info.signature = find_signature(image);
+    if (info.name.empty() || info.vermagic.empty())
+        return base::fail(Errc::BadContent, std::string(what) + ": says neither its name nor its kernel");
+    return info;
+}
+
+Result<std::map<std::string, std::uint32_t>> parse_symbol_versions(std::string_view image,
+                                                                   std::string_view what) {
+    GPUHOST_TRY(elf, parse_module(image, what));
+    struct Version { // struct modversion_info of the kernel
+        std::uint64_t crc;
+        char name[56];
+    };
+    std::map<std::string, std::uint32_t> versions;
+    const ElfSection* section = elf.section("__versions");
+    if (section == nullptr)
+        return versions;
+    for (std::string_view rest = section->content; rest.size() >= sizeof(Version);
+         rest.remove_prefix(sizeof(Version))) {
+        Version version;
+        std::memcpy(&version, rest.data(), sizeof version);
+        versions.emplace(std::string(version.name, ::strnlen(version.name, sizeof version.name)),
+                         static_cast<std::uint32_t>(version.crc));
+    }
+    return versions;
+}
+
+Result<MappedFile> MappedFile::open(int fd, std::string_view what) {
+    struct stat st {};
+    if (::fstat(fd, &st) < 0)
+        return base::fail_errno(what, errno);
+    if (!S_ISREG(st.st_mode) || st.st_size > off_t{1} << 30)
+        return base::fail(Errc::BadContent, std::string(what) + ": not a regular file, or larger than 1 GiB");
+    const auto size = static_cast<std::size_t>(st.st_size);
+    if (size == 0)
+        return MappedFile(nullptr, 0);
+    void* data = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, fd, 0);
+    if (data == MAP_FAILED)
+        return base::fail_errno(what, errno);
+    return MappedFile(static_cast<const char*>(data), size);
+}
+
+MappedFile::MappedFile(MappedFile&& other) noexcept
+    : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
+
+MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
+    std::swap(data_, other.data_);
+    std::swap(size_, other.size_);
+    return *this;
+}
+
+MappedFile::~MappedFile() {
+    if (data_ != nullptr)
+        (void)::munmap(const_cast<char*>(data_), size_);
+}
+
+} // namespace gpuhost::kmod

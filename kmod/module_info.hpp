@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a kernel module says about itself, read from its ELF image with every offset checked.
+//
+// Works on memory, so that a hostile file can do no more than be refused. Foreign modules are still parsed in
+// workers only.
+#pragma once
+
+#include "daemon/base/result.hpp"
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace gpuhost::kmod {
+
+/// The signature appended after the ELF image (scripts/sign-file). Not verified here: the kernel does that.
+struct ModuleSignature {
+    std::uint64_t offset = 0; ///< where the image that it covers ends
+    std::string der;          ///< PKCS#7 SignedData
+};
+
+struct ModuleInfo {
+    std::string name;
+    std::string version;
+    std::string srcversion;
+    std::string vermagic;
+    std::string license;
+    std::vector<std::string> depends;
+    std::vector<std::string> firmware;
+    std::vector<std::string> parameters; ///< names that the module takes
+    std::optional<ModuleSignature> signature;
+
+    /// The release that it was built for: the first word of vermagic.
+    [[nodiscard]] std::string_view kernel() const;
+    /// "open" for NVIDIA's "Dual MIT/GPL", else "proprietary".
+    [[nodiscard]] std::string_view flavour() const;
+};
+
+/// `image` is the whole .ko, not compressed. Truncated, not a module, not for this machine: BadContent naming
+/// `what`.
+[[nodiscard]] base::Result<ModuleInfo> parse_module_info(std::string_view image, std::string_view what);
+
+/// CRCs of the symbols that it wants from the kernel and other modules (__versions); empty without
+/// CONFIG_MODVERSIONS.
+[[nodiscard]] base::Result<std::map<std::string, std::uint32_t>> parse_symbol_versions(std::string_view image,
+                                                                                       std::string_view what);
+
+/// Read-only mapping of a whole file; at most 1 GiB.
+class MappedFile {
+  public:
+    [[nodiscard]] static base::Result<MappedFile> open(int fd, std::string_view what);
+    MappedFile(MappedFile&& other) noexcept;
+    MappedFile& operator=(MappedFile&& other) noexcept;
+    MappedFile(const MappedFile&) = delete;
+    MappedFile& operator=(const MappedFile&) = delete;
+    ~MappedFile();
+    [[nodiscard]] std::string_view view() const { return {data_, size_}; }
+
+  private:
+    MappedFile(const char* data, std::size_t size) : data_(data), size_(size) {}
+    const char* data_ = nullptr;
+    std::size_t size_ = 0;
+};
+
+} // namespace gpuhost::kmod

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kmod/module_set.hpp"
+
+#include "daemon/base/parse.hpp"
+#include "kmod/module_info.hpp"
+
+#include <algorithm>
+
+namespace gpuhost::kmod {
+
+using base::Errc;
+using base::Result;
+
+namespace {
+
+constexpr std::uint64_t module_limit = std::uint64_t{1} << 30U; // unstripped nvidia.ko has 185 MB
+constexpr const char* incoming = "/modules/incoming"; // its place is not known before all of it is read
+
+struct Parsed {
+    ModuleInfo info;
+    std::string file;
+    std::string given_name;
+};
+
+/// The kernel and libkmod both derive a module's name from its file's: "nvidia_drm" belongs in nvidia-drm.ko,
+/// whatever a distribution renamed it to.
+std::string file_name(std::string name) {
+    std::replace(name.begin(), name.end(), '_', '-');
+    return name + ".ko";
+}
+
+bool is_module_identifier(std::string_view name) {
+    return !name.empty() && name.size() < 56 && std::all_of(name.begin(), name.end(), [](char c) {
+        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+    });
+}
+
+Result<Parsed> stage_one(const base::Root& staging, SetWriter& writer, const ModuleInput& input,
+                         const content::OnBytes& on_bytes) {
+    const content::ArchiveLimits limits{1, module_limit, module_limit, 256};
+    GPUHOST_TRY(archive,
+                content::ArchiveReader::open(input.fd, content::ArchiveFormat::Raw, input.name, limits));
+    GPUHOST_TRY(entry, archive.next());
+    if (!entry)
+        return base::fail(Errc::BadContent, input.name + ": is empty");
+    // Written under a temporary name: its own name stands inside.
+    const std::string temporary = std::string(incoming) + "/.unpacked";
+    GPUHOST_CHECK(staging.remove(temporary));
+    GPUHOST_TRY(fd, staging.open_file(temporary, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0644));
+    GPUHOST_TRY(written, archive.copy_to(fd.get(), on_bytes));
+    GPUHOST_TRY(mapped, MappedFile::open(fd.get(), input.name));
+    GPUHOST_TRY(info, parse_module_info(mapped.view(), input.name));
+    if (!is_module_identifier(info.name))
+        return base::fail(Errc::BadContent, input.name + ": its name inside can't be used");
+    std::string file = file_name(info.name);
+    GPUHOST_CHECK(writer.adopt(".unpacked", file, written));
+    return Parsed{std::move(info), std::move(file), input.name};
+}
+
+/// What all must agree with. The other modules may lack a version, as those that are not NVIDIA's do.
+Result<const ModuleInfo*> reference(const std::vector<Parsed>& modules) {
+    const auto found =
+        std::find_if(modules.begin(), modules.end(), [](const auto& m) { return m.info.name == "nvidia"; });
+    if (found == modules.end())
+        return base::fail(Errc::BadContent, "nvidia.ko is not among the modules",
+                          "Pass the whole directory of built modules.");
+    if (!base::is_driver_version(found->info.version))
+        return base::fail(Errc::BadContent, found->given_name + ": has no driver version");
+    if (!base::is_kernel_release(found->info.kernel()))
+        return base::fail(Errc::BadContent, found->given_name + ": names no kernel that it was built for");
+    return &found->info;
+}
+
+Result<void> check_agreement(const std::vector<Parsed>& modules, const ModuleInfo& nvidia) {
+    std::string problems;
+    for (const Parsed& module : modules) {
+        const bool ours = base::starts_with(module.info.name, "nvidia");
+        if (ours && module.info.version != nvidia.version)
+            problems += "; " + module.given_name + " is version " + module.info.version + ", nvidia.ko is " +
+                        nvidia.version;
+        if (module.info.kernel() != nvidia.kernel())
+            problems += "; " + module.given_name + " is for kernel " + std::string(module.info.kernel()) +
+                        ", nvidia.ko for " + std::string(nvidia.kernel());
+    }
+    if (problems.empty())
+        return {};
+    return base::fail(Errc::BadContent, "the modules don't belong together: " + problems.substr(2),
+                      "Import one version for one kernel at a time.");
+}
+
+} // namespace
+
+Result<Manifest> stage_modules(const base::Root& staging, const std::vector<ModuleInput>& inputs,
+                               const content::OnBytes& on_bytes) {
+    GPUHOST_TRY(writer, SetWriter::create(staging, incoming));
+    std::vector<Parsed> modules;
+    for (const ModuleInput& input : inputs) {
+        GPUHOST_TRY(module, stage_one(staging, writer, input, on_bytes));
+        modules.push_back(std::move(module));
+    }
+    GPUHOST_TRY(nvidia, reference(modules));
+    GPUHOST_CHECK(check_agreement(modules, *nvidia));
+
+    Manifest manifest;
+    manifest.kind = SetKind::Modules;
+    manifest.version = nvidia->version;
+    manifest.kernel = nvidia->kernel();
+    manifest.flavour = nvidia->flavour();
+    std::sort(modules.begin(), modules.end(), [](const auto& a, const auto& b) { return a.file < b.file; });
+    for (const Parsed& module : modules) {
+        const ModuleInfo& info = module.info;
+        manifest.modules.push_back(
+            {info.name, module.file, info.version, info.srcversion, info.vermagic, info.depends, 0, {}});
+    }
+    GPUHOST_CHECK(writer.finish(manifest));
+    const std::string place = "/modules/" + manifest.kernel + "-" + manifest.flavour;
+    GPUHOST_CHECK(staging.remove_tree(place));
+    GPUHOST_CHECK(staging.rename(incoming, place));
+    return manifest;
+}
+
+bool is_module_name(std::string_view name) {
+    for (const std::string_view suffix : {".ko", ".ko.gz", ".ko.xz", ".ko.zst"})
+        if (base::ends_with(name, suffix))
+            return true;
+    return false;
+}
+
+} // namespace gpuhost::kmod

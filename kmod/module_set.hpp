@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// Makes a module set out of built modules, wherever they came from: an import or our own compile.
+#pragma once
+
+#include "kmod/set_writer.hpp"
+
+#include <string>
+#include <vector>
+
+namespace gpuhost::kmod {
+
+struct ModuleInput {
+    int fd = -1;
+    std::string name; ///< as the person named it: "nvidia.ko", "nvidia-uvm.ko.xz"
+};
+
+/// Unpacks and parses them, and leaves the set in the staging directory below /modules/. It must have
+/// nvidia.ko, be for one kernel and one driver version; a mismatch is BadContent naming both sides.
+[[nodiscard]] base::Result<Manifest> stage_modules(const base::Root& staging,
+                                                   const std::vector<ModuleInput>& inputs,
+                                                   const content::OnBytes& on_bytes = {});
+
+/// ".ko", also compressed with gzip, xz or zstd.
+[[nodiscard]] bool is_module_name(std::string_view name);
+
+} // namespace gpuhost::kmod

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/base/parse.hpp"
+#include "kmod/driver_preflight.hpp"
+#include "kmod/manifest.hpp"
+#include "kmod/selection_files.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace gpuhost::kmod {
+namespace {
+
+using base::Errc;
+using core::Problem;
+using core::StepContext;
+
+constexpr std::uint64_t room_for_state = 64ULL << 20;
+constexpr std::uint64_t room_for_index = 32ULL << 20;
+constexpr std::string_view owner_hint = "remove the package that owns it: dpkg -S or rpm -qf names it";
+
+void check_digests(const StepContext& context, const std::string& path, std::vector<Problem>& problems) {
+    const std::string hint =
+        "remove this version and import it again: gpuhostctl driver remove, driver import";
+    const auto fd = context.root.open_file(path, O_RDONLY | O_DIRECTORY);
+    const auto text = context.root.read(path + "/" + std::string(manifest_name), manifest_limit);
+    if (!fd || !text) {
+        problems.push_back({Errc::BadContent, "'" + path + "' is not in the driver store", hint});
+        return;
+    }
+    const auto manifest = decode_manifest(*text, path);
+    const auto wrong = manifest ? check_set(fd->get(), *manifest, path) : base::fail(manifest.error());
+    if (!wrong) {
+        problems.push_back({Errc::BadContent, wrong.error().message, hint});
+        return;
+    }
+    for (const std::string& difference : *wrong)
+        problems.push_back({Errc::BadContent, difference, hint});
+}
+
+/// NVIDIA's open modules run nothing without it; the proprietary ones do on older GPUs.
+void check_firmware(const StepContext& context, const Driver& driver, std::vector<Problem>& problems) {
+    if (driver.modules.find("-open/") == std::string::npos)
+        return;
+    const std::string& version = driver.generation.version;
+    for (const std::string& directory : {driver.userland + "/firmware", "/lib/firmware/nvidia/" + version})
+        for (const std::string& name : context.root.list(directory).value_or(std::vector<std::string>()))
+            if (base::starts_with(name, "gsp_"))
+                return;
+    problems.push_back({Errc::NotFound,
+                        "no GSP firmware for driver " + version + ", which its open modules need",
+                        "import firmware-nvidia-gsp of the same version"});
+}
+
+void check_room(const StepContext& context, const std::string& path, std::uint64_t needed,
+                std::vector<Problem>& problems) {
+    const auto free = context.root.free_bytes(path);
+    if (free && *free < needed)
+        problems.push_back({Errc::NoSpace,
+                            path + " has " + std::to_string(*free >> 20) + " MiB free, needed are " +
+                                std::to_string(needed >> 20),
+                            "free some space there"});
+}
+
+/// Another package's libraries would be found in place of the selected driver's, or the other way round.
+void check_libraries(const StepContext& context, const Driver& driver, std::vector<Problem>& problems) {
+    static constexpr std::array<std::string_view, 4> directories{
+        "/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib64", "/usr/lib"};
+    for (const std::string& name :
+         context.root.list(driver.userland + "/lib").value_or(std::vector<std::string>()))
+        for (const std::string_view directory : directories) {
+            const std::string path = std::string(directory) + "/" + name;
+            if (context.root.exists(path))
+                problems.push_back({Errc::AlreadyExists, "'" + path + "' is another driver's library",
+                                    std::string(owner_hint)});
+        }
+}
+
+bool speaks_of_nvidia(const std::string& line) {
+    const std::vector<std::string> words = base::split_words(line);
+    return words.size() > 2 && (words[0] == "install" || words[0] == "alias") &&
+           std::any_of(words.begin() + 1, words.end(),
+                       [](const std::string& word) { return base::starts_with(word, "nvidia"); });
+}
+
+/// At boot such rules would load something else than what is selected.
+void check_modprobe_rules(const StepContext& context, std::vector<Problem>& problems) {
+    std::vector<std::string> directories{"/etc/modprobe.d", "/usr/lib/modprobe.d"};
+    if (!context.root.read_link("/lib")) // else it is the same directory by another name
+        directories.emplace_back("/lib/modprobe.d");
+    for (const std::string& directory : directories)
+        for (const std::string& name : context.root.list(directory).value_or(std::vector<std::string>())) {
+            const std::string path = directory + "/" + name;
+            const auto text = context.root.read(path);
+            if (!text || !base::ends_with(name, ".conf"))
+                continue;
+            const std::vector<std::string> lines = base::split(*text, '\n');
+            if (std::any_of(lines.begin(), lines.end(), speaks_of_nvidia))
+                problems.push_back({Errc::AlreadyExists,
+                                    "'" + path + "' makes modprobe load another nvidia driver",
+                                    std::string(owner_hint)});
+        }
+}
+
+} // namespace
+
+Problems prepare_preflight(StepContext& context, const base::Json& args) {
+    std::vector<Problem> problems;
+    const auto driver = driver_from_json(base::member(args, "to"));
+    if (!driver)
+        return problems;
+    context.progress(-1, "checking driver " + driver->generation.version);
+    check_digests(context, driver->modules, problems);
+    if (!driver->userland.empty())
+        check_digests(context, driver->userland, problems);
+    check_firmware(context, *driver, problems);
+    check_room(context, std::string(store_directory), room_for_state, problems);
+    check_room(context, "/lib/modules/" + base::string_or(args, "kernel", ""), room_for_index, problems);
+    return problems;
+}
+
+Problems select_preflight(StepContext& context, const base::Json& args) {
+    std::vector<Problem> problems;
+    const auto driver = driver_from_json(base::member(args, "to"));
+    if (!driver)
+        return problems;
+    const SelectionFiles files =
+        selection_files(base::string_or(args, "kernel", ""), driver, tools_of(context.root, driver), {}, {});
+    for (const FileOperation& operation : files.before_index)
+        if (!is_ours(context.root, operation.path))
+            problems.push_back(
+                {Errc::AlreadyExists, "'" + operation.path + "' is not gpuhost's", std::string(owner_hint)});
+    check_libraries(context, *driver, problems);
+    check_modprobe_rules(context, problems);
+    return problems;
+}
+
+} // namespace gpuhost::kmod

@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kmod/publish.hpp"
+
+#include "daemon/base/parse.hpp"
+#include "daemon/content/sha256.hpp"
+#include "kmod/manifest.hpp"
+#include "kmod/step_kind.hpp"
+#include "kmod/store.hpp"
+
+#include <algorithm>
+#include <cerrno>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace gpuhost::kmod {
+
+using base::Errc;
+using base::Json;
+using base::Result;
+using base::Root;
+using base::UniqueFd;
+using core::StepContext;
+
+namespace {
+
+struct StagedSet {
+    std::string from;   ///< in the staging directory
+    std::string to;     ///< its place in the store
+    std::string parent; ///< of `to`
+    Manifest manifest;
+};
+
+Result<UniqueFd> open_directory(const Root& root, const std::string& path) {
+    return root.open_file(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+}
+
+std::vector<std::string> staged_places(const Root& root, const std::string& staging) {
+    std::vector<std::string> places;
+    if (root.exists(staging + "/userland"))
+        places.push_back(staging + "/userland");
+    for (const char* kind : {"/modules", "/source"})
+        if (auto names = root.list(staging + kind))
+            for (const std::string& name : *names)
+                places.push_back(staging + kind + "/" + name);
+    return places;
+}
+
+/// Reads and hashes one staged set; the parser's word is taken for nothing but what the files are for.
+Result<StagedSet> read_staged(const Root& root, const std::string& from, const content::OnBytes& on_bytes) {
+    const std::string file = from + "/" + std::string(manifest_name);
+    GPUHOST_TRY(directory, open_directory(root, from));
+    UniqueFd fd(::openat(directory.get(), std::string(manifest_name).c_str(),
+                         O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+    if (!fd)
+        return base::fail_errno(file, errno);
+    GPUHOST_TRY(text, base::read_all(fd.get(), manifest_limit, file));
+    GPUHOST_TRY(manifest, decode_manifest(text, file));
+    GPUHOST_TRY(bad, check_set(directory.get(), manifest, from, on_bytes));
+    if (!bad.empty())
+        return base::fail(Errc::BadContent,
+                          from + " is not what its manifest says: " + base::join(bad, "; "));
+    const std::string parent = std::string(store_directory) + "/" + set_place(manifest);
+    return StagedSet{from, parent + "/" + content::sha256(text), parent, std::move(manifest)};
+}
+
+// --- what this transaction published, for undo
+// --------------------------------------------------------------------------
+
+std::string intent_path(const StepContext& context) {
+    return context.staging + "/published.json";
+}
+
+/// The parser could leave a file of this name as well. Only one that we wrote counts.
+Result<std::optional<std::vector<std::string>>> read_intent(const StepContext& context) {
+    const std::string path = intent_path(context);
+    const auto st = context.root.lstat(path);
+    if (!st || !S_ISREG(st->st_mode) || st->st_uid != ::geteuid() || st->st_nlink != 1)
+        return std::nullopt;
+    GPUHOST_TRY(text, context.root.read(path));
+    GPUHOST_TRY(value, base::parse_json(text, path));
+    GPUHOST_TRY(paths, base::get_strings(value, "paths"));
+    return std::optional(paths);
+}
+
+/// Written before the first rename, kept by a second run: then what is in place may be ours already.
+Result<void> write_intent(const StepContext& context, const std::vector<StagedSet>& sets) {
+    GPUHOST_TRY(known, read_intent(context));
+    if (known)
+        return {};
+    std::vector<std::string> paths;
+    for (const StagedSet& set : sets)
+        if (!context.root.exists(set.to))
+            paths.push_back(set.to);
+    return context.root.write_atomic(intent_path(context), base::dump(Json{{"paths", paths}}), 0600);
+}
+
+// --- phases
+// -------------------------------------------------------------------------------------------------------------
+
+/// From here on nobody but root writes in the staging directory: the parser's worker is gone with its whole
+/// cgroup.
+Result<void> take_over(const StepContext& context) {
+    GPUHOST_TRY(directory, open_directory(context.root, context.staging));
+    const bool root = ::geteuid() == 0;
+    if ((root && ::fchown(directory.get(), 0, 0) < 0) || ::fchmod(directory.get(), 0700) < 0)
+        return base::fail_errno(context.staging, errno);
+    const auto intent = context.root.lstat(intent_path(context));
+    if (intent && intent->st_uid != ::geteuid())
+        return context.root.remove(intent_path(context));
+    return {};
+}
+
+/// What was asked for must be among what the workers left.
+Result<void> check_wanted(const std::vector<StagedSet>& sets, const Json& args) {
+    const std::string version = base::string_or(args, "version", {});
+    for (const StagedSet& set : sets)
+        if (!version.empty() && set.manifest.version != version)
+            return base::fail(Errc::BadContent,
+                              "version " + set.manifest.version + " was made, expected " + version);
+    for (const std::string& kernel : base::strings_or_empty(args, "kernels"))
+        if (std::none_of(sets.begin(), sets.end(),
+                         [&](const auto& set) { return set.manifest.kernel == kernel; }))
+            return base::fail(Errc::BadContent, "no modules for kernel " + kernel + " were made");
+    if (sets.empty())
+        return base::fail(Errc::BadContent, "nothing was staged");
+    return {};
+}
+
+Result<bool> intact(const Root& root, const StagedSet& set) {
+    GPUHOST_TRY(directory, open_directory(root, set.to));
+    auto text = root.read(set.to + "/" + std::string(manifest_name), manifest_limit);
+    if (!text || *text != encode(set.manifest))
+        return false;
+    auto bad = check_set(directory.get(), set.manifest, set.to);
+    return bad && bad->empty();
+}
+
+Result<void> put_in_place(const Root& root, const StagedSet& set) {
+    GPUHOST_TRY(directory, open_directory(root, set.from));
+    GPUHOST_CHECK(content::seal_tree(directory.get(), set.from));
+    GPUHOST_CHECK(root.make_directories(set.parent));
+    if (!root.exists(set.to))
+        return root.rename(set.from, set.to);
+    GPUHOST_TRY(good, intact(root, set));
+    // A damaged set is mended by importing it again; the exchange leaves no moment without one.
+    return good ? Result<void>() : root.exchange(set.from, set.to);
+}
+
+Result<Json> apply(StepContext& context, const Json& args) {
+    GPUHOST_CHECK(take_over(context));
+    std::vector<StagedSet> sets;
+    std::uint64_t hashed = 0;
+    for (const std::string& place : staged_places(context.root, context.staging)) {
+        GPUHOST_TRY(set, read_staged(context.root, place, [&](std::uint64_t n) {
+                        hashed += n;
+                        context.progress(-1, "checking " + std::to_string(hashed >> 20U) + " MiB");
+                    }));
+        sets.push_back(std::move(set));
+    }
+    // A run that was interrupted after its renames has nothing left to do.
+    GPUHOST_TRY(known, read_intent(context));
+    if (!known)
+        GPUHOST_CHECK(check_wanted(sets, args));
+    GPUHOST_CHECK(write_intent(context, sets));
+    std::vector<std::string> paths;
+    for (const StagedSet& set : sets) {
+        context.progress(-1, "writing to disk");
+        GPUHOST_CHECK(put_in_place(context.root, set));
+        paths.push_back(set.to);
+    }
+    return Json{{"sets", paths}};
+}
+
+Result<void> verify(StepContext& context, const Json&) {
+    GPUHOST_TRY(paths, read_intent(context));
+    GPUHOST_TRY(store, read_store(context.root));
+    std::vector<std::string> present;
+    for (const DriverVersion& version : store.versions) {
+        for (const auto& set : version.userland)
+            present.push_back(set.path);
+        for (const auto& set : version.modules)
+            present.push_back(set.path);
+        for (const auto& set : version.sources)
+            present.push_back(set.path);
+    }
+    for (const std::string& path : paths.value_or(std::vector<std::string>{}))
+        if (std::find(present.begin(), present.end(), path) == present.end())
+            return base::fail(Errc::Failed, path + " is not in the store after publishing it");
+    return {};
+}
+
+/// A whole set goes in one rename; it is deleted with the staging directory.
+Result<void> undo(StepContext& context, const Json&) {
+    const Root& root = context.root;
+    GPUHOST_TRY(paths, read_intent(context));
+    if (!paths)
+        return {};
+    const std::string aside = context.staging + "/unpublished";
+    GPUHOST_CHECK(root.make_directories(aside));
+    for (const std::string& path : *paths) {
+        if (!root.exists(path))
+            continue;
+        GPUHOST_CHECK(root.rename(path, aside + path.substr(path.rfind('/'))));
+        // The directories above, as far as nothing else is in them.
+        for (std::string up = path.substr(0, path.rfind('/')); up.size() > store_directory.size();
+             up.resize(up.rfind('/')))
+            if (!root.remove(up))
+                break;
+    }
+    return {};
+}
+
+} // namespace
+
+core::StepKind publish_step() {
+    core::StepKind kind;
+    kind.name = "store.publish";
+    kind.sandbox = core::Sandbox::Store;
+    kind.deadline = std::chrono::minutes(15);
+    kind.apply = apply;
+    kind.verify = verify;
+    kind.undo = undo;
+    return kind;
+}
+
+} // namespace gpuhost::kmod

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kmod/requests.hpp"
+
+#include "daemon/base/parse.hpp"
+#include "kmod/module_set.hpp"
+#include "kmod/store.hpp"
+
+#include <algorithm>
+
+namespace gpuhost::kmod {
+
+using base::Errc;
+using base::Json;
+using core::Plan;
+
+namespace {
+
+const std::string see_list = "gpuhostctl driver list shows what is there.";
+
+core::Problem not_in_store(const std::string& version) {
+    return {Errc::NotFound, "driver " + version + " is not in the store", see_list};
+}
+
+std::string count(std::size_t n, const std::string& what) {
+    return std::to_string(n) + " " + what + (n == 1 ? "" : "s");
+}
+
+Json source_json(const SourceSet& source) {
+    return Json{{"path", source.path},
+                {"file", source.file},
+                {"sha256", source.sha256},
+                {"directory", source.directory},
+                {"flavour", source.flavour}};
+}
+
+/// The open modules where there is a choice: NVIDIA's own recommendation for every GPU that they support.
+const SourceSet* choose_source(const DriverVersion& version) {
+    const auto open = std::find_if(version.sources.begin(), version.sources.end(),
+                                   [](const SourceSet& source) { return source.flavour == "open"; });
+    if (open != version.sources.end())
+        return &*open;
+    return version.sources.empty() ? nullptr : &version.sources.front();
+}
+
+} // namespace
+
+Plan import_plan(const std::vector<std::string>& names) {
+    Plan plan;
+    plan.kind = "driver.import";
+    std::size_t packages = 0;
+    std::size_t modules = 0;
+    for (const std::string& name : names) {
+        if (base::ends_with(name, ".deb"))
+            ++packages;
+        else if (is_module_name(name))
+            ++modules;
+        else
+            plan.problems.push_back(
+                {Errc::InvalidArgument, "'" + name + "' is neither a .deb package nor a .ko module", {}});
+    }
+    if (names.empty())
+        plan.problems.push_back({Errc::InvalidArgument, "no files to import",
+                                 "Name .deb packages, or a directory of built modules."});
+    if (packages != 0 && modules != 0)
+        plan.problems.push_back({Errc::InvalidArgument, "packages and modules can't be imported together",
+                                 "Import the packages first, then the modules."});
+    const std::string what = packages != 0 ? count(packages, "package") : count(modules, "module");
+    plan.title = "import a driver from " + what;
+    plan.reasons.push_back(what + " given");
+    if (!plan.problems.empty())
+        return plan;
+    plan.steps.push_back({"store.stage", "read and check " + what, Json{{"names", names}}});
+    plan.steps.push_back({"store.publish", "put it into the driver store", Json::object()});
+    return plan;
+}
+
+Plan build_plan(const std::string& version, const std::vector<std::string>& kernels, const Json& observed) {
+    Plan plan;
+    plan.kind = "driver.build";
+    const std::vector<std::string> wanted =
+        kernels.empty() ? std::vector<std::string>{base::string_or(observed, "kernel", {})} : kernels;
+    plan.title = "build driver " + version + " for " + base::join(wanted, ", ");
+    const Store store = store_from_json(base::member(observed, "store"));
+    const DriverVersion* known = store.find(version);
+    if (known == nullptr) {
+        plan.problems.push_back(not_in_store(version));
+        return plan;
+    }
+    const SourceSet* source = choose_source(*known);
+    if (source == nullptr) {
+        plan.problems.push_back(
+            {Errc::NotFound, "driver " + version + " has no source in the store",
+             "Import nvidia-open-kernel-dkms of this version, or modules that are built already."});
+        return plan;
+    }
+    std::vector<std::string> building;
+    for (const std::string& kernel : wanted) {
+        if (!base::is_kernel_release(kernel)) {
+            plan.problems.push_back({Errc::InvalidArgument, "'" + kernel + "' is not a kernel release", {}});
+        } else if (store.modules_for(version, kernel, source->flavour) != nullptr) {
+            plan.reasons.push_back(version + " has " + source->flavour + " modules for " + kernel +
+                                   " already");
+        } else if (std::find(building.begin(), building.end(), kernel) == building.end()) {
+            plan.reasons.push_back(version + " has no " + source->flavour + " modules for " + kernel);
+            plan.steps.push_back(
+                {"build.compile", "compile " + version + " (" + source->flavour + ") for " + kernel,
+                 Json{{"version", version}, {"kernel", kernel}, {"source", source_json(*source)}}});
+            building.push_back(kernel);
+        }
+    }
+    if (!plan.problems.empty())
+        plan.steps.clear();
+    if (!plan.steps.empty())
+        plan.steps.push_back({"store.publish",
+                              "put " + count(building.size(), "module set") + " into the driver store",
+                              Json{{"version", version}, {"kernels", building}}});
+    return plan;
+}
+
+Plan remove_plan(const std::string& version, const Json& observed) {
+    Plan plan;
+    plan.kind = "driver.remove";
+    plan.title = "remove driver " + version;
+    const Store store = store_from_json(base::member(observed, "store"));
+    const std::string swap_first = "Swap to another version first: gpuhostctl driver swap VERSION.";
+    if (store.find(version) == nullptr)
+        plan.problems.push_back(not_in_store(version));
+    for (const auto& [kernel, selection] : store.selected) {
+        if (selection.generation.version == version)
+            plan.problems.push_back(
+                {Errc::InUse, "driver " + version + " is selected for kernel " + kernel, swap_first});
+        else if (selection.previous && selection.previous->version == version)
+            plan.reasons.push_back("rollback on kernel " + kernel + " will no longer be possible");
+    }
+    if (base::string_or(observed, "loaded_version", {}) == version)
+        plan.problems.push_back({Errc::InUse, "driver " + version + " is loaded", swap_first});
+    if (!plan.problems.empty())
+        return plan;
+    const Json args{{"version", version}};
+    plan.steps.push_back({"store.remove", "take " + version + " out of the driver store", args});
+    plan.steps.push_back({"store.purge", "delete its files", args});
+    return plan;
+}
+
+Plan verify_plan(const std::string& version, const Json& observed) {
+    Plan plan;
+    plan.kind = "driver.verify";
+    plan.title = version.empty() ? "verify the driver store" : "verify driver " + version;
+    const Store store = store_from_json(base::member(observed, "store"));
+    if (!version.empty() && store.find(version) == nullptr) {
+        plan.problems.push_back(not_in_store(version));
+        return plan;
+    }
+    if (store.versions.empty() && store.problems.empty()) {
+        plan.reasons.push_back("the driver store is empty");
+        return plan;
+    }
+    Json versions = Json::array();
+    if (!version.empty())
+        versions.push_back(version);
+    plan.steps.push_back({"store.verify", "hash every file again", Json{{"versions", std::move(versions)}}});
+    return plan;
+}
+
+} // namespace gpuhost::kmod

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// Plans of the requests that bring drivers in and take them out. Pure: `observed` is the driver component's
+// (HACKING.md). What only the file system can tell is left to the steps' preflight.
+#pragma once
+
+#include "daemon/base/json.hpp"
+#include "daemon/core/plan.hpp"
+
+#include <string>
+#include <vector>
+
+namespace gpuhost::kmod {
+
+/// `names` are those of the descriptors that come with the request, in their order: all packages or all
+/// modules.
+[[nodiscard]] core::Plan import_plan(const std::vector<std::string>& names);
+
+/// `kernels` empty: the running one.
+[[nodiscard]] core::Plan build_plan(const std::string& version, const std::vector<std::string>& kernels,
+                                    const base::Json& observed);
+
+[[nodiscard]] core::Plan remove_plan(const std::string& version, const base::Json& observed);
+
+/// `version` empty: every one in the store.
+[[nodiscard]] core::Plan verify_plan(const std::string& version, const base::Json& observed);
+
+} // namespace gpuhost::kmod

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// How the host finds its selected driver: links, and the order in which they change.
+//
+//   /usr/bin/nvidia-smi, ld.so.conf.d ─► current ─► boot/<kernel>/userland ─┐
+//   /lib/modules/<kernel>/updates/gpuhost ────────► boot/<kernel>/modules  ─┤ boot/<kernel> ─►
+//   generation/<name>/
+//                                                                           └   {userland,modules} ─► the
+//                                                                           sets
+// boot/<kernel> is one link, so modules and libraries change together by one rename: before it the host boots
+// the old version, after it the new one, and never a mix. Everything else is made before it or removed after
+// it.
+#pragma once
+
+#include "kmod/file_operation.hpp"
+#include "kmod/store.hpp"
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace gpuhost::kmod {
+
+/// A generation with the paths of its sets.
+struct Driver {
+    Generation generation;
+    std::string userland; ///< directory; empty: none
+    std::string modules;  ///< directory
+};
+
+[[nodiscard]] base::Json to_json(const Driver& driver);
+/// Nothing for null or what is no driver.
+[[nodiscard]] std::optional<Driver> driver_from_json(const base::Json& value);
+
+/// What it can change while the host serves: nothing leads there yet.
+[[nodiscard]] std::vector<FileOperation> generation_files(const Driver& driver);
+/// /lib/firmware/nvidia/<version>; each version has its own, so this too disturbs nobody. None without
+/// firmware.
+[[nodiscard]] std::optional<FileOperation> firmware_link(const base::Root& root, const Driver& driver);
+
+struct SelectionFiles {
+    std::vector<FileOperation> before_index; ///< up to and with the one that matters
+    std::vector<FileOperation> after_index;
+};
+
+/// For `kernel` to boot `driver`, or none. `tools` are the programs of its userland, `old_tools` those that
+/// were there.
+[[nodiscard]] SelectionFiles selection_files(std::string_view kernel, const std::optional<Driver>& driver,
+                                             const std::vector<std::string>& tools,
+                                             const std::vector<std::string>& old_tools,
+                                             const std::string& options);
+
+/// Names in its userland's bin/.
+[[nodiscard]] std::vector<std::string> tools_of(const base::Root& root, const std::optional<Driver>& driver);
+
+inline constexpr std::string_view options_file = "/etc/modprobe.d/gpuhost.conf";
+/// Its content: parameters as options, and nouveau kept away.
+[[nodiscard]] std::string modprobe_options(const std::vector<std::string>& parameters);
+
+} // namespace gpuhost::kmod

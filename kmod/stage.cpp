@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kmod/stage.hpp"
+
+#include "daemon/base/parse.hpp"
+#include "kmod/module_set.hpp"
+#include "kmod/step_kind.hpp"
+
+#include <cerrno>
+
+#include <sys/stat.h>
+
+namespace gpuhost::kmod {
+
+using base::Errc;
+using base::Json;
+using base::Result;
+using core::StepContext;
+
+namespace {
+
+constexpr std::uint64_t module_growth = 8; ///< of a compressed module, at most, in real ones
+
+Result<std::vector<ImportFile>> inputs_of(const StepContext& context, const Json& args) {
+    const auto names = base::strings_or_empty(args, "names");
+    if (names.empty() || names.size() != context.inputs.size())
+        return base::fail(Errc::Interrupted, "the files to import are no longer open",
+                          "Start the import again.");
+    std::vector<ImportFile> files;
+    for (std::size_t i = 0; i < names.size(); ++i)
+        files.push_back({context.inputs[i].get(), names[i]});
+    return files;
+}
+
+Result<std::uint64_t> total_size(const std::vector<ImportFile>& files) {
+    std::uint64_t bytes = 0;
+    for (const ImportFile& file : files) {
+        struct stat st {};
+        if (::fstat(file.fd, &st) < 0)
+            return base::fail_errno(file.name, errno);
+        if (!S_ISREG(st.st_mode))
+            return base::fail(Errc::InvalidArgument, file.name + ": not a regular file");
+        bytes += static_cast<std::uint64_t>(st.st_size);
+    }
+    return bytes;
+}
+
+Json to_json(const Imported& imported) {
+    Json packages = Json::array();
+    for (const ImportedPackage& package : imported.packages)
+        packages.push_back(Json{{"package", package.package},
+                                {"version", package.version},
+                                {"kept", package.kept},
+                                {"ignored", package.ignored}});
+    return Json{{"version", imported.version}, {"sets", imported.places}, {"packages", std::move(packages)}};
+}
+
+Result<Imported> import_modules(const base::Root& staging, const std::vector<ImportFile>& files,
+                                std::uint64_t total, const OnProgress& progress) {
+    std::vector<ModuleInput> inputs;
+    for (const ImportFile& file : files)
+        inputs.push_back({file.fd, file.name});
+    std::uint64_t done = 0;
+    GPUHOST_TRY(manifest, stage_modules(staging, inputs, [&](std::uint64_t n) {
+                    done += n;
+                    progress(std::min(1.0, static_cast<double>(done) / static_cast<double>(total + 1)),
+                             "reading modules");
+                }));
+    return Imported{manifest.version, {set_place(manifest)}, {}};
+}
+
+/// Runs among steps with more rights than the parser's, so it opens nothing that was passed: only sizes are
+/// looked at.
+Result<std::vector<core::Problem>> preflight(StepContext& context, const Json& args) {
+    GPUHOST_TRY(files, inputs_of(context, args));
+    GPUHOST_TRY(bytes, total_size(files));
+    GPUHOST_TRY(free, free_space(context.root));
+    std::vector<core::Problem> problems;
+    if (bytes > free)
+        problems.push_back({Errc::NoSpace,
+                            "the files have " + std::to_string(bytes >> 20U) + " MiB, but only " +
+                                std::to_string(free >> 20U) + " MiB are free in " +
+                                std::string(store_directory),
+                            "Make room, for instance with 'gpuhostctl driver remove'."});
+    return problems;
+}
+
+Result<Json> apply(StepContext& context, const Json& args) {
+    GPUHOST_TRY(files, inputs_of(context, args));
+    GPUHOST_TRY(bytes, total_size(files));
+    GPUHOST_TRY(free, free_space(context.root));
+    GPUHOST_TRY(staging, base::Root::open(context.root.host_path(context.staging)));
+    if (!is_module_name(files.front().name)) {
+        GPUHOST_TRY(imported, stage_packages(staging, files, free, context.progress));
+        return to_json(imported);
+    }
+    if (bytes * module_growth > free)
+        return base::fail(Errc::NoSpace,
+                          "these modules may need " + std::to_string(bytes * module_growth >> 20U) +
+                              " MiB, but " + std::to_string(free >> 20U) + " MiB are free",
+                          "Make room in /var/lib/gpuhost, for instance with 'gpuhostctl driver remove'.");
+    GPUHOST_TRY(imported, import_modules(staging, files, bytes, context.progress));
+    return to_json(imported);
+}
+
+} // namespace
+
+core::StepKind stage_step() {
+    core::StepKind kind;
+    kind.name = "store.stage";
+    kind.sandbox = core::Sandbox::Parse;
+    kind.deadline = std::chrono::minutes(15);
+    kind.interruptible = true;
+    kind.preflight = preflight;
+    kind.apply = apply;
+    // No verify: store.publish hashes all of it again.
+    // No undo: the staging directory goes with its transaction.
+    return kind;
+}
+
+} // namespace gpuhost::kmod

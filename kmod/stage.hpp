@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// Step store.stage: what a person passes becomes checked, normalised sets in the staging directory. Runs as a
+// user that may do nothing else.
+#pragma once
+
+#include "daemon/core/step.hpp"
+#include "kmod/manifest.hpp"
+
+#include <string>
+#include <vector>
+
+namespace gpuhost::kmod {
+
+struct ImportFile {
+    int fd = -1;
+    std::string name; ///< base name, for messages
+};
+
+struct ImportedPackage {
+    std::string package;
+    std::string version;
+    std::uint64_t kept = 0;
+    std::uint64_t ignored = 0; ///< files that a GPU host has no use for
+};
+
+struct Imported {
+    std::string version;
+    std::vector<std::string> places; ///< "550.163.01/userland"
+    std::vector<ImportedPackage> packages;
+};
+
+using OnProgress = std::function<void(double fraction, std::string_view text)>;
+
+/// Debian packages of one driver version: at most one userland and one source set. `space` is what may be
+/// written.
+[[nodiscard]] base::Result<Imported> stage_packages(const base::Root& staging,
+                                                    const std::vector<ImportFile>& files, std::uint64_t space,
+                                                    const OnProgress& progress);
+
+[[nodiscard]] core::StepKind stage_step();
+
+} // namespace gpuhost::kmod

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the driver's step kinds share: each file below makes the kinds of one subject, driver_steps.cpp
+// registers all.
+#pragma once
+
+#include "daemon/core/step.hpp"
+
+#include <chrono>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace gpuhost::kmod {
+
+using Problems = base::Result<std::vector<core::Problem>>;
+
+[[nodiscard]] core::StepKind holders_wait_kind();
+[[nodiscard]] core::StepKind holders_clear_kind();
+[[nodiscard]] core::StepKind units_stop_kind();
+[[nodiscard]] core::StepKind units_start_kind();
+[[nodiscard]] core::StepKind door_shut_kind();
+[[nodiscard]] core::StepKind door_open_kind();
+[[nodiscard]] core::StepKind modules_converge_kind();
+[[nodiscard]] core::StepKind driver_prepare_kind();
+[[nodiscard]] core::StepKind driver_select_kind();
+[[nodiscard]] core::StepKind driver_devices_kind();
+[[nodiscard]] core::StepKind driver_validate_kind();
+
+/// "…_usec" of a step's args.
+[[nodiscard]] std::chrono::milliseconds usec_or(const base::Json& args, std::string_view key,
+                                                std::chrono::milliseconds fallback);
+
+} // namespace gpuhost::kmod

@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kmod/store.hpp"
+
+#include "daemon/base/parse.hpp"
+#include "daemon/content/sha256.hpp"
+#include "kmod/manifest.hpp"
+
+#include <algorithm>
+
+namespace gpuhost::kmod {
+
+using base::Errc;
+using base::Result;
+using base::Root;
+
+namespace {
+
+/// One set in place.
+struct Found {
+    Manifest manifest;
+    std::string digest;
+    std::string path;
+    std::int64_t published_us = 0;
+};
+
+Result<Found> read_set(const Root& root, const std::string& path, const std::string& digest) {
+    const std::string file = path + "/" + std::string(manifest_name);
+    GPUHOST_TRY(st, root.stat(file));
+    GPUHOST_TRY(text, root.read(file, manifest_limit));
+    if (content::sha256(text) != digest)
+        return base::fail(Errc::BadContent, file + ": digest mismatch", "Import this version again.");
+    GPUHOST_TRY(manifest, decode_manifest(text, file));
+    if (std::string(store_directory) + "/" + set_place(manifest) + "/" + digest != path)
+        return base::fail(Errc::BadContent, path + ": is not where it belongs");
+    const std::int64_t published = std::int64_t{st.st_mtim.tv_sec} * 1'000'000 + st.st_mtim.tv_nsec / 1000;
+    return Found{std::move(manifest), digest, path, published};
+}
+
+void add(DriverVersion& version, Found found) {
+    const Manifest& manifest = found.manifest;
+    if (manifest.kind == SetKind::Modules) {
+        version.modules.push_back({manifest.kernel, manifest.flavour, found.digest, found.path,
+                                   manifest.modules, found.published_us});
+        return;
+    }
+    if (manifest.kind == SetKind::Source) {
+        const content::TreeFile& file = manifest.files.front();
+        version.sources.push_back({manifest.flavour, found.digest, found.path, file.path, manifest.directory,
+                                   file.size, file.sha256, found.published_us});
+        return;
+    }
+    Userland userland;
+    userland.digest = found.digest;
+    userland.path = found.path;
+    userland.published_us = found.published_us;
+    constexpr std::string_view firmware = "firmware/";
+    for (const content::TreeFile& file : manifest.files) {
+        ++userland.files;
+        userland.bytes += file.size;
+        userland.nvml = userland.nvml || file.path == "lib/libnvidia-ml.so.1";
+        if (base::starts_with(file.path, firmware))
+            userland.firmware.push_back(file.path.substr(firmware.size()));
+    }
+    version.userland.push_back(std::move(userland));
+}
+
+/// The names in a directory; an absent one has none.
+std::vector<std::string> names(const Root& root, const std::string& path) {
+    auto found = root.list(path);
+    return found ? std::move(*found) : std::vector<std::string>{};
+}
+
+/// Directories that hold sets, each named by its digest.
+std::vector<std::string> set_parents(const Root& root, const std::string& version) {
+    std::vector<std::string> parents{version + "/userland"};
+    for (const char* kind : {"/modules", "/source"})
+        for (const std::string& place : names(root, version + kind))
+            parents.push_back(version + kind + "/" + place);
+    return parents;
+}
+
+template <class T>
+void newest_first(std::vector<T>& sets) {
+    std::stable_sort(sets.begin(), sets.end(),
+                     [](const T& a, const T& b) { return a.published_us > b.published_us; });
+}
+
+DriverVersion read_version(const Root& root, const std::string& version, std::vector<std::string>& problems) {
+    DriverVersion result;
+    result.version = version;
+    for (const std::string& parent : set_parents(root, std::string(store_directory) + "/" + version))
+        for (const std::string& digest : names(root, parent)) {
+            if (!content::is_sha256(digest))
+                continue;
+            auto found = read_set(root, parent + "/" + digest, digest);
+            if (found)
+                add(result, std::move(*found));
+            else
+                problems.push_back(found.error().message);
+        }
+    newest_first(result.userland);
+    newest_first(result.modules);
+    newest_first(result.sources);
+    return result;
+}
+
+std::string selection_path(std::string_view kernel) {
+    return std::string(selected_directory) + "/" + std::string(kernel);
+}
+
+} // namespace
+
+const DriverVersion* Store::find(std::string_view version) const {
+    const auto found = std::find_if(versions.begin(), versions.end(),
+                                    [version](const DriverVersion& v) { return v.version == version; });
+    return found == versions.end() ? nullptr : &*found;
+}
+
+const Userland* Store::find_userland(std::string_view version, std::string_view digest) const {
+    const DriverVersion* known = find(version);
+    if (known == nullptr)
+        return nullptr;
+    for (const Userland& userland : known->userland)
+        if (userland.digest == digest)
+            return &userland;
+    return nullptr;
+}
+
+const ModuleSet* Store::find_modules(std::string_view version, std::string_view digest) const {
+    const DriverVersion* known = find(version);
+    if (known == nullptr)
+        return nullptr;
+    for (const ModuleSet& set : known->modules)
+        if (set.digest == digest)
+            return &set;
+    return nullptr;
+}
+
+const ModuleSet* Store::modules_for(std::string_view version, std::string_view kernel,
+                                    std::string_view flavour) const {
+    const DriverVersion* known = find(version);
+    if (known == nullptr)
+        return nullptr;
+    for (const ModuleSet& set : known->modules)
+        if (set.kernel == kernel && (flavour.empty() || set.flavour == flavour))
+            return &set;
+    return nullptr;
+}
+
+Result<Store> read_store(const Root& root) {
+    Store store;
+    for (const std::string& name : names(root, std::string(store_directory))) {
+        if (!base::is_driver_version(name))
+            continue;
+        DriverVersion version = read_version(root, name, store.problems);
+        if (!version.userland.empty() || !version.modules.empty() || !version.sources.empty())
+            store.versions.push_back(std::move(version));
+    }
+    std::sort(store.versions.begin(), store.versions.end(),
+              [](const auto& a, const auto& b) { return compare_versions(a.version, b.version) > 0; });
+    for (const std::string& kernel : names(root, std::string(selected_directory))) {
+        if (!base::is_kernel_release(kernel))
+            continue;
+        auto selection = read_selection(root, kernel);
+        if (!selection)
+            store.problems.push_back(selection.error().message);
+        else if (*selection)
+            store.selected.emplace(kernel, std::move(**selection));
+    }
+    return store;
+}
+
+Result<std::optional<Selection>> read_selection(const Root& root, std::string_view kernel) {
+    const std::string path = selection_path(kernel);
+    if (!base::is_kernel_release(kernel))
+        return base::fail(Errc::InvalidArgument, "'" + std::string(kernel) + "' is not a kernel release");
+    if (!root.exists(path))
+        return std::nullopt;
+    GPUHOST_TRY(text, root.read(path));
+    GPUHOST_TRY(value, base::parse_json(text, path));
+    auto selection = selection_from_json(value);
+    if (!selection)
+        return base::fail(Errc::BadContent, path + ": not a selection",
+                          "Select a version again: gpuhostctl driver swap.");
+    return selection;
+}
+
+Result<void> write_selection(const Root& root, std::string_view kernel, const Selection& selection) {
+    if (!base::is_kernel_release(kernel))
+        return base::fail(Errc::InvalidArgument, "'" + std::string(kernel) + "' is not a kernel release");
+    GPUHOST_CHECK(root.make_directories(selected_directory));
+    return root.write_atomic(selection_path(kernel), base::dump(to_json(selection)) + "\n");
+}
+
+Result<void> remove_selection(const Root& root, std::string_view kernel) {
+    const std::string path = selection_path(kernel);
+    if (!base::is_kernel_release(kernel) || !root.exists(path))
+        return {};
+    GPUHOST_CHECK(root.remove(path));
+    return root.sync_directory(selected_directory);
+}
+
+Result<std::uint64_t> free_space(const Root& root) {
+    std::string path(store_directory);
+    while (path.size() > 1 && !root.exists(path))
+        path.resize(std::max<std::size_t>(path.rfind('/'), 1));
+    return root.free_bytes(path);
+}
+
+int compare_versions(std::string_view a, std::string_view b) {
+    const auto left = base::split(a, '.');
+    const auto right = base::split(b, '.');
+    for (std::size_t i = 0; i < std::max(left.size(), right.size()); ++i) {
+        const auto x = i < left.size() ? base::parse_uint(left[i]).value_or(0) : 0;
+        const auto y = i < right.size() ? base::parse_uint(right[i]).value_or(0) : 0;
+        if (x != y)
+            return x < y ? -1 : 1;
+    }
+    return 0;
+}
+
+} // namespace gpuhost::kmod

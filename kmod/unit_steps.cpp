@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+// units.stop and units.start: client units that hold the driver leave before a swap and come back after it.
+// Which ones ran is remembered in the step's args: {"units": [names]}. Each is the other's inverse.
+#include "daemon/base/parse.hpp"
+#include "daemon/base/process.hpp"
+#include "kmod/client_units.hpp"
+#include "kmod/step_kind.hpp"
+
+namespace gpuhost::kmod {
+namespace {
+
+using base::Errc;
+using base::Result;
+using core::StepContext;
+
+constexpr std::chrono::seconds unit_deadline{120};
+
+/// The tree's own systemctl: on a mounted image that is not the running host's.
+Result<void> systemctl(const StepContext& context, const std::string& verb,
+                       const std::vector<std::string>& units) {
+    if (units.empty())
+        return {};
+    context.progress(-1, verb + " " + base::join(units, ", "));
+    base::Command command;
+    command.argv = {context.root.host_path("/usr/bin/systemctl"), verb, "--"};
+    command.argv.insert(command.argv.end(), units.begin(), units.end());
+    command.deadline = unit_deadline;
+    GPUHOST_TRY(finished, base::run(command));
+    if (finished.timed_out)
+        return base::fail(Errc::Timeout,
+                          "systemctl " + verb + " " + base::join(units, " ") + " takes too long");
+    if (finished.exit_status != 0)
+        return base::fail(Errc::Failed, "systemctl " + verb + ": " + std::string(base::trim(finished.output)),
+                          "look at systemctl status " + base::join(units, " "));
+    return {};
+}
+
+Result<void> stop(StepContext& context, const base::Json& args) {
+    const auto units = base::strings_or_empty(args, "units");
+    GPUHOST_CHECK(systemctl(context, "stop", units));
+    const auto left = active_units(context.root, units);
+    if (left.empty())
+        return {};
+    return base::fail(Errc::InUse, base::join(left, ", ") + " still has processes after it was stopped",
+                      "look at systemctl status " + left.front());
+}
+
+/// Not for the sake of a unit does a driver go back: one that does not start is reported, and the swap
+/// stands.
+Result<base::Json> start(StepContext& context, const base::Json& args) {
+    base::Json failed = base::Json::array();
+    for (const std::string& unit : base::strings_or_empty(args, "units"))
+        if (const auto started = systemctl(context, "start", {unit}); !started)
+            failed.push_back(started.error().message);
+    return base::Json{{"failed", std::move(failed)}};
+}
+
+} // namespace
+
+core::StepKind units_stop_kind() {
+    core::StepKind kind;
+    kind.name = "units.stop";
+    kind.sandbox = core::Sandbox::Units;
+    kind.deadline = std::chrono::minutes(10);
+    kind.apply = [](StepContext& context, const base::Json& args) -> Result<base::Json> {
+        GPUHOST_CHECK(stop(context, args));
+        return base::Json::object();
+    };
+    // stop() looked already
+    kind.undo = [](StepContext& context, const base::Json& args) -> Result<void> {
+        GPUHOST_TRY(output, start(context, args));
+        (void)output;
+        return {};
+    };
+    return kind;
+}
+
+core::StepKind units_start_kind() {
+    core::StepKind kind;
+    kind.name = "units.start";
+    kind.sandbox = core::Sandbox::Units;
+    kind.deadline = std::chrono::minutes(20);
+    kind.apply = start;
+    kind.undo = stop;
+    return kind;
+}
+
+} // namespace gpuhost::kmod
