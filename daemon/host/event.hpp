@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// The daemon's one loop: sd-event with its sources as owned handles.
+#pragma once
+
+#include "daemon/base/handle.hpp"
+#include "daemon/base/log.hpp"
+#include "daemon/base/result.hpp"
+
+#include <cerrno>
+#include <chrono>
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <string>
+
+#include <systemd/sd-event.h>
+
+namespace gpuhost::host {
+
+/// Runs `function` for a C callback: an exception is logged and becomes -errno, never crosses into C.
+template <class Function>
+int guard(std::string_view what, Function&& function) noexcept {
+    try {
+        return function();
+    } catch (const std::bad_alloc&) {
+        base::log::error(std::string(what) + ": out of memory");
+        return -ENOMEM;
+    } catch (const std::exception& e) {
+        base::log::error(std::string(what) + ": " + e.what());
+    } catch (...) {
+        base::log::error(std::string(what) + ": unknown exception");
+    }
+    return -EIO;
+}
+
+/// Owned: dropping it stops the source, also from inside its own callback.
+using Source = base::CHandle<sd_event_source, sd_event_source_disable_unref>;
+
+class Event {
+  public:
+    using Callback = std::function<void()>;
+
+    [[nodiscard]] static base::Result<Event> create();
+
+    [[nodiscard]] sd_event* get() const { return event_.get(); }
+
+    /// `events` as epoll's (EPOLLIN, …).
+    [[nodiscard]] base::Result<Source> on_io(int fd, std::uint32_t events, Callback callback);
+    [[nodiscard]] base::Result<Source> after(std::chrono::microseconds delay, Callback callback); ///< once
+    [[nodiscard]] base::Result<Source> soon(Callback callback); ///< once, next turn
+    /// Blocks the signal first, as sd-event asks for.
+    [[nodiscard]] base::Result<Source> on_signal(int signal, Callback callback);
+    /// `mask` as inotify's, on the file that `fd` refers to.
+    [[nodiscard]] base::Result<Source> on_inotify(int fd, std::uint32_t mask, Callback callback);
+
+    /// Feeds the service manager's watchdog, where the unit asks for it.
+    [[nodiscard]] base::Result<void> enable_watchdog();
+    [[nodiscard]] base::Result<int> run();
+    void exit(int code) noexcept { (void)sd_event_exit(event_.get(), code); }
+
+  private:
+    using EventPtr = base::CHandle<sd_event, sd_event_unref>;
+    explicit Event(EventPtr event) : event_(std::move(event)) {}
+    EventPtr event_;
+};
+
+} // namespace gpuhost::host

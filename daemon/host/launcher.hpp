@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// Starts workers: the one seam between the daemon and what does its work.
+//
+// Transient units where systemd is the init (launcher_systemd), direct children for --root, rescue and tests
+// (launcher_direct). Either way a worker outlives its daemon, and the next daemon adopts it.
+#pragma once
+
+#include "daemon/core/job.hpp"
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+
+namespace gpuhost::host {
+
+struct Launch {
+    core::JobRequest request;
+    core::Sandbox sandbox = core::Sandbox::Store;
+    std::chrono::seconds deadline{60};
+};
+
+struct JobEnd {
+    core::JobResult result; ///< without one of the worker's own: Timeout after its deadline, else Interrupted
+    bool died = false;      ///< it was interrupted: nothing speaks against running the phase again
+};
+
+struct JobCallbacks {
+    std::function<void(const core::JobProgress&)> progress;
+    /// Once, when no process of the worker is left that can be killed.
+    std::function<void(JobEnd)> ended;
+};
+
+/// A worker at work. Dropping it stops the watching, not the worker.
+class Worker {
+  public:
+    virtual ~Worker() = default;
+    virtual void kill() = 0; ///< SIGKILL to all of its processes; `ended` follows
+};
+
+class Launcher {
+  public:
+    virtual ~Launcher() = default;
+    /// Writes the request and starts. The inputs are duplicated.
+    [[nodiscard]] virtual base::Result<std::unique_ptr<Worker>>
+    start(const Launch& launch, std::span<const int> inputs, JobCallbacks callbacks) = 0;
+    /// The same for a job that a daemon before this one started; `ended` comes also when it is long gone.
+    [[nodiscard]] virtual base::Result<std::unique_ptr<Worker>> adopt(const Launch& launch,
+                                                                      JobCallbacks callbacks) = 0;
+    /// Who workers with this sandbox run as: owner of their job and staging directories.
+    struct Owner {
+        uid_t uid;
+        gid_t gid;
+    };
+    [[nodiscard]] virtual base::Result<Owner> owner(core::Sandbox sandbox) const = 0;
+};
+
+} // namespace gpuhost::host

@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: Apache-2.0
+noinst_LIBRARIES += %D%/libhost.a
+%C%_libhost_a_CPPFLAGS = $(AM_CPPFLAGS) $(SYSTEMD_CFLAGS)
+%C%_libhost_a_SOURCES = \
+    %D%/bus_connection.cpp \
+    %D%/bus_connection.hpp \
+    %D%/event.cpp \
+    %D%/event.hpp \
+    %D%/job_files.cpp \
+    %D%/job_files.hpp \
+    %D%/journal_sink.cpp \
+    %D%/journal_sink.hpp \
+    %D%/launcher.hpp \
+    %D%/launcher_direct.cpp \
+    %D%/launcher_direct.hpp \
+    %D%/launcher_systemd.cpp \
+    %D%/launcher_systemd.hpp \
+    %D%/manager.cpp \
+    %D%/manager.hpp \
+    %D%/notify.cpp \
+    %D%/notify.hpp \
+    %D%/operation.cpp \
+    %D%/runner.cpp \
+    %D%/runner.hpp \
+    %D%/sandbox.cpp \
+    %D%/sandbox.hpp \
+    %D%/worker.cpp \
+    %D%/worker.hpp

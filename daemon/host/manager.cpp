@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/host/manager.hpp"
+
+#include "config.h"
+#include "daemon/base/messages.hpp"
+#include "daemon/base/parse.hpp"
+#include "daemon/host/notify.hpp"
+
+#include <algorithm>
+
+namespace gpuhost::host {
+
+namespace {
+
+namespace log = base::log;
+using base::Errc;
+using base::Error;
+using base::Json;
+using base::Result;
+
+Error problems_error(const std::vector<core::Problem>& problems) {
+    if (problems.size() == 1)
+        return {problems[0].code, problems[0].text, problems[0].hint};
+    std::vector<std::string> texts;
+    std::vector<std::string> hints;
+    for (const auto& problem : problems) {
+        texts.push_back(problem.text);
+        if (!problem.hint.empty())
+            hints.push_back(problem.hint);
+    }
+    return {Errc::Refused, base::join(texts, "; "), base::join(hints, " ")};
+}
+
+void append(core::Plan& all, core::Plan one) {
+    std::move(one.steps.begin(), one.steps.end(), std::back_inserter(all.steps));
+    std::move(one.reasons.begin(), one.reasons.end(), std::back_inserter(all.reasons));
+    std::move(one.problems.begin(), one.problems.end(), std::back_inserter(all.problems));
+}
+
+core::Plan everything() {
+    core::Plan plan;
+    plan.kind = "apply";
+    plan.title = "converge the host";
+    return plan;
+}
+
+} // namespace
+
+Manager::Manager(Event& event, const base::Root& root, Runner& runner, Components components, Keys keys,
+                 std::string kernel)
+    : event_(event), root_(root), runner_(runner), components_(std::move(components)), keys_(std::move(keys)),
+      kernel_(std::move(kernel)), settings_(keys_) {
+    runner_.listen({[this](const Operation& operation) {
+                        if (listener_.added)
+                            listener_.added(operation);
+                        notify::status(operation.transaction.plan().title);
+                        if (changed_)
+                            changed_();
+                    },
+                    [this](const Operation& operation) {
+                        if (listener_.changed)
+                            listener_.changed(operation);
+                    },
+                    [this](const Operation& operation) { operation_ended(operation); }});
+}
+
+Result<void> Manager::start() {
+    load_settings();
+    GPUHOST_CHECK(runner_.resume());
+    started_ = true;
+    settle();
+    return {};
+}
+
+void Manager::load_settings() {
+    auto loaded = core::load_settings(root_, keys_);
+    for (const auto& problem : loaded.problems)
+        log::event(log::Level::Warning, base::message::config_problem, {}, problem);
+    // At start a bad value leaves what stood before it in the files; later it leaves what is in force.
+    if (started_)
+        for (const core::SettingKey* key : loaded.rejected) {
+            const core::Setting& old = settings_.get(key->section, key->key);
+            (void)loaded.settings.set(key->section, key->key, old.value, old.source);
+        }
+    settings_ = std::move(loaded.settings);
+    problems_ = std::move(loaded.problems);
+    runner_.set_settings(settings_.to_json());
+}
+
+std::vector<std::string> Manager::reload() {
+    notify::reloading();
+    load_settings();
+    settle();
+    notify::ready(state());
+    return problems_;
+}
+
+/// Once, when nothing that was left unfinished runs any more. Whatever comes out of it, the host is then as
+/// ready as it gets without a person.
+void Manager::converge() {
+    if (converged_ || runner_.running())
+        return;
+    converged_ = true;
+    core::Plan all = everything();
+    for (const auto& component : components_) {
+        const auto observed = component->observe();
+        if (observed && component->converge_at_start(*observed))
+            append(all, component->plan({settings_, Json::object()}, *observed));
+    }
+    if (!all.problems.empty())
+        log::warning("the host can't converge by itself: " + problems_error(all.problems).message);
+    else if (!all.steps.empty())
+        if (auto begun = runner_.start(std::move(all), {::geteuid(), ::getpid(), "gpuhostd"}, {}); !begun)
+            log::error("can't converge: " + begun.error().message);
+}
+
+void Manager::operation_ended(const Operation& operation) {
+    if (listener_.ended)
+        listener_.ended(operation);
+    // On the loop's next turn: the runner is still busy with its own end, and may take up another one.
+    if (auto later = event_.soon([this] { settle(); }))
+        later_ = *std::move(later);
+}
+
+/// Looks at the host again, goes on to what waits for a quiet host, and says what came out.
+void Manager::settle() {
+    converge();
+    if (converged_ && !ready_ && !runner_.running()) {
+        ready_ = true;
+        log::event(log::Level::Info, base::message::host_ready, {}, "the host is ready, runtimes may start");
+    }
+    degraded_ = !is_as_wanted();
+    notify::status(runner_.running() ? runner_.running()->transaction.plan().title : std::string(state()));
+    if (changed_)
+        changed_();
+}
+
+bool Manager::is_as_wanted() {
+    const auto all = plan(Json::object());
+    return all && all->steps.empty() && all->problems.empty();
+}
+
+std::string_view Manager::state() const {
+    if (!started_)
+        return "starting";
+    if (runner_.running())
+        return "busy";
+    if (runner_.reboot_required())
+        return "reboot-required";
+    return degraded_ ? "degraded" : "idle";
+}
+
+// --- requests
+// ---------------------------------------------------------------------------------------------------------
+
+Result<core::Plan> Manager::plan(const Json& request) {
+    core::Plan all = everything();
+    for (const auto& component : components_) {
+        const bool asked = request.contains(std::string(component->name()));
+        if (!request.empty() && !asked)
+            continue;
+        auto observed = component->observe();
+        if (!observed)
+            return base::fail(observed.error().context("looking at the " + std::string(component->name())));
+        auto one = component->plan({settings_, request}, *observed);
+        if (asked)
+            return one;
+        append(all, std::move(one));
+    }
+    if (!request.empty())
+        return base::fail(Errc::InvalidArgument, "no component takes this request");
+    return all;
+}
+
+Result<void> Manager::check(const Json& request) {
+    GPUHOST_TRY(wanted, plan(request));
+    if (!wanted.problems.empty())
+        return base::fail(problems_error(wanted.problems));
+    return {};
+}
+
+Result<std::uint64_t> Manager::apply(const Json& request, core::Subject subject,
+                                     std::vector<base::UniqueFd> inputs) {
+    GPUHOST_TRY(wanted, plan(request));
+    if (!wanted.problems.empty())
+        return base::fail(problems_error(wanted.problems));
+    if (wanted.steps.empty())
+        return 0;
+    return runner_.start(std::move(wanted), std::move(subject), std::move(inputs));
+}
+
+Json Manager::observe(std::string_view component) {
+    for (const auto& candidate : components_) {
+        if (candidate->name() != component)
+            continue;
+        auto observed = candidate->observe();
+        if (!observed) {
+            log::warning("can't look at the " + std::string(component) + ": " + observed.error().message);
+            return {};
+        }
+        return *std::move(observed);
+    }
+    return {};
+}
+
+Json Manager::describe() {
+    Json components = Json::object();
+    for (const auto& component : components_) {
+        Json& entry = components[std::string(component->name())];
+        const auto observed = component->observe();
+        if (!observed) {
+            entry["error"] = base::to_json(observed.error());
+            continue;
+        }
+        entry["observed"] = *observed;
+        entry["plan"] = core::to_json(component->plan({settings_, Json::object()}, *observed));
+    }
+    const Operation* running = runner_.running();
+    return {{"version", PACKAGE_VERSION},
+            {"kernel", kernel_},
+            {"state", state()},
+            {"ready", ready_},
+            {"operation", running ? Json(running->id) : Json()},
+            {"components", std::move(components)}};
+}
+
+} // namespace gpuhost::host

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// The daemon's middle: settings, components and the runner, as the bus shows them.
+#pragma once
+
+#include "daemon/core/component.hpp"
+#include "daemon/host/runner.hpp"
+
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace gpuhost::host {
+
+class Manager {
+  public:
+    using Components = std::vector<std::unique_ptr<core::Component>>;
+    using Keys = std::vector<std::span<const core::SettingKey>>;
+
+    /// References must outlive the manager.
+    Manager(Event& event, const base::Root& root, Runner& runner, Components components, Keys keys,
+            std::string kernel);
+
+    /// Takes up what was left unfinished, makes the first inventory, then converges what wants that at start.
+    [[nodiscard]] base::Result<void> start();
+    void listen(Runner::Listener listener) { listener_ = std::move(listener); }
+    /// State, readiness or what a component sees may have changed.
+    void on_change(std::function<void()> callback) { changed_ = std::move(callback); }
+
+    /// What a request would do. Empty request: every component.
+    [[nodiscard]] base::Result<core::Plan> plan(const base::Json& request);
+    /// A plan with problems as the error that they make.
+    [[nodiscard]] base::Result<void> check(const base::Json& request);
+    /// Starts it. 0 with nothing to do. A plan with problems is the error that they make.
+    [[nodiscard]] base::Result<std::uint64_t> apply(const base::Json& request, core::Subject subject,
+                                                    std::vector<base::UniqueFd> inputs);
+    /// What a component sees now; null when it can't see or isn't there.
+    [[nodiscard]] base::Json observe(std::string_view component);
+    [[nodiscard]] base::Json describe();
+    /// Reads the configuration again; what is wrong in it.
+    std::vector<std::string> reload();
+
+    [[nodiscard]] std::string_view state() const;
+    [[nodiscard]] bool ready() const { return ready_; }
+    [[nodiscard]] const std::string& kernel() const { return kernel_; }
+    [[nodiscard]] Runner& runner() { return runner_; }
+
+  private:
+    void load_settings();
+    void converge();
+    void settle();
+    void operation_ended(const Operation& operation);
+    [[nodiscard]] bool is_as_wanted();
+
+    Event& event_;
+    const base::Root& root_;
+    Runner& runner_;
+    Components components_;
+    Keys keys_;
+    std::string kernel_;
+    core::Settings settings_;
+    std::vector<std::string> problems_; ///< of the configuration
+    Runner::Listener listener_;
+    std::function<void()> changed_;
+    Source later_;
+    bool started_ = false;
+    bool converged_ = false; ///< convergence at start was tried
+    bool ready_ = false;
+    bool degraded_ = false;
+};
+
+} // namespace gpuhost::host

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs transactions, one at a time: does what core::Transaction::next() says, journals it first, and asks
+// again.
+#pragma once
+
+#include "daemon/core/journal.hpp"
+#include "daemon/core/transaction.hpp"
+#include "daemon/host/event.hpp"
+#include "daemon/host/launcher.hpp"
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace gpuhost::host {
+
+/// One transaction as others see it, running or ended.
+struct Operation {
+    std::uint64_t id = 0;
+    core::Transaction transaction;
+    double progress = 0; ///< 0 to 1 of the whole
+    std::string text;    ///< what it does now
+};
+
+[[nodiscard]] std::string_view
+state(const Operation& operation); ///< "running", "undoing" or the outcome's name
+[[nodiscard]] base::Json to_json(const Operation& operation);
+
+class Runner {
+  public:
+    static constexpr std::size_t kept = 50; ///< ended operations that stay listed, and their journals on disk
+
+    struct Listener {
+        std::function<void(const Operation&)> added;
+        std::function<void(const Operation&)> changed;
+        std::function<void(const Operation&)> ended;
+    };
+
+    /// All must outlive the runner.
+    Runner(Event& event, const base::Root& root, Launcher& launcher, const core::StepKinds& kinds,
+           std::string boot_id)
+        : event_(event), root_(root), launcher_(launcher), kinds_(kinds), boot_id_(std::move(boot_id)) {}
+
+    void listen(Listener listener) { listener_ = std::move(listener); }
+    /// What workers get to know from now on.
+    void set_settings(base::Json settings) { settings_ = std::move(settings); }
+
+    /// Reads the journals and goes on with what a daemon before this one left unfinished.
+    [[nodiscard]] base::Result<void> resume();
+
+    /// Starts a plan with steps and without problems. Busy names what runs.
+    [[nodiscard]] base::Result<std::uint64_t> start(core::Plan plan, core::Subject subject,
+                                                    std::vector<base::UniqueFd> inputs);
+    [[nodiscard]] base::Result<void> cancel(std::uint64_t id, const core::Subject& subject);
+
+    [[nodiscard]] const Operation* find(std::uint64_t id) const;
+    [[nodiscard]] const Operation* running() const { return current_ ? &current_->operation : nullptr; }
+    /// Ended ones and the running one, oldest first.
+    [[nodiscard]] std::vector<const Operation*> operations() const;
+    /// An operation of this boot got stuck in a way that only a reboot mends.
+    [[nodiscard]] bool reboot_required() const;
+
+  private:
+    struct Current {
+        Operation operation;
+        core::Journal journal;
+        std::vector<base::UniqueFd> inputs;
+        unsigned starts = 0; ///< Start records so far: names the jobs
+        bool adopt = false;  ///< the phase in flight may have a worker from before
+        std::unique_ptr<Worker> worker;
+        Source retry;
+        bool stalled = false; ///< a record waits for room on the disk
+    };
+
+    [[nodiscard]] base::Result<void> load(std::uint64_t id);
+    void remove_leftovers() const;
+    void resume_next();
+    void advance();
+    void run(const core::Action& action);
+    void launch(const core::Action& action);
+    [[nodiscard]] Launch make_launch(const core::Action& action) const;
+    [[nodiscard]] base::Result<void> prepare_staging() const;
+    void progress(const core::JobProgress& progress);
+    void job_ended(const core::Action& action, JobEnd end);
+    void end(const core::Action& action);
+    void finish();
+    [[nodiscard]] bool interruptible(const core::Action& action) const;
+    [[nodiscard]] core::Record record(core::Record::Type type) const;
+    void append(core::Record record, std::function<void()> then);
+    void say(const std::string& text);
+
+    Event& event_;
+    const base::Root& root_;
+    Launcher& launcher_;
+    const core::StepKinds& kinds_;
+    std::string boot_id_;
+    base::Json settings_ = base::Json::object();
+    Listener listener_;
+    std::optional<Current> current_;
+    std::deque<Current>
+        unfinished_; ///< found at start; more than one only after a person moved journals about
+    std::map<std::uint64_t, Operation> ended_;
+    std::uint64_t last_id_ = 0;
+};
+
+} // namespace gpuhost::host

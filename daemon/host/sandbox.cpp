@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/host/sandbox.hpp"
+
+#include <linux/capability.h>
+
+namespace gpuhost::host {
+
+namespace {
+
+using core::Sandbox;
+using Properties = std::vector<UnitProperty>;
+
+constexpr std::uint64_t capability(unsigned number) {
+    return std::uint64_t{1} << number;
+}
+
+// What root needs to write files that gpuhost-worker made, and to hand them over.
+constexpr std::uint64_t files = capability(CAP_DAC_OVERRIDE) | capability(CAP_FOWNER) | capability(CAP_CHOWN);
+// What finding the holders of a device needs: other processes' descriptors and mappings.
+constexpr std::uint64_t processes = capability(CAP_SYS_PTRACE) | capability(CAP_DAC_READ_SEARCH);
+
+UnitProperty on(const char* name) {
+    return {name, true};
+}
+UnitProperty text(const char* name, const char* value) {
+    return {name, std::string(value)};
+}
+
+/// What costs no mount namespace and hurts no worker. Setting one up takes longer than unloading a module.
+/// Not RestrictSUIDSGID: it makes openat2 fail with ENOSYS, and openat2 is what keeps paths below a Root.
+Properties for_all(std::uint64_t capabilities, Words families, Words calls) {
+    return {
+        {"CapabilityBoundingSet", capabilities},
+        {"AmbientCapabilities", std::uint64_t{0}},
+        on("NoNewPrivileges"),
+        on("LockPersonality"),
+        on("MemoryDenyWriteExecute"),
+        on("RestrictRealtime"),
+        {"RestrictNamespaces", std::uint64_t{0}},
+        {"RestrictAddressFamilies", Filter{true, std::move(families)}},
+        {"SystemCallArchitectures", Words{"native"}},
+        {"SystemCallFilter", Filter{true, std::move(calls)}},
+        {"SystemCallFilter", Filter{false, {"@resources"}}},
+        {"SystemCallErrorNumber", std::int32_t{1}}, // EPERM: an error that is reported, not a killed worker
+        text("KeyringMode", "private"),
+        on("PrivateNetwork"),
+        {"UMask", std::uint32_t{022}},
+    };
+}
+
+/// What makes a mount namespace.
+Properties closed_file_system(Words writable) {
+    return {
+        text("ProtectSystem", "strict"),
+        text("ProtectHome", "yes"),
+        {"ReadWritePaths", std::move(writable)},
+        on("PrivateTmp"),
+        on("PrivateDevices"),
+        on("PrivateIPC"),
+        on("ProtectKernelTunables"),
+        on("ProtectKernelModules"),
+        on("ProtectKernelLogs"),
+        on("ProtectControlGroups"),
+        on("ProtectClock"),
+        on("ProtectHostname"),
+        text("ProtectProc", "invisible"),
+    };
+}
+
+void add(Properties& to, Properties more) {
+    to.insert(to.end(), more.begin(), more.end());
+}
+
+Properties unprivileged(Words writable, bool compile) {
+    Properties made = for_all(0, {}, {"@system-service"});
+    add(made, closed_file_system(std::move(writable)));
+    made.push_back({"User", std::string(worker_user)});
+    made.push_back({"TasksMax", std::uint64_t{compile ? 512U : 16U}});
+    if (compile)
+        made.push_back({"Nice", std::int32_t{10}}); // GPUs work on while it compiles
+    else
+        made.push_back(text("ProcSubset", "pid"));
+    return made;
+}
+
+} // namespace
+
+std::string_view user_of(Sandbox sandbox) noexcept {
+    return sandbox == Sandbox::Parse || sandbox == Sandbox::Compile ? worker_user : std::string_view();
+}
+
+Properties sandbox_properties(Sandbox sandbox, const std::string& job, const std::string& staging) {
+    const std::string maybe_staging = "-" + staging; // absent for most transactions
+    const std::string maybe_build_logs =
+        "-/var/lib/gpuhost/driver/build-logs"; // outlives the staging directory
+    Properties made;
+    switch (sandbox) {
+    case Sandbox::Parse:
+        return unprivileged({job, maybe_staging}, false);
+    case Sandbox::Compile:
+        return unprivileged({job, maybe_staging, maybe_build_logs}, true);
+    case Sandbox::Store:
+        made = for_all(files, {}, {"@system-service"});
+        add(made, closed_file_system({job, "/var/lib/gpuhost"}));
+        return made;
+    case Sandbox::System:
+        made = for_all(files, {}, {"@system-service"});
+        made.push_back(text("ProtectHome", "yes"));
+        return made;
+    case Sandbox::Modules:
+        // Unix sockets: preflight runs here too, and asks systemd which clients are active. CAP_KILL: the way
+        // back ends who took to the new driver, under HolderPolicy=terminate.
+        made = for_all(capability(CAP_SYS_MODULE) | capability(CAP_KILL) | processes, {"AF_UNIX"},
+                       {"@system-service", "@module"});
+        made.push_back({"UMask", std::uint32_t{077}});  // it makes no file that others read
+        made.push_back(text("DevicePolicy", "closed")); // it looks at nodes and opens none
+        return made;
+    case Sandbox::Units:
+        return for_all(capability(CAP_KILL) | processes, {"AF_UNIX"}, {"@system-service"});
+    case Sandbox::Devices:
+        return for_all(capability(CAP_MKNOD) | capability(CAP_CHOWN) | capability(CAP_FOWNER), {"AF_UNIX"},
+                       {"@system-service"});
+    }
+    return made;
+}
+
+} // namespace gpuhost::host

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// What each kind of worker may do, as properties of its transient unit. systemd/SANDBOXING.md says why.
+#pragma once
+
+#include "daemon/core/step.hpp"
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+namespace gpuhost::host {
+
+using Words = std::vector<std::string>;
+struct Filter {
+    bool allow; ///< true: everything else is refused; false: these are
+    Words names;
+};
+/// bool b, uint64 t, int32 i, uint32 u, string s, Words as, Filter (bas): systemd's own types on the bus.
+using PropertyValue =
+    std::variant<bool, std::uint64_t, std::int32_t, std::uint32_t, std::string, Words, Filter>;
+
+struct UnitProperty {
+    std::string name;
+    PropertyValue value;
+};
+
+inline constexpr std::string_view worker_user = "gpuhost-worker";
+
+/// The user that it runs as; empty for root.
+[[nodiscard]] std::string_view user_of(core::Sandbox sandbox) noexcept;
+
+/// `job` and `staging` are the directories that are writable besides what the sandbox itself opens.
+[[nodiscard]] std::vector<UnitProperty> sandbox_properties(core::Sandbox sandbox, const std::string& job,
+                                                           const std::string& staging);
+
+} // namespace gpuhost::host

@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/host/worker.hpp"
+
+#include "daemon/base/clock.hpp"
+#include "daemon/base/parse.hpp"
+#include "daemon/core/job.hpp"
+
+#include <array>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <exception>
+#include <span>
+
+#include <sys/socket.h>
+
+namespace gpuhost::host {
+
+namespace {
+
+using base::Errc;
+using base::Error;
+using base::Result;
+using base::UniqueFd;
+
+/// Appends progress to the events file, no more often than a person can see.
+class Reporter {
+  public:
+    explicit Reporter(int fd) : fd_(fd) {}
+
+    void progress(double fraction, std::string_view text) {
+        constexpr std::uint64_t interval_us = 100'000;
+        const std::uint64_t now = base::monotonic_us();
+        if (last_us_ != 0 && now - last_us_ < interval_us)
+            return;
+        last_us_ = now;
+        // Lost progress is no reason to fail; a lost result is, and the next write will say so.
+        (void)base::write_all(fd_, core::encode_event(core::JobProgress{fraction, std::string(text)}),
+                              "events");
+    }
+    [[nodiscard]] Result<void> result(const core::JobResult& result) {
+        return base::write_all(fd_, core::encode_event(result), "events");
+    }
+
+  private:
+    int fd_;
+    std::uint64_t last_us_ = 0;
+};
+
+/// Takes the descriptors out of one message. False at the end of the stream.
+bool receive_some(std::vector<UniqueFd>& inputs) {
+    constexpr std::size_t most = 253; // SCM_MAX_FD
+    alignas(cmsghdr) std::array<char, CMSG_SPACE(most * sizeof(int))> control{};
+    char byte = 0;
+    iovec data{&byte, 1};
+    msghdr message{};
+    message.msg_iov = &data;
+    message.msg_iovlen = 1;
+    message.msg_control = control.data();
+    message.msg_controllen = control.size();
+    if (::recvmsg(STDIN_FILENO, &message, MSG_CMSG_CLOEXEC) <= 0)
+        return false;
+    for (cmsghdr* header = CMSG_FIRSTHDR(&message); header; header = CMSG_NXTHDR(&message, header)) {
+        if (header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_RIGHTS)
+            continue;
+        const std::size_t count = (header->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+        for (std::size_t i = 0; i < count; ++i) {
+            int fd = -1;
+            std::memcpy(&fd, CMSG_DATA(header) + i * sizeof(int), sizeof(int));
+            inputs.emplace_back(fd);
+        }
+    }
+    return true;
+}
+
+Result<std::vector<UniqueFd>> receive_inputs(std::size_t expected) {
+    std::vector<UniqueFd> inputs;
+    while (inputs.size() < expected && receive_some(inputs)) {
+    }
+    if (inputs.size() != expected)
+        return base::fail(Errc::Failed, "the input files did not arrive: the daemon was restarted meanwhile",
+                          "Ask again with the same files.");
+    return inputs;
+}
+
+/// All problems of all steps, not the first: the person mends them in one go.
+core::JobResult preflight(const core::StepKinds& kinds, const core::JobRequest& request,
+                          core::StepContext& context) {
+    core::JobResult result;
+    for (const core::Step& step : request.steps) {
+        const core::StepKind* kind = kinds.find(step.kind);
+        if (!kind->preflight)
+            continue;
+        auto found = kind->preflight(context, step.args);
+        if (!found) {
+            result.error = found.error().context(step.summary);
+            return result;
+        }
+        std::move(found->begin(), found->end(), std::back_inserter(result.problems));
+    }
+    return result;
+}
+
+core::JobResult apply(const core::StepKind& kind, const core::Step& step, core::StepContext& context) {
+    core::JobResult result;
+    auto output = kind.apply(context, step.args);
+    if (!output) {
+        result.error = std::move(output).error();
+        return result;
+    }
+    result.output = *std::move(output);
+    if (auto verified = kind.verify ? kind.verify(context, step.args) : Result<void>(); !verified)
+        result.error = std::move(verified).error();
+    return result;
+}
+
+core::JobResult undo(const core::StepKind& kind, const core::Step& step, core::StepContext& context) {
+    core::JobResult result;
+    if (auto undone = kind.undo ? kind.undo(context, step.args) : Result<void>(); !undone)
+        result.error = std::move(undone).error();
+    return result;
+}
+
+Result<core::JobResult> run(const base::Root& root, const core::StepKinds& kinds, std::string_view job,
+                            Reporter& reporter) {
+    GPUHOST_TRY(text, root.read(core::job_directory(job) + "/request.json"));
+    GPUHOST_TRY(json, base::parse_json(text, "request.json"));
+    GPUHOST_TRY(request, core::job_request_from_json(json));
+    GPUHOST_TRY(inputs, receive_inputs(request.inputs));
+    for (const core::Step& step : request.steps)
+        if (!kinds.find(step.kind))
+            return base::fail(Errc::Failed, "no step kind '" + step.kind + "'");
+    core::StepContext context{
+        root,
+        request.settings,
+        request.boot_id,
+        request.staging,
+        std::move(inputs),
+        [&reporter](double fraction, std::string_view said) { reporter.progress(fraction, said); }};
+    const core::Step& first = request.steps.front();
+    const core::StepKind& kind = *kinds.find(first.kind);
+    switch (request.phase) {
+    case core::Phase::Preflight:
+        return preflight(kinds, request, context);
+    case core::Phase::Apply:
+        return apply(kind, first, context);
+    case core::Phase::Undo:
+        return undo(kind, first, context);
+    }
+    return base::fail(Errc::BadContent, "unknown phase");
+}
+
+core::JobResult run_guarded(const base::Root& root, const core::StepKinds& kinds, std::string_view job,
+                            Reporter& reporter) {
+    core::JobResult failed;
+    try {
+        auto result = run(root, kinds, job, reporter);
+        if (result)
+            return *std::move(result);
+        failed.error = std::move(result).error();
+    } catch (const std::exception& e) {
+        failed.error = Error{Errc::Failed, std::string("unexpected: ") + e.what(), {}};
+    }
+    return failed;
+}
+
+} // namespace
+
+int run_job(const base::Root& root, const core::StepKinds& kinds, std::string_view job) {
+    // O_APPEND and one write a line: what the daemon reads is whole lines, whenever this process is killed.
+    const auto events = root.open_file(core::job_directory(job) + "/events", O_WRONLY | O_APPEND);
+    if (!events) {
+        std::fprintf(stderr, "gpuhost-worker: %s\n", events.error().message.c_str());
+        return 1;
+    }
+    Reporter reporter(events->get());
+    if (auto written = reporter.result(run_guarded(root, kinds, job, reporter)); !written) {
+        std::fprintf(stderr, "gpuhost-worker: %s\n", written.error().message.c_str());
+        return 1;
+    }
+    return 0;
+}
+
+int worker_main(const core::StepKinds& kinds, int argc, char* argv[]) {
+    std::string directory = "/";
+    std::string_view job;
+    for (const std::string_view argument : std::span(argv, static_cast<std::size_t>(argc)).subspan(1)) {
+        if (base::starts_with(argument, "--root="))
+            directory = argument.substr(std::strlen("--root="));
+        else
+            job = argument;
+    }
+    if (job.empty() || job.find('/') != std::string_view::npos) {
+        std::fputs("usage: gpuhost-worker [--root=DIR] JOB\nStarted by gpuhostd; see gpuhostd(8).\n", stderr);
+        return 2;
+    }
+    (void)std::signal(SIGPIPE, SIG_IGN);
+    const auto root = base::Root::open(directory);
+    if (!root) {
+        std::fprintf(stderr, "gpuhost-worker: %s\n", root.error().message.c_str());
+        return 1;
+    }
+    return run_job(*root, kinds, job);
+}
+
+} // namespace gpuhost::host
