@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/bus/authority.hpp"
+
+#include <unistd.h>
+
+namespace gpuhost::bus {
+
+using base::Errc;
+using base::Result;
+
+namespace {
+
+constexpr std::uint32_t allow_interaction = 1;
+constexpr std::uint64_t person_us = 120'000'000; // time to type a password
+
+tl::unexpected<base::Error> denied(const std::string& why) {
+    return base::fail(Errc::AccessDenied, why, "Ask again as root.");
+}
+
+Result<void> verdict(sd_bus_message* reply) {
+    if (sd_bus_message_is_method_error(reply, SD_BUS_ERROR_SERVICE_UNKNOWN) > 0 ||
+        sd_bus_message_is_method_error(reply, SD_BUS_ERROR_NAME_HAS_NO_OWNER) > 0)
+        return denied("without polkit only root may do this");
+    if (sd_bus_message_is_method_error(reply, nullptr) > 0)
+        return denied(host::bus_error("asking polkit", sd_bus_message_get_error(reply)).message);
+    int authorized = 0;
+    int challenge = 0;
+    int r = sd_bus_message_enter_container(reply, 'r', "bba{ss}");
+    if (r >= 0)
+        r = sd_bus_message_read(reply, "bb", &authorized, &challenge);
+    if (r < 0)
+        return denied("polkit's answer makes no sense");
+    if (!authorized)
+        return denied(challenge ? "this needs a password" : "polkit does not allow it");
+    return {};
+}
+
+} // namespace
+
+int Authority::require(sd_bus_message* call, const char* action, Answer then) {
+    return answer(call, [&](sd_bus_message*) -> Result<void> {
+        GPUHOST_TRY(subject, subject_of(call));
+        if (subject.uid == 0 || subject.uid == ::geteuid())
+            return then(call);
+        checks_.push_front({this, host::Message(sd_bus_message_ref(call)), std::move(then), nullptr, {}});
+        checks_.front().self = checks_.begin();
+        auto asked = ask(checks_.front(), action);
+        if (!asked)
+            checks_.pop_front();
+        return asked;
+    });
+}
+
+Result<void> Authority::ask(Check& check, const char* action) {
+    host::Message message;
+    int r = sd_bus_message_new_method_call(bus_, base::OutPtr(message), "org.freedesktop.PolicyKit1",
+                                           "/org/freedesktop/PolicyKit1/Authority",
+                                           "org.freedesktop.PolicyKit1.Authority", "CheckAuthorization");
+    const bool interactive = sd_bus_message_get_allow_interactive_authorization(check.call.get()) > 0;
+    if (r >= 0)
+        r = sd_bus_message_append(message.get(), "(sa{sv})sa{ss}us", "system-bus-name", 1, "name", "s",
+                                  sd_bus_message_get_sender(check.call.get()), action, 0,
+                                  interactive ? allow_interaction : 0, "");
+    if (r >= 0)
+        r = sd_bus_call_async(bus_, base::OutPtr(check.slot), message.get(), on_reply, &check, person_us);
+    if (r < 0)
+        return denied("can't ask polkit: " + base::errno_error("CheckAuthorization", -r).message);
+    return {};
+}
+
+int Authority::on_reply(sd_bus_message* reply, void* userdata, sd_bus_error*) {
+    return host::guard("polkit", [=] {
+        auto* check = static_cast<Check*>(userdata);
+        check->authority->decide(*check, reply);
+        return 0;
+    });
+}
+
+void Authority::decide(Check& check, sd_bus_message* reply) {
+    const auto allowed = verdict(reply);
+    const auto ended = std::move(check);
+    checks_.erase(ended.self);
+    (void)answer(ended.call.get(), [&](sd_bus_message* call) -> Result<void> {
+        GPUHOST_CHECK(allowed);
+        return ended.then(call);
+    });
+}
+
+} // namespace gpuhost::bus

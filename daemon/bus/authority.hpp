@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// Who may do what: root everything, others what polkit says, nobody else anything where polkit is not
+// installed.
+#pragma once
+
+#include "daemon/bus/call.hpp"
+
+#include <list>
+
+namespace gpuhost::bus {
+
+/// Actions of systemd/org.gpuhost1.policy. Inspecting needs none.
+inline constexpr const char* action_prepare = "org.gpuhost1.prepare"; ///< import, build, verify
+inline constexpr const char* action_apply = "org.gpuhost1.apply";     ///< what changes the running host
+
+class Authority {
+  public:
+    explicit Authority(sd_bus* bus) : bus_(bus) {}
+
+    /// Answers the call with `then` once its sender is known to be allowed, else with AccessDenied.
+    int require(sd_bus_message* call, const char* action, Answer then);
+
+  private:
+    struct Check {
+        Authority* authority;
+        host::Message call;
+        Answer then;
+        host::Slot slot;
+        std::list<Check>::iterator self;
+    };
+    [[nodiscard]] base::Result<void> ask(Check& check, const char* action);
+    static int on_reply(sd_bus_message* reply, void* userdata, sd_bus_error* error);
+    void decide(Check& check, sd_bus_message* reply);
+
+    sd_bus* bus_;
+    std::list<Check> checks_; ///< at most as many as the bus lets callers have calls open
+};
+
+} // namespace gpuhost::bus

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/bus/call.hpp"
+
+#include "daemon/base/parse.hpp"
+
+#include <algorithm>
+
+namespace gpuhost::bus {
+
+namespace {
+
+using base::Errc;
+using base::Error;
+using base::Json;
+using base::Result;
+
+int reply_error(sd_bus_message* call, const Error& error) {
+    const std::string text = error.hint.empty() ? error.message : error.message + "\n" + error.hint;
+    const std::string name(base::info(error.code).dbus_name);
+    return sd_bus_reply_method_errorf(call, name.c_str(), "%s", text.c_str());
+}
+
+Result<Json> read_option(sd_bus_message* call, const Option& option) {
+    const std::string type(1, option.type);
+    const std::string wrong = "option '" + std::string(option.name) + "' is not of type '" + type + "'";
+    if (sd_bus_message_enter_container(call, 'v', type.c_str()) <= 0)
+        return base::fail(Errc::InvalidArgument, wrong);
+    Json value;
+    int r = 0;
+    if (option.type == 's') {
+        const char* text = nullptr;
+        if ((r = sd_bus_message_read(call, "s", &text)) >= 0)
+            value = text;
+    } else if (option.type == 't') {
+        std::uint64_t number = 0;
+        if ((r = sd_bus_message_read(call, "t", &number)) >= 0)
+            value = number;
+    } else {
+        int flag = 0;
+        if ((r = sd_bus_message_read(call, "b", &flag)) >= 0)
+            value = flag != 0;
+    }
+    if (r >= 0)
+        r = sd_bus_message_exit_container(call);
+    if (r < 0)
+        return base::fail(Errc::InvalidArgument, wrong);
+    return value;
+}
+
+} // namespace
+
+std::string operation_path(std::uint64_t id) {
+    return id == 0 ? "/" : std::string(operations_path) + "/_" + std::to_string(id);
+}
+
+std::uint64_t operation_of(std::string_view path) {
+    const std::string prefix = std::string(operations_path) + "/_";
+    if (!base::starts_with(path, prefix))
+        return 0;
+    return base::parse_uint(path.substr(prefix.size())).value_or(0);
+}
+
+int answer(sd_bus_message* call, const Answer& answer) noexcept {
+    return host::guard("answering a call", [&] {
+        const auto answered = answer(call);
+        return answered ? 1 : reply_error(call, answered.error());
+    });
+}
+
+Result<void> check(int result, std::string_view what) {
+    if (result < 0)
+        return base::fail(Errc::InvalidArgument, base::errno_error(what, -result).message);
+    return {};
+}
+
+int append(sd_bus_message* reply, const std::string& value) {
+    return sd_bus_message_append(reply, "s", value.c_str());
+}
+int append(sd_bus_message* reply, std::string_view value) {
+    return append(reply, std::string(value));
+}
+int append(sd_bus_message* reply, bool value) {
+    return sd_bus_message_append(reply, "b", static_cast<int>(value));
+}
+int append(sd_bus_message* reply, double value) {
+    return sd_bus_message_append(reply, "d", value);
+}
+int append(sd_bus_message* reply, std::uint64_t value) {
+    return sd_bus_message_append(reply, "t", value);
+}
+
+Result<Json> read_options(sd_bus_message* call, std::span<const Option> known) {
+    Json options = Json::object();
+    GPUHOST_CHECK(check(sd_bus_message_enter_container(call, 'a', "{sv}"), "options"));
+    while (sd_bus_message_enter_container(call, 'e', "sv") > 0) {
+        const char* name = nullptr;
+        GPUHOST_CHECK(check(sd_bus_message_read(call, "s", &name), "options"));
+        const auto option = std::find_if(known.begin(), known.end(),
+                                         [name](const Option& candidate) { return candidate.name == name; });
+        if (option == known.end())
+            return base::fail(Errc::InvalidArgument, "unknown option '" + std::string(name) + "'");
+        GPUHOST_TRY(value, read_option(call, *option));
+        options[name] = std::move(value);
+        GPUHOST_CHECK(check(sd_bus_message_exit_container(call), "options"));
+    }
+    GPUHOST_CHECK(check(sd_bus_message_exit_container(call), "options"));
+    return options;
+}
+
+Result<std::string> read_string(sd_bus_message* call) {
+    const char* text = nullptr;
+    GPUHOST_CHECK(check(sd_bus_message_read(call, "s", &text), "arguments"));
+    return std::string(text);
+}
+
+Result<std::vector<std::string>> read_strings(sd_bus_message* call) {
+    std::vector<std::string> strings;
+    GPUHOST_CHECK(check(sd_bus_message_enter_container(call, 'a', "s"), "arguments"));
+    const char* text = nullptr;
+    while (sd_bus_message_read(call, "s", &text) > 0)
+        strings.emplace_back(text);
+    GPUHOST_CHECK(check(sd_bus_message_exit_container(call), "arguments"));
+    return strings;
+}
+
+Result<void> reply_json(sd_bus_message* call, const Json& value) {
+    return check(sd_bus_reply_method_return(call, "s", base::dump(value).c_str()), "reply");
+}
+
+Result<void> reply_operation(sd_bus_message* call, std::uint64_t id) {
+    return check(sd_bus_reply_method_return(call, "to", id, operation_path(id).c_str()), "reply");
+}
+
+Result<core::Subject> subject_of(sd_bus_message* call) {
+    using Credentials = base::CHandle<sd_bus_creds, sd_bus_creds_unref>;
+    Credentials credentials;
+    const int r = sd_bus_query_sender_creds(
+        call, SD_BUS_CREDS_EUID | SD_BUS_CREDS_PID | SD_BUS_CREDS_COMM | SD_BUS_CREDS_AUGMENT,
+        base::OutPtr(credentials));
+    core::Subject subject;
+    uid_t uid = 0;
+    if (r < 0 || sd_bus_creds_get_euid(credentials.get(), &uid) < 0)
+        return base::fail(Errc::AccessDenied, "can't tell who called");
+    subject.uid = uid;
+    pid_t pid = 0;
+    if (sd_bus_creds_get_pid(credentials.get(), &pid) >= 0)
+        subject.pid = pid;
+    const char* command = nullptr;
+    if (sd_bus_creds_get_comm(credentials.get(), &command) >= 0)
+        subject.command = command;
+    return subject;
+}
+
+} // namespace gpuhost::bus

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// Between sd-bus's C callbacks and methods that return a Result.
+#pragma once
+
+#include "daemon/base/json.hpp"
+#include "daemon/host/bus_connection.hpp"
+#include "daemon/host/manager.hpp"
+
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace gpuhost::bus {
+
+inline constexpr const char* manager_path = "/org/gpuhost1";
+inline constexpr const char* driver_path = "/org/gpuhost1/driver";
+inline constexpr const char* operations_path = "/org/gpuhost1/operation";
+inline constexpr const char* manager_interface = "org.gpuhost1.Manager";
+inline constexpr const char* driver_interface = "org.gpuhost1.Driver";
+inline constexpr const char* operation_interface = "org.gpuhost1.Operation";
+
+[[nodiscard]] std::string operation_path(std::uint64_t id);      ///< "/" for 0
+[[nodiscard]] std::uint64_t operation_of(std::string_view path); ///< 0 for another path
+
+using Answer = std::function<base::Result<void>(sd_bus_message*)>;
+
+/// Runs `answer`, which replies; an error becomes the reply: the code's D-Bus name, the message, and the hint
+/// as a second line. For sd-bus to return.
+int answer(sd_bus_message* call, const Answer& answer) noexcept;
+
+/// A negative result of sd-bus as an error: the caller sent something else than its method's signature.
+[[nodiscard]] base::Result<void> check(int result, std::string_view what);
+
+/// What a method of `T` does with a call, as a vtable's handler: `method<&Driver::swap>`.
+template <class T>
+struct ClassOf;
+template <class T>
+struct ClassOf<int (T::*)(sd_bus_message*)> {
+    using Type = T;
+};
+
+template <auto Method>
+int method(sd_bus_message* call, void* userdata, sd_bus_error*) noexcept {
+    using Object = typename ClassOf<decltype(Method)>::Type;
+    return host::guard("method call", [&] { return (static_cast<Object*>(userdata)->*Method)(call); });
+}
+
+/// A property's getter from a function of its object.
+template <class T>
+struct GetterOf;
+template <class T, class V>
+struct GetterOf<V (T::*)() const> {
+    using Type = T;
+};
+
+int append(sd_bus_message* reply, const std::string& value);
+int append(sd_bus_message* reply, std::string_view value);
+int append(sd_bus_message* reply, bool value);
+int append(sd_bus_message* reply, double value);
+int append(sd_bus_message* reply, std::uint64_t value);
+
+template <auto Getter>
+int property(sd_bus*, const char*, const char*, const char*, sd_bus_message* reply, void* userdata,
+             sd_bus_error*) noexcept {
+    using Object = typename GetterOf<decltype(Getter)>::Type;
+    return host::guard("property",
+                       [&] { return append(reply, (static_cast<const Object*>(userdata)->*Getter)()); });
+}
+
+struct Option {
+    std::string_view name;
+    char type; ///< 's', 't' or 'b'
+};
+/// Reads an a{sv} of these options; an unknown one or another type is InvalidArgument.
+[[nodiscard]] base::Result<base::Json> read_options(sd_bus_message* call, std::span<const Option> known);
+[[nodiscard]] base::Result<std::string> read_string(sd_bus_message* call);
+[[nodiscard]] base::Result<std::vector<std::string>> read_strings(sd_bus_message* call);
+
+[[nodiscard]] base::Result<void> reply_json(sd_bus_message* call, const base::Json& value);
+[[nodiscard]] base::Result<void> reply_operation(sd_bus_message* call, std::uint64_t id);
+
+/// Who called, from the bus and not from the message.
+[[nodiscard]] base::Result<core::Subject> subject_of(sd_bus_message* call);
+
+} // namespace gpuhost::bus

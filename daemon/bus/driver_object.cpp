@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/bus/driver_object.hpp"
+
+#include <array>
+
+#include <fcntl.h>
+
+namespace gpuhost::bus {
+
+namespace {
+
+using base::Errc;
+using base::Json;
+using base::Result;
+
+constexpr std::array plain_options{Option{"dry-run", 'b'}};
+constexpr std::array swap_options{Option{"dry-run", 'b'}, Option{"holders", 's'},
+                                  Option{"holder-timeout-usec", 't'}};
+constexpr std::size_t most_files = 256;
+
+struct Files {
+    std::vector<std::string> names;
+    std::vector<base::UniqueFd> inputs;
+};
+
+Result<Files> read_files(sd_bus_message* call) {
+    Files files;
+    GPUHOST_CHECK(check(sd_bus_message_enter_container(call, 'a', "(sh)"), "files"));
+    const char* name = nullptr;
+    int fd = -1;
+    while (sd_bus_message_read(call, "(sh)", &name, &fd) > 0) {
+        if (files.names.size() == most_files)
+            return base::fail(Errc::InvalidArgument, "more than " + std::to_string(most_files) + " files");
+        base::UniqueFd owned(::fcntl(fd, F_DUPFD_CLOEXEC, 3));
+        if (!owned)
+            return base::fail_errno("taking '" + std::string(name) + "'", errno);
+        files.names.emplace_back(name);
+        files.inputs.push_back(std::move(owned));
+    }
+    GPUHOST_CHECK(check(sd_bus_message_exit_container(call), "files"));
+    return files;
+}
+
+/// Plan's request and arguments as the method of that name would ask.
+Result<Json> request_of(const std::string& request, const std::vector<std::string>& arguments) {
+    Json made{{"request", request}};
+    const std::size_t count = arguments.size();
+    const bool fits = request == "rollback"                       ? count == 0
+                      : request == "swap" || request == "remove"  ? count == 1
+                      : request == "verify"                       ? count <= 1
+                      : request == "build" || request == "import" ? count >= 1
+                                                                  : false;
+    if (!fits)
+        return base::fail(Errc::InvalidArgument,
+                          "no request '" + request + "' with " + std::to_string(count) + " arguments");
+    if (request == "import")
+        made["files"] = arguments;
+    else if (count > 0)
+        made["version"] = arguments[0];
+    if (request == "build")
+        made["kernels"] = std::vector<std::string>(arguments.begin() + 1, arguments.end());
+    return made;
+}
+
+} // namespace
+
+const sd_bus_vtable DriverObject::vtable[] = {
+    SD_BUS_VTABLE_START(0),
+    SD_BUS_PROPERTY("LoadedVersion", "s", property<&DriverObject::loaded_version>, 0,
+                    SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
+    SD_BUS_PROPERTY("SelectedVersion", "s", property<&DriverObject::selected_version>, 0,
+                    SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
+    SD_BUS_METHOD_WITH_NAMES("List", "", , "s", SD_BUS_PARAM(json), method<&DriverObject::list>,
+                             SD_BUS_VTABLE_UNPRIVILEGED),
+    SD_BUS_METHOD_WITH_NAMES("Plan", "sasa{sv}",
+                             SD_BUS_PARAM(request) SD_BUS_PARAM(arguments) SD_BUS_PARAM(options), "s",
+                             SD_BUS_PARAM(json), method<&DriverObject::plan>, SD_BUS_VTABLE_UNPRIVILEGED),
+    SD_BUS_METHOD_WITH_NAMES("Import", "a(sh)a{sv}", SD_BUS_PARAM(files) SD_BUS_PARAM(options), "to",
+                             SD_BUS_PARAM(id) SD_BUS_PARAM(operation), method<&DriverObject::import>,
+                             SD_BUS_VTABLE_UNPRIVILEGED),
+    SD_BUS_METHOD_WITH_NAMES(
+        "Build", "sasa{sv}", SD_BUS_PARAM(version) SD_BUS_PARAM(kernels) SD_BUS_PARAM(options), "to",
+        SD_BUS_PARAM(id) SD_BUS_PARAM(operation), method<&DriverObject::build>, SD_BUS_VTABLE_UNPRIVILEGED),
+    SD_BUS_METHOD_WITH_NAMES("Verify", "sa{sv}", SD_BUS_PARAM(version) SD_BUS_PARAM(options), "to",
+                             SD_BUS_PARAM(id) SD_BUS_PARAM(operation), method<&DriverObject::verify>,
+                             SD_BUS_VTABLE_UNPRIVILEGED),
+    SD_BUS_METHOD_WITH_NAMES("Remove", "sa{sv}", SD_BUS_PARAM(version) SD_BUS_PARAM(options), "to",
+                             SD_BUS_PARAM(id) SD_BUS_PARAM(operation), method<&DriverObject::remove>,
+                             SD_BUS_VTABLE_UNPRIVILEGED),
+    SD_BUS_METHOD_WITH_NAMES("Swap", "sa{sv}", SD_BUS_PARAM(version) SD_BUS_PARAM(options), "to",
+                             SD_BUS_PARAM(id) SD_BUS_PARAM(operation), method<&DriverObject::swap>,
+                             SD_BUS_VTABLE_UNPRIVILEGED),
+    SD_BUS_METHOD_WITH_NAMES("Rollback", "a{sv}", SD_BUS_PARAM(options), "to",
+                             SD_BUS_PARAM(id) SD_BUS_PARAM(operation), method<&DriverObject::rollback>,
+                             SD_BUS_VTABLE_UNPRIVILEGED),
+    SD_BUS_VTABLE_END,
+};
+
+std::string DriverObject::loaded_version() const {
+    return base::string_or(manager_.observe("driver"), "loaded_version", "");
+}
+
+std::string DriverObject::selected_version() const {
+    return base::string_or(base::member(manager_.observe("driver"), "selected"), "version", "");
+}
+
+Result<void> DriverObject::start(sd_bus_message* call, Json request, std::span<const Option> known,
+                                 std::vector<base::UniqueFd> inputs) {
+    GPUHOST_TRY(options, read_options(call, known));
+    const bool dry_run = base::bool_or(options, "dry-run", false);
+    options.erase("dry-run");
+    request.update(options);
+    const Json whole{{"driver", std::move(request)}};
+    if (dry_run) {
+        GPUHOST_CHECK(manager_.check(whole));
+        return reply_operation(call, 0);
+    }
+    GPUHOST_TRY(subject, subject_of(call));
+    GPUHOST_TRY(id, manager_.apply(whole, subject, std::move(inputs)));
+    return reply_operation(call, id);
+}
+
+int DriverObject::list(sd_bus_message* call) {
+    return answer(call, [this](sd_bus_message* m) {
+        const Json observed = manager_.observe("driver");
+        Json store = base::member(observed, "store");
+        if (store.is_object())
+            store["kernel"] = manager_.kernel();
+        return reply_json(m, store);
+    });
+}
+
+int DriverObject::plan(sd_bus_message* call) {
+    return answer(call, [this](sd_bus_message* m) -> Result<void> {
+        GPUHOST_TRY(name, read_string(m));
+        GPUHOST_TRY(arguments, read_strings(m));
+        GPUHOST_TRY(request, request_of(name, arguments));
+        const bool swaps = name == "swap" || name == "rollback";
+        GPUHOST_TRY(options, read_options(m, swaps ? std::span<const Option>(swap_options) : plain_options));
+        options.erase("dry-run");
+        request.update(options);
+        GPUHOST_TRY(wanted, manager_.plan(Json{{"driver", request}}));
+        return reply_json(m, core::to_json(wanted));
+    });
+}
+
+int DriverObject::import(sd_bus_message* call) {
+    return authority_.require(call, action_prepare, [this](sd_bus_message* m) -> Result<void> {
+        GPUHOST_TRY(files, read_files(m));
+        return start(m, {{"request", "import"}, {"files", files.names}}, plain_options,
+                     std::move(files.inputs));
+    });
+}
+
+int DriverObject::build(sd_bus_message* call) {
+    return authority_.require(call, action_prepare, [this](sd_bus_message* m) -> Result<void> {
+        GPUHOST_TRY(version, read_string(m));
+        GPUHOST_TRY(kernels, read_strings(m));
+        return start(m, {{"request", "build"}, {"version", version}, {"kernels", kernels}}, plain_options);
+    });
+}
+
+int DriverObject::verify(sd_bus_message* call) {
+    return authority_.require(call, action_prepare, [this](sd_bus_message* m) -> Result<void> {
+        GPUHOST_TRY(version, read_string(m));
+        Json request{{"request", "verify"}};
+        if (!version.empty())
+            request["version"] = version;
+        return start(m, std::move(request), plain_options);
+    });
+}
+
+int DriverObject::remove(sd_bus_message* call) {
+    return authority_.require(call, action_apply, [this](sd_bus_message* m) -> Result<void> {
+        GPUHOST_TRY(version, read_string(m));
+        return start(m, {{"request", "remove"}, {"version", version}}, plain_options);
+    });
+}
+
+int DriverObject::swap(sd_bus_message* call) {
+    return authority_.require(call, action_apply, [this](sd_bus_message* m) -> Result<void> {
+        GPUHOST_TRY(version, read_string(m));
+        return start(m, {{"request", "swap"}, {"version", version}}, swap_options);
+    });
+}
+
+int DriverObject::rollback(sd_bus_message* call) {
+    return authority_.require(call, action_apply, [this](sd_bus_message* m) {
+        return start(m, {{"request", "rollback"}}, swap_options);
+    });
+}
+
+} // namespace gpuhost::bus

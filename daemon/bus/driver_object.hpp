@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "daemon/bus/authority.hpp"
+
+namespace gpuhost::bus {
+
+/// /org/gpuhost1/driver, org.gpuhost1.Driver: each method is one request to the component "driver".
+class DriverObject {
+  public:
+    DriverObject(host::Manager& manager, Authority& authority) : manager_(manager), authority_(authority) {}
+
+    static const sd_bus_vtable vtable[];
+
+  private:
+    [[nodiscard]] std::string loaded_version() const;
+    [[nodiscard]] std::string selected_version() const;
+
+    int list(sd_bus_message* call);
+    int plan(sd_bus_message* call);
+    int import(sd_bus_message* call);
+    int build(sd_bus_message* call);
+    int verify(sd_bus_message* call);
+    int remove(sd_bus_message* call);
+    int swap(sd_bus_message* call);
+    int rollback(sd_bus_message* call);
+
+    /// Reads the options behind the arguments, starts, replies.
+    [[nodiscard]] base::Result<void> start(sd_bus_message* call, base::Json request,
+                                           std::span<const Option> options,
+                                           std::vector<base::UniqueFd> inputs = {});
+
+    host::Manager& manager_;
+    Authority& authority_;
+};
+
+} // namespace gpuhost::bus

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "daemon/base/result.hpp"
+
+#include <string>
+
+namespace gpuhost::bus {
+
+/// The introspection XML of the object at `path`, without a bus: what `gpuhostd --bus-introspect=PATH`
+/// prints.
+[[nodiscard]] base::Result<std::string> introspect(const std::string& path);
+
+} // namespace gpuhost::bus

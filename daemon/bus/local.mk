@@ -1,0 +1,20 @@
+# SPDX-License-Identifier: Apache-2.0
+noinst_LIBRARIES += %D%/libbus.a
+%C%_libbus_a_CPPFLAGS = $(AM_CPPFLAGS) $(SYSTEMD_CFLAGS)
+%C%_libbus_a_SOURCES = \
+    %D%/authority.cpp \
+    %D%/authority.hpp \
+    %D%/call.cpp \
+    %D%/call.hpp \
+    %D%/driver_object.cpp \
+    %D%/driver_object.hpp \
+    %D%/introspect.cpp \
+    %D%/introspect.hpp \
+    %D%/log_control.cpp \
+    %D%/log_control.hpp \
+    %D%/manager_object.cpp \
+    %D%/manager_object.hpp \
+    %D%/operation_object.cpp \
+    %D%/operation_object.hpp \
+    %D%/server.cpp \
+    %D%/server.hpp

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/bus/manager_object.hpp"
+
+#include "config.h"
+
+namespace gpuhost::bus {
+
+using base::Errc;
+using base::Json;
+using base::Result;
+
+const sd_bus_vtable ManagerObject::vtable[] = {
+    SD_BUS_VTABLE_START(0),
+    SD_BUS_PROPERTY("Version", "s", property<&ManagerObject::version>, 0, SD_BUS_VTABLE_PROPERTY_CONST),
+    SD_BUS_PROPERTY("KernelRelease", "s", property<&ManagerObject::kernel>, 0, SD_BUS_VTABLE_PROPERTY_CONST),
+    SD_BUS_PROPERTY("State", "s", property<&ManagerObject::state>, 0, SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
+    SD_BUS_PROPERTY("Ready", "b", property<&ManagerObject::ready>, 0, SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
+    SD_BUS_METHOD_WITH_NAMES("Describe", "", , "s", SD_BUS_PARAM(json), method<&ManagerObject::describe>,
+                             SD_BUS_VTABLE_UNPRIVILEGED),
+    SD_BUS_METHOD_WITH_NAMES("Plan", "a{sv}", SD_BUS_PARAM(options), "s", SD_BUS_PARAM(json),
+                             method<&ManagerObject::plan>, SD_BUS_VTABLE_UNPRIVILEGED),
+    SD_BUS_METHOD_WITH_NAMES("Apply", "a{sv}", SD_BUS_PARAM(options), "to",
+                             SD_BUS_PARAM(id) SD_BUS_PARAM(operation), method<&ManagerObject::apply>,
+                             SD_BUS_VTABLE_UNPRIVILEGED),
+    SD_BUS_METHOD_WITH_NAMES("ListOperations", "", , "a(tssso)", SD_BUS_PARAM(operations),
+                             method<&ManagerObject::list_operations>, SD_BUS_VTABLE_UNPRIVILEGED),
+    SD_BUS_METHOD_WITH_NAMES("GetOperation", "t", SD_BUS_PARAM(id), "o", SD_BUS_PARAM(operation),
+                             method<&ManagerObject::get_operation>, SD_BUS_VTABLE_UNPRIVILEGED),
+    SD_BUS_METHOD_WITH_NAMES("Reload", "", , "as", SD_BUS_PARAM(problems), method<&ManagerObject::reload>,
+                             SD_BUS_VTABLE_UNPRIVILEGED),
+    SD_BUS_SIGNAL_WITH_NAMES("OperationAdded", "to", SD_BUS_PARAM(id) SD_BUS_PARAM(operation), 0),
+    SD_BUS_SIGNAL_WITH_NAMES("OperationEnded", "tos",
+                             SD_BUS_PARAM(id) SD_BUS_PARAM(operation) SD_BUS_PARAM(outcome), 0),
+    SD_BUS_VTABLE_END,
+};
+
+std::string ManagerObject::version() const {
+    return PACKAGE_VERSION;
+}
+
+int ManagerObject::describe(sd_bus_message* call) {
+    return answer(call, [this](sd_bus_message* m) { return reply_json(m, manager_.describe()); });
+}
+
+int ManagerObject::plan(sd_bus_message* call) {
+    return answer(call, [this](sd_bus_message* m) -> Result<void> {
+        GPUHOST_CHECK(read_options(m, {}));
+        GPUHOST_TRY(wanted, manager_.plan(Json::object()));
+        return reply_json(m, core::to_json(wanted));
+    });
+}
+
+int ManagerObject::apply(sd_bus_message* call) {
+    return authority_.require(call, action_apply, [this](sd_bus_message* m) -> Result<void> {
+        GPUHOST_CHECK(read_options(m, {}));
+        GPUHOST_TRY(subject, subject_of(m));
+        GPUHOST_TRY(id, manager_.apply(Json::object(), subject, {}));
+        return reply_operation(m, id);
+    });
+}
+
+int ManagerObject::list_operations(sd_bus_message* call) {
+    return answer(call, [this](sd_bus_message* m) -> Result<void> {
+        host::Message reply;
+        int r = sd_bus_message_new_method_return(m, base::OutPtr(reply));
+        if (r >= 0)
+            r = sd_bus_message_open_container(reply.get(), 'a', "(tssso)");
+        for (const auto* operation : manager_.runner().operations()) {
+            const core::Plan& plan = operation->transaction.plan();
+            if (r >= 0)
+                r = sd_bus_message_append(reply.get(), "(tssso)", operation->id, plan.kind.c_str(),
+                                          std::string(host::state(*operation)).c_str(), plan.title.c_str(),
+                                          operation_path(operation->id).c_str());
+        }
+        if (r >= 0)
+            r = sd_bus_message_close_container(reply.get());
+        return check(r < 0 ? r : sd_bus_message_send(reply.get()), "reply");
+    });
+}
+
+int ManagerObject::get_operation(sd_bus_message* call) {
+    return answer(call, [this](sd_bus_message* m) -> Result<void> {
+        std::uint64_t id = 0;
+        GPUHOST_CHECK(check(sd_bus_message_read(m, "t", &id), "arguments"));
+        if (!manager_.runner().find(id))
+            return base::fail(Errc::NotFound, "there is no operation " + std::to_string(id),
+                              "See 'gpuhostctl operation list'.");
+        return check(sd_bus_reply_method_return(m, "o", operation_path(id).c_str()), "reply");
+    });
+}
+
+int ManagerObject::reload(sd_bus_message* call) {
+    return authority_.require(call, action_apply, [this](sd_bus_message* m) -> Result<void> {
+        host::Message reply;
+        int r = sd_bus_message_new_method_return(m, base::OutPtr(reply));
+        if (r >= 0)
+            r = sd_bus_message_open_container(reply.get(), 'a', "s");
+        for (const auto& problem : manager_.reload())
+            if (r >= 0)
+                r = sd_bus_message_append(reply.get(), "s", problem.c_str());
+        if (r >= 0)
+            r = sd_bus_message_close_container(reply.get());
+        return check(r < 0 ? r : sd_bus_message_send(reply.get()), "reply");
+    });
+}
+
+} // namespace gpuhost::bus

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "daemon/bus/authority.hpp"
+
+namespace gpuhost::bus {
+
+/// /org/gpuhost1, org.gpuhost1.Manager
+class ManagerObject {
+  public:
+    ManagerObject(host::Manager& manager, Authority& authority) : manager_(manager), authority_(authority) {}
+
+    static const sd_bus_vtable vtable[];
+
+  private:
+    [[nodiscard]] std::string version() const;
+    [[nodiscard]] std::string kernel() const { return manager_.kernel(); }
+    [[nodiscard]] std::string_view state() const { return manager_.state(); }
+    [[nodiscard]] bool ready() const { return manager_.ready(); }
+
+    int describe(sd_bus_message* call);
+    int plan(sd_bus_message* call);
+    int apply(sd_bus_message* call);
+    int list_operations(sd_bus_message* call);
+    int get_operation(sd_bus_message* call);
+    int reload(sd_bus_message* call);
+
+    host::Manager& manager_;
+    Authority& authority_;
+};
+
+} // namespace gpuhost::bus

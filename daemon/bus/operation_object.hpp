@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "daemon/bus/authority.hpp"
+
+namespace gpuhost::bus {
+
+/// /org/gpuhost1/operation/_N, org.gpuhost1.Operation: one handler for all of them, told apart by their path.
+class OperationObjects {
+  public:
+    OperationObjects(host::Manager& manager, Authority& authority)
+        : manager_(manager), authority_(authority) {}
+
+    static const sd_bus_vtable vtable[];
+    static int find(sd_bus* bus, const char* path, const char* interface, void* userdata, void** found,
+                    sd_bus_error* error);
+    static int enumerate(sd_bus* bus, const char* prefix, void* userdata, char*** nodes, sd_bus_error* error);
+
+  private:
+    static int get(sd_bus* bus, const char* path, const char* interface, const char* property,
+                   sd_bus_message* reply, void* userdata, sd_bus_error* error);
+    int describe(sd_bus_message* call);
+    int cancel(sd_bus_message* call);
+    /// The running or ended one at the path; null when it is no longer kept.
+    [[nodiscard]] const host::Operation* at(const char* path) const;
+
+    host::Manager& manager_;
+    Authority& authority_;
+};
+
+} // namespace gpuhost::bus

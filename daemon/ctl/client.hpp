@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+// The daemon over D-Bus, in values. The only file of this room that includes sd-bus.
+#pragma once
+
+#include "daemon/base/handle.hpp"
+#include "daemon/base/json.hpp"
+#include "daemon/base/result.hpp"
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+namespace gpuhost::ctl {
+
+using Options = std::map<std::string, std::variant<bool, std::uint64_t, std::string>>; ///< a{sv}
+
+struct InputFile {
+    std::string name; ///< without its directory
+    base::UniqueFd fd;
+};
+
+struct OperationRow {
+    std::uint64_t id = 0;
+    std::string kind;
+    std::string state;
+    std::string title;
+    std::string path;
+};
+
+class Client {
+  public:
+    /// The bus at $DBUS_SYSTEM_BUS_ADDRESS, else the system's. Whether the daemon runs shows at the first
+    /// call.
+    [[nodiscard]] static base::Result<Client> connect(bool may_ask_password);
+    Client(Client&&) noexcept;
+    Client& operator=(Client&&) noexcept;
+    ~Client();
+
+    [[nodiscard]] base::Result<base::Json> describe_host();
+    [[nodiscard]] base::Result<base::Json> plan();
+    [[nodiscard]] base::Result<base::Json> list_drivers();
+    [[nodiscard]] base::Result<base::Json> plan_driver(const std::string& request,
+                                                       const std::vector<std::string>& arguments,
+                                                       const Options& options);
+    [[nodiscard]] base::Result<bool> running(); ///< the daemon is on the bus; does not start it
+    [[nodiscard]] base::Result<bool> ready();
+    [[nodiscard]] base::Result<std::vector<std::string>> reload();
+
+    /// These start an operation and return its id, or 0 when nothing is to be done.
+    [[nodiscard]] base::Result<std::uint64_t> apply();
+    [[nodiscard]] base::Result<std::uint64_t> import(const std::vector<InputFile>& files);
+    [[nodiscard]] base::Result<std::uint64_t> build(const std::string& version,
+                                                    const std::vector<std::string>& kernels);
+    [[nodiscard]] base::Result<std::uint64_t> verify(const std::string& version);
+    [[nodiscard]] base::Result<std::uint64_t> remove(const std::string& version);
+    [[nodiscard]] base::Result<std::uint64_t> swap(const std::string& version, const Options& options);
+    [[nodiscard]] base::Result<std::uint64_t> rollback(const Options& options);
+
+    [[nodiscard]] base::Result<std::vector<OperationRow>> list_operations();
+    [[nodiscard]] base::Result<base::Json> describe_operation(std::uint64_t id);
+    [[nodiscard]] base::Result<void> cancel(std::uint64_t id);
+
+    /// From here on wait() reports changes. Called before an operation is started, so that none is missed.
+    [[nodiscard]] base::Result<void> subscribe();
+    enum class Event {
+        Changed,     ///< a property or an operation of the daemon changed: look again
+        Gone,        ///< the daemon left the bus
+        Came,        ///< the daemon is on the bus (again)
+        Interrupted, ///< `wake` became readable
+        Timeout,
+    };
+    /// Sleeps until something happens; several changes at once are one. `wake`: a descriptor to watch too, or
+    /// -1.
+    [[nodiscard]] base::Result<Event> wait(std::optional<std::chrono::milliseconds> timeout, int wake);
+
+  private:
+    class Bus;
+    explicit Client(std::unique_ptr<Bus> bus);
+    std::unique_ptr<Bus> bus_;
+};
+
+} // namespace gpuhost::ctl

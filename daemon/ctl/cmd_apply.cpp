@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/ctl/follow.hpp"
+
+#include <array>
+
+namespace gpuhost::ctl {
+namespace {
+
+constexpr std::array options{option::dry_run, option::no_wait, option::json};
+
+base::Result<int> run(Session& session) {
+    return run_operation(session, {[](Client& client) { return client.apply(); },
+                                   [](Client& client) { return client.plan(); }});
+}
+
+} // namespace
+
+const Verb apply_verb{
+    "apply",
+    "",
+    "make the host what is wanted",
+    "Does what plan shows, as one operation: all of it, or nothing if a step fails.",
+    0,
+    0,
+    options,
+    run,
+};
+
+} // namespace gpuhost::ctl

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/ctl/follow.hpp"
+#include "daemon/ctl/input_files.hpp"
+
+#include <array>
+
+namespace gpuhost::ctl {
+namespace {
+
+constexpr std::array options{option::dry_run, option::no_wait, option::json};
+
+base::Result<int> run(Session& session) {
+    GPUHOST_TRY(files, open_input_files(session.arguments().words()));
+    std::vector<std::string> names;
+    for (const InputFile& file : files)
+        names.push_back(file.name);
+    return run_operation(session, {[&](Client& client) { return client.import(files); },
+                                   [&](Client& client) { return client.plan_driver("import", names, {}); }});
+}
+
+} // namespace
+
+const Verb driver_import_verb{
+    "driver import",
+    "FILE…|DIRECTORY",
+    "bring driver packages or built modules into the store",
+    "Takes the packages of one driver version (.deb files: libraries, tools, firmware, kernel module "
+    "source), or the "
+    "modules built for one kernel (.ko files), or a directory of either. Nothing in them is executed, and "
+    "nothing that "
+    "runs changes.",
+    1,
+    100'000, // the limit on files is input_files.hpp's and has words of its own
+    options,
+    run,
+};
+
+} // namespace gpuhost::ctl

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/ctl/follow.hpp"
+
+#include <array>
+
+namespace gpuhost::ctl {
+namespace {
+
+constexpr std::array options{option::dry_run, option::no_wait, option::json};
+
+base::Result<int> run(Session& session) {
+    const std::vector<std::string>& words = session.arguments().words();
+    return run_operation(session, {[&](Client& client) { return client.remove(words[0]); },
+                                   [&](Client& client) { return client.plan_driver("remove", words, {}); }});
+}
+
+} // namespace
+
+const Verb driver_remove_verb{
+    "driver remove",
+    "VERSION",
+    "take a version out of the store",
+    "Removes all that the store has of one version. Refused while a kernel boots with it, while it is "
+    "loaded, and while "
+    "a process uses its files.",
+    1,
+    1,
+    options,
+    run,
+};
+
+} // namespace gpuhost::ctl

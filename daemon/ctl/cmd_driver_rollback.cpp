@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/ctl/follow.hpp"
+#include "daemon/ctl/holders.hpp"
+
+#include <array>
+
+namespace gpuhost::ctl {
+namespace {
+
+constexpr std::array options{option::holders, option::holder_timeout, option::dry_run, option::no_wait,
+                             option::json};
+
+base::Result<int> run(Session& session) {
+    GPUHOST_TRY(policy, holder_options(session.arguments()));
+    return run_operation(session,
+                         {[&](Client& client) { return client.rollback(policy); },
+                          [&](Client& client) { return client.plan_driver("rollback", {}, policy); }});
+}
+
+} // namespace
+
+const Verb driver_rollback_verb{
+    "driver rollback",
+    "",
+    "go back to the driver that was selected before",
+    "Swaps to the driver that was selected for the running kernel before the current one, just as driver "
+    "swap would.",
+    0,
+    0,
+    options,
+    run,
+};
+
+} // namespace gpuhost::ctl

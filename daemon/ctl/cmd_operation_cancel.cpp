@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/ctl/follow.hpp"
+#include "daemon/ctl/password_agent.hpp"
+
+#include <array>
+
+namespace gpuhost::ctl {
+namespace {
+
+constexpr std::array options{option::no_wait, option::json};
+
+base::Result<void> cancel(const Session& session, Client& client, std::uint64_t id) {
+    const PasswordAgent agent(session);
+    return client.cancel(id);
+}
+
+base::Result<int> run(Session& session) {
+    GPUHOST_TRY(id, chosen_operation(session));
+    GPUHOST_TRY(client, session.client());
+    GPUHOST_CHECK(client->subscribe());
+    GPUHOST_CHECK(cancel(session, *client, id));
+    if (session.arguments().has(option::no_wait))
+        return 0;
+    GPUHOST_TRY(operation, follow_operation(session, id));
+    if (base::string_or(operation, "state", "") != "cancelled")
+        return report_operation(session, operation);
+    if (session.wants_json())
+        session.print_json(operation);
+    else
+        session.print("operation " + std::to_string(id) + " cancelled, the host is as it was before\n");
+    return 0;
+}
+
+} // namespace
+
+const Verb operation_cancel_verb{
+    "operation cancel",
+    "ID",
+    "stop an operation and undo what it did",
+    "Stops an operation as soon as that is safe, undoes its steps, and waits until the host is as it was "
+    "before.",
+    1,
+    1,
+    options,
+    run,
+};
+
+} // namespace gpuhost::ctl

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/base/parse.hpp"
+#include "daemon/ctl/session.hpp"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+
+namespace gpuhost::ctl {
+namespace {
+
+using base::Result;
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+
+constexpr Option timeout_option{"timeout", "SPAN", "give up after this long, as '30s' or '5min'"};
+constexpr std::array options{timeout_option};
+
+using Deadline = std::optional<steady_clock::time_point>;
+
+Result<Deadline> deadline_of(const Arguments& arguments) {
+    const auto text = arguments.value(timeout_option);
+    if (!text)
+        return Deadline{};
+    const auto span = base::parse_span(*text);
+    if (!span)
+        return base::fail(base::Errc::InvalidArgument, "'" + *text + "' is not a time span",
+                          "write: --timeout=5min");
+    return Deadline{steady_clock::now() + *span};
+}
+
+/// The daemon may not be there yet: at boot both are started side by side.
+Result<bool> is_ready(Client& client) {
+    GPUHOST_TRY(running, client.running());
+    if (!running)
+        return false;
+    return client.ready();
+}
+
+Result<int> run(Session& session) {
+    GPUHOST_TRY(deadline, deadline_of(session.arguments()));
+    GPUHOST_TRY(client, session.client());
+    GPUHOST_CHECK(client->subscribe());
+    for (;;) {
+        GPUHOST_TRY(ready, is_ready(*client));
+        if (ready)
+            return 0;
+        std::optional<milliseconds> left;
+        if (deadline)
+            left =
+                std::max(std::chrono::ceil<milliseconds>(*deadline - steady_clock::now()), milliseconds(0));
+        GPUHOST_TRY(event, client->wait(left, -1));
+        if (event == Client::Event::Timeout)
+            return base::fail(base::Errc::Timeout,
+                              "the host is not ready after " + *session.arguments().value(timeout_option),
+                              "see what it waits for with: gpuhostctl status");
+    }
+}
+
+} // namespace
+
+const Verb wait_ready_verb{
+    "wait-ready",
+    "",
+    "wait until the host has converged",
+    "Returns once container runtimes and the kubelet may start: the host is as wanted, or is known not to "
+    "get there "
+    "without a person. Waits for the daemon too if that does not run yet.",
+    0,
+    0,
+    options,
+    run,
+};
+
+} // namespace gpuhost::ctl

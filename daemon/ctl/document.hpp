@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// Members of the daemon's documents, made fit to be shown.
+#pragma once
+
+#include "daemon/base/json.hpp"
+#include "daemon/ctl/text.hpp"
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace gpuhost::ctl {
+
+/// Printable; empty when absent or not a text.
+[[nodiscard]] inline std::string text_of(const base::Json& object, std::string_view key) {
+    return printable(base::string_or(object, key, ""));
+}
+
+/// The member if it is a list, else an empty one.
+[[nodiscard]] inline const base::Json& list_of(const base::Json& object, std::string_view key) {
+    static const base::Json empty = base::Json::array();
+    const base::Json& value = base::member(object, key);
+    return value.is_array() ? value : empty;
+}
+
+/// Sizes, counts, times: 0 when absent, negative or not a number.
+[[nodiscard]] inline std::uint64_t number_of(const base::Json& object, std::string_view key) {
+    const std::int64_t value = base::int_or(object, key, 0);
+    return value > 0 ? static_cast<std::uint64_t>(value) : 0;
+}
+
+/// "progress", 0 to 1.
+[[nodiscard]] inline double progress_of(const base::Json& operation) {
+    const base::Json& value = base::member(operation, "progress");
+    const double fraction = value.is_number() ? value.get<double>() : 0;
+    return fraction < 0 ? 0 : fraction > 1 ? 1 : fraction;
+}
+
+/// False for operations on the driver store alone: whatever becomes of them, what runs stays.
+[[nodiscard]] inline bool concerns_what_runs(const base::Json& operation) {
+    const std::string kind = base::string_or(operation, "kind", "");
+    return kind != "driver.import" && kind != "driver.build" && kind != "driver.verify" &&
+           kind != "driver.remove";
+}
+
+} // namespace gpuhost::ctl

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/ctl/follow.hpp"
+
+#include "daemon/ctl/document.hpp"
+#include "daemon/ctl/interrupt.hpp"
+#include "daemon/ctl/password_agent.hpp"
+#include "daemon/ctl/progress.hpp"
+#include "daemon/ctl/view.hpp"
+
+#include <chrono>
+
+namespace gpuhost::ctl {
+
+using base::Errc;
+using base::Json;
+using base::Result;
+using namespace std::chrono_literals;
+
+namespace {
+
+constexpr auto redraw_interval = 100ms;
+constexpr auto daemon_return_limit = 90s; ///< systemd restarts it in seconds, if it does at all
+
+bool has_ended(const Json& operation) {
+    const std::string state = base::string_or(operation, "state", "");
+    return state != "running" && state != "undoing";
+}
+
+/// Looks at one operation each time that the daemon says that something changed, never on its own.
+class Follower {
+  public:
+    Follower(Session& session, Client& client, std::uint64_t id)
+        : session_(session), client_(client), id_(id), progress_(session.err(), mode(session)) {}
+
+    [[nodiscard]] Result<Json> run() {
+        for (;;) {
+            GPUHOST_TRY(operation, look());
+            if (has_ended(operation)) {
+                progress_.finish(operation);
+                return std::move(operation);
+            }
+            progress_.update(operation);
+            GPUHOST_CHECK(wait_for_change());
+        }
+    }
+
+  private:
+    static Progress::Mode mode(const Session& session) {
+        if (session.err().terminal)
+            return Progress::Mode::Bar;
+        return session.wants_json() ? Progress::Mode::Silent : Progress::Mode::Lines;
+    }
+
+    /// The daemon may be killed at any moment, also between a question and its answer; then the bus says so a
+    /// moment later.
+    [[nodiscard]] Result<Json> look() {
+        auto operation = client_.describe_operation(id_);
+        if (operation || operation.error().code == Errc::NotFound)
+            return operation;
+        for (;;) {
+            GPUHOST_TRY(event, next_event(1s));
+            if (event == Client::Event::Timeout)
+                return operation;
+            if (event == Client::Event::Gone)
+                GPUHOST_CHECK(wait_for_daemon());
+            if (event != Client::Event::Changed)
+                return client_.describe_operation(id_);
+        }
+    }
+
+    /// Changes within one interval are drawn once.
+    [[nodiscard]] Result<void> wait_for_change() {
+        const auto next_look = std::chrono::steady_clock::now() + redraw_interval;
+        GPUHOST_TRY(event, next_event(std::nullopt));
+        if (event == Client::Event::Gone)
+            return wait_for_daemon();
+        for (auto now = std::chrono::steady_clock::now(); now < next_look;
+             now = std::chrono::steady_clock::now()) {
+            GPUHOST_TRY(more, next_event(std::chrono::ceil<std::chrono::milliseconds>(next_look - now)));
+            if (more == Client::Event::Gone)
+                return wait_for_daemon();
+        }
+        return {};
+    }
+
+    [[nodiscard]] Result<void> wait_for_daemon() {
+        progress_.clear();
+        session_.note("gpuhostd went away; its work goes on when it is back, waiting for that\n");
+        const auto deadline = std::chrono::steady_clock::now() + daemon_return_limit;
+        for (;;) {
+            const auto left =
+                std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
+            GPUHOST_TRY(event, next_event(std::max(left, 0ms)));
+            if (event == Client::Event::Came)
+                return {};
+            if (event == Client::Event::Timeout)
+                return base::fail(
+                    Errc::Interrupted,
+                    "gpuhostd went away during operation " + std::to_string(id_) + " and did not return",
+                    "start it with 'systemctl start gpuhostd', then: gpuhostctl operation wait " +
+                        std::to_string(id_));
+        }
+    }
+
+    [[nodiscard]] Result<Client::Event> next_event(std::optional<std::chrono::milliseconds> timeout) {
+        GPUHOST_TRY(event, client_.wait(timeout, interrupt_.fd()));
+        if (event == Client::Event::Interrupted)
+            leave();
+        return event;
+    }
+
+    [[noreturn]] void leave() {
+        progress_.clear();
+        const std::string id = std::to_string(id_);
+        session_.note("\nOperation " + id +
+                      " goes on without this command.\n  wait for it:  gpuhostctl operation wait " + id +
+                      "\n  cancel it:    gpuhostctl operation cancel " + id + "\n");
+        interrupt_.die();
+    }
+
+    Session& session_;
+    Client& client_;
+    std::uint64_t id_;
+    Interrupt interrupt_;
+    Progress progress_;
+};
+
+/// For the last line of an outcome; no answer is no reason to hide that.
+Json host_of(Session& session) {
+    const auto client = session.client();
+    return client ? (*client)->describe_host().value_or(Json()) : Json();
+}
+
+Result<int> print_plan(Session& session, const Json& plan) {
+    if (session.wants_json())
+        session.print_json(plan);
+    else
+        session.print(render_plan(session.out(), plan));
+    return plan_exit_status(plan);
+}
+
+Result<int> nothing_to_do(Session& session, Client& client, const Request& request) {
+    if (session.wants_json()) {
+        session.print_json(Json{{"id", 0}});
+        return 0;
+    }
+    auto plan = request.plan(client);
+    session.print(render_plan(session.out(), plan ? *plan : Json::object()));
+    return 0;
+}
+
+/// A request that its own plan speaks against comes back as one error; the plan has its problems one by one.
+Result<int> not_started(Session& session, Client& client, const Request& request, base::Error error) {
+    const auto plan = request.plan(client);
+    if (!plan || list_of(*plan, "problems").size() < 2)
+        return base::fail(std::move(error));
+    session.note(render_refusal(session.err(), *plan));
+    return plan_exit_status(*plan);
+}
+
+} // namespace
+
+Result<Json> follow_operation(Session& session, std::uint64_t id) {
+    GPUHOST_TRY(client, session.client());
+    return Follower(session, *client, id).run();
+}
+
+int report_operation(Session& session, const Json& operation) {
+    const int status = operation_exit_status(operation);
+    if (session.wants_json())
+        session.print_json(operation);
+    else if (status == 0)
+        session.print(render_success(session.out(), operation, text_of(host_of(session), "kernel")));
+    else
+        session.note(render_failure(session.err(), operation, loaded_version(host_of(session))));
+    return status;
+}
+
+Result<int> finish_operation(Session& session, std::uint64_t id) {
+    GPUHOST_TRY(operation, follow_operation(session, id));
+    return report_operation(session, operation);
+}
+
+Result<int> run_operation(Session& session, const Request& request) {
+    GPUHOST_TRY(client, session.client());
+    if (session.arguments().has(option::dry_run)) {
+        GPUHOST_TRY(plan, request.plan(*client));
+        return print_plan(session, plan);
+    }
+    GPUHOST_CHECK(client->subscribe());
+    const auto id = [&] {
+        const PasswordAgent agent(session);
+        return request.start(*client);
+    }();
+    if (!id)
+        return not_started(session, *client, request, id.error());
+    if (*id == 0)
+        return nothing_to_do(session, *client, request);
+    if (!session.arguments().has(option::no_wait))
+        return finish_operation(session, *id);
+    if (session.wants_json())
+        session.print_json(Json{{"id", *id}});
+    else
+        session.print(std::to_string(*id) + "\n");
+    return 0;
+}
+
+} // namespace gpuhost::ctl

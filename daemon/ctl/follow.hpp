@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// Starting an operation and staying with it to its end: what most verbs do.
+#pragma once
+
+#include "daemon/ctl/session.hpp"
+
+#include <cstdint>
+#include <functional>
+
+namespace gpuhost::ctl {
+
+struct Request {
+    std::function<base::Result<std::uint64_t>(Client&)> start; ///< 0: nothing to do
+    std::function<base::Result<base::Json>(Client&)> plan;     ///< what start would do
+};
+
+/// The whole of a verb that starts an operation: --dry-run, --no-wait, waiting, outcome, exit status.
+[[nodiscard]] base::Result<int> run_operation(Session& session, const Request& request);
+
+/// Waits for an operation's end, with progress on stderr. Call Client::subscribe() before.
+[[nodiscard]] base::Result<base::Json> follow_operation(Session& session, std::uint64_t id);
+/// Prints how an operation ended; the exit status that says the same.
+[[nodiscard]] int report_operation(Session& session, const base::Json& operation);
+/// Both.
+[[nodiscard]] base::Result<int> finish_operation(Session& session, std::uint64_t id);
+
+} // namespace gpuhost::ctl

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/ctl/help.hpp"
+
+#include "daemon/base/parse.hpp"
+#include "daemon/ctl/text.hpp"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+namespace gpuhost::ctl {
+namespace {
+
+using Lines = std::vector<std::pair<std::string, std::string>>; ///< what one writes, what it does
+
+std::string spelled(const Option& option) {
+    std::string text = option.letter == 0 ? "    --" : std::string{'-', option.letter} + ", --";
+    text += option.name;
+    if (!option.argument.empty())
+        text += option.argument_optional ? "[=" + std::string(option.argument) + "]"
+                                         : "=" + std::string(option.argument);
+    return text;
+}
+
+Lines spelled(std::span<const Option> options) {
+    Lines lines;
+    for (const Option& option : options)
+        lines.emplace_back(spelled(option),
+                           std::string(option.help) + (option.repeatable ? "; repeatable" : ""));
+    return lines;
+}
+
+std::string usage(const Screen& screen, std::string_view rest) {
+    return screen.paint(Style::Bold, "Usage:") + " gpuhostctl " + std::string(rest) + "\n";
+}
+
+std::string section(const Screen& screen, std::string_view title, const Lines& lines) {
+    std::size_t width = 0;
+    for (const auto& [left, right] : lines)
+        width = std::max(width, text_width(left));
+    std::string out = "\n" + screen.paint(Style::Bold, title) + "\n";
+    for (const auto& [left, right] : lines)
+        out += "  " + pad_right(left, width) + "  " + right + "\n";
+    return out;
+}
+
+std::string wrapped(std::string_view text, std::size_t columns) {
+    std::string out;
+    std::size_t used = 0;
+    for (const std::string& word : base::split_words(text)) {
+        const bool fits = used > 0 && used + 1 + text_width(word) <= columns;
+        out += used == 0 ? "" : fits ? " " : "\n";
+        used = (fits ? used + 1 : 0) + text_width(word);
+        out += word;
+    }
+    return out + "\n";
+}
+
+Lines verbs_of(std::string_view topic, bool top_level) {
+    Lines lines;
+    for (const Verb* verb : verbs()) {
+        const bool has_topic = verb->name.find(' ') != std::string_view::npos;
+        if (top_level ? has_topic : !base::starts_with(verb->name, std::string(topic) + " "))
+            continue;
+        const std::string blank = verb->arguments.empty() ? "" : " ";
+        lines.emplace_back(std::string(verb->name) + blank + std::string(verb->arguments), verb->summary);
+    }
+    return lines;
+}
+
+} // namespace
+
+std::string general_help(const Screen& screen, std::string_view topic) {
+    if (!topic.empty())
+        return usage(screen, std::string(topic) + " VERB …") +
+               section(screen, "Verbs:", verbs_of(topic, false)) + "\n'gpuhostctl " + std::string(topic) +
+               " VERB --help' tells more about one.\n";
+    return usage(screen, "[OPTION…] VERB …") + "\nInstalls and swaps the GPU driver of this host.\n" +
+           section(screen, "The host:", verbs_of("", true)) +
+           section(screen, "Drivers:", verbs_of("driver", false)) +
+           section(screen, "Operations:", verbs_of("operation", false)) +
+           section(screen, "Options of every verb:", spelled(common_options())) +
+           "\n'gpuhostctl VERB --help' tells more about one; gpuhostctl(1) tells all.\n";
+}
+
+std::string verb_help(const Screen& screen, const Verb& verb) {
+    const std::string blank = verb.arguments.empty() ? "" : " ";
+    const std::size_t columns = std::min<std::size_t>(screen.columns, 100);
+    Lines options = spelled(verb.options);
+    for (auto& line : spelled(common_options()))
+        options.push_back(std::move(line));
+    return usage(screen, std::string(verb.name) + (verb.options.empty() ? "" : " [OPTION…]") + blank +
+                             std::string(verb.arguments)) +
+           "\n" + wrapped(verb.details, columns) + section(screen, "Options:", options);
+}
+
+} // namespace gpuhost::ctl

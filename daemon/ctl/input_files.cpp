@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/ctl/input_files.hpp"
+
+#include "daemon/base/parse.hpp"
+#include "daemon/base/root.hpp"
+
+#include <algorithm>
+#include <set>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+namespace gpuhost::ctl {
+
+using base::Errc;
+using base::Result;
+
+namespace {
+
+constexpr std::string_view package_suffix = ".deb";
+constexpr std::string_view module_suffix = ".ko";
+constexpr std::string_view hint =
+    "give package files (.deb), or module files (.ko), or one directory of either";
+
+std::string name_of(const std::string& path) {
+    return path.substr(path.find_last_of('/') + 1);
+}
+
+bool is_directory(const std::string& path) {
+    struct stat status {};
+    return ::stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
+}
+
+Result<std::vector<std::string>> files_in(const std::string& directory) {
+    GPUHOST_TRY(root, base::Root::open(directory));
+    GPUHOST_TRY(names, root.list("/"));
+    std::vector<std::string> paths;
+    for (const std::string& name : names)
+        if (base::ends_with(name, package_suffix) || base::ends_with(name, module_suffix))
+            paths.push_back(directory + (base::ends_with(directory, "/") ? "" : "/") + name);
+    if (paths.empty())
+        return base::fail(
+            Errc::NotFound, "'" + directory + "' has no .deb and no .ko file in it",
+            "name the directory that the files are in itself, its subdirectories are not searched");
+    return paths;
+}
+
+Result<void> check(const std::vector<std::string>& paths) {
+    const auto ends_with = [](std::string_view suffix) {
+        return [suffix](const std::string& path) { return base::ends_with(path, suffix); };
+    };
+    const auto packages = std::count_if(paths.begin(), paths.end(), ends_with(package_suffix));
+    const auto modules = std::count_if(paths.begin(), paths.end(), ends_with(module_suffix));
+    if (packages > 0 && modules > 0)
+        return base::fail(Errc::InvalidArgument, "packages and modules can't be imported together",
+                          std::string(hint));
+    if (paths.size() > input_file_limit)
+        return base::fail(Errc::InvalidArgument, std::to_string(paths.size()) + " files, at most " +
+                                                     std::to_string(input_file_limit) +
+                                                     " can be imported at once");
+    std::set<std::string> seen;
+    for (const std::string& path : paths) {
+        if (is_directory(path))
+            return base::fail(Errc::InvalidArgument, "'" + path + "' is a directory beside other arguments",
+                              std::string(hint));
+        if (!base::ends_with(path, package_suffix) && !base::ends_with(path, module_suffix))
+            return base::fail(Errc::InvalidArgument, "'" + path + "' is neither a .deb nor a .ko file",
+                              std::string(hint));
+        if (!seen.insert(name_of(path)).second)
+            return base::fail(Errc::InvalidArgument, "the file name '" + name_of(path) + "' is given twice");
+    }
+    return {};
+}
+
+Result<InputFile> open_one(const std::string& path) {
+    // O_NONBLOCK: a FIFO must not hold us up; of no consequence to regular files.
+    base::UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+    if (!fd)
+        return base::fail_errno("'" + path + "'", errno);
+    struct stat status {};
+    if (::fstat(fd.get(), &status) < 0)
+        return base::fail_errno("'" + path + "'", errno);
+    if (!S_ISREG(status.st_mode))
+        return base::fail(Errc::InvalidArgument, "'" + path + "' is not a regular file");
+    return InputFile{name_of(path), std::move(fd)};
+}
+
+} // namespace
+
+Result<std::vector<InputFile>> open_input_files(std::span<const std::string> arguments) {
+    std::vector<std::string> paths(arguments.begin(), arguments.end());
+    if (paths.size() == 1 && is_directory(paths[0])) {
+        GPUHOST_TRY(found, files_in(paths[0]));
+        paths = std::move(found);
+    }
+    GPUHOST_CHECK(check(paths));
+    std::vector<InputFile> files;
+    for (const std::string& path : paths) {
+        GPUHOST_TRY(file, open_one(path));
+        files.push_back(std::move(file));
+    }
+    return files;
+}
+
+} // namespace gpuhost::ctl

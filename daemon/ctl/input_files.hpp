@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a person names on the command line as descriptors: the daemon sees no path and follows no link of
+// theirs.
+#pragma once
+
+#include "daemon/ctl/client.hpp"
+
+#include <span>
+#include <string>
+#include <vector>
+
+namespace gpuhost::ctl {
+
+/// The daemon's limit, and below the kernel's of 253 descriptors a message.
+inline constexpr std::size_t input_file_limit = 200;
+
+/// Files as given, or all .deb or else all .ko files of one directory. Both kinds at once, none, the same
+/// name twice or more than the limit is an error.
+[[nodiscard]] base::Result<std::vector<InputFile>> open_input_files(std::span<const std::string> paths);
+
+} // namespace gpuhost::ctl

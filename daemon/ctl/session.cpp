@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/ctl/session.hpp"
+
+#include "daemon/base/parse.hpp"
+#include "daemon/ctl/text.hpp"
+
+#include <cstdio>
+
+namespace gpuhost::ctl {
+
+using base::Result;
+
+namespace {
+
+void write_to(std::FILE* stream, std::string_view text) {
+    (void)std::fwrite(text.data(), 1, text.size(), stream); // main() looks at ferror() once, at the end
+}
+
+} // namespace
+
+Result<Client*> Session::client() {
+    if (!client_) {
+        GPUHOST_TRY(client, Client::connect(!arguments_.has("no-ask-password")));
+        client_ = std::move(client);
+    }
+    return &*client_;
+}
+
+void Session::print(std::string_view text) const {
+    write_to(stdout, text);
+}
+
+void Session::print_json(const base::Json& value) const {
+    const bool one_line = arguments_.value(option::json) == "short";
+    print((one_line ? base::dump(value) : base::dump_pretty(value)) + "\n");
+}
+
+void Session::note(std::string_view text) const {
+    write_to(stderr, text);
+}
+
+void Session::complain(const base::Error& error) const {
+    note(render_error(err_, error));
+}
+
+std::string render_error(const Screen& screen, const base::Error& error) {
+    std::string text = screen.paint(Style::Bad, "gpuhostctl:") + " " + printable(error.message) + "\n";
+    if (!error.hint.empty())
+        text += screen.paint(Style::Bold, "Hint:") + " " + printable(error.hint) + "\n";
+    return text;
+}
+
+Result<std::uint64_t> chosen_operation(Session& session) {
+    const auto& words = session.arguments().words();
+    if (words.empty()) {
+        GPUHOST_TRY(client, session.client());
+        GPUHOST_TRY(rows, client->list_operations());
+        if (rows.empty())
+            return base::fail(base::Errc::NotFound, "there is no operation yet");
+        return rows.back().id;
+    }
+    const auto id = base::parse_uint(words[0]);
+    if (!id || *id == 0)
+        return base::fail(base::Errc::InvalidArgument, "'" + words[0] + "' is not an operation's number",
+                          "see: gpuhostctl operation list");
+    return *id;
+}
+
+} // namespace gpuhost::ctl

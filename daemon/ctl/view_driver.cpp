@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/base/parse.hpp"
+#include "daemon/ctl/document.hpp"
+#include "daemon/ctl/table.hpp"
+#include "daemon/ctl/text.hpp"
+#include "daemon/ctl/view.hpp"
+
+namespace gpuhost::ctl {
+
+using base::Json;
+
+namespace {
+
+/// Does a selection ({"version", "userland", "modules"}) mean this module set?
+bool means(const Json& selection, const Json& version, const Json& set) {
+    return text_of(selection, "version") == text_of(version, "version") &&
+           text_of(selection, "modules") == text_of(set, "digest");
+}
+
+/// What a module set is to its kernel: "loaded, selected", "previous", "".
+std::string role(const Json& list, const Json& version, const Json& set, std::string_view loaded) {
+    const std::string kernel = text_of(set, "kernel");
+    const Json& selection = base::member(base::member(list, "selected"), kernel);
+    const bool selected = means(selection, version, set);
+    const bool selected_elsewhere = !selected && text_of(selection, "version") == text_of(version, "version");
+    std::vector<std::string> roles;
+    // Of several sets of the loaded version it is the selected one.
+    if (kernel == text_of(list, "kernel") && loaded == text_of(version, "version") && !selected_elsewhere)
+        roles.emplace_back("loaded");
+    if (selected)
+        roles.emplace_back("selected");
+    if (means(base::member(selection, "previous"), version, set))
+        roles.emplace_back("previous");
+    return base::join(roles, ", ");
+}
+
+/// A version without modules for the running kernel says what it still needs.
+std::string role_without_modules(const Json& version) {
+    return list_of(version, "sources").empty() ? "no modules" : "not built";
+}
+
+std::string userland_of(const Json& version) {
+    const Json& userland = list_of(version, "userland");
+    return userland.empty() ? "none" : human_bytes(number_of(userland[0], "bytes"));
+}
+
+std::vector<std::string> module_names(const Json& set) {
+    std::vector<std::string> names;
+    for (const Json& module : list_of(set, "modules"))
+        names.push_back(text_of(module, "name"));
+    return names;
+}
+
+void add_version(Table& table, const Json& list, const Json& version, std::string_view loaded) {
+    const Json& sets = list_of(version, "modules");
+    std::string name = text_of(version, "version");
+    std::string userland = userland_of(version);
+    if (sets.empty())
+        table.add({name, "", "", "", userland, {role_without_modules(version), Style::Warn}});
+    for (const Json& set : sets) { // the version's own columns stand in its first row only
+        const std::string what = role(list, version, set, loaded);
+        const Style style = base::starts_with(what, "loaded") ? Style::Good : Style::Plain;
+        table.add({std::exchange(name, ""),
+                   text_of(set, "kernel"),
+                   text_of(set, "flavour"),
+                   std::to_string(list_of(set, "modules").size()),
+                   std::exchange(userland, ""),
+                   {what, style}});
+    }
+}
+
+void add_userland(Facts& facts, const Json& userland) {
+    std::string what = plural(number_of(userland, "files"), "file", "files") + ", " +
+                       human_bytes(number_of(userland, "bytes"));
+    what += base::bool_or(userland, "nvml", false) ? ", with NVML" : ", without NVML";
+    const auto firmware = base::strings_or_empty(userland, "firmware");
+    what += firmware.empty() ? ", no firmware" : ", firmware " + printable(base::join(firmware, " "));
+    facts.add("Userland", what);
+    facts.add("", text_of(userland, "path"));
+}
+
+} // namespace
+
+std::string render_drivers(const Screen& screen, const Json& list, std::string_view loaded) {
+    Table table({{"VERSION"},
+                 {"KERNEL"},
+                 {"FLAVOUR"},
+                 {"MODULES", Table::Align::Right},
+                 {"USERLAND", Table::Align::Right},
+                 {"STATE"}});
+    for (const Json& version : list_of(list, "versions"))
+        add_version(table, list, version, loaded);
+    if (table.empty())
+        return "The driver store is empty. Bring a driver in with: gpuhostctl driver import FILE.deb…\n";
+    return table.render(screen);
+}
+
+std::string render_driver(const Screen& screen, const Json& list, const Json& version,
+                          std::string_view loaded) {
+    Facts facts;
+    facts.add("Driver", screen.paint(Style::Bold, text_of(version, "version")));
+    for (const Json& userland : list_of(version, "userland"))
+        add_userland(facts, userland);
+    for (const Json& set : list_of(version, "modules")) {
+        const std::string what = role(list, version, set, loaded);
+        facts.add("Modules", "for " + text_of(set, "kernel") + ", " + text_of(set, "flavour") +
+                                 (what.empty() ? "" : ": " + screen.paint(Style::Good, what)));
+        facts.add("", base::join(module_names(set), " "));
+        facts.add("", text_of(set, "path"));
+    }
+    for (const Json& source : list_of(version, "sources")) {
+        facts.add("Source", text_of(source, "flavour") + ", can be built for installed kernel headers");
+        facts.add("", text_of(source, "path"));
+    }
+    return facts.render();
+}
+
+} // namespace gpuhost::ctl

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/base/error.hpp"
+#include "daemon/ctl/document.hpp"
+#include "daemon/ctl/table.hpp"
+#include "daemon/ctl/text.hpp"
+#include "daemon/ctl/view.hpp"
+
+#include <array>
+#include <ctime>
+#include <optional>
+
+#include <pwd.h>
+
+namespace gpuhost::ctl {
+
+using base::Errc;
+using base::Json;
+
+namespace {
+
+std::string calendar(std::uint64_t us) {
+    const auto seconds = static_cast<std::time_t>(us / 1'000'000);
+    std::tm parts{};
+    std::array<char, 64> buffer{};
+    if (::localtime_r(&seconds, &parts) == nullptr)
+        return "";
+    return std::string(buffer.data(),
+                       std::strftime(buffer.data(), buffer.size(), "%a %Y-%m-%d %H:%M:%S %Z", &parts));
+}
+
+std::string user_name(std::int64_t uid) {
+    const passwd* const entry = ::getpwuid(static_cast<uid_t>(uid));
+    return entry == nullptr ? "user " + std::to_string(uid) : entry->pw_name;
+}
+
+std::string asked_by(const Json& operation) {
+    const Json& subject = base::member(operation, "subject");
+    return user_name(base::int_or(subject, "uid", 0)) + " with " + text_of(subject, "command") + " (pid " +
+           std::to_string(base::int_or(subject, "pid", 0)) + ")";
+}
+
+/// Steps run in order and are undone in reverse, so the last one that ever began is where it went wrong.
+std::optional<std::size_t> failed_step(const Json& operation) {
+    const Json& steps = list_of(operation, "steps");
+    for (std::size_t i = steps.size(); i-- > 0;)
+        if (base::string_or(steps[i], "state", "pending") != "pending")
+            return i;
+    return std::nullopt;
+}
+
+std::string named_step(const Json& operation, std::size_t i) {
+    const Json& steps = list_of(operation, "steps");
+    return "step " + std::to_string(i + 1) + " of " + std::to_string(steps.size()) + ", " +
+           text_of(steps[i], "summary");
+}
+
+Style style_of_step(std::string_view state) {
+    if (state == "done")
+        return Style::Good;
+    if (state == "failed" || state == "undo-failed")
+        return Style::Bad;
+    return state == "pending" ? Style::Dim : Style::Warn;
+}
+
+std::string steps_of(const Screen& screen, const Json& operation) {
+    const Json& steps = list_of(operation, "steps");
+    std::string out;
+    for (std::size_t i = 0; i < steps.size(); ++i) {
+        const std::string state = text_of(steps[i], "state");
+        out += "  " + pad_left(std::to_string(i + 1), std::to_string(steps.size()).size()) + ". " +
+               screen.paint(style_of_step(state), pad_right(state, 11)) + " " + text_of(steps[i], "summary") +
+               "\n";
+    }
+    return out;
+}
+
+std::string headline(std::string_view state, bool of_what_runs) {
+    if (state == "refused")
+        return "refused, nothing was changed";
+    if (state == "rolled-back" && !of_what_runs)
+        return "failed, nothing was changed";
+    if (state == "rolled-back")
+        return "failed and was rolled back, the host is as it was before";
+    if (state == "cancelled")
+        return "cancelled, the host is as it was before";
+    if (state == "reboot-required")
+        return "failed, and only a reboot gets the host out of this";
+    return "failed, and going back failed too";
+}
+
+/// What an import or a build added, and what one does with it on a host that runs `kernel`.
+std::string what_came_in(const Json& operation, std::string_view kernel) {
+    std::string out;
+    for (const Json& output : list_of(operation, "outputs")) {
+        const std::string version = text_of(output, "version");
+        if (version.empty())
+            continue;
+        bool source = false;
+        bool modules = false;
+        for (const std::string& set : base::strings_or_empty(output, "sets")) {
+            out += "  " + printable(set) + "\n";
+            source = source || set.find("/source/") != std::string::npos;
+            modules = modules || set.find("/modules/" + std::string(kernel) + "-") != std::string::npos;
+        }
+        if (modules)
+            out += "Next: gpuhostctl driver swap " + version + "\n";
+        else if (source)
+            out += "Next: gpuhostctl driver build " + version + "\n";
+    }
+    return out;
+}
+
+} // namespace
+
+Style style_of_state(std::string_view state) {
+    if (state == "committed")
+        return Style::Good;
+    if (state == "failed" || state == "reboot-required")
+        return Style::Bad;
+    return state == "running" || state == "undoing" ? Style::Bold : Style::Warn;
+}
+
+std::string painted_state(const Screen& screen, std::string_view state) {
+    return screen.paint(style_of_state(state), printable(state));
+}
+
+std::string render_operations(const Screen& screen, const std::vector<OperationRow>& rows) {
+    if (rows.empty())
+        return "No operation yet.\n";
+    Table table({{"ID", Table::Align::Right}, {"STATE"}, {"TITLE"}});
+    for (const OperationRow& row : rows)
+        table.add({std::to_string(row.id),
+                   {printable(row.state), style_of_state(row.state)},
+                   printable(row.title)});
+    return table.render(screen);
+}
+
+std::string render_operation(const Screen& screen, const Json& operation, std::uint64_t now_us) {
+    const std::uint64_t began = number_of(operation, "began_us");
+    const std::uint64_t ended = number_of(operation, "ended_us");
+    const Json& error = base::member(operation, "error");
+    Facts facts;
+    facts.add("Operation", std::to_string(number_of(operation, "id")) + ", " + text_of(operation, "title"));
+    facts.add("State", painted_state(screen, text_of(operation, "state")));
+    facts.add("Asked by", asked_by(operation));
+    facts.add("Began", calendar(began) + ", " + human_ago(began, now_us));
+    if (ended >= began && ended != 0)
+        facts.add("Took", human_span(ended - began));
+    if (error.is_object()) {
+        facts.add("Cause", text_of(error, "message"));
+        if (const std::string hint = text_of(error, "hint"); !hint.empty())
+            facts.add("Hint", hint);
+    }
+    const Json& problems = list_of(operation, "problems");
+    return facts.render() + (problems.empty() ? "" : "\nProblems:\n" + render_problems(screen, problems)) +
+           "\nSteps:\n" + steps_of(screen, operation);
+}
+
+std::string render_success(const Screen& screen, const Json& operation, std::string_view kernel) {
+    const std::uint64_t began = number_of(operation, "began_us");
+    const std::uint64_t ended = number_of(operation, "ended_us");
+    const bool worth_saying = ended > began && ended - began >= 100'000;
+    return text_of(operation, "title") + ": " + screen.paint(Style::Good, "done") +
+           (worth_saying ? " in " + human_span(ended - began) : "") + "\n" + what_came_in(operation, kernel);
+}
+
+std::string render_failure(const Screen& screen, const Json& operation, std::string_view running_driver) {
+    const std::string state = text_of(operation, "state");
+    const Json& error = base::member(operation, "error");
+    const Json& problems = list_of(operation, "problems");
+    std::string out = screen.paint(Style::Bad, "gpuhostctl:") + " " + text_of(operation, "title") + ": " +
+                      headline(state, concerns_what_runs(operation)) + "\n";
+    if (!problems.empty())
+        return out + render_problems(screen, problems);
+    Facts facts;
+    const auto step = failed_step(operation);
+    if (step && state != "cancelled")
+        facts.add("  Failed", "in " + named_step(operation, *step));
+    if (const std::string cause = text_of(error, "message"); !cause.empty() && cause != state)
+        facts.add("  Cause", cause);
+    if (!running_driver.empty() && concerns_what_runs(operation))
+        facts.add("  Runs now", "driver " + printable(running_driver));
+    const std::string hint = text_of(error, "hint");
+    const std::string id = std::to_string(number_of(operation, "id"));
+    out += facts.render() + screen.paint(Style::Bold, "Hint:") + " ";
+    return out + (hint.empty() ? "see: gpuhostctl operation show " + id + "; journalctl -u gpuhostd" : hint) +
+           "\n";
+}
+
+int operation_exit_status(const Json& operation) {
+    const std::string state = base::string_or(operation, "state", "");
+    const Json& problems = list_of(operation, "problems");
+    const Errc cause =
+        base::errc_from_name(base::string_or(base::member(operation, "error"), "code", "failed"));
+    if (state == "committed")
+        return 0;
+    if (state == "refused")
+        return problems.empty() ? base::info(cause).exit_code : problems_exit_status(problems);
+    if (state == "rolled-back")
+        return base::info(concerns_what_runs(operation) ? Errc::RolledBack : cause).exit_code;
+    if (state == "cancelled")
+        return base::info(Errc::Cancelled).exit_code;
+    if (state == "reboot-required")
+        return base::info(Errc::RebootRequired).exit_code;
+    return base::info(Errc::Failed).exit_code;
+}
+
+} // namespace gpuhost::ctl

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/base/error.hpp"
+#include "daemon/ctl/document.hpp"
+#include "daemon/ctl/text.hpp"
+#include "daemon/ctl/view.hpp"
+
+#include <algorithm>
+
+namespace gpuhost::ctl {
+
+using base::Errc;
+using base::Json;
+
+namespace {
+
+std::string number(std::size_t index, std::size_t count) {
+    return pad_left(std::to_string(index + 1), std::to_string(count).size()) + ". ";
+}
+
+std::string reasons(const Json& plan) {
+    std::string out;
+    for (const std::string& reason : base::strings_or_empty(plan, "reasons"))
+        out += "  " + printable(reason) + "\n";
+    return out;
+}
+
+std::string nothing_to_do(const Json& plan) {
+    const std::string why = reasons(plan);
+    const bool one = std::count(why.begin(), why.end(), '\n') == 1;
+    return "Nothing to do: " + (one ? why.substr(2) : "the host is as wanted.\n" + why);
+}
+
+std::string steps_of(const Json& plan) {
+    const Json& steps = list_of(plan, "steps");
+    std::string out;
+    for (std::size_t i = 0; i < steps.size(); ++i)
+        out += "  " + number(i, steps.size()) + text_of(steps[i], "summary") + "\n";
+    return out;
+}
+
+} // namespace
+
+std::string render_problems(const Screen& screen, const Json& problems) {
+    const bool several = problems.size() > 1;
+    std::string out;
+    for (std::size_t i = 0; i < problems.size(); ++i) {
+        const std::string lead = "  " + (several ? number(i, problems.size()) : std::string());
+        const std::string hint = text_of(problems[i], "hint");
+        out += lead + text_of(problems[i], "text") + "\n";
+        // Twenty processes that hold the driver need one hint, not twenty.
+        const bool next_has_it = i + 1 < problems.size() && text_of(problems[i + 1], "hint") == hint;
+        if (!hint.empty() && !next_has_it)
+            out +=
+                std::string(text_width(lead), ' ') + screen.paint(Style::Bold, "Hint:") + " " + hint + "\n";
+    }
+    return out;
+}
+
+std::string render_plan(const Screen& screen, const Json& plan) {
+    const Json& problems = list_of(plan, "problems");
+    const Json& steps = list_of(plan, "steps");
+    if (steps.empty() && problems.empty())
+        return nothing_to_do(plan);
+    std::string out = screen.paint(Style::Bold, text_of(plan, "title")) + "\n" + reasons(plan);
+    if (!steps.empty())
+        out += "\n" + plural(steps.size(), "step", "steps") + ":\n" + steps_of(plan);
+    if (!problems.empty())
+        out += "\n" + screen.paint(Style::Bad, plural(problems.size(), "problem stands", "problems stand")) +
+               " in the way:\n" + render_problems(screen, problems);
+    else if (concerns_what_runs(plan)) // planning looks at no file's content and at no process
+        out +=
+            "\nFiles, space and who holds the driver are checked when it starts, before anything changes.\n";
+    return out;
+}
+
+std::string render_refusal(const Screen& screen, const Json& plan) {
+    const Json& problems = list_of(plan, "problems");
+    return screen.paint(Style::Bad, "gpuhostctl:") + " " + text_of(plan, "title") +
+           ": refused, nothing was changed; " + plural(problems.size(), "problem", "problems") + ":\n" +
+           render_problems(screen, problems);
+}
+
+int problems_exit_status(const Json& problems) {
+    const auto code_of = [](const Json& problem) {
+        return base::errc_from_name(base::string_or(problem, "code", base::info(Errc::Refused).name.data()));
+    };
+    if (problems.empty())
+        return base::info(Errc::Refused).exit_code;
+    const Errc first = code_of(problems[0]);
+    const bool same = std::all_of(problems.begin(), problems.end(),
+                                  [&](const Json& problem) { return code_of(problem) == first; });
+    return base::info(same ? first : Errc::Refused).exit_code;
+}
+
+int plan_exit_status(const Json& plan) {
+    const Json& problems = list_of(plan, "problems");
+    return problems.empty() ? 0 : problems_exit_status(problems);
+}
+
+} // namespace gpuhost::ctl

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/rooms.hpp"
+
+#include "kmod/driver_component.hpp"
+#include "kmod/driver_settings.hpp"
+#include "kmod/driver_steps.hpp"
+#include "kmod/store_steps.hpp"
+
+namespace gpuhost {
+
+void add_step_kinds(core::StepKinds& kinds) {
+    kmod::register_store_steps(kinds);
+    kmod::register_driver_steps(kinds);
+}
+
+std::vector<std::unique_ptr<core::Component>> make_components(const base::Root& root) {
+    std::vector<std::unique_ptr<core::Component>> components;
+    components.push_back(std::make_unique<kmod::DriverComponent>(root));
+    return components;
+}
+
+std::vector<std::span<const core::SettingKey>> setting_keys() {
+    return {kmod::driver_setting_keys()};
+}
+
+} // namespace gpuhost

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// What each room brings into the programs. A new room adds its lines in rooms.cpp, and nothing else changes.
+#pragma once
+
+#include "daemon/core/component.hpp"
+#include "daemon/core/settings.hpp"
+#include "daemon/core/step.hpp"
+
+#include <memory>
+#include <span>
+#include <vector>
+
+namespace gpuhost {
+
+void add_step_kinds(core::StepKinds& kinds);
+[[nodiscard]] std::vector<std::unique_ptr<core::Component>> make_components(const base::Root& root);
+[[nodiscard]] std::vector<std::span<const core::SettingKey>> setting_keys();
+
+} // namespace gpuhost

@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
+// gpuhost-worker: one phase of one step, in the sandbox that its kind asks for.
+#include "daemon/host/worker.hpp"
+#include "daemon/rooms.hpp"
+
+int main(int argc, char* argv[]) {
+    gpuhost::core::StepKinds kinds;
+    gpuhost::add_step_kinds(kinds);
+    return gpuhost::host::worker_main(kinds, argc, argv);
+}
