@@ -1,0 +1,15 @@
+# SPDX-License-Identifier: Apache-2.0
+# Written in scdoc. The built pages are in the dist tarball, so that packagers need no scdoc.
+man_sources = \
+    %D%/gpuhost.7.scd \
+    %D%/gpuhostctl.1.scd \
+    %D%/gpuhostd.8.scd \
+    %D%/gpuhostd.conf.5.scd \
+    %D%/org.gpuhost1.5.scd
+man_pages = $(man_sources:.scd=)
+dist_man_MANS += $(man_pages)
+EXTRA_DIST += $(man_sources)
+MAINTAINERCLEANFILES += $(man_pages)
+
+man/%: man/%.scd
+	$(AM_V_GEN)$(MKDIR_P) $(@D) && $(SCDOC) <$< >$@.tmp && mv $@.tmp $@

@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: Apache-2.0
+# Installed as they are: add to a dist_…_DATA. With paths inside: keep FOO.in, add FOO to nodist_…_DATA and
+# FOO.in to EXTRA_DIST, and FOO to CLEANFILES.
+systemdunitdir = $(SYSTEMD_UNITDIR)
+systemdpresetdir = $(SYSTEMD_PRESETDIR)
+systemdcatalogdir = $(SYSTEMD_CATALOGDIR)
+sysusersdir = $(SYSTEMD_SYSUSERSDIR)
+tmpfilesdir = $(SYSTEMD_TMPFILESDIR)
+dbuspolicydir = $(datadir)/dbus-1/system.d
+dbusservicesdir = $(datadir)/dbus-1/system-services
+dbusinterfacesdir = $(datadir)/dbus-1/interfaces
+polkitactionsdir = $(datadir)/polkit-1/actions
+
+dist_dbusinterfaces_DATA = %D%/org.gpuhost1.xml
+
+systemd_units = %D%/gpuhostd.service %D%/gpuhost-ready.service
+nodist_systemdunit_DATA = $(systemd_units)
+EXTRA_DIST += $(systemd_units:=.in)
+CLEANFILES += $(systemd_units)
+dist_dbuspolicy_DATA = %D%/org.gpuhost1.conf
+dist_dbusservices_DATA = %D%/org.gpuhost1.service
+dist_polkitactions_DATA = %D%/org.gpuhost1.policy
+dist_systemdpreset_DATA = %D%/90-gpuhost.preset
+dist_systemdcatalog_DATA = %D%/gpuhost.catalog
+EXTRA_DIST += %D%/SANDBOXING.md %D%/gpuhost.sysusers %D%/gpuhost.tmpfiles
+
+# Their names end in .conf where they are installed; here each says what it is.
+install-data-local: install-systemd-conf
+install-systemd-conf:
+	$(MKDIR_P) '$(DESTDIR)$(sysusersdir)' '$(DESTDIR)$(tmpfilesdir)'
+	$(INSTALL_DATA) $(srcdir)/systemd/gpuhost.sysusers '$(DESTDIR)$(sysusersdir)/gpuhost.conf'
+	$(INSTALL_DATA) $(srcdir)/systemd/gpuhost.tmpfiles '$(DESTDIR)$(tmpfilesdir)/gpuhost.conf'
+uninstall-local: uninstall-systemd-conf
+uninstall-systemd-conf:
+	rm -f '$(DESTDIR)$(sysusersdir)/gpuhost.conf' '$(DESTDIR)$(tmpfilesdir)/gpuhost.conf'
+.PHONY: install-systemd-conf uninstall-systemd-conf
