@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: Apache-2.0
+EXTRA_DIST += \
+    .clang-tidy \
+    %D%/autotools/git-version \
+    %D%/autotools/m4/gpuhost_flags.m4 \
+    %D%/build-deb \
+    %D%/debian/changelog \
+    %D%/debian/control \
+    %D%/debian/copyright \
+    %D%/debian/gpuhostd.lintian-overrides \
+    %D%/debian/gpuhostd.postrm \
+    %D%/debian/gpuhostd.prerm \
+    %D%/debian/rules \
+    %D%/debian/source/format \
+    %D%/rpm/gpuhostd.spec.in
+
+# rpmbuild -ta wants its spec in the tarball.
+EXTRA_DIST += %D%/rpm/gpuhostd.spec
+CLEANFILES += %D%/rpm/gpuhostd.spec
+
+bashcompletiondir = $(BASH_COMPLETION_DIR)
+dist_bashcompletion_DATA = %D%/completion/gpuhostctl
+
+# A package of this tree, left in deb/.
+.PHONY: deb format tidy
+deb: dist
+	$(srcdir)/%D%/build-deb $(distdir).tar.xz deb
+
+# For people: mends the format; reads every source with clang-tidy.
+format:
+	cd $(top_srcdir) && $(CLANG_FORMAT) -i $$(find daemon kmod tests -path tests/vm/guest -prune -o -name '*.[ch]pp' -print)
+tidy: config.h
+	cd $(top_srcdir) && find daemon kmod -name '*.cpp' -print0 | \
+	    xargs -0 -P $${TIDY_JOBS:-2} -n 4 $(CLANG_TIDY) --quiet --warnings-as-errors='*' -- \
+	    -std=c++20 $(DEFS) $(AM_CPPFLAGS) -iquote $(abs_top_builddir) $(SYSTEMD_CFLAGS) $(KMOD_CFLAGS) \
+	    $(ARCHIVE_CFLAGS) $(CRYPTO_CFLAGS)
