@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// A Debian package as driver import walks it, and the places that its files get.
+#include "kmod/deb.hpp"
+
+#include "kmod/layout.hpp"
+#include "tests/fuzz/fuzz.hpp"
+
+using namespace gpuhost;
+
+int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    auto deb = kmod::Deb::open(fuzz::text_of(data, size), "input");
+    if (!deb)
+        return 0;
+    fuzz::require(deb->control().package.find('/') == std::string::npos, "a package's name is no path");
+    for (unsigned entries = 0; entries < 1000; ++entries) {
+        const auto entry = deb->next();
+        if (!entry || !*entry)
+            break;
+        if (const auto placed = kmod::place_in_userland(**entry))
+            fuzz::require(content::safe_relative_path(placed->path) == placed->path, "a place stays inside");
+        (void)kmod::version_in_path((*entry)->path);
+        (void)kmod::source_directory(**entry);
+    }
+    return 0;
+}

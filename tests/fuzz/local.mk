@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: Apache-2.0
+# A fuzzed parser is one FOO.cpp, its program below, and corpus/FOO/. See fuzz.hpp.
+fuzz_programs = \
+    %D%/fuzz-archive \
+    %D%/fuzz-deb \
+    %D%/fuzz-ini \
+    %D%/fuzz-job \
+    %D%/fuzz-journal \
+    %D%/fuzz-json \
+    %D%/fuzz-manifest \
+    %D%/fuzz-module \
+    %D%/fuzz-procfs \
+    %D%/fuzz-settings
+check_PROGRAMS += $(fuzz_programs)
+EXTRA_DIST += $(fuzz_corpus)
+fuzz_cppflags = $(AM_CPPFLAGS) $(KMOD_CFLAGS) $(ARCHIVE_CFLAGS) $(CRYPTO_CFLAGS)
+
+if FUZZING
+fuzz_flags = $(AM_LDFLAGS) -fsanitize=fuzzer
+fuzz_main =
+else
+TESTS += $(fuzz_programs)
+fuzz_flags = $(AM_LDFLAGS)
+fuzz_main = %D%/libreplay.a
+check_LIBRARIES += %D%/libreplay.a
+%C%_libreplay_a_SOURCES = %D%/fuzz.hpp %D%/replay.cpp
+endif
+
+%C%_fuzz_archive_CPPFLAGS = $(fuzz_cppflags)
+%C%_fuzz_archive_LDFLAGS = $(fuzz_flags)
+%C%_fuzz_archive_LDADD = $(fuzz_main) $(content_libs)
+%C%_fuzz_archive_SOURCES = %D%/archive.cpp
+
+%C%_fuzz_deb_CPPFLAGS = $(fuzz_cppflags)
+%C%_fuzz_deb_LDFLAGS = $(fuzz_flags)
+%C%_fuzz_deb_LDADD = $(fuzz_main) $(kmod_libs)
+%C%_fuzz_deb_SOURCES = %D%/deb.cpp
+
+%C%_fuzz_ini_CPPFLAGS = $(fuzz_cppflags)
+%C%_fuzz_ini_LDFLAGS = $(fuzz_flags)
+%C%_fuzz_ini_LDADD = $(fuzz_main) $(base_libs)
+%C%_fuzz_ini_SOURCES = %D%/ini.cpp
+
+%C%_fuzz_job_CPPFLAGS = $(fuzz_cppflags)
+%C%_fuzz_job_LDFLAGS = $(fuzz_flags)
+%C%_fuzz_job_LDADD = $(fuzz_main) $(core_libs)
+%C%_fuzz_job_SOURCES = %D%/job.cpp
+
+%C%_fuzz_journal_CPPFLAGS = $(fuzz_cppflags)
+%C%_fuzz_journal_LDFLAGS = $(fuzz_flags)
+%C%_fuzz_journal_LDADD = $(fuzz_main) $(core_libs)
+%C%_fuzz_journal_SOURCES = %D%/journal.cpp
+
+%C%_fuzz_json_CPPFLAGS = $(fuzz_cppflags)
+%C%_fuzz_json_LDFLAGS = $(fuzz_flags)
+%C%_fuzz_json_LDADD = $(fuzz_main) $(base_libs)
+%C%_fuzz_json_SOURCES = %D%/json.cpp
+
+%C%_fuzz_manifest_CPPFLAGS = $(fuzz_cppflags)
+%C%_fuzz_manifest_LDFLAGS = $(fuzz_flags)
+%C%_fuzz_manifest_LDADD = $(fuzz_main) $(kmod_libs)
+%C%_fuzz_manifest_SOURCES = %D%/manifest.cpp
+
+%C%_fuzz_module_CPPFLAGS = $(fuzz_cppflags)
+%C%_fuzz_module_LDFLAGS = $(fuzz_flags)
+%C%_fuzz_module_LDADD = $(fuzz_main) $(kmod_libs)
+%C%_fuzz_module_SOURCES = %D%/module.cpp
+
+%C%_fuzz_procfs_CPPFLAGS = $(fuzz_cppflags)
+%C%_fuzz_procfs_LDFLAGS = $(fuzz_flags)
+%C%_fuzz_procfs_LDADD = $(fuzz_main) $(kmod_libs)
+%C%_fuzz_procfs_SOURCES = %D%/procfs.cpp
+
+%C%_fuzz_settings_CPPFLAGS = $(fuzz_cppflags)
+%C%_fuzz_settings_LDFLAGS = $(fuzz_flags)
+%C%_fuzz_settings_LDADD = $(fuzz_main) $(core_libs)
+%C%_fuzz_settings_SOURCES = %D%/settings.cpp
+
+fuzz_corpus = \
+    %D%/corpus/archive/climbing.tar.gz \
+    %D%/corpus/archive/one.xz \
+    %D%/corpus/archive/package-gzip.deb \
+    %D%/corpus/archive/package-xz.deb \
+    %D%/corpus/archive/package-zstd.deb \
+    %D%/corpus/archive/tree.tar.gz \
+    %D%/corpus/deb/driver.deb \
+    %D%/corpus/deb/source.deb \
+    %D%/corpus/ini/broken.conf \
+    %D%/corpus/ini/bytes.conf \
+    %D%/corpus/ini/joined.conf \
+    %D%/corpus/ini/plain.conf \
+    %D%/corpus/job/events \
+    %D%/corpus/job/events-failed \
+    %D%/corpus/job/request.json \
+    %D%/corpus/journal/committed.bare \
+    %D%/corpus/journal/committed.jsonl \
+    %D%/corpus/journal/rolled-back.bare \
+    %D%/corpus/journal/rolled-back.jsonl \
+    %D%/corpus/json/deep.json \
+    %D%/corpus/json/deeper.json \
+    %D%/corpus/json/error.json \
+    %D%/corpus/json/numbers.json \
+    %D%/corpus/json/utf8.json \
+    %D%/corpus/manifest/modules.json \
+    %D%/corpus/manifest/userland.json \
+    %D%/corpus/module/module.ko \
+    %D%/corpus/module/signed.ko \
+    %D%/corpus/procfs/cgroup-old \
+    %D%/corpus/procfs/cgroup-pod \
+    %D%/corpus/procfs/devices \
+    %D%/corpus/procfs/maps \
+    %D%/corpus/procfs/params \
+    %D%/corpus/procfs/symvers \
+    %D%/corpus/settings/0 \
+    %D%/corpus/settings/1 \
+    %D%/corpus/settings/2 \
+    %D%/corpus/settings/3 \
+    %D%/corpus/settings/4 \
+    %D%/corpus/settings/5 \
+    %D%/corpus/settings/6 \
+    %D%/corpus/settings/span-huge \
+    %D%/corpus/settings/span-negative
+
+# Real fuzzing, in an --enable-fuzzing build: make fuzz FUZZ_SECONDS=60
+.PHONY: fuzz
+fuzz: $(fuzz_programs)
+	set -e; for program in $(fuzz_programs); do \
+	    name=$${program##*/fuzz-}; echo "  FUZZ     $$name"; $(MKDIR_P) %D%/found/$$name; \
+	    $$program -max_total_time=$${FUZZ_SECONDS:-30} -timeout=5 -print_final_stats=1 -verbosity=0 \
+	        -artifact_prefix=%D%/found/$$name/ %D%/found/$$name $(srcdir)/%D%/corpus/$$name; \
+	done

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// What other processes, containers and a foreign kernel have a say in.
+#include "kmod/devices.hpp"
+#include "kmod/holder_parse.hpp"
+#include "kmod/kernel_state.hpp"
+#include "kmod/symbol_versions.hpp"
+#include "tests/fuzz/fuzz.hpp"
+
+using namespace gpuhost;
+
+int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    const auto text = fuzz::text_of(data, size);
+    const kmod::Origin origin = kmod::parse_cgroup(text);
+    fuzz::require(origin.container.empty() || origin.container.size() == 64, "a container's id is whole");
+    fuzz::require(origin.unit.find('/') == std::string::npos, "a unit's name is no path");
+    for (const kmod::Mapping& mapping : kmod::parse_maps(text))
+        fuzz::require(!mapping.path.empty() && mapping.path.front() == '/', "a mapping has a path");
+    for (const kmod::CharDriver& driver : kmod::parse_char_drivers(text))
+        fuzz::require(!driver.name.empty(), "a driver has a name");
+    for (const auto& [name, crc] : kmod::parse_symvers(text))
+        fuzz::require(name.find('\n') == std::string::npos && crc <= 0xffffffffU,
+                      "a symbol stands on one line");
+    (void)kmod::parse_device_rules(text);
+    (void)kmod::parse_gpu_minor(text);
+    return 0;
+}

@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Who may do what: root everything, others look; what changes the host is up to polkit, and refused without it."""
+import os
+import pwd
+import subprocess
+
+import tap
+from fake_host import NEW, FakeHost, prepare
+
+ACCESS_DENIED = 12
+NOBODY = pwd.getpwnam("nobody").pw_uid
+
+# org.freedesktop.PolicyKit1 as far as the daemon asks: says yes to the action that it is given, and what it was asked.
+POLKIT = """
+import sys
+import dbus, dbus.bus, dbus.mainloop.glib, dbus.service
+from gi.repository import GLib
+
+class Authority(dbus.service.Object):
+    @dbus.service.method("org.freedesktop.PolicyKit1.Authority", in_signature="(sa{sv})sa{ss}us", out_signature="(bba{ss})")
+    def CheckAuthorization(self, subject, action, details, flags, cancellation):
+        print(subject[0], action, int(flags), flush=True)
+        return (action == sys.argv[1], False, {})
+
+dbus.mainloop.glib.DBusGMainLoop(set_as_default=True)
+bus = dbus.SystemBus()
+name = dbus.service.BusName("org.freedesktop.PolicyKit1", bus)
+authority = Authority(bus, "/org/freedesktop/PolicyKit1/Authority")
+print("ready", flush=True)
+GLib.MainLoop().run()
+"""
+
+
+def as_nobody(host, *arguments):
+    return subprocess.run(
+        [os.path.join(tap.TOP_BUILDDIR, "gpuhostctl"), *arguments],
+        env=host.environment, capture_output=True, text=True, timeout=60, check=False,
+        user=NOBODY, group=NOBODY, extra_groups=[],
+    )
+
+
+def check_without_polkit(t, host):
+    run = as_nobody(host, "status", "--json")
+    t.ok(run.returncode == 0, "everybody may look", run.stderr)
+    for verb in (["driver", "rollback"], ["apply"], ["reload"], ["driver", "verify"], ["driver", "remove", NEW]):
+        run = as_nobody(host, *verb)
+        t.ok(run.returncode == ACCESS_DENIED and "root" in run.stderr, f"nobody may not {' '.join(verb)}", run.returncode, run.stderr)
+
+
+def check_with_polkit(t, host):
+    polkit = subprocess.Popen(["/usr/bin/python3", "-c", POLKIT, "org.gpuhost1.prepare"], env=host.environment, stdout=subprocess.PIPE, text=True)
+    try:
+        if polkit.stdout.readline().strip() != "ready":
+            t.skip("polkit decides", "no dbus and gi modules for Python")
+            return
+        run = as_nobody(host, "driver", "verify")
+        t.ok(run.returncode == 0, "what polkit allows is done", run.stderr, host.tail())
+        t.equal(polkit.stdout.readline().split()[:2], ["system-bus-name", "org.gpuhost1.prepare"], "it was asked about the caller and the action")
+        run = as_nobody(host, "apply")
+        t.ok(run.returncode == ACCESS_DENIED and "polkit" in run.stderr, "what it does not allow is refused", run.returncode, run.stderr)
+    finally:
+        polkit.kill()
+        polkit.wait()
+
+
+def main():
+    t = tap.Tap()
+    if os.geteuid() != 0:
+        t.skip("authority", "only root can be somebody else")
+        t.done()
+    host = FakeHost()
+    try:
+        os.chmod(host.scratch, 0o755)
+        prepare(host)
+        host.start_daemon()
+        host.settle()
+        check_without_polkit(t, host)
+        check_with_polkit(t, host)
+    finally:
+        host.close()
+    t.done()
+
+
+main()

@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The interfaces that gpuhostd exports are those of systemd/org.gpuhost1.xml, names and annotations and all."""
+import os
+import subprocess
+import xml.etree.ElementTree as ET
+
+import tap
+
+OBJECTS = {
+    "org.gpuhost1.Manager": "/org/gpuhost1",
+    "org.gpuhost1.Driver": "/org/gpuhost1/driver",
+    "org.gpuhost1.Operation": "/org/gpuhost1/operation",
+}
+
+
+def members(interface):
+    """What a caller can tell apart, whatever the order it is written in."""
+    found = set()
+    for member in interface:
+        name = f"{member.tag} {member.get('name')} {member.get('type', '')} {member.get('access', '')}"
+        directions = {"method": "in", "signal": "out"}
+        arguments = [
+            (a.get("direction", directions.get(member.tag)), a.get("type"), a.get("name")) for a in member.findall("arg")
+        ]
+        annotations = sorted((a.get("name"), a.get("value")) for a in member.findall("annotation"))
+        # Arguments of one direction are in order; how the two directions are mixed says nothing.
+        inward = [a for a in arguments if a[0] == "in"]
+        outward = [a for a in arguments if a[0] == "out"]
+        found.add(f"{name.strip()} {inward} {outward} {annotations}")
+    return found
+
+
+def main():
+    t = tap.Tap()
+    documented = {
+        interface.get("name"): interface
+        for interface in ET.parse(os.path.join(tap.TOP_SRCDIR, "systemd", "org.gpuhost1.xml")).getroot().iter("interface")
+    }
+    t.equal(sorted(documented), sorted(OBJECTS), "every interface of the file has its object")
+    daemon = os.path.join(tap.TOP_BUILDDIR, "gpuhostd")
+    for name, path in OBJECTS.items():
+        run = subprocess.run([daemon, f"--bus-introspect={path}"], capture_output=True, text=True, timeout=20)
+        exported = {i.get("name"): i for i in ET.fromstring(run.stdout).iter("interface")}.get(name)
+        if not t.ok(exported is not None, f"{name} is exported at {path}", run.stderr):
+            continue
+        t.equal("\n".join(sorted(members(exported))), "\n".join(sorted(members(documented[name]))), f"{name} is as documented")
+    run = subprocess.run([daemon, "--bus-introspect=/nowhere"], capture_output=True, text=True, timeout=20)
+    t.ok("org.gpuhost1" not in run.stdout, "nothing of ours is exported elsewhere")
+    t.done()
+
+
+main()

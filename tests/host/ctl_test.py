@@ -1,0 +1,407 @@
+# SPDX-License-Identifier: Apache-2.0
+"""gpuhostctl against a service that plays every outcome: what it prints where, how it exits, what it asks for."""
+import json
+import os
+import pty
+import re
+import select
+import signal
+import subprocess
+import tempfile
+import time
+
+import tap
+
+CTL = os.path.join(tap.TOP_BUILDDIR, "gpuhostctl")
+SERVICE = os.path.join(tap.TOP_BUILDDIR, "tests", "host", "fake-service")
+PATIENCE = 60  # seconds until a test is taken to hang
+T = tap.Tap()
+
+BUS_CONFIG = """<!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Configuration 1.0//EN"
+ "http://www.freedesktop.org/standards/dbus/1.0/busconfig.dtd">
+<busconfig><type>system</type><listen>unix:dir={}</listen><auth>EXTERNAL</auth>
+<policy context="default"><allow send_destination="*" eavesdrop="true"/><allow eavesdrop="true"/><allow own="*"/></policy>
+</busconfig>"""
+
+
+class Bus:
+    """A private bus, and the service on it."""
+
+    def __init__(self, directory):
+        config = os.path.join(directory, "bus.conf")
+        with open(config, "w", encoding="utf-8") as file:
+            file.write(BUS_CONFIG.format(directory))
+        self.daemon = subprocess.Popen(["dbus-daemon", "--nofork", "--print-address", f"--config-file={config}"],
+                                       stdout=subprocess.PIPE, text=True)
+        self.environment = {"PATH": os.environ["PATH"], "TERM": "xterm", "LC_ALL": "C.UTF-8", "TZ": "UTC",
+                            "DBUS_SYSTEM_BUS_ADDRESS": self.daemon.stdout.readline().strip()}
+        # A sanitizer's options go with the programs that it watches.
+        self.environment.update({k: v for k, v in os.environ.items() if k.endswith("SAN_OPTIONS")})
+        self.service = None
+
+    def start_service(self, *operations):
+        """With these operations from the first moment on, as a daemon has them that reads its journal."""
+        self.service = subprocess.Popen([SERVICE], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+                                        env=self.environment)
+        self.calls = []
+        for operation in operations:
+            self.operation(operation)
+        self.tell("own")
+
+    def wait_for(self, wanted):
+        """Reads the service's lines until one begins so; all others are calls."""
+        while True:
+            line = self.service.stdout.readline()
+            if not line:
+                raise RuntimeError(f"the service ended while '{wanted}' was waited for")
+            if line.startswith(wanted):
+                return line.strip()
+            self.calls.append(line.strip())
+
+    def tell(self, *words):
+        self.service.stdin.write("\t".join(words) + "\n")
+        self.service.stdin.flush()
+        self.wait_for("done")
+
+    def operation(self, document):
+        self.tell("operation", json.dumps(document))
+
+    def stop_service(self):
+        self.service.stdin.close()
+        self.service.wait(PATIENCE)
+        self.service.stdout.close()
+
+    def close(self):
+        if self.service and self.service.poll() is None:
+            self.stop_service()
+        self.daemon.terminate()
+        self.daemon.wait(PATIENCE)
+
+
+def swap(state, *states, **more):
+    """A swap in three steps as the daemon describes it."""
+    summaries = ["stop nvidia-persistenced.service", "load nvidia 550.163.01", "point libraries at 550.163.01"]
+    return {"id": 12, "kind": "driver.swap", "title": "swap driver 535.261.03 → 550.163.01", "state": state,
+            "progress": 0.5, "text": "", "problems": [], "error": None, "outputs": [],
+            "steps": [{"kind": "k", "summary": text, "state": s} for text, s in zip(summaries, states)],
+            "subject": {"uid": 0, "pid": 7, "command": "gpuhostctl"}, "began_us": 10**15,
+            "ended_us": 10**15 + 12 * 10**6 if state not in ("running", "undoing") else 0, **more}
+
+
+HOST = {"version": "1", "kernel": "6.1.0-50-amd64", "state": "idle", "ready": True, "operation": None,
+        "components": {"driver": {"observed": {"loaded_version": "535.261.03", "loaded": [{"name": "nvidia"}]},
+                                  "plan": {"title": "t", "steps": [], "reasons": [], "problems": []}}}}
+PLAN = {"kind": "driver.swap", "title": "swap driver 535.261.03 → 550.163.01", "reasons": ["loaded 535.261.03"],
+        "steps": [{"kind": "k", "summary": "load nvidia 550.163.01", "args": {}}], "problems": []}
+RUNNING = swap("running", "running", "pending", "pending", progress=0.1)
+COMMITTED = swap("committed", "done", "done", "done", progress=1)
+FAILED = {"code": "failed", "message": "nvidia: No such device", "hint": "look at dmesg"}
+ROLLED_BACK = swap("rolled-back", "undone", "undone", "pending", error=FAILED)
+
+
+class Run:
+    """One run of gpuhostctl without a terminal."""
+
+    def __init__(self, bus, *arguments):
+        self.process = subprocess.Popen([CTL, *arguments], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                        stderr=subprocess.PIPE, text=True, env=bus.environment)
+
+    def end(self):
+        self.out, self.err = self.process.communicate(timeout=PATIENCE)
+        self.status = self.process.returncode
+        return self
+
+
+def run(bus, *arguments):
+    return Run(bus, *arguments).end()
+
+
+def expect(result, name, status=0, out=None, err=None):
+    """Patterns must match all of the stream; None: the stream is empty."""
+    for what, got, wanted in (("stdout", result.out, out), ("stderr", result.err, err)):
+        good = re.fullmatch(wanted, got, re.S) if wanted is not None else got == ""
+        if not good:
+            return T.ok(False, name, f"{what} is:", got, f"and not: {wanted}", f"status {result.status}",
+                        "stderr:", result.err)
+    return T.ok(result.status == status, name, f"status {result.status}, not {status}", result.err)
+
+
+def errors(bus):
+    """Without a service, and with wrong words: nothing on stdout, what to do next on stderr."""
+    expect(run(bus, "status"), "a daemon that does not run is said so, and how to start it", 1,
+           err="gpuhostctl: gpuhostd is not running\nHint: start it with: systemctl start gpuhostd\n")
+    expect(run(bus, "driver", "swap"), "a missing argument is named", 2,
+           err="gpuhostctl: 'driver swap' needs VERSION\nHint: usage: gpuhostctl driver swap VERSION\n")
+    expect(run(bus, "driver", "swp", "1"), "the nearest verb is suggested", 2,
+           err="gpuhostctl: unknown verb 'driver swp'\nHint: did you mean 'swap'\\?\n")
+    expect(run(bus, "driver", "swap", "1", "--holder-timeout=soon"), "a wrong time span is named", 2,
+           err="gpuhostctl: 'soon' is not a time span\nHint: write: --holder-timeout=5min\n")
+    expect(run(bus, "operation", "show", "x"), "a wrong number is named", 2,
+           err="gpuhostctl: 'x' is not an operation's number\n.*")
+    expect(run(bus, "--version"), "the version needs no daemon", 0, out=r"gpuhostctl \S+\n")
+    expect(run(bus, "--help"), "help needs no daemon", 0, out="Usage: gpuhostctl .*driver swap VERSION.*")
+    elsewhere = type("Elsewhere", (), {"environment": {**bus.environment, "DBUS_SYSTEM_BUS_ADDRESS": "unix:path=/none"}})
+    expect(run(elsewhere, "status"), "a bus that is not there is said so", 1,
+           err="gpuhostctl: connecting to the system bus: .*\nHint: .*")
+    with open("/dev/full", "w", encoding="utf-8") as full:
+        status = subprocess.run([CTL, "--help"], stdout=full, stderr=subprocess.DEVNULL, check=False).returncode
+    T.equal(status, 1, "output that can't be written is an error")
+
+
+def cat_config(bus, directory):
+    root = os.path.join(directory, "root")
+    for name, text in (("usr/lib/gpuhost/gpuhostd.conf", "[Driver]\nA=1"),
+                       ("etc/gpuhost/gpuhostd.conf.d/50-site.conf", "[Driver]\nA=2\n")):
+        path = os.path.join(root, name)
+        os.makedirs(os.path.dirname(path))
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+    expect(run(bus, "cat-config", f"--root={root}"), "cat-config needs no daemon and names each file", 0,
+           out=re.escape("# /usr/lib/gpuhost/gpuhostd.conf\n[Driver]\nA=1\n\n"
+                         "# /etc/gpuhost/gpuhostd.conf.d/50-site.conf\n[Driver]\nA=2\n"))
+    result = run(bus, "cat-config", "--json=short", f"--root={root}")
+    T.equal([file["path"] for file in json.loads(result.out)],
+            ["/usr/lib/gpuhost/gpuhostd.conf", "/etc/gpuhost/gpuhostd.conf.d/50-site.conf"], "cat-config as JSON")
+
+
+def documents(bus):
+    """Verbs that only show."""
+    bus.tell("answer", "Manager.Describe", json.dumps(HOST))
+    bus.tell("answer", "Manager.Plan", json.dumps(PLAN))
+    bus.tell("answer", "Driver.Plan", json.dumps(PLAN))
+    bus.tell("answer", "Driver.List", json.dumps({"kernel": "k", "selected": {}, "versions": []}))
+    expect(run(bus, "status"), "status", 0, out="    Host: idle, ready, .*Pending: nothing\n")
+    T.equal(json.loads(run(bus, "status", "--json").out), HOST, "status --json is the daemon's document")
+    T.equal(run(bus, "status", "--json=short").out.count("\n"), 1, "--json=short is one line")
+    expect(run(bus, "plan"), "plan", 0, out="swap driver .*\n1 step:\n  1. load nvidia 550.163.01\n.*before anything changes.\n")
+    expect(run(bus, "driver", "list"), "an empty store", 0, out="The driver store is empty.*")
+    expect(run(bus, "driver", "show", "1.2"), "a version that is not there", 4, err="gpuhostctl: driver 1.2 is not .*")
+    expect(run(bus, "operation", "list"), "no operation", 0, out="No operation yet.\n")
+    expect(run(bus, "operation", "show"), "no newest operation", 4, err="gpuhostctl: there is no operation yet\n")
+    expect(run(bus, "operation", "show", "99"), "an operation that is not there", 4,
+           err="gpuhostctl: there is no operation 99\nHint: see: gpuhostctl operation list\n")
+    expect(run(bus, "reload"), "reload prints what is wrong", 9, err=".*1 problem;.*\n  /etc/gpuhost/.*ignoring\n")
+    bus.tell("answer", "Manager.Describe", "no JSON")
+    expect(run(bus, "status"), "an answer that is no JSON", 9, err="gpuhostctl: gpuhostd's answer: not valid JSON\n")
+    bus.tell("answer", "Manager.Describe", json.dumps(HOST))
+
+
+def requests(bus, directory):
+    """Each verb asks the daemon for what it says."""
+    bus.tell("start", "0")
+    package = os.path.join(directory, "a.deb")
+    with open(package, "w", encoding="utf-8") as file:
+        file.write("bytes")
+    for arguments, wanted in (
+            (["apply"], "Manager.Apply"),
+            (["driver", "swap", "550.163.01"], "Driver.Swap 550.163.01"),
+            (["driver", "swap", "1.2", "--holders=wait", "--holder-timeout=1min"],
+             "Driver.Swap 1.2 holder-timeout-usec 60000000 holders wait"),
+            (["driver", "rollback", "--holders=terminate"], "Driver.Rollback holders terminate"),
+            (["driver", "build", "1.2", "--kernel", "a", "--kernel=b"], "Driver.Build 1.2 a b"),
+            (["driver", "verify"], "Driver.Verify"),
+            (["driver", "remove", "1.2"], "Driver.Remove 1.2"),
+            (["driver", "import", package], "Driver.Import a.deb=bytes"),
+            (["driver", "swap", "1.2", "--holders=wait", "--dry-run"], "Driver.Plan swap 1.2 holders wait"),
+            (["driver", "import", package, "--dry-run"], "Driver.Plan import a.deb"),
+            (["driver", "build", "1.2", "--kernel=k", "--dry-run"], "Driver.Plan build 1.2 k")):
+        bus.calls.clear()
+        result = run(bus, *arguments)
+        bus.tell("start", "0")  # and so reads what it printed before
+        T.ok(wanted in bus.calls, f"'{' '.join(arguments[:2])}' asks for {wanted.split()[0]}",
+             f"calls: {bus.calls}", result.err)
+    result = run(bus, "driver", "swap", "1.2", "--json")
+    T.equal(json.loads(result.out), {"id": 0}, "nothing to do as JSON")
+    bus.tell("answer", "Driver.Plan", json.dumps({**PLAN, "steps": []}))
+    expect(run(bus, "driver", "swap", "1.2"), "nothing to do, and why", 0,
+           out="Nothing to do: loaded 535.261.03\n")
+    bus.tell("start", "12")
+    expect(run(bus, "driver", "swap", "1.2", "--no-wait"), "--no-wait prints the number", 0, out="12\n")
+    T.equal(json.loads(run(bus, "driver", "swap", "1.2", "--no-wait", "--json").out), {"id": 12}, "and as JSON")
+
+
+def refusals(bus):
+    bus.tell("fail", "Driver.Swap", "org.gpuhost1.Error.Busy", "operation 3 runs\\nwait for it")
+    expect(run(bus, "driver", "swap", "1.2"), "the daemon's error with its hint", 6,
+           err="gpuhostctl: operation 3 runs\nHint: wait for it\n")
+    bus.tell("fail", "Driver.Swap", "org.freedesktop.DBus.Error.AccessDenied", "no")
+    expect(run(bus, "driver", "swap", "1.2"), "not allowed", 12, err="gpuhostctl: you are not allowed .*\nHint: .*")
+    bus.tell("fail", "Driver.Swap", "org.gpuhost1.Error.Refused", "one; two")
+    problems = [{"code": "not-found", "text": "no modules for k", "hint": "build them"},
+                {"code": "in-use", "text": "held by python3", "hint": ""}]
+    bus.tell("answer", "Driver.Plan", json.dumps({**PLAN, "problems": problems}))
+    expect(run(bus, "driver", "swap", "1.2"), "all problems of a refused request are listed", 8,
+           err=re.escape("gpuhostctl: swap driver 535.261.03 → 550.163.01: refused, nothing was changed; 2 problems:\n"
+                         "  1. no modules for k\n     Hint: build them\n  2. held by python3\n"))
+    expect(run(bus, "driver", "swap", "1.2", "--dry-run"), "and a dry run shows them with the plan", 8,
+           out="swap driver .*2 problems stand in the way:.*")
+    bus.tell("fail", "Driver.Swap", "", "")
+    bus.tell("answer", "Driver.Plan", json.dumps(PLAN))
+
+
+def follow(bus, *arguments):
+    """Starts a swap; returns once gpuhostctl has looked at it the first time."""
+    bus.operation(RUNNING)
+    bus.tell("start", "12")
+    process = Run(bus, "driver", "swap", "550.163.01", *arguments)
+    bus.wait_for("Operation.Describe")
+    return process
+
+
+def operations(bus):
+    started = follow(bus)
+    bus.operation(swap("running", "done", "running", "pending"))
+    bus.operation(COMMITTED)
+    expect(started.end(), "a swap that works: steps on stderr, one line on stdout", 0,
+           out="swap driver 535.261.03 → 550.163.01: done in 12 s\n",
+           err="1/3 stop nvidia-persistenced.service\n2/3 load nvidia 550.163.01\n3/3 point libraries at 550.163.01\n")
+    started = follow(bus, "--json")
+    bus.operation(COMMITTED)
+    result = started.end()
+    T.ok(result.err == "" and json.loads(result.out) == COMMITTED, "as JSON: its document and nothing else", result.err)
+    started = follow(bus)
+    bus.operation(swap("undoing", "done", "undoing", "pending"))
+    bus.operation(ROLLED_BACK)
+    expect(started.end(), "a swap that rolled back says what failed, where, and what runs now", 15,
+           err=".*2/3 undoing: load nvidia 550.163.01\n.*gpuhostctl: .*: failed and was rolled back.*"
+               " *Failed: in step 2 of 3, load nvidia 550.163.01\n *Cause: nvidia: No such device\n"
+               " *Runs now: driver 535.261.03\nHint: look at dmesg\n")
+    bus.operation(ROLLED_BACK)
+    expect(run(bus, "operation", "wait", "12"), "waiting for what has ended exits as the swap did", 15,
+           err=".*failed and was rolled back.*")
+    expect(run(bus, "operation", "show", "12"), "operation show", 0, out="Operation: 12, swap.*Steps:\n.*")
+    bus.operation(RUNNING)
+    cancel = Run(bus, "operation", "cancel", "12")
+    bus.wait_for("Operation.Describe")
+    T.ok("Operation.Cancel" in bus.calls, "cancel cancels")
+    bus.operation(swap("cancelled", "undone", "pending", "pending", error={"code": "cancelled", "message": "cancelled"}))
+    expect(cancel.end(), "and waits until it is undone", 0, out="operation 12 cancelled, .*\n",
+           err=".*1/3 undoing: stop .*\n")
+
+
+def no_polling(bus):
+    started = follow(bus)
+    bus.operation(RUNNING)
+    bus.wait_for("Operation.Describe")
+    bus.calls.clear()
+    time.sleep(1)
+    bus.operation(COMMITTED)
+    result = started.end()
+    bus.tell("start", "0")
+    T.equal([call for call in bus.calls if call == "Operation.Describe"], ["Operation.Describe"],
+            "an operation in which nothing changes is not asked about")
+    T.equal(result.status, 0, "and its end is seen")
+
+
+def restarts(bus):
+    started = follow(bus)
+    bus.stop_service()
+    bus.start_service(RUNNING)
+    bus.operation(COMMITTED)
+    expect(started.end(), "a daemon that restarts in between is waited for", 0, out=".*: done in 12 s\n",
+           err=".*gpuhostd went away; .*")
+
+
+class Terminal:
+    """gpuhostctl on a terminal of its own."""
+
+    def __init__(self, bus, *arguments, **environment):
+        pid, self.fd = pty.fork()
+        if pid == 0:
+            os.execve(CTL, [CTL, *arguments], {**bus.environment, "COLUMNS": "70", **environment})
+        self.pid = pid
+        self.text = ""
+
+    def read_until(self, wanted):
+        while wanted not in self.text:
+            if not self.read_some():
+                raise RuntimeError(f"'{wanted}' did not come, but: {self.text!r}")
+
+    def read_some(self):
+        if not select.select([self.fd], [], [], PATIENCE)[0]:
+            return False
+        try:
+            data = os.read(self.fd, 4096)
+        except OSError:  # what Linux says at a terminal's end
+            return False
+        self.text += data.decode()
+        return bool(data)
+
+    def end(self):
+        while self.read_some():
+            pass
+        status = os.waitpid(self.pid, 0)[1]
+        os.close(self.fd)
+        return status
+
+
+def terminal(bus):
+    bus.operation(RUNNING)
+    bus.tell("start", "12")
+    screen = Terminal(bus, "driver", "swap", "550.163.01")
+    screen.read_until("1/3 stop nvidia-persistenced.service")
+    T.ok(" 10% [==>" in screen.text, "a bar on a terminal", repr(screen.text))
+    bus.operation(COMMITTED)
+    status = screen.end()
+    T.ok(screen.text.endswith("\r\033[Kswap driver 535.261.03 → 550.163.01: \033[32mdone\033[0m in 12 s\r\n"),
+         "that is gone at the end", repr(screen.text))
+    T.equal(status, 0, "exit status on a terminal")
+    screen = Terminal(bus, "operation", "list", NO_COLOR="1")
+    screen.end()
+    T.ok("\033" not in screen.text and "committed" in screen.text, "NO_COLOR is honoured", repr(screen.text))
+
+
+def interrupt(bus):
+    bus.operation(RUNNING)
+    bus.tell("start", "12")
+    screen = Terminal(bus, "driver", "swap", "550.163.01")
+    screen.read_until("1/3")
+    bus.calls.clear()
+    os.write(screen.fd, b"\x03")
+    status = screen.end()
+    bus.tell("start", "0")
+    T.ok("Operation 12 goes on" in screen.text and "gpuhostctl operation cancel 12" in screen.text,
+         "Ctrl-C says that the operation goes on and how to stop it", repr(screen.text))
+    T.ok(os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGINT, "a shell sees the signal", status)
+    T.ok("Operation.Cancel" not in bus.calls, "nothing is cancelled", bus.calls)
+
+
+def ready(bus):
+    bus.tell("ready", "1")
+    expect(run(bus, "wait-ready"), "a host that is ready is not waited for")
+    bus.tell("ready", "0")
+    expect(run(bus, "wait-ready", "--timeout=100ms"), "a wait that is over", 13,
+           err="gpuhostctl: the host is not ready after 100ms\nHint: .*")
+    waiting = Run(bus, "wait-ready", f"--timeout={PATIENCE}s")
+    time.sleep(0.2)
+    bus.tell("ready", "1")
+    expect(waiting.end(), "a host that gets ready ends the wait")
+    bus.stop_service()
+    waiting = Run(bus, "wait-ready", f"--timeout={PATIENCE}s")
+    time.sleep(0.2)
+    bus.start_service()
+    expect(waiting.end(), "so does a daemon that starts and is ready")
+
+
+def main():
+    with tempfile.TemporaryDirectory() as directory:
+        bus = Bus(directory)
+        try:
+            errors(bus)
+            cat_config(bus, directory)
+            bus.start_service()
+            documents(bus)
+            requests(bus, directory)
+            refusals(bus)
+            operations(bus)
+            no_polling(bus)
+            restarts(bus)
+            terminal(bus)
+            interrupt(bus)
+            ready(bus)
+        finally:
+            bus.close()
+    T.done()
+
+
+main()

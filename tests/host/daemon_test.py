@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a person meets: requests and their refusals, one operation at a time, cancel, configuration, log level."""
+import json
+import os
+import re
+import subprocess
+
+import tap
+from fake_host import NEW, OLD, FakeHost, prepare, write
+from gates import Gates
+
+# Exit statuses of gpuhostctl(1)
+NOT_FOUND, BUSY, IN_USE, REFUSED, CANCELLED = 4, 6, 7, 8, 16
+
+
+def busctl(host, *arguments):
+    run = subprocess.run(
+        ["busctl", f"--address={host.address}", *arguments], capture_output=True, text=True, timeout=30, check=False
+    )
+    return run.returncode, (run.stdout + run.stderr).strip()
+
+
+def operations(host):
+    return host.json("operation", "list")
+
+
+def check_requests(t, host):
+    run = host.ctl("driver", "swap", OLD)
+    t.ok(run.returncode == 0 and len(os.listdir(host.path("/var/lib/gpuhost/journal"))) == 5, "what is so already starts nothing", run.stdout, run.stderr)
+    run = host.ctl("driver", "swap", "999.1.1")
+    t.ok(run.returncode == NOT_FOUND and "999.1.1" in run.stderr and "Hint" in run.stderr, "a version that is not there is named, with what to do", run.stderr)
+    plan = host.json("driver", "swap", NEW, "--dry-run")
+    t.ok(len(plan["steps"]) > 5 and host.loaded()["nvidia"] == OLD, "a dry run shows the steps and does none", plan)
+    status, text = busctl(host, "call", "org.gpuhost1", "/org/gpuhost1/driver", "org.gpuhost1.Driver", "Swap", "sa{sv}", NEW, "1", "force", "b", "true")
+    t.ok(status != 0 and "force" in text, "an option that is not known is refused", text)
+    status, text = busctl(host, "call", "org.gpuhost1", "/org/gpuhost1/driver", "org.gpuhost1.Driver", "Plan", "sasa{sv}", "format", "0", "0")
+    t.ok(status != 0 and "format" in text, "a request that is not known is refused", text)
+
+
+def check_one_at_a_time(t, host):
+    second = []
+
+    def decide(where, _count):
+        if where.startswith("apply") and not second:
+            second.append(host.ctl("driver", "swap", NEW))
+            second.append(host.json("status"))
+        return "go"
+
+    gates = Gates(host, decide)
+    first = host.ctl("driver", "swap", NEW)
+    gates.close()
+    t.ok(first.returncode == 0, "a swap is done", first.stderr)
+    t.ok(second[0].returncode == BUSY and "swap driver" in second[0].stderr, "another one meanwhile is told what runs", second[0].stderr)
+    t.ok(second[1]["state"] == "busy" and second[1]["operation"], "and status says so", second[1])
+
+
+def check_rollback(t, host):
+    run = host.ctl("driver", "rollback")
+    t.ok(run.returncode == 0 and host.loaded()["nvidia"] == OLD, "rollback goes to the driver before", run.stderr)
+
+
+def check_cancel(t, host):
+    def decide(where, _count):
+        if where.startswith("apply driver.prepare"):
+            running = [o for o in operations(host) if o["state"] == "running"]
+            host.ctl("operation", "cancel", str(running[0]["id"]), "--no-wait")
+        return "go"
+
+    gates = Gates(host, decide)
+    run = host.ctl("driver", "swap", NEW)
+    gates.close()
+    t.ok(run.returncode == CANCELLED and host.loaded()["nvidia"] == OLD, "a cancelled swap leaves the old driver", run.returncode, run.stderr)
+    t.equal(operations(host)[-1]["state"], "cancelled", "and is listed as cancelled")
+
+
+def check_holders(t, host):
+    os.makedirs(host.path("/proc/4242/fd"))
+    os.symlink("../../../dev/nvidiactl", host.path("/proc/4242/fd/3"))
+    write(host.path("/proc/4242/comm"), "trainer\n")
+    write(host.path("/proc/4242/stat"), "4242 (trainer) S 1 4242 4242 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 100 0 0\n")
+    write(host.path("/proc/4242/cgroup"), "0::/system.slice/trainer.service\n")
+    run = host.ctl("driver", "swap", NEW)
+    t.ok(run.returncode in (IN_USE, REFUSED) and "trainer" in run.stderr + run.stdout, "who holds the driver is named, and nothing is touched", run.returncode, run.stdout, run.stderr)
+    t.equal(host.loaded()["nvidia"], OLD, "the old driver serves on")
+    subprocess.run(["rm", "-r", host.path("/proc/4242")], check=True)
+
+
+def check_configuration(t, host):
+    path = host.path("/etc/gpuhost/gpuhostd.conf")
+    write(path, "[Driver]\nHolderPolicy=wait\n")
+    t.equal(host.ctl("reload").returncode, 0, "a good configuration is taken")
+    write(path, "[Driver]\nHolderPolicy=perhaps\nColour=red\n")
+    run = host.ctl("reload")
+    said = run.stdout + run.stderr
+    t.ok("gpuhostd.conf:2" in said and "gpuhostd.conf:3" in said, "what is wrong with one is said by line", said)
+    plan = host.json("driver", "swap", NEW, "--dry-run")
+    t.ok("holders.wait" in [step["kind"] for step in plan["steps"]], "and the value in force stays", [s["kind"] for s in plan["steps"]])
+    os.unlink(path)
+    host.ctl("reload", check=0)
+
+
+def check_log_level(t, host):
+    log = ["org.gpuhost1", "/org/freedesktop/LogControl1", "org.freedesktop.LogControl1", "LogLevel"]
+    busctl(host, "set-property", *log, "s", "debug")
+    t.equal(busctl(host, "get-property", *log), (0, 's "debug"'), "the log level can be set while it runs")
+    status, text = busctl(host, "set-property", *log, "s", "loud")
+    t.ok(status != 0 and "loud" in text, "to a level that there is", text)
+
+
+def check_signals(t, host):
+    """One swap as a client sees it: its object, its progress, its end."""
+    monitor = subprocess.Popen(
+        ["busctl", f"--address={host.address}", "--json=short", "monitor", "org.gpuhost1"],
+        stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+    )
+    busctl(host, "call", "org.gpuhost1", "/org/gpuhost1", "org.freedesktop.DBus.Peer", "Ping")
+    monitor.stdout.readline()  # it watches
+    host.ctl("driver", "swap", NEW, check=0)
+    host.kill_daemon(15)
+    seen = []
+    for line in monitor.stdout:
+        message = json.loads(line)
+        seen.append(message)
+        if message.get("member") == "NameLost" or message.get("member") == "NameOwnerChanged":
+            break
+        if message.get("member") == "OperationEnded":
+            break
+    monitor.kill()
+    monitor.wait()
+    members = [message.get("member") for message in seen]
+    progress = [m for m in seen if m.get("member") == "PropertiesChanged" and re.fullmatch(r"/org/gpuhost1/operation/_\d+", m.get("path", ""))]
+    ended = [m for m in seen if m.get("member") == "OperationEnded"]
+    t.ok("OperationAdded" in members and "InterfacesAdded" in members, "an operation is announced", members)
+    t.ok(0 < len(progress) < 30, "its progress is told, but not too often", len(progress))
+    t.ok(ended and ended[0]["payload"]["data"][2] == "committed", "its end is told with its outcome", ended)
+
+
+def main():
+    t = tap.Tap()
+    host = FakeHost()
+    try:
+        prepare(host)
+        host.start_daemon()
+        host.settle()
+        check_requests(t, host)
+        check_one_at_a_time(t, host)
+        check_rollback(t, host)
+        check_cancel(t, host)
+        check_holders(t, host)
+        check_configuration(t, host)
+        check_log_level(t, host)
+        check_signals(t, host)
+        if t.failed:
+            print("\n".join("# " + line for line in host.tail().splitlines()))
+    finally:
+        host.close()
+    t.done()
+
+
+main()

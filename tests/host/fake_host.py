@@ -1,0 +1,192 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A GPU host in a directory: real gpuhostd and gpuhostctl, a private bus, and workers over a kernel that is played on
+the tree (fake_worker.cpp). No privileges, nothing of the machine is touched."""
+import json
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+
+import tap
+from driver_files import KERNEL, write_driver
+
+BUS_CONFIG = """<!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Configuration 1.0//EN"
+ "http://www.freedesktop.org/standards/dbus/1.0/busconfig.dtd">
+<busconfig><type>session</type><listen>unix:path={path}</listen><auth>EXTERNAL</auth>
+<policy context="default"><allow send_destination="*" eavesdrop="true"/><allow eavesdrop="true"/><allow own="*"/><allow user="*"/></policy>
+</busconfig>
+"""
+OLD, NEW = "535.261.03", "550.163.01"
+GPUS = ("0000:01:00.0", "0000:02:00.0")
+CLIENT = "nvidia-persistenced.service"
+# The host's own systemctl: a unit with a process in its group runs.
+SYSTEMCTL = """#!/bin/sh
+verb=$1; shift; shift
+for unit; do
+    group={root}/sys/fs/cgroup/system.slice/$unit
+    mkdir -p $group
+    case $verb in start) echo 4711 >$group/cgroup.procs ;; stop) : >$group/cgroup.procs ;; esac
+done
+"""
+
+
+def scratch():
+    """Below /dev/shm where it can be: a host syncs each record, and here there is nothing to survive."""
+    return tempfile.mkdtemp(prefix="gpuhost-", dir="/dev/shm" if os.access("/dev/shm", os.W_OK) else None)
+
+
+def write(path, content):
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(path, "w") as file:
+        file.write(content)
+
+
+def read(path):
+    try:
+        with open(path) as file:
+            return file.read()
+    except OSError:
+        return ""
+
+
+class FakeHost:
+    def __init__(self):
+        self.scratch = scratch()
+        self.root = os.path.join(self.scratch, "root")
+        self.address = f"unix:path={self.scratch}/bus"
+        self.daemon = None
+        self.log = open(os.path.join(self.scratch, "log"), "a+")
+        self.boots = 0
+        write(os.path.join(self.scratch, "bus.conf"), BUS_CONFIG.format(path=f"{self.scratch}/bus"))
+        reader, writer = os.pipe()
+        self.bus = subprocess.Popen(
+            ["dbus-daemon", f"--config-file={self.scratch}/bus.conf", "--nofork", f"--print-address={writer}"],
+            pass_fds=[writer],
+            stderr=subprocess.DEVNULL,
+        )
+        os.close(writer)
+        os.read(reader, 1000)  # until it listens
+        os.close(reader)
+        self.environment = dict(os.environ, DBUS_SYSTEM_BUS_ADDRESS=self.address, NO_COLOR="1", LC_ALL="C")
+
+    def close(self):
+        self.kill_daemon()
+        self.bus.kill()
+        self.bus.wait()
+        self.log.close()
+        shutil.rmtree(self.scratch, ignore_errors=True)
+
+    def path(self, path):
+        return self.root + path
+
+    def read(self, path):
+        return read(self.path(path)).strip()
+
+    # The host
+
+    def install(self):
+        """A host without a driver, as it is after its first boot."""
+        for directory in ("/var/lib/gpuhost", "/usr/bin", "/usr/lib", f"/lib/modules/{KERNEL}", "/etc", "/fake-worker"):
+            os.makedirs(self.path(directory), exist_ok=True)
+        for name in ("modules.order", "modules.builtin", "modules.builtin.modinfo"):
+            write(self.path(f"/lib/modules/{KERNEL}/{name}"), "")
+        write(self.path("/usr/bin/systemctl"), SYSTEMCTL.format(root=self.root))
+        os.chmod(self.path("/usr/bin/systemctl"), 0o755)
+        self.boot()
+
+    def boot(self):
+        """What does not outlive a boot is made anew, then udev loads what the module directory holds."""
+        for directory in ("/run", "/proc", "/sys", "/dev"):
+            shutil.rmtree(self.path(directory), ignore_errors=True)
+        self.boots += 1
+        os.makedirs(self.path("/run"))
+        os.makedirs(self.path("/dev"))
+        write(self.path("/proc/sys/kernel/osrelease"), KERNEL + "\n")
+        write(self.path("/proc/sys/kernel/random/boot_id"), f"b00t0000-0000-4000-8000-{self.boots:012}\n")
+        write(self.path("/proc/devices"), "Character devices:\n  1 mem\n\nBlock devices:\n  8 sd\n")
+        for gpu in GPUS:
+            for name, value in (("vendor", "0x10de"), ("device", "0x2330"), ("class", "0x030200")):
+                write(self.path(f"/sys/bus/pci/devices/{gpu}/{name}"), value + "\n")
+        write(self.path(f"/sys/fs/cgroup/system.slice/{CLIENT}/cgroup.procs"), "4711\n")
+        worker = os.path.join(tap.TOP_BUILDDIR, "tests/host/fake-worker")
+        subprocess.run([worker, "--boot", f"--root={self.root}"], check=True, timeout=20)
+
+    # The daemon
+
+    def start_daemon(self):
+        self.daemon = subprocess.Popen(
+            [
+                os.path.join(tap.TOP_BUILDDIR, "tests/host/fake-daemon"),
+                f"--root={self.root}",
+                "--launcher=direct",
+                f"--worker={tap.TOP_BUILDDIR}/tests/host/fake-worker",
+            ],
+            env=self.environment,
+            stdout=self.log,
+            stderr=self.log,
+        )
+
+    def kill_daemon(self, number=signal.SIGKILL):
+        if self.daemon:
+            self.daemon.send_signal(number)
+            self.daemon.wait()
+            self.daemon = None
+
+    def kill_workers(self):
+        """Those that are still there, found as the next daemon would."""
+        jobs = self.path("/run/gpuhost/jobs")
+        for job in os.listdir(jobs) if os.path.isdir(jobs) else []:
+            pid = read(f"{jobs}/{job}/pid").split()
+            if pid:
+                try:
+                    os.kill(int(pid[0]), signal.SIGKILL)
+                except ProcessLookupError:
+                    pass
+
+    def ctl(self, *arguments, check=None, timeout=60):
+        run = subprocess.run(
+            [os.path.join(tap.TOP_BUILDDIR, "gpuhostctl"), *arguments],
+            env=self.environment,
+            capture_output=True,
+            text=True,
+            timeout=timeout,
+        )
+        if check is not None and run.returncode != check:
+            raise AssertionError(f"gpuhostctl {' '.join(arguments)}: exit {run.returncode}\n{run.stdout}{run.stderr}\n{self.tail()}")
+        return run
+
+    def json(self, *arguments):
+        return json.loads(self.ctl(*arguments, "--json", check=0).stdout)
+
+    def settle(self):
+        """Until nothing that was interrupted runs any more."""
+        return self.ctl("wait-ready", "--timeout=30s").returncode == 0
+
+    def tail(self):
+        self.log.flush()
+        return "".join(read(os.path.join(self.scratch, "log")).splitlines(keepends=True)[-30:])
+
+    # What it is like now
+
+    def journal(self, operation):
+        lines = read(self.path(f"/var/lib/gpuhost/journal/{operation}.jsonl")).splitlines()
+        return [json.loads(line[9:]) for line in lines]
+
+    def loaded(self):
+        """Module → version, of all that the kernel has."""
+        modules = self.path("/sys/module")
+        return {name: self.read(f"/sys/module/{name}/version") for name in (os.listdir(modules) if os.path.isdir(modules) else [])}
+
+
+def prepare(host):
+    """A host that runs the old driver and has the new one in store."""
+    host.install()
+    host.start_daemon()
+    host.settle()
+    for version in (OLD, NEW):
+        modules, packages = write_driver(os.path.join(host.scratch, version), version)
+        host.ctl("driver", "import", *packages, check=0)
+        host.ctl("driver", "import", *modules, check=0)
+    host.ctl("driver", "swap", OLD, check=0)
+    host.kill_daemon()

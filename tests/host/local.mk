@@ -1,0 +1,20 @@
+# SPDX-License-Identifier: Apache-2.0
+# The real programs on a fake root and a private bus: their own main files and objects, but tests/support/fake_loader.cpp
+# in place of what talks to the kernel (kmod/loader_libkmod.cpp, kmod/device_node.cpp).
+check_PROGRAMS += %D%/fake-daemon %D%/fake-worker
+%C%_fake_daemon_CPPFLAGS = $(AM_CPPFLAGS) $(SYSTEMD_CFLAGS)
+%C%_fake_daemon_SOURCES = daemon/main.cpp %D%/../support/fake_loader.cpp
+%C%_fake_daemon_LDADD = daemon/librooms.a $(bus_libs)
+%C%_fake_worker_SOURCES = %D%/fake_worker.cpp %D%/../support/fake_loader.cpp
+%C%_fake_worker_LDADD = daemon/librooms.a $(bus_libs)
+
+# org.gpuhost1 as a test plays it, for gpuhostctl.
+check_PROGRAMS += %D%/fake-service
+%C%_fake_service_CPPFLAGS = $(AM_CPPFLAGS) $(SYSTEMD_CFLAGS)
+%C%_fake_service_SOURCES = %D%/fake_service.cpp
+%C%_fake_service_LDADD = $(base_libs) $(SYSTEMD_LIBS)
+
+host_tests = %D%/authority_test.py %D%/bus_test.py %D%/cli_test.py %D%/crash_test.py %D%/ctl_test.py \
+    %D%/daemon_test.py
+TESTS += $(host_tests)
+EXTRA_DIST += $(host_tests) %D%/driver_files.py %D%/fake_host.py %D%/gates.py

@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: Apache-2.0
+# make check: no root, no network, no display. Every test speaks TAP.
+AM_TESTS_ENVIRONMENT = \
+    CMOCKA_MESSAGE_OUTPUT=TAP; export CMOCKA_MESSAGE_OUTPUT; \
+    top_srcdir='$(abs_top_srcdir)'; export top_srcdir; \
+    top_builddir='$(abs_top_builddir)'; export top_builddir; \
+    PYTHON='$(PYTHON)'; export PYTHON; \
+    CLANG_FORMAT='$(CLANG_FORMAT)'; export CLANG_FORMAT; \
+    PYTHONPATH='$(abs_top_srcdir)/tests/support'; export PYTHONPATH; \
+    PYTHONDONTWRITEBYTECODE=1; export PYTHONDONTWRITEBYTECODE;
+TEST_EXTENSIONS = .py
+LOG_DRIVER = env AM_TAP_AWK='$(AWK)' $(SHELL) $(top_srcdir)/packaging/autotools/tap-driver.sh
+PY_LOG_DRIVER = $(LOG_DRIVER)
+PY_LOG_COMPILER = $(PYTHON)
+EXTRA_DIST += %D%/support/tap.py
+
+if HAVE_GTEST
+include %D%/support/local.mk
+include %D%/unit/local.mk
+endif
+include %D%/host/local.mk
+include %D%/source/local.mk
+include %D%/vm/local.mk
+include %D%/fuzz/local.mk
+include %D%/bench/local.mk
+
+# What runs in one process and needs no other: quick to run under a sanitizer.
+.PHONY: check-units
+check-units:
+	$(MAKE) $(AM_MAKEFLAGS) check TESTS='$(unit_programs) $(fuzz_programs)'

@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a person can type, read or call stands in a manual page: settings, errors, the D-Bus interface."""
+import re
+import xml.etree.ElementTree as ElementTree
+
+from sources import main
+
+SETTINGS_PAGE = "man/gpuhostd.conf.5.scd"
+ERRORS_PAGE = "man/gpuhostctl.1.scd"
+BUS_PAGE = "man/org.gpuhost1.5.scd"
+INTERFACE = "systemd/org.gpuhost1.xml"
+ERRORS = "daemon/base/error.cpp"
+SETTING = re.compile(r'\{\s*(?:\.section = )?"(\w+)",\s*(?:\.key = )?"(\w+)",\s*(?:\.type = )?(?:core::)?SettingType::')
+
+
+def settings(tree):
+    """(section, key) of every SettingKey that a room declares."""
+    found = set()
+    for path, text in tree.items():
+        if path.endswith(".cpp") and not path.startswith("tests/"):
+            found.update(SETTING.findall(text))
+    return found
+
+
+def settings_rule(tree):
+    page = tree.get(SETTINGS_PAGE, "")
+    declared = settings(tree)
+    if not declared:
+        yield "no SettingKey found in the sources"
+    for section, key in sorted(declared):
+        if f"*{key}=*" not in page:
+            yield f"[{section}] {key}= is not in {SETTINGS_PAGE}"
+    for key in sorted(set(re.findall(r"^\*(\w+)=\*", page, re.M)) - {key for _, key in declared}):
+        yield f"{key}= is in {SETTINGS_PAGE} and nowhere declared"
+
+
+def errors_rule(tree):
+    rows = re.findall(r'Errc::\w+, "([\w-]+)", "([\w.]+)", (\d+)', tree.get(ERRORS, ""))
+    if not rows:
+        yield f"no error found in {ERRORS}"
+    for name, bus_name, exit_code in rows:
+        if not re.search(rf"^\|\s*{exit_code}\n:\s*_{name}_", tree.get(ERRORS_PAGE, ""), re.M):
+            yield f"exit code {exit_code} ({name}) is not in {ERRORS_PAGE}"
+        if bus_name not in tree.get(BUS_PAGE, ""):
+            yield f"{bus_name} is not in {BUS_PAGE}"
+
+
+def bus_rule(tree):
+    page = tree.get(BUS_PAGE, "")
+    root = ElementTree.fromstring(tree.get(INTERFACE, "<node/>"))
+    members = [(i.get("name"), m.get("name")) for i in root.iter("interface") for m in i
+               if m.tag in ("method", "property", "signal")]
+    if not members:
+        yield f"no member found in {INTERFACE}"
+    sections = {head: body for head, body in re.findall(r"^# (\S+)[^\n]*\n(.*?)(?=^# |\Z)", page, re.M | re.S)}
+    for interface, member in members:
+        if not re.search(rf"\*{member}\*", sections.get(interface.upper(), "")):
+            yield f"{interface}.{member} is not in {BUS_PAGE}"
+
+
+ROW = 'ErrcInfo{Errc::Busy, "busy", "org.gpuhost1.Error.Busy", 6},'
+NODE = '<node><interface name="a.B"><method name="Go"/></interface></node>'
+main(
+    ("gpuhostd.conf(5) has every setting and no other", settings_rule, {
+        "an undocumented key": {"kmod/a.cpp": '{"Driver", "Door", core::SettingType::Boolean, "yes"},'},
+        "a key that is gone": {"kmod/a.cpp": '{"D", "A", SettingType::String},', SETTINGS_PAGE: "*A=*\n*Old=*\n"},
+    }),
+    ("gpuhostctl(1) has every exit code, org.gpuhost1(5) every error", errors_rule, {
+        "an undocumented exit code": {ERRORS: ROW, BUS_PAGE: "org.gpuhost1.Error.Busy"},
+        "an undocumented bus error": {ERRORS: ROW, ERRORS_PAGE: "|  6\n:  _busy_"},
+    }),
+    ("org.gpuhost1(5) has every member", bus_rule, {
+        "an undocumented method": {INTERFACE: NODE, BUS_PAGE: "# A.B\n*Come*\n"},
+        "a method under another interface": {INTERFACE: NODE, BUS_PAGE: "# A.C\n*Go*\n# A.B\n"},
+    }),
+)

@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Sources are as clang-format writes them. `make format` mends what this finds."""
+import os
+import shutil
+import subprocess
+
+from sources import TOP_SRCDIR, Tap, is_cpp, load
+
+CLANG_FORMAT = os.environ.get("CLANG_FORMAT", "clang-format-14")
+
+
+def complaints(*arguments, text=None):
+    result = subprocess.run([CLANG_FORMAT, "--dry-run", "--Werror", "--style=file", *arguments], cwd=TOP_SRCDIR,
+                            input=text, capture_output=True, text=True, check=False)
+    return result.stderr if result.returncode else ""
+
+
+def main():
+    tap = Tap()
+    if not shutil.which(CLANG_FORMAT):
+        tap.skip("clang-format", f"no {CLANG_FORMAT}")
+        tap.done()
+    found = complaints(*[path for path in load() if is_cpp(path) and not path.startswith("tests/vm/guest/")])
+    tap.ok(not found, "every source is formatted", found)
+    tap.ok(complaints("--assume-filename=a.cpp", text="int  x ;\n"), "refuses two spaces")
+    tap.done()
+
+
+main()

@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every verb and option that --help names stands in the program's manual page, and no other does."""
+import os
+import re
+import subprocess
+
+from tap import TOP_BUILDDIR, TOP_SRCDIR, Tap
+
+COMMON = {"help", "version", "no-ask-password"}
+
+
+def page(name):
+    with open(os.path.join(TOP_SRCDIR, "man", name), encoding="utf-8") as file:
+        return file.read()
+
+
+def program_help(program, *words):
+    result = subprocess.run([os.path.join(TOP_BUILDDIR, program), *words, "--help"], capture_output=True, text=True,
+                            check=True, env=os.environ | {"COLUMNS": "100", "LC_ALL": "C.UTF-8"})
+    return result.stdout
+
+
+def options(text):
+    """{"json": "[=short|pretty]", …} of the lines that begin with an option."""
+    return dict(re.findall(r"^\s+(?:-\w, +)?--([\w-]+)(\S*)", text, re.M))
+
+
+def verbs(text):
+    names = re.findall(r"^  ((?:driver |operation )?[a-z][a-z-]*)(?= |$)", text, re.M)
+    return [name for name in names if not name.startswith("-")]
+
+
+def described(text):
+    """{"driver swap": options of its paragraph, …}; "Options as *X*" are those of X."""
+    paragraphs = {verb: body for verb, body in re.findall(r"^\*([a-z][a-z -]*)\*[^\n]*\n((?:\t[^\n]*\n)+)", text, re.M)}
+
+    def of(body):
+        same = re.search(r"Options as \*([\w -]+)\*", body)
+        return of(paragraphs[same.group(1)]) if same else set(re.findall(r"\*--([\w-]+)\*", body))
+    return {verb: of(body) for verb, body in paragraphs.items()}
+
+
+def spelled(text):
+    """Options with what they take, of the OPTIONS section: {"json": "[=short|pretty]", …}."""
+    section = re.search(r"^# OPTIONS\n(.*?)^# ", text, re.M | re.S).group(1)
+    lines = re.findall(r"^(\*-[^\n]*)$", section, re.M)
+    return dict(pair for line in lines for pair in re.findall(r"--([\w-]+)([^\s,;]*)", re.sub(r"[*_]", "", line)))
+
+
+def compare(help_options, help_verbs, text):
+    """What the page lacks and what it has too much, as sentences."""
+    there, problems = described(text), []
+    for verb, wanted in help_verbs.items():
+        if verb not in there:
+            problems.append(f"verb '{verb}' is missing")
+        elif there[verb] != wanted:
+            problems.append(f"verb '{verb}': options {sorted(there[verb])} in the page, {sorted(wanted)} in --help")
+    problems += [f"verb '{verb}' is gone" for verb in there if verb not in help_verbs]
+    page_options = spelled(text)
+    for option in sorted(set(help_options) | set(page_options)):
+        if help_options.get(option) != page_options.get(option):
+            problems.append(f"--{option}: '{page_options.get(option)}' in the page, '{help_options.get(option)}' in --help")
+    return problems
+
+
+def client():
+    general = program_help("gpuhostctl")
+    all_options, own = options(general), {}
+    for verb in verbs(general):
+        found = options(program_help("gpuhostctl", *verb.split()))
+        all_options |= found
+        own[verb] = set(found) - COMMON
+    return all_options, own
+
+
+def main():
+    tap = Tap()
+    all_options, own = client()
+    text = page("gpuhostctl.1.scd")
+    tap.ok(len(own) > 10 and len(all_options) > 5, "gpuhostctl --help has verbs and options", own, all_options)
+    problems = compare(all_options, own, text)
+    tap.ok(not problems, "gpuhostctl(1) is what gpuhostctl --help says", *problems)
+    problems = compare(options(program_help("gpuhostd")), {}, page("gpuhostd.8.scd"))
+    tap.ok(not problems, "gpuhostd(8) is what gpuhostd --help says", *problems)
+
+    verb = next(iter(own))
+    tap.ok(compare(all_options | {"new": ""}, own, text), "refuses an option that the page lacks")
+    tap.ok(compare(all_options, own | {"new verb": set()}, text), "refuses a verb that the page lacks")
+    tap.ok(compare(all_options, own | {verb: own[verb] | {"new"}}, text), "refuses a verb's option that it lacks")
+    tap.ok(compare(all_options, own, text + "\n*gone*\n\tA verb.\n"), "refuses a verb that is gone")
+    tap.done()
+
+
+main()

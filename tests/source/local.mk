@@ -1,0 +1,13 @@
+# SPDX-License-Identifier: Apache-2.0
+# What compilers don't see. Each check also shows that it can fail.
+source_checks = \
+    %D%/catalog.py \
+    %D%/documented.py \
+    %D%/format.py \
+    %D%/helps.py \
+    %D%/includes.py \
+    %D%/pages.py \
+    %D%/tree.py \
+    %D%/units.py
+TESTS += $(source_checks)
+EXTRA_DIST += $(source_checks) %D%/sources.py

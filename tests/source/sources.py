@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The tree as {path: text}, and the form of a source check: a rule over such a tree, with trees that it must refuse."""
+import os
+
+from tap import TOP_SRCDIR, Tap
+
+ROOMS = ("daemon", "kmod", "systemd", "man", "tests", "packaging")
+TOP_FILES = ("Makefile.am", "configure.ac", "HACKING.md", "README.md", "NEWS", "bootstrap")
+SKIPPED = ("__pycache__", ".deps", ".dirstamp")
+
+
+def is_text(path):
+    with open(path, "rb") as file:
+        return b"\0" not in file.read(4096)
+
+
+def load():
+    paths = [name for name in TOP_FILES if os.path.isfile(os.path.join(TOP_SRCDIR, name))]
+    for room in ROOMS:
+        for directory, subdirectories, names in os.walk(os.path.join(TOP_SRCDIR, room)):
+            subdirectories[:] = [name for name in subdirectories if name not in SKIPPED]
+            paths += [os.path.relpath(os.path.join(directory, name), TOP_SRCDIR) for name in names]
+    tree = {}
+    for path in sorted(paths):
+        full = os.path.join(TOP_SRCDIR, path)
+        if os.path.isfile(full) and is_text(full):
+            with open(full, encoding="utf-8", errors="replace") as file:
+                tree[path] = file.read()
+    return tree
+
+
+def is_cpp(path):
+    return path.endswith((".cpp", ".hpp", ".c", ".h"))
+
+
+def check(tap, name, rule, bad_trees):
+    """`rule(tree)` yields violations: none in the real tree, some in each of `bad_trees`, {why: tree}."""
+    violations = list(rule(load()))
+    tap.ok(not violations, name, *violations)
+    for why, tree in bad_trees.items():
+        tap.ok(list(rule(tree)), f"{name}: refuses {why}")
+
+
+def main(*checks):
+    tap = Tap()
+    for name, rule, bad_trees in checks:
+        check(tap, name, rule, bad_trees)
+    tap.done()

@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What every file of the tree has to be: licensed, free of one machine's paths, and part of the build."""
+import re
+
+from sources import is_cpp, main
+
+LICENSED = (".cpp", ".hpp", ".c", ".h", ".py", ".mk", ".am", ".ac", ".m4", ".sh", ".scd", ".service", ".socket", ".in")
+SPDX = "SPDX-License-Identifier: Apache-2.0"
+KERNEL_MODULES = "tests/vm/guest/"  # theirs is a licence that the kernel takes
+# In pieces, so that this file doesn't find itself.
+MACHINE = re.compile("|".join(r"(?<![\w.$}/])/" + top + r"/\w" for top in ("work", "home")))
+FRAGMENT_ROOMS = re.compile(r"(daemon|kmod|tests/unit|tests/support|tests/fuzz|tests/host|tests/bench)/")
+
+
+def licence_rule(tree):
+    for path, text in tree.items():
+        first = "\n".join(text.splitlines()[:3])
+        script = text.startswith("#!")
+        vendored = path.startswith("packaging/autotools/") and not path.endswith(("gpuhost_flags.m4", "git-version"))
+        wanted = SPDX.split(":")[0] if path.startswith(KERNEL_MODULES) else SPDX
+        if (path.endswith(LICENSED) or script) and not vendored and text and wanted not in first:
+            yield f"{path}: no '{wanted}' in its first lines"
+
+
+def machine_rule(tree):
+    for path, text in tree.items():
+        for number, line in enumerate(text.splitlines(), 1):
+            if MACHINE.search(line):
+                yield f"{path}:{number}: a path of one machine: {line.strip()}"
+
+
+def listed_rule(tree):
+    fragments = {path.rpartition("/")[0]: text for path, text in tree.items() if path.endswith("/local.mk")}
+    named = {place + "/" + name for place, text in fragments.items() for name in re.findall(r"%D%/([\w./-]+)", text)}
+    named.update(name for text in fragments.values() for name in re.findall(r"(?<![\w/])[\w./-]+", text))
+    for path in tree:
+        if is_cpp(path) and FRAGMENT_ROOMS.match(path) and path not in named:
+            yield f"{path}: not in a local.mk"
+
+
+main(
+    ("every source file names its licence", licence_rule, {
+        "a source without": {"kmod/a.cpp": "int x;\n"},
+        "a script without": {"packaging/build": "#!/bin/sh\nexit 0\n"},
+    }),
+    ("no path of one machine", machine_rule, {
+        "a home directory": {"README.md": "see /home/" + "someone/tree\n"},
+        "a work directory": {"daemon/a.cpp": "open(\"/" + "work/x\")\n"},
+    }),
+    ("every source is in its room's local.mk", listed_rule, {
+        "a forgotten source": {"kmod/local.mk": "x = %D%/b.cpp\n", "kmod/b.cpp": "", "kmod/a.cpp": ""},
+        "a forgotten test": {"tests/unit/local.mk": "", "tests/unit/base/a_test.cpp": ""},
+    }),
+)

@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Units load without a complaint, and stay below their limits of exposure (systemd/SANDBOXING.md)."""
+import glob
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+
+from tap import TOP_BUILDDIR, TOP_SRCDIR, Tap
+
+EXPOSURE = {"gpuhostd.service": 30}  # tenths, of `systemd-analyze security`
+
+
+def analyze(*arguments):
+    result = subprocess.run(["systemd-analyze", *arguments], capture_output=True, text=True, check=False,
+                            env=os.environ | {"SYSTEMD_LOG_LEVEL": "warning"})
+    return result.returncode, result.stdout + result.stderr
+
+
+def collect(directory):
+    """Copies the units; their programs are not installed, so that something that is stands in for them."""
+    for top in (TOP_SRCDIR, TOP_BUILDDIR):
+        for unit in glob.glob(os.path.join(top, "systemd", "*.s*")):
+            with open(unit, encoding="utf-8") as file:
+                text = re.sub(r"^(Exec\w+=[-@:+!]*)\S*gpuhost\S*", r"\1/bin/true", file.read(), flags=re.M)
+            if unit.endswith((".service", ".socket")) and "[D-BUS Service]" not in text:
+                with open(os.path.join(directory, os.path.basename(unit)), "w", encoding="utf-8") as file:
+                    file.write(text)
+    return sorted(glob.glob(os.path.join(directory, "*")))
+
+
+def check_unit(tap, unit):
+    name = os.path.basename(unit)
+    status, output = analyze("verify", "--man=no", "--recursive-errors=no", unit)
+    about_it = "\n".join(line for line in output.splitlines() if name in line)
+    tap.ok(status == 0 and not about_it, f"{name} loads", output)
+    if name in EXPOSURE:
+        status, output = analyze("security", "--offline=yes", "--no-pager", f"--threshold={EXPOSURE[name]}", unit)
+        tap.ok(status == 0, f"{name} is exposed at most {EXPOSURE[name] / 10}", output)
+
+
+def check_the_check(tap, directory):
+    broken = os.path.join(directory, "broken.service")
+    with open(broken, "w", encoding="utf-8") as file:
+        file.write("[Service]\nExecStart=/bin/true\nNoSuchKey=yes\n")
+    _, output = analyze("verify", "--man=no", "--recursive-errors=no", broken)
+    tap.ok("broken.service" in output, "refuses an unknown key")
+    status, _ = analyze("security", "--offline=yes", "--no-pager", "--threshold=30", broken)
+    tap.ok(status != 0, "refuses a unit with no sandbox")
+
+
+def main():
+    tap = Tap()
+    if not shutil.which("systemd-analyze"):
+        tap.skip("units", "no systemd-analyze")
+        tap.done()
+    with tempfile.TemporaryDirectory() as directory:
+        units = collect(directory)
+        tap.ok(units, "there are units")
+        for unit in units:
+            check_unit(tap, unit)
+        check_the_check(tap, directory)
+    tap.done()
+
+
+main()

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/support/archives.hpp"
+
+#include "daemon/base/handle.hpp"
+
+#include <cstdio>
+#include <cstdlib>
+
+#include <archive.h>
+#include <archive_entry.h>
+#include <sys/stat.h>
+
+namespace gpuhost::tests {
+
+namespace {
+
+using Writer = base::CHandle<archive, archive_write_free>;
+using Entry = base::CHandle<archive_entry, archive_entry_free>;
+
+void require(int result, archive* handle) {
+    if (result == ARCHIVE_OK)
+        return;
+    std::fprintf(stderr, "writing a test archive: %s\n", archive_error_string(handle));
+    std::abort();
+}
+
+void add_filter(archive* handle, Packing packing) {
+    if (packing == Packing::Gzip)
+        require(archive_write_add_filter_gzip(handle), handle);
+    if (packing == Packing::Xz)
+        require(archive_write_add_filter_xz(handle), handle);
+    if (packing == Packing::Zstd)
+        require(archive_write_add_filter_zstd(handle), handle);
+}
+
+la_ssize_t append(archive*, void* data, const void* bytes, size_t size) {
+    static_cast<std::string*>(data)->append(static_cast<const char*>(bytes), size);
+    return static_cast<la_ssize_t>(size);
+}
+
+mode_t file_type(Member::Type type) {
+    switch (type) {
+    case Member::Type::Directory:
+        return AE_IFDIR;
+    case Member::Type::Link:
+        return AE_IFLNK;
+    case Member::Type::Device:
+        return AE_IFCHR;
+    case Member::Type::Pipe:
+        return AE_IFIFO;
+    default:
+        return AE_IFREG;
+    }
+}
+
+void write_member(archive* handle, const Member& member) {
+    const Entry entry(archive_entry_new());
+    archive_entry_set_pathname(entry.get(), member.path.c_str());
+    archive_entry_set_filetype(entry.get(), file_type(member.type));
+    archive_entry_set_perm(entry.get(), member.mode);
+    archive_entry_set_mtime(entry.get(), 1, 0);
+    archive_entry_set_size(entry.get(), static_cast<la_int64_t>(member.content.size()));
+    if (member.type == Member::Type::Link)
+        archive_entry_set_symlink(entry.get(), member.target.c_str());
+    if (member.type == Member::Type::HardLink)
+        archive_entry_set_hardlink(entry.get(), member.target.c_str());
+    if (member.type == Member::Type::Device) {
+        archive_entry_set_rdevmajor(entry.get(), 1);
+        archive_entry_set_rdevminor(entry.get(), 3);
+    }
+    require(archive_write_header(handle, entry.get()), handle);
+    if (!member.content.empty())
+        (void)archive_write_data(handle, member.content.data(), member.content.size());
+}
+
+template <class Format>
+std::string write(const std::vector<Member>& members, Packing packing, Format format) {
+    std::string out;
+    const Writer handle(archive_write_new());
+    require(format(handle.get()), handle.get());
+    add_filter(handle.get(), packing);
+    require(archive_write_set_bytes_in_last_block(handle.get(), 1), handle.get()); // nothing after the end
+    require(archive_write_open(handle.get(), &out, nullptr, append, nullptr), handle.get());
+    for (const Member& member : members)
+        write_member(handle.get(), member);
+    require(archive_write_close(handle.get()), handle.get());
+    return out;
+}
+
+} // namespace
+
+std::string tar_of(const std::vector<Member>& members, Packing packing) {
+    return write(members, packing, archive_write_set_format_pax_restricted);
+}
+
+std::string ar_of(const std::vector<Member>& members) {
+    return write(members, Packing::None, archive_write_set_format_ar_svr4);
+}
+
+std::string packed(const std::string& content, Packing packing) {
+    return write({{"data", content}}, packing, archive_write_set_format_raw);
+}
+
+std::string deb_of(const std::string& package, const std::string& version, const std::vector<Member>& files,
+                   Packing packing) {
+    const std::string control =
+        "Package: " + package + "\nVersion: " + version +
+        "\nArchitecture: all\nInstalled-Size: 100\nDescription: a test\n more of it\n";
+    const char* suffix = packing == Packing::None   ? ""
+                         : packing == Packing::Gzip ? ".gz"
+                         : packing == Packing::Xz   ? ".xz"
+                                                    : ".zst";
+    return ar_of({{"debian-binary", "2.0\n"},
+                  {std::string("control.tar") + suffix, tar_of({{"./control", control}}, packing)},
+                  {std::string("data.tar") + suffix, tar_of(files, packing)}});
+}
+
+std::string tar_header(const std::string& path, std::uint64_t size) {
+    std::string header(512, '\0');
+    std::snprintf(header.data(), 100, "%s", path.c_str());
+    std::snprintf(header.data() + 100, 8, "%07o", 0644U);
+    std::snprintf(header.data() + 108, 8, "%07o", 0U);
+    std::snprintf(header.data() + 116, 8, "%07o", 0U);
+    std::snprintf(header.data() + 124, 12, "%011llo", static_cast<unsigned long long>(size));
+    std::snprintf(header.data() + 136, 12, "%011o", 0U);
+    header[156] = '0';
+    header.replace(257, 8, std::string("ustar\00000", 8));
+    header.replace(148, 8, "        ");
+    unsigned sum = 0;
+    for (const char c : header)
+        sum += static_cast<unsigned char>(c);
+    std::snprintf(header.data() + 148, 8, "%06o", sum);
+    return header;
+}
+
+} // namespace gpuhost::tests

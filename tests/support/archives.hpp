@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// Archives made in memory, good ones and hostile ones.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace gpuhost::tests {
+
+struct Member {
+    enum class Type { File, Directory, Link, HardLink, Device, Pipe };
+    std::string path;
+    std::string content{};
+    Type type = Type::File;
+    std::string target{};
+    unsigned mode = 0644;
+};
+
+enum class Packing { None, Gzip, Xz, Zstd };
+
+/// As libarchive writes it; names go in as they are.
+[[nodiscard]] std::string tar_of(const std::vector<Member>& members, Packing packing = Packing::None);
+[[nodiscard]] std::string ar_of(const std::vector<Member>& members);
+/// One compressed file.
+[[nodiscard]] std::string packed(const std::string& content, Packing packing);
+
+/// A .deb of `files` with that control file.
+[[nodiscard]] std::string deb_of(const std::string& package, const std::string& version,
+                                 const std::vector<Member>& files, Packing packing = Packing::Xz);
+
+/// One tar header alone, which claims a member of `size` bytes.
+[[nodiscard]] std::string tar_header(const std::string& path, std::uint64_t size);
+
+} // namespace gpuhost::tests

@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: Apache-2.0
+# A main() for GoogleTest programs that speaks cmocka's environment, and helpers that several rooms' tests use.
+check_LIBRARIES += %D%/libtestmain.a
+%C%_libtestmain_a_CPPFLAGS = $(AM_CPPFLAGS) $(GTEST_CFLAGS)
+%C%_libtestmain_a_SOURCES = \
+    %D%/cmocka_env.cpp \
+    %D%/cmocka_env.hpp \
+    %D%/main.cpp \
+    %D%/printer.cpp \
+    %D%/printer.hpp \
+    %D%/printer_standard.cpp \
+    %D%/printer_subunit.cpp \
+    %D%/printer_tap.cpp \
+    %D%/printer_xml.cpp \
+    %D%/tmpdir.cpp \
+    %D%/tmpdir.hpp
+
+# Archives and ELF files, good and hostile, for the rooms that read them.
+check_LIBRARIES += %D%/libtestinputs.a
+%C%_libtestinputs_a_CPPFLAGS = $(AM_CPPFLAGS) $(ARCHIVE_CFLAGS)
+%C%_libtestinputs_a_SOURCES = \
+    %D%/archives.cpp \
+    %D%/archives.hpp \
+    %D%/elf_images.cpp \
+    %D%/elf_images.hpp
+test_inputs = %D%/libtestinputs.a
+
+test_cppflags = $(AM_CPPFLAGS) $(GTEST_CFLAGS) $(SYSTEMD_CFLAGS) $(KMOD_CFLAGS) $(ARCHIVE_CFLAGS) $(CRYPTO_CFLAGS)
+test_libs = %D%/libtestmain.a $(GTEST_LIBS)
+
+# The library's own test: one program of each kind with the same outcomes.
+check_PROGRAMS += %D%/sample
+%C%_sample_CPPFLAGS = $(test_cppflags)
+%C%_sample_LDADD = $(test_libs)
+%C%_sample_SOURCES = %D%/sample.cpp
+
+if HAVE_CMOCKA
+check_PROGRAMS += %D%/sample-cmocka
+%C%_sample_cmocka_CPPFLAGS = $(AM_CPPFLAGS) $(CMOCKA_CFLAGS)
+%C%_sample_cmocka_LDADD = $(CMOCKA_LIBS)
+%C%_sample_cmocka_SOURCES = %D%/sample_cmocka.c
+endif
+
+TESTS += %D%/formats.py
+EXTRA_DIST += %D%/formats.py

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// GoogleTest results in cmocka 1.1's output formats.
+//
+// Kept different on purpose: a skipped test is "ok … # SKIP reason" in TAP (cmocka 1.1.5 writes "not ok",
+// mended in 1.1.6), all suites share one plan and one <testsuites> (cmocka repeats both a group, which
+// neither format allows).
+#pragma once
+
+#include "tests/support/cmocka_env.hpp"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace gpuhost::tests {
+
+[[nodiscard]] std::unique_ptr<testing::TestEventListener> make_standard_printer();
+[[nodiscard]] std::unique_ptr<testing::TestEventListener> make_tap_printer();
+[[nodiscard]] std::unique_ptr<testing::TestEventListener> make_subunit_printer();
+[[nodiscard]] std::unique_ptr<testing::TestEventListener> make_xml_printer(std::string file);
+
+/// One failed assertion, as cmocka splits it: what, and "file:line: error: Failure!".
+struct Failure {
+    std::string message;
+    std::string where;
+};
+
+[[nodiscard]] std::string full_name(const testing::TestInfo& test);
+[[nodiscard]] std::vector<Failure> failures(const testing::TestResult& result);
+[[nodiscard]] std::string skip_reason(const testing::TestResult& result); ///< one line; may be empty
+[[nodiscard]] std::vector<std::string> lines(const std::string& text);
+
+} // namespace gpuhost::tests

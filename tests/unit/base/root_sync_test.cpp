@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// What an fsync that fails does to an atomic write. root_sync_cmocka.c is the same over the same seam.
+#include "daemon/base/root.hpp"
+#include "tests/support/sync_seam.h"
+#include "tests/support/tmpdir.hpp"
+
+#include <cerrno>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace gpuhost::base {
+namespace {
+
+testing::MockFunction<int(int)>* sync_mock = nullptr;
+
+int call_mock(int fd) {
+    return sync_mock->Call(fd);
+}
+
+class RootSync : public testing::Test {
+  protected:
+    RootSync() {
+        directory.write("file", "old");
+        sync_mock = &sync;
+        seam_fsync = call_mock;
+    }
+    ~RootSync() override { seam_fsync = nullptr; }
+
+    tests::TempDir directory;
+    testing::MockFunction<int(int)> sync;
+};
+
+int no_space(int) {
+    errno = ENOSPC;
+    return -1;
+}
+
+TEST_F(RootSync, SyncsTheFileAndThenItsDirectory) {
+    EXPECT_CALL(sync, Call).Times(2).WillRepeatedly(testing::Return(0));
+    EXPECT_TRUE(directory.root().write_atomic("/file", "new"));
+    EXPECT_EQ(directory.read("file"), "new");
+}
+
+TEST_F(RootSync, KeepsTheOldContentWhenTheFileCannotBeSynced) {
+    EXPECT_CALL(sync, Call).WillOnce(no_space);
+    const auto written = directory.root().write_atomic("/file", "new");
+    ASSERT_FALSE(written);
+    EXPECT_EQ(written.error().code, Errc::NoSpace);
+    EXPECT_EQ(directory.read("file"), "old");
+    EXPECT_EQ(directory.root().list("/").value().size(), 1U); // no temporary file is left
+}
+
+TEST_F(RootSync, SaysSoWhenTheDirectoryCannotBeSynced) {
+    EXPECT_CALL(sync, Call).WillOnce(testing::Return(0)).WillOnce(no_space);
+    EXPECT_FALSE(directory.root().write_atomic("/file", "new"));
+}
+
+} // namespace
+} // namespace gpuhost::base

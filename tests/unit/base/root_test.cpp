@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/base/root.hpp"
+#include "tests/support/tmpdir.hpp"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+namespace gpuhost::base {
+namespace {
+
+class RootTest : public testing::Test {
+  protected:
+    tests::TempDir directory_;
+    Root root_ = directory_.root();
+};
+
+TEST_F(RootTest, ReadsBackWhatItWrote) {
+    ASSERT_TRUE(root_.make_directories("/var/lib/x"));
+    ASSERT_TRUE(root_.write_atomic("/var/lib/x/file", "content\n", 0640));
+    EXPECT_EQ(root_.read("/var/lib/x/file").value(), "content\n");
+    EXPECT_EQ(root_.read_line("/var/lib/x/file").value(), "content");
+    EXPECT_EQ(root_.stat("/var/lib/x/file")->st_mode & 07777U, 0640U);
+}
+
+TEST_F(RootTest, WritesTheModeWhateverTheUmask) {
+    const mode_t old = ::umask(0777);
+    const auto written = root_.write_atomic("/file", "x", 0644);
+    ::umask(old);
+    ASSERT_TRUE(written);
+    EXPECT_EQ(root_.stat("/file")->st_mode & 07777U, 0644U);
+}
+
+TEST_F(RootTest, LeavesNoTemporaryBehind) {
+    ASSERT_TRUE(root_.write_atomic("/file", "one"));
+    ASSERT_TRUE(root_.write_atomic("/file", "two"));
+    ASSERT_TRUE(root_.symlink_atomic("file", "/link"));
+    EXPECT_EQ(root_.list("/").value(), (std::vector<std::string>{"file", "link"}));
+}
+
+TEST_F(RootTest, WritingOverADirectoryFailsAndKeepsIt) {
+    ASSERT_TRUE(root_.make_directories("/taken"));
+    EXPECT_FALSE(root_.write_atomic("/taken", "x"));
+    EXPECT_EQ(root_.list("/").value(), std::vector<std::string>{"taken"});
+}
+
+TEST_F(RootTest, LinksCannotLeaveTheRoot) {
+    ASSERT_EQ(::symlink("/etc", (directory_.path() + "/absolute").c_str()), 0);
+    ASSERT_EQ(::symlink("../../../../etc", (directory_.path() + "/relative").c_str()), 0);
+    EXPECT_EQ(root_.read("/absolute/passwd").error().code, Errc::NotFound);
+    EXPECT_EQ(root_.read("/relative/passwd").error().code, Errc::NotFound);
+    EXPECT_EQ(root_.read("/../../etc/passwd").error().code, Errc::NotFound);
+    directory_.write("/etc/passwd", "inside");
+    EXPECT_EQ(root_.read("/absolute/passwd").value(), "inside");
+}
+
+TEST_F(RootTest, RefusesMoreThanTheLimit) {
+    ASSERT_TRUE(root_.write_atomic("/file", std::string(100, 'x')));
+    EXPECT_EQ(root_.read("/file", 100)->size(), 100U);
+    EXPECT_EQ(root_.read("/file", 99).error().code, Errc::BadContent);
+}
+
+TEST_F(RootTest, RemovesTreesWithoutFollowingLinks) {
+    directory_.write("/keep/file", "x");
+    directory_.write("/tree/deep/er/file", "x");
+    ASSERT_TRUE(root_.symlink_atomic("/keep", "/tree/link"));
+    ASSERT_TRUE(root_.remove_tree("/tree"));
+    EXPECT_FALSE(root_.exists("/tree"));
+    EXPECT_EQ(root_.read("/keep/file").value(), "x");
+}
+
+TEST_F(RootTest, RemovingALinkToATreeKeepsTheTree) {
+    directory_.write("/keep/file", "x");
+    ASSERT_TRUE(root_.symlink_atomic("/keep", "/link"));
+    ASSERT_TRUE(root_.remove_tree("/link"));
+    EXPECT_FALSE(root_.exists("/link"));
+    EXPECT_TRUE(root_.exists("/keep/file"));
+}
+
+TEST_F(RootTest, RemovingWhatIsAbsentIsFine) {
+    EXPECT_TRUE(root_.remove("/no/such/file"));
+    EXPECT_TRUE(root_.remove("/none"));
+    EXPECT_TRUE(root_.remove_tree("/none"));
+}
+
+TEST_F(RootTest, RenamesOverALink) {
+    ASSERT_TRUE(root_.symlink_atomic("a", "/link"));
+    ASSERT_TRUE(root_.symlink_atomic("b", "/link"));
+    EXPECT_EQ(root_.read_link("/link").value(), "b");
+}
+
+TEST_F(RootTest, NamesThePathInErrors) {
+    const auto read = root_.read("/no/such");
+    ASSERT_FALSE(read);
+    EXPECT_EQ(read.error().message, "/no/such: No such file or directory");
+}
+
+TEST(Root, OpensOnlyDirectories) {
+    EXPECT_FALSE(Root::open("/no/such/directory"));
+    EXPECT_FALSE(Root::open("/dev/null"));
+}
+
+TEST(Root, HostPathsAreUnchangedOnTheHost) {
+    const auto root = Root::open("/");
+    ASSERT_TRUE(root);
+    EXPECT_TRUE(root->is_host());
+    EXPECT_EQ(root->host_path("/etc/x"), "/etc/x");
+}
+
+} // namespace
+} // namespace gpuhost::base

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/base/error.hpp"
+#include "daemon/base/ini.hpp"
+#include "daemon/base/json.hpp"
+#include "daemon/base/parse.hpp"
+
+#include <cerrno>
+#include <set>
+
+#include <gtest/gtest.h>
+
+namespace gpuhost::base {
+namespace {
+
+using std::chrono::milliseconds;
+
+TEST(Error, TableIsOneToOne) {
+    std::set<std::string_view> names;
+    std::set<std::string_view> dbus_names;
+    std::set<int> exit_codes;
+    for (const ErrcInfo& row : error_table()) {
+        names.insert(row.name);
+        dbus_names.insert(row.dbus_name);
+        exit_codes.insert(row.exit_code);
+        EXPECT_EQ(errc_from_name(row.name), row.code);
+        EXPECT_EQ(errc_from_dbus_name(row.dbus_name), row.code);
+        EXPECT_EQ(&info(row.code), &row);
+    }
+    EXPECT_EQ(names.size(), error_table().size());
+    EXPECT_EQ(dbus_names.size(), error_table().size());
+    EXPECT_EQ(exit_codes.size(), error_table().size());
+    EXPECT_EQ(exit_codes.count(0), 0U);
+    EXPECT_EQ(exit_codes.count(77), 0U);
+}
+
+TEST(Error, ContextKeepsCodeAndHint) {
+    const Error error = Error{Errc::NoSpace, "disk full", "make room"}.context("importing 'x'");
+    EXPECT_EQ(error.code, Errc::NoSpace);
+    EXPECT_EQ(error.message, "importing 'x': disk full");
+    EXPECT_EQ(error.hint, "make room");
+}
+
+TEST(Error, SurvivesJson) {
+    const Error error = error_from_json(to_json(Error{Errc::InUse, "held", "stop it"}));
+    EXPECT_EQ(error.code, Errc::InUse);
+    EXPECT_EQ(error.message, "held");
+    EXPECT_EQ(error.hint, "stop it");
+}
+
+TEST(Parse, Spans) {
+    EXPECT_EQ(parse_span("90"), milliseconds(90'000));
+    EXPECT_EQ(parse_span("1min 30s"), milliseconds(90'000));
+    EXPECT_EQ(parse_span("1min30s"), milliseconds(90'000));
+    EXPECT_EQ(parse_span("500ms"), milliseconds(500));
+    EXPECT_EQ(parse_span("0"), milliseconds(0));
+    for (const std::string_view bad :
+         {"", "s", "5 parsecs", "-1", "1.5s", "99999999999999999999", "18446744073709551615d"})
+        EXPECT_FALSE(parse_span(bad)) << bad;
+}
+
+TEST(Parse, Booleans) {
+    EXPECT_EQ(parse_bool("Yes"), true);
+    EXPECT_EQ(parse_bool("off"), false);
+    EXPECT_EQ(parse_bool("perhaps"), std::nullopt);
+}
+
+TEST(Parse, Numbers) {
+    EXPECT_EQ(parse_uint("42"), 42U);
+    EXPECT_EQ(parse_uint("ff", 16), 255U);
+    for (const std::string_view bad : {"", "-1", "4x", " 4", "18446744073709551616"})
+        EXPECT_FALSE(parse_uint(bad)) << bad;
+}
+
+TEST(Parse, DriverVersions) {
+    EXPECT_TRUE(is_driver_version("535.261.03"));
+    EXPECT_TRUE(is_driver_version("550.54"));
+    for (const std::string_view bad :
+         {"", "535", "535.", ".1", "535/../1.2", "5.3.5.2.6", "535.a", "535..03"})
+        EXPECT_FALSE(is_driver_version(bad)) << bad;
+}
+
+TEST(Parse, KernelReleases) {
+    EXPECT_TRUE(is_kernel_release("6.1.0-50-amd64"));
+    EXPECT_TRUE(is_kernel_release("5.14.0-503.el9.x86_64+rt"));
+    for (const std::string_view bad : {"", "../6.1", "6.1/..", "x6.1", "6.1 0"})
+        EXPECT_FALSE(is_kernel_release(bad)) << bad;
+}
+
+TEST(Parse, Words) {
+    EXPECT_EQ(split_words("  a\tb \n"), (std::vector<std::string>{"a", "b"}));
+    EXPECT_EQ(split("a,,b", ','), (std::vector<std::string>{"a", "", "b"}));
+    EXPECT_EQ(join({"a", "b"}, ", "), "a, b");
+    EXPECT_EQ(trim(" \t x y \n"), "x y");
+}
+
+TEST(Ini, ReadsSectionsCommentsAndContinuations) {
+    const IniFile file =
+        parse_ini("# comment\n[Driver]\nUnits=a \\\n  ; between\n  b\n\nVersion = 550.163.01\n");
+    ASSERT_EQ(file.entries.size(), 2U);
+    EXPECT_TRUE(file.problems.empty());
+    EXPECT_EQ(file.entries[0].value, "a b");
+    EXPECT_EQ(file.entries[0].line, 3U);
+    EXPECT_EQ(file.entries[1].key, "Version");
+    EXPECT_EQ(file.entries[1].value, "550.163.01");
+    EXPECT_EQ(file.entries[1].line, 7U);
+}
+
+TEST(Ini, KeepsGoodLinesBesideBadOnes) {
+    const IniFile file = parse_ini("early=1\n[Driver\n[Driver]\nnonsense\n=x\nKey=value\n");
+    ASSERT_EQ(file.entries.size(), 1U);
+    EXPECT_EQ(file.entries[0].key, "Key");
+    ASSERT_EQ(file.problems.size(), 4U);
+    EXPECT_EQ(file.problems[0], "line 1: key before the first [Section], ignoring");
+    EXPECT_EQ(file.problems[1], "line 2: section header without ']', ignoring");
+}
+
+TEST(Json, RefusesMalformedAndDeepInput) {
+    EXPECT_FALSE(parse_json("{", "x"));
+    EXPECT_FALSE(parse_json("", "x"));
+    EXPECT_FALSE(parse_json(std::string(65, '[') + std::string(65, ']'), "x"));
+    EXPECT_TRUE(parse_json(std::string(64, '[') + std::string(64, ']'), "x"));
+    EXPECT_TRUE(parse_json("\"[[[[ \\\" [[[[\"", "x"));
+}
+
+TEST(Json, GettersNameTheKey) {
+    const Json object = parse_json(R"({"n": 1, "s": "t", "l": ["a", 2]})", "x").value();
+    EXPECT_EQ(get_int(object, "n").value(), 1);
+    EXPECT_EQ(get_string(object, "s").value(), "t");
+    EXPECT_EQ(get_string(object, "n").error().message, "key 'n': missing or not a string");
+    EXPECT_FALSE(get_strings(object, "l"));
+    EXPECT_FALSE(get_bool(object, "none"));
+    EXPECT_EQ(string_or(Json(5), "s", "fallback"), "fallback");
+    EXPECT_TRUE(member(object, "none").is_null());
+}
+
+TEST(Json, DumpReplacesInvalidUtf8) {
+    EXPECT_NO_THROW((void)dump(Json{{"k", "\xff"}}));
+}
+
+} // namespace
+} // namespace gpuhost::base

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/core/job.hpp"
+#include "daemon/core/journal.hpp"
+#include "tests/support/tmpdir.hpp"
+
+#include <algorithm>
+#include <csignal>
+
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+
+namespace gpuhost::core {
+namespace {
+
+using base::Errc;
+
+Record begin() {
+    Record record;
+    record.boot_id = "boot";
+    record.plan = Plan{"kind", "title", {Step{"a", "b", base::Json::object()}}, {}, {}};
+    return record;
+}
+
+Record of(Record::Type type) {
+    Record record;
+    record.type = type;
+    return record;
+}
+
+class JournalTest : public testing::Test {
+  protected:
+    void SetUp() override { ASSERT_TRUE(root_.make_directories(journal_directory)); }
+
+    tests::TempDir directory_;
+    base::Root root_ = directory_.root();
+};
+
+TEST_F(JournalTest, ReadsBackWhatWasAppended) {
+    auto journal = Journal::create(root_, 7, begin());
+    ASSERT_TRUE(journal);
+    ASSERT_TRUE(journal->append(of(Record::Type::Start)));
+    ASSERT_TRUE(journal->append(of(Record::Type::Done)));
+    const auto records = read_journal(root_, 7);
+    ASSERT_TRUE(records);
+    ASSERT_EQ(records->size(), 3U);
+    EXPECT_EQ(records->front().plan->title, "title");
+    EXPECT_EQ(records->back().type, Record::Type::Done);
+}
+
+TEST_F(JournalTest, NeverOverwritesAnother) {
+    ASSERT_TRUE(Journal::create(root_, 7, begin()));
+    EXPECT_EQ(Journal::create(root_, 7, begin()).error().code, Errc::AlreadyExists);
+}
+
+TEST_F(JournalTest, EveryPrefixIsAJournalOfTheWholeRecordsInIt) {
+    const std::string text = encode_record(begin()) + encode_record(of(Record::Type::Start)) +
+                             encode_record(of(Record::Type::Done));
+    for (std::size_t size = 0; size <= text.size(); ++size) {
+        const std::string prefix = text.substr(0, size);
+        const auto records = decode_journal(prefix);
+        ASSERT_TRUE(records) << size;
+        EXPECT_EQ(records->size(), static_cast<std::size_t>(std::count(prefix.begin(), prefix.end(), '\n')));
+    }
+}
+
+TEST_F(JournalTest, GoesOnAfterATornRecord) {
+    const std::string whole = encode_record(begin());
+    for (const std::string& tail :
+         {std::string("deadbeef {\"type\""), std::string("deadbeef {}\n"), std::string(64, '\0')}) {
+        directory_.write(std::string(journal_directory) + "/9.jsonl", whole + tail);
+        auto journal = Journal::open(root_, 9);
+        ASSERT_TRUE(journal);
+        ASSERT_TRUE(journal->append(of(Record::Type::Start)));
+        const auto records = read_journal(root_, 9);
+        ASSERT_TRUE(records) << records.error().message;
+        EXPECT_EQ(records->size(), 2U);
+    }
+}
+
+TEST_F(JournalTest, AFullDiskLeavesNoHalfRecord) {
+    auto journal = Journal::create(root_, 9, begin());
+    ASSERT_TRUE(journal);
+    const auto full =
+        static_cast<rlim_t>(root_.stat(std::string(journal_directory) + "/9.jsonl")->st_size + 10);
+    rlimit before{};
+    ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
+    const rlimit limit{full, before.rlim_max};
+    (void)std::signal(SIGXFSZ, SIG_IGN);
+    ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &limit), 0);
+    const auto refused = journal->append(of(Record::Type::Start));
+    ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &before), 0);
+    EXPECT_FALSE(refused);
+    ASSERT_TRUE(journal->append(of(Record::Type::Start)));
+    const auto records = read_journal(root_, 9);
+    ASSERT_TRUE(records) << records.error().message;
+    EXPECT_EQ(records->size(), 2U);
+}
+
+TEST_F(JournalTest, DamageInTheMiddleIsNotSilent) {
+    std::string text = encode_record(begin()) + encode_record(of(Record::Type::Start)) +
+                       encode_record(of(Record::Type::Done));
+    text[encode_record(begin()).size() + 12] ^= 1;
+    EXPECT_EQ(decode_journal(text).error().code, Errc::BadContent);
+}
+
+TEST_F(JournalTest, ListsInOrderOfNumber) {
+    for (const std::uint64_t id : {10U, 9U, 100U})
+        ASSERT_TRUE(Journal::create(root_, id, begin()));
+    directory_.write(std::string(journal_directory) + "/notes.txt", "");
+    EXPECT_EQ(list_journals(root_).value(), (std::vector<std::uint64_t>{9, 10, 100}));
+}
+
+TEST_F(JournalTest, PrunesOnlyWhatHasEnded) {
+    for (std::uint64_t id = 1; id <= 5; ++id) {
+        auto journal = Journal::create(root_, id, begin());
+        ASSERT_TRUE(journal);
+        if (id == 2)
+            continue;
+        ASSERT_TRUE(journal->append(of(Record::Type::End)));
+    }
+    ASSERT_TRUE(prune_journals(root_, 2));
+    EXPECT_EQ(list_journals(root_).value(), (std::vector<std::uint64_t>{2, 4, 5}));
+}
+
+TEST(Job, EventsKeepTheNewestProgressAndTheResult) {
+    JobResult result;
+    result.error = base::Error{Errc::InUse, "held", "stop it"};
+    const std::string text = encode_event(JobProgress{0.1, "first"}) + "not json\n" +
+                             encode_event(JobProgress{0.5, "second"}) + encode_event(result) +
+                             "{\"progress\": 0.9, \"te";
+    const JobEvents events = decode_events(text);
+    ASSERT_TRUE(events.progress);
+    EXPECT_EQ(events.progress->text, "second");
+    ASSERT_TRUE(events.result);
+    EXPECT_EQ(events.result->error->message, "held");
+}
+
+TEST(Job, RequestsSurviveJson) {
+    const JobRequest request{"1-2-1",
+                             Phase::Undo,
+                             {Step{"k", "s", base::Json{{"a", 1}}}},
+                             base::Json::object(),
+                             "boot",
+                             "/staging",
+                             3};
+    const auto read = job_request_from_json(to_json(request));
+    ASSERT_TRUE(read);
+    EXPECT_EQ(to_json(*read), to_json(request));
+    EXPECT_FALSE(job_request_from_json(base::Json::object()));
+    EXPECT_FALSE(job_request_from_json(
+        base::Json{{"job", "x"}, {"phase", "nonsense"}, {"steps", base::Json::array()}}));
+}
+
+} // namespace
+} // namespace gpuhost::core

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/core/settings.hpp"
+#include "tests/support/tmpdir.hpp"
+
+#include <array>
+
+#include <gtest/gtest.h>
+
+namespace gpuhost::core {
+namespace {
+
+constexpr std::array keys{
+    SettingKey{"Driver", "Version", SettingType::Version, "", "", "wanted version"},
+    SettingKey{"Driver", "HolderPolicy", SettingType::Choice, "refuse", "refuse wait terminate",
+               "what to do"},
+    SettingKey{"Driver", "HolderTimeout", SettingType::Span, "10min", "", "how long"},
+    SettingKey{"Log", "Verbose", SettingType::Boolean, "no", "", "more"},
+};
+
+class SettingsTest : public testing::Test {
+  protected:
+    LoadedSettings load() { return load_settings(root_, {keys}); }
+
+    tests::TempDir directory_;
+    base::Root root_ = directory_.root();
+};
+
+TEST_F(SettingsTest, DefaultsWithoutAnyFile) {
+    const LoadedSettings loaded = load();
+    EXPECT_TRUE(loaded.problems.empty());
+    EXPECT_EQ(loaded.settings.string("Driver", "HolderPolicy"), "refuse");
+    EXPECT_EQ(loaded.settings.span("Driver", "HolderTimeout"), std::chrono::minutes(10));
+    EXPECT_EQ(loaded.settings.get("Driver", "Version").source, "default");
+}
+
+TEST_F(SettingsTest, TheFirstMainFileWinsAndDropInsWinOverIt) {
+    directory_.write("/usr/lib/gpuhost/gpuhostd.conf", "[Driver]\nHolderPolicy=wait\nVersion=1.1\n");
+    directory_.write("/etc/gpuhost/gpuhostd.conf", "[Driver]\nHolderPolicy=terminate\n");
+    directory_.write("/usr/lib/gpuhost/gpuhostd.conf.d/50-site.conf", "[Driver]\nHolderTimeout=1s\n");
+    directory_.write("/run/gpuhost/gpuhostd.conf.d/60-now.conf", "[Driver]\nHolderTimeout=2s\n");
+    const LoadedSettings loaded = load();
+    EXPECT_EQ(loaded.settings.string("Driver", "HolderPolicy"), "terminate");
+    EXPECT_EQ(loaded.settings.string("Driver", "Version"), "");
+    EXPECT_EQ(loaded.settings.span("Driver", "HolderTimeout"), std::chrono::seconds(2));
+    EXPECT_EQ(loaded.settings.get("Driver", "HolderTimeout").source,
+              "/run/gpuhost/gpuhostd.conf.d/60-now.conf:2");
+}
+
+TEST_F(SettingsTest, ADropInMasksItsNameInLaterDirectories) {
+    directory_.write("/usr/lib/gpuhost/gpuhostd.conf.d/50-x.conf", "[Driver]\nHolderPolicy=wait\n");
+    directory_.write("/etc/gpuhost/gpuhostd.conf.d/50-x.conf", "[Driver]\nHolderTimeout=3s\n");
+    EXPECT_EQ(load().settings.string("Driver", "HolderPolicy"), "refuse");
+    ASSERT_TRUE(root_.remove("/etc/gpuhost/gpuhostd.conf.d/50-x.conf"));
+    ASSERT_TRUE(root_.symlink_atomic("/dev/null", "/etc/gpuhost/gpuhostd.conf.d/50-x.conf"));
+    EXPECT_EQ(load().settings.string("Driver", "HolderPolicy"), "refuse");
+    ASSERT_TRUE(root_.remove("/etc/gpuhost/gpuhostd.conf.d/50-x.conf"));
+    EXPECT_EQ(load().settings.string("Driver", "HolderPolicy"), "wait");
+}
+
+TEST_F(SettingsTest, BadLinesAreNamedAndTheRestCounts) {
+    directory_.write(
+        "/etc/gpuhost/gpuhostd.conf",
+        "[Driver]\nHolderPolicy=ask\nFoo=1\nHolderTimeout=soon\nVersion=../../etc\n[Log]\nVerbose=yes\n");
+    const LoadedSettings loaded = load();
+    EXPECT_EQ(
+        loaded.problems,
+        (std::vector<std::string>{
+            "/etc/gpuhost/gpuhostd.conf:2: HolderPolicy='ask': not one of: refuse, wait, terminate, ignoring",
+            "/etc/gpuhost/gpuhostd.conf:3: unknown key 'Foo' in [Driver], ignoring",
+            "/etc/gpuhost/gpuhostd.conf:4: HolderTimeout='soon': not a time span (as '30s', '5min'), "
+            "ignoring",
+            "/etc/gpuhost/gpuhostd.conf:5: Version='../../etc': not a driver version (as '550.163.01'), "
+            "ignoring"}));
+    EXPECT_TRUE(loaded.settings.boolean("Log", "Verbose"));
+    EXPECT_EQ(loaded.settings.string("Driver", "HolderPolicy"), "refuse");
+}
+
+TEST_F(SettingsTest, AnEmptyValueIsTheDefaultAgain) {
+    directory_.write("/etc/gpuhost/gpuhostd.conf", "[Driver]\nHolderPolicy=wait\nHolderPolicy=\n");
+    const LoadedSettings loaded = load();
+    EXPECT_TRUE(loaded.problems.empty());
+    EXPECT_EQ(loaded.settings.string("Driver", "HolderPolicy"), "refuse");
+}
+
+TEST_F(SettingsTest, AFileTooLargeIsAProblemAndNothingMore) {
+    directory_.write("/etc/gpuhost/gpuhostd.conf", std::string(300'000, '#'));
+    directory_.write("/etc/gpuhost/gpuhostd.conf.d/1.conf", "[Log]\nVerbose=1\n");
+    const LoadedSettings loaded = load();
+    ASSERT_EQ(loaded.problems.size(), 1U);
+    EXPECT_TRUE(loaded.settings.boolean("Log", "Verbose"));
+}
+
+TEST_F(SettingsTest, WorkersGetEverySetting) {
+    EXPECT_EQ(load().settings.to_json()["Driver"]["HolderTimeout"], "10min");
+}
+
+} // namespace
+} // namespace gpuhost::core

@@ -1,0 +1,321 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/core/transaction.hpp"
+
+#include <functional>
+#include <random>
+
+#include <gtest/gtest.h>
+
+namespace gpuhost::core {
+namespace {
+
+using base::Errc;
+using base::Error;
+
+Record begin(std::size_t steps, std::string boot = "boot-1") {
+    Record record;
+    record.type = Record::Type::Begin;
+    record.boot_id = std::move(boot);
+    Plan plan{"driver.swap", "a swap", {}, {}, {}};
+    for (std::size_t i = 0; i < steps; ++i)
+        plan.steps.push_back(Step{"kind", "step " + std::to_string(i), base::Json::object()});
+    record.plan = plan;
+    return record;
+}
+
+Record start(Phase phase, std::size_t step) {
+    Record record;
+    record.type = Record::Type::Start;
+    record.phase = phase;
+    record.step = step;
+    return record;
+}
+
+Record done(Phase phase, std::size_t step) {
+    Record record = start(phase, step);
+    record.type = Record::Type::Done;
+    return record;
+}
+
+Record failed(Phase phase, std::size_t step, Errc code = Errc::Failed) {
+    Record record = start(phase, step);
+    record.type = Record::Type::Fail;
+    record.error = Error{code, "it broke", ""};
+    return record;
+}
+
+Record resume(std::string boot) {
+    Record record;
+    record.type = Record::Type::Resume;
+    record.boot_id = std::move(boot);
+    return record;
+}
+
+Record cancel() {
+    Record record;
+    record.type = Record::Type::Cancel;
+    return record;
+}
+
+/// What ran, as "apply 0, apply 1, undo 1, …", and how it ended; `outcome_of` decides each phase's result.
+struct Trace {
+    std::string trace;
+    Outcome outcome = Outcome::Committed;
+    std::optional<Error> error;
+};
+
+using OutcomeOf = std::function<std::optional<Errc>(Phase, std::size_t)>;
+
+Trace run(Transaction& transaction, const OutcomeOf& outcome_of) {
+    Trace result;
+    for (int i = 0; i < 100; ++i) {
+        const Action action = transaction.next();
+        if (action.type == Action::Type::End) {
+            result.outcome = action.outcome;
+            result.error = action.error;
+            return result;
+        }
+        if (!result.trace.empty())
+            result.trace += ", ";
+        result.trace += std::string(name(action.phase)) + " " + std::to_string(action.step);
+        EXPECT_TRUE(transaction.feed(start(action.phase, action.step)));
+        const auto code = outcome_of(action.phase, action.step);
+        EXPECT_TRUE(transaction.feed(code ? failed(action.phase, action.step, *code)
+                                          : done(action.phase, action.step)));
+    }
+    ADD_FAILURE() << "does not end: " << result.trace;
+    return result;
+}
+
+const OutcomeOf all_well = [](Phase, std::size_t) { return std::optional<Errc>(); };
+
+OutcomeOf fails_at(Phase phase, std::size_t step, Errc code = Errc::Failed) {
+    return
+        [=](Phase p, std::size_t s) { return p == phase && s == step ? std::optional(code) : std::nullopt; };
+}
+
+Transaction begun(std::size_t steps) {
+    Transaction transaction;
+    EXPECT_TRUE(transaction.feed(begin(steps)));
+    return transaction;
+}
+
+TEST(Transaction, RunsEveryStepInOrder) {
+    Transaction transaction = begun(3);
+    const Trace result = run(transaction, all_well);
+    EXPECT_EQ(result.trace, "preflight 0, apply 0, apply 1, apply 2");
+    EXPECT_EQ(result.outcome, Outcome::Committed);
+    EXPECT_FALSE(result.error);
+}
+
+TEST(Transaction, WithoutStepsIsCommittedAtOnce) {
+    Transaction transaction = begun(0);
+    EXPECT_EQ(run(transaction, all_well).trace, "");
+}
+
+TEST(Transaction, RefusedByPreflightTouchesNothing) {
+    Transaction transaction = begun(3);
+    const Trace result = run(transaction, fails_at(Phase::Preflight, 0, Errc::Refused));
+    EXPECT_EQ(result.trace, "preflight 0");
+    EXPECT_EQ(result.outcome, Outcome::Refused);
+    EXPECT_FALSE(transaction.touched());
+}
+
+TEST(Transaction, UndoesTheFailedStepAndThoseBefore) {
+    Transaction transaction = begun(4);
+    const Trace result = run(transaction, fails_at(Phase::Apply, 2));
+    EXPECT_EQ(result.trace, "preflight 0, apply 0, apply 1, apply 2, undo 2, undo 1, undo 0");
+    EXPECT_EQ(result.outcome, Outcome::RolledBack);
+    EXPECT_EQ(result.error->message, "it broke");
+    EXPECT_EQ(transaction.states()[3], StepState::Pending);
+}
+
+TEST(Transaction, AFailedUndoDoesNotStopTheOthers) {
+    Transaction transaction = begun(3);
+    const Trace result = run(transaction, [](Phase phase, std::size_t step) -> std::optional<Errc> {
+        if ((phase == Phase::Apply && step == 2) || (phase == Phase::Undo && step == 1))
+            return Errc::Failed;
+        return std::nullopt;
+    });
+    EXPECT_EQ(result.trace, "preflight 0, apply 0, apply 1, apply 2, undo 2, undo 1, undo 0");
+    EXPECT_EQ(result.outcome, Outcome::Failed);
+    EXPECT_EQ(result.error->message, "it broke; going back failed too: it broke");
+}
+
+TEST(Transaction, AHangThatOnlyARebootCuresSaysSo) {
+    Transaction transaction = begun(2);
+    const Trace result = run(transaction, fails_at(Phase::Apply, 1, Errc::RebootRequired));
+    EXPECT_EQ(result.outcome, Outcome::RebootRequired);
+}
+
+TEST(Transaction, CancelBeforeTheFirstStepTouchesNothing) {
+    Transaction transaction = begun(2);
+    ASSERT_TRUE(transaction.feed(start(Phase::Preflight, 0)));
+    ASSERT_TRUE(transaction.feed(cancel()));
+    ASSERT_TRUE(transaction.feed(done(Phase::Preflight, 0)));
+    EXPECT_EQ(transaction.next().type, Action::Type::End);
+    EXPECT_EQ(transaction.next().outcome, Outcome::Cancelled);
+}
+
+TEST(Transaction, CancelHalfWayGoesBack) {
+    Transaction transaction = begun(3);
+    for (const Record& record : {start(Phase::Preflight, 0), done(Phase::Preflight, 0),
+                                 start(Phase::Apply, 0), cancel(), done(Phase::Apply, 0)})
+        ASSERT_TRUE(transaction.feed(record));
+    const Trace result = run(transaction, all_well);
+    EXPECT_EQ(result.trace, "undo 0");
+    EXPECT_EQ(result.outcome, Outcome::Cancelled);
+}
+
+TEST(Transaction, CancelDuringTheLastStepComesTooLate) {
+    Transaction transaction = begun(1);
+    for (const Record& record : {start(Phase::Preflight, 0), done(Phase::Preflight, 0),
+                                 start(Phase::Apply, 0), cancel(), done(Phase::Apply, 0)})
+        ASSERT_TRUE(transaction.feed(record));
+    EXPECT_EQ(transaction.next().outcome, Outcome::Committed);
+}
+
+TEST(Transaction, ARestartedDaemonGoesOn) {
+    Transaction transaction = begun(2);
+    for (const Record& record :
+         {start(Phase::Preflight, 0), done(Phase::Preflight, 0), start(Phase::Apply, 0), resume("boot-1")})
+        ASSERT_TRUE(transaction.feed(record));
+    EXPECT_TRUE(transaction.in_flight());
+    const Trace result = run(transaction, all_well);
+    EXPECT_EQ(result.trace, "apply 0, apply 1");
+    EXPECT_EQ(result.outcome, Outcome::Committed);
+}
+
+TEST(Transaction, AStepThatKillsTheDaemonEachTimeIsUndone) {
+    Transaction transaction = begun(1);
+    ASSERT_TRUE(transaction.feed(start(Phase::Preflight, 0)));
+    ASSERT_TRUE(transaction.feed(done(Phase::Preflight, 0)));
+    for (unsigned i = 0; i < Transaction::max_attempts; ++i) {
+        ASSERT_EQ(transaction.next().phase, Phase::Apply);
+        ASSERT_TRUE(transaction.feed(start(Phase::Apply, 0)));
+        ASSERT_TRUE(transaction.feed(resume("boot-1")));
+    }
+    EXPECT_EQ(transaction.next().phase, Phase::Undo);
+    for (unsigned i = 0; i < Transaction::max_attempts; ++i) {
+        ASSERT_TRUE(transaction.feed(start(Phase::Undo, 0)));
+        ASSERT_TRUE(transaction.feed(resume("boot-1")));
+    }
+    EXPECT_EQ(transaction.next().type, Action::Type::End);
+    EXPECT_EQ(transaction.next().outcome, Outcome::Failed);
+}
+
+TEST(Transaction, AttemptsOfAFinishedStepDoNotCountForTheNext) {
+    Transaction transaction = begun(2);
+    for (const Record& record :
+         {start(Phase::Preflight, 0), done(Phase::Preflight, 0), start(Phase::Apply, 0), resume("boot-1"),
+          start(Phase::Apply, 0), resume("boot-1"), start(Phase::Apply, 0), done(Phase::Apply, 0),
+          resume("boot-1")})
+        ASSERT_TRUE(transaction.feed(record));
+    EXPECT_EQ(transaction.next().phase, Phase::Apply);
+    EXPECT_EQ(transaction.next().step, 1U);
+}
+
+TEST(Transaction, AfterARebootItGoesBack) {
+    Transaction transaction = begun(3);
+    for (const Record& record :
+         {start(Phase::Preflight, 0), done(Phase::Preflight, 0), start(Phase::Apply, 0),
+          done(Phase::Apply, 0), start(Phase::Apply, 1), resume("boot-2")})
+        ASSERT_TRUE(transaction.feed(record));
+    const Trace result = run(transaction, all_well);
+    EXPECT_EQ(result.trace, "undo 1, undo 0");
+    EXPECT_EQ(result.outcome, Outcome::RolledBack);
+    EXPECT_EQ(result.error->code, Errc::Interrupted);
+}
+
+TEST(Transaction, ARebootBeforeTheFirstStepChangedNothing) {
+    Transaction transaction = begun(3);
+    for (const Record& record : {start(Phase::Preflight, 0), resume("boot-2")})
+        ASSERT_TRUE(transaction.feed(record));
+    EXPECT_EQ(transaction.next().outcome, Outcome::Cancelled);
+    EXPECT_EQ(transaction.next().type, Action::Type::End);
+}
+
+TEST(Transaction, ARebootWhileGoingBackGoesOnGoingBack) {
+    Transaction transaction = begun(2);
+    for (const Record& record : {start(Phase::Preflight, 0), done(Phase::Preflight, 0),
+                                 start(Phase::Apply, 0), done(Phase::Apply, 0), start(Phase::Apply, 1),
+                                 failed(Phase::Apply, 1), start(Phase::Undo, 1), resume("boot-2")})
+        ASSERT_TRUE(transaction.feed(record));
+    const Trace result = run(transaction, all_well);
+    EXPECT_EQ(result.trace, "undo 1, undo 0");
+    EXPECT_EQ(result.outcome, Outcome::RolledBack);
+}
+
+TEST(Transaction, RefusesRecordsThatCannotFollow) {
+    Transaction transaction;
+    EXPECT_FALSE(transaction.feed(start(Phase::Apply, 0)));
+    ASSERT_TRUE(transaction.feed(begin(2)));
+    EXPECT_FALSE(transaction.feed(begin(2)));
+    EXPECT_FALSE(transaction.feed(start(Phase::Apply, 0))) << "preflight comes first";
+    EXPECT_FALSE(transaction.feed(done(Phase::Preflight, 0))) << "not started";
+    ASSERT_TRUE(transaction.feed(start(Phase::Preflight, 0)));
+    EXPECT_FALSE(transaction.feed(done(Phase::Apply, 0)));
+    EXPECT_FALSE(transaction.feed(start(Phase::Apply, 99)));
+    EXPECT_EQ(transaction.next().phase, Phase::Preflight);
+}
+
+TEST(Transaction, RecordsSurviveJson) {
+    Record record = failed(Phase::Undo, 3, Errc::InUse);
+    record.t_us = 12;
+    record.problems = {Problem{Errc::NoSpace, "full", "make room"}};
+    const auto read = record_from_json(to_json(record));
+    ASSERT_TRUE(read);
+    EXPECT_EQ(to_json(*read), to_json(record));
+    const auto first = record_from_json(to_json(begin(2)));
+    ASSERT_TRUE(first);
+    EXPECT_EQ(to_json(*first), to_json(begin(2)));
+}
+
+/// Whatever fails, restarts and reboots in whatever order: it ends, and every step that was ever applied
+/// without having been committed has been undone, or is said not to be.
+TEST(Transaction, AlwaysEndsWithEveryAppliedStepCommittedOrUndone) {
+    for (unsigned seed = 0; seed < 2000; ++seed) {
+        std::mt19937 random(seed);
+        const auto chance = [&](unsigned percent) { return random() % 100 < percent; };
+        const std::size_t steps = 1 + random() % 6;
+        Transaction transaction = begun(steps);
+        std::vector<bool> applied(steps, false);
+        std::vector<bool> undone(steps, false);
+        bool undo_failed = false;
+        int boot = 1;
+        int turns = 0;
+        for (Action action = transaction.next(); action.type == Action::Type::Run;
+             action = transaction.next()) {
+            ASSERT_LT(++turns, 1000) << "seed " << seed;
+            if (action.phase == Phase::Apply)
+                applied[action.step] = true;
+            ASSERT_TRUE(transaction.feed(start(action.phase, action.step)));
+            if (chance(10)) {
+                ASSERT_TRUE(transaction.feed(cancel()));
+            }
+            if (chance(20)) {
+                ASSERT_TRUE(transaction.feed(resume("boot-" + std::to_string(chance(50) ? ++boot : boot))));
+                undo_failed = undo_failed || transaction.states()[action.step] == StepState::UndoFailed;
+                continue;
+            }
+            const bool fails = chance(15);
+            ASSERT_TRUE(transaction.feed(fails ? failed(action.phase, action.step)
+                                               : done(action.phase, action.step)));
+            if (action.phase == Phase::Undo) {
+                undo_failed = undo_failed || fails;
+                undone[action.step] = !fails;
+            }
+        }
+        const Outcome outcome = transaction.next().outcome;
+        if (outcome == Outcome::Committed) {
+            EXPECT_EQ(applied, std::vector<bool>(steps, true)) << "seed " << seed;
+        } else if (undo_failed) {
+            EXPECT_EQ(outcome, Outcome::Failed) << "seed " << seed;
+        } else {
+            EXPECT_EQ(applied, undone) << "seed " << seed;
+        }
+    }
+}
+
+} // namespace
+} // namespace gpuhost::core

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/ctl/view.hpp"
+
+#include <gtest/gtest.h>
+
+namespace gpuhost::ctl {
+namespace {
+
+using base::Json;
+
+Json plan() {
+    return {
+        {"kind", "driver.swap"},
+        {"title", "swap driver 535.261.03 → 550.163.01"},
+        {"steps", {{{"kind", "a"}, {"summary", "stop units"}}, {{"kind", "b"}, {"summary", "load nvidia"}}}},
+        {"reasons", {"loaded 535.261.03, wanted 550.163.01"}},
+        {"problems", Json::array()}};
+}
+
+Json problem(const std::string& code, const std::string& text, const std::string& hint) {
+    return {{"code", code}, {"text", text}, {"hint", hint}};
+}
+
+TEST(PlanView, StepsAndReasons) {
+    EXPECT_EQ(render_plan({}, plan()),
+              "swap driver 535.261.03 → 550.163.01\n"
+              "  loaded 535.261.03, wanted 550.163.01\n"
+              "\n"
+              "2 steps:\n"
+              "  1. stop units\n"
+              "  2. load nvidia\n"
+              "\n"
+              "Files, space and who holds the driver are checked when it starts, before "
+              "anything changes.\n");
+    EXPECT_EQ(plan_exit_status(plan()), 0);
+}
+
+TEST(PlanView, ProblemsStandBelowWithTheirHints) {
+    Json with = plan();
+    with["problems"].push_back(
+        problem("not-found", "no modules for 6.1.0-56-amd64", "gpuhostctl driver build 550"));
+    EXPECT_NE(render_plan({}, with).find("\n1 problem stands in the way:\n"
+                                         "  no modules for 6.1.0-56-amd64\n"
+                                         "  Hint: gpuhostctl driver build 550\n"),
+              std::string::npos);
+    EXPECT_EQ(plan_exit_status(with), 4);
+}
+
+TEST(PlanView, OneHintForProblemsThatShareIt) {
+    EXPECT_EQ(
+        render_problems({}, {problem("in-use", "a holds it", "stop it"),
+                             problem("in-use", "b holds it", "stop it"), problem("no-space", "full", "")}),
+        "  1. a holds it\n"
+        "  2. b holds it\n"
+        "     Hint: stop it\n"
+        "  3. full\n");
+}
+
+TEST(PlanView, NothingToDo) {
+    Json idle = plan();
+    idle["steps"].clear();
+    idle["reasons"] = {"550.163.01 has modules for 6.1.0-50-amd64 already"};
+    EXPECT_EQ(render_plan({}, idle), "Nothing to do: 550.163.01 has modules for 6.1.0-50-amd64 already\n");
+    idle["reasons"] = {"one", "two"};
+    EXPECT_EQ(render_plan({}, idle), "Nothing to do: the host is as wanted.\n  one\n  two\n");
+    idle["reasons"].clear();
+    EXPECT_EQ(render_plan({}, idle), "Nothing to do: the host is as wanted.\n");
+}
+
+TEST(PlanView, ARefusalNamesAllProblems) {
+    Json with = plan();
+    with["problems"].push_back(problem("not-found", "one", ""));
+    with["problems"].push_back(problem("in-use", "two", "do this"));
+    EXPECT_EQ(render_refusal({}, with),
+              "gpuhostctl: swap driver 535.261.03 → 550.163.01: refused, nothing was changed; 2 problems:\n"
+              "  1. one\n"
+              "  2. two\n"
+              "     Hint: do this\n");
+    EXPECT_EQ(plan_exit_status(with), 8);
+}
+
+} // namespace
+} // namespace gpuhost::ctl

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// A launcher whose workers do what the test says, when it says so.
+#pragma once
+
+#include "daemon/host/launcher.hpp"
+
+#include <unistd.h>
+
+namespace gpuhost::host::tests {
+
+class FakeLauncher : public Launcher {
+  public:
+    struct Job {
+        Launch launch;
+        JobCallbacks callbacks;
+        std::size_t inputs = 0;
+        bool adopted = false;
+        bool killed = false;
+        bool watched = true;
+    };
+
+    [[nodiscard]] base::Result<std::unique_ptr<Worker>>
+    start(const Launch& launch, std::span<const int> inputs, JobCallbacks callbacks) override {
+        return add({launch, std::move(callbacks), inputs.size(), false, false, true});
+    }
+    [[nodiscard]] base::Result<std::unique_ptr<Worker>> adopt(const Launch& launch,
+                                                              JobCallbacks callbacks) override {
+        return add({launch, std::move(callbacks), 0, true, false, true});
+    }
+    [[nodiscard]] base::Result<Owner> owner(core::Sandbox) const override {
+        return Owner{::geteuid(), ::getegid()};
+    }
+
+    [[nodiscard]] Job& last() { return *jobs.back(); }
+    void end(core::JobResult result = {}, bool died = false) {
+        const auto ended = last().callbacks.ended;
+        ended({std::move(result), died});
+    }
+    void fail(base::Errc code, std::string text = "it broke") {
+        core::JobResult result;
+        result.error = base::Error{code, std::move(text), {}};
+        end(std::move(result));
+    }
+    void die() {
+        core::JobResult result;
+        result.error = base::Error{base::Errc::Interrupted, "it died", {}};
+        end(std::move(result), true);
+    }
+
+    std::vector<std::shared_ptr<Job>> jobs;
+
+  private:
+    struct FakeWorker : Worker {
+        explicit FakeWorker(std::shared_ptr<Job> j) : job(std::move(j)) {}
+        FakeWorker(const FakeWorker&) = delete;
+        FakeWorker& operator=(const FakeWorker&) = delete;
+        ~FakeWorker() override { job->watched = false; }
+        void kill() override { job->killed = true; }
+        std::shared_ptr<Job> job;
+    };
+    std::unique_ptr<Worker> add(Job job) {
+        jobs.push_back(std::make_shared<Job>(std::move(job)));
+        return std::make_unique<FakeWorker>(jobs.back());
+    }
+};
+
+} // namespace gpuhost::host::tests

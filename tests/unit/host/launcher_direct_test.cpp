@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/host/launcher_direct.hpp"
+#include "tests/support/tmpdir.hpp"
+
+#include <csignal>
+#include <optional>
+
+#include <gtest/gtest.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+
+namespace gpuhost::host {
+namespace {
+
+using base::Errc;
+
+/// The worker is a shell script: $1 --root=DIR, $2 the job.
+class DirectLauncherTest : public testing::Test {
+  protected:
+    static constexpr const char* head = "#!/bin/sh\njob=\"${1#--root=}/run/gpuhost/jobs/$2\"\n";
+
+    void script(const std::string& body) {
+        directory.write("worker", head + body);
+        ASSERT_EQ(::chmod(directory.path("worker").c_str(), 0755), 0);
+    }
+    static Launch launch(std::chrono::seconds deadline = std::chrono::seconds(20)) {
+        Launch made;
+        made.request.job = "1-1-1";
+        made.request.steps = {{"load", "do it", base::Json::object()}};
+        made.deadline = deadline;
+        return made;
+    }
+    JobCallbacks callbacks() {
+        return {[this](const core::JobProgress& made) { texts.push_back(made.text); },
+                [this](JobEnd end) {
+                    result = std::move(end.result);
+                    died = end.died;
+                    event.exit(0);
+                }};
+    }
+    void start(const Launch& what, std::span<const int> inputs = {}) {
+        auto started = launcher.start(what, inputs, callbacks());
+        ASSERT_TRUE(started) << started.error().message;
+        worker = *std::move(started);
+    }
+    void wait() {
+        const auto late = event.after(std::chrono::seconds(30), [this] { event.exit(1); });
+        ASSERT_EQ(event.run().value_or(-1), 0) << "the worker did not end";
+        ASSERT_TRUE(result);
+    }
+
+    gpuhost::tests::TempDir directory;
+    base::Root root = directory.root();
+    Event event = *Event::create();
+    DirectLauncher launcher{event, root, directory.path("worker")};
+    std::unique_ptr<Worker> worker;
+    std::vector<std::string> texts;
+    std::optional<core::JobResult> result;
+    bool died = false;
+};
+
+TEST_F(DirectLauncherTest, ReadsProgressAndResult) {
+    script("echo '{\"progress\": 0.5, \"text\": \"half\"}' >>$job/events\n"
+           "echo '{\"result\": \"ok\", \"output\": {\"request\": true}}' >>$job/events\n"
+           "test -s $job/request.json\n");
+    start(launch());
+    wait();
+    EXPECT_FALSE(result->error);
+    EXPECT_TRUE(base::bool_or(result->output, "request", false));
+    EXPECT_EQ(texts.size() <= 1 ? texts : std::vector<std::string>{"half"}, texts);
+}
+
+TEST_F(DirectLauncherTest, AWorkerWithoutAResultDied) {
+    script("echo '{\"result\": \"o' >>$job/events\nkill -9 $$\n");
+    start(launch());
+    wait();
+    EXPECT_TRUE(died);
+    EXPECT_EQ(result->error->code, Errc::Interrupted);
+}
+
+TEST_F(DirectLauncherTest, TheDeadlineKillsItWithAllItStarted) {
+    script("sleep 60 & echo $! >$job/child\nwait\n");
+    start(launch(std::chrono::seconds(1)));
+    wait();
+    EXPECT_FALSE(died);
+    EXPECT_EQ(result->error->code, Errc::Timeout);
+    const int child = std::stoi(directory.read("run/gpuhost/jobs/1-1-1/child"));
+    for (int i = 0; i < 200 && ::kill(child, 0) == 0; ++i)
+        ::usleep(10'000);
+    const auto state = base::Root::open("/")->read_line("/proc/" + std::to_string(child) + "/stat");
+    EXPECT_TRUE(!state || state->find(") Z ") != std::string::npos) << *state;
+}
+
+TEST_F(DirectLauncherTest, AMissingProgramIsADeadWorker) {
+    start(launch());
+    wait();
+    EXPECT_EQ(result->error->code, Errc::Interrupted);
+}
+
+TEST_F(DirectLauncherTest, AdoptsTheWorkerOfADaemonThatDied) {
+    script("while ! test -e $job/go; do sleep 0.02; done\n"
+           "echo '{\"result\": \"ok\", \"output\": \"late\"}' >>$job/events\n");
+    ASSERT_EQ(::prctl(PR_SET_CHILD_SUBREAPER, 1), 0);
+    const pid_t daemon = ::fork();
+    if (daemon == 0) {
+        Event loop = *Event::create(); // epoll would be shared
+        auto child = DirectLauncher(loop, root, directory.path("worker")).start(launch(), {}, {});
+        // Its pid file is what the next daemon finds it by.
+        while (!root.exists("/run/gpuhost/jobs/1-1-1/pid"))
+            ::usleep(1000);
+        ::kill(::getpid(), SIGKILL);
+    }
+    ::waitpid(daemon, nullptr, 0);
+    auto adopted = launcher.adopt(launch(), callbacks());
+    ASSERT_TRUE(adopted);
+    worker = *std::move(adopted);
+    for (int i = 0; i < 5; ++i)
+        (void)sd_event_run(event.get(), 10'000);
+    EXPECT_FALSE(result) << "it still runs";
+    directory.write("run/gpuhost/jobs/1-1-1/go", "");
+    wait();
+    EXPECT_FALSE(result->error);
+    EXPECT_EQ(result->output, "late");
+}
+
+TEST_F(DirectLauncherTest, AJobThatIsGoneEndsInterrupted) {
+    auto adopted = launcher.adopt(launch(), callbacks());
+    ASSERT_TRUE(adopted);
+    wait();
+    EXPECT_EQ(result->error->code, Errc::Interrupted);
+}
+
+TEST_F(DirectLauncherTest, ANewProcessWithTheOldPidIsNotTheWorker) {
+    directory.write("run/gpuhost/jobs/1-1-1/events", "");
+    directory.write("run/gpuhost/jobs/1-1-1/pid", std::to_string(::getpid()) + " 1\n");
+    auto adopted = launcher.adopt(launch(), callbacks());
+    ASSERT_TRUE(adopted);
+    wait();
+    EXPECT_EQ(result->error->code, Errc::Interrupted);
+}
+
+} // namespace
+} // namespace gpuhost::host

@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/host/launcher_systemd.hpp"
+#include "tests/support/tmpdir.hpp"
+
+#include <array>
+#include <cstring>
+#include <map>
+#include <optional>
+
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+
+namespace gpuhost::host {
+namespace {
+
+using base::Errc;
+
+constexpr const char* manager_path = "/org/freedesktop/systemd1";
+constexpr const char* manager_interface = "org.freedesktop.systemd1.Manager";
+constexpr const char* unit_path = "/org/freedesktop/systemd1/unit/gpuhost_2dworker_2d3_2d2_2d1_2eservice";
+
+/// The service manager at the other end of a private connection: takes units, and says of them what the test
+/// wants.
+class FakeSystemd {
+  public:
+    FakeSystemd(Event& event, int fd) {
+        sd_id128_t id{};
+        EXPECT_GE(sd_id128_randomize(&id), 0);
+        EXPECT_GE(sd_bus_new(base::OutPtr(bus)), 0);
+        EXPECT_GE(sd_bus_set_fd(bus.get(), fd, fd), 0);
+        EXPECT_GE(sd_bus_set_server(bus.get(), 1, id), 0);
+        EXPECT_GE(sd_bus_negotiate_fds(bus.get(), 1), 0);
+        EXPECT_GE(sd_bus_set_anonymous(bus.get(), 1), 0);
+        EXPECT_GE(sd_bus_start(bus.get()), 0);
+        EXPECT_GE(sd_bus_attach_event(bus.get(), event.get(), SD_EVENT_PRIORITY_NORMAL), 0);
+        EXPECT_GE(sd_bus_add_filter(bus.get(), nullptr, on_message, this), 0);
+    }
+
+    void changed(const char* interface, const char* property, const char* value) { // as a unit's
+        Message signal = new_signal(unit_path, "org.freedesktop.DBus.Properties", "PropertiesChanged");
+        EXPECT_GE(sd_bus_message_append(signal.get(), "sa{sv}as", interface, 1, property, "s", value, 0), 0);
+        EXPECT_GE(sd_bus_message_send(signal.get()), 0);
+    }
+    void state(const char* state, unsigned job) {
+        Message signal = new_signal(unit_path, "org.freedesktop.DBus.Properties", "PropertiesChanged");
+        EXPECT_GE(sd_bus_message_append(signal.get(), "sa{sv}as", "org.freedesktop.systemd1.Unit", 2,
+                                        "ActiveState", "s", state, "Job", "(uo)", job, "/", 0),
+                  0);
+        EXPECT_GE(sd_bus_message_send(signal.get()), 0);
+    }
+    void removed(const char* name) {
+        Message signal = new_signal(manager_path, manager_interface, "UnitRemoved");
+        EXPECT_GE(sd_bus_message_append(signal.get(), "so", name, unit_path), 0);
+        EXPECT_GE(sd_bus_message_send(signal.get()), 0);
+    }
+
+    std::string unit;
+    std::map<std::string, std::string> properties; ///< name → type
+    std::vector<std::string> command;
+    std::vector<std::string> killed;
+    bool refuse = false;
+    std::string known_state = "inactive"; ///< of a unit that somebody asks for
+
+  private:
+    Message new_signal(const char* path, const char* interface, const char* member) {
+        Message signal;
+        EXPECT_GE(sd_bus_message_new_signal(bus.get(), base::OutPtr(signal), path, interface, member), 0);
+        EXPECT_GE(sd_bus_message_set_sender(signal.get(), "org.freedesktop.systemd1"), 0);
+        return signal;
+    }
+    static int on_message(sd_bus_message* m, void* userdata, sd_bus_error*) {
+        auto* self = static_cast<FakeSystemd*>(userdata);
+        if (sd_bus_message_is_method_call(m, manager_interface, "StartTransientUnit") > 0)
+            return self->start(m);
+        if (sd_bus_message_is_method_call(m, "org.freedesktop.DBus.Properties", "Get") > 0)
+            return sd_bus_reply_method_return(m, "v", "s", self->known_state.c_str());
+        if (sd_bus_message_is_method_call(m, manager_interface, "KillUnit") > 0) {
+            const char* name = nullptr;
+            EXPECT_GE(sd_bus_message_read(m, "s", &name), 0);
+            self->killed.emplace_back(name);
+        }
+        return 0;
+    }
+    int start(sd_bus_message* m) {
+        EXPECT_STREQ(sd_bus_message_get_signature(m, 1), "ssa(sv)a(sa(sv))");
+        if (refuse)
+            return sd_bus_reply_method_errorf(m, "org.freedesktop.systemd1.UnitExists", "it is there");
+        const char* name = nullptr;
+        const char* mode = nullptr;
+        EXPECT_GE(sd_bus_message_read(m, "ss", &name, &mode), 0);
+        unit = name;
+        EXPECT_GE(sd_bus_message_enter_container(m, 'a', "(sv)"), 0);
+        while (sd_bus_message_enter_container(m, 'r', "sv") > 0) {
+            const char* property = nullptr;
+            const char* type = nullptr;
+            char variant = 0;
+            EXPECT_GE(sd_bus_message_read(m, "s", &property), 0);
+            EXPECT_GE(sd_bus_message_peek_type(m, &variant, &type), 0);
+            properties[property] = type;
+            if (std::strcmp(property, "ExecStart") == 0)
+                read_command(m);
+            else
+                EXPECT_GE(sd_bus_message_skip(m, "v"), 0);
+            EXPECT_GE(sd_bus_message_exit_container(m), 0);
+        }
+        return sd_bus_reply_method_return(m, "o", "/org/freedesktop/systemd1/job/1");
+    }
+    void read_command(sd_bus_message* m) {
+        const char* path = nullptr;
+        EXPECT_GE(sd_bus_message_enter_container(m, 'v', "a(sasb)"), 0);
+        EXPECT_GE(sd_bus_message_enter_container(m, 'a', "(sasb)"), 0);
+        EXPECT_GE(sd_bus_message_enter_container(m, 'r', "sasb"), 0);
+        EXPECT_GE(sd_bus_message_read(m, "s", &path), 0);
+        EXPECT_GE(sd_bus_message_enter_container(m, 'a', "s"), 0);
+        const char* argument = nullptr;
+        while (sd_bus_message_read(m, "s", &argument) > 0)
+            command.emplace_back(argument);
+        EXPECT_GE(sd_bus_message_exit_container(m), 0);
+        EXPECT_GE(sd_bus_message_skip(m, "b"), 0);
+        for (int i = 0; i < 3; ++i)
+            EXPECT_GE(sd_bus_message_exit_container(m), 0);
+    }
+
+    BusPtr bus;
+};
+
+class SystemdLauncherTest : public testing::Test {
+  protected:
+    void SetUp() override {
+        std::array<int, 2> pair{};
+        ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair.data()), 0);
+        systemd.emplace(event, pair[0]);
+        ASSERT_GE(sd_bus_new(base::OutPtr(bus)), 0);
+        ASSERT_GE(sd_bus_set_fd(bus.get(), pair[1], pair[1]), 0);
+        ASSERT_GE(sd_bus_negotiate_fds(bus.get(), 1), 0);
+        ASSERT_GE(sd_bus_set_anonymous(bus.get(), 1), 0);
+        ASSERT_GE(sd_bus_start(bus.get()), 0);
+        ASSERT_GE(sd_bus_attach_event(bus.get(), event.get(), SD_EVENT_PRIORITY_NORMAL), 0);
+        while (sd_bus_is_ready(bus.get()) == 0)
+            ASSERT_GE(sd_event_run(event.get(), 1'000'000), 0);
+        auto made = SystemdLauncher::create(event, root, bus.get(), "/usr/libexec/gpuhost/gpuhost-worker");
+        ASSERT_TRUE(made);
+        launcher = *std::move(made);
+    }
+    static Launch launch() {
+        Launch made;
+        made.request.job = "3-2-1";
+        made.request.phase = core::Phase::Apply;
+        made.request.staging = "/var/lib/gpuhost/driver/.staging/3";
+        made.request.steps = {{"store.publish", "put it in place", base::Json::object()}};
+        made.sandbox = core::Sandbox::Store;
+        made.deadline = std::chrono::seconds(7);
+        return made;
+    }
+    JobCallbacks callbacks() {
+        return {[](const core::JobProgress&) {}, [this](JobEnd made) { ended = std::move(made); }};
+    }
+    void start() {
+        auto started = launcher->start(launch(), {}, callbacks());
+        ASSERT_TRUE(started) << started.error().message;
+        worker = *std::move(started);
+        turn();
+    }
+    void adopt() {
+        auto adopted = launcher->adopt(launch(), callbacks());
+        ASSERT_TRUE(adopted) << adopted.error().message;
+        worker = *std::move(adopted);
+        turn();
+    }
+    void turn() {
+        for (int i = 0; i < 100; ++i)
+            (void)sd_event_run(event.get(), 1000);
+    }
+    void write_result() {
+        directory.write("run/gpuhost/jobs/3-2-1/events", "{\"result\": \"ok\", \"output\": \"done\"}\n");
+    }
+
+    gpuhost::tests::TempDir directory;
+    base::Root root = directory.root();
+    Event event = *Event::create();
+    std::optional<FakeSystemd> systemd;
+    BusPtr bus;
+    std::unique_ptr<Launcher> launcher;
+    std::unique_ptr<Worker> worker;
+    std::optional<JobEnd> ended;
+};
+
+TEST_F(SystemdLauncherTest, DescribesTheUnitInSystemdsTypes) {
+    start();
+    EXPECT_EQ(systemd->unit, "gpuhost-worker-3-2-1.service");
+    EXPECT_EQ(systemd->command, (std::vector<std::string>{"/usr/libexec/gpuhost/gpuhost-worker", "3-2-1"}));
+    const std::map<std::string, std::string> types{
+        {"Type", "s"},           {"CollectMode", "s"},           {"RuntimeMaxUSec", "t"},
+        {"KillSignal", "i"},     {"TimeoutStopUSec", "t"},       {"StandardInputFileDescriptor", "h"},
+        {"ProtectSystem", "s"},  {"CapabilityBoundingSet", "t"}, {"SystemCallFilter", "(bas)"},
+        {"UMask", "u"},          {"ReadWritePaths", "as"},       {"NoNewPrivileges", "b"},
+        {"ExecStart", "a(sasb)"}};
+    for (const auto& [name, type] : types)
+        EXPECT_EQ(systemd->properties[name], type) << name;
+    EXPECT_TRUE(root.exists("/run/gpuhost/jobs/3-2-1/request.json"));
+}
+
+TEST_F(SystemdLauncherTest, EndsWithTheWorkersResult) {
+    start();
+    systemd->state("inactive", 17); // its start job waits
+    systemd->state("active", 0);
+    turn();
+    EXPECT_FALSE(ended);
+    write_result();
+    systemd->state("inactive", 0);
+    turn();
+    ASSERT_TRUE(ended);
+    EXPECT_FALSE(ended->result.error);
+    EXPECT_EQ(ended->result.output, "done");
+}
+
+TEST_F(SystemdLauncherTest, ARemovedUnitHasEnded) {
+    start();
+    systemd->removed("some-other.service");
+    turn();
+    EXPECT_FALSE(ended);
+    systemd->removed("gpuhost-worker-3-2-1.service");
+    turn();
+    ASSERT_TRUE(ended);
+    EXPECT_TRUE(ended->died);
+}
+
+TEST_F(SystemdLauncherTest, TellsADeadlineFromADeath) {
+    start();
+    systemd->changed("org.freedesktop.systemd1.Service", "Result", "timeout");
+    systemd->state("failed", 0);
+    turn();
+    ASSERT_TRUE(ended);
+    EXPECT_FALSE(ended->died);
+    EXPECT_EQ(ended->result.error->code, Errc::Timeout);
+}
+
+TEST_F(SystemdLauncherTest, SaysHowAWorkerDied) {
+    start();
+    systemd->changed("org.freedesktop.systemd1.Service", "Result", "oom-kill");
+    systemd->state("failed", 0);
+    turn();
+    ASSERT_TRUE(ended);
+    EXPECT_TRUE(ended->died);
+    EXPECT_NE(ended->result.error->message.find("oom-kill"), std::string::npos);
+}
+
+TEST_F(SystemdLauncherTest, AUnitThatSystemdRefusesIsAnErrorAndNoDeath) {
+    systemd->refuse = true;
+    start();
+    ASSERT_TRUE(ended);
+    EXPECT_FALSE(ended->died);
+    EXPECT_NE(ended->result.error->message.find("it is there"), std::string::npos);
+}
+
+TEST_F(SystemdLauncherTest, AdoptsARunningUnit) {
+    systemd->known_state = "active";
+    directory.write("run/gpuhost/jobs/3-2-1/events", "");
+    adopt();
+    EXPECT_FALSE(ended);
+    write_result();
+    systemd->state("inactive", 0);
+    turn();
+    ASSERT_TRUE(ended);
+    EXPECT_FALSE(ended->result.error);
+}
+
+TEST_F(SystemdLauncherTest, AUnitThatIsGoneLeavesItsResult) {
+    directory.write("run/gpuhost/jobs/3-2-1/events", "{\"result\": \"ok\", \"output\": \"done\"}\n");
+    adopt();
+    ASSERT_TRUE(ended);
+    EXPECT_FALSE(ended->result.error);
+}
+
+TEST_F(SystemdLauncherTest, AUnitThatIsGoneWithoutAResultDied) {
+    adopt();
+    ASSERT_TRUE(ended);
+    EXPECT_TRUE(ended->died);
+}
+
+TEST_F(SystemdLauncherTest, KillsTheWholeUnit) {
+    start();
+    worker->kill();
+    turn();
+    EXPECT_EQ(systemd->killed, std::vector<std::string>{"gpuhost-worker-3-2-1.service"});
+}
+
+} // namespace
+} // namespace gpuhost::host

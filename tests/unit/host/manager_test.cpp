@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/host/manager.hpp"
+#include "tests/support/tmpdir.hpp"
+#include "tests/unit/host/fake_launcher.hpp"
+
+#include <array>
+
+#include <gtest/gtest.h>
+
+namespace gpuhost::host {
+namespace {
+
+using base::Errc;
+using base::Json;
+
+constexpr std::array keys{
+    core::SettingKey{"Fake", "Level", core::SettingType::Unsigned, "1", "", "how much of it"}};
+
+/// A thing with a level, which it takes from the settings or from a request.
+struct FakeComponent : core::Component {
+    struct State {
+        std::uint64_t level = 1;
+        bool converges = true;
+        bool blind = false;
+    };
+    explicit FakeComponent(std::shared_ptr<State> s) : state(std::move(s)) {}
+
+    [[nodiscard]] std::string_view name() const override { return "fake"; }
+    [[nodiscard]] base::Result<Json> observe() override {
+        if (state->blind)
+            return base::fail(Errc::Failed, "sysfs is gone");
+        return Json{{"level", state->level}};
+    }
+    [[nodiscard]] core::Plan plan(const core::Desired& desired, const Json& observed) const override {
+        const Json& request = base::member(desired.request, "fake");
+        const auto level = base::int_or(request, "level",
+                                        static_cast<std::int64_t>(desired.settings.number("Fake", "Level")));
+        core::Plan plan;
+        plan.kind = "fake.level";
+        plan.title = "go to level " + std::to_string(level);
+        if (level > 9)
+            plan.problems.push_back({Errc::Unsupported, "there are 9 levels", "Choose a lower one."});
+        if (level != base::int_or(observed, "level", 0))
+            plan.steps.push_back({"fake", plan.title, {{"level", level}}});
+        return plan;
+    }
+    [[nodiscard]] bool converge_at_start(const Json&) const override { return state->converges; }
+
+    std::shared_ptr<State> state;
+};
+
+class ManagerTest : public testing::Test {
+  protected:
+    void SetUp() override {
+        core::StepKind kind;
+        kind.name = "fake";
+        kinds.add(kind);
+    }
+    /// A daemon's life so far; the one before is over.
+    void begin(const std::string& boot_id = "b1") {
+        manager.reset();
+        runner.emplace(event, root, launcher, kinds, boot_id);
+        Manager::Components components;
+        components.push_back(std::make_unique<FakeComponent>(state));
+        manager = std::make_unique<Manager>(event, root, *runner, std::move(components), Manager::Keys{keys},
+                                            "6.1.0");
+        ASSERT_TRUE(manager->start());
+        turn();
+    }
+    void turn() {
+        for (int i = 0; i < 20; ++i)
+            (void)sd_event_run(event.get(), 0);
+    }
+    void finish_operation() {
+        launcher.end(); // preflight
+        state->level = static_cast<std::uint64_t>(
+            base::int_or(launcher.last().launch.request.steps.front().args, "level", 0));
+        launcher.end(); // apply
+        turn();
+    }
+    [[nodiscard]] base::Result<std::uint64_t> ask(int level) {
+        auto id = manager->apply({{"fake", {{"level", level}}}}, {0, 1, "test"}, {});
+        turn();
+        return id;
+    }
+
+    gpuhost::tests::TempDir directory;
+    base::Root root = directory.root();
+    Event event = *Event::create();
+    core::StepKinds kinds;
+    tests::FakeLauncher launcher;
+    std::shared_ptr<FakeComponent::State> state = std::make_shared<FakeComponent::State>();
+    std::optional<Runner> runner;
+    std::unique_ptr<Manager> manager;
+};
+
+TEST_F(ManagerTest, AHostAsWantedIsReadyAtOnce) {
+    begin();
+    EXPECT_TRUE(manager->ready());
+    EXPECT_EQ(manager->state(), "idle");
+    EXPECT_TRUE(launcher.jobs.empty());
+}
+
+TEST_F(ManagerTest, ConvergesAtStartAndIsReadyAfterwards) {
+    state->level = 0;
+    begin();
+    EXPECT_FALSE(manager->ready());
+    EXPECT_EQ(manager->state(), "busy");
+    finish_operation();
+    EXPECT_TRUE(manager->ready());
+    EXPECT_EQ(manager->state(), "idle");
+}
+
+TEST_F(ManagerTest, WhatFailsAtStartNeedsAPersonAndHoldsNobodyUp) {
+    state->level = 0;
+    begin();
+    launcher.end();
+    launcher.fail(Errc::Failed);
+    launcher.end();
+    turn();
+    EXPECT_TRUE(manager->ready());
+    EXPECT_EQ(manager->state(), "degraded");
+    EXPECT_FALSE(runner->running()) << "it is tried once";
+}
+
+TEST_F(ManagerTest, WhatDoesNotConvergeByItselfIsLeftAndSaid) {
+    state->level = 0;
+    state->converges = false;
+    begin();
+    EXPECT_TRUE(manager->ready());
+    EXPECT_EQ(manager->state(), "degraded");
+    EXPECT_TRUE(launcher.jobs.empty());
+}
+
+TEST_F(ManagerTest, WhatWasInterruptedGoesFirst) {
+    begin();
+    ASSERT_TRUE(ask(5));
+    launcher.end();
+    begin();
+    EXPECT_FALSE(manager->ready());
+    EXPECT_EQ(manager->state(), "busy");
+    state->level = 5;
+    launcher.end();
+    turn();
+    // Level 1 is wanted by the settings: with nothing left unfinished it converges.
+    EXPECT_FALSE(manager->ready());
+    finish_operation();
+    EXPECT_TRUE(manager->ready());
+    EXPECT_EQ(state->level, 1U);
+}
+
+TEST_F(ManagerTest, ProblemsOfAPlanAreTheError) {
+    begin();
+    const auto refused = ask(12);
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code, Errc::Unsupported);
+    EXPECT_EQ(refused.error().hint, "Choose a lower one.");
+    EXPECT_EQ(manager->check({{"fake", {{"level", 12}}}}).error().code, Errc::Unsupported);
+    EXPECT_EQ(ask(1).value_or(77), 0U) << "nothing to do";
+    EXPECT_EQ(manager->apply({{"other", Json::object()}}, {}, {}).error().code, Errc::InvalidArgument);
+}
+
+TEST_F(ManagerTest, ABlindComponentIsSaidAndStopsNothing) {
+    state->blind = true;
+    begin();
+    EXPECT_TRUE(manager->ready());
+    EXPECT_EQ(manager->state(), "degraded");
+    EXPECT_TRUE(manager->describe()["components"]["fake"].contains("error"));
+    EXPECT_FALSE(manager->plan(Json::object()));
+}
+
+TEST_F(ManagerTest, ABadValueKeepsTheOneInForce) {
+    directory.write("etc/gpuhost/gpuhostd.conf", "[Fake]\nLevel=3\n");
+    state->level = 3;
+    begin();
+    EXPECT_EQ(manager->state(), "idle");
+    directory.write("etc/gpuhost/gpuhostd.conf", "[Fake]\nLevel=many\n");
+    EXPECT_EQ(manager->reload().size(), 1U);
+    EXPECT_EQ(manager->state(), "idle") << "level 3 is still wanted";
+    directory.write("etc/gpuhost/gpuhostd.conf", "[Fake]\nLevel=4\n");
+    EXPECT_TRUE(manager->reload().empty());
+    EXPECT_EQ(manager->state(), "degraded") << "level 4 is wanted now";
+}
+
+TEST_F(ManagerTest, AStuckKernelIsSaidUntilTheReboot) {
+    begin();
+    ASSERT_TRUE(ask(2));
+    launcher.end();
+    launcher.fail(Errc::RebootRequired);
+    launcher.end();
+    turn();
+    EXPECT_EQ(manager->state(), "reboot-required");
+    begin("b2");
+    EXPECT_EQ(manager->state(), "idle");
+}
+
+} // namespace
+} // namespace gpuhost::host

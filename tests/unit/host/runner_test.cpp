@@ -1,0 +1,324 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/host/runner.hpp"
+#include "tests/support/tmpdir.hpp"
+#include "tests/unit/host/fake_launcher.hpp"
+
+#include <gtest/gtest.h>
+
+namespace gpuhost::host {
+namespace {
+
+using base::Errc;
+using core::Outcome;
+using core::Phase;
+
+constexpr const char* boot = "b0010000-0000-4000-8000-000000000001";
+
+core::StepKinds make_kinds() {
+    core::StepKinds kinds;
+    const auto add = [&kinds](const char* name, core::Sandbox sandbox, bool interruptible) {
+        core::StepKind kind;
+        kind.name = name;
+        kind.sandbox = sandbox;
+        kind.interruptible = interruptible;
+        kinds.add(std::move(kind));
+    };
+    add("read", core::Sandbox::Parse, true);
+    add("load", core::Sandbox::Modules, false);
+    add("link", core::Sandbox::System, false);
+    return kinds;
+}
+
+core::Plan make_plan(const std::vector<std::string>& kinds) {
+    core::Plan plan;
+    plan.kind = "test";
+    plan.title = "try it";
+    for (const auto& kind : kinds)
+        plan.steps.push_back({kind, "do " + kind, base::Json::object()});
+    return plan;
+}
+
+/// One life of a daemon over a tree that outlives it.
+struct Life {
+    explicit Life(const base::Root& root, const std::string& boot_id = boot)
+        : runner(event, root, launcher, kinds, boot_id) {
+        runner.listen(
+            {[this](const Operation&) { ++added; }, [](const Operation&) {},
+             [this](const Operation& operation) { outcomes.push_back(*operation.transaction.outcome()); }});
+    }
+    void turn() {
+        for (int i = 0; i < 10; ++i)
+            (void)sd_event_run(event.get(), 0);
+    }
+    std::uint64_t start(core::Plan plan, std::vector<base::UniqueFd> inputs = {}) {
+        const auto id = runner.start(std::move(plan), {0, 1, "test"}, std::move(inputs));
+        EXPECT_TRUE(id) << id.error().message;
+        turn();
+        return id.value_or(0);
+    }
+    [[nodiscard]] std::string at() {
+        const auto& request = launcher.last().launch.request;
+        return std::string(core::name(request.phase)) + " " + request.steps.front().kind;
+    }
+
+    Event event = *Event::create();
+    core::StepKinds kinds = make_kinds();
+    tests::FakeLauncher launcher;
+    Runner runner;
+    int added = 0;
+    std::vector<Outcome> outcomes;
+};
+
+class RunnerTest : public testing::Test {
+  protected:
+    gpuhost::tests::TempDir directory;
+    base::Root root = directory.root();
+};
+
+TEST_F(RunnerTest, RunsEveryPhaseInOrderAndCommits) {
+    Life life(root);
+    const auto id = life.start(make_plan({"load", "link"}));
+    EXPECT_EQ(life.at(), "preflight load");
+    EXPECT_EQ(life.launcher.last().launch.request.steps.size(), 2U);
+    life.launcher.end();
+    EXPECT_EQ(life.at(), "apply load");
+    life.launcher.end();
+    EXPECT_EQ(life.at(), "apply link");
+    life.launcher.end();
+    EXPECT_EQ(life.outcomes, std::vector{Outcome::Committed});
+    EXPECT_EQ(life.added, 1);
+    EXPECT_EQ(life.runner.find(id)->progress, 1);
+    EXPECT_FALSE(life.runner.running());
+    EXPECT_FALSE(root.exists("/run/gpuhost/jobs/1-1-1"));
+}
+
+TEST_F(RunnerTest, AFailureGoesBackThroughTheStepsBefore) {
+    Life life(root);
+    life.start(make_plan({"load", "link"}));
+    life.launcher.end();
+    life.launcher.end();
+    life.launcher.fail(Errc::NoSpace);
+    EXPECT_EQ(life.at(), "undo link");
+    life.launcher.end();
+    EXPECT_EQ(life.at(), "undo load");
+    life.launcher.end();
+    EXPECT_EQ(life.outcomes, std::vector{Outcome::RolledBack});
+}
+
+TEST_F(RunnerTest, ProblemsRefuseBeforeAnythingIsTouched) {
+    Life life(root);
+    const auto id = life.start(make_plan({"load"}));
+    core::JobResult result;
+    result.problems = {{Errc::InUse, "held", ""}, {Errc::NoSpace, "full", ""}};
+    life.launcher.end(result);
+    EXPECT_EQ(life.outcomes, std::vector{Outcome::Refused});
+    EXPECT_EQ(life.runner.find(id)->transaction.problems().size(), 2U);
+    EXPECT_EQ(life.launcher.jobs.size(), 1U);
+}
+
+TEST_F(RunnerTest, OneAtATimeAndTheOtherIsToldWhich) {
+    Life life(root);
+    const auto id = life.start(make_plan({"load"}));
+    const auto second = life.runner.start(make_plan({"load"}), {}, {});
+    ASSERT_FALSE(second);
+    EXPECT_EQ(second.error().code, Errc::Busy);
+    EXPECT_NE(second.error().message.find(std::to_string(id)), std::string::npos);
+}
+
+TEST_F(RunnerTest, ADeadWorkersPhaseIsRunAgainThenGoesBack) {
+    Life life(root);
+    life.start(make_plan({"load"}));
+    life.launcher.end();
+    for (unsigned i = 1; i <= core::Transaction::max_attempts; ++i) {
+        EXPECT_EQ(life.at(), "apply load") << i;
+        life.launcher.die();
+    }
+    EXPECT_EQ(life.at(), "undo load");
+    EXPECT_EQ(life.launcher.jobs.size(), 1U + core::Transaction::max_attempts + 1U);
+    life.launcher.end();
+    EXPECT_EQ(life.outcomes, std::vector{Outcome::RolledBack});
+}
+
+TEST_F(RunnerTest, ADeadlineIsNoReasonToTryAgain) {
+    Life life(root);
+    life.start(make_plan({"load"}));
+    life.launcher.end();
+    life.launcher.fail(Errc::Timeout);
+    EXPECT_EQ(life.at(), "undo load");
+}
+
+TEST_F(RunnerTest, CancelKillsWhatMayBeInterrupted) {
+    Life life(root);
+    const auto id = life.start(make_plan({"read", "load"}));
+    life.launcher.end();
+    ASSERT_EQ(life.at(), "apply read");
+    ASSERT_TRUE(life.runner.cancel(id, {0, 1, "person"}));
+    EXPECT_TRUE(life.launcher.last().killed);
+    life.launcher.die();
+    EXPECT_EQ(life.at(), "undo read");
+    life.launcher.end();
+    EXPECT_EQ(life.outcomes, std::vector{Outcome::Cancelled});
+}
+
+TEST_F(RunnerTest, CancelWaitsForWhatMayNot) {
+    Life life(root);
+    const auto id = life.start(make_plan({"load", "link"}));
+    life.launcher.end();
+    ASSERT_TRUE(life.runner.cancel(id, {0, 1, "person"}));
+    EXPECT_FALSE(life.launcher.last().killed);
+    life.launcher.end();
+    EXPECT_EQ(life.at(), "undo load");
+    life.launcher.end();
+    EXPECT_EQ(life.outcomes, std::vector{Outcome::Cancelled});
+    EXPECT_EQ(life.runner.cancel(id, {}).error().code, Errc::InvalidArgument);
+    EXPECT_EQ(life.runner.cancel(77, {}).error().code, Errc::NotFound);
+}
+
+TEST_F(RunnerTest, ForeignInputIsNeverReadWithPrivileges) {
+    Life life(root);
+    life.start(make_plan({"link", "read", "load"}));
+    EXPECT_EQ(life.launcher.last().launch.sandbox, core::Sandbox::Parse);
+    life.launcher.end();
+    EXPECT_EQ(life.launcher.last().launch.sandbox, core::Sandbox::System);
+}
+
+TEST_F(RunnerTest, InputsReachEveryPhaseAndStagingGoesAtTheEnd) {
+    Life life(root);
+    std::vector<base::UniqueFd> inputs;
+    inputs.emplace_back(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+    const auto id = life.start(make_plan({"read"}), std::move(inputs));
+    EXPECT_EQ(life.launcher.last().inputs, 1U);
+    const std::string staging = "/var/lib/gpuhost/driver/.staging/" + std::to_string(id);
+    EXPECT_EQ(life.launcher.last().launch.request.staging, staging);
+    EXPECT_TRUE(root.exists(staging));
+    life.launcher.end();
+    EXPECT_EQ(life.launcher.last().inputs, 1U);
+    life.launcher.end();
+    EXPECT_FALSE(root.exists(staging));
+}
+
+TEST_F(RunnerTest, TheNextDaemonAdoptsTheWorker) {
+    std::string job;
+    {
+        Life life(root);
+        life.start(make_plan({"load", "link"}));
+        life.launcher.end();
+        job = life.launcher.last().launch.request.job;
+    }
+    Life life(root);
+    ASSERT_TRUE(life.runner.resume());
+    ASSERT_EQ(life.launcher.jobs.size(), 1U);
+    EXPECT_TRUE(life.launcher.last().adopted);
+    EXPECT_EQ(life.launcher.last().launch.request.job, job);
+    life.launcher.end();
+    EXPECT_FALSE(life.launcher.last().adopted);
+    EXPECT_EQ(life.at(), "apply link");
+    life.launcher.end();
+    EXPECT_EQ(life.outcomes, std::vector{Outcome::Committed});
+}
+
+TEST_F(RunnerTest, AWorkerThatIsGoneIsStartedAgain) {
+    {
+        Life life(root);
+        life.start(make_plan({"load"}));
+        life.launcher.end();
+    }
+    Life life(root);
+    ASSERT_TRUE(life.runner.resume());
+    life.launcher.die();
+    EXPECT_EQ(life.at(), "apply load");
+    EXPECT_FALSE(life.launcher.last().adopted);
+}
+
+TEST_F(RunnerTest, AfterARebootItGoesBack) {
+    {
+        Life life(root);
+        life.start(make_plan({"load", "link"}));
+        life.launcher.end();
+        life.launcher.end();
+    }
+    Life life(root, "b0020000-0000-4000-8000-000000000002");
+    ASSERT_TRUE(life.runner.resume());
+    EXPECT_EQ(life.at(), "undo link");
+    EXPECT_FALSE(life.launcher.last().adopted);
+    life.launcher.end();
+    life.launcher.end();
+    EXPECT_EQ(life.outcomes, std::vector{Outcome::RolledBack});
+}
+
+TEST_F(RunnerTest, EndedOnesStayListedAndIdsGoOn) {
+    {
+        Life life(root);
+        life.start(make_plan({"load"}));
+        life.launcher.end();
+        life.launcher.end();
+    }
+    Life life(root);
+    ASSERT_TRUE(life.runner.resume());
+    ASSERT_EQ(life.runner.operations().size(), 1U);
+    EXPECT_EQ(state(*life.runner.operations()[0]), "committed");
+    EXPECT_EQ(life.start(make_plan({"load"})), 2U);
+}
+
+TEST_F(RunnerTest, WhatADaemonLeftAtTheEndIsRemoved) {
+    {
+        Life life(root);
+        life.start(make_plan({"read"}));
+        life.launcher.end();
+        life.launcher.end();
+    }
+    directory.write("var/lib/gpuhost/driver/.staging/1/file", "");
+    directory.write("run/gpuhost/jobs/1-1-1/events", "");
+    Life life(root);
+    ASSERT_TRUE(life.runner.resume());
+    EXPECT_FALSE(root.exists("/var/lib/gpuhost/driver/.staging/1"));
+    EXPECT_FALSE(root.exists("/run/gpuhost/jobs/1-1-1"));
+}
+
+TEST_F(RunnerTest, ADamagedJournalStopsNothing) {
+    directory.write("var/lib/gpuhost/journal/4.jsonl", "00000000 {}\n00000000 {}\n");
+    Life life(root);
+    ASSERT_TRUE(life.runner.resume());
+    EXPECT_EQ(life.start(make_plan({"load"})), 5U);
+}
+
+TEST_F(RunnerTest, OnlyARebootClearsWhatIsStuck) {
+    {
+        Life life(root);
+        life.start(make_plan({"load"}));
+        life.launcher.end();
+        life.launcher.fail(Errc::RebootRequired);
+        life.launcher.end();
+        EXPECT_EQ(life.outcomes, std::vector{Outcome::RebootRequired});
+        EXPECT_TRUE(life.runner.reboot_required());
+    }
+    Life same(root);
+    ASSERT_TRUE(same.runner.resume());
+    EXPECT_TRUE(same.runner.reboot_required());
+    Life next(root, "b0020000-0000-4000-8000-000000000002");
+    ASSERT_TRUE(next.runner.resume());
+    EXPECT_FALSE(next.runner.reboot_required());
+}
+
+TEST_F(RunnerTest, ProgressGrowsAndShrinksOnlyWhileUndoing) {
+    Life life(root);
+    const auto id = life.start(make_plan({"load", "link"}));
+    const auto progress = [&] { return life.runner.find(id)->progress; };
+    life.launcher.last().callbacks.progress({1, "checked"});
+    const double checked = progress();
+    EXPECT_GT(checked, 0);
+    life.launcher.end();
+    life.launcher.last().callbacks.progress({0.5, "half"});
+    const double half = progress();
+    EXPECT_GT(half, checked);
+    life.launcher.last().callbacks.progress({0.1, "a second file"});
+    EXPECT_EQ(progress(), half);
+    life.launcher.end();
+    life.launcher.fail(Errc::Failed);
+    life.launcher.end();
+    life.launcher.last().callbacks.progress({1, "undone"});
+    EXPECT_LT(progress(), half);
+}
+
+} // namespace
+} // namespace gpuhost::host

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/base/parse.hpp"
+#include "daemon/base/process.hpp"
+#include "daemon/host/sandbox.hpp"
+#include "tests/support/tmpdir.hpp"
+
+#include <array>
+#include <utility>
+
+#include <gtest/gtest.h>
+#include <linux/capability.h>
+#include <unistd.h>
+
+namespace gpuhost::host {
+namespace {
+
+constexpr const char* analyze = "/usr/bin/systemd-analyze";
+constexpr std::array all{core::Sandbox::Parse,  core::Sandbox::Compile, core::Sandbox::Store,
+                         core::Sandbox::System, core::Sandbox::Modules, core::Sandbox::Units,
+                         core::Sandbox::Devices};
+
+std::string capabilities(std::uint64_t mask) {
+    constexpr std::array<std::pair<unsigned, const char*>, 9> names{
+        {{CAP_CHOWN, "CAP_CHOWN"},
+         {CAP_DAC_OVERRIDE, "CAP_DAC_OVERRIDE"},
+         {CAP_DAC_READ_SEARCH, "CAP_DAC_READ_SEARCH"},
+         {CAP_FOWNER, "CAP_FOWNER"},
+         {CAP_KILL, "CAP_KILL"},
+         {CAP_SYS_MODULE, "CAP_SYS_MODULE"},
+         {CAP_SYS_PTRACE, "CAP_SYS_PTRACE"},
+         {CAP_SYS_ADMIN, "CAP_SYS_ADMIN"},
+         {CAP_MKNOD, "CAP_MKNOD"}}};
+    std::string text;
+    for (const auto& [number, name] : names) {
+        if ((mask & (std::uint64_t{1} << number)) != 0)
+            text += std::string(" ") + name;
+        mask &= ~(std::uint64_t{1} << number);
+    }
+    EXPECT_EQ(mask, 0U) << "a capability that this test can't name";
+    return text;
+}
+
+/// The properties as a unit file, for systemd-analyze.
+struct Render {
+    const std::string& name;
+
+    std::string operator()(bool value) const { return value ? "yes" : "no"; }
+    std::string operator()(std::uint64_t value) const {
+        if (name == "CapabilityBoundingSet" || name == "AmbientCapabilities")
+            return capabilities(value);
+        return name == "RestrictNamespaces" ? (value == 0 ? "yes" : "no") : std::to_string(value);
+    }
+    std::string operator()(std::int32_t value) const { return std::to_string(value); }
+    std::string operator()(std::uint32_t value) const {
+        EXPECT_EQ(name, "UMask");
+        return {'0', static_cast<char>('0' + value / 64), static_cast<char>('0' + value / 8 % 8),
+                static_cast<char>('0' + value % 8)}; // in octal
+    }
+    std::string operator()(const std::string& value) const { return value; }
+    std::string operator()(const Words& value) const { return base::join(value, " "); }
+    std::string operator()(const Filter& value) const {
+        const std::string names = base::join(value.names, " ");
+        return value.allow && names.empty() ? "none" : (value.allow ? "" : "~") + names;
+    }
+};
+
+std::string unit_file(core::Sandbox sandbox) {
+    std::string text = "[Service]\nExecStart=/bin/true\n";
+    for (const auto& property :
+         sandbox_properties(sandbox, "/run/gpuhost/jobs/1-1-1", "/var/lib/gpuhost/driver/.staging/1"))
+        text += property.name + "=" + std::visit(Render{property.name}, property.value) + "\n";
+    return text;
+}
+
+class Exposure : public testing::TestWithParam<core::Sandbox> {};
+
+TEST_P(Exposure, IsAtMostFour) {
+    if (::access(analyze, X_OK) != 0)
+        GTEST_SKIP() << "no systemd-analyze";
+    const tests::TempDir directory;
+    directory.write("worker.service", unit_file(GetParam()));
+    base::Command command;
+    command.argv = {analyze,         "security",       "--no-pager",
+                    "--offline=yes", "--threshold=40", directory.path("worker.service")};
+    const auto finished = base::run(command);
+    ASSERT_TRUE(finished);
+    EXPECT_EQ(finished->exit_status, 0) << finished->output;
+    const auto overall = finished->output.find("Overall exposure");
+    if (overall != std::string::npos)
+        RecordProperty("exposure", finished->output.substr(overall, 60));
+    EXPECT_EQ(finished->output.find("Unknown"), std::string::npos) << finished->output;
+    EXPECT_EQ(finished->output.find("Failed to parse"), std::string::npos) << finished->output;
+}
+
+INSTANTIATE_TEST_SUITE_P(EverySandbox, Exposure, testing::ValuesIn(all),
+                         [](const auto& one) { return std::string(core::name(one.param)); });
+
+TEST(Sandbox, ForeignInputIsReadWithoutPrivileges) {
+    for (const auto sandbox : {core::Sandbox::Parse, core::Sandbox::Compile}) {
+        EXPECT_EQ(user_of(sandbox), worker_user);
+        const std::string unit = unit_file(sandbox);
+        EXPECT_NE(unit.find("CapabilityBoundingSet=\n"), std::string::npos) << unit;
+        EXPECT_NE(unit.find("PrivateNetwork=yes\n"), std::string::npos) << unit;
+        EXPECT_NE(unit.find("ReadWritePaths=/run/gpuhost/jobs/1-1-1 -/var/lib/gpuhost/driver/.staging/1"),
+                  std::string::npos)
+            << unit;
+    }
+}
+
+TEST(Sandbox, OnlyModulesMayLoadThem) {
+    for (const auto sandbox : all)
+        EXPECT_EQ(unit_file(sandbox).find("CAP_SYS_MODULE") != std::string::npos,
+                  sandbox == core::Sandbox::Modules);
+}
+
+} // namespace
+} // namespace gpuhost::host

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/core/job.hpp"
+#include "daemon/host/job_files.hpp"
+#include "daemon/host/worker.hpp"
+#include "tests/support/tmpdir.hpp"
+
+#include <array>
+#include <stdexcept>
+
+#include <gtest/gtest.h>
+
+namespace gpuhost::host {
+namespace {
+
+using base::Errc;
+
+class WorkerTest : public testing::Test {
+  protected:
+    /// Writes the request as the daemon does, runs the job, reads the events as the daemon does.
+    core::JobResult run(core::Phase phase, std::vector<std::string> kinds_of_steps, std::size_t inputs = 0) {
+        core::JobRequest request;
+        request.job = "7-1-1";
+        request.phase = phase;
+        request.inputs = inputs;
+        request.settings = base::Json::object();
+        for (const auto& name : kinds_of_steps)
+            request.steps.push_back({name, "do " + name, {{"of", name}}});
+        EXPECT_TRUE(write_job(root, request, {::geteuid(), ::getegid()}));
+        EXPECT_EQ(run_job(root, kinds, "7-1-1"), 0);
+        const auto events = core::decode_events(directory.read("run/gpuhost/jobs/7-1-1/events"));
+        EXPECT_TRUE(events.result);
+        return events.result.value_or(core::JobResult{});
+    }
+    core::StepKind& add(const std::string& name) {
+        kind = {};
+        kind.name = name;
+        kind.apply = [this](core::StepContext&, const base::Json& args) -> base::Result<base::Json> {
+            calls.push_back("apply " + base::string_or(args, "of", ""));
+            return base::Json{{"done", true}};
+        };
+        return kind;
+    }
+
+    gpuhost::tests::TempDir directory;
+    base::Root root = directory.root();
+    core::StepKinds kinds;
+    core::StepKind kind;
+    std::vector<std::string> calls;
+};
+
+TEST_F(WorkerTest, AppliesThenVerifies) {
+    add("a").verify = [this](core::StepContext&, const base::Json&) -> base::Result<void> {
+        calls.emplace_back("verify");
+        return base::fail(Errc::BadContent, "not as it should be");
+    };
+    kinds.add(kind);
+    const auto result = run(core::Phase::Apply, {"a"});
+    EXPECT_EQ(calls, (std::vector<std::string>{"apply a", "verify"}));
+    EXPECT_EQ(result.error->code, Errc::BadContent);
+    EXPECT_TRUE(base::bool_or(result.output, "done", false));
+}
+
+TEST_F(WorkerTest, PreflightCollectsTheProblemsOfAllSteps) {
+    for (const char* name : {"a", "b"}) {
+        add(name).preflight = [](core::StepContext& context,
+                                 const base::Json& args) -> base::Result<std::vector<core::Problem>> {
+            context.progress(0.5, "looking");
+            return std::vector<core::Problem>{{Errc::NoSpace, base::string_or(args, "of", ""), ""}};
+        };
+        kinds.add(kind);
+    }
+    const auto result = run(core::Phase::Preflight, {"a", "b"});
+    ASSERT_EQ(result.problems.size(), 2U);
+    EXPECT_EQ(result.problems[1].text, "b");
+    EXPECT_TRUE(calls.empty());
+}
+
+TEST_F(WorkerTest, AnExceptionIsAResult) {
+    add("a").undo = [](core::StepContext&, const base::Json&) -> base::Result<void> {
+        throw std::runtime_error("boom");
+    };
+    kinds.add(kind);
+    EXPECT_NE(run(core::Phase::Undo, {"a"}).error->message.find("boom"), std::string::npos);
+}
+
+TEST_F(WorkerTest, UnknownKindsAndDamagedRequestsAreResults) {
+    EXPECT_NE(run(core::Phase::Apply, {"z"}).error->message.find("'z'"), std::string::npos);
+    directory.write("run/gpuhost/jobs/7-1-1/request.json", "{");
+    directory.write("run/gpuhost/jobs/7-1-1/events", "");
+    EXPECT_EQ(run_job(root, kinds, "7-1-1"), 0);
+    EXPECT_TRUE(core::decode_events(directory.read("run/gpuhost/jobs/7-1-1/events")).result->error);
+}
+
+TEST_F(WorkerTest, TakesEveryInputInOrder) {
+    // More than one message carries.
+    constexpr std::size_t count = 300;
+    std::vector<base::UniqueFd> files;
+    std::vector<int> numbers;
+    for (std::size_t i = 0; i < count; ++i) {
+        directory.write("in/" + std::to_string(i), std::to_string(i));
+        files.emplace_back(::open(directory.path("in/" + std::to_string(i)).c_str(), O_RDONLY | O_CLOEXEC));
+        numbers.push_back(files.back().get());
+    }
+    auto socket = socket_with(numbers);
+    ASSERT_TRUE(socket) << socket.error().message;
+    const base::UniqueFd before(::dup(STDIN_FILENO));
+    ASSERT_GE(::dup2(socket->get(), STDIN_FILENO), 0);
+    add("a").apply = [this](core::StepContext& context, const base::Json&) -> base::Result<base::Json> {
+        for (const auto& input : context.inputs)
+            calls.push_back(base::read_all(input.get(), 100, "input").value_or("?"));
+        return base::Json();
+    };
+    kinds.add(kind);
+    const auto result = run(core::Phase::Apply, {"a"}, count);
+    ::dup2(before.get(), STDIN_FILENO);
+    ASSERT_FALSE(result.error) << result.error->message;
+    ASSERT_EQ(calls.size(), count);
+    for (std::size_t i = 0; i < count; ++i)
+        EXPECT_EQ(calls[i], std::to_string(i));
+}
+
+TEST_F(WorkerTest, InputsThatAreGoneAreAnErrorAndNotAHang) {
+    auto socket = socket_with({});
+    ASSERT_TRUE(socket);
+    const base::UniqueFd before(::dup(STDIN_FILENO));
+    ASSERT_GE(::dup2(socket->get(), STDIN_FILENO), 0);
+    add("a");
+    kinds.add(kind);
+    const auto result = run(core::Phase::Apply, {"a"}, 1);
+    ::dup2(before.get(), STDIN_FILENO);
+    EXPECT_TRUE(result.error);
+    EXPECT_TRUE(calls.empty());
+}
+
+} // namespace
+} // namespace gpuhost::host

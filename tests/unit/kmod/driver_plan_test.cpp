@@ -1,0 +1,311 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/base/parse.hpp"
+#include "kmod/driver_plan.hpp"
+
+#include <functional>
+
+#include <gtest/gtest.h>
+
+namespace gpuhost::kmod {
+namespace {
+
+using base::Errc;
+using base::Json;
+
+const std::string kernel = "6.1.0-50-amd64";
+
+ModuleSet module_set(const std::string& version) {
+    ModuleSet set;
+    set.kernel = kernel;
+    set.flavour = "open";
+    set.digest = "m" + version;
+    set.path = "/var/lib/gpuhost/driver/" + version + "/modules/" + kernel + "-open/m";
+    for (const std::string name :
+         {"nvidia", "nvidia_uvm", "nvidia_modeset", "nvidia_drm", "nvidia_peermem"}) {
+        ModuleFile file;
+        file.name = name;
+        file.file = name + ".ko";
+        file.version = version;
+        file.srcversion = version + name;
+        if (name != "nvidia")
+            file.depends = {"nvidia"};
+        set.modules.push_back(file);
+    }
+    return set;
+}
+
+DriverVersion driver_version(const std::string& version) {
+    DriverVersion driver;
+    driver.version = version;
+    driver.modules.push_back(module_set(version));
+    driver.userland.push_back(
+        {"u" + version, "/var/lib/gpuhost/driver/" + version + "/userland/u", 3, 4, true, {}, 0});
+    return driver;
+}
+
+Generation generation(const std::string& version) {
+    return {version, "u" + version, "m" + version};
+}
+
+/// A host on which 535 runs and 550 lies ready.
+Observed serving_535() {
+    Observed observed;
+    observed.kernel = kernel;
+    observed.gpus = {{"0000:65:00.0", "0x2330", "nvidia"}};
+    observed.loaded_version = "535.261.03";
+    for (const std::string name : {"nvidia", "nvidia_uvm", "nvidia_modeset", "nvidia_drm"}) {
+        LoadedModule module;
+        module.name = name;
+        module.version = "535.261.03";
+        module.srcversion = "535.261.03" + name;
+        module.state = "live";
+        observed.loaded.push_back(module);
+    }
+    observed.loaded[0].holders = {"nvidia_uvm", "nvidia_modeset", "nvidia_drm"};
+    observed.store.versions = {driver_version("550.163.01"), driver_version("535.261.03")};
+    observed.store.selected[kernel] = {generation("535.261.03"), generation("550.163.01")};
+    observed.units = {"ssh.service", "nvidia-persistenced.service"};
+    observed.options = modprobe_options({});
+    return observed;
+}
+
+Observed fresh_host() {
+    Observed observed = serving_535();
+    observed.loaded.clear();
+    observed.loaded_version.clear();
+    observed.store.selected.clear();
+    observed.units = {"ssh.service"};
+    observed.options.clear();
+    return observed;
+}
+
+Json swap(const std::string& version) {
+    return {{"driver", {{"request", "swap"}, {"version", version}}}};
+}
+
+std::string kinds(const core::Plan& plan) {
+    std::vector<std::string> names;
+    for (const core::Step& step : plan.steps)
+        names.push_back(step.kind);
+    return base::join(names, " ");
+}
+
+const std::string whole_swap =
+    "driver.prepare door.shut units.stop holders.clear driver.devices modules.converge "
+    "driver.select driver.devices driver.validate door.open units.start";
+
+struct PlanCase {
+    const char* name;
+    std::function<void(Observed&, core::Settings&)> change;
+    Json request;
+    std::string steps;
+    std::vector<Errc> problems;
+    bool fresh = false;
+};
+
+class DriverPlan : public testing::TestWithParam<PlanCase> {};
+
+TEST_P(DriverPlan, HasTheStepsThatItTakes) {
+    const PlanCase& param = GetParam();
+    core::Settings settings({driver_setting_keys()});
+    Observed observed = param.fresh ? fresh_host() : serving_535();
+    if (param.change)
+        param.change(observed, settings);
+    // by way of JSON, as the daemon does it
+    const core::Plan plan = driver_plan({settings, param.request}, observed_from_json(to_json(observed)));
+    if (param.problems.empty()) {
+        EXPECT_EQ(kinds(plan), param.steps);
+    }
+    std::vector<Errc> codes;
+    for (const core::Problem& problem : plan.problems)
+        codes.push_back(problem.code);
+    EXPECT_EQ(codes, param.problems) << (plan.problems.empty() ? "" : plan.problems[0].text);
+    EXPECT_FALSE(plan.title.empty());
+    EXPECT_EQ(plan.reasons.empty(), !plan.problems.empty() && plan.steps.empty());
+}
+
+void set(core::Settings& settings, const char* key, const char* value) {
+    ASSERT_TRUE(settings.set("Driver", key, value, "test"));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Hosts, DriverPlan,
+    testing::Values(
+        PlanCase{"AsWanted", {}, Json::object(), "", {}},
+        PlanCase{"SwapToWhatRuns", {}, swap("535.261.03"), "", {}},
+        PlanCase{"Swap", {}, swap("550.163.01"), whole_swap, {}},
+        PlanCase{"VersionFromConfiguration",
+                 [](Observed&, core::Settings& settings) { set(settings, "Version", "550.163.01"); },
+                 Json::object(),
+                 whole_swap,
+                 {}},
+        PlanCase{"Rollback", {}, {{"driver", {{"request", "rollback"}}}}, whole_swap, {}},
+        PlanCase{"WithoutClients",
+                 [](Observed& observed, core::Settings&) { observed.units.clear(); },
+                 swap("550.163.01"),
+                 "driver.prepare door.shut holders.clear driver.devices modules.converge driver.select "
+                 "driver.devices driver.validate door.open",
+                 {}},
+        PlanCase{
+            "Waiting",
+            {},
+            {{"driver", {{"request", "swap"}, {"version", "550.163.01"}, {"holders", "wait"}}}},
+            "driver.prepare holders.wait door.shut units.stop holders.clear driver.devices modules.converge "
+            "driver.select driver.devices driver.validate door.open units.start",
+            {}},
+        PlanCase{"FirstDriver",
+                 {},
+                 swap("535.261.03"),
+                 "driver.prepare door.shut driver.devices modules.converge driver.select driver.devices "
+                 "driver.validate "
+                 "door.open",
+                 {},
+                 true},
+        PlanCase{"NothingConfigured", {}, Json::object(), "", {}, true},
+        PlanCase{"AfterABoot",
+                 [](Observed& observed, core::Settings&) {
+                     observed.loaded.clear();
+                     observed.loaded_version.clear();
+                     observed.units.clear();
+                 },
+                 Json::object(),
+                 "door.shut driver.devices modules.converge driver.devices driver.validate door.open",
+                 {}},
+        PlanCase{"UdevLoadedTheFirstModule",
+                 [](Observed& observed, core::Settings&) {
+                     observed.loaded.resize(1);
+                     observed.loaded[0].holders.clear();
+                 },
+                 Json::object(),
+                 "door.shut driver.devices modules.converge driver.devices driver.validate door.open",
+                 {}},
+        PlanCase{"OnlyALinkIsWrong",
+                 [](Observed& observed, core::Settings&) { observed.wrong_files = {"/usr/bin/nvidia-smi"}; },
+                 Json::object(),
+                 "driver.prepare driver.select driver.validate",
+                 {}},
+        PlanCase{"OnlyOptionsChanged",
+                 [](Observed&, core::Settings& settings) {
+                     set(settings, "ModuleParameters", "nvidia.NVreg_A=1");
+                 },
+                 Json::object(),
+                 "driver.prepare driver.select driver.validate",
+                 {}},
+        PlanCase{"OnlyNodesAreMissing",
+                 [](Observed& observed, core::Settings&) { observed.devices_complete = false; },
+                 Json::object(),
+                 "driver.devices driver.validate",
+                 {}},
+        PlanCase{"DoorWasLeftShut",
+                 [](Observed& observed, core::Settings&) { observed.door_shut = true; },
+                 Json::object(),
+                 "driver.validate door.open",
+                 {}},
+        PlanCase{"SameVersionRebuilt",
+                 [](Observed& observed, core::Settings&) { observed.loaded[1].srcversion = "another"; },
+                 Json::object(),
+                 "door.shut units.stop holders.clear driver.devices modules.converge driver.devices "
+                 "driver.validate "
+                 "door.open units.start",
+                 {}},
+        PlanCase{"NotInStore", {}, swap("560.35.03"), "", {Errc::NotFound}},
+        PlanCase{"NotForThisKernel",
+                 [](Observed& observed, core::Settings&) { observed.kernel = "6.1.0-56-amd64"; },
+                 swap("550.163.01"),
+                 "",
+                 {Errc::Unsupported}},
+        PlanCase{"WrongFlavour",
+                 [](Observed&, core::Settings& settings) { set(settings, "Flavour", "proprietary"); },
+                 swap("550.163.01"),
+                 "",
+                 {Errc::Unsupported}},
+        PlanCase{"IncompleteSet",
+                 [](Observed& observed, core::Settings&) {
+                     observed.store.versions[0].modules[0].modules.resize(2);
+                 },
+                 swap("550.163.01"),
+                 "",
+                 {Errc::BadContent, Errc::BadContent}},
+        PlanCase{"NoGpu",
+                 [](Observed& observed, core::Settings&) { observed.gpus[0].driver = "vfio-pci"; },
+                 swap("550.163.01"),
+                 "",
+                 {Errc::Unsupported}},
+        PlanCase{
+            "NothingToGoBackTo",
+            [](Observed& observed, core::Settings&) { observed.store.selected[kernel].previous.reset(); },
+            {{"driver", {{"request", "rollback"}}}},
+            "",
+            {Errc::NotFound}},
+        PlanCase{
+            "NoVersionNamed", {}, {{"driver", {{"request", "swap"}}}}, "", {Errc::InvalidArgument}, true}),
+    [](const auto& param) { return param.param.name; });
+
+core::Step step(const core::Plan& plan, const std::string& kind) {
+    for (const core::Step& candidate : plan.steps)
+        if (candidate.kind == kind)
+            return candidate;
+    return {};
+}
+
+core::Plan plan_of(const Observed& observed, const Json& request) {
+    const core::Settings settings({driver_setting_keys()});
+    return driver_plan({settings, request}, observed);
+}
+
+TEST(DriverPlanArgs, ModulesKnowTheirFilesOnBothSides) {
+    const core::Plan plan = plan_of(serving_535(), swap("550.163.01"));
+    const Goal from = goal_from_json(step(plan, "modules.converge").args["from"]);
+    const Goal to = goal_from_json(step(plan, "modules.converge").args["to"]);
+    ASSERT_EQ(from.modules.size(), 4U);
+    for (const GoalModule& module : from.modules)
+        EXPECT_NE(module.path.find("/535.261.03/"), std::string::npos);
+    ASSERT_EQ(to.modules.size(), 4U) << "peermem was neither asked for nor loaded";
+    EXPECT_EQ(to.version, "550.163.01");
+}
+
+TEST(DriverPlanArgs, WhatWasLoadedBeyondTheSettingsComesAlongIfItCan) {
+    Observed observed = serving_535();
+    for (const std::string name : {"nvidia_peermem", "gdrdrv"}) {
+        LoadedModule module;
+        module.name = name;
+        module.srcversion = "535.261.03" + name;
+        module.state = "live";
+        observed.loaded.push_back(module);
+        observed.loaded[0].holders.push_back(name);
+    }
+    const Goal to =
+        goal_from_json(step(plan_of(observed, swap("550.163.01")), "modules.converge").args["to"]);
+    ASSERT_EQ(to.modules.size(), 6U);
+    EXPECT_EQ(to.modules[4].name, "nvidia_peermem");
+    EXPECT_TRUE(to.modules[4].optional);
+    EXPECT_EQ(to.modules[5].name, "gdrdrv");
+    EXPECT_TRUE(to.modules[5].optional);
+    EXPECT_EQ(to.modules[5].depends, std::vector<std::string>{"nvidia"});
+}
+
+TEST(DriverPlanArgs, OnlyClientsThatRunAreStopped) {
+    EXPECT_EQ(step(plan_of(serving_535(), swap("550.163.01")), "units.stop").args["units"],
+              Json({"nvidia-persistenced.service"}));
+}
+
+TEST(DriverPlanArgs, RemembersWhatWasSelected) {
+    const Json args = step(plan_of(serving_535(), swap("550.163.01")), "driver.select").args;
+    EXPECT_EQ(selection_from_json(args["selection_to"])->previous, generation("535.261.03"));
+    EXPECT_EQ(selection_from_json(args["selection_from"])->generation, generation("535.261.03"));
+}
+
+TEST(DriverPlanArgs, TheRequestOverridesThePolicy) {
+    const Json request{{"driver",
+                        {{"request", "swap"},
+                         {"version", "550.163.01"},
+                         {"holders", "terminate"},
+                         {"holder-timeout-usec", 5000000}}}};
+    const core::Plan plan = plan_of(serving_535(), request);
+    EXPECT_EQ(step(plan, "holders.clear").args["policy"], "terminate");
+    EXPECT_EQ(step(plan, "holders.clear").args["timeout_usec"], 5000000);
+    EXPECT_EQ(step(plan, "modules.converge").args["policy"], "terminate");
+}
+
+} // namespace
+} // namespace gpuhost::kmod

@@ -1,0 +1,348 @@
+// SPDX-License-Identifier: Apache-2.0
+// The swap's steps as a worker runs them, on a tree.
+#include "daemon/base/parse.hpp"
+#include "kmod/driver_steps.hpp"
+#include "kmod/selection_files.hpp"
+#include "tests/support/elf_images.hpp"
+#include "tests/unit/kmod/kernel_tree.hpp"
+
+#include <cstdlib>
+#include <filesystem>
+
+#include <gtest/gtest.h>
+
+namespace gpuhost::kmod {
+namespace {
+
+using base::Errc;
+using base::Json;
+using tests::test_kernel;
+
+class DriverSteps : public testing::Test {
+  protected:
+    DriverSteps() { register_driver_steps(kinds_); }
+
+    core::StepContext context() {
+        return {tree_.root(), settings_,
+                "boot",       "/var/lib/gpuhost/driver/.staging/1",
+                {},           [](double, std::string_view) {}};
+    }
+    base::Result<void> apply(const std::string& name, const Json& args) {
+        auto made = context();
+        const core::StepKind& kind = *kinds_.find(name);
+        GPUHOST_TRY(output, kind.apply(made, args));
+        output_ = output;
+        return kind.verify ? kind.verify(made, args) : base::Result<void>{};
+    }
+    base::Result<void> undo(const std::string& name, const Json& args) {
+        auto made = context();
+        return kinds_.find(name)->undo(made, args);
+    }
+    /// "code text" of each.
+    std::vector<std::string> preflight(const std::string& name, const Json& args) {
+        auto made = context();
+        std::vector<std::string> texts;
+        const auto problems = kinds_.find(name)->preflight(made, args);
+        EXPECT_TRUE(problems);
+        for (const core::Problem& problem : problems.value_or(std::vector<core::Problem>()))
+            texts.push_back(std::string(base::info(problem.code).name) + " " + problem.text);
+        return texts;
+    }
+
+    static std::string joined(const std::vector<std::string>& texts) { return base::join(texts, "\n"); }
+    static bool says(const std::vector<std::string>& texts, const std::string& code,
+                     const std::string& word) {
+        for (const std::string& text : texts)
+            if (base::starts_with(text, code + " ") && text.find(word) != std::string::npos)
+                return true;
+        return false;
+    }
+
+    /// Two drivers with their files, and a kernel with one module of its own.
+    Driver add_driver(const std::string& version) {
+        (void)tree_.add_modules(version);
+        const std::string userland = "/var/lib/gpuhost/driver/" + version + "/userland/u";
+        tree_.directory().write(userland + "/bin/nvidia-smi", version);
+        tree_.directory().write(userland + "/lib/libcuda.so.1", version);
+        tree_.directory().write(userland + "/firmware/gsp_ga10x.bin", version);
+        for (const char* name : {"modules.order", "modules.builtin", "modules.builtin.modinfo"})
+            tree_.directory().write("lib/modules/" + std::string(test_kernel) + "/" + name, "");
+        return {{version, "u" + version, "m" + version}, userland, "/modules/" + version};
+    }
+
+    static Json select_args(const std::optional<Driver>& from, const Driver& to) {
+        Json args{{"kernel", test_kernel},
+                  {"from", from ? to_json(*from) : Json()},
+                  {"to", to_json(to)},
+                  {"options_from", from ? modprobe_options({}) : std::string()},
+                  {"options_to", modprobe_options({"nvidia.NVreg_A=1"})},
+                  {"selection_to", to_json(Selection{to.generation, {}})}};
+        args["selection_from"] = from ? to_json(Selection{from->generation, {}}) : Json();
+        return args;
+    }
+
+    std::string module_file(const std::string& path) const {
+        return tree_.directory().read("lib/modules/" + std::string(test_kernel) + "/" + path);
+    }
+    std::string selected() const {
+        const auto selection = read_selection(tree_.root(), test_kernel);
+        return selection && *selection ? (*selection)->generation.version : "none";
+    }
+    std::string library() const {
+        return tree_.root().read("/var/lib/gpuhost/driver/current/lib/libcuda.so.1").value_or("");
+    }
+
+    tests::KernelTree tree_;
+    core::StepKinds kinds_;
+    Json settings_;
+    Json output_;
+};
+
+TEST_F(DriverSteps, SelectAndTakeBackTheFirstDriver) {
+    const Driver driver = add_driver("535.261.03");
+    const Json args = select_args(std::nullopt, driver);
+    ASSERT_TRUE(apply("driver.prepare", args));
+    EXPECT_EQ(module_file("modules.dep"), "") << "the index of the host is not touched yet";
+    EXPECT_EQ(selected(), "none");
+    for (int i = 0; i < 2; ++i) {
+        const auto done = apply("driver.select", args);
+        ASSERT_TRUE(done) << done.error().message;
+        EXPECT_NE(module_file("modules.dep").find("updates/gpuhost/nvidia.ko"), std::string::npos);
+        EXPECT_EQ(selected(), "535.261.03");
+        EXPECT_EQ(library(), "535.261.03");
+        EXPECT_EQ(tree_.root().read("/lib/firmware/nvidia/535.261.03/gsp_ga10x.bin").value_or(""),
+                  "535.261.03");
+    }
+    for (int i = 0; i < 2; ++i) {
+        ASSERT_TRUE(undo("driver.select", args));
+        ASSERT_TRUE(undo("driver.prepare", args));
+        EXPECT_EQ(module_file("modules.dep").find("nvidia"), std::string::npos);
+        EXPECT_EQ(selected(), "none");
+        EXPECT_EQ(library(), "");
+        for (const char* path :
+             {"/lib/firmware/nvidia/535.261.03", "/usr/bin/nvidia-smi", "/etc/modprobe.d/gpuhost.conf"})
+            EXPECT_FALSE(tree_.root().exists(path)) << path;
+    }
+}
+
+TEST_F(DriverSteps, SelectAnotherAndGoBackWithoutTheStagingDirectory) {
+    const Driver old = add_driver("535.261.03");
+    const Driver next = add_driver("550.163.01");
+    const Json first = select_args(std::nullopt, old);
+    ASSERT_TRUE(apply("driver.prepare", first));
+    ASSERT_TRUE(apply("driver.select", first));
+    const std::string index = module_file("modules.dep");
+    const Json args = select_args(old, next);
+    ASSERT_TRUE(apply("driver.prepare", args));
+    ASSERT_TRUE(apply("driver.select", args));
+    EXPECT_EQ(selected(), "550.163.01");
+    EXPECT_EQ(library(), "550.163.01");
+    EXPECT_EQ(module_file("modules.dep"), index) << "the same names, by the same link";
+    ASSERT_TRUE(tree_.root().remove_tree("/var/lib/gpuhost/driver/.staging"));
+    ASSERT_TRUE(undo("driver.select", args));
+    EXPECT_EQ(selected(), "535.261.03");
+    EXPECT_EQ(library(), "535.261.03");
+    EXPECT_EQ(tree_.directory().read("etc/modprobe.d/gpuhost.conf"), modprobe_options({}));
+}
+
+TEST_F(DriverSteps, UndoingWhatNeverRanChangesNothing) {
+    const Driver old = add_driver("535.261.03");
+    const Json first = select_args(std::nullopt, old);
+    ASSERT_TRUE(apply("driver.prepare", first));
+    ASSERT_TRUE(apply("driver.select", first));
+    const Json args = select_args(old, add_driver("550.163.01"));
+    Json options = args;
+    options["options_from"] = modprobe_options({"nvidia.NVreg_A=1"});
+    ASSERT_TRUE(undo("driver.select", options));
+    ASSERT_TRUE(undo("driver.prepare", options));
+    EXPECT_EQ(selected(), "535.261.03");
+    EXPECT_EQ(library(), "535.261.03");
+    EXPECT_TRUE(tree_.root().exists("/lib/firmware/nvidia/535.261.03"));
+}
+
+TEST_F(DriverSteps, PreflightNamesAllThatIsInTheWayOfTheFiles) {
+    const Driver driver = add_driver("550.163.01");
+    const Json args = select_args(std::nullopt, driver);
+    EXPECT_EQ(joined(preflight("driver.select", args)), "");
+    tree_.directory().write("usr/bin/nvidia-smi", "a package's");
+    tree_.directory().write("usr/lib/x86_64-linux-gnu/libcuda.so.1", "a package's");
+    tree_.directory().write("etc/modprobe.d/nvidia.conf",
+                            "install nvidia modprobe -i nvidia-current $CMDLINE_OPTS\n");
+    tree_.directory().write("etc/modprobe.d/harmless.conf",
+                            "options nvidia NVreg_A=1\nalias net-pf-10 off\n");
+    const auto problems = preflight("driver.select", args);
+    EXPECT_EQ(problems.size(), 3U) << joined(problems);
+    for (const char* word : {"/usr/bin/nvidia-smi", "libcuda.so.1", "/etc/modprobe.d/nvidia.conf"})
+        EXPECT_TRUE(says(problems, "already-exists", word)) << word;
+}
+
+TEST_F(DriverSteps, PreflightMissesDamagedSetsAndFirmware) {
+    Driver driver = add_driver("550.163.01");
+    ASSERT_TRUE(tree_.root().remove_tree(driver.userland + "/firmware"));
+    driver.modules = "/var/lib/gpuhost/driver/550.163.01/modules/k-open/m";
+    const auto problems = preflight("driver.prepare", select_args(std::nullopt, driver));
+    EXPECT_TRUE(says(problems, "bad-content", "modules/k-open/m")) << joined(problems);
+    EXPECT_TRUE(says(problems, "bad-content", "userland/u")) << joined(problems);
+    EXPECT_TRUE(says(problems, "not-found", "GSP firmware")) << joined(problems);
+}
+
+TEST_F(DriverSteps, PreflightLooksIntoTheModules) {
+    const Goal goal = tree_.add_modules("550.163.01");
+    const Json args{{"kernel", test_kernel}, {"to", to_json(goal)}, {"from", to_json(Goal{})}};
+    EXPECT_EQ(joined(preflight("modules.converge", args)), "");
+    tree_.directory().write("modules/550.163.01/nvidia.ko",
+                            tests::nvidia_module("nvidia", "550.163.01", "6.1.0-56-amd64"));
+    tree_.directory().write("modules/550.163.01/nvidia-uvm.ko", "no ELF");
+    tree_.directory().write(
+        "modules/550.163.01/nvidia-drm.ko",
+        tests::module_image({{"name", "nvidia_drm"}, {"vermagic", std::string(test_kernel) + " SMP "}},
+                            {{"pci_resize_resource", 1}}));
+    tree_.directory().write("lib/modules/" + std::string(test_kernel) + "/build/Module.symvers",
+                            "0x00000002\tpci_resize_resource\tvmlinux\tEXPORT_SYMBOL\t\n");
+    tree_.directory().write("sys/module/module/parameters/sig_enforce", "Y\n");
+    const auto problems = preflight("modules.converge", args);
+    EXPECT_TRUE(says(problems, "unsupported", "6.1.0-56-amd64")) << joined(problems);
+    EXPECT_TRUE(says(problems, "bad-content", "nvidia-uvm.ko")) << joined(problems);
+    EXPECT_TRUE(says(problems, "unsupported", "pci_resize_resource")) << joined(problems);
+    EXPECT_TRUE(says(problems, "access-denied", "sig_enforce")) << joined(problems);
+}
+
+TEST_F(DriverSteps, PreflightNamesModulesThatAreInTheWay) {
+    tree_.add_gpu("0000:65:00.0");
+    const Goal goal = tree_.add_modules("535.261.03");
+    ASSERT_TRUE(apply("modules.converge", {{"kernel", test_kernel}, {"to", to_json(goal)}}));
+    for (const char* name : {"gdrdrv", "nouveau"}) {
+        tree_.directory().write("sys/module/" + std::string(name) + "/initstate", "live\n");
+        tree_.directory().write("sys/module/" + std::string(name) + "/refcnt", "1\n");
+    }
+    tree_.directory().write("sys/module/nvidia/holders/gdrdrv/x", "");
+    Json args{{"kernel", test_kernel}, {"from", to_json(goal)}};
+    EXPECT_TRUE(says(preflight("modules.converge", args), "in-use", "gdrdrv"));
+    EXPECT_TRUE(says(preflight("modules.converge", args), "in-use", "nouveau"));
+    args["policy"] = "terminate";
+    EXPECT_FALSE(says(preflight("modules.converge", args), "in-use", "gdrdrv"));
+    tree_.directory().write("sys/module/nvidia_uvm/initstate", "going\n");
+    EXPECT_TRUE(says(preflight("modules.converge", args), "reboot-required", "nvidia_uvm"));
+}
+
+TEST_F(DriverSteps, HoldersByPolicy) {
+    tree_.add_gpu("0000:65:00.0");
+    ASSERT_TRUE(apply("modules.converge",
+                      {{"kernel", test_kernel}, {"to", to_json(tree_.add_modules("535.261.03"))}}));
+    ASSERT_TRUE(apply("driver.devices", {{"when", "forward"}}));
+    tree_.add_process(4242, "python3", "/system.slice/train.service", "/dev/nvidia0");
+    Json args{{"policy", "refuse"}, {"units", Json::array()}, {"timeout_usec", 1000}};
+    EXPECT_TRUE(says(preflight("holders.clear", args), "in-use", "process 4242 (python3) of train.service"));
+    const auto refused = apply("holders.clear", args);
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code, Errc::InUse);
+    args["policy"] = "wait";
+    EXPECT_TRUE(preflight("holders.clear", args).empty());
+    const auto waited = apply("holders.wait", args);
+    ASSERT_FALSE(waited);
+    EXPECT_NE(waited.error().message.find("4242"), std::string::npos);
+    args["units"] = {"train.service"};
+    EXPECT_TRUE(apply("holders.wait", args)) << "a unit that is stopped later";
+    ASSERT_TRUE(tree_.root().remove("/proc/4242/fd/7"));
+    EXPECT_TRUE(apply("holders.clear", args));
+}
+
+TEST_F(DriverSteps, UnitsLeaveAndComeBack) {
+    const std::string group = "sys/fs/cgroup/system.slice/client.service/cgroup.procs";
+    tree_.directory().write("usr/bin/systemctl",
+                            "#!/bin/sh\n[ \"$3\" = client.service ] || { echo no such unit; exit 5; }\n"
+                            "case $1 in stop) : ;; start) echo 12 ;; esac >" +
+                                tree_.directory().path(group) + "\n");
+    std::filesystem::permissions(tree_.directory().path("usr/bin/systemctl"),
+                                 std::filesystem::perms::owner_all);
+    tree_.directory().write(group, "12\n");
+    const Json args{{"units", {"client.service"}}};
+    ASSERT_TRUE(apply("units.stop", args));
+    EXPECT_EQ(tree_.directory().read(group), "");
+    ASSERT_TRUE(undo("units.stop", args));
+    EXPECT_EQ(tree_.directory().read(group), "12\n");
+    ASSERT_TRUE(undo("units.start", args));
+    EXPECT_EQ(tree_.directory().read(group), "");
+    ASSERT_TRUE(apply("units.start", {{"units", {"client.service", "gone.service"}}}))
+        << "no reason to go back";
+    EXPECT_EQ(output_["failed"].size(), 1U);
+    const auto stopped = apply("units.stop", {{"units", {"gone.service"}}});
+    ASSERT_FALSE(stopped);
+    EXPECT_NE(stopped.error().message.find("no such unit"), std::string::npos);
+}
+
+TEST_F(DriverSteps, NodesOfTheDriverGoneBackToAreAnUndo) {
+    tree_.add_gpu("0000:65:00.0");
+    ASSERT_TRUE(apply("modules.converge",
+                      {{"kernel", test_kernel}, {"to", to_json(tree_.add_modules("535.261.03"))}}));
+    ASSERT_TRUE(apply("driver.devices", {{"when", "back"}}));
+    EXPECT_FALSE(tree_.root().exists("/dev/nvidia0"));
+    ASSERT_TRUE(undo("driver.devices", {{"when", "back"}}));
+    EXPECT_TRUE(tree_.root().exists("/dev/nvidia0"));
+}
+
+TEST_F(DriverSteps, ValidationNeedsTheLevelThatIsConfigured) {
+    tree_.add_gpu("0000:65:00.0");
+    const Goal goal = tree_.add_modules("535.261.03");
+    ASSERT_TRUE(apply("modules.converge", {{"kernel", test_kernel}, {"to", to_json(goal)}}));
+    Json args{{"level", "kernel"}, {"goal", to_json(goal)}, {"userland", "/nowhere"}};
+    EXPECT_FALSE(apply("driver.validate", args)) << "without nodes";
+    ASSERT_TRUE(apply("driver.devices", {{"when", "forward"}}));
+    EXPECT_TRUE(apply("driver.validate", args));
+    args["level"] = "nvml";
+    EXPECT_TRUE(says(preflight("driver.validate", args), "not-found", "NVML"));
+    EXPECT_FALSE(apply("driver.validate", args));
+}
+
+/// driver.validate at level nvml, with tests/support/stub_nvml.c as the driver's library.
+class Nvml : public DriverSteps {
+  protected:
+    void SetUp() override {
+        const char* const built = std::getenv("top_builddir");
+        stub_ = std::string(built != nullptr ? built : ".") + "/tests/unit/stub-nvml.so";
+        if (!std::filesystem::exists(stub_))
+            GTEST_SKIP() << "no " << stub_;
+        tree_.add_gpu("0000:65:00.0");
+        const Goal goal = tree_.add_modules("535.261.03");
+        ASSERT_TRUE(apply("modules.converge", {{"kernel", test_kernel}, {"to", to_json(goal)}}));
+        ASSERT_TRUE(apply("driver.devices", {{"when", "forward"}}));
+        std::filesystem::create_directories(tree_.directory().path("userland/lib"));
+        std::filesystem::copy(stub_, tree_.directory().path("userland/lib/libnvidia-ml.so.1"));
+        args_ = {{"level", "nvml"}, {"goal", to_json(goal)}, {"userland", "/userland"}};
+        answer("0", "535.261.03", "1");
+    }
+
+    static void answer(const char* error, const char* version, const char* devices) {
+        ::setenv("STUB_NVML_ERROR", error, 1);
+        ::setenv("STUB_NVML_VERSION", version, 1);
+        ::setenv("STUB_NVML_DEVICES", devices, 1);
+    }
+
+    std::string failure() {
+        const auto done = apply("driver.validate", args_);
+        return done ? "" : done.error().message;
+    }
+
+    std::string stub_;
+    Json args_;
+};
+
+TEST_F(Nvml, HasToAnswerWithVersionAndAllGpus) {
+    EXPECT_TRUE(preflight("driver.validate", args_).empty());
+    EXPECT_EQ(failure(), "");
+    EXPECT_EQ(output_["devices"], 1);
+    answer("18", "535.261.03", "1");
+    EXPECT_NE(failure().find("Driver/library version mismatch"), std::string::npos) << failure();
+    answer("0", "550.163.01", "1");
+    EXPECT_NE(failure().find("550.163.01"), std::string::npos) << failure();
+    answer("0", "535.261.03", "0");
+    EXPECT_NE(failure().find("0 of 1 GPUs"), std::string::npos) << failure();
+}
+
+TEST_F(Nvml, ThatCannotBeOpenedFails) {
+    tree_.directory().write("userland/lib/libnvidia-ml.so.1", "no library");
+    EXPECT_NE(failure().find("libnvidia-ml.so.1"), std::string::npos);
+}
+
+} // namespace
+} // namespace gpuhost::kmod

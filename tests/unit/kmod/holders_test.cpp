@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kmod/converge.hpp"
+#include "kmod/devices.hpp"
+#include "kmod/holders.hpp"
+#include "tests/unit/kmod/kernel_tree.hpp"
+
+#include <array>
+
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace gpuhost::kmod {
+namespace {
+
+class Holders : public testing::Test {
+  protected:
+    void SetUp() override {
+        tree_.add_gpu("0000:65:00.0");
+        const Goal goal = tree_.add_modules("535.261.03");
+        const auto loader = make_module_loader(tree_.root());
+        ASSERT_TRUE(converge(tree_.root(), *loader, goal, {}));
+        ASSERT_TRUE(make_devices(tree_.root()));
+    }
+
+    tests::KernelTree tree_;
+};
+
+TEST_F(Holders, AreFoundByDeviceNumberOrMapping) {
+    tree_.add_process(100, "smi", "/user.slice/user-0.slice/session-1.scope", "/dev/nvidiactl");
+    tree_.add_process(101, "uvm", "/system.slice/train.service", "/dev/nvidia-uvm");
+    tree_.add_process(102, "cat", "/system.slice/other.service", "/dev/null");
+    tree_.add_process(103, "mapped", "/system.slice/mapped.service", "/dev/null");
+    tree_.directory().write("proc/103/maps", "7f00-7f01 rw-s 00000000 00:06 412   /dev/nvidia0\n");
+    const auto found = find_holders(tree_.root());
+    ASSERT_EQ(found.size(), 3U);
+    EXPECT_EQ(found[0].devices, std::vector<std::string>{"195:255"});
+    EXPECT_EQ(found[1].devices, std::vector<std::string>{"236:0"}) << "its major is dynamic";
+    EXPECT_EQ(found[2].devices, std::vector<std::string>{"/dev/nvidia0 (mapped)"});
+    EXPECT_TRUE(holds_driver(tree_.root(), 101));
+    EXPECT_FALSE(holds_driver(tree_.root(), 102));
+}
+
+TEST_F(Holders, OfUnitsThatAreStoppedDoNotCount) {
+    tree_.add_process(100, "pd", "/system.slice/nvidia-persistenced.service", "/dev/nvidiactl");
+    tree_.add_process(101, "python3", "/system.slice/train.service", "/dev/nvidiactl");
+    const auto left = without_units(find_holders(tree_.root()), {"nvidia-persistenced.service"});
+    ASSERT_EQ(left.size(), 1U);
+    EXPECT_EQ(describe(left), "process 101 (python3) of train.service");
+}
+
+TEST_F(Holders, AreNamedWithPodAndContainer) {
+    Holder holder{7, "python3", {}, {}};
+    holder.origin.container = std::string(64, 'a');
+    EXPECT_EQ(describe(holder), "process 7 (python3) of container aaaaaaaaaaaa");
+    holder.origin.pod = "8f0c2d3e-1111-2222-3333-444455556666";
+    EXPECT_EQ(describe(holder),
+              "process 7 (python3) of pod 8f0c2d3e-1111-2222-3333-444455556666, container aaaaaaaaaaaa");
+    EXPECT_NE(describe(std::vector<Holder>(9, holder)).find("and 4 more"), std::string::npos);
+}
+
+/// A real process that the tree says holds the driver.
+class Terminating : public Holders {
+  protected:
+    pid_t start(bool stubborn) {
+        std::array<int, 2> ready{};
+        EXPECT_EQ(::pipe(ready.data()), 0);
+        const pid_t pid = ::fork();
+        if (pid == 0) {
+            if (stubborn)
+                ::signal(SIGTERM, SIG_IGN);
+            (void)!::write(ready[1], "x", 1);
+            for (;;)
+                ::pause();
+        }
+        char byte = 0;
+        EXPECT_EQ(::read(ready[0], &byte, 1), 1);
+        ::close(ready[0]);
+        ::close(ready[1]);
+        tree_.add_process(pid, "sleeper", "/system.slice/train.service", "/dev/nvidiactl");
+        return pid;
+    }
+
+    static int signal_that_ended(pid_t pid) {
+        int status = 0;
+        ::waitpid(pid, &status, 0);
+        return WTERMSIG(status);
+    }
+};
+
+TEST_F(Terminating, AsksFirst) {
+    const pid_t pid = start(false);
+    EXPECT_TRUE(terminate(tree_.root(), find_holders(tree_.root()), std::chrono::seconds(20)));
+    EXPECT_EQ(signal_that_ended(pid), SIGTERM);
+}
+
+TEST_F(Terminating, KillsAfterTheGrace) {
+    const pid_t pid = start(true);
+    EXPECT_TRUE(terminate(tree_.root(), find_holders(tree_.root()), std::chrono::milliseconds(50)));
+    EXPECT_EQ(signal_that_ended(pid), SIGKILL);
+}
+
+TEST_F(Terminating, SparesWhatDoesNotHoldTheDriverAnyMore) {
+    const pid_t pid = start(false);
+    const auto holders = find_holders(tree_.root());
+    ASSERT_TRUE(tree_.root().remove("/proc/" + std::to_string(pid) + "/fd/7"));
+    EXPECT_TRUE(terminate(tree_.root(), holders, std::chrono::milliseconds(50)));
+    EXPECT_EQ(::waitpid(pid, nullptr, WNOHANG), 0) << "it lives";
+    ::kill(pid, SIGKILL);
+    ::waitpid(pid, nullptr, 0);
+}
+
+TEST_F(Terminating, NeverTouchesInitOrItself) {
+    Holder init{1, "systemd", {}, {}};
+    Holder daemon{99999, "gpuhostd", {}, {}};
+    for (const Holder& holder : {init, daemon}) {
+        const auto done = terminate(tree_.root(), {holder}, std::chrono::milliseconds(1));
+        ASSERT_FALSE(done);
+        EXPECT_EQ(done.error().code, base::Errc::InUse);
+    }
+}
+
+} // namespace
+} // namespace gpuhost::kmod

@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: Apache-2.0
+// store.stage and store.publish: a driver on its way in.
+#include "daemon/content/sha256.hpp"
+#include "kmod/manifest.hpp"
+#include "tests/unit/kmod/store_fixture.hpp"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace gpuhost::kmod {
+namespace {
+
+using base::Errc;
+using tests::deb_of;
+using Type = tests::Member::Type;
+
+using ImportTest = StoreTest;
+
+TEST_F(ImportTest, PackagesBecomeAUserlandAndASource) {
+    ASSERT_TRUE(import(packages()));
+    const Store now = store();
+    ASSERT_EQ(now.problems, std::vector<std::string>{});
+    ASSERT_EQ(now.versions.size(), 1U);
+    const DriverVersion& version = now.versions[0];
+    EXPECT_EQ(version.version, test_version);
+    ASSERT_EQ(version.userland.size(), 1U);
+    const Userland& userland = version.userland[0];
+    EXPECT_TRUE(userland.nvml);
+    EXPECT_EQ(userland.firmware, std::vector<std::string>{"gsp_ga10x.bin"});
+    EXPECT_EQ(root_.read_link(userland.path + "/lib/libnvidia-ml.so.1").value(),
+              "libnvidia-ml.so." + test_version);
+    EXPECT_EQ(root_.read_link(userland.path + "/lib/libnvidia-ml.so").value(), "libnvidia-ml.so.1");
+    EXPECT_EQ(root_.read(userland.path + "/bin/nvidia-smi").value(), "program");
+    EXPECT_EQ(root_.stat(userland.path + "/bin/nvidia-smi")->st_mode & 07777U, 0555U);
+    EXPECT_EQ(root_.read(userland.path + "/doc/libnvidia-ml1/copyright").value(), "free");
+    EXPECT_FALSE(root_.exists(userland.path + "/doc/libnvidia-ml1/changelog.gz"));
+    ASSERT_EQ(version.sources.size(), 1U);
+    EXPECT_EQ(version.sources[0].flavour, "open");
+    EXPECT_EQ(version.sources[0].directory, "usr/src/nvidia-current-open-" + test_version);
+    EXPECT_EQ(version.sources[0].sha256, content::sha256(source_package(test_version)));
+}
+
+TEST_F(ImportTest, ModulesBecomeASetForTheirKernel) {
+    ASSERT_TRUE(import(modules()));
+    const Store now = store();
+    const ModuleSet* set = now.modules_for(test_version, test_kernel, "open");
+    ASSERT_NE(set, nullptr);
+    ASSERT_EQ(set->modules.size(), 2U);
+    EXPECT_EQ(set->modules[0].file, "nvidia-uvm.ko");
+    EXPECT_EQ(set->modules[0].name, "nvidia_uvm");
+    EXPECT_EQ(set->modules[0].depends, std::vector<std::string>{"nvidia"});
+    EXPECT_EQ(set->modules[1].sha256, content::sha256(modules()[0].second));
+    EXPECT_EQ(root_.read(set->path + "/nvidia.ko").value(), modules()[0].second);
+}
+
+TEST_F(ImportTest, CompressedAndRenamedModulesComeOutTheSame) {
+    ASSERT_TRUE(import(modules()));
+    const std::string digest = store().modules_for(test_version, test_kernel)->digest;
+    Inputs renamed = modules();
+    renamed[0] = {"nvidia-current-open.ko.xz", tests::packed(renamed[0].second, tests::Packing::Xz)};
+    renamed[1] = {"nvidia-current-open-uvm.ko.zst", tests::packed(renamed[1].second, tests::Packing::Zstd)};
+    ASSERT_TRUE(import(renamed));
+    ASSERT_EQ(store().versions[0].modules.size(), 1U);
+    EXPECT_EQ(store().versions[0].modules[0].digest, digest);
+}
+
+TEST_F(ImportTest, RefusesPackagesOfDifferentVersionsAndNamesThem) {
+    Inputs mixed = packages();
+    mixed[1].second =
+        deb_of("nvidia-smi", "535.261.03-1", {{"./usr/bin/nvidia-smi", "x", Type::File, "", 0755}});
+    expect_error(stage(mixed), Errc::BadContent, "535.261.03 (nvidia-smi)");
+}
+
+TEST_F(ImportTest, RefusesFilesThatContradictTheirPackage) {
+    expect_error(stage({{"gsp.deb", deb_of("firmware-nvidia-gsp", "550.163.01-2",
+                                           {{"./lib/firmware/nvidia/535.261.03/gsp_ga10x.bin", "x"}})}}),
+                 Errc::BadContent, "is of version 535.261.03, the package says 550.163.01");
+    expect_error(stage({{"cuda.deb", deb_of("libcuda1", "550.163.01-2",
+                                            {{library_directory() + "libcuda.so.550.163.01", "no ELF"}})}}),
+                 Errc::BadContent, "not an ELF file");
+    expect_error(stage({{"cuda.deb", deb_of("libcuda1", "550.163.01-2",
+                                            {{library_directory() + "libcuda.so.550.163.01",
+                                              tests::library_image("../evil.so")}})}}),
+                 Errc::BadContent, "soname");
+}
+
+TEST_F(ImportTest, RefusesWhatIsNoPackage) {
+    expect_error(stage({{"x.deb", "no archive"}}), Errc::BadContent, "x.deb");
+    expect_error(stage({{"x.deb", tests::ar_of({{"debian-binary", "2.0\n"}})}}), Errc::BadContent,
+                 "control.tar");
+    expect_error(stage({{"x.deb", tests::ar_of({{"debian-binary", "3.0\n"}})}}), Errc::BadContent,
+                 "format version");
+    expect_error(stage({{"x.deb", tests::ar_of({{"evil", "2.0\n"}})}}), Errc::BadContent, "debian-binary");
+    expect_error(stage({{"x.deb", deb_of("../evil", "550.163.01-2", {})}}), Errc::BadContent,
+                 "no package or version");
+    expect_error(stage({{"x.deb", deb_of("nvidia-smi", "1:not-a-version", {})}}), Errc::BadContent,
+                 "not a driver version");
+    expect_error(
+        stage({{"x.deb", deb_of("hello", "550.163.01-1", {{"./usr/share/doc/hello/copyright", "x"}})}}),
+        Errc::BadContent, "nothing of a driver");
+}
+
+TEST_F(ImportTest, RefusesHostilePackages) {
+    const auto hostile = [](const tests::Member& member) {
+        return Inputs{{"x.deb", deb_of("nvidia-smi", "550.163.01-2", {member})}};
+    };
+    expect_error(stage(hostile({"../../etc/passwd", "x"})), Errc::BadContent, "leads out");
+    expect_error(stage(hostile({"/usr/bin/nvidia-smi", "x"})), Errc::BadContent, "leads out");
+    expect_error(stage(hostile({"./usr/bin/nvidia-smi", "", Type::Device})), Errc::BadContent, "device");
+    expect_error(stage(hostile({"./usr/bin/nvidia-smi", "", Type::HardLink, "./etc/passwd", 0755})),
+                 Errc::Unsupported, "hard link");
+    EXPECT_FALSE(root_.exists("/etc/passwd"));
+    const auto linked =
+        stage({{"x.deb", deb_of("nvidia-smi", "550.163.01-2",
+                                {{"./usr/bin/nvidia-smi", "x", Type::File, "", 0755},
+                                 {library_directory() + "libcuda.so.1", "", Type::Link, "/etc/passwd"}})}});
+    ASSERT_TRUE(linked);
+    EXPECT_FALSE(root_.exists(staging_ + "/userland/lib/libcuda.so.1"))
+        << "a link that leads nowhere inside is dropped";
+}
+
+TEST_F(ImportTest, ATruncatedPackageIsRefusedAtEveryLength) {
+    const std::string whole = packages()[0].second;
+    for (std::size_t size = 0; size + 1 < whole.size(); size += 41)
+        EXPECT_FALSE(stage({{"ml.deb", whole.substr(0, size)}})) << size << " of " << whole.size();
+}
+
+TEST_F(ImportTest, RefusesTheSameFileFromTwoPackages) {
+    Inputs twice = packages();
+    twice[2] = {"other.deb", deb_of("nvidia-other", "550.163.01-2",
+                                    {{"./usr/bin/nvidia-smi", "x", Type::File, "", 0755}})};
+    expect_error(stage(twice), Errc::BadContent, "two packages bring 'bin/nvidia-smi'");
+}
+
+TEST_F(ImportTest, RefusesModulesThatDoNotBelongTogether) {
+    Inputs mixed = modules();
+    mixed[1].second = tests::nvidia_module("nvidia_uvm", "535.261.03", test_kernel);
+    expect_error(stage(mixed), Errc::BadContent,
+                 "nvidia-uvm.ko is version 535.261.03, nvidia.ko is 550.163.01");
+    mixed[1].second = tests::nvidia_module("nvidia_uvm", test_version, "6.1.0-56-amd64");
+    expect_error(stage(mixed), Errc::BadContent, "nvidia-uvm.ko is for kernel 6.1.0-56-amd64");
+    expect_error(stage({modules()[1]}), Errc::BadContent, "nvidia.ko is not among");
+    mixed[1] = {"again.ko", modules()[0].second};
+    expect_error(stage(mixed), Errc::BadContent, "two files bring 'nvidia.ko'");
+    mixed[1] = {"nvidia-uvm.ko", modules()[1].second.substr(0, 300)};
+    expect_error(stage(mixed), Errc::BadContent, "nvidia-uvm.ko: ");
+    mixed[1].second = tests::module_image({{"name", "../evil"}, {"vermagic", "6.1 "}});
+    expect_error(stage(mixed), Errc::BadContent, "can't be used");
+}
+
+TEST_F(ImportTest, ChecksTheSpaceBeforeTheFirstByte) {
+    const std::string control =
+        "Package: nvidia-smi\nVersion: 550.163.01-2\nArchitecture: all\nInstalled-Size: 60000000000\n";
+    const std::string huge =
+        tests::ar_of({{"debian-binary", "2.0\n"},
+                      {"control.tar", tests::tar_of({{"./control", control}})},
+                      {"data.tar", tests::tar_of({{"./usr/bin/nvidia-smi", "x", Type::File, "", 0755}})}});
+    const auto staged = stage({{"huge.deb", huge}});
+    expect_error(staged, Errc::NoSpace, "MiB are free");
+    EXPECT_EQ(root_.list(staging_).value(), std::vector<std::string>{});
+}
+
+TEST_F(ImportTest, WithoutItsFilesItSaysSo) {
+    auto made = context();
+    const auto staged = kind("store.stage").apply(made, names_of(packages()));
+    ASSERT_FALSE(staged);
+    EXPECT_EQ(staged.error().code, Errc::Interrupted);
+}
+
+TEST_F(ImportTest, StagingAgainAfterAnInterruptionEndsTheSame) {
+    ASSERT_TRUE(stage(packages()));
+    directory_.write(staging_.substr(1) + "/userland/lib/half", "left by a killed worker");
+    ASSERT_TRUE(stage(packages()));
+    ASSERT_TRUE(apply("store.publish"));
+    EXPECT_EQ(store().problems, std::vector<std::string>{});
+    EXPECT_TRUE(apply("store.verify"));
+}
+
+// --- publishing
+// ---------------------------------------------------------------------------------------------------------
+
+TEST_F(ImportTest, PublishingRefusesWhatChangedAfterStaging) {
+    ASSERT_TRUE(stage(packages()));
+    directory_.write(staging_.substr(1) + "/userland/bin/nvidia-smi", "PROGRAM");
+    expect_error(apply("store.publish"), Errc::BadContent, "bin/nvidia-smi: digest mismatch");
+    EXPECT_TRUE(store().versions.empty());
+}
+
+TEST_F(ImportTest, PublishingRefusesWhatAHostileParserCouldLeave) {
+    const std::string tree = staging_ + "/userland";
+    ASSERT_TRUE(stage(packages()));
+    ASSERT_TRUE(root_.symlink_atomic("../../../../../../../etc/shadow", tree + "/lib/evil"));
+    expect_error(apply("store.publish"), Errc::BadContent, "leads out");
+    ASSERT_TRUE(stage(packages()));
+    ASSERT_EQ(::mkfifo(directory_.path(tree + "/lib/pipe").c_str(), 0600), 0);
+    expect_error(apply("store.publish"), Errc::BadContent, "device, socket or pipe");
+    ASSERT_TRUE(stage(packages()));
+    directory_.write("secret", "x");
+    ASSERT_EQ(::link(directory_.path("secret").c_str(), directory_.path(tree + "/lib/secret").c_str()), 0);
+    expect_error(apply("store.publish"), Errc::BadContent, "second name");
+    ASSERT_TRUE(stage(packages()));
+    ASSERT_TRUE(root_.remove_tree(tree));
+    ASSERT_TRUE(root_.symlink_atomic("/secret", tree));
+    EXPECT_FALSE(apply("store.publish"));
+    EXPECT_TRUE(store().versions.empty());
+}
+
+TEST_F(ImportTest, PublishingTwiceIsPublishingOnce) {
+    ASSERT_TRUE(stage(packages()));
+    ASSERT_TRUE(apply("store.publish"));
+    ASSERT_TRUE(apply("store.publish")) << "as after a crash between its last rename and its answer";
+    EXPECT_EQ(store().versions[0].userland.size(), 1U);
+    ASSERT_TRUE(undo("store.publish"));
+    EXPECT_TRUE(store().versions.empty());
+    EXPECT_EQ(root_.list("/var/lib/gpuhost/driver").value(), std::vector<std::string>{".staging"});
+}
+
+TEST_F(ImportTest, UndoTakesBackOnlyWhatThisTransactionPublished) {
+    ASSERT_TRUE(import(modules()));
+    ASSERT_TRUE(import(packages()));
+    ASSERT_TRUE(stage(packages()));
+    ASSERT_TRUE(apply("store.publish"));
+    ASSERT_TRUE(undo("store.publish"));
+    EXPECT_EQ(store().versions[0].userland.size(), 1U);
+    EXPECT_EQ(store().versions[0].modules.size(), 1U);
+}
+
+TEST_F(ImportTest, UndoWithoutApplyChangesNothing) {
+    ASSERT_TRUE(import(packages()));
+    EXPECT_TRUE(undo("store.publish"));
+    EXPECT_TRUE(undo("store.stage"));
+    EXPECT_EQ(store().versions.size(), 1U);
+}
+
+TEST_F(ImportTest, ADamagedSetIsMendedByImportingItAgain) {
+    ASSERT_TRUE(import(modules()));
+    const std::string path = store().versions[0].modules[0].path;
+    ASSERT_EQ(::chmod(directory_.path(path + "/nvidia.ko").c_str(), 0644), 0);
+    directory_.write(path.substr(1) + "/nvidia.ko", "damaged");
+    expect_error(apply("store.verify"), Errc::BadContent, path + "/nvidia.ko: 7 bytes, expected");
+    ASSERT_TRUE(import(modules()));
+    EXPECT_TRUE(apply("store.verify"));
+    EXPECT_EQ(store().versions[0].modules.size(), 1U);
+}
+
+TEST_F(ImportTest, PublishingChecksThatWhatWasAskedForIsThere) {
+    ASSERT_TRUE(stage(modules()));
+    expect_error(apply("store.publish", {{"version", "535.261.03"}}), Errc::BadContent,
+                 "expected 535.261.03");
+    expect_error(apply("store.publish", {{"version", test_version}, {"kernels", {"6.1.0-56-amd64"}}}),
+                 Errc::BadContent, "no modules for kernel 6.1.0-56-amd64");
+    EXPECT_TRUE(apply("store.publish", {{"version", test_version}, {"kernels", {test_kernel}}}));
+    next_transaction();
+    expect_error(apply("store.publish"), Errc::BadContent, "nothing was staged");
+}
+
+} // namespace
+} // namespace gpuhost::kmod

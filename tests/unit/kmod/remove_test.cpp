@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/unit/kmod/store_fixture.hpp"
+
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace gpuhost::kmod {
+namespace {
+
+using base::Errc;
+
+class RemoveTest : public StoreTest {
+  protected:
+    void SetUp() override {
+        ASSERT_TRUE(import(packages()));
+        ASSERT_TRUE(import(modules()));
+    }
+    std::vector<core::Problem> preflight() {
+        auto made = context();
+        return kind("store.remove").preflight(made, args_).value();
+    }
+    [[nodiscard]] std::string version_path() const { return "/var/lib/gpuhost/driver/" + test_version; }
+    void expect_refused(const std::string& text) {
+        const auto problems = preflight();
+        ASSERT_EQ(problems.size(), 1U);
+        EXPECT_EQ(problems[0].code, Errc::InUse);
+        EXPECT_NE(problems[0].text.find(text), std::string::npos) << problems[0].text;
+        EXPECT_FALSE(apply("store.remove", args_)) << "apply looks again";
+        EXPECT_TRUE(root_.exists(version_path()));
+    }
+
+    base::Json args_{{"version", test_version}};
+};
+
+TEST_F(RemoveTest, LeavesInOneRenameAndIsThenDeleted) {
+    EXPECT_TRUE(preflight().empty());
+    ASSERT_TRUE(apply("store.remove", args_));
+    EXPECT_TRUE(store().versions.empty());
+    ASSERT_TRUE(apply("store.remove", args_)) << "run again after a crash";
+    ASSERT_TRUE(apply("store.purge", args_));
+    ASSERT_TRUE(apply("store.purge", args_));
+    EXPECT_FALSE(root_.exists("/var/lib/gpuhost/driver/.trash"));
+}
+
+TEST_F(RemoveTest, UndoPutsItBack) {
+    ASSERT_TRUE(undo("store.remove", args_)) << "before apply";
+    ASSERT_TRUE(apply("store.remove", args_));
+    ASSERT_TRUE(undo("store.remove", args_));
+    ASSERT_TRUE(undo("store.remove", args_));
+    EXPECT_EQ(store().versions.size(), 1U);
+    EXPECT_TRUE(apply("store.verify"));
+}
+
+TEST_F(RemoveTest, WhatIsHalfDeletedIsNeverPutBack) {
+    ASSERT_TRUE(apply("store.remove", args_));
+    const std::string trash =
+        "/var/lib/gpuhost/driver/.trash/" + std::to_string(transaction_) + "/" + test_version;
+    ASSERT_TRUE(root_.rename(trash, trash + ".deleting"));
+    const auto undone = undo("store.remove", args_);
+    ASSERT_FALSE(undone);
+    EXPECT_NE(undone.error().message.find("can't be put back"), std::string::npos);
+    EXPECT_FALSE(root_.exists(version_path()));
+    ASSERT_TRUE(apply("store.purge", args_));
+}
+
+TEST_F(RemoveTest, RefusesTheSelectedVersion) {
+    ASSERT_TRUE(write_selection(root_, test_kernel, {{test_version, "", "digest"}, std::nullopt}));
+    expect_refused("selected for kernel " + test_kernel);
+}
+
+TEST_F(RemoveTest, RefusesTheLoadedVersion) {
+    directory_.write("sys/module/nvidia/version", test_version + "\n");
+    expect_refused("is loaded");
+}
+
+TEST_F(RemoveTest, AnUnknownVersionIsNotFound) {
+    args_ = {{"version", "1.2.3"}};
+    const auto problems = preflight();
+    ASSERT_EQ(problems.size(), 1U);
+    EXPECT_EQ(problems[0].code, Errc::NotFound);
+    args_ = {{"version", "../550"}};
+    auto made = context();
+    EXPECT_FALSE(kind("store.remove").preflight(made, args_));
+}
+
+TEST_F(RemoveTest, RefusesWhatAProcessMapsUnderAnyName) {
+    const std::string library = store().versions[0].userland[0].path + "/lib/libnvidia-ml.so." + test_version;
+    const auto inode = root_.stat(library)->st_ino;
+    directory_.write("proc/7/comm", "python3\n");
+    directory_.write("proc/7/stat", "7 (python3)");
+    directory_.write("proc/7/maps", "7f0000000000-7f0000001000 r-xp 00000000 00:2a " + std::to_string(inode) +
+                                        "    /usr/lib/x86_64-linux-gnu/libnvidia-ml.so." + test_version +
+                                        "\n");
+    expect_refused("process 7 (python3) uses /usr/lib/x86_64-linux-gnu/libnvidia-ml.so");
+    directory_.write("proc/7/maps",
+                     "7f0000000000-7f0000001000 r-xp 00000000 00:2a 1    " + library + " (deleted)\n");
+    expect_refused("process 7 (python3) uses " + library);
+}
+
+TEST_F(RemoveTest, RefusesWhatAContainerHasMounted) {
+    directory_.write("proc/9/comm", "sleep\n");
+    directory_.write("proc/9/stat", "9 (sleep)");
+    directory_.write("proc/9/maps", "");
+    directory_.write("proc/9/mountinfo",
+                     "22 1 8:1 /gpuhost/driver/" + test_version +
+                         "/userland/x/lib/libcuda.so.1 /usr/lib/libcuda.so.1 ro - ext4 /dev/sda1 rw\n");
+    ASSERT_TRUE(root_.make_directories("/proc/9/ns"));
+    ASSERT_TRUE(root_.symlink_atomic("mnt:[4026531841]", "/proc/9/ns/mnt"));
+    expect_refused("process 9 (sleep) uses /usr/lib/libcuda.so.1");
+}
+
+TEST_F(RemoveTest, OtherProcessesAreLetBe) {
+    directory_.write("proc/7/comm", "bash\n");
+    directory_.write("proc/7/stat", "7 (bash)");
+    directory_.write("proc/7/maps", "7f0000000000-7f0000001000 r-xp 00000000 08:01 1    /usr/bin/bash\n"
+                                    "7ffd00000000-7ffd00001000 rw-p 00000000 00:00 0    [stack]\n");
+    directory_.write("proc/7/mountinfo",
+                     "22 1 8:1 / / rw - ext4 /dev/sda1 rw\n"
+                     "23 1 8:1 /var/lib/gpuhost/driver/550.163.010 /x rw - ext4 /dev/sda1 rw\n");
+    ASSERT_TRUE(root_.make_directories("/proc/7/ns"));
+    ASSERT_TRUE(root_.symlink_atomic("mnt:[1]", "/proc/7/ns/mnt"));
+    EXPECT_TRUE(preflight().empty());
+}
+
+/// What this kernel really says of a process that maps a file of the store.
+TEST_F(RemoveTest, KnowsARealMapping) {
+    const std::string library = store().versions[0].userland[0].path + "/lib/libnvidia-ml.so." + test_version;
+    const base::UniqueFd fd(::open(directory_.path(library).c_str(), O_RDONLY | O_CLOEXEC));
+    ASSERT_TRUE(fd);
+    void* mapped = ::mmap(nullptr, 64, PROT_READ, MAP_PRIVATE, fd.get(), 0);
+    ASSERT_NE(mapped, MAP_FAILED);
+    const auto maps = base::Root::open("/")->read("/proc/self/maps", std::size_t{64} << 20U);
+    ::munmap(mapped, 64);
+    ASSERT_TRUE(maps) << maps.error().message;
+    directory_.write("proc/7/comm", "python3\n");
+    directory_.write("proc/7/stat", "7 (python3)");
+    directory_.write("proc/7/maps", *maps);
+    expect_refused("process 7 (python3) uses " + directory_.path(library));
+}
+
+TEST_F(RemoveTest, AProcessThatCannotBeLookedAtMightBeOneOfThem) {
+    directory_.write("proc/7/stat", "7 (secret)");
+    ASSERT_TRUE(root_.make_directories("/proc/7/maps")); // can't be read
+    auto made = context();
+    EXPECT_FALSE(kind("store.remove").preflight(made, args_));
+}
+
+} // namespace
+} // namespace gpuhost::kmod

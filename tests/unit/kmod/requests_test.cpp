@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kmod/requests.hpp"
+#include "kmod/store.hpp"
+
+#include <gtest/gtest.h>
+
+namespace gpuhost::kmod {
+namespace {
+
+using base::Errc;
+using base::Json;
+using core::Plan;
+
+std::vector<std::string> kinds(const Plan& plan) {
+    std::vector<std::string> names;
+    for (const core::Step& step : plan.steps)
+        names.push_back(step.kind);
+    return names;
+}
+
+void expect_problem(const Plan& plan, Errc code, const std::string& text) {
+    ASSERT_FALSE(plan.problems.empty()) << "expected: " << text;
+    EXPECT_EQ(plan.problems[0].code, code);
+    EXPECT_NE(plan.problems[0].text.find(text), std::string::npos) << plan.problems[0].text;
+    EXPECT_TRUE(plan.steps.empty()) << "a plan with problems has no steps";
+}
+
+/// 550 has a source and modules for one kernel; 535 has modules only and is what runs.
+Json observed() {
+    Store store;
+    DriverVersion newer;
+    newer.version = "550.163.01";
+    newer.sources = {{"proprietary", "p", "/p", "p.deb", "usr/src/p", 1, "sha", 0},
+                     {"open", "s", "/s", "s.deb", "usr/src/s", 1, "sha", 0}};
+    newer.modules = {{"6.1.0-50-amd64", "open", "m", "/m", {}, 0}};
+    DriverVersion older;
+    older.version = "535.261.03";
+    older.modules = {{"6.1.0-50-amd64", "open", "o", "/o", {}, 0}};
+    store.versions = {newer, older};
+    store.selected["6.1.0-50-amd64"] = {{"535.261.03", "", "o"}, Generation{"550.163.01", "", "m"}};
+    return Json{{"kernel", "6.1.0-50-amd64"}, {"loaded_version", "535.261.03"}, {"store", to_json(store)}};
+}
+
+TEST(RequestsTest, ImportTakesPackagesOrModules) {
+    const Plan packages = import_plan({"a.deb", "b.deb"});
+    EXPECT_EQ(kinds(packages), (std::vector<std::string>{"store.stage", "store.publish"}));
+    EXPECT_EQ(packages.title, "import a driver from 2 packages");
+    EXPECT_EQ(packages.steps[0].args["names"], (Json{"a.deb", "b.deb"}));
+    EXPECT_EQ(import_plan({"nvidia.ko.xz"}).title, "import a driver from 1 module");
+    expect_problem(import_plan({}), Errc::InvalidArgument, "no files");
+    expect_problem(import_plan({"a.deb", "nvidia.ko"}), Errc::InvalidArgument, "can't be imported together");
+    expect_problem(import_plan({"NVIDIA-Linux.run"}), Errc::InvalidArgument, "neither");
+}
+
+TEST(RequestsTest, BuildCompilesForEachKernelOnceAndPublishesTogether) {
+    const Plan plan =
+        build_plan("550.163.01", {"6.1.0-56-amd64", "6.1.0-57-amd64", "6.1.0-56-amd64"}, observed());
+    EXPECT_EQ(kinds(plan), (std::vector<std::string>{"build.compile", "build.compile", "store.publish"}));
+    EXPECT_EQ(plan.steps[0].args["kernel"], "6.1.0-56-amd64");
+    EXPECT_EQ(plan.steps[0].args["source"]["flavour"], "open") << "the open modules where there is a choice";
+    EXPECT_EQ(plan.steps[2].args["kernels"], (Json{"6.1.0-56-amd64", "6.1.0-57-amd64"}));
+}
+
+TEST(RequestsTest, BuildOfWhatIsThereIsNoStep) {
+    const Plan plan = build_plan("550.163.01", {}, observed());
+    EXPECT_TRUE(plan.steps.empty());
+    EXPECT_TRUE(plan.problems.empty());
+    EXPECT_EQ(plan.reasons,
+              std::vector<std::string>{"550.163.01 has open modules for 6.1.0-50-amd64 already"});
+}
+
+TEST(RequestsTest, BuildSaysWhatItLacks) {
+    expect_problem(build_plan("1.2.3", {}, observed()), Errc::NotFound, "not in the store");
+    expect_problem(build_plan("535.261.03", {}, observed()), Errc::NotFound, "no source");
+    expect_problem(build_plan("550.163.01", {"../6.1"}, observed()), Errc::InvalidArgument,
+                   "not a kernel release");
+}
+
+TEST(RequestsTest, RemoveRefusesWhatIsUsed) {
+    const Plan used = remove_plan("535.261.03", observed());
+    expect_problem(used, Errc::InUse, "selected for kernel 6.1.0-50-amd64");
+    ASSERT_EQ(used.problems.size(), 2U) << "all problems, not the first";
+    EXPECT_NE(used.problems[1].text.find("is loaded"), std::string::npos);
+    expect_problem(remove_plan("1.2.3", observed()), Errc::NotFound, "not in the store");
+    const Plan plan = remove_plan("550.163.01", observed());
+    EXPECT_EQ(kinds(plan), (std::vector<std::string>{"store.remove", "store.purge"}));
+    EXPECT_EQ(plan.reasons,
+              std::vector<std::string>{"rollback on kernel 6.1.0-50-amd64 will no longer be possible"});
+}
+
+TEST(RequestsTest, VerifyTakesOneOrAll) {
+    EXPECT_EQ(verify_plan("550.163.01", observed()).steps[0].args["versions"], Json{"550.163.01"});
+    EXPECT_EQ(verify_plan("", observed()).steps[0].args["versions"], Json::array());
+    EXPECT_TRUE(verify_plan("", Json::object()).steps.empty());
+    expect_problem(verify_plan("1.2.3", observed()), Errc::NotFound, "not in the store");
+}
+
+} // namespace
+} // namespace gpuhost::kmod

@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: Apache-2.0
+# One program a room; ROOM/FOO_test.cpp stands for the room's FOO. (cxx.cpp has a program without sources linked as C++;
+# it goes when the first comes.)
+unit_programs = %D%/base-tests %D%/core-tests %D%/content-tests %D%/kmod-tests %D%/host-tests %D%/ctl-tests
+check_PROGRAMS += $(unit_programs)
+TESTS += $(unit_programs)
+
+%C%_base_tests_CPPFLAGS = $(test_cppflags)
+%C%_base_tests_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=fsync
+%C%_base_tests_LDADD = $(test_libs) $(base_libs)
+%C%_base_tests_SOURCES = \
+    %D%/base/process_test.cpp \
+    %D%/base/root_sync_test.cpp \
+    %D%/base/root_test.cpp \
+    %D%/base/text_test.cpp \
+    tests/support/sync_seam.c \
+    tests/support/sync_seam.h
+
+%C%_core_tests_CPPFLAGS = $(test_cppflags)
+%C%_core_tests_LDADD = $(test_libs) $(core_libs)
+%C%_core_tests_SOURCES = \
+    %D%/core/journal_test.cpp \
+    %D%/core/settings_test.cpp \
+    %D%/core/transaction_test.cpp
+
+%C%_content_tests_CPPFLAGS = $(test_cppflags)
+%C%_content_tests_LDADD = $(test_libs) $(test_inputs) $(content_libs)
+%C%_content_tests_SOURCES = \
+    %D%/content/archive_test.cpp \
+    %D%/content/sha256_test.cpp \
+    %D%/content/tree_test.cpp
+
+check_PROGRAMS += %D%/stub-nvml.so
+%C%_stub_nvml_so_SOURCES = tests/support/stub_nvml.c
+%C%_stub_nvml_so_CFLAGS = -fPIC
+%C%_stub_nvml_so_LDFLAGS = -shared
+%C%_kmod_tests_CPPFLAGS = $(test_cppflags)
+%C%_kmod_tests_LDADD = $(test_libs) $(test_inputs) $(kmod_libs)
+%C%_kmod_tests_SOURCES = \
+    %D%/kmod/build_log_test.cpp \
+    %D%/kmod/build_test.cpp \
+    %D%/kmod/converge_test.cpp \
+    %D%/kmod/devices_test.cpp \
+    %D%/kmod/door_test.cpp \
+    %D%/kmod/driver_plan_test.cpp \
+    %D%/kmod/driver_steps_test.cpp \
+    %D%/kmod/graph_test.cpp \
+    %D%/kmod/holder_parse_test.cpp \
+    %D%/kmod/holders_test.cpp \
+    %D%/kmod/import_test.cpp \
+    %D%/kmod/kernel_state_test.cpp \
+    %D%/kmod/kernel_tree.cpp \
+    %D%/kmod/kernel_tree.hpp \
+    %D%/kmod/layout_test.cpp \
+    %D%/kmod/manifest_test.cpp \
+    %D%/kmod/module_info_test.cpp \
+    %D%/kmod/real_packages_test.cpp \
+    %D%/kmod/remove_test.cpp \
+    %D%/kmod/requests_test.cpp \
+    %D%/kmod/selection_files_test.cpp \
+    %D%/kmod/store_fixture.hpp \
+    %D%/kmod/store_test.cpp \
+    tests/support/fake_loader.cpp
+
+%C%_host_tests_CPPFLAGS = $(test_cppflags)
+%C%_host_tests_LDADD = $(test_libs) $(bus_libs)
+%C%_host_tests_SOURCES = \
+    %D%/host/fake_launcher.hpp \
+    %D%/host/launcher_direct_test.cpp \
+    %D%/host/launcher_systemd_test.cpp \
+    %D%/host/manager_test.cpp \
+    %D%/host/runner_test.cpp \
+    %D%/host/sandbox_test.cpp \
+    %D%/host/worker_test.cpp
+
+%C%_ctl_tests_CPPFLAGS = $(test_cppflags)
+%C%_ctl_tests_LDADD = $(test_libs) $(ctl_libs)
+%C%_ctl_tests_SOURCES = \
+    %D%/ctl/arguments_test.cpp \
+    %D%/ctl/completion_test.cpp \
+    %D%/ctl/documents.hpp \
+    %D%/ctl/help_test.cpp \
+    %D%/ctl/input_files_test.cpp \
+    %D%/ctl/progress_test.cpp \
+    %D%/ctl/table_test.cpp \
+    %D%/ctl/text_test.cpp \
+    %D%/ctl/view_driver_test.cpp \
+    %D%/ctl/view_operation_test.cpp \
+    %D%/ctl/view_plan_test.cpp \
+    %D%/ctl/view_status_test.cpp
+
+# The same seam under a real cmocka program.
+if HAVE_CMOCKA
+check_PROGRAMS += %D%/base-cmocka
+TESTS += %D%/base-cmocka
+%C%_base_cmocka_CPPFLAGS = $(test_cppflags) $(CMOCKA_CFLAGS)
+%C%_base_cmocka_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=fsync
+%C%_base_cmocka_LDADD = $(base_libs) $(CMOCKA_LIBS)
+%C%_base_cmocka_SOURCES = \
+    %D%/base/root_shim.cpp \
+    %D%/base/root_shim.h \
+    %D%/base/root_sync_cmocka.c \
+    tests/support/sync_seam.c \
+    tests/support/sync_seam.h
+endif

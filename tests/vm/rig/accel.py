@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Chooses between KVM and plain emulation. KVM is believed only after a guest has booted under it."""
+
+import os
+import tempfile
+from pathlib import Path
+
+from . import cache, guest, say
+
+PROBE_SECONDS = 25
+
+
+def _works(image):
+    with tempfile.TemporaryDirectory(prefix="gpuhost-kvm.") as name:
+        disk = guest.create_overlay(Path(name) / "disk.qcow2", image / "disk.raw")
+        try:
+            with guest.Guest(image, disk, name, accel="kvm") as probe:
+                probe.wait_boot(timeout=PROBE_SECONDS)
+            return True
+        except (guest.GuestError, OSError):
+            return False
+
+
+def choose(image):
+    """"kvm" or "tcg"; GPUHOST_VM_ACCEL decides where it is set. The probe runs once a boot of this machine."""
+    if wanted := os.environ.get("GPUHOST_VM_ACCEL"):
+        return wanted
+    if not os.access("/dev/kvm", os.R_OK | os.W_OK):
+        return "tcg"
+    boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+    remembered = cache.root() / "kvm-probe"
+    if remembered.exists():
+        known_boot, known = remembered.read_text().split()
+        if known_boot == boot:
+            return known
+    with say.step("trying whether a guest boots under KVM"):
+        found = "kvm" if _works(image) else "tcg"
+    remembered.write_text(f"{boot} {found}\n")
+    return found

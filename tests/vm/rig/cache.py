@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A cache keyed by content: an entry's name is the digest of all that went into it.
+
+An entry is complete or absent: it is made under a temporary name and renamed, so that a run that was
+killed half way leaves nothing that a later one would take for good.
+"""
+
+import hashlib
+import os
+import shutil
+import tempfile
+from pathlib import Path
+
+
+def root():
+    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    path = Path(base) / "gpuhost-tests"
+    path.mkdir(parents=True, exist_ok=True)
+    return path
+
+
+def sha256(path):
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def key(*parts):
+    """A short digest of texts, and of files' contents for every Path given."""
+    digest = hashlib.sha256()
+    for part in parts:
+        text = sha256(part) if isinstance(part, Path) else str(part)
+        digest.update(text.encode() + b"\0")
+    return digest.hexdigest()[:20]
+
+
+def entry(kind, name, make):
+    """The directory cached as `kind/name`; `make(directory)` fills it where it is not there yet."""
+    final = root() / kind / name
+    if final.is_dir():
+        os.utime(final)
+        return final
+    final.parent.mkdir(parents=True, exist_ok=True)
+    work = Path(tempfile.mkdtemp(prefix=f".{name}.", dir=final.parent))
+    try:
+        make(work)
+        work.chmod(0o755)
+        try:
+            os.rename(work, final)
+        except OSError:
+            if not final.is_dir():  # another run was first: its entry is as good
+                raise
+        return final
+    finally:
+        shutil.rmtree(work, ignore_errors=True)

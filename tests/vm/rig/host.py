@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A guest with gpuhostd on it: our commands, and facts about the host that do not come from our own programs."""
+
+import json
+import shlex
+import subprocess
+from dataclasses import dataclass
+
+from . import inputs, modules
+from .guest import Guest
+
+CORE_MODULES = ("nvidia", "nvidia_uvm", "nvidia_modeset", "nvidia_drm")
+# One round trip for all: under emulation each command costs tens of milliseconds.
+FACTS = r"""
+for m in nvidia nvidia_uvm nvidia_modeset nvidia_drm; do
+  [ -e /sys/module/$m ] && echo "loaded $m $(cat /sys/module/$m/version) $(cat /sys/module/$m/srcversion)"
+  f=$(modinfo -F filename $m 2>/dev/null) && echo "index $m $(modinfo -F version $m) $f"
+done
+[ -e /proc/driver/nvidia/version ] && echo "proc $(grep -o '[0-9]*\.[0-9.]*[0-9]' /proc/driver/nvidia/version | head -1)"
+for d in /sys/bus/pci/devices/*; do
+  read -r v <$d/vendor; read -r c <$d/class
+  [ "$v" = 0x10de ] && case $c in 0x0300*|0x0302*) echo "pci ${d##*/}";; esac
+done
+for d in /proc/driver/nvidia/gpus/*; do [ -e "$d" ] && echo "gpu ${d##*/}"; done
+for n in /dev/nvidia*; do [ -c "$n" ] && echo "node $n $(stat -c '%Hr:%Lr' $n)"; done
+for l in /dev/char/*; do t=$(readlink $l); case $t in *nvidia*) echo "char ${l##*/} ${t##*/}";; esac; done
+ldconfig -p | awk '/libnvidia-ml.so.1 / {print $NF}' | while read -r l; do echo "library $(readlink -f $l)"; done
+for f in /lib/firmware/nvidia/[0-9]*.*/gsp_*.bin; do [ -e "$f" ] && echo "firmware $f"; done
+grep -hsE '^(install|blacklist) nvidia' /run/modprobe.d/*.conf | sed 's/^/door /'
+true
+"""
+
+
+@dataclass
+class Facts:
+    loaded: dict       # module: version, as the kernel says it
+    srcversions: dict  # module: srcversion, as the kernel says it
+    index: dict        # module: version of the file that modprobe would load
+    proc: str          # version in /proc/driver/nvidia/version
+    pci: set           # NVIDIA GPUs on the PCI bus
+    gpus: set          # GPUs that the driver serves
+    nodes: dict        # /dev/nvidia…: "major:minor"
+    char: dict         # "major:minor": name, from /dev/char
+    library: str       # file behind libnvidia-ml.so.1, as the dynamic linker finds it
+    firmware: set
+    door: list         # lines that keep modprobe from the driver
+
+
+class Host(Guest):
+    @staticmethod
+    def payload_debs(version):
+        return [f"/payload/debs/{version}/{deb.name}" for deb in inputs.driver(version)]
+
+    @staticmethod
+    def srcversions(version):
+        """What the kernel must say of this version's modules, as the files have it."""
+        found = {}
+        for name in CORE_MODULES:
+            path = modules.driver(version) / "modules" / f"{name.replace('_', '-')}.ko"
+            done = subprocess.run(["modinfo", "-F", "srcversion", path], check=True, capture_output=True, text=True)
+            found[name] = done.stdout.strip()
+        return found
+
+    def facts(self):
+        found = Facts({}, {}, {}, "", set(), set(), {}, {}, "", set(), [])
+        for row in self.check(FACTS, 240).splitlines():
+            kind, *words = row.split(" ")
+            if kind == "loaded":
+                found.loaded[words[0]] = words[1]
+                found.srcversions[words[0]] = words[2]
+            elif kind == "index":
+                found.index[words[0]] = words[1]
+            elif kind in ("proc", "library"):
+                setattr(found, kind, found.__dict__[kind] or words[0])
+            elif kind == "pci":
+                found.pci.add(words[0])
+            elif kind == "gpu":
+                found.gpus.add(words[0])
+            elif kind == "node":
+                found.nodes[words[0]] = words[1]
+            elif kind == "char":
+                found.char[words[0]] = words[1]
+            elif kind == "firmware":
+                found.firmware.add(words[0])
+            elif kind == "door":
+                found.door.append(row)
+        return found
+
+    def ctl(self, *words, timeout=400):
+        """gpuhostctl with these words, as a person would type it."""
+        return self.run("gpuhostctl " + " ".join(shlex.quote(str(word)) for word in words), timeout)
+
+    def ctl_ok(self, *words, timeout=400):
+        result = self.ctl(*words, timeout=timeout)
+        assert result.rc == 0, f"gpuhostctl {' '.join(map(str, words))}: {result}"
+        return result
+
+    def ctl_json(self, *words, timeout=400):
+        return json.loads(self.ctl_ok(*words, "--json", timeout=timeout).out)
+
+    def swap(self, version, *options, timeout=400):
+        return self.ctl_ok("driver", "swap", version, *options, timeout=timeout)
+
+    def settle(self, timeout=300):
+        """Until the daemon is there and nothing is running."""
+        self.wait_until("systemctl is-active -q gpuhostd && gpuhostctl status --json | "
+                        "grep -qE '\"state\": ?\"(idle|degraded|reboot-required)\"'", timeout)
+
+    def operations(self):
+        return self.ctl_json("operation", "list")
+
+    def last_operation(self, kind=None):
+        """The newest operation; the newest of its kind, for a boot may have begun one by itself."""
+        listed = self.operations()
+        listed = listed if isinstance(listed, list) else listed["operations"]
+        number = next(one["id"] for one in reversed(listed) if kind in (None, one["kind"]))
+        return self.ctl_json("operation", "show", number)
+
+    def diagnose(self):
+        command = ("systemctl --no-pager status gpuhostd | head -20; echo '--- journal'; "
+                   "journalctl --no-pager -o short-monotonic -n 40 -u gpuhostd -u 'gpuhost-*'; "
+                   "echo '--- kernel'; dmesg | tail -15; echo '--- modules'; lsmod | grep -E 'nvidia|stuck|fakegpu'; "
+                   "gpuhostctl operation list; ls -la /run/gpuhost /var/lib/gpuhost /run/modprobe.d 2>&1")
+        try:
+            return str(self.run(command, 60))
+        except Exception as error:  # pylint: disable=broad-except
+            return f"no diagnosis: {error}"

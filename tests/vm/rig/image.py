@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Makes the guest: a kernel, a small initrd and a Debian 12 disk with what our package depends on."""
+
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+
+from . import cache, inputs, modules, say
+
+KERNEL = modules.KERNEL
+GUEST = modules.GUEST
+SIZE = "3G"
+
+# What Debian's own installation would have, as far as the product or the tests touch it.
+PACKAGES = """
+    apt busybox-static dbus e2fsprogs kmod libarchive13 libcurl4 libkmod2 libnss-systemd libssl3 libsystemd0 polkitd
+    procps systemd systemd-sysv udev zstd xz-utils
+""".split()
+
+# Modules that the guest gets, with all that they depend on; the first line is the initrd's.
+DISK_MODULES = ["virtio_pci", "virtio_blk", "virtio_console", "crc32c_generic", "ext4"]
+MODULES = ["virtio_rng", "video", "drm_kms_helper", "ecdh_generic", "overlay", "loop", "i2c-core",
+           "ipmi_msghandler", "nouveau", "dm_mod", "autofs4"]
+
+MASKED = """
+    apt-daily.timer apt-daily-upgrade.timer dpkg-db-backup.timer e2scrub_all.timer e2scrub_reap.service fstrim.timer
+    getty@tty1.service serial-getty@ttyS0.service systemd-timesyncd.service systemd-networkd.service
+    systemd-networkd.socket systemd-network-generator.service systemd-random-seed.service
+    systemd-pcrphase-sysinit.service
+    systemd-update-utmp.service systemd-update-utmp-runlevel.service systemd-tmpfiles-clean.timer
+    dev-hugepages.mount dev-mqueue.mount sys-kernel-debug.mount sys-kernel-tracing.mount sys-fs-fuse-connections.mount
+    modprobe@configfs.service modprobe@drm.service modprobe@fuse.service modprobe@efi_pstore.service
+""".split()
+
+
+def _depends(tree):
+    """{module: [what it needs, first to load last]} from the tree's modules.dep."""
+    base = tree / "lib/modules" / KERNEL
+    subprocess.run(["depmod", "-b", tree, KERNEL], check=True)
+    rows = (row.split(":") for row in (base / "modules.dep").read_text().splitlines())
+    return {Path(name).name.removesuffix(".ko").replace("-", "_"): [name, *needs.split()] for name, needs in rows}
+
+
+def _closure(depends, names):
+    """Paths of the modules and all they need, in an order that loads; names the kernel has built in fall away."""
+    order = []
+    for name in names:
+        for path in reversed(depends.get(name.replace("-", "_"), [])):
+            if path not in order:
+                order.append(path)
+    return order
+
+
+def _make_kernel(work):
+    tree = work / "unpacked"
+    tree.mkdir()
+    subprocess.run(["dpkg-deb", "-x", inputs.find(f"linux-image-{KERNEL}").path, tree], check=True)
+    shutil.copy(tree / "boot" / f"vmlinuz-{KERNEL}", work / "vmlinuz")
+    base = tree / "lib/modules" / KERNEL
+    depends = _depends(tree)
+    keep = _closure(depends, DISK_MODULES + MODULES)
+    for module in base.rglob("*.ko"):
+        if str(module.relative_to(base)) not in keep:
+            module.unlink()
+    shutil.copytree(base, work / "root/lib/modules" / KERNEL)
+    shutil.copytree(tree / "boot", work / "root/boot")
+    for n, path in enumerate(_closure(depends, DISK_MODULES)):
+        (work / "initrd").mkdir(exist_ok=True)
+        shutil.copy(base / path, work / "initrd" / f"{n:02d}-{Path(path).name}")
+    shutil.rmtree(tree)
+
+
+def _mmdebstrap(root):
+    sources = "".join(inputs.source_lines(["bookworm", "bookworm-updates", "bookworm-security"]))
+    command = ["mmdebstrap", "--quiet", "--mode=root", "--variant=minbase", f"--include={','.join(PACKAGES)}",
+               "--dpkgopt=path-exclude=/usr/share/doc/*", "--dpkgopt=path-exclude=/usr/share/man/*",
+               "--dpkgopt=path-exclude=/usr/share/locale/*", "--dpkgopt=path-exclude=/usr/share/info/*",
+               "--aptopt=Acquire::Languages none", "bookworm", root, "-"]
+    subprocess.run(command, check=True, input=sources.encode())
+
+
+def _configure(root, kernel):
+    """No network, no getty, no timers; the fake GPU and the agent instead."""
+    shutil.copytree(kernel / "root/lib/modules", root / "lib/modules", dirs_exist_ok=True)
+    shutil.copytree(kernel / "root/boot", root / "boot", dirs_exist_ok=True)
+    extra = root / "lib/modules" / KERNEL / "extra"
+    extra.mkdir()
+    shutil.copy(modules.fakegpu(), extra)
+    (root / "etc/modules-load.d/fakegpu.conf").write_text("fakegpu\n")
+    subprocess.run(["depmod", "-b", root, KERNEL], check=True)
+    agent = root / "usr/local/libexec/vm-agent"
+    agent.parent.mkdir(parents=True)
+    shutil.copy(GUEST / "agent", agent)
+    agent.chmod(0o755)
+    units = root / "etc/systemd/system"
+    shutil.copy(GUEST / "vm-agent.service", units)
+    (units / "sysinit.target.wants").mkdir(exist_ok=True)
+    (units / "sysinit.target.wants/vm-agent.service").symlink_to("../vm-agent.service")
+    for name in MASKED:
+        unit = units / name
+        unit.unlink(missing_ok=True)
+        unit.symlink_to("/dev/null")
+    default = units / "default.target"
+    default.unlink(missing_ok=True)
+    default.symlink_to("/lib/systemd/system/multi-user.target")
+    journald = root / "etc/systemd/journald.conf.d/vm.conf"
+    journald.parent.mkdir(parents=True, exist_ok=True)
+    journald.write_text("[Journal]\nStorage=volatile\nRateLimitIntervalSec=0\n")
+    (root / "etc/fstab").write_text("/dev/vda / ext4 noinit_itable 0 0\n")
+    (root / "etc/hostname").write_text("gpuhost-vm\n")
+    (root / "etc/machine-id").write_text("uninitialized\n")
+
+
+def _make_initrd(root, kernel, target):
+    with tempfile.TemporaryDirectory() as name:
+        tree = Path(name)
+        for directory in ("bin", "dev", "modules", "root", "proc"):
+            (tree / directory).mkdir()
+        shutil.copy(root / "bin/busybox", tree / "bin/busybox")
+        shutil.copy(GUEST / "init", tree / "init")
+        (tree / "init").chmod(0o755)
+        for module in (kernel / "initrd").iterdir():
+            shutil.copy(module, tree / "modules")
+        names = "\n".join(str(path.relative_to(tree)) for path in sorted(tree.rglob("*")))
+        with open(target, "wb") as out:
+            subprocess.run(["cpio", "--quiet", "-o", "-H", "newc"], cwd=tree, input=names.encode(), stdout=out,
+                           check=True)
+
+
+def _make_image(work):
+    kernel = cache.entry("kernel", cache.key(inputs.find(f"linux-image-{KERNEL}").digest, Path(__file__)), _make_kernel)
+    with tempfile.TemporaryDirectory(prefix="gpuhost-root.") as name:
+        root = Path(name) / "root"
+        _mmdebstrap(root)
+        _configure(root, kernel)
+        _make_initrd(root, kernel, work / "initrd")
+        shutil.copy(kernel / "vmlinuz", work / "vmlinuz")
+        subprocess.run(["mkfs.ext4", "-q", "-d", root, "-L", "root", work / "disk.raw", SIZE], check=True,
+                       stdout=subprocess.DEVNULL)
+
+
+def guest():
+    """The directory with vmlinuz, initrd and disk.raw."""
+    parts = [path for path in sorted(GUEST.iterdir()) if path.name in ("agent", "init", "vm-agent.service")]
+    name = cache.key(inputs.find(f"linux-image-{KERNEL}").digest, modules.fakegpu(), Path(__file__), *parts)
+
+    def make(work):
+        with say.step("making the guest's Debian 12 disk (about a minute)"):
+            _make_image(work)
+
+    return cache.entry("image", name, make)

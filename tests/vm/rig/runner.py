@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From a .deb to a booted guest with all its inputs at /payload."""
+
+import shutil
+import subprocess
+
+from . import accel, guest, image, inputs, modules, payload, say
+from .host import Host
+
+OPTIONS = "fakegpu.gpus=2"
+
+
+def next_version(deb, work):
+    """The same package with a higher version, for an upgrade."""
+    tree = work / "next"
+    subprocess.run(["dpkg-deb", "-R", deb, tree], check=True)
+    control = tree / "DEBIAN/control"
+    rows = [row + "+next" if row.startswith("Version:") else row for row in control.read_text().splitlines()]
+    control.write_text("\n".join(rows) + "\n")
+    subprocess.run(["dpkg-deb", "--root-owner-group", "-Zgzip", "-b", tree, work / "next.deb"], check=True,
+                   stdout=subprocess.DEVNULL)
+    shutil.rmtree(tree)
+    return work / "next.deb"
+
+
+def make_payload(deb, work):
+    files = {"gpuhostd.deb": deb, "gpuhostd-next.deb": next_version(deb, work)}
+    for version in modules.VERSIONS:
+        built = modules.driver(version)
+        files[f"modules/{version}"] = built / "modules"
+        files[f"stuckexit/{version}.ko"] = built / "stuckexit.ko"
+        for package in inputs.driver(version):
+            files[f"debs/{version}/{package.name}"] = package
+    return payload.make(work / "payload.raw", files)
+
+
+def first_boot(deb, work):
+    ready = image.guest()
+    drive = make_payload(deb, work)
+    how = accel.choose(ready)
+    disk = guest.create_overlay(work / "disk.qcow2", ready / "disk.raw")
+    with say.step(f"booting the guest ({how})"):
+        host = Host(ready, disk, work, accel=how, payload=drive, options=OPTIONS)
+        host.wait_boot()
+        host.wait_until("systemctl is-active -q multi-user.target", 120)
+        host.check(payload.MOUNT)
+        host.save("fresh")
+    return host

@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: Apache-2.0
+"""SIGKILL and power cuts at the records of a swap's journal: the host always ends with one whole driver."""
+
+import json
+import os
+import random
+import subprocess
+
+from rig import case as cases
+from rig import disklog, guest
+from rig.case import case
+from rig.host import Host
+
+from . import expect
+from .install import NEW, OLD
+
+FULL = os.environ.get("FULL") == "1"
+SEED = int(os.environ.get("SEED", "535"))
+KILLS, CUTS = 3, 4  # of each kind, where FULL is not asked for
+
+# Waits in a tight loop, with nothing to fork, for record $1 of a journal that is not there yet; then kills.
+KILLER = r"""#!/bin/bash
+shopt -s nullglob
+declare -A old
+for file in /var/lib/gpuhost/journal/*.jsonl; do old[$file]=1; done
+pid=$(systemctl show -P MainPID gpuhostd)
+touch /run/killer-ready
+while :; do
+    for file in /var/lib/gpuhost/journal/*.jsonl; do [[ ${old[$file]} ]] || break 2; done
+done
+while mapfile -t lines <"$file"; (( ${#lines[@]} < $1 )); do :; done
+if [ "$2" = daemon ]; then
+    kill -KILL "$pid"
+else
+    until [[ $done ]]; do
+        for group in /sys/fs/cgroup/system.slice/gpuhost-worker-*.service/cgroup.kill; do
+            echo 1 >"$group" && done=1
+        done
+    done 2>/dev/null
+fi
+touch /run/killer-done
+"""
+
+
+def journal(host):
+    """The lines of the newest transaction's journal."""
+    return host.check("cat \"$(ls -v /var/lib/gpuhost/journal/*.jsonl | tail -1)\"").splitlines()
+
+
+def consistent(host, outcomes=("committed", "rolled-back")):
+    """Whatever the swap came to, the host has the driver that goes with it, whole."""
+    host.settle()
+    swap = host.last_operation("driver.swap")
+    state = swap["state"]
+    assert state in outcomes, f"operation: {swap}"
+    version = NEW if state == "committed" else OLD
+    expect.driver(host, version, host.srcversions(version))
+
+
+def kill_at(record, victim):
+    def run(host):
+        host.write("/run/killer", KILLER, "0755")
+        host.check(f"systemd-run -q --unit=killer --property=RuntimeMaxSec=120 /run/killer {record} {victim}")
+        host.wait_until("test -e /run/killer-ready", 20, 0.1)
+        host.run(f"gpuhostctl driver swap {NEW} --no-wait; sleep 1", 60)
+        host.wait_until("test -e /run/killer-done || ! systemctl is-active -q killer", 120)
+        consistent(host)
+    return run
+
+
+def sample(items, count, rng):
+    return items if FULL or len(items) <= count else sorted(rng.sample(items, count))
+
+
+@case("how many records a swap's journal has", start="both")
+def learn(host):
+    host.swap(NEW)
+    count = len(journal(host))
+    assert count >= 4, f"only {count} records: {journal(host)}"
+    rng = random.Random(SEED)
+    for victim in ("daemon", "worker"):
+        for record in sample(list(range(1, count)), KILLS, rng):
+            cases.add(f"SIGKILL of the {victim} at record {record} of {count}", kill_at(record, victim), "both")
+
+
+def cut_at(base, log, position, record, seed):
+    def run(host):
+        work = host.work / f"cut-{position}"
+        work.mkdir()
+        raw = disklog.DiskLog(log).cut(base, work / "cut.raw", position, seed)
+        disk = guest.create_overlay(work / "disk.qcow2", raw)
+        with Host(host.image, disk, work, accel=host.accel, payload=host.payload, options=host.options) as after:
+            after.wait_boot()
+            try:
+                consistent(after, ("committed",) if kind_of(record) == "end" else ("committed", "rolled-back"))
+            except Exception:
+                print("# " + after.diagnose().replace("\n", "\n# "))
+                raise
+        subprocess.run(["rm", "-rf", work], check=True)
+    return run
+
+
+@case("a recorded swap, for power cuts: what was not flushed is lost, what was is kept", start="both")
+def record_writes(host):
+    host.check("sync")
+    host.power_off()
+    work = host.work / "recorded"
+    work.mkdir()
+    base, log = work / "base.raw", work / "writes.log"
+    subprocess.run(["qemu-img", "convert", "-O", "raw", host.disk, base], check=True)
+    log.touch()
+    disk = guest.create_overlay(work / "disk.qcow2", base)
+    with Host(host.image, disk, work, accel=host.accel, payload=host.payload, options=host.options, log=log) as recorded:
+        recorded.wait_boot()
+        recorded.settle()
+        recorded.check("dd if=/dev/zero of=/root/b bs=4096 count=1 status=none; echo kept >/root/a; sync")
+        recorded.check("tr '\\0' x </dev/zero | "
+                       "dd of=/root/b bs=4096 count=1 iflag=fullblock oflag=direct conv=notrunc status=none")
+        here = len(disklog.DiskLog(log).entries)
+        recorded.swap(NEW)
+    prove(disklog.DiskLog(log), base, here, work)
+    plan_cuts(disklog.DiskLog(log), base, log)
+
+
+def prove(writes, base, here, work):
+    """The replay itself: a flushed file is there, an unflushed write is there or not as the seed has it."""
+    found = set()
+    for seed in (None, 1, 2, 3, 4):
+        image = writes.cut(base, work / "proof.raw", here, seed)
+        assert disklog.read_file(image, "/root/a", work) == b"kept\n", "a flushed file is lost"
+        content = disklog.read_file(image, "/root/b", work)
+        assert seed is not None or content == bytes(4096), "a write that was never flushed is there"
+        found.add(content)
+    assert found == {bytes(4096), b"x" * 4096}, f"seeds give {len(found)} outcomes"
+    image.unlink()
+
+
+def kind_of(record):
+    return json.loads(record[9:])["type"]
+
+
+def plan_cuts(writes, base, log):
+    cuts = writes.record_cuts()
+    # the boot before the swap had its own transaction
+    first = max(n for n, (record, _) in enumerate(cuts) if kind_of(record) == "begin")
+    cuts = cuts[first:]
+    assert len(cuts) >= 4, f"only {len(cuts)} records in the log of writes"
+    rng = random.Random(SEED)
+    chosen = sample(list(range(len(cuts))), CUTS, rng)
+    for n in chosen:
+        record, position = cuts[n]
+        name = f"power cut at record {n + 1} of {len(cuts)}"
+        cases.add(name, cut_at(base, log, position, record, rng.randrange(1 << 30)), "both")

@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The new driver does not work, or the old one does not go."""
+
+from rig.case import case
+
+from . import expect
+from .install import NEW, OLD
+
+REJECT = f"echo {NEW} >/sys/module/fakegpu/parameters/reject"
+
+
+def rolls_back(host):
+    result = host.ctl("driver", "swap", NEW)
+    expect.refused(host, result)
+    expect.driver(host, OLD, host.srcversions(OLD))
+    operation = host.last_operation()
+    assert operation["state"] == "rolled-back" and operation["error"], f"operation: {operation}"
+    return operation, result
+
+
+@case("the new driver finds no GPU: rolled back by itself, with the cause", start="both")
+def no_gpu(host):
+    host.check(REJECT)
+    rolls_back(host)
+    assert "None of the NVIDIA devices were initialized" in host.check("dmesg"), "the driver did see a GPU"
+
+
+@case("the new driver loads but misses one GPU of two: rolled back by itself", start="both")
+def one_gpu_missing(host):
+    host.check(REJECT + "; echo 2 >/sys/module/fakegpu/parameters/reject_mask")
+    _, result = rolls_back(host)
+    assert "0010:00:01.0" in result.out + result.err, f"the GPU is not named: {result}"
+
+
+@case("an unload that hangs: the deadline ends the operation, which asks for a reboot, and that helps", start="both")
+def unload_hangs(host):
+    host.write("/etc/gpuhost/gpuhostd.conf.d/vm.conf", "[Driver]\nModuleDeadline=5s\n")
+    host.ctl_ok("reload")
+    host.check(f"insmod /payload/stuckexit/{OLD}.ko stuck=1")
+    # A module that is not the driver's is a holder like any other: by default it stops a swap before anything is touched.
+    before = host.facts()
+    expect.refused(host, host.ctl("driver", "swap", NEW), "stuckexit")
+    expect.untouched(before, host.facts())
+    result = host.ctl("driver", "swap", NEW, "--holders=terminate", timeout=300)
+    expect.refused(host, result, "stuckexit", "reboot")
+    assert host.run("systemctl is-active gpuhostd").rc == 0, "the daemon is not active"
+    assert host.last_operation()["state"] == "reboot-required", f"operation: {host.last_operation()}"
+    assert host.ctl_json("status")["state"] == "reboot-required", "status does not ask for a reboot"
+    host.check("sync")
+    host.reset()
+    host.settle()
+    expect.driver(host, OLD, host.srcversions(OLD))

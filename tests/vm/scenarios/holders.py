@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Somebody has the driver open."""
+
+from rig.case import case
+
+from . import expect
+from .install import NEW
+
+HOLD = ("systemd-run -q --unit=holder -- bash -c 'exec 9<>/dev/nvidiactl; exec sleep {}' && "
+        "until [ -n \"$(find /proc/$(systemctl show -P MainPID holder)/fd -lname /dev/nvidiactl)\" ]; do sleep 0.1; done;"
+        "systemctl show -P MainPID holder")
+
+
+def hold(host, seconds=1000):
+    return host.check(HOLD.format(seconds)).split()[-1]
+
+
+@case("a holder of /dev/nvidiactl: refused, with its process and unit named, nothing touched", start="both")
+def refuse(host):
+    pid = hold(host)
+    before = host.facts()
+    expect.refused(host, host.ctl("driver", "swap", NEW), pid, "holder.service")
+    expect.untouched(before, host.facts())
+    assert host.run(f"kill -0 {pid}").rc == 0, "the holder was ended"
+
+
+@case("a holder that goes by itself: wait", start="both")
+def wait(host):
+    hold(host, 8)
+    host.swap(NEW, "--holders=wait")
+    expect.driver(host, NEW)
+
+
+@case("a holder that is told to go: terminate", start="both")
+def terminate(host):
+    pid = hold(host)
+    host.swap(NEW, "--holders=terminate")
+    expect.driver(host, NEW)
+    assert host.run(f"kill -0 {pid}").rc != 0, "the holder still runs"
+
+
+@case("in use half way: what was unloaded is loaded again", start="both")
+def half_way(host):
+    # Opens the device once the first module has gone: too late for any look at holders, too early for nvidia.ko.
+    host.write("/run/late", """#!/bin/bash
+mknod /dev/late-ctl c 195 255
+while [ -e /sys/module/nvidia_uvm ] && [ -e /sys/module/nvidia_drm ] && [ -e /sys/module/nvidia_modeset ]; do :; done
+exec 9<>/dev/late-ctl
+touch /run/late-holds
+exec sleep 1000
+""", "0755")
+    host.check("systemd-run -q --unit=late --nice=-10 /run/late")
+    before = host.facts()
+    result = host.ctl("driver", "swap", NEW)
+    assert host.run("test -e /run/late-holds").rc == 0, f"the late holder came too late itself: {result}"
+    expect.refused(host, result, "in use")
+    expect.untouched(before, host.facts())
+    assert host.last_operation()["state"] == "rolled-back", f"operation: {host.last_operation()}"
+    host.check("systemctl stop late")
+    host.swap(NEW)
+    expect.driver(host, NEW)
+
+
+@case("a unit that the driver's client runs in is stopped before and started after", start="both")
+def client_unit(host):
+    host.write("/etc/systemd/system/nvidia-persistenced.service", "[Service]\n"
+               "ExecStart=/bin/bash -c 'exec 9<>/dev/nvidiactl; exec sleep infinity'\n")
+    host.check("systemctl daemon-reload && systemctl start nvidia-persistenced")
+    pid = host.check("systemctl show -P MainPID nvidia-persistenced")
+    host.swap(NEW)
+    expect.driver(host, NEW)
+    after = host.check("systemctl show -P MainPID nvidia-persistenced")
+    assert after not in ("0", pid), f"nvidia-persistenced was {pid} and is {after}"

@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A fresh host: the package goes on, both drivers come in, the first driver is loaded."""
+
+from rig.case import case
+from rig.modules import VERSIONS
+
+from . import expect
+
+OLD, NEW = VERSIONS
+
+
+def packages_in(host, version):
+    host.ctl_ok("driver", "import", *host.payload_debs(version))
+
+
+def modules_in(host, version):
+    host.ctl_ok("driver", "import", f"/payload/modules/{version}")
+
+
+@case("the package installs and the daemon is ready, with no driver on the host", start="fresh", makes="installed")
+def install(host):
+    host.check("apt-get -qq -o Dpkg::Use-Pty=0 install /payload/gpuhostd.deb </dev/null", 240)
+    host.check("systemctl enable --now gpuhostd", 60)
+    host.settle()
+    status = host.ctl_json("status")
+    assert status["state"] == "idle", f"status: {status}"
+    expect.no_driver(host)
+    failed = host.check("systemctl --failed --no-legend --plain | cut -d' ' -f1")
+    assert not failed, f"units failed: {failed}"
+
+
+@case("535.261.03 comes in from Debian's packages and a directory of modules", start="installed", makes="old-imported")
+def import_old(host):
+    packages_in(host, OLD)
+    modules_in(host, OLD)
+    versions = host.ctl_json("driver", "list")["versions"]
+    assert [entry["version"] for entry in versions] == [OLD], f"list: {versions}"
+    modules = versions[0]["modules"][0]["modules"]
+    for module in modules:
+        real = host.check(f"modinfo -F srcversion /payload/modules/{OLD}/{module['file']}")
+        assert module["srcversion"] == real, f"{module}: modinfo says {real}"
+    host.ctl_ok("driver", "verify", OLD)
+    expect.no_driver(host)
+
+
+@case("no driver to 535.261.03", start="old-imported", makes="old")
+def first_driver(host):
+    host.swap(OLD)
+    expect.driver(host, OLD, host.srcversions(OLD))
+
+
+@case("550.163.01's packages come in while 535.261.03 serves", start="old", makes="new-packages")
+def import_new_packages(host):
+    before = host.facts()
+    packages_in(host, NEW)
+    expect.untouched(before, host.facts())
+
+
+@case("550.163.01's modules come in while 535.261.03 serves", start="new-packages", makes="both")
+def import_new_modules(host):
+    before = host.facts()
+    modules_in(host, NEW)
+    expect.untouched(before, host.facts())

@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The package changes under a host that runs a driver."""
+
+from rig.case import case
+
+from . import expect
+from .install import NEW
+
+APT = "apt-get -qq -o Dpkg::Use-Pty=0 {} </dev/null"
+LOADS = "dmesg | grep -c 'NVRM: loading'"
+
+
+@case("package upgrade with the driver loaded: the driver stays, the daemon is the new one", start="both")
+def upgrade(host):
+    before, loads = host.facts(), host.check(LOADS)
+    pid = host.check("systemctl show -P MainPID gpuhostd")
+    host.check(APT.format("install /payload/gpuhostd-next.deb"), 240)
+    host.settle()
+    assert host.check("systemctl show -P MainPID gpuhostd") != pid, "the old daemon still runs"
+    expect.untouched(before, host.facts())
+    assert host.check(LOADS) == loads, "the driver was loaded again"
+    host.swap(NEW)
+    expect.driver(host, NEW)
+
+
+@case("package removal with the driver loaded: the driver stays and boots", start="both")
+def removal(host):
+    before = host.facts()
+    host.check(APT.format("remove gpuhostd"), 120)
+    expect.untouched(before, host.facts())
+    assert host.run("systemctl is-active gpuhostd").rc != 0, "the daemon still runs"
+    result = host.run(APT.format("purge gpuhostd"), 120)
+    assert result.rc == 0 and "in use" in result.out + result.err, f"purge: {result}"
+    expect.untouched(before, host.facts())
+
+
+@case("purge with the driver unloaded takes everything", start="both")
+def purge(host):
+    host.check("systemctl stop gpuhostd; rmmod nvidia_drm nvidia_modeset nvidia_uvm nvidia")
+    host.check(APT.format("purge gpuhostd"), 120)
+    expect.no_driver(host)
+    left = host.check("ls -d /var/lib/gpuhost /var/cache/gpuhost /etc/gpuhost /run/gpuhost 2>/dev/null || true")
+    assert not left, f"still there: {left}"
+    dangling = host.check("find /usr/lib /usr/bin /lib/firmware /lib/modules /etc -xtype l -lname '*gpuhost*'")
+    assert not dangling, f"links into nowhere: {dangling}"
