@@ -11,8 +11,9 @@ AM_TESTS_ENVIRONMENT = \
 TEST_EXTENSIONS = .py
 LOG_DRIVER = env AM_TAP_AWK='$(AWK)' $(SHELL) $(top_srcdir)/packaging/autotools/tap-driver.sh
 PY_LOG_DRIVER = $(LOG_DRIVER)
-PY_LOG_COMPILER = $(PYTHON)
-EXTRA_DIST += %D%/support/tap.py
+LOG_COMPILER = $(PYTHON) $(top_srcdir)/tests/support/limited 600
+PY_LOG_COMPILER = $(LOG_COMPILER) $(PYTHON)
+EXTRA_DIST += %D%/support/limited %D%/support/tap.py
 
 if HAVE_GTEST
 include %D%/support/local.mk
