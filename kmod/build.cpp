@@ -53,7 +53,6 @@ std::string log_path(const Request& request) {
 }
 
 // --- preflight
-// ----------------------------------------------------------------------------------------------------------
 
 Result<std::vector<Problem>> preflight(StepContext& context, const Json& args) {
     GPUHOST_TRY(request, request_from(args));
@@ -75,7 +74,6 @@ Result<std::vector<Problem>> preflight(StepContext& context, const Json& args) {
 }
 
 // --- apply
-// --------------------------------------------------------------------------------------------------------------
 
 /// One build in its scratch directory, which is deleted when it ends well.
 class Build {

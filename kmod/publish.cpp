@@ -66,7 +66,6 @@ Result<StagedSet> read_staged(const Root& root, const std::string& from, const c
 }
 
 // --- what this transaction published, for undo
-// --------------------------------------------------------------------------
 
 std::string intent_path(const StepContext& context) {
     return context.staging + "/published.json";
@@ -97,7 +96,6 @@ Result<void> write_intent(const StepContext& context, const std::vector<StagedSe
 }
 
 // --- phases
-// -------------------------------------------------------------------------------------------------------------
 
 /// From here on nobody but root writes in the staging directory: the parser's worker is gone with its whole
 /// cgroup.

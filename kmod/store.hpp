@@ -5,8 +5,7 @@
 //   <version>/modules/<kernel>-<flavour>/<digest>/{manifest.json,*.ko}
 //   <version>/source/<flavour>/<digest>/{manifest.json,*.deb}
 //   selected/<kernel>        which generation this kernel boots (JSON)
-//   .staging/<transaction>   what a transaction is bringing in     .trash/<transaction>   what one is
-//   removing
+//   .trash/<transaction>     what a transaction is removing
 //
 // A set (userland, modules, source) is named by the SHA-256 of its manifest, which names every file in it by
 // digest (kmod/manifest.hpp). It never changes once it is in place. Reading the store reads manifests only.

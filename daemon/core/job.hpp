@@ -2,9 +2,8 @@
 // What daemon and worker say to each other, through files that both survive the other's death.
 //
 // /run/gpuhost/jobs/<job>/request.json   written by the daemon before the worker starts
-// /run/gpuhost/jobs/<job>/events         appended by the worker: one JSON object a line, the last one is the
-// result stdin                                  a SOCK_SEQPACKET socket with the input descriptors
-// (SCM_RIGHTS), or /dev/null
+// /run/gpuhost/jobs/<job>/events         appended by the worker: one JSON object a line, the result last
+// stdin                                  a SOCK_SEQPACKET socket with the input descriptors (SCM_RIGHTS)
 #pragma once
 
 #include "daemon/core/transaction.hpp"
@@ -16,6 +15,9 @@
 namespace gpuhost::core {
 
 inline constexpr std::string_view jobs_directory = "/run/gpuhost/jobs";
+/// What a transaction brings in, any room's, until it is renamed to its place: so on one file system with all
+/// of /var/lib/gpuhost. <transaction>/ goes when its transaction ends.
+inline constexpr std::string_view staging_directory = "/var/lib/gpuhost/staging";
 
 struct JobRequest {
     std::string

@@ -54,7 +54,7 @@ struct StepContext {
     const base::Root& root;
     const base::Json& settings; ///< effective settings, {"Driver": {"HolderPolicy": "refuse", …}, …}
     std::string boot_id;
-    std::string staging; ///< the transaction's own directory below /var/lib/gpuhost/driver/.staging
+    std::string staging; ///< the transaction's own directory below staging_directory (core/job.hpp)
     std::vector<base::UniqueFd> inputs; ///< what the client passed, in the order of the step's args
     /// fraction 0..1 of this step, or negative for "not known"; text is a phrase ("loading nvidia_uvm").
     std::function<void(double fraction, std::string_view text)> progress;

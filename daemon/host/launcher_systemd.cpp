@@ -38,7 +38,6 @@ Result<std::string> path_of(const std::string& unit) {
 }
 
 // --- properties
-// -----------------------------------------------------------------------------------------------------
 
 /// sd-bus keeps the first error of a message being built, so the calls need no check of their own but the
 /// last.
@@ -156,7 +155,6 @@ Result<Message> start_message(sd_bus* bus, const Launch& launch, const std::stri
 }
 
 // --- one worker
-// -----------------------------------------------------------------------------------------------------
 
 class SystemdWorker : public Worker {
   public:

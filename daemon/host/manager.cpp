@@ -151,7 +151,6 @@ std::string_view Manager::state() const {
 }
 
 // --- requests
-// ---------------------------------------------------------------------------------------------------------
 
 Result<core::Plan> Manager::plan(const Json& request) {
     core::Plan all = everything();

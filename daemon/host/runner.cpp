@@ -21,11 +21,10 @@ using core::Outcome;
 using core::Phase;
 using core::Record;
 
-constexpr std::string_view staging_directory = "/var/lib/gpuhost/driver/.staging";
 constexpr double preflight_share = 0.05;
 
 std::string staging_of(std::uint64_t id) {
-    return std::string(staging_directory) + "/" + std::to_string(id);
+    return std::string(core::staging_directory) + "/" + std::to_string(id);
 }
 
 std::string job_of(std::uint64_t id, unsigned starts, unsigned attempt) {
@@ -103,7 +102,6 @@ double whole(const core::StepKinds& kinds, const core::Transaction& transaction,
 } // namespace
 
 // --- what a daemon before this one left
-// -----------------------------------------------------------------------------
 
 Result<void> Runner::resume() {
     GPUHOST_TRY(ids, core::list_journals(root_));
@@ -126,7 +124,7 @@ Result<void> Runner::resume() {
 
 /// A daemon that died at its transaction's end may have left what the transaction kept.
 void Runner::remove_leftovers() const {
-    std::vector<std::string> names = root_.list(staging_directory).value_or(std::vector<std::string>());
+    std::vector<std::string> names = root_.list(core::staging_directory).value_or(std::vector<std::string>());
     const auto jobs = root_.list(core::jobs_directory).value_or(std::vector<std::string>());
     names.insert(names.end(), jobs.begin(), jobs.end());
     for (const std::string& name : names) {
@@ -180,7 +178,6 @@ void Runner::resume_next() {
 }
 
 // --- requests
-// ---------------------------------------------------------------------------------------------------------
 
 Result<std::uint64_t> Runner::start(core::Plan plan, core::Subject subject,
                                     std::vector<base::UniqueFd> inputs) {
@@ -262,7 +259,6 @@ bool Runner::reboot_required() const {
 }
 
 // --- one transaction
-// ----------------------------------------------------------------------------------------------------
 
 void Runner::advance() {
     const Action action = current_->operation.transaction.next();
@@ -396,7 +392,6 @@ void Runner::job_ended(const Action& action, JobEnd end) {
 }
 
 // --- the end
-// ------------------------------------------------------------------------------------------------------------
 
 void Runner::end(const Action& action) {
     Record last = record(Record::Type::End);
@@ -430,7 +425,6 @@ void Runner::finish() {
 }
 
 // --- the journal
-// --------------------------------------------------------------------------------------------------------
 
 Record Runner::record(Record::Type type) const {
     Record made;

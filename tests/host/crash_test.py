@@ -59,7 +59,7 @@ def faults(host, outcomes):
     for path in ("/dev/nvidia0", "/dev/nvidia1", "/dev/nvidiactl", "/dev/nvidia-uvm"):
         if not os.path.exists(host.path(path)):
             wrong.append(f"{path} is missing")
-    for path in ("/run/gpuhost/jobs", "/var/lib/gpuhost/driver/.staging"):
+    for path in ("/run/gpuhost/jobs", "/var/lib/gpuhost/staging"):
         if listing(host, path):
             wrong.append(f"left in {path}: {listing(host, path)}")
     state = host.json("status")["state"]

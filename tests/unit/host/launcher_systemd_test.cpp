@@ -146,7 +146,7 @@ class SystemdLauncherTest : public testing::Test {
         Launch made;
         made.request.job = "3-2-1";
         made.request.phase = core::Phase::Apply;
-        made.request.staging = "/var/lib/gpuhost/driver/.staging/3";
+        made.request.staging = "/var/lib/gpuhost/staging/3";
         made.request.steps = {{"store.publish", "put it in place", base::Json::object()}};
         made.sandbox = core::Sandbox::Store;
         made.deadline = std::chrono::seconds(7);

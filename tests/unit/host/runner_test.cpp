@@ -188,7 +188,7 @@ TEST_F(RunnerTest, InputsReachEveryPhaseAndStagingGoesAtTheEnd) {
     inputs.emplace_back(::open("/dev/null", O_RDONLY | O_CLOEXEC));
     const auto id = life.start(make_plan({"read"}), std::move(inputs));
     EXPECT_EQ(life.launcher.last().inputs, 1U);
-    const std::string staging = "/var/lib/gpuhost/driver/.staging/" + std::to_string(id);
+    const std::string staging = "/var/lib/gpuhost/staging/" + std::to_string(id);
     EXPECT_EQ(life.launcher.last().launch.request.staging, staging);
     EXPECT_TRUE(root.exists(staging));
     life.launcher.end();
@@ -267,11 +267,11 @@ TEST_F(RunnerTest, WhatADaemonLeftAtTheEndIsRemoved) {
         life.launcher.end();
         life.launcher.end();
     }
-    directory.write("var/lib/gpuhost/driver/.staging/1/file", "");
+    directory.write("var/lib/gpuhost/staging/1/file", "");
     directory.write("run/gpuhost/jobs/1-1-1/events", "");
     Life life(root);
     ASSERT_TRUE(life.runner.resume());
-    EXPECT_FALSE(root.exists("/var/lib/gpuhost/driver/.staging/1"));
+    EXPECT_FALSE(root.exists("/var/lib/gpuhost/staging/1"));
     EXPECT_FALSE(root.exists("/run/gpuhost/jobs/1-1-1"));
 }
 

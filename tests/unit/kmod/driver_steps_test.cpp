@@ -24,7 +24,7 @@ class DriverSteps : public testing::Test {
 
     core::StepContext context() {
         return {tree_.root(), settings_,
-                "boot",       "/var/lib/gpuhost/driver/.staging/1",
+                "boot",       "/var/lib/gpuhost/staging/1",
                 {},           [](double, std::string_view) {}};
     }
     base::Result<void> apply(const std::string& name, const Json& args) {
@@ -138,7 +138,7 @@ TEST_F(DriverSteps, SelectAnotherAndGoBackWithoutTheStagingDirectory) {
     EXPECT_EQ(selected(), "550.163.01");
     EXPECT_EQ(library(), "550.163.01");
     EXPECT_EQ(module_file("modules.dep"), index) << "the same names, by the same link";
-    ASSERT_TRUE(tree_.root().remove_tree("/var/lib/gpuhost/driver/.staging"));
+    ASSERT_TRUE(tree_.root().remove_tree("/var/lib/gpuhost/staging"));
     ASSERT_TRUE(undo("driver.select", args));
     EXPECT_EQ(selected(), "535.261.03");
     EXPECT_EQ(library(), "535.261.03");

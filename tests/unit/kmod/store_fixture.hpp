@@ -74,7 +74,7 @@ class StoreTest : public testing::Test {
 
     void next_transaction() {
         ASSERT_TRUE(root_.remove_tree(staging_));
-        staging_ = "/var/lib/gpuhost/driver/.staging/" + std::to_string(++transaction_);
+        staging_ = "/var/lib/gpuhost/staging/" + std::to_string(++transaction_);
         ASSERT_TRUE(root_.make_directories(staging_));
     }
 
@@ -139,7 +139,7 @@ class StoreTest : public testing::Test {
     base::Json settings_ = base::Json::object();
     core::StepKinds kinds_;
     unsigned transaction_ = 1;
-    std::string staging_ = "/var/lib/gpuhost/driver/.staging/1";
+    std::string staging_ = "/var/lib/gpuhost/staging/1";
 };
 
 } // namespace gpuhost::kmod
