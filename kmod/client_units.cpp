@@ -25,15 +25,6 @@ bool has_processes(const base::Root& root, const std::string& group) {
 
 } // namespace
 
-std::vector<std::string> active_services(const base::Root& root) {
-    std::vector<std::string> services;
-    for (const std::string_view hierarchy : hierarchies)
-        for (const std::string& name : root.list(hierarchy).value_or(std::vector<std::string>()))
-            if (base::ends_with(name, ".service") && has_processes(root, std::string(hierarchy) + "/" + name))
-                services.push_back(name);
-    return services;
-}
-
 std::vector<std::string> active_units(const base::Root& root, const std::vector<std::string>& units) {
     std::vector<std::string> active;
     for (const std::string& unit : units)

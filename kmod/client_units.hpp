@@ -8,8 +8,6 @@
 
 namespace gpuhost::kmod {
 
-/// All services of the system manager that have processes.
-[[nodiscard]] std::vector<std::string> active_services(const base::Root& root);
 /// Which of these units of the system manager have processes, by their control groups: no question to
 /// systemd, so that the daemon's loop can ask too.
 [[nodiscard]] std::vector<std::string> active_units(const base::Root& root,

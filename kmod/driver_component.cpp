@@ -43,7 +43,7 @@ Plan invalid_request(const std::string& request) {
 
 } // namespace
 
-base::Result<Json> DriverComponent::observe() {
+base::Result<Json> DriverComponent::observe(const core::Settings& settings) {
     Observed observed;
     GPUHOST_TRY(kernel, kernel_release(root_));
     observed.kernel = kernel;
@@ -54,7 +54,7 @@ base::Result<Json> DriverComponent::observe() {
             observed.loaded_version = module.version;
     GPUHOST_TRY(store, read_store(root_));
     observed.store = std::move(store);
-    observed.units = active_services(root_);
+    observed.units = active_units(root_, driver_settings(settings).client_units);
     observed.wrong_files = wrong_files(root_, observed);
     observed.options = root_.read(options_file).value_or(std::string());
     observed.devices_complete = devices_look_complete(root_);

@@ -13,7 +13,7 @@ class DriverComponent final : public core::Component {
     explicit DriverComponent(const base::Root& root) : root_(root) {}
 
     [[nodiscard]] std::string_view name() const override { return "driver"; }
-    [[nodiscard]] base::Result<base::Json> observe() override;
+    [[nodiscard]] base::Result<base::Json> observe(const core::Settings& settings) override;
     [[nodiscard]] core::Plan plan(const core::Desired& desired, const base::Json& observed) const override;
     [[nodiscard]] bool converge_at_start(const base::Json& observed) const override;
 

@@ -225,14 +225,6 @@ std::optional<Driver> choose(const Wish& wish, const Observed& observed, std::ve
     return driver;
 }
 
-std::vector<std::string> running_clients(const DriverSettings& settings, const Observed& observed) {
-    std::vector<std::string> units;
-    for (const std::string& unit : settings.client_units)
-        if (std::find(observed.units.begin(), observed.units.end(), unit) != observed.units.end())
-            units.push_back(unit);
-    return units;
-}
-
 void fill(const Wish& wish, const Observed& observed, Plan& plan) {
     const auto driver = choose(wish, observed, plan.problems);
     if (!driver)
@@ -245,7 +237,7 @@ void fill(const Wish& wish, const Observed& observed, Plan& plan) {
                   goal_as_loaded(wish.settings, observed),
                   goal_for(*set, wish.version, wish.settings, observed, plan.problems),
                   {}};
-    change.units = running_clients(wish.settings, observed);
+    change.units = observed.units;
     const Selection* const selection = observed.selection();
     if (selection != nullptr)
         change.from = driver_of(observed.store, selection->generation);

@@ -29,7 +29,7 @@ struct Observed {
     std::vector<LoadedModule> loaded;
     std::string loaded_version;
     Store store;
-    std::vector<std::string> units;       ///< services that run
+    std::vector<std::string> units;       ///< of ClientUnits=, those that run
     std::vector<std::string> wrong_files; ///< of the selection
     std::string options;                  ///< /etc/modprobe.d/gpuhost.conf
     bool devices_complete = true;

@@ -18,9 +18,8 @@ constexpr std::uint64_t room_for_state = 64ULL << 20;
 constexpr std::uint64_t room_for_index = 32ULL << 20;
 constexpr std::string_view owner_hint = "remove the package that owns it: dpkg -S or rpm -qf names it";
 
-void check_digests(const StepContext& context, const std::string& path, std::vector<Problem>& problems) {
-    const std::string hint =
-        "remove this version and import it again: gpuhostctl driver remove, driver import";
+void check_set_of(const StepContext& context, const std::string& path, const std::string& hint,
+                  std::vector<Problem>& problems) {
     const auto fd = context.root.open_file(path, O_RDONLY | O_DIRECTORY);
     const auto text = context.root.read(path + "/" + std::string(manifest_name), manifest_limit);
     if (!fd || !text) {
@@ -101,6 +100,15 @@ void check_modprobe_rules(const StepContext& context, std::vector<Problem>& prob
         }
 }
 
+void check_digests(const StepContext& context, const Driver& driver, std::vector<Problem>& problems) {
+    context.progress(-1, "checking driver " + driver.generation.version);
+    // Importing a damaged set again puts a whole one in its place.
+    const std::string hint = "import " + driver.generation.version + " again: gpuhostctl driver import FILE…";
+    check_set_of(context, driver.modules, hint, problems);
+    if (!driver.userland.empty())
+        check_set_of(context, driver.userland, hint, problems);
+}
+
 } // namespace
 
 Problems prepare_preflight(StepContext& context, const base::Json& args) {
@@ -108,10 +116,11 @@ Problems prepare_preflight(StepContext& context, const base::Json& args) {
     const auto driver = driver_from_json(base::member(args, "to"));
     if (!driver)
         return problems;
-    context.progress(-1, "checking driver " + driver->generation.version);
-    check_digests(context, driver->modules, problems);
-    if (!driver->userland.empty())
-        check_digests(context, driver->userland, problems);
+    check_digests(context, *driver, problems);
+    // A driver that could not be gone back to is found out before it is given up.
+    const auto from = driver_from_json(base::member(args, "from"));
+    if (from && !(from->generation == driver->generation))
+        check_digests(context, *from, problems);
     check_firmware(context, *driver, problems);
     check_room(context, std::string(store_directory), room_for_state, problems);
     check_room(context, "/lib/modules/" + base::string_or(args, "kernel", ""), room_for_index, problems);

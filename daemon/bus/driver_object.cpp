@@ -96,12 +96,17 @@ const sd_bus_vtable DriverObject::vtable[] = {
     SD_BUS_VTABLE_END,
 };
 
+/// A property has no way to say why it is not known: List and Describe do.
+Json DriverObject::observed() const {
+    return manager_.observe("driver").value_or(Json::object());
+}
+
 std::string DriverObject::loaded_version() const {
-    return base::string_or(manager_.observe("driver"), "loaded_version", "");
+    return base::string_or(observed(), "loaded_version", "");
 }
 
 std::string DriverObject::selected_version() const {
-    return base::string_or(base::member(manager_.observe("driver"), "selected"), "version", "");
+    return base::string_or(base::member(observed(), "selected"), "version", "");
 }
 
 Result<void> DriverObject::start(sd_bus_message* call, Json request, std::span<const Option> known,
@@ -121,11 +126,10 @@ Result<void> DriverObject::start(sd_bus_message* call, Json request, std::span<c
 }
 
 int DriverObject::list(sd_bus_message* call) {
-    return answer(call, [this](sd_bus_message* m) {
-        const Json observed = manager_.observe("driver");
+    return answer(call, [this](sd_bus_message* m) -> Result<void> {
+        GPUHOST_TRY(observed, manager_.observe("driver"));
         Json store = base::member(observed, "store");
-        if (store.is_object())
-            store["kernel"] = manager_.kernel();
+        store["kernel"] = manager_.kernel();
         return reply_json(m, store);
     });
 }

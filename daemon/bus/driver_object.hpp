@@ -13,6 +13,7 @@ class DriverObject {
     static const sd_bus_vtable vtable[];
 
   private:
+    [[nodiscard]] base::Json observed() const;
     [[nodiscard]] std::string loaded_version() const;
     [[nodiscard]] std::string selected_version() const;
 

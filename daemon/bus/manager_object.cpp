@@ -22,7 +22,7 @@ const sd_bus_vtable ManagerObject::vtable[] = {
     SD_BUS_METHOD_WITH_NAMES("Apply", "a{sv}", SD_BUS_PARAM(options), "to",
                              SD_BUS_PARAM(id) SD_BUS_PARAM(operation), method<&ManagerObject::apply>,
                              SD_BUS_VTABLE_UNPRIVILEGED),
-    SD_BUS_METHOD_WITH_NAMES("ListOperations", "", , "a(tssso)", SD_BUS_PARAM(operations),
+    SD_BUS_METHOD_WITH_NAMES("ListOperations", "", , "a(tssstto)", SD_BUS_PARAM(operations),
                              method<&ManagerObject::list_operations>, SD_BUS_VTABLE_UNPRIVILEGED),
     SD_BUS_METHOD_WITH_NAMES("GetOperation", "t", SD_BUS_PARAM(id), "o", SD_BUS_PARAM(operation),
                              method<&ManagerObject::get_operation>, SD_BUS_VTABLE_UNPRIVILEGED),
@@ -64,12 +64,14 @@ int ManagerObject::list_operations(sd_bus_message* call) {
         host::Message reply;
         int r = sd_bus_message_new_method_return(m, base::OutPtr(reply));
         if (r >= 0)
-            r = sd_bus_message_open_container(reply.get(), 'a', "(tssso)");
+            r = sd_bus_message_open_container(reply.get(), 'a', "(tssstto)");
         for (const auto* operation : manager_.runner().operations()) {
             const core::Plan& plan = operation->transaction.plan();
             if (r >= 0)
-                r = sd_bus_message_append(reply.get(), "(tssso)", operation->id, plan.kind.c_str(),
+                r = sd_bus_message_append(reply.get(), "(tssstto)", operation->id, plan.kind.c_str(),
                                           std::string(host::state(*operation)).c_str(), plan.title.c_str(),
+                                          operation->transaction.began_us(),
+                                          operation->transaction.ended_us(),
                                           operation_path(operation->id).c_str());
         }
         if (r >= 0)

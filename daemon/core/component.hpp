@@ -13,14 +13,13 @@ struct Desired {
     const Settings& settings;
     /// Empty for plain apply, else one component's request, its options beside it; unknown to others, who
     /// plan nothing:
-    /// {"driver": {"request": "swap", "version": "550.163.01", "holders": "wait", "holder-timeout-usec":
-    /// 30000000}}
-    /// {"driver": {"request": "rollback"}}  {"driver": {"request": "import", "files": ["a.deb", …]}} (inputs
-    /// in that order)
-    /// {"driver": {"request": "build", "version": …, "kernels": [… or none for the running one]}}
-    /// {"driver": {"request": "remove", "version": …}}  {"driver": {"request": "verify", "version": … or
-    /// absent for all}} What is wrong with a request itself comes back as one of the plan's problems
-    /// (InvalidArgument, NotFound, …).
+    ///   {"driver": {"request": "swap", "version": "550.163.01", "holders": "wait", "holder-timeout-usec": 30000000}}
+    ///   {"driver": {"request": "rollback"}}
+    ///   {"driver": {"request": "import", "files": ["a.deb", …]}}, with the inputs in that order
+    ///   {"driver": {"request": "build", "version": …, "kernels": [… or none for the running one]}}
+    ///   {"driver": {"request": "remove", "version": …}}
+    ///   {"driver": {"request": "verify", "version": … or absent for all}}
+    /// What is wrong with a request itself comes back as one of the plan's problems (InvalidArgument, NotFound, …).
     const base::Json& request;
 };
 
@@ -31,8 +30,9 @@ class Component {
   public:
     virtual ~Component() = default;
     [[nodiscard]] virtual std::string_view name() const = 0;
-    /// In the daemon's loop: at most some milliseconds, no parsing of foreign files, no waiting.
-    [[nodiscard]] virtual base::Result<base::Json> observe() = 0;
+    /// In the daemon's loop: at most some milliseconds, no parsing of foreign files, no waiting. The settings say
+    /// what to look at.
+    [[nodiscard]] virtual base::Result<base::Json> observe(const Settings& settings) = 0;
     [[nodiscard]] virtual Plan plan(const Desired& desired, const base::Json& observed) const = 0;
     /// Should the daemon apply this plan by itself at start (the driver of a freshly booted host)?
     [[nodiscard]] virtual bool converge_at_start(const base::Json& observed) const = 0;

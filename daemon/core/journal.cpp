@@ -150,7 +150,9 @@ Result<void> prune_journals(const Root& root, std::size_t keep) {
     const std::size_t surplus = ids.size() > keep ? ids.size() - keep : 0;
     for (std::size_t i = 0; i < surplus; ++i) {
         const auto records = read_journal(root, ids[i]);
-        if (records && !records->empty() && records->back().type == Record::Type::End)
+        const bool damaged = !records && records.error().code == Errc::BadContent;
+        const bool ended = records && !records->empty() && records->back().type == Record::Type::End;
+        if (damaged || ended)
             GPUHOST_CHECK(root.remove(path_of(ids[i])));
     }
     return {};

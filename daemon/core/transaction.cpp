@@ -63,9 +63,9 @@ Result<void> Transaction::feed(const Record& record) {
     case Record::Type::Fail:
         return failed(record);
     case Record::Type::Cancel:
-        cancelled_ = true;
+        cancel_ = record.error.value_or(Error{Errc::Cancelled, "cancelled", {}});
         if (!undoing_ && !in_flight_)
-            go_back(record.error.value_or(Error{Errc::Cancelled, "cancelled", {}}));
+            go_back(*cancel_);
         return {};
     case Record::Type::Resume:
         resume(record);
@@ -128,8 +128,8 @@ Result<void> Transaction::done(const Record& record) {
     }
     // A cancel that came too late to stop the last step changes nothing: the work is done and verified.
     const bool finished = !states_.empty() && states_.back() == StepState::Done;
-    if (cancelled_ && !undoing_ && !finished)
-        go_back(Error{Errc::Cancelled, "cancelled", {}});
+    if (cancel_ && !undoing_ && !finished)
+        go_back(*cancel_);
     return {};
 }
 
@@ -137,7 +137,9 @@ Result<void> Transaction::failed(const Record& record) {
     if (!in_flight_ || phase_ != record.phase || step_ != record.step)
         return impossible("failure without its start");
     in_flight_ = false;
-    const Error error = record.error.value_or(Error{Errc::Refused, "preflight found problems", {}});
+    Error error = record.error.value_or(Error{Errc::Refused, "preflight found problems", {}});
+    if (error.code == Errc::Cancelled && cancel_)
+        error = *cancel_; // which says by whom
     reboot_required_ = reboot_required_ || error.code == Errc::RebootRequired;
     switch (phase_) {
     case Phase::Preflight:

@@ -44,7 +44,7 @@ class Transaction {
     [[nodiscard]] unsigned attempts() const { return attempts_; } ///< Starts of the phase in flight
     [[nodiscard]] bool touched() const { return touched_; }       ///< an apply was started
     [[nodiscard]] bool undoing() const { return undoing_; }
-    [[nodiscard]] bool cancelled() const { return cancelled_; }
+    [[nodiscard]] bool cancelled() const { return cancel_.has_value(); }
     [[nodiscard]] std::optional<Outcome> outcome() const { return outcome_; }
     [[nodiscard]] const std::optional<base::Error>& error() const { return cause_; }
     [[nodiscard]] const std::vector<Problem>& problems() const { return problems_; }
@@ -82,7 +82,7 @@ class Transaction {
     bool in_flight_ = false;
     bool touched_ = false;
     bool undoing_ = false;
-    bool cancelled_ = false;
+    std::optional<base::Error> cancel_; ///< says by whom
     bool reboot_required_ = false;
     bool undo_failed_ = false;
 };

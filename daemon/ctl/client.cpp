@@ -406,12 +406,19 @@ Result<std::uint64_t> Client::rollback(const Options& options) {
 Result<std::vector<OperationRow>> Client::list_operations() {
     GPUHOST_TRY(reply, bus_->call(host_path, manager, "ListOperations", {}));
     std::vector<OperationRow> rows;
-    std::uint64_t id = 0;
-    std::array<const char*, 4> text{};
-    int r = sd_bus_message_enter_container(reply.get(), 'a', "(tssso)");
-    while (r > 0 &&
-           (r = sd_bus_message_read(reply.get(), "(tssso)", &id, &text[0], &text[1], &text[2], &text[3])) > 0)
-        rows.push_back({id, text[0], text[1], text[2], text[3]});
+    int r = sd_bus_message_enter_container(reply.get(), 'a', "(tssstto)");
+    while (r > 0) {
+        OperationRow row;
+        std::array<const char*, 4> text{};
+        r = sd_bus_message_read(reply.get(), "(tssstto)", &row.id, &text[0], &text[1], &text[2],
+                                &row.began_us, &row.ended_us, &text[3]);
+        if (r <= 0)
+            break;
+        row.kind = text[0];
+        row.state = text[1];
+        row.title = text[2];
+        rows.push_back(std::move(row));
+    }
     if (r < 0)
         return bus_failure(r);
     return rows;

@@ -30,7 +30,8 @@ struct OperationRow {
     std::string kind;
     std::string state;
     std::string title;
-    std::string path;
+    std::uint64_t began_us = 0; ///< CLOCK_REALTIME
+    std::uint64_t ended_us = 0; ///< 0 while it runs
 };
 
 class Client {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "daemon/base/clock.hpp"
 #include "daemon/ctl/session.hpp"
 #include "daemon/ctl/view.hpp"
 
@@ -12,7 +13,12 @@ constexpr std::array options{option::json};
 base::Json as_json(const std::vector<OperationRow>& rows) {
     base::Json list = base::Json::array();
     for (const OperationRow& row : rows)
-        list.push_back({{"id", row.id}, {"kind", row.kind}, {"state", row.state}, {"title", row.title}});
+        list.push_back({{"id", row.id},
+                        {"kind", row.kind},
+                        {"state", row.state},
+                        {"title", row.title},
+                        {"began_us", row.began_us},
+                        {"ended_us", row.ended_us}});
     return list;
 }
 
@@ -22,7 +28,7 @@ base::Result<int> run(Session& session) {
     if (session.wants_json())
         session.print_json(as_json(rows));
     else
-        session.print(render_operations(session.out(), rows));
+        session.print(render_operations(session.out(), rows, base::realtime_us()));
     return 0;
 }
 

@@ -26,7 +26,8 @@ namespace gpuhost::ctl {
 [[nodiscard]] int problems_exit_status(const base::Json& problems);
 
 // Operations
-[[nodiscard]] std::string render_operations(const Screen& screen, const std::vector<OperationRow>& rows);
+[[nodiscard]] std::string render_operations(const Screen& screen, const std::vector<OperationRow>& rows,
+                                            std::uint64_t now_us);
 [[nodiscard]] std::string render_operation(const Screen& screen, const base::Json& operation,
                                            std::uint64_t now_us);
 /// `kernel` is the running one.

@@ -34,6 +34,8 @@ std::string loaded_line(const Screen& screen, const Json& driver) {
         names.push_back(text_of(module, "name"));
     if (names.empty())
         return screen.paint(Style::Warn, "none loaded");
+    if (std::find(names.begin(), names.end(), "nvidia") == names.end())
+        return screen.paint(Style::Warn, "none of NVIDIA's") + ", loaded: " + base::join(names, " ");
     const std::string version = text_of(driver, "loaded_version");
     return screen.paint(Style::Bold, version.empty() ? "unknown version" : version) +
            " loaded: " + base::join(names, " ");

@@ -103,7 +103,7 @@ void Manager::converge() {
     converged_ = true;
     core::Plan all = everything();
     for (const auto& component : components_) {
-        const auto observed = component->observe();
+        const auto observed = component->observe(settings_);
         if (observed && component->converge_at_start(*observed))
             append(all, component->plan({settings_, Json::object()}, *observed));
     }
@@ -158,7 +158,7 @@ Result<core::Plan> Manager::plan(const Json& request) {
         const bool asked = request.contains(std::string(component->name()));
         if (!request.empty() && !asked)
             continue;
-        auto observed = component->observe();
+        auto observed = component->observe(settings_);
         if (!observed)
             return base::fail(observed.error().context("looking at the " + std::string(component->name())));
         auto one = component->plan({settings_, request}, *observed);
@@ -188,25 +188,20 @@ Result<std::uint64_t> Manager::apply(const Json& request, core::Subject subject,
     return runner_.start(std::move(wanted), std::move(subject), std::move(inputs));
 }
 
-Json Manager::observe(std::string_view component) {
-    for (const auto& candidate : components_) {
-        if (candidate->name() != component)
-            continue;
-        auto observed = candidate->observe();
-        if (!observed) {
-            log::warning("can't look at the " + std::string(component) + ": " + observed.error().message);
-            return {};
-        }
-        return *std::move(observed);
-    }
-    return {};
+Result<Json> Manager::observe(std::string_view component) {
+    for (const auto& candidate : components_)
+        if (candidate->name() == component)
+            return candidate->observe(settings_).map_error([&](const Error& error) {
+                return error.context("looking at the " + std::string(component));
+            });
+    return base::fail(Errc::NotFound, "there is no component '" + std::string(component) + "'");
 }
 
 Json Manager::describe() {
     Json components = Json::object();
     for (const auto& component : components_) {
         Json& entry = components[std::string(component->name())];
-        const auto observed = component->observe();
+        const auto observed = component->observe(settings_);
         if (!observed) {
             entry["error"] = base::to_json(observed.error());
             continue;

@@ -35,8 +35,8 @@ class Manager {
     /// Starts it. 0 with nothing to do. A plan with problems is the error that they make.
     [[nodiscard]] base::Result<std::uint64_t> apply(const base::Json& request, core::Subject subject,
                                                     std::vector<base::UniqueFd> inputs);
-    /// What a component sees now; null when it can't see or isn't there.
-    [[nodiscard]] base::Json observe(std::string_view component);
+    /// What a component sees now.
+    [[nodiscard]] base::Result<base::Json> observe(std::string_view component);
     [[nodiscard]] base::Json describe();
     /// Reads the configuration again; what is wrong in it.
     std::vector<std::string> reload();

@@ -100,11 +100,13 @@ bool starts_operation(const std::string& method) {
 int list_operations(const Service& service, sd_bus_message* call) {
     sd_bus_message* reply = nullptr;
     check(sd_bus_message_new_method_return(call, &reply), "reply");
-    check(sd_bus_message_open_container(reply, 'a', "(tssso)"), "reply");
+    check(sd_bus_message_open_container(reply, 'a', "(tssstto)"), "reply");
     for (const auto& [id, o] : service.operations)
-        check(sd_bus_message_append(reply, "(tssso)", id, base::string_or(o, "kind", "").c_str(),
-                                    base::string_or(o, "state", "").c_str(),
-                                    base::string_or(o, "title", "").c_str(), path_of(id).c_str()),
+        check(sd_bus_message_append(
+                  reply, "(tssstto)", id, base::string_or(o, "kind", "").c_str(),
+                  base::string_or(o, "state", "").c_str(), base::string_or(o, "title", "").c_str(),
+                  static_cast<std::uint64_t>(base::int_or(o, "began_us", 0)),
+                  static_cast<std::uint64_t>(base::int_or(o, "ended_us", 0)), path_of(id).c_str()),
               "reply");
     check(sd_bus_message_close_container(reply), "reply");
     const int r = sd_bus_send(nullptr, reply, nullptr);

@@ -110,7 +110,7 @@ TEST_F(JournalTest, ListsInOrderOfNumber) {
     EXPECT_EQ(list_journals(root_).value(), (std::vector<std::uint64_t>{9, 10, 100}));
 }
 
-TEST_F(JournalTest, PrunesOnlyWhatHasEnded) {
+TEST_F(JournalTest, PrunesWhatHasEndedOrCannotBeRead) {
     for (std::uint64_t id = 1; id <= 5; ++id) {
         auto journal = Journal::create(root_, id, begin());
         ASSERT_TRUE(journal);
@@ -118,6 +118,7 @@ TEST_F(JournalTest, PrunesOnlyWhatHasEnded) {
             continue;
         ASSERT_TRUE(journal->append(of(Record::Type::End)));
     }
+    directory_.write(std::string(journal_directory) + "/3.jsonl", "damaged\n" + encode_record(begin()));
     ASSERT_TRUE(prune_journals(root_, 2));
     EXPECT_EQ(list_journals(root_).value(), (std::vector<std::uint64_t>{2, 4, 5}));
 }

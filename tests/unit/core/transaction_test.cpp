@@ -54,6 +54,7 @@ Record resume(std::string boot) {
 Record cancel() {
     Record record;
     record.type = Record::Type::Cancel;
+    record.error = Error{Errc::Cancelled, "cancelled by gpuhostctl of user 1000", {}};
     return record;
 }
 
@@ -165,6 +166,7 @@ TEST(Transaction, CancelHalfWayGoesBack) {
     const Trace result = run(transaction, all_well);
     EXPECT_EQ(result.trace, "undo 0");
     EXPECT_EQ(result.outcome, Outcome::Cancelled);
+    EXPECT_EQ(transaction.error()->message, cancel().error->message);
 }
 
 TEST(Transaction, CancelDuringTheLastStepComesTooLate) {

@@ -120,12 +120,15 @@ TEST(OperationView, ShowsStepsAndWhoAsked) {
 }
 
 TEST(OperationView, ListHasTheNewestLast) {
-    EXPECT_EQ(render_operations({}, {{1, "driver.import", "committed", "import 550.163.01", "/1"},
-                                     {12, "driver.swap", "running", "swap", "/12"}}),
-              "ID  STATE      TITLE\n"
-              " 1  committed  import 550.163.01\n"
-              "12  running    swap\n");
-    EXPECT_EQ(render_operations({}, {}), "No operation yet.\n");
+    EXPECT_EQ(render_operations(
+                  {},
+                  {{1, "driver.import", "committed", "import 550.163.01", 1'000'000'000, 1'005'300'000},
+                   {12, "driver.swap", "running", "swap", 1'299'000'000, 0}},
+                  1'300'000'000),
+              "ID  BEGAN       TOOK  STATE      TITLE\n"
+              " 1  5 min ago  5.3 s  committed  import 550.163.01\n"
+              "12  just now          running    swap\n");
+    EXPECT_EQ(render_operations({}, {}, 0), "No operation yet.\n");
 }
 
 TEST(OperationView, ADocumentWithoutWhatItShouldHaveIsShownAllTheSame) {

@@ -26,7 +26,7 @@ struct FakeComponent : core::Component {
     explicit FakeComponent(std::shared_ptr<State> s) : state(std::move(s)) {}
 
     [[nodiscard]] std::string_view name() const override { return "fake"; }
-    [[nodiscard]] base::Result<Json> observe() override {
+    [[nodiscard]] base::Result<Json> observe(const core::Settings&) override {
         if (state->blind)
             return base::fail(Errc::Failed, "sysfs is gone");
         return Json{{"level", state->level}};

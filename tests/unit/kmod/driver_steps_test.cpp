@@ -186,6 +186,13 @@ TEST_F(DriverSteps, PreflightMissesDamagedSetsAndFirmware) {
     EXPECT_TRUE(says(problems, "not-found", "GSP firmware")) << joined(problems);
 }
 
+TEST_F(DriverSteps, PreflightMissesADamagedDriverToGoBackTo) {
+    const Driver old = add_driver("535.261.03");
+    const Driver next = add_driver("550.163.01");
+    EXPECT_TRUE(says(preflight("driver.prepare", select_args(old, next)), "bad-content", old.userland));
+    EXPECT_FALSE(says(preflight("driver.prepare", select_args(next, next)), "bad-content", old.userland));
+}
+
 TEST_F(DriverSteps, PreflightLooksIntoTheModules) {
     const Goal goal = tree_.add_modules("550.163.01");
     const Json args{{"kernel", test_kernel}, {"to", to_json(goal)}, {"from", to_json(Goal{})}};
