@@ -13,27 +13,26 @@ namespace {
 using base::fail_errno;
 using base::Result;
 
-int call(void* userdata) noexcept {
-    return guard("event", [userdata] {
-        (*static_cast<Event::Callback*>(userdata))();
-        return 0;
-    });
+int call(sd_event_source* source, void* userdata) noexcept {
+    // Asked first: a callback may drop its own source.
+    sd_event* loop = sd_event_source_get_event(source);
+    return guard_or_exit(loop, "event", *static_cast<Event::Callback*>(userdata));
 }
 
-int io_callback(sd_event_source*, int, std::uint32_t, void* userdata) {
-    return call(userdata);
+int io_callback(sd_event_source* source, int, std::uint32_t, void* userdata) {
+    return call(source, userdata);
 }
-int time_callback(sd_event_source*, std::uint64_t, void* userdata) {
-    return call(userdata);
+int time_callback(sd_event_source* source, std::uint64_t, void* userdata) {
+    return call(source, userdata);
 }
-int plain_callback(sd_event_source*, void* userdata) {
-    return call(userdata);
+int plain_callback(sd_event_source* source, void* userdata) {
+    return call(source, userdata);
 }
-int signal_callback(sd_event_source*, const signalfd_siginfo*, void* userdata) {
-    return call(userdata);
+int signal_callback(sd_event_source* source, const signalfd_siginfo*, void* userdata) {
+    return call(source, userdata);
 }
-int inotify_callback(sd_event_source*, const inotify_event*, void* userdata) {
-    return call(userdata);
+int inotify_callback(sd_event_source* source, const inotify_event*, void* userdata) {
+    return call(source, userdata);
 }
 
 void free_callback(void* userdata) {
@@ -41,7 +40,7 @@ void free_callback(void* userdata) {
 }
 
 /// The source owns its callback from here on: sd-event frees it after the last dispatch, so that a callback
-/// may drop its own source. A failing callback stops its source, not the daemon.
+/// may drop its own source.
 Result<Source> own(Source source, int r, std::unique_ptr<Event::Callback> callback, const char* what) {
     if (r >= 0)
         r = sd_event_source_set_destroy_callback(source.get(), free_callback);

@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <chrono>
 #include <cstdint>
+#include <cstdlib>
 #include <exception>
 #include <functional>
 #include <string>
@@ -33,9 +34,23 @@ int guard(std::string_view what, Function&& function) noexcept {
     return -EIO;
 }
 
+/// The same for what nobody waits for: an exception leaves something half done that nobody hears of, so the
+/// loop ends, systemd starts the daemon anew, and that one resumes.
+template <class Function>
+int guard_or_exit(sd_event* loop, std::string_view what, Function&& function) noexcept {
+    const int r = guard(what, [&] {
+        function();
+        return 0;
+    });
+    if (r < 0)
+        (void)sd_event_exit(loop, EXIT_FAILURE);
+    return r;
+}
+
 /// Owned: dropping it stops the source, also from inside its own callback.
 using Source = base::CHandle<sd_event_source, sd_event_source_disable_unref>;
 
+/// A callback that throws ends the loop.
 class Event {
   public:
     using Callback = std::function<void()>;

@@ -65,6 +65,7 @@ check_PROGRAMS += %D%/stub-nvml.so
 %C%_host_tests_CPPFLAGS = $(test_cppflags)
 %C%_host_tests_LDADD = $(test_libs) $(bus_libs)
 %C%_host_tests_SOURCES = \
+    %D%/host/event_test.cpp \
     %D%/host/fake_launcher.hpp \
     %D%/host/launcher_direct_test.cpp \
     %D%/host/launcher_systemd_test.cpp \
