@@ -3,6 +3,8 @@
 
 #include "daemon/base/parse.hpp"
 #include "daemon/base/process.hpp"
+#include "kmod/kernel_state.hpp"
+#include "kmod/module_file.hpp"
 
 #include <algorithm>
 #include <array>
@@ -21,6 +23,19 @@ constexpr std::string_view ours = "gpuhost";
 /// Some depmods look below /usr/lib, some below /lib.
 std::string scratch_modules(const std::string& scratch, std::string_view kernel) {
     return scratch + "/usr/lib/modules/" + std::string(kernel);
+}
+
+std::string built_beside(const std::string& scratch) {
+    return scratch + "/built-beside";
+}
+
+/// Another text after each depmod: it puts a new file in the old one's place.
+std::string installed_state(const Root& root, std::string_view kernel) {
+    const auto st = root.stat("/lib/modules/" + std::string(kernel) + "/modules.dep");
+    if (!st)
+        return "none";
+    return std::to_string(st->st_ino) + " " + std::to_string(st->st_ctim.tv_sec) + "." +
+           std::to_string(st->st_ctim.tv_nsec);
 }
 
 /// depmod reads these; all others named modules.* it writes. build and source are not for it.
@@ -74,19 +89,80 @@ Result<std::map<std::string, std::string>> changed_files(const Root& root, std::
     return changed;
 }
 
+std::vector<std::string> module_files(const Root& root, const std::string& directory) {
+    std::vector<std::string> names = root.list(directory).value_or(std::vector<std::string>());
+    names.erase(std::remove_if(names.begin(), names.end(),
+                               [](const std::string& name) { return name.find(".ko") == std::string::npos; }),
+                names.end());
+    return names;
+}
+
+/// All in and below `directory`; as deep as distributions go, and no deeper where links go in circles.
+void add_module_files(const Root& root, const std::string& directory, unsigned depth,
+                      std::vector<std::string>& paths) {
+    for (const std::string& name : module_files(root, directory))
+        paths.push_back(directory + "/" + name);
+    for (const std::string& name : root.list(directory).value_or(std::vector<std::string>()))
+        if (const auto st = root.stat(directory + "/" + name); depth > 0 && st && S_ISDIR(st->st_mode))
+            add_module_files(root, directory + "/" + name, depth - 1, paths);
+}
+
 } // namespace
 
 Result<void> build_index(const Root& root, std::string_view kernel, const std::string& modules,
                          const std::string& scratch) {
+    const std::string beside = installed_state(root, kernel);
     GPUHOST_CHECK(lay_out(root, kernel, modules, scratch));
     base::Command command;
     command.argv = {"depmod", "-b", root.host_path(scratch), std::string(kernel)};
     command.deadline = std::chrono::minutes(5);
     GPUHOST_TRY(finished, base::run(command));
     if (finished.exit_status == 0 && !finished.timed_out)
-        return {};
+        return root.write_atomic(built_beside(scratch), beside);
     return base::fail(base::Errc::Failed, "depmod for " + std::string(kernel) + ": " +
                                               (finished.timed_out ? "takes too long" : finished.output));
+}
+
+Result<void> check_index(const Root& root, std::string_view kernel, const std::string& modules,
+                         const std::string& scratch) {
+    GPUHOST_TRY(text, root.read(scratch_modules(scratch, kernel) + "/modules.dep", index_limit));
+    const std::vector<std::string> indexed = indexed_modules(text);
+    for (const std::string& name : module_files(root, modules)) {
+        const std::string wanted = std::string(updates) + "/" + std::string(ours) + "/" + name;
+        if (std::find(indexed.begin(), indexed.end(), wanted) != indexed.end())
+            continue;
+        const auto other = std::find_if(indexed.begin(), indexed.end(), [&](const std::string& path) {
+            return module_name(path) == module_name(name);
+        });
+        return base::fail(base::Errc::AlreadyExists,
+                          "modprobe would load '" + (other != indexed.end() ? *other : "nothing") +
+                              "' and not '" + wanted + "'",
+                          "remove what brought it, and what speaks of it in depmod.d");
+    }
+    return {};
+}
+
+std::vector<std::string> rivals(const Root& root, std::string_view kernel, const std::string& modules) {
+    const std::string directory = "/lib/modules/" + std::string(kernel) + "/" + std::string(updates);
+    const std::string own = directory + "/" + std::string(ours) + "/";
+    const std::vector<std::string> names = module_files(root, modules);
+    std::vector<std::string> found;
+    constexpr unsigned depth = 8;
+    add_module_files(root, directory, depth, found);
+    found.erase(std::remove_if(found.begin(), found.end(),
+                               [&](const std::string& path) {
+                                   return base::starts_with(path, own) ||
+                                          std::none_of(names.begin(), names.end(), [&](const auto& name) {
+                                              return module_name(name) == module_name(path);
+                                          });
+                               }),
+                found.end());
+    return found;
+}
+
+bool is_current(const Root& root, std::string_view kernel, const std::string& scratch) {
+    const auto beside = root.read(built_beside(scratch));
+    return beside && *beside == installed_state(root, kernel);
 }
 
 bool is_installed(const Root& root, std::string_view kernel, const std::string& scratch) {

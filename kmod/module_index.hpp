@@ -6,6 +6,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace gpuhost::kmod {
 
@@ -13,6 +14,18 @@ namespace gpuhost::kmod {
 /// without).
 [[nodiscard]] base::Result<void> build_index(const base::Root& root, std::string_view kernel,
                                              const std::string& modules, const std::string& scratch);
+
+/// Built to its end, and the host's own index is still the one beside which it was: whoever ran depmod since may
+/// have brought or taken modules.
+[[nodiscard]] bool is_current(const base::Root& root, std::string_view kernel, const std::string& scratch);
+
+/// AlreadyExists if modprobe would take another file than updates/gpuhost's for one of `modules`. Of two in updates/
+/// the order of directory entries decides, which nobody knows; a rule in depmod.d may take one from anywhere.
+[[nodiscard]] base::Result<void> check_index(const base::Root& root, std::string_view kernel,
+                                             const std::string& modules, const std::string& scratch);
+/// Files in updates/, but not in updates/gpuhost, by the names of `modules`: the first of the two cases.
+[[nodiscard]] std::vector<std::string> rivals(const base::Root& root, std::string_view kernel,
+                                              const std::string& modules);
 
 [[nodiscard]] bool is_installed(const base::Root& root, std::string_view kernel, const std::string& scratch);
 

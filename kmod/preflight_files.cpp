@@ -2,6 +2,8 @@
 #include "daemon/base/parse.hpp"
 #include "kmod/driver_preflight.hpp"
 #include "kmod/manifest.hpp"
+#include "kmod/module_index.hpp"
+#include "kmod/module_info.hpp"
 #include "kmod/selection_files.hpp"
 
 #include <algorithm>
@@ -138,6 +140,10 @@ Problems select_preflight(StepContext& context, const base::Json& args) {
         if (!is_ours(context.root, operation.path))
             problems.push_back(
                 {Errc::AlreadyExists, "'" + operation.path + "' is not gpuhost's", std::string(owner_hint)});
+    for (const std::string& path : rivals(context.root, base::string_or(args, "kernel", ""), driver->modules))
+        problems.push_back({Errc::AlreadyExists,
+                            "'" + path + "' may be loaded in place of the selected driver's",
+                            std::string(owner_hint)});
     check_libraries(context, *driver, problems);
     check_modprobe_rules(context, problems);
     return problems;

@@ -24,8 +24,12 @@ std::string kernel_of(const base::Json& args) {
 std::optional<Driver> driver_of(const base::Json& args, std::string_view key) {
     return driver_from_json(base::member(args, key));
 }
+/// Of this boot: depmod syncs nothing, so after a power cut its files may be there and empty.
+std::string index_name(const StepContext& context, std::string_view which) {
+    return "index-" + context.boot_id + "-" + std::string(which);
+}
 std::string index_directory(const StepContext& context, std::string_view which) {
-    return context.staging + "/index-" + std::string(which);
+    return context.staging + "/" + index_name(context, which);
 }
 
 Result<void> perform_all(const base::Root& root, const std::vector<FileOperation>& operations) {
@@ -79,7 +83,7 @@ Result<base::Json> prepare(StepContext& context, const base::Json& args) {
     const std::string back = index_directory(context, "from");
     GPUHOST_CHECK(context.root.remove_tree(back));
     if (is_installed(context.root, kernel, index_directory(context, "to")))
-        GPUHOST_CHECK(context.root.symlink_atomic("index-to", back));
+        GPUHOST_CHECK(context.root.symlink_atomic(index_name(context, "to"), back));
     else if (from)
         GPUHOST_CHECK(build_index(context.root, kernel, from->modules, back));
     return base::Json::object();
@@ -87,7 +91,11 @@ Result<base::Json> prepare(StepContext& context, const base::Json& args) {
 
 Result<void> verify_prepared(StepContext& context, const base::Json& args) {
     const auto driver = driver_of(args, "to");
-    return driver ? check_all(context.root, prepared_files(context.root, *driver)) : Result<void>{};
+    if (!driver)
+        return {};
+    GPUHOST_CHECK(
+        check_index(context.root, kernel_of(args), driver->modules, index_directory(context, "to")));
+    return check_all(context.root, prepared_files(context.root, *driver));
 }
 
 /// What leads to the new driver only. Firmware that another kernel's selection uses stays.
@@ -142,7 +150,7 @@ Result<void> select(StepContext& context, const base::Json& args, const std::str
                                                  tools_of(context.root, driver_of(args, other)),
                                                  base::string_or(args, "options_" + which, ""));
     const std::string index = index_directory(context, which);
-    if (!context.root.exists(index)) // a reboot may have taken it
+    if (!is_current(context.root, kernel, index))
         GPUHOST_CHECK(build_index(context.root, kernel, driver ? driver->modules : std::string(), index));
     if (driver)
         GPUHOST_CHECK(perform_all(context.root, prepared_files(context.root, *driver)));
@@ -159,6 +167,11 @@ Result<void> verify_selected(StepContext& context, const base::Json& args) {
     GPUHOST_CHECK(check_all(context.root, selection_files(kernel, driver, tools_of(context.root, driver), {},
                                                           base::string_or(args, "options_to", ""))
                                               .before_index));
+    const std::string index = index_directory(context, "to");
+    if (driver)
+        GPUHOST_CHECK(check_index(context.root, kernel, driver->modules, index));
+    if (!is_installed(context.root, kernel, index))
+        return base::fail(Errc::Failed, "the module index of " + kernel + " is not what was just installed");
     GPUHOST_TRY(selection, read_selection(context.root, kernel));
     if (selection != selection_from_json(base::member(args, "selection_to")))
         return base::fail(Errc::Failed, "the selection for " + kernel + " is not what was just recorded");

@@ -2,6 +2,7 @@
 // The swap's steps as a worker runs them, on a tree.
 #include "daemon/base/parse.hpp"
 #include "kmod/driver_steps.hpp"
+#include "kmod/module_index.hpp"
 #include "kmod/selection_files.hpp"
 #include "tests/support/elf_images.hpp"
 #include "tests/unit/kmod/kernel_tree.hpp"
@@ -24,7 +25,7 @@ class DriverSteps : public testing::Test {
 
     core::StepContext context() {
         return {tree_.root(), settings_,
-                "boot",       "/var/lib/gpuhost/staging/1",
+                boot_,        "/var/lib/gpuhost/staging/1",
                 {},           [](double, std::string_view) {}};
     }
     base::Result<void> apply(const std::string& name, const Json& args) {
@@ -96,6 +97,7 @@ class DriverSteps : public testing::Test {
     core::StepKinds kinds_;
     Json settings_;
     Json output_;
+    std::string boot_ = "boot";
 };
 
 TEST_F(DriverSteps, SelectAndTakeBackTheFirstDriver) {
@@ -145,6 +147,69 @@ TEST_F(DriverSteps, SelectAnotherAndGoBackWithoutTheStagingDirectory) {
     EXPECT_EQ(tree_.directory().read("etc/modprobe.d/gpuhost.conf"), modprobe_options({}));
 }
 
+TEST_F(DriverSteps, AnIndexOfAnotherBootIsNotInstalled) {
+    const Driver old = add_driver("535.261.03");
+    const Json first = select_args(std::nullopt, old);
+    ASSERT_TRUE(apply("driver.prepare", first));
+    ASSERT_TRUE(apply("driver.select", first));
+    const std::string index = module_file("modules.dep");
+    const Json args = select_args(old, add_driver("550.163.01"));
+    ASSERT_TRUE(apply("driver.prepare", args));
+    // what a power cut makes of files that nobody synced
+    const std::string staging = tree_.directory().path("var/lib/gpuhost/staging");
+    unsigned emptied = 0;
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(staging))
+        if (entry.is_regular_file() && base::starts_with(entry.path().filename().string(), "modules.")) {
+            std::filesystem::resize_file(entry.path(), 0);
+            ++emptied;
+        }
+    EXPECT_NE(emptied, 0U);
+    boot_ = "next boot";
+    ASSERT_TRUE(undo("driver.select", args));
+    EXPECT_EQ(module_file("modules.dep"), index);
+}
+
+TEST_F(DriverSteps, AnIndexFromBeforeAnotherDepmodIsNotInstalled) {
+    const Json args = select_args(std::nullopt, add_driver("535.261.03"));
+    ASSERT_TRUE(apply("driver.prepare", args));
+    const std::string modules = "lib/modules/" + std::string(test_kernel);
+    tree_.directory().write(
+        modules + "/updates/dkms/zfs.ko",
+        tests::module_image({{"name", "zfs"}, {"vermagic", std::string(test_kernel) + " SMP "}}));
+    ASSERT_TRUE(tree_.root().write_atomic("/" + modules + "/modules.dep", "updates/dkms/zfs.ko:\n"));
+    ASSERT_TRUE(apply("driver.select", args));
+    for (const char* path : {"updates/dkms/zfs.ko:", "updates/gpuhost/nvidia.ko:"})
+        EXPECT_NE(module_file("modules.dep").find(path), std::string::npos) << path;
+}
+
+TEST_F(DriverSteps, AnIndexThatLeadsToAnotherFileIsNamed) {
+    const Driver driver = add_driver("535.261.03");
+    const std::string scratch = "/var/lib/gpuhost/staging/index";
+    const auto check = [&](const std::string& modules_dep) {
+        tree_.directory().write(scratch + "/usr/lib/modules/" + std::string(test_kernel) + "/modules.dep",
+                                modules_dep);
+        const auto checked = check_index(tree_.root(), test_kernel, driver.modules, scratch);
+        return checked ? "" : checked.error().message;
+    };
+    const std::string others = "updates/gpuhost/nvidia-drm.ko:\nupdates/gpuhost/nvidia-modeset.ko:\n"
+                               "updates/gpuhost/nvidia-uvm.ko: updates/gpuhost/nvidia.ko\n";
+    EXPECT_EQ(check(others + "updates/gpuhost/nvidia.ko:\n"), "");
+    EXPECT_NE(check(others + "updates/dkms/nvidia.ko.zst:\n").find("'updates/dkms/nvidia.ko.zst'"),
+              std::string::npos);
+    EXPECT_NE(check(others).find("'nothing'"), std::string::npos);
+}
+
+TEST_F(DriverSteps, AnInstalledIndexThatIsAnotherIsNoticed) {
+    const Json args = select_args(std::nullopt, add_driver("535.261.03"));
+    ASSERT_TRUE(apply("driver.prepare", args));
+    ASSERT_TRUE(apply("driver.select", args));
+    auto made = context();
+    EXPECT_TRUE(kinds_.find("driver.select")->verify(made, args));
+    EXPECT_EQ(joined(preflight("driver.select", args)), "") << "what it made is no other's";
+    tree_.directory().write("lib/modules/" + std::string(test_kernel) + "/modules.alias", "another's\n");
+    EXPECT_FALSE(kinds_.find("driver.select")->verify(made, args));
+}
+
 TEST_F(DriverSteps, UndoingWhatNeverRanChangesNothing) {
     const Driver old = add_driver("535.261.03");
     const Json first = select_args(std::nullopt, old);
@@ -170,9 +235,13 @@ TEST_F(DriverSteps, PreflightNamesAllThatIsInTheWayOfTheFiles) {
                             "install nvidia modprobe -i nvidia-current $CMDLINE_OPTS\n");
     tree_.directory().write("etc/modprobe.d/harmless.conf",
                             "options nvidia NVreg_A=1\nalias net-pf-10 off\n");
+    const std::string updates = "lib/modules/" + std::string(test_kernel) + "/updates/";
+    for (const char* name : {"dkms/nvidia-drm.ko.xz", "dkms/zfs.ko"})
+        tree_.directory().write(updates + name, "");
     const auto problems = preflight("driver.select", args);
-    EXPECT_EQ(problems.size(), 3U) << joined(problems);
-    for (const char* word : {"/usr/bin/nvidia-smi", "libcuda.so.1", "/etc/modprobe.d/nvidia.conf"})
+    EXPECT_EQ(problems.size(), 4U) << joined(problems);
+    for (const char* word : {"updates/dkms/nvidia-drm.ko.xz", "/usr/bin/nvidia-smi", "libcuda.so.1",
+                             "/etc/modprobe.d/nvidia.conf"})
         EXPECT_TRUE(says(problems, "already-exists", word)) << word;
 }
 
