@@ -115,8 +115,6 @@ Json door_args(const Change& change) {
 
 void add_steps_before(const Change& change, std::vector<Step>& steps) {
     const std::string units = base::join(change.units, ", ");
-    if (change.unload && change.settings.holder_policy == "wait")
-        steps.push_back({"holders.wait", "wait until nobody holds the driver", holder_args(change)});
     steps.push_back({"door.shut", "keep others from loading a driver", door_args(change)});
     if (change.unload && !change.units.empty())
         steps.push_back({"units.stop", "stop " + units, {{"units", change.units}}});
@@ -145,6 +143,8 @@ void add_steps_after(const Change& change, std::vector<Step>& steps) {
 std::vector<Step> make_steps(const Change& change) {
     std::vector<Step> steps;
     const std::string version = change.goal.version;
+    if (change.unload && change.settings.holder_policy == "wait")
+        steps.push_back({"holders.wait", "wait until nobody holds the driver", holder_args(change)});
     if (change.files)
         steps.push_back(
             {"driver.prepare", "prepare firmware and module index of " + version, select_args(change)});

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The plan that brings the host to a driver. Pure: observed JSON (HACKING.md) in, steps out.
 //
-// Order: all that can fail without disturbing anybody comes first, the driver is proved before others are let
-// in again.
-//   driver.prepare → holders.wait → door.shut → units.stop → holders.clear → driver.devices (back) →
+// Order: all that can fail without disturbing anybody comes first, and of that the wait, so that what is prepared
+// is fresh; the driver is proved before others are let in again.
+//
+//   holders.wait → driver.prepare → door.shut → units.stop → holders.clear → driver.devices (back) →
 //   modules.converge → driver.select → driver.devices → driver.validate → door.open → units.start
+//
 // Undone from any point backwards it ends with the driver that was there before.
 #pragma once
 

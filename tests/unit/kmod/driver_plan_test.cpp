@@ -150,7 +150,7 @@ INSTANTIATE_TEST_SUITE_P(
             "Waiting",
             {},
             {{"driver", {{"request", "swap"}, {"version", "550.163.01"}, {"holders", "wait"}}}},
-            "driver.prepare holders.wait door.shut units.stop holders.clear driver.devices modules.converge "
+            "holders.wait driver.prepare door.shut units.stop holders.clear driver.devices modules.converge "
             "driver.select driver.devices driver.validate door.open units.start",
             {}},
         PlanCase{"FirstDriver",
