@@ -64,7 +64,7 @@ Observed serving_535() {
     observed.loaded[0].holders = {"nvidia_uvm", "nvidia_modeset", "nvidia_drm"};
     observed.store.versions = {driver_version("550.163.01"), driver_version("535.261.03")};
     observed.store.selected[kernel] = {generation("535.261.03"), generation("550.163.01")};
-    observed.units = {"ssh.service", "nvidia-persistenced.service"};
+    observed.units = {"nvidia-persistenced.service"};
     observed.options = modprobe_options({});
     return observed;
 }
@@ -74,7 +74,7 @@ Observed fresh_host() {
     observed.loaded.clear();
     observed.loaded_version.clear();
     observed.store.selected.clear();
-    observed.units = {"ssh.service"};
+    observed.units.clear();
     observed.options.clear();
     return observed;
 }
