@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/base/parse.hpp"
 #include "kmod/driver_plan.hpp"
 #include "kmod/graph.hpp"
 
@@ -49,6 +48,17 @@ std::vector<std::string> wanted_names(const DriverSettings& settings) {
 
 } // namespace
 
+bool is_others(const Store& store, const std::string& name) {
+    if (name == "nouveau")
+        return false;
+    for (const DriverVersion& version : store.versions)
+        for (const ModuleSet& set : version.modules)
+            for (const ModuleFile& module : set.modules)
+                if (module.name == name)
+                    return false;
+    return true;
+}
+
 Goal goal_for(const ModuleSet& set, const std::string& version, const DriverSettings& settings,
               const Observed& observed, std::vector<Problem>& problems) {
     const std::vector<std::string> required = wanted_names(settings);
@@ -79,10 +89,8 @@ Goal goal_for(const ModuleSet& set, const std::string& version, const DriverSett
                 {Errc::BadContent,
                  "the module set of driver " + version + " for " + set.kernel + " has no '" + name + "'",
                  "import a complete one, or leave it out of Modules= in gpuhostd.conf"});
-    // Others' modules that use the driver: they have to go, and may well fit the new one too.
     for (const LoadedModule& loaded : observed.loaded)
-        if (!contains(found, loaded.name) && !base::starts_with(loaded.name, "nvidia") &&
-            loaded.name != "nouveau")
+        if (is_others(observed.store, loaded.name))
             goal.modules.push_back({loaded.name,
                                     {},
                                     loaded.version,
@@ -93,13 +101,14 @@ Goal goal_for(const ModuleSet& set, const std::string& version, const DriverSett
     return goal;
 }
 
-Goal goal_as_loaded(const DriverSettings& settings, const Observed& observed) {
-    const Parameters parameters = split_parameters(settings.parameters);
+Goal goal_as_loaded(const Observed& observed) {
+    const Parameters parameters = parse_modprobe_options(observed.options);
     Goal goal{observed.loaded_version, {}};
     for (const LoadedModule& loaded : observed.loaded)
         goal.modules.push_back({loaded.name, path_in_store(observed.store, observed.kernel, loaded),
                                 loaded.version, loaded.srcversion, used_by(loaded.name, observed.loaded),
-                                parameters_of(parameters, loaded.name), loaded.name == "nouveau"});
+                                parameters_of(parameters, loaded.name),
+                                loaded.name == "nouveau" || is_others(observed.store, loaded.name)});
     return goal;
 }
 

@@ -234,7 +234,7 @@ void fill(const Wish& wish, const Observed& observed, Plan& plan) {
                   wish.settings,
                   std::nullopt,
                   *driver,
-                  goal_as_loaded(wish.settings, observed),
+                  goal_as_loaded(observed),
                   goal_for(*set, wish.version, wish.settings, observed, plan.problems),
                   {}};
     change.units = observed.units;

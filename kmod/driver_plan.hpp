@@ -42,11 +42,16 @@ struct Observed {
 [[nodiscard]] base::Json to_json(const Observed& observed);
 [[nodiscard]] Observed observed_from_json(const base::Json& value);
 
+/// Is this module that uses the driver in none of the store's sets: gdrdrv, nvidia_fs, a third party's
+/// nvidia_peermem? It has to go with the driver, and may well fit the next one too.
+[[nodiscard]] bool is_others(const Store& store, const std::string& name);
+
 /// The modules of one set that should be in the kernel. A problem if it lacks one that the settings name.
 [[nodiscard]] Goal goal_for(const ModuleSet& set, const std::string& version, const DriverSettings& settings,
                             const Observed& observed, std::vector<core::Problem>& problems);
-/// What is in the kernel now, with the files that it came from as far as the store has them.
-[[nodiscard]] Goal goal_as_loaded(const DriverSettings& settings, const Observed& observed);
+/// What is in the kernel now, with the files that it came from as far as the store has them, and the parameters
+/// of the driver that was selected when it was loaded: the settings may speak of the next one's already.
+[[nodiscard]] Goal goal_as_loaded(const Observed& observed);
 
 /// The generation of a version: the selected one if it is of that version and `keep_selected`, else the
 /// newest sets.

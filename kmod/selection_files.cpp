@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kmod/selection_files.hpp"
 
+#include "daemon/base/parse.hpp"
 #include "kmod/goal.hpp"
 
 #include <algorithm>
@@ -120,6 +121,16 @@ std::string modprobe_options(const std::vector<std::string>& parameters) {
     for (const auto& [module, words] : split_parameters(parameters))
         text += "options " + module + " " + words + "\n";
     return text;
+}
+
+std::map<std::string, std::string> parse_modprobe_options(std::string_view text) {
+    std::vector<std::string> parameters;
+    for (const std::string& line : base::split(text, '\n')) {
+        const std::vector<std::string> words = base::split_words(line);
+        for (std::size_t i = 2; i < words.size() && words[0] == "options"; ++i)
+            parameters.push_back(words[1] + "." + words[i]);
+    }
+    return split_parameters(parameters);
 }
 
 } // namespace gpuhost::kmod

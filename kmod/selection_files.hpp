@@ -14,6 +14,7 @@
 #include "kmod/file_operation.hpp"
 #include "kmod/store.hpp"
 
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -56,5 +57,7 @@ struct SelectionFiles {
 inline constexpr std::string_view options_file = "/etc/modprobe.d/gpuhost.conf";
 /// Its content: parameters as options, and nouveau kept away.
 [[nodiscard]] std::string modprobe_options(const std::vector<std::string>& parameters);
+/// The parameters in it, by module, as split_parameters() has them.
+[[nodiscard]] std::map<std::string, std::string> parse_modprobe_options(std::string_view text);
 
 } // namespace gpuhost::kmod

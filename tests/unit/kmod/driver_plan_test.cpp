@@ -266,7 +266,7 @@ TEST(DriverPlanArgs, ModulesKnowTheirFilesOnBothSides) {
 
 TEST(DriverPlanArgs, WhatWasLoadedBeyondTheSettingsComesAlongIfItCan) {
     Observed observed = serving_535();
-    for (const std::string name : {"nvidia_peermem", "gdrdrv"}) {
+    for (const std::string name : {"nvidia_peermem", "gdrdrv", "nvidia_fs"}) {
         LoadedModule module;
         module.name = name;
         module.srcversion = "535.261.03" + name;
@@ -274,14 +274,35 @@ TEST(DriverPlanArgs, WhatWasLoadedBeyondTheSettingsComesAlongIfItCan) {
         observed.loaded.push_back(module);
         observed.loaded[0].holders.push_back(name);
     }
-    const Goal to =
-        goal_from_json(step(plan_of(observed, swap("550.163.01")), "modules.converge").args["to"]);
-    ASSERT_EQ(to.modules.size(), 6U);
+    const Json args = step(plan_of(observed, swap("550.163.01")), "modules.converge").args;
+    const Goal to = goal_from_json(args["to"]);
+    ASSERT_EQ(to.modules.size(), 7U);
     EXPECT_EQ(to.modules[4].name, "nvidia_peermem");
     EXPECT_TRUE(to.modules[4].optional);
-    EXPECT_EQ(to.modules[5].name, "gdrdrv");
-    EXPECT_TRUE(to.modules[5].optional);
-    EXPECT_EQ(to.modules[5].depends, std::vector<std::string>{"nvidia"});
+    EXPECT_NE(to.modules[4].path, "") << "the set's own";
+    for (std::size_t i : {5U, 6U}) {
+        EXPECT_EQ(to.modules[i].name, i == 5 ? "gdrdrv" : "nvidia_fs") << "of no set, whatever their names";
+        EXPECT_TRUE(to.modules[i].optional);
+        EXPECT_EQ(to.modules[i].path, "");
+        EXPECT_EQ(to.modules[i].depends, std::vector<std::string>{"nvidia"});
+    }
+    const Goal from = goal_from_json(args["from"]);
+    ASSERT_EQ(from.modules.size(), 7U);
+    EXPECT_FALSE(from.modules[4].optional);
+    EXPECT_TRUE(from.modules[6].optional) << "no way back fails for want of it";
+}
+
+TEST(DriverPlanArgs, TheWayBackLoadsWithTheOldParameters) {
+    Observed observed = serving_535();
+    observed.options = modprobe_options({"nvidia.NVreg_Old=1", "nvidia.NVreg_Both=2", "nvidia-uvm.uvm_x=3"});
+    core::Settings settings({driver_setting_keys()});
+    set(settings, "ModuleParameters", "nvidia.NVreg_New=1");
+    const core::Plan plan = driver_plan({settings, swap("550.163.01")}, observed);
+    const Json args = step(plan, "modules.converge").args;
+    EXPECT_EQ(goal_from_json(args["to"]).modules[0].parameters, "NVreg_New=1");
+    const Goal from = goal_from_json(args["from"]);
+    EXPECT_EQ(from.modules[0].parameters, "NVreg_Old=1 NVreg_Both=2");
+    EXPECT_EQ(from.modules[1].parameters, "uvm_x=3");
 }
 
 TEST(DriverPlanArgs, OnlyClientsThatRunAreStopped) {

@@ -144,6 +144,10 @@ TEST_F(Selecting, FirmwareHasADirectoryForEachVersion) {
 TEST(ModprobeOptions, KeepNouveauAwayAndSetParameters) {
     const std::string text =
         modprobe_options({"nvidia.NVreg_A=1", "nvidia.NVreg_B=2", "nvidia-drm.modeset=1"});
+    EXPECT_EQ(
+        parse_modprobe_options(text),
+        (std::map<std::string, std::string>{{"nvidia", "NVreg_A=1 NVreg_B=2"}, {"nvidia_drm", "modeset=1"}}));
+    EXPECT_TRUE(parse_modprobe_options("").empty());
     EXPECT_NE(text.find("\nblacklist nouveau\n"), std::string::npos);
     EXPECT_NE(text.find("options nvidia NVreg_A=1 NVreg_B=2\n"), std::string::npos);
     EXPECT_NE(text.find("options nvidia_drm modeset=1\n"), std::string::npos);
