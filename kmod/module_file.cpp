@@ -4,6 +4,8 @@
 #include "daemon/base/parse.hpp"
 #include "kmod/module_info.hpp"
 
+#include <algorithm>
+
 namespace gpuhost::kmod {
 namespace {
 
@@ -13,6 +15,15 @@ constexpr std::size_t index_limit = 16U << 20;
 bool may_be(std::string_view file_name, std::string_view module) {
     return file_name == module ||
            (base::starts_with(file_name, "nvidia") && base::starts_with(module, "nvidia"));
+}
+
+std::string modules_directory(std::string_view kernel) {
+    return "/lib/modules/" + std::string(kernel) + "/";
+}
+
+std::vector<std::string> all_modules(const base::Root& root, std::string_view kernel) {
+    const auto index = root.read(modules_directory(kernel) + "modules.dep", index_limit);
+    return indexed_modules(index.value_or(std::string()));
 }
 
 bool is_file_of(const base::Root& root, const std::string& path, const LoadedModule& module) {
@@ -38,14 +49,19 @@ std::vector<std::string> indexed_modules(std::string_view modules_dep) {
 
 std::optional<std::string> find_module_file(const base::Root& root, std::string_view kernel,
                                             const LoadedModule& module) {
-    const std::string directory = "/lib/modules/" + std::string(kernel) + "/";
-    const auto index = root.read(directory + "modules.dep", index_limit);
-    if (!index)
-        return std::nullopt;
-    for (const std::string& path : indexed_modules(*index))
+    const std::string directory = modules_directory(kernel);
+    for (const std::string& path : all_modules(root, kernel))
         if (may_be(module_name(path), module.name) && is_file_of(root, directory + path, module))
             return directory + path;
     return std::nullopt;
+}
+
+bool can_load_again(const base::Root& root, std::string_view kernel, const LoadedModule& module) {
+    const std::vector<std::string> paths = all_modules(root, kernel);
+    return find_module_file(root, kernel, module) ||
+           std::any_of(paths.begin(), paths.end(), [&](const std::string& path) {
+               return module_name(path) == module.name && !base::ends_with(path, ".ko");
+           });
 }
 
 } // namespace gpuhost::kmod

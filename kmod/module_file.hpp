@@ -21,4 +21,8 @@ namespace gpuhost::kmod {
 [[nodiscard]] std::optional<std::string> find_module_file(const base::Root& root, std::string_view kernel,
                                                           const LoadedModule& module);
 
+/// Is there such a file, or one of its name that is compressed, which only libkmod looks into?
+[[nodiscard]] bool can_load_again(const base::Root& root, std::string_view kernel,
+                                  const LoadedModule& module);
+
 } // namespace gpuhost::kmod

@@ -11,6 +11,8 @@
 #include <filesystem>
 
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 namespace gpuhost::kmod {
 namespace {
@@ -283,17 +285,79 @@ TEST_F(DriverSteps, PreflightLooksIntoTheModules) {
     EXPECT_TRUE(says(problems, "access-denied", "sig_enforce")) << joined(problems);
 }
 
+TEST_F(DriverSteps, PreflightComparesTheWholeVermagicWithTheKernelsOwn) {
+    const Goal goal = tree_.add_modules("550.163.01");
+    const Json args{{"kernel", test_kernel}, {"to", to_json(goal)}};
+    const std::string modules = "lib/modules/" + std::string(test_kernel) + "/";
+    tree_.directory().write(modules + "modules.dep",
+                            "kernel/packed.ko.xz:\nkernel/ext4.ko: kernel/jbd2.ko\n");
+    const auto built_as = [&](const std::string& options) {
+        tree_.directory().write(
+            modules + "kernel/ext4.ko",
+            tests::module_image({{"name", "ext4"}, {"vermagic", std::string(test_kernel) + options}}));
+        return joined(preflight("modules.converge", args));
+    };
+    EXPECT_EQ(built_as(" SMP mod_unload "), "");
+    EXPECT_NE(built_as(" SMP preempt mod_unload ").find("SMP preempt mod_unload"), std::string::npos);
+}
+
+TEST_F(DriverSteps, PreflightMissesFilesToGoBackTo) {
+    Goal from = tree_.add_modules("535.261.03");
+    const Json to = to_json(tree_.add_modules("550.163.01"));
+    const auto problems = [&] {
+        return preflight("modules.converge", {{"kernel", test_kernel}, {"from", to_json(from)}, {"to", to}});
+    };
+    EXPECT_EQ(joined(problems()), "");
+    ASSERT_TRUE(tree_.root().remove("/modules/535.261.03/nvidia-uvm.ko"));
+    EXPECT_EQ(problems().size(), 1U);
+    EXPECT_TRUE(says(problems(), "not-found", "nvidia-uvm.ko"));
+    // a driver that is not in the store
+    for (GoalModule& module : from.modules)
+        module.path.clear();
+    EXPECT_EQ(problems().size(), 4U) << joined(problems());
+    const std::string modules = "lib/modules/" + std::string(test_kernel) + "/";
+    std::string index = "extra/nvidia-uvm.ko.xz:\n";
+    for (const char* name : {"nvidia", "nvidia-modeset", "nvidia-drm"}) {
+        std::filesystem::create_directories(tree_.directory().path(modules + "extra"));
+        std::filesystem::copy(tree_.directory().path("modules/535.261.03/" + std::string(name) + ".ko"),
+                              tree_.directory().path(modules + "extra/" + name + ".ko"));
+        index += "extra/" + std::string(name) + ".ko:\n";
+    }
+    tree_.directory().write(modules + "modules.dep", index);
+    EXPECT_EQ(joined(problems()), "");
+}
+
+TEST_F(DriverSteps, PreflightWaitsForAModuleThatIsStillLoading) {
+    tree_.directory().write("sys/module/nvidia/initstate", "coming\n");
+    Json args{{"kernel", test_kernel}, {"module_deadline_usec", 100'000}};
+    EXPECT_TRUE(says(preflight("modules.converge", args), "reboot-required", "coming"));
+    args["module_deadline_usec"] = 60'000'000;
+    const pid_t udev = ::fork();
+    if (udev == 0) {
+        ::usleep(200'000);
+        tree_.directory().write("sys/module/nvidia/initstate", "live\n");
+        ::_exit(0);
+    }
+    EXPECT_FALSE(says(preflight("modules.converge", args), "reboot-required", ""));
+    ::waitpid(udev, nullptr, 0);
+}
+
 TEST_F(DriverSteps, PreflightNamesModulesThatAreInTheWay) {
     tree_.add_gpu("0000:65:00.0");
     const Goal goal = tree_.add_modules("535.261.03");
     ASSERT_TRUE(apply("modules.converge", {{"kernel", test_kernel}, {"to", to_json(goal)}}));
-    for (const char* name : {"gdrdrv", "nouveau"}) {
+    for (const char* name : {"gdrdrv", "nvidia_fs", "nouveau"}) {
         tree_.directory().write("sys/module/" + std::string(name) + "/initstate", "live\n");
         tree_.directory().write("sys/module/" + std::string(name) + "/refcnt", "1\n");
     }
     tree_.directory().write("sys/module/nvidia/holders/gdrdrv/x", "");
-    Json args{{"kernel", test_kernel}, {"from", to_json(goal)}};
-    EXPECT_TRUE(says(preflight("modules.converge", args), "in-use", "gdrdrv"));
+    tree_.directory().write("sys/module/nvidia/holders/nvidia_fs/x", "");
+    Goal to = tree_.add_modules("550.163.01");
+    to.modules.push_back({"nvidia_fs", {}, {}, {}, {"nvidia"}, {}, true});
+    Json args{{"kernel", test_kernel}, {"from", to_json(goal)}, {"to", to_json(to)}};
+    EXPECT_TRUE(says(preflight("modules.converge", args), "in-use", "gdrdrv")) << "came after the plan";
+    EXPECT_TRUE(says(preflight("modules.converge", args), "in-use", "nvidia_fs"));
+    EXPECT_FALSE(says(preflight("modules.converge", args), "in-use", "nvidia_uvm"));
     EXPECT_TRUE(says(preflight("modules.converge", args), "in-use", "nouveau"));
     args["policy"] = "terminate";
     EXPECT_FALSE(says(preflight("modules.converge", args), "in-use", "gdrdrv"));
