@@ -63,6 +63,14 @@ bool options_differ(const Change& change) {
     return change.observed.options != modprobe_options(change.settings.parameters);
 }
 
+bool is_policy(const std::string& word) {
+    const auto keys = driver_setting_keys();
+    const auto key = std::find_if(keys.begin(), keys.end(),
+                                  [](const core::SettingKey& known) { return known.key == "HolderPolicy"; });
+    const std::vector<std::string> policies = base::split_words(key->choices);
+    return std::find(policies.begin(), policies.end(), word) != policies.end();
+}
+
 std::string gone_or(const std::string& version) {
     return version.empty() ? "no driver" : version;
 }
@@ -241,6 +249,12 @@ void fill(const Wish& wish, const Observed& observed, Plan& plan) {
     const Selection* const selection = observed.selection();
     if (selection != nullptr)
         change.from = driver_of(observed.store, selection->generation);
+    if (selection != nullptr && !change.from)
+        plan.problems.push_back(
+            {Errc::BadContent,
+             "driver " + selection->generation.version + ", selected for " + observed.kernel +
+                 ", can't be read in the driver store, so there would be no way back to it",
+             "import it again: gpuhostctl driver import FILE…"});
     change.unload = !to_unload(observed.loaded, change.goal).empty();
     change.modules = change.unload || lacks_modules(observed, change.goal);
     change.files = selection == nullptr || !(selection->generation == driver->generation) ||
@@ -259,7 +273,11 @@ Plan driver_plan(const core::Desired& desired, const Observed& observed) {
     Plan plan;
     const Wish wish = read_wish(desired, observed);
     name_plan(wish, observed, plan);
-    if (!wish.version.empty()) {
+    if (!is_policy(wish.settings.holder_policy)) {
+        plan.problems.push_back({Errc::InvalidArgument,
+                                 "'" + wish.settings.holder_policy + "' is no policy for holders",
+                                 "say refuse, wait or terminate"});
+    } else if (!wish.version.empty()) {
         fill(wish, observed, plan);
     } else if (wish.kind == Wish::Kind::Rollback) {
         plan.problems.push_back({Errc::NotFound,
