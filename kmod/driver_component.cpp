@@ -87,8 +87,8 @@ bool DriverComponent::converge_at_start(const Json& value) const {
     const Selection* const selection = observed.selection();
     // A driver that somebody loaded in place of the selected one is theirs; to take it away needs a person's
     // word.
-    return selection != nullptr &&
-           (observed.loaded_version.empty() || observed.loaded_version == selection->generation.version);
+    return observed.loaded_version.empty() ||
+           (selection != nullptr && observed.loaded_version == selection->generation.version);
 }
 
 } // namespace gpuhost::kmod

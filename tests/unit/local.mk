@@ -42,6 +42,7 @@ check_PROGRAMS += %D%/stub-nvml.so
     %D%/kmod/converge_test.cpp \
     %D%/kmod/devices_test.cpp \
     %D%/kmod/door_test.cpp \
+    %D%/kmod/driver_component_test.cpp \
     %D%/kmod/driver_plan_test.cpp \
     %D%/kmod/driver_steps_test.cpp \
     %D%/kmod/graph_test.cpp \
