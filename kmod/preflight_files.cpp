@@ -38,18 +38,53 @@ void check_set_of(const StepContext& context, const std::string& path, const std
         problems.push_back({Errc::BadContent, difference, hint});
 }
 
+/// What nvidia.ko says that it asks for: "nvidia/550.163.01/gsp_ga10x.bin".
+std::vector<std::string> wanted_firmware(const StepContext& context, const Driver& driver) {
+    const std::string path = driver.modules + "/nvidia.ko";
+    const auto fd = context.root.open_file(path, O_RDONLY);
+    const auto file = fd ? MappedFile::open(fd->get(), path) : base::fail(fd.error());
+    const auto info = file ? parse_module_info(file->view(), path) : base::fail(file.error());
+    return info ? info->firmware : std::vector<std::string>();
+}
+
+/// In the userland, which the selection leads to, or installed by somebody else, compressed perhaps.
+bool has_firmware(const StepContext& context, const Driver& driver, const std::string& wanted) {
+    const std::string name = wanted.substr(wanted.rfind('/') + 1);
+    if (context.root.stat(driver.userland + "/firmware/" + name))
+        return true;
+    for (const char* suffix : {"", ".xz", ".zst"})
+        if (context.root.stat("/lib/firmware/" + wanted + suffix))
+            return true;
+    return false;
+}
+
+bool has_any_firmware(const StepContext& context, const Driver& driver) {
+    for (const std::string& directory :
+         {driver.userland + "/firmware", "/lib/firmware/nvidia/" + driver.generation.version})
+        for (const std::string& name : context.root.list(directory).value_or(std::vector<std::string>()))
+            if (base::starts_with(name, "gsp_"))
+                return true;
+    return false;
+}
+
 /// NVIDIA's open modules run nothing without it; the proprietary ones do on older GPUs.
 void check_firmware(const StepContext& context, const Driver& driver, std::vector<Problem>& problems) {
     if (driver.modules.find("-open/") == std::string::npos)
         return;
-    const std::string& version = driver.generation.version;
-    for (const std::string& directory : {driver.userland + "/firmware", "/lib/firmware/nvidia/" + version})
-        for (const std::string& name : context.root.list(directory).value_or(std::vector<std::string>()))
-            if (base::starts_with(name, "gsp_"))
-                return;
-    problems.push_back({Errc::NotFound,
-                        "no GSP firmware for driver " + version + ", which its open modules need",
-                        "import firmware-nvidia-gsp of the same version"});
+    const std::string hint = "import firmware-nvidia-gsp of the same version";
+    const std::vector<std::string> files = wanted_firmware(context, driver);
+    if (files.empty() && !has_any_firmware(context, driver))
+        problems.push_back(
+            {Errc::NotFound,
+             "no GSP firmware for driver " + driver.generation.version + ", which its open modules need",
+             hint});
+    for (const std::string& wanted : files)
+        if (!has_firmware(context, driver, wanted))
+            problems.push_back({Errc::NotFound,
+                                "GSP firmware '" + wanted +
+                                    "' is missing, which the open modules of driver " +
+                                    driver.generation.version + " need",
+                                hint});
 }
 
 void check_room(const StepContext& context, const std::string& path, std::uint64_t needed,

@@ -257,6 +257,23 @@ TEST_F(DriverSteps, PreflightMissesDamagedSetsAndFirmware) {
     EXPECT_TRUE(says(problems, "not-found", "GSP firmware")) << joined(problems);
 }
 
+TEST_F(DriverSteps, PreflightNamesTheFirmwareThatTheModuleAsksFor) {
+    Driver driver = add_driver("550.163.01");
+    driver.modules = "/var/lib/gpuhost/driver/550.163.01/modules/k-open/m";
+    tree_.directory().write(driver.modules + "/nvidia.ko",
+                            tests::module_image({{"name", "nvidia"},
+                                                 {"vermagic", std::string(test_kernel) + " SMP "},
+                                                 {"firmware", "nvidia/550.163.01/gsp_ga10x.bin"},
+                                                 {"firmware", "nvidia/550.163.01/gsp_tu10x.bin"}}));
+    const Json args = select_args(std::nullopt, driver);
+    auto problems = preflight("driver.prepare", args);
+    EXPECT_TRUE(says(problems, "not-found", "nvidia/550.163.01/gsp_tu10x.bin")) << joined(problems);
+    EXPECT_FALSE(says(problems, "not-found", "gsp_ga10x.bin")) << joined(problems);
+    tree_.directory().write("lib/firmware/nvidia/550.163.01/gsp_tu10x.bin.xz", "another package's");
+    problems = preflight("driver.prepare", args);
+    EXPECT_FALSE(says(problems, "not-found", "gsp_")) << joined(problems);
+}
+
 TEST_F(DriverSteps, PreflightMissesADamagedDriverToGoBackTo) {
     const Driver old = add_driver("535.261.03");
     const Driver next = add_driver("550.163.01");
