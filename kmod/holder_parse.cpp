@@ -104,8 +104,13 @@ std::vector<Mapping> parse_maps(std::string_view text) {
     return mappings;
 }
 
-bool is_nvidia_device_path(std::string_view path) {
-    return path.find("/dev/nvidia") != std::string_view::npos;
+std::string may_be_nvidia_device(std::string_view path) {
+    if (path.find("/dev/nvidia") == std::string_view::npos)
+        return {};
+    constexpr std::string_view deleted = " (deleted)";
+    if (base::ends_with(path, deleted))
+        path.remove_suffix(deleted.size());
+    return std::string(path);
 }
 
 } // namespace gpuhost::kmod

@@ -30,8 +30,8 @@ struct Mapping {
 /// File mappings of /proc/PID/maps, each file once.
 [[nodiscard]] std::vector<Mapping> parse_maps(std::string_view text);
 
-/// "/dev/nvidia0", "/dev/nvidiactl (deleted)", "/run/nvidia/driver/dev/nvidia-uvm": a device of the driver,
-/// by its path in whatever mount namespace the process lives.
-[[nodiscard]] bool is_nvidia_device_path(std::string_view path);
+/// The path of a mapping that is worth a look, as a path: "/dev/nvidia0", "/dev/nvidiactl" of "/dev/nvidiactl
+/// (deleted)", "/run/nvidia/driver/dev/nvidia-uvm", but also "/srv/dev/nvidia-sdk/x.so". Else empty.
+[[nodiscard]] std::string may_be_nvidia_device(std::string_view path);
 
 } // namespace gpuhost::kmod

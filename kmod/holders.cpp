@@ -57,12 +57,27 @@ std::vector<Mapping> mappings(const base::Root& root, pid_t pid) {
     return parse_maps(root.read(proc(pid, "maps"), maps_limit).value_or(std::string()));
 }
 
+/// maps names a device only by its path, by which anybody may call a file of his own: the device is what stands
+/// there, as the process sees it, or as we do if it lives in a chroot. (map_files would lead to the mapped file
+/// itself, but asks for CAP_CHECKPOINT_RESTORE; this takes what reading maps takes.)
+bool is_device(const base::Root& root, pid_t pid, const std::string& path, const std::set<unsigned>& majors) {
+    for (const auto& [directory, name] :
+         {std::pair(proc(pid, ""), "root" + path), std::pair(std::string("/"), path.substr(1))}) {
+        const auto fd = root.open_file(directory, O_PATH | O_DIRECTORY);
+        const auto device = fd ? device_at(fd->get(), name.c_str()) : std::nullopt;
+        if (device && majors.count(::gnu_dev_major(*device)) != 0)
+            return true;
+    }
+    return false;
+}
+
 std::vector<std::string> held_devices(const base::Root& root, pid_t pid, const std::set<unsigned>& majors) {
     std::vector<std::string> devices = open_devices(root, pid, majors);
     if (!devices.empty())
         return devices;
     for (const Mapping& mapping : mappings(root, pid))
-        if (is_nvidia_device_path(mapping.path))
+        if (const std::string path = may_be_nvidia_device(mapping.path);
+            !path.empty() && is_device(root, pid, path, majors))
             devices.push_back(mapping.path + " (mapped)");
     return devices;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Who keeps the driver busy: processes with its devices open or mapped, found by device number, because names
-// differ between containers and a deleted node can still be open.
+// differ between containers, anybody may give a file such a name, and a deleted node can still be open.
 #pragma once
 
 #include "daemon/base/root.hpp"

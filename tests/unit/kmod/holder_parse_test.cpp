@@ -70,11 +70,12 @@ TEST(Maps, TakesFilesOnceAndNothingElse) {
     EXPECT_EQ(maps[2].path, "/tmp/with blank (deleted)");
 }
 
-TEST(Maps, KnowsTheDriversDevices) {
-    EXPECT_TRUE(is_nvidia_device_path("/dev/nvidia-uvm"));
-    EXPECT_TRUE(is_nvidia_device_path("/run/nvidia/driver/dev/nvidia0 (deleted)"));
-    EXPECT_FALSE(is_nvidia_device_path("/usr/lib/libnvidia-ml.so.1"));
-    EXPECT_FALSE(is_nvidia_device_path("/dev/zero"));
+TEST(Maps, MayBeOfTheDriversDevices) {
+    EXPECT_EQ(may_be_nvidia_device("/dev/nvidia-uvm"), "/dev/nvidia-uvm");
+    EXPECT_EQ(may_be_nvidia_device("/run/nvidia/driver/dev/nvidia0 (deleted)"),
+              "/run/nvidia/driver/dev/nvidia0");
+    EXPECT_EQ(may_be_nvidia_device("/usr/lib/libnvidia-ml.so.1"), "");
+    EXPECT_EQ(may_be_nvidia_device("/dev/zero"), "");
 }
 
 } // namespace

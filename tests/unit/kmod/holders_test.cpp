@@ -42,6 +42,23 @@ TEST_F(Holders, AreFoundByDeviceNumberOrMapping) {
     EXPECT_FALSE(holds_driver(tree_.root(), 102));
 }
 
+TEST_F(Holders, AreNotThoseWhoMapAFileOfSuchAName) {
+    const std::string map = "7f00-7f01 r-xp 00000000 fd:01 131   /srv/dev/nvidia-sdk/x.so\n";
+    tree_.directory().write("srv/dev/nvidia-sdk/x.so", "a library");
+    tree_.add_process(100, "mapper", "/system.slice/mapper.service", "/dev/null");
+    tree_.directory().write("proc/100/maps", map);
+    EXPECT_EQ(find_holders(tree_.root()).size(), 0U);
+}
+
+TEST_F(Holders, AreThoseWhoMapADeviceThatOnlyTheySee) {
+    tree_.add_process(100, "contained", "/docker/x", "/dev/null");
+    tree_.directory().write("container/dev/nvidia7", "c 195:7 666\n");
+    tree_.directory().write("proc/100/maps", "7f00-7f01 rw-s 00000000 00:6b 412   /dev/nvidia7\n");
+    EXPECT_EQ(find_holders(tree_.root()).size(), 0U);
+    ASSERT_TRUE(tree_.root().symlink_atomic("../../container", "/proc/100/root"));
+    EXPECT_EQ(find_holders(tree_.root()).size(), 1U);
+}
+
 TEST_F(Holders, OfUnitsThatAreStoppedDoNotCount) {
     tree_.add_process(100, "pd", "/system.slice/nvidia-persistenced.service", "/dev/nvidiactl");
     tree_.add_process(101, "python3", "/system.slice/train.service", "/dev/nvidiactl");

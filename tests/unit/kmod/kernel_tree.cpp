@@ -59,6 +59,7 @@ void KernelTree::add_process(int pid, const std::string& command, const std::str
     directory_.write(directory + "/cgroup", "0::" + cgroup + "\n");
     (void)root_.make_directories("/" + directory + "/fd");
     (void)root_.symlink_atomic("../../.." + node, "/" + directory + "/fd/7");
+    (void)root_.symlink_atomic("../..", "/" + directory + "/root");
 }
 
 std::string KernelTree::loaded() const {
