@@ -17,6 +17,12 @@ std::optional<dev_t> device_at(int directory, const char* name) {
     return st.st_rdev;
 }
 
+bool is_device_at(int directory, const char* name, const DeviceNode& node) {
+    struct stat st {};
+    return ::fstatat(directory, name, &st, 0) == 0 && st.st_rdev == ::makedev(node.major, node.minor) &&
+           st.st_mode == (S_IFCHR | node.mode) && st.st_uid == node.uid && st.st_gid == node.gid;
+}
+
 base::Result<void> make_device(const base::Root& root, const DeviceNode& node) {
     const std::string temporary = node.path + ".gpuhost";
     GPUHOST_CHECK(root.remove(temporary));

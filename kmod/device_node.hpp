@@ -26,6 +26,9 @@ struct DeviceNode {
     gid_t gid = 0;
 };
 
+/// Is `name` in `directory` this device, with this mode and owner?
+[[nodiscard]] bool is_device_at(int directory, const char* name, const DeviceNode& node);
+
 /// Puts the node there, in place of whatever had its name, never through a link.
 [[nodiscard]] base::Result<void> make_device(const base::Root& root, const DeviceNode& node);
 

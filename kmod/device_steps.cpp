@@ -28,8 +28,8 @@ Result<void> check_devices(const base::Root& root) {
     const std::vector<DeviceNode> missing = missing_devices(root);
     if (missing.empty())
         return {};
-    return base::fail(Errc::Failed,
-                      "device node '" + missing.front().path + "' or its link in /dev/char is missing");
+    return base::fail(Errc::Failed, "device node '" + missing.front().path +
+                                        "' or its link in /dev/char is missing or wrong");
 }
 
 std::string nvml_library(const base::Json& args) {

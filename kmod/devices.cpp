@@ -69,8 +69,7 @@ bool is_in_place(const base::Root& root, const DeviceNode& node) {
     const auto directory = root.open_file(node.path.substr(0, slash), O_PATH | O_DIRECTORY);
     if (!directory)
         return false;
-    const auto device = device_at(directory->get(), node.path.c_str() + slash + 1);
-    return device == ::makedev(node.major, node.minor) &&
+    return is_device_at(directory->get(), node.path.c_str() + slash + 1, node) &&
            root.read_link(char_link(node)).value_or(std::string()) == char_target(node);
 }
 

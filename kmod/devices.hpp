@@ -25,7 +25,7 @@ struct DeviceRules {
 
 /// All nodes that the loaded modules serve; none if the driver wants them left alone.
 [[nodiscard]] std::vector<DeviceNode> wanted_devices(const base::Root& root);
-/// Those that lack, or have other numbers.
+/// Those that lack, or have another number, mode or owner.
 [[nodiscard]] std::vector<DeviceNode> missing_devices(const base::Root& root);
 /// As missing_devices() is empty, without asking the driver about its GPUs: that can wait for a busy one, and
 /// the daemon must not.

@@ -186,7 +186,7 @@ void add_reasons(const Change& change, Plan& plan) {
     if (selection != nullptr && options_differ(change))
         plan.reasons.push_back("ModuleParameters= is not what '" + std::string(options_file) + "' says");
     if (change.devices)
-        plan.reasons.push_back("device nodes are missing or have other numbers than the driver");
+        plan.reasons.push_back("device nodes are missing, or not as the driver asks for");
     if (observed.door_shut)
         plan.reasons.push_back("an earlier swap left the door shut");
     if (plan.steps.empty())

@@ -357,6 +357,12 @@ std::optional<dev_t> device_at(int directory, const char* name) {
     return content ? parse_node(*content) : std::nullopt;
 }
 
+bool is_device_at(int directory, const char* name, const DeviceNode& node) {
+    const base::UniqueFd fd(::openat(directory, name, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+    return fd && base::read_all(fd.get(), 64, name).value_or(std::string()) ==
+                     node_text(node.major, node.minor, node.mode);
+}
+
 base::Result<void> make_device(const base::Root& root, const DeviceNode& node) {
     return root.write_atomic(node.path, node_text(node.major, node.minor, node.mode));
 }

@@ -51,6 +51,14 @@ TEST_F(Devices, FollowAMajorThatChanged) {
     EXPECT_EQ(link("236:0"), "none") << "the old number may be another driver's";
 }
 
+TEST_F(Devices, GetTheModeThatTheDriverAsksFor) {
+    ASSERT_TRUE(make_devices(tree_.root()));
+    tree_.directory().write("dev/nvidiactl", "c 195:255 600\n");
+    EXPECT_FALSE(devices_look_complete(tree_.root()));
+    ASSERT_TRUE(make_devices(tree_.root()));
+    EXPECT_EQ(tree_.directory().read("dev/nvidiactl"), "c 195:255 666\n");
+}
+
 TEST_F(Devices, AreLeftAloneIfTheDriverSaysSo) {
     tree_.directory().write("proc/driver/nvidia/params", "ModifyDeviceFiles: 0\n");
     EXPECT_TRUE(wanted_devices(tree_.root()).empty());
