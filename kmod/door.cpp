@@ -3,6 +3,9 @@
 
 #include <algorithm>
 
+#include <fcntl.h>
+#include <sys/stat.h>
+
 namespace gpuhost::kmod {
 
 std::string door_content(const std::vector<std::string>& modules) {
@@ -17,7 +20,12 @@ std::string door_content(const std::vector<std::string>& modules) {
 
 base::Result<void> shut_door(const base::Root& root, const std::vector<std::string>& modules) {
     GPUHOST_CHECK(root.make_directories(door_file.substr(0, door_file.rfind('/'))));
-    return root.write_atomic(door_file, door_content(modules));
+    GPUHOST_CHECK(root.write_atomic(door_file, door_content(modules)));
+    // A libkmod that runs for long, as udev's, reads its configuration again when a directory of it has changed, but
+    // knows only those that were there when it began; /run/modprobe.d most often was not.
+    if (const auto known = root.open_file("/etc/modprobe.d", O_RDONLY | O_DIRECTORY))
+        (void)::futimens(known->get(), nullptr);
+    return {};
 }
 
 base::Result<void> open_door(const base::Root& root) {

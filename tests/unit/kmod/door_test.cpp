@@ -2,7 +2,11 @@
 #include "kmod/door.hpp"
 #include "tests/support/tmpdir.hpp"
 
+#include <array>
+
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 namespace gpuhost::kmod {
 namespace {
@@ -26,6 +30,16 @@ TEST(Door, ShutsAndOpensAgainAndAgain) {
         ASSERT_TRUE(open_door(root));
         EXPECT_FALSE(door_is_shut(root));
     }
+}
+
+TEST(Door, IsNoticedByThoseWhoDoNotKnowItsDirectory) {
+    const tests::TempDir directory;
+    directory.write("etc/modprobe.d/x.conf", "");
+    const std::string known = directory.path("etc/modprobe.d");
+    const std::array<timespec, 2> long_ago{};
+    ASSERT_EQ(::utimensat(AT_FDCWD, known.c_str(), long_ago.data(), 0), 0);
+    ASSERT_TRUE(shut_door(directory.root(), {"nvidia"}));
+    EXPECT_GT(directory.root().stat("/etc/modprobe.d")->st_mtime, 0);
 }
 
 } // namespace
