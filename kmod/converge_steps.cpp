@@ -43,14 +43,17 @@ Result<base::Json> apply(StepContext& context, const base::Json& args) {
 }
 
 /// By the time of an undo somebody may already use the new driver. The policy that let the swap end others'
-/// processes lets the way back do so too; otherwise it waits for them as long as that would have given them.
+/// processes lets the way back do so too; otherwise it waits for them as long as that would have given them. One that
+/// does not end may not be in the way after all: only the kernel says.
 Result<void> undo(StepContext& context, const base::Json& args) {
+    Result<void> ended;
     if (base::string_or(args, "policy", "refuse") == "terminate")
-        GPUHOST_CHECK(terminate(context.root, find_holders(context.root),
-                                usec_or(args, "grace_usec", std::chrono::seconds(30))));
-    GPUHOST_TRY(report, converge_to(context, args, "from", "to"));
-    (void)report;
-    return {};
+        ended = terminate(context.root, find_holders(context.root),
+                          usec_or(args, "grace_usec", std::chrono::seconds(30)));
+    const auto report = converge_to(context, args, "from", "to");
+    if (report)
+        return {};
+    return base::fail(ended ? report.error() : report.error().context(ended.error().message));
 }
 
 } // namespace

@@ -382,6 +382,25 @@ TEST_F(DriverSteps, PreflightNamesModulesThatAreInTheWay) {
     EXPECT_TRUE(says(preflight("modules.converge", args), "reboot-required", "nvidia_uvm"));
 }
 
+TEST_F(DriverSteps, TheWayBackIsTriedEvenIfAProcessDoesNotEnd) {
+    tree_.add_gpu("0000:65:00.0");
+    const Goal goal = tree_.add_modules("535.261.03");
+    Json args{
+        {"kernel", test_kernel}, {"to", to_json(goal)}, {"from", to_json(goal)}, {"policy", "terminate"}};
+    ASSERT_TRUE(apply("modules.converge", args));
+    ASSERT_TRUE(apply("driver.devices", {{"when", "forward"}}));
+    tree_.add_process(4242, "gpuhost-other", "/system.slice/x.service", "/dev/nvidia0"); // which nobody ends
+    const auto done = undo("modules.converge", args);
+    EXPECT_TRUE(done) << done.error().message;
+    args["from"] = to_json(tree_.add_modules("550.163.01"));
+    args["grace_usec"] = 1000;
+    const auto failed = undo("modules.converge", args);
+    ASSERT_FALSE(failed);
+    EXPECT_NE(failed.error().message.find("can't be terminated"), std::string::npos)
+        << failed.error().message;
+    EXPECT_NE(failed.error().message.find("unloading"), std::string::npos) << failed.error().message;
+}
+
 TEST_F(DriverSteps, HoldersByPolicy) {
     tree_.add_gpu("0000:65:00.0");
     ASSERT_TRUE(apply("modules.converge",
