@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Steps that change which driver runs (kmod/driver_plan.hpp puts them in order):
 //
-//   driver.prepare    System   what the selection will lead to; module index beside the real one
 //   holders.wait      Modules  waits until nobody holds the driver (policy wait only)
+//   driver.prepare    System   what the selection will lead to; module index beside the real one
 //   door.shut, .open  System   others' loading of drivers is blocked, and allowed again
 //   units.stop,.start Units    known clients leave and come back
 //   holders.clear     Units    nobody holds the driver any more, or this step ends them (policy terminate)

@@ -37,10 +37,6 @@ base::Result<std::string> kernel_release(const base::Root& root) {
     return root.read_line("/proc/sys/kernel/osrelease");
 }
 
-base::Result<std::string> boot_id(const base::Root& root) {
-    return root.read_line("/proc/sys/kernel/random/boot_id");
-}
-
 std::optional<LoadedModule> loaded_module(const base::Root& root, std::string_view name) {
     const std::string directory = "/sys/module/" + std::string(name);
     // A built-in module has a directory for its parameters too, but no initstate.

@@ -35,7 +35,6 @@ struct PciGpu {
 [[nodiscard]] std::string module_name(std::string_view file_or_name);
 
 [[nodiscard]] base::Result<std::string> kernel_release(const base::Root& root);
-[[nodiscard]] base::Result<std::string> boot_id(const base::Root& root);
 
 /// Nothing if it is not loaded.
 [[nodiscard]] std::optional<LoadedModule> loaded_module(const base::Root& root, std::string_view name);

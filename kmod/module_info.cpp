@@ -67,8 +67,6 @@ void set_field(ModuleInfo& info, std::string_view key, std::string_view value) {
         info.depends = split_depends(value);
     else if (key == "firmware")
         info.firmware.emplace_back(value);
-    else if (key == "parmtype")
-        info.parameters.emplace_back(value.substr(0, value.find(':')));
 }
 
 /// .modinfo is a row of NUL-terminated "key=value".

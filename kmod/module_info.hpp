@@ -29,8 +29,7 @@ struct ModuleInfo {
     std::string vermagic;
     std::string license;
     std::vector<std::string> depends;
-    std::vector<std::string> firmware;
-    std::vector<std::string> parameters; ///< names that the module takes
+    std::vector<std::string> firmware; ///< that it may ask for: "nvidia/550.163.01/gsp_ga10x.bin"
     std::optional<ModuleSignature> signature;
 
     /// The release that it was built for: the first word of vermagic.

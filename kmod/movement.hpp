@@ -40,8 +40,8 @@ struct MovesResult {
 
 struct MoveOptions {
     std::chrono::milliseconds deadline{120'000}; ///< for one move
-    std::chrono::milliseconds in_use_patience{
-        1'000}; ///< short-lived users, like udev's probes, are waited for
+    /// Short-lived users, like udev's probes, are waited for.
+    std::chrono::milliseconds in_use_patience{1'000};
     std::function<void(std::size_t index)> on_begin; ///< in the parent
 };
 

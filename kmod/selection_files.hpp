@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // How the host finds its selected driver: links, and the order in which they change.
 //
-//   /usr/bin/nvidia-smi, ld.so.conf.d ─► current ─► boot/<kernel>/userland ─┐
-//   /lib/modules/<kernel>/updates/gpuhost ────────► boot/<kernel>/modules  ─┤ boot/<kernel> ─►
-//   generation/<name>/
-//                                                                           └   {userland,modules} ─► the
-//                                                                           sets
+//   /usr/bin/nvidia-smi, ld.so.conf.d ─► current ─► boot/<kernel>/userland
+//   /lib/modules/<kernel>/updates/gpuhost ────────► boot/<kernel>/modules
+//
+//   boot/<kernel> ─► generation/<name>/{userland,modules} ─► the sets
+//
 // boot/<kernel> is one link, so modules and libraries change together by one rename: before it the host boots
-// the old version, after it the new one, and never a mix. Everything else is made before it or removed after
-// it.
+// the old version, after it the new one, and never a mix. Everything else is made before it or removed after it.
 #pragma once
 
 #include "kmod/file_operation.hpp"

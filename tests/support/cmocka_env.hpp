@@ -2,11 +2,10 @@
 // cmocka's environment, for GoogleTest programs: who drives cmocka programs drives ours the same way.
 //
 //   CMOCKA_MESSAGE_OUTPUT  STANDARD (or STDOUT), TAP, XML, SUBUNIT; a comma list gives several; any case.
-//   Anything else is
-//                          STANDARD, as in cmocka; not set leaves GoogleTest's own output
-//   CMOCKA_XML_FILE        where XML goes instead of stdout; with %g one file a group, which is a GoogleTest
-//   suite CMOCKA_TEST_FILTER     runs only tests whose name matches; * and ? as in a shell, against
-//   "Suite.Name" and "Name" CMOCKA_SKIP_FILTER     leaves out tests whose name matches
+//                          Anything else is STANDARD, as in cmocka; not set leaves GoogleTest's own output
+//   CMOCKA_XML_FILE        where XML goes instead of stdout; with %g one file a group, which is a GoogleTest suite
+//   CMOCKA_TEST_FILTER     runs only tests whose name matches; * and ? as in a shell, against "Suite.Name" and "Name"
+//   CMOCKA_SKIP_FILTER     leaves out tests whose name matches
 #pragma once
 
 #include <string>

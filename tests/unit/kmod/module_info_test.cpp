@@ -18,7 +18,6 @@ TEST(ModuleInfoTest, ReadsWhatAModuleSaysAboutItself) {
                                             {"license", "Dual MIT/GPL"},
                                             {"srcversion", "5D600619BAB1458078D7201"},
                                             {"depends", "drm,i2c-core"},
-                                            {"parmtype", "NVreg_Foo:int"},
                                             {"name", "nvidia"},
                                             {"vermagic", "6.1.0-50-amd64 SMP preempt "}},
                                            {{"module_layout", 0xdeadbeefU}, {"printk", 7}});
@@ -31,7 +30,6 @@ TEST(ModuleInfoTest, ReadsWhatAModuleSaysAboutItself) {
     EXPECT_EQ(info->flavour(), "open");
     EXPECT_EQ(info->depends, (std::vector<std::string>{"drm", "i2c-core"}));
     EXPECT_EQ(info->firmware, std::vector<std::string>{"nvidia/550.163.01/gsp_ga10x.bin"});
-    EXPECT_EQ(info->parameters, std::vector<std::string>{"NVreg_Foo"});
     EXPECT_FALSE(info->signature);
     const auto versions = parse_symbol_versions(image, "nvidia.ko");
     ASSERT_TRUE(versions);
