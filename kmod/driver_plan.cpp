@@ -71,6 +71,11 @@ bool is_policy(const std::string& word) {
     return std::find(policies.begin(), policies.end(), word) != policies.end();
 }
 
+bool names(const Goal& goal, const std::string& name) {
+    return std::any_of(goal.modules.begin(), goal.modules.end(),
+                       [&](const GoalModule& module) { return module.name == name; });
+}
+
 std::string gone_or(const std::string& version) {
     return version.empty() ? "no driver" : version;
 }
@@ -189,6 +194,10 @@ void add_reasons(const Change& change, Plan& plan) {
         plan.reasons.push_back("device nodes are missing, or not as the driver asks for");
     if (observed.door_shut)
         plan.reasons.push_back("an earlier swap left the door shut");
+    for (const GoalModule& module : change.loaded.modules)
+        if (change.modules && module.name != "nouveau" && !names(change.goal, module.name))
+            plan.reasons.push_back("module '" + module.name + "' is loaded now, and driver " +
+                                   change.goal.version + " has none of that name");
     if (plan.steps.empty())
         plan.reasons.push_back("loaded and selected is " + change.goal.version + ", as wanted");
     else if (change.modules && observed.loaded_version.empty())

@@ -302,6 +302,18 @@ TEST(DriverPlanArgs, WhatWasLoadedBeyondTheSettingsComesAlongIfItCan) {
     EXPECT_TRUE(from.modules[6].optional) << "no way back fails for want of it";
 }
 
+TEST(DriverPlanReasons, NameAModuleThatTheNewDriverLacks) {
+    Observed observed = serving_535();
+    LoadedModule peermem;
+    peermem.name = "nvidia_peermem";
+    peermem.state = "live";
+    observed.loaded.push_back(peermem);
+    const auto reasons = [&] { return base::join(plan_of(observed, swap("550.163.01")).reasons, "; "); };
+    EXPECT_EQ(reasons().find("nvidia_peermem"), std::string::npos) << reasons();
+    observed.store.versions[0].modules[0].modules.pop_back();
+    EXPECT_NE(reasons().find("'nvidia_peermem' is loaded now"), std::string::npos) << reasons();
+}
+
 TEST(DriverPlanArgs, TheWayBackLoadsWithTheOldParameters) {
     Observed observed = serving_535();
     observed.options = modprobe_options({"nvidia.NVreg_Old=1", "nvidia.NVreg_Both=2", "nvidia-uvm.uvm_x=3"});
