@@ -58,13 +58,18 @@ Properties closed_file_system(Words writable) {
         on("PrivateDevices"),
         on("PrivateIPC"),
         on("ProtectKernelTunables"),
-        on("ProtectKernelModules"),
         on("ProtectKernelLogs"),
         on("ProtectControlGroups"),
         on("ProtectClock"),
         on("ProtectHostname"),
         text("ProtectProc", "invisible"),
     };
+}
+
+/// Not for Compile: it hides all of /lib/modules, and with it the headers that it compiles against. What else
+/// it does, capabilities and system calls do already.
+UnitProperty hidden_modules() {
+    return on("ProtectKernelModules");
 }
 
 void add(Properties& to, Properties more) {
@@ -76,10 +81,12 @@ Properties unprivileged(Words writable, bool compile) {
     add(made, closed_file_system(std::move(writable)));
     made.push_back({"User", std::string(worker_user)});
     made.push_back({"TasksMax", std::uint64_t{compile ? 512U : 16U}});
-    if (compile)
+    if (compile) {
         made.push_back({"Nice", std::int32_t{10}}); // GPUs work on while it compiles
-    else
-        made.push_back(text("ProcSubset", "pid"));
+        return made;
+    }
+    made.push_back(hidden_modules());
+    made.push_back(text("ProcSubset", "pid"));
     return made;
 }
 
@@ -102,15 +109,15 @@ Properties sandbox_properties(Sandbox sandbox, const std::string& job, const std
     case Sandbox::Store:
         made = for_all(files, {}, {"@system-service"});
         add(made, closed_file_system({job, "/var/lib/gpuhost"}));
+        made.push_back(hidden_modules());
         return made;
     case Sandbox::System:
         made = for_all(files, {}, {"@system-service"});
         made.push_back(text("ProtectHome", "yes"));
         return made;
     case Sandbox::Modules:
-        // Unix sockets: preflight runs here too, and asks systemd which clients are active. CAP_KILL: the way
-        // back ends who took to the new driver, under HolderPolicy=terminate.
-        made = for_all(capability(CAP_SYS_MODULE) | capability(CAP_KILL) | processes, {"AF_UNIX"},
+        // CAP_KILL: the way back ends who took to the new driver, under HolderPolicy=terminate.
+        made = for_all(capability(CAP_SYS_MODULE) | capability(CAP_KILL) | processes, {},
                        {"@system-service", "@module"});
         made.push_back({"UMask", std::uint32_t{077}});  // it makes no file that others read
         made.push_back(text("DevicePolicy", "closed")); // it looks at nodes and opens none

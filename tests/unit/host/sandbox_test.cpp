@@ -107,10 +107,24 @@ TEST(Sandbox, ForeignInputIsReadWithoutPrivileges) {
     }
 }
 
+TEST(Sandbox, CompileSeesTheKernelsHeaders) {
+    const std::string unit = unit_file(core::Sandbox::Compile);
+    EXPECT_EQ(unit.find("ProtectKernelModules"), std::string::npos) << unit;
+    EXPECT_EQ(unit.find("@module"), std::string::npos) << unit;
+    EXPECT_NE(unit_file(core::Sandbox::Parse).find("ProtectKernelModules=yes\n"), std::string::npos);
+}
+
 TEST(Sandbox, OnlyModulesMayLoadThem) {
     for (const auto sandbox : all)
         EXPECT_EQ(unit_file(sandbox).find("CAP_SYS_MODULE") != std::string::npos,
                   sandbox == core::Sandbox::Modules);
+}
+
+TEST(Sandbox, OnlyThoseThatTalkToOthersHaveSockets) {
+    for (const auto sandbox : all)
+        EXPECT_EQ(unit_file(sandbox).find("RestrictAddressFamilies=none\n") == std::string::npos,
+                  sandbox == core::Sandbox::Units || sandbox == core::Sandbox::Devices)
+            << core::name(sandbox);
 }
 
 } // namespace
