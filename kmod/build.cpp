@@ -187,7 +187,8 @@ class Build {
             inputs.push_back({fd.get(), name});
             open.push_back(std::move(fd));
         }
-        GPUHOST_TRY(manifest, stage_modules(staging_, inputs));
+        GPUHOST_TRY(space, free_space(context_.root));
+        GPUHOST_TRY(manifest, stage_modules(staging_, inputs, space));
         if (manifest.version != request_.version || manifest.kernel != request_.kernel)
             return base::fail(Errc::BadContent, "the build made " + manifest.version + " for " +
                                                     manifest.kernel + " instead of " + request_.version +

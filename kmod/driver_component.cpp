@@ -54,6 +54,10 @@ base::Result<Json> DriverComponent::observe(const core::Settings& settings) {
             observed.loaded_version = module.version;
     GPUHOST_TRY(store, read_store(root_));
     observed.store = std::move(store);
+    // What a kernel that is gone would boot is in nobody's way.
+    std::erase_if(observed.store.selected, [&](const auto& selected) {
+        return selected.first != kernel && !is_installed(root_, selected.first);
+    });
     observed.units = active_units(root_, driver_settings(settings).client_units);
     observed.wrong_files = wrong_files(root_, observed);
     observed.options = root_.read(options_file).value_or(std::string());
@@ -74,7 +78,8 @@ Plan DriverComponent::plan(const core::Desired& desired, const Json& value) cons
     if (kind == "import")
         return import_plan(base::strings_or_empty(request, "files"));
     if (kind == "build")
-        return build_plan(version, base::strings_or_empty(request, "kernels"), value);
+        return build_plan(version, base::strings_or_empty(request, "kernels"),
+                          base::bool_or(request, "again", false), value);
     if (kind == "remove")
         return remove_plan(version, value);
     if (kind == "verify")

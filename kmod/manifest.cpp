@@ -7,13 +7,18 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <map>
+
+#include <fcntl.h>
+#include <sys/stat.h>
 
 namespace gpuhost::kmod {
 
 using base::Errc;
 using base::Json;
 using base::Result;
+using base::UniqueFd;
 using content::TreeFile;
 
 namespace {
@@ -120,6 +125,27 @@ std::string difference(const TreeFile& wanted, const TreeFile& found) {
     return wanted.path + ": mode differs";
 }
 
+std::vector<std::string> differences(const Manifest& manifest, std::vector<TreeFile> found) {
+    std::map<std::string, TreeFile> left;
+    for (TreeFile& file : found)
+        if (file.path != manifest_name)
+            left.emplace(file.path, std::move(file));
+    std::vector<std::string> bad;
+    for (const TreeFile& wanted : manifest.files) {
+        const auto file = left.find(wanted.path);
+        if (file == left.end()) {
+            bad.push_back(wanted.path + ": is missing");
+            continue;
+        }
+        if (file->second != wanted)
+            bad.push_back(difference(wanted, file->second));
+        left.erase(file);
+    }
+    for (const auto& [path, file] : left)
+        bad.push_back(path + ": does not belong here");
+    return bad;
+}
+
 } // namespace
 
 std::string_view name(SetKind kind) noexcept {
@@ -167,27 +193,30 @@ std::string set_place(const Manifest& manifest) {
     return place;
 }
 
-Result<std::vector<std::string>> check_set(int fd, const Manifest& manifest, const std::string& what,
-                                           const content::OnBytes& on_bytes) {
-    GPUHOST_TRY(found, content::hash_tree(fd, what, on_bytes));
-    std::map<std::string, TreeFile> left;
-    for (TreeFile& file : found)
-        if (file.path != manifest_name)
-            left.emplace(file.path, std::move(file));
-    std::vector<std::string> bad;
-    for (const TreeFile& wanted : manifest.files) {
-        const auto file = left.find(wanted.path);
-        if (file == left.end()) {
-            bad.push_back(wanted.path + ": is missing");
-            continue;
-        }
-        if (file->second != wanted)
-            bad.push_back(difference(wanted, file->second));
-        left.erase(file);
-    }
-    for (const auto& [path, file] : left)
-        bad.push_back(path + ": does not belong here");
-    return bad;
+Result<SetOnDisk> read_set_at(const base::Root& root, const std::string& path) {
+    const std::string name(manifest_name);
+    const std::string file = path + "/" + name;
+    GPUHOST_TRY(directory, root.open_file(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW));
+    UniqueFd fd(::openat(directory.get(), name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+    struct stat st {};
+    if (!fd || ::fstat(fd.get(), &st) < 0)
+        return base::fail_errno(file, errno);
+    GPUHOST_TRY(text, base::read_all(fd.get(), manifest_limit, file));
+    std::string digest = content::sha256(text);
+    const std::string own_name = path.substr(path.rfind('/') + 1);
+    if (content::is_sha256(own_name) && own_name != digest)
+        return base::fail(Errc::BadContent, file + ": digest mismatch");
+    GPUHOST_TRY(manifest, decode_manifest(text, file));
+    const std::int64_t published = std::int64_t{st.st_mtim.tv_sec} * 1'000'000 + st.st_mtim.tv_nsec / 1000;
+    return SetOnDisk{std::move(directory), std::move(manifest), std::move(digest), published};
+}
+
+Result<CheckedSet> check_set_at(const base::Root& root, const std::string& path,
+                                const content::OnBytes& on_bytes) {
+    GPUHOST_TRY(set, read_set_at(root, path));
+    GPUHOST_TRY(found, content::hash_tree(set.directory.get(), path, on_bytes));
+    auto bad = differences(set.manifest, std::move(found));
+    return CheckedSet{std::move(set), std::move(bad)};
 }
 
 } // namespace gpuhost::kmod

@@ -5,6 +5,7 @@
 // its content.
 #pragma once
 
+#include "daemon/base/root.hpp"
 #include "daemon/content/tree.hpp"
 #include "kmod/store.hpp"
 
@@ -39,9 +40,23 @@ struct Manifest {
 /// Where sets like this one stand, each below its digest: "550.163.01/modules/6.1.0-50-amd64-open".
 [[nodiscard]] std::string set_place(const Manifest& manifest);
 
-/// Hashes the set that stands in `directory` (a host path is not needed: `fd` is it open) and compares. Each
-/// file that differs, lacks or is too much is one string; none means intact.
-[[nodiscard]] base::Result<std::vector<std::string>>
-check_set(int fd, const Manifest& manifest, const std::string& what, const content::OnBytes& on_bytes = {});
+/// A set on disk: what its manifest says, and no look at its files.
+struct SetOnDisk {
+    base::UniqueFd directory;
+    Manifest manifest;
+    std::string digest; ///< the manifest's
+    std::int64_t published_us = 0;
+};
+/// Follows no link below `path`. Where a set is in its place, so that its directory is named by the manifest's
+/// digest, another digest is BadContent.
+[[nodiscard]] base::Result<SetOnDisk> read_set_at(const base::Root& root, const std::string& path);
+
+struct CheckedSet {
+    SetOnDisk set;
+    std::vector<std::string> bad; ///< each file that differs, lacks or is too much; none means intact
+};
+/// Hashes all of the set at `path` and compares it with its manifest.
+[[nodiscard]] base::Result<CheckedSet> check_set_at(const base::Root& root, const std::string& path,
+                                                    const content::OnBytes& on_bytes = {});
 
 } // namespace gpuhost::kmod

@@ -36,8 +36,9 @@ bool is_module_identifier(std::string_view name) {
 }
 
 Result<Parsed> stage_one(const base::Root& staging, SetWriter& writer, const ModuleInput& input,
-                         const content::OnBytes& on_bytes) {
-    const content::ArchiveLimits limits{1, module_limit, module_limit, 256};
+                         std::uint64_t& space, const content::OnBytes& on_bytes) {
+    const std::uint64_t most = std::min(module_limit, space);
+    const content::ArchiveLimits limits{1, most, most, 256};
     GPUHOST_TRY(archive,
                 content::ArchiveReader::open(input.fd, content::ArchiveFormat::Raw, input.name, limits));
     GPUHOST_TRY(entry, archive.next());
@@ -48,6 +49,7 @@ Result<Parsed> stage_one(const base::Root& staging, SetWriter& writer, const Mod
     GPUHOST_CHECK(staging.remove(temporary));
     GPUHOST_TRY(fd, staging.open_file(temporary, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0644));
     GPUHOST_TRY(written, archive.copy_to(fd.get(), on_bytes));
+    space -= written.size;
     GPUHOST_TRY(mapped, MappedFile::open(fd.get(), input.name));
     GPUHOST_TRY(info, parse_module_info(mapped.view(), input.name));
     if (!is_module_identifier(info.name))
@@ -91,11 +93,11 @@ Result<void> check_agreement(const std::vector<Parsed>& modules, const ModuleInf
 } // namespace
 
 Result<Manifest> stage_modules(const base::Root& staging, const std::vector<ModuleInput>& inputs,
-                               const content::OnBytes& on_bytes) {
+                               std::uint64_t space, const content::OnBytes& on_bytes) {
     GPUHOST_TRY(writer, SetWriter::create(staging, incoming));
     std::vector<Parsed> modules;
     for (const ModuleInput& input : inputs) {
-        GPUHOST_TRY(module, stage_one(staging, writer, input, on_bytes));
+        GPUHOST_TRY(module, stage_one(staging, writer, input, space, on_bytes));
         modules.push_back(std::move(module));
     }
     GPUHOST_TRY(nvidia, reference(modules));
@@ -117,13 +119,6 @@ Result<Manifest> stage_modules(const base::Root& staging, const std::vector<Modu
     GPUHOST_CHECK(staging.remove_tree(place));
     GPUHOST_CHECK(staging.rename(incoming, place));
     return manifest;
-}
-
-bool is_module_name(std::string_view name) {
-    for (const std::string_view suffix : {".ko", ".ko.gz", ".ko.xz", ".ko.zst"})
-        if (base::ends_with(name, suffix))
-            return true;
-    return false;
 }
 
 } // namespace gpuhost::kmod

@@ -16,11 +16,11 @@ struct ModuleInput {
 
 /// Unpacks and parses them, and leaves the set in the staging directory below /modules/. It must have
 /// nvidia.ko, be for one kernel and one driver version; a mismatch is BadContent naming both sides.
+/// `space` is what may be written.
 [[nodiscard]] base::Result<Manifest> stage_modules(const base::Root& staging,
                                                    const std::vector<ModuleInput>& inputs,
+                                                   std::uint64_t space,
                                                    const content::OnBytes& on_bytes = {});
 
 /// ".ko", also compressed with gzip, xz or zstd.
-[[nodiscard]] bool is_module_name(std::string_view name);
-
 } // namespace gpuhost::kmod

@@ -20,22 +20,13 @@ constexpr std::uint64_t room_for_state = 64ULL << 20;
 constexpr std::uint64_t room_for_index = 32ULL << 20;
 constexpr std::string_view owner_hint = "remove the package that owns it: dpkg -S or rpm -qf names it";
 
-void check_set_of(const StepContext& context, const std::string& path, const std::string& hint,
-                  std::vector<Problem>& problems) {
-    const auto fd = context.root.open_file(path, O_RDONLY | O_DIRECTORY);
-    const auto text = context.root.read(path + "/" + std::string(manifest_name), manifest_limit);
-    if (!fd || !text) {
-        problems.push_back({Errc::BadContent, "'" + path + "' is not in the driver store", hint});
-        return;
-    }
-    const auto manifest = decode_manifest(*text, path);
-    const auto wrong = manifest ? check_set(fd->get(), *manifest, path) : base::fail(manifest.error());
-    if (!wrong) {
-        problems.push_back({Errc::BadContent, wrong.error().message, hint});
-        return;
-    }
-    for (const std::string& difference : *wrong)
-        problems.push_back({Errc::BadContent, difference, hint});
+void check_set_of(const StepContext& context, const std::string& path, std::vector<Problem>& problems) {
+    const auto checked = check_set_at(context.root, path);
+    if (!checked)
+        problems.push_back({Errc::BadContent, checked.error().message, mending_hint(path)});
+    else
+        for (const std::string& difference : checked->bad)
+            problems.push_back({Errc::BadContent, path + "/" + difference, mending_hint(path)});
 }
 
 /// What nvidia.ko says that it asks for: "nvidia/550.163.01/gsp_ga10x.bin".
@@ -139,11 +130,9 @@ void check_modprobe_rules(const StepContext& context, std::vector<Problem>& prob
 
 void check_digests(const StepContext& context, const Driver& driver, std::vector<Problem>& problems) {
     context.progress(-1, "checking driver " + driver.generation.version);
-    // Importing a damaged set again puts a whole one in its place.
-    const std::string hint = "import " + driver.generation.version + " again: gpuhostctl driver import FILE…";
-    check_set_of(context, driver.modules, hint, problems);
+    check_set_of(context, driver.modules, problems);
     if (!driver.userland.empty())
-        check_set_of(context, driver.userland, hint, problems);
+        check_set_of(context, driver.userland, problems);
 }
 
 } // namespace

@@ -2,13 +2,13 @@
 #include "kmod/publish.hpp"
 
 #include "daemon/base/parse.hpp"
-#include "daemon/content/sha256.hpp"
 #include "kmod/manifest.hpp"
 #include "kmod/step_kind.hpp"
 #include "kmod/store.hpp"
 
 #include <algorithm>
 #include <cerrno>
+#include <map>
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -26,9 +26,8 @@ using core::StepContext;
 namespace {
 
 struct StagedSet {
-    std::string from;   ///< in the staging directory
-    std::string to;     ///< its place in the store
-    std::string parent; ///< of `to`
+    std::string from; ///< in the staging directory
+    std::string to;   ///< its place in the store
     Manifest manifest;
 };
 
@@ -49,50 +48,52 @@ std::vector<std::string> staged_places(const Root& root, const std::string& stag
 
 /// Reads and hashes one staged set; the parser's word is taken for nothing but what the files are for.
 Result<StagedSet> read_staged(const Root& root, const std::string& from, const content::OnBytes& on_bytes) {
-    const std::string file = from + "/" + std::string(manifest_name);
-    GPUHOST_TRY(directory, open_directory(root, from));
-    UniqueFd fd(::openat(directory.get(), std::string(manifest_name).c_str(),
-                         O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
-    if (!fd)
-        return base::fail_errno(file, errno);
-    GPUHOST_TRY(text, base::read_all(fd.get(), manifest_limit, file));
-    GPUHOST_TRY(manifest, decode_manifest(text, file));
-    GPUHOST_TRY(bad, check_set(directory.get(), manifest, from, on_bytes));
-    if (!bad.empty())
+    GPUHOST_TRY(checked, check_set_at(root, from, on_bytes));
+    if (!checked.bad.empty())
         return base::fail(Errc::BadContent,
-                          from + " is not what its manifest says: " + base::join(bad, "; "));
-    const std::string parent = std::string(store_directory) + "/" + set_place(manifest);
-    return StagedSet{from, parent + "/" + content::sha256(text), parent, std::move(manifest)};
+                          from + " is not what its manifest says: " + base::join(checked.bad, "; "));
+    const std::string parent = std::string(store_directory) + "/" + set_place(checked.set.manifest);
+    return StagedSet{from, parent + "/" + checked.set.digest, std::move(checked.set.manifest)};
 }
 
-// --- what this transaction published, for undo
+// --- what this transaction publishes: for a second run, and for undo
+
+struct Intent {
+    std::map<std::string, std::string> places; ///< from → to
+    std::vector<std::string> added;            ///< of the latter those where nothing was before
+};
 
 std::string intent_path(const StepContext& context) {
     return context.staging + "/published.json";
 }
 
 /// The parser could leave a file of this name as well. Only one that we wrote counts.
-Result<std::optional<std::vector<std::string>>> read_intent(const StepContext& context) {
+Result<std::optional<Intent>> read_intent(const StepContext& context) {
     const std::string path = intent_path(context);
     const auto st = context.root.lstat(path);
     if (!st || !S_ISREG(st->st_mode) || st->st_uid != ::geteuid() || st->st_nlink != 1)
         return std::nullopt;
     GPUHOST_TRY(text, context.root.read(path));
     GPUHOST_TRY(value, base::parse_json(text, path));
-    GPUHOST_TRY(paths, base::get_strings(value, "paths"));
-    return std::optional(paths);
+    GPUHOST_TRY(added, base::get_strings(value, "added"));
+    Intent intent{{}, std::move(added)};
+    const Json& places = base::member(value, "places");
+    for (const auto& [from, to] : places.items())
+        intent.places.emplace(from, to.is_string() ? to.get<std::string>() : std::string());
+    return std::optional(std::move(intent));
 }
 
-/// Written before the first rename, kept by a second run: then what is in place may be ours already.
-Result<void> write_intent(const StepContext& context, const std::vector<StagedSet>& sets) {
-    GPUHOST_TRY(known, read_intent(context));
-    if (known)
-        return {};
-    std::vector<std::string> paths;
-    for (const StagedSet& set : sets)
+/// Written before the first rename: from then on what is in place may be ours.
+Result<Intent> write_intent(const StepContext& context, const std::vector<StagedSet>& sets) {
+    Intent intent;
+    for (const StagedSet& set : sets) {
+        intent.places.emplace(set.from, set.to);
         if (!context.root.exists(set.to))
-            paths.push_back(set.to);
-    return context.root.write_atomic(intent_path(context), base::dump(Json{{"paths", paths}}), 0600);
+            intent.added.push_back(set.to);
+    }
+    const Json value{{"places", intent.places}, {"added", intent.added}};
+    GPUHOST_CHECK(context.root.write_atomic(intent_path(context), base::dump(value), 0600));
+    return intent;
 }
 
 // --- phases
@@ -126,28 +127,35 @@ Result<void> check_wanted(const std::vector<StagedSet>& sets, const Json& args) 
     return {};
 }
 
-Result<bool> intact(const Root& root, const StagedSet& set) {
-    GPUHOST_TRY(directory, open_directory(root, set.to));
-    auto text = root.read(set.to + "/" + std::string(manifest_name), manifest_limit);
-    if (!text || *text != encode(set.manifest))
-        return false;
-    auto bad = check_set(directory.get(), set.manifest, set.to);
-    return bad && bad->empty();
+bool intact(const Root& root, const std::string& path) {
+    const auto checked = check_set_at(root, path);
+    return checked && checked->bad.empty();
 }
 
-Result<void> put_in_place(const Root& root, const StagedSet& set) {
-    GPUHOST_TRY(directory, open_directory(root, set.from));
-    GPUHOST_CHECK(content::seal_tree(directory.get(), set.from));
-    GPUHOST_CHECK(root.make_directories(set.parent));
-    if (!root.exists(set.to))
-        return root.rename(set.from, set.to);
-    GPUHOST_TRY(good, intact(root, set));
-    // A damaged set is mended by importing it again; the exchange leaves no moment without one.
-    return good ? Result<void>() : root.exchange(set.from, set.to);
+/// The newest set is the one that a swap takes, and what was imported last is the newest, also where it was in the
+/// store before.
+Result<void> make_newest(const Root& root, const std::string& path) {
+    const std::string file = path + "/" + std::string(manifest_name);
+    GPUHOST_TRY(manifest, root.open_file(file, O_RDONLY | O_NOFOLLOW));
+    if (::futimens(manifest.get(), nullptr) < 0 || ::fsync(manifest.get()) < 0)
+        return base::fail_errno(file, errno);
+    return {};
 }
 
-Result<Json> apply(StepContext& context, const Json& args) {
-    GPUHOST_CHECK(take_over(context));
+/// Ends in the same state wherever a run before it was interrupted.
+Result<void> put_in_place(const Root& root, const std::string& from, const std::string& to) {
+    const bool present = root.exists(to);
+    if (present && (!root.exists(from) || intact(root, to)))
+        return make_newest(root, to);
+    GPUHOST_TRY(directory, open_directory(root, from));
+    GPUHOST_CHECK(content::seal_tree(directory.get(), from));
+    GPUHOST_CHECK(root.make_directories(to.substr(0, to.rfind('/'))));
+    // A damaged set is mended by bringing it in again; the exchange leaves no moment without one.
+    return present ? root.exchange(from, to) : root.rename(from, to);
+}
+
+/// Hashes all that was staged and says where it goes.
+Result<Intent> check_staged(const StepContext& context, const Json& args) {
     std::vector<StagedSet> sets;
     std::uint64_t hashed = 0;
     for (const std::string& place : staged_places(context.root, context.staging)) {
@@ -157,22 +165,29 @@ Result<Json> apply(StepContext& context, const Json& args) {
                     }));
         sets.push_back(std::move(set));
     }
-    // A run that was interrupted after its renames has nothing left to do.
+    GPUHOST_CHECK(check_wanted(sets, args));
+    return write_intent(context, sets);
+}
+
+Result<Json> apply(StepContext& context, const Json& args) {
+    GPUHOST_CHECK(take_over(context));
+    // A run before this one that came as far as its intent had checked everything, and since then it is ours.
     GPUHOST_TRY(known, read_intent(context));
-    if (!known)
-        GPUHOST_CHECK(check_wanted(sets, args));
-    GPUHOST_CHECK(write_intent(context, sets));
+    if (!known) {
+        GPUHOST_TRY(intent, check_staged(context, args));
+        known = std::move(intent);
+    }
     std::vector<std::string> paths;
-    for (const StagedSet& set : sets) {
+    for (const auto& [from, to] : known->places) {
         context.progress(-1, "writing to disk");
-        GPUHOST_CHECK(put_in_place(context.root, set));
-        paths.push_back(set.to);
+        GPUHOST_CHECK(put_in_place(context.root, from, to));
+        paths.push_back(to);
     }
     return Json{{"sets", paths}};
 }
 
 Result<void> verify(StepContext& context, const Json&) {
-    GPUHOST_TRY(paths, read_intent(context));
+    GPUHOST_TRY(intent, read_intent(context));
     GPUHOST_TRY(store, read_store(context.root));
     std::vector<std::string> present;
     for (const DriverVersion& version : store.versions) {
@@ -183,7 +198,7 @@ Result<void> verify(StepContext& context, const Json&) {
         for (const auto& set : version.sources)
             present.push_back(set.path);
     }
-    for (const std::string& path : paths.value_or(std::vector<std::string>{}))
+    for (const auto& [from, path] : intent.value_or(Intent{}).places)
         if (std::find(present.begin(), present.end(), path) == present.end())
             return base::fail(Errc::Failed, path + " is not in the store after publishing it");
     return {};
@@ -192,12 +207,12 @@ Result<void> verify(StepContext& context, const Json&) {
 /// A whole set goes in one rename; it is deleted with the staging directory.
 Result<void> undo(StepContext& context, const Json&) {
     const Root& root = context.root;
-    GPUHOST_TRY(paths, read_intent(context));
-    if (!paths)
+    GPUHOST_TRY(intent, read_intent(context));
+    if (!intent)
         return {};
     const std::string aside = context.staging + "/unpublished";
     GPUHOST_CHECK(root.make_directories(aside));
-    for (const std::string& path : *paths) {
+    for (const std::string& path : intent->added) {
         if (!root.exists(path))
             continue;
         GPUHOST_CHECK(root.rename(path, aside + path.substr(path.rfind('/'))));

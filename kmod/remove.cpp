@@ -35,14 +35,13 @@ Result<Paths> paths_of(const StepContext& context, const Json& args) {
     return Paths{store + "/" + version, trash, trash + "/" + version, trash + "/" + version + ".deleting"};
 }
 
-void check_selected(const Root& root, const std::string& version, std::vector<Problem>& problems) {
-    const auto store = read_store(root);
-    if (!store)
-        return;
-    for (const auto& [kernel, selection] : store->selected)
+Result<void> check_selected(const Root& root, const std::string& version, std::vector<Problem>& problems) {
+    GPUHOST_TRY(selected, read_selections(root));
+    for (const auto& [kernel, selection] : selected)
         if (selection.generation.version == version)
             problems.push_back({Errc::InUse, "driver " + version + " is selected for kernel " + kernel,
                                 "Swap to another version first: gpuhostctl driver swap VERSION."});
+    return {};
 }
 
 void check_loaded(const Root& root, const std::string& version, std::vector<Problem>& problems) {
@@ -68,7 +67,7 @@ Result<std::vector<Problem>> preflight(StepContext& context, const Json& args) {
             {Errc::NotFound, "driver " + version + " is not in the store", "See gpuhostctl driver list."});
         return problems;
     }
-    check_selected(context.root, version, problems);
+    GPUHOST_CHECK(check_selected(context.root, version, problems));
     check_loaded(context.root, version, problems);
     GPUHOST_CHECK(check_mapped(context.root, paths.store, problems));
     return problems;
@@ -95,10 +94,11 @@ Result<void> verify(StepContext& context, const Json& args) {
 
 Result<void> undo(StepContext& context, const Json& args) {
     GPUHOST_TRY(paths, paths_of(context, args));
-    if (context.root.exists(paths.deleting))
+    const bool removed = context.root.exists(paths.removed);
+    if (context.root.exists(paths.deleting) || (!removed && !context.root.exists(paths.store)))
         return base::fail(Errc::Failed, paths.store + ": deleting had begun, it can't be put back",
                           "Import this version again if it is needed.");
-    if (context.root.exists(paths.removed))
+    if (removed)
         GPUHOST_CHECK(context.root.rename(paths.removed, paths.store));
     return context.root.remove_tree(paths.trash);
 }
@@ -107,6 +107,8 @@ Result<Json> purge(StepContext& context, const Json& args) {
     GPUHOST_TRY(paths, paths_of(context, args));
     if (context.root.exists(paths.removed))
         GPUHOST_CHECK(context.root.rename(paths.removed, paths.deleting));
+    // Here and not in store.remove: up to that rename all of it may have to come back.
+    GPUHOST_CHECK(forget_selected(context.root, base::string_or(args, "version", {})));
     context.progress(-1, "deleting " + base::string_or(args, "version", {}));
     // All of the trash: there is one transaction at a time, so the rest is what could not be put back.
     GPUHOST_CHECK(context.root.remove_tree(trash_directory));

@@ -2,7 +2,6 @@
 #include "kmod/requests.hpp"
 
 #include "daemon/base/parse.hpp"
-#include "kmod/module_set.hpp"
 #include "kmod/store.hpp"
 
 #include <algorithm>
@@ -42,6 +41,17 @@ const SourceSet* choose_source(const DriverVersion& version) {
     return version.sources.empty() ? nullptr : &version.sources.front();
 }
 
+/// The kernels to build for, each once.
+std::vector<std::string> wanted_kernels(const std::vector<std::string>& kernels, const Json& observed) {
+    if (kernels.empty())
+        return {base::string_or(observed, "kernel", {})};
+    std::vector<std::string> wanted;
+    for (const std::string& kernel : kernels)
+        if (std::find(wanted.begin(), wanted.end(), kernel) == wanted.end())
+            wanted.push_back(kernel);
+    return wanted;
+}
+
 } // namespace
 
 Plan import_plan(const std::vector<std::string>& names) {
@@ -52,7 +62,7 @@ Plan import_plan(const std::vector<std::string>& names) {
     for (const std::string& name : names) {
         if (base::ends_with(name, ".deb"))
             ++packages;
-        else if (is_module_name(name))
+        else if (base::is_module_file(name))
             ++modules;
         else
             plan.problems.push_back(
@@ -74,11 +84,11 @@ Plan import_plan(const std::vector<std::string>& names) {
     return plan;
 }
 
-Plan build_plan(const std::string& version, const std::vector<std::string>& kernels, const Json& observed) {
+Plan build_plan(const std::string& version, const std::vector<std::string>& kernels, bool again,
+                const Json& observed) {
     Plan plan;
     plan.kind = "driver.build";
-    const std::vector<std::string> wanted =
-        kernels.empty() ? std::vector<std::string>{base::string_or(observed, "kernel", {})} : kernels;
+    const std::vector<std::string> wanted = wanted_kernels(kernels, observed);
     plan.title = "build driver " + version + " for " + base::join(wanted, ", ");
     const Store store = store_from_json(base::member(observed, "store"));
     const DriverVersion* known = store.find(version);
@@ -97,11 +107,12 @@ Plan build_plan(const std::string& version, const std::vector<std::string>& kern
     for (const std::string& kernel : wanted) {
         if (!base::is_kernel_release(kernel)) {
             plan.problems.push_back({Errc::InvalidArgument, "'" + kernel + "' is not a kernel release", {}});
-        } else if (store.modules_for(version, kernel, source->flavour) != nullptr) {
-            plan.reasons.push_back(version + " has " + source->flavour + " modules for " + kernel +
-                                   " already");
-        } else if (std::find(building.begin(), building.end(), kernel) == building.end()) {
-            plan.reasons.push_back(version + " has no " + source->flavour + " modules for " + kernel);
+            continue;
+        }
+        const bool there = store.modules_for(version, kernel, source->flavour) != nullptr;
+        plan.reasons.push_back(version + (there ? " has " : " has no ") + source->flavour + " modules for " +
+                               kernel + (there && !again ? " already" : ""));
+        if (!there || again) {
             plan.steps.push_back(
                 {"build.compile", "compile " + version + " (" + source->flavour + ") for " + kernel,
                  Json{{"version", version}, {"kernel", kernel}, {"source", source_json(*source)}}});

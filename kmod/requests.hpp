@@ -15,9 +15,9 @@ namespace gpuhost::kmod {
 /// modules.
 [[nodiscard]] core::Plan import_plan(const std::vector<std::string>& names);
 
-/// `kernels` empty: the running one.
+/// `kernels` empty: the running one. `again`: also what is in the store already; a damaged set is exchanged so.
 [[nodiscard]] core::Plan build_plan(const std::string& version, const std::vector<std::string>& kernels,
-                                    const base::Json& observed);
+                                    bool again, const base::Json& observed);
 
 [[nodiscard]] core::Plan remove_plan(const std::string& version, const base::Json& observed);
 

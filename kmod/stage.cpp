@@ -20,6 +20,12 @@ namespace {
 
 constexpr std::uint64_t module_growth = 8; ///< of a compressed module, at most, in real ones
 
+/// What an import may write.
+Result<std::uint64_t> usable_space(const base::Root& root) {
+    GPUHOST_TRY(free, free_space(root));
+    return free - std::min(free, import_reserve);
+}
+
 Result<std::vector<ImportFile>> inputs_of(const StepContext& context, const Json& args) {
     const auto names = base::strings_or_empty(args, "names");
     if (names.empty() || names.size() != context.inputs.size())
@@ -55,12 +61,17 @@ Json to_json(const Imported& imported) {
 }
 
 Result<Imported> import_modules(const base::Root& staging, const std::vector<ImportFile>& files,
-                                std::uint64_t total, const OnProgress& progress) {
+                                std::uint64_t total, std::uint64_t space, const OnProgress& progress) {
+    if (total * module_growth > space)
+        return base::fail(Errc::NoSpace,
+                          "these modules may need " + std::to_string(total * module_growth >> 20U) +
+                              " MiB, but " + std::to_string(space >> 20U) + " MiB are free",
+                          std::string(make_room));
     std::vector<ModuleInput> inputs;
     for (const ImportFile& file : files)
         inputs.push_back({file.fd, file.name});
     std::uint64_t done = 0;
-    GPUHOST_TRY(manifest, stage_modules(staging, inputs, [&](std::uint64_t n) {
+    GPUHOST_TRY(manifest, stage_modules(staging, inputs, space, [&](std::uint64_t n) {
                     done += n;
                     progress(std::min(1.0, static_cast<double>(done) / static_cast<double>(total + 1)),
                              "reading modules");
@@ -73,32 +84,27 @@ Result<Imported> import_modules(const base::Root& staging, const std::vector<Imp
 Result<std::vector<core::Problem>> preflight(StepContext& context, const Json& args) {
     GPUHOST_TRY(files, inputs_of(context, args));
     GPUHOST_TRY(bytes, total_size(files));
-    GPUHOST_TRY(free, free_space(context.root));
+    GPUHOST_TRY(space, usable_space(context.root));
     std::vector<core::Problem> problems;
-    if (bytes > free)
+    if (bytes > space)
         problems.push_back({Errc::NoSpace,
                             "the files have " + std::to_string(bytes >> 20U) + " MiB, but only " +
-                                std::to_string(free >> 20U) + " MiB are free in " +
+                                std::to_string(space >> 20U) + " MiB are free in " +
                                 std::string(store_directory),
-                            "Make room, for instance with 'gpuhostctl driver remove'."});
+                            std::string(make_room)});
     return problems;
 }
 
 Result<Json> apply(StepContext& context, const Json& args) {
     GPUHOST_TRY(files, inputs_of(context, args));
     GPUHOST_TRY(bytes, total_size(files));
-    GPUHOST_TRY(free, free_space(context.root));
+    GPUHOST_TRY(space, usable_space(context.root));
     GPUHOST_TRY(staging, base::Root::open(context.root.host_path(context.staging)));
-    if (!is_module_name(files.front().name)) {
-        GPUHOST_TRY(imported, stage_packages(staging, files, free, context.progress));
+    if (!base::is_module_file(files.front().name)) {
+        GPUHOST_TRY(imported, stage_packages(staging, files, space, context.progress));
         return to_json(imported);
     }
-    if (bytes * module_growth > free)
-        return base::fail(Errc::NoSpace,
-                          "these modules may need " + std::to_string(bytes * module_growth >> 20U) +
-                              " MiB, but " + std::to_string(free >> 20U) + " MiB are free",
-                          "Make room in /var/lib/gpuhost, for instance with 'gpuhostctl driver remove'.");
-    GPUHOST_TRY(imported, import_modules(staging, files, bytes, context.progress));
+    GPUHOST_TRY(imported, import_modules(staging, files, bytes, space, context.progress));
     return to_json(imported);
 }
 

@@ -31,8 +31,13 @@ struct Imported {
 
 using OnProgress = std::function<void(double fraction, std::string_view text)>;
 
+inline constexpr std::string_view make_room =
+    "Make room in /var/lib/gpuhost, for instance with 'gpuhostctl driver remove'.";
+/// Left free on the disk for everybody else.
+inline constexpr std::uint64_t import_reserve = std::uint64_t{64} << 20U;
+
 /// Debian packages of one driver version: at most one userland and one source set. `space` is what may be
-/// written.
+/// written, whatever the packages say of themselves.
 [[nodiscard]] base::Result<Imported> stage_packages(const base::Root& staging,
                                                     const std::vector<ImportFile>& files, std::uint64_t space,
                                                     const OnProgress& progress);

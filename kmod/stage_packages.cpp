@@ -21,8 +21,6 @@ using content::ArchiveEntry;
 
 namespace {
 
-constexpr std::uint64_t spare = std::uint64_t{64} << 20U; ///< left free for everybody else
-
 struct Package {
     ImportFile file;
     DebControl control;
@@ -66,7 +64,7 @@ Result<std::string> common_version(const std::vector<Package>& packages) {
 
 /// What all of it may take on disk: unpacked, or kept as it is, whichever comes.
 std::uint64_t needed_space(const std::vector<Package>& packages) {
-    std::uint64_t bytes = spare;
+    std::uint64_t bytes = 0;
     for (const Package& package : packages)
         bytes += package.bytes + (package.control.installed_bytes != 0 ? package.control.installed_bytes
                                                                        : 10 * package.bytes);
@@ -75,8 +73,10 @@ std::uint64_t needed_space(const std::vector<Package>& packages) {
 
 class Stager {
   public:
-    Stager(const base::Root& staging, std::string version, const OnProgress& progress, std::uint64_t expected)
-        : staging_(staging), version_(std::move(version)), progress_(progress), expected_(expected) {}
+    Stager(const base::Root& staging, std::string version, std::uint64_t space, const OnProgress& progress,
+           std::uint64_t expected)
+        : staging_(staging), version_(std::move(version)), left_(space), progress_(progress),
+          expected_(expected) {}
 
     Result<Imported> run(const std::vector<Package>& packages) {
         GPUHOST_TRY(userland, SetWriter::create(staging_, "/userland"));
@@ -132,6 +132,7 @@ class Stager {
             links_.emplace(placed.path, entry.target);
             return {};
         }
+        GPUHOST_CHECK(take_space(entry.size, where)); // the archive's reader holds a member to its size
         GPUHOST_CHECK(userland.add(placed.path, placed.executable, deb.data(),
                                    [this](std::uint64_t n) { advance(n); }));
         if (base::starts_with(placed.path, "lib/"))
@@ -195,7 +196,8 @@ class Stager {
             return base::fail(Errc::BadContent, "two packages bring the " + manifest.flavour + " source",
                               "Leave one of them out.");
         GPUHOST_TRY(writer, SetWriter::create(staging_, "/source/" + manifest.flavour));
-        const content::ArchiveLimits limits{1, std::uint64_t{4} << 30U, std::uint64_t{4} << 30U, 256};
+        GPUHOST_CHECK(take_space(package.bytes, package.file.name));
+        const content::ArchiveLimits limits{1, package.bytes, package.bytes, 256};
         GPUHOST_TRY(raw, content::ArchiveReader::open(package.file.fd, content::ArchiveFormat::Raw,
                                                       package.file.name, limits));
         GPUHOST_TRY(entry, raw.next());
@@ -206,6 +208,16 @@ class Stager {
         return writer.finish(std::move(manifest));
     }
 
+    /// What a package says of its size is only good for a first look.
+    Result<void> take_space(std::uint64_t bytes, const std::string& what) {
+        if (bytes > left_)
+            return base::fail(Errc::NoSpace,
+                              what + ": no space is left for its " + std::to_string(bytes >> 20U) + " MiB",
+                              std::string(make_room));
+        left_ -= bytes;
+        return {};
+    }
+
     void advance(std::uint64_t bytes) {
         done_ += bytes;
         progress_(std::min(1.0, static_cast<double>(done_) / static_cast<double>(expected_)), text_);
@@ -213,6 +225,7 @@ class Stager {
 
     const base::Root& staging_;
     std::string version_;
+    std::uint64_t left_; ///< of the space
     const OnProgress& progress_;
     std::uint64_t expected_;
     std::uint64_t done_ = 0;
@@ -233,9 +246,9 @@ Result<Imported> stage_packages(const base::Root& staging, const std::vector<Imp
         return base::fail(Errc::NoSpace,
                           "importing " + version + " needs up to " + std::to_string(needed >> 20U) +
                               " MiB, but " + std::to_string(space >> 20U) + " MiB are free",
-                          "Make room in /var/lib/gpuhost, for instance with 'gpuhostctl driver remove'.");
+                          std::string(make_room));
     GPUHOST_CHECK(staging.remove_tree("/source"));
-    Stager stager(staging, version, progress, needed - spare);
+    Stager stager(staging, version, space, progress, needed);
     return stager.run(packages);
 }
 

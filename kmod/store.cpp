@@ -15,44 +15,33 @@ using base::Root;
 
 namespace {
 
-/// One set in place.
-struct Found {
-    Manifest manifest;
-    std::string digest;
-    std::string path;
-    std::int64_t published_us = 0;
-};
-
-Result<Found> read_set(const Root& root, const std::string& path, const std::string& digest) {
-    const std::string file = path + "/" + std::string(manifest_name);
-    GPUHOST_TRY(st, root.stat(file));
-    GPUHOST_TRY(text, root.read(file, manifest_limit));
-    if (content::sha256(text) != digest)
-        return base::fail(Errc::BadContent, file + ": digest mismatch", "Import this version again.");
-    GPUHOST_TRY(manifest, decode_manifest(text, file));
-    if (std::string(store_directory) + "/" + set_place(manifest) + "/" + digest != path)
+/// One set in its place.
+Result<SetOnDisk> read_set(const Root& root, const std::string& path, const std::string& digest) {
+    auto set = read_set_at(root, path);
+    if (!set)
+        return base::fail(std::move(set).error());
+    if (std::string(store_directory) + "/" + set_place(set->manifest) + "/" + digest != path)
         return base::fail(Errc::BadContent, path + ": is not where it belongs");
-    const std::int64_t published = std::int64_t{st.st_mtim.tv_sec} * 1'000'000 + st.st_mtim.tv_nsec / 1000;
-    return Found{std::move(manifest), digest, path, published};
+    return set;
 }
 
-void add(DriverVersion& version, Found found) {
-    const Manifest& manifest = found.manifest;
+void add(DriverVersion& version, const std::string& path, SetOnDisk set) {
+    Manifest& manifest = set.manifest;
     if (manifest.kind == SetKind::Modules) {
-        version.modules.push_back({manifest.kernel, manifest.flavour, found.digest, found.path,
-                                   manifest.modules, found.published_us});
+        version.modules.push_back({manifest.kernel, manifest.flavour, set.digest, path,
+                                   std::move(manifest.modules), set.published_us});
         return;
     }
     if (manifest.kind == SetKind::Source) {
         const content::TreeFile& file = manifest.files.front();
-        version.sources.push_back({manifest.flavour, found.digest, found.path, file.path, manifest.directory,
-                                   file.size, file.sha256, found.published_us});
+        version.sources.push_back({manifest.flavour, set.digest, path, file.path, manifest.directory,
+                                   file.size, file.sha256, set.published_us});
         return;
     }
     Userland userland;
-    userland.digest = found.digest;
-    userland.path = found.path;
-    userland.published_us = found.published_us;
+    userland.digest = set.digest;
+    userland.path = path;
+    userland.published_us = set.published_us;
     constexpr std::string_view firmware = "firmware/";
     for (const content::TreeFile& file : manifest.files) {
         ++userland.files;
@@ -92,11 +81,11 @@ DriverVersion read_version(const Root& root, const std::string& version, std::ve
         for (const std::string& digest : names(root, parent)) {
             if (!content::is_sha256(digest))
                 continue;
-            auto found = read_set(root, parent + "/" + digest, digest);
-            if (found)
-                add(result, std::move(*found));
+            const std::string path = parent + "/" + digest;
+            if (auto set = read_set(root, path, digest))
+                add(result, path, std::move(*set));
             else
-                problems.push_back(found.error().message);
+                problems.push_back(set.error().message);
         }
     newest_first(result.userland);
     newest_first(result.modules);
@@ -185,6 +174,36 @@ Result<std::optional<Selection>> read_selection(const Root& root, std::string_vi
     return selection;
 }
 
+Result<std::map<std::string, Selection>> read_selections(const Root& root) {
+    std::map<std::string, Selection> selections;
+    const auto kernels = root.list(selected_directory);
+    if (!kernels && kernels.error().code != Errc::NotFound)
+        return base::fail(kernels.error());
+    for (const std::string& kernel : kernels.value_or(std::vector<std::string>{})) {
+        if (!base::is_kernel_release(kernel) || !is_installed(root, kernel))
+            continue;
+        GPUHOST_TRY(selection, read_selection(root, kernel));
+        if (selection)
+            selections.emplace(kernel, std::move(*selection));
+    }
+    return selections;
+}
+
+Result<void> forget_selected(const Root& root, std::string_view version) {
+    for (const std::string& kernel : names(root, std::string(selected_directory))) {
+        auto selection = read_selection(root, kernel);
+        if (!selection || !*selection)
+            continue;
+        if ((*selection)->generation.version == version)
+            GPUHOST_CHECK(remove_selection(root, kernel));
+        else if ((*selection)->previous && (*selection)->previous->version == version) {
+            (*selection)->previous.reset();
+            GPUHOST_CHECK(write_selection(root, kernel, **selection));
+        }
+    }
+    return {};
+}
+
 Result<void> write_selection(const Root& root, std::string_view kernel, const Selection& selection) {
     if (!base::is_kernel_release(kernel))
         return base::fail(Errc::InvalidArgument, "'" + std::string(kernel) + "' is not a kernel release");
@@ -205,6 +224,24 @@ Result<std::uint64_t> free_space(const Root& root) {
     while (path.size() > 1 && !root.exists(path))
         path.resize(std::max<std::size_t>(path.rfind('/'), 1));
     return root.free_bytes(path);
+}
+
+std::string mending_hint(std::string_view path) {
+    if (base::starts_with(path, selected_directory))
+        return "Select a version again: gpuhostctl driver swap VERSION.";
+    const std::string prefix = std::string(store_directory) + "/";
+    const auto parts = base::split(path.substr(base::starts_with(path, prefix) ? prefix.size() : 0), '/');
+    const std::string import = "import " + parts[0] + " again: gpuhostctl driver import FILE…";
+    if (parts.size() < 3 || parts[1] != "modules")
+        return "To mend it, " + import + ".";
+    const std::string kernel = parts[2].substr(0, parts[2].rfind('-')); // without the flavour
+    return "To mend it, build it again: gpuhostctl driver build " + parts[0] + " --kernel=" + kernel +
+           " --again; or, if it was built elsewhere, " + import + ".";
+}
+
+bool is_installed(const Root& root, const std::string& kernel) {
+    const std::string directory = "/lib/modules/" + kernel;
+    return root.exists(directory + "/kernel") || root.exists(directory + "/modules.builtin");
 }
 
 int compare_versions(std::string_view a, std::string_view b) {

@@ -110,10 +110,20 @@ struct Store {
 /// Empty when nothing is selected for `kernel`.
 [[nodiscard]] base::Result<std::optional<Selection>> read_selection(const base::Root& root,
                                                                     std::string_view kernel);
+/// Those of installed kernels: what they boot must stay. Unlike read_store it fails on one that can't be read.
+[[nodiscard]] base::Result<std::map<std::string, Selection>> read_selections(const base::Root& root);
+/// Of a kernel's package, not of ours: the link in updates/ keeps /lib/modules/<kernel> after its removal.
+[[nodiscard]] bool is_installed(const base::Root& root, const std::string& kernel);
+/// No kernel boots `version` or rolls back to it from here on.
+[[nodiscard]] base::Result<void> forget_selected(const base::Root& root, std::string_view version);
 /// Atomic and durable.
 [[nodiscard]] base::Result<void> write_selection(const base::Root& root, std::string_view kernel,
                                                  const Selection& selection);
 [[nodiscard]] base::Result<void> remove_selection(const base::Root& root, std::string_view kernel);
+
+/// What mends a damaged set, as sentences. `path` is the set's or that of something in it; what follows it, as in
+/// an error's text, does no harm.
+[[nodiscard]] std::string mending_hint(std::string_view path);
 
 /// Where the store stands, or will stand.
 [[nodiscard]] base::Result<std::uint64_t> free_space(const base::Root& root);

@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Steps that change the driver store:
 //
-//   store.stage    Parse    packages and modules given by descriptor → checked, normalised sets in the
-//   staging directory build.compile  Compile  sealed source → a module set for one kernel in the staging
-//   directory store.publish  Store    staged sets → sealed and in place store.remove   Store    a version →
-//   .trash; refused while it is selected, loaded or mapped store.purge    Store    .trash → gone; always
-//   last, there is no way back store.verify   Store    every file hashed again
+// | step          | sandbox | does                                                                             |
+// |---------------|---------|----------------------------------------------------------------------------------|
+// | store.stage   | Parse   | packages and modules by descriptor → checked, normalised sets in the staging     |
+// |               |         | directory                                                                        |
+// | build.compile | Compile | sealed source → a module set for one kernel in the staging directory             |
+// | store.publish | Store   | staged sets → sealed and in place                                                |
+// | store.remove  | Units   | a version → .trash; refused while it is selected, loaded or mapped               |
+// | store.purge   | Store   | .trash → gone; always last, there is no way back                                 |
+// | store.verify  | Store   | every file hashed again                                                          |
 #pragma once
 
 #include "daemon/core/step.hpp"

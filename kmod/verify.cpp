@@ -7,8 +7,6 @@
 
 #include <algorithm>
 
-#include <fcntl.h>
-
 namespace gpuhost::kmod {
 
 using base::Errc;
@@ -46,13 +44,15 @@ Wanted sets_of(const Store& store, const std::vector<std::string>& versions) {
     return wanted;
 }
 
-Result<std::vector<std::string>> check_one(const base::Root& root, const std::string& path,
-                                           const content::OnBytes& on_bytes) {
-    const std::string file = path + "/" + std::string(manifest_name);
-    GPUHOST_TRY(text, root.read(file, manifest_limit));
-    GPUHOST_TRY(manifest, decode_manifest(text, file));
-    GPUHOST_TRY(directory, root.open_file(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW));
-    return check_set(directory.get(), manifest, path, on_bytes);
+/// What mends each of them, once.
+std::string hint_for(const std::vector<std::string>& bad) {
+    std::vector<std::string> hints;
+    for (const std::string& path : bad) {
+        std::string hint = mending_hint(path);
+        if (std::find(hints.begin(), hints.end(), hint) == hints.end())
+            hints.push_back(std::move(hint));
+    }
+    return base::join(hints, " ");
 }
 
 Result<Json> apply(StepContext& context, const Json& args) {
@@ -61,20 +61,20 @@ Result<Json> apply(StepContext& context, const Json& args) {
     std::vector<std::string> bad = store.problems;
     std::uint64_t done = 0;
     for (const std::string& path : wanted.paths) {
-        auto found = check_one(context.root, path, [&](std::uint64_t n) {
+        auto checked = check_set_at(context.root, path, [&](std::uint64_t n) {
             done += n;
             context.progress(static_cast<double>(done) / static_cast<double>(wanted.bytes + 1),
                              "checking " + path);
         });
-        if (!found)
-            bad.push_back(found.error().message);
+        if (!checked)
+            bad.push_back(checked.error().message);
         else
-            for (const std::string& file : *found)
+            for (const std::string& file : checked->bad)
                 bad.push_back(path + "/" + file);
     }
     if (!bad.empty())
         return base::fail(Errc::BadContent, "the driver store is damaged: " + base::join(bad, "; "),
-                          "Import the version again; that mends it.");
+                          hint_for(bad));
     return Json{{"sets", wanted.paths}, {"bytes", done}};
 }
 

@@ -28,5 +28,7 @@ parse_bool(std::string_view text); ///< as systemd: yes/no, true/false, on/off, 
 [[nodiscard]] bool is_driver_version(std::string_view text);
 /// A kernel release that is safe as a path component ("6.1.0-50-amd64").
 [[nodiscard]] bool is_kernel_release(std::string_view text);
+/// A kernel module's file by its name, packed or not: "nvidia.ko", "nvidia-uvm.ko.xz".
+[[nodiscard]] bool is_module_file(std::string_view name);
 
 } // namespace gpuhost::base

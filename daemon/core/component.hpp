@@ -16,7 +16,7 @@ struct Desired {
     ///   {"driver": {"request": "swap", "version": "550.163.01", "holders": "wait", "holder-timeout-usec": 30000000}}
     ///   {"driver": {"request": "rollback"}}
     ///   {"driver": {"request": "import", "files": ["a.deb", …]}}, with the inputs in that order
-    ///   {"driver": {"request": "build", "version": …, "kernels": [… or none for the running one]}}
+    ///   {"driver": {"request": "build", "version": …, "kernels": [… or none for the running one], "again": bool}}
     ///   {"driver": {"request": "remove", "version": …}}
     ///   {"driver": {"request": "verify", "version": … or absent for all}}
     /// What is wrong with a request itself comes back as one of the plan's problems (InvalidArgument, NotFound, …).

@@ -37,7 +37,7 @@ class BuildTest : public StoreTest {
     void source(const std::string& makefile) {
         ASSERT_TRUE(import({{"dkms.deb", source_package(test_version, makefile)}}));
         const base::Json observed{{"kernel", test_kernel}, {"store", to_json(store())}};
-        plan_ = build_plan(test_version, {}, observed);
+        plan_ = build_plan(test_version, {}, false, observed);
         ASSERT_EQ(plan_.steps.size(), 2U);
     }
     base::Result<base::Json> compile() { return apply("build.compile", plan_.steps[0].args); }

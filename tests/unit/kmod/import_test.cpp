@@ -2,6 +2,7 @@
 // store.stage and store.publish: a driver on its way in.
 #include "daemon/content/sha256.hpp"
 #include "kmod/manifest.hpp"
+#include "kmod/stage.hpp"
 #include "tests/unit/kmod/store_fixture.hpp"
 
 #include <sys/stat.h>
@@ -160,6 +161,29 @@ TEST_F(ImportTest, ChecksTheSpaceBeforeTheFirstByte) {
     EXPECT_EQ(root_.list(staging_).value(), std::vector<std::string>{});
 }
 
+TEST_F(ImportTest, WhatAPackageSaysOfItsSizeIsNotBelieved) {
+    constexpr std::uint64_t mib = std::uint64_t{1} << 20U;
+    const std::string control =
+        "Package: nvidia-smi\nVersion: 550.163.01-2\nArchitecture: all\nInstalled-Size: 1\n";
+    const std::string data =
+        tests::tar_of({{"./usr/bin/nvidia-smi", std::string(mib, '\0'), Type::File, "", 0755}});
+    directory_.write("bomb.deb", tests::ar_of({{"debian-binary", "2.0\n"},
+                                               {"control.tar", tests::tar_of({{"./control", control}})},
+                                               {"data.tar.xz", tests::packed(data, tests::Packing::Xz)}}));
+    const auto fd = root_.open_file("/bomb.deb", O_RDONLY);
+    const auto staging = base::Root::open(root_.host_path(staging_));
+    const auto import = [&](std::uint64_t space) {
+        return stage_packages(*staging, {{fd->get(), "bomb.deb"}}, space, [](double, std::string_view) {});
+    };
+    const auto staged = import(mib - 1);
+    ASSERT_FALSE(staged);
+    EXPECT_EQ(staged.error().code, Errc::NoSpace);
+    EXPECT_NE(staged.error().message.find("bomb.deb: 'usr/bin/nvidia-smi': no space is left"),
+              std::string::npos)
+        << staged.error().message;
+    EXPECT_TRUE(import(mib));
+}
+
 TEST_F(ImportTest, WithoutItsFilesItSaysSo) {
     auto made = context();
     const auto staged = kind("store.stage").apply(made, names_of(packages()));
@@ -240,6 +264,54 @@ TEST_F(ImportTest, ADamagedSetIsMendedByImportingItAgain) {
     ASSERT_TRUE(import(modules()));
     EXPECT_TRUE(apply("store.verify"));
     EXPECT_EQ(store().versions[0].modules.size(), 1U);
+}
+
+TEST_F(ImportTest, MendingADamagedSetTwiceIsMendingItOnce) {
+    ASSERT_TRUE(import(modules()));
+    const std::string path = store().versions[0].modules[0].path;
+    ASSERT_EQ(::chmod(directory_.path(path + "/nvidia.ko").c_str(), 0644), 0);
+    directory_.write(path.substr(1) + "/nvidia.ko", "damaged");
+    ASSERT_TRUE(stage(modules()));
+    ASSERT_TRUE(apply("store.publish"));
+    const auto again = apply("store.publish");
+    ASSERT_TRUE(again) << "as after a crash between the exchange and its answer: " << again.error().message;
+    EXPECT_EQ((*again)["sets"], base::Json{path});
+    EXPECT_TRUE(apply("store.verify"));
+}
+
+TEST_F(ImportTest, WhatIsImportedAgainIsTheNewest) {
+    const auto with_drm = [this] {
+        Inputs more = modules();
+        more.emplace_back("nvidia-drm.ko",
+                          tests::nvidia_module("nvidia_drm", test_version, test_kernel, "nvidia"));
+        return more;
+    };
+    ASSERT_TRUE(import(modules()));
+    const std::string older = store().modules_for(test_version, test_kernel)->digest;
+    const std::string manifest = store().modules_for(test_version, test_kernel)->path + "/manifest.json";
+    const timespec long_ago[2]{{1'000'000, 0}, {1'000'000, 0}};
+    ASSERT_EQ(::utimensat(AT_FDCWD, directory_.path(manifest).c_str(), long_ago, 0), 0);
+    ASSERT_TRUE(import(with_drm()));
+    ASSERT_NE(store().modules_for(test_version, test_kernel)->digest, older);
+    ASSERT_TRUE(import(modules()));
+    EXPECT_EQ(store().versions[0].modules.size(), 2U);
+    EXPECT_EQ(store().modules_for(test_version, test_kernel)->digest, older);
+}
+
+TEST_F(ImportTest, ADamagedSetsErrorSaysWhatMendsIt) {
+    ASSERT_TRUE(import(packages()));
+    ASSERT_TRUE(import(modules()));
+    const DriverVersion version = store().versions[0];
+    const std::string import_again = "import 550.163.01 again: gpuhostctl driver import";
+    EXPECT_NE(mending_hint(version.userland[0].path).find(import_again), std::string::npos);
+    EXPECT_NE(mending_hint(version.sources[0].path + "/x.deb: digest mismatch").find(import_again),
+              std::string::npos);
+    ASSERT_TRUE(root_.remove(version.modules[0].path + "/nvidia.ko"));
+    const auto verified = apply("store.verify");
+    ASSERT_FALSE(verified);
+    EXPECT_NE(verified.error().hint.find("driver build 550.163.01 --kernel=6.1.0-50-amd64 --again"),
+              std::string::npos)
+        << verified.error().hint;
 }
 
 TEST_F(ImportTest, PublishingChecksThatWhatWasAskedForIsThere) {

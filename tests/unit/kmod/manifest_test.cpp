@@ -93,25 +93,24 @@ TEST(CheckSetTest, NamesEveryFileThatDiffers) {
     const tests::TempDir directory;
     directory.write("set/nvidia-drm.ko", "abc");
     directory.write("set/nvidia.ko", "");
-    directory.write("set/manifest.json", "whatever");
+    directory.write("set/manifest.json", encode(modules()));
     const base::Root root = directory.root();
-    const auto fd = root.open_file("/set", O_RDONLY | O_DIRECTORY);
-    EXPECT_EQ(check_set(fd->get(), modules(), "set").value(), std::vector<std::string>{});
+    EXPECT_EQ(check_set_at(root, "/set")->bad, std::vector<std::string>{});
 
     directory.write("set/nvidia-drm.ko", "abd");
     ASSERT_TRUE(root.remove("/set/nvidia.ko"));
     directory.write("set/extra", "x");
-    EXPECT_EQ(check_set(fd->get(), modules(), "set").value(),
+    EXPECT_EQ(check_set_at(root, "/set")->bad,
               (std::vector<std::string>{"nvidia-drm.ko: digest mismatch", "nvidia.ko: is missing",
                                         "extra: does not belong here"}));
     directory.write("set/nvidia-drm.ko", "ab");
     directory.write("set/nvidia.ko", "");
     ASSERT_TRUE(root.remove("/set/extra"));
-    EXPECT_EQ(check_set(fd->get(), modules(), "set").value(),
+    EXPECT_EQ(check_set_at(root, "/set")->bad,
               std::vector<std::string>{"nvidia-drm.ko: 2 bytes, expected 3"});
     directory.write("set/nvidia-drm.ko", "abc");
     ASSERT_EQ(::chmod(directory.path("set/nvidia.ko").c_str(), 0755), 0);
-    EXPECT_EQ(check_set(fd->get(), modules(), "set").value(),
+    EXPECT_EQ(check_set_at(root, "/set")->bad,
               std::vector<std::string>{"nvidia.ko: mode differs"});
 }
 

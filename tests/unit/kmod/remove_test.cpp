@@ -64,7 +64,35 @@ TEST_F(RemoveTest, WhatIsHalfDeletedIsNeverPutBack) {
     ASSERT_TRUE(apply("store.purge", args_));
 }
 
+TEST_F(RemoveTest, WhatIsAllDeletedIsNotSaidToBeBack) {
+    ASSERT_TRUE(apply("store.remove", args_));
+    ASSERT_TRUE(apply("store.purge", args_));
+    const auto undone = undo("store.remove", args_);
+    ASSERT_FALSE(undone);
+    EXPECT_NE(undone.error().message.find("can't be put back"), std::string::npos);
+}
+
+TEST_F(RemoveTest, NoKernelIsLeftWithWhatWasDeleted) {
+    const Generation gone{test_version, "", "digest"};
+    const Generation other{"535.261.03", "", "other"};
+    ASSERT_TRUE(write_selection(root_, test_kernel, {other, gone}));
+    ASSERT_TRUE(write_selection(root_, "6.1.0-1-amd64", {gone, other})); // no longer installed
+    ASSERT_TRUE(apply("store.remove", args_));
+    EXPECT_EQ(read_selection(root_, test_kernel).value()->previous, gone) << "it may come back";
+    ASSERT_TRUE(apply("store.purge", args_));
+    EXPECT_EQ(read_selection(root_, test_kernel).value(), (Selection{other, std::nullopt}));
+    EXPECT_EQ(read_selection(root_, "6.1.0-1-amd64").value(), std::nullopt);
+}
+
+TEST_F(RemoveTest, ASelectionThatCannotBeReadMightBeOfThisVersion) {
+    directory_.write("lib/modules/" + test_kernel + "/modules.builtin", "");
+    directory_.write("var/lib/gpuhost/driver/selected/" + test_kernel, "damaged");
+    auto made = context();
+    EXPECT_FALSE(kind("store.remove").preflight(made, args_));
+}
+
 TEST_F(RemoveTest, RefusesTheSelectedVersion) {
+    directory_.write("lib/modules/" + test_kernel + "/modules.builtin", "");
     ASSERT_TRUE(write_selection(root_, test_kernel, {{test_version, "", "digest"}, std::nullopt}));
     expect_refused("selected for kernel " + test_kernel);
 }

@@ -54,7 +54,7 @@ TEST(RequestsTest, ImportTakesPackagesOrModules) {
 
 TEST(RequestsTest, BuildCompilesForEachKernelOnceAndPublishesTogether) {
     const Plan plan =
-        build_plan("550.163.01", {"6.1.0-56-amd64", "6.1.0-57-amd64", "6.1.0-56-amd64"}, observed());
+        build_plan("550.163.01", {"6.1.0-56-amd64", "6.1.0-57-amd64", "6.1.0-56-amd64"}, false, observed());
     EXPECT_EQ(kinds(plan), (std::vector<std::string>{"build.compile", "build.compile", "store.publish"}));
     EXPECT_EQ(plan.steps[0].args["kernel"], "6.1.0-56-amd64");
     EXPECT_EQ(plan.steps[0].args["source"]["flavour"], "open") << "the open modules where there is a choice";
@@ -62,17 +62,23 @@ TEST(RequestsTest, BuildCompilesForEachKernelOnceAndPublishesTogether) {
 }
 
 TEST(RequestsTest, BuildOfWhatIsThereIsNoStep) {
-    const Plan plan = build_plan("550.163.01", {}, observed());
+    const Plan plan = build_plan("550.163.01", {}, false, observed());
     EXPECT_TRUE(plan.steps.empty());
     EXPECT_TRUE(plan.problems.empty());
     EXPECT_EQ(plan.reasons,
               std::vector<std::string>{"550.163.01 has open modules for 6.1.0-50-amd64 already"});
 }
 
+TEST(RequestsTest, BuildAgainCompilesWhatIsThere) {
+    const Plan plan = build_plan("550.163.01", {}, true, observed());
+    EXPECT_EQ(kinds(plan), (std::vector<std::string>{"build.compile", "store.publish"}));
+    EXPECT_EQ(plan.reasons, std::vector<std::string>{"550.163.01 has open modules for 6.1.0-50-amd64"});
+}
+
 TEST(RequestsTest, BuildSaysWhatItLacks) {
-    expect_problem(build_plan("1.2.3", {}, observed()), Errc::NotFound, "not in the store");
-    expect_problem(build_plan("535.261.03", {}, observed()), Errc::NotFound, "no source");
-    expect_problem(build_plan("550.163.01", {"../6.1"}, observed()), Errc::InvalidArgument,
+    expect_problem(build_plan("1.2.3", {}, false, observed()), Errc::NotFound, "not in the store");
+    expect_problem(build_plan("535.261.03", {}, false, observed()), Errc::NotFound, "no source");
+    expect_problem(build_plan("550.163.01", {"../6.1"}, false, observed()), Errc::InvalidArgument,
                    "not a kernel release");
 }
 
