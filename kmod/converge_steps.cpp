@@ -37,7 +37,7 @@ Result<base::Json> apply(StepContext& context, const base::Json& args) {
     GPUHOST_TRY(report, converge_to(context, args, "to", "from"));
     return base::Json{{"unloaded", report.unloaded},
                       {"loaded", report.loaded},
-                      {"notes", report.notes},
+                      {"warnings", report.notes},
                       {"first_unload_us", report.first_unload_us},
                       {"validated_us", report.validated_us}};
 }

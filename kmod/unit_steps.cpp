@@ -48,11 +48,11 @@ Result<void> stop(StepContext& context, const base::Json& args) {
 /// Not for the sake of a unit does a driver go back: one that does not start is reported, and the swap
 /// stands.
 Result<base::Json> start(StepContext& context, const base::Json& args) {
-    base::Json failed = base::Json::array();
+    base::Json warnings = base::Json::array();
     for (const std::string& unit : base::strings_or_empty(args, "units"))
         if (const auto started = systemctl(context, "start", {unit}); !started)
-            failed.push_back(started.error().message);
-    return base::Json{{"failed", std::move(failed)}};
+            warnings.push_back(unit + " did not start again: " + started.error().message);
+    return base::Json{{"warnings", std::move(warnings)}};
 }
 
 } // namespace

@@ -69,7 +69,7 @@ struct StepKind {
 
     std::function<base::Result<std::vector<Problem>>(StepContext&, const base::Json& args)> preflight;
     std::function<base::Result<base::Json>(StepContext&, const base::Json& args)>
-        apply; ///< output for people and tests
+        apply; ///< output for people and tests; its "warnings" are sentences on what went wrong without harm
     std::function<base::Result<void>(StepContext&, const base::Json& args)> verify;
     std::function<base::Result<void>(StepContext&, const base::Json& args)> undo;
 };

@@ -110,6 +110,21 @@ std::string what_came_in(const Json& operation, std::string_view kernel) {
     return out;
 }
 
+std::vector<std::string> warnings_of(const Json& operation) {
+    std::vector<std::string> warnings;
+    for (const Json& output : list_of(operation, "outputs"))
+        for (const std::string& warning : base::strings_or_empty(output, "warnings"))
+            warnings.push_back(printable(warning));
+    return warnings;
+}
+
+std::string lines_of(const std::vector<std::string>& texts, const std::string& before) {
+    std::string out;
+    for (const std::string& text : texts)
+        out += before + text + "\n";
+    return out;
+}
+
 } // namespace
 
 Style style_of_state(std::string_view state) {
@@ -156,8 +171,10 @@ std::string render_operation(const Screen& screen, const Json& operation, std::u
             facts.add("Hint", hint);
     }
     const Json& problems = list_of(operation, "problems");
+    const auto warnings = warnings_of(operation);
     return facts.render() + (problems.empty() ? "" : "\nProblems:\n" + render_problems(screen, problems)) +
-           "\nSteps:\n" + steps_of(screen, operation);
+           (warnings.empty() ? "" : "\nWarnings:\n" + lines_of(warnings, "  ")) + "\nSteps:\n" +
+           steps_of(screen, operation);
 }
 
 std::string render_success(const Screen& screen, const Json& operation, std::string_view kernel) {
@@ -165,7 +182,9 @@ std::string render_success(const Screen& screen, const Json& operation, std::str
     const std::uint64_t ended = number_of(operation, "ended_us");
     const bool worth_saying = ended > began && ended - began >= 100'000;
     return text_of(operation, "title") + ": " + screen.paint(Style::Good, "done") +
-           (worth_saying ? " in " + human_span(ended - began) : "") + "\n" + what_came_in(operation, kernel);
+           (worth_saying ? " in " + human_span(ended - began) : "") + "\n" +
+           lines_of(warnings_of(operation), screen.paint(Style::Warn, "Warning:") + " ") +
+           what_came_in(operation, kernel);
 }
 
 std::string render_failure(const Screen& screen, const Json& operation, std::string_view running_driver) {

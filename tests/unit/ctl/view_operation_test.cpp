@@ -14,6 +14,16 @@ TEST(OperationView, SuccessIsOneLine) {
               "swap driver 535.261.03 → 550.163.01: done in 12 s\n");
 }
 
+TEST(OperationView, WarningsAreShown) {
+    auto operation = swap_operation("committed", {"done", "done", "done"});
+    operation["outputs"] =
+        Json::array({nullptr, {{"warnings", {"nvidia_peermem: No such device"}}}, {{"loaded", {"nvidia"}}}});
+    EXPECT_EQ(render_success({}, operation, ""), "swap driver 535.261.03 → 550.163.01: done in 12 s\n"
+                                                 "Warning: nvidia_peermem: No such device\n");
+    EXPECT_NE(render_operation({}, operation, 0).find("\nWarnings:\n  nvidia_peermem: No such device\n"),
+              std::string::npos);
+}
+
 TEST(OperationView, RollbackSaysWhatFailedWhereWhyAndWhatRunsNow) {
     auto operation = swap_operation("rolled-back", {"undone", "undone", "pending"});
     operation["error"] = error_document("failed", "nvidia: No such device", "look at dmesg");
