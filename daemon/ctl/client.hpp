@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The daemon over D-Bus, in values. The only file of this room that includes sd-bus.
+// The daemon over D-Bus, in values.
 #pragma once
 
 #include "daemon/base/handle.hpp"
@@ -56,8 +56,8 @@ class Client {
     /// These start an operation and return its id, or 0 when nothing is to be done.
     [[nodiscard]] base::Result<std::uint64_t> apply();
     [[nodiscard]] base::Result<std::uint64_t> import(const std::vector<InputFile>& files);
-    [[nodiscard]] base::Result<std::uint64_t> build(const std::string& version,
-                                                    const std::vector<std::string>& kernels);
+    [[nodiscard]] base::Result<std::uint64_t>
+    build(const std::string& version, const std::vector<std::string>& kernels, const Options& options);
     [[nodiscard]] base::Result<std::uint64_t> verify(const std::string& version);
     [[nodiscard]] base::Result<std::uint64_t> remove(const std::string& version);
     [[nodiscard]] base::Result<std::uint64_t> swap(const std::string& version, const Options& options);
@@ -81,7 +81,7 @@ class Client {
     [[nodiscard]] base::Result<Event> wait(std::optional<std::chrono::milliseconds> timeout, int wake);
 
   private:
-    class Bus;
+    class Bus; ///< client_bus.hpp
     explicit Client(std::unique_ptr<Bus> bus);
     std::unique_ptr<Bus> bus_;
 };

@@ -8,16 +8,18 @@ namespace {
 
 constexpr Option kernel_option{"kernel", "RELEASE", "build for this kernel instead of the running one", false,
                                true};
-constexpr std::array options{kernel_option, option::dry_run, option::no_wait, option::json};
+constexpr Option again_option{"again", "", "also where the store has these modules, as to mend damaged ones"};
+constexpr std::array options{kernel_option, again_option, option::dry_run, option::no_wait, option::json};
 
 base::Result<int> run(Session& session) {
     const std::string& version = session.arguments().words()[0];
     const std::vector<std::string> kernels = session.arguments().values(kernel_option);
+    const Options again = session.arguments().has(again_option) ? Options{{"again", true}} : Options{};
     std::vector<std::string> arguments{version};
     arguments.insert(arguments.end(), kernels.begin(), kernels.end());
     return run_operation(session,
-                         {[&](Client& client) { return client.build(version, kernels); },
-                          [&](Client& client) { return client.plan_driver("build", arguments, {}); }});
+                         {[&](Client& client) { return client.build(version, kernels, again); },
+                          [&](Client& client) { return client.plan_driver("build", arguments, again); }});
 }
 
 } // namespace

@@ -6,6 +6,8 @@ noinst_LIBRARIES += %D%/libctl.a
     %D%/arguments.hpp \
     %D%/client.cpp \
     %D%/client.hpp \
+    %D%/client_bus.cpp \
+    %D%/client_bus.hpp \
     %D%/cmd_apply.cpp \
     %D%/cmd_cat_config.cpp \
     %D%/cmd_driver_build.cpp \

@@ -13,10 +13,11 @@ LIBRARIES = {
     r"archive(_entry)?\.h": ("daemon/content",),
     r"openssl/.*": ("daemon/content",),
     r"curl/.*": (),
-    r"systemd/sd-.*": ("daemon/host", "daemon/bus", "daemon/ctl/client.cpp"),
+    r"systemd/sd-.*": ("daemon/host", "daemon/bus", "daemon/ctl/client_bus.hpp"),
     r"nlohmann/.*": ("daemon/base",),
     r"tl/.*": ("daemon/base",),
 }
+PRIVATE = {"daemon/ctl/client_bus.hpp": ("daemon/ctl/client.cpp", "daemon/ctl/client_bus.cpp")}
 
 
 def read_table():
@@ -58,7 +59,9 @@ def rooted_rule(tree):
 
 
 def library_rule(tree):
-    for path, _, angled in includes(tree):
+    for path, quoted, angled in includes(tree):
+        if quoted in PRIVATE and path not in PRIVATE[quoted]:
+            yield f"{path}: '{quoted}' belongs to {' and '.join(PRIVATE[quoted])}"
         for pattern, rooms in LIBRARIES.items():
             if room_of(path) and re.fullmatch(pattern, angled or "") and room_of(path) not in rooms and path not in rooms:
                 yield f"{path}: <{angled}> belongs to {' and '.join(rooms) or 'no room'}"
@@ -79,6 +82,7 @@ main(
         "OpenSSL in kmod": {"kmod/a.cpp": "#include <openssl/evp.h>\n"},
         "sd-bus in core": {"daemon/core/a.cpp": "#include <systemd/sd-bus.h>\n"},
         "sd-bus in a verb": {"daemon/ctl/cmd_a.cpp": "#include <systemd/sd-bus.h>\n"},
+        "a verb with the client's bus": {"daemon/ctl/cmd_a.cpp": '#include "daemon/ctl/client_bus.hpp"\n'},
         "libarchive in kmod": {"kmod/a.cpp": "#include <archive_entry.h>\n"},
     }),
 )

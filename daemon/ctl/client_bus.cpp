@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/ctl/client_bus.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <utility>
+
+#include <poll.h>
+#include <unistd.h>
+
+namespace gpuhost::ctl {
+
+using base::Errc;
+using base::Error;
+using base::Json;
+using base::Result;
+
+namespace {
+
+constexpr const char* service = "org.gpuhost1";
+constexpr std::uint64_t call_timeout_us = 25'000'000;
+constexpr std::uint64_t password_timeout_us = 180'000'000; ///< a person may be typing
+
+struct BusError {
+    sd_bus_error value = SD_BUS_ERROR_NULL;
+    BusError() = default;
+    BusError(const BusError&) = delete;
+    BusError& operator=(const BusError&) = delete;
+    ~BusError() { sd_bus_error_free(&value); }
+};
+
+bool is_one_of(std::string_view name, std::initializer_list<std::string_view> names) {
+    return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+/// What the daemon or the bus answered, as a person should read it.
+Error explain(const sd_bus_error& error, int r) {
+    const std::string_view name = error.name == nullptr ? "" : error.name;
+    const std::string message = error.message == nullptr ? "" : error.message;
+    if (name.substr(0, 13) == "org.gpuhost1.") {
+        // A method's error has one text only: the daemon puts the hint on a line of its own.
+        const std::size_t line = message.find('\n');
+        return {base::errc_from_dbus_name(name), message.substr(0, line),
+                line == std::string::npos ? "" : message.substr(line + 1)};
+    }
+    if (is_one_of(name,
+                  {SD_BUS_ERROR_SERVICE_UNKNOWN, SD_BUS_ERROR_NAME_HAS_NO_OWNER, SD_BUS_ERROR_DISCONNECTED,
+                   "org.freedesktop.systemd1.NoSuchUnit", "org.freedesktop.systemd1.LoadFailed",
+                   "org.freedesktop.DBus.Error.Spawn.ChildExited"}))
+        return {Errc::Failed, "gpuhostd is not running", "start it with: systemctl start gpuhostd"};
+    if (is_one_of(name, {SD_BUS_ERROR_ACCESS_DENIED, SD_BUS_ERROR_INTERACTIVE_AUTHORIZATION_REQUIRED}))
+        return {Errc::AccessDenied, "you are not allowed to do this",
+                "run it as root, or ask for the right in polkit"};
+    if (is_one_of(name, {SD_BUS_ERROR_NO_REPLY, SD_BUS_ERROR_TIMEOUT}) || r == -ETIMEDOUT)
+        return {Errc::Timeout, "gpuhostd does not answer",
+                "see what it does with: systemctl status gpuhostd"};
+    if (name == SD_BUS_ERROR_UNKNOWN_OBJECT)
+        return {Errc::NotFound, message, ""};
+    if (is_one_of(name, {SD_BUS_ERROR_UNKNOWN_METHOD, SD_BUS_ERROR_UNKNOWN_INTERFACE,
+                         SD_BUS_ERROR_INVALID_SIGNATURE}))
+        return {Errc::Unsupported, "the running gpuhostd does not know this request: " + message,
+                "it may be older than gpuhostctl: systemctl restart gpuhostd"};
+    if (name == SD_BUS_ERROR_INVALID_ARGS)
+        return {Errc::InvalidArgument, message, ""};
+    return message.empty() ? base::errno_error("talking to gpuhostd", -r) : Error{Errc::Failed, message, ""};
+}
+
+} // namespace
+
+tl::unexpected<Error> bus_failure(int r) {
+    return base::fail(base::errno_error("talking to gpuhostd", -r));
+}
+
+int first_error(std::initializer_list<int> results) {
+    const auto it = std::find_if(results.begin(), results.end(), [](int r) { return r < 0; });
+    return it == results.end() ? 0 : *it;
+}
+
+int append_options(sd_bus_message* m, const Options& options) {
+    if (const int r = sd_bus_message_open_container(m, 'a', "{sv}"); r < 0)
+        return r;
+    for (const auto& [key, value] : options) {
+        int r = 0;
+        if (const auto* flag = std::get_if<bool>(&value))
+            r = sd_bus_message_append(m, "{sv}", key.c_str(), "b", static_cast<int>(*flag));
+        else if (const auto* number = std::get_if<std::uint64_t>(&value))
+            r = sd_bus_message_append(m, "{sv}", key.c_str(), "t", *number);
+        else
+            r = sd_bus_message_append(m, "{sv}", key.c_str(), "s", std::get<std::string>(value).c_str());
+        if (r < 0)
+            return r;
+    }
+    return sd_bus_message_close_container(m);
+}
+
+int append_strings(sd_bus_message* m, const std::vector<std::string>& strings) {
+    if (const int r = sd_bus_message_open_container(m, 'a', "s"); r < 0)
+        return r;
+    for (const std::string& string : strings)
+        if (const int r = sd_bus_message_append(m, "s", string.c_str()); r < 0)
+            return r;
+    return sd_bus_message_close_container(m);
+}
+
+int append_files(sd_bus_message* m, const std::vector<InputFile>& files) {
+    if (const int r = sd_bus_message_open_container(m, 'a', "(sh)"); r < 0)
+        return r;
+    for (const InputFile& file : files)
+        if (const int r = sd_bus_message_append(m, "(sh)", file.name.c_str(), file.fd.get()); r < 0)
+            return r;
+    return sd_bus_message_close_container(m);
+}
+
+Result<void> Client::Bus::open(bool may_ask_password) {
+    if (const int r = sd_bus_open_system(base::OutPtr(bus_)); r < 0)
+        return base::fail(Errc::Failed, base::errno_error("connecting to the system bus", -r).message,
+                          "see whether it runs with: systemctl status dbus");
+    if (const int r = sd_bus_set_allow_interactive_authorization(bus_.get(), may_ask_password); r < 0)
+        return bus_failure(r);
+    timeout_us_ = may_ask_password && ::geteuid() != 0 ? password_timeout_us : call_timeout_us;
+    return {};
+}
+
+Result<MessagePtr> Client::Bus::call(const std::string& path, const char* interface, const char* member,
+                                     const Append& append) {
+    MessagePtr request;
+    int r = sd_bus_message_new_method_call(bus_.get(), base::OutPtr(request), service, path.c_str(),
+                                           interface, member);
+    if (r < 0)
+        return bus_failure(r);
+    if (append)
+        if (r = append(request.get()); r < 0)
+            return bus_failure(r);
+    BusError error;
+    MessagePtr reply;
+    r = sd_bus_call(bus_.get(), request.get(), timeout_us_, &error.value, base::OutPtr(reply));
+    if (r < 0)
+        return base::fail(explain(error.value, r));
+    return reply;
+}
+
+Result<MessagePtr> Client::Bus::call_bus(const char* member) {
+    BusError error;
+    MessagePtr reply;
+    const int r =
+        sd_bus_call_method(bus_.get(), "org.freedesktop.DBus", "/org/freedesktop/DBus",
+                           "org.freedesktop.DBus", member, &error.value, base::OutPtr(reply), "s", service);
+    if (r < 0)
+        return base::fail(explain(error.value, r));
+    return reply;
+}
+
+Result<Json> Client::Bus::call_json(const std::string& path, const char* interface, const char* member,
+                                    const Append& append) {
+    GPUHOST_TRY(reply, call(path, interface, member, append));
+    const char* text = nullptr;
+    if (const int r = sd_bus_message_read(reply.get(), "s", &text); r < 0)
+        return bus_failure(r);
+    return base::parse_json(text, "gpuhostd's answer");
+}
+
+Result<std::uint64_t> Client::Bus::start(const char* path, const char* interface, const char* member,
+                                         const Append& append) {
+    GPUHOST_TRY(reply, call(path, interface, member, append));
+    std::uint64_t id = 0;
+    const char* object = nullptr;
+    if (const int r = sd_bus_message_read(reply.get(), "to", &id, &object); r < 0)
+        return bus_failure(r);
+    return id;
+}
+
+int Client::Bus::on_change(sd_bus_message* /*m*/, void* userdata, sd_bus_error* /*error*/) noexcept {
+    static_cast<Bus*>(userdata)->changed_ = true;
+    return 0;
+}
+
+int Client::Bus::on_owner(sd_bus_message* m, void* userdata, sd_bus_error* /*error*/) noexcept {
+    const char* name = nullptr;
+    const char* before = nullptr;
+    const char* now = nullptr;
+    if (sd_bus_message_read(m, "sss", &name, &before, &now) < 0 || std::string_view(name) != service)
+        return 0;
+    static_cast<Bus*>(userdata)->owner_event_ = *now == '\0' ? Event::Gone : Event::Came;
+    return 0;
+}
+
+Result<void> Client::Bus::subscribe() {
+    if (changes_)
+        return {};
+    const int signals = sd_bus_match_signal(bus_.get(), base::OutPtr(changes_), service, nullptr, nullptr,
+                                            nullptr, on_change, this);
+    const int names = sd_bus_match_signal(bus_.get(), base::OutPtr(owners_), "org.freedesktop.DBus",
+                                          "/org/freedesktop/DBus", "org.freedesktop.DBus", "NameOwnerChanged",
+                                          on_owner, this);
+    if (const int r = first_error({signals, names}); r < 0)
+        return bus_failure(r);
+    return {};
+}
+
+/// Gone before Came: after a restart both are there, and the later one counts.
+std::optional<Client::Event> Client::Bus::take_event() {
+    if (owner_event_)
+        return std::exchange(owner_event_, std::nullopt);
+    if (std::exchange(changed_, false))
+        return Event::Changed;
+    return std::nullopt;
+}
+
+Result<int> Client::Bus::poll_once(int wake, std::optional<std::chrono::steady_clock::time_point> deadline) {
+    const int events = sd_bus_get_events(bus_.get());
+    if (events < 0)
+        return bus_failure(events);
+    std::array polled{pollfd{sd_bus_get_fd(bus_.get()), static_cast<short>(events), 0},
+                      pollfd{wake, POLLIN, 0}};
+    int timeout = -1;
+    if (deadline) {
+        const auto left = *deadline - std::chrono::steady_clock::now();
+        const auto ms = std::chrono::ceil<std::chrono::milliseconds>(left).count();
+        timeout = static_cast<int>(std::clamp<std::int64_t>(ms, 0, 3'600'000));
+    }
+    const int n = ::poll(polled.data(), polled.size(), timeout);
+    if (n < 0 && errno != EINTR)
+        return base::fail_errno("waiting for gpuhostd", errno);
+    return polled[1].revents != 0 ? 1 : 0;
+}
+
+Result<Client::Event> Client::Bus::wait(std::optional<std::chrono::milliseconds> timeout, int wake) {
+    using Clock = std::chrono::steady_clock;
+    const auto deadline = timeout ? std::optional(Clock::now() + *timeout) : std::nullopt;
+    for (;;) {
+        for (;;) {
+            const int r = sd_bus_process(bus_.get(), nullptr);
+            if (r < 0)
+                return base::fail(Errc::Interrupted, "the system bus closed the connection");
+            if (r == 0)
+                break;
+        }
+        if (const auto event = take_event())
+            return *event;
+        if (deadline && Clock::now() >= *deadline)
+            return Event::Timeout;
+        GPUHOST_TRY(woken, poll_once(wake, deadline));
+        if (woken != 0)
+            return Event::Interrupted;
+    }
+}
+
+} // namespace gpuhost::ctl
