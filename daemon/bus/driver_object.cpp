@@ -14,9 +14,17 @@ using base::Json;
 using base::Result;
 
 constexpr std::array plain_options{Option{"dry-run", 'b'}};
+constexpr std::array build_options{Option{"dry-run", 'b'}, Option{"again", 'b'}};
 constexpr std::array swap_options{Option{"dry-run", 'b'}, Option{"holders", 's'},
                                   Option{"holder-timeout-usec", 't'}};
-constexpr std::size_t most_files = 256;
+/// What dbus-daemon lets through in one message unless its configuration says otherwise.
+constexpr std::size_t most_files = 16;
+
+std::span<const Option> options_of(std::string_view request) {
+    if (request == "swap" || request == "rollback")
+        return swap_options;
+    return request == "build" ? std::span<const Option>(build_options) : plain_options;
+}
 
 struct Files {
     std::vector<std::string> names;
@@ -30,7 +38,8 @@ Result<Files> read_files(sd_bus_message* call) {
     int fd = -1;
     while (sd_bus_message_read(call, "(sh)", &name, &fd) > 0) {
         if (files.names.size() == most_files)
-            return base::fail(Errc::InvalidArgument, "more than " + std::to_string(most_files) + " files");
+            return base::fail(Errc::InvalidArgument,
+                              "more than " + std::to_string(most_files) + " files at once");
         base::UniqueFd owned(::fcntl(fd, F_DUPFD_CLOEXEC, 3));
         if (!owned)
             return base::fail_errno("taking '" + std::string(name) + "'", errno);
@@ -139,8 +148,7 @@ int DriverObject::plan(sd_bus_message* call) {
         GPUHOST_TRY(name, read_string(m));
         GPUHOST_TRY(arguments, read_strings(m));
         GPUHOST_TRY(request, request_of(name, arguments));
-        const bool swaps = name == "swap" || name == "rollback";
-        GPUHOST_TRY(options, read_options(m, swaps ? std::span<const Option>(swap_options) : plain_options));
+        GPUHOST_TRY(options, read_options(m, options_of(name)));
         options.erase("dry-run");
         request.update(options);
         GPUHOST_TRY(wanted, manager_.plan(Json{{"driver", request}}));
@@ -160,7 +168,7 @@ int DriverObject::build(sd_bus_message* call) {
     return authority_.require(call, action_prepare, [this](sd_bus_message* m) -> Result<void> {
         GPUHOST_TRY(version, read_string(m));
         GPUHOST_TRY(kernels, read_strings(m));
-        return start(m, {{"request", "build"}, {"version", version}, {"kernels", kernels}}, plain_options);
+        return start(m, {{"request", "build"}, {"version", version}, {"kernels", kernels}}, build_options);
     });
 }
 

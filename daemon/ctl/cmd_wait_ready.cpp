@@ -29,12 +29,28 @@ Result<Deadline> deadline_of(const Arguments& arguments) {
     return Deadline{steady_clock::now() + *span};
 }
 
-/// The daemon may not be there yet: at boot both are started side by side.
-Result<bool> is_ready(Client& client) {
+constexpr milliseconds retry_interval{1000};
+
+enum class Answer { Ready, NotYet, None };
+
+/// The daemon may not be there yet: at boot both are started side by side. It may also go between the two
+/// questions, and what it is then not able to say is no reason to stop waiting: who waits behind this would start.
+Result<Answer> ask(Client& client) {
     GPUHOST_TRY(running, client.running());
     if (!running)
-        return false;
-    return client.ready();
+        return Answer::NotYet;
+    const auto ready = client.ready();
+    if (!ready)
+        return Answer::None;
+    return *ready ? Answer::Ready : Answer::NotYet;
+}
+
+/// Until something happens, or until it is time to ask again.
+std::optional<milliseconds> patience(const Deadline& deadline, Answer answer) {
+    std::optional<milliseconds> left;
+    if (deadline)
+        left = std::max(std::chrono::ceil<milliseconds>(*deadline - steady_clock::now()), milliseconds(0));
+    return answer == Answer::None ? std::min(left.value_or(retry_interval), retry_interval) : left;
 }
 
 Result<int> run(Session& session) {
@@ -42,15 +58,11 @@ Result<int> run(Session& session) {
     GPUHOST_TRY(client, session.client());
     GPUHOST_CHECK(client->subscribe());
     for (;;) {
-        GPUHOST_TRY(ready, is_ready(*client));
-        if (ready)
+        GPUHOST_TRY(answer, ask(*client));
+        if (answer == Answer::Ready)
             return 0;
-        std::optional<milliseconds> left;
-        if (deadline)
-            left =
-                std::max(std::chrono::ceil<milliseconds>(*deadline - steady_clock::now()), milliseconds(0));
-        GPUHOST_TRY(event, client->wait(left, -1));
-        if (event == Client::Event::Timeout)
+        GPUHOST_TRY(event, client->wait(patience(deadline, answer), -1));
+        if (event == Client::Event::Timeout && deadline && steady_clock::now() >= *deadline)
             return base::fail(base::Errc::Timeout,
                               "the host is not ready after " + *session.arguments().value(timeout_option),
                               "see what it waits for with: gpuhostctl status");

@@ -139,9 +139,16 @@ Result<int> print_plan(Session& session, const Json& plan) {
     return plan_exit_status(plan);
 }
 
+void print_id(const Session& session, std::uint64_t id) {
+    if (session.wants_json())
+        session.print_json(Json{{"id", id}});
+    else
+        session.print(std::to_string(id) + "\n");
+}
+
 Result<int> nothing_to_do(Session& session, Client& client, const Request& request) {
-    if (session.wants_json()) {
-        session.print_json(Json{{"id", 0}});
+    if (session.wants_json() || session.arguments().has(option::no_wait)) {
+        print_id(session, 0);
         return 0;
     }
     auto plan = request.plan(client);
@@ -198,10 +205,7 @@ Result<int> run_operation(Session& session, const Request& request) {
         return nothing_to_do(session, *client, request);
     if (!session.arguments().has(option::no_wait))
         return finish_operation(session, *id);
-    if (session.wants_json())
-        session.print_json(Json{{"id", *id}});
-    else
-        session.print(std::to_string(*id) + "\n");
+    print_id(session, *id);
     return 0;
 }
 

@@ -18,9 +18,15 @@ using base::Result;
 namespace {
 
 constexpr std::string_view package_suffix = ".deb";
-constexpr std::string_view module_suffix = ".ko";
 constexpr std::string_view hint =
-    "give package files (.deb), or module files (.ko), or one directory of either";
+    "give package files (.deb), or module files (.ko, also packed), or one directory of either";
+constexpr std::string_view fewer_packages = "import the source of the kernel modules (…-dkms) on its own, "
+                                            "and of the rest what a GPU host needs, together";
+constexpr std::string_view fewer_modules = "give the driver's own modules only, nvidia*.ko";
+
+bool is_package(const std::string& path) {
+    return base::ends_with(path, package_suffix);
+}
 
 std::string name_of(const std::string& path) {
     return path.substr(path.find_last_of('/') + 1);
@@ -36,7 +42,7 @@ Result<std::vector<std::string>> files_in(const std::string& directory) {
     GPUHOST_TRY(names, root.list("/"));
     std::vector<std::string> paths;
     for (const std::string& name : names)
-        if (base::ends_with(name, package_suffix) || base::ends_with(name, module_suffix))
+        if (is_package(name) || base::is_module_file(name))
             paths.push_back(directory + (base::ends_with(directory, "/") ? "" : "/") + name);
     if (paths.empty())
         return base::fail(
@@ -46,24 +52,22 @@ Result<std::vector<std::string>> files_in(const std::string& directory) {
 }
 
 Result<void> check(const std::vector<std::string>& paths) {
-    const auto ends_with = [](std::string_view suffix) {
-        return [suffix](const std::string& path) { return base::ends_with(path, suffix); };
-    };
-    const auto packages = std::count_if(paths.begin(), paths.end(), ends_with(package_suffix));
-    const auto modules = std::count_if(paths.begin(), paths.end(), ends_with(module_suffix));
+    const auto packages = std::count_if(paths.begin(), paths.end(), is_package);
+    const auto modules = std::count_if(paths.begin(), paths.end(), base::is_module_file);
     if (packages > 0 && modules > 0)
         return base::fail(Errc::InvalidArgument, "packages and modules can't be imported together",
                           std::string(hint));
     if (paths.size() > input_file_limit)
-        return base::fail(Errc::InvalidArgument, std::to_string(paths.size()) + " files, at most " +
-                                                     std::to_string(input_file_limit) +
-                                                     " can be imported at once");
+        return base::fail(Errc::InvalidArgument,
+                          std::to_string(paths.size()) + " files, at most " +
+                              std::to_string(input_file_limit) + " can be imported at once",
+                          std::string(packages > 0 ? fewer_packages : fewer_modules));
     std::set<std::string> seen;
     for (const std::string& path : paths) {
         if (is_directory(path))
             return base::fail(Errc::InvalidArgument, "'" + path + "' is a directory beside other arguments",
                               std::string(hint));
-        if (!base::ends_with(path, package_suffix) && !base::ends_with(path, module_suffix))
+        if (!is_package(path) && !base::is_module_file(path))
             return base::fail(Errc::InvalidArgument, "'" + path + "' is neither a .deb nor a .ko file",
                               std::string(hint));
         if (!seen.insert(name_of(path)).second)

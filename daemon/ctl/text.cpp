@@ -143,7 +143,7 @@ std::string human_span(std::uint64_t us) {
 
 std::string human_ago(std::uint64_t then_us, std::uint64_t now_us) {
     constexpr std::uint64_t second = 1'000'000;
-    if (then_us + second > now_us)
+    if (then_us + 2 * second > now_us)
         return "just now";
     return human_span((now_us - then_us) / second * second) + " ago";
 }

@@ -192,6 +192,11 @@ def requests(bus, directory):
     package = os.path.join(directory, "a.deb")
     with open(package, "w", encoding="utf-8") as file:
         file.write("bytes")
+    many = os.path.join(directory, "many")  # as many descriptors as a bus lets through in one message
+    os.mkdir(many)
+    for i in range(16):
+        with open(os.path.join(many, f"{i:02}.ko"), "w", encoding="utf-8"):
+            pass
     for arguments, wanted in (
             (["apply"], "Manager.Apply"),
             (["driver", "swap", "550.163.01"], "Driver.Swap 550.163.01"),
@@ -199,10 +204,12 @@ def requests(bus, directory):
              "Driver.Swap 1.2 holder-timeout-usec 60000000 holders wait"),
             (["driver", "rollback", "--holders=terminate"], "Driver.Rollback holders terminate"),
             (["driver", "build", "1.2", "--kernel", "a", "--kernel=b"], "Driver.Build 1.2 a b"),
+            (["driver", "build", "1.2", "--again"], "Driver.Build 1.2 again true"),
             (["driver", "verify"], "Driver.Verify"),
             (["driver", "remove", "1.2"], "Driver.Remove 1.2"),
             (["driver", "import", package], "Driver.Import a.deb=bytes"),
             (["driver", "swap", "1.2", "--holders=wait", "--dry-run"], "Driver.Plan swap 1.2 holders wait"),
+            (["driver", "import", many], "Driver.Import " + " ".join(f"{i:02}.ko=" for i in range(16))),
             (["driver", "import", package, "--dry-run"], "Driver.Plan import a.deb"),
             (["driver", "build", "1.2", "--kernel=k", "--dry-run"], "Driver.Plan build 1.2 k")):
         bus.calls.clear()
@@ -212,6 +219,7 @@ def requests(bus, directory):
              f"calls: {bus.calls}", result.err)
     result = run(bus, "driver", "swap", "1.2", "--json")
     T.equal(json.loads(result.out), {"id": 0}, "nothing to do as JSON")
+    expect(run(bus, "driver", "swap", "1.2", "--no-wait"), "--no-wait prints a number then too", 0, out="0\n")
     bus.tell("answer", "Driver.Plan", json.dumps({**PLAN, "steps": []}))
     expect(run(bus, "driver", "swap", "1.2"), "nothing to do, and why", 0,
            out="Nothing to do: loaded 535.261.03\n")
@@ -277,6 +285,12 @@ def operations(bus):
     bus.operation(swap("cancelled", "undone", "pending", "pending", error={"code": "cancelled", "message": "cancelled"}))
     expect(cancel.end(), "and waits until it is undone", 0, out="operation 12 cancelled, .*\n",
            err=".*1/3 undoing: stop .*\n")
+    bus.operation(RUNNING)
+    cancel = Run(bus, "operation", "cancel", "12")
+    bus.wait_for("Operation.Describe")
+    bus.operation(COMMITTED)
+    expect(cancel.end(), "what was done all the same was not cancelled", 1,
+           err=".*gpuhostctl: operation 12 was done before it could be cancelled\nHint: .*rollback\n")
 
 
 def no_polling(bus):
@@ -376,6 +390,11 @@ def ready(bus):
     time.sleep(0.2)
     bus.tell("ready", "1")
     expect(waiting.end(), "a host that gets ready ends the wait")
+    bus.tell("fail", "Properties.Get", "org.freedesktop.DBus.Error.NoReply", "it is gone")
+    waiting = Run(bus, "wait-ready", f"--timeout={PATIENCE}s")
+    bus.wait_for("Properties.Get org.gpuhost1.Manager Ready")
+    bus.tell("fail", "Properties.Get", "", "")
+    expect(waiting.end(), "a daemon that went between two questions is asked again")
     bus.stop_service()
     waiting = Run(bus, "wait-ready", f"--timeout={PATIENCE}s")
     time.sleep(0.2)

@@ -131,7 +131,7 @@ int on_call(sd_bus_message* call, void* userdata, sd_bus_error* /*error*/) {
     const std::string interface = sd_bus_message_get_interface(call);
     const std::string method =
         interface.substr(interface.rfind('.') + 1) + "." + sd_bus_message_get_member(call);
-    if (method == "Properties.Get")
+    if (method == "Properties.Get" && service.failures.count(method) == 0)
         return sd_bus_reply_method_return(call, "v", "b", static_cast<int>(service.ready));
     std::cout << method << arguments_of(call) << std::endl;
     if (const auto failure = service.failures.find(method); failure != service.failures.end())

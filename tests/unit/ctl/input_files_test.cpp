@@ -51,6 +51,16 @@ TEST(InputFiles, ADirectoryMeansTheModulesInIt) {
     EXPECT_EQ(names_of({dir.path()}), (Paths{"nvidia-uvm.ko", "nvidia.ko"}));
 }
 
+TEST(InputFiles, ModulesMayBePacked) {
+    const TempDir dir;
+    for (const char* name : {"nvidia.ko.gz", "nvidia-drm.ko.xz", "nvidia-uvm.ko.zst", "nvidia.ko.bz2"})
+        dir.write(name, "");
+    EXPECT_EQ(names_of({dir.path()}), (Paths{"nvidia-drm.ko.xz", "nvidia-uvm.ko.zst", "nvidia.ko.gz"}));
+    EXPECT_EQ(names_of({dir.path("nvidia-drm.ko.xz")}), Paths{"nvidia-drm.ko.xz"});
+    EXPECT_NE(message_of({dir.path("nvidia.ko.bz2")}).find("is neither a .deb nor a .ko file"),
+              std::string::npos);
+}
+
 TEST(InputFiles, PackagesAndModulesDoNotMix) {
     const TempDir dir;
     dir.write("a.deb", "");
@@ -83,7 +93,10 @@ TEST(InputFiles, ManyFilesAreTooMany) {
     const TempDir dir;
     for (std::size_t i = 0; i <= input_file_limit; ++i)
         dir.write(std::to_string(i) + ".deb", "");
-    EXPECT_EQ(message_of({dir.path()}), "201 files, at most 200 can be imported at once");
+    const auto files = open_input_files(Paths{dir.path()});
+    ASSERT_FALSE(files);
+    EXPECT_EQ(files.error().message, "17 files, at most 16 can be imported at once");
+    EXPECT_NE(files.error().hint.find("on its own"), std::string::npos);
 }
 
 } // namespace
