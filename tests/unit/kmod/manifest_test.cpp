@@ -110,8 +110,7 @@ TEST(CheckSetTest, NamesEveryFileThatDiffers) {
               std::vector<std::string>{"nvidia-drm.ko: 2 bytes, expected 3"});
     directory.write("set/nvidia-drm.ko", "abc");
     ASSERT_EQ(::chmod(directory.path("set/nvidia.ko").c_str(), 0755), 0);
-    EXPECT_EQ(check_set_at(root, "/set")->bad,
-              std::vector<std::string>{"nvidia.ko: mode differs"});
+    EXPECT_EQ(check_set_at(root, "/set")->bad, std::vector<std::string>{"nvidia.ko: mode differs"});
 }
 
 } // namespace
