@@ -15,6 +15,11 @@
 namespace gpuhost::core {
 
 inline constexpr std::string_view jobs_directory = "/run/gpuhost/jobs";
+
+// Bytes. Events are written by workers that read foreign input, and are not trusted to end.
+inline constexpr std::size_t event_limit = 256U << 10; ///< one line
+inline constexpr std::size_t events_limit = 16U << 20; ///< the file
+
 /// What a transaction brings in, any room's, until it is renamed to its place: so on one file system with all
 /// of /var/lib/gpuhost. <transaction>/ goes when its transaction ends.
 inline constexpr std::string_view staging_directory = "/var/lib/gpuhost/staging";

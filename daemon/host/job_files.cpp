@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/host/job_files.hpp"
 
+#include "daemon/host/descriptor_socket.hpp"
+
 #include <algorithm>
 #include <array>
-#include <cstring>
 
 #include <sys/inotify.h>
-#include <sys/socket.h>
 
 namespace gpuhost::host {
 
@@ -14,9 +14,6 @@ namespace {
 
 using base::fail_errno;
 using base::Result;
-using base::UniqueFd;
-
-constexpr std::size_t descriptors_per_message = 128; // the kernel takes up to 253
 
 Result<void> give(const base::Root& root, const std::string& path, Launcher::Owner owner) {
     if (owner.uid == ::geteuid())
@@ -26,27 +23,6 @@ Result<void> give(const base::Root& root, const std::string& path, Launcher::Own
         return fail_errno("changing the owner of '" + path + "'", errno);
     return {};
 }
-
-Result<void> send(int socket, std::span<const int> descriptors) {
-    alignas(cmsghdr) std::array<char, CMSG_SPACE(descriptors_per_message * sizeof(int))> control{};
-    char byte = 0;
-    iovec data{&byte, 1};
-    msghdr message{};
-    message.msg_iov = &data;
-    message.msg_iovlen = 1;
-    message.msg_control = control.data();
-    message.msg_controllen = CMSG_SPACE(descriptors.size_bytes());
-    cmsghdr* header = CMSG_FIRSTHDR(&message);
-    header->cmsg_level = SOL_SOCKET;
-    header->cmsg_type = SCM_RIGHTS;
-    header->cmsg_len = CMSG_LEN(descriptors.size_bytes());
-    std::memcpy(CMSG_DATA(header), descriptors.data(), descriptors.size_bytes());
-    if (::sendmsg(socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
-        return fail_errno("passing files to a worker", errno);
-    return {};
-}
-
-} // namespace
 
 Result<void> write_job(const base::Root& root, const core::JobRequest& request, Launcher::Owner owner) {
     const std::string directory = core::job_directory(request.job);
@@ -63,23 +39,18 @@ Result<void> write_job(const base::Root& root, const core::JobRequest& request, 
     return give(root, directory, owner);
 }
 
-Result<UniqueFd> socket_with(std::span<const int> descriptors) {
-    std::array<int, 2> pair{};
-    if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair.data()) < 0)
-        return fail_errno("making a socket for a worker", errno);
-    UniqueFd ours(pair[0]);
-    UniqueFd theirs(pair[1]);
-    while (!descriptors.empty()) {
-        const auto batch = descriptors.first(std::min(descriptors.size(), descriptors_per_message));
-        GPUHOST_CHECK(send(ours.get(), batch));
-        descriptors = descriptors.subspan(batch.size());
-    }
-    return theirs;
+} // namespace
+
+Result<base::UniqueFd> prepare_job(const base::Root& root, const core::JobRequest& request,
+                                   Launcher::Owner owner, std::span<const int> inputs) {
+    GPUHOST_CHECK(write_job(root, request, owner));
+    return socket_with(inputs);
 }
 
-Result<void> JobWatch::start(Event& event, const base::Root& root, std::string_view job, Progress progress) {
-    progress_ = std::move(progress);
-    GPUHOST_TRY(events, root.open_file(core::job_directory(job) + "/events", O_RDONLY));
+Result<void> JobWatch::start(Event& event, const base::Root& root, std::string_view job) {
+    // The directory is the worker's: a link or a pipe in the file's place leads nowhere and waits for nobody.
+    constexpr int flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK;
+    GPUHOST_TRY(events, root.open_file(core::job_directory(job) + "/events", flags));
     events_ = std::move(events);
     GPUHOST_TRY(source, event.on_inotify(events_.get(), IN_MODIFY, [this] { read(); }));
     source_ = std::move(source);
@@ -88,36 +59,53 @@ Result<void> JobWatch::start(Event& event, const base::Root& root, std::string_v
 }
 
 void JobWatch::read() {
-    constexpr std::size_t longest_line = 4U << 20;
     std::array<char, 16384> buffer;
+    std::optional<core::JobProgress> newest;
     ssize_t n = 0;
-    while ((n = ::read(events_.get(), buffer.data(), buffer.size())) > 0)
+    while ((n = ::read(events_.get(), buffer.data(), buffer.size())) > 0) {
+        bytes_ += static_cast<std::size_t>(n);
         partial_.append(buffer.data(), static_cast<std::size_t>(n));
-    const auto end = partial_.rfind('\n');
-    if (end == std::string::npos) {
-        if (partial_.size() > longest_line)
-            partial_.clear();
-        return;
+        if (bytes_ > core::events_limit ||
+            std::min(partial_.find('\n'), partial_.size()) > core::event_limit) {
+            overflow();
+            return;
+        }
+        const auto whole = partial_.rfind('\n') + 1; // 0 with none
+        auto seen = core::decode_events(std::string_view(partial_).substr(0, whole));
+        partial_.erase(0, whole);
+        if (seen.result)
+            result_ = std::move(seen.result);
+        if (seen.progress)
+            newest = std::move(seen.progress);
     }
-    auto seen = core::decode_events(std::string_view(partial_).substr(0, end + 1));
-    partial_.erase(0, end + 1);
-    if (seen.result)
-        result_ = std::move(seen.result);
-    if (seen.progress && progress_)
-        progress_(*seen.progress);
+    if (newest && callbacks_.progress)
+        callbacks_.progress(*newest);
 }
 
-JobEnd JobWatch::finish(base::Error died) {
+void JobWatch::overflow() {
     source_.reset();
-    progress_ = nullptr;
+    events_.reset();
+    result_.emplace().error =
+        base::Error{base::Errc::BadContent, "the worker wrote more than a job has to say",
+                    "See 'journalctl -t gpuhost-worker'."};
+    if (kill_)
+        kill_();
+}
+
+void JobWatch::end(base::Error died) {
+    source_.reset();
+    callbacks_.progress = nullptr;
+    kill_ = nullptr;
     if (events_)
         read();
-    if (result_)
-        return {*std::move(result_), false};
     JobEnd end;
-    end.died = died.code == base::Errc::Interrupted;
-    end.result.error = std::move(died);
-    return end;
+    end.died = !result_ && died.code == base::Errc::Interrupted;
+    if (result_)
+        end.result = *std::move(result_);
+    else
+        end.result.error = std::move(died);
+    const auto ended = std::move(callbacks_.ended);
+    ended(std::move(end)); // may destroy this
 }
 
 } // namespace gpuhost::host

@@ -6,37 +6,41 @@
 #include "daemon/host/event.hpp"
 #include "daemon/host/launcher.hpp"
 
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
 
 namespace gpuhost::host {
 
-/// Job directory, request.json and an empty events file, all owned by the worker's user.
-[[nodiscard]] base::Result<void> write_job(const base::Root& root, const core::JobRequest& request,
-                                           Launcher::Owner owner);
+/// What a worker finds when it starts: its directory with request.json and an empty events file, all owned by
+/// its user, and its stdin, which is returned.
+[[nodiscard]] base::Result<base::UniqueFd> prepare_job(const base::Root& root,
+                                                       const core::JobRequest& request, Launcher::Owner owner,
+                                                       std::span<const int> inputs);
 
-/// A socket with the descriptors queued in it, for the worker's stdin. Reads as end of file once they are
-/// taken.
-[[nodiscard]] base::Result<base::UniqueFd> socket_with(std::span<const int> descriptors);
-
-/// Follows an events file by inotify and collects its result.
+/// Follows an events file by inotify and tells of the job: its progress, and once its end.
 class JobWatch {
   public:
-    using Progress = std::function<void(const core::JobProgress&)>;
+    /// `kill` is called, once, when the worker writes more than a job has to say; its result is BadContent then.
+    JobWatch(JobCallbacks callbacks, std::function<void()> kill)
+        : callbacks_(std::move(callbacks)), kill_(std::move(kill)) {}
 
-    /// `progress` may be called before this returns: with what an adopted job wrote while nobody watched.
-    [[nodiscard]] base::Result<void> start(Event& event, const base::Root& root, std::string_view job,
-                                           Progress progress);
-    /// Stops watching and reads what is left. Without a result in the file, `died` is the result.
-    [[nodiscard]] JobEnd finish(base::Error died);
+    /// Progress may come before this returns: what an adopted job wrote while nobody watched.
+    [[nodiscard]] base::Result<void> start(Event& event, const base::Root& root, std::string_view job);
+    /// Stops watching, reads what is left and calls `ended`, which may destroy this. Without a result in the
+    /// file, `died` is the result.
+    void end(base::Error died);
 
   private:
     void read();
+    void overflow();
 
+    JobCallbacks callbacks_;
+    std::function<void()> kill_;
     base::UniqueFd events_;
-    std::string partial_; ///< the line not yet ended
-    Progress progress_;
+    std::size_t bytes_ = 0; ///< read so far
+    std::string partial_;   ///< the line not yet ended
     std::optional<core::JobResult> result_;
     Source source_;
 };

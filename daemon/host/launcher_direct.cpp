@@ -43,13 +43,13 @@ UniqueFd open_pidfd(pid_t pid) {
 class DirectWorker : public Worker {
   public:
     DirectWorker(UniqueFd pidfd, pid_t pid, bool child, JobCallbacks callbacks)
-        : pidfd_(std::move(pidfd)), pid_(pid), child_(child), callbacks_(std::move(callbacks)) {}
+        : pidfd_(std::move(pidfd)), pid_(pid), child_(child),
+          watch_(std::move(callbacks), [this] { kill(); }) {}
 
     /// A worker that is gone already (no pidfd) ends on the loop's next turn.
     Result<void> watch(Event& event, const base::Root& root, const Launch& launch) {
         event_ = &event;
-        if (auto watching = watch_.start(event, root, launch.request.job, callbacks_.progress);
-            !watching && child_)
+        if (auto watching = watch_.start(event, root, launch.request.job); !watching && child_)
             return watching;
         if (!pidfd_) {
             GPUHOST_TRY(soon, event.soon([this] { end(); }));
@@ -88,11 +88,8 @@ class DirectWorker : public Worker {
         timer_.reset();
         if (child_)
             (void)::waitpid(pid_, nullptr, WNOHANG);
-        auto end =
-            watch_.finish(expired_ ? Error{Errc::Timeout, "the worker was killed after its deadline", {}}
-                                   : Error{Errc::Interrupted, "the worker died half way", {}});
-        const auto ended = std::move(callbacks_.ended);
-        ended(std::move(end)); // may destroy this
+        watch_.end(expired_ ? Error{Errc::Timeout, "the worker was killed after its deadline", {}}
+                            : Error{Errc::Interrupted, "the worker died half way", {}});
     }
 
     Event* event_ = nullptr;
@@ -100,7 +97,6 @@ class DirectWorker : public Worker {
     pid_t pid_;
     bool child_;
     bool expired_ = false;
-    JobCallbacks callbacks_;
     JobWatch watch_;
     Source exit_;
     Source timer_;
@@ -136,8 +132,7 @@ Result<std::unique_ptr<Worker>> DirectLauncher::start(const Launch& launch, std:
                                                       JobCallbacks callbacks) {
     const std::string& job = launch.request.job;
     GPUHOST_TRY(user, owner(launch.sandbox));
-    GPUHOST_CHECK(write_job(root_, launch.request, user));
-    GPUHOST_TRY(input, socket_with(inputs));
+    GPUHOST_TRY(input, prepare_job(root_, launch.request, user, inputs));
     const std::string pid_file = core::job_directory(job) + "/pid";
     const pid_t daemon = ::getpid();
     const pid_t pid = ::fork();

@@ -159,11 +159,11 @@ Result<Message> start_message(sd_bus* bus, const Launch& launch, const std::stri
 class SystemdWorker : public Worker {
   public:
     SystemdWorker(sd_bus* bus, std::string unit, std::string path, JobCallbacks callbacks)
-        : bus_(bus), unit_(std::move(unit)), path_(std::move(path)), callbacks_(std::move(callbacks)) {}
+        : bus_(bus), unit_(std::move(unit)), path_(std::move(path)),
+          watch_(std::move(callbacks), [this] { kill(); }) {}
 
     Result<void> watch(Event& event, const base::Root& root, const Launch& launch, bool must_have_files) {
-        if (auto watching = watch_.start(event, root, launch.request.job, callbacks_.progress);
-            !watching && must_have_files)
+        if (auto watching = watch_.start(event, root, launch.request.job); !watching && must_have_files)
             return watching;
         int r = sd_bus_match_signal_async(bus_, base::OutPtr(changed_), systemd_name, path_.c_str(),
                                           "org.freedesktop.DBus.Properties", "PropertiesChanged", on_changed,
@@ -296,16 +296,13 @@ class SystemdWorker : public Worker {
         changed_.reset();
         removed_.reset();
         call_.reset();
-        auto end = watch_.finish(std::move(how));
-        const auto ended = std::move(callbacks_.ended);
-        ended(std::move(end)); // may destroy this
+        watch_.end(std::move(how)); // may destroy this
     }
 
     sd_bus* bus_;
     bool has_job_ = false;
     std::string unit_;
     std::string path_;
-    JobCallbacks callbacks_;
     JobWatch watch_;
     std::string active_;
     std::string result_;
@@ -329,8 +326,7 @@ Result<std::unique_ptr<Launcher>> SystemdLauncher::create(Event& event, const ba
 Result<std::unique_ptr<Worker>> SystemdLauncher::start(const Launch& launch, std::span<const int> inputs,
                                                        JobCallbacks callbacks) {
     GPUHOST_TRY(user, owner(launch.sandbox));
-    GPUHOST_CHECK(write_job(root_, launch.request, user));
-    GPUHOST_TRY(input, socket_with(inputs));
+    GPUHOST_TRY(input, prepare_job(root_, launch.request, user, inputs));
     GPUHOST_TRY(message, start_message(bus_, launch, program_, input.get()));
     const std::string unit = unit_of(launch.request.job);
     GPUHOST_TRY(path, path_of(unit));

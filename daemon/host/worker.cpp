@@ -4,15 +4,13 @@
 #include "daemon/base/clock.hpp"
 #include "daemon/base/parse.hpp"
 #include "daemon/core/job.hpp"
+#include "daemon/host/descriptor_socket.hpp"
 
-#include <array>
 #include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <exception>
 #include <span>
-
-#include <sys/socket.h>
 
 namespace gpuhost::host {
 
@@ -47,36 +45,8 @@ class Reporter {
     std::uint64_t last_us_ = 0;
 };
 
-/// Takes the descriptors out of one message. False at the end of the stream.
-bool receive_some(std::vector<UniqueFd>& inputs) {
-    constexpr std::size_t most = 253; // SCM_MAX_FD
-    alignas(cmsghdr) std::array<char, CMSG_SPACE(most * sizeof(int))> control{};
-    char byte = 0;
-    iovec data{&byte, 1};
-    msghdr message{};
-    message.msg_iov = &data;
-    message.msg_iovlen = 1;
-    message.msg_control = control.data();
-    message.msg_controllen = control.size();
-    if (::recvmsg(STDIN_FILENO, &message, MSG_CMSG_CLOEXEC) <= 0)
-        return false;
-    for (cmsghdr* header = CMSG_FIRSTHDR(&message); header; header = CMSG_NXTHDR(&message, header)) {
-        if (header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_RIGHTS)
-            continue;
-        const std::size_t count = (header->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-        for (std::size_t i = 0; i < count; ++i) {
-            int fd = -1;
-            std::memcpy(&fd, CMSG_DATA(header) + i * sizeof(int), sizeof(int));
-            inputs.emplace_back(fd);
-        }
-    }
-    return true;
-}
-
 Result<std::vector<UniqueFd>> receive_inputs(std::size_t expected) {
-    std::vector<UniqueFd> inputs;
-    while (inputs.size() < expected && receive_some(inputs)) {
-    }
+    std::vector<UniqueFd> inputs = take_descriptors(STDIN_FILENO, expected);
     if (inputs.size() != expected)
         return base::fail(Errc::Failed, "the input files did not arrive: the daemon was restarted meanwhile",
                           "Ask again with the same files.");

@@ -68,6 +68,7 @@ check_PROGRAMS += %D%/stub-nvml.so
 %C%_host_tests_SOURCES = \
     %D%/host/event_test.cpp \
     %D%/host/fake_launcher.hpp \
+    %D%/host/job_files_test.cpp \
     %D%/host/launcher_direct_test.cpp \
     %D%/host/launcher_systemd_test.cpp \
     %D%/host/manager_test.cpp \

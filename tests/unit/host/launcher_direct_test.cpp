@@ -98,15 +98,15 @@ TEST_F(DirectLauncherTest, AMissingProgramIsADeadWorker) {
 }
 
 TEST_F(DirectLauncherTest, AdoptsTheWorkerOfADaemonThatDied) {
-    script("while ! test -e $job/go; do sleep 0.02; done\n"
+    script(": >$job/started; while ! test -e $job/go; do sleep 0.02; done\n"
            "echo '{\"result\": \"ok\", \"output\": \"late\"}' >>$job/events\n");
     ASSERT_EQ(::prctl(PR_SET_CHILD_SUBREAPER, 1), 0);
     const pid_t daemon = ::fork();
     if (daemon == 0) {
         Event loop = *Event::create(); // epoll would be shared
         auto child = DirectLauncher(loop, root, directory.path("worker")).start(launch(), {}, {});
-        // Its pid file is what the next daemon finds it by.
-        while (!root.exists("/run/gpuhost/jobs/1-1-1/pid"))
+        // Before its pid file is whole it dies with its daemon.
+        while (!root.exists("/run/gpuhost/jobs/1-1-1/started"))
             ::usleep(1000);
         ::kill(::getpid(), SIGKILL);
     }
@@ -137,6 +137,14 @@ TEST_F(DirectLauncherTest, ANewProcessWithTheOldPidIsNotTheWorker) {
     ASSERT_TRUE(adopted);
     wait();
     EXPECT_EQ(result->error->code, Errc::Interrupted);
+}
+
+TEST_F(DirectLauncherTest, AWorkerThatFloodsItsEventsIsKilled) {
+    script("head -c 300000 /dev/zero >>$job/events\nsleep 60\n");
+    start(launch());
+    wait();
+    EXPECT_FALSE(died);
+    EXPECT_EQ(result->error->code, Errc::BadContent);
 }
 
 } // namespace

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/core/job.hpp"
+#include "daemon/host/descriptor_socket.hpp"
 #include "daemon/host/job_files.hpp"
 #include "daemon/host/worker.hpp"
 #include "tests/support/tmpdir.hpp"
@@ -17,15 +18,16 @@ using base::Errc;
 class WorkerTest : public testing::Test {
   protected:
     /// Writes the request as the daemon does, runs the job, reads the events as the daemon does.
-    core::JobResult run(core::Phase phase, std::vector<std::string> kinds_of_steps, std::size_t inputs = 0) {
+    core::JobResult run(core::Phase phase, std::vector<std::string> kinds_of_steps, std::size_t inputs = 0,
+                        const std::string& summary = "do it") {
         core::JobRequest request;
         request.job = "7-1-1";
         request.phase = phase;
         request.inputs = inputs;
         request.settings = base::Json::object();
         for (const auto& name : kinds_of_steps)
-            request.steps.push_back({name, "do " + name, {{"of", name}}});
-        EXPECT_TRUE(write_job(root, request, {::geteuid(), ::getegid()}));
+            request.steps.push_back({name, summary, {{"of", name}}});
+        EXPECT_TRUE(prepare_job(root, request, {::geteuid(), ::getegid()}, {}));
         EXPECT_EQ(run_job(root, kinds, "7-1-1"), 0);
         const auto events = core::decode_events(directory.read("run/gpuhost/jobs/7-1-1/events"));
         EXPECT_TRUE(events.result);
