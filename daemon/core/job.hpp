@@ -16,7 +16,9 @@ namespace gpuhost::core {
 
 inline constexpr std::string_view jobs_directory = "/run/gpuhost/jobs";
 
-// Bytes. Events are written by workers that read foreign input, and are not trusted to end.
+// Bytes. A request has a plan's steps, so it is as long as a journal may be. Events are written by workers that
+// read foreign input, and are not trusted to end.
+inline constexpr std::size_t request_limit = 16U << 20;
 inline constexpr std::size_t event_limit = 256U << 10; ///< one line
 inline constexpr std::size_t events_limit = 16U << 20; ///< the file
 

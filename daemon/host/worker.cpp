@@ -93,7 +93,7 @@ core::JobResult undo(const core::StepKind& kind, const core::Step& step, core::S
 
 Result<core::JobResult> run(const base::Root& root, const core::StepKinds& kinds, std::string_view job,
                             Reporter& reporter) {
-    GPUHOST_TRY(text, root.read(core::job_directory(job) + "/request.json"));
+    GPUHOST_TRY(text, root.read(core::job_directory(job) + "/request.json", core::request_limit));
     GPUHOST_TRY(json, base::parse_json(text, "request.json"));
     GPUHOST_TRY(request, core::job_request_from_json(json));
     GPUHOST_TRY(inputs, receive_inputs(request.inputs));

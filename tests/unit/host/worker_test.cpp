@@ -93,6 +93,13 @@ TEST_F(WorkerTest, UnknownKindsAndDamagedRequestsAreResults) {
     EXPECT_TRUE(core::decode_events(directory.read("run/gpuhost/jobs/7-1-1/events")).result->error);
 }
 
+TEST_F(WorkerTest, ReadsARequestAsLongAsAPlanMayBe) {
+    add("a");
+    kinds.add(kind);
+    EXPECT_FALSE(run(core::Phase::Apply, {"a"}, 0, std::string(3U << 20, 'x')).error);
+    EXPECT_EQ(calls.size(), 1U);
+}
+
 TEST_F(WorkerTest, TakesEveryInputInOrder) {
     // More than one message carries.
     constexpr std::size_t count = 300;
