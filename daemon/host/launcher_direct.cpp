@@ -46,11 +46,13 @@ class DirectWorker : public Worker {
         : pidfd_(std::move(pidfd)), pid_(pid), child_(child),
           watch_(std::move(callbacks), [this] { kill(); }) {}
 
-    /// A worker that is gone already (no pidfd) ends on the loop's next turn.
+    /// An adopted worker that is gone already (no pidfd) ends on the loop's next turn.
     Result<void> watch(Event& event, const base::Root& root, const Launch& launch) {
         event_ = &event;
         if (auto watching = watch_.start(event, root, launch.request.job); !watching && child_)
             return watching;
+        if (!pidfd_ && child_)
+            return base::fail(Errc::Failed, "can't watch a worker: no descriptor for it");
         if (!pidfd_) {
             GPUHOST_TRY(soon, event.soon([this] { end(); }));
             exit_ = std::move(soon);
@@ -64,10 +66,19 @@ class DirectWorker : public Worker {
     }
 
     void kill() override {
+        if (child_)
+            (void)::kill(pid_, SIGKILL);
+        else if (!pidfd_ || ::syscall(SYS_pidfd_send_signal, pidfd_.get(), SIGKILL, nullptr, 0) < 0)
+            return;
         // The worker leads a group of its own, so that its compilers die with it. The group's number is the
-        // worker's while that is not reaped, which only end() does.
-        if (pidfd_ && ::syscall(SYS_pidfd_send_signal, pidfd_.get(), SIGKILL, nullptr, 0) == 0)
-            (void)::kill(-pid_, SIGKILL);
+        // worker's while that is not reaped.
+        (void)::kill(-pid_, SIGKILL);
+    }
+
+    /// Of a child: what is left of it and its group.
+    void kill_and_reap(int flags) {
+        kill();
+        (void)::waitpid(pid_, nullptr, flags);
     }
 
   private:
@@ -87,7 +98,7 @@ class DirectWorker : public Worker {
         exit_.reset();
         timer_.reset();
         if (child_)
-            (void)::waitpid(pid_, nullptr, WNOHANG);
+            kill_and_reap(WNOHANG);
         watch_.end(expired_ ? Error{Errc::Timeout, "the worker was killed after its deadline", {}}
                             : Error{Errc::Interrupted, "the worker died half way", {}});
     }
@@ -141,7 +152,10 @@ Result<std::unique_ptr<Worker>> DirectLauncher::start(const Launch& launch, std:
     if (pid == 0)
         become_worker(root_, pid_file, job, program_.c_str(), input.get(), daemon);
     auto worker = std::make_unique<DirectWorker>(open_pidfd(pid), pid, true, std::move(callbacks));
-    GPUHOST_CHECK(worker->watch(event_, root_, launch));
+    if (auto watched = worker->watch(event_, root_, launch); !watched) {
+        worker->kill_and_reap(0);
+        return base::fail(std::move(watched).error());
+    }
     return worker;
 }
 

@@ -139,6 +139,33 @@ TEST_F(DirectLauncherTest, ANewProcessWithTheOldPidIsNotTheWorker) {
     EXPECT_EQ(result->error->code, Errc::Interrupted);
 }
 
+TEST_F(DirectLauncherTest, WhatADeadWorkerStartedDiesWithIt) {
+    script("sleep 60 & echo $! >$job/child\nkill -9 $$\n");
+    start(launch());
+    wait();
+    EXPECT_TRUE(died);
+    const std::string child = directory.read("run/gpuhost/jobs/1-1-1/child");
+    const std::string stat = "/proc/" + child.substr(0, child.find('\n')) + "/stat";
+    const auto runs = [stat] {
+        const auto state = base::Root::open("/")->read_line(stat);
+        return state && state->find(") Z ") == std::string::npos;
+    };
+    for (int i = 0; i < 200 && runs(); ++i)
+        ::usleep(10'000);
+    EXPECT_FALSE(runs());
+}
+
+TEST_F(DirectLauncherTest, AWorkerThatNobodyCanWatchIsKilled) {
+    ASSERT_EQ(::prctl(PR_SET_CHILD_SUBREAPER, 0), 0); // only the worker is a child
+    while (::waitpid(-1, nullptr, WNOHANG) > 0) {
+    }
+    script("sleep 60\n");
+    event.exit(0);
+    ASSERT_TRUE(event.run()); // a loop that has ended takes no source
+    EXPECT_FALSE(launcher.start(launch(), {}, callbacks()));
+    EXPECT_EQ(::waitpid(-1, nullptr, WNOHANG), -1) << "a child is left";
+}
+
 TEST_F(DirectLauncherTest, AWorkerThatFloodsItsEventsIsKilled) {
     script("head -c 300000 /dev/zero >>$job/events\nsleep 60\n");
     start(launch());
