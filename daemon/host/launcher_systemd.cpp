@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/host/launcher_systemd.hpp"
 
+#include "daemon/base/parse.hpp"
 #include "daemon/host/job_files.hpp"
 #include "daemon/host/sandbox.hpp"
 
+#include <algorithm>
 #include <array>
 #include <csignal>
 #include <cstdlib>
@@ -156,40 +158,62 @@ Result<Message> start_message(sd_bus* bus, const Launch& launch, const std::stri
 
 // --- one worker
 
+/// Nobody who knows the unit has answered: it may be there, or come yet.
+bool is_silence(const sd_bus_error& error) {
+    return sd_bus_error_has_names(&error, SD_BUS_ERROR_NO_REPLY, SD_BUS_ERROR_TIMEOUT,
+                                  SD_BUS_ERROR_DISCONNECTED, SD_BUS_ERROR_SERVICE_UNKNOWN,
+                                  SD_BUS_ERROR_NAME_HAS_NO_OWNER) != 0;
+}
+
+/// systemd itself has answered, that it has no such unit.
+bool is_about_unit(const sd_bus_error& error) {
+    return base::starts_with(error.name, "org.freedesktop.systemd1.") ||
+           sd_bus_error_has_name(&error, SD_BUS_ERROR_UNKNOWN_OBJECT) != 0;
+}
+
 class SystemdWorker : public Worker {
   public:
-    SystemdWorker(sd_bus* bus, std::string unit, std::string path, JobCallbacks callbacks)
-        : bus_(bus), unit_(std::move(unit)), path_(std::move(path)),
+    SystemdWorker(Event& event, sd_bus* bus, std::string unit, std::string path, Patience patience,
+                  JobCallbacks callbacks)
+        : event_(event), bus_(bus), unit_(std::move(unit)), path_(std::move(path)), patience_(patience),
           watch_(std::move(callbacks), [this] { kill(); }) {}
 
-    Result<void> watch(Event& event, const base::Root& root, const Launch& launch, bool must_have_files) {
-        if (auto watching = watch_.start(event, root, launch.request.job); !watching && must_have_files)
+    Result<void> watch(const base::Root& root, const Launch& launch, bool must_have_files) {
+        if (auto watching = watch_.start(event_, root, launch.request.job); !watching && must_have_files)
             return watching;
         int r = sd_bus_match_signal_async(bus_, base::OutPtr(changed_), systemd_name, path_.c_str(),
-                                          "org.freedesktop.DBus.Properties", "PropertiesChanged", on_changed,
-                                          nullptr, this);
+                                          "org.freedesktop.DBus.Properties", "PropertiesChanged",
+                                          call<&SystemdWorker::changed>, nullptr, this);
         if (r >= 0)
             r = sd_bus_match_signal_async(bus_, base::OutPtr(removed_), systemd_name, manager_path,
-                                          manager_interface, "UnitRemoved", on_removed, nullptr, this);
+                                          manager_interface, "UnitRemoved", call<&SystemdWorker::removed>,
+                                          nullptr, this);
         if (r < 0)
             return fail_errno("watching a worker's unit", -r);
+        overdue_ = std::chrono::steady_clock::now() + launch.deadline + patience_.overdue;
+        ask_when_overdue();
         return {};
     }
 
     Result<void> start(sd_bus_message* message) {
-        if (const int r = sd_bus_call_async(bus_, base::OutPtr(call_), message, on_started, this, 0); r < 0)
+        if (const int r =
+                sd_bus_call_async(bus_, base::OutPtr(call_), message, call<&SystemdWorker::started>, this, 0);
+            r < 0)
             return fail_errno("starting a worker's unit", -r);
         return {};
     }
 
-    /// Asks for its state, which is "inactive" for a unit that is gone.
-    Result<void> ask() {
+    /// Asks for its state, which is "inactive" for a unit that is gone. A worker is never taken for gone because
+    /// nobody answered: another one would run beside it. Where the connection is lost the loop ends, and the
+    /// next daemon adopts it.
+    void ask() {
+        if (sd_bus_is_open(bus_) <= 0)
+            return;
         const int r = sd_bus_call_method_async(bus_, base::OutPtr(call_), systemd_name, path_.c_str(),
-                                               "org.freedesktop.DBus.Properties", "Get", on_state, this, "ss",
-                                               unit_interface, "ActiveState");
+                                               "org.freedesktop.DBus.Properties", "GetAll",
+                                               call<&SystemdWorker::told_state>, this, "s", unit_interface);
         if (r < 0)
-            return fail_errno("looking for a worker's unit", -r);
-        return {};
+            ask_after(patience_.again);
     }
 
     void kill() override {
@@ -198,63 +222,79 @@ class SystemdWorker : public Worker {
     }
 
   private:
-    static int on_started(sd_bus_message* message, void* userdata, sd_bus_error*) {
-        return guard("worker started", [=] {
-            if (sd_bus_message_is_method_error(message, nullptr))
-                static_cast<SystemdWorker*>(userdata)->end(
-                    bus_error("starting a worker's unit", sd_bus_message_get_error(message)));
-            return 0;
-        });
+    using Duration = std::chrono::microseconds;
+
+    void ask_after(Duration pause) {
+        if (auto timer = event_.after(pause, [this] { ask(); }))
+            timer_ = *std::move(timer);
+        else
+            event_.exit(EXIT_FAILURE);
+    }
+    void ask_when_overdue() {
+        const auto left = std::chrono::duration_cast<Duration>(overdue_ - std::chrono::steady_clock::now());
+        ask_after(std::max(left, patience_.again));
     }
 
-    static int on_state(sd_bus_message* message, void* userdata, sd_bus_error*) {
-        return guard("worker state", [=] {
-            const char* state = nullptr;
-            const bool known = !sd_bus_message_is_method_error(message, nullptr) &&
-                               sd_bus_message_read(message, "v", "s", &state) >= 0;
-            if (!known || is_over(state))
-                static_cast<SystemdWorker*>(userdata)->end(died("it is gone"));
-            return 0;
-        });
+    template <void (SystemdWorker::*Handler)(sd_bus_message*)>
+    static int call(sd_bus_message* message, void* userdata, sd_bus_error*) {
+        auto* self = static_cast<SystemdWorker*>(userdata);
+        return guard_or_exit(self->event_.get(), "worker's unit", [=] { (self->*Handler)(message); });
     }
 
-    static int on_removed(sd_bus_message* message, void* userdata, sd_bus_error*) {
-        return guard("worker removed", [=] {
-            auto* self = static_cast<SystemdWorker*>(userdata);
-            const char* unit = nullptr;
-            if (sd_bus_message_read(message, "s", &unit) >= 0 && self->unit_ == unit)
-                self->end(self->death());
-            return 0;
-        });
+    void started(sd_bus_message* message) {
+        const sd_bus_error* error = sd_bus_message_get_error(message);
+        if (error && is_silence(*error))
+            not_told(*error);
+        else if (error)
+            end(bus_error("starting a worker's unit", error));
     }
 
-    static int on_changed(sd_bus_message* message, void* userdata, sd_bus_error*) {
-        return guard("worker changed", [=] {
-            auto* self = static_cast<SystemdWorker*>(userdata);
-            if (const int r = self->read_changes(message); r < 0)
-                return r;
-            // Before its start job ran it is inactive, too. systemd tells of the service (its result) before
-            // the unit.
-            if (is_over(self->active_) && !self->has_job_)
-                self->end(self->death());
-            return 0;
-        });
+    void told_state(sd_bus_message* message) {
+        const sd_bus_error* error = sd_bus_message_get_error(message);
+        if (error && is_about_unit(*error))
+            end(died("it is gone"));
+        else if (error)
+            not_told(*error);
+        else if (read_properties(message, unit_interface) < 0)
+            ask_after(patience_.again);
+        else if (is_over())
+            end(death());
+        else
+            ask_when_overdue();
     }
 
-    int read_changes(sd_bus_message* message) {
+    void not_told(const sd_bus_error& error) {
+        base::log::warning(bus_error("no answer about '" + unit_ + "', asking again", &error).message);
+        ask_after(patience_.again);
+    }
+
+    /// Says that systemd dropped the unit from its memory: after its end, but also to read all units anew.
+    void removed(sd_bus_message* message) {
+        const char* unit = nullptr;
+        if (sd_bus_message_read(message, "s", &unit) >= 0 && unit_ == unit)
+            ask();
+    }
+
+    /// systemd tells of the service (its result) before the unit.
+    void changed(sd_bus_message* message) {
         const char* interface = nullptr;
-        int r = sd_bus_message_read(message, "s", &interface);
-        if (r >= 0)
-            r = sd_bus_message_enter_container(message, 'a', "{sv}");
+        if (sd_bus_message_read(message, "s", &interface) < 0 || read_properties(message, interface) < 0)
+            ask();
+        else if (is_over())
+            end(death());
+    }
+
+    int read_properties(sd_bus_message* message, const std::string& interface) {
+        int r = sd_bus_message_enter_container(message, 'a', "{sv}");
         while (r >= 0 && (r = sd_bus_message_enter_container(message, 'e', "sv")) > 0) {
-            r = read_change(message, interface);
+            r = read_property(message, interface);
             if (r >= 0)
                 r = sd_bus_message_exit_container(message);
         }
         return r;
     }
 
-    int read_change(sd_bus_message* message, const std::string& interface) {
+    int read_property(sd_bus_message* message, const std::string& interface) {
         const char* raw_name = nullptr;
         if (const int r = sd_bus_message_read(message, "s", &raw_name); r < 0)
             return r;
@@ -280,7 +320,8 @@ class SystemdWorker : public Worker {
         return r;
     }
 
-    static bool is_over(std::string_view state) { return state == "inactive" || state == "failed"; }
+    /// Before its start job ran it is inactive, too.
+    [[nodiscard]] bool is_over() const { return !has_job_ && (active_ == "inactive" || active_ == "failed"); }
 
     static Error died(const std::string& how) {
         return {Errc::Interrupted, "the worker died half way: " + how, "See 'journalctl -t gpuhost-worker'."};
@@ -296,31 +337,36 @@ class SystemdWorker : public Worker {
         changed_.reset();
         removed_.reset();
         call_.reset();
+        timer_.reset();
         watch_.end(std::move(how)); // may destroy this
     }
 
+    Event& event_;
     sd_bus* bus_;
-    bool has_job_ = false;
     std::string unit_;
     std::string path_;
+    Patience patience_;
     JobWatch watch_;
+    std::chrono::steady_clock::time_point overdue_;
+    bool has_job_ = false;
     std::string active_;
     std::string result_;
     Slot changed_;
     Slot removed_;
     Slot call_;
+    Source timer_;
 };
 
 } // namespace
 
 Result<std::unique_ptr<Launcher>> SystemdLauncher::create(Event& event, const base::Root& root, sd_bus* bus,
-                                                          std::string program) {
+                                                          std::string program, Patience patience) {
     // Without a reply: a manager that does not answer shows with the first worker.
     if (const int r = sd_bus_call_method_async(bus, nullptr, systemd_name, manager_path, manager_interface,
                                                "Subscribe", nullptr, nullptr, nullptr);
         r < 0)
         return fail_errno("subscribing to systemd", -r);
-    return std::unique_ptr<Launcher>(new SystemdLauncher(event, root, bus, std::move(program)));
+    return std::unique_ptr<Launcher>(new SystemdLauncher(event, root, bus, std::move(program), patience));
 }
 
 Result<std::unique_ptr<Worker>> SystemdLauncher::start(const Launch& launch, std::span<const int> inputs,
@@ -330,8 +376,8 @@ Result<std::unique_ptr<Worker>> SystemdLauncher::start(const Launch& launch, std
     GPUHOST_TRY(message, start_message(bus_, launch, program_, input.get()));
     const std::string unit = unit_of(launch.request.job);
     GPUHOST_TRY(path, path_of(unit));
-    auto worker = std::make_unique<SystemdWorker>(bus_, unit, path, std::move(callbacks));
-    GPUHOST_CHECK(worker->watch(event_, root_, launch, true));
+    auto worker = std::make_unique<SystemdWorker>(event_, bus_, unit, path, patience_, std::move(callbacks));
+    GPUHOST_CHECK(worker->watch(root_, launch, true));
     GPUHOST_CHECK(worker->start(message.get()));
     return worker;
 }
@@ -339,9 +385,9 @@ Result<std::unique_ptr<Worker>> SystemdLauncher::start(const Launch& launch, std
 Result<std::unique_ptr<Worker>> SystemdLauncher::adopt(const Launch& launch, JobCallbacks callbacks) {
     const std::string unit = unit_of(launch.request.job);
     GPUHOST_TRY(path, path_of(unit));
-    auto worker = std::make_unique<SystemdWorker>(bus_, unit, path, std::move(callbacks));
-    GPUHOST_CHECK(worker->watch(event_, root_, launch, false));
-    GPUHOST_CHECK(worker->ask());
+    auto worker = std::make_unique<SystemdWorker>(event_, bus_, unit, path, patience_, std::move(callbacks));
+    GPUHOST_CHECK(worker->watch(root_, launch, false));
+    worker->ask();
     return worker;
 }
 

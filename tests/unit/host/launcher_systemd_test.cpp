@@ -3,9 +3,12 @@
 #include "tests/support/tmpdir.hpp"
 
 #include <array>
+#include <chrono>
 #include <cstring>
+#include <functional>
 #include <map>
 #include <optional>
+#include <stdexcept>
 
 #include <gtest/gtest.h>
 #include <sys/socket.h>
@@ -59,7 +62,11 @@ class FakeSystemd {
     std::vector<std::string> command;
     std::vector<std::string> killed;
     bool refuse = false;
+    bool silent = false;                  ///< takes calls and answers none
+    const char* error = nullptr;          ///< the answer to who asks for a unit
     std::string known_state = "inactive"; ///< of a unit that somebody asks for
+    unsigned known_job = 0;
+    int asked = 0;
 
   private:
     Message new_signal(const char* path, const char* interface, const char* member) {
@@ -72,14 +79,23 @@ class FakeSystemd {
         auto* self = static_cast<FakeSystemd*>(userdata);
         if (sd_bus_message_is_method_call(m, manager_interface, "StartTransientUnit") > 0)
             return self->start(m);
-        if (sd_bus_message_is_method_call(m, "org.freedesktop.DBus.Properties", "Get") > 0)
-            return sd_bus_reply_method_return(m, "v", "s", self->known_state.c_str());
+        if (sd_bus_message_is_method_call(m, "org.freedesktop.DBus.Properties", "GetAll") > 0)
+            return self->tell(m);
         if (sd_bus_message_is_method_call(m, manager_interface, "KillUnit") > 0) {
             const char* name = nullptr;
             EXPECT_GE(sd_bus_message_read(m, "s", &name), 0);
             self->killed.emplace_back(name);
         }
         return 0;
+    }
+    int tell(sd_bus_message* m) {
+        ++asked;
+        if (silent)
+            return 1;
+        if (error)
+            return sd_bus_reply_method_errorf(m, error, "no");
+        return sd_bus_reply_method_return(m, "a{sv}", 3, "Id", "s", unit.c_str(), "ActiveState", "s",
+                                          known_state.c_str(), "Job", "(uo)", known_job, "/");
     }
     int start(sd_bus_message* m) {
         EXPECT_STREQ(sd_bus_message_get_signature(m, 1), "ssa(sv)a(sa(sv))");
@@ -103,7 +119,7 @@ class FakeSystemd {
                 EXPECT_GE(sd_bus_message_skip(m, "v"), 0);
             EXPECT_GE(sd_bus_message_exit_container(m), 0);
         }
-        return sd_bus_reply_method_return(m, "o", "/org/freedesktop/systemd1/job/1");
+        return silent ? 1 : sd_bus_reply_method_return(m, "o", "/org/freedesktop/systemd1/job/1");
     }
     void read_command(sd_bus_message* m) {
         const char* path = nullptr;
@@ -138,7 +154,8 @@ class SystemdLauncherTest : public testing::Test {
         ASSERT_GE(sd_bus_attach_event(bus.get(), event.get(), SD_EVENT_PRIORITY_NORMAL), 0);
         while (sd_bus_is_ready(bus.get()) == 0)
             ASSERT_GE(sd_event_run(event.get(), 1'000'000), 0);
-        auto made = SystemdLauncher::create(event, root, bus.get(), "/usr/libexec/gpuhost/gpuhost-worker");
+        auto made =
+            SystemdLauncher::create(event, root, bus.get(), "/usr/libexec/gpuhost/gpuhost-worker", patience);
         ASSERT_TRUE(made);
         launcher = *std::move(made);
     }
@@ -171,6 +188,20 @@ class SystemdLauncherTest : public testing::Test {
         for (int i = 0; i < 100; ++i)
             (void)sd_event_run(event.get(), 1000);
     }
+    /// Until it is so; false where it does not get so.
+    bool becomes(const std::function<bool()>& so) {
+        const auto late = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+        while (!so() && std::chrono::steady_clock::now() < late)
+            (void)sd_event_run(event.get(), 10'000);
+        return so();
+    }
+    /// The same for "asked once more, and the answer has come".
+    bool is_asked_again() {
+        const int before = systemd->asked;
+        const bool asked = becomes([&] { return systemd->asked > before; });
+        turn();
+        return asked;
+    }
     void write_result() {
         directory.write("run/gpuhost/jobs/3-2-1/events", "{\"result\": \"ok\", \"output\": \"done\"}\n");
     }
@@ -178,6 +209,7 @@ class SystemdLauncherTest : public testing::Test {
     gpuhost::tests::TempDir directory;
     base::Root root = directory.root();
     Event event = *Event::create();
+    const Patience patience{std::chrono::milliseconds(10), std::chrono::milliseconds(10)};
     std::optional<FakeSystemd> systemd;
     BusPtr bus;
     std::unique_ptr<Launcher> launcher;
@@ -283,6 +315,109 @@ TEST_F(SystemdLauncherTest, KillsTheWholeUnit) {
     worker->kill();
     turn();
     EXPECT_EQ(systemd->killed, std::vector<std::string>{"gpuhost-worker-3-2-1.service"});
+}
+
+// --- no answer is no end
+
+TEST_F(SystemdLauncherTest, AStartWithoutAnswerMayHaveStarted) {
+    ASSERT_GE(sd_bus_set_method_call_timeout(bus.get(), 1000), 0);
+    systemd->silent = true;
+    start();
+    EXPECT_TRUE(is_asked_again());
+    EXPECT_FALSE(ended);
+    systemd->silent = false;
+    systemd->known_state = "active";
+    EXPECT_TRUE(is_asked_again());
+    EXPECT_FALSE(ended);
+    write_result();
+    systemd->state("inactive", 0);
+    turn();
+    ASSERT_TRUE(ended);
+    EXPECT_FALSE(ended->result.error);
+}
+
+TEST_F(SystemdLauncherTest, AnAdoptedUnitIsAskedForUntilThereIsAnAnswer) {
+    for (const char* error :
+         {SD_BUS_ERROR_NO_REPLY, SD_BUS_ERROR_NAME_HAS_NO_OWNER, SD_BUS_ERROR_ACCESS_DENIED}) {
+        systemd->error = error;
+        adopt();
+        EXPECT_TRUE(is_asked_again()) << error;
+        EXPECT_FALSE(ended) << error;
+    }
+    systemd->error = nullptr;
+    EXPECT_TRUE(becomes([this] { return ended.has_value(); }));
+}
+
+TEST_F(SystemdLauncherTest, AUnitThatSystemdDoesNotKnowIsGone) {
+    systemd->error = "org.freedesktop.systemd1.NoSuchUnit";
+    adopt();
+    ASSERT_TRUE(ended);
+    EXPECT_TRUE(ended->died);
+}
+
+TEST_F(SystemdLauncherTest, AnAdoptedUnitWhoseStartIsQueuedIsNotGone) {
+    systemd->known_job = 17;
+    adopt();
+    EXPECT_FALSE(ended);
+}
+
+TEST_F(SystemdLauncherTest, AUnitThatSystemdReadsAnewIsNotGone) {
+    systemd->known_state = "active";
+    start();
+    systemd->removed("gpuhost-worker-3-2-1.service");
+    EXPECT_TRUE(is_asked_again());
+    EXPECT_FALSE(ended);
+}
+
+TEST_F(SystemdLauncherTest, AConnectionThatIsLostEndsNoWorker) {
+    systemd->silent = true;
+    adopt();
+    start();
+    systemd.reset();
+    turn();
+    EXPECT_EQ(sd_bus_is_open(bus.get()), 0);
+    EXPECT_FALSE(ended);
+}
+
+TEST_F(SystemdLauncherTest, AnEndThatNobodyToldOfIsSeenAfterTheDeadline) {
+    systemd->known_state = "deactivating";
+    Launch overdue = launch();
+    overdue.deadline = std::chrono::seconds(0);
+    auto started = launcher->start(overdue, {}, callbacks());
+    ASSERT_TRUE(started);
+    worker = *std::move(started);
+    EXPECT_TRUE(becomes([this] { return systemd->asked >= 2; }));
+    EXPECT_FALSE(ended);
+    systemd->known_state = "failed";
+    EXPECT_TRUE(becomes([this] { return ended.has_value(); }));
+}
+
+TEST_F(SystemdLauncherTest, AWorkerWithinItsDeadlineIsLeftAlone) {
+    start();
+    turn();
+    EXPECT_EQ(systemd->asked, 0);
+}
+
+TEST_F(SystemdLauncherTest, AWorkerThatFloodsItsEventsIsKilled) {
+    start();
+    directory.write("run/gpuhost/jobs/3-2-1/events", std::string(core::event_limit + 1, ' '));
+    turn();
+    EXPECT_EQ(systemd->killed, std::vector<std::string>{"gpuhost-worker-3-2-1.service"});
+    systemd->state("failed", 0);
+    turn();
+    ASSERT_TRUE(ended);
+    EXPECT_FALSE(ended->died);
+    EXPECT_EQ(ended->result.error->code, Errc::BadContent);
+}
+
+TEST_F(SystemdLauncherTest, AnExceptionOnAWorkersEndEndsTheDaemon) {
+    auto started = launcher->start(launch(), {}, {{}, [](JobEnd) { throw std::runtime_error("boom"); }});
+    ASSERT_TRUE(started);
+    worker = *std::move(started);
+    turn();
+    systemd->state("failed", 0);
+    const auto late = event.after(std::chrono::seconds(10), [this] { event.exit(0); });
+    EXPECT_EQ(event.run().value_or(-1), EXIT_FAILURE);
 }
 
 } // namespace
