@@ -43,6 +43,8 @@ IniFile parse_ini(std::string_view text) {
         file.problems.push_back("line " + std::to_string(line) + ": " + std::string(what));
     };
     for (const Line& line : logical_lines(text)) {
+        if (line.text.empty())
+            continue; // nothing but continuation marks
         if (line.text.find('\0') != std::string::npos) {
             problem(line.number, "NUL byte, ignoring the line");
             continue;

@@ -5,12 +5,14 @@
 #include <array>
 #include <cerrno>
 #include <climits>
+#include <limits>
 #include <memory>
 #include <utility>
 
 #include <dirent.h>
 #include <linux/openat2.h>
 #include <stdio.h>
+#include <sys/random.h>
 #include <sys/statvfs.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -44,14 +46,19 @@ Result<void> fsync_fd(int fd, std::string_view what) {
     return {};
 }
 
-/// A name that no reader takes for content and that two writers never share.
+/// A name that no reader takes for content, and that neither another writer has nor one whom a power cut ended.
 std::string temporary_name(std::string_view name) {
-    static unsigned counter = 0;
-    return "." + std::string(name) + "." + std::to_string(::getpid()) + "-" + std::to_string(counter++) +
-           ".tmp";
+    std::uint64_t number = 0;
+    (void)::getrandom(&number, sizeof number, 0); // can't fail for so few bytes
+    return "." + std::string(name) + "." + std::to_string(number) + ".tmp";
 }
 
-Result<void> remove_children(int directory, const std::string& what) {
+constexpr unsigned deepest = 64; ///< two descriptors a level
+
+/// False when there is more, and `budget` of entries is used up.
+Result<bool> remove_children(int directory, const std::string& what, std::size_t& budget, unsigned depth) {
+    if (depth > deepest)
+        return fail(Errc::BadContent, what + ": nested too deeply");
     UniqueFd copy(::openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (!copy)
         return fail_errno(what, errno);
@@ -63,6 +70,9 @@ Result<void> remove_children(int directory, const std::string& what) {
         const std::string name = entry->d_name;
         if (name == "." || name == "..")
             continue;
+        if (budget == 0)
+            return false;
+        --budget;
         if (::unlinkat(directory, name.c_str(), 0) == 0 || errno == ENOENT)
             continue;
         if (errno != EISDIR && errno != EPERM)
@@ -70,11 +80,13 @@ Result<void> remove_children(int directory, const std::string& what) {
         UniqueFd child(::openat(directory, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
         if (!child)
             return fail_errno(what + "/" + name, errno);
-        GPUHOST_CHECK(remove_children(child.get(), what + "/" + name));
+        GPUHOST_TRY(emptied, remove_children(child.get(), what + "/" + name, budget, depth + 1));
+        if (!emptied)
+            return false;
         if (::unlinkat(directory, name.c_str(), AT_REMOVEDIR) < 0)
             return fail_errno(what + "/" + name, errno);
     }
-    return {};
+    return true;
 }
 
 } // namespace
@@ -275,27 +287,30 @@ Result<void> Root::remove(std::string_view path) const {
     return fail_errno(path, errno);
 }
 
-Result<void> Root::remove_tree(std::string_view path) const {
+Result<bool> Root::remove_some(std::string_view path, std::size_t entries) const {
     const auto st = lstat(path);
+    if (!st && st.error().code == Errc::NotFound)
+        return true;
     if (!st)
-        return st.error().code == Errc::NotFound ? Result<void>{} : fail(st.error());
+        return fail(st.error());
     if (S_ISDIR(st->st_mode)) {
         GPUHOST_TRY(fd, open_file(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW));
-        GPUHOST_CHECK(remove_children(fd.get(), std::string(path)));
+        GPUHOST_TRY(emptied, remove_children(fd.get(), std::string(path), entries, 0));
+        if (!emptied)
+            return false;
     }
-    return remove(path);
+    GPUHOST_CHECK(remove(path));
+    return true;
+}
+
+Result<void> Root::remove_tree(std::string_view path) const {
+    GPUHOST_TRY(all, remove_some(path, std::numeric_limits<std::size_t>::max()));
+    return all ? Result<void>() : fail(Errc::Busy, std::string(path) + ": others add files to it");
 }
 
 Result<void> Root::sync_directory(std::string_view path) const {
     GPUHOST_TRY(fd, open_file(path, O_RDONLY | O_DIRECTORY));
     return fsync_fd(fd.get(), path);
-}
-
-Result<void> Root::write_kernel(std::string_view path, std::string_view value) const {
-    GPUHOST_TRY(fd, open_file(path, O_WRONLY | O_NOCTTY));
-    if (::write(fd.get(), value.data(), value.size()) != static_cast<ssize_t>(value.size()))
-        return fail_errno(path, errno);
-    return {};
 }
 
 Result<std::string> read_all(int fd, std::size_t limit, std::string_view what) {

@@ -61,9 +61,9 @@ class Root {
     remove(std::string_view path) const; ///< file, link or empty directory; absent is fine
     [[nodiscard]] Result<void>
     remove_tree(std::string_view path) const; ///< absent is fine; never follows links
+    /// remove_tree() in portions of `entries`, for who must not be away for long. True once nothing is left.
+    [[nodiscard]] Result<bool> remove_some(std::string_view path, std::size_t entries) const;
     [[nodiscard]] Result<void> sync_directory(std::string_view path) const;
-    /// write(2) to an existing kernel file (sysfs, procfs).
-    [[nodiscard]] Result<void> write_kernel(std::string_view path, std::string_view value) const;
 
   private:
     Root(UniqueFd fd, std::string directory) : fd_(std::move(fd)), directory_(std::move(directory)) {}

@@ -4,6 +4,7 @@
 #include "daemon/base/parse.hpp"
 
 #include <algorithm>
+#include <cstring>
 
 namespace gpuhost::bus {
 
@@ -13,6 +14,10 @@ using base::Errc;
 using base::Error;
 using base::Json;
 using base::Result;
+
+// Anybody may ask: what is asked with must not keep the loop from its other work.
+constexpr std::size_t longest_string = 4096; ///< bytes
+constexpr std::size_t most_strings = 256;
 
 int reply_error(sd_bus_message* call, const Error& error) {
     const std::string text = error.hint.empty() ? error.message : error.message + "\n" + error.hint;
@@ -28,9 +33,8 @@ Result<Json> read_option(sd_bus_message* call, const Option& option) {
     Json value;
     int r = 0;
     if (option.type == 's') {
-        const char* text = nullptr;
-        if ((r = sd_bus_message_read(call, "s", &text)) >= 0)
-            value = text;
+        GPUHOST_TRY(text, read_string(call));
+        value = text;
     } else if (option.type == 't') {
         std::uint64_t number = 0;
         if ((r = sd_bus_message_read(call, "t", &number)) >= 0)
@@ -110,15 +114,22 @@ Result<Json> read_options(sd_bus_message* call, std::span<const Option> known) {
 Result<std::string> read_string(sd_bus_message* call) {
     const char* text = nullptr;
     GPUHOST_CHECK(check(sd_bus_message_read(call, "s", &text), "arguments"));
+    if (std::strlen(text) > longest_string)
+        return base::fail(Errc::InvalidArgument,
+                          "a string of more than " + std::to_string(longest_string) + " bytes");
     return std::string(text);
 }
 
 Result<std::vector<std::string>> read_strings(sd_bus_message* call) {
     std::vector<std::string> strings;
     GPUHOST_CHECK(check(sd_bus_message_enter_container(call, 'a', "s"), "arguments"));
-    const char* text = nullptr;
-    while (sd_bus_message_read(call, "s", &text) > 0)
-        strings.emplace_back(text);
+    while (sd_bus_message_at_end(call, 0) == 0) {
+        if (strings.size() == most_strings)
+            return base::fail(Errc::InvalidArgument,
+                              "more than " + std::to_string(most_strings) + " strings");
+        GPUHOST_TRY(text, read_string(call));
+        strings.push_back(std::move(text));
+    }
     GPUHOST_CHECK(check(sd_bus_message_exit_container(call), "arguments"));
     return strings;
 }

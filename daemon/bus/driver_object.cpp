@@ -125,12 +125,8 @@ Result<void> DriverObject::start(sd_bus_message* call, Json request, std::span<c
     options.erase("dry-run");
     request.update(options);
     const Json whole{{"driver", std::move(request)}};
-    if (dry_run) {
-        GPUHOST_CHECK(manager_.check(whole));
-        return reply_operation(call, 0);
-    }
     GPUHOST_TRY(subject, subject_of(call));
-    GPUHOST_TRY(id, manager_.apply(whole, subject, std::move(inputs)));
+    GPUHOST_TRY(id, manager_.apply(whole, subject, std::move(inputs), dry_run));
     return reply_operation(call, id);
 }
 

@@ -3,11 +3,17 @@
 
 #include "config.h"
 
+#include <array>
+
 namespace gpuhost::bus {
 
 using base::Errc;
 using base::Json;
 using base::Result;
+
+namespace {
+constexpr std::array apply_options{Option{"dry-run", 'b'}};
+} // namespace
 
 const sd_bus_vtable ManagerObject::vtable[] = {
     SD_BUS_VTABLE_START(0),
@@ -52,9 +58,10 @@ int ManagerObject::plan(sd_bus_message* call) {
 
 int ManagerObject::apply(sd_bus_message* call) {
     return authority_.require(call, action_apply, [this](sd_bus_message* m) -> Result<void> {
-        GPUHOST_CHECK(read_options(m, {}));
+        GPUHOST_TRY(options, read_options(m, apply_options));
         GPUHOST_TRY(subject, subject_of(m));
-        GPUHOST_TRY(id, manager_.apply(Json::object(), subject, {}));
+        GPUHOST_TRY(id,
+                    manager_.apply(Json::object(), subject, {}, base::bool_or(options, "dry-run", false)));
         return reply_operation(m, id);
     });
 }

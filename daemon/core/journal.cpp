@@ -17,7 +17,7 @@ using base::Root;
 
 namespace {
 
-constexpr std::size_t journal_limit = 16U << 20; // bytes; a swap takes some 30 kB
+constexpr std::size_t journal_limit = 64U << 20; // bytes; a swap takes some 30 kB
 constexpr std::string_view suffix = ".jsonl";
 constexpr std::size_t checksum_digits = 8;
 
@@ -42,19 +42,16 @@ std::string checksum(std::string_view text) {
     return hex;
 }
 
-std::optional<Record> decode_line(std::string_view line) {
+/// Nothing: it is not what was written.
+Result<std::optional<Record>> decode_line(std::string_view line) {
     if (line.size() <= checksum_digits + 1 || line[checksum_digits] != ' ')
         return std::nullopt;
     const std::string_view body = line.substr(checksum_digits + 1);
     if (checksum(body) != line.substr(0, checksum_digits))
         return std::nullopt;
-    const auto value = base::parse_json(body, "journal record");
-    if (!value)
-        return std::nullopt;
-    auto record = record_from_json(*value);
-    if (!record)
-        return std::nullopt;
-    return std::move(*record);
+    GPUHOST_TRY(value, base::parse_json(body, "journal record"));
+    GPUHOST_TRY(record, record_from_json(value));
+    return std::move(record);
 }
 
 std::string path_of(std::uint64_t id) {
@@ -71,7 +68,11 @@ Result<Decoded> decode(std::string_view text) {
     while (decoded.bytes < text.size()) {
         const std::string_view rest = text.substr(decoded.bytes);
         const auto end = rest.find('\n');
-        auto record = end == std::string_view::npos ? std::nullopt : decode_line(rest.substr(0, end));
+        std::optional<Record> record;
+        if (end != std::string_view::npos) {
+            GPUHOST_TRY(whole, decode_line(rest.substr(0, end)));
+            record = std::move(whole);
+        }
         if (!record && (end == std::string_view::npos || end + 1 == rest.size()))
             break; // torn by a power cut: what it announced was never begun
         if (!record)
@@ -99,8 +100,13 @@ Result<Journal> Journal::create(const Root& root, std::uint64_t id, const Record
     const std::string path = path_of(id);
     if (root.exists(path))
         return base::fail(Errc::AlreadyExists, path + ": already there");
-    GPUHOST_CHECK(root.write_atomic(path, encode_record(begin), 0600));
-    return open(root, id);
+    auto journal = [&]() -> Result<Journal> {
+        GPUHOST_CHECK(root.write_atomic(path, encode_record(begin), 0600));
+        return open(root, id);
+    }();
+    if (!journal)
+        (void)root.remove(path); // or the next daemon would run what was refused
+    return journal;
 }
 
 Result<Journal> Journal::open(const Root& root, std::uint64_t id) {
@@ -111,18 +117,19 @@ Result<Journal> Journal::open(const Root& root, std::uint64_t id) {
     // A torn tail would damage the next record.
     if (decoded.bytes != text.size() && ::ftruncate(fd.get(), static_cast<off_t>(decoded.bytes)) < 0)
         return base::fail_errno(path, errno);
-    return Journal(std::move(fd), id);
+    return Journal(std::move(fd), id, static_cast<off_t>(decoded.bytes));
 }
 
 Result<void> Journal::append(const Record& record) {
-    const off_t end = ::lseek(fd_.get(), 0, SEEK_END);
-    auto written = base::write_all(fd_.get(), encode_record(record), path_of(id_));
-    if (written && ::fdatasync(fd_.get()) < 0)
-        written = base::fail_errno(path_of(id_), errno);
+    const std::string text = encode_record(record);
     // Half a record, of a full disk, would damage the journal once there is room for the next one.
-    if (!written && ::ftruncate(fd_.get(), end) < 0)
-        return base::fail_errno(path_of(id_) + ": taking half a record back", errno);
-    return written;
+    if (::ftruncate(fd_.get(), size_) < 0)
+        return base::fail_errno(path_of(id_), errno);
+    GPUHOST_CHECK(base::write_all(fd_.get(), text, path_of(id_)));
+    if (::fdatasync(fd_.get()) < 0)
+        return base::fail_errno(path_of(id_), errno);
+    size_ += static_cast<off_t>(text.size());
+    return {};
 }
 
 Result<std::vector<Record>> read_journal(const Root& root, std::uint64_t id) {

@@ -14,7 +14,8 @@ namespace gpuhost::core {
 inline constexpr std::string_view journal_directory = "/var/lib/gpuhost/journal";
 
 [[nodiscard]] std::string encode_record(const Record& record); ///< with the final newline
-/// A torn last line, what a power cut leaves, ends the journal silently; any other damage is BadContent.
+/// A torn last line, what a power cut leaves, ends the journal silently; any other damage is BadContent, a
+/// whole record of a newer program Unsupported.
 [[nodiscard]] base::Result<std::vector<Record>> decode_journal(std::string_view text);
 
 /// One open journal. Append returns only after the record is on disk.
@@ -28,9 +29,10 @@ class Journal {
     [[nodiscard]] std::uint64_t id() const { return id_; }
 
   private:
-    Journal(base::UniqueFd fd, std::uint64_t id) : fd_(std::move(fd)), id_(id) {}
+    Journal(base::UniqueFd fd, std::uint64_t id, off_t size) : fd_(std::move(fd)), id_(id), size_(size) {}
     base::UniqueFd fd_;
     std::uint64_t id_;
+    off_t size_; ///< of the whole records; what is beyond is half of one that failed
 };
 
 [[nodiscard]] base::Result<std::vector<Record>> read_journal(const base::Root& root, std::uint64_t id);

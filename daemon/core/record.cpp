@@ -21,7 +21,10 @@ struct Word {
 constexpr std::array phases{Word<Phase>{Phase::Preflight, "preflight"}, Word<Phase>{Phase::Apply, "apply"},
                             Word<Phase>{Phase::Undo, "undo"}};
 
+constexpr std::int64_t format = 1; ///< of a journal; raised when an older program must not take it up
+
 constexpr std::array outcomes{Word<Outcome>{Outcome::Committed, "committed"},
+                              Word<Outcome>{Outcome::Checked, "checked"},
                               Word<Outcome>{Outcome::Refused, "refused"},
                               Word<Outcome>{Outcome::RolledBack, "rolled-back"},
                               Word<Outcome>{Outcome::Cancelled, "cancelled"},
@@ -51,14 +54,19 @@ auto value_of(const Words& words, std::string_view text) noexcept
     return std::nullopt;
 }
 
-Json subject_to_json(const Subject& subject) {
-    return Json{{"uid", subject.uid}, {"pid", subject.pid}, {"command", subject.command}};
-}
-
 Subject subject_from_json(const Json& value) {
     return Subject{static_cast<std::uint32_t>(base::int_or(value, "uid", 0)),
                    static_cast<std::int32_t>(base::int_or(value, "pid", 0)),
                    base::string_or(value, "command", "")};
+}
+
+std::vector<std::vector<std::size_t>> groups_from_json(const Json& value) {
+    std::vector<std::vector<std::size_t>> groups;
+    for (const Json& list : value)
+        for (groups.emplace_back(); const Json& step : list)
+            if (step.is_number_unsigned())
+                groups.back().push_back(step.get<std::size_t>());
+    return groups;
 }
 
 } // namespace
@@ -76,15 +84,18 @@ std::optional<Phase> phase_from_name(std::string_view text) noexcept {
 }
 
 Json to_json(const Subject& subject) {
-    return subject_to_json(subject);
+    return Json{{"uid", subject.uid}, {"pid", subject.pid}, {"command", subject.command}};
 }
 
 Json to_json(const Record& record) {
     Json value{{"type", word_of(types, record.type)}, {"t_us", record.t_us}, {"time_us", record.time_us}};
     switch (record.type) {
     case Record::Type::Begin:
+        value["format"] = format;
         value["boot_id"] = record.boot_id;
-        value["subject"] = subject_to_json(record.subject);
+        value["subject"] = to_json(record.subject);
+        value["check_only"] = record.check_only;
+        value["preflights"] = record.preflights;
         value["plan"] = record.plan ? to_json(*record.plan) : Json();
         break;
     case Record::Type::Done:
@@ -114,8 +125,8 @@ Json to_json(const Record& record) {
 Result<Record> record_from_json(const Json& value) {
     Record record;
     const auto type = value_of(types, base::string_or(value, "type", ""));
-    if (!type)
-        return base::fail(Errc::BadContent, "journal record of unknown type");
+    if (!type || base::int_or(value, "format", format) > format)
+        return base::fail(Errc::Unsupported, "journal record of a newer version of gpuhostd");
     record.type = *type;
     record.t_us = static_cast<std::uint64_t>(base::int_or(value, "t_us", 0));
     record.time_us = static_cast<std::uint64_t>(base::int_or(value, "time_us", 0));
@@ -130,12 +141,19 @@ Result<Record> record_from_json(const Json& value) {
     if (record.type == Record::Type::End) {
         const auto outcome = value_of(outcomes, base::string_or(value, "outcome", ""));
         if (!outcome)
-            return base::fail(Errc::BadContent, "journal record with unknown outcome");
+            return base::fail(Errc::Unsupported,
+                              "journal record with an outcome of a newer version of gpuhostd");
         record.outcome = *outcome;
     }
     if (record.type == Record::Type::Begin) {
         GPUHOST_TRY(plan, plan_from_json(base::member(value, "plan")));
         record.plan = std::move(plan);
+        record.check_only = base::bool_or(value, "check_only", false);
+        record.preflights = groups_from_json(base::member(value, "preflights"));
+        for (const auto& group : record.preflights)
+            for (const std::size_t step : group)
+                if (step >= record.plan->steps.size())
+                    return base::fail(Errc::BadContent, "journal record with a preflight of no step");
     }
     return record;
 }

@@ -12,7 +12,7 @@
 namespace gpuhost::core {
 
 enum class Phase { Preflight, Apply, Undo };
-enum class Outcome { Committed, Refused, RolledBack, Cancelled, Failed, RebootRequired };
+enum class Outcome { Committed, Checked, Refused, RolledBack, Cancelled, Failed, RebootRequired };
 
 [[nodiscard]] std::string_view name(Phase phase) noexcept;
 [[nodiscard]] std::string_view name(Outcome outcome) noexcept;
@@ -38,7 +38,7 @@ struct Record {
     std::uint64_t t_us = 0;               ///< CLOCK_MONOTONIC
     std::uint64_t time_us = 0;            ///< CLOCK_REALTIME
     Phase phase = Phase::Preflight;       // Start, Done, Fail
-    std::size_t step = 0;                 // Start, Done, Fail; 0 for preflight, which covers all steps
+    std::size_t step = 0;                 // Start, Done, Fail; of preflight the group, see `preflights`
     std::string boot_id;                  // Begin, Resume
     base::Json output;                    // Done
     std::optional<base::Error> error;     // Fail, Cancel, End
@@ -46,10 +46,14 @@ struct Record {
     Outcome outcome = Outcome::Committed; // End
     std::optional<Plan> plan;             // Begin
     Subject subject;                      // Begin
+    bool check_only = false;              // Begin: the transaction ends after preflight
+    /// Begin: which steps one worker looks at in preflight, a worker a group.
+    std::vector<std::vector<std::size_t>> preflights;
 };
 
 [[nodiscard]] base::Json to_json(const Subject& subject);
 [[nodiscard]] base::Json to_json(const Record& record);
+/// A record of a newer program is Unsupported.
 [[nodiscard]] base::Result<Record> record_from_json(const base::Json& value);
 
 } // namespace gpuhost::core

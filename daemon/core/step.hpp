@@ -8,9 +8,8 @@
 // Contract of every kind:
 //   preflight  changes nothing; may run while the host serves; returns all problems, not the first
 //   apply      converges: run again after an interruption at any point it ends in the same state
-//   verify     reads the truth back (kernel, file system), never what apply remembers; called right after
-//   apply undo       converges to the state before, also if apply never ran or ran in half, and after a
-//   reboot
+//   verify     reads the truth back (kernel, file system), never what apply remembers; called right after apply
+//   undo       converges to the state before, also if apply never ran or ran in half, and after a reboot
 #pragma once
 
 #include "daemon/base/handle.hpp"

@@ -85,6 +85,8 @@ Result<void> Transaction::begin(const Record& record) {
         return impossible("begin without a plan");
     begun_ = true;
     plan_ = *record.plan;
+    preflights_ = record.preflights;
+    check_only_ = record.check_only;
     subject_ = record.subject;
     boot_id_ = record.boot_id;
     began_us_ = record.time_us;
@@ -116,7 +118,7 @@ Result<void> Transaction::done(const Record& record) {
     in_flight_ = false;
     switch (phase_) {
     case Phase::Preflight:
-        preflighted_ = true;
+        preflight_ended();
         break;
     case Phase::Apply:
         states_[step_] = StepState::Done;
@@ -127,8 +129,7 @@ Result<void> Transaction::done(const Record& record) {
         break;
     }
     // A cancel that came too late to stop the last step changes nothing: the work is done and verified.
-    const bool finished = !states_.empty() && states_.back() == StepState::Done;
-    if (cancel_ && !undoing_ && !finished)
+    if (cancel_ && !undoing_ && !finished())
         go_back(*cancel_);
     return {};
 }
@@ -143,8 +144,13 @@ Result<void> Transaction::failed(const Record& record) {
     reboot_required_ = reboot_required_ || error.code == Errc::RebootRequired;
     switch (phase_) {
     case Phase::Preflight:
-        problems_ = record.problems;
-        go_back(error);
+        problems_.insert(problems_.end(), record.problems.begin(), record.problems.end());
+        if (!refusal_)
+            refusal_ = error;
+        if (record.problems.empty())
+            go_back(error); // it could not look
+        else
+            preflight_ended();
         break;
     case Phase::Apply:
         states_[step_] = StepState::Failed;
@@ -165,6 +171,8 @@ void Transaction::resume(const Record& record) {
         attempts_ = 0; // whatever stopped the earlier attempts is gone
     if (!rebooted && !worn_out)
         return; // the phase in flight goes on, or is run again
+    if (finished())
+        return; // all that is missing is the record of the end
     if (undoing_) {
         if (!rebooted)
             undo_failed(Error{Errc::Interrupted, interrupted_too_often(), {}});
@@ -185,6 +193,17 @@ void Transaction::undo_failed(const Error& error) {
         cause_->message += "; going back failed too: " + error.message;
 }
 
+/// All problems are found before the first one ends it.
+void Transaction::preflight_ended() {
+    ++preflights_done_;
+    if (preflighted() && refusal_)
+        go_back(*refusal_);
+}
+
+bool Transaction::finished() const {
+    return !undoing_ && !states_.empty() && states_.back() == StepState::Done;
+}
+
 void Transaction::go_back(Error cause) {
     undoing_ = true;
     cause_ = std::move(cause);
@@ -200,8 +219,11 @@ Action Transaction::next() const {
     const auto pending = std::find(states_.begin(), states_.end(), StepState::Pending);
     if (pending == states_.end())
         return Action{};
-    if (!preflighted_)
-        return Action{Action::Type::Run, Phase::Preflight, 0, Outcome::Committed, std::nullopt};
+    if (!preflighted())
+        return Action{Action::Type::Run, Phase::Preflight, preflights_done_, Outcome::Committed,
+                      std::nullopt};
+    if (check_only_)
+        return Action{Action::Type::End, Phase::Preflight, 0, Outcome::Checked, std::nullopt};
     return Action{Action::Type::Run, Phase::Apply, static_cast<std::size_t>(pending - states_.begin()),
                   Outcome::Committed, std::nullopt};
 }

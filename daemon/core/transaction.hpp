@@ -21,7 +21,7 @@ enum class StepState { Pending, Running, Done, Failed, Undoing, Undone, UndoFail
 struct Action {
     enum class Type { Run, End } type = Type::End;
     Phase phase = Phase::Preflight;       // Run
-    std::size_t step = 0;                 // Run
+    std::size_t step = 0;                 // Run; of preflight the group
     Outcome outcome = Outcome::Committed; // End
     std::optional<base::Error> error;     // End: the cause
 };
@@ -40,6 +40,8 @@ class Transaction {
     [[nodiscard]] const Plan& plan() const { return plan_; }
     [[nodiscard]] const Subject& subject() const { return subject_; }
     [[nodiscard]] const std::vector<StepState>& states() const { return states_; }
+    /// Groups of steps, a worker each.
+    [[nodiscard]] const std::vector<std::vector<std::size_t>>& preflights() const { return preflights_; }
     [[nodiscard]] bool in_flight() const { return in_flight_; }   ///< a Start without its Done or Fail
     [[nodiscard]] unsigned attempts() const { return attempts_; } ///< Starts of the phase in flight
     [[nodiscard]] bool touched() const { return touched_; }       ///< an apply was started
@@ -60,16 +62,22 @@ class Transaction {
     [[nodiscard]] base::Result<void> failed(const Record& record);
     void resume(const Record& record);
     void undo_failed(const base::Error& error);
+    void preflight_ended();
     void go_back(base::Error cause);
+    [[nodiscard]] bool preflighted() const { return preflights_done_ == preflights_.size(); }
+    [[nodiscard]] bool finished() const; ///< the last step is done and verified
     [[nodiscard]] Action next_undo() const;
     [[nodiscard]] Outcome outcome_after_undo() const;
 
     Plan plan_;
     Subject subject_;
     std::vector<StepState> states_;
+    std::vector<std::vector<std::size_t>> preflights_;
+    std::size_t preflights_done_ = 0;
     std::vector<base::Json> outputs_;
     std::vector<Problem> problems_;
     std::optional<base::Error> cause_;
+    std::optional<base::Error> refusal_; ///< of the first preflight that found something
     std::optional<Outcome> outcome_;
     std::string boot_id_;
     Phase phase_ = Phase::Preflight;
@@ -78,7 +86,7 @@ class Transaction {
     std::uint64_t began_us_ = 0;
     std::uint64_t ended_us_ = 0;
     bool begun_ = false;
-    bool preflighted_ = false;
+    bool check_only_ = false;
     bool in_flight_ = false;
     bool touched_ = false;
     bool undoing_ = false;

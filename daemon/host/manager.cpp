@@ -104,12 +104,22 @@ void Manager::converge() {
     core::Plan all = everything();
     for (const auto& component : components_) {
         const auto observed = component->observe(settings_);
-        if (observed && component->converge_at_start(*observed))
-            append(all, component->plan({settings_, Json::object()}, *observed));
+        if (!observed) {
+            log::warning("can't look at the " + std::string(component->name()) + ": " +
+                         observed.error().message + ", ignoring");
+            continue;
+        }
+        if (!component->converge_at_start(*observed))
+            continue;
+        // One that can't converge without a person keeps none of the others from it.
+        auto one = component->plan({settings_, Json::object()}, *observed);
+        if (one.problems.empty())
+            append(all, std::move(one));
+        else
+            log::warning("the " + std::string(component->name()) +
+                         " can't converge by itself: " + problems_error(one.problems).message);
     }
-    if (!all.problems.empty())
-        log::warning("the host can't converge by itself: " + problems_error(all.problems).message);
-    else if (!all.steps.empty())
+    if (!all.steps.empty())
         if (auto begun = runner_.start(std::move(all), {::geteuid(), ::getpid(), "gpuhostd"}, {}); !begun)
             log::error("can't converge: " + begun.error().message);
 }
@@ -171,21 +181,16 @@ Result<core::Plan> Manager::plan(const Json& request) {
     return all;
 }
 
-Result<void> Manager::check(const Json& request) {
-    GPUHOST_TRY(wanted, plan(request));
-    if (!wanted.problems.empty())
-        return base::fail(problems_error(wanted.problems));
-    return {};
-}
-
 Result<std::uint64_t> Manager::apply(const Json& request, core::Subject subject,
-                                     std::vector<base::UniqueFd> inputs) {
+                                     std::vector<base::UniqueFd> inputs, bool check_only) {
     GPUHOST_TRY(wanted, plan(request));
     if (!wanted.problems.empty())
         return base::fail(problems_error(wanted.problems));
     if (wanted.steps.empty())
         return 0;
-    return runner_.start(std::move(wanted), std::move(subject), std::move(inputs));
+    if (check_only)
+        wanted.title = "check: " + wanted.title;
+    return runner_.start(std::move(wanted), std::move(subject), std::move(inputs), check_only);
 }
 
 Result<Json> Manager::observe(std::string_view component) {

@@ -30,11 +30,11 @@ class Manager {
 
     /// What a request would do. Empty request: every component.
     [[nodiscard]] base::Result<core::Plan> plan(const base::Json& request);
-    /// A plan with problems as the error that they make.
-    [[nodiscard]] base::Result<void> check(const base::Json& request);
-    /// Starts it. 0 with nothing to do. A plan with problems is the error that they make.
+    /// Starts it, or with `check_only` its preflight alone. 0 with nothing to do. A plan with problems is the
+    /// error that they make.
     [[nodiscard]] base::Result<std::uint64_t> apply(const base::Json& request, core::Subject subject,
-                                                    std::vector<base::UniqueFd> inputs);
+                                                    std::vector<base::UniqueFd> inputs,
+                                                    bool check_only = false);
     /// What a component sees now.
     [[nodiscard]] base::Result<base::Json> observe(std::string_view component);
     [[nodiscard]] base::Json describe();

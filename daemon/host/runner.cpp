@@ -4,8 +4,12 @@
 #include "daemon/base/clock.hpp"
 #include "daemon/base/messages.hpp"
 #include "daemon/base/parse.hpp"
+#include "daemon/host/sandbox.hpp"
 
 #include <algorithm>
+#include <cerrno>
+
+#include <sys/file.h>
 
 namespace gpuhost::host {
 
@@ -31,13 +35,10 @@ std::string job_of(std::uint64_t id, unsigned starts, unsigned attempt) {
     return std::to_string(id) + "-" + std::to_string(starts) + "-" + std::to_string(attempt);
 }
 
-bool as_worker_user(core::Sandbox sandbox) {
-    return sandbox == core::Sandbox::Parse || sandbox == core::Sandbox::Compile;
-}
-
 std::string_view message_of(Outcome outcome) {
     switch (outcome) {
     case Outcome::Committed:
+    case Outcome::Checked:
         return message::operation_committed;
     case Outcome::Refused:
     case Outcome::Cancelled:
@@ -52,13 +53,25 @@ std::string_view message_of(Outcome outcome) {
     return message::operation_failed;
 }
 
-/// One worker looks at all steps in preflight, and changes nothing. Where one of them reads what came from
-/// outside it is that one's: nothing foreign is parsed with privileges. Else it is the one that sees the
-/// whole host.
+/// What came from outside is never looked at with privileges, so each unprivileged sandbox has a preflight
+/// worker of its own. All other steps share one, which starts once.
+std::vector<std::vector<std::size_t>> preflight_groups(const core::StepKinds& kinds, const core::Plan& plan) {
+    std::map<std::optional<core::Sandbox>, std::vector<std::size_t>> groups;
+    for (std::size_t i = 0; i < plan.steps.size(); ++i) {
+        const core::StepKind* kind = kinds.find(plan.steps[i].kind);
+        if (kind && kind->preflight)
+            groups[user_of(kind->sandbox).empty() ? std::nullopt : std::optional(kind->sandbox)].push_back(i);
+    }
+    std::vector<std::vector<std::size_t>> made;
+    for (auto& [sandbox, group] : groups)
+        made.push_back(std::move(group));
+    return made;
+}
+
+/// Of steps that share a worker: the sandbox that sees the whole host, if one needs that.
 core::Sandbox sandbox_for(const std::vector<core::Sandbox>& steps) {
-    for (const auto wanted : {core::Sandbox::Parse, core::Sandbox::Compile, core::Sandbox::Modules})
-        if (std::find(steps.begin(), steps.end(), wanted) != steps.end())
-            return wanted;
+    if (std::find(steps.begin(), steps.end(), core::Sandbox::Modules) != steps.end())
+        return core::Sandbox::Modules;
     return steps.empty() ? core::Sandbox::Store : *std::max_element(steps.begin(), steps.end());
 }
 
@@ -68,23 +81,12 @@ double weight(const core::StepKinds& kinds, const core::Step& step) {
     return kind ? static_cast<double>(kind->deadline.count()) : 1;
 }
 
-/// What a transaction kept while it ran: its staging directory, and its jobs' files with those of attempts
-/// that died.
-void remove_files_of(const base::Root& root, std::uint64_t id) {
-    std::vector<std::string> paths{staging_of(id)};
-    for (const auto& job : root.list(core::jobs_directory).value_or(std::vector<std::string>()))
-        if (base::starts_with(job, std::to_string(id) + "-"))
-            paths.push_back(core::job_directory(job));
-    for (const auto& path : paths)
-        if (auto removed = root.remove_tree(path); !removed)
-            log::warning("can't remove '" + path + "': " + removed.error().message + ", ignoring");
-}
-
 double whole(const core::StepKinds& kinds, const core::Transaction& transaction, const Action& action,
              double fraction) {
     fraction = std::clamp(fraction, 0.0, 1.0);
     if (action.phase == Phase::Preflight)
-        return preflight_share * fraction;
+        return preflight_share * (static_cast<double>(action.step) + fraction) /
+               static_cast<double>(transaction.preflights().size());
     double before = 0;
     double all = 0;
     const auto& steps = transaction.plan().steps;
@@ -103,7 +105,21 @@ double whole(const core::StepKinds& kinds, const core::Transaction& transaction,
 
 // --- what a daemon before this one left
 
+/// Two daemons over one journal would each undo what the other does. The kernel drops the lock with its holder.
+Result<void> Runner::lock_journal() {
+    GPUHOST_CHECK(root_.make_directories(core::journal_directory, 0700));
+    GPUHOST_TRY(directory, root_.open_file(core::journal_directory, O_RDONLY | O_DIRECTORY));
+    if (::flock(directory.get(), LOCK_EX | LOCK_NB) < 0)
+        return errno == EWOULDBLOCK
+                   ? base::fail(Errc::Busy, "another gpuhostd works on '" + root_.directory() + "'",
+                                "Stop it first: systemctl stop gpuhostd.")
+                   : base::fail_errno(core::journal_directory, errno);
+    lock_ = std::move(directory);
+    return {};
+}
+
 Result<void> Runner::resume() {
+    GPUHOST_CHECK(lock_journal());
     GPUHOST_TRY(ids, core::list_journals(root_));
     for (const std::uint64_t id : ids) {
         last_id_ = std::max(last_id_, id);
@@ -122,8 +138,36 @@ Result<void> Runner::resume() {
     return {};
 }
 
+/// What a transaction kept while it ran: its staging directory, and its jobs' files with those of attempts
+/// that died.
+void Runner::remove_files_of(std::uint64_t id) {
+    doomed_.push_back(staging_of(id));
+    for (const auto& job : root_.list(core::jobs_directory).value_or(std::vector<std::string>()))
+        if (base::starts_with(job, std::to_string(id) + "-"))
+            doomed_.push_back(core::job_directory(job));
+    remove_doomed();
+}
+
+/// A compiler's tree has thousands of files: a portion each turn of the loop.
+void Runner::remove_doomed() {
+    constexpr std::size_t portion = 256;
+    while (!doomed_.empty()) {
+        const std::string& path = doomed_.front();
+        const auto gone = root_.remove_some(path, portion);
+        if (gone && !*gone) {
+            auto later = event_.soon([this] { remove_doomed(); });
+            if (later)
+                remover_ = *std::move(later);
+            return;
+        }
+        if (!gone)
+            log::warning("can't remove '" + path + "': " + gone.error().message + ", ignoring");
+        doomed_.pop_front();
+    }
+}
+
 /// A daemon that died at its transaction's end may have left what the transaction kept.
-void Runner::remove_leftovers() const {
+void Runner::remove_leftovers() {
     std::vector<std::string> names = root_.list(core::staging_directory).value_or(std::vector<std::string>());
     const auto jobs = root_.list(core::jobs_directory).value_or(std::vector<std::string>());
     names.insert(names.end(), jobs.begin(), jobs.end());
@@ -131,7 +175,7 @@ void Runner::remove_leftovers() const {
         const auto id = base::parse_uint(std::string_view(name).substr(0, name.find('-')));
         if (id && std::none_of(unfinished_.begin(), unfinished_.end(),
                                [&](const Current& left) { return left.operation.id == *id; }))
-            remove_files_of(root_, *id);
+            remove_files_of(*id);
     }
 }
 
@@ -152,8 +196,9 @@ Result<void> Runner::load(std::uint64_t id) {
         return {};
     }
     GPUHOST_TRY(journal, core::Journal::open(root_, id));
-    unfinished_.push_back(
-        Current{std::move(operation), std::move(journal), {}, starts, false, nullptr, nullptr, false});
+    Current left(std::move(operation), std::move(journal));
+    left.starts = starts;
+    unfinished_.push_back(std::move(left));
     return {};
 }
 
@@ -180,7 +225,7 @@ void Runner::resume_next() {
 // --- requests
 
 Result<std::uint64_t> Runner::start(core::Plan plan, core::Subject subject,
-                                    std::vector<base::UniqueFd> inputs) {
+                                    std::vector<base::UniqueFd> inputs, bool check_only) {
     if (current_)
         return base::fail(Errc::Busy,
                           "operation " + std::to_string(current_->operation.id) + " (" +
@@ -194,24 +239,23 @@ Result<std::uint64_t> Runner::start(core::Plan plan, core::Subject subject,
     operation.id = last_id_ + 1;
     Record begin = record(Record::Type::Begin);
     begin.boot_id = boot_id_;
+    begin.preflights = preflight_groups(kinds_, plan);
+    begin.check_only = check_only;
     begin.plan = std::move(plan);
     begin.subject = std::move(subject);
     GPUHOST_CHECK(operation.transaction.feed(begin));
-    GPUHOST_CHECK(root_.make_directories(std::string(core::journal_directory), 0700));
-    GPUHOST_TRY(journal, core::Journal::create(root_, operation.id, begin));
+    GPUHOST_CHECK(root_.make_directories(core::journal_directory, 0700));
     last_id_ = operation.id;
+    GPUHOST_TRY(journal, core::Journal::create(root_, operation.id, begin));
     const std::string id = std::to_string(operation.id);
     log::event(log::Level::Notice, message::operation_started, {{"GPUHOST_OPERATION_ID", id}},
                "operation " + id + " started: " + begin.plan->title);
-    current_ = Current{
-        std::move(operation), std::move(journal), std::move(inputs), 0, false, nullptr, nullptr, false};
+    current_.emplace(std::move(operation), std::move(journal));
+    current_->inputs = std::move(inputs);
     if (listener_.added)
         listener_.added(current_->operation);
     // On the next turn: the caller's answer comes before the first signal about it.
-    if (auto soon = event_.soon([this] { advance(); }))
-        current_->retry = *std::move(soon);
-    else
-        advance();
+    later(std::chrono::seconds(0), [this] { advance(); });
     return last_id_;
 }
 
@@ -300,14 +344,42 @@ void Runner::launch(const Action& action) {
                   : adopt   ? launcher_.adopt(launch, std::move(callbacks))
                             : launcher_.start(launch, inputs, std::move(callbacks));
     if (!worker) {
-        JobEnd end;
-        end.result.error = worker.error().context("starting a worker");
-        job_ended(action, std::move(end));
+        not_started(action, worker.error().context("starting a worker"));
         return;
     }
     current_->worker = *std::move(worker);
     if (transaction.cancelled() && interruptible(action))
         current_->worker->kill();
+}
+
+/// No memory, no descriptors, no room in /run, a busy service manager: none lasts, and to go back is worth
+/// waiting for. What has not begun yet gives up after a while.
+void Runner::not_started(const Action& action, const Error& error) {
+    constexpr std::chrono::seconds pause{2};
+    log::warning(error.message + ", trying again");
+    if (action.phase == Phase::Undo) {
+        say("waiting to go back: " + error.message);
+        later(pause, [this, action] { launch(action); });
+        return;
+    }
+    if (current_->operation.transaction.attempts() < core::Transaction::max_attempts &&
+        !current_->operation.transaction.cancelled()) {
+        say("waiting: " + error.message);
+        later(pause, [this, action] { run(action); });
+        return;
+    }
+    JobEnd end;
+    end.result.error = error;
+    job_ended(action, std::move(end));
+}
+
+/// The running transaction's next move, unless it ends before.
+void Runner::later(std::chrono::seconds pause, Event::Callback then) {
+    auto timer = pause.count() == 0 ? event_.soon(then) : event_.after(pause, then);
+    if (timer)
+        current_->next = *std::move(timer);
+    else
+        event_.exit(1); // without the loop nothing goes on; the next daemon takes it up
 }
 
 Launch Runner::make_launch(const Action& action) const {
@@ -321,7 +393,8 @@ Launch Runner::make_launch(const Action& action) const {
     launch.request.staging = staging_of(current_->operation.id);
     launch.request.inputs = current_->inputs.size();
     if (action.phase == Phase::Preflight)
-        launch.request.steps = steps;
+        for (const std::size_t step : transaction.preflights()[action.step])
+            launch.request.steps.push_back(steps[step]);
     else
         launch.request.steps = {steps[action.step]};
     std::vector<core::Sandbox> sandboxes;
@@ -334,11 +407,13 @@ Launch Runner::make_launch(const Action& action) const {
     return launch;
 }
 
+/// Handed to the workers' user until the first of them has begun: a later step may have taken it over.
 Result<void> Runner::prepare_staging() const {
+    const core::Transaction& transaction = current_->operation.transaction;
     const std::string path = staging_of(current_->operation.id);
-    for (const core::Step& step : current_->operation.transaction.plan().steps) {
+    for (const core::Step& step : transaction.plan().steps) {
         const core::StepKind* kind = kinds_.find(step.kind);
-        if (!kind || !as_worker_user(kind->sandbox) || root_.exists(path))
+        if (!kind || user_of(kind->sandbox).empty() || (transaction.touched() && root_.exists(path)))
             continue;
         GPUHOST_TRY(owner, launcher_.owner(kind->sandbox));
         GPUHOST_CHECK(root_.make_directories(path, 0755));
@@ -404,7 +479,7 @@ void Runner::finish() {
     // Out of the way first: whoever hears of the end may start the next one.
     auto ended = std::exchange(current_, std::nullopt);
     Operation& operation = ended->operation;
-    remove_files_of(root_, operation.id);
+    remove_files_of(operation.id);
     const Outcome outcome = *operation.transaction.outcome();
     operation.progress = 1;
     operation.text = operation.transaction.error() ? operation.transaction.error()->message : "";
@@ -438,19 +513,25 @@ Record Runner::record(Record::Type type) const {
 /// it goes on when there is room again.
 void Runner::append(Record made, std::function<void()> then) {
     constexpr std::chrono::seconds pause{5};
+    core::Transaction next = current_->operation.transaction;
+    if (auto fed = next.feed(made); !fed) {
+        // Written, it would leave a journal that nobody can take up again.
+        log::error("broken invariant: " + fed.error().message);
+        event_.exit(1);
+        return;
+    }
     auto written = current_->journal.append(made);
     current_->stalled = !written;
     if (!written) {
         log::error("can't write the journal, trying again: " + written.error().message);
         say("waiting: the journal can't be written: " + written.error().message);
-        auto later = event_.after(
+        auto again = event_.after(
             pause, [this, made = std::move(made), then = std::move(then)] { append(made, then); });
-        if (later)
-            current_->retry = *std::move(later);
+        if (again)
+            current_->retry = *std::move(again);
         return;
     }
-    if (auto fed = current_->operation.transaction.feed(made); !fed)
-        log::error("broken invariant: " + fed.error().message);
+    current_->operation.transaction = std::move(next);
     then();
 }
 

@@ -54,8 +54,10 @@ class Runner {
     [[nodiscard]] base::Result<void> resume();
 
     /// Starts a plan with steps and without problems. Busy names what runs.
+    /// With `check_only` it ends after preflight, in Outcome::Checked or Refused.
     [[nodiscard]] base::Result<std::uint64_t> start(core::Plan plan, core::Subject subject,
-                                                    std::vector<base::UniqueFd> inputs);
+                                                    std::vector<base::UniqueFd> inputs,
+                                                    bool check_only = false);
     [[nodiscard]] base::Result<void> cancel(std::uint64_t id, const core::Subject& subject);
 
     [[nodiscard]] const Operation* find(std::uint64_t id) const;
@@ -67,22 +69,29 @@ class Runner {
 
   private:
     struct Current {
+        Current(Operation o, core::Journal j) : operation(std::move(o)), journal(std::move(j)) {}
         Operation operation;
         core::Journal journal;
         std::vector<base::UniqueFd> inputs;
         unsigned starts = 0; ///< Start records so far: names the jobs
         bool adopt = false;  ///< the phase in flight may have a worker from before
         std::unique_ptr<Worker> worker;
-        Source retry;
+        Source next;          ///< its next move, see later()
         bool stalled = false; ///< a record waits for room on the disk
+        Source retry;         ///< of that record
     };
 
     [[nodiscard]] base::Result<void> load(std::uint64_t id);
-    void remove_leftovers() const;
+    [[nodiscard]] base::Result<void> lock_journal();
+    void remove_leftovers();
+    void remove_files_of(std::uint64_t id);
+    void remove_doomed();
     void resume_next();
     void advance();
     void run(const core::Action& action);
     void launch(const core::Action& action);
+    void not_started(const core::Action& action, const base::Error& error);
+    void later(std::chrono::seconds pause, Event::Callback then);
     [[nodiscard]] Launch make_launch(const core::Action& action) const;
     [[nodiscard]] base::Result<void> prepare_staging() const;
     void progress(const core::JobProgress& progress);
@@ -106,6 +115,9 @@ class Runner {
         unfinished_; ///< found at start; more than one only after a person moved journals about
     std::map<std::uint64_t, Operation> ended_;
     std::uint64_t last_id_ = 0;
+    base::UniqueFd lock_;
+    std::deque<std::string> doomed_; ///< paths to remove
+    Source remover_;
 };
 
 } // namespace gpuhost::host

@@ -88,6 +88,7 @@ fuzz_corpus = \
     %D%/corpus/ini/broken.conf \
     %D%/corpus/ini/bytes.conf \
     %D%/corpus/ini/joined.conf \
+    %D%/corpus/ini/lone-backslash.conf \
     %D%/corpus/ini/plain.conf \
     %D%/corpus/job/events \
     %D%/corpus/job/events-failed \

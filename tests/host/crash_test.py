@@ -103,7 +103,7 @@ class Moment:
         self.name = f"record {records}, {where}"
         self.where, self.count, self.tree = where, count, tree
         self.begins = not where.endswith(" after")  # its journal's last record announces what is not begun yet
-        self.ended = where == "end"
+        self.ended = where == "end"  # all is done; one record before, only the end's is missing
 
 
 class Recording:
@@ -150,9 +150,8 @@ def recover(host, moment, earlier, power_cut):
         host.boot()
     host.start_daemon()
     wrong = [] if host.settle() else ["it does not settle"]
-    # After a reboot a driver whose swap had not ended is never what the host stays with.
-    ended = moment.ended and not earlier
-    wrong += faults(host, ("rolled-back", "cancelled") if power_cut and not ended else ("committed", "rolled-back"))
+    # After a reboot a driver whose swap was not done and verified is never what the host stays with.
+    wrong += faults(host, ("rolled-back", "cancelled") if power_cut and not moment.ended else ("committed", "rolled-back"))
     host.kill_daemon()
     return wrong
 

@@ -68,6 +68,24 @@ TEST_F(RootTest, RemovesTreesWithoutFollowingLinks) {
     EXPECT_EQ(root_.read("/keep/file").value(), "x");
 }
 
+TEST_F(RootTest, RemovesATreeInPortions) {
+    for (int i = 0; i < 50; ++i)
+        directory_.write("/tree/" + std::to_string(i % 5) + "/" + std::to_string(i), "x");
+    int portions = 1;
+    for (auto gone = root_.remove_some("/tree", 20); !gone.value(); gone = root_.remove_some("/tree", 20))
+        ASSERT_LT(++portions, 10);
+    EXPECT_GT(portions, 2);
+    EXPECT_FALSE(root_.exists("/tree"));
+}
+
+TEST_F(RootTest, ATreeThatIsTooDeepIsSaidSo) {
+    std::string path = "/tree";
+    for (int i = 0; i < 70; ++i)
+        path += "/d";
+    ASSERT_TRUE(root_.make_directories(path));
+    EXPECT_EQ(root_.remove_tree("/tree").error().code, Errc::BadContent);
+}
+
 TEST_F(RootTest, RemovingALinkToATreeKeepsTheTree) {
     directory_.write("/keep/file", "x");
     ASSERT_TRUE(root_.symlink_atomic("/keep", "/link"));

@@ -105,6 +105,12 @@ TEST(Ini, ReadsSectionsCommentsAndContinuations) {
     EXPECT_EQ(file.entries[1].line, 7U);
 }
 
+TEST(Ini, ALoneBackslashAtTheEndIsNoLine) {
+    const IniFile file = parse_ini("[Driver]\nA=1\n\\");
+    EXPECT_TRUE(file.problems.empty());
+    EXPECT_EQ(file.entries.size(), 1U);
+}
+
 TEST(Ini, KeepsGoodLinesBesideBadOnes) {
     const IniFile file = parse_ini("early=1\n[Driver\n[Driver]\nnonsense\n=x\nKey=value\n");
     ASSERT_EQ(file.entries.size(), 1U);

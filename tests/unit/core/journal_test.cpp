@@ -103,6 +103,12 @@ TEST_F(JournalTest, DamageInTheMiddleIsNotSilent) {
     EXPECT_EQ(decode_journal(text).error().code, Errc::BadContent);
 }
 
+TEST_F(JournalTest, AWholeRecordOfANewerProgramIsNoTornTail) {
+    // {"type":"pause"} with its checksum
+    const std::string text = encode_record(begin()) + "69a87fbb {\"type\":\"pause\"}\n";
+    EXPECT_EQ(decode_journal(text).error().code, Errc::Unsupported);
+}
+
 TEST_F(JournalTest, ListsInOrderOfNumber) {
     for (const std::uint64_t id : {10U, 9U, 100U})
         ASSERT_TRUE(Journal::create(root_, id, begin()));

@@ -17,8 +17,11 @@ Record begin(std::size_t steps, std::string boot = "boot-1") {
     record.type = Record::Type::Begin;
     record.boot_id = std::move(boot);
     Plan plan{"driver.swap", "a swap", {}, {}, {}};
-    for (std::size_t i = 0; i < steps; ++i)
+    record.preflights.emplace_back();
+    for (std::size_t i = 0; i < steps; ++i) {
         plan.steps.push_back(Step{"kind", "step " + std::to_string(i), base::Json::object()});
+        record.preflights.front().push_back(i);
+    }
     record.plan = plan;
     return record;
 }
@@ -120,6 +123,68 @@ TEST(Transaction, RefusedByPreflightTouchesNothing) {
     EXPECT_EQ(result.trace, "preflight 0");
     EXPECT_EQ(result.outcome, Outcome::Refused);
     EXPECT_FALSE(transaction.touched());
+}
+
+TEST(Transaction, AllPreflightsAreHeardBeforeItIsRefused) {
+    Record first = begin(3);
+    first.preflights = {{0, 2}, {1}};
+    Transaction transaction;
+    ASSERT_TRUE(transaction.feed(first));
+    Record found = failed(Phase::Preflight, 0, Errc::Refused);
+    found.problems = {Problem{Errc::InUse, "held", ""}};
+    for (const Record& record : {start(Phase::Preflight, 0), found, start(Phase::Preflight, 1)})
+        ASSERT_TRUE(transaction.feed(record));
+    found.step = 1;
+    found.problems = {Problem{Errc::NoSpace, "full", ""}};
+    ASSERT_TRUE(transaction.feed(found));
+    EXPECT_EQ(transaction.next().outcome, Outcome::Refused);
+    EXPECT_EQ(transaction.next().type, Action::Type::End);
+    ASSERT_EQ(transaction.problems().size(), 2U);
+    EXPECT_EQ(transaction.problems()[1].text, "full");
+}
+
+TEST(Transaction, AProblemInOnePreflightIsNotForgottenWhenTheNextFindsNone) {
+    Record first = begin(2);
+    first.preflights = {{0}, {1}};
+    Transaction transaction;
+    ASSERT_TRUE(transaction.feed(first));
+    Record found = failed(Phase::Preflight, 0, Errc::Refused);
+    found.problems = {Problem{Errc::InUse, "held", ""}};
+    for (const Record& record :
+         {start(Phase::Preflight, 0), found, start(Phase::Preflight, 1), done(Phase::Preflight, 1)})
+        ASSERT_TRUE(transaction.feed(record));
+    EXPECT_EQ(transaction.next().type, Action::Type::End);
+    EXPECT_EQ(transaction.next().outcome, Outcome::Refused);
+}
+
+TEST(Transaction, APreflightThatCannotLookEndsIt) {
+    Record first = begin(2);
+    first.preflights = {{0}, {1}};
+    Transaction transaction;
+    ASSERT_TRUE(transaction.feed(first));
+    for (const Record& record : {start(Phase::Preflight, 0), failed(Phase::Preflight, 0)})
+        ASSERT_TRUE(transaction.feed(record));
+    EXPECT_EQ(transaction.next().type, Action::Type::End);
+}
+
+TEST(Transaction, ACheckEndsAfterPreflight) {
+    Record first = begin(2);
+    first.check_only = true;
+    Transaction transaction;
+    ASSERT_TRUE(transaction.feed(first));
+    const Trace result = run(transaction, all_well);
+    EXPECT_EQ(result.trace, "preflight 0");
+    EXPECT_EQ(result.outcome, Outcome::Checked);
+    EXPECT_FALSE(transaction.touched());
+}
+
+TEST(Transaction, WhatIsDoneAndVerifiedStandsAfterAReboot) {
+    Transaction transaction = begun(1);
+    for (const Record& record : {start(Phase::Preflight, 0), done(Phase::Preflight, 0),
+                                 start(Phase::Apply, 0), done(Phase::Apply, 0), resume("boot-2")})
+        ASSERT_TRUE(transaction.feed(record));
+    EXPECT_EQ(transaction.next().type, Action::Type::End);
+    EXPECT_EQ(transaction.next().outcome, Outcome::Committed);
 }
 
 TEST(Transaction, UndoesTheFailedStepAndThoseBefore) {
@@ -271,6 +336,17 @@ TEST(Transaction, RecordsSurviveJson) {
     const auto first = record_from_json(to_json(begin(2)));
     ASSERT_TRUE(first);
     EXPECT_EQ(to_json(*first), to_json(begin(2)));
+    EXPECT_EQ(first->preflights, begin(2).preflights);
+}
+
+TEST(Transaction, ARecordOfANewerProgramIsNotTaken) {
+    base::Json value = to_json(begin(1));
+    value["format"] = 2;
+    EXPECT_EQ(record_from_json(value).error().code, Errc::Unsupported);
+    EXPECT_EQ(record_from_json({{"type", "pause"}}).error().code, Errc::Unsupported);
+    value = to_json(begin(1));
+    value["preflights"] = base::Json::array({base::Json::array({7U})});
+    EXPECT_EQ(record_from_json(value).error().code, Errc::BadContent);
 }
 
 /// Whatever fails, restarts and reboots in whatever order: it ends, and every step that was ever applied

@@ -21,6 +21,10 @@ class FakeLauncher : public Launcher {
 
     [[nodiscard]] base::Result<std::unique_ptr<Worker>>
     start(const Launch& launch, std::span<const int> inputs, JobCallbacks callbacks) override {
+        if (refusals > 0) {
+            --refusals;
+            return base::fail(base::Errc::NoSpace, "no room in /run");
+        }
         return add({launch, std::move(callbacks), inputs.size(), false, false, true});
     }
     [[nodiscard]] base::Result<std::unique_ptr<Worker>> adopt(const Launch& launch,
@@ -48,6 +52,7 @@ class FakeLauncher : public Launcher {
     }
 
     std::vector<std::shared_ptr<Job>> jobs;
+    int refusals = 0; ///< of the next starts
 
   private:
     struct FakeWorker : Worker {

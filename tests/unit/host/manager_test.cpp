@@ -54,6 +54,7 @@ class ManagerTest : public testing::Test {
     void SetUp() override {
         core::StepKind kind;
         kind.name = "fake";
+        kind.preflight = [](core::StepContext&, const Json&) { return std::vector<core::Problem>(); };
         kinds.add(kind);
     }
     /// A daemon's life so far; the one before is over.
@@ -155,7 +156,7 @@ TEST_F(ManagerTest, ProblemsOfAPlanAreTheError) {
     ASSERT_FALSE(refused);
     EXPECT_EQ(refused.error().code, Errc::Unsupported);
     EXPECT_EQ(refused.error().hint, "Choose a lower one.");
-    EXPECT_EQ(manager->check({{"fake", {{"level", 12}}}}).error().code, Errc::Unsupported);
+    EXPECT_EQ(manager->apply({{"fake", {{"level", 12}}}}, {}, {}, true).error().code, Errc::Unsupported);
     EXPECT_EQ(ask(1).value_or(77), 0U) << "nothing to do";
     EXPECT_EQ(manager->apply({{"other", Json::object()}}, {}, {}).error().code, Errc::InvalidArgument);
 }

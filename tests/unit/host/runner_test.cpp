@@ -21,6 +21,7 @@ core::StepKinds make_kinds() {
         kind.name = name;
         kind.sandbox = sandbox;
         kind.interruptible = interruptible;
+        kind.preflight = [](core::StepContext&, const base::Json&) { return std::vector<core::Problem>(); };
         kinds.add(std::move(kind));
     };
     add("read", core::Sandbox::Parse, true);
@@ -49,6 +50,12 @@ struct Life {
     void turn() {
         for (int i = 0; i < 10; ++i)
             (void)sd_event_run(event.get(), 0);
+    }
+    /// At most as long as the pause before a worker is tried again, and some more.
+    void wait(const std::function<bool()>& until) {
+        const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+        while (!until() && std::chrono::steady_clock::now() < deadline)
+            (void)sd_event_run(event.get(), 100'000);
     }
     std::uint64_t start(core::Plan plan, std::vector<base::UniqueFd> inputs = {}) {
         const auto id = runner.start(std::move(plan), {0, 1, "test"}, std::move(inputs));
@@ -150,6 +157,7 @@ TEST_F(RunnerTest, ADeadlineIsNoReasonToTryAgain) {
 TEST_F(RunnerTest, CancelKillsWhatMayBeInterrupted) {
     Life life(root);
     const auto id = life.start(make_plan({"read", "load"}));
+    life.launcher.end(); // each preflight
     life.launcher.end();
     ASSERT_EQ(life.at(), "apply read");
     ASSERT_TRUE(life.runner.cancel(id, {0, 1, "person"}));
@@ -177,9 +185,55 @@ TEST_F(RunnerTest, CancelWaitsForWhatMayNot) {
 TEST_F(RunnerTest, ForeignInputIsNeverReadWithPrivileges) {
     Life life(root);
     life.start(make_plan({"link", "read", "load"}));
-    EXPECT_EQ(life.launcher.last().launch.sandbox, core::Sandbox::Parse);
+    EXPECT_EQ(life.launcher.last().launch.sandbox, core::Sandbox::Modules);
+    EXPECT_EQ(life.launcher.last().launch.request.steps.size(), 2U);
     life.launcher.end();
+    EXPECT_EQ(life.at(), "preflight read");
+    EXPECT_EQ(life.launcher.last().launch.sandbox, core::Sandbox::Parse);
+    EXPECT_EQ(life.launcher.last().launch.request.steps.size(), 1U);
+    life.launcher.end();
+    EXPECT_EQ(life.at(), "apply link");
     EXPECT_EQ(life.launcher.last().launch.sandbox, core::Sandbox::System);
+}
+
+TEST_F(RunnerTest, ACheckChangesNothing) {
+    Life life(root);
+    const auto id = life.runner.start(make_plan({"load"}), {}, {}, true);
+    ASSERT_TRUE(id);
+    life.turn();
+    EXPECT_EQ(life.at(), "preflight load");
+    life.launcher.end();
+    EXPECT_EQ(life.outcomes, std::vector{Outcome::Checked});
+    EXPECT_EQ(life.launcher.jobs.size(), 1U);
+}
+
+TEST_F(RunnerTest, AWorkerThatCannotStartIsTriedAgain) {
+    Life life(root);
+    life.launcher.refusals = 1;
+    life.start(make_plan({"load"}));
+    EXPECT_TRUE(life.launcher.jobs.empty());
+    EXPECT_TRUE(life.runner.running());
+    life.wait([&] { return !life.launcher.jobs.empty(); });
+    EXPECT_EQ(life.at(), "preflight load");
+}
+
+TEST_F(RunnerTest, WhatCannotStartWhileGoingBackIsWaitedFor) {
+    Life life(root);
+    life.start(make_plan({"load"}));
+    life.launcher.end();
+    life.launcher.refusals = 1;
+    life.launcher.fail(Errc::NoSpace);
+    EXPECT_TRUE(life.outcomes.empty()) << "a full /run is no reason to leave the host half changed";
+    life.wait([&] { return life.at() == "undo load"; });
+    life.launcher.end();
+    EXPECT_EQ(life.outcomes, std::vector{Outcome::RolledBack});
+}
+
+TEST_F(RunnerTest, AnotherDaemonIsKeptOut) {
+    Life first(root);
+    ASSERT_TRUE(first.runner.resume());
+    Life second(root);
+    EXPECT_EQ(second.runner.resume().error().code, Errc::Busy);
 }
 
 TEST_F(RunnerTest, InputsReachEveryPhaseAndStagingGoesAtTheEnd) {
@@ -292,9 +346,11 @@ TEST_F(RunnerTest, OnlyARebootClearsWhatIsStuck) {
         EXPECT_EQ(life.outcomes, std::vector{Outcome::RebootRequired});
         EXPECT_TRUE(life.runner.reboot_required());
     }
-    Life same(root);
-    ASSERT_TRUE(same.runner.resume());
-    EXPECT_TRUE(same.runner.reboot_required());
+    {
+        Life same(root);
+        ASSERT_TRUE(same.runner.resume());
+        EXPECT_TRUE(same.runner.reboot_required());
+    }
     Life next(root, "b0020000-0000-4000-8000-000000000002");
     ASSERT_TRUE(next.runner.resume());
     EXPECT_FALSE(next.runner.reboot_required());
