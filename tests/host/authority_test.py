@@ -4,8 +4,10 @@ import os
 import pwd
 import subprocess
 
+import programs
 import tap
 from fake_host import NEW, FakeHost, prepare
+from lines import Lines
 
 ACCESS_DENIED = 12
 NOBODY = pwd.getpwnam("nobody").pw_uid
@@ -32,11 +34,8 @@ GLib.MainLoop().run()
 
 
 def as_nobody(host, *arguments):
-    return subprocess.run(
-        [os.path.join(tap.TOP_BUILDDIR, "gpuhostctl"), *arguments],
-        env=host.environment, capture_output=True, text=True, timeout=60, check=False,
-        user=NOBODY, group=NOBODY, extra_groups=[],
-    )
+    return programs.run([os.path.join(tap.TOP_BUILDDIR, "gpuhostctl"), *arguments], env=host.environment,
+                        user=NOBODY, group=NOBODY, extra_groups=[])
 
 
 def check_without_polkit(t, host):
@@ -48,19 +47,20 @@ def check_without_polkit(t, host):
 
 
 def check_with_polkit(t, host):
-    polkit = subprocess.Popen(["/usr/bin/python3", "-c", POLKIT, "org.gpuhost1.prepare"], env=host.environment, stdout=subprocess.PIPE, text=True)
+    polkit = programs.start(["/usr/bin/python3", "-c", POLKIT, "org.gpuhost1.prepare"], env=host.environment,
+                            stdout=subprocess.PIPE)
+    said = Lines(polkit.stdout)
     try:
-        if polkit.stdout.readline().strip() != "ready":
+        if said.next() != "ready":
             t.skip("polkit decides", "no dbus and gi modules for Python")
             return
         run = as_nobody(host, "driver", "verify")
         t.ok(run.returncode == 0, "what polkit allows is done", run.stderr, host.tail())
-        t.equal(polkit.stdout.readline().split()[:2], ["system-bus-name", "org.gpuhost1.prepare"], "it was asked about the caller and the action")
+        t.equal(said.next(10).split()[:2], ["system-bus-name", "org.gpuhost1.prepare"], "it was asked about the caller and the action")
         run = as_nobody(host, "apply")
         t.ok(run.returncode == ACCESS_DENIED and "polkit" in run.stderr, "what it does not allow is refused", run.returncode, run.stderr)
     finally:
-        polkit.kill()
-        polkit.wait()
+        programs.end(polkit)
 
 
 def main():

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The interfaces that gpuhostd exports are those of systemd/org.gpuhost1.xml, names and annotations and all."""
 import os
-import subprocess
 import xml.etree.ElementTree as ET
 
+import programs
 import tap
 
 OBJECTS = {
@@ -39,12 +39,12 @@ def main():
     t.equal(sorted(documented), sorted(OBJECTS), "every interface of the file has its object")
     daemon = os.path.join(tap.TOP_BUILDDIR, "gpuhostd")
     for name, path in OBJECTS.items():
-        run = subprocess.run([daemon, f"--bus-introspect={path}"], capture_output=True, text=True, timeout=20)
+        run = programs.run([daemon, f"--bus-introspect={path}"])
         exported = {i.get("name"): i for i in ET.fromstring(run.stdout).iter("interface")}.get(name)
         if not t.ok(exported is not None, f"{name} is exported at {path}", run.stderr):
             continue
         t.equal("\n".join(sorted(members(exported))), "\n".join(sorted(members(documented[name]))), f"{name} is as documented")
-    run = subprocess.run([daemon, "--bus-introspect=/nowhere"], capture_output=True, text=True, timeout=20)
+    run = programs.run([daemon, "--bus-introspect=/nowhere"])
     t.ok("org.gpuhost1" not in run.stdout, "nothing of ours is exported elsewhere")
     t.done()
 

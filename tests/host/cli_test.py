@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import time
 
+import programs
 import tap
 from driver_files import KERNEL, write_driver
 from fake_host import CLIENT, FakeHost, write
@@ -97,12 +98,12 @@ def interrupted(host):
     expect(host, "and ended", ["operation", "cancel", number], 2, err=r"gpuhostctl: .*\n")
     T.equal(host.loaded()["nvidia"], OLD, "the driver from before is loaded")
     number = host.ctl("driver", "swap", NEW, "--no-wait", check=0).stdout.strip()
-    waiting = subprocess.Popen([os.path.join(tap.TOP_BUILDDIR, "gpuhostctl"), "operation", "wait", number], text=True,
-                               env=host.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    waiting = programs.start([os.path.join(tap.TOP_BUILDDIR, "gpuhostctl"), "operation", "wait", number],
+                             env=host.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     time.sleep(0.5)
     host.kill_daemon()
     host.start_daemon()
-    out, err = waiting.communicate(timeout=60)
+    out, err = programs.outputs(waiting)
     T.ok(waiting.returncode == 0 and "done" in out and "gpuhostd went away" in err, "a killed daemon's work is waited for", out, err,
          host.tail())
     T.equal(host.loaded()["nvidia"], NEW, "and done")

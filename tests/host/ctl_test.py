@@ -1,48 +1,43 @@
 # SPDX-License-Identifier: Apache-2.0
 """gpuhostctl against a service that plays every outcome: what it prints where, how it exits, what it asks for."""
+import codecs
+import fcntl
 import json
 import os
-import pty
 import re
 import select
 import signal
 import subprocess
 import tempfile
+import termios
 import time
 
+import programs
 import tap
+from lines import Lines
+from private_bus import PrivateBus
+from programs import PATIENCE
 
 CTL = os.path.join(tap.TOP_BUILDDIR, "gpuhostctl")
 SERVICE = os.path.join(tap.TOP_BUILDDIR, "tests", "host", "fake-service")
-PATIENCE = 60  # seconds until a test is taken to hang
 T = tap.Tap()
 
-BUS_CONFIG = """<!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Configuration 1.0//EN"
- "http://www.freedesktop.org/standards/dbus/1.0/busconfig.dtd">
-<busconfig><type>system</type><listen>unix:dir={}</listen><auth>EXTERNAL</auth>
-<policy context="default"><allow send_destination="*" eavesdrop="true"/><allow eavesdrop="true"/><allow own="*"/></policy>
-</busconfig>"""
 
-
-class Bus:
+class Bus(PrivateBus):
     """A private bus, and the service on it."""
 
     def __init__(self, directory):
-        config = os.path.join(directory, "bus.conf")
-        with open(config, "w", encoding="utf-8") as file:
-            file.write(BUS_CONFIG.format(directory))
-        self.daemon = subprocess.Popen(["dbus-daemon", "--nofork", "--print-address", f"--config-file={config}"],
-                                       stdout=subprocess.PIPE, text=True)
+        super().__init__(directory)
         self.environment = {"PATH": os.environ["PATH"], "TERM": "xterm", "LC_ALL": "C.UTF-8", "TZ": "UTC",
-                            "DBUS_SYSTEM_BUS_ADDRESS": self.daemon.stdout.readline().strip()}
+                            "DBUS_SYSTEM_BUS_ADDRESS": self.address}
         # A sanitizer's options go with the programs that it watches.
         self.environment.update({k: v for k, v in os.environ.items() if k.endswith("SAN_OPTIONS")})
         self.service = None
 
     def start_service(self, *operations):
         """With these operations from the first moment on, as a daemon has them that reads its journal."""
-        self.service = subprocess.Popen([SERVICE], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-                                        env=self.environment)
+        self.service = programs.start([SERVICE], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=self.environment)
+        self.lines = Lines(self.service.stdout)
         self.calls = []
         for operation in operations:
             self.operation(operation)
@@ -50,13 +45,12 @@ class Bus:
 
     def wait_for(self, wanted):
         """Reads the service's lines until one begins so; all others are calls."""
-        while True:
-            line = self.service.stdout.readline()
-            if not line:
-                raise RuntimeError(f"the service ended while '{wanted}' was waited for")
+        deadline = time.monotonic() + PATIENCE
+        while (line := self.lines.next(deadline - time.monotonic())) is not None:
             if line.startswith(wanted):
                 return line.strip()
             self.calls.append(line.strip())
+        raise RuntimeError(f"the service ended while '{wanted}' was waited for")
 
     def tell(self, *words):
         self.service.stdin.write("\t".join(words) + "\n")
@@ -68,14 +62,13 @@ class Bus:
 
     def stop_service(self):
         self.service.stdin.close()
-        self.service.wait(PATIENCE)
+        programs.wait(self.service)
         self.service.stdout.close()
 
     def close(self):
         if self.service and self.service.poll() is None:
             self.stop_service()
-        self.daemon.terminate()
-        self.daemon.wait(PATIENCE)
+        super().close()
 
 
 def swap(state, *states, **more):
@@ -103,11 +96,11 @@ class Run:
     """One run of gpuhostctl without a terminal."""
 
     def __init__(self, bus, *arguments):
-        self.process = subprocess.Popen([CTL, *arguments], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                                        stderr=subprocess.PIPE, text=True, env=bus.environment)
+        self.process = programs.start([CTL, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                      env=bus.environment)
 
     def end(self):
-        self.out, self.err = self.process.communicate(timeout=PATIENCE)
+        self.out, self.err = programs.outputs(self.process)
         self.status = self.process.returncode
         return self
 
@@ -144,7 +137,7 @@ def errors(bus):
     expect(run(elsewhere, "status"), "a bus that is not there is said so", 1,
            err="gpuhostctl: connecting to the system bus: .*\nHint: .*")
     with open("/dev/full", "w", encoding="utf-8") as full:
-        status = subprocess.run([CTL, "--help"], stdout=full, stderr=subprocess.DEVNULL, check=False).returncode
+        status = programs.run([CTL, "--help"], stdout=full).returncode
     T.equal(status, 1, "output that can't be written is an error")
 
 
@@ -320,31 +313,37 @@ class Terminal:
     """gpuhostctl on a terminal of its own."""
 
     def __init__(self, bus, *arguments, **environment):
-        pid, self.fd = pty.fork()
-        if pid == 0:
-            os.execve(CTL, [CTL, *arguments], {**bus.environment, "COLUMNS": "70", **environment})
-        self.pid = pid
+        self.fd, other = os.openpty()
+        # That Ctrl-C reaches it: the terminal of a session of its own.
+        self.process = subprocess.Popen(
+            [CTL, *arguments], stdin=other, stdout=other, stderr=other,
+            env={**bus.environment, "COLUMNS": "70", **environment},
+            start_new_session=True, preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0))
+        os.close(other)
+        self.decoder = codecs.getincrementaldecoder("utf-8")()  # a character may come in two pieces
         self.text = ""
 
     def read_until(self, wanted):
+        deadline = time.monotonic() + PATIENCE
         while wanted not in self.text:
-            if not self.read_some():
+            if not self.read_some(deadline):
                 raise RuntimeError(f"'{wanted}' did not come, but: {self.text!r}")
 
-    def read_some(self):
-        if not select.select([self.fd], [], [], PATIENCE)[0]:
+    def read_some(self, deadline):
+        if not select.select([self.fd], [], [], max(0, deadline - time.monotonic()))[0]:
             return False
         try:
             data = os.read(self.fd, 4096)
         except OSError:  # what Linux says at a terminal's end
             return False
-        self.text += data.decode()
+        self.text += self.decoder.decode(data)
         return bool(data)
 
     def end(self):
-        while self.read_some():
+        deadline = time.monotonic() + PATIENCE
+        while self.read_some(deadline):
             pass
-        status = os.waitpid(self.pid, 0)[1]
+        status = programs.wait(self.process)
         os.close(self.fd)
         return status
 
@@ -376,7 +375,7 @@ def interrupt(bus):
     bus.tell("start", "0")
     T.ok("Operation 12 goes on" in screen.text and "gpuhostctl operation cancel 12" in screen.text,
          "Ctrl-C says that the operation goes on and how to stop it", repr(screen.text))
-    T.ok(os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGINT, "a shell sees the signal", status)
+    T.equal(status, -signal.SIGINT, "a shell sees the signal")
     T.ok("Operation.Cancel" not in bus.calls, "nothing is cancelled", bus.calls)
 
 

@@ -3,21 +3,23 @@
 import json
 import os
 import re
+import shutil
 import subprocess
+import time
 
+import programs
 import tap
 from fake_host import NEW, OLD, FakeHost, prepare, write
 from gates import Gates
+from lines import Lines
 
 # Exit statuses of gpuhostctl(1)
 NOT_FOUND, BUSY, IN_USE, REFUSED, CANCELLED = 4, 6, 7, 8, 16
 
 
 def busctl(host, *arguments):
-    run = subprocess.run(
-        ["busctl", f"--address={host.address}", *arguments], capture_output=True, text=True, timeout=30, check=False
-    )
-    return run.returncode, (run.stdout + run.stderr).strip()
+    call = programs.run(["busctl", f"--address={host.address}", *arguments], timeout=30)
+    return call.returncode, (call.stdout + call.stderr).strip()
 
 
 def operations(host):
@@ -82,7 +84,7 @@ def check_holders(t, host):
     run = host.ctl("driver", "swap", NEW)
     t.ok(run.returncode in (IN_USE, REFUSED) and "trainer" in run.stderr + run.stdout, "who holds the driver is named, and nothing is touched", run.returncode, run.stdout, run.stderr)
     t.equal(host.loaded()["nvidia"], OLD, "the old driver serves on")
-    subprocess.run(["rm", "-r", host.path("/proc/4242")], check=True)
+    shutil.rmtree(host.path("/proc/4242"))
 
 
 def check_configuration(t, host):
@@ -107,26 +109,41 @@ def check_log_level(t, host):
     t.ok(status != 0 and "loud" in text, "to a level that there is", text)
 
 
+def until_it_watches(host, lines):
+    """A monitor says nothing before it sees something, and what goes by earlier than that it never sees."""
+    deadline = time.monotonic() + 30
+    while True:
+        busctl(host, "call", "org.gpuhost1", "/org/gpuhost1", "org.freedesktop.DBus.Peer", "Ping")
+        try:
+            return lines.next(0.1)
+        except TimeoutError:
+            if time.monotonic() > deadline:
+                raise
+
+
+def messages_of_a_swap(host):
+    monitor = programs.start(
+        ["busctl", f"--address={host.address}", "--json=short", "monitor", "org.gpuhost1"],
+        stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+    )
+    seen = []
+    try:
+        lines = Lines(monitor.stdout)
+        until_it_watches(host, lines)
+        host.ctl("driver", "swap", NEW, check=0)
+        host.kill_daemon(15)
+        while (line := lines.next(30)) is not None:
+            seen.append(json.loads(line))
+            if seen[-1].get("member") in ("OperationEnded", "NameLost", "NameOwnerChanged"):
+                break
+    finally:
+        programs.end(monitor)
+    return seen
+
+
 def check_signals(t, host):
     """One swap as a client sees it: its object, its progress, its end."""
-    monitor = subprocess.Popen(
-        ["busctl", f"--address={host.address}", "--json=short", "monitor", "org.gpuhost1"],
-        stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
-    )
-    busctl(host, "call", "org.gpuhost1", "/org/gpuhost1", "org.freedesktop.DBus.Peer", "Ping")
-    monitor.stdout.readline()  # it watches
-    host.ctl("driver", "swap", NEW, check=0)
-    host.kill_daemon(15)
-    seen = []
-    for line in monitor.stdout:
-        message = json.loads(line)
-        seen.append(message)
-        if message.get("member") == "NameLost" or message.get("member") == "NameOwnerChanged":
-            break
-        if message.get("member") == "OperationEnded":
-            break
-    monitor.kill()
-    monitor.wait()
+    seen = messages_of_a_swap(host)
     members = [message.get("member") for message in seen]
     progress = [m for m in seen if m.get("member") == "PropertiesChanged" and re.fullmatch(r"/org/gpuhost1/operation/_\d+", m.get("path", ""))]
     ended = [m for m in seen if m.get("member") == "OperationEnded"]

@@ -10,13 +10,9 @@ import tempfile
 
 import tap
 from driver_files import KERNEL, write_driver
+from private_bus import PrivateBus
+from programs import PATIENCE, end, environment, run
 
-BUS_CONFIG = """<!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Configuration 1.0//EN"
- "http://www.freedesktop.org/standards/dbus/1.0/busconfig.dtd">
-<busconfig><type>session</type><listen>unix:path={path}</listen><auth>EXTERNAL</auth>
-<policy context="default"><allow send_destination="*" eavesdrop="true"/><allow eavesdrop="true"/><allow own="*"/><allow user="*"/></policy>
-</busconfig>
-"""
 OLD, NEW = "535.261.03", "550.163.01"
 GPUS = ("0000:01:00.0", "0000:02:00.0")
 CLIENT = "nvidia-persistenced.service"
@@ -54,26 +50,16 @@ class FakeHost:
     def __init__(self):
         self.scratch = scratch()
         self.root = os.path.join(self.scratch, "root")
-        self.address = f"unix:path={self.scratch}/bus"
         self.daemon = None
         self.log = open(os.path.join(self.scratch, "log"), "a+")
         self.boots = 0
-        write(os.path.join(self.scratch, "bus.conf"), BUS_CONFIG.format(path=f"{self.scratch}/bus"))
-        reader, writer = os.pipe()
-        self.bus = subprocess.Popen(
-            ["dbus-daemon", f"--config-file={self.scratch}/bus.conf", "--nofork", f"--print-address={writer}"],
-            pass_fds=[writer],
-            stderr=subprocess.DEVNULL,
-        )
-        os.close(writer)
-        os.read(reader, 1000)  # until it listens
-        os.close(reader)
-        self.environment = dict(os.environ, DBUS_SYSTEM_BUS_ADDRESS=self.address, NO_COLOR="1", LC_ALL="C")
+        self.bus = PrivateBus(self.scratch)
+        self.address = self.bus.address
+        self.environment = environment(DBUS_SYSTEM_BUS_ADDRESS=self.address, NO_COLOR="1", LC_ALL="C")
 
     def close(self):
         self.kill_daemon()
-        self.bus.kill()
-        self.bus.wait()
+        self.bus.close()
         self.log.close()
         shutil.rmtree(self.scratch, ignore_errors=True)
 
@@ -110,11 +96,12 @@ class FakeHost:
                 write(self.path(f"/sys/bus/pci/devices/{gpu}/{name}"), value + "\n")
         write(self.path(f"/sys/fs/cgroup/system.slice/{CLIENT}/cgroup.procs"), "4711\n")
         worker = os.path.join(tap.TOP_BUILDDIR, "tests/host/fake-worker")
-        subprocess.run([worker, "--boot", f"--root={self.root}"], check=True, timeout=20)
+        run([worker, "--boot", f"--root={self.root}"], check=True, stderr=None)
 
     # The daemon
 
     def start_daemon(self):
+        """Not programs.start(): a gate's thread starts it too, and it is to live longer than that."""
         self.daemon = subprocess.Popen(
             [
                 os.path.join(tap.TOP_BUILDDIR, "tests/host/fake-daemon"),
@@ -123,15 +110,15 @@ class FakeHost:
                 f"--worker={tap.TOP_BUILDDIR}/tests/host/fake-worker",
             ],
             env=self.environment,
+            stdin=subprocess.DEVNULL,
             stdout=self.log,
             stderr=self.log,
         )
 
     def kill_daemon(self, number=signal.SIGKILL):
         if self.daemon:
-            self.daemon.send_signal(number)
-            self.daemon.wait()
-            self.daemon = None
+            daemon, self.daemon = self.daemon, None
+            end(daemon, number)
 
     def kill_workers(self):
         """Those that are still there, found as the next daemon would."""
@@ -144,17 +131,11 @@ class FakeHost:
                 except ProcessLookupError:
                     pass
 
-    def ctl(self, *arguments, check=None, timeout=60):
-        run = subprocess.run(
-            [os.path.join(tap.TOP_BUILDDIR, "gpuhostctl"), *arguments],
-            env=self.environment,
-            capture_output=True,
-            text=True,
-            timeout=timeout,
-        )
-        if check is not None and run.returncode != check:
-            raise AssertionError(f"gpuhostctl {' '.join(arguments)}: exit {run.returncode}\n{run.stdout}{run.stderr}\n{self.tail()}")
-        return run
+    def ctl(self, *arguments, check=None, timeout=PATIENCE):
+        ctl = run([os.path.join(tap.TOP_BUILDDIR, "gpuhostctl"), *arguments], env=self.environment, timeout=timeout)
+        if check is not None and ctl.returncode != check:
+            raise AssertionError(f"gpuhostctl {' '.join(arguments)}: exit {ctl.returncode}\n{ctl.stdout}{ctl.stderr}\n{self.tail()}")
+        return ctl
 
     def json(self, *arguments):
         return json.loads(self.ctl(*arguments, "--json", check=0).stdout)

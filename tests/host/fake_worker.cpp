@@ -6,7 +6,8 @@
 // A gate is before and after each phase of each step. Sent: "apply modules.converge before PID\n". Answered:
 //   go          goes on
 //   error CODE  this phase fails with that error
-// No answer, the connection closed: it dies there. To be killed there is the test's business.
+// No answer, the connection closed or two minutes over: it dies there. To be killed there is the test's
+// business.
 #include "daemon/base/parse.hpp"
 #include "daemon/host/worker.hpp"
 #include "daemon/rooms.hpp"
@@ -18,6 +19,7 @@
 #include <cstring>
 
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <sys/un.h>
 
 namespace gpuhost {
@@ -36,6 +38,9 @@ base::UniqueFd connect_to_test(const base::Root& root) {
         std::abort();
     std::memcpy(address.sun_path, path.c_str(), path.size());
     base::UniqueFd fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    const timeval patience{120, 0}; // longer than what a test does while a worker stands there
+    if (::setsockopt(fd.get(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience) < 0)
+        std::abort();
     if (::connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) < 0)
         fd.reset();
     return fd;

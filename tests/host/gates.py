@@ -1,20 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
 """The test's end of a worker's gates (fake_worker.cpp)."""
 import collections
+import contextlib
 import os
 import socket
 import threading
 
+from programs import PATIENCE
+
 
 class Gates:
     """Answers workers at their gates. `decide(where, count)` returns "go", "error CODE" or None to let it die; `count`
-    says how often a worker was there."""
+    says how often a worker was there. What it raises opens all gates, and comes out of close()."""
 
     def __init__(self, host, decide):
         self.path = host.path("/fake-worker/gate")
         if os.path.exists(self.path):
             os.unlink(self.path)
         self.decide = decide
+        self.error = None
         self.seen = collections.Counter()
         self.socket = socket.socket(socket.AF_UNIX)
         self.socket.bind(self.path)
@@ -23,22 +27,34 @@ class Gates:
         self.thread.start()
 
     def serve(self):
-        while True:
-            try:
-                worker, _ = self.socket.accept()
-            except OSError:
-                return
-            with worker:
-                where = worker.makefile().readline().rsplit(" ", 1)[0]
-                self.seen[where] += 1
-                answer = self.decide(where, self.seen[where])
+        try:
+            while True:
                 try:
-                    worker.sendall((answer or "").encode())
+                    worker, _ = self.socket.accept()
                 except OSError:
-                    pass  # it was killed meanwhile
+                    return
+                with worker:
+                    self.answer(worker)
+        except BaseException as error:  # pylint: disable=broad-exception-caught
+            self.error = error
+        finally:
+            self.socket.close()
+
+    def answer(self, worker):
+        worker.settimeout(PATIENCE)
+        with worker.makefile() as lines:
+            where = lines.readline().rsplit(" ", 1)[0]
+        self.seen[where] += 1
+        answer = self.decide(where, self.seen[where])
+        with contextlib.suppress(OSError):  # it was killed meanwhile
+            worker.sendall((answer or "").encode())
 
     def close(self):
         os.unlink(self.path)
-        self.socket.shutdown(socket.SHUT_RDWR)
-        self.socket.close()
-        self.thread.join()
+        with contextlib.suppress(OSError):  # an error has closed it
+            self.socket.shutdown(socket.SHUT_RDWR)
+        self.thread.join(PATIENCE)
+        if self.thread.is_alive():
+            raise TimeoutError("a gate is still being decided")
+        if self.error:
+            raise self.error

@@ -2,16 +2,16 @@
 """Sources are as clang-format writes them. `make format` mends what this finds."""
 import os
 import shutil
-import subprocess
 
+from programs import run
 from sources import TOP_SRCDIR, Tap, is_cpp, load
 
 CLANG_FORMAT = os.environ.get("CLANG_FORMAT", "clang-format-14")
 
 
-def complaints(*arguments, text=None):
-    result = subprocess.run([CLANG_FORMAT, "--dry-run", "--Werror", "--style=file", *arguments], cwd=TOP_SRCDIR,
-                            input=text, capture_output=True, text=True, check=False)
+def complaints(*arguments, text=""):
+    result = run([CLANG_FORMAT, "--dry-run", "--Werror", "--style=file", *arguments], cwd=TOP_SRCDIR, input=text,
+                 timeout=300)  # all sources at once
     return result.stderr if result.returncode else ""
 
 

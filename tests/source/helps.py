@@ -2,8 +2,8 @@
 """Every verb and option that --help names stands in the program's manual page, and no other does."""
 import os
 import re
-import subprocess
 
+from programs import environment, run
 from tap import TOP_BUILDDIR, TOP_SRCDIR, Tap
 
 COMMON = {"help", "version", "no-ask-password"}
@@ -15,9 +15,8 @@ def page(name):
 
 
 def program_help(program, *words):
-    result = subprocess.run([os.path.join(TOP_BUILDDIR, program), *words, "--help"], capture_output=True, text=True,
-                            check=True, env=os.environ | {"COLUMNS": "100", "LC_ALL": "C.UTF-8"})
-    return result.stdout
+    return run([os.path.join(TOP_BUILDDIR, program), *words, "--help"], check=True,
+               env=environment(COLUMNS="100", LC_ALL="C.UTF-8")).stdout
 
 
 def options(text):

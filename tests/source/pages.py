@@ -3,17 +3,15 @@
 import glob
 import os
 import shutil
-import subprocess
 import tempfile
 
+from programs import environment, run
 from tap import TOP_BUILDDIR, TOP_SRCDIR, Tap
 
 
 def warnings(page):
-    environment = os.environ | {"LC_ALL": "C.UTF-8", "MANWIDTH": "80", "MANROFFSEQ": ""}
-    result = subprocess.run(["man", "--warnings", "-E", "UTF-8", "-l", "-Tutf8", "-Z", page], env=environment,
-                            stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=False)
-    return result.stderr
+    return run(["man", "--warnings", "-E", "UTF-8", "-l", "-Tutf8", "-Z", page],
+               env=environment(LC_ALL="C.UTF-8", MANWIDTH="80", MANROFFSEQ="")).stderr
 
 
 def main():

@@ -4,17 +4,16 @@ import glob
 import os
 import re
 import shutil
-import subprocess
 import tempfile
 
+from programs import environment, run
 from tap import TOP_BUILDDIR, TOP_SRCDIR, Tap
 
 EXPOSURE = {"gpuhostd.service": 30}  # tenths, of `systemd-analyze security`
 
 
 def analyze(*arguments):
-    result = subprocess.run(["systemd-analyze", *arguments], capture_output=True, text=True, check=False,
-                            env=os.environ | {"SYSTEMD_LOG_LEVEL": "warning"})
+    result = run(["systemd-analyze", *arguments], env=environment(SYSTEMD_LOG_LEVEL="warning"))
     return result.returncode, result.stdout + result.stderr
 
 

@@ -2,10 +2,10 @@
 """The GoogleTest main speaks cmocka's formats: against what is written here, and against cmocka itself if it is there."""
 import os
 import re
-import subprocess
 import tempfile
 import xml.etree.ElementTree as ElementTree
 
+import programs
 from tap import TOP_BUILDDIR, Tap
 
 SAMPLE = os.path.join(TOP_BUILDDIR, "tests/support/sample")
@@ -13,8 +13,8 @@ CMOCKA = os.path.join(TOP_BUILDDIR, "tests/support/sample-cmocka")
 
 
 def run(program, **environment):
-    clean = {k: v for k, v in os.environ.items() if not k.startswith(("CMOCKA_", "GTEST_"))}
-    return subprocess.run([program], env=clean | environment, capture_output=True, text=True, check=False)
+    clean = {k: v for k, v in programs.environment().items() if not k.startswith(("CMOCKA_", "GTEST_"))}
+    return programs.run([program], env=clean | environment)
 
 
 def skeleton(text):
