@@ -8,7 +8,7 @@
 //
 // /fake-kernel/control tells it to misbehave, one line each, "load|unload MODULE[@VERSION] BEHAVIOUR":
 //   errno N   fails with this errno           no-gpu   nvidia loads, and serves no GPU
-//   hang      never comes back                die      the calling process dies, nothing done
+//   hang      does not come back for 20 s     die      the calling process dies, nothing done
 //   delay MS  takes this long                 race      somebody loads it a moment before
 // /fake-kernel/log gets a line for each load and unload that was done: "load nvidia 550.163.01".
 #include "daemon/base/handle.hpp"
@@ -17,6 +17,7 @@
 #include "kmod/kernel_state.hpp"
 #include "kmod/loader.hpp"
 #include "kmod/module_info.hpp"
+#include "tests/support/eventually.hpp"
 
 #include <algorithm>
 #include <array>
@@ -152,9 +153,8 @@ class FakeKernel {
         if (how->what == "hang") {
             make_directories("/sys/module/" + module + "/holders");
             write("/sys/module/" + module + "/initstate", state_while_hung + "\n");
-            // For ever, as long as there is a test that says so.
-            while (behaviour(operation, module, version))
-                ::usleep(50'000);
+            // Until the test that says so is over, most often.
+            (void)tests::eventually([&] { return !behaviour(operation, module, version); });
             return -1;
         }
         return 0;
@@ -306,6 +306,13 @@ class FakeKernel {
 
 constexpr int died = 255;
 
+/// Who reads a test's output to its end is not to wait for what hangs.
+void let_go_of_output() {
+    const base::UniqueFd nowhere(::open("/dev/null", O_WRONLY | O_CLOEXEC));
+    (void)::dup2(nowhere.get(), STDOUT_FILENO);
+    (void)::dup2(nowhere.get(), STDERR_FILENO);
+}
+
 /// Runs `operation` as the kernel would: it ends what it began, whatever happens to the caller.
 template <class Operation>
 int as_kernel(Operation operation) {
@@ -314,6 +321,8 @@ int as_kernel(Operation operation) {
         return EAGAIN;
     if (pid == 0) {
         (void)::setsid();
+        let_go_of_output();
+        (void)::alarm(30); // the caller waits, whatever this does
         const int error = operation();
         ::_exit(error < 0 ? died : error);
     }

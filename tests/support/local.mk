@@ -5,6 +5,7 @@ check_LIBRARIES += %D%/libtestmain.a
 %C%_libtestmain_a_SOURCES = \
     %D%/cmocka_env.cpp \
     %D%/cmocka_env.hpp \
+    %D%/eventually.hpp \
     %D%/main.cpp \
     %D%/printer.cpp \
     %D%/printer.hpp \

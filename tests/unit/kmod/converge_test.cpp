@@ -3,6 +3,7 @@
 #include "kmod/devices.hpp"
 #include "kmod/kernel_state.hpp"
 #include "kmod/module_lock.hpp"
+#include "tests/support/eventually.hpp"
 #include "tests/unit/kmod/kernel_tree.hpp"
 
 #include <cerrno>
@@ -209,10 +210,12 @@ TEST_F(Converge, WaitsForWhatADeadWorkerBegan) {
         (void)to(new_, old_);
         ::_exit(0);
     }
-    while (tree_.kernel_log().find("unload nvidia 535") == std::string::npos)
-        ::usleep(2'000);
+    ASSERT_GT(worker, 0);
+    const bool began = tests::eventually(
+        [this] { return tree_.kernel_log().find("unload nvidia 535") != std::string::npos; });
     ::kill(worker, SIGKILL);
     ::waitpid(worker, nullptr, 0);
+    ASSERT_TRUE(began);
     const auto report = to(old_, new_, false);
     ASSERT_TRUE(report) << report.error().message;
     EXPECT_EQ(tree_.loaded(), all_535);

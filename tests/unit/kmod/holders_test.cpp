@@ -2,12 +2,14 @@
 #include "kmod/converge.hpp"
 #include "kmod/devices.hpp"
 #include "kmod/holders.hpp"
+#include "tests/support/eventually.hpp"
 #include "tests/unit/kmod/kernel_tree.hpp"
 
 #include <array>
 
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -80,52 +82,69 @@ TEST_F(Holders, AreNamedWithPodAndContainer) {
 /// A real process that the tree says holds the driver.
 class Terminating : public Holders {
   protected:
-    pid_t start(bool stubborn) {
+    void start(bool stubborn) {
         std::array<int, 2> ready{};
-        EXPECT_EQ(::pipe(ready.data()), 0);
-        const pid_t pid = ::fork();
-        if (pid == 0) {
-            if (stubborn)
-                ::signal(SIGTERM, SIG_IGN);
-            (void)!::write(ready[1], "x", 1);
-            for (;;)
-                ::pause();
-        }
+        ASSERT_EQ(::pipe(ready.data()), 0);
+        const base::UniqueFd reader(ready[0]);
+        base::UniqueFd writer(ready[1]);
+        pid_ = ::fork();
+        if (pid_ == 0)
+            sleep(writer.get(), stubborn);
+        ASSERT_GT(pid_, 0);
+        writer.reset(); // so that its death is seen too
         char byte = 0;
-        EXPECT_EQ(::read(ready[0], &byte, 1), 1);
-        ::close(ready[0]);
-        ::close(ready[1]);
-        tree_.add_process(pid, "sleeper", "/system.slice/train.service", "/dev/nvidiactl");
-        return pid;
+        ASSERT_EQ(::read(reader.get(), &byte, 1), 1);
+        tree_.add_process(pid_, "sleeper", "/system.slice/train.service", "/dev/nvidiactl");
     }
 
-    static int signal_that_ended(pid_t pid) {
+    void TearDown() override {
+        if (pid_ <= 0)
+            return;
+        ::kill(pid_, SIGKILL);
+        ::waitpid(pid_, nullptr, 0);
+    }
+
+    /// 0: none did.
+    int signal_that_ended_it() {
         int status = 0;
-        ::waitpid(pid, &status, 0);
+        if (!tests::eventually([&] { return ::waitpid(pid_, &status, WNOHANG) == pid_; }))
+            return 0;
+        pid_ = 0;
         return WTERMSIG(status);
+    }
+
+    pid_t pid_ = 0;
+
+  private:
+    [[noreturn]] static void sleep(int ready, bool stubborn) {
+        (void)::prctl(PR_SET_PDEATHSIG, SIGKILL);
+        (void)::alarm(60);
+        if (stubborn)
+            ::signal(SIGTERM, SIG_IGN);
+        (void)!::write(ready, "x", 1);
+        for (;;)
+            ::pause();
     }
 };
 
 TEST_F(Terminating, AsksFirst) {
-    const pid_t pid = start(false);
+    ASSERT_NO_FATAL_FAILURE(start(false));
     EXPECT_TRUE(terminate(tree_.root(), find_holders(tree_.root()), std::chrono::seconds(20)));
-    EXPECT_EQ(signal_that_ended(pid), SIGTERM);
+    EXPECT_EQ(signal_that_ended_it(), SIGTERM);
 }
 
 TEST_F(Terminating, KillsAfterTheGrace) {
-    const pid_t pid = start(true);
+    ASSERT_NO_FATAL_FAILURE(start(true));
     EXPECT_TRUE(terminate(tree_.root(), find_holders(tree_.root()), std::chrono::milliseconds(50)));
-    EXPECT_EQ(signal_that_ended(pid), SIGKILL);
+    EXPECT_EQ(signal_that_ended_it(), SIGKILL);
 }
 
 TEST_F(Terminating, SparesWhatDoesNotHoldTheDriverAnyMore) {
-    const pid_t pid = start(false);
+    ASSERT_NO_FATAL_FAILURE(start(false));
     const auto holders = find_holders(tree_.root());
-    ASSERT_TRUE(tree_.root().remove("/proc/" + std::to_string(pid) + "/fd/7"));
+    ASSERT_TRUE(tree_.root().remove("/proc/" + std::to_string(pid_) + "/fd/7"));
     EXPECT_TRUE(terminate(tree_.root(), holders, std::chrono::milliseconds(50)));
-    EXPECT_EQ(::waitpid(pid, nullptr, WNOHANG), 0) << "it lives";
-    ::kill(pid, SIGKILL);
-    ::waitpid(pid, nullptr, 0);
+    EXPECT_EQ(::waitpid(pid_, nullptr, WNOHANG), 0) << "it lives";
 }
 
 TEST_F(Terminating, NeverTouchesInitOrItself) {
