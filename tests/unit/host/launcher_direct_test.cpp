@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/host/launcher_direct.hpp"
+#include "tests/support/eventually.hpp"
 #include "tests/support/tmpdir.hpp"
 
 #include <csignal>
@@ -14,10 +15,16 @@ namespace {
 
 using base::Errc;
 
-/// The worker is a shell script: $1 --root=DIR, $2 the job.
+/// The worker is a shell script: $1 --root=DIR, $2 the job. A script may await the file "go", which the first
+/// progress of it makes.
 class DirectLauncherTest : public testing::Test {
   protected:
-    static constexpr const char* head = "#!/bin/sh\njob=\"${1#--root=}/run/gpuhost/jobs/$2\"\n";
+    // Who reads the test's output to its end is not to wait for what a worker left behind.
+    static constexpr const char* head =
+        "#!/bin/sh\n"
+        "exec >/dev/null 2>&1\n"
+        "job=\"${1#--root=}/run/gpuhost/jobs/$2\"\n"
+        "await() { for i in $(seq 1000); do test -e \"$1\" && return; sleep 0.02; done; exit 1; }\n";
 
     void script(const std::string& body) {
         directory.write("worker", head + body);
@@ -31,13 +38,17 @@ class DirectLauncherTest : public testing::Test {
         return made;
     }
     JobCallbacks callbacks() {
-        return {[this](const core::JobProgress& made) { texts.push_back(made.text); },
+        return {[this](const core::JobProgress& made) {
+                    texts.push_back(made.text);
+                    go();
+                },
                 [this](JobEnd end) {
                     result = std::move(end.result);
                     died = end.died;
                     event.exit(0);
                 }};
     }
+    void go() const { directory.write("run/gpuhost/jobs/1-1-1/go", ""); }
     void start(const Launch& what, std::span<const int> inputs = {}) {
         auto started = launcher.start(what, inputs, callbacks());
         ASSERT_TRUE(started) << started.error().message;
@@ -61,13 +72,14 @@ class DirectLauncherTest : public testing::Test {
 
 TEST_F(DirectLauncherTest, ReadsProgressAndResult) {
     script("echo '{\"progress\": 0.5, \"text\": \"half\"}' >>$job/events\n"
-           "echo '{\"result\": \"ok\", \"output\": {\"request\": true}}' >>$job/events\n"
-           "test -s $job/request.json\n");
+           "await $job/go\n"
+           "test -s $job/request.json || exit 1\n"
+           "echo '{\"result\": \"ok\", \"output\": \"done\"}' >>$job/events\n");
     start(launch());
     wait();
     EXPECT_FALSE(result->error);
-    EXPECT_TRUE(base::bool_or(result->output, "request", false));
-    EXPECT_EQ(texts.size() <= 1 ? texts : std::vector<std::string>{"half"}, texts);
+    EXPECT_EQ(result->output, "done");
+    EXPECT_EQ(texts, std::vector<std::string>{"half"});
 }
 
 TEST_F(DirectLauncherTest, AWorkerWithoutAResultDied) {
@@ -81,14 +93,19 @@ TEST_F(DirectLauncherTest, AWorkerWithoutAResultDied) {
 TEST_F(DirectLauncherTest, TheDeadlineKillsItWithAllItStarted) {
     script("sleep 60 & echo $! >$job/child\nwait\n");
     start(launch(std::chrono::seconds(1)));
+    std::string child; // before the loop looks at the time
+    ASSERT_TRUE(gpuhost::tests::eventually([&] {
+        child = directory.read("run/gpuhost/jobs/1-1-1/child");
+        return child.ends_with('\n');
+    }));
+    child.pop_back();
     wait();
     EXPECT_FALSE(died);
     EXPECT_EQ(result->error->code, Errc::Timeout);
-    const int child = std::stoi(directory.read("run/gpuhost/jobs/1-1-1/child"));
-    for (int i = 0; i < 200 && ::kill(child, 0) == 0; ++i)
-        ::usleep(10'000);
-    const auto state = base::Root::open("/")->read_line("/proc/" + std::to_string(child) + "/stat");
-    EXPECT_TRUE(!state || state->find(") Z ") != std::string::npos) << *state;
+    EXPECT_TRUE(gpuhost::tests::eventually([&] {
+        const auto state = base::Root::open("/")->read_line("/proc/" + child + "/stat");
+        return !state || state->find(") Z ") != std::string::npos;
+    }));
 }
 
 TEST_F(DirectLauncherTest, AMissingProgramIsADeadWorker) {
@@ -98,18 +115,19 @@ TEST_F(DirectLauncherTest, AMissingProgramIsADeadWorker) {
 }
 
 TEST_F(DirectLauncherTest, AdoptsTheWorkerOfADaemonThatDied) {
-    script(": >$job/started; while ! test -e $job/go; do sleep 0.02; done\n"
+    script(">$job/up\n"
+           "await $job/go\n"
            "echo '{\"result\": \"ok\", \"output\": \"late\"}' >>$job/events\n");
     ASSERT_EQ(::prctl(PR_SET_CHILD_SUBREAPER, 1), 0);
     const pid_t daemon = ::fork();
     if (daemon == 0) {
         Event loop = *Event::create(); // epoll would be shared
         auto child = DirectLauncher(loop, root, directory.path("worker")).start(launch(), {}, {});
-        // Before its pid file is whole it dies with its daemon.
-        while (!root.exists("/run/gpuhost/jobs/1-1-1/started"))
-            ::usleep(1000);
+        // Until its own program runs, a worker dies with its daemon.
+        (void)gpuhost::tests::eventually([this] { return root.exists("/run/gpuhost/jobs/1-1-1/up"); });
         ::kill(::getpid(), SIGKILL);
     }
+    ASSERT_GT(daemon, 0);
     ::waitpid(daemon, nullptr, 0);
     auto adopted = launcher.adopt(launch(), callbacks());
     ASSERT_TRUE(adopted);
@@ -117,7 +135,7 @@ TEST_F(DirectLauncherTest, AdoptsTheWorkerOfADaemonThatDied) {
     for (int i = 0; i < 5; ++i)
         (void)sd_event_run(event.get(), 10'000);
     EXPECT_FALSE(result) << "it still runs";
-    directory.write("run/gpuhost/jobs/1-1-1/go", "");
+    go();
     wait();
     EXPECT_FALSE(result->error);
     EXPECT_EQ(result->output, "late");
