@@ -69,6 +69,7 @@ check_PROGRAMS += %D%/stub-nvml.so
     %D%/host/event_test.cpp \
     %D%/host/fake_launcher.hpp \
     %D%/host/job_files_test.cpp \
+    %D%/host/journal_sink_test.cpp \
     %D%/host/launcher_direct_test.cpp \
     %D%/host/launcher_systemd_test.cpp \
     %D%/host/manager_test.cpp \
