@@ -4,9 +4,10 @@
 unit_programs = %D%/base-tests %D%/core-tests %D%/content-tests %D%/kmod-tests %D%/host-tests %D%/ctl-tests
 check_PROGRAMS += $(unit_programs)
 TESTS += $(unit_programs)
+sync_seam = -Wl,--wrap=fsync -Wl,--wrap=fdatasync
 
 %C%_base_tests_CPPFLAGS = $(test_cppflags)
-%C%_base_tests_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=fsync
+%C%_base_tests_LDFLAGS = $(AM_LDFLAGS) $(sync_seam)
 %C%_base_tests_LDADD = $(test_libs) $(base_libs)
 %C%_base_tests_SOURCES = \
     %D%/base/process_test.cpp \
@@ -17,11 +18,14 @@ TESTS += $(unit_programs)
     tests/support/sync_seam.h
 
 %C%_core_tests_CPPFLAGS = $(test_cppflags)
+%C%_core_tests_LDFLAGS = $(AM_LDFLAGS) $(sync_seam)
 %C%_core_tests_LDADD = $(test_libs) $(core_libs)
 %C%_core_tests_SOURCES = \
     %D%/core/journal_test.cpp \
     %D%/core/settings_test.cpp \
-    %D%/core/transaction_test.cpp
+    %D%/core/transaction_test.cpp \
+    tests/support/sync_seam.c \
+    tests/support/sync_seam.h
 
 %C%_content_tests_CPPFLAGS = $(test_cppflags)
 %C%_content_tests_LDADD = $(test_libs) $(test_inputs) $(content_libs)
@@ -98,7 +102,7 @@ if HAVE_CMOCKA
 check_PROGRAMS += %D%/base-cmocka
 TESTS += %D%/base-cmocka
 %C%_base_cmocka_CPPFLAGS = $(test_cppflags) $(CMOCKA_CFLAGS)
-%C%_base_cmocka_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=fsync
+%C%_base_cmocka_LDFLAGS = $(AM_LDFLAGS) $(sync_seam)
 %C%_base_cmocka_LDADD = $(base_libs) $(CMOCKA_LIBS)
 %C%_base_cmocka_SOURCES = \
     %D%/base/root_shim.cpp \

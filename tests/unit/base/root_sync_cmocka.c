@@ -27,14 +27,15 @@ static int cmocka_fsync(int fd) {
 
 static int set_up(void** state) {
     char* directory = strdup("/tmp/gpuhost-test-XXXXXX");
-    seam_fsync = cmocka_fsync;
+    seam_sync = cmocka_fsync;
+    seam_count = 0;
     *state = directory;
     return directory == NULL || mkdtemp(directory) == NULL;
 }
 
 static int tear_down(void** state) {
     char path[64];
-    seam_fsync = NULL;
+    seam_sync = NULL;
     (void)snprintf(path, sizeof path, "%s/file", (char*)*state);
     (void)unlink(path);
     const int failed = rmdir(*state); // fails when a temporary file was left
@@ -45,6 +46,10 @@ static int tear_down(void** state) {
 static void writes_when_all_is_synced(void** state) {
     will_return_count(cmocka_fsync, 0, 2);
     assert_int_equal(shim_write_atomic(*state, "new"), 0);
+    assert_int_equal(seam_count, 2);
+    assert_false(seam_synced[0].directory);
+    assert_string_equal(seam_synced[0].content, "new");
+    assert_true(seam_synced[1].directory);
 }
 
 static void fails_when_the_file_is_not(void** state) {

@@ -23,9 +23,18 @@ class RootSync : public testing::Test {
     RootSync() {
         directory.write("file", "old");
         sync_mock = &sync;
-        seam_fsync = call_mock;
+        seam_sync = call_mock;
+        seam_count = 0;
     }
-    ~RootSync() override { seam_fsync = nullptr; }
+    ~RootSync() override { seam_sync = nullptr; }
+
+    /// A sync that works while this is what readers see.
+    auto while_it_reads(const std::string& content) {
+        return [this, content](int) {
+            EXPECT_EQ(directory.read("file"), content);
+            return 0;
+        };
+    }
 
     tests::TempDir directory;
     testing::MockFunction<int(int)> sync;
@@ -37,9 +46,12 @@ int no_space(int) {
 }
 
 TEST_F(RootSync, SyncsTheFileAndThenItsDirectory) {
-    EXPECT_CALL(sync, Call).Times(2).WillRepeatedly(testing::Return(0));
+    EXPECT_CALL(sync, Call).WillOnce(while_it_reads("old")).WillOnce(while_it_reads("new"));
     EXPECT_TRUE(directory.root().write_atomic("/file", "new"));
-    EXPECT_EQ(directory.read("file"), "new");
+    ASSERT_EQ(seam_count, 2U);
+    EXPECT_FALSE(seam_synced[0].directory);
+    EXPECT_STREQ(seam_synced[0].content, "new");
+    EXPECT_TRUE(seam_synced[1].directory);
 }
 
 TEST_F(RootSync, KeepsTheOldContentWhenTheFileCannotBeSynced) {

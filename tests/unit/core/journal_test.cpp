@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/core/job.hpp"
 #include "daemon/core/journal.hpp"
+#include "tests/support/sync_seam.h"
 #include "tests/support/tmpdir.hpp"
 
 #include <algorithm>
+#include <cerrno>
 #include <csignal>
 
 #include <gtest/gtest.h>
@@ -29,7 +31,11 @@ Record of(Record::Type type) {
 
 class JournalTest : public testing::Test {
   protected:
-    void SetUp() override { ASSERT_TRUE(root_.make_directories(journal_directory)); }
+    void SetUp() override {
+        ASSERT_TRUE(root_.make_directories(journal_directory));
+        seam_count = 0;
+    }
+    void TearDown() override { seam_sync = nullptr; }
 
     tests::TempDir directory_;
     base::Root root_ = directory_.root();
@@ -45,6 +51,28 @@ TEST_F(JournalTest, ReadsBackWhatWasAppended) {
     ASSERT_EQ(records->size(), 3U);
     EXPECT_EQ(records->front().plan->title, "title");
     EXPECT_EQ(records->back().type, Record::Type::Done);
+}
+
+TEST_F(JournalTest, SyncsARecordBeforeItCounts) {
+    auto journal = Journal::create(root_, 7, begin());
+    ASSERT_TRUE(journal);
+    seam_sync = [](int) { return 0; };
+    ASSERT_TRUE(journal->append(of(Record::Type::Start)));
+    ASSERT_EQ(seam_count, 1U);
+    EXPECT_EQ(seam_synced[0].content, encode_record(begin()) + encode_record(of(Record::Type::Start)));
+}
+
+TEST_F(JournalTest, TakesBackARecordThatCannotBeSynced) {
+    auto journal = Journal::create(root_, 7, begin());
+    ASSERT_TRUE(journal);
+    seam_sync = [](int) {
+        errno = ENOSPC;
+        return -1;
+    };
+    const auto refused = journal->append(of(Record::Type::Start));
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code, Errc::NoSpace);
+    EXPECT_EQ(read_journal(root_, 7)->size(), 1U);
 }
 
 TEST_F(JournalTest, NeverOverwritesAnother) {
