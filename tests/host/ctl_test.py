@@ -98,9 +98,20 @@ class Run:
     def __init__(self, bus, *arguments):
         self.process = programs.start([CTL, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                       env=bus.environment)
+        self.lines = Lines(self.process.stderr)
+        self.err = ""
+
+    def wait_for(self, wanted):
+        """Reads stderr's lines until one has that."""
+        while wanted not in self.err:
+            line = self.lines.next()
+            if line is None:
+                raise RuntimeError(f"gpuhostctl ended while '{wanted}' was waited for: {self.err}")
+            self.err += line + "\n"
 
     def end(self):
-        self.out, self.err = programs.outputs(self.process)
+        self.out, err = programs.outputs(self.process)
+        self.err += self.lines.rest.decode() + err
         self.status = self.process.returncode
         return self
 
@@ -303,6 +314,7 @@ def no_polling(bus):
 def restarts(bus):
     started = follow(bus)
     bus.stop_service()
+    started.wait_for("gpuhostd went away")
     bus.start_service(RUNNING)
     bus.operation(COMMITTED)
     expect(started.end(), "a daemon that restarts in between is waited for", 0, out=".*: done in 12 s\n",
