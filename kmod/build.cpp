@@ -215,6 +215,7 @@ core::StepKind compile_step() {
     core::StepKind kind;
     kind.name = "build.compile";
     kind.sandbox = core::Sandbox::Compile;
+    kind.writable = {std::string(build_logs_directory)}; // a log outlives the staging directory
     kind.deadline = build_deadline;
     kind.interruptible = true;
     kind.preflight = preflight;

@@ -63,6 +63,8 @@ struct StepKind {
     std::string name;
     Sandbox sandbox = Sandbox::Store;
     std::chrono::seconds deadline{60}; ///< for each of apply and undo; the worker's unit is killed after it
+    /// What apply and undo write besides the staging directory; for the sandboxes that see files read-only.
+    std::vector<std::string> writable;
     bool interruptible =
         false; ///< cancel may kill its worker at any point; otherwise cancel waits for its end
 

@@ -12,12 +12,14 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <vector>
 
 namespace gpuhost::host {
 
 struct Launch {
     core::JobRequest request;
     core::Sandbox sandbox = core::Sandbox::Store;
+    std::vector<std::string> writable; ///< besides its own directories
     std::chrono::seconds deadline{60};
 };
 

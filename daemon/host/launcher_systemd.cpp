@@ -106,13 +106,21 @@ class Properties {
     int result_ = 0;
 };
 
+/// Absent may be: the staging directory, for most transactions, and what a kind makes when it first writes.
+Words writable_for(const Launch& launch) {
+    Words writable{core::job_directory(launch.request.job), "-" + launch.request.staging};
+    for (const std::string& path : launch.writable)
+        writable.push_back("-" + path);
+    return writable;
+}
+
 std::vector<UnitProperty> unit_properties(const Launch& launch) {
     const std::string& job = launch.request.job;
     const std::string what =
         launch.request.phase == core::Phase::Preflight
             ? "checks"
             : std::string(core::name(launch.request.phase)) + ": " + launch.request.steps[0].summary;
-    auto properties = sandbox_properties(launch.sandbox, core::job_directory(job), launch.request.staging);
+    auto properties = sandbox_properties(launch.sandbox, writable_for(launch));
     const auto microseconds = static_cast<std::uint64_t>(std::chrono::microseconds(launch.deadline).count());
     // A module that hangs in the kernel can't be killed: after two rounds of SIGKILL the unit is "failed",
     // and the daemon goes on without it.

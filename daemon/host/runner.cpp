@@ -402,6 +402,8 @@ Launch Runner::make_launch(const Action& action) const {
         if (const core::StepKind* kind = kinds_.find(step.kind)) {
             sandboxes.push_back(kind->sandbox);
             launch.deadline = std::max(launch.deadline, kind->deadline);
+            if (action.phase != Phase::Preflight)
+                launch.writable = kind->writable;
         }
     launch.sandbox = sandbox_for(sandboxes);
     return launch;

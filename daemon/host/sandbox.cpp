@@ -96,19 +96,17 @@ std::string_view user_of(Sandbox sandbox) noexcept {
     return sandbox == Sandbox::Parse || sandbox == Sandbox::Compile ? worker_user : std::string_view();
 }
 
-Properties sandbox_properties(Sandbox sandbox, const std::string& job, const std::string& staging) {
-    const std::string maybe_staging = "-" + staging; // absent for most transactions
-    const std::string maybe_build_logs =
-        "-/var/lib/gpuhost/driver/build-logs"; // outlives the staging directory
+Properties sandbox_properties(Sandbox sandbox, Words writable) {
     Properties made;
     switch (sandbox) {
     case Sandbox::Parse:
-        return unprivileged({job, maybe_staging}, false);
+        return unprivileged(std::move(writable), false);
     case Sandbox::Compile:
-        return unprivileged({job, maybe_staging, maybe_build_logs}, true);
+        return unprivileged(std::move(writable), true);
     case Sandbox::Store:
         made = for_all(files, {}, {"@system-service"});
-        add(made, closed_file_system({job, "/var/lib/gpuhost"}));
+        writable.emplace_back("/var/lib/gpuhost");
+        add(made, closed_file_system(std::move(writable)));
         made.push_back(hidden_modules());
         return made;
     case Sandbox::System:

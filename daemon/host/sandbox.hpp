@@ -31,8 +31,7 @@ inline constexpr std::string_view worker_user = "gpuhost-worker";
 /// The user that it runs as; empty for root.
 [[nodiscard]] std::string_view user_of(core::Sandbox sandbox) noexcept;
 
-/// `job` and `staging` are the directories that are writable besides what the sandbox itself opens.
-[[nodiscard]] std::vector<UnitProperty> sandbox_properties(core::Sandbox sandbox, const std::string& job,
-                                                           const std::string& staging);
+/// `writable`: directories besides what the sandbox itself opens; with a "-" in front it may be absent.
+[[nodiscard]] std::vector<UnitProperty> sandbox_properties(core::Sandbox sandbox, Words writable);
 
 } // namespace gpuhost::host

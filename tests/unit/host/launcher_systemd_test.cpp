@@ -60,6 +60,7 @@ class FakeSystemd {
     std::string unit;
     std::map<std::string, std::string> properties; ///< name → type
     std::vector<std::string> command;
+    std::vector<std::string> writable;
     std::vector<std::string> killed;
     bool refuse = false;
     bool silent = false;                  ///< takes calls and answers none
@@ -115,11 +116,22 @@ class FakeSystemd {
             properties[property] = type;
             if (std::strcmp(property, "ExecStart") == 0)
                 read_command(m);
+            else if (std::strcmp(property, "ReadWritePaths") == 0)
+                read_writable(m);
             else
                 EXPECT_GE(sd_bus_message_skip(m, "v"), 0);
             EXPECT_GE(sd_bus_message_exit_container(m), 0);
         }
         return silent ? 1 : sd_bus_reply_method_return(m, "o", "/org/freedesktop/systemd1/job/1");
+    }
+    void read_writable(sd_bus_message* m) {
+        EXPECT_GE(sd_bus_message_enter_container(m, 'v', "as"), 0);
+        EXPECT_GE(sd_bus_message_enter_container(m, 'a', "s"), 0);
+        const char* path = nullptr;
+        while (sd_bus_message_read(m, "s", &path) > 0)
+            writable.emplace_back(path);
+        for (int i = 0; i < 2; ++i)
+            EXPECT_GE(sd_bus_message_exit_container(m), 0);
     }
     void read_command(sd_bus_message* m) {
         const char* path = nullptr;
@@ -167,6 +179,7 @@ class SystemdLauncherTest : public testing::Test {
         made.request.staging = "/var/lib/gpuhost/staging/3";
         made.request.steps = {{"store.publish", "put it in place", base::Json::object()}};
         made.sandbox = core::Sandbox::Store;
+        made.writable = {"/var/log/it"};
         made.deadline = std::chrono::seconds(7);
         return made;
     }
@@ -230,6 +243,9 @@ TEST_F(SystemdLauncherTest, DescribesTheUnitInSystemdsTypes) {
         {"ExecStart", "a(sasb)"}};
     for (const auto& [name, type] : types)
         EXPECT_EQ(systemd->properties[name], type) << name;
+    EXPECT_EQ(systemd->writable,
+              (std::vector<std::string>{"/run/gpuhost/jobs/3-2-1", "-/var/lib/gpuhost/staging/3",
+                                        "-/var/log/it", "/var/lib/gpuhost"}));
     EXPECT_TRUE(root.exists("/run/gpuhost/jobs/3-2-1/request.json"));
 }
 

@@ -20,6 +20,7 @@ core::StepKinds make_kinds() {
         core::StepKind kind;
         kind.name = name;
         kind.sandbox = sandbox;
+        kind.writable = {std::string("/var/") + name};
         kind.interruptible = interruptible;
         kind.preflight = [](core::StepContext&, const base::Json&) { return std::vector<core::Problem>(); };
         kinds.add(std::move(kind));
@@ -191,9 +192,11 @@ TEST_F(RunnerTest, ForeignInputIsNeverReadWithPrivileges) {
     EXPECT_EQ(life.at(), "preflight read");
     EXPECT_EQ(life.launcher.last().launch.sandbox, core::Sandbox::Parse);
     EXPECT_EQ(life.launcher.last().launch.request.steps.size(), 1U);
+    EXPECT_TRUE(life.launcher.last().launch.writable.empty());
     life.launcher.end();
     EXPECT_EQ(life.at(), "apply link");
     EXPECT_EQ(life.launcher.last().launch.sandbox, core::Sandbox::System);
+    EXPECT_EQ(life.launcher.last().launch.writable, std::vector<std::string>{"/var/link"});
 }
 
 TEST_F(RunnerTest, ACheckChangesNothing) {

@@ -67,7 +67,7 @@ struct Render {
 std::string unit_file(core::Sandbox sandbox) {
     std::string text = "[Service]\nExecStart=/bin/true\n";
     for (const auto& property :
-         sandbox_properties(sandbox, "/run/gpuhost/jobs/1-1-1", "/var/lib/gpuhost/staging/1"))
+         sandbox_properties(sandbox, {"/run/gpuhost/jobs/1-1-1", "-/var/lib/gpuhost/staging/1"}))
         text += property.name + "=" + std::visit(Render{property.name}, property.value) + "\n";
     return text;
 }

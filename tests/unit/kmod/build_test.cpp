@@ -73,6 +73,8 @@ TEST_F(BuildTest, ASourceBecomesAModuleSet) {
     EXPECT_EQ(set->modules[0].version, test_version);
     EXPECT_EQ(root_.read(set->path + "/nvidia.ko")->find(".debug_info"), std::string::npos) << "stripped";
     EXPECT_NE(log().find("CC [M]"), std::string::npos);
+    const std::string writable = kind("build.compile").writable.at(0) + "/";
+    EXPECT_TRUE(base::starts_with(base::string_or(*built, "log", ""), writable)) << "as its sandbox lets it";
 }
 
 TEST_F(BuildTest, TheFirstRealErrorIsShownAndNothingIsLeft) {
