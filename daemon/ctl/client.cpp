@@ -95,13 +95,24 @@ Result<std::vector<std::string>> Client::reload() {
     return problems;
 }
 
+void Client::check_only(bool on) {
+    check_only_ = on;
+}
+
+Options Client::asked(Options options) const {
+    if (check_only_)
+        options["dry-run"] = true;
+    return options;
+}
+
 Result<std::uint64_t> Client::apply() {
-    return bus_->start(host_path, manager, "Apply", [](sd_bus_message* m) { return append_options(m, {}); });
+    return bus_->start(host_path, manager, "Apply",
+                       [this](sd_bus_message* m) { return append_options(m, asked({})); });
 }
 
 Result<std::uint64_t> Client::import(const std::vector<InputFile>& files) {
     return bus_->start(driver_path, driver, "Import", [&](sd_bus_message* m) {
-        return first_error({append_files(m, files), append_options(m, {})});
+        return first_error({append_files(m, files), append_options(m, asked({}))});
     });
 }
 
@@ -109,31 +120,32 @@ Result<std::uint64_t> Client::build(const std::string& version, const std::vecto
                                     const Options& options) {
     return bus_->start(driver_path, driver, "Build", [&](sd_bus_message* m) {
         return first_error({sd_bus_message_append(m, "s", version.c_str()), append_strings(m, kernels),
-                            append_options(m, options)});
+                            append_options(m, asked(options))});
     });
 }
 
 Result<std::uint64_t> Client::verify(const std::string& version) {
     return bus_->start(driver_path, driver, "Verify", [&](sd_bus_message* m) {
-        return first_error({sd_bus_message_append(m, "s", version.c_str()), append_options(m, {})});
+        return first_error({sd_bus_message_append(m, "s", version.c_str()), append_options(m, asked({}))});
     });
 }
 
 Result<std::uint64_t> Client::remove(const std::string& version) {
     return bus_->start(driver_path, driver, "Remove", [&](sd_bus_message* m) {
-        return first_error({sd_bus_message_append(m, "s", version.c_str()), append_options(m, {})});
+        return first_error({sd_bus_message_append(m, "s", version.c_str()), append_options(m, asked({}))});
     });
 }
 
 Result<std::uint64_t> Client::swap(const std::string& version, const Options& options) {
     return bus_->start(driver_path, driver, "Swap", [&](sd_bus_message* m) {
-        return first_error({sd_bus_message_append(m, "s", version.c_str()), append_options(m, options)});
+        return first_error(
+            {sd_bus_message_append(m, "s", version.c_str()), append_options(m, asked(options))});
     });
 }
 
 Result<std::uint64_t> Client::rollback(const Options& options) {
     return bus_->start(driver_path, driver, "Rollback",
-                       [&](sd_bus_message* m) { return append_options(m, options); });
+                       [&](sd_bus_message* m) { return append_options(m, asked(options)); });
 }
 
 Result<std::vector<OperationRow>> Client::list_operations() {

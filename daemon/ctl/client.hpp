@@ -53,7 +53,9 @@ class Client {
     [[nodiscard]] base::Result<bool> ready();
     [[nodiscard]] base::Result<std::vector<std::string>> reload();
 
-    /// These start an operation and return its id, or 0 when nothing is to be done.
+    /// These start an operation and return its id, or 0 when nothing is to be done. After check_only(true) that
+    /// is an operation that only looks whether the host would let it.
+    void check_only(bool on);
     [[nodiscard]] base::Result<std::uint64_t> apply();
     [[nodiscard]] base::Result<std::uint64_t> import(const std::vector<InputFile>& files);
     [[nodiscard]] base::Result<std::uint64_t>
@@ -83,7 +85,9 @@ class Client {
   private:
     class Bus; ///< client_bus.hpp
     explicit Client(std::unique_ptr<Bus> bus);
+    [[nodiscard]] Options asked(Options options) const;
     std::unique_ptr<Bus> bus_;
+    bool check_only_ = false;
 };
 
 } // namespace gpuhost::ctl

@@ -156,6 +156,30 @@ Result<int> nothing_to_do(Session& session, Client& client, const Request& reque
     return 0;
 }
 
+Result<std::uint64_t> start(const Session& session, Client& client, const Request& request) {
+    const PasswordAgent agent(session);
+    return request.start(client);
+}
+
+/// The plan with what the host's own preflight says of it. That reads as much of the host as the real run, so it
+/// asks for the same right.
+Result<int> dry_run(Session& session, Client& client, const Request& request) {
+    GPUHOST_TRY(plan, request.plan(client));
+    if (list_of(plan, "steps").empty() || !list_of(plan, "problems").empty())
+        return print_plan(session, plan);
+    client.check_only(true);
+    GPUHOST_TRY(id, start(session, client, request));
+    if (id == 0)
+        return print_plan(session, plan); // it became so meanwhile
+    GPUHOST_TRY(operation, follow_operation(session, id));
+    const Json& problems = list_of(operation, "problems");
+    if (problems.empty() && text_of(operation, "state") != "checked")
+        return report_operation(session, operation);
+    plan["problems"] = problems;
+    plan["checked"] = true;
+    return print_plan(session, plan);
+}
+
 /// A request that its own plan speaks against comes back as one error; the plan has its problems one by one.
 Result<int> not_started(Session& session, Client& client, const Request& request, base::Error error) {
     const auto plan = request.plan(client);
@@ -190,15 +214,10 @@ Result<int> finish_operation(Session& session, std::uint64_t id) {
 
 Result<int> run_operation(Session& session, const Request& request) {
     GPUHOST_TRY(client, session.client());
-    if (session.arguments().has(option::dry_run)) {
-        GPUHOST_TRY(plan, request.plan(*client));
-        return print_plan(session, plan);
-    }
     GPUHOST_CHECK(client->subscribe());
-    const auto id = [&] {
-        const PasswordAgent agent(session);
-        return request.start(*client);
-    }();
+    if (session.arguments().has(option::dry_run))
+        return dry_run(session, *client, request);
+    const auto id = start(session, *client, request);
     if (!id)
         return not_started(session, *client, request, id.error());
     if (*id == 0)

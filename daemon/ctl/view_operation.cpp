@@ -128,7 +128,7 @@ std::string lines_of(const std::vector<std::string>& texts, const std::string& b
 } // namespace
 
 Style style_of_state(std::string_view state) {
-    if (state == "committed")
+    if (state == "committed" || state == "checked")
         return Style::Good;
     if (state == "failed" || state == "reboot-required")
         return Style::Bad;
@@ -215,7 +215,7 @@ int operation_exit_status(const Json& operation) {
     const Json& problems = list_of(operation, "problems");
     const Errc cause =
         base::errc_from_name(base::string_or(base::member(operation, "error"), "code", "failed"));
-    if (state == "committed")
+    if (state == "committed" || state == "checked")
         return 0;
     if (state == "refused")
         return problems.empty() ? base::info(cause).exit_code : problems_exit_status(problems);

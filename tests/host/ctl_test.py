@@ -213,6 +213,8 @@ def requests(bus, directory):
             (["driver", "remove", "1.2"], "Driver.Remove 1.2"),
             (["driver", "import", package], "Driver.Import a.deb=bytes"),
             (["driver", "swap", "1.2", "--holders=wait", "--dry-run"], "Driver.Plan swap 1.2 holders wait"),
+            (["driver", "swap", "1.2", "--holders=wait", "--dry-run"], "Driver.Swap 1.2 dry-run true holders wait"),
+            (["apply", "--dry-run"], "Manager.Apply dry-run true"),
             (["driver", "import", many], "Driver.Import " + " ".join(f"{i:02}.ko=" for i in range(16))),
             (["driver", "import", package, "--dry-run"], "Driver.Plan import a.deb"),
             (["driver", "build", "1.2", "--kernel=k", "--dry-run"], "Driver.Plan build 1.2 k")):
@@ -249,6 +251,21 @@ def refusals(bus):
            out="swap driver .*2 problems stand in the way:.*")
     bus.tell("fail", "Driver.Swap", "", "")
     bus.tell("answer", "Driver.Plan", json.dumps(PLAN))
+
+
+def dry_runs(bus):
+    bus.tell("start", "12")
+    bus.operation(swap("checked", "pending", "pending", "pending"))
+    expect(run(bus, "driver", "swap", "1.2", "--dry-run"), "a dry run says what the host's checks found: nothing", 0,
+           out="swap driver .*Checked on this host: nothing stands in the way.\n")
+    problems = [{"code": "in-use", "text": "held by python3", "hint": "stop it"}]
+    bus.operation(swap("refused", "pending", "pending", "pending", problems=problems))
+    expect(run(bus, "driver", "swap", "1.2", "--dry-run"), "or something", 7,
+           out="swap driver .*1 problem stands in the way:\n  held by python3\n  Hint: stop it\n")
+    result = run(bus, "driver", "swap", "1.2", "--dry-run", "--json")
+    T.equal(json.loads(result.out), {**PLAN, "problems": problems, "checked": True}, "as JSON: the plan with them")
+    bus.operation(swap("refused", "pending", "pending", "pending", error=FAILED))
+    expect(run(bus, "driver", "swap", "1.2", "--dry-run"), "a check that could not look is an error", 1, err=".*No such device.*")
 
 
 def follow(bus, *arguments):
@@ -423,6 +440,7 @@ def main():
             documents(bus)
             requests(bus, directory)
             refusals(bus)
+            dry_runs(bus)
             operations(bus)
             no_polling(bus)
             restarts(bus)

@@ -31,6 +31,7 @@ EXTRA_DIST += \
     %D%/rig_test.py \
     %D%/scenarios/__init__.py \
     %D%/scenarios/bad_modules.py \
+    %D%/scenarios/build.py \
     %D%/scenarios/boot.py \
     %D%/scenarios/crash.py \
     %D%/scenarios/expect.py \

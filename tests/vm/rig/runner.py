@@ -31,6 +31,7 @@ def make_payload(deb, work):
         files[f"stuckexit/{version}.ko"] = built / "stuckexit.ko"
         for package in inputs.driver(version):
             files[f"debs/{version}/{package.name}"] = package
+    files["headers.deb"] = inputs.find(f"linux-headers-{modules.KERNEL}").path
     return payload.make(work / "payload.raw", files)
 
 

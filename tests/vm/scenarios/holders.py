@@ -19,6 +19,7 @@ def hold(host, seconds=1000):
 def refuse(host):
     pid = hold(host)
     before = host.facts()
+    expect.refused(host, host.ctl("driver", "swap", NEW, "--dry-run"), pid, "holder.service")
     expect.refused(host, host.ctl("driver", "swap", NEW), pid, "holder.service")
     expect.untouched(before, host.facts())
     assert host.run(f"kill -0 {pid}").rc == 0, "the holder was ended"
