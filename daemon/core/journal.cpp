@@ -122,14 +122,19 @@ Result<Journal> Journal::open(const Root& root, std::uint64_t id) {
 
 Result<void> Journal::append(const Record& record) {
     const std::string text = encode_record(record);
-    // Half a record, of a full disk, would damage the journal once there is room for the next one.
+    const std::string path = path_of(id_);
+    // Half a record, of a full disk, would damage the journal once there is room for the next one. It is taken back
+    // when it fails; before the next one again, in case that failed too.
     if (::ftruncate(fd_.get(), size_) < 0)
-        return base::fail_errno(path_of(id_), errno);
-    GPUHOST_CHECK(base::write_all(fd_.get(), text, path_of(id_)));
-    if (::fdatasync(fd_.get()) < 0)
-        return base::fail_errno(path_of(id_), errno);
-    size_ += static_cast<off_t>(text.size());
-    return {};
+        return base::fail_errno(path, errno);
+    auto written = base::write_all(fd_.get(), text, path);
+    if (written && ::fdatasync(fd_.get()) < 0)
+        written = base::fail_errno(path, errno);
+    if (written)
+        size_ += static_cast<off_t>(text.size());
+    else
+        (void)!::ftruncate(fd_.get(), size_);
+    return written;
 }
 
 Result<std::vector<Record>> read_journal(const Root& root, std::uint64_t id) {

@@ -52,7 +52,7 @@ def bring_in(host):
 
 
 def swap(host):
-    expect(host, "what a swap would do", ["driver", "swap", OLD, "--dry-run"], out=rf"load driver {OLD}\n.*steps:\n.*before anything changes\.\n")
+    expect(host, "what a swap would do", ["driver", "swap", OLD, "--dry-run"], out=rf"load driver {OLD}\n.*steps:\n.*nothing stands in the way\.\n")
     T.equal(host.loaded(), {}, "a dry run loads nothing")
     expect(host, "the first driver", ["driver", "swap", OLD], out=rf"load driver {OLD}: done.*", err=r"(\d+/\d+ .*\n)+")
     expect(host, "the next", ["driver", "swap", NEW], out=rf"swap driver {OLD} → {NEW}: done.*", err=r"(\d+/\d+ .*\n)+")
