@@ -459,6 +459,8 @@ void Runner::job_ended(const Action& action, JobEnd end) {
             return;
         }
     }
+    for (const std::string& warning : base::strings_or_empty(result.output, "warnings"))
+        log::warning("operation " + std::to_string(current_->operation.id) + ": " + warning);
     Record ended = record(result.error || !result.problems.empty() ? Record::Type::Fail : Record::Type::Done);
     ended.phase = action.phase;
     ended.step = action.step;
