@@ -52,8 +52,7 @@ const Verb cat_config_verb{
     "",
     "print the configuration files that apply",
     "Prints the main file and the drop-ins, each under its name, lowest precedence first. Reads the files "
-    "itself and so "
-    "needs no daemon.",
+    "itself and so needs no daemon.",
     0,
     0,
     options,

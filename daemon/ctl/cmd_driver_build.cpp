@@ -29,8 +29,7 @@ const Verb driver_build_verb{
     "VERSION",
     "compile a version's modules for a kernel",
     "Compiles the kernel modules of an imported version against installed kernel headers, without network "
-    "and without "
-    "privileges, and puts them into the store.",
+    "and without privileges, and puts them into the store.",
     1,
     1,
     options,

@@ -25,9 +25,8 @@ const Verb driver_import_verb{
     "FILE…|DIRECTORY",
     "bring driver packages or built modules into the store",
     "Takes the packages of one driver version (.deb files: libraries, tools, firmware, kernel module "
-    "source), or the "
-    "modules built for one kernel (.ko files, also packed), or a directory of either, at most 16 files. "
-    "Nothing in them is executed, and nothing that runs changes.",
+    "source), or the modules built for one kernel (.ko files, also packed), or a directory of either, at "
+    "most 16 files. Nothing in them is executed, and nothing that runs changes.",
     1,
     100'000, // the limit on files is input_files.hpp's and has words of its own
     options,

@@ -28,8 +28,7 @@ const Verb driver_list_verb{
     "",
     "list the drivers in the store",
     "Lists every driver version in the store with the kernels that it has modules for. State says which one "
-    "is loaded, "
-    "which one each kernel boots with (selected), and which one rollback goes to (previous).",
+    "is loaded, which one each kernel boots with (selected), and which one rollback goes to (previous).",
     0,
     0,
     options,

@@ -21,8 +21,7 @@ const Verb driver_remove_verb{
     "VERSION",
     "take a version out of the store",
     "Removes all that the store has of one version. Refused while a kernel boots with it, while it is "
-    "loaded, and while "
-    "a process uses its files.",
+    "loaded, and while a process uses its files.",
     1,
     1,
     options,

@@ -25,12 +25,9 @@ const Verb driver_swap_verb{
     "VERSION",
     "run another driver version, without a reboot",
     "Checks everything that can be checked while the host serves, then stops the driver's clients, unloads "
-    "the loaded "
-    "modules, loads those of VERSION, and makes its libraries and firmware the host's. If a step fails, all "
-    "steps before "
-    "it are undone and the driver before runs again. The version must be in the store, with modules for the "
-    "running "
-    "kernel.",
+    "the loaded modules, loads those of VERSION, and makes its libraries and firmware the host's. If a step "
+    "fails, all steps before it are undone and the driver before runs again. The version must be in the "
+    "store, with modules for the running kernel.",
     1,
     1,
     options,

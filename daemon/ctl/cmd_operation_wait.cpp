@@ -22,8 +22,7 @@ const Verb operation_wait_verb{
     "[ID]",
     "wait for an operation's end",
     "Shows how far an operation is until it has ended; prints how it ended and exits as the verb that "
-    "started it would "
-    "have. Without ID: the newest.",
+    "started it would have. Without ID: the newest.",
     0,
     1,
     options,

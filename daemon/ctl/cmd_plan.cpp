@@ -26,8 +26,7 @@ const Verb plan_verb{
     "",
     "show what apply would do",
     "Compares the host with what is wanted and prints the steps between them, the reasons, and the problems "
-    "that stand "
-    "in the way. Changes nothing. With problems the exit status is what apply's would be.",
+    "that stand in the way. Changes nothing. With problems the exit status is what apply's would be.",
     0,
     0,
     options,

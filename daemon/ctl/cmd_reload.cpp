@@ -26,8 +26,7 @@ const Verb reload_verb{
     "",
     "read the configuration again",
     "Makes the daemon read its configuration files again. What is wrong in them is printed and leaves the "
-    "value that "
-    "stood before; the exit status then says so.",
+    "value that stood before; the exit status then says so.",
     0,
     0,
     {},

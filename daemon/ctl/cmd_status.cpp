@@ -32,8 +32,7 @@ const Verb status_verb{
     "",
     "show what runs, what is wanted and what is pending",
     "Shows the driver that is loaded, the one that is selected, the GPUs, what would have to change and why, "
-    "and how "
-    "the last operation ended.",
+    "and how the last operation ended.",
     0,
     0,
     options,

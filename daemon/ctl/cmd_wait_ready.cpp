@@ -76,8 +76,7 @@ const Verb wait_ready_verb{
     "",
     "wait until the host has converged",
     "Returns once container runtimes and the kubelet may start: the host is as wanted, or is known not to "
-    "get there "
-    "without a person. Waits for the daemon too if that does not run yet.",
+    "get there without a person. Waits for the daemon too if that does not run yet.",
     0,
     0,
     options,

@@ -157,8 +157,7 @@ INSTANTIATE_TEST_SUITE_P(
                  {},
                  swap("535.261.03"),
                  "driver.prepare door.shut driver.devices modules.converge driver.select driver.devices "
-                 "driver.validate "
-                 "door.open",
+                 "driver.validate door.open",
                  {},
                  true},
         PlanCase{"NothingConfigured", {}, Json::object(), "", {}, true},
@@ -205,8 +204,7 @@ INSTANTIATE_TEST_SUITE_P(
                  [](Observed& observed, core::Settings&) { observed.loaded[1].srcversion = "another"; },
                  Json::object(),
                  "door.shut units.stop holders.clear driver.devices modules.converge driver.devices "
-                 "driver.validate "
-                 "door.open units.start",
+                 "driver.validate door.open units.start",
                  {}},
         PlanCase{"SelectedDriverCannotBeRead",
                  [](Observed& observed, core::Settings&) { observed.store.versions[1].userland.clear(); },
