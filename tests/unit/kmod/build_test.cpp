@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // build.compile with a real make and a real compiler, on a source that takes no time.
+#include "daemon/base/parse.hpp"
 #include "kmod/build.hpp"
 #include "kmod/headers.hpp"
 #include "kmod/requests.hpp"
