@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The rig's own logic, without a guest: apt sources of every form, the pins, replayed writes, the order of cases."""
 
+import random
 import struct
 import sys
 import tempfile
@@ -96,6 +97,17 @@ def test_cases(tap):
     case.add("late", None, "made")
     tap.equal(case.take({"fresh"}), None, "a case whose state nobody made is not taken")
     tap.equal(case.take({"fresh", "made"}).name, "late", "it is once the state is there")
+
+    def order(seed):
+        for name in "abcdef":
+            case.add(name, None, "fresh")
+        case.case("maker", "fresh", makes="made")(None)
+        chance = random.Random(seed)
+        return [case.take({"fresh"}, chance).name for _ in range(7)]
+
+    first = order(1)
+    tap.ok(first[0] == "maker" and sorted(first[1:]) == list("abcdef"), "by chance: what makes a state first, then all", first)
+    tap.equal(order(1), first, "in the same order for the same seed")
 
 
 def main():

@@ -34,12 +34,16 @@ def add(name, function, start):
     _waiting.append(Case(name, function, start, None, False))
 
 
-def take(states):
-    """The next case whose start is among the states that there are; None when there is none left."""
-    found = next((one for one in _waiting if one.start in states), None)
-    if found:
-        _waiting.remove(found)
-    return found
+def take(states, chance=None):
+    """The next case whose start is among the states that there are; None when there is none left. With `chance`, a
+    random.Random, those that make a state come first and then any."""
+    able = [one for one in _waiting if one.start in states]
+    if chance:
+        able = [one for one in able if one.makes] or able and [chance.choice(able)]
+    if not able:
+        return None
+    _waiting.remove(able[0])
+    return able[0]
 
 
 def stranded():
