@@ -10,14 +10,14 @@ from .install import NEW, OLD
 
 @case("a build without headers: refused, with the package that has them", start="both")
 def no_headers(host):
-    expect.refused(host, host.ctl("driver", "build", NEW), f"linux-headers-{KERNEL}")
+    expect.refused(host, host.ctl("driver", "build", NEW, "--again"), f"linux-headers-{KERNEL}")
 
 
 @case("a build sees its kernel's headers, and misses only the compiler", start="both")
 def headers_seen(host):
     host.check("dpkg-deb -x /payload/headers.deb /root/h && mkdir -p /usr/src && mv /root/h/usr/src/* /usr/src && "
                f"ln -s /usr/src/linux-headers-{KERNEL} /lib/modules/{KERNEL}/build", 120)
-    result = host.ctl("driver", "build", NEW, "--dry-run")
+    result = host.ctl("driver", "build", NEW, "--again", "--dry-run")
     expect.refused(host, result, "gcc-12", "is not installed")
     assert "linux-headers" not in result.out + result.err, f"the headers are not seen: {result}"
     expect.driver(host, OLD)
