@@ -174,7 +174,7 @@ TEST_F(Converge, OptionalModulesAreWorthANote) {
 TEST_F(Converge, GivesItsResultWhileAModuleHangs) {
     start_with_old();
     tree_.misbehave("unload nvidia_uvm hang");
-    deadline_ = std::chrono::milliseconds(300);
+    deadline_ = std::chrono::seconds(3); // of each module, and the others must keep it on a busy machine
     const auto report = to(new_, old_);
     ASSERT_FALSE(report);
     EXPECT_EQ(report.error().code, Errc::RebootRequired);
