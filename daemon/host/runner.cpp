@@ -344,6 +344,7 @@ void Runner::launch(const Action& action) {
                   : adopt   ? launcher_.adopt(launch, std::move(callbacks))
                             : launcher_.start(launch, inputs, std::move(callbacks));
     if (!worker) {
+        current_->adopt = adopt; // the worker from before may still be at it: never a second one beside it
         not_started(action, worker.error().context("starting a worker"));
         return;
     }
