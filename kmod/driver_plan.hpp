@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The plan that brings the host to a driver. Pure: observed JSON (HACKING.md) in, steps out.
+// The plan that brings the host to a driver. Pure: observed JSON (org.gpuhost1(5)) in, steps out.
 //
 // Order: all that can fail without disturbing anybody comes first, and of that the wait, so that what is prepared
 // is fresh; the driver is proved before others are let in again.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Plans of the requests that bring drivers in and take them out. Pure: `observed` is the driver component's
-// (HACKING.md). What only the file system can tell is left to the steps' preflight.
+// (org.gpuhost1(5)). What only the file system can tell is left to the steps' preflight.
 #pragma once
 
 #include "daemon/base/json.hpp"

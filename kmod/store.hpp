@@ -4,7 +4,9 @@
 //   <version>/userland/<digest>/{manifest.json,lib,bin,firmware,doc}
 //   <version>/modules/<kernel>-<flavour>/<digest>/{manifest.json,*.ko}
 //   <version>/source/<flavour>/<digest>/{manifest.json,*.deb}
-//   selected/<kernel>        which generation this kernel boots (JSON)
+//   selected/<kernel>        which generation this kernel boots, and which before (JSON)
+//   boot/<kernel>, current, generation/<name>   how the host finds it (kmod/selection_files.hpp)
+//   build-logs/<version>-<kernel>.log
 //   .trash/<transaction>     what a transaction is removing
 //
 // A set (userland, modules, source) is named by the SHA-256 of its manifest, which names every file in it by
@@ -131,7 +133,7 @@ struct Store {
 /// -1, 0, 1: "535.261.03" is older than "550.54.14".
 [[nodiscard]] int compare_versions(std::string_view a, std::string_view b);
 
-/// `driver list --json` (HACKING.md), without "kernel", which the caller adds. Both ways, so that planning
+/// `driver list --json` (org.gpuhost1(5)), without "kernel", which the caller adds. Both ways, so that planning
 /// works on it.
 [[nodiscard]] base::Json to_json(const Store& store);
 [[nodiscard]] Store store_from_json(const base::Json& value);

@@ -13,7 +13,7 @@ namespace gpuhost::base {
 struct IniEntry {
     std::string section;
     std::string key;
-    std::string value; ///< trimmed; empty resets a list
+    std::string value; ///< trimmed; empty: back to the default
     unsigned line = 0; ///< 1-based, of the key
 };
 

@@ -75,7 +75,7 @@ struct StepKind {
     std::function<base::Result<void>(StepContext&, const base::Json& args)> undo;
 };
 
-/// Every kind that this program knows; rooms add theirs in main.cpp and worker_main.cpp.
+/// Every kind that this program knows; rooms add theirs in daemon/rooms.cpp.
 class StepKinds {
   public:
     void add(StepKind kind) { kinds_.push_back(std::move(kind)); }

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# One program a room; ROOM/FOO_test.cpp stands for the room's FOO. (cxx.cpp has a program without sources linked as C++;
-# it goes when the first comes.)
+# One program a room; ROOM/FOO_test.cpp stands for the room's FOO.
 unit_programs = %D%/base-tests %D%/core-tests %D%/content-tests %D%/kmod-tests %D%/host-tests %D%/ctl-tests
 check_PROGRAMS += $(unit_programs)
 TESTS += $(unit_programs)
