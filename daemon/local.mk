@@ -3,14 +3,14 @@ gpuhostlibexecdir = $(libexecdir)/gpuhost
 AM_CPPFLAGS += -DGPUHOST_LIBEXECDIR='"$(gpuhostlibexecdir)"'
 
 noinst_LIBRARIES += %D%/librooms.a
-%C%_librooms_a_SOURCES = %D%/rooms.cpp %D%/rooms.hpp
+%C%_librooms_a_SOURCES = %D%/rooms.cpp %D%/rooms.hpp %D%/rooms_bus.cpp
 
 sbin_PROGRAMS += gpuhostd
 gpuhostd_CPPFLAGS = $(AM_CPPFLAGS) $(SYSTEMD_CFLAGS)
 gpuhostd_SOURCES = %D%/main.cpp
-gpuhostd_LDADD = %D%/librooms.a $(bus_libs)
+gpuhostd_LDADD = $(rooms_libs)
 
 gpuhostlibexec_PROGRAMS = gpuhost-worker
 gpuhost_worker_CPPFLAGS = $(AM_CPPFLAGS) $(SYSTEMD_CFLAGS)
 gpuhost_worker_SOURCES = %D%/worker_main.cpp
-gpuhost_worker_LDADD = %D%/librooms.a $(bus_libs)
+gpuhost_worker_LDADD = $(rooms_libs)

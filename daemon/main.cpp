@@ -68,6 +68,10 @@ std::optional<int> parse(std::span<char*> arguments, Options& options) {
         std::fprintf(stderr, "gpuhostd: --launcher= takes systemd or direct\n");
         return 2;
     }
+    if (options.launcher == "systemd" && options.root != "/") {
+        std::fprintf(stderr, "gpuhostd: systemd's workers can't be given another --root=\n");
+        return 2;
+    }
     return std::nullopt;
 }
 
@@ -105,7 +109,8 @@ base::Result<int> run(const Options& options) {
     host::Runner runner(event, root, *launcher, kinds, boot_id);
     host::Manager manager(event, root, runner, make_components(root), setting_keys(), kernel);
     GPUHOST_TRY(signals, watch_signals(event, manager));
-    GPUHOST_TRY(server, bus::Server::create(event, bus.get(), manager));
+    const auto rooms = bus_objects();
+    GPUHOST_TRY(server, bus::Server::create(event, bus.get(), manager, rooms));
     GPUHOST_CHECK(manager.start());
     GPUHOST_CHECK(server->request_name());
     host::notify::ready(manager.state());
@@ -122,7 +127,7 @@ int main(int argc, char* argv[]) {
     if (const auto status = parse(std::span(argv, static_cast<std::size_t>(argc)), options))
         return *status;
     if (!options.introspect.empty()) {
-        const auto xml = bus::introspect(options.introspect);
+        const auto xml = bus::introspect(options.introspect, bus_objects());
         std::fputs(xml ? xml->c_str() : (xml.error().message + "\n").c_str(), xml ? stdout : stderr);
         return xml ? 0 : 1;
     }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What each room brings into the programs. A new room adds its lines in rooms.cpp, and nothing else changes.
+// What each room brings into the programs: a line a room in each function.
 #pragma once
 
+#include "daemon/bus/object.hpp"
 #include "daemon/core/component.hpp"
 #include "daemon/core/settings.hpp"
 #include "daemon/core/step.hpp"
@@ -15,5 +16,6 @@ namespace gpuhost {
 void add_step_kinds(core::StepKinds& kinds);
 [[nodiscard]] std::vector<std::unique_ptr<core::Component>> make_components(const base::Root& root);
 [[nodiscard]] std::vector<std::span<const core::SettingKey>> setting_keys();
+[[nodiscard]] std::vector<bus::RoomObject> bus_objects(); ///< rooms_bus.cpp
 
 } // namespace gpuhost

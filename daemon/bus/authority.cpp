@@ -69,11 +69,10 @@ Result<void> Authority::ask(Check& check, const char* action) {
 }
 
 int Authority::on_reply(sd_bus_message* reply, void* userdata, sd_bus_error*) {
-    return host::guard("polkit", [=] {
-        auto* check = static_cast<Check*>(userdata);
-        check->authority->decide(*check, reply);
-        return 0;
-    });
+    auto* check = static_cast<Check*>(userdata);
+    // or the caller would never be answered
+    return host::guard_or_exit(sd_bus_get_event(check->authority->bus_), "polkit",
+                               [=] { check->authority->decide(*check, reply); });
 }
 
 void Authority::decide(Check& check, sd_bus_message* reply) {

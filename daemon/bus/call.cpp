@@ -97,12 +97,13 @@ Result<Json> read_options(sd_bus_message* call, std::span<const Option> known) {
     Json options = Json::object();
     GPUHOST_CHECK(check(sd_bus_message_enter_container(call, 'a', "{sv}"), "options"));
     while (sd_bus_message_enter_container(call, 'e', "sv") > 0) {
-        const char* name = nullptr;
-        GPUHOST_CHECK(check(sd_bus_message_read(call, "s", &name), "options"));
+        GPUHOST_TRY(name, read_string(call));
         const auto option = std::find_if(known.begin(), known.end(),
-                                         [name](const Option& candidate) { return candidate.name == name; });
+                                         [&name](const Option& candidate) { return candidate.name == name; });
         if (option == known.end())
-            return base::fail(Errc::InvalidArgument, "unknown option '" + std::string(name) + "'");
+            return base::fail(Errc::InvalidArgument, "unknown option '" + name + "'");
+        if (options.contains(name))
+            return base::fail(Errc::InvalidArgument, "option '" + name + "' is there twice");
         GPUHOST_TRY(value, read_option(call, *option));
         options[name] = std::move(value);
         GPUHOST_CHECK(check(sd_bus_message_exit_container(call), "options"));

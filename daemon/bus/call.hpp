@@ -14,11 +14,7 @@
 namespace gpuhost::bus {
 
 inline constexpr const char* manager_path = "/org/gpuhost1";
-inline constexpr const char* driver_path = "/org/gpuhost1/driver";
 inline constexpr const char* operations_path = "/org/gpuhost1/operation";
-inline constexpr const char* manager_interface = "org.gpuhost1.Manager";
-inline constexpr const char* driver_interface = "org.gpuhost1.Driver";
-inline constexpr const char* operation_interface = "org.gpuhost1.Operation";
 
 [[nodiscard]] std::string operation_path(std::uint64_t id);      ///< "/" for 0
 [[nodiscard]] std::uint64_t operation_of(std::string_view path); ///< 0 for another path

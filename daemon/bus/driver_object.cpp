@@ -34,17 +34,19 @@ struct Files {
 Result<Files> read_files(sd_bus_message* call) {
     Files files;
     GPUHOST_CHECK(check(sd_bus_message_enter_container(call, 'a', "(sh)"), "files"));
-    const char* name = nullptr;
-    int fd = -1;
-    while (sd_bus_message_read(call, "(sh)", &name, &fd) > 0) {
+    while (sd_bus_message_enter_container(call, 'r', "sh") > 0) {
         if (files.names.size() == most_files)
             return base::fail(Errc::InvalidArgument,
                               "more than " + std::to_string(most_files) + " files at once");
+        GPUHOST_TRY(name, read_string(call));
+        int fd = -1;
+        GPUHOST_CHECK(check(sd_bus_message_read(call, "h", &fd), "files"));
         base::UniqueFd owned(::fcntl(fd, F_DUPFD_CLOEXEC, 3));
         if (!owned)
-            return base::fail_errno("taking '" + std::string(name) + "'", errno);
-        files.names.emplace_back(name);
+            return base::fail_errno("taking '" + name + "'", errno);
+        files.names.push_back(name);
         files.inputs.push_back(std::move(owned));
+        GPUHOST_CHECK(check(sd_bus_message_exit_container(call), "files"));
     }
     GPUHOST_CHECK(check(sd_bus_message_exit_container(call), "files"));
     return files;
@@ -104,6 +106,8 @@ const sd_bus_vtable DriverObject::vtable[] = {
                              SD_BUS_VTABLE_UNPRIVILEGED),
     SD_BUS_VTABLE_END,
 };
+
+const Interface DriverObject::interface { "/org/gpuhost1/driver", "org.gpuhost1.Driver", vtable };
 
 /// A property has no way to say why it is not known: List and Describe do.
 Json DriverObject::observed() const {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "daemon/bus/authority.hpp"
+#include "daemon/bus/object.hpp"
 
 namespace gpuhost::bus {
 
@@ -10,9 +11,10 @@ class DriverObject {
   public:
     DriverObject(host::Manager& manager, Authority& authority) : manager_(manager), authority_(authority) {}
 
-    static const sd_bus_vtable vtable[];
+    static const Interface interface;
 
   private:
+    static const sd_bus_vtable vtable[];
     [[nodiscard]] base::Json observed() const;
     [[nodiscard]] std::string loaded_version() const;
     [[nodiscard]] std::string selected_version() const;

@@ -2,9 +2,11 @@
 #include "daemon/bus/introspect.hpp"
 
 #include "daemon/bus/log_control.hpp"
-#include "daemon/bus/server.hpp"
+#include "daemon/bus/manager_object.hpp"
+#include "daemon/bus/operation_object.hpp"
 
 #include <array>
+#include <vector>
 
 #include <sys/socket.h>
 
@@ -15,24 +17,16 @@ namespace {
 using base::fail_errno;
 using base::Result;
 
-struct Exported {
-    const char* path;
-    const char* interface;
-    const sd_bus_vtable* vtable;
-};
-
 /// Introspection reads vtables only, so no object stands behind them.
-int export_all(sd_bus* bus) {
-    const std::array exported{
-        Exported{manager_path, manager_interface, ManagerObject::vtable},
-        Exported{driver_path, driver_interface, DriverObject::vtable},
-        Exported{operations_path, operation_interface, OperationObjects::vtable},
-        Exported{log_control_path, log_control_interface, log_control_vtable()},
-    };
+int export_all(sd_bus* bus, std::span<const RoomObject> rooms) {
+    std::vector<const Interface*> interfaces{&ManagerObject::interface, &OperationObjects::interface,
+                                             &log_control()};
+    for (const RoomObject& room : rooms)
+        interfaces.push_back(&room.interface);
     int r = 0;
-    for (const auto& object : exported)
+    for (const Interface* one : interfaces)
         if (r >= 0)
-            r = sd_bus_add_object_vtable(bus, nullptr, object.path, object.interface, object.vtable, nullptr);
+            r = sd_bus_add_object_vtable(bus, nullptr, one->path, one->name, one->vtable, nullptr);
     return r;
 }
 
@@ -77,14 +71,14 @@ int on_reply(sd_bus_message* message, void* userdata, sd_bus_error*) {
 
 } // namespace
 
-Result<std::string> introspect(const std::string& path) {
+Result<std::string> introspect(const std::string& path, std::span<const RoomObject> rooms) {
     GPUHOST_TRY(event, host::Event::create());
     std::array<int, 2> pair{};
     if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair.data()) < 0)
         return fail_errno("making a private bus", errno);
     GPUHOST_TRY(server, attach(event, pair[0], true));
     GPUHOST_TRY(client, attach(event, pair[1], false));
-    int r = export_all(server.get());
+    int r = export_all(server.get(), rooms);
     Reply reply{event, base::fail(base::Errc::Failed, "no answer")};
     if (r >= 0)
         r = sd_bus_call_method_async(client.get(), nullptr, nullptr, path.c_str(),

@@ -2,13 +2,16 @@
 #pragma once
 
 #include "daemon/base/result.hpp"
+#include "daemon/bus/object.hpp"
 
+#include <span>
 #include <string>
 
 namespace gpuhost::bus {
 
 /// The introspection XML of the object at `path`, without a bus: what `gpuhostd --bus-introspect=PATH`
 /// prints.
-[[nodiscard]] base::Result<std::string> introspect(const std::string& path);
+[[nodiscard]] base::Result<std::string> introspect(const std::string& path,
+                                                   std::span<const RoomObject> rooms);
 
 } // namespace gpuhost::bus

@@ -14,6 +14,8 @@ noinst_LIBRARIES += %D%/libbus.a
     %D%/log_control.hpp \
     %D%/manager_object.cpp \
     %D%/manager_object.hpp \
+    %D%/object.cpp \
+    %D%/object.hpp \
     %D%/operation_object.cpp \
     %D%/operation_object.hpp \
     %D%/server.cpp \

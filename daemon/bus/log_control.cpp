@@ -77,8 +77,11 @@ const sd_bus_vtable vtable[] = {
 
 } // namespace
 
-const sd_bus_vtable* log_control_vtable() noexcept {
-    return vtable;
+const Interface& log_control() noexcept {
+    static constexpr Interface interface {
+        "/org/freedesktop/LogControl1", "org.freedesktop.LogControl1", vtable
+    };
+    return interface;
 }
 
 } // namespace gpuhost::bus

@@ -40,6 +40,8 @@ const sd_bus_vtable ManagerObject::vtable[] = {
     SD_BUS_VTABLE_END,
 };
 
+const Interface ManagerObject::interface { manager_path, "org.gpuhost1.Manager", vtable };
+
 std::string ManagerObject::version() const {
     return PACKAGE_VERSION;
 }

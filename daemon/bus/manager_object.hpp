@@ -2,6 +2,7 @@
 #pragma once
 
 #include "daemon/bus/authority.hpp"
+#include "daemon/bus/object.hpp"
 
 namespace gpuhost::bus {
 
@@ -10,9 +11,10 @@ class ManagerObject {
   public:
     ManagerObject(host::Manager& manager, Authority& authority) : manager_(manager), authority_(authority) {}
 
-    static const sd_bus_vtable vtable[];
+    static const Interface interface;
 
   private:
+    static const sd_bus_vtable vtable[];
     [[nodiscard]] std::string version() const;
     [[nodiscard]] std::string kernel() const { return manager_.kernel(); }
     [[nodiscard]] std::string_view state() const { return manager_.state(); }

@@ -26,6 +26,8 @@ const sd_bus_vtable OperationObjects::vtable[] = {
     SD_BUS_VTABLE_END,
 };
 
+const Interface OperationObjects::interface { operations_path, "org.gpuhost1.Operation", vtable };
+
 const host::Operation* OperationObjects::at(const char* path) const {
     return manager_.runner().find(operation_of(path));
 }

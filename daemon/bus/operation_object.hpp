@@ -2,6 +2,7 @@
 #pragma once
 
 #include "daemon/bus/authority.hpp"
+#include "daemon/bus/object.hpp"
 
 namespace gpuhost::bus {
 
@@ -11,12 +12,13 @@ class OperationObjects {
     OperationObjects(host::Manager& manager, Authority& authority)
         : manager_(manager), authority_(authority) {}
 
-    static const sd_bus_vtable vtable[];
+    static const Interface interface;
     static int find(sd_bus* bus, const char* path, const char* interface, void* userdata, void** found,
                     sd_bus_error* error);
     static int enumerate(sd_bus* bus, const char* prefix, void* userdata, char*** nodes, sd_bus_error* error);
 
   private:
+    static const sd_bus_vtable vtable[];
     static int get(sd_bus* bus, const char* path, const char* interface, const char* property,
                    sd_bus_message* reply, void* userdata, sd_bus_error* error);
     int describe(sd_bus_message* call);

@@ -3,6 +3,9 @@
 
 #include "daemon/bus/log_control.hpp"
 
+#include <array>
+#include <iterator>
+
 namespace gpuhost::bus {
 
 using base::Result;
@@ -14,38 +17,41 @@ constexpr std::chrono::milliseconds progress_interval{200}; // five a second is 
 
 } // namespace
 
-Result<std::unique_ptr<Server>> Server::create(host::Event& event, sd_bus* bus, host::Manager& manager) {
+Result<std::unique_ptr<Server>> Server::create(host::Event& event, sd_bus* bus, host::Manager& manager,
+                                               std::span<const RoomObject> rooms) {
     std::unique_ptr<Server> server(new Server(event, bus, manager));
-    GPUHOST_CHECK(server->add_objects());
+    GPUHOST_CHECK(server->add(ManagerObject::interface, &server->manager_));
+    for (const RoomObject& room : rooms) {
+        const auto object = room.make(manager, server->authority_);
+        server->rooms_.emplace_back(room.interface, object);
+        GPUHOST_CHECK(server->add(room.interface, object.get()));
+    }
+    GPUHOST_CHECK(server->add_operations());
+    GPUHOST_CHECK(server->add(log_control(), nullptr));
     server->listen(manager);
     return server;
 }
 
-Result<void> Server::add_objects() {
-    const auto add = [this](int r, host::Slot slot) -> Result<void> {
-        if (r < 0)
-            return base::fail_errno("adding to the bus", -r);
-        slots_.push_back(std::move(slot));
-        return {};
-    };
+Result<void> Server::add(const Interface& interface, void* object) {
     host::Slot slot;
-    int r = sd_bus_add_object_vtable(bus_, base::OutPtr(slot), manager_path, manager_interface,
-                                     ManagerObject::vtable, &manager_);
-    GPUHOST_CHECK(add(r, std::move(slot)));
-    r = sd_bus_add_object_vtable(bus_, base::OutPtr(slot), driver_path, driver_interface,
-                                 DriverObject::vtable, &driver_);
-    GPUHOST_CHECK(add(r, std::move(slot)));
-    r = sd_bus_add_fallback_vtable(bus_, base::OutPtr(slot), operations_path, operation_interface,
-                                   OperationObjects::vtable, OperationObjects::find, &operations_);
-    GPUHOST_CHECK(add(r, std::move(slot)));
-    r = sd_bus_add_node_enumerator(bus_, base::OutPtr(slot), operations_path, OperationObjects::enumerate,
-                                   &operations_);
-    GPUHOST_CHECK(add(r, std::move(slot)));
-    r = sd_bus_add_object_manager(bus_, base::OutPtr(slot), manager_path);
-    GPUHOST_CHECK(add(r, std::move(slot)));
-    r = sd_bus_add_object_vtable(bus_, base::OutPtr(slot), log_control_path, log_control_interface,
-                                 log_control_vtable(), nullptr);
-    return add(r, std::move(slot));
+    const int r = sd_bus_add_object_vtable(bus_, base::OutPtr(slot), interface.path, interface.name,
+                                           interface.vtable, object);
+    slots_.push_back(std::move(slot));
+    return r < 0 ? base::fail_errno(interface.path, -r) : Result<void>();
+}
+
+Result<void> Server::add_operations() {
+    const Interface& interface = OperationObjects::interface;
+    std::array<host::Slot, 3> slots;
+    int r = sd_bus_add_fallback_vtable(bus_, base::OutPtr(slots[0]), interface.path, interface.name,
+                                       interface.vtable, OperationObjects::find, &operations_);
+    if (r >= 0)
+        r = sd_bus_add_node_enumerator(bus_, base::OutPtr(slots[1]), interface.path,
+                                       OperationObjects::enumerate, &operations_);
+    if (r >= 0)
+        r = sd_bus_add_object_manager(bus_, base::OutPtr(slots[2]), manager_path);
+    std::move(slots.begin(), slots.end(), std::back_inserter(slots_));
+    return r < 0 ? base::fail_errno(interface.path, -r) : Result<void>();
 }
 
 Result<void> Server::request_name() {
@@ -57,12 +63,12 @@ Result<void> Server::request_name() {
 void Server::listen(host::Manager& manager) {
     manager.listen({[this](const host::Operation& operation) { added(operation); },
                     [this](const host::Operation& operation) { changed(operation); },
-                    [this](const host::Operation& operation) { ended(operation); }});
+                    [this](const host::Operation& operation) { ended(operation); },
+                    [this](const host::Operation& operation) { removed(operation); }});
     manager.on_change([this] {
-        (void)sd_bus_emit_properties_changed(bus_, manager_path, manager_interface, "State", "Ready",
-                                             nullptr);
-        (void)sd_bus_emit_properties_changed(bus_, driver_path, driver_interface, "LoadedVersion",
-                                             "SelectedVersion", nullptr);
+        emit_changed(bus_, ManagerObject::interface, manager_path);
+        for (const auto& [interface, object] : rooms_)
+            emit_changed(bus_, interface, interface.path);
     });
 }
 
@@ -70,8 +76,8 @@ void Server::added(const host::Operation& operation) {
     const std::string path = operation_path(operation.id);
     told_state_ = host::state(operation);
     (void)sd_bus_emit_object_added(bus_, path.c_str());
-    (void)sd_bus_emit_signal(bus_, manager_path, manager_interface, "OperationAdded", "to", operation.id,
-                             path.c_str());
+    (void)sd_bus_emit_signal(bus_, manager_path, ManagerObject::interface.name, "OperationAdded", "to",
+                             operation.id, path.c_str());
 }
 
 /// A change of state is told at once, progress no more often than it can be seen.
@@ -88,16 +94,18 @@ void Server::changed(const host::Operation& operation) {
 
 void Server::emit_progress(std::uint64_t id) {
     progress_.reset();
-    (void)sd_bus_emit_properties_changed(bus_, operation_path(id).c_str(), operation_interface, "State",
-                                         "Progress", "StatusText", "ErrorName", "ErrorMessage", "ErrorHint",
-                                         nullptr);
+    emit_changed(bus_, OperationObjects::interface, operation_path(id).c_str());
+}
+
+void Server::removed(const host::Operation& operation) {
+    (void)sd_bus_emit_object_removed(bus_, operation_path(operation.id).c_str());
 }
 
 void Server::ended(const host::Operation& operation) {
     const std::string path = operation_path(operation.id);
     emit_progress(operation.id);
-    (void)sd_bus_emit_signal(bus_, manager_path, manager_interface, "OperationEnded", "tos", operation.id,
-                             path.c_str(), std::string(host::state(operation)).c_str());
+    (void)sd_bus_emit_signal(bus_, manager_path, ManagerObject::interface.name, "OperationEnded", "tos",
+                             operation.id, path.c_str(), std::string(host::state(operation)).c_str());
 }
 
 } // namespace gpuhost::bus

@@ -2,45 +2,48 @@
 // The daemon on the bus: its objects, its signals, its name.
 #pragma once
 
-#include "daemon/bus/driver_object.hpp"
 #include "daemon/bus/manager_object.hpp"
 #include "daemon/bus/operation_object.hpp"
 
 #include <memory>
+#include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace gpuhost::bus {
 
 class Server {
   public:
-    /// Adds the objects and listens to the manager. All must outlive the server.
-    [[nodiscard]] static base::Result<std::unique_ptr<Server>> create(host::Event& event, sd_bus* bus,
-                                                                      host::Manager& manager);
+    /// Adds the objects, its own and the rooms', and listens to the manager. All must outlive the server.
+    [[nodiscard]] static base::Result<std::unique_ptr<Server>>
+    create(host::Event& event, sd_bus* bus, host::Manager& manager, std::span<const RoomObject> rooms);
     /// Last of all: whoever sees the name may call.
     [[nodiscard]] base::Result<void> request_name();
 
   private:
     Server(host::Event& event, sd_bus* bus, host::Manager& manager)
         : event_(event), bus_(bus), authority_(bus), manager_(manager, authority_),
-          driver_(manager, authority_), operations_(manager, authority_) {}
+          operations_(manager, authority_) {}
 
-    [[nodiscard]] base::Result<void> add_objects();
+    [[nodiscard]] base::Result<void> add(const Interface& interface, void* object);
+    [[nodiscard]] base::Result<void> add_operations();
     void listen(host::Manager& manager);
     void added(const host::Operation& operation);
     void changed(const host::Operation& operation);
     void ended(const host::Operation& operation);
+    void removed(const host::Operation& operation);
     void emit_progress(std::uint64_t id);
 
     host::Event& event_;
     sd_bus* bus_;
     Authority authority_;
     ManagerObject manager_;
-    DriverObject driver_;
     OperationObjects operations_;
-    std::vector<host::Slot> slots_;
-    host::Source progress_;  ///< progress not told yet
-    std::string told_state_; ///< of the running operation
+    std::vector<std::pair<Interface, std::shared_ptr<void>>> rooms_;
+    std::vector<host::Slot> slots_; ///< after the objects that they call
+    host::Source progress_;         ///< progress not told yet
+    std::string told_state_;        ///< of the running operation
 };
 
 } // namespace gpuhost::bus

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+// The daemon's alone: workers have no bus.
+#include "daemon/bus/driver_object.hpp"
+#include "daemon/rooms.hpp"
+
+namespace gpuhost {
+
+std::vector<bus::RoomObject> bus_objects() {
+    return {bus::room_object<bus::DriverObject>()};
+}
+
+} // namespace gpuhost
