@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Structured log. Only core, host, bus and main log; lower rooms return an Error and their caller logs it
+// Structured log. Only host, bus and main log; lower rooms return an Error and their caller logs it
 // once.
 //
 // A message is a lower-case phrase with user strings in single quotes; it ends in ", ignoring" when nothing
@@ -18,13 +18,16 @@ enum class Level { Error = 3, Warning = 4, Notice = 5, Info = 6, Debug = 7 }; //
 using Fields =
     std::initializer_list<std::pair<std::string_view, std::string>>; // {"GPUHOST_VERSION", "550.163.01"}
 
-/// Where records go. Without one they go to stderr, with systemd's "<N>" prefix when $JOURNAL_STREAM is set.
+/// Where records go. Without one they go to stderr, with systemd's "<N>" prefix where that is the journal's.
 using Sink = void (*)(Level level, std::string_view message, std::string_view message_id,
                       Fields fields) noexcept;
 
 void set_sink(Sink sink) noexcept;
 void set_level(Level level) noexcept;
 [[nodiscard]] Level level() noexcept;
+/// Is this process's stderr a stream to journald? systemd.exec(5): $JOURNAL_STREAM alone may come from a parent whose
+/// stderr was another one.
+[[nodiscard]] bool stderr_is_journal() noexcept;
 
 /// `message_id` is one of messages.hpp's, or empty.
 void event(Level level, std::string_view message_id, Fields fields, std::string_view message) noexcept;

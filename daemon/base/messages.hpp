@@ -16,5 +16,6 @@ inline constexpr std::string_view reboot_required = "4cf5a1ae6e6f4c0d8f6b7a1f0e7
 inline constexpr std::string_view config_problem = "4cf5a1ae6e6f4c0d8f6b7a1f0e7c3a08";
 inline constexpr std::string_view host_ready = "4cf5a1ae6e6f4c0d8f6b7a1f0e7c3a09";
 inline constexpr std::string_view worker_died = "4cf5a1ae6e6f4c0d8f6b7a1f0e7c3a0a";
+inline constexpr std::string_view operation_checked = "4cf5a1ae6e6f4c0d8f6b7a1f0e7c3a0b";
 
 } // namespace gpuhost::base::message

@@ -3,15 +3,12 @@
 
 #include "daemon/base/log.hpp"
 
-#include <cstdlib>
 #include <cstring>
 #include <string>
 #include <vector>
 
-#include <sys/stat.h>
 #include <sys/uio.h>
 #include <systemd/sd-journal.h>
-#include <unistd.h>
 
 namespace gpuhost::host {
 
@@ -47,18 +44,10 @@ void send(base::log::Level level, std::string_view message, std::string_view mes
     }
 }
 
-/// systemd.exec(5): the variable alone may come from a parent whose stderr was another one.
-bool stderr_is_the_journals() {
-    const char* stream = std::getenv("JOURNAL_STREAM");
-    struct stat st {};
-    return stream != nullptr && ::fstat(STDERR_FILENO, &st) == 0 &&
-           std::to_string(st.st_dev) + ":" + std::to_string(st.st_ino) == stream;
-}
-
 } // namespace
 
 void log_to_journal() noexcept {
-    if (stderr_is_the_journals())
+    if (base::log::stderr_is_journal())
         (void)set_log_target("journal");
 }
 
