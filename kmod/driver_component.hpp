@@ -6,7 +6,13 @@
 
 namespace gpuhost::kmod {
 
-/// The driver as one thing kept in its wanted state: what is loaded, selected, and in the store.
+/// The driver as one thing kept in its wanted state: what is loaded, selected, and in the store. Its requests:
+///   {"request": "swap", "version": "550.163.01", "holders": "wait", "holder-timeout-usec": 30000000}
+///   {"request": "rollback"}, with the same two options
+///   {"request": "import", "files": ["a.deb", …]}, with the inputs in that order
+///   {"request": "build", "version": …, "kernels": [… or none for the running one], "again": bool}
+///   {"request": "remove", "version": …}
+///   {"request": "verify", "version": … or absent for all}
 class DriverComponent final : public core::Component {
   public:
     /// `root` must outlive it.

@@ -57,6 +57,7 @@ std::vector<std::string> wanted_kernels(const std::vector<std::string>& kernels,
 Plan import_plan(const std::vector<std::string>& names) {
     Plan plan;
     plan.kind = "driver.import";
+    plan.changes_host = false;
     std::size_t packages = 0;
     std::size_t modules = 0;
     for (const std::string& name : names) {
@@ -88,6 +89,7 @@ Plan build_plan(const std::string& version, const std::vector<std::string>& kern
                 const Json& observed) {
     Plan plan;
     plan.kind = "driver.build";
+    plan.changes_host = false;
     const std::vector<std::string> wanted = wanted_kernels(kernels, observed);
     plan.title = "build driver " + version + " for " + base::join(wanted, ", ");
     const Store store = store_from_json(base::member(observed, "store"));
@@ -131,6 +133,7 @@ Plan build_plan(const std::string& version, const std::vector<std::string>& kern
 Plan remove_plan(const std::string& version, const Json& observed) {
     Plan plan;
     plan.kind = "driver.remove";
+    plan.changes_host = false;
     plan.title = "remove driver " + version;
     const Store store = store_from_json(base::member(observed, "store"));
     const std::string swap_first = "Swap to another version first: gpuhostctl driver swap VERSION.";
@@ -156,6 +159,7 @@ Plan remove_plan(const std::string& version, const Json& observed) {
 Plan verify_plan(const std::string& version, const Json& observed) {
     Plan plan;
     plan.kind = "driver.verify";
+    plan.changes_host = false;
     plan.title = version.empty() ? "verify the driver store" : "verify driver " + version;
     const Store store = store_from_json(base::member(observed, "store"));
     if (!version.empty() && store.find(version) == nullptr) {

@@ -11,14 +11,8 @@ namespace gpuhost::core {
 /// What is wanted: the administrator's settings, and what one request asks for beyond them.
 struct Desired {
     const Settings& settings;
-    /// Empty for plain apply, else one component's request, its options beside it; unknown to others, who
-    /// plan nothing:
-    ///   {"driver": {"request": "swap", "version": "550.163.01", "holders": "wait", "holder-timeout-usec": 30000000}}
-    ///   {"driver": {"request": "rollback"}}
-    ///   {"driver": {"request": "import", "files": ["a.deb", …]}}, with the inputs in that order
-    ///   {"driver": {"request": "build", "version": …, "kernels": [… or none for the running one], "again": bool}}
-    ///   {"driver": {"request": "remove", "version": …}}
-    ///   {"driver": {"request": "verify", "version": … or absent for all}}
+    /// Empty for plain apply, else what is asked of one component, by its name: {"driver": {"request": "swap", …}}.
+    /// Only that one is asked. Its requests are in its own header.
     /// What is wrong with a request itself comes back as one of the plan's problems (InvalidArgument, NotFound, …).
     const base::Json& request;
 };

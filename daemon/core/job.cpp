@@ -7,6 +7,10 @@ using base::Errc;
 using base::Json;
 using base::Result;
 
+std::string staging_of(std::uint64_t transaction) {
+    return std::string(staging_directory) + "/" + std::to_string(transaction);
+}
+
 std::string job_directory(std::string_view job) {
     return std::string(jobs_directory) + "/" + std::string(job);
 }

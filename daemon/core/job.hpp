@@ -49,6 +49,7 @@ struct JobResult {
 };
 
 [[nodiscard]] std::string job_directory(std::string_view job);
+[[nodiscard]] std::string staging_of(std::uint64_t transaction);
 [[nodiscard]] base::Json to_json(const JobRequest& request);
 [[nodiscard]] base::Result<JobRequest> job_request_from_json(const base::Json& value);
 

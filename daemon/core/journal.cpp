@@ -84,6 +84,17 @@ Result<Decoded> decode(std::string_view text) {
     return decoded;
 }
 
+/// Whatever else a format changes, a journal's last record says that it is the end.
+bool has_ended(std::string_view text) {
+    if (!text.ends_with('\n'))
+        return false;
+    text.remove_suffix(1);
+    const std::string_view last = text.substr(text.rfind('\n') + 1);
+    const auto record =
+        base::parse_json(last.substr(std::min(last.size(), checksum_digits + 1)), "journal record");
+    return record && base::string_or(*record, "type", "") == "end";
+}
+
 } // namespace
 
 std::string encode_record(const Record& record) {
@@ -92,8 +103,12 @@ std::string encode_record(const Record& record) {
 }
 
 Result<std::vector<Record>> decode_journal(std::string_view text) {
-    GPUHOST_TRY(whole, decode(text));
-    return std::move(whole.records);
+    auto whole = decode(text);
+    if (!whole && whole.error().code == Errc::Unsupported && has_ended(text))
+        return base::fail(Errc::BadContent, whole.error().message);
+    if (!whole)
+        return base::fail(whole.error());
+    return std::move(whole->records);
 }
 
 Result<Journal> Journal::create(const Root& root, std::uint64_t id, const Record& begin) {
@@ -157,17 +172,8 @@ Result<std::vector<std::uint64_t>> list_journals(const Root& root) {
     return ids;
 }
 
-Result<void> prune_journals(const Root& root, std::size_t keep) {
-    GPUHOST_TRY(ids, list_journals(root));
-    const std::size_t surplus = ids.size() > keep ? ids.size() - keep : 0;
-    for (std::size_t i = 0; i < surplus; ++i) {
-        const auto records = read_journal(root, ids[i]);
-        const bool damaged = !records && records.error().code == Errc::BadContent;
-        const bool ended = records && !records->empty() && records->back().type == Record::Type::End;
-        if (damaged || ended)
-            GPUHOST_CHECK(root.remove(path_of(ids[i])));
-    }
-    return {};
+Result<void> remove_journal(const Root& root, std::uint64_t id) {
+    return root.remove(path_of(id));
 }
 
 } // namespace gpuhost::core

@@ -15,7 +15,7 @@ inline constexpr std::string_view journal_directory = "/var/lib/gpuhost/journal"
 
 [[nodiscard]] std::string encode_record(const Record& record); ///< with the final newline
 /// A torn last line, what a power cut leaves, ends the journal silently; any other damage is BadContent, a
-/// whole record of a newer program Unsupported.
+/// journal of a newer program Unsupported unless it has ended, which is BadContent too.
 [[nodiscard]] base::Result<std::vector<Record>> decode_journal(std::string_view text);
 
 /// One open journal. Append returns only after the record is on disk.
@@ -26,7 +26,6 @@ class Journal {
     [[nodiscard]] static base::Result<Journal> open(const base::Root& root, std::uint64_t id);
 
     [[nodiscard]] base::Result<void> append(const Record& record);
-    [[nodiscard]] std::uint64_t id() const { return id_; }
 
   private:
     Journal(base::UniqueFd fd, std::uint64_t id, off_t size) : fd_(std::move(fd)), id_(id), size_(size) {}
@@ -37,7 +36,6 @@ class Journal {
 
 [[nodiscard]] base::Result<std::vector<Record>> read_journal(const base::Root& root, std::uint64_t id);
 [[nodiscard]] base::Result<std::vector<std::uint64_t>> list_journals(const base::Root& root); ///< ascending
-/// Deletes ended journals beyond the newest `keep`. Unfinished ones always stay.
-[[nodiscard]] base::Result<void> prune_journals(const base::Root& root, std::size_t keep);
+[[nodiscard]] base::Result<void> remove_journal(const base::Root& root, std::uint64_t id);
 
 } // namespace gpuhost::core

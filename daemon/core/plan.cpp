@@ -14,7 +14,8 @@ Json to_json(const Plan& plan) {
                 {"title", plan.title},
                 {"steps", std::move(steps)},
                 {"reasons", plan.reasons},
-                {"problems", to_json(plan.problems)}};
+                {"problems", to_json(plan.problems)},
+                {"changes_host", plan.changes_host}};
 }
 
 Result<Plan> plan_from_json(const Json& value) {
@@ -32,6 +33,7 @@ Result<Plan> plan_from_json(const Json& value) {
     }
     plan.reasons = base::strings_or_empty(value, "reasons");
     plan.problems = problems_from_json(base::member(value, "problems"));
+    plan.changes_host = base::bool_or(value, "changes_host", true);
     return plan;
 }
 

@@ -13,9 +13,10 @@ struct Plan {
     std::string kind;  ///< "driver.swap", "driver.import", "apply": names the operation
     std::string title; ///< "swap driver 535.261.03 → 550.163.01"
     std::vector<Step> steps;
-    std::vector<std::string>
-        reasons;                   ///< "loaded 535.261.03, wanted 550.163.01 (selected for 6.1.0-50-amd64)"
+    /// "loaded 535.261.03, wanted 550.163.01 (selected for 6.1.0-50-amd64)"
+    std::vector<std::string> reasons;
     std::vector<Problem> problems; ///< known without a worker; with any of these the plan is not run
+    bool changes_host = true;      ///< false: only gpuhost's own store; whatever comes of it, what runs stays
 };
 
 [[nodiscard]] base::Json to_json(const Plan& plan);

@@ -22,10 +22,6 @@ bool needs_undo(StepState state) {
            state == StepState::Undoing;
 }
 
-std::string interrupted_too_often() {
-    return "this step was interrupted " + std::to_string(Transaction::max_attempts) + " times";
-}
-
 } // namespace
 
 std::string_view name(StepState state) noexcept {
@@ -160,28 +156,21 @@ Result<void> Transaction::failed(const Record& record) {
         undo_failed(error);
         break;
     }
+    if (cancel_ && !undoing_)
+        go_back(*cancel_);
     return {};
 }
 
 void Transaction::resume(const Record& record) {
     const bool rebooted = record.boot_id != boot_id_;
-    const bool worn_out = in_flight_ && attempts_ >= max_attempts;
     boot_id_ = record.boot_id;
-    if (rebooted)
-        attempts_ = 0; // whatever stopped the earlier attempts is gone
-    if (!rebooted && !worn_out)
-        return; // the phase in flight goes on, or is run again
-    if (finished())
-        return; // all that is missing is the record of the end
-    if (undoing_) {
-        if (!rebooted)
-            undo_failed(Error{Errc::Interrupted, interrupted_too_often(), {}});
-        return;
-    }
+    if (!rebooted)
+        return;    // the phase in flight goes on: its worker may still run
+    attempts_ = 0; // whatever stopped the earlier attempts is gone
+    if (undoing_ || finished())
+        return; // finished: all that is missing is the record of the end
     in_flight_ = false;
-    go_back(Error{Errc::Interrupted,
-                  rebooted ? "the host went down before the operation had ended" : interrupted_too_often(),
-                  {}});
+    go_back(Error{Errc::Interrupted, "the host went down before the operation had ended", {}});
 }
 
 /// The steps before are undone all the same: each that succeeds leaves less to mend by hand.
