@@ -93,17 +93,26 @@ void JobWatch::overflow() {
 }
 
 void JobWatch::end(base::Error died) {
-    source_.reset();
     callbacks_.progress = nullptr;
     kill_ = nullptr;
     if (events_)
         read();
     JobEnd end;
-    end.died = !result_ && died.code == base::Errc::Interrupted;
-    if (result_)
+    if (result_) {
         end.result = *std::move(result_);
-    else
+    } else {
+        end.how = died.code == base::Errc::Interrupted ? JobEnd::How::Died : JobEnd::How::Reported;
         end.result.error = std::move(died);
+    }
+    finish(std::move(end));
+}
+
+void JobWatch::not_started(base::Error why) {
+    finish({{std::move(why), {}, {}}, JobEnd::How::NotStarted});
+}
+
+void JobWatch::finish(JobEnd end) {
+    source_.reset();
     const auto ended = std::move(callbacks_.ended);
     ended(std::move(end)); // may destroy this
 }

@@ -31,8 +31,11 @@ class JobWatch {
     /// Stops watching, reads what is left and calls `ended`, which may destroy this. Without a result in the
     /// file, `died` is the result.
     void end(base::Error died);
+    /// The same for a worker that was never started.
+    void not_started(base::Error why);
 
   private:
+    void finish(JobEnd end);
     void read();
     void overflow();
 

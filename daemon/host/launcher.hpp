@@ -24,8 +24,13 @@ struct Launch {
 };
 
 struct JobEnd {
-    core::JobResult result; ///< without one of the worker's own: Timeout after its deadline, else Interrupted
-    bool died = false;      ///< it was interrupted: nothing speaks against running the phase again
+    enum class How {
+        Reported,   ///< with the result that it wrote, or Timeout after its deadline
+        Died,       ///< half way; the result is Interrupted. Nothing speaks against running the phase again
+        NotStarted, ///< it was never there; the result says why
+    };
+    core::JobResult result;
+    How how = How::Reported;
 };
 
 struct JobCallbacks {

@@ -52,11 +52,11 @@ class Properties {
         std::visit([this](const auto& value) { put(value); }, property.value);
         close();
     }
-    void add_command(const std::vector<std::string>& argv) {
+    void add_command(const std::string& program, const std::string& job) {
         open("ExecStart");
         check(sd_bus_message_open_container(message_, 'v', "a(sasb)"));
-        check(sd_bus_message_append(message_, "a(sasb)", 1, argv[0].c_str(), static_cast<int>(argv.size()),
-                                    argv[0].c_str(), argv[1].c_str(), 0));
+        check(sd_bus_message_append(message_, "a(sasb)", 1, program.c_str(), 2, program.c_str(), job.c_str(),
+                                    0));
         check(sd_bus_message_close_container(message_));
         close();
     }
@@ -152,7 +152,7 @@ Result<Message> start_message(sd_bus* bus, const Launch& launch, const std::stri
     Properties properties(message.get());
     for (const auto& property : unit_properties(launch))
         properties.add(property);
-    properties.add_command({program, launch.request.job});
+    properties.add_command(program, launch.request.job);
     properties.add_input(input);
     r = properties.result();
     if (r >= 0)
@@ -224,9 +224,10 @@ class SystemdWorker : public Worker {
             ask_after(patience_.again);
     }
 
+    /// With the unit's KillSignal=SIGKILL. KillUnit would find nobody in a unit whose start is still queued.
     void kill() override {
         (void)sd_bus_call_method_async(bus_, nullptr, systemd_name, manager_path, manager_interface,
-                                       "KillUnit", nullptr, nullptr, "ssi", unit_.c_str(), "all", SIGKILL);
+                                       "StopUnit", nullptr, nullptr, "ss", unit_.c_str(), "replace");
     }
 
   private:
@@ -254,7 +255,7 @@ class SystemdWorker : public Worker {
         if (error && is_silence(*error))
             not_told(*error);
         else if (error)
-            end(bus_error("starting a worker's unit", error));
+            end(&JobWatch::not_started, bus_error("starting a worker's unit", error));
     }
 
     void told_state(sd_bus_message* message) {
@@ -341,12 +342,13 @@ class SystemdWorker : public Worker {
         return died(result_.empty() ? "its unit is gone" : result_);
     }
 
-    void end(Error how) {
+    void end(Error how) { end(&JobWatch::end, std::move(how)); }
+    void end(void (JobWatch::*tell)(Error), Error how) {
         changed_.reset();
         removed_.reset();
         call_.reset();
         timer_.reset();
-        watch_.end(std::move(how)); // may destroy this
+        (watch_.*tell)(std::move(how)); // may destroy this
     }
 
     Event& event_;

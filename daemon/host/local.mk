@@ -22,9 +22,13 @@ noinst_LIBRARIES += %D%/libhost.a
     %D%/notify.cpp \
     %D%/notify.hpp \
     %D%/operation.cpp \
+    %D%/operation.hpp \
     %D%/runner.cpp \
     %D%/runner.hpp \
+    %D%/runner_resume.cpp \
     %D%/sandbox.cpp \
     %D%/sandbox.hpp \
+    %D%/sweeper.cpp \
+    %D%/sweeper.hpp \
     %D%/worker.cpp \
     %D%/worker.hpp

@@ -61,7 +61,11 @@ Manager::Manager(Event& event, const base::Root& root, Runner& runner, Component
                         if (listener_.changed)
                             listener_.changed(operation);
                     },
-                    [this](const Operation& operation) { operation_ended(operation); }});
+                    [this](const Operation& operation) { operation_ended(operation); },
+                    [this](const Operation& operation) {
+                        if (listener_.removed)
+                            listener_.removed(operation);
+                    }});
 }
 
 Result<void> Manager::start() {

@@ -24,8 +24,9 @@ class Manager {
 
     /// Takes up what was left unfinished, makes the first inventory, then converges what wants that at start.
     [[nodiscard]] base::Result<void> start();
+    /// One listener: the bus, which tells everybody else.
     void listen(Runner::Listener listener) { listener_ = std::move(listener); }
-    /// State, readiness or what a component sees may have changed.
+    /// State, readiness or what a component sees may have changed; one callback, the bus's.
     void on_change(std::function<void()> callback) { changed_ = std::move(callback); }
 
     /// What a request would do. Empty request: every component.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/host/runner.hpp"
+#include "daemon/host/operation.hpp"
 
 namespace gpuhost::host {
 
@@ -24,6 +24,7 @@ Json to_json(const Operation& operation) {
     return {{"id", operation.id},
             {"kind", plan.kind},
             {"title", plan.title},
+            {"changes_host", plan.changes_host},
             {"state", state(operation)},
             {"progress", operation.progress},
             {"text", operation.text},

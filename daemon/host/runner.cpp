@@ -9,8 +9,6 @@
 #include <algorithm>
 #include <cerrno>
 
-#include <sys/file.h>
-
 namespace gpuhost::host {
 
 namespace {
@@ -27,10 +25,6 @@ using core::Record;
 
 constexpr double preflight_share = 0.05;
 
-std::string staging_of(std::uint64_t id) {
-    return std::string(core::staging_directory) + "/" + std::to_string(id);
-}
-
 std::string job_of(std::uint64_t id, unsigned starts, unsigned attempt) {
     return std::to_string(id) + "-" + std::to_string(starts) + "-" + std::to_string(attempt);
 }
@@ -38,8 +32,9 @@ std::string job_of(std::uint64_t id, unsigned starts, unsigned attempt) {
 std::string_view message_of(Outcome outcome) {
     switch (outcome) {
     case Outcome::Committed:
-    case Outcome::Checked:
         return message::operation_committed;
+    case Outcome::Checked:
+        return message::operation_checked;
     case Outcome::Refused:
     case Outcome::Cancelled:
         return message::operation_refused;
@@ -66,13 +61,6 @@ std::vector<std::vector<std::size_t>> preflight_groups(const core::StepKinds& ki
     for (auto& [sandbox, group] : groups)
         made.push_back(std::move(group));
     return made;
-}
-
-/// Of steps that share a worker: the sandbox that sees the whole host, if one needs that.
-core::Sandbox sandbox_for(const std::vector<core::Sandbox>& steps) {
-    if (std::find(steps.begin(), steps.end(), core::Sandbox::Modules) != steps.end())
-        return core::Sandbox::Modules;
-    return steps.empty() ? core::Sandbox::Store : *std::max_element(steps.begin(), steps.end());
 }
 
 /// How much of the whole a step is: its deadline is the only forecast there is, and a compile's is long.
@@ -102,125 +90,6 @@ double whole(const core::StepKinds& kinds, const core::Transaction& transaction,
 }
 
 } // namespace
-
-// --- what a daemon before this one left
-
-/// Two daemons over one journal would each undo what the other does. The kernel drops the lock with its holder.
-Result<void> Runner::lock_journal() {
-    GPUHOST_CHECK(root_.make_directories(core::journal_directory, 0700));
-    GPUHOST_TRY(directory, root_.open_file(core::journal_directory, O_RDONLY | O_DIRECTORY));
-    if (::flock(directory.get(), LOCK_EX | LOCK_NB) < 0)
-        return errno == EWOULDBLOCK
-                   ? base::fail(Errc::Busy, "another gpuhostd works on '" + root_.directory() + "'",
-                                "Stop it first: systemctl stop gpuhostd.")
-                   : base::fail_errno(core::journal_directory, errno);
-    lock_ = std::move(directory);
-    return {};
-}
-
-Result<void> Runner::resume() {
-    GPUHOST_CHECK(lock_journal());
-    GPUHOST_TRY(ids, core::list_journals(root_));
-    for (const std::uint64_t id : ids) {
-        last_id_ = std::max(last_id_, id);
-        // The host's truth is observed, not remembered: a journal that rotted costs its history, nothing
-        // else.
-        if (auto loaded = load(id); !loaded)
-            log::warning("can't read the journal of operation " + std::to_string(id) + ": " +
-                         loaded.error().message + ", ignoring");
-    }
-    if (auto pruned = core::prune_journals(root_, kept); !pruned)
-        log::warning("can't remove old journals: " + pruned.error().message + ", ignoring");
-    while (ended_.size() > kept)
-        ended_.erase(ended_.begin());
-    remove_leftovers();
-    resume_next();
-    return {};
-}
-
-/// What a transaction kept while it ran: its staging directory, and its jobs' files with those of attempts
-/// that died.
-void Runner::remove_files_of(std::uint64_t id) {
-    doomed_.push_back(staging_of(id));
-    for (const auto& job : root_.list(core::jobs_directory).value_or(std::vector<std::string>()))
-        if (base::starts_with(job, std::to_string(id) + "-"))
-            doomed_.push_back(core::job_directory(job));
-    remove_doomed();
-}
-
-/// A compiler's tree has thousands of files: a portion each turn of the loop.
-void Runner::remove_doomed() {
-    constexpr std::size_t portion = 256;
-    while (!doomed_.empty()) {
-        const std::string& path = doomed_.front();
-        const auto gone = root_.remove_some(path, portion);
-        if (gone && !*gone) {
-            auto later = event_.soon([this] { remove_doomed(); });
-            if (later)
-                remover_ = *std::move(later);
-            return;
-        }
-        if (!gone)
-            log::warning("can't remove '" + path + "': " + gone.error().message + ", ignoring");
-        doomed_.pop_front();
-    }
-}
-
-/// A daemon that died at its transaction's end may have left what the transaction kept.
-void Runner::remove_leftovers() {
-    std::vector<std::string> names = root_.list(core::staging_directory).value_or(std::vector<std::string>());
-    const auto jobs = root_.list(core::jobs_directory).value_or(std::vector<std::string>());
-    names.insert(names.end(), jobs.begin(), jobs.end());
-    for (const std::string& name : names) {
-        const auto id = base::parse_uint(std::string_view(name).substr(0, name.find('-')));
-        if (id && std::none_of(unfinished_.begin(), unfinished_.end(),
-                               [&](const Current& left) { return left.operation.id == *id; }))
-            remove_files_of(*id);
-    }
-}
-
-Result<void> Runner::load(std::uint64_t id) {
-    GPUHOST_TRY(records, core::read_journal(root_, id));
-    Operation operation;
-    operation.id = id;
-    unsigned starts = 0;
-    for (const Record& record : records) {
-        GPUHOST_CHECK(operation.transaction.feed(record));
-        starts += record.type == Record::Type::Start ? 1 : 0;
-    }
-    if (records.empty())
-        return base::fail(Errc::BadContent, "empty");
-    if (operation.transaction.outcome()) {
-        operation.progress = 1;
-        ended_.emplace(id, std::move(operation));
-        return {};
-    }
-    GPUHOST_TRY(journal, core::Journal::open(root_, id));
-    Current left(std::move(operation), std::move(journal));
-    left.starts = starts;
-    unfinished_.push_back(std::move(left));
-    return {};
-}
-
-void Runner::resume_next() {
-    if (current_ || unfinished_.empty())
-        return;
-    current_ = std::move(unfinished_.front());
-    unfinished_.pop_front();
-    const core::Transaction& transaction = current_->operation.transaction;
-    // Only in the same boot can a worker still be there.
-    current_->adopt = transaction.in_flight() && transaction.boot_id() == boot_id_;
-    const std::string id = std::to_string(current_->operation.id);
-    log::event(log::Level::Notice, message::operation_resumed, {{"GPUHOST_OPERATION_ID", id}},
-               "operation " + id + " (" + transaction.plan().title + ") was interrupted, taking it up again");
-    Record resumed = record(Record::Type::Resume);
-    resumed.boot_id = boot_id_;
-    append(std::move(resumed), [this] {
-        // Going back right away (after a reboot, or worn out): there is no phase to wait for.
-        current_->adopt = current_->adopt && current_->operation.transaction.in_flight();
-        advance();
-    });
-}
 
 // --- requests
 
@@ -270,12 +139,10 @@ Result<void> Runner::cancel(std::uint64_t id, const core::Subject& subject) {
     Record cancelled = record(Record::Type::Cancel);
     cancelled.error = Error{
         Errc::Cancelled, "cancelled by " + subject.command + " of user " + std::to_string(subject.uid), {}};
-    append(std::move(cancelled), [this] {
-        const Action action = current_->operation.transaction.next();
-        if (current_->worker && interruptible(action))
-            current_->worker->kill();
-        say("cancelling");
-    });
+    GPUHOST_CHECK(write(cancelled)); // or who asked must ask again
+    if (current_->worker && interruptible(current_->operation.transaction.next()))
+        current_->worker->kill();
+    say("cancelling");
     return {};
 }
 
@@ -293,13 +160,6 @@ std::vector<const Operation*> Runner::operations() const {
     if (current_)
         all.push_back(&current_->operation);
     return all;
-}
-
-bool Runner::reboot_required() const {
-    return std::any_of(ended_.begin(), ended_.end(), [this](const auto& entry) {
-        const core::Transaction& transaction = entry.second.transaction;
-        return transaction.outcome() == Outcome::RebootRequired && transaction.boot_id() == boot_id_;
-    });
 }
 
 // --- one transaction
@@ -334,17 +194,9 @@ void Runner::launch(const Action& action) {
     JobCallbacks callbacks;
     callbacks.progress = [this](const core::JobProgress& made) { progress(made); };
     callbacks.ended = [this, action](JobEnd end) { job_ended(action, std::move(end)); };
-    std::vector<int> inputs;
-    for (const auto& input : current_->inputs)
-        inputs.push_back(input.get());
     const Launch launch = make_launch(action);
-    const bool adopt = std::exchange(current_->adopt, false);
-    auto prepared = prepare_staging();
-    auto worker = !prepared ? tl::unexpected<Error>(prepared.error())
-                  : adopt   ? launcher_.adopt(launch, std::move(callbacks))
-                            : launcher_.start(launch, inputs, std::move(callbacks));
+    auto worker = start_or_adopt(launch, std::move(callbacks));
     if (!worker) {
-        current_->adopt = adopt; // the worker from before may still be at it: never a second one beside it
         not_started(action, worker.error().context("starting a worker"));
         return;
     }
@@ -353,25 +205,48 @@ void Runner::launch(const Action& action) {
         current_->worker->kill();
 }
 
-/// No memory, no descriptors, no room in /run, a busy service manager: none lasts, and to go back is worth
-/// waiting for. What has not begun yet gives up after a while.
+Result<std::unique_ptr<Worker>> Runner::start_or_adopt(const Launch& launch, JobCallbacks callbacks) {
+    if (current_->adopt) {
+        auto worker = launcher_.adopt(launch, std::move(callbacks));
+        current_->adopt = !worker; // it may still be at it: never a second one beside it
+        return worker;
+    }
+    GPUHOST_CHECK(prepare_staging());
+    std::vector<int> inputs;
+    for (const auto& input : current_->inputs)
+        inputs.push_back(input.get());
+    return launcher_.start(launch, inputs, std::move(callbacks));
+}
+
+/// No memory, no descriptors, no room in /run, a busy service manager, one that shuts the host down: none lasts.
+/// To go back is worth waiting for, if need be until the next boot; so is a worker from before. What has not begun
+/// yet gives up after a while.
 void Runner::not_started(const Action& action, const Error& error) {
+    const core::Transaction& transaction = current_->operation.transaction;
+    if (action.phase == Phase::Undo || current_->adopt)
+        wait(error.message, [this, action] { launch(action); });
+    else if (transaction.attempts() < core::Transaction::max_attempts && !transaction.cancelled())
+        wait(error.message, [this, action] { run_again(action); });
+    else
+        phase_ended(action, {error, {}, {}});
+}
+
+/// Logged once, however often it is tried.
+void Runner::wait(const std::string& why, Event::Callback then) {
     constexpr std::chrono::seconds pause{2};
-    log::warning(error.message + ", trying again");
-    if (action.phase == Phase::Undo) {
-        say("waiting to go back: " + error.message);
-        later(pause, [this, action] { launch(action); });
-        return;
-    }
-    if (current_->operation.transaction.attempts() < core::Transaction::max_attempts &&
-        !current_->operation.transaction.cancelled()) {
-        say("waiting: " + error.message);
-        later(pause, [this, action] { run(action); });
-        return;
-    }
-    JobEnd end;
-    end.result.error = error;
-    job_ended(action, std::move(end));
+    const std::string text = "waiting: " + why;
+    if (current_->operation.text != text)
+        warn(why + ", trying again");
+    say(text);
+    later(pause, std::move(then));
+}
+
+/// Whoever cancelled since the last attempt wants no other.
+void Runner::run_again(const Action& action) {
+    if (current_->operation.transaction.cancelled() && action.phase != Phase::Undo)
+        phase_ended(action, {Error{Errc::Cancelled, "cancelled", {}}, {}, {}});
+    else
+        run(action);
 }
 
 /// The running transaction's next move, unless it ends before.
@@ -380,7 +255,7 @@ void Runner::later(std::chrono::seconds pause, Event::Callback then) {
     if (timer)
         current_->next = *std::move(timer);
     else
-        event_.exit(1); // without the loop nothing goes on; the next daemon takes it up
+        event_.exit(EXIT_FAILURE); // without the loop nothing goes on; the next daemon takes it up
 }
 
 Launch Runner::make_launch(const Action& action) const {
@@ -391,7 +266,7 @@ Launch Runner::make_launch(const Action& action) const {
     launch.request.phase = action.phase;
     launch.request.settings = settings_;
     launch.request.boot_id = boot_id_;
-    launch.request.staging = staging_of(current_->operation.id);
+    launch.request.staging = core::staging_of(current_->operation.id);
     launch.request.inputs = current_->inputs.size();
     if (action.phase == Phase::Preflight)
         for (const std::size_t step : transaction.preflights()[action.step])
@@ -406,14 +281,14 @@ Launch Runner::make_launch(const Action& action) const {
             if (action.phase != Phase::Preflight)
                 launch.writable = kind->writable;
         }
-    launch.sandbox = sandbox_for(sandboxes);
+    launch.sandbox = widest(sandboxes);
     return launch;
 }
 
 /// Handed to the workers' user until the first of them has begun: a later step may have taken it over.
 Result<void> Runner::prepare_staging() const {
     const core::Transaction& transaction = current_->operation.transaction;
-    const std::string path = staging_of(current_->operation.id);
+    const std::string path = core::staging_of(current_->operation.id);
     for (const core::Step& step : transaction.plan().steps) {
         const core::StepKind* kind = kinds_.find(step.kind);
         if (!kind || user_of(kind->sandbox).empty() || (transaction.touched() && root_.exists(path)))
@@ -448,26 +323,36 @@ void Runner::progress(const core::JobProgress& made) {
 void Runner::job_ended(const Action& action, JobEnd end) {
     current_->worker.reset();
     const core::Transaction& transaction = current_->operation.transaction;
-    const std::string job = job_of(current_->operation.id, current_->starts, transaction.attempts());
     core::JobResult& result = end.result;
-    const bool cancelled = transaction.cancelled() && interruptible(action);
-    if (end.died && !cancelled) {
+    if (end.how == JobEnd::How::NotStarted) {
+        not_started(action, *result.error);
+        return;
+    }
+    if (end.how == JobEnd::How::Died && transaction.cancelled() && interruptible(action)) {
+        result.error = Error{Errc::Cancelled, "cancelled", {}};
+    } else if (end.how == JobEnd::How::Died) {
+        const std::string id = std::to_string(current_->operation.id);
+        const std::string job = job_of(current_->operation.id, current_->starts, transaction.attempts());
         log::event(log::Level::Warning, message::worker_died,
-                   {{"GPUHOST_OPERATION_ID", std::to_string(current_->operation.id)}, {"GPUHOST_JOB", job}},
+                   {{"GPUHOST_OPERATION_ID", id}, {"GPUHOST_JOB", job}},
                    "worker '" + job + "' died: " + result.error->message);
         if (transaction.attempts() < core::Transaction::max_attempts) {
-            run(action);
+            run_again(action);
             return;
         }
     }
+    phase_ended(action, std::move(result));
+}
+
+void Runner::phase_ended(const Action& action, core::JobResult result) {
     for (const std::string& warning : base::strings_or_empty(result.output, "warnings"))
-        log::warning("operation " + std::to_string(current_->operation.id) + ": " + warning);
+        warn(warning);
     Record ended = record(result.error || !result.problems.empty() ? Record::Type::Fail : Record::Type::Done);
     ended.phase = action.phase;
     ended.step = action.step;
     ended.output = std::move(result.output);
     ended.problems = std::move(result.problems);
-    ended.error = end.died && cancelled ? Error{Errc::Cancelled, "cancelled", {}} : std::move(result.error);
+    ended.error = std::move(result.error);
     append(std::move(ended), [this] { advance(); });
 }
 
@@ -497,10 +382,7 @@ void Runner::finish() {
     const auto [place, inserted] = ended_.emplace(operation.id, std::move(operation));
     if (listener_.ended)
         listener_.ended(place->second);
-    if (ended_.size() > kept)
-        ended_.erase(ended_.begin());
-    if (auto pruned = core::prune_journals(root_, kept); !pruned)
-        log::warning("can't remove old journals: " + pruned.error().message + ", ignoring");
+    prune();
     resume_next();
 }
 
@@ -514,30 +396,37 @@ Record Runner::record(Record::Type type) const {
     return made;
 }
 
-/// Nothing is done that the journal does not announce, so a full disk holds the transaction where it is, and
-/// it goes on when there is room again.
-void Runner::append(Record made, std::function<void()> then) {
-    constexpr std::chrono::seconds pause{5};
+Result<void> Runner::write(const Record& made) {
     core::Transaction next = current_->operation.transaction;
     if (auto fed = next.feed(made); !fed) {
         // Written, it would leave a journal that nobody can take up again.
         log::error("broken invariant: " + fed.error().message);
-        event_.exit(1);
-        return;
+        event_.exit(EXIT_FAILURE);
+        return fed;
     }
-    auto written = current_->journal.append(made);
-    current_->stalled = !written;
-    if (!written) {
-        log::error("can't write the journal, trying again: " + written.error().message);
-        say("waiting: the journal can't be written: " + written.error().message);
-        auto again = event_.after(
-            pause, [this, made = std::move(made), then = std::move(then)] { append(made, then); });
-        if (again)
-            current_->retry = *std::move(again);
-        return;
-    }
+    GPUHOST_CHECK(current_->journal.append(made));
     current_->operation.transaction = std::move(next);
-    then();
+    return {};
+}
+
+/// Nothing is done that the journal does not announce, so a full disk holds the transaction where it is, and
+/// it goes on when there is room again.
+void Runner::append(Record made, std::function<void()> then) {
+    constexpr std::chrono::seconds pause{5};
+    const auto written = write(made);
+    current_->stalled = !written;
+    if (written) {
+        then();
+        return;
+    }
+    warn("can't write the journal, trying again: " + written.error().message);
+    say("waiting: the journal can't be written: " + written.error().message);
+    later(pause, [this, made = std::move(made), then = std::move(then)] { append(made, then); });
+}
+
+void Runner::warn(const std::string& text) const {
+    const std::string id = std::to_string(current_->operation.id);
+    log::warning("operation " + id + ": " + text, {{"GPUHOST_OPERATION_ID", id}});
 }
 
 void Runner::say(const std::string& text) {

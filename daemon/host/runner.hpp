@@ -4,9 +4,10 @@
 #pragma once
 
 #include "daemon/core/journal.hpp"
-#include "daemon/core/transaction.hpp"
 #include "daemon/host/event.hpp"
 #include "daemon/host/launcher.hpp"
+#include "daemon/host/operation.hpp"
+#include "daemon/host/sweeper.hpp"
 
 #include <cstdint>
 #include <deque>
@@ -19,18 +20,6 @@
 
 namespace gpuhost::host {
 
-/// One transaction as others see it, running or ended.
-struct Operation {
-    std::uint64_t id = 0;
-    core::Transaction transaction;
-    double progress = 0; ///< 0 to 1 of the whole
-    std::string text;    ///< what it does now
-};
-
-[[nodiscard]] std::string_view
-state(const Operation& operation); ///< "running", "undoing" or the outcome's name
-[[nodiscard]] base::Json to_json(const Operation& operation);
-
 class Runner {
   public:
     static constexpr std::size_t kept = 50; ///< ended operations that stay listed, and their journals on disk
@@ -39,18 +28,21 @@ class Runner {
         std::function<void(const Operation&)> added;
         std::function<void(const Operation&)> changed;
         std::function<void(const Operation&)> ended;
+        std::function<void(const Operation&)> removed; ///< an old one, to make room
     };
 
     /// All must outlive the runner.
     Runner(Event& event, const base::Root& root, Launcher& launcher, const core::StepKinds& kinds,
            std::string boot_id)
-        : event_(event), root_(root), launcher_(launcher), kinds_(kinds), boot_id_(std::move(boot_id)) {}
+        : event_(event), root_(root), launcher_(launcher), kinds_(kinds), boot_id_(std::move(boot_id)),
+          sweeper_(event, root) {}
 
     void listen(Listener listener) { listener_ = std::move(listener); }
     /// What workers get to know from now on.
     void set_settings(base::Json settings) { settings_ = std::move(settings); }
 
-    /// Reads the journals and goes on with what a daemon before this one left unfinished.
+    /// Reads the journals and goes on with what a daemon before this one left unfinished. Fails where that can't be
+    /// taken up: nothing may run over it.
     [[nodiscard]] base::Result<void> resume();
 
     /// Starts a plan with steps and without problems. Busy names what runs.
@@ -78,30 +70,40 @@ class Runner {
         std::unique_ptr<Worker> worker;
         Source next;          ///< its next move, see later()
         bool stalled = false; ///< a record waits for room on the disk
-        Source retry;         ///< of that record
     };
 
-    [[nodiscard]] base::Result<void> load(std::uint64_t id);
+    // runner_resume.cpp
     [[nodiscard]] base::Result<void> lock_journal();
+    [[nodiscard]] base::Result<void> load(std::uint64_t id);
     void remove_leftovers();
     void remove_files_of(std::uint64_t id);
-    void remove_doomed();
     void resume_next();
+    void prune();
+    [[nodiscard]] bool is_stuck(const Operation& operation) const;
+
+    // runner.cpp
     void advance();
     void run(const core::Action& action);
     void launch(const core::Action& action);
     void not_started(const core::Action& action, const base::Error& error);
+    void run_again(const core::Action& action);
+    void wait(const std::string& why, Event::Callback then);
+    [[nodiscard]] base::Result<std::unique_ptr<Worker>> start_or_adopt(const Launch& launch,
+                                                                       JobCallbacks callbacks);
     void later(std::chrono::seconds pause, Event::Callback then);
     [[nodiscard]] Launch make_launch(const core::Action& action) const;
     [[nodiscard]] base::Result<void> prepare_staging() const;
     void progress(const core::JobProgress& progress);
     void job_ended(const core::Action& action, JobEnd end);
+    void phase_ended(const core::Action& action, core::JobResult result);
     void end(const core::Action& action);
     void finish();
     [[nodiscard]] bool interruptible(const core::Action& action) const;
     [[nodiscard]] core::Record record(core::Record::Type type) const;
+    [[nodiscard]] base::Result<void> write(const core::Record& record);
     void append(core::Record record, std::function<void()> then);
     void say(const std::string& text);
+    void warn(const std::string& text) const; ///< logged as about the current operation
 
     Event& event_;
     const base::Root& root_;
@@ -111,13 +113,12 @@ class Runner {
     base::Json settings_ = base::Json::object();
     Listener listener_;
     std::optional<Current> current_;
-    std::deque<Current>
-        unfinished_; ///< found at start; more than one only after a person moved journals about
+    /// Found at start; more than one only after a person moved journals about.
+    std::deque<Current> unfinished_;
     std::map<std::uint64_t, Operation> ended_;
     std::uint64_t last_id_ = 0;
     base::UniqueFd lock_;
-    std::deque<std::string> doomed_; ///< paths to remove
-    Source remover_;
+    Sweeper sweeper_;
 };
 
 } // namespace gpuhost::host

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/host/sandbox.hpp"
 
+#include <algorithm>
+
 #include <linux/capability.h>
 
 namespace gpuhost::host {
@@ -94,6 +96,13 @@ Properties unprivileged(Words writable, bool compile) {
 
 std::string_view user_of(Sandbox sandbox) noexcept {
     return sandbox == Sandbox::Parse || sandbox == Sandbox::Compile ? worker_user : std::string_view();
+}
+
+Sandbox widest(const std::vector<Sandbox>& sandboxes) noexcept {
+    for (const Sandbox candidate : {Sandbox::Modules, Sandbox::Devices, Sandbox::Units, Sandbox::System})
+        if (std::find(sandboxes.begin(), sandboxes.end(), candidate) != sandboxes.end())
+            return candidate;
+    return sandboxes.empty() ? Sandbox::Store : sandboxes.front();
 }
 
 Properties sandbox_properties(Sandbox sandbox, Words writable) {

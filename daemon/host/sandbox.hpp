@@ -31,6 +31,10 @@ inline constexpr std::string_view worker_user = "gpuhost-worker";
 /// The user that it runs as; empty for root.
 [[nodiscard]] std::string_view user_of(core::Sandbox sandbox) noexcept;
 
+/// Of steps whose preflights share a worker: the one that sees the most of the host. None of them a foreign
+/// input's. Store without any.
+[[nodiscard]] core::Sandbox widest(const std::vector<core::Sandbox>& sandboxes) noexcept;
+
 /// `writable`: directories besides what the sandbox itself opens; with a "-" in front it may be absent.
 [[nodiscard]] std::vector<UnitProperty> sandbox_properties(core::Sandbox sandbox, Words writable);
 

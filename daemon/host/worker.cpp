@@ -48,8 +48,7 @@ class Reporter {
 Result<std::vector<UniqueFd>> receive_inputs(std::size_t expected) {
     std::vector<UniqueFd> inputs = take_descriptors(STDIN_FILENO, expected);
     if (inputs.size() != expected)
-        return base::fail(Errc::Failed, "the input files did not arrive: the daemon was restarted meanwhile",
-                          "Ask again with the same files.");
+        return base::fail(Errc::Failed, "the input files did not arrive", "Ask again with the same files.");
     return inputs;
 }
 

@@ -144,17 +144,14 @@ TEST_F(JournalTest, ListsInOrderOfNumber) {
     EXPECT_EQ(list_journals(root_).value(), (std::vector<std::uint64_t>{9, 10, 100}));
 }
 
-TEST_F(JournalTest, PrunesWhatHasEndedOrCannotBeRead) {
-    for (std::uint64_t id = 1; id <= 5; ++id) {
-        auto journal = Journal::create(root_, id, begin());
-        ASSERT_TRUE(journal);
-        if (id == 2)
-            continue;
-        ASSERT_TRUE(journal->append(of(Record::Type::End)));
-    }
-    directory_.write(std::string(journal_directory) + "/3.jsonl", "damaged\n" + encode_record(begin()));
-    ASSERT_TRUE(prune_journals(root_, 2));
-    EXPECT_EQ(list_journals(root_).value(), (std::vector<std::uint64_t>{2, 4, 5}));
+TEST_F(JournalTest, OfANewerProgramOnlyWhatHasNotEndedIsToBeMinded) {
+    const std::string newer = "69a87fbb {\"type\":\"pause\"}\n";
+    EXPECT_EQ(
+        decode_journal(encode_record(begin()) + newer + encode_record(of(Record::Type::End))).error().code,
+        Errc::BadContent);
+    EXPECT_EQ(
+        decode_journal(encode_record(begin()) + newer + encode_record(of(Record::Type::Start))).error().code,
+        Errc::Unsupported);
 }
 
 TEST(Job, EventsKeepTheNewestProgressAndTheResult) {

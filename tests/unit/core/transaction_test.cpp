@@ -253,22 +253,28 @@ TEST(Transaction, ARestartedDaemonGoesOn) {
     EXPECT_EQ(result.outcome, Outcome::Committed);
 }
 
-TEST(Transaction, AStepThatKillsTheDaemonEachTimeIsUndone) {
+TEST(Transaction, ARestartNeverGoesBackBesideAWorkerThatMayStillRun) {
     Transaction transaction = begun(1);
     ASSERT_TRUE(transaction.feed(start(Phase::Preflight, 0)));
     ASSERT_TRUE(transaction.feed(done(Phase::Preflight, 0)));
-    for (unsigned i = 0; i < Transaction::max_attempts; ++i) {
-        ASSERT_EQ(transaction.next().phase, Phase::Apply);
+    for (unsigned i = 0; i < Transaction::max_attempts; ++i)
         ASSERT_TRUE(transaction.feed(start(Phase::Apply, 0)));
-        ASSERT_TRUE(transaction.feed(resume("boot-1")));
-    }
-    EXPECT_EQ(transaction.next().phase, Phase::Undo);
-    for (unsigned i = 0; i < Transaction::max_attempts; ++i) {
-        ASSERT_TRUE(transaction.feed(start(Phase::Undo, 0)));
-        ASSERT_TRUE(transaction.feed(resume("boot-1")));
-    }
+    ASSERT_TRUE(transaction.feed(resume("boot-1")));
+    EXPECT_TRUE(transaction.in_flight());
+    EXPECT_EQ(transaction.next().phase, Phase::Apply);
+    EXPECT_EQ(transaction.attempts(), Transaction::max_attempts);
+}
+
+TEST(Transaction, CancelledPreflightStartsNoOther) {
+    Transaction transaction;
+    Record first = begin(2);
+    first.preflights = {{0}, {1}};
+    Record refused = failed(Phase::Preflight, 0);
+    refused.problems = {{Errc::NoSpace, "full", ""}};
+    for (const Record& record : {first, start(Phase::Preflight, 0), cancel(), refused})
+        ASSERT_TRUE(transaction.feed(record));
     EXPECT_EQ(transaction.next().type, Action::Type::End);
-    EXPECT_EQ(transaction.next().outcome, Outcome::Failed);
+    EXPECT_EQ(transaction.next().outcome, Outcome::Cancelled);
 }
 
 TEST(Transaction, AttemptsOfAFinishedStepDoNotCountForTheNext) {

@@ -29,6 +29,10 @@ class FakeLauncher : public Launcher {
     }
     [[nodiscard]] base::Result<std::unique_ptr<Worker>> adopt(const Launch& launch,
                                                               JobCallbacks callbacks) override {
+        if (refusals > 0) {
+            --refusals;
+            return base::fail(base::Errc::NoSpace, "no watch is left");
+        }
         return add({launch, std::move(callbacks), 0, true, false, true});
     }
     [[nodiscard]] base::Result<Owner> owner(core::Sandbox) const override {
@@ -36,9 +40,9 @@ class FakeLauncher : public Launcher {
     }
 
     [[nodiscard]] Job& last() { return *jobs.back(); }
-    void end(core::JobResult result = {}, bool died = false) {
+    void end(core::JobResult result = {}, JobEnd::How how = JobEnd::How::Reported) {
         const auto ended = last().callbacks.ended;
-        ended({std::move(result), died});
+        ended({std::move(result), how});
     }
     void fail(base::Errc code, std::string text = "it broke") {
         core::JobResult result;
@@ -48,11 +52,17 @@ class FakeLauncher : public Launcher {
     void die() {
         core::JobResult result;
         result.error = base::Error{base::Errc::Interrupted, "it died", {}};
-        end(std::move(result), true);
+        end(std::move(result), JobEnd::How::Died);
+    }
+    /// As systemd does while it shuts the host down.
+    void refuse() {
+        core::JobResult result;
+        result.error = base::Error{base::Errc::Failed, "the transaction is destructive", {}};
+        end(std::move(result), JobEnd::How::NotStarted);
     }
 
     std::vector<std::shared_ptr<Job>> jobs;
-    int refusals = 0; ///< of the next starts
+    int refusals = 0; ///< of the next starts and adoptions
 
   private:
     struct FakeWorker : Worker {

@@ -22,7 +22,7 @@ class JobWatchTest : public testing::Test {
         JobWatch watch({[this](const core::JobProgress& made) { texts.push_back(made.text); },
                         [this](JobEnd made) { ended = std::move(made); }},
                        [this] { ++killed; });
-        started = watch.start(event, root, "1-1-1").has_value();
+        EXPECT_TRUE(watch.start(event, root, "1-1-1"));
         watch.end({Errc::Interrupted, "it died", {}});
         return ended.value_or(JobEnd{});
     }
@@ -35,27 +35,26 @@ class JobWatchTest : public testing::Test {
     Event event = *Event::create();
     std::vector<std::string> texts;
     std::optional<JobEnd> ended;
-    bool started = false;
     int killed = 0;
 };
 
 TEST_F(JobWatchTest, TellsTheNewestProgressAndTheResult) {
     const JobEnd end = watch(progress("a") + progress("b") + ok + "{\"resu");
     EXPECT_EQ(texts, std::vector<std::string>{"b"});
-    EXPECT_FALSE(end.died);
+    EXPECT_EQ(end.how, JobEnd::How::Reported);
     EXPECT_EQ(end.result.output, "done");
     EXPECT_EQ(killed, 0);
 }
 
 TEST_F(JobWatchTest, WithoutAResultItDied) {
     const JobEnd end = watch(progress("a"));
-    EXPECT_TRUE(end.died);
+    EXPECT_EQ(end.how, JobEnd::How::Died);
     EXPECT_EQ(end.result.error->code, Errc::Interrupted);
 }
 
 TEST_F(JobWatchTest, ALineUpToTheLimitIsRead) {
     const std::string line = progress(std::string(core::event_limit - 100, 'x'));
-    EXPECT_FALSE(watch(line + line + ok).died);
+    EXPECT_EQ(watch(line + line + ok).how, JobEnd::How::Reported);
     EXPECT_EQ(killed, 0);
     EXPECT_EQ(texts.size(), 1U);
 }
@@ -64,7 +63,7 @@ TEST_F(JobWatchTest, ALineBeyondTheLimitKillsTheWorker) {
     for (const char* end_of_line : {"", "\n"}) {
         killed = 0;
         const JobEnd end = watch(ok + std::string(core::event_limit + 1, 'x') + end_of_line);
-        EXPECT_FALSE(end.died);
+        EXPECT_EQ(end.how, JobEnd::How::Reported);
         EXPECT_EQ(end.result.error->code, Errc::BadContent);
         EXPECT_EQ(killed, 1);
     }

@@ -44,7 +44,7 @@ class DirectLauncherTest : public testing::Test {
                 },
                 [this](JobEnd end) {
                     result = std::move(end.result);
-                    died = end.died;
+                    died = end.how == JobEnd::How::Died;
                     event.exit(0);
                 }};
     }

@@ -82,9 +82,11 @@ class FakeSystemd {
             return self->start(m);
         if (sd_bus_message_is_method_call(m, "org.freedesktop.DBus.Properties", "GetAll") > 0)
             return self->tell(m);
-        if (sd_bus_message_is_method_call(m, manager_interface, "KillUnit") > 0) {
+        if (sd_bus_message_is_method_call(m, manager_interface, "StopUnit") > 0) {
             const char* name = nullptr;
-            EXPECT_GE(sd_bus_message_read(m, "s", &name), 0);
+            const char* mode = nullptr;
+            EXPECT_GE(sd_bus_message_read(m, "ss", &name, &mode), 0);
+            EXPECT_STREQ(mode, "replace"); // a start that is still queued too
             self->killed.emplace_back(name);
         }
         return 0;
@@ -271,7 +273,7 @@ TEST_F(SystemdLauncherTest, ARemovedUnitHasEnded) {
     systemd->removed("gpuhost-worker-3-2-1.service");
     turn();
     ASSERT_TRUE(ended);
-    EXPECT_TRUE(ended->died);
+    EXPECT_EQ(ended->how, JobEnd::How::Died);
 }
 
 TEST_F(SystemdLauncherTest, TellsADeadlineFromADeath) {
@@ -280,7 +282,7 @@ TEST_F(SystemdLauncherTest, TellsADeadlineFromADeath) {
     systemd->state("failed", 0);
     turn();
     ASSERT_TRUE(ended);
-    EXPECT_FALSE(ended->died);
+    EXPECT_EQ(ended->how, JobEnd::How::Reported);
     EXPECT_EQ(ended->result.error->code, Errc::Timeout);
 }
 
@@ -290,7 +292,7 @@ TEST_F(SystemdLauncherTest, SaysHowAWorkerDied) {
     systemd->state("failed", 0);
     turn();
     ASSERT_TRUE(ended);
-    EXPECT_TRUE(ended->died);
+    EXPECT_EQ(ended->how, JobEnd::How::Died);
     EXPECT_NE(ended->result.error->message.find("oom-kill"), std::string::npos);
 }
 
@@ -298,7 +300,7 @@ TEST_F(SystemdLauncherTest, AUnitThatSystemdRefusesIsAnErrorAndNoDeath) {
     systemd->refuse = true;
     start();
     ASSERT_TRUE(ended);
-    EXPECT_FALSE(ended->died);
+    EXPECT_EQ(ended->how, JobEnd::How::NotStarted);
     EXPECT_NE(ended->result.error->message.find("it is there"), std::string::npos);
 }
 
@@ -324,7 +326,7 @@ TEST_F(SystemdLauncherTest, AUnitThatIsGoneLeavesItsResult) {
 TEST_F(SystemdLauncherTest, AUnitThatIsGoneWithoutAResultDied) {
     adopt();
     ASSERT_TRUE(ended);
-    EXPECT_TRUE(ended->died);
+    EXPECT_EQ(ended->how, JobEnd::How::Died);
 }
 
 TEST_F(SystemdLauncherTest, KillsTheWholeUnit) {
@@ -332,6 +334,7 @@ TEST_F(SystemdLauncherTest, KillsTheWholeUnit) {
     worker->kill();
     turn();
     EXPECT_EQ(systemd->killed, std::vector<std::string>{"gpuhost-worker-3-2-1.service"});
+    EXPECT_EQ(systemd->properties["KillSignal"], "i");
 }
 
 // --- no answer is no end
@@ -369,7 +372,7 @@ TEST_F(SystemdLauncherTest, AUnitThatSystemdDoesNotKnowIsGone) {
     systemd->error = "org.freedesktop.systemd1.NoSuchUnit";
     adopt();
     ASSERT_TRUE(ended);
-    EXPECT_TRUE(ended->died);
+    EXPECT_EQ(ended->how, JobEnd::How::Died);
 }
 
 TEST_F(SystemdLauncherTest, AnAdoptedUnitWhoseStartIsQueuedIsNotGone) {
@@ -423,7 +426,7 @@ TEST_F(SystemdLauncherTest, AWorkerThatFloodsItsEventsIsKilled) {
     systemd->state("failed", 0);
     turn();
     ASSERT_TRUE(ended);
-    EXPECT_FALSE(ended->died);
+    EXPECT_EQ(ended->how, JobEnd::How::Reported);
     EXPECT_EQ(ended->result.error->code, Errc::BadContent);
 }
 

@@ -46,7 +46,8 @@ struct Life {
         : runner(event, root, launcher, kinds, boot_id) {
         runner.listen(
             {[this](const Operation&) { ++added; }, [](const Operation&) {},
-             [this](const Operation& operation) { outcomes.push_back(*operation.transaction.outcome()); }});
+             [this](const Operation& operation) { outcomes.push_back(*operation.transaction.outcome()); },
+             [this](const Operation& operation) { removed.push_back(operation.id); }});
     }
     void turn() {
         for (int i = 0; i < 10; ++i)
@@ -75,6 +76,7 @@ struct Life {
     Runner runner;
     int added = 0;
     std::vector<Outcome> outcomes;
+    std::vector<std::uint64_t> removed;
 };
 
 class RunnerTest : public testing::Test {
@@ -92,6 +94,7 @@ TEST_F(RunnerTest, RunsEveryPhaseInOrderAndCommits) {
     EXPECT_EQ(life.at(), "apply load");
     life.launcher.end();
     EXPECT_EQ(life.at(), "apply link");
+    directory.write("run/gpuhost/jobs/1-1-1/events", "");
     life.launcher.end();
     EXPECT_EQ(life.outcomes, std::vector{Outcome::Committed});
     EXPECT_EQ(life.added, 1);
@@ -230,6 +233,95 @@ TEST_F(RunnerTest, WhatCannotStartWhileGoingBackIsWaitedFor) {
     life.wait([&] { return life.at() == "undo load"; });
     life.launcher.end();
     EXPECT_EQ(life.outcomes, std::vector{Outcome::RolledBack});
+}
+
+TEST_F(RunnerTest, WhileSystemdShutsDownGoingBackWaitsForTheNextBoot) {
+    {
+        Life life(root);
+        life.start(make_plan({"load"}));
+        life.launcher.end();
+        life.launcher.fail(Errc::InUse);
+        ASSERT_EQ(life.at(), "undo load");
+        life.launcher.refuse();
+        life.turn();
+        EXPECT_TRUE(life.outcomes.empty()) << "nothing has gone back yet";
+    }
+    Life next(root, "b0020000-0000-4000-8000-000000000002");
+    ASSERT_TRUE(next.runner.resume());
+    EXPECT_EQ(next.at(), "undo load");
+    next.launcher.end();
+    EXPECT_EQ(next.outcomes, std::vector{Outcome::RolledBack});
+}
+
+TEST_F(RunnerTest, WhoCancelsWhileAWorkerCanNotStartGetsNone) {
+    Life life(root);
+    const auto id = life.start(make_plan({"load"}));
+    life.launcher.refusals = 1;
+    life.launcher.end();
+    ASSERT_TRUE(life.runner.cancel(id, {0, 1, "person"}));
+    life.wait([&] { return life.launcher.jobs.size() > 1; });
+    EXPECT_EQ(life.at(), "undo load");
+    life.launcher.end();
+    EXPECT_EQ(life.outcomes, std::vector{Outcome::Cancelled});
+}
+
+TEST_F(RunnerTest, WhoCancelsDoesNotSeeADeadWorkersPhaseRunAgain) {
+    Life life(root);
+    const auto id = life.start(make_plan({"load"}));
+    life.launcher.end();
+    ASSERT_TRUE(life.runner.cancel(id, {0, 1, "person"}));
+    life.launcher.die();
+    EXPECT_EQ(life.at(), "undo load");
+    life.launcher.end();
+    EXPECT_EQ(life.outcomes, std::vector{Outcome::Cancelled});
+}
+
+TEST_F(RunnerTest, AWorkerThatCanNotBeAdoptedIsWaitedForThoughCancelled) {
+    {
+        Life life(root);
+        const auto id = life.start(make_plan({"load", "link"}));
+        life.launcher.end();
+        ASSERT_TRUE(life.runner.cancel(id, {0, 1, "person"}));
+    }
+    Life life(root);
+    life.launcher.refusals = 1;
+    ASSERT_TRUE(life.runner.resume());
+    EXPECT_TRUE(life.launcher.jobs.empty());
+    life.wait([&] { return !life.launcher.jobs.empty(); });
+    ASSERT_EQ(life.at(), "apply load");
+    EXPECT_TRUE(life.launcher.last().adopted);
+    life.launcher.end();
+    EXPECT_EQ(life.at(), "undo load");
+}
+
+TEST_F(RunnerTest, WhatIsUnfinishedAndOfANewerDaemonStopsThisOne) {
+    {
+        Life life(root);
+        life.start(make_plan({"load"}));
+    }
+    directory.write("var/lib/gpuhost/journal/1.jsonl",
+                    directory.read("var/lib/gpuhost/journal/1.jsonl") + "69a87fbb {\"type\":\"pause\"}\n");
+    directory.write("var/lib/gpuhost/staging/1/file", "");
+    Life life(root);
+    EXPECT_EQ(life.runner.resume().error().code, Errc::Unsupported);
+    EXPECT_TRUE(root.exists("/var/lib/gpuhost/staging/1/file"));
+}
+
+TEST_F(RunnerTest, DryRunsMakeRoomBeforeAnythingElse) {
+    Life life(root);
+    life.start(make_plan({"load"}));
+    life.launcher.end();
+    life.launcher.fail(Errc::RebootRequired);
+    life.launcher.end();
+    for (std::size_t i = 0; i < Runner::kept + 1; ++i) {
+        ASSERT_TRUE(life.runner.start(make_plan({"load"}), {}, {}, true));
+        life.turn();
+        life.launcher.end();
+    }
+    EXPECT_EQ(life.removed, (std::vector<std::uint64_t>{2, 3}));
+    EXPECT_EQ(life.runner.operations().size(), Runner::kept);
+    EXPECT_TRUE(life.runner.reboot_required());
+    EXPECT_FALSE(root.exists("/var/lib/gpuhost/journal/2.jsonl"));
 }
 
 TEST_F(RunnerTest, AnotherDaemonIsKeptOut) {

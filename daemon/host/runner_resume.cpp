@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a daemon before this one left: journals to take up, files to remove.
+#include "daemon/base/messages.hpp"
+#include "daemon/base/parse.hpp"
+#include "daemon/host/runner.hpp"
+
+#include <algorithm>
+#include <cerrno>
+
+#include <sys/file.h>
+
+namespace gpuhost::host {
+
+namespace log = base::log;
+namespace message = base::message;
+using base::Errc;
+using base::Result;
+using core::Outcome;
+using core::Record;
+
+/// Two daemons over one journal would each undo what the other does. The kernel drops the lock with its holder.
+Result<void> Runner::lock_journal() {
+    GPUHOST_CHECK(root_.make_directories(core::journal_directory, 0700));
+    GPUHOST_TRY(directory, root_.open_file(core::journal_directory, O_RDONLY | O_DIRECTORY));
+    if (::flock(directory.get(), LOCK_EX | LOCK_NB) < 0)
+        return errno == EWOULDBLOCK
+                   ? base::fail(Errc::Busy, "another gpuhostd works on '" + root_.directory() + "'",
+                                "Stop it first: systemctl stop gpuhostd.")
+                   : base::fail_errno(core::journal_directory, errno);
+    lock_ = std::move(directory);
+    return {};
+}
+
+Result<void> Runner::resume() {
+    GPUHOST_CHECK(lock_journal());
+    GPUHOST_TRY(ids, core::list_journals(root_));
+    for (const std::uint64_t id : ids) {
+        last_id_ = std::max(last_id_, id);
+        GPUHOST_CHECK(load(id));
+    }
+    prune();
+    remove_leftovers();
+    resume_next();
+    return {};
+}
+
+/// What a transaction kept while it ran: its staging directory, and its jobs' files with those of attempts
+/// that died.
+void Runner::remove_files_of(std::uint64_t id) {
+    sweeper_.remove(core::staging_of(id));
+    for (const auto& job : root_.list(core::jobs_directory).value_or(std::vector<std::string>()))
+        if (base::starts_with(job, std::to_string(id) + "-"))
+            sweeper_.remove(core::job_directory(job));
+}
+
+/// A daemon that died at its transaction's end may have left what the transaction kept.
+void Runner::remove_leftovers() {
+    std::vector<std::string> names = root_.list(core::staging_directory).value_or(std::vector<std::string>());
+    const auto jobs = root_.list(core::jobs_directory).value_or(std::vector<std::string>());
+    names.insert(names.end(), jobs.begin(), jobs.end());
+    for (const std::string& name : names) {
+        const auto id = base::parse_uint(std::string_view(name).substr(0, name.find('-')));
+        if (id && std::none_of(unfinished_.begin(), unfinished_.end(),
+                               [&](const Current& left) { return left.operation.id == *id; }))
+            remove_files_of(*id);
+    }
+}
+
+/// The host's truth is observed, not remembered: a journal that rotted costs its history, nothing else.
+Result<void> Runner::load(std::uint64_t id) {
+    Operation operation;
+    operation.id = id;
+    unsigned starts = 0;
+    const auto read = [&]() -> Result<void> {
+        GPUHOST_TRY(records, core::read_journal(root_, id));
+        if (records.empty())
+            return base::fail(Errc::BadContent, "empty");
+        for (const Record& record : records) {
+            GPUHOST_CHECK(operation.transaction.feed(record));
+            starts += record.type == Record::Type::Start ? 1 : 0;
+        }
+        return {};
+    }();
+    if (!read && read.error().code == Errc::Unsupported)
+        return base::fail(Errc::Unsupported, "a newer gpuhostd has not ended operation " + std::to_string(id),
+                          "Install that version again, and let it end.");
+    if (!read) {
+        log::warning("can't read the journal of operation " + std::to_string(id) + ": " +
+                     read.error().message + ", ignoring");
+        return {};
+    }
+    if (operation.transaction.outcome()) {
+        operation.progress = 1;
+        ended_.emplace(id, std::move(operation));
+        return {};
+    }
+    GPUHOST_TRY(journal, core::Journal::open(root_, id));
+    Current left(std::move(operation), std::move(journal));
+    left.starts = starts;
+    unfinished_.push_back(std::move(left));
+    return {};
+}
+
+void Runner::resume_next() {
+    if (current_ || unfinished_.empty())
+        return;
+    current_ = std::move(unfinished_.front());
+    unfinished_.pop_front();
+    const core::Transaction& transaction = current_->operation.transaction;
+    // Only in the same boot can a worker still be there.
+    current_->adopt = transaction.in_flight() && transaction.boot_id() == boot_id_;
+    const std::string id = std::to_string(current_->operation.id);
+    log::event(log::Level::Notice, message::operation_resumed, {{"GPUHOST_OPERATION_ID", id}},
+               "operation " + id + " (" + transaction.plan().title + ") was interrupted, taking it up again");
+    Record resumed = record(Record::Type::Resume);
+    resumed.boot_id = boot_id_;
+    append(std::move(resumed), [this] {
+        if (current_->operation.transaction.undoing())
+            current_->operation.progress = 1; // from where it shrinks
+        // Going back right away, after a reboot: there is no phase to wait for.
+        current_->adopt = current_->adopt && current_->operation.transaction.in_flight();
+        advance();
+    });
+}
+
+/// Dry runs go first, and each is only one of many; what asks for a reboot stays until there was one.
+void Runner::prune() {
+    while (ended_.size() > kept) {
+        auto oldest = std::find_if(ended_.begin(), ended_.end(), [](const auto& entry) {
+            return entry.second.transaction.outcome() == Outcome::Checked;
+        });
+        if (oldest == ended_.end())
+            oldest = std::find_if(ended_.begin(), ended_.end(),
+                                  [this](const auto& entry) { return !is_stuck(entry.second); });
+        if (oldest == ended_.end())
+            return;
+        const auto old = ended_.extract(oldest);
+        if (auto removed = core::remove_journal(root_, old.key()); !removed)
+            log::warning("can't remove an old journal: " + removed.error().message + ", ignoring");
+        if (listener_.removed)
+            listener_.removed(old.mapped());
+    }
+}
+
+bool Runner::is_stuck(const Operation& operation) const {
+    const core::Transaction& transaction = operation.transaction;
+    return transaction.outcome() == Outcome::RebootRequired && transaction.boot_id() == boot_id_;
+}
+
+bool Runner::reboot_required() const {
+    return std::any_of(ended_.begin(), ended_.end(),
+                       [this](const auto& entry) { return is_stuck(entry.second); });
+}
+
+} // namespace gpuhost::host
