@@ -28,9 +28,9 @@ deb: dist
 
 # For people: mends the format; reads every source with clang-tidy.
 format:
-	cd $(top_srcdir) && $(CLANG_FORMAT) -i $$(find daemon kmod tests -path tests/vm/guest -prune -o -name '*.[ch]pp' -print)
+	cd $(top_srcdir) && $(CLANG_FORMAT) -i $$(find $(sources) tests -path tests/vm/guest -prune -o -name '*.[ch]pp' -print)
 tidy: config.h
-	cd $(top_srcdir) && find daemon kmod -name '*.cpp' -print0 | \
+	cd $(top_srcdir) && find $(sources) -name '*.cpp' -print0 | \
 	    xargs -0 -P $${TIDY_JOBS:-2} -n 4 $(CLANG_TIDY) --quiet --warnings-as-errors='*' -- \
 	    -std=c++20 $(DEFS) $(AM_CPPFLAGS) -iquote $(abs_top_builddir) $(SYSTEMD_CFLAGS) $(KMOD_CFLAGS) \
 	    $(ARCHIVE_CFLAGS) $(CRYPTO_CFLAGS)

@@ -4,7 +4,6 @@ import os
 
 from tap import TOP_SRCDIR, Tap
 
-ROOMS = ("daemon", "kmod", "systemd", "man", "tests", "packaging")
 TOP_FILES = ("Makefile.am", "configure.ac", "HACKING.md", "README.md", "NEWS", "bootstrap")
 SKIPPED = ("__pycache__", ".deps", ".dirstamp")
 
@@ -14,9 +13,14 @@ def is_text(path):
         return b"\0" not in file.read(4096)
 
 
+def rooms():
+    """The directories with a fragment of the Makefile; a build's and a tarball's have none."""
+    return sorted(name for name in os.listdir(TOP_SRCDIR) if os.path.isfile(os.path.join(TOP_SRCDIR, name, "local.mk")))
+
+
 def load():
     paths = [name for name in TOP_FILES if os.path.isfile(os.path.join(TOP_SRCDIR, name))]
-    for room in ROOMS:
+    for room in rooms():
         for directory, subdirectories, names in os.walk(os.path.join(TOP_SRCDIR, room)):
             subdirectories[:] = [name for name in subdirectories if name not in SKIPPED]
             paths += [os.path.relpath(os.path.join(directory, name), TOP_SRCDIR) for name in names]
