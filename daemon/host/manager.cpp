@@ -173,8 +173,13 @@ Result<core::Plan> Manager::plan(const Json& request) {
         if (!request.empty() && !asked)
             continue;
         auto observed = component->observe(settings_);
-        if (!observed)
-            return base::fail(observed.error().context("looking at the " + std::string(component->name())));
+        if (!observed) {
+            const Error error = observed.error().context("looking at the " + std::string(component->name()));
+            if (asked)
+                return base::fail(error);
+            all.problems.push_back({error.code, error.message, error.hint});
+            continue;
+        }
         auto one = component->plan({settings_, request}, *observed);
         if (asked)
             return one;

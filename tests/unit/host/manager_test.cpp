@@ -167,7 +167,12 @@ TEST_F(ManagerTest, ABlindComponentIsSaidAndStopsNothing) {
     EXPECT_TRUE(manager->ready());
     EXPECT_EQ(manager->state(), "degraded");
     EXPECT_TRUE(manager->describe()["components"]["fake"].contains("error"));
-    EXPECT_FALSE(manager->plan(Json::object()));
+    const auto all = manager->plan(Json::object());
+    ASSERT_TRUE(all);
+    ASSERT_EQ(all->problems.size(), 1U);
+    EXPECT_NE(all->problems[0].text.find("fake"), std::string::npos);
+    EXPECT_EQ(manager->apply(Json::object(), {}, {}).error().code, Errc::Failed);
+    EXPECT_EQ(manager->plan({{"fake", {{"level", 2}}}}).error().code, Errc::Failed);
 }
 
 TEST_F(ManagerTest, ABadValueKeepsTheOneInForce) {
