@@ -211,7 +211,7 @@ Result<Json> apply(StepContext& context, const Json& args) {
 
 } // namespace
 
-core::StepKind compile_step() {
+core::StepKind build_compile_kind() {
     core::StepKind kind;
     kind.name = "build.compile";
     kind.sandbox = core::Sandbox::Compile;

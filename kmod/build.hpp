@@ -16,7 +16,7 @@ inline constexpr std::uint64_t build_space = std::uint64_t{1500} << 20U;
 
 /// args: {"version", "kernel", "source": {"path", "file", "sha256", "directory", "flavour"}}. The log stays
 /// in build_logs_directory as <version>-<kernel>.log, whatever comes of it.
-[[nodiscard]] core::StepKind compile_step();
+[[nodiscard]] core::StepKind build_compile_kind();
 
 struct SourceTree {
     std::size_t sources = 0; ///< .c files, to tell how far a build is

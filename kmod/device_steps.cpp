@@ -40,7 +40,7 @@ bool wants_nvml(const base::Json& args) {
     return base::string_or(args, "level", "kernel") == "nvml";
 }
 
-Problems validate_preflight(StepContext& context, const base::Json& args) {
+PreflightResult validate_preflight(StepContext& context, const base::Json& args) {
     std::vector<Problem> problems;
     if (wants_nvml(args) && !context.root.exists(nvml_library(args)))
         problems.push_back({Errc::NotFound, "Validation=nvml, but this driver came without NVML",

@@ -56,7 +56,7 @@ base::Result<Json> DriverComponent::observe(const core::Settings& settings) {
     observed.store = std::move(store);
     // What a kernel that is gone would boot is in nobody's way.
     std::erase_if(observed.store.selected, [&](const auto& selected) {
-        return selected.first != kernel && !is_installed(root_, selected.first);
+        return selected.first != kernel && !kernel_is_installed(root_, selected.first);
     });
     observed.units = active_units(root_, driver_settings(settings).client_units);
     observed.wrong_files = wrong_files(root_, observed);

@@ -7,11 +7,11 @@
 namespace gpuhost::kmod {
 
 /// Sets intact by digest, firmware there, room on disk.
-[[nodiscard]] Problems prepare_preflight(core::StepContext& context, const base::Json& args);
+[[nodiscard]] PreflightResult prepare_preflight(core::StepContext& context, const base::Json& args);
 /// Files of others where ours go, and other drivers' rules for modprobe.
-[[nodiscard]] Problems select_preflight(core::StepContext& context, const base::Json& args);
+[[nodiscard]] PreflightResult select_preflight(core::StepContext& context, const base::Json& args);
 /// Modules that this kernel will take: built for it, symbols, signatures; and nothing in the kernel that bars
 /// the way.
-[[nodiscard]] Problems converge_preflight(core::StepContext& context, const base::Json& args);
+[[nodiscard]] PreflightResult converge_preflight(core::StepContext& context, const base::Json& args);
 
 } // namespace gpuhost::kmod

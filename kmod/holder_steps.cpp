@@ -71,7 +71,7 @@ Result<base::Json> clear(StepContext& context, const base::Json& args) {
     return base::Json{{"terminated", std::move(ended)}};
 }
 
-Problems clear_preflight(StepContext& context, const base::Json& args) {
+PreflightResult clear_preflight(StepContext& context, const base::Json& args) {
     std::vector<Problem> problems;
     if (is_policy(args, "refuse"))
         for (const Holder& holder : foreign_holders(context, args))

@@ -160,12 +160,12 @@ std::vector<std::string> rivals(const Root& root, std::string_view kernel, const
     return found;
 }
 
-bool is_current(const Root& root, std::string_view kernel, const std::string& scratch) {
+bool index_is_current(const Root& root, std::string_view kernel, const std::string& scratch) {
     const auto beside = root.read(built_beside(scratch));
     return beside && *beside == installed_state(root, kernel);
 }
 
-bool is_installed(const Root& root, std::string_view kernel, const std::string& scratch) {
+bool index_is_installed(const Root& root, std::string_view kernel, const std::string& scratch) {
     const auto changed = changed_files(root, kernel, scratch);
     return changed && changed->empty();
 }

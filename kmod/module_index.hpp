@@ -17,7 +17,8 @@ namespace gpuhost::kmod {
 
 /// Built to its end, and the host's own index is still the one beside which it was: whoever ran depmod since may
 /// have brought or taken modules.
-[[nodiscard]] bool is_current(const base::Root& root, std::string_view kernel, const std::string& scratch);
+[[nodiscard]] bool index_is_current(const base::Root& root, std::string_view kernel,
+                                    const std::string& scratch);
 
 /// AlreadyExists if modprobe would take another file than updates/gpuhost's for one of `modules`. Of two in updates/
 /// the order of directory entries decides, which nobody knows; a rule in depmod.d may take one from anywhere.
@@ -27,7 +28,8 @@ namespace gpuhost::kmod {
 [[nodiscard]] std::vector<std::string> rivals(const base::Root& root, std::string_view kernel,
                                               const std::string& modules);
 
-[[nodiscard]] bool is_installed(const base::Root& root, std::string_view kernel, const std::string& scratch);
+[[nodiscard]] bool index_is_installed(const base::Root& root, std::string_view kernel,
+                                      const std::string& scratch);
 
 /// Puts a built index in place, file by file, each atomically and only if it differs. Every mix of old and
 /// new files boots: both name the same files, and what one does not name is not loaded by itself.

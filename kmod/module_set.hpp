@@ -22,5 +22,4 @@ struct ModuleInput {
                                                    std::uint64_t space,
                                                    const content::OnBytes& on_bytes = {});
 
-/// ".ko", also compressed with gzip, xz or zstd.
 } // namespace gpuhost::kmod

@@ -137,7 +137,7 @@ void check_digests(const StepContext& context, const Driver& driver, std::vector
 
 } // namespace
 
-Problems prepare_preflight(StepContext& context, const base::Json& args) {
+PreflightResult prepare_preflight(StepContext& context, const base::Json& args) {
     std::vector<Problem> problems;
     const auto driver = driver_from_json(base::member(args, "to"));
     if (!driver)
@@ -153,7 +153,7 @@ Problems prepare_preflight(StepContext& context, const base::Json& args) {
     return problems;
 }
 
-Problems select_preflight(StepContext& context, const base::Json& args) {
+PreflightResult select_preflight(StepContext& context, const base::Json& args) {
     std::vector<Problem> problems;
     const auto driver = driver_from_json(base::member(args, "to"));
     if (!driver)

@@ -180,7 +180,7 @@ void check_others(const base::Root& root, const std::vector<LoadedModule>& loade
 
 } // namespace
 
-Problems converge_preflight(StepContext& context, const base::Json& args) {
+PreflightResult converge_preflight(StepContext& context, const base::Json& args) {
     std::vector<Problem> problems;
     KernelRules rules;
     rules.release = base::string_or(args, "kernel", "");

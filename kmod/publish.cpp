@@ -227,7 +227,7 @@ Result<void> undo(StepContext& context, const Json&) {
 
 } // namespace
 
-core::StepKind publish_step() {
+core::StepKind store_publish_kind() {
     core::StepKind kind;
     kind.name = "store.publish";
     kind.sandbox = core::Sandbox::Store;

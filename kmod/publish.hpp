@@ -8,9 +8,9 @@
 namespace gpuhost::kmod {
 
 /// args: {} for whatever was staged, or {"version", "kernels"} for what must be among it.
-[[nodiscard]] core::StepKind publish_step();
+[[nodiscard]] core::StepKind store_publish_kind();
 
 /// args: {"versions": […]}
-[[nodiscard]] core::StepKind verify_step();
+[[nodiscard]] core::StepKind store_verify_kind();
 
 } // namespace gpuhost::kmod

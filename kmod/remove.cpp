@@ -117,7 +117,7 @@ Result<Json> purge(StepContext& context, const Json& args) {
 
 } // namespace
 
-core::StepKind remove_step() {
+core::StepKind store_remove_kind() {
     core::StepKind kind;
     kind.name = "store.remove";
     kind.deadline = std::chrono::minutes(5); // it reads what every process maps, and waits for the disk
@@ -129,7 +129,7 @@ core::StepKind remove_step() {
     return kind;
 }
 
-core::StepKind purge_step() {
+core::StepKind store_purge_kind() {
     core::StepKind kind;
     kind.name = "store.purge";
     kind.sandbox = core::Sandbox::Store;

@@ -7,7 +7,7 @@
 namespace gpuhost::kmod {
 
 /// args: {"version"}
-[[nodiscard]] core::StepKind remove_step();
-[[nodiscard]] core::StepKind purge_step();
+[[nodiscard]] core::StepKind store_remove_kind();
+[[nodiscard]] core::StepKind store_purge_kind();
 
 } // namespace gpuhost::kmod

@@ -82,7 +82,7 @@ Result<base::Json> prepare(StepContext& context, const base::Json& args) {
         build_index(context.root, kernel, to ? to->modules : std::string(), index_directory(context, "to")));
     const std::string back = index_directory(context, "from");
     GPUHOST_CHECK(context.root.remove_tree(back));
-    if (is_installed(context.root, kernel, index_directory(context, "to")))
+    if (index_is_installed(context.root, kernel, index_directory(context, "to")))
         GPUHOST_CHECK(context.root.symlink_atomic(index_name(context, "to"), back));
     else if (from)
         GPUHOST_CHECK(build_index(context.root, kernel, from->modules, back));
@@ -150,7 +150,7 @@ Result<void> select(StepContext& context, const base::Json& args, const std::str
                                                  tools_of(context.root, driver_of(args, other)),
                                                  base::string_or(args, "options_" + which, ""));
     const std::string index = index_directory(context, which);
-    if (!is_current(context.root, kernel, index))
+    if (!index_is_current(context.root, kernel, index))
         GPUHOST_CHECK(build_index(context.root, kernel, driver ? driver->modules : std::string(), index));
     if (driver)
         GPUHOST_CHECK(perform_all(context.root, prepared_files(context.root, *driver)));
@@ -170,7 +170,7 @@ Result<void> verify_selected(StepContext& context, const base::Json& args) {
     const std::string index = index_directory(context, "to");
     if (driver)
         GPUHOST_CHECK(check_index(context.root, kernel, driver->modules, index));
-    if (!is_installed(context.root, kernel, index))
+    if (!index_is_installed(context.root, kernel, index))
         return base::fail(Errc::Failed, "the module index of " + kernel + " is not what was just installed");
     GPUHOST_TRY(selection, read_selection(context.root, kernel));
     if (selection != selection_from_json(base::member(args, "selection_to")))

@@ -110,7 +110,7 @@ Result<Json> apply(StepContext& context, const Json& args) {
 
 } // namespace
 
-core::StepKind stage_step() {
+core::StepKind store_stage_kind() {
     core::StepKind kind;
     kind.name = "store.stage";
     kind.sandbox = core::Sandbox::Parse;

@@ -42,6 +42,6 @@ inline constexpr std::uint64_t import_reserve = std::uint64_t{64} << 20U;
                                                     const std::vector<ImportFile>& files, std::uint64_t space,
                                                     const OnProgress& progress);
 
-[[nodiscard]] core::StepKind stage_step();
+[[nodiscard]] core::StepKind store_stage_kind();
 
 } // namespace gpuhost::kmod

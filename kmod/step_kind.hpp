@@ -12,7 +12,7 @@
 
 namespace gpuhost::kmod {
 
-using Problems = base::Result<std::vector<core::Problem>>;
+using PreflightResult = base::Result<std::vector<core::Problem>>;
 
 [[nodiscard]] core::StepKind holders_wait_kind();
 [[nodiscard]] core::StepKind holders_clear_kind();

@@ -180,7 +180,7 @@ Result<std::map<std::string, Selection>> read_selections(const Root& root) {
     if (!kernels && kernels.error().code != Errc::NotFound)
         return base::fail(kernels.error());
     for (const std::string& kernel : kernels.value_or(std::vector<std::string>{})) {
-        if (!base::is_kernel_release(kernel) || !is_installed(root, kernel))
+        if (!base::is_kernel_release(kernel) || !kernel_is_installed(root, kernel))
             continue;
         GPUHOST_TRY(selection, read_selection(root, kernel));
         if (selection)
@@ -239,7 +239,7 @@ std::string mending_hint(std::string_view path) {
            " --again; or, if it was built elsewhere, " + import + ".";
 }
 
-bool is_installed(const Root& root, const std::string& kernel) {
+bool kernel_is_installed(const Root& root, const std::string& kernel) {
     const std::string directory = "/lib/modules/" + kernel;
     return root.exists(directory + "/kernel") || root.exists(directory + "/modules.builtin");
 }

@@ -115,7 +115,7 @@ struct Store {
 /// Those of installed kernels: what they boot must stay. Unlike read_store it fails on one that can't be read.
 [[nodiscard]] base::Result<std::map<std::string, Selection>> read_selections(const base::Root& root);
 /// Of a kernel's package, not of ours: the link in updates/ keeps /lib/modules/<kernel> after its removal.
-[[nodiscard]] bool is_installed(const base::Root& root, const std::string& kernel);
+[[nodiscard]] bool kernel_is_installed(const base::Root& root, const std::string& kernel);
 /// No kernel boots `version` or rolls back to it from here on.
 [[nodiscard]] base::Result<void> forget_selected(const base::Root& root, std::string_view version);
 /// Atomic and durable.

@@ -9,12 +9,12 @@
 namespace gpuhost::kmod {
 
 void register_store_steps(core::StepKinds& kinds) {
-    kinds.add(stage_step());
-    kinds.add(compile_step());
-    kinds.add(publish_step());
-    kinds.add(verify_step());
-    kinds.add(remove_step());
-    kinds.add(purge_step());
+    kinds.add(store_stage_kind());
+    kinds.add(build_compile_kind());
+    kinds.add(store_publish_kind());
+    kinds.add(store_verify_kind());
+    kinds.add(store_remove_kind());
+    kinds.add(store_purge_kind());
 }
 
 } // namespace gpuhost::kmod

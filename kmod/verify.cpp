@@ -80,7 +80,7 @@ Result<Json> apply(StepContext& context, const Json& args) {
 
 } // namespace
 
-core::StepKind verify_step() {
+core::StepKind store_verify_kind() {
     core::StepKind kind;
     kind.name = "store.verify";
     kind.sandbox = core::Sandbox::Store;
