@@ -11,10 +11,12 @@
 namespace gpuhost::kmod {
 
 std::optional<dev_t> device_at(int directory, const char* name) {
-    struct stat st {};
-    if (::fstatat(directory, name, &st, 0) < 0 || !S_ISCHR(st.st_mode))
+    // Whatever a process has open is looked at so: the server of a network file system is not to be asked, it may be
+    // gone.
+    struct statx st {};
+    if (::statx(directory, name, AT_STATX_DONT_SYNC, STATX_TYPE, &st) < 0 || !S_ISCHR(st.stx_mode))
         return std::nullopt;
-    return st.st_rdev;
+    return ::makedev(st.stx_rdev_major, st.stx_rdev_minor);
 }
 
 bool is_device_at(int directory, const char* name, const DeviceNode& node) {

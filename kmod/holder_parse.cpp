@@ -4,6 +4,7 @@
 #include "daemon/base/parse.hpp"
 
 #include <algorithm>
+#include <array>
 #include <optional>
 
 namespace gpuhost::kmod {
@@ -60,16 +61,10 @@ std::optional<Mapping> parse_mapping(std::string_view line) {
     const std::vector<std::string> words = base::split_words(line);
     if (words.size() < 6 || words[5].front() != '/')
         return std::nullopt;
-    const auto colon = words[3].find(':');
-    if (colon == std::string::npos)
-        return std::nullopt;
-    const auto major = base::parse_uint(words[3].substr(0, colon), 16);
-    const auto minor = base::parse_uint(words[3].substr(colon + 1), 16);
     const auto inode = base::parse_uint(words[4]);
-    if (!major || !minor || !inode)
+    if (!inode)
         return std::nullopt;
-    return Mapping{static_cast<unsigned>(*major), static_cast<unsigned>(*minor), *inode,
-                   std::string(line.substr(line.find('/')))};
+    return Mapping{*inode, std::string(line.substr(line.find('/')))};
 }
 
 } // namespace
@@ -104,8 +99,10 @@ std::vector<Mapping> parse_maps(std::string_view text) {
     return mappings;
 }
 
-std::string may_be_nvidia_device(std::string_view path) {
-    if (path.find("/dev/nvidia") == std::string_view::npos)
+std::string may_be_driver_device(std::string_view path) {
+    constexpr std::array<std::string_view, 3> devices{"/dev/nvidia", "/dev/dri/", "/dev/gdrdrv"};
+    if (std::none_of(devices.begin(), devices.end(),
+                     [&](std::string_view device) { return path.find(device) != path.npos; }))
         return {};
     constexpr std::string_view deleted = " (deleted)";
     if (base::ends_with(path, deleted))

@@ -6,6 +6,7 @@
 #include "kmod/kernel_state.hpp"
 
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <set>
 
@@ -32,7 +33,37 @@ std::vector<pid_t> processes(const base::Root& root) {
     return pids;
 }
 
-std::vector<std::string> open_devices(const base::Root& root, pid_t pid, const std::set<unsigned>& majors) {
+/// Which devices are the driver's: by the majors that it registered, and where a subsystem has the major for all its
+/// drivers, as DRM has 226, by the driver that sysfs names.
+class DriverDevices {
+  public:
+    explicit DriverDevices(const base::Root& root)
+        : root_(root), majors_(nvidia_majors(root.read("/proc/devices").value_or(std::string()))) {}
+
+    bool has(dev_t device) {
+        if (majors_.count(::gnu_dev_major(device)) != 0)
+            return true;
+        const auto [known, is_new] = known_.try_emplace(device, false);
+        if (is_new)
+            known->second = is_driven(device);
+        return known->second;
+    }
+
+  private:
+    bool is_driven(dev_t device) const {
+        const std::string number =
+            std::to_string(::gnu_dev_major(device)) + ":" + std::to_string(::gnu_dev_minor(device));
+        const std::string driver =
+            root_.read_link("/sys/dev/char/" + number + "/device/driver").value_or(std::string());
+        return base::ends_with(driver, "/nvidia") || base::ends_with(driver, "/nouveau");
+    }
+
+    const base::Root& root_;
+    std::set<unsigned> majors_;
+    std::map<dev_t, bool> known_;
+};
+
+std::vector<std::string> open_devices(const base::Root& root, pid_t pid, DriverDevices& driver) {
     std::vector<std::string> devices;
     auto fd = root.open_file(proc(pid, "fd"), O_RDONLY | O_DIRECTORY);
     if (!fd)
@@ -43,7 +74,7 @@ std::vector<std::string> open_devices(const base::Root& root, pid_t pid, const s
     (void)fd->release();
     while (const dirent* entry = ::readdir(stream.get())) {
         const auto device = device_at(::dirfd(stream.get()), entry->d_name);
-        if (!device || majors.count(::gnu_dev_major(*device)) == 0)
+        if (!device || !driver.has(*device))
             continue;
         std::string number =
             std::to_string(::gnu_dev_major(*device)) + ":" + std::to_string(::gnu_dev_minor(*device));
@@ -60,30 +91,26 @@ std::vector<Mapping> mappings(const base::Root& root, pid_t pid) {
 /// maps names a device only by its path, by which anybody may call a file of his own: the device is what stands
 /// there, as the process sees it, or as we do if it lives in a chroot. (map_files would lead to the mapped file
 /// itself, but asks for CAP_CHECKPOINT_RESTORE; this takes what reading maps takes.)
-bool is_device(const base::Root& root, pid_t pid, const std::string& path, const std::set<unsigned>& majors) {
+bool is_device(const base::Root& root, pid_t pid, const std::string& path, DriverDevices& driver) {
     for (const auto& [directory, name] :
          {std::pair(proc(pid, ""), "root" + path), std::pair(std::string("/"), path.substr(1))}) {
         const auto fd = root.open_file(directory, O_PATH | O_DIRECTORY);
         const auto device = fd ? device_at(fd->get(), name.c_str()) : std::nullopt;
-        if (device && majors.count(::gnu_dev_major(*device)) != 0)
+        if (device && driver.has(*device))
             return true;
     }
     return false;
 }
 
-std::vector<std::string> held_devices(const base::Root& root, pid_t pid, const std::set<unsigned>& majors) {
-    std::vector<std::string> devices = open_devices(root, pid, majors);
+std::vector<std::string> held_devices(const base::Root& root, pid_t pid, DriverDevices& driver) {
+    std::vector<std::string> devices = open_devices(root, pid, driver);
     if (!devices.empty())
         return devices;
     for (const Mapping& mapping : mappings(root, pid))
-        if (const std::string path = may_be_nvidia_device(mapping.path);
-            !path.empty() && is_device(root, pid, path, majors))
+        if (const std::string path = may_be_driver_device(mapping.path);
+            !path.empty() && is_device(root, pid, path, driver))
             devices.push_back(mapping.path + " (mapped)");
     return devices;
-}
-
-std::set<unsigned> majors_of(const base::Root& root) {
-    return nvidia_majors(root.read("/proc/devices").value_or(std::string()));
 }
 
 } // namespace
@@ -116,16 +143,17 @@ std::string describe(const std::vector<Holder>& holders) {
 }
 
 std::vector<Holder> find_holders(const base::Root& root) {
-    const std::set<unsigned> majors = majors_of(root);
+    DriverDevices driver(root);
     std::vector<Holder> found;
     for (const pid_t pid : processes(root))
-        if (auto devices = held_devices(root, pid, majors); !devices.empty())
+        if (auto devices = held_devices(root, pid, driver); !devices.empty())
             found.push_back(identify(root, pid, std::move(devices)));
     return found;
 }
 
 bool holds_driver(const base::Root& root, pid_t pid) {
-    return !held_devices(root, pid, majors_of(root)).empty();
+    DriverDevices driver(root);
+    return !held_devices(root, pid, driver).empty();
 }
 
 std::vector<Holder> without_units(std::vector<Holder> holders, const std::vector<std::string>& units) {

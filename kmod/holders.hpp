@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Who keeps the driver busy: processes with its devices open or mapped, found by device number, because names
-// differ between containers, anybody may give a file such a name, and a deleted node can still be open.
+// differ between containers, anybody may give a file such a name, and a deleted node can still be open. The
+// driver's GPUs in /dev/dri are among them.
 #pragma once
 
 #include "daemon/base/root.hpp"
@@ -36,7 +37,7 @@ struct Holder {
 /// A Holder of `devices`, with what procfs says of the process.
 [[nodiscard]] Holder identify(const base::Root& root, pid_t pid, std::vector<std::string> devices);
 
-/// SIGTERM, then SIGKILL after `grace`, and waits for the end. Never pid 1, never gpuhost's own processes.
+/// SIGTERM, then SIGKILL after `grace` if it still holds the driver, and waits for the end. Never pid 1, never gpuhost's own processes.
 [[nodiscard]] base::Result<void> terminate(const base::Root& root, const std::vector<Holder>& holders,
                                            std::chrono::milliseconds grace);
 

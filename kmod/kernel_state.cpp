@@ -128,7 +128,7 @@ std::vector<CharDriver> parse_char_drivers(std::string_view proc_devices) {
 std::set<unsigned> nvidia_majors(std::string_view proc_devices) {
     std::set<unsigned> majors{nvidia_major};
     for (const CharDriver& driver : parse_char_drivers(proc_devices))
-        if (base::starts_with(driver.name, "nvidia"))
+        if (base::starts_with(driver.name, "nvidia") || driver.name == "gdrdrv")
             majors.insert(driver.major);
     return majors;
 }

@@ -21,9 +21,10 @@ struct Target {
     base::UniqueFd process;
 };
 
-/// pid 1 is the host, and gpuhost's own processes are what does this.
+/// pid 1 is the host, and gpuhost's own processes are what does this. Their names say nothing: each process can give
+/// itself any.
 bool is_sacred(const Holder& holder) {
-    return holder.pid <= 1 || base::starts_with(holder.command, "gpuhost") ||
+    return holder.pid <= 1 || holder.pid == ::getpid() || holder.pid == ::getppid() ||
            base::starts_with(holder.origin.unit, "gpuhost");
 }
 
@@ -77,6 +78,7 @@ base::Result<void> terminate(const base::Root& root, const std::vector<Holder>& 
     for (const Target& target : targets)
         send(target, SIGTERM);
     wait_for_end(targets, grace);
+    std::erase_if(targets, [&](const Target& target) { return !holds_driver(root, target.holder.pid); });
     for (const Target& target : targets)
         send(target, SIGKILL);
     wait_for_end(targets, kill_patience);

@@ -389,7 +389,7 @@ TEST_F(DriverSteps, TheWayBackIsTriedEvenIfAProcessDoesNotEnd) {
         {"kernel", test_kernel}, {"to", to_json(goal)}, {"from", to_json(goal)}, {"policy", "terminate"}};
     ASSERT_TRUE(apply("modules.converge", args));
     ASSERT_TRUE(apply("driver.devices", {{"when", "forward"}}));
-    tree_.add_process(4242, "gpuhost-other", "/system.slice/x.service", "/dev/nvidia0"); // which nobody ends
+    tree_.add_process(4242, "x", "/system.slice/gpuhost-x.service", "/dev/nvidia0"); // which nobody ends
     const auto done = undo("modules.converge", args);
     EXPECT_TRUE(done) << done.error().message;
     args["from"] = to_json(tree_.add_modules("550.163.01"));

@@ -44,6 +44,31 @@ TEST_F(Holders, AreFoundByDeviceNumberOrMapping) {
     EXPECT_FALSE(holds_driver(tree_.root(), 102));
 }
 
+TEST_F(Holders, AreThoseOfAGpuInDriAndOfItsMemory) {
+    tree_.directory().write("dev/dri/card0", "c 226:0 666\n");
+    tree_.directory().write("dev/dri/card1", "c 226:1 666\n");
+    tree_.directory().write("dev/dri/renderD129", "c 226:129 666\n");
+    tree_.directory().write("dev/gdrdrv", "c 511:0 666\n");
+    for (const auto& [device, driver] :
+         {std::pair("226:0", "ast"), {"226:1", "nvidia"}, {"226:129", "nouveau"}}) {
+        const std::string directory = "/sys/dev/char/" + std::string(device) + "/device";
+        ASSERT_TRUE(tree_.root().make_directories(directory));
+        ASSERT_TRUE(tree_.root().symlink_atomic("../../../../bus/pci/drivers/" + std::string(driver),
+                                                directory + "/driver"));
+    }
+    tree_.directory().write("proc/devices", "Character devices:\n226 drm\n511 gdrdrv\n");
+    tree_.add_process(100, "bmc", "/system.slice/a.service", "/dev/dri/card0");
+    tree_.add_process(101, "Xorg", "/system.slice/b.service", "/dev/dri/card1");
+    tree_.add_process(102, "mapper", "/system.slice/c.service", "/dev/null");
+    tree_.directory().write("proc/102/maps", "7f00-7f01 rw-s 00000000 00:06 412   /dev/dri/renderD129\n");
+    tree_.add_process(103, "gdrcopy", "/system.slice/d.service", "/dev/gdrdrv");
+    std::vector<pid_t> found;
+    for (const Holder& holder : find_holders(tree_.root()))
+        found.push_back(holder.pid);
+    EXPECT_EQ(found, (std::vector<pid_t>{101, 102, 103})) << "the BMC's display is another driver's";
+    EXPECT_TRUE(holds_driver(tree_.root(), 101));
+}
+
 TEST_F(Holders, AreNotThoseWhoMapAFileOfSuchAName) {
     const std::string map = "7f00-7f01 r-xp 00000000 fd:01 131   /srv/dev/nvidia-sdk/x.so\n";
     tree_.directory().write("srv/dev/nvidia-sdk/x.so", "a library");
@@ -79,22 +104,28 @@ TEST_F(Holders, AreNamedWithPodAndContainer) {
     EXPECT_NE(describe(std::vector<Holder>(9, holder)).find("and 4 more"), std::string::npos);
 }
 
+std::string held; ///< the link of the process that is told to end, in that process
+
+void let_go(int /*signal*/) {
+    (void)::unlink(held.c_str());
+}
+
 /// A real process that the tree says holds the driver.
 class Terminating : public Holders {
   protected:
-    void start(bool stubborn) {
+    void start(void (*on_term)(int), const char* name = "sleeper") {
         std::array<int, 2> ready{};
         ASSERT_EQ(::pipe(ready.data()), 0);
         const base::UniqueFd reader(ready[0]);
         base::UniqueFd writer(ready[1]);
         pid_ = ::fork();
         if (pid_ == 0)
-            sleep(writer.get(), stubborn);
+            sleep(writer.get(), on_term);
         ASSERT_GT(pid_, 0);
         writer.reset(); // so that its death is seen too
         char byte = 0;
         ASSERT_EQ(::read(reader.get(), &byte, 1), 1);
-        tree_.add_process(pid_, "sleeper", "/system.slice/train.service", "/dev/nvidiactl");
+        tree_.add_process(pid_, name, "/system.slice/train.service", "/dev/nvidiactl");
     }
 
     void TearDown() override {
@@ -116,11 +147,11 @@ class Terminating : public Holders {
     pid_t pid_ = 0;
 
   private:
-    [[noreturn]] static void sleep(int ready, bool stubborn) {
+    [[noreturn]] void sleep(int ready, void (*on_term)(int)) const {
         (void)::prctl(PR_SET_PDEATHSIG, SIGKILL);
         (void)::alarm(60);
-        if (stubborn)
-            ::signal(SIGTERM, SIG_IGN);
+        held = tree_.directory().path("proc/" + std::to_string(::getpid()) + "/fd/7");
+        ::signal(SIGTERM, on_term);
         (void)!::write(ready, "x", 1);
         for (;;)
             ::pause();
@@ -128,19 +159,32 @@ class Terminating : public Holders {
 };
 
 TEST_F(Terminating, AsksFirst) {
-    ASSERT_NO_FATAL_FAILURE(start(false));
+    ASSERT_NO_FATAL_FAILURE(start(SIG_DFL));
     EXPECT_TRUE(terminate(tree_.root(), find_holders(tree_.root()), std::chrono::seconds(20)));
     EXPECT_EQ(signal_that_ended_it(), SIGTERM);
 }
 
 TEST_F(Terminating, KillsAfterTheGrace) {
-    ASSERT_NO_FATAL_FAILURE(start(true));
+    ASSERT_NO_FATAL_FAILURE(start(SIG_IGN));
     EXPECT_TRUE(terminate(tree_.root(), find_holders(tree_.root()), std::chrono::milliseconds(50)));
     EXPECT_EQ(signal_that_ended_it(), SIGKILL);
 }
 
+TEST_F(Terminating, SparesWhatLetsGoWhenAsked) {
+    ASSERT_NO_FATAL_FAILURE(start(let_go));
+    EXPECT_TRUE(terminate(tree_.root(), find_holders(tree_.root()), std::chrono::milliseconds(500)));
+    EXPECT_TRUE(find_holders(tree_.root()).empty());
+    EXPECT_EQ(::waitpid(pid_, nullptr, WNOHANG), 0) << "it lives";
+}
+
+TEST_F(Terminating, KnowsNobodyByAName) {
+    ASSERT_NO_FATAL_FAILURE(start(SIG_DFL, "gpuhostd"));
+    EXPECT_TRUE(terminate(tree_.root(), find_holders(tree_.root()), std::chrono::seconds(20)));
+    EXPECT_EQ(signal_that_ended_it(), SIGTERM);
+}
+
 TEST_F(Terminating, SparesWhatDoesNotHoldTheDriverAnyMore) {
-    ASSERT_NO_FATAL_FAILURE(start(false));
+    ASSERT_NO_FATAL_FAILURE(start(SIG_DFL));
     const auto holders = find_holders(tree_.root());
     ASSERT_TRUE(tree_.root().remove("/proc/" + std::to_string(pid_) + "/fd/7"));
     EXPECT_TRUE(terminate(tree_.root(), holders, std::chrono::milliseconds(50)));
@@ -149,8 +193,11 @@ TEST_F(Terminating, SparesWhatDoesNotHoldTheDriverAnyMore) {
 
 TEST_F(Terminating, NeverTouchesInitOrItself) {
     Holder init{1, "systemd", {}, {}};
-    Holder daemon{99999, "gpuhostd", {}, {}};
-    for (const Holder& holder : {init, daemon}) {
+    Holder worker{99999, "x", {}, {}};
+    worker.origin.unit = "gpuhost-worker-1.service";
+    const Holder itself{::getpid(), "x", {}, {}};
+    const Holder launcher{::getppid(), "x", {}, {}};
+    for (const Holder& holder : {init, worker, itself, launcher}) {
         const auto done = terminate(tree_.root(), {holder}, std::chrono::milliseconds(1));
         ASSERT_FALSE(done);
         EXPECT_EQ(done.error().code, base::Errc::InUse);
