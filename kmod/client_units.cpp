@@ -3,16 +3,19 @@
 
 #include "daemon/base/parse.hpp"
 
+#include <algorithm>
 #include <array>
+#include <iterator>
+#include <set>
 #include <string_view>
 
 namespace gpuhost::kmod {
 namespace {
 
 // The unified hierarchy, and systemd's own in the older layouts.
-constexpr std::array<std::string_view, 3> hierarchies{"/sys/fs/cgroup/system.slice",
-                                                      "/sys/fs/cgroup/unified/system.slice",
-                                                      "/sys/fs/cgroup/systemd/system.slice"};
+constexpr std::array<std::string_view, 3> hierarchies{"/sys/fs/cgroup", "/sys/fs/cgroup/unified",
+                                                      "/sys/fs/cgroup/systemd"};
+constexpr unsigned deepest_slice = 8;
 
 bool has_processes(const base::Root& root, const std::string& group) {
     const auto pids = root.read(group + "/cgroup.procs");
@@ -23,16 +26,27 @@ bool has_processes(const base::Root& root, const std::string& group) {
     return events && events->find("populated 1") != std::string::npos;
 }
 
+/// Those in or below `group`: Slice= may name any slice, and instances of a template have one of their own. What is no
+/// slice is not entered: a user's manager and containers call their groups as they like.
+void find_active(const base::Root& root, const std::string& group, unsigned depth,
+                 const std::vector<std::string>& units, std::set<std::string>& active) {
+    for (const std::string& unit : units)
+        if (has_processes(root, group + "/" + unit))
+            active.insert(unit);
+    for (const std::string& name : root.list(group).value_or(std::vector<std::string>()))
+        if (depth > 0 && base::ends_with(name, ".slice"))
+            find_active(root, group + "/" + name, depth - 1, units, active);
+}
+
 } // namespace
 
 std::vector<std::string> active_units(const base::Root& root, const std::vector<std::string>& units) {
+    std::set<std::string> found;
+    for (const std::string_view hierarchy : hierarchies)
+        find_active(root, std::string(hierarchy), deepest_slice, units, found);
     std::vector<std::string> active;
-    for (const std::string& unit : units)
-        for (const std::string_view hierarchy : hierarchies)
-            if (has_processes(root, std::string(hierarchy) + "/" + unit)) {
-                active.push_back(unit);
-                break;
-            }
+    std::copy_if(units.begin(), units.end(), std::back_inserter(active),
+                 [&](const std::string& unit) { return found.count(unit) != 0; });
     return active;
 }
 

@@ -6,6 +6,8 @@
 #include "kmod/client_units.hpp"
 #include "kmod/step_kind.hpp"
 
+#include <algorithm>
+
 namespace gpuhost::kmod {
 namespace {
 
@@ -15,14 +17,14 @@ using core::StepContext;
 
 constexpr std::chrono::seconds unit_deadline{120};
 
-/// The tree's own systemctl: on a mounted image that is not the running host's.
-Result<void> systemctl(const StepContext& context, const std::string& verb,
-                       const std::vector<std::string>& units) {
-    if (units.empty())
-        return {};
-    context.progress(-1, verb + " " + base::join(units, ", "));
+/// The tree's own systemctl: on a mounted image that is not the running host's. Gives back what it says.
+Result<std::string> systemctl(const StepContext& context, const std::string& verb,
+                              const std::vector<std::string>& units,
+                              const std::vector<std::string>& options = {}) {
     base::Command command;
-    command.argv = {context.root.host_path("/usr/bin/systemctl"), verb, "--"};
+    command.argv = {context.root.host_path("/usr/bin/systemctl"), verb};
+    command.argv.insert(command.argv.end(), options.begin(), options.end());
+    command.argv.emplace_back("--");
     command.argv.insert(command.argv.end(), units.begin(), units.end());
     command.deadline = unit_deadline;
     GPUHOST_TRY(finished, base::run(command));
@@ -32,11 +34,27 @@ Result<void> systemctl(const StepContext& context, const std::string& verb,
     if (finished.exit_status != 0)
         return base::fail(Errc::Failed, "systemctl " + verb + ": " + std::string(base::trim(finished.output)),
                           "look at systemctl status " + base::join(units, " "));
+    return std::move(finished.output);
+}
+
+/// An active unit that would stop along with these, and that nobody would start again.
+Result<void> check_dependents(const StepContext& context, const std::vector<std::string>& units) {
+    GPUHOST_TRY(names,
+                systemctl(context, "show", units, {"--value", "--property=RequiredBy,BoundBy,ConsistsOf"}));
+    for (const std::string& name : base::split_words(names)) {
+        if (std::find(units.begin(), units.end(), name) != units.end())
+            continue;
+        GPUHOST_TRY(state, systemctl(context, "show", {name}, {"--value", "--property=ActiveState"}));
+        if (base::trim(state) != "inactive" && base::trim(state) != "failed")
+            return base::fail(Errc::InUse, name + " would stop along with " + base::join(units, ", "),
+                              "name it in ClientUnits= of gpuhostd.conf, so that it is started again");
+    }
     return {};
 }
 
 Result<void> stop(StepContext& context, const base::Json& args) {
     const auto units = base::strings_or_empty(args, "units");
+    context.progress(-1, "stop " + base::join(units, ", "));
     GPUHOST_CHECK(systemctl(context, "stop", units));
     const auto left = active_units(context.root, units);
     if (left.empty())
@@ -49,10 +67,21 @@ Result<void> stop(StepContext& context, const base::Json& args) {
 /// stands.
 Result<base::Json> start(StepContext& context, const base::Json& args) {
     base::Json warnings = base::Json::array();
-    for (const std::string& unit : base::strings_or_empty(args, "units"))
+    for (const std::string& unit : base::strings_or_empty(args, "units")) {
+        context.progress(-1, "start " + unit);
         if (const auto started = systemctl(context, "start", {unit}); !started)
             warnings.push_back(unit + " did not start again: " + started.error().message);
+    }
     return base::Json{{"warnings", std::move(warnings)}};
+}
+
+/// Without waiting for it: a host that goes back while it boots starts its clients after gpuhost-ready.service, which
+/// waits for this.
+Result<void> start_again(StepContext& context, const base::Json& args) {
+    for (const std::string& unit : base::strings_or_empty(args, "units"))
+        if (const auto started = systemctl(context, "start", {unit}, {"--no-block"}); !started)
+            context.progress(-1, unit + " does not start again: " + started.error().message);
+    return {};
 }
 
 } // namespace
@@ -63,15 +92,13 @@ core::StepKind units_stop_kind() {
     kind.sandbox = core::Sandbox::Units;
     kind.deadline = std::chrono::minutes(10);
     kind.apply = [](StepContext& context, const base::Json& args) -> Result<base::Json> {
+        // Not in preflight, whose worker can't ask systemd.
+        GPUHOST_CHECK(check_dependents(context, base::strings_or_empty(args, "units")));
         GPUHOST_CHECK(stop(context, args));
         return base::Json::object();
     };
     // stop() looked already
-    kind.undo = [](StepContext& context, const base::Json& args) -> Result<void> {
-        GPUHOST_TRY(output, start(context, args));
-        (void)output;
-        return {};
-    };
+    kind.undo = start_again;
     return kind;
 }
 

@@ -423,26 +423,48 @@ TEST_F(DriverSteps, HoldersByPolicy) {
     EXPECT_TRUE(apply("holders.clear", args));
 }
 
+/// client.service, on which dependent.service may depend.
+constexpr const char* systemctl = R"(#!/bin/sh
+cd "${0%/usr/bin/systemctl}" || exit 1
+echo "$*" >>log
+case "$*" in
+show*RequiredBy*) cat dependents; exit ;;
+show*ActiveState*) cat state; exit ;;
+*" client.service") ;;
+*) echo no such unit; exit 5 ;;
+esac
+case $1 in stop) : ;; start) echo 12 ;; esac >sys/fs/cgroup/system.slice/client.service/cgroup.procs
+)";
+
 TEST_F(DriverSteps, UnitsLeaveAndComeBack) {
     const std::string group = "sys/fs/cgroup/system.slice/client.service/cgroup.procs";
-    tree_.directory().write("usr/bin/systemctl",
-                            "#!/bin/sh\n[ \"$3\" = client.service ] || { echo no such unit; exit 5; }\n"
-                            "case $1 in stop) : ;; start) echo 12 ;; esac >" +
-                                tree_.directory().path(group) + "\n");
+    tree_.directory().write("usr/bin/systemctl", systemctl);
+    tree_.directory().write("dependents", "\n\n");
     std::filesystem::permissions(tree_.directory().path("usr/bin/systemctl"),
                                  std::filesystem::perms::owner_all);
     tree_.directory().write(group, "12\n");
     const Json args{{"units", {"client.service"}}};
+    tree_.directory().write("dependents", "\nclient.service dependent.service\n\n");
+    tree_.directory().write("state", "active\n");
+    const auto refused = apply("units.stop", args);
+    ASSERT_FALSE(refused);
+    EXPECT_NE(refused.error().message.find("dependent.service would stop"), std::string::npos)
+        << refused.error().message;
+    EXPECT_EQ(tree_.directory().read(group), "12\n");
+    tree_.directory().write("state", "inactive\n");
     ASSERT_TRUE(apply("units.stop", args));
     EXPECT_EQ(tree_.directory().read(group), "");
     ASSERT_TRUE(undo("units.stop", args));
     EXPECT_EQ(tree_.directory().read(group), "12\n");
+    EXPECT_NE(tree_.directory().read("log").find("start --no-block -- client.service"), std::string::npos)
+        << "a host that boots would wait for itself";
     ASSERT_TRUE(undo("units.start", args));
     EXPECT_EQ(tree_.directory().read(group), "");
     ASSERT_TRUE(apply("units.start", {{"units", {"client.service", "gone.service"}}}))
         << "no reason to go back";
     ASSERT_EQ(output_["warnings"].size(), 1U);
     EXPECT_EQ(output_["warnings"][0].get<std::string>().find("gone.service did not start again: "), 0U);
+    tree_.directory().write("dependents", "\n");
     const auto stopped = apply("units.stop", {{"units", {"gone.service"}}});
     ASSERT_FALSE(stopped);
     EXPECT_NE(stopped.error().message.find("no such unit"), std::string::npos);

@@ -96,6 +96,16 @@ TEST_F(KernelState, ServicesWithProcessesAreActive) {
               (std::vector<std::string>{"c.service", "a.service"}));
 }
 
+TEST_F(KernelState, ServicesAreFoundInAnySlice) {
+    directory_.write("sys/fs/cgroup/gpu.slice/gpu-mon.slice/a.service/cgroup.procs", "12\n");
+    directory_.write("sys/fs/cgroup/systemd/system.slice/system-b.slice/b@0.service/cgroup.procs", "13\n");
+    directory_.write("sys/fs/cgroup/user.slice/user-9.slice/user@9.service/app.slice/c.service/cgroup.procs",
+                     "14\n");
+    EXPECT_EQ(active_units(root_, {"a.service", "b@0.service", "c.service"}),
+              (std::vector<std::string>{"a.service", "b@0.service"}))
+        << "a user's own is another";
+}
+
 TEST_F(KernelState, SymbolVersionsComeFromTheHeaders) {
     const std::string text =
         "0x12345678\tprintk\tvmlinux\tEXPORT_SYMBOL\t\n0xffffffff\tpci_iomap\tvmlinux\tEXPORT_SYMBOL\n"
