@@ -25,7 +25,7 @@ std::vector<std::string> wrong_files(const base::Root& root, const Observed& obs
     std::vector<FileOperation> files = generation_files(*driver);
     for (FileOperation& file :
          selection_files(observed.kernel, driver, tools_of(root, driver), {}, {}).before_index)
-        if (file.type == FileOperation::Type::Link)
+        if (file.path != options_file)
             files.push_back(std::move(file));
     for (const FileOperation& file : files)
         if (!is_done(root, file))
@@ -61,6 +61,7 @@ base::Result<Json> DriverComponent::observe(const core::Settings& settings) {
     observed.units = active_units(root_, driver_settings(settings).client_units);
     observed.wrong_files = wrong_files(root_, observed);
     observed.options = root_.read(options_file).value_or(std::string());
+    observed.current = current_userland(root_);
     observed.devices_complete = devices_look_complete(root_);
     observed.door_shut = door_is_shut(root_);
     return to_json(observed);

@@ -102,6 +102,7 @@ Json select_args(const Change& change) {
             {"to", to_json(change.to)},
             {"options_from", change.observed.options},
             {"options_to", modprobe_options(change.settings.parameters)},
+            {"current_from", change.observed.current},
             {"selection_from", selection != nullptr ? to_json(*selection) : Json()},
             {"selection_to", to_json(next)}};
 }

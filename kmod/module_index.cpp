@@ -177,4 +177,8 @@ Result<void> install_index(const Root& root, std::string_view kernel, const std:
     return {};
 }
 
+Result<void> keep_index_current(const Root& root, std::string_view kernel, const std::string& scratch) {
+    return root.write_atomic(built_beside(scratch), installed_state(root, kernel));
+}
+
 } // namespace gpuhost::kmod

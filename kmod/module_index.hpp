@@ -35,5 +35,8 @@ namespace gpuhost::kmod {
 /// new files boots: both name the same files, and what one does not name is not loaded by itself.
 [[nodiscard]] base::Result<void> install_index(const base::Root& root, std::string_view kernel,
                                                const std::string& scratch);
+/// What was current before install_index() put another one in place is so after it.
+[[nodiscard]] base::Result<void> keep_index_current(const base::Root& root, std::string_view kernel,
+                                                    const std::string& scratch);
 
 } // namespace gpuhost::kmod

@@ -2,7 +2,8 @@
 // driver.prepare makes, while the host serves, all that the selection will lead to; driver.select changes
 // what the host boots and finds (kmod/selection_files.hpp says in which order and why).
 // args of both: {"kernel", "from": driver|null, "to": driver|null}; of select also {"options_from",
-// "options_to": texts of modprobe's configuration, "selection_from", "selection_to": selection|null}.
+// "options_to": texts of modprobe's configuration, "selection_from", "selection_to": selection|null, "current_from":
+// where current leads}.
 #include "daemon/base/process.hpp"
 #include "kmod/driver_preflight.hpp"
 #include "kmod/module_index.hpp"
@@ -143,19 +144,20 @@ Result<void> record(const base::Root& root, std::string_view kernel, const base:
 
 /// Selects "from" or "to".
 Result<void> select(StepContext& context, const base::Json& args, const std::string& which) {
-    const std::string other = which == "to" ? "from" : "to";
     const std::string kernel = kernel_of(args);
     const auto driver = driver_of(args, which);
-    const SelectionFiles files = selection_files(kernel, driver, tools_of(context.root, driver),
-                                                 tools_of(context.root, driver_of(args, other)),
-                                                 base::string_or(args, "options_" + which, ""));
+    const SelectionFiles files = selection_files(context.root, args, which);
     const std::string index = index_directory(context, which);
+    const std::string other_index = index_directory(context, which == "to" ? "from" : "to");
     if (!index_is_current(context.root, kernel, index))
         GPUHOST_CHECK(build_index(context.root, kernel, driver ? driver->modules : std::string(), index));
     if (driver)
         GPUHOST_CHECK(perform_all(context.root, prepared_files(context.root, *driver)));
     GPUHOST_CHECK(perform_all(context.root, files.before_index));
+    const bool other_holds = index_is_current(context.root, kernel, other_index);
     GPUHOST_CHECK(install_index(context.root, kernel, index));
+    if (other_holds) // what changed the host's index is no news
+        GPUHOST_CHECK(keep_index_current(context.root, kernel, other_index));
     GPUHOST_CHECK(record(context.root, kernel, base::member(args, "selection_" + which)));
     GPUHOST_CHECK(perform_all(context.root, files.after_index));
     return refresh_libraries(context.root);
@@ -164,9 +166,7 @@ Result<void> select(StepContext& context, const base::Json& args, const std::str
 Result<void> verify_selected(StepContext& context, const base::Json& args) {
     const std::string kernel = kernel_of(args);
     const auto driver = driver_of(args, "to");
-    GPUHOST_CHECK(check_all(context.root, selection_files(kernel, driver, tools_of(context.root, driver), {},
-                                                          base::string_or(args, "options_to", ""))
-                                              .before_index));
+    GPUHOST_CHECK(check_all(context.root, selection_files(context.root, args, "to").before_index));
     const std::string index = index_directory(context, "to");
     if (driver)
         GPUHOST_CHECK(check_index(context.root, kernel, driver->modules, index));

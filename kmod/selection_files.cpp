@@ -35,15 +35,44 @@ FileOperation modules_link(std::string_view kernel) {
             in_store("boot/" + std::string(kernel) + "/modules")};
 }
 
-SelectionFiles no_driver(std::string_view kernel, const std::vector<std::string>& old_tools) {
+FileOperation options_write(const std::string& options) {
+    return {options.empty() ? Type::Remove : Type::Write, std::string(options_file), options};
+}
+
+/// Where libraries and tools are found; `target` empty: nowhere.
+std::vector<FileOperation> userland_links(const std::string& target) {
+    if (target.empty())
+        return {{Type::Remove, std::string(library_file), {}}, {Type::Remove, current(), {}}};
+    return {{Type::Link, current(), target},
+            {Type::Write, std::string(library_file), std::string(file_mark) + current() + "/lib\n"}};
+}
+
+void add(std::vector<FileOperation>& to, const std::vector<FileOperation>& more) {
+    to.insert(to.end(), more.begin(), more.end());
+}
+
+void remove_old_tools(const std::vector<std::string>& tools, const std::vector<std::string>& old_tools,
+                      SelectionFiles& files) {
+    for (const std::string& name : old_tools)
+        if (std::find(tools.begin(), tools.end(), name) == tools.end())
+            files.after_index.push_back({Type::Remove, tool_link(name).path, {}});
+}
+
+/// What kernels share goes back to what another kernel's selection made it.
+SelectionFiles no_driver(std::string_view kernel, const std::vector<std::string>& tools,
+                         const std::vector<std::string>& old_tools, const std::string& options,
+                         const std::string& others) {
     SelectionFiles files;
     files.before_index.push_back({Type::Remove, modules_link(kernel).path, {}});
-    for (const std::string& name : old_tools)
-        files.after_index.push_back({Type::Remove, tool_link(name).path, {}});
-    for (const std::string& path : {std::string(library_file), current(),
-                                    in_store("boot/" + std::string(kernel)), std::string(options_file)})
-        files.after_index.push_back({Type::Remove, path, {}});
+    remove_old_tools(tools, old_tools, files);
+    files.after_index.push_back(options_write(options));
+    add(files.after_index, userland_links(others));
+    files.after_index.push_back({Type::Remove, in_store("boot/" + std::string(kernel)), {}});
     return files;
+}
+
+std::vector<std::string> tools_in(const base::Root& root, const std::string& userland) {
+    return root.list(userland + "/bin").value_or(std::vector<std::string>());
 }
 
 } // namespace
@@ -84,35 +113,44 @@ std::optional<FileOperation> firmware_link(const base::Root& root, const Driver&
 
 SelectionFiles selection_files(std::string_view kernel, const std::optional<Driver>& driver,
                                const std::vector<std::string>& tools,
-                               const std::vector<std::string>& old_tools, const std::string& options) {
+                               const std::vector<std::string>& old_tools, const std::string& options,
+                               const std::string& others) {
     if (!driver)
-        return no_driver(kernel, old_tools);
+        return no_driver(kernel, tools, old_tools, options, others);
     SelectionFiles files;
-    files.before_index.push_back(
-        {options.empty() ? Type::Remove : Type::Write, std::string(options_file), options});
+    files.before_index.push_back(options_write(options));
     if (!driver->userland.empty()) {
-        files.before_index.push_back({Type::Link, current(), "boot/" + std::string(kernel) + "/userland"});
-        files.before_index.push_back(
-            {Type::Write, std::string(library_file), std::string(file_mark) + current() + "/lib\n"});
+        add(files.before_index, userland_links("boot/" + std::string(kernel) + "/userland"));
         for (const std::string& name : tools)
             files.before_index.push_back(tool_link(name));
     }
     files.before_index.push_back(modules_link(kernel));
     files.before_index.push_back({Type::Link, in_store("boot/" + std::string(kernel)),
                                   "../generation/" + generation_name(driver->generation)});
-    for (const std::string& name : old_tools)
-        if (std::find(tools.begin(), tools.end(), name) == tools.end())
-            files.after_index.push_back({Type::Remove, tool_link(name).path, {}});
+    remove_old_tools(tools, old_tools, files);
     if (driver->userland.empty())
-        for (const std::string& path : {std::string(library_file), current()})
-            files.after_index.push_back({Type::Remove, path, {}});
+        add(files.after_index, userland_links({}));
     return files;
+}
+
+SelectionFiles selection_files(const base::Root& root, const base::Json& args, const std::string& which) {
+    const auto driver = driver_from_json(base::member(args, which));
+    const auto other = driver_from_json(base::member(args, which == "to" ? "from" : "to"));
+    const std::string others = base::string_or(args, "current_from", "");
+    return selection_files(base::string_or(args, "kernel", ""), driver,
+                           driver || others.empty() ? tools_of(root, driver)
+                                                    : tools_in(root, in_store(others)),
+                           tools_of(root, other), base::string_or(args, "options_" + which, ""), others);
+}
+
+std::string current_userland(const base::Root& root) {
+    return root.read_link(current()).value_or(std::string());
 }
 
 std::vector<std::string> tools_of(const base::Root& root, const std::optional<Driver>& driver) {
     if (!driver || driver->userland.empty())
         return {};
-    return root.list(driver->userland + "/bin").value_or(std::vector<std::string>());
+    return tools_in(root, driver->userland);
 }
 
 std::string modprobe_options(const std::vector<std::string>& parameters) {

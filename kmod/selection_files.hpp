@@ -44,11 +44,17 @@ struct SelectionFiles {
 };
 
 /// For `kernel` to boot `driver`, or none. `tools` are the programs of its userland, `old_tools` those that
-/// were there.
+/// were there. With none, `options` and `others`, which current_userland() was, are another kernel's selection's.
 [[nodiscard]] SelectionFiles selection_files(std::string_view kernel, const std::optional<Driver>& driver,
                                              const std::vector<std::string>& tools,
                                              const std::vector<std::string>& old_tools,
-                                             const std::string& options);
+                                             const std::string& options, const std::string& others = {});
+/// The same by the args of driver.select, for "from" or "to".
+[[nodiscard]] SelectionFiles selection_files(const base::Root& root, const base::Json& args,
+                                             const std::string& which);
+
+/// Where `current` leads, as it stands in the link; empty: it is not there, and nor is the linker's file.
+[[nodiscard]] std::string current_userland(const base::Root& root);
 
 /// Names in its userland's bin/.
 [[nodiscard]] std::vector<std::string> tools_of(const base::Root& root, const std::optional<Driver>& driver);

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kmod/driver_component.hpp"
-#include "tests/support/tmpdir.hpp"
-
-#include <gtest/gtest.h>
+#include "tests/unit/kmod/store_fixture.hpp"
 
 namespace gpuhost::kmod {
 namespace {
@@ -20,6 +18,36 @@ TEST(DriverComponent, ConvergesAtStartUnlessSomebodyElsesDriverRuns) {
     EXPECT_FALSE(component.converge_at_start(to_json(observed)));
     observed.store.selected[observed.kernel] = {{"535.261.03", "u", "m"}, {}};
     EXPECT_TRUE(component.converge_at_start(to_json(observed)));
+}
+
+class DriverComponentTest : public StoreTest {
+  protected:
+    std::string wrong_files() {
+        const auto observed = DriverComponent(root_).observe(core::Settings({driver_setting_keys()}));
+        EXPECT_TRUE(observed);
+        return observed ? (*observed)["wrong_files"].dump() : "";
+    }
+};
+
+TEST_F(DriverComponentTest, SeesEachFileOfTheSelectionButModprobesOptions) {
+    ASSERT_TRUE(import(packages()));
+    ASSERT_TRUE(import(modules()));
+    directory_.write("proc/sys/kernel/osrelease", test_kernel + "\n");
+    const DriverVersion version = store().versions[0];
+    const Driver driver{{test_version, version.userland[0].digest, version.modules[0].digest},
+                        version.userland[0].path,
+                        version.modules[0].path};
+    ASSERT_TRUE(write_selection(root_, test_kernel, {driver.generation, std::nullopt}));
+    for (const FileOperation& file : generation_files(driver))
+        ASSERT_TRUE(perform(root_, file));
+    for (const FileOperation& file :
+         selection_files(test_kernel, driver, tools_of(root_, driver), {}, modprobe_options({})).before_index)
+        ASSERT_TRUE(perform(root_, file));
+    EXPECT_EQ(wrong_files(), "[]");
+    for (const char* path : {"/etc/ld.so.conf.d/gpuhost.conf", "/usr/bin/nvidia-smi"}) {
+        ASSERT_TRUE(root_.remove(path));
+        EXPECT_NE(wrong_files().find(path), std::string::npos) << wrong_files();
+    }
 }
 
 } // namespace

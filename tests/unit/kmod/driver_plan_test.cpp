@@ -330,6 +330,16 @@ TEST(DriverPlanArgs, OnlyClientsThatRunAreStopped) {
               Json({"nvidia-persistenced.service"}));
 }
 
+TEST(DriverPlanArgs, RememberWhatKernelsShare) {
+    Observed observed = fresh_host();
+    observed.options = modprobe_options({});
+    observed.current = "boot/6.1.0-40-amd64/userland";
+    const Json value = to_json(observed);
+    const Json args = step(plan_of(observed_from_json(value), swap("550.163.01")), "driver.select").args;
+    EXPECT_EQ(args["options_from"], modprobe_options({}));
+    EXPECT_EQ(args["current_from"], "boot/6.1.0-40-amd64/userland");
+}
+
 TEST(DriverPlanArgs, RemembersWhatWasSelected) {
     const Json args = step(plan_of(serving_535(), swap("550.163.01")), "driver.select").args;
     EXPECT_EQ(selection_from_json(args["selection_to"])->previous, generation("535.261.03"));

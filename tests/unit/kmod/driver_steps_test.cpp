@@ -149,6 +149,57 @@ TEST_F(DriverSteps, SelectAnotherAndGoBackWithoutTheStagingDirectory) {
     EXPECT_EQ(tree_.directory().read("etc/modprobe.d/gpuhost.conf"), modprobe_options({}));
 }
 
+TEST_F(DriverSteps, TakingBackAKernelsFirstDriverLeavesTheOtherKernelsTheirs) {
+    const Driver old = add_driver("535.261.03");
+    const Driver next = add_driver("550.163.01");
+    tree_.directory().write(next.userland + "/bin/nvidia-new", "550.163.01");
+    for (const char* name : {"modules.order", "modules.builtin", "modules.builtin.modinfo"})
+        tree_.directory().write("lib/modules/6.1.0-40-amd64/" + std::string(name), "");
+    Json others = select_args(std::nullopt, old);
+    others["kernel"] = "6.1.0-40-amd64";
+    ASSERT_TRUE(apply("driver.prepare", others));
+    ASSERT_TRUE(apply("driver.select", others));
+    Json args = select_args(std::nullopt, next);
+    args["options_from"] = others["options_to"];
+    args["options_to"] = modprobe_options({"nvidia.NVreg_B=2"});
+    args["current_from"] = current_userland(tree_.root());
+    ASSERT_TRUE(apply("driver.prepare", args));
+    ASSERT_TRUE(apply("driver.select", args));
+    EXPECT_EQ(library(), "550.163.01");
+    for (int i = 0; i < 2; ++i) {
+        ASSERT_TRUE(undo("driver.select", args));
+        ASSERT_TRUE(undo("driver.prepare", args));
+        EXPECT_EQ(selected(), "none");
+        EXPECT_EQ(library(), "535.261.03");
+        EXPECT_EQ(tree_.root().read("/usr/bin/nvidia-smi").value_or(""), "535.261.03");
+        EXPECT_FALSE(tree_.root().exists("/usr/bin/nvidia-new"));
+        EXPECT_TRUE(tree_.root().exists("/etc/ld.so.conf.d/gpuhost.conf"));
+        EXPECT_EQ(tree_.directory().read("etc/modprobe.d/gpuhost.conf"),
+                  others["options_to"].get<std::string>());
+        EXPECT_FALSE(tree_.root().exists("/lib/modules/" + std::string(test_kernel) + "/updates/gpuhost"));
+    }
+}
+
+TEST_F(DriverSteps, TheIndexForGoingBackIsUsed) {
+    const Driver old = add_driver("535.261.03");
+    const Json first = select_args(std::nullopt, old);
+    ASSERT_TRUE(apply("driver.prepare", first));
+    ASSERT_TRUE(apply("driver.select", first));
+    const Driver next = add_driver("550.163.01");
+    tree_.directory().write(
+        next.modules + "/nvidia-peermem.ko",
+        tests::module_image({{"name", "nvidia_peermem"}, {"vermagic", std::string(test_kernel) + " SMP "}}));
+    const Json args = select_args(old, next);
+    ASSERT_TRUE(apply("driver.prepare", args));
+    const std::string prepared = "/var/lib/gpuhost/staging/1/index-boot-from/prepared";
+    tree_.directory().write(prepared.substr(1), "");
+    ASSERT_TRUE(apply("driver.select", args));
+    EXPECT_NE(module_file("modules.dep").find("nvidia-peermem"), std::string::npos) << "another index";
+    ASSERT_TRUE(undo("driver.select", args));
+    EXPECT_EQ(module_file("modules.dep").find("nvidia-peermem"), std::string::npos);
+    EXPECT_TRUE(tree_.root().exists(prepared)) << "it was computed again";
+}
+
 TEST_F(DriverSteps, AnIndexOfAnotherBootIsNotInstalled) {
     const Driver old = add_driver("535.261.03");
     const Json first = select_args(std::nullopt, old);

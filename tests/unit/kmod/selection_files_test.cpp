@@ -43,8 +43,8 @@ class Selecting : public testing::Test {
         std::vector<FileOperation> all;
         if (to)
             all = generation_files(*to);
-        const SelectionFiles files =
-            selection_files(kernel, to, tools_of(root_, to), tools_of(root_, from), modprobe_options({}));
+        const SelectionFiles files = selection_files(kernel, to, tools_of(root_, to), tools_of(root_, from),
+                                                     to ? modprobe_options({}) : "");
         all.insert(all.end(), files.before_index.begin(), files.before_index.end());
         all.insert(all.end(), files.after_index.begin(), files.after_index.end());
         return all;
