@@ -185,13 +185,16 @@ class Converger {
             return base::fail(std::move(error));
         const std::string holders = describe(find_holders(root_));
         error.message += " by " + (holders.empty() ? "the kernel itself" : holders);
-        if (const auto back = put_back(); !back)
+        const auto back = put_back();
+        if (!back)
             error = back.error().context(error.message + "; loading again what was unloaded");
+        else if (!back->empty())
+            error.message += "; " + base::join(*back, "; ");
         return base::fail(std::move(error));
     }
 
-    /// What was unloaded before something turned out to be in use.
-    Result<void> put_back() {
+    /// What was unloaded before something turned out to be in use. Gives back why optional modules stay away.
+    Result<std::vector<std::string>> put_back() {
         GPUHOST_TRY(order, load_order(options_.before.modules));
         std::vector<Move> moves;
         for (const GoalModule& module : order)
@@ -199,8 +202,12 @@ class Converger {
                 report_.unloaded.end())
                 moves.push_back(load_move(root_, options_.kernel, module));
         GPUHOST_TRY(result, run_moves(loader_, moves, move_options(moves)));
-        return result.failure ? base::fail(move_error(moves[result.failure->index], *result.failure))
-                              : Result<void>{};
+        if (result.failure)
+            return base::fail(move_error(moves[result.failure->index], *result.failure));
+        std::vector<std::string> notes;
+        for (const MoveFailure& note : result.notes)
+            notes.push_back(move_error(moves[note.index], note).message);
+        return notes;
     }
 
     const base::Root& root_;

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // modules.converge: apply brings the kernel to "to", undo to "from". args: {"kernel", "from": goal, "to":
 // goal, "policy", "module_deadline_usec", "grace_usec"}.
+#include "daemon/base/parse.hpp"
 #include "kmod/converge.hpp"
 #include "kmod/driver_preflight.hpp"
+#include "kmod/graph.hpp"
 #include "kmod/holders.hpp"
 #include "kmod/step_kind.hpp"
 
@@ -42,17 +44,21 @@ Result<base::Json> apply(StepContext& context, const base::Json& args) {
                       {"validated_us", report.validated_us}};
 }
 
-/// By the time of an undo somebody may already use the new driver. The policy that let the swap end others'
+/// By the time of an undo somebody may already use the new driver, if that was loaded. The policy that let the swap end others'
 /// processes lets the way back do so too; otherwise it waits for them as long as that would have given them. One that
 /// does not end may not be in the way after all: only the kernel says.
 Result<void> undo(StepContext& context, const base::Json& args) {
     Result<void> ended;
-    if (base::string_or(args, "policy", "refuse") == "terminate")
+    if (base::string_or(args, "policy", "refuse") == "terminate" &&
+        !to_unload(loaded_driver(context.root), goal_of(args, "from")).empty())
         ended = terminate(context.root, find_holders(context.root),
                           usec_or(args, "grace_usec", std::chrono::seconds(30)));
     const auto report = converge_to(context, args, "from", "to");
-    if (report)
+    if (report) {
+        if (!report->notes.empty())
+            context.progress(-1, base::join(report->notes, "; "));
         return {};
+    }
     return base::fail(ended ? report.error() : report.error().context(ended.error().message));
 }
 

@@ -3,6 +3,7 @@
 #include "kmod/devices.hpp"
 #include "kmod/kernel_state.hpp"
 #include "kmod/module_lock.hpp"
+#include "tests/support/elf_images.hpp"
 #include "tests/support/eventually.hpp"
 #include "tests/unit/kmod/kernel_tree.hpp"
 
@@ -113,6 +114,22 @@ TEST_F(Converge, PutsBackWhatWasUnloadedWhenSomethingIsInUse) {
         << report.error().message;
     EXPECT_EQ(tree_.loaded(), all_535);
     EXPECT_NE(tree_.kernel_log().find("unload nvidia_uvm"), std::string::npos) << "it was half way";
+}
+
+TEST_F(Converge, SaysWhatDidNotComeBackWhenSomethingIsInUse) {
+    tree_.directory().write(
+        "modules/535.261.03/nvidia-peermem.ko",
+        tests::nvidia_module("nvidia_peermem", "535.261.03", std::string(tests::test_kernel), "nvidia"));
+    old_.modules.push_back(
+        {"nvidia_peermem", "/modules/535.261.03/nvidia-peermem.ko", "", "", {"nvidia"}, {}, true});
+    start_with_old();
+    ASSERT_TRUE(loaded_module(tree_.root(), "nvidia_peermem"));
+    tree_.add_process(4242, "python3", "/system.slice/train.service", "/dev/nvidiactl");
+    tree_.misbehave("load nvidia_peermem errno 5");
+    const auto report = to(new_, old_);
+    ASSERT_FALSE(report);
+    EXPECT_NE(report.error().message.find("nvidia_peermem"), std::string::npos) << report.error().message;
+    EXPECT_EQ(tree_.loaded(), all_535);
 }
 
 TEST_F(Converge, NoticesADriverThatServesNoGpu) {

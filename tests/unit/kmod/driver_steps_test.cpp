@@ -11,6 +11,7 @@
 #include <filesystem>
 
 #include <gtest/gtest.h>
+#include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -28,7 +29,7 @@ class DriverSteps : public testing::Test {
     core::StepContext context() {
         return {tree_.root(), settings_,
                 boot_,        "/var/lib/gpuhost/staging/1",
-                {},           [](double, std::string_view) {}};
+                {},           [this](double, std::string_view text) { said_ += std::string(text) + "\n"; }};
     }
     base::Result<void> apply(const std::string& name, const Json& args) {
         auto made = context();
@@ -99,6 +100,7 @@ class DriverSteps : public testing::Test {
     core::StepKinds kinds_;
     Json settings_;
     Json output_;
+    std::string said_;
     std::string boot_ = "boot";
 };
 
@@ -450,6 +452,39 @@ TEST_F(DriverSteps, TheWayBackIsTriedEvenIfAProcessDoesNotEnd) {
     EXPECT_NE(failed.error().message.find("can't be terminated"), std::string::npos)
         << failed.error().message;
     EXPECT_NE(failed.error().message.find("unloading"), std::string::npos) << failed.error().message;
+}
+
+TEST_F(DriverSteps, TheWayBackEndsNobodyWhereNothingHasToGo) {
+    tree_.add_gpu("0000:65:00.0");
+    const Goal goal = tree_.add_modules("535.261.03");
+    const Json args{{"kernel", test_kernel},
+                    {"to", to_json(tree_.add_modules("550.163.01"))},
+                    {"from", to_json(goal)},
+                    {"policy", "terminate"},
+                    {"grace_usec", 20'000'000}};
+    ASSERT_TRUE(apply("modules.converge", {{"kernel", test_kernel}, {"to", to_json(goal)}}));
+    ASSERT_TRUE(apply("driver.devices", {{"when", "forward"}}));
+    const pid_t user = ::fork();
+    if (user == 0) {
+        (void)::alarm(60);
+        for (;;)
+            ::pause();
+    }
+    tree_.add_process(user, "python3", "/system.slice/train.service", "/dev/nvidia0");
+    EXPECT_TRUE(undo("modules.converge", args));
+    EXPECT_EQ(::waitpid(user, nullptr, WNOHANG), 0) << "it was ended";
+    ::kill(user, SIGKILL);
+    ::waitpid(user, nullptr, 0);
+}
+
+TEST_F(DriverSteps, TheWayBackSaysWhichOptionalModulesStayAway) {
+    tree_.add_gpu("0000:65:00.0");
+    Goal goal = tree_.add_modules("535.261.03");
+    goal.modules.push_back({"nvidia_peermem", "/absent.ko", "", "", {"nvidia"}, {}, true});
+    ASSERT_TRUE(undo("modules.converge", {{"kernel", test_kernel}, {"from", to_json(goal)}}));
+    const std::string last = said_.substr(said_.rfind('\n', said_.size() - 2) + 1);
+    EXPECT_NE(last.find("nvidia_peermem"), std::string::npos) << said_;
+    EXPECT_NE(last.find("its file is gone"), std::string::npos) << said_;
 }
 
 TEST_F(DriverSteps, HoldersByPolicy) {
