@@ -42,7 +42,8 @@ bool wants_nvml(const base::Json& args) {
 
 PreflightResult validate_preflight(StepContext& context, const base::Json& args) {
     std::vector<Problem> problems;
-    if (wants_nvml(args) && !context.root.exists(nvml_library(args)))
+    if (wants_nvml(args) &&
+        (base::string_or(args, "userland", "").empty() || !context.root.exists(nvml_library(args))))
         problems.push_back({Errc::NotFound, "Validation=nvml, but this driver came without NVML",
                             "import libnvidia-ml1 of the same version, or set Validation=kernel"});
     return problems;

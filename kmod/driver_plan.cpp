@@ -174,6 +174,11 @@ std::vector<Step> make_steps(const Change& change) {
     return steps;
 }
 
+std::string unreadable(const Selection& selection, const std::string& kernel) {
+    return "driver " + selection.generation.version + ", selected for " + kernel +
+           ", can't be read in the driver store, so there is no way back to it";
+}
+
 void add_reasons(const Change& change, Plan& plan) {
     const Observed& observed = change.observed;
     const Selection* const selection = observed.selection();
@@ -187,6 +192,8 @@ void add_reasons(const Change& change, Plan& plan) {
         plan.reasons.push_back("selected for " + observed.kernel + " is " +
                                gone_or(selection != nullptr ? selection->generation.version : std::string()) +
                                ", wanted " + change.goal.version);
+    if (selection != nullptr && !change.from)
+        plan.reasons.push_back(unreadable(*selection, observed.kernel));
     for (const std::string& path : observed.wrong_files)
         plan.reasons.push_back("'" + path + "' does not lead to the selected driver");
     if (selection != nullptr && options_differ(change))
@@ -259,12 +266,11 @@ void fill(const Wish& wish, const Observed& observed, Plan& plan) {
     const Selection* const selection = observed.selection();
     if (selection != nullptr)
         change.from = driver_of(observed.store, selection->generation);
-    if (selection != nullptr && !change.from)
+    if (selection != nullptr && !change.from && !observed.loaded_version.empty())
         plan.problems.push_back(
-            {Errc::BadContent,
-             "driver " + selection->generation.version + ", selected for " + observed.kernel +
-                 ", can't be read in the driver store, so there would be no way back to it",
-             "import it again: gpuhostctl driver import FILE…"});
+            {Errc::BadContent, unreadable(*selection, observed.kernel),
+             "import it again: gpuhostctl driver import FILE…; or unload the driver (rmmod) "
+             "to swap without a way back"});
     change.unload = !to_unload(observed.loaded, change.goal).empty();
     change.modules = change.unload || lacks_modules(observed, change.goal);
     change.files = selection == nullptr || !(selection->generation == driver->generation) ||

@@ -92,7 +92,7 @@ Result<std::map<std::string, std::string>> changed_files(const Root& root, std::
 std::vector<std::string> module_files(const Root& root, const std::string& directory) {
     std::vector<std::string> names = root.list(directory).value_or(std::vector<std::string>());
     names.erase(std::remove_if(names.begin(), names.end(),
-                               [](const std::string& name) { return name.find(".ko") == std::string::npos; }),
+                               [](const std::string& name) { return !base::is_module_file(name); }),
                 names.end());
     return names;
 }

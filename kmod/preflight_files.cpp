@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/base/parse.hpp"
 #include "kmod/driver_preflight.hpp"
+#include "kmod/kernel_state.hpp"
 #include "kmod/manifest.hpp"
 #include "kmod/module_index.hpp"
 #include "kmod/module_info.hpp"
@@ -8,6 +9,7 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 
 namespace gpuhost::kmod {
 namespace {
@@ -20,13 +22,15 @@ constexpr std::uint64_t room_for_state = 64ULL << 20;
 constexpr std::uint64_t room_for_index = 32ULL << 20;
 constexpr std::string_view owner_hint = "remove the package that owns it: dpkg -S or rpm -qf names it";
 
-void check_set_of(const StepContext& context, const std::string& path, std::vector<Problem>& problems) {
+void check_set_of(const StepContext& context, const std::string& path, std::string_view way_out,
+                  std::vector<Problem>& problems) {
     const auto checked = check_set_at(context.root, path);
+    const std::string hint = mending_hint(path) + std::string(way_out);
     if (!checked)
-        problems.push_back({Errc::BadContent, checked.error().message, mending_hint(path)});
+        problems.push_back({Errc::BadContent, checked.error().message, hint});
     else
         for (const std::string& difference : checked->bad)
-            problems.push_back({Errc::BadContent, path + "/" + difference, mending_hint(path)});
+            problems.push_back({Errc::BadContent, path + "/" + difference, hint});
 }
 
 /// What nvidia.ko says that it asks for: "nvidia/550.163.01/gsp_ga10x.bin".
@@ -41,7 +45,7 @@ std::vector<std::string> wanted_firmware(const StepContext& context, const Drive
 /// In the userland, which the selection leads to, or installed by somebody else, compressed perhaps.
 bool has_firmware(const StepContext& context, const Driver& driver, const std::string& wanted) {
     const std::string name = wanted.substr(wanted.rfind('/') + 1);
-    if (context.root.stat(driver.userland + "/firmware/" + name))
+    if (!driver.userland.empty() && context.root.stat(driver.userland + "/firmware/" + name))
         return true;
     for (const char* suffix : {"", ".xz", ".zst"})
         if (context.root.stat("/lib/firmware/" + wanted + suffix))
@@ -50,8 +54,10 @@ bool has_firmware(const StepContext& context, const Driver& driver, const std::s
 }
 
 bool has_any_firmware(const StepContext& context, const Driver& driver) {
-    for (const std::string& directory :
-         {driver.userland + "/firmware", "/lib/firmware/nvidia/" + driver.generation.version})
+    std::vector<std::string> directories{"/lib/firmware/nvidia/" + driver.generation.version};
+    if (!driver.userland.empty())
+        directories.push_back(driver.userland + "/firmware");
+    for (const std::string& directory : directories)
         for (const std::string& name : context.root.list(directory).value_or(std::vector<std::string>()))
             if (base::starts_with(name, "gsp_"))
                 return true;
@@ -92,6 +98,8 @@ void check_room(const StepContext& context, const std::string& path, std::uint64
 void check_libraries(const StepContext& context, const Driver& driver, std::vector<Problem>& problems) {
     static constexpr std::array<std::string_view, 4> directories{
         "/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib64", "/usr/lib"};
+    if (driver.userland.empty())
+        return;
     for (const std::string& name :
          context.root.list(driver.userland + "/lib").value_or(std::vector<std::string>()))
         for (const std::string_view directory : directories) {
@@ -102,16 +110,17 @@ void check_libraries(const StepContext& context, const Driver& driver, std::vect
         }
 }
 
-bool speaks_of_nvidia(const std::string& line) {
+/// An alias that leads to nvidia is none of them: it loads what is selected.
+bool takes_nvidias_place(const std::string& line) {
     const std::vector<std::string> words = base::split_words(line);
     return words.size() > 2 && (words[0] == "install" || words[0] == "alias") &&
-           std::any_of(words.begin() + 1, words.end(),
-                       [](const std::string& word) { return base::starts_with(word, "nvidia"); });
+           base::starts_with(words[1], "nvidia");
 }
 
 /// At boot such rules would load something else than what is selected.
 void check_modprobe_rules(const StepContext& context, std::vector<Problem>& problems) {
-    std::vector<std::string> directories{"/etc/modprobe.d", "/usr/lib/modprobe.d"};
+    std::vector<std::string> directories{"/etc/modprobe.d", "/usr/local/lib/modprobe.d",
+                                         "/usr/lib/modprobe.d"};
     if (!context.root.read_link("/lib")) // else it is the same directory by another name
         directories.emplace_back("/lib/modprobe.d");
     for (const std::string& directory : directories)
@@ -121,18 +130,34 @@ void check_modprobe_rules(const StepContext& context, std::vector<Problem>& prob
             if (!text || !base::ends_with(name, ".conf"))
                 continue;
             const std::vector<std::string> lines = base::split(*text, '\n');
-            if (std::any_of(lines.begin(), lines.end(), speaks_of_nvidia))
+            if (std::any_of(lines.begin(), lines.end(), takes_nvidias_place))
                 problems.push_back({Errc::AlreadyExists,
                                     "'" + path + "' makes modprobe load another nvidia driver",
                                     std::string(owner_hint)});
         }
 }
 
-void check_digests(const StepContext& context, const Driver& driver, std::vector<Problem>& problems) {
+void check_digests(const StepContext& context, const Driver& driver, std::string_view way_out,
+                   std::vector<Problem>& problems) {
     context.progress(-1, "checking driver " + driver.generation.version);
-    check_set_of(context, driver.modules, problems);
+    check_set_of(context, driver.modules, way_out, problems);
     if (!driver.userland.empty())
-        check_set_of(context, driver.userland, problems);
+        check_set_of(context, driver.userland, way_out, problems);
+}
+
+/// There and back, for a file that is in the way of an undo is too late to find there.
+void check_owners(const StepContext& context, const base::Json& args, std::vector<Problem>& problems) {
+    std::set<std::string> paths;
+    for (const char* const which : {"to", "from"}) {
+        const SelectionFiles files = selection_files(context.root, args, which);
+        for (const auto* operations : {&files.before_index, &files.after_index})
+            for (const FileOperation& operation : *operations)
+                paths.insert(operation.path);
+    }
+    for (const std::string& path : paths)
+        if (!is_ours(context.root, path))
+            problems.push_back(
+                {Errc::AlreadyExists, "'" + path + "' is not gpuhost's", std::string(owner_hint)});
 }
 
 } // namespace
@@ -142,11 +167,11 @@ PreflightResult prepare_preflight(StepContext& context, const base::Json& args) 
     const auto driver = driver_from_json(base::member(args, "to"));
     if (!driver)
         return problems;
-    check_digests(context, *driver, problems);
-    // A driver that could not be gone back to is found out before it is given up.
+    check_digests(context, *driver, {}, problems);
+    // A driver that could not be gone back to is found out before it is given up. One that does not run is not.
     const auto from = driver_from_json(base::member(args, "from"));
-    if (from && !(from->generation == driver->generation))
-        check_digests(context, *from, problems);
+    if (from && !(from->generation == driver->generation) && loaded_module(context.root, "nvidia"))
+        check_digests(context, *from, " Or unload the driver (rmmod) to swap without a way back.", problems);
     check_firmware(context, *driver, problems);
     check_room(context, std::string(store_directory), room_for_state, problems);
     check_room(context, "/lib/modules/" + base::string_or(args, "kernel", ""), room_for_index, problems);
@@ -158,12 +183,7 @@ PreflightResult select_preflight(StepContext& context, const base::Json& args) {
     const auto driver = driver_from_json(base::member(args, "to"));
     if (!driver)
         return problems;
-    const SelectionFiles files =
-        selection_files(base::string_or(args, "kernel", ""), driver, tools_of(context.root, driver), {}, {});
-    for (const FileOperation& operation : files.before_index)
-        if (!is_ours(context.root, operation.path))
-            problems.push_back(
-                {Errc::AlreadyExists, "'" + operation.path + "' is not gpuhost's", std::string(owner_hint)});
+    check_owners(context, args, problems);
     for (const std::string& path : rivals(context.root, base::string_or(args, "kernel", ""), driver->modules))
         problems.push_back({Errc::AlreadyExists,
                             "'" + path + "' may be loaded in place of the selected driver's",

@@ -211,6 +211,21 @@ INSTANTIATE_TEST_SUITE_P(
                  swap("550.163.01"),
                  "",
                  {Errc::BadContent}},
+        PlanCase{"SelectedDriverCannotBeReadAndNoneRuns",
+                 [](Observed& observed, core::Settings&) {
+                     observed.store.versions[1].userland.clear();
+                     observed.loaded.clear();
+                     observed.loaded_version.clear();
+                 },
+                 swap("550.163.01"),
+                 "driver.prepare door.shut driver.devices modules.converge driver.select driver.devices "
+                 "driver.validate door.open",
+                 {}},
+        PlanCase{"SelectedIsOfAnotherFlavour",
+                 [](Observed&, core::Settings& settings) { set(settings, "Flavour", "proprietary"); },
+                 Json::object(),
+                 "",
+                 {Errc::Unsupported}},
         PlanCase{"NoSuchPolicy",
                  {},
                  {{"driver", {{"request", "swap"}, {"version", "550.163.01"}, {"holders", "terminat"}}}},

@@ -289,15 +289,44 @@ TEST_F(DriverSteps, PreflightNamesAllThatIsInTheWayOfTheFiles) {
     tree_.directory().write("etc/modprobe.d/nvidia.conf",
                             "install nvidia modprobe -i nvidia-current $CMDLINE_OPTS\n");
     tree_.directory().write("etc/modprobe.d/harmless.conf",
-                            "options nvidia NVreg_A=1\nalias net-pf-10 off\n");
+                            "options nvidia NVreg_A=1\nalias net-pf-10 off\nalias char-major-195* nvidia\n");
+    tree_.directory().write("usr/local/lib/modprobe.d/local.conf", "alias nvidia nvidia-legacy\n");
     const std::string updates = "lib/modules/" + std::string(test_kernel) + "/updates/";
-    for (const char* name : {"dkms/nvidia-drm.ko.xz", "dkms/zfs.ko"})
+    for (const char* name : {"dkms/nvidia-drm.ko.xz", "dkms/nvidia.ko.bak", "dkms/zfs.ko"})
         tree_.directory().write(updates + name, "");
     const auto problems = preflight("driver.select", args);
-    EXPECT_EQ(problems.size(), 4U) << joined(problems);
+    EXPECT_EQ(problems.size(), 5U) << joined(problems);
     for (const char* word : {"updates/dkms/nvidia-drm.ko.xz", "/usr/bin/nvidia-smi", "libcuda.so.1",
-                             "/etc/modprobe.d/nvidia.conf"})
+                             "/etc/modprobe.d/nvidia.conf", "/usr/local/lib/modprobe.d/local.conf"})
         EXPECT_TRUE(says(problems, "already-exists", word)) << word;
+}
+
+TEST_F(DriverSteps, PreflightNamesWhatIsInTheWayOfOldFilesToo) {
+    const Driver old = add_driver("535.261.03");
+    tree_.directory().write(old.userland + "/bin/nvidia-old", "535.261.03");
+    const Json args = select_args(old, add_driver("550.163.01"));
+    EXPECT_EQ(joined(preflight("driver.select", args)), "");
+    tree_.directory().write("usr/bin/nvidia-old", "a package's");
+    EXPECT_TRUE(says(preflight("driver.select", args), "already-exists", "/usr/bin/nvidia-old"));
+}
+
+TEST_F(DriverSteps, ADriverWithoutUserlandHasNothingInTheHostsDirectories) {
+    Driver driver = add_driver("550.163.01");
+    driver.userland.clear();
+    driver.modules = "/var/lib/gpuhost/driver/550.163.01/modules/k-open/m";
+    tree_.directory().write("usr/lib/modules/x", "");
+    tree_.directory().write("firmware/gsp_ga10x.bin", "");
+    tree_.directory().write("lib/libnvidia-ml.so.1", "");
+    const Json args = select_args(std::nullopt, driver);
+    EXPECT_EQ(joined(preflight("driver.select", args)), "");
+    EXPECT_TRUE(says(preflight("driver.prepare", args), "not-found", "GSP firmware"));
+    EXPECT_TRUE(
+        says(preflight("driver.validate", {{"level", "nvml"}, {"userland", ""}}), "not-found", "NVML"));
+    tree_.directory().write(driver.modules + "/nvidia.ko",
+                            tests::module_image({{"name", "nvidia"},
+                                                 {"vermagic", std::string(test_kernel) + " SMP "},
+                                                 {"firmware", "nvidia/550.163.01/gsp_ga10x.bin"}}));
+    EXPECT_TRUE(says(preflight("driver.prepare", args), "not-found", "gsp_ga10x.bin"));
 }
 
 TEST_F(DriverSteps, PreflightMissesDamagedSetsAndFirmware) {
@@ -330,6 +359,9 @@ TEST_F(DriverSteps, PreflightNamesTheFirmwareThatTheModuleAsksFor) {
 TEST_F(DriverSteps, PreflightMissesADamagedDriverToGoBackTo) {
     const Driver old = add_driver("535.261.03");
     const Driver next = add_driver("550.163.01");
+    EXPECT_FALSE(says(preflight("driver.prepare", select_args(old, next)), "bad-content", old.userland))
+        << "it does not run";
+    tree_.directory().write("sys/module/nvidia/initstate", "live\n");
     EXPECT_TRUE(says(preflight("driver.prepare", select_args(old, next)), "bad-content", old.userland));
     EXPECT_FALSE(says(preflight("driver.prepare", select_args(next, next)), "bad-content", old.userland));
 }
