@@ -25,7 +25,8 @@ using core::StepContext;
 namespace {
 
 constexpr auto build_deadline = std::chrono::hours(2);
-constexpr long most_jobs = 64; // each is a handful of processes, and the worker may have 512
+constexpr std::size_t log_limit = 16U << 20; // a hundred times what a build says
+constexpr long most_jobs = 64;               // each is a handful of processes, and the worker may have 512
 
 struct Request {
     std::string version;
@@ -111,14 +112,23 @@ class Build {
                                                  O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, 0644));
         BuildLog lines(sources, staging_.host_path(source_));
         base::Command command = make_command();
+        std::size_t room = log_limit;
         command.on_line = [&](std::string_view line) {
-            (void)base::write_all(log.get(), std::string(line) + "\n",
-                                  "build log"); // a full disk ends the build too
+            write_line(log.get(), line, room);
             lines.line(line);
             context_.progress(0.02 + 0.95 * lines.fraction(), lines.doing());
         };
         GPUHOST_TRY(finished, base::run(command));
         return finished.exit_status == 0 ? Result<void>() : failed(lines, finished);
+    }
+
+    static void write_line(int log, std::string_view line, std::size_t& room) {
+        if (room == 0)
+            return;
+        const bool fits = line.size() + 1 < room;
+        const std::string text = fits ? std::string(line) : "The build says more than this log may hold.";
+        (void)base::write_all(log, text + "\n", "build log"); // a full disk ends the build too
+        room = fits ? room - line.size() - 1 : 0;
     }
 
     base::Command make_command() const {
@@ -142,7 +152,7 @@ class Build {
                                "KBUILD_BUILD_TIMESTAMP=@0"};
         command.directory = directory;
         command.deadline = build_deadline - std::chrono::minutes(1);
-        command.output_limit = 4096; // the log has all of it
+        command.output_limit = 4096; // the log has it
         return command;
     }
 

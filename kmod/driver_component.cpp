@@ -80,7 +80,8 @@ Plan DriverComponent::plan(const core::Desired& desired, const Json& value) cons
         return import_plan(base::strings_or_empty(request, "files"));
     if (kind == "build")
         return build_plan(version, base::strings_or_empty(request, "kernels"),
-                          base::bool_or(request, "again", false), value);
+                          base::bool_or(request, "again", false), driver_settings(desired.settings).flavour,
+                          value);
     if (kind == "remove")
         return remove_plan(version, value);
     if (kind == "verify")

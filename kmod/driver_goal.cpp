@@ -46,6 +46,21 @@ std::vector<std::string> wanted_names(const DriverSettings& settings) {
     return names;
 }
 
+/// And what these use in their set: without it none of them loads.
+std::vector<std::string> with_dependencies(std::vector<std::string> names, const ModuleSet& set) {
+    const auto is_in_set = [&](const std::string& name) {
+        return std::any_of(set.modules.begin(), set.modules.end(),
+                           [&](const ModuleFile& file) { return file.name == name; });
+    };
+    for (std::size_t i = 0; i < names.size(); ++i)
+        for (const ModuleFile& file : set.modules)
+            for (const std::string& used : file.depends)
+                if (const std::string name = module_name(used);
+                    file.name == names[i] && is_in_set(name) && !contains(names, name))
+                    names.push_back(name);
+    return names;
+}
+
 } // namespace
 
 bool is_others(const Store& store, const std::string& name) {
@@ -61,7 +76,7 @@ bool is_others(const Store& store, const std::string& name) {
 
 Goal goal_for(const ModuleSet& set, const std::string& version, const DriverSettings& settings,
               const Observed& observed, std::vector<Problem>& problems) {
-    const std::vector<std::string> required = wanted_names(settings);
+    const std::vector<std::string> required = with_dependencies(wanted_names(settings), set);
     const Parameters parameters = split_parameters(settings.parameters);
     Goal goal{version, {}};
     std::vector<std::string> found;
@@ -120,13 +135,19 @@ std::optional<Driver> driver_of(const Store& store, const Generation& generation
     return Driver{generation, userland != nullptr ? userland->path : std::string(), modules->path};
 }
 
-std::optional<Driver> find_driver(const Observed& observed, const DriverSettings& settings,
-                                  const std::string& version, bool keep_selected,
-                                  std::vector<Problem>& problems) {
+std::optional<Driver> selected_driver(const Observed& observed, const DriverSettings& settings,
+                                      const std::string& version) {
     const Selection* const selection = observed.selection();
-    if (keep_selected && selection != nullptr && selection->generation.version == version)
-        if (auto driver = driver_of(observed.store, selection->generation))
-            return driver;
+    if (selection == nullptr || selection->generation.version != version)
+        return std::nullopt;
+    const ModuleSet* const modules = observed.store.find_modules(version, selection->generation.modules);
+    if (modules == nullptr || (settings.flavour != "any" && settings.flavour != modules->flavour))
+        return std::nullopt;
+    return driver_of(observed.store, selection->generation);
+}
+
+std::optional<Driver> find_driver(const Observed& observed, const DriverSettings& settings,
+                                  const std::string& version, std::vector<Problem>& problems) {
     const DriverVersion* const known = observed.store.find(version);
     if (known == nullptr) {
         problems.push_back({Errc::NotFound, "driver " + version + " is not in the driver store",

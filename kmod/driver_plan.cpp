@@ -240,8 +240,11 @@ void name_plan(const Wish& wish, const Observed& observed, Plan& plan) {
 }
 
 std::optional<Driver> choose(const Wish& wish, const Observed& observed, std::vector<Problem>& problems) {
+    if (wish.kind == Wish::Kind::Apply)
+        if (auto driver = selected_driver(observed, wish.settings, wish.version))
+            return driver;
     if (wish.kind != Wish::Kind::Rollback)
-        return find_driver(observed, wish.settings, wish.version, wish.kind == Wish::Kind::Apply, problems);
+        return find_driver(observed, wish.settings, wish.version, problems);
     auto driver = driver_of(observed.store, *observed.selection()->previous);
     if (!driver)
         problems.push_back({Errc::NotFound,

@@ -54,11 +54,13 @@ struct Observed {
 /// of the driver that was selected when it was loaded: the settings may speak of the next one's already.
 [[nodiscard]] Goal goal_as_loaded(const Observed& observed);
 
-/// The generation of a version: the selected one if it is of that version and `keep_selected`, else the
-/// newest sets.
+/// The newest sets of a version.
 [[nodiscard]] std::optional<Driver> find_driver(const Observed& observed, const DriverSettings& settings,
-                                                const std::string& version, bool keep_selected,
+                                                const std::string& version,
                                                 std::vector<core::Problem>& problems);
+/// The selected sets, if they are of this version and of the flavour that the settings want.
+[[nodiscard]] std::optional<Driver> selected_driver(const Observed& observed, const DriverSettings& settings,
+                                                    const std::string& version);
 [[nodiscard]] std::optional<Driver> driver_of(const Store& store, const Generation& generation);
 
 /// For the driver component's requests "swap" and "rollback", and for plain apply (no request).

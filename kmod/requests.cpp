@@ -33,12 +33,19 @@ Json source_json(const SourceSet& source) {
 }
 
 /// The open modules where there is a choice: NVIDIA's own recommendation for every GPU that they support.
-const SourceSet* choose_source(const DriverVersion& version) {
-    const auto open = std::find_if(version.sources.begin(), version.sources.end(),
-                                   [](const SourceSet& source) { return source.flavour == "open"; });
-    if (open != version.sources.end())
-        return &*open;
-    return version.sources.empty() ? nullptr : &version.sources.front();
+const SourceSet* choose_source(const DriverVersion& version, const std::string& flavour) {
+    const std::string wanted = flavour == "any" ? "open" : flavour;
+    const auto found = std::find_if(version.sources.begin(), version.sources.end(),
+                                    [&](const SourceSet& source) { return source.flavour == wanted; });
+    if (found != version.sources.end())
+        return &*found;
+    return flavour != "any" || version.sources.empty() ? nullptr : &version.sources.front();
+}
+
+bool is_in_store(const Store& store, const std::string& version) {
+    return store.find(version) != nullptr ||
+           std::any_of(store.problems.begin(), store.problems.end(),
+                       [&](const std::string& problem) { return is_of_version(problem, version); });
 }
 
 /// The kernels to build for, each once.
@@ -86,7 +93,7 @@ Plan import_plan(const std::vector<std::string>& names) {
 }
 
 Plan build_plan(const std::string& version, const std::vector<std::string>& kernels, bool again,
-                const Json& observed) {
+                const std::string& flavour, const Json& observed) {
     Plan plan;
     plan.kind = "driver.build";
     plan.changes_host = false;
@@ -98,10 +105,12 @@ Plan build_plan(const std::string& version, const std::vector<std::string>& kern
         plan.problems.push_back(not_in_store(version));
         return plan;
     }
-    const SourceSet* source = choose_source(*known);
+    const SourceSet* source = choose_source(*known, flavour);
     if (source == nullptr) {
         plan.problems.push_back(
-            {Errc::NotFound, "driver " + version + " has no source in the store",
+            {Errc::NotFound,
+             "driver " + version + " has no " + (flavour == "any" ? "" : flavour + " ") +
+                 "source in the store",
              "Import nvidia-open-kernel-dkms of this version, or modules that are built already."});
         return plan;
     }
@@ -137,7 +146,7 @@ Plan remove_plan(const std::string& version, const Json& observed) {
     plan.title = "remove driver " + version;
     const Store store = store_from_json(base::member(observed, "store"));
     const std::string swap_first = "Swap to another version first: gpuhostctl driver swap VERSION.";
-    if (store.find(version) == nullptr)
+    if (!is_in_store(store, version))
         plan.problems.push_back(not_in_store(version));
     for (const auto& [kernel, selection] : store.selected) {
         if (selection.generation.version == version)
@@ -162,7 +171,7 @@ Plan verify_plan(const std::string& version, const Json& observed) {
     plan.changes_host = false;
     plan.title = version.empty() ? "verify the driver store" : "verify driver " + version;
     const Store store = store_from_json(base::member(observed, "store"));
-    if (!version.empty() && store.find(version) == nullptr) {
+    if (!version.empty() && !is_in_store(store, version)) {
         plan.problems.push_back(not_in_store(version));
         return plan;
     }

@@ -16,8 +16,9 @@ namespace gpuhost::kmod {
 [[nodiscard]] core::Plan import_plan(const std::vector<std::string>& names);
 
 /// `kernels` empty: the running one. `again`: also what is in the store already; a damaged set is exchanged so.
+/// `flavour` is that of the settings.
 [[nodiscard]] core::Plan build_plan(const std::string& version, const std::vector<std::string>& kernels,
-                                    bool again, const base::Json& observed);
+                                    bool again, const std::string& flavour, const base::Json& observed);
 
 [[nodiscard]] core::Plan remove_plan(const std::string& version, const base::Json& observed);
 

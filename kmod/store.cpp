@@ -226,6 +226,10 @@ Result<std::uint64_t> free_space(const Root& root) {
     return root.free_bytes(path);
 }
 
+bool is_of_version(std::string_view problem, std::string_view version) {
+    return problem.find(std::string(store_directory) + "/" + std::string(version) + "/") != problem.npos;
+}
+
 std::string mending_hint(std::string_view path) {
     if (base::starts_with(path, selected_directory))
         return "Select a version again: gpuhostctl driver swap VERSION.";

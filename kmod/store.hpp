@@ -123,6 +123,8 @@ struct Store {
                                                  const Selection& selection);
 [[nodiscard]] base::Result<void> remove_selection(const base::Root& root, std::string_view kernel);
 
+/// Does this problem of a store name something of `version`?
+[[nodiscard]] bool is_of_version(std::string_view problem, std::string_view version);
 /// What mends a damaged set, as sentences. `path` is the set's or that of something in it; what follows it, as in
 /// an error's text, does no harm.
 [[nodiscard]] std::string mending_hint(std::string_view path);

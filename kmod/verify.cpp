@@ -44,6 +44,17 @@ Wanted sets_of(const Store& store, const std::vector<std::string>& versions) {
     return wanted;
 }
 
+/// Of these versions, or all that there are.
+std::vector<std::string> problems_of(const Store& store, const std::vector<std::string>& versions) {
+    std::vector<std::string> problems = store.problems;
+    if (!versions.empty())
+        std::erase_if(problems, [&](const std::string& problem) {
+            return std::none_of(versions.begin(), versions.end(),
+                                [&](const std::string& version) { return is_of_version(problem, version); });
+        });
+    return problems;
+}
+
 /// What mends each of them, once.
 std::string hint_for(const std::vector<std::string>& bad) {
     std::vector<std::string> hints;
@@ -57,8 +68,9 @@ std::string hint_for(const std::vector<std::string>& bad) {
 
 Result<Json> apply(StepContext& context, const Json& args) {
     GPUHOST_TRY(store, read_store(context.root));
-    const Wanted wanted = sets_of(store, base::strings_or_empty(args, "versions"));
-    std::vector<std::string> bad = store.problems;
+    const std::vector<std::string> versions = base::strings_or_empty(args, "versions");
+    const Wanted wanted = sets_of(store, versions);
+    std::vector<std::string> bad = problems_of(store, versions);
     std::uint64_t done = 0;
     for (const std::string& path : wanted.paths) {
         auto checked = check_set_at(context.root, path, [&](std::uint64_t n) {

@@ -38,7 +38,7 @@ class BuildTest : public StoreTest {
     void source(const std::string& makefile) {
         ASSERT_TRUE(import({{"dkms.deb", source_package(test_version, makefile)}}));
         const base::Json observed{{"kernel", test_kernel}, {"store", to_json(store())}};
-        plan_ = build_plan(test_version, {}, false, observed);
+        plan_ = build_plan(test_version, {}, false, "any", observed);
         ASSERT_EQ(plan_.steps.size(), 2U);
     }
     base::Result<base::Json> compile() { return apply("build.compile", plan_.steps[0].args); }
@@ -91,6 +91,17 @@ TEST_F(BuildTest, TheFirstRealErrorIsShownAndNothingIsLeft) {
     EXPECT_NE(built.error().hint.find("build-logs/550.163.01-6.1.0-50-amd64.log"), std::string::npos);
     EXPECT_NE(log().find("make: ***"), std::string::npos) << "the whole log is kept";
     EXPECT_TRUE(store().versions[0].modules.empty());
+}
+
+TEST_F(BuildTest, ALogHasAnEnd) {
+    if (!has_tools())
+        GTEST_SKIP() << "no compiler here";
+    headers();
+    source("modules:\n\t@head -c 17000000 /dev/zero | tr '\\0' x | fold -w 4000; false\n");
+    EXPECT_FALSE(compile());
+    const std::string text = log();
+    EXPECT_LT(text.size(), (16U << 20U) + 100);
+    EXPECT_TRUE(base::ends_with(text, "\nThe build says more than this log may hold.\n"));
 }
 
 TEST_F(BuildTest, ModulesOfAnotherKernelAreRefused) {

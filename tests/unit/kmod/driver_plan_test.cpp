@@ -28,7 +28,7 @@ ModuleSet module_set(const std::string& version) {
         file.version = version;
         file.srcversion = version + name;
         if (name != "nvidia")
-            file.depends = {"nvidia"};
+            file.depends = {name == "nvidia_drm" ? "nvidia-modeset" : "nvidia"};
         set.modules.push_back(file);
     }
     return set;
@@ -285,6 +285,18 @@ TEST(DriverPlanArgs, ModulesKnowTheirFilesOnBothSides) {
         EXPECT_NE(module.path.find("/535.261.03/"), std::string::npos);
     ASSERT_EQ(to.modules.size(), 4U) << "peermem was neither asked for nor loaded";
     EXPECT_EQ(to.version, "550.163.01");
+}
+
+TEST(DriverPlanArgs, WhatAModuleUsesInItsSetComesWithIt) {
+    core::Settings settings({driver_setting_keys()});
+    set(settings, "Modules", "nvidia-drm");
+    const core::Plan plan = driver_plan({settings, swap("550.163.01")}, fresh_host());
+    std::vector<std::string> names;
+    for (const GoalModule& module : goal_from_json(step(plan, "modules.converge").args["to"]).modules) {
+        names.push_back(module.name);
+        EXPECT_FALSE(module.optional) << module.name;
+    }
+    EXPECT_EQ(names, (std::vector<std::string>{"nvidia", "nvidia_modeset", "nvidia_drm"}));
 }
 
 TEST(DriverPlanArgs, WhatWasLoadedBeyondTheSettingsComesAlongIfItCan) {

@@ -53,8 +53,8 @@ TEST(RequestsTest, ImportTakesPackagesOrModules) {
 }
 
 TEST(RequestsTest, BuildCompilesForEachKernelOnceAndPublishesTogether) {
-    const Plan plan =
-        build_plan("550.163.01", {"6.1.0-56-amd64", "6.1.0-57-amd64", "6.1.0-56-amd64"}, false, observed());
+    const Plan plan = build_plan("550.163.01", {"6.1.0-56-amd64", "6.1.0-57-amd64", "6.1.0-56-amd64"}, false,
+                                 "any", observed());
     EXPECT_EQ(kinds(plan), (std::vector<std::string>{"build.compile", "build.compile", "store.publish"}));
     EXPECT_EQ(plan.steps[0].args["kernel"], "6.1.0-56-amd64");
     EXPECT_EQ(plan.steps[0].args["source"]["flavour"], "open") << "the open modules where there is a choice";
@@ -62,7 +62,7 @@ TEST(RequestsTest, BuildCompilesForEachKernelOnceAndPublishesTogether) {
 }
 
 TEST(RequestsTest, BuildOfWhatIsThereIsNoStep) {
-    const Plan plan = build_plan("550.163.01", {}, false, observed());
+    const Plan plan = build_plan("550.163.01", {}, false, "any", observed());
     EXPECT_TRUE(plan.steps.empty());
     EXPECT_TRUE(plan.problems.empty());
     EXPECT_EQ(plan.reasons,
@@ -70,16 +70,36 @@ TEST(RequestsTest, BuildOfWhatIsThereIsNoStep) {
 }
 
 TEST(RequestsTest, BuildAgainCompilesWhatIsThere) {
-    const Plan plan = build_plan("550.163.01", {}, true, observed());
+    const Plan plan = build_plan("550.163.01", {}, true, "any", observed());
     EXPECT_EQ(kinds(plan), (std::vector<std::string>{"build.compile", "store.publish"}));
     EXPECT_EQ(plan.reasons, std::vector<std::string>{"550.163.01 has open modules for 6.1.0-50-amd64"});
 }
 
 TEST(RequestsTest, BuildSaysWhatItLacks) {
-    expect_problem(build_plan("1.2.3", {}, false, observed()), Errc::NotFound, "not in the store");
-    expect_problem(build_plan("535.261.03", {}, false, observed()), Errc::NotFound, "no source");
-    expect_problem(build_plan("550.163.01", {"../6.1"}, false, observed()), Errc::InvalidArgument,
+    expect_problem(build_plan("1.2.3", {}, false, "any", observed()), Errc::NotFound, "not in the store");
+    expect_problem(build_plan("535.261.03", {}, false, "any", observed()), Errc::NotFound, "no source");
+    expect_problem(build_plan("550.163.01", {"../6.1"}, false, "any", observed()), Errc::InvalidArgument,
                    "not a kernel release");
+}
+
+TEST(RequestsTest, BuildTakesTheFlavourThatIsConfigured) {
+    const Plan plan = build_plan("550.163.01", {}, false, "proprietary", observed());
+    ASSERT_FALSE(plan.steps.empty());
+    EXPECT_EQ(plan.steps[0].args["source"]["flavour"], "proprietary");
+    Json open_only = observed();
+    open_only["store"]["versions"][0]["sources"].erase(0);
+    expect_problem(build_plan("550.163.01", {}, false, "proprietary", open_only), Errc::NotFound,
+                   "no proprietary source");
+}
+
+TEST(RequestsTest, WhatCannotBeReadCanBeRemovedAndVerified) {
+    Json damaged = observed();
+    damaged["store"]["problems"] = {
+        "/var/lib/gpuhost/driver/1.2.3/userland/abc/manifest.json: digest mismatch"};
+    EXPECT_EQ(kinds(remove_plan("1.2.3", damaged)),
+              (std::vector<std::string>{"store.remove", "store.purge"}));
+    EXPECT_EQ(kinds(verify_plan("1.2.3", damaged)), std::vector<std::string>{"store.verify"});
+    expect_problem(remove_plan("1.2", damaged), Errc::NotFound, "not in the store");
 }
 
 TEST(RequestsTest, RemoveRefusesWhatIsUsed) {

@@ -30,6 +30,17 @@ TEST_F(StoreReadTest, ADamagedSetIsAProblemAndTheOthersStay) {
     EXPECT_EQ(now.versions[0].userland.size(), 1U);
 }
 
+TEST_F(StoreReadTest, VerifyOfOneVersionSaysNothingOfTheOthers) {
+    ASSERT_TRUE(import(modules()));
+    ASSERT_TRUE(import(modules("535.261.03")));
+    const std::string manifest = store().find("535.261.03")->modules[0].path + "/manifest.json";
+    ASSERT_EQ(::chmod(directory_.path(manifest).c_str(), 0644), 0);
+    directory_.write(manifest.substr(1), "{}");
+    EXPECT_TRUE(apply("store.verify", {{"versions", {test_version}}}));
+    EXPECT_FALSE(apply("store.verify", {{"versions", {"535.261.03"}}}));
+    EXPECT_FALSE(apply("store.verify"));
+}
+
 TEST_F(StoreReadTest, ASetInAnotherPlaceIsNotBelieved) {
     ASSERT_TRUE(import(modules()));
     ASSERT_TRUE(
