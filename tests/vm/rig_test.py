@@ -9,7 +9,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 # pylint: disable=wrong-import-position
-from rig import case, disklog, inputs  # noqa: E402
+from rig import case, disklog, inputs, runner  # noqa: E402
 from tap import Tap  # noqa: E402
 
 DEB822 = """Types: deb
@@ -110,12 +110,31 @@ def test_cases(tap):
     tap.equal(order(1), first, "in the same order for the same seed")
 
 
+def test_work_directory(tap, work):
+    kept = work / "kept"
+    tap.equal(runner.work_directory(kept), kept, "a new directory is made")
+    (kept / "disk.qcow2").touch()
+    runner.work_directory(kept)
+    tap.ok(not (kept / "disk.qcow2").exists(), "what an earlier run left goes")
+    home = work / "home"
+    home.mkdir()
+    tap.equal(runner.work_directory(home), home, "an empty one is taken")
+    (home / runner.MADE_HERE).unlink()
+    (home / "letter").touch()
+    try:
+        runner.work_directory(home)
+        tap.ok(False, "any other is not")
+    except SystemExit:
+        tap.ok((home / "letter").exists(), "any other is not")
+
+
 def main():
     tap = Tap()
     with tempfile.TemporaryDirectory() as name:
         test_sources(tap, Path(name))
         test_pins(tap)
         test_replay(tap, Path(name))
+        test_work_directory(tap, Path(name))
     test_cases(tap)
     tap.done()
 

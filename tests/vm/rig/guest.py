@@ -122,7 +122,14 @@ class Guest:
             (self.work / name).unlink(missing_ok=True)
         errors = open(self.work / "qemu.log", "ab")
         self.process = subprocess.Popen(self._command(), stdin=subprocess.DEVNULL, stdout=errors, stderr=errors)
-        deadline = time.monotonic() + 20
+        try:
+            self._connect(time.monotonic() + 20)
+        except BaseException:
+            self.process.kill()
+            self.process.wait()
+            raise
+
+    def _connect(self, deadline):
         try:
             self._agent = _Lines(self.work / "agent", deadline)
             self._qmp = _Lines(self.work / "qmp", deadline)
@@ -175,8 +182,14 @@ class Guest:
         return self
 
     def reboot(self, timeout=BOOT_SECONDS):
-        """An orderly reboot. QEMU ends and starts anew: its own reset with -kernel does not come up reliably."""
-        self._end("systemctl reboot")
+        """An orderly reboot."""
+        self.start("systemctl reboot")
+        return self.come_back(timeout)
+
+    def come_back(self, timeout=BOOT_SECONDS):
+        """After a reboot that something in the guest began. QEMU ends and starts anew: its own reset with -kernel does
+        not come up reliably."""
+        self._wait_end()
         self.load = None
         self._start()
         return self.wait_boot(timeout)
@@ -190,10 +203,10 @@ class Guest:
 
     def power_off(self):
         """An orderly end; what the guest wrote is then on its disk."""
-        self._end("systemctl poweroff")
+        self.start("systemctl poweroff")
+        self._wait_end()
 
-    def _end(self, command, timeout=120):
-        self.start(command)
+    def _wait_end(self, timeout=240):
         try:
             self.process.wait(timeout)
         except subprocess.TimeoutExpired as error:

@@ -3,11 +3,27 @@
 
 import shutil
 import subprocess
+import sys
+import tempfile
+from pathlib import Path
 
 from . import accel, guest, image, inputs, modules, payload, say
 from .host import Host
 
 OPTIONS = "fakegpu.gpus=2"
+MADE_HERE = ".check-vm"
+
+
+def work_directory(keep=None):
+    """A new directory: `keep`, if that is empty or an earlier run's, or one of its own."""
+    if not keep:
+        return Path(tempfile.mkdtemp(prefix="gpuhost-vm.", dir="/var/tmp"))
+    if keep.exists() and not (keep / MADE_HERE).exists() and any(keep.iterdir()):
+        sys.exit(f"{keep} is not empty, and no earlier run made it")
+    shutil.rmtree(keep, ignore_errors=True)
+    keep.mkdir(parents=True)
+    (keep / MADE_HERE).touch()
+    return keep
 
 
 def next_version(deb, work):
@@ -42,8 +58,12 @@ def first_boot(deb, work):
     disk = guest.create_overlay(work / "disk.qcow2", ready / "disk.raw")
     with say.step(f"booting the guest ({how})"):
         host = Host(ready, disk, work, accel=how, payload=drive, options=OPTIONS)
-        host.wait_boot()
-        host.wait_until("systemctl is-active -q multi-user.target", 120)
-        host.check(payload.MOUNT)
-        host.save("fresh")
+        try:
+            host.wait_boot()
+            host.wait_until("systemctl is-active -q multi-user.target", 120)
+            host.check(payload.MOUNT)
+            host.save("fresh")
+        except BaseException:
+            host.kill()
+            raise
     return host

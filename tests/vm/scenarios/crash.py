@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""SIGKILL and power cuts at the records of a swap's journal: the host always ends with one whole driver."""
+"""SIGKILL, reboots and power cuts at the records of a swap's journal: the host always ends with one whole driver."""
 
 import json
 import os
@@ -16,9 +16,9 @@ from .install import NEW, OLD
 
 FULL = os.environ.get("FULL") == "1"
 SEED = int(os.environ.get("SEED", "535"))
-KILLS, CUTS = 3, 4  # of each kind, where FULL is not asked for
+KILLS, CUTS, REBOOTS = 3, 4, 2  # of each kind, where FULL is not asked for
 
-# Waits in a tight loop, with nothing to fork, for record $1 of a journal that is not there yet; then kills.
+# Waits in a tight loop, with nothing to fork, for record $1 of a journal that is not there yet; then kills, or reboots.
 KILLER = r"""#!/bin/bash
 shopt -s nullglob
 declare -A old
@@ -31,6 +31,8 @@ done
 while mapfile -t lines <"$file"; (( ${#lines[@]} < $1 )); do :; done
 if [ "$2" = daemon ]; then
     kill -KILL "$pid"
+elif [ "$2" = host ]; then
+    systemctl reboot
 else
     until [[ $done ]]; do
         for group in /sys/fs/cgroup/system.slice/gpuhost-worker-*.service/cgroup.kill; do
@@ -57,14 +59,34 @@ def consistent(host, outcomes=("committed", "rolled-back")):
     expect.driver(host, version, host.srcversions(version))
 
 
-def kill_at(record, victim):
+def lie_in_wait(host, record, victim):
+    host.write("/run/killer", KILLER, "0755")
+    host.check(f"systemd-run -q --unit=killer --property=RuntimeMaxSec=120 /run/killer {record} {victim}")
+    host.wait_until("test -e /run/killer-ready", 20, 0.1)
+
+
+def kill_at(record, victim, last):
     def run(host):
-        host.write("/run/killer", KILLER, "0755")
-        host.check(f"systemd-run -q --unit=killer --property=RuntimeMaxSec=120 /run/killer {record} {victim}")
-        host.wait_until("test -e /run/killer-ready", 20, 0.1)
+        daemon = host.check("systemctl show -P MainPID gpuhostd")
+        lie_in_wait(host, record, victim)
         host.run(f"gpuhostctl driver swap {NEW} --no-wait; sleep 1", 60)
-        host.wait_until("test -e /run/killer-done || ! systemctl is-active -q killer", 120)
+        host.wait_until("test -e /run/killer-done || ! systemctl is-active -q killer", 150)
+        killed = host.run("test -e /run/killer-done").rc == 0
+        # after the last step's record there is only the end's, and no worker any more
+        assert killed or victim == "worker" and record == last, "nothing was killed"
         consistent(host)
+        if victim == "daemon":
+            # NRestarts says less: a call that comes before the restart starts the daemon by itself.
+            assert host.check("systemctl show -P MainPID gpuhostd") != daemon, "the daemon was not killed"
+    return run
+
+
+def reboot_at(record):
+    def run(host):
+        lie_in_wait(host, record, "host")
+        host.start(f"gpuhostctl driver swap {NEW} --no-wait")
+        host.come_back()
+        consistent(host, ("committed", "rolled-back", "cancelled"))
     return run
 
 
@@ -80,7 +102,10 @@ def learn(host):
     rng = random.Random(SEED)
     for victim in ("daemon", "worker"):
         for record in sample(list(range(1, count)), KILLS, rng):
-            cases.add(f"SIGKILL of the {victim} at record {record} of {count}", kill_at(record, victim), "both")
+            cases.add(f"SIGKILL of the {victim} at record {record} of {count}", kill_at(record, victim, count - 1),
+                      "both")
+    for record in sample(list(range(1, count)), REBOOTS, rng):
+        cases.add(f"orderly reboot at record {record} of {count}", reboot_at(record), "both")
 
 
 def cut_at(base, log, position, finished, seed):

@@ -25,10 +25,15 @@ def refuse(host):
     assert host.run(f"kill -0 {pid}").rc == 0, "the holder was ended"
 
 
-@case("a holder that goes by itself: wait", start="both")
+@case("a holder that goes by itself: the swap waits for it, with nothing touched", start="both")
 def wait(host):
-    hold(host, 8)
-    host.swap(NEW, "--holders=wait")
+    pid = hold(host)
+    before = host.facts()
+    swap = host.swap(NEW, "--holders=wait", "--no-wait").out.strip()
+    host.wait_until(f"gpuhostctl operation show {swap} --json | grep -F 'waiting for process {pid} (sleep)'", 120)
+    expect.untouched(before, host.facts())
+    host.check("systemctl stop holder")
+    host.ctl_ok("operation", "wait", swap)
     expect.driver(host, NEW)
 
 

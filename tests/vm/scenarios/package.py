@@ -39,7 +39,8 @@ def purge(host):
     host.check("systemctl stop gpuhostd; rmmod nvidia_drm nvidia_modeset nvidia_uvm nvidia")
     host.check(APT.format("purge gpuhostd"), 120)
     expect.no_driver(host)
-    left = host.check("ls -d /var/lib/gpuhost /var/cache/gpuhost /etc/gpuhost /run/gpuhost 2>/dev/null || true")
+    left = host.check("ls -d /var/lib/gpuhost /var/cache/gpuhost /etc/gpuhost /run/gpuhost /etc/modprobe.d/gpuhost.conf "
+                      "/etc/ld.so.conf.d/gpuhost.conf 2>/dev/null || true")
     assert not left, f"still there: {left}"
     dangling = host.check("find /usr/lib /usr/bin /lib/firmware /lib/modules /etc -xtype l -lname '*gpuhost*'")
     assert not dangling, f"links into nowhere: {dangling}"

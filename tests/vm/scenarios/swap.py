@@ -44,7 +44,9 @@ def dry_run(host):
 @case("a process that has the old library mapped keeps that generation", start="both", full=True)
 def mapped_generation(host):
     library = host.facts().library
-    host.check(f"systemd-run -q --unit=mapper -- sh -c 'exec 9<{library}; exec sleep 1000'")
+    host.check(f"systemd-run -q --unit=mapper --setenv=LD_PRELOAD={library} -- sleep 1000")
+    pid = host.check("systemctl show -P MainPID mapper")
+    host.wait_until(f"grep -qF {library} /proc/{pid}/maps", 20)
     host.swap(NEW)
-    expect.refused(host, host.ctl("driver", "remove", OLD), "in use")
+    expect.refused(host, host.ctl("driver", "remove", OLD), f"process {pid} (sleep)", "uses", library)
     assert host.run(f"test -e {library}").rc == 0, "the mapped library is gone"
