@@ -14,14 +14,12 @@ using base::Result;
 
 namespace {
 
-constexpr const char* host_path = "/org/gpuhost1";
-constexpr const char* driver_path = "/org/gpuhost1/driver";
 constexpr const char* manager = "org.gpuhost1.Manager";
-constexpr const char* driver = "org.gpuhost1.Driver";
-constexpr const char* operation = "org.gpuhost1.Operation";
+constexpr const char* host_path = "/org/gpuhost1";
 
-std::string path_of(std::uint64_t id) {
-    return "/org/gpuhost1/operation/_" + std::to_string(id);
+Call operation_call(std::uint64_t id, std::string method) {
+    return {
+        "/org/gpuhost1/operation/_" + std::to_string(id), "org.gpuhost1.Operation", std::move(method), {}};
 }
 
 /// An operation's object is there as long as its journal is kept.
@@ -32,6 +30,10 @@ Error about_operation(const Error& error, std::uint64_t id) {
 }
 
 } // namespace
+
+Call manager_call(std::string method, std::vector<Argument> arguments) {
+    return {host_path, manager, std::move(method), std::move(arguments)};
+}
 
 Client::Client(std::unique_ptr<Bus> bus) : bus_(std::move(bus)) {}
 Client::Client(Client&&) noexcept = default;
@@ -44,25 +46,26 @@ Result<Client> Client::connect(bool may_ask_password) {
     return Client(std::move(bus));
 }
 
+Result<Json> Client::ask(const Call& call) {
+    GPUHOST_TRY(reply, bus_->call(call));
+    const char* text = nullptr;
+    if (const int r = sd_bus_message_read(reply.get(), "s", &text); r < 0)
+        return bus_failure(r);
+    return base::parse_json(text, "gpuhostd's answer");
+}
+
+Result<std::uint64_t> Client::start(Call call, Options options) {
+    call.arguments.emplace_back(std::move(options));
+    GPUHOST_TRY(reply, bus_->call(call));
+    std::uint64_t id = 0;
+    const char* object = nullptr;
+    if (const int r = sd_bus_message_read(reply.get(), "to", &id, &object); r < 0)
+        return bus_failure(r);
+    return id;
+}
+
 Result<Json> Client::describe_host() {
-    return bus_->call_json(host_path, manager, "Describe", {});
-}
-
-Result<Json> Client::plan() {
-    return bus_->call_json(host_path, manager, "Plan",
-                           [](sd_bus_message* m) { return append_options(m, {}); });
-}
-
-Result<Json> Client::list_drivers() {
-    return bus_->call_json(driver_path, driver, "List", {});
-}
-
-Result<Json> Client::plan_driver(const std::string& request, const std::vector<std::string>& arguments,
-                                 const Options& options) {
-    return bus_->call_json(driver_path, driver, "Plan", [&](sd_bus_message* m) {
-        return first_error({sd_bus_message_append(m, "s", request.c_str()), append_strings(m, arguments),
-                            append_options(m, options)});
-    });
+    return ask(manager_call("Describe"));
 }
 
 Result<bool> Client::running() {
@@ -74,9 +77,7 @@ Result<bool> Client::running() {
 }
 
 Result<bool> Client::ready() {
-    GPUHOST_TRY(reply, bus_->call(host_path, "org.freedesktop.DBus.Properties", "Get", [](sd_bus_message* m) {
-        return sd_bus_message_append(m, "ss", manager, "Ready");
-    }));
+    GPUHOST_TRY(reply, bus_->call({host_path, "org.freedesktop.DBus.Properties", "Get", {manager, "Ready"}}));
     int ready = 0;
     if (const int r = sd_bus_message_read(reply.get(), "v", "b", &ready); r < 0)
         return bus_failure(r);
@@ -84,7 +85,7 @@ Result<bool> Client::ready() {
 }
 
 Result<std::vector<std::string>> Client::reload() {
-    GPUHOST_TRY(reply, bus_->call(host_path, manager, "Reload", {}));
+    GPUHOST_TRY(reply, bus_->call(manager_call("Reload")));
     std::vector<std::string> problems;
     const char* problem = nullptr;
     int r = sd_bus_message_enter_container(reply.get(), 'a', "s");
@@ -95,61 +96,8 @@ Result<std::vector<std::string>> Client::reload() {
     return problems;
 }
 
-void Client::check_only(bool on) {
-    check_only_ = on;
-}
-
-Options Client::asked(Options options) const {
-    if (check_only_)
-        options["dry-run"] = true;
-    return options;
-}
-
-Result<std::uint64_t> Client::apply() {
-    return bus_->start(host_path, manager, "Apply",
-                       [this](sd_bus_message* m) { return append_options(m, asked({})); });
-}
-
-Result<std::uint64_t> Client::import(const std::vector<InputFile>& files) {
-    return bus_->start(driver_path, driver, "Import", [&](sd_bus_message* m) {
-        return first_error({append_files(m, files), append_options(m, asked({}))});
-    });
-}
-
-Result<std::uint64_t> Client::build(const std::string& version, const std::vector<std::string>& kernels,
-                                    const Options& options) {
-    return bus_->start(driver_path, driver, "Build", [&](sd_bus_message* m) {
-        return first_error({sd_bus_message_append(m, "s", version.c_str()), append_strings(m, kernels),
-                            append_options(m, asked(options))});
-    });
-}
-
-Result<std::uint64_t> Client::verify(const std::string& version) {
-    return bus_->start(driver_path, driver, "Verify", [&](sd_bus_message* m) {
-        return first_error({sd_bus_message_append(m, "s", version.c_str()), append_options(m, asked({}))});
-    });
-}
-
-Result<std::uint64_t> Client::remove(const std::string& version) {
-    return bus_->start(driver_path, driver, "Remove", [&](sd_bus_message* m) {
-        return first_error({sd_bus_message_append(m, "s", version.c_str()), append_options(m, asked({}))});
-    });
-}
-
-Result<std::uint64_t> Client::swap(const std::string& version, const Options& options) {
-    return bus_->start(driver_path, driver, "Swap", [&](sd_bus_message* m) {
-        return first_error(
-            {sd_bus_message_append(m, "s", version.c_str()), append_options(m, asked(options))});
-    });
-}
-
-Result<std::uint64_t> Client::rollback(const Options& options) {
-    return bus_->start(driver_path, driver, "Rollback",
-                       [&](sd_bus_message* m) { return append_options(m, asked(options)); });
-}
-
 Result<std::vector<OperationRow>> Client::list_operations() {
-    GPUHOST_TRY(reply, bus_->call(host_path, manager, "ListOperations", {}));
+    GPUHOST_TRY(reply, bus_->call(manager_call("ListOperations")));
     std::vector<OperationRow> rows;
     int r = sd_bus_message_enter_container(reply.get(), 'a', "(tssstto)");
     while (r > 0) {
@@ -170,13 +118,13 @@ Result<std::vector<OperationRow>> Client::list_operations() {
 }
 
 Result<Json> Client::describe_operation(std::uint64_t id) {
-    return bus_->call_json(path_of(id), operation, "Describe", {}).map_error([&](const Error& error) {
+    return ask(operation_call(id, "Describe")).map_error([&](const Error& error) {
         return about_operation(error, id);
     });
 }
 
 Result<void> Client::cancel(std::uint64_t id) {
-    if (auto reply = bus_->call(path_of(id), operation, "Cancel", {}); !reply)
+    if (auto reply = bus_->call(operation_call(id, "Cancel")); !reply)
         return base::fail(about_operation(reply.error(), id));
     return {};
 }

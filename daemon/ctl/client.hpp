@@ -11,8 +11,8 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
-#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -24,6 +24,20 @@ struct InputFile {
     std::string name; ///< without its directory
     base::UniqueFd fd;
 };
+
+/// s, as, a(sh) and a{sv}. Files stay the caller's and open until the call is made.
+using Argument = std::variant<std::string, std::vector<std::string>, std::span<const InputFile>, Options>;
+
+/// One method of one of the daemon's objects.
+struct Call {
+    std::string path;
+    std::string interface;
+    std::string method;
+    std::vector<Argument> arguments;
+};
+
+/// A method of org.gpuhost1.Manager, which has what concerns the whole host.
+[[nodiscard]] Call manager_call(std::string method, std::vector<Argument> arguments = {});
 
 struct OperationRow {
     std::uint64_t id = 0;
@@ -43,27 +57,16 @@ class Client {
     Client& operator=(Client&&) noexcept;
     ~Client();
 
+    /// A method that answers with a document.
+    [[nodiscard]] base::Result<base::Json> ask(const Call& call);
+    /// A method that starts an operation; its options come last. The operation's id, or 0 when nothing is to be
+    /// done.
+    [[nodiscard]] base::Result<std::uint64_t> start(Call call, Options options);
+
     [[nodiscard]] base::Result<base::Json> describe_host();
-    [[nodiscard]] base::Result<base::Json> plan();
-    [[nodiscard]] base::Result<base::Json> list_drivers();
-    [[nodiscard]] base::Result<base::Json> plan_driver(const std::string& request,
-                                                       const std::vector<std::string>& arguments,
-                                                       const Options& options);
     [[nodiscard]] base::Result<bool> running(); ///< the daemon is on the bus; does not start it
     [[nodiscard]] base::Result<bool> ready();
     [[nodiscard]] base::Result<std::vector<std::string>> reload();
-
-    /// These start an operation and return its id, or 0 when nothing is to be done. After check_only(true) that
-    /// is an operation that only looks whether the host would let it.
-    void check_only(bool on);
-    [[nodiscard]] base::Result<std::uint64_t> apply();
-    [[nodiscard]] base::Result<std::uint64_t> import(const std::vector<InputFile>& files);
-    [[nodiscard]] base::Result<std::uint64_t>
-    build(const std::string& version, const std::vector<std::string>& kernels, const Options& options);
-    [[nodiscard]] base::Result<std::uint64_t> verify(const std::string& version);
-    [[nodiscard]] base::Result<std::uint64_t> remove(const std::string& version);
-    [[nodiscard]] base::Result<std::uint64_t> swap(const std::string& version, const Options& options);
-    [[nodiscard]] base::Result<std::uint64_t> rollback(const Options& options);
 
     [[nodiscard]] base::Result<std::vector<OperationRow>> list_operations();
     [[nodiscard]] base::Result<base::Json> describe_operation(std::uint64_t id);
@@ -85,9 +88,7 @@ class Client {
   private:
     class Bus; ///< client_bus.hpp
     explicit Client(std::unique_ptr<Bus> bus);
-    [[nodiscard]] Options asked(Options options) const;
     std::unique_ptr<Bus> bus_;
-    bool check_only_ = false;
 };
 
 } // namespace gpuhost::ctl

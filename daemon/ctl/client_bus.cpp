@@ -13,7 +13,6 @@ namespace gpuhost::ctl {
 
 using base::Errc;
 using base::Error;
-using base::Json;
 using base::Result;
 
 namespace {
@@ -66,50 +65,52 @@ Error explain(const sd_bus_error& error, int r) {
     return message.empty() ? base::errno_error("talking to gpuhostd", -r) : Error{Errc::Failed, message, ""};
 }
 
-} // namespace
-
-tl::unexpected<Error> bus_failure(int r) {
-    return base::fail(base::errno_error("talking to gpuhostd", -r));
-}
-
 int first_error(std::initializer_list<int> results) {
     const auto it = std::find_if(results.begin(), results.end(), [](int r) { return r < 0; });
     return it == results.end() ? 0 : *it;
 }
 
-int append_options(sd_bus_message* m, const Options& options) {
-    if (const int r = sd_bus_message_open_container(m, 'a', "{sv}"); r < 0)
-        return r;
-    for (const auto& [key, value] : options) {
-        int r = 0;
-        if (const auto* flag = std::get_if<bool>(&value))
-            r = sd_bus_message_append(m, "{sv}", key.c_str(), "b", static_cast<int>(*flag));
-        else if (const auto* number = std::get_if<std::uint64_t>(&value))
-            r = sd_bus_message_append(m, "{sv}", key.c_str(), "t", *number);
-        else
-            r = sd_bus_message_append(m, "{sv}", key.c_str(), "s", std::get<std::string>(value).c_str());
-        if (r < 0)
-            return r;
-    }
-    return sd_bus_message_close_container(m);
+int append(sd_bus_message* m, const std::string& string) {
+    return sd_bus_message_append(m, "s", string.c_str());
 }
 
-int append_strings(sd_bus_message* m, const std::vector<std::string>& strings) {
-    if (const int r = sd_bus_message_open_container(m, 'a', "s"); r < 0)
-        return r;
-    for (const std::string& string : strings)
-        if (const int r = sd_bus_message_append(m, "s", string.c_str()); r < 0)
-            return r;
-    return sd_bus_message_close_container(m);
+int append(sd_bus_message* m, const InputFile& file) {
+    return sd_bus_message_append(m, "(sh)", file.name.c_str(), file.fd.get());
 }
 
-int append_files(sd_bus_message* m, const std::vector<InputFile>& files) {
-    if (const int r = sd_bus_message_open_container(m, 'a', "(sh)"); r < 0)
-        return r;
-    for (const InputFile& file : files)
-        if (const int r = sd_bus_message_append(m, "(sh)", file.name.c_str(), file.fd.get()); r < 0)
-            return r;
-    return sd_bus_message_close_container(m);
+int append(sd_bus_message* m, const Options::value_type& option) {
+    const auto& [key, value] = option;
+    if (const auto* flag = std::get_if<bool>(&value))
+        return sd_bus_message_append(m, "{sv}", key.c_str(), "b", static_cast<int>(*flag));
+    if (const auto* number = std::get_if<std::uint64_t>(&value))
+        return sd_bus_message_append(m, "{sv}", key.c_str(), "t", *number);
+    return sd_bus_message_append(m, "{sv}", key.c_str(), "s", std::get<std::string>(value).c_str());
+}
+
+template <class Elements>
+int append_array(sd_bus_message* m, const char* type, const Elements& elements) {
+    int r = sd_bus_message_open_container(m, 'a', type);
+    for (auto it = elements.begin(); r >= 0 && it != elements.end(); ++it)
+        r = append(m, *it);
+    return r < 0 ? r : sd_bus_message_close_container(m);
+}
+
+int append(sd_bus_message* m, const std::vector<std::string>& strings) {
+    return append_array(m, "s", strings);
+}
+
+int append(sd_bus_message* m, std::span<const InputFile> files) {
+    return append_array(m, "(sh)", files);
+}
+
+int append(sd_bus_message* m, const Options& options) {
+    return append_array(m, "{sv}", options);
+}
+
+} // namespace
+
+tl::unexpected<Error> bus_failure(int r) {
+    return base::fail(base::errno_error("talking to gpuhostd", -r));
 }
 
 Result<void> Client::Bus::open(bool may_ask_password) {
@@ -122,16 +123,14 @@ Result<void> Client::Bus::open(bool may_ask_password) {
     return {};
 }
 
-Result<MessagePtr> Client::Bus::call(const std::string& path, const char* interface, const char* member,
-                                     const Append& append) {
+Result<MessagePtr> Client::Bus::call(const Call& call) {
     MessagePtr request;
-    int r = sd_bus_message_new_method_call(bus_.get(), base::OutPtr(request), service, path.c_str(),
-                                           interface, member);
+    int r = sd_bus_message_new_method_call(bus_.get(), base::OutPtr(request), service, call.path.c_str(),
+                                           call.interface.c_str(), call.method.c_str());
+    for (auto it = call.arguments.begin(); r >= 0 && it != call.arguments.end(); ++it)
+        r = std::visit([&](const auto& argument) { return append(request.get(), argument); }, *it);
     if (r < 0)
         return bus_failure(r);
-    if (append)
-        if (r = append(request.get()); r < 0)
-            return bus_failure(r);
     BusError error;
     MessagePtr reply;
     r = sd_bus_call(bus_.get(), request.get(), timeout_us_, &error.value, base::OutPtr(reply));
@@ -149,25 +148,6 @@ Result<MessagePtr> Client::Bus::call_bus(const char* member) {
     if (r < 0)
         return base::fail(explain(error.value, r));
     return reply;
-}
-
-Result<Json> Client::Bus::call_json(const std::string& path, const char* interface, const char* member,
-                                    const Append& append) {
-    GPUHOST_TRY(reply, call(path, interface, member, append));
-    const char* text = nullptr;
-    if (const int r = sd_bus_message_read(reply.get(), "s", &text); r < 0)
-        return bus_failure(r);
-    return base::parse_json(text, "gpuhostd's answer");
-}
-
-Result<std::uint64_t> Client::Bus::start(const char* path, const char* interface, const char* member,
-                                         const Append& append) {
-    GPUHOST_TRY(reply, call(path, interface, member, append));
-    std::uint64_t id = 0;
-    const char* object = nullptr;
-    if (const int r = sd_bus_message_read(reply.get(), "to", &id, &object); r < 0)
-        return bus_failure(r);
-    return id;
 }
 
 int Client::Bus::on_change(sd_bus_message* /*m*/, void* userdata, sd_bus_error* /*error*/) noexcept {

@@ -9,8 +9,7 @@ namespace {
 constexpr std::array options{option::dry_run, option::no_wait, option::json};
 
 base::Result<int> run(Session& session) {
-    return run_operation(session, {[](Client& client) { return client.apply(); },
-                                   [](Client& client) { return client.plan(); }});
+    return run_operation(session, {manager_call("Apply"), {}, manager_call("Plan", {Options{}})});
 }
 
 } // namespace

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "daemon/ctl/driver_call.hpp"
 #include "daemon/ctl/follow.hpp"
 
 #include <array>
@@ -12,14 +13,10 @@ constexpr Option again_option{"again", "", "also where the store has these modul
 constexpr std::array options{kernel_option, again_option, option::dry_run, option::no_wait, option::json};
 
 base::Result<int> run(Session& session) {
-    const std::string& version = session.arguments().words()[0];
-    const std::vector<std::string> kernels = session.arguments().values(kernel_option);
-    const Options again = session.arguments().has(again_option) ? Options{{"again", true}} : Options{};
-    std::vector<std::string> arguments{version};
-    arguments.insert(arguments.end(), kernels.begin(), kernels.end());
-    return run_operation(session,
-                         {[&](Client& client) { return client.build(version, kernels, again); },
-                          [&](Client& client) { return client.plan_driver("build", arguments, again); }});
+    const Arguments& given = session.arguments();
+    const Options again = given.has(again_option) ? Options{{"again", true}} : Options{};
+    const Call build = driver_call("Build", {given.words()[0], given.values(kernel_option)});
+    return run_operation(session, request_of(build, again));
 }
 
 } // namespace

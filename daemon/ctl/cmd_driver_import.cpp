@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "daemon/ctl/driver_call.hpp"
 #include "daemon/ctl/follow.hpp"
 #include "daemon/ctl/input_files.hpp"
 
@@ -11,11 +12,7 @@ constexpr std::array options{option::dry_run, option::no_wait, option::json};
 
 base::Result<int> run(Session& session) {
     GPUHOST_TRY(files, open_input_files(session.arguments().words()));
-    std::vector<std::string> names;
-    for (const InputFile& file : files)
-        names.push_back(file.name);
-    return run_operation(session, {[&](Client& client) { return client.import(files); },
-                                   [&](Client& client) { return client.plan_driver("import", names, {}); }});
+    return run_operation(session, request_of(driver_call("Import", {files})));
 }
 
 } // namespace

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "daemon/ctl/driver_call.hpp"
 #include "daemon/ctl/session.hpp"
 #include "daemon/ctl/view.hpp"
 
@@ -11,7 +12,7 @@ constexpr std::array options{option::json};
 
 base::Result<int> run(Session& session) {
     GPUHOST_TRY(client, session.client());
-    GPUHOST_TRY(list, client->list_drivers());
+    GPUHOST_TRY(list, client->ask(driver_call("List")));
     if (session.wants_json()) {
         session.print_json(list);
         return 0;

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "daemon/ctl/driver_call.hpp"
 #include "daemon/ctl/follow.hpp"
 
 #include <array>
@@ -9,9 +10,7 @@ namespace {
 constexpr std::array options{option::dry_run, option::no_wait, option::json};
 
 base::Result<int> run(Session& session) {
-    const std::vector<std::string>& words = session.arguments().words();
-    return run_operation(session, {[&](Client& client) { return client.remove(words[0]); },
-                                   [&](Client& client) { return client.plan_driver("remove", words, {}); }});
+    return run_operation(session, request_of(driver_call("Remove", {session.arguments().words()[0]})));
 }
 
 } // namespace

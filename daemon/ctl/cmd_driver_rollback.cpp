@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "daemon/ctl/driver_call.hpp"
 #include "daemon/ctl/follow.hpp"
 #include "daemon/ctl/holders.hpp"
 
@@ -12,9 +13,7 @@ constexpr std::array options{option::holders, option::holder_timeout, option::dr
 
 base::Result<int> run(Session& session) {
     GPUHOST_TRY(policy, holder_options(session.arguments()));
-    return run_operation(session,
-                         {[&](Client& client) { return client.rollback(policy); },
-                          [&](Client& client) { return client.plan_driver("rollback", {}, policy); }});
+    return run_operation(session, request_of(driver_call("Rollback"), policy));
 }
 
 } // namespace

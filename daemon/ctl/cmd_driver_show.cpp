@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/ctl/document.hpp"
+#include "daemon/ctl/driver_call.hpp"
 #include "daemon/ctl/session.hpp"
 #include "daemon/ctl/view.hpp"
 
@@ -13,7 +14,7 @@ constexpr std::array options{option::json};
 base::Result<int> run(Session& session) {
     const std::string& wanted = session.arguments().words()[0];
     GPUHOST_TRY(client, session.client());
-    GPUHOST_TRY(list, client->list_drivers());
+    GPUHOST_TRY(list, client->ask(driver_call("List")));
     for (const base::Json& version : list_of(list, "versions")) {
         if (base::string_or(version, "version", "") != wanted)
             continue;

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "daemon/ctl/driver_call.hpp"
 #include "daemon/ctl/follow.hpp"
 #include "daemon/ctl/holders.hpp"
 
@@ -11,11 +12,8 @@ constexpr std::array options{option::holders, option::holder_timeout, option::dr
                              option::json};
 
 base::Result<int> run(Session& session) {
-    const std::vector<std::string>& words = session.arguments().words();
     GPUHOST_TRY(policy, holder_options(session.arguments()));
-    return run_operation(session,
-                         {[&](Client& client) { return client.swap(words[0], policy); },
-                          [&](Client& client) { return client.plan_driver("swap", words, policy); }});
+    return run_operation(session, request_of(driver_call("Swap", {session.arguments().words()[0]}), policy));
 }
 
 } // namespace

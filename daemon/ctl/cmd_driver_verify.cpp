@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "daemon/ctl/driver_call.hpp"
 #include "daemon/ctl/follow.hpp"
 
 #include <array>
@@ -11,8 +12,7 @@ constexpr std::array options{option::dry_run, option::no_wait, option::json};
 base::Result<int> run(Session& session) {
     const std::vector<std::string>& words = session.arguments().words();
     const std::string version = words.empty() ? "" : words[0];
-    return run_operation(session, {[&](Client& client) { return client.verify(version); },
-                                   [&](Client& client) { return client.plan_driver("verify", words, {}); }});
+    return run_operation(session, request_of(driver_call("Verify", {version})));
 }
 
 } // namespace

@@ -11,7 +11,7 @@ constexpr std::array options{option::json};
 
 base::Result<int> run(Session& session) {
     GPUHOST_TRY(client, session.client());
-    GPUHOST_TRY(plan, client->plan());
+    GPUHOST_TRY(plan, client->ask(manager_call("Plan", {Options{}})));
     if (session.wants_json())
         session.print_json(plan);
     else

@@ -151,24 +151,26 @@ Result<int> nothing_to_do(Session& session, Client& client, const Request& reque
         print_id(session, 0);
         return 0;
     }
-    auto plan = request.plan(client);
+    const auto plan = client.ask(request.plan);
     session.print(render_plan(session.out(), plan ? *plan : Json::object()));
     return 0;
 }
 
-Result<std::uint64_t> start(const Session& session, Client& client, const Request& request) {
+Result<std::uint64_t> start(const Session& session, Client& client, const Call& call,
+                            const Options& options) {
     const PasswordAgent agent(session);
-    return request.start(client);
+    return client.start(call, options);
 }
 
 /// The plan with what the host's own preflight says of it. That reads as much of the host as the real run, so it
 /// asks for the same right.
 Result<int> dry_run(Session& session, Client& client, const Request& request) {
-    GPUHOST_TRY(plan, request.plan(client));
+    GPUHOST_TRY(plan, client.ask(request.plan));
     if (list_of(plan, "steps").empty() || !list_of(plan, "problems").empty())
         return print_plan(session, plan);
-    client.check_only(true);
-    GPUHOST_TRY(id, start(session, client, request));
+    Options options = request.options;
+    options["dry-run"] = true;
+    GPUHOST_TRY(id, start(session, client, request.start, options));
     if (id == 0)
         return print_plan(session, plan); // it became so meanwhile
     GPUHOST_TRY(operation, follow_operation(session, id));
@@ -182,7 +184,7 @@ Result<int> dry_run(Session& session, Client& client, const Request& request) {
 
 /// A request that its own plan speaks against comes back as one error; the plan has its problems one by one.
 Result<int> not_started(Session& session, Client& client, const Request& request, base::Error error) {
-    const auto plan = request.plan(client);
+    const auto plan = client.ask(request.plan);
     if (!plan || list_of(*plan, "problems").size() < 2)
         return base::fail(std::move(error));
     session.note(render_refusal(session.err(), *plan));
@@ -217,7 +219,7 @@ Result<int> run_operation(Session& session, const Request& request) {
     GPUHOST_CHECK(client->subscribe());
     if (session.arguments().has(option::dry_run))
         return dry_run(session, *client, request);
-    const auto id = start(session, *client, request);
+    const auto id = start(session, *client, request.start, request.options);
     if (!id)
         return not_started(session, *client, request, id.error());
     if (*id == 0)

@@ -2,17 +2,12 @@
 // Starting an operation and staying with it to its end: what most verbs do.
 #pragma once
 
+#include "daemon/ctl/request.hpp"
 #include "daemon/ctl/session.hpp"
 
 #include <cstdint>
-#include <functional>
 
 namespace gpuhost::ctl {
-
-struct Request {
-    std::function<base::Result<std::uint64_t>(Client&)> start; ///< 0: nothing to do
-    std::function<base::Result<base::Json>(Client&)> plan;     ///< what start would do
-};
 
 /// The whole of a verb that starts an operation: --dry-run, --no-wait, waiting, outcome, exit status.
 [[nodiscard]] base::Result<int> run_operation(Session& session, const Request& request);

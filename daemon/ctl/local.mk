@@ -27,6 +27,7 @@ noinst_LIBRARIES += %D%/libctl.a
     %D%/cmd_status.cpp \
     %D%/cmd_wait_ready.cpp \
     %D%/document.hpp \
+    %D%/driver_call.hpp \
     %D%/follow.cpp \
     %D%/follow.hpp \
     %D%/help.cpp \
@@ -42,6 +43,8 @@ noinst_LIBRARIES += %D%/libctl.a
     %D%/password_agent.hpp \
     %D%/progress.cpp \
     %D%/progress.hpp \
+    %D%/request.cpp \
+    %D%/request.hpp \
     %D%/session.cpp \
     %D%/session.hpp \
     %D%/table.cpp \

@@ -217,6 +217,8 @@ def requests(bus, directory):
             (["apply", "--dry-run"], "Manager.Apply dry-run true"),
             (["driver", "import", many], "Driver.Import " + " ".join(f"{i:02}.ko=" for i in range(16))),
             (["driver", "import", package, "--dry-run"], "Driver.Plan import a.deb"),
+            (["driver", "verify", "--dry-run"], "Driver.Plan verify"),
+            (["plan"], "Manager.Plan"),
             (["driver", "build", "1.2", "--kernel=k", "--dry-run"], "Driver.Plan build 1.2 k")):
         bus.calls.clear()
         result = run(bus, *arguments)

@@ -4,7 +4,7 @@
 //
 // Lines on stdin, words parted by tabs:
 //   answer METHOD TEXT        METHOD ("Manager.Describe", "Driver.List", …) that returns JSON returns this
-//   start ID                  what methods that start an operation return from now on
+//   start ID                  what all others return from now on: the operation that they start
 //   fail METHOD NAME TEXT     METHOD fails ("\n" in TEXT is a new line); NAME empty: no longer
 //   operation JSON            this operation is now so; its PropertiesChanged is emitted
 //   ready 0|1                 Manager.Ready, with PropertiesChanged
@@ -89,14 +89,6 @@ std::string arguments_of(sd_bus_message* m) {
     return out;
 }
 
-bool starts_operation(const std::string& method) {
-    for (const char* one : {"Manager.Apply", "Driver.Import", "Driver.Build", "Driver.Verify",
-                            "Driver.Remove", "Driver.Swap", "Driver.Rollback"})
-        if (method == one)
-            return true;
-    return false;
-}
-
 int list_operations(const Service& service, sd_bus_message* call) {
     sd_bus_message* reply = nullptr;
     check(sd_bus_message_new_method_return(call, &reply), "reply");
@@ -144,12 +136,10 @@ int on_call(sd_bus_message* call, void* userdata, sd_bus_error* /*error*/) {
                                           "/etc/gpuhost/gpuhostd.conf:3: unknown key 'X', ignoring");
     if (interface == "org.gpuhost1.Operation")
         return operation_call(service, call, method);
-    if (starts_operation(method))
-        return sd_bus_reply_method_return(call, "to", service.next,
-                                          service.next == 0 ? "/" : path_of(service.next).c_str());
     if (const auto answer = service.answers.find(method); answer != service.answers.end())
         return sd_bus_reply_method_return(call, "s", answer->second.c_str());
-    return sd_bus_reply_method_errorf(call, SD_BUS_ERROR_UNKNOWN_METHOD, "no %s", method.c_str());
+    return sd_bus_reply_method_return(call, "to", service.next,
+                                      service.next == 0 ? "/" : path_of(service.next).c_str());
 }
 
 void set_operation(Service& service, const std::string& text) {
