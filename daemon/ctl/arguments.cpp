@@ -2,6 +2,7 @@
 #include "daemon/ctl/arguments.hpp"
 
 #include "daemon/base/parse.hpp"
+#include "daemon/ctl/verbs_host.hpp"
 
 #include <algorithm>
 

@@ -2,6 +2,7 @@
 #include "daemon/core/settings.hpp"
 #include "daemon/ctl/session.hpp"
 #include "daemon/ctl/text.hpp"
+#include "daemon/ctl/verbs_host.hpp"
 
 #include <array>
 

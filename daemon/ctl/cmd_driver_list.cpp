@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/ctl/driver_call.hpp"
 #include "daemon/ctl/session.hpp"
+#include "daemon/ctl/verbs_driver.hpp"
 #include "daemon/ctl/view.hpp"
 
 #include <array>

@@ -2,6 +2,7 @@
 #include "daemon/ctl/driver_call.hpp"
 #include "daemon/ctl/follow.hpp"
 #include "daemon/ctl/holders.hpp"
+#include "daemon/ctl/verbs_driver.hpp"
 
 #include <array>
 

@@ -2,6 +2,7 @@
 #include "daemon/ctl/document.hpp"
 #include "daemon/ctl/driver_call.hpp"
 #include "daemon/ctl/session.hpp"
+#include "daemon/ctl/verbs_driver.hpp"
 #include "daemon/ctl/view.hpp"
 
 #include <array>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/ctl/follow.hpp"
 #include "daemon/ctl/password_agent.hpp"
+#include "daemon/ctl/verbs_operation.hpp"
 
 #include <array>
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/base/clock.hpp"
 #include "daemon/ctl/session.hpp"
+#include "daemon/ctl/verbs_operation.hpp"
 #include "daemon/ctl/view.hpp"
 
 #include <array>

@@ -2,6 +2,7 @@
 #include "daemon/ctl/password_agent.hpp"
 #include "daemon/ctl/session.hpp"
 #include "daemon/ctl/text.hpp"
+#include "daemon/ctl/verbs_host.hpp"
 
 namespace gpuhost::ctl {
 namespace {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/base/parse.hpp"
 #include "daemon/ctl/session.hpp"
+#include "daemon/ctl/verbs_host.hpp"
 
 #include <algorithm>
 #include <array>

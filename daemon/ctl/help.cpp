@@ -56,16 +56,24 @@ std::string wrapped(std::string_view text, std::size_t columns) {
     return out + "\n";
 }
 
-Lines verbs_of(std::string_view topic, bool top_level) {
+/// "driver swap VERSION", with `options` where they are written.
+std::string with_arguments(const Verb& verb, std::string_view options) {
+    return std::string(verb.name) + std::string(options) + (verb.arguments.empty() ? "" : " ") +
+           std::string(verb.arguments);
+}
+
+Lines spelled(std::span<const Verb* const> verbs) {
     Lines lines;
-    for (const Verb* verb : verbs()) {
-        const bool has_topic = verb->name.find(' ') != std::string_view::npos;
-        if (top_level ? has_topic : !base::starts_with(verb->name, std::string(topic) + " "))
-            continue;
-        const std::string blank = verb->arguments.empty() ? "" : " ";
-        lines.emplace_back(std::string(verb->name) + blank + std::string(verb->arguments), verb->summary);
-    }
+    for (const Verb* verb : verbs)
+        lines.emplace_back(with_arguments(*verb, ""), verb->summary);
     return lines;
+}
+
+std::vector<const Verb*> verbs_below(std::string_view topic) {
+    std::vector<const Verb*> below = verbs();
+    std::erase_if(below,
+                  [&](const Verb* verb) { return !base::starts_with(verb->name, std::string(topic) + " "); });
+    return below;
 }
 
 } // namespace
@@ -73,25 +81,23 @@ Lines verbs_of(std::string_view topic, bool top_level) {
 std::string general_help(const Screen& screen, std::string_view topic) {
     if (!topic.empty())
         return usage(screen, std::string(topic) + " VERB …") +
-               section(screen, "Verbs:", verbs_of(topic, false)) + "\n'gpuhostctl " + std::string(topic) +
-               " VERB --help' tells more about one.\n";
-    return usage(screen, "[OPTION…] VERB …") + "\nInstalls and swaps the GPU driver of this host.\n" +
-           section(screen, "The host:", verbs_of("", true)) +
-           section(screen, "Drivers:", verbs_of("driver", false)) +
-           section(screen, "Operations:", verbs_of("operation", false)) +
-           section(screen, "Options of every verb:", spelled(common_options())) +
+               section(screen, "Verbs:", spelled(verbs_below(topic))) + "\n'gpuhostctl " +
+               std::string(topic) + " VERB --help' tells more about one.\n";
+    std::string out =
+        usage(screen, "[OPTION…] VERB …") + "\nInstalls and swaps the GPU driver of this host.\n";
+    for (const Family& family : families())
+        out += section(screen, family.heading, spelled(family.verbs));
+    return out + section(screen, "Options of every verb:", spelled(common_options())) +
            "\n'gpuhostctl VERB --help' tells more about one; gpuhostctl(1) tells all.\n";
 }
 
 std::string verb_help(const Screen& screen, const Verb& verb) {
-    const std::string blank = verb.arguments.empty() ? "" : " ";
     const std::size_t columns = std::min<std::size_t>(screen.columns, 100);
     Lines options = spelled(verb.options);
     for (auto& line : spelled(common_options()))
         options.push_back(std::move(line));
-    return usage(screen, std::string(verb.name) + (verb.options.empty() ? "" : " [OPTION…]") + blank +
-                             std::string(verb.arguments)) +
-           "\n" + wrapped(verb.details, columns) + section(screen, "Options:", options);
+    return usage(screen, with_arguments(verb, verb.options.empty() ? "" : " [OPTION…]")) + "\n" +
+           wrapped(verb.details, columns) + section(screen, "Options:", options);
 }
 
 } // namespace gpuhost::ctl

@@ -55,6 +55,9 @@ noinst_LIBRARIES += %D%/libctl.a
     %D%/text.hpp \
     %D%/verb.cpp \
     %D%/verb.hpp \
+    %D%/verbs_driver.hpp \
+    %D%/verbs_host.hpp \
+    %D%/verbs_operation.hpp \
     %D%/view.hpp \
     %D%/view_driver.cpp \
     %D%/view_operation.cpp \

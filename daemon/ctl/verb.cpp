@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/ctl/verb.hpp"
 
+#include "daemon/ctl/verbs_driver.hpp"
+#include "daemon/ctl/verbs_host.hpp"
+#include "daemon/ctl/verbs_operation.hpp"
+
 #include <array>
 
 namespace gpuhost::ctl {
@@ -14,19 +18,16 @@ std::span<const Option> common_options() noexcept {
     return options;
 }
 
-std::span<const Verb* const> verbs() noexcept {
-    static constexpr std::array list{
-        &status_verb,         &plan_verb,
-        &apply_verb,          &wait_ready_verb,
-        &reload_verb,         &cat_config_verb,
-        &driver_import_verb,  &driver_build_verb,
-        &driver_list_verb,    &driver_show_verb,
-        &driver_verify_verb,  &driver_remove_verb,
-        &driver_swap_verb,    &driver_rollback_verb,
-        &operation_list_verb, &operation_show_verb,
-        &operation_wait_verb, &operation_cancel_verb,
-    };
+std::span<const Family> families() noexcept {
+    static constexpr std::array list{host_family, driver_family, operation_family};
     return list;
+}
+
+std::vector<const Verb*> verbs() {
+    std::vector<const Verb*> all;
+    for (const Family& family : families())
+        all.insert(all.end(), family.verbs.begin(), family.verbs.end());
+    return all;
 }
 
 } // namespace gpuhost::ctl

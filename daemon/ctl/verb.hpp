@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <span>
 #include <string_view>
+#include <vector>
 
 namespace gpuhost::ctl {
 
@@ -33,6 +34,12 @@ struct Verb {
     base::Result<int> (*run)(Session&);
 };
 
+/// Verbs that stand together in --help. Each family is a file, verbs_FAMILY.hpp, and a line in families().
+struct Family {
+    std::string_view heading; ///< of its section in --help: "Drivers:"
+    std::span<const Verb* const> verbs;
+};
+
 /// A word that --help, completion and messages treat as a choice: "a|b|c".
 [[nodiscard]] constexpr bool is_choice(const Option& option) noexcept {
     return option.argument.find('|') != std::string_view::npos;
@@ -52,25 +59,8 @@ inline constexpr Option holder_timeout{"holder-timeout", "SPAN",
 /// --help, --version, --no-ask-password: understood by every verb, and before it.
 [[nodiscard]] std::span<const Option> common_options() noexcept;
 /// In the order in which --help lists them.
-[[nodiscard]] std::span<const Verb* const> verbs() noexcept;
-
-extern const Verb status_verb;
-extern const Verb plan_verb;
-extern const Verb apply_verb;
-extern const Verb wait_ready_verb;
-extern const Verb reload_verb;
-extern const Verb cat_config_verb;
-extern const Verb driver_import_verb;
-extern const Verb driver_build_verb;
-extern const Verb driver_list_verb;
-extern const Verb driver_show_verb;
-extern const Verb driver_verify_verb;
-extern const Verb driver_remove_verb;
-extern const Verb driver_swap_verb;
-extern const Verb driver_rollback_verb;
-extern const Verb operation_list_verb;
-extern const Verb operation_show_verb;
-extern const Verb operation_wait_verb;
-extern const Verb operation_cancel_verb;
+[[nodiscard]] std::span<const Family> families() noexcept;
+/// Of all families.
+[[nodiscard]] std::vector<const Verb*> verbs();
 
 } // namespace gpuhost::ctl

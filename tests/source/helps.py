@@ -25,8 +25,8 @@ def options(text):
 
 
 def verbs(text):
-    names = re.findall(r"^  ((?:driver |operation )?[a-z][a-z-]*)(?= |$)", text, re.M)
-    return [name for name in names if not name.startswith("-")]
+    """One or two words at a line's beginning; arguments are no small letters, a summary stands two blanks away."""
+    return re.findall(r"^  ([a-z][a-z-]*(?: [a-z][a-z-]*)?)(?= |$)", text, re.M)
 
 
 def described(text):
@@ -82,6 +82,8 @@ def main():
     problems = compare(options(program_help("gpuhostd")), {}, page("gpuhostd.8.scd"))
     tap.ok(not problems, "gpuhostd(8) is what gpuhostd --help says", *problems)
 
+    lines = "  disk  of one word\n  image pull NAME  of two\n  image list       without arguments\n  -h, --help  no verb\n"
+    tap.equal(verbs(lines), ["disk", "image pull", "image list"], "finds the verbs of any family")
     verb = next(iter(own))
     tap.ok(compare(all_options | {"new": ""}, own, text), "refuses an option that the page lacks")
     tap.ok(compare(all_options, own | {"new verb": set()}, text), "refuses a verb that the page lacks")

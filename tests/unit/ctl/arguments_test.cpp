@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/ctl/arguments.hpp"
+#include "daemon/ctl/verbs_driver.hpp"
+#include "daemon/ctl/verbs_host.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,16 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/ctl/help.hpp"
 #include "daemon/ctl/text.hpp"
+#include "daemon/ctl/verbs_driver.hpp"
 
 #include <gtest/gtest.h>
 
 namespace gpuhost::ctl {
 namespace {
 
-TEST(Help, NamesEveryVerb) {
+TEST(Help, NamesEveryVerbBelowItsFamily) {
     const std::string help = general_help({}, "");
-    for (const Verb* verb : verbs())
-        EXPECT_NE(help.find("\n  " + std::string(verb->name)), std::string::npos) << verb->name;
+    std::size_t at = 0;
+    for (const Family& family : families()) {
+        at = help.find("\n" + std::string(family.heading) + "\n", at);
+        ASSERT_NE(at, std::string::npos) << family.heading;
+        for (const Verb* verb : family.verbs) {
+            at = help.find("\n  " + std::string(verb->name), at);
+            ASSERT_NE(at, std::string::npos) << verb->name;
+        }
+    }
 }
 
 TEST(Help, ATopicHasItsVerbsOnly) {

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "daemon/ctl/verb.hpp"
+
+#include <array>
+
+namespace gpuhost::ctl {
+
+extern const Verb status_verb;
+extern const Verb plan_verb;
+extern const Verb apply_verb;
+extern const Verb wait_ready_verb;
+extern const Verb reload_verb;
+extern const Verb cat_config_verb;
+
+inline constexpr std::array host_verbs{&status_verb,     &plan_verb,   &apply_verb,
+                                       &wait_ready_verb, &reload_verb, &cat_config_verb};
+inline constexpr Family host_family{"The host:", host_verbs};
+
+} // namespace gpuhost::ctl
