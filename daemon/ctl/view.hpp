@@ -14,6 +14,8 @@
 
 namespace gpuhost::ctl {
 
+class Facts;
+
 // Plans
 [[nodiscard]] std::string render_plan(const Screen& screen, const base::Json& plan);
 /// Why a request was not started: all of its plan's problems.
@@ -47,12 +49,14 @@ namespace gpuhost::ctl {
 /// `version` is one element of the list's "versions".
 [[nodiscard]] std::string render_driver(const Screen& screen, const base::Json& list,
                                         const base::Json& version, std::string_view loaded);
+/// What status says of the driver, as its component observed it.
+void add_driver_lines(Facts& facts, const Screen& screen, const base::Json& driver);
+/// The loaded driver's version in Manager.Describe's document; empty when none is.
+[[nodiscard]] std::string loaded_version(const base::Json& host);
 
 // The host
 /// `last` is the newest operation, or null.
 [[nodiscard]] std::string render_status(const Screen& screen, const base::Json& host, const base::Json& last,
                                         std::uint64_t now_us);
-/// The loaded driver's version in Manager.Describe's document; empty when none is.
-[[nodiscard]] std::string loaded_version(const base::Json& host);
 
 } // namespace gpuhost::ctl

@@ -5,6 +5,8 @@
 #include "daemon/ctl/text.hpp"
 #include "daemon/ctl/view.hpp"
 
+#include <algorithm>
+
 namespace gpuhost::ctl {
 
 using base::Json;
@@ -79,6 +81,56 @@ void add_userland(Facts& facts, const Json& userland) {
     facts.add("", text_of(userland, "path"));
 }
 
+std::string loaded_line(const Screen& screen, const Json& driver) {
+    const Json& loaded = list_of(driver, "loaded");
+    std::vector<std::string> names;
+    for (const Json& module : loaded)
+        names.push_back(text_of(module, "name"));
+    if (names.empty())
+        return screen.paint(Style::Warn, "none loaded");
+    if (std::find(names.begin(), names.end(), "nvidia") == names.end())
+        return screen.paint(Style::Warn, "none of NVIDIA's") + ", loaded: " + base::join(names, " ");
+    const std::string version = text_of(driver, "loaded_version");
+    return screen.paint(Style::Bold, version.empty() ? "unknown version" : version) +
+           " loaded: " + base::join(names, " ");
+}
+
+bool is_in_store(const Json& driver, std::string_view version) {
+    const Json& versions = list_of(base::member(driver, "store"), "versions");
+    return std::any_of(versions.begin(), versions.end(),
+                       [&](const Json& one) { return text_of(one, "version") == version; });
+}
+
+std::string selected_line(const Json& driver) {
+    const Json& selected = base::member(driver, "selected");
+    if (!selected.is_object())
+        return "none for this kernel";
+    const std::string previous = text_of(base::member(selected, "previous"), "version");
+    if (previous.empty())
+        return text_of(selected, "version");
+    return text_of(selected, "version") + ", before it " + previous +
+           (is_in_store(driver, previous) ? "" : ", which is no longer in the store");
+}
+
+std::string gpus_line(const Screen& screen, const Json& driver) {
+    const Json& gpus = list_of(driver, "gpus");
+    std::size_t bound = 0;
+    std::vector<std::string> unbound;
+    for (const Json& gpu : gpus) {
+        const std::string by = text_of(gpu, "driver");
+        if (by == "nvidia")
+            ++bound;
+        else
+            unbound.push_back(text_of(gpu, "address") + (by.empty() ? "" : " (" + by + ")"));
+    }
+    if (gpus.empty())
+        return "none found";
+    if (unbound.empty())
+        return std::to_string(bound) + ", " + (bound == 1 ? "bound" : "all bound") + " to nvidia";
+    return std::to_string(bound) + " of " + std::to_string(gpus.size()) + " bound to nvidia; " +
+           screen.paint(Style::Warn, "without: " + base::join(unbound, " "));
+}
+
 } // namespace
 
 std::string render_drivers(const Screen& screen, const Json& list, std::string_view loaded) {
@@ -113,6 +165,22 @@ std::string render_driver(const Screen& screen, const Json& list, const Json& ve
         facts.add("", text_of(source, "path"));
     }
     return facts.render();
+}
+
+void add_driver_lines(Facts& facts, const Screen& screen, const Json& driver) {
+    facts.add("Driver", loaded_line(screen, driver));
+    facts.add("Selected", selected_line(driver));
+    facts.add("GPUs", gpus_line(screen, driver));
+    const auto units = base::strings_or_empty(driver, "units");
+    if (!units.empty())
+        facts.add("Clients", printable(base::join(units, " ")));
+    if (text_of(driver, "door") == "shut")
+        facts.add("Door", screen.paint(Style::Warn, "shut") + ", loading of GPU modules is blocked");
+}
+
+std::string loaded_version(const Json& host) {
+    const Json& driver = base::member(base::member(host, "components"), "driver");
+    return base::string_or(base::member(driver, "observed"), "loaded_version", "");
 }
 
 } // namespace gpuhost::ctl

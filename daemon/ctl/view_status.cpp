@@ -1,17 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/base/parse.hpp"
 #include "daemon/ctl/document.hpp"
 #include "daemon/ctl/table.hpp"
 #include "daemon/ctl/text.hpp"
 #include "daemon/ctl/view.hpp"
 
-#include <algorithm>
+#include <array>
 
 namespace gpuhost::ctl {
 
 using base::Json;
 
 namespace {
+
+struct ComponentLines {
+    std::string_view component;
+    void (*add)(Facts& facts, const Screen& screen, const Json& observed);
+};
+/// In the order in which they are shown.
+constexpr std::array component_lines{ComponentLines{"driver", add_driver_lines}};
 
 Style style_of_host(std::string_view state) {
     if (state == "idle")
@@ -25,67 +31,6 @@ std::string host_line(const Screen& screen, const Json& host) {
     return screen.paint(style_of_host(state), state) + ", " +
            (ready ? "ready" : screen.paint(Style::Warn, "not ready: runtimes and kubelet wait")) +
            ", kernel " + text_of(host, "kernel");
-}
-
-std::string loaded_line(const Screen& screen, const Json& driver) {
-    const Json& loaded = list_of(driver, "loaded");
-    std::vector<std::string> names;
-    for (const Json& module : loaded)
-        names.push_back(text_of(module, "name"));
-    if (names.empty())
-        return screen.paint(Style::Warn, "none loaded");
-    if (std::find(names.begin(), names.end(), "nvidia") == names.end())
-        return screen.paint(Style::Warn, "none of NVIDIA's") + ", loaded: " + base::join(names, " ");
-    const std::string version = text_of(driver, "loaded_version");
-    return screen.paint(Style::Bold, version.empty() ? "unknown version" : version) +
-           " loaded: " + base::join(names, " ");
-}
-
-bool is_in_store(const Json& driver, std::string_view version) {
-    const Json& versions = list_of(base::member(driver, "store"), "versions");
-    return std::any_of(versions.begin(), versions.end(),
-                       [&](const Json& one) { return text_of(one, "version") == version; });
-}
-
-std::string selected_line(const Json& driver) {
-    const Json& selected = base::member(driver, "selected");
-    if (!selected.is_object())
-        return "none for this kernel";
-    const std::string previous = text_of(base::member(selected, "previous"), "version");
-    if (previous.empty())
-        return text_of(selected, "version");
-    return text_of(selected, "version") + ", before it " + previous +
-           (is_in_store(driver, previous) ? "" : ", which is no longer in the store");
-}
-
-std::string gpus_line(const Screen& screen, const Json& driver) {
-    const Json& gpus = list_of(driver, "gpus");
-    std::size_t bound = 0;
-    std::vector<std::string> unbound;
-    for (const Json& gpu : gpus) {
-        const std::string by = text_of(gpu, "driver");
-        if (by == "nvidia")
-            ++bound;
-        else
-            unbound.push_back(text_of(gpu, "address") + (by.empty() ? "" : " (" + by + ")"));
-    }
-    if (gpus.empty())
-        return "none found";
-    if (unbound.empty())
-        return std::to_string(bound) + ", " + (bound == 1 ? "bound" : "all bound") + " to nvidia";
-    return std::to_string(bound) + " of " + std::to_string(gpus.size()) + " bound to nvidia; " +
-           screen.paint(Style::Warn, "without: " + base::join(unbound, " "));
-}
-
-void add_driver(Facts& facts, const Screen& screen, const Json& driver) {
-    facts.add("Driver", loaded_line(screen, driver));
-    facts.add("Selected", selected_line(driver));
-    facts.add("GPUs", gpus_line(screen, driver));
-    const auto units = base::strings_or_empty(driver, "units");
-    if (!units.empty())
-        facts.add("Clients", printable(base::join(units, " ")));
-    if (text_of(driver, "door") == "shut")
-        facts.add("Door", screen.paint(Style::Warn, "shut") + ", loading of GPU modules is blocked");
 }
 
 /// What one component would change, why, and what stands in the way.
@@ -133,11 +78,6 @@ void add_last(Facts& facts, const Screen& screen, const Json& last, std::uint64_
 
 } // namespace
 
-std::string loaded_version(const Json& host) {
-    const Json& driver = base::member(base::member(host, "components"), "driver");
-    return base::string_or(base::member(driver, "observed"), "loaded_version", "");
-}
-
 std::string render_status(const Screen& screen, const Json& host, const Json& last, std::uint64_t now_us) {
     Facts facts;
     const Json& components = base::member(host, "components");
@@ -146,8 +86,10 @@ std::string render_status(const Screen& screen, const Json& host, const Json& la
         if (const std::string why = text_of(base::member(component.value(), "error"), "message");
             !why.empty())
             facts.add("Unseen", printable(component.key()) + ": " + screen.paint(Style::Bad, why));
-    if (const Json& driver = base::member(base::member(components, "driver"), "observed"); driver.is_object())
-        add_driver(facts, screen, driver);
+    for (const auto& [component, add] : component_lines)
+        if (const Json& observed = base::member(base::member(components, component), "observed");
+            observed.is_object())
+            add(facts, screen, observed);
     // Half way through an operation the host is never as wanted; what counts then is how far that is.
     const bool busy = text_of(host, "state") == "busy";
     if (!busy && !add_all_pending(facts, screen, components))

@@ -110,6 +110,15 @@ TEST(StatusView, AComponentThatCanNotLookSaysWhy) {
     EXPECT_NE(render_status({}, blind, Json(), 0).find("Unseen: driver: /sys: gone\n"), std::string::npos);
 }
 
+TEST(StatusView, AComponentWithoutLinesOfItsOwnHasItsPlanAllTheSame) {
+    Json with = host();
+    with["components"]["images"] = {{"observed", {{"loaded_version", "7"}}},
+                                    {"plan", {{"title", "fetch 2 images"}, {"steps", {{{"summary", "y"}}}}}}};
+    const std::string text = render_status({}, with, Json(), 0);
+    EXPECT_NE(text.find("Driver: 550.163.01 loaded"), std::string::npos) << text;
+    EXPECT_NE(text.find("Pending: fetch 2 images\n"), std::string::npos) << text;
+}
+
 TEST(StatusView, FitsOnAScreen) {
     const std::string text =
         render_status({}, host(), swap_operation("committed", {"done", "done", "done"}), 0);
