@@ -36,11 +36,9 @@ namespace gpuhost::ctl {
     return fraction < 0 ? 0 : fraction > 1 ? 1 : fraction;
 }
 
-/// False for operations on the driver store alone: whatever becomes of them, what runs stays.
-[[nodiscard]] inline bool concerns_what_runs(const base::Json& operation) {
-    const std::string kind = base::string_or(operation, "kind", "");
-    return kind != "driver.import" && kind != "driver.build" && kind != "driver.verify" &&
-           kind != "driver.remove";
+/// Of a plan or an operation. False for those on what is stored alone: whatever becomes of them, what runs stays.
+[[nodiscard]] inline bool changes_host(const base::Json& document) {
+    return base::bool_or(document, "changes_host", true);
 }
 
 } // namespace gpuhost::ctl

@@ -75,7 +75,7 @@ std::string progress_lines(const Json& operation, SeenSteps& seen) {
         if (base::string_or(steps[i], "state", "pending") != "pending" && seen.forth.insert(i).second)
             say(i, "");
     for (std::size_t i = steps.size(); i-- > 0;) // the order in which they are undone
-        if (concerns_what_runs(operation) && goes_back(base::string_or(steps[i], "state", "")) &&
+        if (changes_host(operation) && goes_back(base::string_or(steps[i], "state", "")) &&
             seen.back.insert(i).second)
             say(i, "undoing: ");
     return out;

@@ -74,10 +74,10 @@ std::string steps_of(const Screen& screen, const Json& operation) {
     return out;
 }
 
-std::string headline(std::string_view state, bool of_what_runs) {
+std::string headline(std::string_view state, bool changes_host) {
     if (state == "refused")
         return "refused, nothing was changed";
-    if (state == "rolled-back" && !of_what_runs)
+    if (state == "rolled-back" && !changes_host)
         return "failed, nothing was changed";
     if (state == "rolled-back")
         return "failed and was rolled back, the host is as it was before";
@@ -192,7 +192,7 @@ std::string render_failure(const Screen& screen, const Json& operation, std::str
     const Json& error = base::member(operation, "error");
     const Json& problems = list_of(operation, "problems");
     std::string out = screen.paint(Style::Bad, "gpuhostctl:") + " " + text_of(operation, "title") + ": " +
-                      headline(state, concerns_what_runs(operation)) + "\n";
+                      headline(state, changes_host(operation)) + "\n";
     if (!problems.empty())
         return out + render_problems(screen, problems);
     Facts facts;
@@ -201,7 +201,7 @@ std::string render_failure(const Screen& screen, const Json& operation, std::str
         facts.add("  Failed", "in " + named_step(operation, *step));
     if (const std::string cause = text_of(error, "message"); !cause.empty() && cause != state)
         facts.add("  Cause", cause);
-    if (!running_driver.empty() && concerns_what_runs(operation))
+    if (!running_driver.empty() && changes_host(operation))
         facts.add("  Runs now", "driver " + printable(running_driver));
     const std::string hint = text_of(error, "hint");
     const std::string id = std::to_string(number_of(operation, "id"));
@@ -220,7 +220,7 @@ int operation_exit_status(const Json& operation) {
     if (state == "refused")
         return problems.empty() ? base::info(cause).exit_code : problems_exit_status(problems);
     if (state == "rolled-back")
-        return base::info(concerns_what_runs(operation) ? Errc::RolledBack : cause).exit_code;
+        return base::info(changes_host(operation) ? Errc::RolledBack : cause).exit_code;
     if (state == "cancelled")
         return base::info(Errc::Cancelled).exit_code;
     if (state == "reboot-required")

@@ -69,7 +69,7 @@ std::string render_plan(const Screen& screen, const Json& plan) {
                " in the way:\n" + render_problems(screen, problems);
     else if (base::bool_or(plan, "checked", false))
         out += "\nChecked on this host: nothing stands in the way.\n";
-    else if (concerns_what_runs(plan)) // planning looks at no file's content and at no process
+    else if (changes_host(plan)) // planning looks at no file's content and at no process
         out +=
             "\nFiles, space and who holds the driver are checked when it starts, before anything changes.\n";
     return out;

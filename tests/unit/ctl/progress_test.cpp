@@ -84,7 +84,7 @@ TEST(ProgressLines, OneAStepHoweverOftenOneLooks) {
 TEST(ProgressLines, NobodyIsToldThatAnImportIsUndone) {
     SeenSteps seen;
     auto import = swap_operation("rolled-back", {"undone", "undone", "pending"});
-    import["kind"] = "driver.import";
+    import["changes_host"] = false;
     EXPECT_EQ(progress_lines(import, seen),
               "1/3 stop nvidia-persistenced.service\n2/3 load nvidia 550.163.01\n");
 }

@@ -60,6 +60,7 @@ TEST(OperationView, AnImportSaysWhatCameInAndWhatIsNext) {
 TEST(OperationView, AFailedImportChangedNothingAndHasItsCausesStatus) {
     Json import = swap_operation("rolled-back", {"undone", "pending", "pending"});
     import["kind"] = "driver.import";
+    import["changes_host"] = false;
     import["title"] = "import a driver from 1 package";
     import["error"] =
         error_document("bad-content", "junk.deb: Unrecognized archive format", "fetch it again");

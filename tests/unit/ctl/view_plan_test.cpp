@@ -56,6 +56,12 @@ TEST(PlanView, OneHintForProblemsThatShareIt) {
         "  3. full\n");
 }
 
+TEST(PlanView, WhatChangesTheStoreAloneHasNoHolders) {
+    Json import = plan();
+    import["changes_host"] = false;
+    EXPECT_EQ(render_plan({}, import).find("who holds the driver"), std::string::npos);
+}
+
 TEST(PlanView, NothingToDo) {
     Json idle = plan();
     idle["steps"].clear();
