@@ -31,8 +31,10 @@ base::Result<int> run(Session& session) {
     GPUHOST_TRY(client, session.client());
     GPUHOST_CHECK(client->subscribe());
     GPUHOST_CHECK(cancel(session, *client, id));
-    if (session.arguments().has(option::no_wait))
+    if (session.arguments().has(option::no_wait)) {
+        print_operation_id(session, id);
         return 0;
+    }
     GPUHOST_TRY(operation, follow_operation(session, id));
     const std::string state = base::string_or(operation, "state", "");
     if (state == "committed")

@@ -139,16 +139,9 @@ Result<int> print_plan(Session& session, const Json& plan) {
     return plan_exit_status(plan);
 }
 
-void print_id(const Session& session, std::uint64_t id) {
-    if (session.wants_json())
-        session.print_json(Json{{"id", id}});
-    else
-        session.print(std::to_string(id) + "\n");
-}
-
 Result<int> nothing_to_do(Session& session, Client& client, const Request& request) {
     if (session.wants_json() || session.arguments().has(option::no_wait)) {
-        print_id(session, 0);
+        print_operation_id(session, 0);
         return 0;
     }
     const auto plan = client.ask(request.plan);
@@ -193,6 +186,13 @@ Result<int> not_started(Session& session, Client& client, const Request& request
 
 } // namespace
 
+void print_operation_id(const Session& session, std::uint64_t id) {
+    if (session.wants_json())
+        session.print_json(Json{{"id", id}});
+    else
+        session.print(std::to_string(id) + "\n");
+}
+
 Result<Json> follow_operation(Session& session, std::uint64_t id) {
     GPUHOST_TRY(client, session.client());
     return Follower(session, *client, id).run();
@@ -226,7 +226,7 @@ Result<int> run_operation(Session& session, const Request& request) {
         return nothing_to_do(session, *client, request);
     if (!session.arguments().has(option::no_wait))
         return finish_operation(session, *id);
-    print_id(session, *id);
+    print_operation_id(session, *id);
     return 0;
 }
 

@@ -12,6 +12,8 @@ namespace gpuhost::ctl {
 /// The whole of a verb that starts an operation: --dry-run, --no-wait, waiting, outcome, exit status.
 [[nodiscard]] base::Result<int> run_operation(Session& session, const Request& request);
 
+/// What --no-wait prints.
+void print_operation_id(const Session& session, std::uint64_t id);
 /// Waits for an operation's end, with progress on stderr. Call Client::subscribe() before.
 [[nodiscard]] base::Result<base::Json> follow_operation(Session& session, std::uint64_t id);
 /// Prints how an operation ended; the exit status that says the same.

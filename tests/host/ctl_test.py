@@ -314,6 +314,10 @@ def operations(bus):
     bus.operation(COMMITTED)
     expect(cancel.end(), "what was done all the same was not cancelled", 1,
            err=".*gpuhostctl: operation 12 was done before it could be cancelled\nHint: .*rollback\n")
+    bus.operation(RUNNING)
+    expect(run(bus, "operation", "cancel", "12", "--no-wait"), "cancel --no-wait prints the number as others do", 0,
+           out="12\n")
+    T.equal(json.loads(run(bus, "operation", "cancel", "12", "--no-wait", "--json").out), {"id": 12}, "also as JSON")
 
 
 def no_polling(bus):
