@@ -175,13 +175,25 @@ Result<int> dry_run(Session& session, Client& client, const Request& request) {
     return print_plan(session, plan);
 }
 
-/// A request that its own plan speaks against comes back as one error; the plan has its problems one by one.
+/// A request that its own plan speaks against comes back as one error: the only problem, or Refused for several.
+/// Any other error, as of somebody who may not ask, came before there was a look at problems.
+bool is_of_problems(const base::Error& error, const Json& problems) {
+    const int status =
+        problems.size() > 1 ? base::info(Errc::Refused).exit_code : problems_exit_status(problems);
+    return !problems.empty() && base::info(error.code).exit_code == status;
+}
+
+/// The plan has its problems one by one.
 Result<int> not_started(Session& session, Client& client, const Request& request, base::Error error) {
-    const auto plan = client.ask(request.plan);
-    if (!plan || list_of(*plan, "problems").size() < 2)
+    const Json plan = client.ask(request.plan).value_or(Json());
+    const Json& problems = list_of(plan, "problems");
+    if (!is_of_problems(error, problems) || (problems.size() == 1 && !session.wants_json()))
         return base::fail(std::move(error));
-    session.note(render_refusal(session.err(), *plan));
-    return plan_exit_status(*plan);
+    if (session.wants_json())
+        session.print_json(plan);
+    else
+        session.note(render_refusal(session.err(), plan));
+    return plan_exit_status(plan);
 }
 
 } // namespace

@@ -251,6 +251,18 @@ def refusals(bus):
                          "  1. no modules for k\n     Hint: build them\n  2. held by python3\n"))
     expect(run(bus, "driver", "swap", "1.2", "--dry-run"), "and a dry run shows them with the plan", 8,
            out="swap driver .*2 problems stand in the way:.*")
+    result = run(bus, "driver", "swap", "1.2", "--json")
+    T.equal((result.status, result.err, json.loads(result.out)), (8, "", {**PLAN, "problems": problems}),
+            "as JSON: the plan that says why, and nothing else")
+    bus.tell("fail", "Driver.Swap", "org.freedesktop.DBus.Error.AccessDenied", "no")
+    expect(run(bus, "driver", "swap", "1.2", "--json"), "who may not ask is not told of the problems instead", 12,
+           err="gpuhostctl: you are not allowed .*\nHint: .*")
+    bus.tell("fail", "Driver.Swap", "org.gpuhost1.Error.InUse", "held by python3")
+    bus.tell("answer", "Driver.Plan", json.dumps({**PLAN, "problems": problems[1:]}))
+    expect(run(bus, "driver", "swap", "1.2"), "one problem is one error", 7, err="gpuhostctl: held by python3\n")
+    result = run(bus, "driver", "swap", "1.2", "--no-wait", "--json")
+    T.equal((result.status, result.err, json.loads(result.out)), (7, "", {**PLAN, "problems": problems[1:]}),
+            "and a plan as JSON")
     bus.tell("fail", "Driver.Swap", "", "")
     bus.tell("answer", "Driver.Plan", json.dumps(PLAN))
 
