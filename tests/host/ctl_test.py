@@ -282,6 +282,32 @@ def dry_runs(bus):
     expect(run(bus, "driver", "swap", "1.2", "--dry-run"), "a check that could not look is an error", 1, err=".*No such device.*")
 
 
+def complete(bus, *words):
+    """What the last word may become on a command line of bash."""
+    script = os.path.join(tap.TOP_SRCDIR, "packaging", "completion", "gpuhostctl")
+    code = 'source "$1"; COMP_WORDS=("${@:2}"); COMP_CWORD=$(($# - 2)); _gpuhostctl; printf "%s\\n" "${COMPREPLY[@]}"'
+    path = os.path.abspath(tap.TOP_BUILDDIR) + ":" + bus.environment["PATH"]
+    return programs.run(["bash", "-c", code, "bash", script, "gpuhostctl", *words],
+                        env={**bus.environment, "PATH": path}).stdout.split()
+
+
+def completion(bus):
+    sets = [{"kernel": kernel, "flavour": "open", "digest": kernel, "modules": []}
+            for kernel in ("6.1.0-56-amd64", "6.1.0-50-amd64")]
+    versions = [{"version": "550.163.01", "userland": [], "modules": sets, "sources": []},
+                {"version": "535.261.03", "userland": [], "modules": [], "sources": []}]
+    bus.tell("answer", "Driver.List", json.dumps({"kernel": "6.1.0-50-amd64", "selected": {}, "versions": versions}))
+    for words, wanted in (
+            (["op"], ["operation"]),
+            (["driver", "ro"], ["rollback"]),
+            (["driver", "swap", ""], ["550.163.01", "535.261.03"]),
+            (["operation", "show", ""], ["12"]),
+            (["driver", "swap", "--holders", "w"], ["wait"]),
+            (["driver", "swap", "--holders", "=", "w"], ["wait"]),
+            (["--holders", "wait", "driver", "swap", "--ho"], ["--holders=", "--holder-timeout="])):
+        T.equal(complete(bus, *words), wanted, f"bash completes '{' '.join(words)}'")
+
+
 def follow(bus, *arguments):
     """Starts a swap; returns once gpuhostctl has looked at it the first time."""
     bus.operation(RUNNING)
@@ -326,6 +352,8 @@ def operations(bus):
     bus.operation(COMMITTED)
     expect(cancel.end(), "what was done all the same was not cancelled", 1,
            err=".*gpuhostctl: operation 12 was done before it could be cancelled\nHint: .*rollback\n")
+
+
     bus.operation(RUNNING)
     expect(run(bus, "operation", "cancel", "12", "--no-wait"), "cancel --no-wait prints the number as others do", 0,
            out="12\n")
@@ -460,6 +488,7 @@ def main():
             refusals(bus)
             dry_runs(bus)
             operations(bus)
+            completion(bus)
             no_polling(bus)
             restarts(bus)
             terminal(bus)

@@ -66,20 +66,5 @@ TEST(Completion, KnowsTheCommonOptions) {
     EXPECT_NE(script().find("_gpuhostctl_common=\"" + base::join(options, " ") + "\"\n"), std::string::npos);
 }
 
-TEST(Completion, KnowsWhichOptionsHaveTheirValueInAWordOfItsOwn) {
-    std::set<std::string> names;
-    for (const Verb* verb : verbs())
-        for (const Option& option : verb->options)
-            if (base::ends_with(completed(option), "="))
-                names.emplace(option.name);
-    const std::string pattern =
-        "--@(" + base::join(std::vector<std::string>(names.begin(), names.end()), "|") + ")";
-    const std::string text = script();
-    std::size_t found = 0;
-    for (std::size_t at = text.find("--@("); at != std::string::npos; at = text.find("--@(", at + 1), ++found)
-        EXPECT_EQ(text.substr(at, pattern.size()), pattern);
-    EXPECT_EQ(found, 2U);
-}
-
 } // namespace
 } // namespace gpuhost::ctl
