@@ -67,13 +67,35 @@ exec sleep 1000
     expect.driver(host, NEW)
 
 
-@case("a unit that the driver's client runs in is stopped before and started after", start="both")
-def client_unit(host):
+def start_client(host):
     host.write("/etc/systemd/system/nvidia-persistenced.service", "[Service]\n"
                "ExecStart=/bin/bash -c 'exec 9<>/dev/nvidiactl; exec sleep infinity'\n")
     host.check("systemctl daemon-reload && systemctl start nvidia-persistenced")
-    pid = host.check("systemctl show -P MainPID nvidia-persistenced")
+    return host.check("systemctl show -P MainPID nvidia-persistenced")
+
+
+@case("a unit that the driver's client runs in is stopped before and started after", start="both")
+def client_unit(host):
+    pid = start_client(host)
     host.swap(NEW)
     expect.driver(host, NEW)
     after = host.check("systemctl show -P MainPID nvidia-persistenced")
     assert after not in ("0", pid), f"nvidia-persistenced was {pid} and is {after}"
+
+
+@case("a unit that would stop along with a client unit, and would not come back: named, and both run on", start="both")
+def dependent_unit(host):
+    host.write("/etc/systemd/system/job.service", "[Unit]\nRequires=nvidia-persistenced.service\n"
+               "[Service]\nExecStart=/bin/sleep infinity\n")
+    pid = start_client(host)
+    host.check("systemctl start job")
+    before = host.facts()
+    expect.refused(host, host.ctl("driver", "swap", NEW), "job.service", "ClientUnits=")
+    expect.untouched(before, host.facts())
+    assert host.check("systemctl show -P MainPID nvidia-persistenced") == pid, "the client was stopped"
+    host.check("systemctl is-active job")
+    host.write("/etc/gpuhost/gpuhostd.conf.d/vm.conf",
+               "[Driver]\nClientUnits=nvidia-persistenced.service job.service\n")
+    host.ctl_ok("reload")
+    host.swap(NEW)
+    host.check("systemctl is-active job nvidia-persistenced")
