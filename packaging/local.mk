@@ -26,11 +26,11 @@ dist_bashcompletion_DATA = %D%/completion/gpuhostctl
 deb: dist
 	$(srcdir)/%D%/build-deb $(distdir).tar.xz deb
 
-# For people: mends the format; reads every source with clang-tidy.
+# For people: mends the format; reads every source with clang-tidy, or those of $TIDY_FILES.
 format:
 	cd $(top_srcdir) && $(CLANG_FORMAT) -i $$(find $(sources) tests -path tests/vm/guest -prune -o -name '*.[ch]pp' -print)
 tidy: config.h
-	cd $(top_srcdir) && find $(sources) -name '*.cpp' -print0 | \
-	    xargs -0 -P $${TIDY_JOBS:-2} -n 4 $(CLANG_TIDY) --quiet --warnings-as-errors='*' -- \
+	cd $(top_srcdir) && printf '%s\n' $${TIDY_FILES:-$$(find $(sources) -name '*.cpp')} | \
+	    xargs -P $${TIDY_JOBS:-2} -n 2 $(CLANG_TIDY) --quiet --warnings-as-errors='*' -- \
 	    -std=c++20 $(DEFS) $(AM_CPPFLAGS) -iquote $(abs_top_builddir) $(SYSTEMD_CFLAGS) $(KMOD_CFLAGS) \
 	    $(ARCHIVE_CFLAGS) $(CRYPTO_CFLAGS)

@@ -13,7 +13,7 @@ template <auto Fn>
 struct CDelete {
     template <class T>
     void operator()(T* p) const noexcept {
-        (void)Fn(p);
+        (void)Fn(p); // NOLINT(cppcoreguidelines-no-malloc,cppcoreguidelines-owning-memory): free, for some
     }
 };
 

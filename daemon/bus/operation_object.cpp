@@ -46,7 +46,7 @@ int OperationObjects::enumerate(sd_bus*, const char*, void* userdata, char*** no
     return host::guard("listing operations", [=] {
         const auto operations = static_cast<OperationObjects*>(userdata)->manager_.runner().operations();
         // sd-bus frees both the list and its strings.
-        auto** list = static_cast<char**>(std::calloc(operations.size() + 1, sizeof(char*)));
+        auto** list = static_cast<char**>(std::calloc(operations.size() + 1, sizeof(char*))); // NOLINT
         if (!list)
             return -ENOMEM;
         for (std::size_t i = 0; i < operations.size(); ++i)

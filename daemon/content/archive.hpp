@@ -54,6 +54,8 @@ class ArchiveReader {
 
     ArchiveReader(ArchiveReader&&) noexcept;
     ArchiveReader& operator=(ArchiveReader&&) noexcept;
+    ArchiveReader(const ArchiveReader&) = delete;
+    ArchiveReader& operator=(const ArchiveReader&) = delete;
     ~ArchiveReader();
 
     /// The next member, skipping what is left of this one; nothing at the end.

@@ -42,7 +42,7 @@ std::string Sha256::finish() {
     unsigned size = 0;
     require(EVP_DigestFinal_ex(context_.get(), raw.data(), &size) == 1);
     std::string hex;
-    hex.reserve(2U * size);
+    hex.reserve(std::size_t{2} * size);
     for (const unsigned char byte : std::span(raw).first(size)) {
         hex += digits[byte >> 4U];
         hex += digits[byte & 15U];

@@ -71,7 +71,7 @@ void note_rejected(LoadedSettings& loaded, const base::IniEntry& entry, const Re
 
 } // namespace
 
-Settings::Settings(std::vector<std::span<const SettingKey>> keys) {
+Settings::Settings(const std::vector<std::span<const SettingKey>>& keys) {
     for (const auto& group : keys)
         for (const SettingKey& key : group)
             settings_.push_back({&key, std::string(key.fallback), "default"});

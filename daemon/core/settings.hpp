@@ -41,7 +41,7 @@ struct Setting {
 class Settings {
   public:
     /// `keys` must outlive the Settings. Only defaults.
-    explicit Settings(std::vector<std::span<const SettingKey>> keys);
+    explicit Settings(const std::vector<std::span<const SettingKey>>& keys);
 
     [[nodiscard]] std::string string(std::string_view section, std::string_view key) const;
     [[nodiscard]] bool boolean(std::string_view section, std::string_view key) const;

@@ -58,6 +58,7 @@ std::vector<std::vector<std::size_t>> preflight_groups(const core::StepKinds& ki
             groups[user_of(kind->sandbox).empty() ? std::nullopt : std::optional(kind->sandbox)].push_back(i);
     }
     std::vector<std::vector<std::size_t>> made;
+    made.reserve(groups.size());
     for (auto& [sandbox, group] : groups)
         made.push_back(std::move(group));
     return made;
@@ -232,13 +233,13 @@ void Runner::not_started(const Action& action, const Error& error) {
 }
 
 /// Logged once, however often it is tried.
-void Runner::wait(const std::string& why, Event::Callback then) {
+void Runner::wait(const std::string& why, const Event::Callback& then) {
     constexpr std::chrono::seconds pause{2};
     const std::string text = "waiting: " + why;
     if (current_->operation.text != text)
         warn(why + ", trying again");
     say(text);
-    later(pause, std::move(then));
+    later(pause, then);
 }
 
 /// Whoever cancelled since the last attempt wants no other.
@@ -250,7 +251,7 @@ void Runner::run_again(const Action& action) {
 }
 
 /// The running transaction's next move, unless it ends before.
-void Runner::later(std::chrono::seconds pause, Event::Callback then) {
+void Runner::later(std::chrono::seconds pause, const Event::Callback& then) {
     auto timer = pause.count() == 0 ? event_.soon(then) : event_.after(pause, then);
     if (timer)
         current_->next = *std::move(timer);

@@ -87,10 +87,10 @@ class Runner {
     void launch(const core::Action& action);
     void not_started(const core::Action& action, const base::Error& error);
     void run_again(const core::Action& action);
-    void wait(const std::string& why, Event::Callback then);
+    void wait(const std::string& why, const Event::Callback& then);
     [[nodiscard]] base::Result<std::unique_ptr<Worker>> start_or_adopt(const Launch& launch,
                                                                        JobCallbacks callbacks);
-    void later(std::chrono::seconds pause, Event::Callback then);
+    void later(std::chrono::seconds pause, const Event::Callback& then);
     [[nodiscard]] Launch make_launch(const core::Action& action) const;
     [[nodiscard]] base::Result<void> prepare_staging() const;
     void progress(const core::JobProgress& progress);
