@@ -30,12 +30,13 @@ bool has_processes(const base::Root& root, const std::string& group) {
 /// slice is not entered: a user's manager and containers call their groups as they like.
 void find_active(const base::Root& root, const std::string& group, unsigned depth,
                  const std::vector<std::string>& units, std::set<std::string>& active) {
-    for (const std::string& unit : units)
-        if (has_processes(root, group + "/" + unit))
-            active.insert(unit);
-    for (const std::string& name : root.list(group).value_or(std::vector<std::string>()))
-        if (depth > 0 && base::ends_with(name, ".slice"))
-            find_active(root, group + "/" + name, depth - 1, units, active);
+    for (const std::string& name : root.list(group).value_or(std::vector<std::string>())) {
+        const std::string child = group + "/" + name;
+        if (std::find(units.begin(), units.end(), name) != units.end() && has_processes(root, child))
+            active.insert(name);
+        else if (depth > 0 && base::ends_with(name, ".slice"))
+            find_active(root, child, depth - 1, units, active);
+    }
 }
 
 } // namespace
