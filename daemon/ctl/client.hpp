@@ -55,6 +55,8 @@ class Client {
     [[nodiscard]] static base::Result<Client> connect(bool may_ask_password);
     Client(Client&&) noexcept;
     Client& operator=(Client&&) noexcept;
+    Client(const Client&) = delete;
+    Client& operator=(const Client&) = delete;
     ~Client();
 
     /// A method that answers with a document.

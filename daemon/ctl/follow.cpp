@@ -64,7 +64,7 @@ class Follower {
             if (event == Client::Event::Gone)
                 GPUHOST_CHECK(wait_for_daemon());
             if (event != Client::Event::Changed)
-                return client_.describe_operation(id_);
+                return look();
         }
     }
 

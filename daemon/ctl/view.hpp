@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The daemon's documents (HACKING.md, "JSON documents") as text for people. Pure functions: a document in,
+// The daemon's documents (org.gpuhost1(5), "JSON documents") as text for people. Pure functions: a document in,
 // text out.
 #pragma once
 
