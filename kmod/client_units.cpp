@@ -26,8 +26,8 @@ bool has_processes(const base::Root& root, const std::string& group) {
     return events && events->find("populated 1") != std::string::npos;
 }
 
-/// Those in or below `group`: Slice= may name any slice, and instances of a template have one of their own. What is no
-/// slice is not entered: a user's manager and containers call their groups as they like.
+/// Those in or below `group`: Slice= may name any slice, and instances of a template have one of their own.
+/// What is no slice is not entered: a user's manager and containers call their groups as they like.
 void find_active(const base::Root& root, const std::string& group, unsigned depth,
                  const std::vector<std::string>& units, std::set<std::string>& active) {
     for (const std::string& name : root.list(group).value_or(std::vector<std::string>())) {

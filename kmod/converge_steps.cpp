@@ -44,9 +44,9 @@ Result<base::Json> apply(StepContext& context, const base::Json& args) {
                       {"validated_us", report.validated_us}};
 }
 
-/// By the time of an undo somebody may already use the new driver, if that was loaded. The policy that let the swap end others'
-/// processes lets the way back do so too; otherwise it waits for them as long as that would have given them. One that
-/// does not end may not be in the way after all: only the kernel says.
+/// By the time of an undo somebody may already use the new driver, if that was loaded. The policy that let
+/// the swap end others' processes lets the way back do so too; otherwise it waits for them as long as that
+/// would have given them. One that does not end may not be in the way after all: only the kernel says.
 Result<void> undo(StepContext& context, const base::Json& args) {
     Result<void> ended;
     if (base::string_or(args, "policy", "refuse") == "terminate" &&

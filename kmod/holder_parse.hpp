@@ -29,7 +29,8 @@ struct Mapping {
 [[nodiscard]] std::vector<Mapping> parse_maps(std::string_view text);
 
 /// The path of a mapping that is worth a look, as a path: "/dev/nvidia0", "/dev/nvidiactl" of "/dev/nvidiactl
-/// (deleted)", "/run/nvidia/driver/dev/nvidia-uvm", "/dev/dri/card0", but also "/srv/dev/nvidia-sdk/x.so". Else empty.
+/// (deleted)", "/run/nvidia/driver/dev/nvidia-uvm", "/dev/dri/card0", but also "/srv/dev/nvidia-sdk/x.so".
+/// Else empty.
 [[nodiscard]] std::string may_be_driver_device(std::string_view path);
 
 } // namespace gpuhost::kmod

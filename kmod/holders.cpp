@@ -33,8 +33,8 @@ std::vector<pid_t> processes(const base::Root& root) {
     return pids;
 }
 
-/// Which devices are the driver's: by the majors that it registered, and where a subsystem has the major for all its
-/// drivers, as DRM has 226, by the driver that sysfs names.
+/// Which devices are the driver's: by the majors that it registered, and where a subsystem has the major for
+/// all its drivers, as DRM has 226, by the driver that sysfs names.
 class DriverDevices {
   public:
     explicit DriverDevices(const base::Root& root)

@@ -37,7 +37,8 @@ struct Holder {
 /// A Holder of `devices`, with what procfs says of the process.
 [[nodiscard]] Holder identify(const base::Root& root, pid_t pid, std::vector<std::string> devices);
 
-/// SIGTERM, then SIGKILL after `grace` if it still holds the driver, and waits for the end. Never pid 1, never gpuhost's own processes.
+/// SIGTERM, then SIGKILL after `grace` if it still holds the driver, and waits for the end. Never pid 1,
+/// never gpuhost's own processes.
 [[nodiscard]] base::Result<void> terminate(const base::Root& root, const std::vector<Holder>& holders,
                                            std::chrono::milliseconds grace);
 

@@ -58,8 +58,8 @@ struct CharDriver {
     std::string name;
 };
 [[nodiscard]] std::vector<CharDriver> parse_char_drivers(std::string_view proc_devices);
-/// Majors of everything named nvidia… in /proc/devices, of gdrdrv, which maps the GPUs' memory, and 195, which is
-/// NVIDIA's for ever.
+/// Majors of everything named nvidia… in /proc/devices, of gdrdrv, which maps the GPUs' memory, and 195,
+/// which is NVIDIA's for ever.
 [[nodiscard]] std::set<unsigned> nvidia_majors(std::string_view proc_devices);
 
 /// Why the kernel refuses modules without a good signature; empty if it takes them.

@@ -168,7 +168,7 @@ PreflightResult prepare_preflight(StepContext& context, const base::Json& args) 
     if (!driver)
         return problems;
     check_digests(context, *driver, {}, problems);
-    // A driver that could not be gone back to is found out before it is given up. One that does not run is not.
+    // A driver that could not be gone back to is found out before it is given up, unless it does not run.
     const auto from = driver_from_json(base::member(args, "from"));
     if (from && !(from->generation == driver->generation) && loaded_module(context.root, "nvidia"))
         check_digests(context, *from, " Or unload the driver (rmmod) to swap without a way back.", problems);

@@ -2,8 +2,8 @@
 // driver.prepare makes, while the host serves, all that the selection will lead to; driver.select changes
 // what the host boots and finds (kmod/selection_files.hpp says in which order and why).
 // args of both: {"kernel", "from": driver|null, "to": driver|null}; of select also {"options_from",
-// "options_to": texts of modprobe's configuration, "selection_from", "selection_to": selection|null, "current_from":
-// where current leads}.
+// "options_to": texts of modprobe's configuration, "selection_from", "selection_to": selection|null,
+// "current_from": where current leads}.
 #include "daemon/base/process.hpp"
 #include "kmod/driver_preflight.hpp"
 #include "kmod/module_index.hpp"

@@ -44,7 +44,8 @@ struct SelectionFiles {
 };
 
 /// For `kernel` to boot `driver`, or none. `tools` are the programs of its userland, `old_tools` those that
-/// were there. With none, `options` and `others`, which current_userland() was, are another kernel's selection's.
+/// were there. With none, `options` and `others`, which current_userland() was, are another kernel's
+/// selection's.
 [[nodiscard]] SelectionFiles selection_files(std::string_view kernel, const std::optional<Driver>& driver,
                                              const std::vector<std::string>& tools,
                                              const std::vector<std::string>& old_tools,

@@ -21,8 +21,8 @@ struct Target {
     base::UniqueFd process;
 };
 
-/// pid 1 is the host, and gpuhost's own processes are what does this. Their names say nothing: each process can give
-/// itself any.
+/// pid 1 is the host, and gpuhost's own processes are what does this. Their names say nothing: each process
+/// can give itself any.
 bool is_sacred(const Holder& holder) {
     return holder.pid <= 1 || holder.pid == ::getpid() || holder.pid == ::getppid() ||
            base::starts_with(holder.origin.unit, "gpuhost");

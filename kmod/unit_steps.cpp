@@ -75,8 +75,8 @@ Result<base::Json> start(StepContext& context, const base::Json& args) {
     return base::Json{{"warnings", std::move(warnings)}};
 }
 
-/// Without waiting for it: a host that goes back while it boots starts its clients after gpuhost-ready.service, which
-/// waits for this.
+/// Without waiting for it: a host that goes back while it boots starts its clients after
+/// gpuhost-ready.service, which waits for this.
 Result<void> start_again(StepContext& context, const base::Json& args) {
     for (const std::string& unit : base::strings_or_empty(args, "units"))
         if (const auto started = systemctl(context, "start", {unit}, {"--no-block"}); !started)
