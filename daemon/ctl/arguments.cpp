@@ -75,6 +75,7 @@ std::vector<const Option*> options_of(const Verb& verb) {
 
 std::vector<std::string> dashed(const std::vector<const Option*>& options) {
     std::vector<std::string> names;
+    names.reserve(options.size());
     for (const Option* option : options)
         names.push_back(dashed(*option));
     return names;

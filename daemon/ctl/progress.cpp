@@ -32,7 +32,7 @@ std::string position(std::size_t step, std::size_t steps) {
 /// What is being done; of two ways to say it the longer one that fits.
 std::string phrase(const Json& operation, std::size_t columns) {
     const Json& steps = list_of(operation, "steps");
-    const std::string text = text_of(operation, "text");
+    std::string text = text_of(operation, "text");
     for (std::size_t i = 0; i < steps.size(); ++i) {
         const std::string state = text_of(steps[i], "state");
         if (state != "running" && state != "undoing")

@@ -138,7 +138,7 @@ std::string human_span(std::uint64_t us) {
         return two(s / 60, "min", s % 60, "s");
     if (s < 86400)
         return two(s / 3600, "h", s / 60 % 60, "min");
-    return two(s / 86400, s < 2 * 86400 ? "day" : "days", s / 3600 % 24, "h");
+    return two(s / 86400, s < 2ULL * 86400 ? "day" : "days", s / 3600 % 24, "h");
 }
 
 std::string human_ago(std::uint64_t then_us, std::uint64_t now_us) {

@@ -28,6 +28,7 @@ struct Carrier {
     }
     Carrier(const Carrier&) = delete;
     Carrier& operator=(const Carrier&) = delete;
+    ~Carrier() = default;
 
     char byte = 0;
     iovec data{&byte, 1};

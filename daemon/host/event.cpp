@@ -36,7 +36,7 @@ int inotify_callback(sd_event_source* source, const inotify_event*, void* userda
 }
 
 void free_callback(void* userdata) {
-    delete static_cast<Event::Callback*>(userdata);
+    const std::unique_ptr<Event::Callback> owned(static_cast<Event::Callback*>(userdata));
 }
 
 /// The source owns its callback from here on: sd-event frees it after the last dispatch, so that a callback

@@ -59,7 +59,7 @@ Result<void> JobWatch::start(Event& event, const base::Root& root, std::string_v
 }
 
 void JobWatch::read() {
-    std::array<char, 16384> buffer;
+    std::array<char, 16384> buffer{};
     std::optional<core::JobProgress> newest;
     ssize_t n = 0;
     while ((n = ::read(events_.get(), buffer.data(), buffer.size())) > 0) {

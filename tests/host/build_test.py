@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: Apache-2.0
+"""NVIDIA's real source, built by the real programs for kernels whose headers this machine has: for one that it does not
+compile for, and with FULL=1 for one that it does. $GPUHOST_TEST_DEBS names a directory with Debian's packages."""
+import glob
+import os
+import shutil
+
+import tap
+from fake_host import OLD, FakeHost
+
+NOT_FOR, FOR = "6.1.0-56-amd64", "6.1.0-50-amd64"  # pci_resize_resource() got an argument between them
+MINUTES = 9 if os.environ.get("FULL") != "1" else 40
+DEBS = os.environ.get("GPUHOST_TEST_DEBS", "")
+
+
+def missing(kernel):
+    """Why it can't be built for here; None when it can."""
+    if not glob.glob(f"{DEBS}/nvidia-open-kernel-dkms_{OLD}-*.deb"):
+        return "GPUHOST_TEST_DEBS has no source"
+    if not os.path.isdir(f"/usr/src/linux-headers-{kernel}"):
+        return f"no headers of {kernel}"
+    return None
+
+
+def add_headers(host, kernel):
+    """In the host's tree too, where they are looked for; their own absolute paths lead make to the machine's."""
+    for name in (kernel, kernel.replace("amd64", "common")):
+        shutil.copytree(f"/usr/src/linux-headers-{name}", host.path(f"/usr/src/linux-headers-{name}"), symlinks=True)
+    os.makedirs(host.path(f"/lib/modules/{kernel}"), exist_ok=True)
+    for name, target in (("build", kernel), ("source", kernel.replace("amd64", "common"))):
+        os.symlink(f"/usr/src/linux-headers-{target}", host.path(f"/lib/modules/{kernel}/{name}"))
+
+
+def build(host, kernel):
+    add_headers(host, kernel)
+    return host.ctl("driver", "build", OLD, "--kernel", kernel, timeout=MINUTES * 60)
+
+
+def module_sets(host):
+    return {one["kernel"]: one for one in host.json("driver", "list")["versions"][0]["modules"]}
+
+
+def check_failure(t, host):
+    made = build(host, NOT_FOR)
+    t.equal(made.returncode, 10, f"{OLD} does not compile for {NOT_FOR}")
+    t.ok("error:" in made.stderr and "pci_resize_resource" in made.stderr, "the compiler's first error is shown", made.stderr)
+    log = f"/var/lib/gpuhost/driver/build-logs/{OLD}-{NOT_FOR}.log"
+    t.ok(log in made.stderr and "pci_resize_resource" in host.read(log), "the log is named, and has it", made.stderr)
+    t.equal(module_sets(host), {}, "nothing came into the store")
+    t.equal(os.listdir(host.path("/var/lib/gpuhost/staging")), [], "nothing is left behind")
+
+
+def check_success(t, host):
+    made = build(host, FOR)
+    t.ok(made.returncode == 0, f"{OLD} compiles for {FOR}", made.stderr)
+    found = module_sets(host).get(FOR, {"modules": []})
+    names = sorted(module["name"] for module in found["modules"])
+    t.equal(names, ["nvidia", "nvidia_drm", "nvidia_modeset", "nvidia_peermem", "nvidia_uvm"], "all of its modules are in store")
+    t.equal({module["vermagic"].split()[0] for module in found["modules"]}, {FOR}, "they are for that kernel")
+
+
+def main():
+    t = tap.Tap()
+    if why := missing(NOT_FOR):
+        t.skip("builds of NVIDIA's source", why)
+        t.done()
+    host = FakeHost()
+    try:
+        host.install()
+        host.start_daemon()
+        host.settle()
+        host.ctl("driver", "import", *glob.glob(f"{DEBS}/nvidia-open-kernel-dkms_{OLD}-*.deb"), check=0, timeout=300)
+        check_failure(t, host)
+        if os.environ.get("FULL") == "1":
+            check_success(t, host)
+    finally:
+        host.close()
+    t.done()
+
+
+main()
