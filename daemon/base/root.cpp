@@ -49,7 +49,7 @@ Result<void> fsync_fd(int fd, std::string_view what) {
 /// A name that no reader takes for content, and that neither another writer has nor one whom a power cut ended.
 std::string temporary_name(std::string_view name) {
     std::uint64_t number = 0;
-    (void)::getrandom(&number, sizeof number, 0); // can't fail for so few bytes
+    (void)!::getrandom(&number, sizeof number, 0); // can't fail for so few bytes
     return "." + std::string(name) + "." + std::to_string(number) + ".tmp";
 }
 
