@@ -37,9 +37,9 @@ Result<ConvergeReport> converge_to(StepContext& context, const base::Json& args,
 
 Result<base::Json> apply(StepContext& context, const base::Json& args) {
     GPUHOST_TRY(report, converge_to(context, args, "to", "from"));
+    std::for_each(report.notes.begin(), report.notes.end(), context.warn);
     return base::Json{{"unloaded", report.unloaded},
                       {"loaded", report.loaded},
-                      {"warnings", report.notes},
                       {"first_unload_us", report.first_unload_us},
                       {"validated_us", report.validated_us}};
 }
@@ -55,8 +55,7 @@ Result<void> undo(StepContext& context, const base::Json& args) {
                           usec_or(args, "grace_usec", std::chrono::seconds(30)));
     const auto report = converge_to(context, args, "from", "to");
     if (report) {
-        if (!report->notes.empty())
-            context.progress(-1, base::join(report->notes, "; "));
+        std::for_each(report->notes.begin(), report->notes.end(), context.warn);
         return {};
     }
     return base::fail(ended ? report.error() : report.error().context(ended.error().message));

@@ -66,13 +66,12 @@ Result<void> stop(StepContext& context, const base::Json& args) {
 /// Not for the sake of a unit does a driver go back: one that does not start is reported, and the swap
 /// stands.
 Result<base::Json> start(StepContext& context, const base::Json& args) {
-    base::Json warnings = base::Json::array();
     for (const std::string& unit : base::strings_or_empty(args, "units")) {
         context.progress(-1, "start " + unit);
         if (const auto started = systemctl(context, "start", {unit}); !started)
-            warnings.push_back(unit + " did not start again: " + started.error().message);
+            context.warn(unit + " did not start again: " + started.error().message);
     }
-    return base::Json{{"warnings", std::move(warnings)}};
+    return base::Json::object();
 }
 
 /// Without waiting for it: a host that goes back while it boots starts its clients after
@@ -80,7 +79,7 @@ Result<base::Json> start(StepContext& context, const base::Json& args) {
 Result<void> start_again(StepContext& context, const base::Json& args) {
     for (const std::string& unit : base::strings_or_empty(args, "units"))
         if (const auto started = systemctl(context, "start", {unit}, {"--no-block"}); !started)
-            context.progress(-1, unit + " does not start again: " + started.error().message);
+            context.warn(unit + " does not start again: " + started.error().message);
     return {};
 }
 

@@ -11,7 +11,7 @@ AM_TESTS_ENVIRONMENT = \
 TEST_EXTENSIONS = .py
 LOG_DRIVER = env AM_TAP_AWK='$(AWK)' $(SHELL) $(top_srcdir)/packaging/autotools/tap-driver.sh
 PY_LOG_DRIVER = $(LOG_DRIVER)
-LOG_COMPILER = $(PYTHON) $(top_srcdir)/tests/support/limited 600
+LOG_COMPILER = $(PYTHON) $(top_srcdir)/tests/support/limited $${TEST_SECONDS:-600}
 PY_LOG_COMPILER = $(LOG_COMPILER) $(PYTHON)
 EXTRA_DIST += %D%/support/limited %D%/support/lines.py %D%/support/programs.py %D%/support/tap.py
 

@@ -57,6 +57,8 @@ struct StepContext {
     std::vector<base::UniqueFd> inputs; ///< what the client passed, in the order of the step's args
     /// fraction 0..1 of this step, or negative for "not known"; text is a phrase ("loading nvidia_uvm").
     std::function<void(double fraction, std::string_view text)> progress;
+    /// A sentence on what went wrong without harm, in apply or undo: logged, and shown with the operation.
+    std::function<void(std::string text)> warn = [](std::string) {};
 };
 
 struct StepKind {
@@ -65,12 +67,12 @@ struct StepKind {
     std::chrono::seconds deadline{60}; ///< for each of apply and undo; the worker's unit is killed after it
     /// What apply and undo write besides the staging directory; for the sandboxes that see files read-only.
     std::vector<std::string> writable;
-    bool interruptible =
-        false; ///< cancel may kill its worker at any point; otherwise cancel waits for its end
+    /// Cancel may kill its worker at any point; otherwise cancel waits for its end.
+    bool interruptible = false;
 
     std::function<base::Result<std::vector<Problem>>(StepContext&, const base::Json& args)> preflight;
-    std::function<base::Result<base::Json>(StepContext&, const base::Json& args)>
-        apply; ///< output for people and tests; its "warnings" are sentences on what went wrong without harm
+    /// Its output is for people and tests; the worker adds "warnings".
+    std::function<base::Result<base::Json>(StepContext&, const base::Json& args)> apply;
     std::function<base::Result<void>(StepContext&, const base::Json& args)> verify;
     std::function<base::Result<void>(StepContext&, const base::Json& args)> undo;
 };

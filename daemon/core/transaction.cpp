@@ -122,6 +122,8 @@ Result<void> Transaction::done(const Record& record) {
         break;
     case Phase::Undo:
         states_[step_] = StepState::Undone;
+        if (record.output.is_object())
+            outputs_[step_].update(record.output); // its warnings
         break;
     }
     // A cancel that came too late to stop the last step changes nothing: the work is done and verified.
@@ -135,8 +137,9 @@ Result<void> Transaction::failed(const Record& record) {
         return impossible("failure without its start");
     in_flight_ = false;
     Error error = record.error.value_or(Error{Errc::Refused, "preflight found problems", {}});
-    if (error.code == Errc::Cancelled && cancel_)
-        error = *cancel_; // which says by whom
+    // Which says by whom. What the step made of it, killed or too late to be, is in the journal.
+    if (cancel_ && phase_ != Phase::Undo && error.code != Errc::RebootRequired)
+        error = *cancel_;
     reboot_required_ = reboot_required_ || error.code == Errc::RebootRequired;
     switch (phase_) {
     case Phase::Preflight:

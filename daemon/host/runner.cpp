@@ -3,7 +3,6 @@
 
 #include "daemon/base/clock.hpp"
 #include "daemon/base/messages.hpp"
-#include "daemon/base/parse.hpp"
 #include "daemon/host/sandbox.hpp"
 
 #include <algorithm>
@@ -189,9 +188,10 @@ void Runner::run(const Action& action) {
 
 void Runner::launch(const Action& action) {
     const core::Transaction& transaction = current_->operation.transaction;
-    say(action.phase == Phase::Preflight ? "checking"
-                                         : (action.phase == Phase::Undo ? "going back: " : "") +
-                                               transaction.plan().steps[action.step].summary);
+    if (current_->waiting_for.empty())
+        say(action.phase == Phase::Preflight ? "checking"
+                                             : (action.phase == Phase::Undo ? "going back: " : "") +
+                                                   transaction.plan().steps[action.step].summary);
     JobCallbacks callbacks;
     callbacks.progress = [this](const core::JobProgress& made) { progress(made); };
     callbacks.ended = [this, action](JobEnd end) { job_ended(action, std::move(end)); };
@@ -232,13 +232,12 @@ void Runner::not_started(const Action& action, const Error& error) {
         phase_ended(action, {error, {}, {}});
 }
 
-/// Logged once, however often it is tried.
 void Runner::wait(const std::string& why, const Event::Callback& then) {
     constexpr std::chrono::seconds pause{2};
-    const std::string text = "waiting: " + why;
-    if (current_->operation.text != text)
+    if (std::exchange(current_->waiting_for, why) != why) {
         warn(why + ", trying again");
-    say(text);
+        say("waiting: " + why);
+    }
     later(pause, then);
 }
 
@@ -346,6 +345,7 @@ void Runner::job_ended(const Action& action, JobEnd end) {
 }
 
 void Runner::phase_ended(const Action& action, core::JobResult result) {
+    current_->waiting_for.clear();
     for (const std::string& warning : base::strings_or_empty(result.output, "warnings"))
         warn(warning);
     Record ended = record(result.error || !result.problems.empty() ? Record::Type::Fail : Record::Type::Done);

@@ -15,6 +15,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -68,8 +69,9 @@ class Runner {
         unsigned starts = 0; ///< Start records so far: names the jobs
         bool adopt = false;  ///< the phase in flight may have a worker from before
         std::unique_ptr<Worker> worker;
-        Source next;          ///< its next move, see later()
-        bool stalled = false; ///< a record waits for room on the disk
+        Source next;             ///< its next move, see later()
+        std::string waiting_for; ///< why no worker starts; said and logged once, however often it is tried
+        bool stalled = false;    ///< a record waits for room on the disk
     };
 
     // runner_resume.cpp
@@ -79,6 +81,7 @@ class Runner {
     void remove_files_of(std::uint64_t id);
     void resume_next();
     void prune();
+    void remove_journal(std::uint64_t id);
     [[nodiscard]] bool is_stuck(const Operation& operation) const;
 
     // runner.cpp
@@ -116,6 +119,7 @@ class Runner {
     /// Found at start; more than one only after a person moved journals about.
     std::deque<Current> unfinished_;
     std::map<std::uint64_t, Operation> ended_;
+    std::set<std::uint64_t> rotten_; ///< whose journal tells nothing
     std::uint64_t last_id_ = 0;
     base::UniqueFd lock_;
     Sweeper sweeper_;

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <iterator>
 
 #include <sys/file.h>
 
@@ -84,9 +85,12 @@ Result<void> Runner::load(std::uint64_t id) {
     if (!read && read.error().code == Errc::Unsupported)
         return base::fail(Errc::Unsupported, "a newer gpuhostd has not ended operation " + std::to_string(id),
                           "Install that version again, and let it end.");
+    if (!read && read.error().code != Errc::BadContent)
+        return base::fail(read.error());
     if (!read) {
         log::warning("can't read the journal of operation " + std::to_string(id) + ": " +
                      read.error().message + ", ignoring");
+        rotten_.insert(id);
         return {};
     }
     if (operation.transaction.outcome()) {
@@ -124,22 +128,32 @@ void Runner::resume_next() {
 }
 
 /// Dry runs go first, and each is only one of many; what asks for a reboot stays until there was one.
+/// The newest stays too: who waited for it has still to read how it ended.
 void Runner::prune() {
     while (ended_.size() > kept) {
-        auto oldest = std::find_if(ended_.begin(), ended_.end(), [](const auto& entry) {
+        const auto newest = std::prev(ended_.end());
+        auto oldest = std::find_if(ended_.begin(), newest, [](const auto& entry) {
             return entry.second.transaction.outcome() == Outcome::Checked;
         });
-        if (oldest == ended_.end())
-            oldest = std::find_if(ended_.begin(), ended_.end(),
+        if (oldest == newest)
+            oldest = std::find_if(ended_.begin(), newest,
                                   [this](const auto& entry) { return !is_stuck(entry.second); });
-        if (oldest == ended_.end())
+        if (oldest == newest)
             return;
-        const auto old = ended_.extract(oldest);
-        if (auto removed = core::remove_journal(root_, old.key()); !removed)
-            log::warning("can't remove an old journal: " + removed.error().message + ", ignoring");
         if (listener_.removed)
-            listener_.removed(old.mapped());
+            listener_.removed(oldest->second); // it is still found
+        remove_journal(oldest->first);
+        ended_.erase(oldest);
     }
+    while (ended_.size() == kept && !rotten_.empty() && *rotten_.begin() < ended_.begin()->first) {
+        remove_journal(*rotten_.begin());
+        rotten_.erase(rotten_.begin());
+    }
+}
+
+void Runner::remove_journal(std::uint64_t id) {
+    if (auto removed = core::remove_journal(root_, id); !removed)
+        log::warning("can't remove an old journal: " + removed.error().message + ", ignoring");
 }
 
 bool Runner::is_stuck(const Operation& operation) const {

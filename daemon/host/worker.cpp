@@ -106,17 +106,16 @@ Result<core::JobResult> run(const base::Root& root, const core::StepKinds& kinds
         request.staging,
         std::move(inputs),
         [&reporter](double fraction, std::string_view said) { reporter.progress(fraction, said); }};
+    std::vector<std::string> warnings;
+    context.warn = [&warnings](std::string said) { warnings.push_back(std::move(said)); };
     const core::Step& first = request.steps.front();
     const core::StepKind& kind = *kinds.find(first.kind);
-    switch (request.phase) {
-    case core::Phase::Preflight:
-        return preflight(kinds, request, context);
-    case core::Phase::Apply:
-        return apply(kind, first, context);
-    case core::Phase::Undo:
-        return undo(kind, first, context);
-    }
-    return base::fail(Errc::BadContent, "unknown phase");
+    core::JobResult result = request.phase == core::Phase::Preflight ? preflight(kinds, request, context)
+                             : request.phase == core::Phase::Apply   ? apply(kind, first, context)
+                                                                     : undo(kind, first, context);
+    if (!warnings.empty())
+        result.output["warnings"] = warnings;
+    return result;
 }
 
 core::JobResult run_guarded(const base::Root& root, const core::StepKinds& kinds, std::string_view job,

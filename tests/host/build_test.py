@@ -9,7 +9,6 @@ import tap
 from fake_host import OLD, FakeHost
 
 NOT_FOR, FOR = "6.1.0-56-amd64", "6.1.0-50-amd64"  # pci_resize_resource() got an argument between them
-MINUTES = 9 if os.environ.get("FULL") != "1" else 40
 DEBS = os.environ.get("GPUHOST_TEST_DEBS", "")
 
 
@@ -33,7 +32,7 @@ def add_headers(host, kernel):
 
 def build(host, kernel):
     add_headers(host, kernel)
-    return host.ctl("driver", "build", OLD, "--kernel", kernel, timeout=MINUTES * 60)
+    return host.ctl("driver", "build", OLD, "--kernel", kernel, timeout=3600)  # tests/support/limited ends it earlier
 
 
 def module_sets(host):
@@ -71,7 +70,9 @@ def main():
         host.settle()
         host.ctl("driver", "import", *glob.glob(f"{DEBS}/nvidia-open-kernel-dkms_{OLD}-*.deb"), check=0, timeout=300)
         check_failure(t, host)
-        if os.environ.get("FULL") == "1":
+        if os.environ.get("FULL") == "1" and (why := missing(FOR)):
+            t.skip(f"a build for {FOR}", why)
+        elif os.environ.get("FULL") == "1":
             check_success(t, host)
     finally:
         host.close()

@@ -31,6 +31,15 @@ def path_of(interface):
     return "/org/gpuhost1" if room == "manager" else f"/org/gpuhost1/{room}"
 
 
+def exported_names(daemon, path):
+    """Our interfaces at the path and below."""
+    node = ET.fromstring(programs.run([daemon, f"--bus-introspect={path}"]).stdout)
+    names = {i.get("name") for i in node.findall("interface") if i.get("name").startswith("org.gpuhost1.")}
+    for child in node.findall("node"):
+        names |= exported_names(daemon, f"{path}/{child.get('name')}")
+    return names
+
+
 def main():
     t = tap.Tap()
     documented = {
@@ -46,6 +55,7 @@ def main():
         if not t.ok(exported is not None, f"{name} is exported at {path}", run.stderr):
             continue
         t.equal("\n".join(sorted(members(exported))), "\n".join(sorted(members(documented[name]))), f"{name} is as documented")
+    t.equal(sorted(exported_names(daemon, "/org/gpuhost1")), sorted(documented), "no other interface of ours is exported")
     run = programs.run([daemon, "--bus-introspect=/nowhere"])
     t.ok("org.gpuhost1" not in run.stdout, "nothing of ours is exported elsewhere")
     t.done()

@@ -265,6 +265,29 @@ TEST(Transaction, ARestartNeverGoesBackBesideAWorkerThatMayStillRun) {
     EXPECT_EQ(transaction.attempts(), Transaction::max_attempts);
 }
 
+TEST(Transaction, WhoCancelledReadsThatWhateverTheStepMadeOfIt) {
+    for (const Errc late : {Errc::Timeout, Errc::Interrupted, Errc::Failed}) {
+        Transaction transaction = begun(1);
+        for (const Record& record : {start(Phase::Preflight, 0), done(Phase::Preflight, 0),
+                                     start(Phase::Apply, 0), cancel(), failed(Phase::Apply, 0, late)})
+            ASSERT_TRUE(transaction.feed(record));
+        const Trace result = run(transaction, all_well);
+        EXPECT_EQ(result.outcome, Outcome::Cancelled);
+        EXPECT_EQ(result.error->message, "cancelled by gpuhostctl of user 1000");
+    }
+}
+
+TEST(Transaction, KeepsTheWarningsOfAnUndo) {
+    Transaction transaction = begun(1);
+    Record undone = done(Phase::Undo, 0);
+    undone.output = {{"warnings", {"nvidia-dcgm.service does not start again"}}};
+    for (const Record& record :
+         {start(Phase::Preflight, 0), done(Phase::Preflight, 0), start(Phase::Apply, 0),
+          failed(Phase::Apply, 0), start(Phase::Undo, 0), undone})
+        ASSERT_TRUE(transaction.feed(record));
+    EXPECT_EQ(transaction.outputs()[0], undone.output);
+}
+
 TEST(Transaction, CancelledPreflightStartsNoOther) {
     Transaction transaction;
     Record first = begin(2);

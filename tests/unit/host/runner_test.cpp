@@ -307,6 +307,58 @@ TEST_F(RunnerTest, WhatIsUnfinishedAndOfANewerDaemonStopsThisOne) {
     EXPECT_TRUE(root.exists("/var/lib/gpuhost/staging/1/file"));
 }
 
+TEST_F(RunnerTest, ADryRunCanBeReadThoughNothingElseMakesRoom) {
+    Life life(root);
+    for (std::size_t i = 0; i < Runner::kept; ++i) {
+        life.start(make_plan({"load"}));
+        life.launcher.end();
+        life.launcher.end();
+    }
+    bool found = false;
+    life.runner.listen(
+        {{}, {}, {}, [&](const Operation& old) { found = life.runner.find(old.id) != nullptr; }});
+    const auto id = life.runner.start(make_plan({"load"}), {}, {}, true);
+    ASSERT_TRUE(id);
+    life.turn();
+    life.launcher.end();
+    EXPECT_NE(life.runner.find(*id), nullptr);
+    EXPECT_EQ(life.runner.find(1), nullptr);
+    EXPECT_TRUE(found) << "whoever is told of the removal can still look at it";
+}
+
+TEST_F(RunnerTest, ARottenJournalGoesWhenItIsOld) {
+    directory.write("var/lib/gpuhost/journal/1.jsonl", "00000000 {}\n00000000 {}\n");
+    Life life(root);
+    ASSERT_TRUE(life.runner.resume());
+    for (std::size_t i = 0; i < Runner::kept; ++i) {
+        EXPECT_TRUE(root.exists("/var/lib/gpuhost/journal/1.jsonl")) << i;
+        life.start(make_plan({"load"}));
+        life.launcher.end();
+        life.launcher.end();
+    }
+    EXPECT_FALSE(root.exists("/var/lib/gpuhost/journal/1.jsonl"));
+}
+
+TEST_F(RunnerTest, WhatCanNotBeReadNowStopsTheDaemon) {
+    ASSERT_TRUE(root.make_directories("/var/lib/gpuhost/journal/1.jsonl")); // EISDIR, as EIO from a bad disk
+    Life life(root);
+    EXPECT_FALSE(life.runner.resume());
+}
+
+TEST_F(RunnerTest, WaitingIsLoggedOnce) {
+    static int warnings = 0;
+    warnings = 0;
+    base::log::set_sink([](base::log::Level level, std::string_view, std::string_view,
+                           base::log::Fields) noexcept { warnings += level == base::log::Level::Warning; });
+    Life life(root);
+    life.launcher.refusals = 2;
+    life.start(make_plan({"load"}));
+    life.wait([&] { return !life.launcher.jobs.empty(); });
+    base::log::set_sink(nullptr);
+    EXPECT_EQ(life.at(), "preflight load");
+    EXPECT_EQ(warnings, 1);
+}
+
 TEST_F(RunnerTest, DryRunsMakeRoomBeforeAnythingElse) {
     Life life(root);
     life.start(make_plan({"load"}));
