@@ -32,7 +32,7 @@ class DriverSteps : public testing::Test {
                 boot_,
                 "/var/lib/gpuhost/staging/1",
                 {},
-                [this](double, std::string_view text) { said_ += std::string(text) + "\n"; },
+                [](double, std::string_view) {},
                 [this](std::string text) { warnings_.push_back(std::move(text)); }};
     }
     base::Result<void> apply(const std::string& name, const Json& args) {
@@ -104,7 +104,6 @@ class DriverSteps : public testing::Test {
     core::StepKinds kinds_;
     Json settings_;
     Json output_;
-    std::string said_;
     std::vector<std::string> warnings_;
     std::string boot_ = "boot";
 };
