@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // units.stop and units.start: client units that hold the driver leave before a swap and come back after it.
-// Which ones ran is remembered in the step's args: {"units": [names]}. Each is the other's inverse.
+// args: {"units": [those that ran when it was planned]}. Those that units.stop finds active it keeps in the
+// transaction's directory, for whoever starts them again. Each is the other's inverse.
 #include "daemon/base/parse.hpp"
 #include "daemon/base/process.hpp"
 #include "kmod/client_units.hpp"
@@ -37,15 +38,55 @@ Result<std::string> systemctl(const StepContext& context, const std::string& ver
     return std::move(finished.output);
 }
 
+bool contains(const std::vector<std::string>& units, const std::string& name) {
+    return std::find(units.begin(), units.end(), name) != units.end();
+}
+
+/// Also one that has no processes.
+Result<bool> is_active(const StepContext& context, const std::string& name) {
+    GPUHOST_TRY(output, systemctl(context, "show", {name}, {"--value", "--property=ActiveState"}));
+    const std::string_view state = base::trim(output);
+    return !state.empty() && state != "inactive" && state != "failed";
+}
+
+std::string stopped_path(const StepContext& context) {
+    return context.staging + "/stopped-units";
+}
+
+/// What units.stop stopped, or set out to.
+std::vector<std::string> stopped_units(const StepContext& context, const base::Json& args) {
+    const auto kept = context.root.read(stopped_path(context));
+    return kept ? base::split_words(*kept) : base::strings_or_empty(args, "units");
+}
+
+base::Json stopped(const StepContext& context, const base::Json& args) {
+    return {{"units", stopped_units(context, args)}};
+}
+
+/// And those of ClientUnits= that are active by now, or have no processes by which the plan would know them:
+/// they may stop along with the others.
+Result<std::vector<std::string>> units_to_stop(const StepContext& context, const base::Json& args) {
+    std::vector<std::string> units = stopped_units(context, args);
+    const base::Json& driver = base::member(context.settings, "Driver");
+    for (const std::string& name : base::split_words(base::string_or(driver, "ClientUnits", ""))) {
+        if (contains(units, name))
+            continue;
+        GPUHOST_TRY(active, is_active(context, name));
+        if (active)
+            units.push_back(name);
+    }
+    return units;
+}
+
 /// An active unit that would stop along with these, and that nobody would start again.
 Result<void> check_dependents(const StepContext& context, const std::vector<std::string>& units) {
-    GPUHOST_TRY(names,
-                systemctl(context, "show", units, {"--value", "--property=RequiredBy,BoundBy,ConsistsOf"}));
+    const std::string dependents = "--property=RequiredBy,RequisiteOf,BoundBy,ConsistsOf,PropagatesStopTo";
+    GPUHOST_TRY(names, systemctl(context, "show", units, {"--value", dependents}));
     for (const std::string& name : base::split_words(names)) {
-        if (std::find(units.begin(), units.end(), name) != units.end())
+        if (contains(units, name))
             continue;
-        GPUHOST_TRY(state, systemctl(context, "show", {name}, {"--value", "--property=ActiveState"}));
-        if (base::trim(state) != "inactive" && base::trim(state) != "failed")
+        GPUHOST_TRY(active, is_active(context, name));
+        if (active)
             return base::fail(Errc::InUse, name + " would stop along with " + base::join(units, ", "),
                               "name it in ClientUnits= of gpuhostd.conf, so that it is started again");
     }
@@ -61,6 +102,15 @@ Result<void> stop(StepContext& context, const base::Json& args) {
         return {};
     return base::fail(Errc::InUse, base::join(left, ", ") + " still has processes after it was stopped",
                       "look at systemctl status " + left.front());
+}
+
+Result<void> find_and_stop(StepContext& context, const base::Json& args) {
+    GPUHOST_TRY(units, units_to_stop(context, args));
+    // Not in preflight, whose worker can't ask systemd.
+    GPUHOST_CHECK(check_dependents(context, units));
+    GPUHOST_CHECK(context.root.make_directories(context.staging, 0755));
+    GPUHOST_CHECK(context.root.write_atomic(stopped_path(context), base::join(units, "\n")));
+    return stop(context, stopped(context, args));
 }
 
 /// Not for the sake of a unit does a driver go back: one that does not start is reported, and the swap
@@ -91,13 +141,13 @@ core::StepKind units_stop_kind() {
     kind.sandbox = core::Sandbox::Units;
     kind.deadline = std::chrono::minutes(10);
     kind.apply = [](StepContext& context, const base::Json& args) -> Result<base::Json> {
-        // Not in preflight, whose worker can't ask systemd.
-        GPUHOST_CHECK(check_dependents(context, base::strings_or_empty(args, "units")));
-        GPUHOST_CHECK(stop(context, args));
+        GPUHOST_CHECK(find_and_stop(context, args));
         return base::Json::object();
     };
     // stop() looked already
-    kind.undo = start_again;
+    kind.undo = [](StepContext& context, const base::Json& args) {
+        return start_again(context, stopped(context, args));
+    };
     return kind;
 }
 
@@ -106,8 +156,12 @@ core::StepKind units_start_kind() {
     kind.name = "units.start";
     kind.sandbox = core::Sandbox::Units;
     kind.deadline = std::chrono::minutes(20);
-    kind.apply = start;
-    kind.undo = stop;
+    kind.apply = [](StepContext& context, const base::Json& args) {
+        return start(context, stopped(context, args));
+    };
+    kind.undo = [](StepContext& context, const base::Json& args) {
+        return stop(context, stopped(context, args));
+    };
     return kind;
 }
 

@@ -545,16 +545,17 @@ TEST_F(DriverSteps, HoldersByPolicy) {
     EXPECT_TRUE(apply("holders.clear", args));
 }
 
-/// client.service, on which dependent.service may depend.
+/// client.service, on which dependent.service, which has no processes, may depend.
 constexpr const char* systemctl = R"(#!/bin/sh
 cd "${0%/usr/bin/systemctl}" || exit 1
 echo "$*" >>log
 case "$*" in
 show*RequiredBy*) cat dependents; exit ;;
-show*ActiveState*) cat state; exit ;;
-*" client.service") ;;
+show*ActiveState*) grep -qx "${*##* }" active && echo active || echo inactive; exit ;;
+*" client.service"|*" dependent.service") ;;
 *) echo no such unit; exit 5 ;;
 esac
+case $* in *client.service*) ;; *) exit 0 ;; esac
 case $1 in stop) : ;; start) echo 12 ;; esac >sys/fs/cgroup/system.slice/client.service/cgroup.procs
 )";
 
@@ -567,13 +568,13 @@ TEST_F(DriverSteps, UnitsLeaveAndComeBack) {
     tree_.directory().write(group, "12\n");
     const Json args{{"units", {"client.service"}}};
     tree_.directory().write("dependents", "\nclient.service dependent.service\n\n");
-    tree_.directory().write("state", "active\n");
+    tree_.directory().write("active", "dependent.service\n");
     const auto refused = apply("units.stop", args);
     ASSERT_FALSE(refused);
     EXPECT_NE(refused.error().message.find("dependent.service would stop"), std::string::npos)
         << refused.error().message;
     EXPECT_EQ(tree_.directory().read(group), "12\n");
-    tree_.directory().write("state", "inactive\n");
+    tree_.directory().write("active", "");
     ASSERT_TRUE(apply("units.stop", args));
     EXPECT_EQ(tree_.directory().read(group), "");
     ASSERT_TRUE(undo("units.stop", args));
@@ -582,6 +583,7 @@ TEST_F(DriverSteps, UnitsLeaveAndComeBack) {
         << "a host that boots would wait for itself";
     ASSERT_TRUE(undo("units.start", args));
     EXPECT_EQ(tree_.directory().read(group), "");
+    ASSERT_TRUE(tree_.root().remove_tree("/var/lib/gpuhost/staging"));
     ASSERT_TRUE(apply("units.start", {{"units", {"client.service", "gone.service"}}}))
         << "no reason to go back";
     ASSERT_EQ(warnings_.size(), 1U);
@@ -590,6 +592,31 @@ TEST_F(DriverSteps, UnitsLeaveAndComeBack) {
     const auto stopped = apply("units.stop", {{"units", {"gone.service"}}});
     ASSERT_FALSE(stopped);
     EXPECT_NE(stopped.error().message.find("no such unit"), std::string::npos);
+}
+
+TEST_F(DriverSteps, ADependentThatIsNamedComesBackWithItsUnit) {
+    tree_.directory().write("usr/bin/systemctl", systemctl);
+    std::filesystem::permissions(tree_.directory().path("usr/bin/systemctl"),
+                                 std::filesystem::perms::owner_all);
+    tree_.directory().write("sys/fs/cgroup/system.slice/client.service/cgroup.procs", "12\n");
+    tree_.directory().write("dependents", "dependent.service\n");
+    tree_.directory().write("active", "dependent.service\n");
+    settings_ = {{"Driver", {{"ClientUnits", "client.service dependent.service idle.service"}}}};
+    const Json args{{"units", {"client.service"}}};
+    const auto calls = [&] {
+        const std::string log = tree_.directory().read("log");
+        tree_.directory().write("log", "");
+        return log;
+    };
+    ASSERT_TRUE(apply("units.stop", args));
+    EXPECT_NE(calls().find("stop -- client.service dependent.service\n"), std::string::npos);
+    tree_.directory().write("active", "");
+    ASSERT_TRUE(undo("units.stop", args));
+    EXPECT_NE(calls().find("start --no-block -- dependent.service\n"), std::string::npos);
+    ASSERT_TRUE(apply("units.start", args));
+    EXPECT_NE(calls().find("start -- dependent.service\n"), std::string::npos);
+    ASSERT_TRUE(undo("units.start", args));
+    EXPECT_NE(calls().find("stop -- client.service dependent.service\n"), std::string::npos);
 }
 
 TEST_F(DriverSteps, NodesOfTheDriverGoneBackToAreAnUndo) {
