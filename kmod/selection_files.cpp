@@ -71,6 +71,16 @@ SelectionFiles no_driver(std::string_view kernel, const std::vector<std::string>
     return files;
 }
 
+std::string userland_of(std::string_view kernel) {
+    return "boot/" + std::string(kernel) + "/userland";
+}
+
+/// A selection of this kernel that can't be read goes with the rest of it: what led there would dangle.
+std::string others_current(const base::Json& args) {
+    const std::string current = base::string_or(args, "current_from", "");
+    return current == userland_of(base::string_or(args, "kernel", "")) ? std::string() : current;
+}
+
 std::vector<std::string> tools_in(const base::Root& root, const std::string& userland) {
     return root.list(userland + "/bin").value_or(std::vector<std::string>());
 }
@@ -120,7 +130,7 @@ SelectionFiles selection_files(std::string_view kernel, const std::optional<Driv
     SelectionFiles files;
     files.before_index.push_back(options_write(options));
     if (!driver->userland.empty()) {
-        add(files.before_index, userland_links("boot/" + std::string(kernel) + "/userland"));
+        add(files.before_index, userland_links(userland_of(kernel)));
         for (const std::string& name : tools)
             files.before_index.push_back(tool_link(name));
     }
@@ -136,7 +146,7 @@ SelectionFiles selection_files(std::string_view kernel, const std::optional<Driv
 SelectionFiles selection_files(const base::Root& root, const base::Json& args, const std::string& which) {
     const auto driver = driver_from_json(base::member(args, which));
     const auto other = driver_from_json(base::member(args, which == "to" ? "from" : "to"));
-    const std::string others = base::string_or(args, "current_from", "");
+    const std::string others = others_current(args);
     return selection_files(base::string_or(args, "kernel", ""), driver,
                            driver || others.empty() ? tools_of(root, driver)
                                                     : tools_in(root, in_store(others)),

@@ -186,6 +186,22 @@ TEST_F(DriverSteps, TakingBackAKernelsFirstDriverLeavesTheOtherKernelsTheirs) {
     }
 }
 
+TEST_F(DriverSteps, NothingIsLeftOfAKernelsOwnSelectionThatCannotBeRead) {
+    const Driver old = add_driver("535.261.03");
+    const Json first = select_args(std::nullopt, old);
+    ASSERT_TRUE(apply("driver.prepare", first));
+    ASSERT_TRUE(apply("driver.select", first));
+    Json args = select_args(std::nullopt, add_driver("550.163.01"));
+    args["current_from"] = current_userland(tree_.root());
+    ASSERT_FALSE(args["current_from"].get<std::string>().empty());
+    ASSERT_TRUE(apply("driver.prepare", args));
+    ASSERT_TRUE(apply("driver.select", args));
+    ASSERT_TRUE(undo("driver.select", args));
+    for (const char* path :
+         {"/var/lib/gpuhost/driver/current", "/usr/bin/nvidia-smi", "/etc/ld.so.conf.d/gpuhost.conf"})
+        EXPECT_FALSE(tree_.root().lstat(path)) << path;
+}
+
 TEST_F(DriverSteps, TheIndexForGoingBackIsUsed) {
     const Driver old = add_driver("535.261.03");
     const Json first = select_args(std::nullopt, old);
