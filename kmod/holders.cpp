@@ -156,6 +156,10 @@ bool holds_driver(const base::Root& root, pid_t pid) {
     return !held_devices(root, pid, driver).empty();
 }
 
+bool has_descriptors(const base::Root& root, pid_t pid) {
+    return !root.list(proc(pid, "fd")).value_or(std::vector<std::string>()).empty();
+}
+
 std::vector<Holder> without_units(std::vector<Holder> holders, const std::vector<std::string>& units) {
     holders.erase(std::remove_if(holders.begin(), holders.end(),
                                  [&](const Holder& holder) {

@@ -31,6 +31,8 @@ struct Holder {
 [[nodiscard]] std::vector<Holder> find_holders(const base::Root& root);
 /// Does this process still hold the driver?
 [[nodiscard]] bool holds_driver(const base::Root& root, pid_t pid);
+/// Has it anything open? What is ending has not, before the kernel is done with closing it.
+[[nodiscard]] bool has_descriptors(const base::Root& root, pid_t pid);
 [[nodiscard]] std::vector<Holder> without_units(std::vector<Holder> holders,
                                                 const std::vector<std::string>& units);
 

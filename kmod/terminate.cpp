@@ -3,6 +3,7 @@
 #include "daemon/base/parse.hpp"
 #include "kmod/holders.hpp"
 
+#include <algorithm>
 #include <cerrno>
 
 #include <poll.h>
@@ -19,6 +20,7 @@ constexpr std::chrono::milliseconds kill_patience{
 struct Target {
     Holder holder;
     base::UniqueFd process;
+    bool holds = true;
 };
 
 /// pid 1 is the host, and gpuhost's own processes are what does this. Their names say nothing: each process
@@ -70,6 +72,16 @@ base::Result<std::vector<Target>> take_hold(const base::Root& root, const std::v
     return targets;
 }
 
+/// Drops those that let go and live on. One with nothing open may be ending, its files not closed to the end:
+/// it is waited for.
+void look_again(const base::Root& root, std::vector<Target>& targets) {
+    for (Target& target : targets)
+        target.holds = holds_driver(root, target.holder.pid);
+    std::erase_if(targets, [&](const Target& target) {
+        return !target.holds && has_descriptors(root, target.holder.pid);
+    });
+}
+
 } // namespace
 
 base::Result<void> terminate(const base::Root& root, const std::vector<Holder>& holders,
@@ -78,13 +90,16 @@ base::Result<void> terminate(const base::Root& root, const std::vector<Holder>& 
     for (const Target& target : targets)
         send(target, SIGTERM);
     wait_for_end(targets, grace);
-    std::erase_if(targets, [&](const Target& target) { return !holds_driver(root, target.holder.pid); });
+    look_again(root, targets);
     for (const Target& target : targets)
-        send(target, SIGKILL);
+        if (target.holds)
+            send(target, SIGKILL);
     wait_for_end(targets, kill_patience);
-    if (targets.empty())
+    const auto stuck =
+        std::find_if(targets.begin(), targets.end(), [](const Target& target) { return target.holds; });
+    if (stuck == targets.end())
         return {};
-    return base::fail(base::Errc::InUse, describe(targets.front().holder) + " did not end after SIGKILL",
+    return base::fail(base::Errc::InUse, describe(stuck->holder) + " did not end after SIGKILL",
                       "it waits in the kernel; only a reboot ends it");
 }
 

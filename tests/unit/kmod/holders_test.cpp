@@ -110,10 +110,17 @@ void let_go(int /*signal*/) {
     (void)::unlink(held.c_str());
 }
 
+void end_slowly(int /*signal*/) {
+    (void)::unlink(held.c_str());
+    (void)::usleep(1'000'000);
+    ::_exit(0);
+}
+
 /// A real process that the tree says holds the driver.
 class Terminating : public Holders {
   protected:
-    void start(void (*on_term)(int), const char* name = "sleeper") {
+    /// It lets go of all that it has, unless `others`, which stay open.
+    void start(void (*on_term)(int), const char* name = "sleeper", bool others = true) {
         std::array<int, 2> ready{};
         ASSERT_EQ(::pipe(ready.data()), 0);
         const base::UniqueFd reader(ready[0]);
@@ -126,6 +133,8 @@ class Terminating : public Holders {
         char byte = 0;
         ASSERT_EQ(::read(reader.get(), &byte, 1), 1);
         tree_.add_process(pid_, name, "/system.slice/train.service", "/dev/nvidiactl");
+        if (others)
+            tree_.directory().write("proc/" + std::to_string(pid_) + "/fd/0", "");
     }
 
     void TearDown() override {
@@ -175,6 +184,13 @@ TEST_F(Terminating, SparesWhatLetsGoWhenAsked) {
     EXPECT_TRUE(terminate(tree_.root(), find_holders(tree_.root()), std::chrono::milliseconds(500)));
     EXPECT_TRUE(find_holders(tree_.root()).empty());
     EXPECT_EQ(::waitpid(pid_, nullptr, WNOHANG), 0) << "it lives";
+}
+
+TEST_F(Terminating, AwaitsTheEndOfWhatIsEnding) {
+    ASSERT_NO_FATAL_FAILURE(start(end_slowly, "sleeper", false));
+    EXPECT_TRUE(terminate(tree_.root(), find_holders(tree_.root()), std::chrono::milliseconds(300)));
+    ASSERT_EQ(::waitpid(pid_, nullptr, WNOHANG), pid_) << "the driver may still be in use";
+    pid_ = 0;
 }
 
 TEST_F(Terminating, KnowsNobodyByAName) {
