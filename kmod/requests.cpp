@@ -42,10 +42,24 @@ const SourceSet* choose_source(const DriverVersion& version, const std::string& 
     return flavour != "any" || version.sources.empty() ? nullptr : &version.sources.front();
 }
 
+core::Problem no_source(const DriverVersion& version, const std::string& flavour) {
+    const bool proprietary = flavour == "proprietary";
+    std::string hint = std::string("Import ") +
+                       (proprietary ? "nvidia-kernel-dkms" : "nvidia-open-kernel-dkms") +
+                       " of this version, or modules that are built already";
+    if (proprietary && !version.sources.empty())
+        hint += ", or say Flavour=open in gpuhostd.conf for the source that is there";
+    return {Errc::NotFound,
+            "driver " + version.version + " has no " + (flavour == "any" ? "" : flavour + " ") +
+                "source in the store",
+            hint + "."};
+}
+
 bool is_in_store(const Store& store, const std::string& version) {
-    return store.find(version) != nullptr ||
-           std::any_of(store.problems.begin(), store.problems.end(),
-                       [&](const std::string& problem) { return is_of_version(problem, version); });
+    return base::is_driver_version(version) && // other directories of the store have problems too
+           (store.find(version) != nullptr ||
+            std::any_of(store.problems.begin(), store.problems.end(),
+                        [&](const std::string& problem) { return is_of_version(problem, version); }));
 }
 
 /// The kernels to build for, each once.
@@ -107,11 +121,7 @@ Plan build_plan(const std::string& version, const std::vector<std::string>& kern
     }
     const SourceSet* source = choose_source(*known, flavour);
     if (source == nullptr) {
-        plan.problems.push_back(
-            {Errc::NotFound,
-             "driver " + version + " has no " + (flavour == "any" ? "" : flavour + " ") +
-                 "source in the store",
-             "Import nvidia-open-kernel-dkms of this version, or modules that are built already."});
+        plan.problems.push_back(no_source(*known, flavour));
         return plan;
     }
     std::vector<std::string> building;

@@ -88,8 +88,11 @@ TEST(RequestsTest, BuildTakesTheFlavourThatIsConfigured) {
     EXPECT_EQ(plan.steps[0].args["source"]["flavour"], "proprietary");
     Json open_only = observed();
     open_only["store"]["versions"][0]["sources"].erase(0);
-    expect_problem(build_plan("550.163.01", {}, false, "proprietary", open_only), Errc::NotFound,
-                   "no proprietary source");
+    const Plan lacking = build_plan("550.163.01", {}, false, "proprietary", open_only);
+    expect_problem(lacking, Errc::NotFound, "no proprietary source");
+    EXPECT_EQ(lacking.problems[0].hint.find("open-kernel"), std::string::npos)
+        << "it would lack the same again: " << lacking.problems[0].hint;
+    EXPECT_NE(lacking.problems[0].hint.find("Flavour=open"), std::string::npos);
 }
 
 TEST(RequestsTest, WhatCannotBeReadCanBeRemovedAndVerified) {
@@ -100,6 +103,8 @@ TEST(RequestsTest, WhatCannotBeReadCanBeRemovedAndVerified) {
               (std::vector<std::string>{"store.remove", "store.purge"}));
     EXPECT_EQ(kinds(verify_plan("1.2.3", damaged)), std::vector<std::string>{"store.verify"});
     expect_problem(remove_plan("1.2", damaged), Errc::NotFound, "not in the store");
+    damaged["store"]["problems"] = {"/var/lib/gpuhost/driver/selected/6.1.0-50-amd64: not a selection"};
+    expect_problem(verify_plan("selected", damaged), Errc::NotFound, "not in the store");
 }
 
 TEST(RequestsTest, RemoveRefusesWhatIsUsed) {
