@@ -31,6 +31,6 @@ format:
 	cd $(top_srcdir) && $(CLANG_FORMAT) -i $$(find $(sources) tests -path tests/vm/guest -prune -o -name '*.[ch]pp' -print)
 tidy: config.h
 	cd $(top_srcdir) && printf '%s\n' $${TIDY_FILES:-$$(find $(sources) -name '*.cpp')} | \
-	    xargs -P $${TIDY_JOBS:-2} -n 2 $(CLANG_TIDY) --quiet --warnings-as-errors='*' -- \
+	    xargs -P $${TIDY_JOBS:-2} -I '{}' $(CLANG_TIDY) --quiet --warnings-as-errors='*' '{}' -- \
 	    -std=c++20 $(DEFS) $(AM_CPPFLAGS) -iquote $(abs_top_builddir) $(SYSTEMD_CFLAGS) $(KMOD_CFLAGS) \
 	    $(ARCHIVE_CFLAGS) $(CRYPTO_CFLAGS)

@@ -58,7 +58,7 @@ struct StepContext {
     /// fraction 0..1 of this step, or negative for "not known"; text is a phrase ("loading nvidia_uvm").
     std::function<void(double fraction, std::string_view text)> progress;
     /// A sentence on what went wrong without harm, in apply or undo: logged, and shown with the operation.
-    std::function<void(std::string text)> warn = [](std::string) {};
+    std::function<void(const std::string& text)> warn = [](const std::string&) {};
 };
 
 struct StepKind {

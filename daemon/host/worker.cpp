@@ -107,7 +107,7 @@ Result<core::JobResult> run(const base::Root& root, const core::StepKinds& kinds
         std::move(inputs),
         [&reporter](double fraction, std::string_view said) { reporter.progress(fraction, said); }};
     std::vector<std::string> warnings;
-    context.warn = [&warnings](std::string said) { warnings.push_back(std::move(said)); };
+    context.warn = [&warnings](const std::string& said) { warnings.push_back(said); };
     const core::Step& first = request.steps.front();
     const core::StepKind& kind = *kinds.find(first.kind);
     core::JobResult result = request.phase == core::Phase::Preflight ? preflight(kinds, request, context)

@@ -33,7 +33,7 @@ class DriverSteps : public testing::Test {
                 "/var/lib/gpuhost/staging/1",
                 {},
                 [](double, std::string_view) {},
-                [this](std::string text) { warnings_.push_back(std::move(text)); }};
+                [this](const std::string& text) { warnings_.push_back(text); }};
     }
     base::Result<void> apply(const std::string& name, const Json& args) {
         auto made = context();
