@@ -33,8 +33,12 @@ def check_requests(t, host):
     t.ok(run.returncode == NOT_FOUND and "999.1.1" in run.stderr and "Hint" in run.stderr, "a version that is not there is named, with what to do", run.stderr)
     plan = host.json("driver", "swap", NEW, "--dry-run")
     t.ok(len(plan["steps"]) > 5 and host.loaded()["nvidia"] == OLD, "a dry run shows the steps and does none", plan)
+    t.equal((plan["changes_host"], host.json("operation", "show", "1")["changes_host"]), (True, False), "a swap changes the host, an import does not")
     status, text = busctl(host, "call", "org.gpuhost1", "/org/gpuhost1/driver", "org.gpuhost1.Driver", "Swap", "sa{sv}", NEW, "1", "force", "b", "true")
     t.ok(status != 0 and "force" in text, "an option that is not known is refused", text)
+    status, text = busctl(host, "call", "org.gpuhost1", "/org/gpuhost1/driver", "org.gpuhost1.Driver", "Plan", "sasa{sv}", "swap", "1", NEW,
+                          "2", "holders", "s", "wait", "holders", "s", "terminate")
+    t.ok(status != 0 and "holders" in text and "twice" in text, "an option that stands twice is refused", text)
     status, text = busctl(host, "call", "org.gpuhost1", "/org/gpuhost1/driver", "org.gpuhost1.Driver", "Plan", "sasa{sv}", "format", "0", "0")
     t.ok(status != 0 and "format" in text, "a request that is not known is refused", text)
 
@@ -121,7 +125,8 @@ def until_it_watches(host, lines):
                 raise
 
 
-def messages_of_a_swap(host):
+def messages_until(host, last, act):
+    """All that is on the bus from `act` until a message's member is among `last`."""
     monitor = programs.start(
         ["busctl", f"--address={host.address}", "--json=short", "monitor", "org.gpuhost1"],
         stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
@@ -130,11 +135,10 @@ def messages_of_a_swap(host):
     try:
         lines = Lines(monitor.stdout)
         until_it_watches(host, lines)
-        host.ctl("driver", "swap", NEW, check=0)
-        host.kill_daemon(15)
+        act()
         while (line := lines.next(30)) is not None:
             seen.append(json.loads(line))
-            if seen[-1].get("member") in ("OperationEnded", "NameLost", "NameOwnerChanged"):
+            if seen[-1].get("member") in last:
                 break
     finally:
         programs.end(monitor)
@@ -143,13 +147,42 @@ def messages_of_a_swap(host):
 
 def check_signals(t, host):
     """One swap as a client sees it: its object, its progress, its end."""
-    seen = messages_of_a_swap(host)
+    def act():
+        host.ctl("driver", "swap", NEW, check=0)
+        host.kill_daemon(15)
+
+    seen = messages_until(host, ("OperationEnded", "NameLost", "NameOwnerChanged"), act)
     members = [message.get("member") for message in seen]
     progress = [m for m in seen if m.get("member") == "PropertiesChanged" and re.fullmatch(r"/org/gpuhost1/operation/_\d+", m.get("path", ""))]
     ended = [m for m in seen if m.get("member") == "OperationEnded"]
     t.ok("OperationAdded" in members and "InterfacesAdded" in members, "an operation is announced", members)
     t.ok(0 < len(progress) < 30, "its progress is told, but not too often", len(progress))
     t.ok(ended and ended[0]["payload"]["data"][2] == "committed", "its end is told with its outcome", ended)
+
+
+def check_removal(t, host):
+    """With 50 that have ended, one more makes the oldest go: from the bus, the list and the disk."""
+    journals = host.path("/var/lib/gpuhost/journal")
+    last = max(int(name.partition(".")[0]) for name in os.listdir(journals))
+    for number in range(last + 1, 51):
+        shutil.copy(f"{journals}/1.jsonl", f"{journals}/{number}.jsonl")
+    host.start_daemon()
+    host.settle()
+    before = {one["id"] for one in operations(host)}
+    seen = messages_until(host, ("InterfacesRemoved", "NameLost"), lambda: host.ctl("driver", "verify", NEW, check=0))
+    gone = before - {one["id"] for one in operations(host)}
+    removed = [m["payload"]["data"] for m in seen if m.get("member") == "InterfacesRemoved"]
+    t.ok(len(before) == 50 and len(gone) == 1, "one makes room for one", len(before), gone)
+    for number in gone:
+        t.ok(removed and removed[0][0] == f"/org/gpuhost1/operation/_{number}", "it leaves the bus", removed)
+        t.ok(removed and "org.gpuhost1.Operation" in removed[0][1], "with its own interface", removed)
+        t.ok(not os.path.exists(f"{journals}/{number}.jsonl"), "and the disk")
+
+
+def check_options(t):
+    for wrong in (["--colour"], ["--launcher=ssh"], ["--launcher=systemd", "--root=/nowhere"]):
+        run = programs.run([os.path.join(tap.TOP_BUILDDIR, "gpuhostd"), *wrong])
+        t.ok(run.returncode == 2 and run.stderr.startswith("gpuhostd: "), f"{' '.join(wrong)} is refused", run.returncode, run.stderr)
 
 
 def main():
@@ -167,6 +200,8 @@ def main():
         check_configuration(t, host)
         check_log_level(t, host)
         check_signals(t, host)
+        check_removal(t, host)
+        check_options(t)
         if t.failed:
             print("\n".join("# " + line for line in host.tail().splitlines()))
     finally:

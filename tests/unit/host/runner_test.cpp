@@ -3,7 +3,10 @@
 #include "tests/support/tmpdir.hpp"
 #include "tests/unit/host/fake_launcher.hpp"
 
+#include <csignal>
+
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 namespace gpuhost::host {
 namespace {
@@ -170,6 +173,26 @@ TEST_F(RunnerTest, CancelKillsWhatMayBeInterrupted) {
     EXPECT_EQ(life.at(), "undo read");
     life.launcher.end();
     EXPECT_EQ(life.outcomes, std::vector{Outcome::Cancelled});
+}
+
+TEST_F(RunnerTest, ACancelThatCanNotBeRecordedIsRefused) {
+    Life life(root);
+    const auto id = life.start(make_plan({"read", "load"}));
+    life.launcher.end(); // each preflight
+    life.launcher.end();
+    rlimit before{};
+    ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
+    const auto old = std::signal(SIGXFSZ, SIG_IGN);
+    const rlimit full{1, before.rlim_max}; // as on a full disk
+    ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &full), 0);
+    const auto refused = life.runner.cancel(id, {0, 1, "person"});
+    ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &before), 0);
+    (void)std::signal(SIGXFSZ, old);
+    EXPECT_FALSE(refused);
+    EXPECT_FALSE(life.launcher.last().killed);
+    EXPECT_FALSE(life.runner.running()->transaction.cancelled());
+    EXPECT_TRUE(life.runner.cancel(id, {0, 1, "person"})) << "with room it is taken";
+    EXPECT_TRUE(life.launcher.last().killed);
 }
 
 TEST_F(RunnerTest, CancelWaitsForWhatMayNot) {

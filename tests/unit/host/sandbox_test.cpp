@@ -74,6 +74,16 @@ std::string unit_file(core::Sandbox sandbox) {
 
 class Exposure : public testing::TestWithParam<core::Sandbox> {};
 
+TEST(Sandbox, TheWidestSeesWhatTheOthersSee) {
+    using core::Sandbox;
+    EXPECT_EQ(widest({}), Sandbox::Store);
+    EXPECT_EQ(widest({Sandbox::Store}), Sandbox::Store);
+    EXPECT_EQ(widest({Sandbox::Store, Sandbox::System}), Sandbox::System);
+    EXPECT_EQ(widest({Sandbox::Units, Sandbox::System}), Sandbox::Units);
+    EXPECT_EQ(widest({Sandbox::Devices, Sandbox::Units}), Sandbox::Devices);
+    EXPECT_EQ(widest({Sandbox::Devices, Sandbox::Modules, Sandbox::Units}), Sandbox::Modules);
+}
+
 TEST_P(Exposure, IsAtMostFour) {
     if (::access(analyze, X_OK) != 0)
         GTEST_SKIP() << "no systemd-analyze";
