@@ -6,6 +6,7 @@
 #include "kmod/driver_preflight.hpp"
 #include "kmod/graph.hpp"
 #include "kmod/holders.hpp"
+#include "kmod/module_info.hpp"
 #include "kmod/step_kind.hpp"
 
 #include <algorithm>
@@ -35,9 +36,26 @@ Result<ConvergeReport> converge_to(StepContext& context, const base::Json& args,
     return converge(context.root, *loader, goal_of(args, goal), options);
 }
 
+/// No reason to be without a driver, but nobody reads the kernel's log for it.
+void warn_of_unknown_parameters(const StepContext& context, const Goal& goal) {
+    for (const GoalModule& module : goal.modules) {
+        if (module.path.empty() || module.parameters.empty())
+            continue;
+        const auto fd = context.root.open_file(module.path, O_RDONLY);
+        const auto file = fd ? MappedFile::open(fd->get(), module.path) : base::fail(fd.error());
+        const auto info = file ? parse_module_info(file->view(), module.path) : base::fail(file.error());
+        if (!info)
+            continue; // preflight could read it; what is wrong with it now, loading says
+        for (const std::string& name : info->unknown_parameters(module.parameters))
+            context.warn("module '" + module.name + "' " + module.version + " has no parameter '" + name +
+                         "', which ModuleParameters= sets; the kernel ignores it");
+    }
+}
+
 Result<base::Json> apply(StepContext& context, const base::Json& args) {
     GPUHOST_TRY(report, converge_to(context, args, "to", "from"));
     std::for_each(report.notes.begin(), report.notes.end(), context.warn);
+    warn_of_unknown_parameters(context, goal_of(args, "to"));
     return base::Json{{"unloaded", report.unloaded},
                       {"loaded", report.loaded},
                       {"first_unload_us", report.first_unload_us},

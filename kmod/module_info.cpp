@@ -4,6 +4,7 @@
 #include "daemon/base/parse.hpp"
 #include "kmod/elf.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <utility>
@@ -54,6 +55,13 @@ std::vector<std::string> split_depends(std::string_view value) {
     return names;
 }
 
+/// As the kernel compares them (parameq in kernel/params.c).
+std::string parameter_name(std::string_view text) {
+    std::string name(text);
+    std::replace(name.begin(), name.end(), '-', '_');
+    return name;
+}
+
 void set_field(ModuleInfo& info, std::string_view key, std::string_view value) {
     const std::pair<std::string_view, std::string*> fields[] = {{"name", &info.name},
                                                                 {"version", &info.version},
@@ -67,6 +75,8 @@ void set_field(ModuleInfo& info, std::string_view key, std::string_view value) {
         info.depends = split_depends(value);
     else if (key == "firmware")
         info.firmware.emplace_back(value);
+    else if (key == "parmtype") // "name:type"
+        info.parameters.push_back(parameter_name(value.substr(0, value.find(':'))));
 }
 
 /// .modinfo is a row of NUL-terminated "key=value".
@@ -95,6 +105,16 @@ std::string_view ModuleInfo::kernel() const {
 
 std::string_view ModuleInfo::flavour() const {
     return license == "Dual MIT/GPL" ? "open" : "proprietary";
+}
+
+std::vector<std::string> ModuleInfo::unknown_parameters(std::string_view text) const {
+    std::vector<std::string> unknown;
+    for (const std::string& word : base::split_words(text)) {
+        const std::string given = parameter_name(std::string_view(word).substr(0, word.find('=')));
+        if (given != "dyndbg" && std::find(parameters.begin(), parameters.end(), given) == parameters.end())
+            unknown.push_back(given);
+    }
+    return unknown;
 }
 
 Result<ModuleInfo> parse_module_info(std::string_view image, std::string_view what) {

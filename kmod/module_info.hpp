@@ -29,13 +29,16 @@ struct ModuleInfo {
     std::string vermagic;
     std::string license;
     std::vector<std::string> depends;
-    std::vector<std::string> firmware; ///< that it may ask for: "nvidia/550.163.01/gsp_ga10x.bin"
+    std::vector<std::string> firmware;   ///< that it may ask for: "nvidia/550.163.01/gsp_ga10x.bin"
+    std::vector<std::string> parameters; ///< names of those that it takes
     std::optional<ModuleSignature> signature;
 
     /// The release that it was built for: the first word of vermagic.
     [[nodiscard]] std::string_view kernel() const;
     /// "open" for NVIDIA's "Dual MIT/GPL", else "proprietary".
     [[nodiscard]] std::string_view flavour() const;
+    /// Names in "NVreg_A=1 nvreg-b=2" that it does not take. A kernel ignores them, with a line in its log.
+    [[nodiscard]] std::vector<std::string> unknown_parameters(std::string_view text) const;
 };
 
 /// `image` is the whole .ko, not compressed. Truncated, not a module, not for this machine: BadContent naming

@@ -539,6 +539,22 @@ TEST_F(DriverSteps, TheWayBackSaysWhichOptionalModulesStayAway) {
     EXPECT_NE(warnings_[0].find("its file is gone"), std::string::npos) << warnings_[0];
 }
 
+TEST_F(DriverSteps, ParametersThatNoModuleTakesAreNamed) {
+    tree_.add_gpu("0000:65:00.0");
+    Goal goal = tree_.add_modules("535.261.03");
+    goal.modules[0].parameters = "NVreg_Known=1 NVreg_Typo=2";
+    tree_.directory().write(goal.modules[0].path.substr(1),
+                            tests::module_image({{"name", "nvidia"},
+                                                 {"version", "535.261.03"},
+                                                 {"srcversion", goal.modules[0].srcversion},
+                                                 {"parmtype", "NVreg_Known:int"},
+                                                 {"vermagic", std::string(test_kernel) + " SMP "}}));
+    ASSERT_TRUE(apply("modules.converge", {{"kernel", test_kernel}, {"to", to_json(goal)}}));
+    ASSERT_EQ(warnings_.size(), 1U);
+    EXPECT_NE(warnings_[0].find("'nvidia' 535.261.03 has no parameter 'NVreg_Typo'"), std::string::npos)
+        << warnings_[0];
+}
+
 TEST_F(DriverSteps, HoldersByPolicy) {
     tree_.add_gpu("0000:65:00.0");
     ASSERT_TRUE(apply("modules.converge",

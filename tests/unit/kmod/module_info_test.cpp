@@ -44,6 +44,15 @@ TEST(ModuleInfoTest, NvidiasOwnLicenceIsTheProprietaryFlavour) {
     EXPECT_EQ(info->flavour(), "proprietary");
 }
 
+TEST(ModuleInfoTest, NamesParametersThatAModuleDoesNotTake) {
+    const auto info = parse_module_info(
+        module_image({{"name", "nvidia"}, {"vermagic", "6.1 "}, {"parmtype", "NVreg_A_b:int"}}), "x");
+    ASSERT_TRUE(info);
+    EXPECT_EQ(info->unknown_parameters("NVreg_A-b=1 dyndbg=+p NVreg_A_b"), std::vector<std::string>{});
+    EXPECT_EQ(info->unknown_parameters("NVreg_A=1 x"), (std::vector<std::string>{"NVreg_A", "x"}));
+    EXPECT_TRUE(info->unknown_parameters("").empty());
+}
+
 TEST(ModuleInfoTest, FindsTheAppendedSignature) {
     const std::string image = tests::nvidia_module("nvidia", "550.163.01", "6.1.0-50-amd64");
     const auto info = parse_module_info(tests::with_signature(image, "DER BYTES"), "x");
