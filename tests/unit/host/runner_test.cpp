@@ -399,6 +399,21 @@ TEST_F(RunnerTest, DryRunsMakeRoomBeforeAnythingElse) {
     EXPECT_FALSE(root.exists("/var/lib/gpuhost/journal/2.jsonl"));
 }
 
+TEST_F(RunnerTest, WhatAsksForARebootIsNotForgottenForWhatCameLater) {
+    Life life(root);
+    life.start(make_plan({"load"}));
+    life.launcher.end();
+    life.launcher.fail(Errc::RebootRequired);
+    life.launcher.end();
+    for (std::size_t i = 0; i < Runner::kept; ++i) {
+        life.start(make_plan({"load"}));
+        life.launcher.end();
+        life.launcher.end();
+    }
+    EXPECT_EQ(life.removed, std::vector<std::uint64_t>{2});
+    EXPECT_TRUE(life.runner.reboot_required());
+}
+
 TEST_F(RunnerTest, AnotherDaemonIsKeptOut) {
     Life first(root);
     ASSERT_TRUE(first.runner.resume());
@@ -465,6 +480,7 @@ TEST_F(RunnerTest, AfterARebootItGoesBack) {
     ASSERT_TRUE(life.runner.resume());
     EXPECT_EQ(life.at(), "undo link");
     EXPECT_FALSE(life.launcher.last().adopted);
+    EXPECT_EQ(life.runner.find(1)->progress, 1) << "it shrinks from here";
     life.launcher.end();
     life.launcher.end();
     EXPECT_EQ(life.outcomes, std::vector{Outcome::RolledBack});

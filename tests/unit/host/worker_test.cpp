@@ -62,6 +62,18 @@ TEST_F(WorkerTest, AppliesThenVerifies) {
     EXPECT_TRUE(base::bool_or(result.output, "done", false));
 }
 
+TEST_F(WorkerTest, WarningsOfAnyPhaseAreItsOutput) {
+    add("a").undo = [](core::StepContext& context, const base::Json&) -> base::Result<void> {
+        context.warn("first");
+        context.warn("second");
+        return {};
+    };
+    kinds.add(kind);
+    EXPECT_EQ(base::strings_or_empty(run(core::Phase::Undo, {"a"}).output, "warnings"),
+              (std::vector<std::string>{"first", "second"}));
+    EXPECT_FALSE(run(core::Phase::Apply, {"a"}).output.contains("warnings"));
+}
+
 TEST_F(WorkerTest, PreflightCollectsTheProblemsOfAllSteps) {
     for (const char* name : {"a", "b"}) {
         add(name).preflight = [](core::StepContext& context,
