@@ -4,6 +4,11 @@ noinst_LIBRARIES += %D%/libcontent.a
 %C%_libcontent_a_SOURCES = \
     %D%/archive.cpp \
     %D%/archive.hpp \
+    %D%/cms.hpp \
+    %D%/cms_sign.cpp \
+    %D%/cms_verify.cpp \
+    %D%/openssl.cpp \
+    %D%/openssl.hpp \
     %D%/sha256.cpp \
     %D%/sha256.hpp \
     %D%/tree.cpp \

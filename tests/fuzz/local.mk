@@ -2,6 +2,7 @@
 # A fuzzed parser is one FOO.cpp, its program below, and corpus/FOO/. See fuzz.hpp.
 fuzz_programs = \
     %D%/fuzz-archive \
+    %D%/fuzz-cms \
     %D%/fuzz-deb \
     %D%/fuzz-ini \
     %D%/fuzz-job \
@@ -30,6 +31,11 @@ endif
 %C%_fuzz_archive_LDFLAGS = $(fuzz_flags)
 %C%_fuzz_archive_LDADD = $(fuzz_main) $(content_libs)
 %C%_fuzz_archive_SOURCES = %D%/archive.cpp
+
+%C%_fuzz_cms_CPPFLAGS = $(fuzz_cppflags)
+%C%_fuzz_cms_LDFLAGS = $(fuzz_flags)
+%C%_fuzz_cms_LDADD = $(fuzz_main) $(content_libs)
+%C%_fuzz_cms_SOURCES = %D%/cms.cpp
 
 %C%_fuzz_deb_CPPFLAGS = $(fuzz_cppflags)
 %C%_fuzz_deb_LDFLAGS = $(fuzz_flags)
@@ -83,6 +89,10 @@ fuzz_corpus = \
     %D%/corpus/archive/package-xz.deb \
     %D%/corpus/archive/package-zstd.deb \
     %D%/corpus/archive/tree.tar.gz \
+    %D%/corpus/cms/detached.der \
+    %D%/corpus/cms/list.pem \
+    %D%/corpus/cms/signed.der \
+    %D%/corpus/cms/site.pem \
     %D%/corpus/deb/driver.deb \
     %D%/corpus/deb/source.deb \
     %D%/corpus/ini/broken.conf \

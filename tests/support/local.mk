@@ -16,14 +16,16 @@ check_LIBRARIES += %D%/libtestmain.a
     %D%/tmpdir.cpp \
     %D%/tmpdir.hpp
 
-# Archives and ELF files, good and hostile, for the rooms that read them.
+# Archives, ELF files and certificates, good and hostile, for the rooms that read them.
 check_LIBRARIES += %D%/libtestinputs.a
-%C%_libtestinputs_a_CPPFLAGS = $(AM_CPPFLAGS) $(ARCHIVE_CFLAGS)
+%C%_libtestinputs_a_CPPFLAGS = $(AM_CPPFLAGS) $(ARCHIVE_CFLAGS) $(CRYPTO_CFLAGS)
 %C%_libtestinputs_a_SOURCES = \
     %D%/archives.cpp \
     %D%/archives.hpp \
     %D%/elf_images.cpp \
-    %D%/elf_images.hpp
+    %D%/elf_images.hpp \
+    %D%/pki.cpp \
+    %D%/pki.hpp
 test_inputs = %D%/libtestinputs.a
 
 test_cppflags = $(AM_CPPFLAGS) $(GTEST_CFLAGS) $(SYSTEMD_CFLAGS) $(KMOD_CFLAGS) $(ARCHIVE_CFLAGS) $(CRYPTO_CFLAGS)

@@ -30,6 +30,7 @@ sync_seam = -Wl,--wrap=fsync -Wl,--wrap=fdatasync
 %C%_content_tests_LDADD = $(test_libs) $(test_inputs) $(content_libs)
 %C%_content_tests_SOURCES = \
     %D%/content/archive_test.cpp \
+    %D%/content/cms_test.cpp \
     %D%/content/sha256_test.cpp \
     %D%/content/tree_test.cpp
 

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+// Documents signed with a site's own certificates: CMS SignedData (RFC 5652, DER) with the document inside.
+//
+// Verifying needs no network: authorities and revocation lists are files. Who may sign is a certificate that
+//   - leads to one of the authorities, each certificate on the way valid now by this host's clock
+//   - may sign by its key usage, if it has one, and has codeSigning in its extended key usage, if it has one; so
+//     have the authorities on the way
+//   - is in no revocation list. An authority with a list must have a current one; one without has none
+//   - has a key, and a signature over a digest, of at least 112 bits' strength (NIST SP 800-57)
+// Every signature of a document must be good. Lists and time stamps inside a document count for nothing.
+#pragma once
+
+#include "daemon/base/handle.hpp"
+#include "daemon/base/result.hpp"
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+struct evp_pkey_st; // OpenSSL's, which only this room includes
+struct x509_st;
+struct stack_st_X509;
+
+namespace gpuhost::content {
+
+void free_key(evp_pkey_st* key) noexcept;
+void free_certificate(x509_st* certificate) noexcept;
+void free_certificates(stack_st_X509* certificates) noexcept;
+
+/// Authorities that a site trusts, and their revocation lists.
+class TrustAnchors {
+  public:
+    /// Adds all certificates and revocation lists of one PEM file. What is neither, or can't be read: BadContent
+    /// naming `what`, with nothing of the file added.
+    [[nodiscard]] base::Result<void> add(std::string_view pem, std::string_view what);
+    [[nodiscard]] bool empty() const { return authorities_.empty(); }
+    /// Names of the authorities, for messages.
+    [[nodiscard]] const std::vector<std::string>& authorities() const { return authorities_; }
+
+  private:
+    friend base::Result<struct SignedDocument> verify_signed(std::string_view der, const TrustAnchors& trust,
+                                                             std::string_view what);
+    std::vector<std::string> pems_; ///< whole files; OpenSSL's store is made of them for each document
+    std::vector<std::string> authorities_;
+};
+
+struct Signer {
+    std::string subject;         ///< RFC 2253: "CN=Release key,O=Site"
+    std::string sha256;          ///< of the certificate, 64 hex digits
+    std::uint64_t not_after = 0; ///< seconds since 1970
+};
+
+struct SignedDocument {
+    std::string content;
+    Signer signer; ///< of the first signature
+};
+
+/// AccessDenied if the signature is not good, with the reason; BadContent if it is no CMS SignedData with a
+/// document inside.
+[[nodiscard]] base::Result<SignedDocument> verify_signed(std::string_view der, const TrustAnchors& trust,
+                                                         std::string_view what);
+
+/// The document without a look at who signed it: to show what is refused, never to act on.
+[[nodiscard]] base::Result<std::string> signed_content_unverified(std::string_view der,
+                                                                  std::string_view what);
+
+/// A private key with its certificate, and those between it and the authority.
+class SigningKey {
+  public:
+    /// `certificates` is PEM: the signer's first, then intermediate ones. `key` is PEM, with `passphrase` if it is
+    /// encrypted.
+    [[nodiscard]] static base::Result<SigningKey>
+    from_pem(std::string_view key, std::string_view certificates, const std::string& passphrase);
+    /// PKCS#12, which has both.
+    [[nodiscard]] static base::Result<SigningKey> from_pkcs12(std::string_view der,
+                                                              const std::string& passphrase);
+
+    /// `time`, seconds since 1970, is what the signature says; so the same key and document make the same bytes
+    /// where the algorithm is deterministic, as RSA PKCS #1 v1.5 is.
+    [[nodiscard]] base::Result<std::string> sign(std::string_view content, std::uint64_t time) const;
+
+  private:
+    [[nodiscard]] base::Result<void> check() const;
+    base::CHandle<evp_pkey_st, free_key> key_;
+    base::CHandle<x509_st, free_certificate> certificate_;
+    base::CHandle<stack_st_X509, free_certificates> chain_;
+};
+
+} // namespace gpuhost::content
