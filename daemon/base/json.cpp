@@ -43,6 +43,29 @@ Result<Json> parse_json(std::string_view text, std::string_view what) {
     return value;
 }
 
+Result<Json> parse_json_list(std::string_view text, std::string_view what, std::string_view key,
+                             const std::function<Result<void>(const Json&)>& take) {
+    if (too_deep(text))
+        return fail(Errc::BadContent, std::string(what) + ": JSON nested too deeply");
+    bool inside = false;
+    Result<void> taken;
+    const auto callback = [&](int depth, Json::parse_event_t event, Json& parsed) {
+        if (event == Json::parse_event_t::key && depth == 1)
+            inside = parsed.is_string() && parsed.get_ref<const std::string&>() == key;
+        if (event != Json::parse_event_t::object_end || depth != 2 || !inside)
+            return true;
+        if (taken)
+            taken = take(parsed);
+        return false;
+    };
+    Json value = Json::parse(text, callback, false);
+    if (value.is_discarded())
+        return fail(Errc::BadContent, std::string(what) + ": not valid JSON");
+    if (!taken)
+        return fail(std::move(taken).error());
+    return value;
+}
+
 const Json& member(const Json& object, std::string_view key) {
     static const Json null;
     if (!object.is_object())

@@ -5,6 +5,7 @@
 #include "daemon/base/result.hpp"
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,6 +18,12 @@ using Json = nlohmann::json;
 
 /// `what` names the document in the error. Depth is limited to 64, duplicates keep the last value.
 [[nodiscard]] Result<Json> parse_json(std::string_view text, std::string_view what);
+
+/// The same, with the objects in the array `key` of the outermost object given to `take` one by one and not kept:
+/// for lists whose length is the sender's choice. The first error of `take` ends it. The rest is returned, with the
+/// array empty.
+[[nodiscard]] Result<Json> parse_json_list(std::string_view text, std::string_view what, std::string_view key,
+                                           const std::function<Result<void>(const Json&)>& take);
 
 /// Typed members of an object. Absent or of another type: BadContent naming the key.
 [[nodiscard]] Result<std::string> get_string(const Json& object, std::string_view key);

@@ -12,6 +12,8 @@ std::string_view name(Sandbox sandbox) noexcept {
     switch (sandbox) {
     case Sandbox::Parse:
         return "parse";
+    case Sandbox::Content:
+        return "content";
     case Sandbox::Compile:
         return "compile";
     case Sandbox::Store:

@@ -2,6 +2,7 @@
 # A fuzzed parser is one FOO.cpp, its program below, and corpus/FOO/. See fuzz.hpp.
 fuzz_programs = \
     %D%/fuzz-archive \
+    %D%/fuzz-bundle \
     %D%/fuzz-cms \
     %D%/fuzz-deb \
     %D%/fuzz-ini \
@@ -10,6 +11,7 @@ fuzz_programs = \
     %D%/fuzz-json \
     %D%/fuzz-manifest \
     %D%/fuzz-module \
+    %D%/fuzz-oci \
     %D%/fuzz-procfs \
     %D%/fuzz-settings
 check_PROGRAMS += $(fuzz_programs)
@@ -31,6 +33,11 @@ endif
 %C%_fuzz_archive_LDFLAGS = $(fuzz_flags)
 %C%_fuzz_archive_LDADD = $(fuzz_main) $(content_libs)
 %C%_fuzz_archive_SOURCES = %D%/archive.cpp
+
+%C%_fuzz_bundle_CPPFLAGS = $(fuzz_cppflags)
+%C%_fuzz_bundle_LDFLAGS = $(fuzz_flags)
+%C%_fuzz_bundle_LDADD = $(fuzz_main) $(images_libs)
+%C%_fuzz_bundle_SOURCES = %D%/bundle.cpp
 
 %C%_fuzz_cms_CPPFLAGS = $(fuzz_cppflags)
 %C%_fuzz_cms_LDFLAGS = $(fuzz_flags)
@@ -72,6 +79,11 @@ endif
 %C%_fuzz_module_LDADD = $(fuzz_main) $(kmod_libs)
 %C%_fuzz_module_SOURCES = %D%/module.cpp
 
+%C%_fuzz_oci_CPPFLAGS = $(fuzz_cppflags)
+%C%_fuzz_oci_LDFLAGS = $(fuzz_flags)
+%C%_fuzz_oci_LDADD = $(fuzz_main) $(images_libs)
+%C%_fuzz_oci_SOURCES = %D%/oci.cpp
+
 %C%_fuzz_procfs_CPPFLAGS = $(fuzz_cppflags)
 %C%_fuzz_procfs_LDFLAGS = $(fuzz_flags)
 %C%_fuzz_procfs_LDADD = $(fuzz_main) $(kmod_libs)
@@ -89,6 +101,9 @@ fuzz_corpus = \
     %D%/corpus/archive/package-xz.deb \
     %D%/corpus/archive/package-zstd.deb \
     %D%/corpus/archive/tree.tar.gz \
+    %D%/corpus/bundle/delta.json \
+    %D%/corpus/bundle/header \
+    %D%/corpus/bundle/images.json \
     %D%/corpus/cms/detached.der \
     %D%/corpus/cms/list.pem \
     %D%/corpus/cms/signed.der \
@@ -116,6 +131,11 @@ fuzz_corpus = \
     %D%/corpus/manifest/userland.json \
     %D%/corpus/module/module.ko \
     %D%/corpus/module/signed.ko \
+    %D%/corpus/oci/both.json \
+    %D%/corpus/oci/index.json \
+    %D%/corpus/oci/manifest.json \
+    %D%/corpus/oci/name \
+    %D%/corpus/oci/name-digest \
     %D%/corpus/procfs/cgroup-old \
     %D%/corpus/procfs/cgroup-pod \
     %D%/corpus/procfs/devices \

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # One program a room; ROOM/FOO_test.cpp stands for the room's FOO.
-unit_programs = %D%/base-tests %D%/core-tests %D%/content-tests %D%/kmod-tests %D%/host-tests %D%/ctl-tests
+unit_programs = %D%/base-tests %D%/core-tests %D%/content-tests %D%/images-tests %D%/kmod-tests %D%/host-tests %D%/ctl-tests
 check_PROGRAMS += $(unit_programs)
 TESTS += $(unit_programs)
 sync_seam = -Wl,--wrap=fsync -Wl,--wrap=fdatasync
@@ -33,6 +33,17 @@ sync_seam = -Wl,--wrap=fsync -Wl,--wrap=fdatasync
     %D%/content/cms_test.cpp \
     %D%/content/sha256_test.cpp \
     %D%/content/tree_test.cpp
+
+%C%_images_tests_CPPFLAGS = $(test_cppflags)
+%C%_images_tests_LDADD = $(test_libs) $(test_inputs) $(images_libs)
+%C%_images_tests_SOURCES = \
+    %D%/images/bundle_test.cpp \
+    %D%/images/bundles.cpp \
+    %D%/images/bundles.hpp \
+    %D%/images/create_test.cpp \
+    %D%/images/import_test.cpp \
+    %D%/images/oci_test.cpp \
+    %D%/images/reference_test.cpp
 
 check_PROGRAMS += %D%/stub-nvml.so
 %C%_stub_nvml_so_SOURCES = tests/support/stub_nvml.c

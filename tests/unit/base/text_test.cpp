@@ -143,5 +143,24 @@ TEST(Json, DumpReplacesInvalidUtf8) {
     EXPECT_NO_THROW((void)dump(Json{{"k", "\xff"}}));
 }
 
+TEST(JsonListTest, HandsItemsOverAndKeepsNone) {
+    std::vector<std::string> taken;
+    const auto take = [&](const Json& value) -> Result<void> {
+        taken.push_back(dump(value));
+        return taken.size() < 3 ? Result<void>() : fail(Errc::Refused, "enough");
+    };
+    const auto rest =
+        parse_json_list(R"({"a":1,"list":[{"x":[{"y":2}]},{}],"other":[{"z":3}]})", "text", "list", take);
+    ASSERT_TRUE(rest) << rest.error().message;
+    EXPECT_EQ(taken, (std::vector<std::string>{R"({"x":[{"y":2}]})", "{}"}));
+    EXPECT_EQ(dump(*rest), R"({"a":1,"list":[],"other":[{"z":3}]})");
+    EXPECT_EQ(parse_json_list(R"({"list":[{},{}]})", "text", "list", take).error().code, Errc::Refused);
+    EXPECT_EQ(parse_json_list(R"({"list":[{}})", "text", "list", take).error().code, Errc::BadContent);
+    EXPECT_EQ(
+        parse_json_list(R"({"deep":{"list":[{}]},"list":[7]})", "text", "list", take).value()["list"].size(),
+        1U)
+        << "only objects, and only there";
+}
+
 } // namespace
 } // namespace gpuhost::base

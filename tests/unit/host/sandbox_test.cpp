@@ -15,9 +15,9 @@ namespace gpuhost::host {
 namespace {
 
 constexpr const char* analyze = "/usr/bin/systemd-analyze";
-constexpr std::array all{core::Sandbox::Parse,  core::Sandbox::Compile, core::Sandbox::Store,
-                         core::Sandbox::System, core::Sandbox::Modules, core::Sandbox::Units,
-                         core::Sandbox::Devices};
+constexpr std::array all{core::Sandbox::Parse, core::Sandbox::Content, core::Sandbox::Compile,
+                         core::Sandbox::Store, core::Sandbox::System,  core::Sandbox::Modules,
+                         core::Sandbox::Units, core::Sandbox::Devices};
 
 std::string capabilities(std::uint64_t mask) {
     constexpr std::array<std::pair<unsigned, const char*>, 9> names{
@@ -106,8 +106,9 @@ INSTANTIATE_TEST_SUITE_P(EverySandbox, Exposure, testing::ValuesIn(all),
                          [](const auto& one) { return std::string(core::name(one.param)); });
 
 TEST(Sandbox, ForeignInputIsReadWithoutPrivileges) {
-    for (const auto sandbox : {core::Sandbox::Parse, core::Sandbox::Compile}) {
-        EXPECT_EQ(user_of(sandbox), worker_user);
+    EXPECT_NE(store_user, worker_user);
+    for (const auto sandbox : {core::Sandbox::Parse, core::Sandbox::Content, core::Sandbox::Compile}) {
+        EXPECT_EQ(user_of(sandbox), sandbox == core::Sandbox::Content ? store_user : worker_user);
         const std::string unit = unit_file(sandbox);
         EXPECT_NE(unit.find("CapabilityBoundingSet=\n"), std::string::npos) << unit;
         EXPECT_NE(unit.find("PrivateNetwork=yes\n"), std::string::npos) << unit;

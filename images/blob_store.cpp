@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "images/blob_store.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <vector>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace gpuhost::images {
+
+using base::Errc;
+using base::Result;
+using base::UniqueFd;
+
+namespace {
+
+constexpr std::uint64_t writeback_bytes = 8U << 20U;  ///< a disk's queue full; more gains nothing
+constexpr std::uint64_t behind = 2 * writeback_bytes; ///< what the disk may have still to write
+constexpr std::size_t read_bytes = 1U << 20U;
+/// From so many files on one syncfs(2) is quicker than an fdatasync(2) each; below, nobody else's writes are waited for.
+constexpr std::size_t many_files = 256;
+
+std::string path_of(std::string_view hex) {
+    return std::string(blobs_directory) + "/" + std::string(hex);
+}
+
+} // namespace
+
+bool BlobStore::has(std::string_view hex, std::uint64_t size) const {
+    const auto st = root_.lstat(path_of(hex));
+    return st && S_ISREG(st->st_mode) && static_cast<std::uint64_t>(st->st_size) == size;
+}
+
+Result<UniqueFd> BlobStore::open(std::string_view hex) const {
+    return root_.open_file(path_of(hex), O_RDONLY | O_NOFOLLOW);
+}
+
+Result<void> BlobStore::remove(std::string_view hex) const {
+    return root_.remove(path_of(hex));
+}
+
+// --- one blob
+
+Result<BlobWriter> BlobWriter::open(int directory, std::string hex, std::uint64_t size) {
+    UniqueFd fd(::openat(directory, hex.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0644));
+    if (!fd)
+        return base::fail_errno("blob " + hex, errno);
+    BlobWriter writer(directory, std::move(fd), std::move(hex), size);
+    struct stat st {};
+    if (::fstat(writer.fd_.get(), &st) < 0)
+        return base::fail_errno("blob " + writer.hex_, errno);
+    std::vector<char> buffer(st.st_size == 0 ? 0 : read_bytes);
+    while (writer.written_ < size && !buffer.empty()) {
+        const std::size_t most =
+            static_cast<std::size_t>(std::min<std::uint64_t>(buffer.size(), size - writer.written_));
+        const ssize_t n = ::pread(writer.fd_.get(), buffer.data(), most, static_cast<off_t>(writer.written_));
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            break; // what can't be read is written again
+        writer.hash_.update({buffer.data(), static_cast<std::size_t>(n)});
+        writer.written_ += static_cast<std::uint64_t>(n);
+    }
+    if (::ftruncate(writer.fd_.get(), static_cast<off_t>(writer.written_)) < 0)
+        return base::fail_errno("blob " + writer.hex_, errno);
+    return writer;
+}
+
+Result<void> BlobWriter::write(std::span<const char> bytes) {
+    hash_.update({bytes.data(), bytes.size()});
+    while (!bytes.empty()) {
+        const ssize_t n = ::pwrite(fd_.get(), bytes.data(), bytes.size(), static_cast<off_t>(written_));
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return base::fail_errno("writing blob " + hex_, errno);
+        written_ += static_cast<std::uint64_t>(n);
+        bytes = bytes.subspan(static_cast<std::size_t>(n));
+    }
+    if (written_ - flushed_ >= writeback_bytes)
+        start_writeback();
+    return {};
+}
+
+/// The disk writes while the next bytes are hashed, so that the sync at the end finds little to do. What was written some
+/// blocks ago leaves the page cache, which is for what the host's jobs read.
+void BlobWriter::start_writeback() {
+    const auto at = [](std::uint64_t offset) { return static_cast<off_t>(offset); };
+    (void)::sync_file_range(fd_.get(), at(flushed_), at(written_ - flushed_), SYNC_FILE_RANGE_WRITE);
+    flushed_ = written_;
+    if (flushed_ < forgotten_ + behind)
+        return;
+    const std::uint64_t until = flushed_ - behind;
+    (void)::sync_file_range(fd_.get(), at(forgotten_), at(until - forgotten_),
+                            SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER);
+    (void)::posix_fadvise(fd_.get(), at(forgotten_), at(until - forgotten_), POSIX_FADV_DONTNEED);
+    forgotten_ = until;
+}
+
+Result<void> BlobWriter::finish() {
+    if (written_ == size_ && hash_.finish() == hex_) {
+        start_writeback();
+        return {};
+    }
+    (void)::unlinkat(directory_, hex_.c_str(), 0);
+    return base::fail(Errc::BadContent, "blob sha256:" + hex_ + ": its bytes are not those of its digest",
+                      "The file is damaged or was altered; copy it again.");
+}
+
+// --- all of one import
+
+Result<Incoming> Incoming::open(const base::Root& root, const std::string& name) {
+    const std::string path = std::string(incoming_directory) + "/" + name;
+    GPUHOST_CHECK(root.make_directories(path));
+    GPUHOST_TRY(directory, root.open_file(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW));
+    return Incoming(root, path, std::move(directory));
+}
+
+Result<void> Incoming::sync(const std::vector<std::string>& blobs) const {
+    if (blobs.size() >= many_files)
+        return ::syncfs(directory_.get()) < 0 ? base::fail_errno("syncing " + path_, errno) : Result<void>();
+    for (const std::string& hex : blobs) {
+        const UniqueFd fd(::openat(directory_.get(), hex.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
+        if (!fd && errno == ENOENT)
+            continue; // has its name already
+        if (!fd || ::fdatasync(fd.get()) < 0)
+            return base::fail_errno("syncing blob " + hex, errno);
+        (void)::posix_fadvise(fd.get(), 0, 0, POSIX_FADV_DONTNEED);
+    }
+    return {};
+}
+
+Result<void> Incoming::publish(const std::vector<std::string>& blobs) const {
+    GPUHOST_CHECK(sync(blobs));
+    GPUHOST_CHECK(root_->make_directories(blobs_directory));
+    GPUHOST_TRY(store, root_->open_file(blobs_directory, O_RDONLY | O_DIRECTORY | O_NOFOLLOW));
+    for (const std::string& hex : blobs) {
+        const bool named = ::renameat(directory_.get(), hex.c_str(), store.get(), hex.c_str()) == 0;
+        // Not before it has its name: an import that was interrupted in between must be able to take it up.
+        if ((!named && errno != ENOENT) || ::fchmodat(store.get(), hex.c_str(), 0444, 0) < 0)
+            return base::fail_errno("naming blob " + hex, errno);
+    }
+    return ::fsync(store.get()) < 0 ? base::fail_errno("syncing " + std::string(blobs_directory), errno)
+                                    : Result<void>();
+}
+
+Result<void> Incoming::remove() const {
+    return root_->remove_tree(path_);
+}
+
+} // namespace gpuhost::images

@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "images/bundle_manifest.hpp"
+
+#include "daemon/base/json.hpp"
+#include "daemon/base/parse.hpp"
+#include "daemon/content/sha256.hpp"
+#include "images/oci.hpp"
+#include "images/reference.hpp"
+
+#include <algorithm>
+#include <array>
+#include <set>
+#include <tuple>
+
+namespace gpuhost::images {
+
+using base::Errc;
+using base::Json;
+using base::Result;
+
+namespace {
+
+constexpr std::string_view format = "gpuhost-bundle";
+constexpr std::int64_t version = 1;
+constexpr std::size_t most_members = 400'000;
+constexpr std::size_t most_images = 10'000;
+constexpr std::size_t most_hosts = 256;                    ///< of one member
+constexpr std::size_t longest_word = 256;                  ///< of what names hosts and platforms
+constexpr std::uint64_t largest = std::uint64_t{1} << 50U; ///< bytes, of one member and of all
+constexpr std::array paths{std::string_view("oci-layout"), std::string_view("index.json")};
+
+base::Error bad(std::string_view why) {
+    return {Errc::BadContent, std::string(why), {}};
+}
+
+/// Keys that this version does not know may be what a bundle is about.
+Result<void> only_keys(const Json& object, std::initializer_list<std::string_view> known) {
+    for (const auto& [key, value] : object.items())
+        if (std::find(known.begin(), known.end(), key) == known.end())
+            return base::fail(Errc::Unsupported,
+                              "has '" + key.substr(0, longest_word) + "', which is not known here",
+                              "Update gpuhost on this host.");
+    return {};
+}
+
+Result<std::uint64_t> get_size(const Json& object, std::string_view key) {
+    GPUHOST_TRY(value, base::get_int(object, key));
+    if (value < 0 || static_cast<std::uint64_t>(value) > largest)
+        return base::fail(bad("key '" + std::string(key) + "': out of range"));
+    return static_cast<std::uint64_t>(value);
+}
+
+Result<std::string> get_hex(const Json& object) {
+    GPUHOST_TRY(digest, base::get_string(object, "digest"));
+    const std::string_view hex = digest_hex(digest);
+    if (hex.empty())
+        return base::fail(bad("'" + digest.substr(0, longest_word) + "' is no sha256 digest"));
+    return std::string(hex);
+}
+
+Result<std::vector<std::string>> get_words(const Json& object, std::string_view key) {
+    if (!object.contains(std::string(key)))
+        return std::vector<std::string>();
+    GPUHOST_TRY(words, base::get_strings(object, key));
+    const auto fits = [](const std::string& word) {
+        return !word.empty() && word.size() <= longest_word &&
+               std::all_of(word.begin(), word.end(), [](char c) { return c > ' ' && c < '\x7f'; });
+    };
+    if (words.size() > most_hosts || !std::all_of(words.begin(), words.end(), fits))
+        return base::fail(bad("key '" + std::string(key) + "': too many or not words"));
+    return std::move(words);
+}
+
+Result<Member> parse_member(const Json& value) {
+    GPUHOST_CHECK(only_keys(value, {"digest", "size", "path", "hosts", "absent"}));
+    Member member;
+    GPUHOST_TRY(hex, get_hex(value));
+    GPUHOST_TRY(size, get_size(value, "size"));
+    GPUHOST_TRY(hosts, get_words(value, "hosts"));
+    member.hex = std::move(hex);
+    member.size = size;
+    member.hosts = std::move(hosts);
+    member.path = base::string_or(value, "path", "");
+    member.absent = base::bool_or(value, "absent", false);
+    if (value.contains("path") && std::find(paths.begin(), paths.end(), member.path) == paths.end())
+        return base::fail(bad("'" + member.path.substr(0, longest_word) + "' is no place in a bundle"));
+    if (!member.is_blob() && (member.absent || !member.hosts.empty() || member.size > document_limit))
+        return base::fail(bad("'" + member.path + "' must be there for all hosts, and small"));
+    return member;
+}
+
+Result<BundleImage> parse_image(const Json& value) {
+    if (!value.is_object())
+        return base::fail(bad("an image is no object"));
+    GPUHOST_CHECK(only_keys(value, {"name", "digest", "mediaType", "size", "platforms"}));
+    BundleImage image;
+    GPUHOST_TRY(hex, get_hex(value));
+    GPUHOST_TRY(size, get_size(value, "size"));
+    GPUHOST_TRY(type, base::get_string(value, "mediaType"));
+    GPUHOST_TRY(platforms, get_words(value, "platforms"));
+    image.hex = std::move(hex);
+    image.size = size;
+    image.media_type = std::move(type);
+    image.platforms = std::move(platforms);
+    image.name = base::string_or(value, "name", "");
+    if (!is_document(image.media_type) || image.size > document_limit)
+        return base::fail(
+            bad("image '" + image.name.substr(0, longest_word) + "' is of no kind that is known"));
+    if (image.name.empty())
+        return image;
+    GPUHOST_TRY(reference, parse_reference(image.name));
+    if (reference.text() != image.name || !reference.digest.empty())
+        return base::fail(bad("image name '" + image.name + "' is not in its full form with a tag"));
+    return image;
+}
+
+Result<void> parse_images(const Json& array, BundleManifest& manifest) {
+    if (!array.is_array() || array.size() > most_images)
+        return base::fail(bad("key 'images': no list, or a too long one"));
+    std::set<std::string> names;
+    for (const Json& value : array) {
+        GPUHOST_TRY(image, parse_image(value));
+        if (!image.name.empty() && !names.insert(image.name).second)
+            return base::fail(bad("image '" + image.name + "' comes twice"));
+        manifest.images.push_back(std::move(image));
+    }
+    return {};
+}
+
+/// Sorted indexes instead of a set of strings: this is what memory is for with 100,000 of them.
+Result<std::vector<std::size_t>> by_place(const std::vector<Member>& members) {
+    std::vector<std::size_t> order(members.size());
+    for (std::size_t i = 0; i < order.size(); ++i)
+        order[i] = i;
+    const auto key = [&](std::size_t i) {
+        return std::tie(members[i].path, members[i].is_blob() ? members[i].hex : members[i].path);
+    };
+    std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return key(a) < key(b); });
+    const auto twice = std::adjacent_find(order.begin(), order.end(),
+                                          [&](std::size_t a, std::size_t b) { return key(a) == key(b); });
+    if (twice != order.end())
+        return base::fail(bad("'" + members[*twice].place() + "' comes twice"));
+    return order;
+}
+
+Result<void> check_images(const BundleManifest& manifest, const std::vector<std::size_t>& order) {
+    for (const BundleImage& image : manifest.images) {
+        // Blobs sort before all others: their path is empty.
+        const auto found = std::lower_bound(
+            order.begin(), order.end(), image.hex, [&](std::size_t i, const std::string& hex) {
+                return manifest.members[i].is_blob() && manifest.members[i].hex < hex;
+            });
+        if (found == order.end() || !manifest.members[*found].is_blob() ||
+            manifest.members[*found].hex != image.hex)
+            return base::fail(bad("the document of image '" + image.name + "' is not a member"));
+        if (manifest.members[*found].size != image.size)
+            return base::fail(bad("image '" + image.name + "' and its member differ in size"));
+    }
+    return {};
+}
+
+Result<BundleManifest> parse(std::string_view text) {
+    BundleManifest manifest;
+    std::uint64_t total = 0;
+    const auto take = [&](const Json& value) -> Result<void> {
+        GPUHOST_TRY(member, parse_member(value));
+        total += member.size;
+        if (manifest.members.size() == most_members || total > largest)
+            return base::fail(bad("too many members, or too large ones"));
+        manifest.members.push_back(std::move(member));
+        return {};
+    };
+    GPUHOST_TRY(json, base::parse_json_list(text, "its manifest", "members", take));
+    if (!json.is_object() || base::string_or(json, "format", "") != format)
+        return base::fail(bad("is no manifest of a bundle"));
+    if (base::int_or(json, "version", 0) != version)
+        return base::fail(Errc::Unsupported, "is of a version that is not known here",
+                          "Update gpuhost on this host.");
+    GPUHOST_CHECK(
+        only_keys(json, {"format", "version", "name", "generation", "created", "members", "images"}));
+    GPUHOST_TRY(name, base::get_string(json, "name"));
+    GPUHOST_TRY(generation, get_size(json, "generation"));
+    GPUHOST_TRY(created, get_size(json, "created"));
+    manifest.name = std::move(name);
+    manifest.generation = generation;
+    manifest.created = created;
+    if (!is_bundle_name(manifest.name))
+        return base::fail(bad("'" + manifest.name.substr(0, longest_word) + "' is no name of a bundle"));
+    const Json& members = base::member(json, "members");
+    if (!members.is_array() || !members.empty())
+        return base::fail(bad("key 'members': no list of objects"));
+    GPUHOST_CHECK(parse_images(base::member(json, "images"), manifest));
+    GPUHOST_TRY(order, by_place(manifest.members));
+    GPUHOST_CHECK(check_images(manifest, order));
+    return manifest;
+}
+
+Json to_json(const Member& member, bool with_absent) {
+    Json value{{"digest", "sha256:" + member.hex}, {"size", member.size}};
+    if (!member.path.empty())
+        value["path"] = member.path;
+    if (!member.hosts.empty())
+        value["hosts"] = member.hosts;
+    if (member.absent && with_absent)
+        value["absent"] = true;
+    return value;
+}
+
+Json to_json(const BundleImage& image) {
+    Json value{{"digest", "sha256:" + image.hex}, {"size", image.size}, {"mediaType", image.media_type}};
+    if (!image.name.empty())
+        value["name"] = image.name;
+    if (!image.platforms.empty())
+        value["platforms"] = image.platforms;
+    return value;
+}
+
+std::string write(const BundleManifest& manifest, bool with_absent) {
+    // Written by hand around its members, so that there is never a tree of all of them.
+    Json head{{"format", format},
+              {"version", version},
+              {"name", manifest.name},
+              {"generation", manifest.generation},
+              {"created", manifest.created},
+              {"images", Json::array()}};
+    for (const BundleImage& image : manifest.images)
+        head["images"].push_back(to_json(image));
+    std::string text = base::dump(head);
+    text.pop_back();
+    text += ",\"members\":[";
+    for (const Member& member : manifest.members)
+        text += base::dump(to_json(member, with_absent)) + ",";
+    if (text.back() == ',')
+        text.pop_back();
+    return text + "]}\n";
+}
+
+} // namespace
+
+bool is_bundle_name(std::string_view text) {
+    const auto letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); };
+    return !text.empty() && text.size() <= 64 && letter(text.front()) && letter(text.back()) &&
+           std::all_of(text.begin(), text.end(),
+                       [&](char c) { return letter(c) || c == '.' || c == '_' || c == '-'; });
+}
+
+Result<BundleManifest> parse_bundle_manifest(std::string_view text, std::string_view what) {
+    auto manifest = parse(text);
+    if (!manifest)
+        return base::fail(std::move(manifest).error().context(std::string(what)));
+    return manifest;
+}
+
+std::string to_text(const BundleManifest& manifest) {
+    return write(manifest, true);
+}
+
+std::string identity(const BundleManifest& manifest) {
+    return content::sha256(write(manifest, false));
+}
+
+} // namespace gpuhost::images

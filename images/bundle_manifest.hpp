@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a bundle says of itself: the document inside its signature. gpuhost-bundle(5) describes it.
+#pragma once
+
+#include "daemon/base/result.hpp"
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace gpuhost::images {
+
+/// One file of the bundle. A blob's path follows from its digest and is not written.
+struct Member {
+    std::string hex; ///< of its SHA-256
+    std::uint64_t size = 0;
+    std::string path; ///< of what is no blob: "oci-layout", "index.json"
+    /// Hosts that need it: "linux/arm64", "kernel=6.1.0-50-amd64"; empty: all.
+    std::vector<std::string> hosts;
+    bool absent = false; ///< not in this file: a delta, for hosts that have it
+
+    [[nodiscard]] bool is_blob() const { return path.empty(); }
+    /// "blobs/sha256/<hex>", or its path.
+    [[nodiscard]] std::string place() const { return is_blob() ? "blobs/sha256/" + hex : path; }
+};
+
+struct BundleImage {
+    std::string name; ///< normalised; may be empty: only by digest
+    std::string hex;  ///< of its index or manifest
+    std::string media_type;
+    std::uint64_t size = 0;
+    std::vector<std::string> platforms; ///< that are in the bundle
+};
+
+struct BundleManifest {
+    std::string name; ///< "site-images"
+    std::uint64_t generation = 0;
+    std::uint64_t created = 0;   ///< seconds since 1970
+    std::vector<Member> members; ///< in the order of the file
+    std::vector<BundleImage> images;
+};
+
+/// "site-images": 1 to 64 lower-case letters and digits, with '.', '_' and '-' between them.
+[[nodiscard]] bool is_bundle_name(std::string_view text);
+
+/// Everything is checked that can be without the members' content: digests, names, no member twice, each image's
+/// document among the members. What this version does not know is refused: a host must not skip half of a bundle.
+/// Memory for 100,000 members: about 20 MiB beyond the text.
+[[nodiscard]] base::Result<BundleManifest> parse_bundle_manifest(std::string_view text,
+                                                                 std::string_view what);
+[[nodiscard]] std::string to_text(const BundleManifest& manifest);
+/// SHA-256 of what it says but for which members are absent: a bundle and a delta that leads to it are the same.
+[[nodiscard]] std::string identity(const BundleManifest& manifest);
+
+} // namespace gpuhost::images

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "images/bundle_reader.hpp"
+
+namespace gpuhost::images {
+
+using base::Errc;
+using base::Result;
+
+Result<BundleReader> BundleReader::open(BundleInput input, const content::TrustAnchors& trust) {
+    const std::string name = input.name();
+    const auto no_bundle = [&] {
+        return base::fail(Errc::BadContent, name + ": is no bundle",
+                          "Bundles are made by 'gpuhostctl bundle create'.");
+    };
+    const auto block = input.read(tar_block);
+    if (!block)
+        return block.error().code == Errc::BadContent ? no_bundle() : base::fail(block.error());
+    const auto size = manifest_size(*block);
+    if (!size)
+        return no_bundle();
+    if (*size > manifest_limit)
+        return base::fail(Errc::BadContent, name + ": its manifest is larger than " +
+                                                std::to_string(manifest_limit >> 20U) + " MiB");
+    BundleReader reader(std::move(input), *size);
+    GPUHOST_TRY(der, reader.input_.read(static_cast<std::size_t>(*size)));
+    GPUHOST_TRY(document, content::verify_signed(der, trust, name));
+    GPUHOST_TRY(manifest, parse_bundle_manifest(document.content, name));
+    reader.manifest_ = std::move(manifest);
+    reader.digest_ = identity(reader.manifest_);
+    reader.signer_ = std::move(document.signer);
+    reader.signed_manifest_ = std::move(der);
+    return reader;
+}
+
+Result<void> BundleReader::expect(const std::string& bytes) {
+    const std::uint64_t at = input_.position();
+    GPUHOST_TRY(found, input_.read(bytes.size()));
+    if (found == bytes)
+        return {};
+    return base::fail(Errc::BadContent,
+                      input_.name() + ": what stands at byte " + std::to_string(at) +
+                          " is not what its manifest says",
+                      "The file is damaged or was altered; copy it again.");
+}
+
+Result<const Member*> BundleReader::next() {
+    GPUHOST_CHECK(skip(left_));
+    while (member_ < manifest_.members.size() && manifest_.members[member_].absent)
+        ++member_;
+    if (member_ < manifest_.members.size()) {
+        const Member& member = manifest_.members[member_++];
+        GPUHOST_CHECK(expect(layout_.before(member)));
+        left_ = member.size;
+        return &member;
+    }
+    GPUHOST_CHECK(expect(layout_.end()));
+    GPUHOST_TRY(ended, input_.at_end());
+    if (!ended)
+        return base::fail(Errc::BadContent, input_.name() + ": has bytes behind its end");
+    return nullptr;
+}
+
+Result<void> BundleReader::read(std::span<char> buffer) {
+    GPUHOST_CHECK(input_.read(buffer));
+    left_ -= buffer.size();
+    return {};
+}
+
+Result<void> BundleReader::skip(std::uint64_t bytes) {
+    GPUHOST_CHECK(input_.skip(bytes));
+    left_ -= bytes;
+    return {};
+}
+
+} // namespace gpuhost::images

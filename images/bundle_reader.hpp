@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reads a bundle once, from its first byte to its last. Nothing of it is believed before its signature is verified,
+// and nothing that its manifest does not say is in it is accepted.
+#pragma once
+
+#include "daemon/content/cms.hpp"
+#include "images/bundle_input.hpp"
+#include "images/bundle_layout.hpp"
+#include "images/bundle_manifest.hpp"
+
+#include <cstdint>
+#include <span>
+#include <string>
+
+namespace gpuhost::images {
+
+class BundleReader {
+  public:
+    /// Reads and verifies the signed manifest; no byte behind it.
+    [[nodiscard]] static base::Result<BundleReader> open(BundleInput input,
+                                                         const content::TrustAnchors& trust);
+
+    [[nodiscard]] const BundleManifest& manifest() const { return manifest_; }
+    [[nodiscard]] const content::Signer& signer() const { return signer_; }
+    /// identity() of its manifest: what makes two bundles the same, whoever signed them when.
+    [[nodiscard]] const std::string& digest() const { return digest_; }
+    /// The signed manifest as it stands in the file.
+    [[nodiscard]] const std::string& signed_manifest() const { return signed_manifest_; }
+    [[nodiscard]] const BundleInput& input() const { return input_; }
+
+    /// The next member that is in this file; null at the end, when nothing may follow. The pointer is valid as long
+    /// as the reader.
+    [[nodiscard]] base::Result<const Member*> next();
+    /// Bytes of that member that were not read yet.
+    [[nodiscard]] std::uint64_t left() const { return left_; }
+    /// Fills `buffer`, which must not be larger than what is left. What is read is not checked against the digest.
+    [[nodiscard]] base::Result<void> read(std::span<char> buffer);
+    [[nodiscard]] base::Result<void> skip(std::uint64_t bytes);
+
+  private:
+    BundleReader(BundleInput input, std::uint64_t manifest_bytes)
+        : input_(std::move(input)), layout_(manifest_bytes) {}
+    [[nodiscard]] base::Result<void> expect(const std::string& bytes);
+
+    BundleInput input_;
+    BundleLayout layout_;
+    BundleManifest manifest_;
+    content::Signer signer_;
+    std::string digest_;
+    std::string signed_manifest_;
+    std::size_t member_ = 0; ///< that next() looks at next
+    std::uint64_t left_ = 0;
+};
+
+} // namespace gpuhost::images

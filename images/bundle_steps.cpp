@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "images/bundle_steps.hpp"
+
+#include "daemon/base/parse.hpp"
+#include "images/garbage.hpp"
+#include "images/import.hpp"
+#include "images/trust.hpp"
+
+#include <algorithm>
+
+#include <sys/stat.h>
+
+namespace gpuhost::images {
+
+using base::Errc;
+using base::Json;
+using base::Result;
+using core::StepContext;
+
+namespace {
+
+using Problems = std::vector<core::Problem>;
+
+HostFacts host_of(const Json& args) {
+    return {base::string_or(args, "platform", ""), base::strings_or_empty(args, "kernels")};
+}
+
+ImportPolicy policy_of(const Json& args) {
+    return {base::bool_or(args, "allow-downgrade", false)};
+}
+
+Result<BundleInput> input_of(const StepContext& context, const Json& args) {
+    const auto names = base::strings_or_empty(args, "files");
+    if (names.empty() || names.size() != context.inputs.size())
+        return base::fail(Errc::Interrupted, "the bundle is no longer open",
+                          "Start the import again; it goes on where it ended.");
+    std::vector<BundleInput::Part> parts;
+    for (std::size_t i = 0; i < names.size(); ++i)
+        parts.push_back({context.inputs[i].get(), names[i]});
+    return BundleInput::open(std::move(parts));
+}
+
+core::Problem problem_of(const base::Error& error) {
+    return {error.code, error.message, error.hint};
+}
+
+/// Verifies the signature and reads nothing more. A pipe can be read only once, and that is for apply, which checks
+/// the same before it writes.
+Result<Problems> import_preflight(StepContext& context, const Json& args) {
+    GPUHOST_TRY(input, input_of(context, args));
+    const auto trust = load_trust(context.root);
+    if (!trust)
+        return Problems{problem_of(trust.error())};
+    if (!input.seekable())
+        return Problems();
+    const auto bundle = BundleReader::open(std::move(input), *trust);
+    if (!bundle)
+        return Problems{problem_of(bundle.error())};
+    const auto plan = plan_import(context.root, *bundle, host_of(args), policy_of(args));
+    return plan ? Problems() : Problems{problem_of(plan.error())};
+}
+
+Json report_of(const BundleReader& bundle, const ImportPlan& plan) {
+    return {{"name", bundle.manifest().name},      {"generation", bundle.manifest().generation},
+            {"signer", bundle.signer().subject},   {"written_blobs", plan.missing_blobs},
+            {"written_bytes", plan.missing_bytes}, {"present_blobs", plan.present_blobs}};
+}
+
+std::string count_of(std::uint64_t done, std::uint64_t total) {
+    return std::to_string(done >> 20U) + " of " + std::to_string((total + (1U << 20U) - 1) >> 20U) + " MiB";
+}
+
+/// What a run before this one may have left undone.
+Result<void> settle(const base::Root& root, const BundleReader& bundle) {
+    GPUHOST_CHECK(root.sync_directory(blobs_directory));
+    GPUHOST_CHECK(root.sync_directory(catalogue_directory));
+    return root.remove_tree(std::string(incoming_directory) + "/" + bundle.digest());
+}
+
+Result<void> receive(StepContext& context, BundleReader& bundle, const HostFacts& host) {
+    std::uint64_t total = 0;
+    for (const Member& member : bundle.manifest().members)
+        total += member.absent ? 0 : member.size;
+    std::uint64_t done = 0;
+    return receive_bundle(context.root, bundle, host, [&](std::uint64_t n) {
+        done += n;
+        context.progress(total == 0 ? 1 : static_cast<double>(done) / static_cast<double>(total),
+                         "reading " + count_of(done, total));
+    });
+}
+
+/// A pipe can be read once. The worker that did is gone, or this would not be asked.
+Result<void> take_pipe(const StepContext& context) {
+    const std::string taken = context.staging + "/pipe-was-read";
+    if (context.root.exists(taken))
+        return base::fail(Errc::Interrupted, "the worker that read the bundle died",
+                          "Send the bundle again; the import goes on where it ended.");
+    return context.root.write_atomic(taken, "");
+}
+
+Result<Json> import_apply(StepContext& context, const Json& args) {
+    GPUHOST_TRY(trust, load_trust(context.root));
+    GPUHOST_TRY(input, input_of(context, args));
+    if (!input.seekable())
+        GPUHOST_CHECK(take_pipe(context));
+    context.progress(0, "verifying the signature");
+    GPUHOST_TRY(bundle, BundleReader::open(std::move(input), trust));
+    const HostFacts host = host_of(args);
+    GPUHOST_TRY(plan, plan_import(context.root, bundle, host, policy_of(args)));
+    if (plan.complete) {
+        GPUHOST_CHECK(settle(context.root, bundle));
+        return report_of(bundle, plan);
+    }
+    GPUHOST_CHECK(receive(context, bundle, host));
+    context.progress(1, "waiting for the disk");
+    GPUHOST_CHECK(commit_bundle(context.root, bundle, host));
+    // Blobs of the generation that it replaced, or of an import that was given up.
+    if (auto freed = remove_garbage(context.root); !freed)
+        context.warn("what is no longer needed stays: " + freed.error().message);
+    return report_of(bundle, plan);
+}
+
+core::StepKind import_kind() {
+    core::StepKind kind;
+    kind.name = "bundle.import";
+    kind.sandbox = core::Sandbox::Content;
+    kind.deadline = std::chrono::hours(6); // a full disk's worth from a slow stick
+    kind.interruptible = true;
+    kind.preflight = import_preflight;
+    kind.apply = import_apply;
+    // No verify: a blob's name in the store is the proof that it was hashed, and the record's that all have names.
+    return kind;
+}
+
+Result<Problems> remove_preflight(StepContext& context, const Json& args) {
+    const auto record = Catalogue(context.root).record(base::string_or(args, "name", ""));
+    const bool there = record || record.error().code == Errc::BadContent;
+    return there ? Problems() : Problems{problem_of(record.error())};
+}
+
+Result<Json> remove_apply(StepContext& context, const Json& args) {
+    GPUHOST_TRY(freed, remove_bundle(context.root, base::string_or(args, "name", "")));
+    return Json{{"freed_blobs", freed.blobs}, {"freed_bytes", freed.bytes}};
+}
+
+core::StepKind remove_kind() {
+    core::StepKind kind;
+    kind.name = "bundle.remove";
+    kind.sandbox = core::Sandbox::Content;
+    kind.deadline = std::chrono::minutes(15);
+    kind.preflight = remove_preflight;
+    kind.apply = remove_apply;
+    return kind;
+}
+
+} // namespace
+
+void register_bundle_steps(core::StepKinds& kinds) {
+    kinds.add(import_kind());
+    kinds.add(remove_kind());
+}
+
+} // namespace gpuhost::images

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "images/bundle_writer.hpp"
+
+#include "daemon/base/root.hpp"
+#include "daemon/content/sha256.hpp"
+#include "images/bundle_layout.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <vector>
+
+#include <unistd.h>
+
+namespace gpuhost::images {
+
+using base::Errc;
+using base::Result;
+
+namespace {
+
+Result<void> copy_member(int out, const Member& member, const MemberBytes& in,
+                         const std::function<void(std::uint64_t)>& on_bytes) {
+    const auto wrong = [&] {
+        return base::fail(Errc::BadContent, member.place() + ": its content is not what it should be",
+                          "It changed while the bundle was made, or is damaged.");
+    };
+    content::Sha256 hash;
+    std::vector<char> buffer(std::size_t{1} << 20U);
+    for (std::uint64_t done = 0; done < member.size;) {
+        const auto most =
+            static_cast<std::size_t>(std::min<std::uint64_t>(buffer.size(), member.size - done));
+        const ssize_t n = ::pread(in.fd.get(), buffer.data(), most, static_cast<off_t>(in.offset + done));
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return base::fail_errno(member.place(), errno);
+        if (n == 0)
+            return wrong();
+        const std::string_view bytes(buffer.data(), static_cast<std::size_t>(n));
+        done += bytes.size();
+        hash.update(bytes);
+        GPUHOST_CHECK(base::write_all(out, bytes, "the bundle"));
+        if (on_bytes)
+            on_bytes(bytes.size());
+    }
+    return hash.finish() == member.hex ? Result<void>() : wrong();
+}
+
+} // namespace
+
+Result<void> write_bundle(int out, const BundleManifest& manifest, const content::SigningKey& key,
+                          const OpenMember& open, const std::function<void(std::uint64_t)>& on_bytes) {
+    const std::string text = to_text(manifest);
+    GPUHOST_CHECK(parse_bundle_manifest(text, "the bundle")); // what hosts would refuse is not made
+    GPUHOST_TRY(der, key.sign(text, manifest.created));
+    if (der.size() > manifest_limit)
+        return base::fail(Errc::InvalidArgument, "too many members for one bundle", "Make two of them.");
+    GPUHOST_CHECK(base::write_all(out, manifest_header(der.size()) + der, "the bundle"));
+    BundleLayout layout(der.size());
+    for (const Member& member : manifest.members) {
+        if (member.absent)
+            continue;
+        GPUHOST_CHECK(base::write_all(out, layout.before(member), "the bundle"));
+        GPUHOST_TRY(in, open(member));
+        GPUHOST_CHECK(copy_member(out, member, in, on_bytes));
+    }
+    return base::write_all(out, layout.end(), "the bundle");
+}
+
+} // namespace gpuhost::images

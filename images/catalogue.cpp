@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "images/catalogue.hpp"
+
+#include "daemon/base/parse.hpp"
+#include "daemon/content/sha256.hpp"
+#include "images/reference.hpp"
+
+#include <algorithm>
+#include <cerrno>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+namespace gpuhost::images {
+
+using base::Errc;
+using base::Json;
+using base::Result;
+
+namespace {
+
+constexpr std::size_t record_limit = 64U << 10U;
+constexpr std::size_t images_limit = 64U << 20U;
+constexpr std::size_t blobs_limit = 128U << 20U;
+
+std::string path_of(const std::string& name) {
+    return std::string(catalogue_directory) + "/" + name;
+}
+
+std::string lines_of(const std::vector<OwnedBlob>& blobs) {
+    std::string text;
+    for (const OwnedBlob& blob : blobs)
+        text += blob.hex + " " + std::to_string(blob.size) + "\n";
+    return text;
+}
+
+Json to_json(const BundleImage& image) {
+    return {{"name", image.name},
+            {"digest", "sha256:" + image.hex},
+            {"media_type", image.media_type},
+            {"size", image.size},
+            {"platforms", image.platforms}};
+}
+
+Result<BundleImage> image_from_json(const Json& value) {
+    BundleImage image;
+    image.name = base::string_or(value, "name", "");
+    image.hex = digest_hex(base::string_or(value, "digest", ""));
+    image.media_type = base::string_or(value, "media_type", "");
+    image.size = static_cast<std::uint64_t>(base::int_or(value, "size", 0));
+    image.platforms = base::strings_or_empty(value, "platforms");
+    if (image.hex.empty())
+        return base::fail(Errc::BadContent, "image '" + image.name + "' has no digest");
+    return image;
+}
+
+} // namespace
+
+Json to_json(const BundleRecord& record) {
+    return {{"name", record.name},
+            {"generation", record.generation},
+            {"created", record.created},
+            {"imported", record.imported},
+            {"manifest", record.manifest},
+            {"signer",
+             {{"subject", record.signer.subject},
+              {"sha256", record.signer.sha256},
+              {"not_after", record.signer.not_after}}},
+            {"blobs", record.blobs},
+            {"bytes", record.bytes},
+            {"images", record.images}};
+}
+
+Result<BundleRecord> record_from_json(const Json& value) {
+    BundleRecord record;
+    GPUHOST_TRY(name, base::get_string(value, "name"));
+    GPUHOST_TRY(manifest, base::get_string(value, "manifest"));
+    const auto number = [](const Json& object, std::string_view key) {
+        return static_cast<std::uint64_t>(base::int_or(object, key, 0));
+    };
+    record.name = std::move(name);
+    record.manifest = std::move(manifest);
+    record.generation = number(value, "generation");
+    record.created = number(value, "created");
+    record.imported = number(value, "imported");
+    record.blobs = number(value, "blobs");
+    record.bytes = number(value, "bytes");
+    const Json& signer = base::member(value, "signer");
+    record.signer = {base::string_or(signer, "subject", ""), base::string_or(signer, "sha256", ""),
+                     number(signer, "not_after")};
+    record.images = number(value, "images");
+    return record;
+}
+
+Result<std::vector<std::string>> Catalogue::names() const {
+    auto names = root_.list(catalogue_directory);
+    if (!names && names.error().code == Errc::NotFound)
+        return std::vector<std::string>(); // nothing was ever imported
+    if (names)
+        std::erase_if(*names, [](const std::string& name) { return !is_bundle_name(name); }); // put()'s own
+    return names;
+}
+
+/// The directory is an unprivileged worker's, and the daemon reads it: no link is followed, no pipe waited for.
+Result<std::string> Catalogue::read(const std::string& path, std::size_t limit) const {
+    GPUHOST_TRY(fd, root_.open_file(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK));
+    struct stat st {};
+    if (::fstat(fd.get(), &st) < 0)
+        return base::fail_errno(path, errno);
+    if (!S_ISREG(st.st_mode))
+        return base::fail(Errc::BadContent, path + ": is no file");
+    return base::read_all(fd.get(), limit, path);
+}
+
+Result<BundleRecord> Catalogue::record(const std::string& name) const {
+    const std::string path = path_of(name) + "/record.json";
+    if (!is_bundle_name(name) || !root_.exists(path_of(name)))
+        return base::fail(Errc::NotFound, "no bundle '" + name + "' is here",
+                          "See 'gpuhostctl bundle list' for those that are.");
+    GPUHOST_TRY(text, read(path, record_limit));
+    GPUHOST_TRY(json, base::parse_json(text, path));
+    GPUHOST_TRY(record, record_from_json(json));
+    return std::move(record);
+}
+
+Result<std::vector<OwnedBlob>> Catalogue::blobs(const std::string& name) const {
+    const std::string path = path_of(name) + "/blobs";
+    GPUHOST_TRY(text, read(path, blobs_limit));
+    std::vector<OwnedBlob> blobs;
+    std::string_view left = text;
+    while (!left.empty()) {
+        const std::string_view line = left.substr(0, left.find('\n'));
+        left.remove_prefix(std::min(left.size(), line.size() + 1));
+        const auto size = line.size() > 65 ? base::parse_uint(line.substr(65)) : std::nullopt;
+        if (!size || !content::is_sha256(line.substr(0, 64)))
+            return base::fail(Errc::BadContent, path + ": a line is damaged", "Import the bundle again.");
+        blobs.push_back({std::string(line.substr(0, 64)), *size});
+    }
+    return blobs;
+}
+
+Result<std::vector<BundleImage>> Catalogue::images(const std::string& name) const {
+    const std::string path = path_of(name) + "/images.json";
+    GPUHOST_TRY(text, read(path, images_limit));
+    GPUHOST_TRY(array, base::parse_json(text, path));
+    std::vector<BundleImage> images;
+    for (const Json& value : array) {
+        GPUHOST_TRY(image, image_from_json(value));
+        images.push_back(std::move(image));
+    }
+    return images;
+}
+
+Result<void> Catalogue::put(const CatalogueEntry& entry) const {
+    const std::string place = path_of(entry.record.name);
+    const std::string made = path_of(".new-" + entry.record.name);
+    GPUHOST_CHECK(root_.remove_tree(made));
+    GPUHOST_CHECK(root_.make_directories(made));
+    GPUHOST_CHECK(root_.write_atomic(made + "/manifest.p7s", entry.signed_manifest));
+    GPUHOST_CHECK(root_.write_atomic(made + "/blobs", lines_of(entry.blobs)));
+    Json images = Json::array();
+    for (const BundleImage& image : entry.images)
+        images.push_back(to_json(image));
+    GPUHOST_CHECK(root_.write_atomic(made + "/images.json", base::dump(images)));
+    GPUHOST_CHECK(root_.write_atomic(made + "/record.json", base::dump(to_json(entry.record))));
+    if (!root_.exists(place))
+        return root_.rename(made, place);
+    GPUHOST_CHECK(root_.exchange(made, place));
+    return root_.remove_tree(made);
+}
+
+Result<void> Catalogue::remove(const std::string& name) const {
+    const std::string gone = path_of(".new-" + name);
+    GPUHOST_CHECK(root_.remove_tree(gone));
+    if (!root_.exists(path_of(name)))
+        return {};
+    GPUHOST_CHECK(root_.rename(path_of(name), gone));
+    return root_.remove_tree(gone);
+}
+
+} // namespace gpuhost::images

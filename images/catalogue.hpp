@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which bundles this host has, and what they own: one directory each below /var/lib/gpuhost/catalogue, exchanged as a
+// whole.
+//
+//   NAME/record.json    what is asked for often: generation, signer, sizes
+//   NAME/images.json    its images
+//   NAME/blobs          one line a blob that is in the store for it: "<hex> <size>\n", sorted
+//   NAME/manifest.p7s   the signed manifest as it came
+#pragma once
+
+#include "daemon/base/json.hpp"
+#include "daemon/base/root.hpp"
+#include "daemon/content/cms.hpp"
+#include "images/bundle_manifest.hpp"
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace gpuhost::images {
+
+constexpr std::string_view catalogue_directory = "/var/lib/gpuhost/catalogue";
+
+struct OwnedBlob {
+    std::string hex;
+    std::uint64_t size = 0;
+    friend auto operator<=>(const OwnedBlob&, const OwnedBlob&) = default;
+};
+
+struct BundleRecord {
+    std::string name;
+    std::uint64_t generation = 0;
+    std::uint64_t created = 0;  ///< seconds since 1970
+    std::uint64_t imported = 0; ///< likewise
+    std::string manifest;       ///< identity() of what is signed in manifest.p7s
+    content::Signer signer;
+    std::uint64_t blobs = 0; ///< in the store for it
+    std::uint64_t bytes = 0; ///< of these
+    std::uint64_t images = 0;
+};
+
+/// What an import leaves behind besides the blobs.
+struct CatalogueEntry {
+    BundleRecord record;
+    std::vector<BundleImage> images;
+    std::vector<OwnedBlob> blobs; ///< sorted
+    std::string signed_manifest;
+};
+
+class Catalogue {
+  public:
+    explicit Catalogue(const base::Root& root) : root_(root) {}
+
+    /// In order.
+    [[nodiscard]] base::Result<std::vector<std::string>> names() const;
+    /// NotFound if there is none of that name, BadContent if it is damaged.
+    [[nodiscard]] base::Result<BundleRecord> record(const std::string& name) const;
+    [[nodiscard]] base::Result<std::vector<OwnedBlob>> blobs(const std::string& name) const;
+    [[nodiscard]] base::Result<std::vector<BundleImage>> images(const std::string& name) const;
+
+    /// In place of the one of that name, at once and durably.
+    [[nodiscard]] base::Result<void> put(const CatalogueEntry& entry) const;
+    /// Absent is fine.
+    [[nodiscard]] base::Result<void> remove(const std::string& name) const;
+
+  private:
+    [[nodiscard]] base::Result<std::string> read(const std::string& path, std::size_t limit) const;
+    const base::Root& root_;
+};
+
+[[nodiscard]] base::Json to_json(const BundleRecord& record);
+[[nodiscard]] base::Result<BundleRecord> record_from_json(const base::Json& value);
+
+} // namespace gpuhost::images

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "images/garbage.hpp"
+
+#include "images/blob_store.hpp"
+#include "images/catalogue.hpp"
+
+#include <algorithm>
+
+#include <sys/stat.h>
+
+namespace gpuhost::images {
+
+using base::Errc;
+using base::Result;
+using base::Root;
+
+namespace {
+
+/// By all bundles but `except`.
+Result<std::vector<OwnedBlob>> all_owned(const Root& root, const std::string& except) {
+    const Catalogue catalogue(root);
+    GPUHOST_TRY(names, catalogue.names());
+    std::vector<OwnedBlob> owned;
+    for (const std::string& name : names) {
+        if (name == except)
+            continue;
+        GPUHOST_TRY(blobs, catalogue.blobs(name));
+        owned.insert(owned.end(), blobs.begin(), blobs.end());
+    }
+    std::sort(owned.begin(), owned.end());
+    return owned;
+}
+
+bool owns(const std::vector<OwnedBlob>& owned, const std::string& hex) {
+    const auto found =
+        std::lower_bound(owned.begin(), owned.end(), hex,
+                         [](const OwnedBlob& blob, const std::string& name) { return blob.hex < name; });
+    return found != owned.end() && found->hex == hex;
+}
+
+Result<Freed> remove_unowned(const Root& root, const std::vector<OwnedBlob>& owned) {
+    Freed freed;
+    const auto names = root.list(blobs_directory);
+    if (!names && names.error().code != Errc::NotFound)
+        return base::fail(names.error());
+    const BlobStore store(root);
+    for (const std::string& name : names.value_or(std::vector<std::string>())) {
+        if (owns(owned, name))
+            continue;
+        const auto st = root.lstat(std::string(blobs_directory) + "/" + name);
+        GPUHOST_CHECK(store.remove(name));
+        ++freed.blobs;
+        freed.bytes += st ? static_cast<std::uint64_t>(st->st_size) : 0;
+    }
+    return freed;
+}
+
+} // namespace
+
+Result<Freed> remove_garbage(const Root& root) {
+    if (!root.exists(catalogue_directory))
+        return Freed(); // lost, rather than empty: nothing says what is garbage
+    GPUHOST_TRY(owned, all_owned(root, {}));
+    return remove_unowned(root, owned);
+}
+
+Result<Freed> remove_bundle(const Root& root, const std::string& name) {
+    GPUHOST_TRY(owned, all_owned(root, name)); // before the record goes: what can't be read keeps it here
+    GPUHOST_CHECK(Catalogue(root).remove(name));
+    return remove_unowned(root, owned);
+}
+
+} // namespace gpuhost::images

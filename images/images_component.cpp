@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "images/images_component.hpp"
+
+#include "daemon/base/parse.hpp"
+#include "images/catalogue.hpp"
+#include "images/import.hpp"
+
+#include <algorithm>
+
+#include <sys/utsname.h>
+
+namespace gpuhost::images {
+
+using base::Errc;
+using base::Json;
+using core::Plan;
+
+namespace {
+
+/// As OCI calls this machine.
+std::string platform() {
+    struct utsname name {};
+    if (::uname(&name) < 0)
+        return {};
+    const std::string_view machine = name.machine;
+    return "linux/" + std::string(machine == "x86_64" ? "amd64" : machine == "aarch64" ? "arm64" : machine);
+}
+
+Plan new_plan(const std::string& request) {
+    Plan plan;
+    plan.kind = "bundle." + request;
+    plan.changes_host = false;
+    return plan;
+}
+
+Plan import_plan(const Json& request, const Json& observed) {
+    Plan plan = new_plan("import");
+    const auto files = base::strings_or_empty(request, "files");
+    const std::string what = files.empty() ? "nothing" : files.front();
+    plan.title = "import bundle " + what;
+    if (files.empty()) {
+        plan.problems.push_back({Errc::InvalidArgument, "no file to import", ""});
+        return plan;
+    }
+    plan.reasons.push_back("requested: " + base::join(files, ", "));
+    plan.steps.push_back({"bundle.import",
+                          "verify " + what + " and bring in what is missing",
+                          {{"files", files},
+                           {"allow-downgrade", base::bool_or(request, "allow-downgrade", false)},
+                           {"platform", base::string_or(observed, "platform", "")},
+                           {"kernels", base::strings_or_empty(observed, "kernels")}}});
+    return plan;
+}
+
+Plan remove_plan(const std::string& name, const Json& observed) {
+    Plan plan = new_plan("remove");
+    plan.title = "remove bundle " + name;
+    const Json& bundles = base::member(observed, "bundles");
+    if (std::none_of(bundles.begin(), bundles.end(),
+                     [&](const Json& bundle) { return base::string_or(bundle, "name", "") == name; })) {
+        plan.problems.push_back({Errc::NotFound, "no bundle '" + name + "' is here",
+                                 "See 'gpuhostctl bundle list' for those that are."});
+        return plan;
+    }
+    plan.reasons.push_back("requested");
+    plan.steps.push_back({"bundle.remove", "remove " + name + " and what only it owns", {{"name", name}}});
+    return plan;
+}
+
+} // namespace
+
+base::Result<Json> ImagesComponent::observe(const core::Settings&) {
+    const Catalogue catalogue(root_);
+    GPUHOST_TRY(names, catalogue.names());
+    Json bundles = Json::array();
+    for (const std::string& name : names) {
+        const auto record = catalogue.record(name);
+        bundles.push_back(record ? to_json(*record)
+                                 : Json{{"name", name}, {"problem", record.error().message}});
+    }
+    return Json{{"bundles", std::move(bundles)},
+                {"platform", platform()},
+                {"kernels", root_.list("/lib/modules").value_or(std::vector<std::string>())}};
+}
+
+Plan ImagesComponent::plan(const core::Desired& desired, const Json& observed) const {
+    if (!desired.request.contains("images"))
+        return {};
+    const Json& request = base::member(desired.request, "images");
+    const std::string kind = base::string_or(request, "request", "");
+    if (kind == "import")
+        return import_plan(request, observed);
+    if (kind == "remove")
+        return remove_plan(base::string_or(request, "name", ""), observed);
+    Plan plan = new_plan(kind);
+    plan.title = plan.kind;
+    plan.problems.push_back({Errc::InvalidArgument, "images have no request '" + kind + "'", ""});
+    return plan;
+}
+
+} // namespace gpuhost::images

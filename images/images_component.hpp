@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// The component "images". Its requests:
+//   {"request": "import", "files": [name…], "allow-downgrade": bool}   with one descriptor a file
+//   {"request": "remove", "name": "site-images"}
+#pragma once
+
+#include "daemon/base/root.hpp"
+#include "daemon/core/component.hpp"
+
+namespace gpuhost::images {
+
+class ImagesComponent : public core::Component {
+  public:
+    /// `root` must outlive it.
+    explicit ImagesComponent(const base::Root& root) : root_(root) {}
+
+    [[nodiscard]] std::string_view name() const override { return "images"; }
+    [[nodiscard]] base::Result<base::Json> observe(const core::Settings& settings) override;
+    [[nodiscard]] core::Plan plan(const core::Desired& desired, const base::Json& observed) const override;
+    [[nodiscard]] bool converge_at_start(const base::Json&) const override { return false; }
+
+  private:
+    const base::Root& root_;
+};
+
+} // namespace gpuhost::images

@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "images/import.hpp"
+
+#include "daemon/base/clock.hpp"
+#include "daemon/base/parse.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <span>
+#include <vector>
+
+namespace gpuhost::images {
+
+using base::Errc;
+using base::Result;
+using base::Root;
+
+namespace {
+
+constexpr std::size_t block_bytes = 1U << 20U; ///< read, hashed and written at once: fits a core's cache
+constexpr std::uint64_t reserve = std::uint64_t{64} << 20U; ///< left free for all others on the file system
+/// As it came, what is made of it for the catalogue, and the record that it replaces.
+constexpr std::uint64_t manifest_copies = 3;
+
+std::string mebibytes(std::uint64_t bytes) {
+    return std::to_string((bytes + (1U << 20U) - 1) >> 20U) + " MiB";
+}
+
+Result<void> check_generation(const BundleManifest& manifest, const BundleRecord& present) {
+    const std::string here =
+        "generation " + std::to_string(present.generation) + " of bundle '" + present.name + "'";
+    if (manifest.generation < present.generation)
+        return base::fail(Errc::Refused,
+                          here + " is here, and this is the older generation " +
+                              std::to_string(manifest.generation),
+                          "Pass --allow-downgrade to go back to it.");
+    if (manifest.generation == present.generation)
+        return base::fail(Errc::Refused, here + " is here already, with other content",
+                          "Give the new one a higher generation, or pass --allow-downgrade to replace it.");
+    return {};
+}
+
+Result<void> check_base(const std::vector<const Member*>& unavailable) {
+    if (unavailable.empty())
+        return {};
+    std::string some;
+    for (std::size_t i = 0; i < std::min<std::size_t>(unavailable.size(), 5); ++i)
+        some += (i == 0 ? "sha256:" : ", sha256:") + unavailable[i]->hex;
+    return base::fail(Errc::NotFound,
+                      "this bundle leaves out " + std::to_string(unavailable.size()) +
+                          " blobs that are not on this host: " + some + (unavailable.size() > 5 ? ", …" : ""),
+                      "Import the bundle that it was made against first, or a whole one.");
+}
+
+/// What the file system gives for so many bytes.
+std::uint64_t on_disk(std::uint64_t bytes) {
+    constexpr std::uint64_t block = 4096;
+    return (bytes + block - 1) / block * block;
+}
+
+/// Of an import that was interrupted, by blob.
+std::uint64_t received_bytes(const Root& root, const std::string& digest, const std::string& hex) {
+    const auto st = root.lstat(std::string(incoming_directory) + "/" + digest + "/" + hex);
+    return st ? static_cast<std::uint64_t>(st->st_size) : 0;
+}
+
+Result<void> check_space(const Root& root, std::uint64_t missing) {
+    GPUHOST_CHECK(root.make_directories(blobs_directory));
+    GPUHOST_TRY(free, root.free_bytes(blobs_directory));
+    if (missing == 0 || missing + reserve <= free)
+        return {};
+    return base::fail(Errc::NoSpace,
+                      mebibytes(missing) + " are to be written, but only " +
+                          mebibytes(free - std::min(free, reserve)) + " are free for " +
+                          std::string(blobs_directory),
+                      "Make room there, or remove a bundle: gpuhostctl bundle remove.");
+}
+
+/// Blobs that this host takes from the bundle, sorted.
+std::vector<OwnedBlob> owned_blobs(const BundleManifest& manifest, const HostFacts& host) {
+    std::vector<OwnedBlob> owned;
+    for (const Member& member : manifest.members)
+        if (member.is_blob() && host.needs(member))
+            owned.push_back({member.hex, member.size});
+    std::sort(owned.begin(), owned.end());
+    return owned;
+}
+
+Result<void> receive_member(BundleReader& bundle, const Incoming& incoming, const Member& member,
+                            std::span<char> buffer, const OnBytes& on_bytes) {
+    GPUHOST_TRY(writer, incoming.write(member.hex, member.size));
+    const bool resumed = writer.written() > 0;
+    GPUHOST_CHECK(bundle.skip(writer.written())); // received before
+    if (on_bytes)
+        on_bytes(writer.written());
+    while (bundle.left() > 0) {
+        const auto block =
+            buffer.first(static_cast<std::size_t>(std::min<std::uint64_t>(buffer.size(), bundle.left())));
+        GPUHOST_CHECK(bundle.read(block));
+        GPUHOST_CHECK(writer.write(block));
+        if (on_bytes)
+            on_bytes(block.size());
+    }
+    if (auto finished = writer.finish(); finished || !resumed)
+        return finished;
+    return base::fail(Errc::Interrupted,
+                      "blob sha256:" + member.hex + ": what an interrupted import had left of it was damaged",
+                      "Import the bundle again: that part is gone now.");
+}
+
+CatalogueEntry make_entry(const BundleReader& bundle, const HostFacts& host) {
+    const BundleManifest& manifest = bundle.manifest();
+    CatalogueEntry entry;
+    entry.signed_manifest = bundle.signed_manifest();
+    entry.blobs = owned_blobs(manifest, host);
+    entry.images = manifest.images;
+    BundleRecord& record = entry.record;
+    record.name = manifest.name;
+    record.generation = manifest.generation;
+    record.created = manifest.created;
+    record.imported = base::realtime_us() / 1'000'000;
+    record.manifest = bundle.digest();
+    record.signer = bundle.signer();
+    record.images = manifest.images.size();
+    record.blobs = entry.blobs.size();
+    for (const OwnedBlob& blob : entry.blobs)
+        record.bytes += blob.size;
+    return entry;
+}
+
+/// A record that can't be read hides which generation is here.
+Result<std::optional<BundleRecord>> present_record(const Root& root, const std::string& name,
+                                                   bool allow_downgrade) {
+    auto record = Catalogue(root).record(name);
+    if (record)
+        return std::optional(*std::move(record));
+    if (record.error().code == Errc::NotFound || (record.error().code == Errc::BadContent && allow_downgrade))
+        return std::optional<BundleRecord>();
+    return base::fail(std::move(record).error());
+}
+
+/// Only one import runs at a time: what others left there is of no use to this one, and takes its space.
+Result<void> remove_other_incoming(const Root& root, const std::string& digest) {
+    for (const std::string& name : root.list(incoming_directory).value_or(std::vector<std::string>()))
+        if (name != digest)
+            GPUHOST_CHECK(root.remove_tree(std::string(incoming_directory) + "/" + name));
+    return {};
+}
+
+std::vector<std::string> missing_blobs(const Root& root, const std::vector<OwnedBlob>& blobs) {
+    const BlobStore store(root);
+    std::vector<std::string> missing;
+    for (const OwnedBlob& blob : blobs)
+        if (!store.has(blob.hex, blob.size))
+            missing.push_back(blob.hex);
+    return missing;
+}
+
+} // namespace
+
+bool HostFacts::needs(const Member& member) const {
+    constexpr std::string_view kernel = "kernel=";
+    return member.hosts.empty() ||
+           std::any_of(member.hosts.begin(), member.hosts.end(), [&](const std::string& word) {
+               return word == platform || base::starts_with(word, platform + "/") ||
+                      (base::starts_with(word, kernel) &&
+                       std::find(kernels.begin(), kernels.end(), word.substr(kernel.size())) !=
+                           kernels.end());
+           });
+}
+
+Result<ImportPlan> plan_import(const Root& root, const BundleReader& bundle, const HostFacts& host,
+                               const ImportPolicy& policy) {
+    const BundleManifest& manifest = bundle.manifest();
+    const BlobStore store(root);
+    ImportPlan plan;
+    std::vector<const Member*> unavailable;
+    std::uint64_t space = manifest_copies * on_disk(bundle.signed_manifest().size());
+    for (const Member& member : manifest.members) {
+        if (!member.is_blob() || !host.needs(member))
+            continue;
+        if (store.has(member.hex, member.size)) {
+            ++plan.present_blobs;
+            continue;
+        }
+        ++plan.missing_blobs;
+        plan.missing_bytes += member.size;
+        const std::uint64_t received = received_bytes(root, bundle.digest(), member.hex);
+        space += on_disk(member.size - std::min(member.size, received));
+        if (member.absent)
+            unavailable.push_back(&member);
+    }
+    GPUHOST_TRY(present, present_record(root, manifest.name, policy.allow_downgrade));
+    const bool same = present && present->manifest == bundle.digest();
+    if (same && plan.missing_blobs == 0) {
+        const auto owned = Catalogue(root).blobs(manifest.name);
+        plan.complete = owned && *owned == owned_blobs(manifest, host);
+    }
+    if (present && !same && !policy.allow_downgrade)
+        GPUHOST_CHECK(check_generation(manifest, *present));
+    GPUHOST_CHECK(check_base(unavailable));
+    if (!plan.complete)
+        GPUHOST_CHECK(check_space(root, space));
+    return plan;
+}
+
+Result<void> receive_bundle(const Root& root, BundleReader& bundle, const HostFacts& host,
+                            const OnBytes& on_bytes) {
+    GPUHOST_CHECK(remove_other_incoming(root, bundle.digest()));
+    GPUHOST_TRY(incoming, Incoming::open(root, bundle.digest()));
+    const BlobStore store(root);
+    std::vector<char> buffer(block_bytes);
+    for (;;) {
+        GPUHOST_TRY(member, bundle.next());
+        if (member == nullptr)
+            return {};
+        if (member->is_blob() && host.needs(*member) && !store.has(member->hex, member->size))
+            GPUHOST_CHECK(receive_member(bundle, incoming, *member, buffer, on_bytes));
+        else if (on_bytes)
+            on_bytes(member->size);
+    }
+}
+
+Result<BundleRecord> commit_bundle(const Root& root, const BundleReader& bundle, const HostFacts& host) {
+    GPUHOST_TRY(incoming, Incoming::open(root, bundle.digest()));
+    CatalogueEntry entry = make_entry(bundle, host);
+    GPUHOST_CHECK(incoming.publish(missing_blobs(root, entry.blobs)));
+    GPUHOST_CHECK(Catalogue(root).put(entry));
+    GPUHOST_CHECK(incoming.remove());
+    return std::move(entry.record);
+}
+
+} // namespace gpuhost::images

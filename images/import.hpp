@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// A bundle comes in, in two halves: receive writes what is missing beside the store, commit names it and enters it
+// into the catalogue. Until commit nothing of the bundle can be seen; after it, all of it.
+#pragma once
+
+#include "images/blob_store.hpp"
+#include "images/bundle_reader.hpp"
+#include "images/catalogue.hpp"
+
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace gpuhost::images {
+
+/// What this host is, as far as members are for some hosts only.
+struct HostFacts {
+    std::string platform;             ///< "linux/amd64"
+    std::vector<std::string> kernels; ///< installed ones
+
+    [[nodiscard]] bool needs(const Member& member) const;
+};
+
+struct ImportPolicy {
+    bool allow_downgrade = false; ///< an older generation, or another bundle of the same one
+};
+
+/// Told of each part of the bundle that is done with, in bytes.
+using OnBytes = std::function<void(std::uint64_t)>;
+
+/// What must be written, and whether that may be: generation, blobs that a delta takes for granted, space. Reads
+/// nothing of the bundle beyond what open() did.
+struct ImportPlan {
+    std::uint64_t missing_bytes = 0;
+    std::uint64_t missing_blobs = 0;
+    std::uint64_t present_blobs = 0;
+    bool complete = false; ///< this very bundle is here already, with all its blobs
+};
+[[nodiscard]] base::Result<ImportPlan> plan_import(const base::Root& root, const BundleReader& bundle,
+                                                   const HostFacts& host, const ImportPolicy& policy);
+
+/// Leaves in the incoming directory what commit_bundle() names. What other bundles left there goes.
+[[nodiscard]] base::Result<void> receive_bundle(const base::Root& root, BundleReader& bundle,
+                                                const HostFacts& host, const OnBytes& on_bytes = {});
+/// Converges: ends in the same state wherever a run before it was interrupted.
+[[nodiscard]] base::Result<BundleRecord> commit_bundle(const base::Root& root, const BundleReader& bundle,
+                                                       const HostFacts& host);
+
+} // namespace gpuhost::images

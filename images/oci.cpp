@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "images/oci.hpp"
+
+#include "daemon/base/json.hpp"
+#include "images/reference.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace gpuhost::images {
+
+using base::Errc;
+using base::Json;
+using base::Result;
+
+namespace {
+
+constexpr std::array indexes{std::string_view("application/vnd.oci.image.index.v1+json"),
+                             std::string_view("application/vnd.docker.distribution.manifest.list.v2+json")};
+constexpr std::array manifests{std::string_view("application/vnd.oci.image.manifest.v1+json"),
+                               std::string_view("application/vnd.docker.distribution.manifest.v2+json")};
+constexpr std::size_t most_descriptors = 10'000;
+
+template <std::size_t N>
+bool is_one_of(const std::array<std::string_view, N>& types, std::string_view type) {
+    return std::find(types.begin(), types.end(), type) != types.end();
+}
+
+std::string platform_of(const Json& descriptor) {
+    const Json& platform = base::member(descriptor, "platform");
+    const std::string system = base::string_or(platform, "os", "");
+    const std::string machine = base::string_or(platform, "architecture", "");
+    const std::string variant = base::string_or(platform, "variant", "");
+    if (system.empty() || machine.empty())
+        return {};
+    return system + "/" + machine + (variant.empty() ? "" : "/" + variant);
+}
+
+Result<Descriptor> parse_descriptor(const Json& value, std::string_view what) {
+    const auto bad = [&](std::string_view why) {
+        return base::fail(Errc::BadContent, std::string(what) + ": " + std::string(why));
+    };
+    if (!value.is_object())
+        return bad("a descriptor is no object");
+    const std::string digest = base::string_or(value, "digest", "");
+    const std::int64_t size = base::int_or(value, "size", -1);
+    Descriptor descriptor;
+    descriptor.hex = digest_hex(digest);
+    if (descriptor.hex.empty())
+        return bad("'" + digest.substr(0, 100) + "' is no sha256 digest");
+    if (size < 0)
+        return bad("the size of " + digest + " is missing or not one");
+    descriptor.size = static_cast<std::uint64_t>(size);
+    descriptor.media_type = base::string_or(value, "mediaType", "");
+    descriptor.platform = platform_of(value);
+    descriptor.artifact_type = base::string_or(value, "artifactType", "");
+    const Json& annotations = base::member(value, "annotations");
+    for (const char* key : {"io.containerd.image.name", "org.opencontainers.image.ref.name"})
+        if (std::string name = base::string_or(annotations, key, ""); !name.empty())
+            descriptor.names.push_back(std::move(name));
+    descriptor.elsewhere = !base::strings_or_empty(value, "urls").empty();
+    return descriptor;
+}
+
+Result<void> add_array(const Json& document, std::string_view key, std::string_view what,
+                       std::vector<Descriptor>& to) {
+    const Json& array = base::member(document, key);
+    if (!array.is_array() || array.size() > most_descriptors)
+        return base::fail(Errc::BadContent, std::string(what) + ": '" + std::string(key) +
+                                                "' is no array of at most " +
+                                                std::to_string(most_descriptors));
+    for (const Json& value : array) {
+        GPUHOST_TRY(descriptor, parse_descriptor(value, what));
+        to.push_back(std::move(descriptor));
+    }
+    return {};
+}
+
+/// Says which of the two it is by what it has; both or neither is refused.
+Result<bool> is_index(const Json& document, std::string_view what) {
+    const bool index = document.contains("manifests");
+    const bool manifest = document.contains("config") || document.contains("layers");
+    if (index == manifest)
+        return base::fail(Errc::BadContent,
+                          std::string(what) + (index ? ": is an index and a manifest at once"
+                                                     : ": is no index and no manifest"));
+    return index;
+}
+
+Result<std::string> type_of(const Json& document, std::string_view media_type, bool index,
+                            std::string_view what) {
+    const std::string own = base::string_or(document, "mediaType", "");
+    if (!own.empty() && !media_type.empty() && own != media_type)
+        return base::fail(Errc::BadContent, std::string(what) + ": says to be '" + own +
+                                                "', what leads to it says '" + std::string(media_type) + "'");
+    std::string type = own.empty() ? std::string(media_type) : own;
+    if (type.empty())
+        type = index ? indexes[0] : manifests[0];
+    if (index ? !is_one_of(indexes, type) : !is_one_of(manifests, type))
+        return base::fail(Errc::BadContent, std::string(what) + ": is " +
+                                                (index ? "an index" : "a manifest") + " but says to be '" +
+                                                type + "'");
+    return type;
+}
+
+} // namespace
+
+bool is_document(std::string_view media_type) {
+    return is_one_of(indexes, media_type) || is_one_of(manifests, media_type);
+}
+
+Result<Document> parse_document(std::string_view text, std::string_view media_type, std::string_view what) {
+    if (text.size() > document_limit)
+        return base::fail(Errc::BadContent, std::string(what) + ": larger than 4 MiB");
+    GPUHOST_TRY(json, base::parse_json(text, what));
+    if (!json.is_object() || base::int_or(json, "schemaVersion", 0) != 2)
+        return base::fail(Errc::BadContent, std::string(what) + ": no document of schemaVersion 2");
+    Document document;
+    GPUHOST_TRY(index, is_index(json, what));
+    document.index = index;
+    GPUHOST_TRY(type, type_of(json, media_type, index, what));
+    document.media_type = type;
+    if (index) {
+        GPUHOST_CHECK(add_array(json, "manifests", what, document.content));
+    } else {
+        GPUHOST_TRY(config, parse_descriptor(base::member(json, "config"), what));
+        document.artifact_type = base::string_or(json, "artifactType", config.media_type);
+        document.content.push_back(std::move(config));
+        GPUHOST_CHECK(add_array(json, "layers", what, document.content));
+    }
+    if (json.contains("subject")) {
+        GPUHOST_TRY(subject, parse_descriptor(json["subject"], what));
+        document.subject = std::move(subject);
+    }
+    return document;
+}
+
+} // namespace gpuhost::images

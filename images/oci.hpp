@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// Documents of the OCI image specification, and Docker's of the same shape: which content they name.
+//
+// They come from outside and are read with limits. A document that could be taken for two kinds (CVE-2021-41190),
+// or says to be of another kind than what led to it, is refused.
+#pragma once
+
+#include "daemon/base/result.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace gpuhost::images {
+
+constexpr std::size_t document_limit = 4U << 20U; ///< bytes; what the specification tells registries to take
+
+struct Descriptor {
+    std::string media_type;
+    std::string hex; ///< of its SHA-256, checked
+    std::uint64_t size = 0;
+    std::string platform;      ///< "linux/arm64/v8"; empty: none stated
+    std::string artifact_type; ///< empty: none stated
+    std::vector<std::string>
+        names;              ///< "io.containerd.image.name" and "org.opencontainers.image.ref.name", if stated
+    bool elsewhere = false; ///< a layer that may not be passed on: has URLs, and may be missing
+};
+
+struct Document {
+    std::string media_type;
+    bool index = false;              ///< else an image's manifest
+    std::vector<Descriptor> content; ///< an index's manifests, or a manifest's configuration and layers
+    std::optional<Descriptor> subject;
+    std::string artifact_type; ///< of a manifest: its own, or its configuration's media type
+};
+
+/// `media_type` is that of the descriptor that led here; empty where none did (index.json).
+[[nodiscard]] base::Result<Document> parse_document(std::string_view text, std::string_view media_type,
+                                                    std::string_view what);
+
+/// Is this media type one that parse_document() reads? All others are plain bytes.
+[[nodiscard]] bool is_document(std::string_view media_type);
+
+} // namespace gpuhost::images

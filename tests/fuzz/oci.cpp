@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "images/oci.hpp"
+
+#include "daemon/content/sha256.hpp"
+#include "images/reference.hpp"
+#include "tests/fuzz/fuzz.hpp"
+
+using namespace gpuhost;
+
+int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    const auto text = fuzz::text_of(data, size);
+    if (const auto document = images::parse_document(text, "", "input"))
+        for (const images::Descriptor& descriptor : document->content)
+            fuzz::require(content::is_sha256(descriptor.hex), "only digests are names");
+    if (const auto reference = images::parse_reference(text)) {
+        const auto again = images::parse_reference(reference->text());
+        fuzz::require(again && *again == *reference, "a normal name is its own normal form");
+        fuzz::require(reference->text().find("..") == std::string::npos, "no name climbs");
+    }
+    return 0;
+}
