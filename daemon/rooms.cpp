@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/rooms.hpp"
 
+#include "images/bundle_steps.hpp"
+#include "images/images_component.hpp"
 #include "kmod/driver_component.hpp"
 #include "kmod/driver_settings.hpp"
 #include "kmod/driver_steps.hpp"
@@ -11,11 +13,13 @@ namespace gpuhost {
 void add_step_kinds(core::StepKinds& kinds) {
     kmod::register_store_steps(kinds);
     kmod::register_driver_steps(kinds);
+    images::register_bundle_steps(kinds);
 }
 
 std::vector<std::unique_ptr<core::Component>> make_components(const base::Root& root) {
     std::vector<std::unique_ptr<core::Component>> components;
     components.push_back(std::make_unique<kmod::DriverComponent>(root));
+    components.push_back(std::make_unique<images::ImagesComponent>(root));
     return components;
 }
 

@@ -3,8 +3,6 @@
 
 #include <array>
 
-#include <fcntl.h>
-
 namespace gpuhost::bus {
 
 namespace {
@@ -13,43 +11,14 @@ using base::Errc;
 using base::Json;
 using base::Result;
 
-constexpr std::array plain_options{Option{"dry-run", 'b'}};
-constexpr std::array build_options{Option{"dry-run", 'b'}, Option{"again", 'b'}};
-constexpr std::array swap_options{Option{"dry-run", 'b'}, Option{"holders", 's'},
-                                  Option{"holder-timeout-usec", 't'}};
-/// What dbus-daemon lets through in one message unless its configuration says otherwise.
-constexpr std::size_t most_files = 16;
+constexpr std::array plain_options{dry_run_option};
+constexpr std::array build_options{dry_run_option, Option{"again", 'b'}};
+constexpr std::array swap_options{dry_run_option, Option{"holders", 's'}, Option{"holder-timeout-usec", 't'}};
 
 std::span<const Option> options_of(std::string_view request) {
     if (request == "swap" || request == "rollback")
         return swap_options;
     return request == "build" ? std::span<const Option>(build_options) : plain_options;
-}
-
-struct Files {
-    std::vector<std::string> names;
-    std::vector<base::UniqueFd> inputs;
-};
-
-Result<Files> read_files(sd_bus_message* call) {
-    Files files;
-    GPUHOST_CHECK(check(sd_bus_message_enter_container(call, 'a', "(sh)"), "files"));
-    while (sd_bus_message_enter_container(call, 'r', "sh") > 0) {
-        if (files.names.size() == most_files)
-            return base::fail(Errc::InvalidArgument,
-                              "more than " + std::to_string(most_files) + " files at once");
-        GPUHOST_TRY(name, read_string(call));
-        int fd = -1;
-        GPUHOST_CHECK(check(sd_bus_message_read(call, "h", &fd), "files"));
-        base::UniqueFd owned(::fcntl(fd, F_DUPFD_CLOEXEC, 3));
-        if (!owned)
-            return base::fail_errno("taking '" + name + "'", errno);
-        files.names.push_back(name);
-        files.inputs.push_back(std::move(owned));
-        GPUHOST_CHECK(check(sd_bus_message_exit_container(call), "files"));
-    }
-    GPUHOST_CHECK(check(sd_bus_message_exit_container(call), "files"));
-    return files;
 }
 
 /// Plan's request and arguments as the method of that name would ask.
@@ -109,29 +78,12 @@ const sd_bus_vtable DriverObject::vtable[] = {
 
 const Interface DriverObject::interface { "/org/gpuhost1/driver", "org.gpuhost1.Driver", vtable };
 
-/// A property has no way to say why it is not known: List and Describe do.
-Json DriverObject::observed() const {
-    return manager_.observe("driver").value_or(Json::object());
-}
-
 std::string DriverObject::loaded_version() const {
-    return base::string_or(observed(), "loaded_version", "");
+    return base::string_or(requests_.observed(), "loaded_version", "");
 }
 
 std::string DriverObject::selected_version() const {
-    return base::string_or(base::member(observed(), "selected"), "version", "");
-}
-
-Result<void> DriverObject::start(sd_bus_message* call, Json request, std::span<const Option> known,
-                                 std::vector<base::UniqueFd> inputs) {
-    GPUHOST_TRY(options, read_options(call, known));
-    const bool dry_run = base::bool_or(options, "dry-run", false);
-    options.erase("dry-run");
-    request.update(options);
-    const Json whole{{"driver", std::move(request)}};
-    GPUHOST_TRY(subject, subject_of(call));
-    GPUHOST_TRY(id, manager_.apply(whole, subject, std::move(inputs), dry_run));
-    return reply_operation(call, id);
+    return base::string_or(base::member(requests_.observed(), "selected"), "version", "");
 }
 
 int DriverObject::list(sd_bus_message* call) {
@@ -148,19 +100,15 @@ int DriverObject::plan(sd_bus_message* call) {
         GPUHOST_TRY(name, read_string(m));
         GPUHOST_TRY(arguments, read_strings(m));
         GPUHOST_TRY(request, request_of(name, arguments));
-        GPUHOST_TRY(options, read_options(m, options_of(name)));
-        options.erase("dry-run");
-        request.update(options);
-        GPUHOST_TRY(wanted, manager_.plan(Json{{"driver", request}}));
-        return reply_json(m, core::to_json(wanted));
+        return requests_.plan(m, std::move(request), options_of(name));
     });
 }
 
 int DriverObject::import(sd_bus_message* call) {
     return authority_.require(call, action_prepare, [this](sd_bus_message* m) -> Result<void> {
         GPUHOST_TRY(files, read_files(m));
-        return start(m, {{"request", "import"}, {"files", files.names}}, plain_options,
-                     std::move(files.inputs));
+        return requests_.start(m, {{"request", "import"}, {"files", files.names}}, plain_options,
+                               std::move(files.inputs));
     });
 }
 
@@ -168,7 +116,8 @@ int DriverObject::build(sd_bus_message* call) {
     return authority_.require(call, action_prepare, [this](sd_bus_message* m) -> Result<void> {
         GPUHOST_TRY(version, read_string(m));
         GPUHOST_TRY(kernels, read_strings(m));
-        return start(m, {{"request", "build"}, {"version", version}, {"kernels", kernels}}, build_options);
+        return requests_.start(m, {{"request", "build"}, {"version", version}, {"kernels", kernels}},
+                               build_options);
     });
 }
 
@@ -178,27 +127,27 @@ int DriverObject::verify(sd_bus_message* call) {
         Json request{{"request", "verify"}};
         if (!version.empty())
             request["version"] = version;
-        return start(m, std::move(request), plain_options);
+        return requests_.start(m, std::move(request), plain_options);
     });
 }
 
 int DriverObject::remove(sd_bus_message* call) {
     return authority_.require(call, action_apply, [this](sd_bus_message* m) -> Result<void> {
         GPUHOST_TRY(version, read_string(m));
-        return start(m, {{"request", "remove"}, {"version", version}}, plain_options);
+        return requests_.start(m, {{"request", "remove"}, {"version", version}}, plain_options);
     });
 }
 
 int DriverObject::swap(sd_bus_message* call) {
     return authority_.require(call, action_apply, [this](sd_bus_message* m) -> Result<void> {
         GPUHOST_TRY(version, read_string(m));
-        return start(m, {{"request", "swap"}, {"version", version}}, swap_options);
+        return requests_.start(m, {{"request", "swap"}, {"version", version}}, swap_options);
     });
 }
 
 int DriverObject::rollback(sd_bus_message* call) {
     return authority_.require(call, action_apply, [this](sd_bus_message* m) {
-        return start(m, {{"request", "rollback"}}, swap_options);
+        return requests_.start(m, {{"request", "rollback"}}, swap_options);
     });
 }
 

@@ -3,19 +3,20 @@
 
 #include "daemon/bus/authority.hpp"
 #include "daemon/bus/object.hpp"
+#include "daemon/bus/requests.hpp"
 
 namespace gpuhost::bus {
 
 /// /org/gpuhost1/driver, org.gpuhost1.Driver: each method is one request to the component "driver".
 class DriverObject {
   public:
-    DriverObject(host::Manager& manager, Authority& authority) : manager_(manager), authority_(authority) {}
+    DriverObject(host::Manager& manager, Authority& authority)
+        : manager_(manager), authority_(authority), requests_(manager, "driver") {}
 
     static const Interface interface;
 
   private:
     static const sd_bus_vtable vtable[];
-    [[nodiscard]] base::Json observed() const;
     [[nodiscard]] std::string loaded_version() const;
     [[nodiscard]] std::string selected_version() const;
 
@@ -28,13 +29,9 @@ class DriverObject {
     int swap(sd_bus_message* call);
     int rollback(sd_bus_message* call);
 
-    /// Reads the options behind the arguments, starts, replies.
-    [[nodiscard]] base::Result<void> start(sd_bus_message* call, base::Json request,
-                                           std::span<const Option> options,
-                                           std::vector<base::UniqueFd> inputs = {});
-
     host::Manager& manager_;
     Authority& authority_;
+    Requests requests_;
 };
 
 } // namespace gpuhost::bus

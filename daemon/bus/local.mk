@@ -4,6 +4,8 @@ noinst_LIBRARIES += %D%/libbus.a
 %C%_libbus_a_SOURCES = \
     %D%/authority.cpp \
     %D%/authority.hpp \
+    %D%/bundle_object.cpp \
+    %D%/bundle_object.hpp \
     %D%/call.cpp \
     %D%/call.hpp \
     %D%/driver_object.cpp \
@@ -18,5 +20,7 @@ noinst_LIBRARIES += %D%/libbus.a
     %D%/object.hpp \
     %D%/operation_object.cpp \
     %D%/operation_object.hpp \
+    %D%/requests.cpp \
+    %D%/requests.hpp \
     %D%/server.cpp \
     %D%/server.hpp

@@ -4,11 +4,23 @@ noinst_LIBRARIES += %D%/libctl.a
 %C%_libctl_a_SOURCES = \
     %D%/arguments.cpp \
     %D%/arguments.hpp \
+    %D%/bundle_call.hpp \
+    %D%/bundle_files.cpp \
+    %D%/bundle_files.hpp \
+    %D%/bundle_signing.cpp \
+    %D%/bundle_signing.hpp \
     %D%/client.cpp \
     %D%/client.hpp \
     %D%/client_bus.cpp \
     %D%/client_bus.hpp \
     %D%/cmd_apply.cpp \
+    %D%/cmd_bundle_create.cpp \
+    %D%/cmd_bundle_diff.cpp \
+    %D%/cmd_bundle_import.cpp \
+    %D%/cmd_bundle_list.cpp \
+    %D%/cmd_bundle_remove.cpp \
+    %D%/cmd_bundle_show.cpp \
+    %D%/cmd_bundle_verify.cpp \
     %D%/cmd_cat_config.cpp \
     %D%/cmd_driver_build.cpp \
     %D%/cmd_driver_import.cpp \
@@ -39,6 +51,8 @@ noinst_LIBRARIES += %D%/libctl.a
     %D%/interrupt.cpp \
     %D%/interrupt.hpp \
     %D%/nearest.cpp \
+    %D%/output_file.cpp \
+    %D%/output_file.hpp \
     %D%/password_agent.cpp \
     %D%/password_agent.hpp \
     %D%/progress.cpp \
@@ -55,10 +69,12 @@ noinst_LIBRARIES += %D%/libctl.a
     %D%/text.hpp \
     %D%/verb.cpp \
     %D%/verb.hpp \
+    %D%/verbs_bundle.hpp \
     %D%/verbs_driver.hpp \
     %D%/verbs_host.hpp \
     %D%/verbs_operation.hpp \
     %D%/view.hpp \
+    %D%/view_bundle.cpp \
     %D%/view_driver.cpp \
     %D%/view_operation.cpp \
     %D%/view_plan.cpp \

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/ctl/verb.hpp"
 
+#include "daemon/ctl/verbs_bundle.hpp"
 #include "daemon/ctl/verbs_driver.hpp"
 #include "daemon/ctl/verbs_host.hpp"
 #include "daemon/ctl/verbs_operation.hpp"
@@ -19,7 +20,7 @@ std::span<const Option> common_options() noexcept {
 }
 
 std::span<const Family> families() noexcept {
-    static constexpr std::array list{host_family, driver_family, operation_family};
+    static constexpr std::array list{host_family, driver_family, bundle_family, operation_family};
     return list;
 }
 

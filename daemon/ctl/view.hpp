@@ -54,6 +54,14 @@ void add_driver_lines(Facts& facts, const Screen& screen, const base::Json& driv
 /// The loaded driver's version in Manager.Describe's document; empty when none is.
 [[nodiscard]] std::string loaded_version(const base::Json& host);
 
+// Bundles
+/// `list` is Bundle.List's document.
+[[nodiscard]] std::string render_bundles(const Screen& screen, const base::Json& list);
+/// `bundle` is what a bundle's manifest says: {"name", "generation", "signer", "images", …}.
+[[nodiscard]] std::string render_bundle(const Screen& screen, const base::Json& bundle);
+/// What status says of bundles and their images.
+void add_image_lines(Facts& facts, const Screen& screen, const base::Json& images);
+
 // The host
 /// `last` is the newest operation, or null.
 [[nodiscard]] std::string render_status(const Screen& screen, const base::Json& host, const base::Json& last,

@@ -17,7 +17,8 @@ struct ComponentLines {
     void (*add)(Facts& facts, const Screen& screen, const Json& observed);
 };
 /// In the order in which they are shown.
-constexpr std::array component_lines{ComponentLines{"driver", add_driver_lines}};
+constexpr std::array component_lines{ComponentLines{"driver", add_driver_lines},
+                                     ComponentLines{"images", add_image_lines}};
 
 Style style_of_host(std::string_view state) {
     if (state == "idle")

@@ -78,12 +78,12 @@ void add(Properties& to, Properties more) {
     to.insert(to.end(), more.begin(), more.end());
 }
 
-Properties unprivileged(Words writable, bool compile) {
+Properties unprivileged(Sandbox sandbox, Words writable) {
     Properties made = for_all(0, {}, {"@system-service"});
     add(made, closed_file_system(std::move(writable)));
-    made.push_back({"User", std::string(worker_user)});
-    made.push_back({"TasksMax", std::uint64_t{compile ? 512U : 16U}});
-    if (compile) {
+    made.push_back({"User", std::string(user_of(sandbox))});
+    made.push_back({"TasksMax", std::uint64_t{sandbox == Sandbox::Compile ? 512U : 16U}});
+    if (sandbox == Sandbox::Compile) {
         made.push_back({"Nice", std::int32_t{10}}); // GPUs work on while it compiles
         return made;
     }
@@ -95,6 +95,8 @@ Properties unprivileged(Words writable, bool compile) {
 } // namespace
 
 std::string_view user_of(Sandbox sandbox) noexcept {
+    if (sandbox == Sandbox::Content)
+        return store_user;
     return sandbox == Sandbox::Parse || sandbox == Sandbox::Compile ? worker_user : std::string_view();
 }
 
@@ -108,10 +110,16 @@ Sandbox widest(const std::vector<Sandbox>& sandboxes) noexcept {
 Properties sandbox_properties(Sandbox sandbox, Words writable) {
     Properties made;
     switch (sandbox) {
+    case Sandbox::Content:
+        made = unprivileged(sandbox, std::move(writable));
+        made.push_back(
+            {"StateDirectory", Words{"gpuhost/store", "gpuhost/catalogue"}}); // made where they are not
+        made.push_back({"MemoryMax", std::uint64_t{512} << 20U}); // what nobody signed yet may want more
+        made.push_back({"MemorySwapMax", std::uint64_t{0}});
+        return made;
     case Sandbox::Parse:
-        return unprivileged(std::move(writable), false);
     case Sandbox::Compile:
-        return unprivileged(std::move(writable), true);
+        return unprivileged(sandbox, std::move(writable));
     case Sandbox::Store:
         made = for_all(files, {}, {"@system-service"});
         writable.emplace_back("/var/lib/gpuhost");

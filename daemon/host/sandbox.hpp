@@ -27,6 +27,8 @@ struct UnitProperty {
 };
 
 inline constexpr std::string_view worker_user = "gpuhost-worker";
+/// Not the one above: what compiles foreign source must not reach the blobs.
+inline constexpr std::string_view store_user = "gpuhost-store";
 
 /// The user that it runs as; empty for root.
 [[nodiscard]] std::string_view user_of(core::Sandbox sandbox) noexcept;

@@ -11,7 +11,7 @@ import tempfile
 import tap
 from driver_files import KERNEL, write_driver
 from private_bus import PrivateBus
-from programs import PATIENCE, end, environment, run
+from programs import end, environment, run, start
 
 OLD, NEW = "535.261.03", "550.163.01"
 GPUS = ("0000:01:00.0", "0000:02:00.0")
@@ -131,11 +131,16 @@ class FakeHost:
                 except ProcessLookupError:
                     pass
 
-    def ctl(self, *arguments, check=None, timeout=PATIENCE):
-        ctl = run([os.path.join(tap.TOP_BUILDDIR, "gpuhostctl"), *arguments], env=self.environment, timeout=timeout)
+    def ctl(self, *arguments, check=None, **more):
+        ctl = run([os.path.join(tap.TOP_BUILDDIR, "gpuhostctl"), *arguments], env=self.environment, **more)
         if check is not None and ctl.returncode != check:
             raise AssertionError(f"gpuhostctl {' '.join(arguments)}: exit {ctl.returncode}\n{ctl.stdout}{ctl.stderr}\n{self.tail()}")
         return ctl
+
+    def start_ctl(self, *arguments, **more):
+        """One that runs while the test does something else."""
+        return start([os.path.join(tap.TOP_BUILDDIR, "gpuhostctl"), *arguments], env=self.environment,
+                     stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, **more)
 
     def json(self, *arguments):
         return json.loads(self.ctl(*arguments, "--json", check=0).stdout)

@@ -33,6 +33,7 @@ EXTRA_DIST += \
     %D%/scenarios/bad_modules.py \
     %D%/scenarios/build.py \
     %D%/scenarios/boot.py \
+    %D%/scenarios/bundle.py \
     %D%/scenarios/crash.py \
     %D%/scenarios/expect.py \
     %D%/scenarios/failures.py \

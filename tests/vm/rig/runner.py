@@ -1,11 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """From a .deb to a booted guest with all its inputs at /payload."""
 
+import random
 import shutil
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
+
+TESTS = Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(TESTS / "support"), str(TESTS / "host")]
+# pylint: disable=wrong-import-position
+import image_files  # noqa: E402
 
 from . import accel, guest, image, inputs, modules, payload, say
 from .host import Host
@@ -39,6 +45,15 @@ def next_version(deb, work):
     return work / "next.deb"
 
 
+def make_images(directory):
+    """An image, and keys of a site that signs it."""
+    noise = random.Random(535)
+    layout = image_files.Layout(directory / "layout")
+    layout.tag(layout.add_manifest([noise.randbytes(size) for size in (1000, 100_000, 20_000_000)]), "v1")
+    image_files.Site(directory / "site")
+    return directory
+
+
 def make_payload(deb, work):
     files = {"gpuhostd.deb": deb, "gpuhostd-next.deb": next_version(deb, work)}
     for version in modules.VERSIONS:
@@ -47,6 +62,7 @@ def make_payload(deb, work):
         files[f"stuckexit/{version}.ko"] = built / "stuckexit.ko"
         for package in inputs.driver(version):
             files[f"debs/{version}/{package.name}"] = package
+    files["images"] = make_images(work / "images")
     files["headers.deb"] = inputs.find(f"linux-headers-{modules.KERNEL}").path
     return payload.make(work / "payload.raw", files)
 

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/bus/bundle_object.hpp"
+
+#include <array>
+
+namespace gpuhost::bus {
+
+namespace {
+
+using base::Errc;
+using base::Json;
+using base::Result;
+
+constexpr std::array import_options{dry_run_option, Option{"allow-downgrade", 'b'}};
+constexpr std::array remove_options{dry_run_option};
+
+/// Plan's request and arguments as the method of that name would ask.
+Result<Json> request_of(const std::string& request, const std::vector<std::string>& arguments) {
+    if (request == "import" && !arguments.empty())
+        return Json{{"request", request}, {"files", arguments}};
+    if (request == "remove" && arguments.size() == 1)
+        return Json{{"request", request}, {"name", arguments[0]}};
+    return base::fail(Errc::InvalidArgument,
+                      "no request '" + request + "' with " + std::to_string(arguments.size()) + " arguments");
+}
+
+} // namespace
+
+const sd_bus_vtable BundleObject::vtable[] = {
+    SD_BUS_VTABLE_START(0),
+    SD_BUS_METHOD_WITH_NAMES("List", "", , "s", SD_BUS_PARAM(json), method<&BundleObject::list>,
+                             SD_BUS_VTABLE_UNPRIVILEGED),
+    SD_BUS_METHOD_WITH_NAMES("Plan", "sasa{sv}",
+                             SD_BUS_PARAM(request) SD_BUS_PARAM(arguments) SD_BUS_PARAM(options), "s",
+                             SD_BUS_PARAM(json), method<&BundleObject::plan>, SD_BUS_VTABLE_UNPRIVILEGED),
+    SD_BUS_METHOD_WITH_NAMES("Import", "a(sh)a{sv}", SD_BUS_PARAM(files) SD_BUS_PARAM(options), "to",
+                             SD_BUS_PARAM(id) SD_BUS_PARAM(operation), method<&BundleObject::import>,
+                             SD_BUS_VTABLE_UNPRIVILEGED),
+    SD_BUS_METHOD_WITH_NAMES("Remove", "sa{sv}", SD_BUS_PARAM(name) SD_BUS_PARAM(options), "to",
+                             SD_BUS_PARAM(id) SD_BUS_PARAM(operation), method<&BundleObject::remove>,
+                             SD_BUS_VTABLE_UNPRIVILEGED),
+    SD_BUS_VTABLE_END,
+};
+
+const Interface BundleObject::interface { "/org/gpuhost1/bundle", "org.gpuhost1.Bundle", vtable };
+
+int BundleObject::list(sd_bus_message* call) {
+    return answer(call, [this](sd_bus_message* m) -> Result<void> {
+        GPUHOST_TRY(observed, manager_.observe("images"));
+        return reply_json(m, Json{{"bundles", base::member(observed, "bundles")}});
+    });
+}
+
+int BundleObject::plan(sd_bus_message* call) {
+    return answer(call, [this](sd_bus_message* m) -> Result<void> {
+        GPUHOST_TRY(name, read_string(m));
+        GPUHOST_TRY(arguments, read_strings(m));
+        GPUHOST_TRY(request, request_of(name, arguments));
+        return requests_.plan(m, std::move(request),
+                              name == "import" ? std::span<const Option>(import_options) : remove_options);
+    });
+}
+
+int BundleObject::import(sd_bus_message* call) {
+    return authority_.require(call, action_prepare, [this](sd_bus_message* m) -> Result<void> {
+        GPUHOST_TRY(files, read_files(m));
+        return requests_.start(m, {{"request", "import"}, {"files", files.names}}, import_options,
+                               std::move(files.inputs));
+    });
+}
+
+int BundleObject::remove(sd_bus_message* call) {
+    return authority_.require(call, action_apply, [this](sd_bus_message* m) -> Result<void> {
+        GPUHOST_TRY(name, read_string(m));
+        return requests_.start(m, {{"request", "remove"}, {"name", name}}, remove_options);
+    });
+}
+
+} // namespace gpuhost::bus

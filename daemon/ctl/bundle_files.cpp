@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/ctl/bundle_files.hpp"
+
+#include "daemon/base/root.hpp"
+#include "daemon/ctl/input_files.hpp"
+#include "daemon/ctl/session.hpp"
+#include "images/trust.hpp"
+
+#include <cerrno>
+
+#include <fcntl.h>
+#include <unistd.h>
+
+namespace gpuhost::ctl {
+
+using base::Errc;
+using base::Result;
+
+Result<std::vector<InputFile>> open_bundle_files(std::span<const std::string> paths) {
+    if (paths.size() > input_file_limit)
+        return base::fail(Errc::InvalidArgument,
+                          "a bundle has at most " + std::to_string(input_file_limit) + " volumes");
+    std::vector<InputFile> files;
+    for (const std::string& path : paths) {
+        const bool standard = path == "-";
+        base::UniqueFd fd(standard ? ::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3)
+                                   : ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
+        if (!fd)
+            return base::fail_errno("'" + path + "'", errno);
+        if (::isatty(fd.get()) == 1)
+            return base::fail(Errc::InvalidArgument, "a bundle does not come from a terminal");
+        files.push_back(
+            {standard ? "standard input" : path.substr(path.find_last_of('/') + 1), std::move(fd)});
+    }
+    return files;
+}
+
+Result<images::BundleInput> bundle_input(const std::vector<InputFile>& files) {
+    std::vector<images::BundleInput::Part> parts;
+    for (const InputFile& file : files)
+        parts.push_back({file.fd.get(), file.name});
+    return images::BundleInput::open(std::move(parts));
+}
+
+Result<content::TrustAnchors> chosen_trust(const Session& session) {
+    const auto paths = session.arguments().values(trust_option);
+    if (paths.empty()) {
+        GPUHOST_TRY(host, base::Root::open("/"));
+        return images::load_trust(host);
+    }
+    content::TrustAnchors trust;
+    for (const std::string& path : paths) {
+        const base::UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+        if (!fd)
+            return base::fail_errno("'" + path + "'", errno);
+        GPUHOST_TRY(pem, base::read_all(fd.get(), base::Root::default_limit, path));
+        GPUHOST_CHECK(trust.add(pem, path));
+    }
+    return trust;
+}
+
+} // namespace gpuhost::ctl

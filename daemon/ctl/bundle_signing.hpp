@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// Options of the verbs that make a bundle.
+#pragma once
+
+#include "daemon/content/cms.hpp"
+#include "daemon/ctl/verb.hpp"
+
+#include <string>
+
+namespace gpuhost::ctl {
+
+class Session;
+
+inline constexpr Option output_option{"output", "FILE", "the bundle to write", false, false, 'o'};
+inline constexpr Option sign_key_option{"sign-key", "FILE",
+                                        "private key in PEM, or key and certificate in PKCS#12"};
+inline constexpr Option certificate_option{"cert", "FILE",
+                                           "its certificate in PEM, with those between it and the authority"};
+inline constexpr Option passphrase_option{"passphrase-file", "FILE",
+                                          "the key's passphrase, as the file's first line"};
+
+/// InvalidArgument where the option is missing that it needs.
+[[nodiscard]] base::Result<std::string> chosen_output(const Session& session);
+[[nodiscard]] base::Result<content::SigningKey> chosen_key(const Session& session);
+
+} // namespace gpuhost::ctl

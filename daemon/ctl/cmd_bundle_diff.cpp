@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/ctl/bundle_files.hpp"
+#include "daemon/ctl/bundle_signing.hpp"
+#include "daemon/ctl/output_file.hpp"
+#include "daemon/ctl/session.hpp"
+#include "daemon/ctl/text.hpp"
+#include "daemon/ctl/verbs_bundle.hpp"
+#include "images/bundle_writer.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <map>
+
+#include <fcntl.h>
+
+namespace gpuhost::ctl {
+
+using base::Errc;
+using base::Result;
+using images::BundleReader;
+using images::Member;
+
+namespace {
+
+constexpr std::array options{output_option,     sign_key_option, certificate_option,
+                             passphrase_option, trust_option,    option::json};
+
+Result<BundleReader> open_bundle(const std::vector<InputFile>& files, const content::TrustAnchors& trust) {
+    GPUHOST_TRY(input, bundle_input(files));
+    if (!input.seekable())
+        return base::fail(Errc::InvalidArgument, "'" + files.front().name + "' is no regular file",
+                          "Two bundles are compared as files; a pipe can be read only once.");
+    return BundleReader::open(std::move(input), trust);
+}
+
+/// Where each member of a file stands in it.
+Result<std::map<std::string, std::uint64_t>> offsets_of(BundleReader& bundle) {
+    std::map<std::string, std::uint64_t> offsets;
+    for (;;) {
+        GPUHOST_TRY(member, bundle.next());
+        if (member == nullptr)
+            return offsets;
+        offsets.emplace(member->hex, bundle.input().position());
+    }
+}
+
+struct Delta {
+    images::BundleManifest manifest;
+    std::uint64_t left_out = 0;
+    std::uint64_t bytes = 0; ///< of what is in it
+};
+
+/// Do all hosts that need `newer` have it from the older bundle?
+bool was_for_all_of(const Member& older, const Member& newer) {
+    const auto has = [&](const std::string& host) {
+        return std::find(older.hosts.begin(), older.hosts.end(), host) != older.hosts.end();
+    };
+    return older.hosts.empty() ||
+           (!newer.hosts.empty() && std::all_of(newer.hosts.begin(), newer.hosts.end(), has));
+}
+
+Delta delta_of(const images::BundleManifest& older, const images::BundleManifest& newer) {
+    std::map<std::string_view, const Member*> known;
+    for (const Member& member : older.members)
+        if (member.is_blob())
+            known.emplace(member.hex, &member);
+    Delta delta{newer, 0, 0};
+    for (Member& member : delta.manifest.members) {
+        const auto old = member.is_blob() ? known.find(member.hex) : known.end();
+        member.absent = member.absent || (old != known.end() && was_for_all_of(*old->second, member));
+        delta.left_out += member.absent ? 1 : 0;
+        delta.bytes += member.absent ? 0 : member.size;
+    }
+    return delta;
+}
+
+Result<int> run(Session& session) {
+    const auto& words = session.arguments().words();
+    GPUHOST_TRY(target, chosen_output(session));
+    GPUHOST_TRY(key, chosen_key(session));
+    GPUHOST_TRY(trust, chosen_trust(session));
+    GPUHOST_TRY(old_files, open_bundle_files(std::span(words).first(1)));
+    GPUHOST_TRY(new_files, open_bundle_files(std::span(words).last(1)));
+    GPUHOST_TRY(older, open_bundle(old_files, trust));
+    GPUHOST_TRY(newer, open_bundle(new_files, trust));
+    GPUHOST_TRY(offsets, offsets_of(newer));
+    const Delta delta = delta_of(older.manifest(), newer.manifest());
+    const auto open = [&](const Member& member) -> Result<images::MemberBytes> {
+        base::UniqueFd fd(::fcntl(new_files.front().fd.get(), F_DUPFD_CLOEXEC, 3));
+        if (!fd)
+            return base::fail_errno(member.place(), errno);
+        return images::MemberBytes{std::move(fd), offsets.at(member.hex)};
+    };
+    GPUHOST_TRY(file, OutputFile::create(target));
+    GPUHOST_CHECK(images::write_bundle(file.fd(), delta.manifest, key, open));
+    GPUHOST_CHECK(file.finish());
+    if (session.wants_json())
+        session.print_json({{"file", target},
+                            {"name", delta.manifest.name},
+                            {"generation", delta.manifest.generation},
+                            {"absent", delta.left_out},
+                            {"bytes", delta.bytes}});
+    else
+        session.note("Wrote a delta to generation " + std::to_string(delta.manifest.generation) +
+                     " of bundle " + delta.manifest.name + ", which leaves out " +
+                     plural(delta.left_out, "blob", "blobs") + " and has " + human_bytes(delta.bytes) +
+                     ", to " + target + ".\n");
+    return 0;
+}
+
+} // namespace
+
+const Verb bundle_diff_verb{
+    "bundle diff",
+    "OLD NEW",
+    "make a bundle of what NEW has and OLD has not",
+    "Makes a bundle that is NEW without the blobs that OLD has. Hosts that have OLD take it as they would "
+    "take NEW; others "
+    "refuse it and name the blobs that they lack. Needs no daemon and no privileges.",
+    2,
+    2,
+    options,
+    run,
+};
+
+} // namespace gpuhost::ctl

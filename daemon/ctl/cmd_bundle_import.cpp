@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/ctl/bundle_call.hpp"
+#include "daemon/ctl/bundle_files.hpp"
+#include "daemon/ctl/follow.hpp"
+#include "daemon/ctl/session.hpp"
+#include "daemon/ctl/verbs_bundle.hpp"
+
+#include <array>
+
+namespace gpuhost::ctl {
+namespace {
+
+constexpr Option allow_downgrade{"allow-downgrade", "", "take an older generation than the one that is here"};
+constexpr std::array options{allow_downgrade, option::dry_run, option::no_wait, option::json};
+
+base::Result<int> run(Session& session) {
+    GPUHOST_TRY(files, open_bundle_files(session.arguments().words()));
+    Options wanted;
+    if (session.arguments().has(allow_downgrade))
+        wanted.emplace("allow-downgrade", true);
+    return run_operation(session, request_of(bundle_call("Import", {files}), wanted));
+}
+
+} // namespace
+
+const Verb bundle_import_verb{
+    "bundle import",
+    "FILE…|-",
+    "bring in a signed bundle",
+    "Takes one bundle: its file, all volumes of it in their order, or standard input. The signature is "
+    "verified "
+    "against the certificates in /etc/gpuhost/trust.d before anything is written. Only what is missing is "
+    "written; "
+    "nothing of the bundle can be seen until all of it is here. An import that was interrupted goes on where "
+    "it ended.",
+    1,
+    100'000, // the limit on files is input_files.hpp's and has words of its own
+    options,
+    run,
+};
+
+} // namespace gpuhost::ctl

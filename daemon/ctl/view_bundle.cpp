@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/base/parse.hpp"
+#include "daemon/ctl/document.hpp"
+#include "daemon/ctl/table.hpp"
+#include "daemon/ctl/text.hpp"
+#include "daemon/ctl/view.hpp"
+
+namespace gpuhost::ctl {
+
+using base::Json;
+
+std::string render_bundles(const Screen& screen, const Json& list) {
+    Table table({{"BUNDLE"},
+                 {"GENERATION", Table::Align::Right},
+                 {"IMAGES", Table::Align::Right},
+                 {"SIZE", Table::Align::Right},
+                 {"SIGNER"}});
+    for (const Json& bundle : list_of(list, "bundles")) {
+        const std::string problem = text_of(bundle, "problem");
+        if (!problem.empty())
+            table.add({text_of(bundle, "name"), "", "", "", {problem, Style::Bad}});
+        else
+            table.add({text_of(bundle, "name"), std::to_string(number_of(bundle, "generation")),
+                       std::to_string(number_of(bundle, "images")), human_bytes(number_of(bundle, "bytes")),
+                       text_of(base::member(bundle, "signer"), "subject")});
+    }
+    return table.empty() ? "No bundle is here. See 'gpuhostctl bundle import'.\n" : table.render(screen);
+}
+
+std::string render_bundle(const Screen& screen, const Json& bundle) {
+    Facts facts;
+    facts.add("Bundle",
+              text_of(bundle, "name") + ", generation " + std::to_string(number_of(bundle, "generation")));
+    facts.add("Signer", text_of(base::member(bundle, "signer"), "subject"));
+    facts.add("Content", plural(number_of(bundle, "blobs"), "blob", "blobs") + ", " +
+                             human_bytes(number_of(bundle, "bytes")));
+    if (const std::uint64_t absent = number_of(bundle, "absent"); absent > 0)
+        facts.add("Delta", "leaves out " + plural(absent, "blob", "blobs") + " that hosts must have");
+    Table table({{"IMAGE"}, {"PLATFORMS"}, {"DIGEST"}});
+    for (const Json& image : list_of(bundle, "images"))
+        table.add({text_of(image, "name"),
+                   printable(base::join(base::strings_or_empty(image, "platforms"), " ")),
+                   text_of(image, "digest")});
+    return facts.render() + (table.empty() ? "" : "\n" + table.render(screen));
+}
+
+void add_image_lines(Facts& facts, const Screen& screen, const Json& images) {
+    const Json& bundles = list_of(images, "bundles");
+    std::uint64_t bytes = 0;
+    std::uint64_t count = 0;
+    for (const Json& bundle : bundles) {
+        bytes += number_of(bundle, "bytes");
+        count += number_of(bundle, "images");
+        if (const std::string problem = text_of(bundle, "problem"); !problem.empty())
+            facts.add("Problem", screen.paint(Style::Bad, problem));
+    }
+    if (!bundles.empty())
+        facts.add("Bundles", std::to_string(bundles.size()) + ", with " + plural(count, "image", "images") +
+                                 ", " + human_bytes(bytes));
+}
+
+} // namespace gpuhost::ctl

@@ -1,0 +1,275 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A bundle's way from the machine where it is made into the store of a host: real programs, openssl's own certificates."""
+import hashlib
+import os
+import random
+import shutil
+import subprocess
+import tarfile
+import threading
+import time
+
+import programs
+import tap
+from fake_host import FakeHost, write
+from image_files import Layout, Site
+
+BAD_ARGUMENT, NOT_FOUND, REFUSED, BAD_CONTENT, DENIED, INTERRUPTED = 2, 4, 8, 9, 12, 17
+SPEC = """[Bundle]
+Name=site-images
+Generation={generation}
+
+[Image registry.example/team/app:v1]
+Layout=layouts/app
+Reference=v1
+
+[Image busybox]
+Layout=layouts/many
+Platforms=linux/amd64 linux/arm64
+"""
+
+
+class Maker:
+    """The machine where bundles are made: no daemon runs there."""
+    def __init__(self, directory):
+        self.directory = directory
+        self.site = Site(self.path("site"))
+        noise = random.Random(535)
+        app = Layout(self.path("layouts/app"))
+        self.layers = [noise.randbytes(size) for size in (100, 4096, 5_000_000)]
+        app.tag(app.add_manifest(self.layers), "v1")
+        app.tag(app.add_manifest(self.layers[:1]), "v2")
+        many = Layout(self.path("layouts/many"))
+        self.arm = noise.randbytes(3000)
+        many.tag(many.add_index({"amd64": self.layers[:2], "arm64": [self.arm], "s390x": [b"none"]}), "latest")
+
+    def path(self, name):
+        return os.path.join(self.directory, name)
+
+    def ctl(self, *words, **more):
+        return programs.run([os.path.join(tap.TOP_BUILDDIR, "gpuhostctl"), *words],
+                            env=programs.environment(NO_COLOR="1", LC_ALL="C", SOURCE_DATE_EPOCH="1700000000"), **more)
+
+    def create(self, generation=7, name="site.bundle", spec=SPEC, site=None):
+        write(self.path("site.spec"), spec.format(generation=generation))
+        return self.ctl("bundle", "create", self.path("site.spec"), "-o", self.path(name), *(site or self.site).signing())
+
+    def verify(self, name="site.bundle"):
+        return self.ctl("bundle", "verify", self.path(name), "--trust", self.site.file("ca.pem"))
+
+
+def check_create(t, maker):
+    run = maker.create()
+    t.ok(run.returncode == 0 and "2 images" in run.stderr, "a bundle is made of what a specification names", run.stderr)
+    run = maker.verify()
+    t.ok(run.returncode == 0 and "generation 7" in run.stdout and "CN=Bundles" in run.stdout, "and is whole", run.stdout, run.stderr)
+    run = maker.ctl("bundle", "show", maker.path("site.bundle"), "--trust", maker.site.file("ca.pem"))
+    t.ok("docker.io/library/busybox:latest" in run.stdout and "linux/amd64 linux/arm64" in run.stdout
+         and "registry.example/team/app:v1" in run.stdout, "show names its images", run.stdout, run.stderr)
+    with tarfile.open(maker.path("site.bundle")) as archive:
+        names = archive.getnames()
+    t.ok(names[:3] == ["gpuhost-manifest.p7s", "oci-layout", "index.json"] and all(n.startswith("blobs/sha256/") for n in names[3:]),
+         "others read it as a tar", names)
+    signed, ca = maker.path("manifest.p7s"), maker.site.file("ca.pem")
+    with tarfile.open(maker.path("site.bundle")) as archive, open(signed, "wb") as file:
+        file.write(archive.extractfile("gpuhost-manifest.p7s").read())
+    run = programs.run(["openssl", "cms", "-verify", "-inform", "DER", "-in", signed, "-CAfile", ca, "-purpose", "any"])
+    t.ok(run.returncode == 0 and '"format":"gpuhost-bundle"' in run.stdout, "and openssl its signature", run.stderr)
+    run = maker.ctl("bundle", "verify", maker.path("site.bundle"), "--trust", Site(maker.path("other")).file("ca.pem"))
+    t.ok(run.returncode == DENIED and "not trusted" in run.stderr, "another site's authority does not", run.stderr)
+
+
+def check_mistakes(t, maker):
+    for spec, status, words in (
+            (SPEC.replace("v1\n\n", "v9\n\n"), NOT_FOUND, "no image 'v9'"),
+            (SPEC.replace("Reference=v1\n", ""), BAD_ARGUMENT, "has 2 images"),
+            (SPEC.replace("linux/arm64", "linux/riscv64"), NOT_FOUND, "nothing for platform 'linux/riscv64'"),
+            (SPEC.replace("layouts/many", "layouts/none"), NOT_FOUND, "layouts/none"),
+            (SPEC.replace("Platforms", "Platform"), BAD_ARGUMENT, "unknown key 'Platform'"),
+            (SPEC.replace("busybox", "Busy Box"), BAD_ARGUMENT, "no image name"),
+            (SPEC.replace("site-images", "Site"), BAD_ARGUMENT, "no name of a bundle"),
+            ("[Bundle]\nName=x\n", BAD_ARGUMENT, "nothing to put")):
+        run = maker.create(spec=spec, name="bad.bundle")
+        t.ok(run.returncode == status and words in run.stderr and not os.path.exists(maker.path("bad.bundle")),
+             f"a specification's mistake is named: {words}", run.returncode, run.stderr)
+    write(maker.path("site.spec"), SPEC.format(generation=7))
+    run = maker.ctl("bundle", "create", maker.path("site.spec"), "-o", maker.path("bad.bundle"))
+    t.ok(run.returncode == BAD_ARGUMENT and "--sign-key is missing" in run.stderr, "hosts take no unsigned one, so none is made", run.stderr)
+    blob = max((os.path.join(maker.path("layouts/app/blobs/sha256"), n) for n in os.listdir(maker.path("layouts/app/blobs/sha256"))),
+               key=os.path.getsize)
+    shutil.copy(blob, blob + ".kept")
+    with open(blob, "r+b") as file:
+        file.write(b"damage")
+    run = maker.create(name="bad.bundle")
+    os.replace(blob + ".kept", blob)
+    t.ok(run.returncode == BAD_CONTENT and os.path.basename(blob) in run.stderr
+         and not [n for n in os.listdir(maker.directory) if n.startswith("bad.bundle")],
+         "what is damaged in a layout is not signed, and leaves nothing", run.returncode, run.stderr)
+
+
+def state(host):
+    """What can be seen: names in the store and the catalogue."""
+    return {d: sorted(os.listdir(host.path(f"/var/lib/gpuhost/{d}"))) if os.path.isdir(host.path(f"/var/lib/gpuhost/{d}")) else []
+            for d in ("store/sha256", "catalogue")}
+
+
+def check_import(t, host, maker):
+    bundle = maker.path("site.bundle")
+    run = host.ctl("bundle", "import", bundle)
+    t.ok(run.returncode == DENIED and "/etc/gpuhost/trust.d" in run.stderr and state(host)["store/sha256"] == [],
+         "without an authority nothing is trusted", run.returncode, run.stderr)
+    os.makedirs(host.path("/etc/gpuhost/trust.d"))
+    shutil.copy(maker.site.file("ca.pem"), host.path("/etc/gpuhost/trust.d/site.pem"))
+    run = host.ctl("bundle", "import", bundle, "--dry-run")
+    t.ok(run.returncode == 0 and state(host)["store/sha256"] == [], "a dry run verifies it and writes nothing", run.stdout, run.stderr)
+    run = host.ctl("bundle", "import", bundle)
+    t.ok(run.returncode == 0, "it comes in", run.stdout, run.stderr)
+    listed = host.json("bundle", "list")["bundles"]
+    t.ok(len(listed) == 1 and listed[0]["generation"] == 7 and listed[0]["images"] == 2, "and is listed", listed)
+    names = state(host)["store/sha256"]
+    t.ok(len(names) == listed[0]["blobs"] and not any(len(n) != 64 for n in names), "with its blobs", names)
+    arm = hashlib.sha256(maker.arm).hexdigest()
+    t.ok(arm not in names, "but not those of another machine", names)
+    t.ok("2 images" in host.ctl("status").stdout, "status counts them", host.ctl("status").stdout)
+    before = host.json("operation", "list")
+    run = host.ctl("bundle", "import", bundle)
+    t.ok(run.returncode == 0 and len(host.json("operation", "list")) == len(before) + 1, "once more changes nothing", run.stderr)
+
+
+def check_refusals(t, host, maker):
+    seen = state(host)
+    maker.create(generation=6, name="older.bundle")
+    run = host.ctl("bundle", "import", maker.path("older.bundle"))
+    t.ok(run.returncode == REFUSED and "generation 7" in run.stderr and "--allow-downgrade" in run.stderr, "an older generation is refused", run.stderr)
+    run = host.ctl("bundle", "import", maker.path("older.bundle"), "--allow-downgrade")
+    t.ok(run.returncode == 0 and host.json("bundle", "list")["bundles"][0]["generation"] == 6, "unless one says so", run.stderr)
+    maker.create(generation=8, name="other.bundle", site=Site(maker.path("third")))
+    run = host.ctl("bundle", "import", maker.path("other.bundle"))
+    t.ok(run.returncode == DENIED and "Site authority" in run.stderr, "somebody else's is refused", run.stderr)
+    with open(maker.path("site.bundle"), "rb") as file:
+        whole = bytearray(file.read())
+    for what, damaged in (("cut off", whole[:-600_000]), ("altered", whole[:3_000_000] + b"X" + whole[3_000_001:])):
+        with open(maker.path("damaged.bundle"), "wb") as file:
+            file.write(damaged)
+        shutil.rmtree(host.path("/var/lib/gpuhost/store"))
+        run = host.ctl("bundle", "import", maker.path("damaged.bundle"), "--allow-downgrade")
+        t.ok(run.returncode == BAD_CONTENT and state(host)["store/sha256"] == [] and state(host)["catalogue"] == seen["catalogue"],
+             f"one that is {what} leaves nothing to be seen", run.returncode, run.stderr, state(host))
+    run = host.ctl("bundle", "import", maker.path("site.bundle"))
+    t.ok(run.returncode == 0 and state(host) == seen, "and the whole one puts back what was lost", run.stderr, state(host))
+    run = host.ctl("bundle", "import", maker.path("site.spec"))
+    t.ok(run.returncode == BAD_CONTENT and "is no bundle" in run.stderr, "any other file is none", run.stderr)
+
+
+def check_delta(t, host, maker):
+    maker.create(generation=6, name="old.bundle", spec=SPEC.split("[Image busybox]")[0])
+    run = maker.ctl("bundle", "diff", maker.path("old.bundle"), maker.path("site.bundle"), "-o", maker.path("delta.bundle"),
+                    *maker.site.signing(), "--trust", maker.site.file("ca.pem"))
+    t.ok(run.returncode == 0 and os.path.getsize(maker.path("delta.bundle")) < 100_000, "a delta leaves out what the old one has", run.stderr)
+    seen = state(host)
+    for directory in ("store", "catalogue"):
+        shutil.rmtree(host.path("/var/lib/gpuhost/" + directory))
+    run = host.ctl("bundle", "import", maker.path("delta.bundle"))
+    t.ok(run.returncode == NOT_FOUND and "leaves out" in run.stderr and "sha256:" in run.stderr, "without that it is refused", run.stderr)
+    host.ctl("bundle", "import", maker.path("old.bundle"), check=0)
+    run = host.ctl("bundle", "import", maker.path("delta.bundle"))
+    t.ok(run.returncode == 0 and state(host) == seen, "and with it brings all of the new one", run.stderr, state(host))
+
+
+def check_ways_in(t, host, maker):
+    seen = state(host)
+    shutil.rmtree(host.path("/var/lib/gpuhost/store"))
+    programs.run(["split", "-n", "5", maker.path("site.bundle"), maker.path("volume.")], check=True)
+    volumes = [maker.path("volume.a" + letter) for letter in "abcde"]
+    run = host.ctl("bundle", "import", *volumes)
+    t.ok(run.returncode == 0 and state(host) == seen, "volumes come in as one", run.stderr)
+    run = host.ctl("bundle", "import", *volumes[:4])
+    t.ok(run.returncode == 0, "and what is here needs none of them read", run.stderr)
+    shutil.rmtree(host.path("/var/lib/gpuhost/store"))
+    run = host.ctl("bundle", "import", *volumes[:4])
+    t.ok(run.returncode == BAD_CONTENT and "volume is missing" in run.stderr, "a missing one is named as that", run.stderr)
+    shutil.rmtree(host.path("/var/lib/gpuhost/store"))
+    with open(maker.path("site.bundle"), "rb") as file, subprocess.Popen(["cat"], stdin=file, stdout=subprocess.PIPE) as cat:
+        run = host.ctl("bundle", "import", "-", stdin=cat.stdout)
+    t.ok(run.returncode == 0 and state(host) == seen, "and so does a pipe", run.stderr)
+
+
+def feed(pipe, some, killed):
+    """The end of the stream comes only to who is still there."""
+    try:
+        pipe.write(some)
+        pipe.flush()
+        killed.wait(30)
+        pipe.close()
+    except BrokenPipeError:
+        pass  # whoever read it was killed
+
+
+def send_some(host, maker, count):
+    """Sends the first `count` bytes of the bundle through a pipe and kills the worker that reads them."""
+    with open(maker.path("site.bundle"), "rb") as file:
+        some = file.read(count)
+    ctl = host.start_ctl("bundle", "import", "-", stdin=subprocess.PIPE, text=False)
+    incoming = host.path("/var/lib/gpuhost/store/incoming")
+    deadline = time.monotonic() + 30
+    killed = threading.Event()
+    feeder = threading.Thread(target=feed, args=(ctl.stdin, some, killed))
+    feeder.start()
+    while not (os.path.isdir(incoming) and os.listdir(incoming)) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    host.kill_workers()
+    killed.set()
+    feeder.join()
+    return programs.wait(ctl)
+
+
+def check_kills(t, host, maker):
+    seen = state(host)
+    size = os.path.getsize(maker.path("site.bundle"))
+    chance = random.Random(535)
+    wrong = []
+    for _ in range(6):
+        for directory in ("store", "catalogue"):
+            shutil.rmtree(host.path("/var/lib/gpuhost/" + directory))
+        # The second one goes on from what the first left, and is killed or cut off.
+        for wanted in ((INTERRUPTED,), (INTERRUPTED, BAD_CONTENT)):
+            status = send_some(host, maker, chance.randrange(30_000, size))
+            if status not in wanted or state(host) != {"store/sha256": [], "catalogue": []}:
+                wrong.append((status, state(host)))
+        again = host.ctl("bundle", "import", maker.path("site.bundle"))
+        if again.returncode != 0 or state(host) != seen:
+            wrong.append(again.stderr)
+    t.ok(not wrong, "a worker that is killed in the middle leaves nothing to be seen, and the next goes on", *wrong, host.tail())
+
+
+def check_removal(t, host, maker):
+    maker.create(name="second.bundle", spec=SPEC.replace("site-images", "second").split("[Image busybox]")[0])
+    host.ctl("bundle", "import", maker.path("second.bundle"), check=0)
+    run = host.ctl("bundle", "remove", "third")
+    t.ok(run.returncode == NOT_FOUND and "'third'" in run.stderr, "a bundle that is not here is not removed", run.stderr)
+    run = host.ctl("bundle", "remove", "site-images")
+    second = host.json("bundle", "list")["bundles"]
+    t.ok(run.returncode == 0 and [b["name"] for b in second] == ["second"] and len(state(host)["store/sha256"]) == second[0]["blobs"],
+         "removal frees what no other owns", run.stderr, second, state(host))
+    host.ctl("bundle", "remove", "second", check=0)
+    t.equal(state(host), {"store/sha256": [], "catalogue": []}, "and the last one leaves nothing")
+
+
+def main():
+    t = tap.Tap()
+    host = FakeHost()
+    try:
+        maker = Maker(os.path.join(host.scratch, "maker"))
+        check_create(t, maker)
+        check_mistakes(t, maker)
+        host.install()
+        host.start_daemon()
+        host.settle()
+        for check in (check_import, check_refusals, check_delta, check_ways_in, check_kills, check_removal):
+            check(t, host, maker)
+    finally:
+        host.close()
+    t.done()
+
+
+main()

@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Signed bundles on a real host: made and brought in by the installed package, with its users and its sandboxes."""
+
+from rig.case import case
+
+SPEC = """[Bundle]
+Name=site-images
+Generation={generation}
+
+[Image registry.example/team/app:v1]
+Layout=/payload/images/layout
+"""
+KEYS = "/payload/images/site"
+STORE = "/var/lib/gpuhost/store"
+
+
+def create(host, generation):
+    host.check(f"cat >/root/site.spec <<'END'\n{SPEC.format(generation=generation)}END")
+    host.ctl_ok("bundle", "create", "/root/site.spec", "-o", f"/root/{generation}.bundle",
+                "--sign-key", f"{KEYS}/bundle.key", "--cert", f"{KEYS}/bundle.pem")
+
+
+@case("a bundle from nobody that the site trusts is refused", start="installed")
+def no_trust(host):
+    create(host, 1)
+    refused = host.ctl("bundle", "import", "/root/1.bundle")
+    assert refused.rc == 12 and "/etc/gpuhost/trust.d" in refused.err, f"{refused}"
+    assert host.check(f"find {STORE} -type f") == ""
+
+
+@case("a signed bundle comes in, as a user of its own and without a network", start="installed", makes="bundled")
+def import_bundle(host):
+    create(host, 2)
+    host.check(f"cp {KEYS}/ca.pem /etc/gpuhost/trust.d/site.pem")
+    host.ctl_ok("bundle", "import", "/root/2.bundle")
+    owners = set(host.check(f"find {STORE}/sha256 -type f -printf '%U:%m\\n'").split())
+    assert owners == {host.check("id -u gpuhost-store").strip() + ":444"}, f"owners: {owners}"
+    bad = host.check(f"cd {STORE}/sha256; for f in *; do echo \"$f  $f\"; done | sha256sum --quiet -c")
+    assert bad == "", bad
+    listed = host.ctl_json("bundle", "list")["bundles"]
+    assert [b["generation"] for b in listed] == [2] and listed[0]["blobs"] == len(host.check(f"ls {STORE}/sha256").split()), f"{listed}"
+    again = host.ctl_ok("bundle", "import", "/root/2.bundle")
+    assert "/root" not in again.out
+
+
+@case("a worker that is killed in the middle of an import leaves nothing to be seen, and the import is done all the same",
+      start="bundled")
+def killed(host):
+    host.check("gpuhostctl bundle remove site-images")
+    create(host, 3)
+    host.check(f"(until [ -n \"$(find {STORE}/incoming -size +1M 2>/dev/null)\" ] && pkill -KILL -u gpuhost-store; do :; done) & gpuhostctl bundle import /root/3.bundle; wait", 240)
+    listed = host.ctl_json("bundle", "list")["bundles"]
+    assert [b["generation"] for b in listed] == [3], f"{listed}"
+
+
+@case("a bundle that was altered is refused, and the one before stays", start="bundled")
+def altered(host):
+    create(host, 4)
+    host.check("printf X | dd of=/root/4.bundle bs=1 seek=200000 conv=notrunc status=none")
+    before = host.check(f"ls {STORE}/sha256")
+    host.check(f"rm {STORE}/sha256/*")  # or none of it would be read
+    refused = host.ctl("bundle", "import", "/root/4.bundle")
+    assert refused.rc == 9, f"{refused}"
+    assert host.check(f"ls {STORE}/sha256") == "" and host.ctl_json("bundle", "list")["bundles"][0]["generation"] == 2
+    host.ctl_ok("bundle", "import", "/root/2.bundle")
+    assert host.check(f"ls {STORE}/sha256") == before
