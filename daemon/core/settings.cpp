@@ -153,8 +153,8 @@ std::vector<SettingsFile> settings_files(const Root& root) {
     return files;
 }
 
-LoadedSettings load_settings(const Root& root, std::vector<std::span<const SettingKey>> keys) {
-    LoadedSettings loaded{Settings(std::move(keys)), {}, {}};
+LoadedSettings load_settings(const Root& root, const std::vector<std::span<const SettingKey>>& keys) {
+    LoadedSettings loaded{Settings(keys), {}, {}};
     for (const SettingsFile& file : settings_files(root)) {
         if (!file.problem.empty())
             loaded.problems.push_back(file.problem + ", ignoring the file");

@@ -80,6 +80,6 @@ struct LoadedSettings {
 
 /// Never fails: a bad value, line or file is a problem and leaves what stood before it.
 [[nodiscard]] LoadedSettings load_settings(const base::Root& root,
-                                           std::vector<std::span<const SettingKey>> keys);
+                                           const std::vector<std::span<const SettingKey>>& keys);
 
 } // namespace gpuhost::core
