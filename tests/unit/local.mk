@@ -35,6 +35,7 @@ sync_seam = -Wl,--wrap=fsync -Wl,--wrap=fdatasync
     %D%/content/tree_test.cpp
 
 %C%_images_tests_CPPFLAGS = $(test_cppflags)
+%C%_images_tests_LDFLAGS = $(AM_LDFLAGS) $(sync_seam)
 %C%_images_tests_LDADD = $(test_libs) $(test_inputs) $(images_libs)
 %C%_images_tests_SOURCES = \
     %D%/images/bundle_test.cpp \
@@ -43,7 +44,9 @@ sync_seam = -Wl,--wrap=fsync -Wl,--wrap=fdatasync
     %D%/images/create_test.cpp \
     %D%/images/import_test.cpp \
     %D%/images/oci_test.cpp \
-    %D%/images/reference_test.cpp
+    %D%/images/reference_test.cpp \
+    tests/support/sync_seam.c \
+    tests/support/sync_seam.h
 
 check_PROGRAMS += %D%/stub-nvml.so
 %C%_stub_nvml_so_SOURCES = tests/support/stub_nvml.c
