@@ -7,6 +7,7 @@
 #include "kmod/driver_settings.hpp"
 #include "kmod/driver_steps.hpp"
 #include "kmod/store_steps.hpp"
+#include "kmod/take.hpp"
 
 namespace gpuhost {
 
@@ -19,7 +20,7 @@ void add_step_kinds(core::StepKinds& kinds) {
 std::vector<std::unique_ptr<core::Component>> make_components(const base::Root& root) {
     std::vector<std::unique_ptr<core::Component>> components;
     components.push_back(std::make_unique<kmod::DriverComponent>(root));
-    components.push_back(std::make_unique<images::ImagesComponent>(root));
+    components.push_back(std::make_unique<images::ImagesComponent>(root, kmod::bundle_import_steps()));
     return components;
 }
 

@@ -27,6 +27,7 @@ constexpr std::size_t most_images = 10'000;
 constexpr std::size_t most_hosts = 256;                    ///< of one member
 constexpr std::size_t longest_word = 256;                  ///< of what names hosts and platforms
 constexpr std::uint64_t largest = std::uint64_t{1} << 50U; ///< bytes, of one member and of all
+constexpr std::array artifact_kinds{std::string_view("driver-packages"), std::string_view("driver-modules")};
 constexpr std::array paths{std::string_view("oci-layout"), std::string_view("index.json")};
 
 base::Error bad(std::string_view why) {
@@ -58,15 +59,16 @@ Result<std::string> get_hex(const Json& object) {
     return std::string(hex);
 }
 
+bool is_word(const std::string& text) {
+    return !text.empty() && text.size() <= longest_word &&
+           std::all_of(text.begin(), text.end(), [](char c) { return c > ' ' && c < '\x7f'; });
+}
+
 Result<std::vector<std::string>> get_words(const Json& object, std::string_view key) {
     if (!object.contains(std::string(key)))
         return std::vector<std::string>();
     GPUHOST_TRY(words, base::get_strings(object, key));
-    const auto fits = [](const std::string& word) {
-        return !word.empty() && word.size() <= longest_word &&
-               std::all_of(word.begin(), word.end(), [](char c) { return c > ' ' && c < '\x7f'; });
-    };
-    if (words.size() > most_hosts || !std::all_of(words.begin(), words.end(), fits))
+    if (words.size() > most_hosts || !std::all_of(words.begin(), words.end(), is_word))
         return base::fail(bad("key '" + std::string(key) + "': too many or not words"));
     return std::move(words);
 }
@@ -127,6 +129,44 @@ Result<void> parse_images(const Json& array, BundleManifest& manifest) {
     return {};
 }
 
+Result<BundleArtifact> parse_artifact(const Json& value) {
+    if (!value.is_object())
+        return base::fail(bad("an artifact is no object"));
+    GPUHOST_CHECK(only_keys(value, {"kind", "name", "kernel", "digest", "size"}));
+    BundleArtifact artifact;
+    GPUHOST_TRY(hex, get_hex(value));
+    GPUHOST_TRY(size, get_size(value, "size"));
+    GPUHOST_TRY(kind, base::get_string(value, "kind"));
+    GPUHOST_TRY(name, base::get_string(value, "name"));
+    artifact.hex = std::move(hex);
+    artifact.size = size;
+    artifact.kind = std::move(kind);
+    artifact.name = std::move(name);
+    artifact.kernel = base::string_or(value, "kernel", "");
+    if (std::find(artifact_kinds.begin(), artifact_kinds.end(), artifact.kind) == artifact_kinds.end())
+        return base::fail(Errc::Unsupported,
+                          "has '" + artifact.kind.substr(0, longest_word) + "', which is not known here",
+                          "Update gpuhost on this host.");
+    if (!is_word(artifact.name) || (value.contains("kernel") && !is_word(artifact.kernel)))
+        return base::fail(bad("the name or kernel of an artifact is no word"));
+    if (artifact.size > document_limit)
+        return base::fail(bad("artifact '" + artifact.name + "' has a document larger than 4 MiB"));
+    return artifact;
+}
+
+Result<void> parse_artifacts(const Json& object, BundleManifest& manifest) {
+    if (!object.contains("artifacts"))
+        return {};
+    const Json& array = object["artifacts"];
+    if (!array.is_array() || array.size() > most_images)
+        return base::fail(bad("key 'artifacts': no list, or a too long one"));
+    for (const Json& value : array) {
+        GPUHOST_TRY(artifact, parse_artifact(value));
+        manifest.artifacts.push_back(std::move(artifact));
+    }
+    return {};
+}
+
 /// Sorted indexes instead of a set of strings: this is what memory is for with 100,000 of them.
 Result<std::vector<std::size_t>> by_place(const std::vector<Member>& members) {
     std::vector<std::size_t> order(members.size());
@@ -143,19 +183,26 @@ Result<std::vector<std::size_t>> by_place(const std::vector<Member>& members) {
     return order;
 }
 
-Result<void> check_images(const BundleManifest& manifest, const std::vector<std::size_t>& order) {
-    for (const BundleImage& image : manifest.images) {
-        // Blobs sort before all others: their path is empty.
-        const auto found = std::lower_bound(
-            order.begin(), order.end(), image.hex, [&](std::size_t i, const std::string& hex) {
-                return manifest.members[i].is_blob() && manifest.members[i].hex < hex;
-            });
-        if (found == order.end() || !manifest.members[*found].is_blob() ||
-            manifest.members[*found].hex != image.hex)
-            return base::fail(bad("the document of image '" + image.name + "' is not a member"));
-        if (manifest.members[*found].size != image.size)
-            return base::fail(bad("image '" + image.name + "' and its member differ in size"));
-    }
+/// Of an image or artifact.
+Result<void> check_document(const BundleManifest& manifest, const std::vector<std::size_t>& order,
+                            const std::string& hex, std::uint64_t size, const std::string& name) {
+    // Blobs sort before all others: their path is empty.
+    const auto found =
+        std::lower_bound(order.begin(), order.end(), hex, [&](std::size_t i, const std::string& wanted) {
+            return manifest.members[i].is_blob() && manifest.members[i].hex < wanted;
+        });
+    if (found == order.end() || !manifest.members[*found].is_blob() || manifest.members[*found].hex != hex)
+        return base::fail(bad("the document of '" + name + "' is not a member"));
+    if (manifest.members[*found].size != size)
+        return base::fail(bad("'" + name + "' and its member differ in size"));
+    return {};
+}
+
+Result<void> check_documents(const BundleManifest& manifest, const std::vector<std::size_t>& order) {
+    for (const BundleImage& image : manifest.images)
+        GPUHOST_CHECK(check_document(manifest, order, image.hex, image.size, image.name));
+    for (const BundleArtifact& artifact : manifest.artifacts)
+        GPUHOST_CHECK(check_document(manifest, order, artifact.hex, artifact.size, artifact.name));
     return {};
 }
 
@@ -176,8 +223,8 @@ Result<BundleManifest> parse(std::string_view text) {
     if (base::int_or(json, "version", 0) != version)
         return base::fail(Errc::Unsupported, "is of a version that is not known here",
                           "Update gpuhost on this host.");
-    GPUHOST_CHECK(
-        only_keys(json, {"format", "version", "name", "generation", "created", "members", "images"}));
+    GPUHOST_CHECK(only_keys(
+        json, {"format", "version", "name", "generation", "created", "members", "images", "artifacts"}));
     GPUHOST_TRY(name, base::get_string(json, "name"));
     GPUHOST_TRY(generation, get_size(json, "generation"));
     GPUHOST_TRY(created, get_size(json, "created"));
@@ -190,8 +237,9 @@ Result<BundleManifest> parse(std::string_view text) {
     if (!members.is_array() || !members.empty())
         return base::fail(bad("key 'members': no list of objects"));
     GPUHOST_CHECK(parse_images(base::member(json, "images"), manifest));
+    GPUHOST_CHECK(parse_artifacts(json, manifest));
     GPUHOST_TRY(order, by_place(manifest.members));
-    GPUHOST_CHECK(check_images(manifest, order));
+    GPUHOST_CHECK(check_documents(manifest, order));
     return manifest;
 }
 
@@ -215,6 +263,16 @@ Json to_json(const BundleImage& image) {
     return value;
 }
 
+Json to_json(const BundleArtifact& artifact) {
+    Json value{{"kind", artifact.kind},
+               {"name", artifact.name},
+               {"digest", "sha256:" + artifact.hex},
+               {"size", artifact.size}};
+    if (!artifact.kernel.empty())
+        value["kernel"] = artifact.kernel;
+    return value;
+}
+
 std::string write(const BundleManifest& manifest, bool with_absent) {
     // Written by hand around its members, so that there is never a tree of all of them.
     Json head{{"format", format},
@@ -225,6 +283,8 @@ std::string write(const BundleManifest& manifest, bool with_absent) {
               {"images", Json::array()}};
     for (const BundleImage& image : manifest.images)
         head["images"].push_back(to_json(image));
+    for (const BundleArtifact& artifact : manifest.artifacts)
+        head["artifacts"].push_back(to_json(artifact));
     std::string text = base::dump(head);
     text.pop_back();
     text += ",\"members\":[";
@@ -236,6 +296,10 @@ std::string write(const BundleManifest& manifest, bool with_absent) {
 }
 
 } // namespace
+
+std::string artifact_type(const BundleArtifact& artifact) {
+    return "application/vnd.gpuhost." + artifact.kind + ".v1";
+}
 
 bool is_bundle_name(std::string_view text) {
     const auto letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); };

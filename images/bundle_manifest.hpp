@@ -33,19 +33,32 @@ struct BundleImage {
     std::vector<std::string> platforms; ///< that are in the bundle
 };
 
+/// What is no image: an OCI manifest whose layers are files, each with its name as title.
+struct BundleArtifact {
+    std::string kind;   ///< "driver-packages", "driver-modules"
+    std::string name;   ///< "550.163.01"
+    std::string kernel; ///< of modules that are built
+    std::string hex;    ///< of its manifest
+    std::uint64_t size = 0;
+};
+
+/// "application/vnd.gpuhost.driver-packages.v1"
+[[nodiscard]] std::string artifact_type(const BundleArtifact& artifact);
+
 struct BundleManifest {
     std::string name; ///< "site-images"
     std::uint64_t generation = 0;
     std::uint64_t created = 0;   ///< seconds since 1970
     std::vector<Member> members; ///< in the order of the file
     std::vector<BundleImage> images;
+    std::vector<BundleArtifact> artifacts;
 };
 
 /// "site-images": 1 to 64 lower-case letters and digits, with '.', '_' and '-' between them.
 [[nodiscard]] bool is_bundle_name(std::string_view text);
 
-/// Everything is checked that can be without the members' content: digests, names, no member twice, each image's
-/// document among the members. What this version does not know is refused: a host must not skip half of a bundle.
+/// Everything is checked that can be without the members' content: digests, names, no member twice, the
+/// documents of images and artifacts among the members. What this version does not know is refused: a host must not skip half of a bundle.
 /// Memory for 100,000 members: about 20 MiB beyond the text.
 [[nodiscard]] base::Result<BundleManifest> parse_bundle_manifest(std::string_view text,
                                                                  std::string_view what);

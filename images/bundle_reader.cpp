@@ -23,12 +23,8 @@ Result<BundleReader> BundleReader::open(BundleInput input, const content::TrustA
                                                 std::to_string(manifest_limit >> 20U) + " MiB");
     BundleReader reader(std::move(input), *size);
     GPUHOST_TRY(der, reader.input_.read(static_cast<std::size_t>(*size)));
-    GPUHOST_TRY(document, content::verify_signed(der, trust, name));
-    GPUHOST_TRY(manifest, parse_bundle_manifest(document.content, name));
-    reader.manifest_ = std::move(manifest);
-    reader.digest_ = identity(reader.manifest_);
-    reader.signer_ = std::move(document.signer);
-    reader.signed_manifest_ = std::move(der);
+    GPUHOST_TRY(verified, verify_manifest(std::move(der), trust, name));
+    reader.signed_ = std::move(verified);
     return reader;
 }
 
@@ -45,10 +41,11 @@ Result<void> BundleReader::expect(const std::string& bytes) {
 
 Result<const Member*> BundleReader::next() {
     GPUHOST_CHECK(skip(left_));
-    while (member_ < manifest_.members.size() && manifest_.members[member_].absent)
+    const auto& members = manifest().members;
+    while (member_ < members.size() && members[member_].absent)
         ++member_;
-    if (member_ < manifest_.members.size()) {
-        const Member& member = manifest_.members[member_++];
+    if (member_ < members.size()) {
+        const Member& member = members[member_++];
         GPUHOST_CHECK(expect(layout_.before(member)));
         left_ = member.size;
         return &member;

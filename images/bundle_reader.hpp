@@ -6,7 +6,7 @@
 #include "daemon/content/cms.hpp"
 #include "images/bundle_input.hpp"
 #include "images/bundle_layout.hpp"
-#include "images/bundle_manifest.hpp"
+#include "images/signed_manifest.hpp"
 
 #include <cstdint>
 #include <span>
@@ -20,12 +20,9 @@ class BundleReader {
     [[nodiscard]] static base::Result<BundleReader> open(BundleInput input,
                                                          const content::TrustAnchors& trust);
 
-    [[nodiscard]] const BundleManifest& manifest() const { return manifest_; }
-    [[nodiscard]] const content::Signer& signer() const { return signer_; }
-    /// identity() of its manifest: what makes two bundles the same, whoever signed them when.
-    [[nodiscard]] const std::string& digest() const { return digest_; }
-    /// The signed manifest as it stands in the file.
-    [[nodiscard]] const std::string& signed_manifest() const { return signed_manifest_; }
+    [[nodiscard]] const SignedManifest& signed_manifest() const { return signed_; }
+    [[nodiscard]] const BundleManifest& manifest() const { return signed_.manifest; }
+    [[nodiscard]] const content::Signer& signer() const { return signed_.signer; }
     [[nodiscard]] const BundleInput& input() const { return input_; }
 
     /// The next member that is in this file; null at the end, when nothing may follow. The pointer is valid as long
@@ -44,10 +41,7 @@ class BundleReader {
 
     BundleInput input_;
     BundleLayout layout_;
-    BundleManifest manifest_;
-    content::Signer signer_;
-    std::string digest_;
-    std::string signed_manifest_;
+    SignedManifest signed_;
     std::size_t member_ = 0; ///< that next() looks at next
     std::uint64_t left_ = 0;
 };

@@ -2,6 +2,7 @@
 #include "images/bundle_steps.hpp"
 
 #include "daemon/base/parse.hpp"
+#include "images/artifacts.hpp"
 #include "images/garbage.hpp"
 #include "images/import.hpp"
 #include "images/trust.hpp"
@@ -46,7 +47,7 @@ core::Problem problem_of(const base::Error& error) {
 
 /// Verifies the signature and reads nothing more. A pipe can be read only once, and that is for apply, which checks
 /// the same before it writes.
-Result<Problems> import_preflight(StepContext& context, const Json& args) {
+Result<Problems> receive_preflight(StepContext& context, const Json& args) {
     GPUHOST_TRY(input, input_of(context, args));
     const auto trust = load_trust(context.root);
     if (!trust)
@@ -60,21 +61,30 @@ Result<Problems> import_preflight(StepContext& context, const Json& args) {
     return plan ? Problems() : Problems{problem_of(plan.error())};
 }
 
+Json report_of(const SignedManifest& bundle) {
+    return {{"name", bundle.manifest.name},
+            {"generation", bundle.manifest.generation},
+            {"signer", bundle.signer.subject}};
+}
+
 Json report_of(const BundleReader& bundle, const ImportPlan& plan) {
-    return {{"name", bundle.manifest().name},      {"generation", bundle.manifest().generation},
-            {"signer", bundle.signer().subject},   {"written_blobs", plan.missing_blobs},
-            {"written_bytes", plan.missing_bytes}, {"present_blobs", plan.present_blobs}};
+    Json report = report_of(bundle.signed_manifest());
+    report["written_blobs"] = plan.missing_blobs;
+    report["written_bytes"] = plan.missing_bytes;
+    report["present_blobs"] = plan.present_blobs;
+    return report;
 }
 
 std::string count_of(std::uint64_t done, std::uint64_t total) {
     return std::to_string(done >> 20U) + " of " + std::to_string((total + (1U << 20U) - 1) >> 20U) + " MiB";
 }
 
-/// What a run before this one may have left undone.
+/// All of it is here. What a run before this one may have left undone.
 Result<void> settle(const base::Root& root, const BundleReader& bundle) {
+    GPUHOST_CHECK(forget_received(root));
     GPUHOST_CHECK(root.sync_directory(blobs_directory));
     GPUHOST_CHECK(root.sync_directory(catalogue_directory));
-    return root.remove_tree(std::string(incoming_directory) + "/" + bundle.digest());
+    return root.remove_tree(std::string(incoming_directory) + "/" + bundle.signed_manifest().digest);
 }
 
 Result<void> receive(StepContext& context, BundleReader& bundle, const HostFacts& host) {
@@ -98,7 +108,7 @@ Result<void> take_pipe(const StepContext& context) {
     return context.root.write_atomic(taken, "");
 }
 
-Result<Json> import_apply(StepContext& context, const Json& args) {
+Result<Json> receive_apply(StepContext& context, const Json& args) {
     GPUHOST_TRY(trust, load_trust(context.root));
     GPUHOST_TRY(input, input_of(context, args));
     if (!input.seekable())
@@ -107,27 +117,46 @@ Result<Json> import_apply(StepContext& context, const Json& args) {
     GPUHOST_TRY(bundle, BundleReader::open(std::move(input), trust));
     const HostFacts host = host_of(args);
     GPUHOST_TRY(plan, plan_import(context.root, bundle, host, policy_of(args)));
-    if (plan.complete) {
+    if (plan.complete)
         GPUHOST_CHECK(settle(context.root, bundle));
-        return report_of(bundle, plan);
-    }
-    GPUHOST_CHECK(receive(context, bundle, host));
-    context.progress(1, "waiting for the disk");
-    GPUHOST_CHECK(commit_bundle(context.root, bundle, host));
-    // Blobs of the generation that it replaced, or of an import that was given up.
-    if (auto freed = remove_garbage(context.root); !freed)
-        context.warn("what is no longer needed stays: " + freed.error().message);
+    else
+        GPUHOST_CHECK(receive(context, bundle, host));
+    GPUHOST_TRY(artifacts, host_artifacts(context.root, bundle.signed_manifest(), host));
+    GPUHOST_CHECK(
+        core::write_artifacts(context.root, context.staging, {std::move(artifacts), plan.complete}));
     return report_of(bundle, plan);
 }
 
-core::StepKind import_kind() {
+core::StepKind receive_kind() {
     core::StepKind kind;
-    kind.name = "bundle.import";
+    kind.name = "bundle.receive";
     kind.sandbox = core::Sandbox::Content;
     kind.deadline = std::chrono::hours(6); // a full disk's worth from a slow stick
     kind.interruptible = true;
-    kind.preflight = import_preflight;
-    kind.apply = import_apply;
+    kind.preflight = receive_preflight;
+    kind.apply = receive_apply;
+    return kind;
+}
+
+Result<Json> commit_apply(StepContext& context, const Json& args) {
+    GPUHOST_TRY(trust, load_trust(context.root));
+    GPUHOST_TRY(received, received_bundle(context.root, trust));
+    if (!received)
+        return Json::object(); // all of it was here before, or a run before this one has done it
+    context.progress(-1, "waiting for the disk");
+    GPUHOST_CHECK(commit_bundle(context.root, *received, host_of(args)));
+    // Blobs of the generation that it replaced, or of an import that was given up.
+    if (auto freed = remove_garbage(context.root); !freed)
+        context.warn("what is no longer needed stays: " + freed.error().message);
+    return report_of(*received);
+}
+
+core::StepKind commit_kind() {
+    core::StepKind kind;
+    kind.name = "bundle.commit";
+    kind.sandbox = core::Sandbox::Content;
+    kind.deadline = std::chrono::hours(1); // all of it may still have to reach the disk
+    kind.apply = commit_apply;
     // No verify: a blob's name in the store is the proof that it was hashed, and the record's that all have names.
     return kind;
 }
@@ -156,7 +185,8 @@ core::StepKind remove_kind() {
 } // namespace
 
 void register_bundle_steps(core::StepKinds& kinds) {
-    kinds.add(import_kind());
+    kinds.add(receive_kind());
+    kinds.add(commit_kind());
     kinds.add(remove_kind());
 }
 

@@ -5,6 +5,7 @@
 #include "daemon/base/parse.hpp"
 #include "daemon/base/root.hpp"
 #include "daemon/content/sha256.hpp"
+#include "images/create_artifact.hpp"
 #include "images/oci.hpp"
 #include "images/reference.hpp"
 
@@ -36,12 +37,13 @@ class Collector {
     explicit Collector(Contents& contents) : contents_(contents) {}
 
     Result<void> add_image(const ImageSource& source, const std::string& directory);
+    Result<void> add_artifact(const ArtifactSource& source, const std::string& directory);
     void finish();
 
   private:
     struct Blob {
         std::uint64_t size = 0;
-        std::set<std::string> platforms;
+        std::set<std::string> hosts;
         bool for_all = false;
         std::size_t order = 0;
     };
@@ -56,6 +58,7 @@ class Collector {
     Result<Descriptor> choose(const Document& index, const ImageSource& source) const;
     Result<void> walk(Walk& walk, const Descriptor& descriptor, const std::string& platform, unsigned depth);
     Result<void> add_blob(const Walk& walk, const Descriptor& descriptor, const std::string& platform);
+    Result<void> note_blob(const std::string& hex, std::uint64_t size, const std::string& host);
     void add_text(const std::string& path, std::string text);
 
     Contents& contents_;
@@ -99,6 +102,16 @@ Result<Descriptor> Collector::choose(const Document& index, const ImageSource& s
     return base::fail(Errc::NotFound, "has no image '" + source.reference + "'");
 }
 
+/// `host` is a word of Member::hosts; empty: all need it.
+Result<void> Collector::note_blob(const std::string& hex, std::uint64_t size, const std::string& host) {
+    Blob& blob = blobs_.try_emplace(hex, Blob{size, {}, false, blobs_.size()}).first->second;
+    if (blob.size != size)
+        return base::fail(Errc::BadContent, "blob sha256:" + hex + " is said to have two sizes");
+    blob.for_all = blob.for_all || host.empty();
+    blob.hosts.insert(host);
+    return {};
+}
+
 Result<void> Collector::add_blob(const Walk& walk, const Descriptor& descriptor,
                                  const std::string& platform) {
     const auto st = walk.layout.stat(blob_path(descriptor.hex));
@@ -109,12 +122,7 @@ Result<void> Collector::add_blob(const Walk& walk, const Descriptor& descriptor,
     if (!S_ISREG(st->st_mode) || static_cast<std::uint64_t>(st->st_size) != descriptor.size)
         return base::fail(Errc::BadContent,
                           "blob sha256:" + descriptor.hex + " has not the size that it should");
-    Blob& blob =
-        blobs_.try_emplace(descriptor.hex, Blob{descriptor.size, {}, false, blobs_.size()}).first->second;
-    if (blob.size != descriptor.size)
-        return base::fail(Errc::BadContent, "blob sha256:" + descriptor.hex + " is said to have two sizes");
-    blob.for_all = blob.for_all || platform.empty();
-    blob.platforms.insert(platform);
+    GPUHOST_CHECK(note_blob(descriptor.hex, descriptor.size, platform));
     contents_.files.try_emplace(descriptor.hex, walk.layout.host_path(blob_path(descriptor.hex)));
     return {};
 }
@@ -168,6 +176,25 @@ Result<void> Collector::add_image(const ImageSource& source, const std::string& 
     return {};
 }
 
+Result<void> Collector::add_artifact(const ArtifactSource& source, const std::string& directory) {
+    GPUHOST_TRY(made, make_artifact(source, directory));
+    const std::string config = content::sha256(empty_config);
+    if (made.hosts.empty())
+        made.hosts.emplace_back();
+    for (const std::string& host : made.hosts) {
+        GPUHOST_CHECK(note_blob(made.artifact.hex, made.artifact.size, host));
+        GPUHOST_CHECK(note_blob(config, empty_config.size(), host));
+        for (const NewArtifact::File& file : made.files)
+            GPUHOST_CHECK(note_blob(file.hex, file.size, host));
+    }
+    for (const NewArtifact::File& file : made.files)
+        contents_.files.try_emplace(file.hex, file.path);
+    contents_.texts[made.artifact.hex] = std::move(made.document);
+    contents_.texts[config] = empty_config;
+    contents_.manifest.artifacts.push_back(std::move(made.artifact));
+    return {};
+}
+
 void Collector::add_text(const std::string& path, std::string text) {
     Member member;
     member.hex = content::sha256(text);
@@ -186,6 +213,11 @@ std::string index_text(const BundleManifest& manifest) {
                              {"annotations",
                               {{"io.containerd.image.name", image.name},
                                {"org.opencontainers.image.ref.name", image.name}}}});
+    for (const BundleArtifact& artifact : manifest.artifacts)
+        manifests.push_back({{"mediaType", "application/vnd.oci.image.manifest.v1+json"},
+                             {"digest", "sha256:" + artifact.hex},
+                             {"size", artifact.size},
+                             {"artifactType", artifact_type(artifact)}});
     return base::dump({{"schemaVersion", 2},
                        {"mediaType", "application/vnd.oci.image.index.v1+json"},
                        {"manifests", std::move(manifests)}});
@@ -200,7 +232,7 @@ void Collector::finish() {
         member.hex = hex;
         member.size = blob.size;
         if (!blob.for_all)
-            member.hosts.assign(blob.platforms.begin(), blob.platforms.end());
+            member.hosts.assign(blob.hosts.begin(), blob.hosts.end());
     }
     std::move(members.begin(), members.end(), std::back_inserter(contents_.manifest.members));
 }
@@ -231,6 +263,9 @@ Result<Contents> collect(const BundleSpec& spec, const std::string& directory, s
     for (const ImageSource& image : spec.images)
         if (auto added = collector.add_image(image, directory); !added)
             return base::fail(in_layout(added.error(), image));
+    for (const ArtifactSource& artifact : spec.artifacts)
+        if (auto added = collector.add_artifact(artifact, directory); !added)
+            return base::fail(added.error().context(artifact.where));
     collector.finish();
     return contents;
 }

@@ -10,6 +10,12 @@
 //   Layout=app              an OCI image layout, seen from the specification's directory
 //   Reference=v1            which of its images, by name or digest; empty: the only one
 //   Platforms=linux/amd64   empty: all that the layout has
+//
+//   [Driver 550.163.01]     or [Driver 550.163.01 linux/amd64]: for hosts of that platform only
+//   Packages=debs/*.deb     what 'gpuhostctl driver import' takes
+//
+//   [Modules 550.163.01 6.1.0-50-amd64]
+//   Files=built/*.ko        likewise, for hosts with that kernel
 #pragma once
 
 #include "images/bundle_manifest.hpp"
@@ -31,10 +37,20 @@ struct ImageSource {
     std::string where; ///< "site.spec:4", for messages
 };
 
+struct ArtifactSource {
+    std::string kind; ///< this, name and kernel as in BundleArtifact
+    std::string name;
+    std::string kernel;
+    std::vector<std::string> hosts;    ///< as in Member
+    std::vector<std::string> patterns; ///< of files, as a shell has them
+    std::string where;
+};
+
 struct BundleSpec {
     std::string name;
     std::uint64_t generation = 0;
     std::vector<ImageSource> images;
+    std::vector<ArtifactSource> artifacts;
 };
 
 /// Unlike a daemon's configuration, what is not understood is an error: a bundle must not lack what was meant.

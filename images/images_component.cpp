@@ -33,7 +33,7 @@ Plan new_plan(const std::string& request) {
     return plan;
 }
 
-Plan import_plan(const Json& request, const Json& observed) {
+Plan import_plan(const Json& request, const Json& observed, const std::vector<core::Step>& others) {
     Plan plan = new_plan("import");
     const auto files = base::strings_or_empty(request, "files");
     const std::string what = files.empty() ? "nothing" : files.front();
@@ -43,12 +43,14 @@ Plan import_plan(const Json& request, const Json& observed) {
         return plan;
     }
     plan.reasons.push_back("requested: " + base::join(files, ", "));
-    plan.steps.push_back({"bundle.import",
-                          "verify " + what + " and bring in what is missing",
-                          {{"files", files},
-                           {"allow-downgrade", base::bool_or(request, "allow-downgrade", false)},
-                           {"platform", base::string_or(observed, "platform", "")},
-                           {"kernels", base::strings_or_empty(observed, "kernels")}}});
+    const Json host{{"platform", base::string_or(observed, "platform", "")},
+                    {"kernels", base::strings_or_empty(observed, "kernels")}};
+    Json args = host;
+    args["files"] = files;
+    args["allow-downgrade"] = base::bool_or(request, "allow-downgrade", false);
+    plan.steps.push_back({"bundle.receive", "verify " + what + " and bring in what is missing", args});
+    plan.steps.insert(plan.steps.end(), others.begin(), others.end());
+    plan.steps.push_back({"bundle.commit", "enter it into the catalogue", host});
     return plan;
 }
 
@@ -89,7 +91,7 @@ Plan ImagesComponent::plan(const core::Desired& desired, const Json& observed) c
     const Json& request = base::member(desired.request, "images");
     const std::string kind = base::string_or(request, "request", "");
     if (kind == "import")
-        return import_plan(request, observed);
+        return import_plan(request, observed, import_steps_);
     if (kind == "remove")
         return remove_plan(base::string_or(request, "name", ""), observed);
     Plan plan = new_plan(kind);

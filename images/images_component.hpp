@@ -7,12 +7,16 @@
 #include "daemon/base/root.hpp"
 #include "daemon/core/component.hpp"
 
+#include <utility>
+#include <vector>
+
 namespace gpuhost::images {
 
 class ImagesComponent : public core::Component {
   public:
-    /// `root` must outlive it.
-    explicit ImagesComponent(const base::Root& root) : root_(root) {}
+    /// `root` must outlive it. `import_steps` are those of other rooms that take what is theirs of a bundle.
+    ImagesComponent(const base::Root& root, std::vector<core::Step> import_steps)
+        : root_(root), import_steps_(std::move(import_steps)) {}
 
     [[nodiscard]] std::string_view name() const override { return "images"; }
     [[nodiscard]] base::Result<base::Json> observe(const core::Settings& settings) override;
@@ -21,6 +25,7 @@ class ImagesComponent : public core::Component {
 
   private:
     const base::Root& root_;
+    std::vector<core::Step> import_steps_;
 };
 
 } // namespace gpuhost::images

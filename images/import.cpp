@@ -22,6 +22,14 @@ constexpr std::uint64_t reserve = std::uint64_t{64} << 20U; ///< left free for a
 /// As it came, what is made of it for the catalogue, and the record that it replaces.
 constexpr std::uint64_t manifest_copies = 3;
 
+/// Names the bundle that was received and is not committed.
+constexpr std::string_view received_mark = "/var/lib/gpuhost/store/incoming/received";
+constexpr std::size_t digest_limit = 64;
+
+std::string incoming_manifest(const std::string& digest) {
+    return std::string(incoming_directory) + "/" + digest + "/manifest.p7s";
+}
+
 std::string mebibytes(std::uint64_t bytes) {
     return std::to_string((bytes + (1U << 20U) - 1) >> 20U) + " MiB";
 }
@@ -108,10 +116,10 @@ Result<void> receive_member(BundleReader& bundle, const Incoming& incoming, cons
                       "Import the bundle again: that part is gone now.");
 }
 
-CatalogueEntry make_entry(const BundleReader& bundle, const HostFacts& host) {
-    const BundleManifest& manifest = bundle.manifest();
+CatalogueEntry make_entry(const SignedManifest& bundle, const HostFacts& host) {
+    const BundleManifest& manifest = bundle.manifest;
     CatalogueEntry entry;
-    entry.signed_manifest = bundle.signed_manifest();
+    entry.signed_manifest = bundle.der;
     entry.blobs = owned_blobs(manifest, host);
     entry.images = manifest.images;
     BundleRecord& record = entry.record;
@@ -119,8 +127,8 @@ CatalogueEntry make_entry(const BundleReader& bundle, const HostFacts& host) {
     record.generation = manifest.generation;
     record.created = manifest.created;
     record.imported = base::realtime_us() / 1'000'000;
-    record.manifest = bundle.digest();
-    record.signer = bundle.signer();
+    record.manifest = bundle.digest;
+    record.signer = bundle.signer;
     record.images = manifest.images.size();
     record.blobs = entry.blobs.size();
     for (const OwnedBlob& blob : entry.blobs)
@@ -172,10 +180,11 @@ bool HostFacts::needs(const Member& member) const {
 Result<ImportPlan> plan_import(const Root& root, const BundleReader& bundle, const HostFacts& host,
                                const ImportPolicy& policy) {
     const BundleManifest& manifest = bundle.manifest();
+    const std::string& digest = bundle.signed_manifest().digest;
     const BlobStore store(root);
     ImportPlan plan;
     std::vector<const Member*> unavailable;
-    std::uint64_t space = manifest_copies * on_disk(bundle.signed_manifest().size());
+    std::uint64_t space = manifest_copies * on_disk(bundle.signed_manifest().der.size());
     for (const Member& member : manifest.members) {
         if (!member.is_blob() || !host.needs(member))
             continue;
@@ -185,13 +194,13 @@ Result<ImportPlan> plan_import(const Root& root, const BundleReader& bundle, con
         }
         ++plan.missing_blobs;
         plan.missing_bytes += member.size;
-        const std::uint64_t received = received_bytes(root, bundle.digest(), member.hex);
+        const std::uint64_t received = received_bytes(root, digest, member.hex);
         space += on_disk(member.size - std::min(member.size, received));
         if (member.absent)
             unavailable.push_back(&member);
     }
     GPUHOST_TRY(present, present_record(root, manifest.name, policy.allow_downgrade));
-    const bool same = present && present->manifest == bundle.digest();
+    const bool same = present && present->manifest == digest;
     if (same && plan.missing_blobs == 0) {
         const auto owned = Catalogue(root).blobs(manifest.name);
         plan.complete = owned && *owned == owned_blobs(manifest, host);
@@ -206,27 +215,49 @@ Result<ImportPlan> plan_import(const Root& root, const BundleReader& bundle, con
 
 Result<void> receive_bundle(const Root& root, BundleReader& bundle, const HostFacts& host,
                             const OnBytes& on_bytes) {
-    GPUHOST_CHECK(remove_other_incoming(root, bundle.digest()));
-    GPUHOST_TRY(incoming, Incoming::open(root, bundle.digest()));
+    const SignedManifest& manifest = bundle.signed_manifest();
+    GPUHOST_CHECK(remove_other_incoming(root, manifest.digest));
+    GPUHOST_TRY(incoming, Incoming::open(root, manifest.digest));
     const BlobStore store(root);
     std::vector<char> buffer(block_bytes);
     for (;;) {
         GPUHOST_TRY(member, bundle.next());
         if (member == nullptr)
-            return {};
+            break;
         if (member->is_blob() && host.needs(*member) && !store.has(member->hex, member->size))
             GPUHOST_CHECK(receive_member(bundle, incoming, *member, buffer, on_bytes));
         else if (on_bytes)
             on_bytes(member->size);
     }
+    GPUHOST_CHECK(root.write_atomic(incoming_manifest(manifest.digest), manifest.der));
+    return root.write_atomic(received_mark, manifest.digest);
 }
 
-Result<BundleRecord> commit_bundle(const Root& root, const BundleReader& bundle, const HostFacts& host) {
-    GPUHOST_TRY(incoming, Incoming::open(root, bundle.digest()));
+Result<void> forget_received(const Root& root) {
+    return root.remove(received_mark);
+}
+
+Result<std::optional<SignedManifest>> received_bundle(const Root& root, const content::TrustAnchors& trust) {
+    const auto digest = root.read(received_mark, digest_limit);
+    if (!digest && digest.error().code == Errc::NotFound)
+        return std::optional<SignedManifest>();
+    if (!digest || !content::is_sha256(*digest))
+        return base::fail(Errc::BadContent, std::string(received_mark) + " is damaged",
+                          "Import the bundle again.");
+    const std::string path = incoming_manifest(*digest);
+    GPUHOST_TRY(der, root.read(path, manifest_limit));
+    GPUHOST_TRY(verified, verify_manifest(std::move(der), trust, path));
+    return std::optional(std::move(verified));
+}
+
+Result<BundleRecord> commit_bundle(const Root& root, const SignedManifest& bundle, const HostFacts& host) {
+    GPUHOST_TRY(incoming, Incoming::open(root, bundle.digest));
     CatalogueEntry entry = make_entry(bundle, host);
     GPUHOST_CHECK(incoming.publish(missing_blobs(root, entry.blobs)));
     GPUHOST_CHECK(Catalogue(root).put(entry));
-    GPUHOST_CHECK(incoming.remove());
+    // It is here: what can't be cleared away now goes with the next import.
+    if (forget_received(root))
+        (void)incoming.remove();
     return std::move(entry.record);
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A bundle comes in, in two halves: receive writes what is missing beside the store, commit names it and enters it
-// into the catalogue. Until commit nothing of the bundle can be seen; after it, all of it.
+// into the catalogue. Until commit nothing of the bundle can be seen; after it, all of it. In between, other rooms take
+// what is theirs.
 #pragma once
 
 #include "images/blob_store.hpp"
@@ -8,6 +9,7 @@
 #include "images/catalogue.hpp"
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -39,11 +41,17 @@ struct ImportPlan {
 [[nodiscard]] base::Result<ImportPlan> plan_import(const base::Root& root, const BundleReader& bundle,
                                                    const HostFacts& host, const ImportPolicy& policy);
 
-/// Leaves in the incoming directory what commit_bundle() names. What other bundles left there goes.
+/// Leaves in the incoming directory what commit_bundle() names, and says so to received_bundle(). What other bundles
+/// left there goes.
 [[nodiscard]] base::Result<void> receive_bundle(const base::Root& root, BundleReader& bundle,
                                                 const HostFacts& host, const OnBytes& on_bytes = {});
+/// Nothing is to be committed from here on: the one that receive_bundle() left is given up, or on disk for good.
+[[nodiscard]] base::Result<void> forget_received(const base::Root& root);
+/// What receive_bundle() left complete, its signature verified again; nothing if it was forgotten or committed.
+[[nodiscard]] base::Result<std::optional<SignedManifest>> received_bundle(const base::Root& root,
+                                                                          const content::TrustAnchors& trust);
 /// Converges: ends in the same state wherever a run before it was interrupted.
-[[nodiscard]] base::Result<BundleRecord> commit_bundle(const base::Root& root, const BundleReader& bundle,
+[[nodiscard]] base::Result<BundleRecord> commit_bundle(const base::Root& root, const SignedManifest& bundle,
                                                        const HostFacts& host);
 
 } // namespace gpuhost::images

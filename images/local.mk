@@ -20,6 +20,10 @@ noinst_LIBRARIES += %D%/libimages.a
     %D%/catalogue.hpp \
     %D%/create.cpp \
     %D%/create.hpp \
+    %D%/create_artifact.cpp \
+    %D%/create_artifact.hpp \
+    %D%/artifacts.cpp \
+    %D%/artifacts.hpp \
     %D%/garbage.cpp \
     %D%/garbage.hpp \
     %D%/images_component.cpp \
@@ -30,5 +34,7 @@ noinst_LIBRARIES += %D%/libimages.a
     %D%/oci.hpp \
     %D%/reference.cpp \
     %D%/reference.hpp \
+    %D%/signed_manifest.cpp \
+    %D%/signed_manifest.hpp \
     %D%/trust.cpp \
     %D%/trust.hpp

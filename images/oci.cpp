@@ -58,6 +58,7 @@ Result<Descriptor> parse_descriptor(const Json& value, std::string_view what) {
     for (const char* key : {"io.containerd.image.name", "org.opencontainers.image.ref.name"})
         if (std::string name = base::string_or(annotations, key, ""); !name.empty())
             descriptor.names.push_back(std::move(name));
+    descriptor.title = base::string_or(annotations, "org.opencontainers.image.title", "");
     descriptor.elsewhere = !base::strings_or_empty(value, "urls").empty();
     return descriptor;
 }

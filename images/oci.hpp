@@ -25,6 +25,7 @@ struct Descriptor {
     std::string artifact_type; ///< empty: none stated
     std::vector<std::string>
         names;              ///< "io.containerd.image.name" and "org.opencontainers.image.ref.name", if stated
+    std::string title;      ///< "org.opencontainers.image.title": a file's name
     bool elsewhere = false; ///< a layer that may not be passed on: has URLs, and may be missing
 };
 

@@ -99,6 +99,8 @@ noinst_LIBRARIES += %D%/libkmodroom.a
     %D%/store_steps.hpp \
     %D%/symbol_versions.cpp \
     %D%/symbol_versions.hpp \
+    %D%/take.cpp \
+    %D%/take.hpp \
     %D%/terminate.cpp \
     %D%/unit_steps.cpp \
     %D%/verify.cpp

@@ -35,14 +35,22 @@ Result<UniqueFd> open_directory(const Root& root, const std::string& path) {
     return root.open_file(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
 }
 
-std::vector<std::string> staged_places(const Root& root, const std::string& staging) {
-    std::vector<std::string> places;
+void add_places(const Root& root, const std::string& staging, std::vector<std::string>& places) {
     if (root.exists(staging + "/userland"))
         places.push_back(staging + "/userland");
     for (const char* kind : {"/modules", "/source"})
         if (auto names = root.list(staging + kind))
             for (const std::string& name : *names)
                 places.push_back(staging + kind + "/" + name);
+}
+
+/// Of one import; and of a bundle each of its drivers in a directory of its own.
+std::vector<std::string> staged_places(const Root& root, const std::string& staging) {
+    std::vector<std::string> places;
+    add_places(root, staging, places);
+    const std::string bundled = staging + "/bundled";
+    for (const std::string& name : root.list(bundled).value_or(std::vector<std::string>()))
+        add_places(root, bundled + "/" + name, places);
     return places;
 }
 
@@ -122,7 +130,7 @@ Result<void> check_wanted(const std::vector<StagedSet>& sets, const Json& args) 
         if (std::none_of(sets.begin(), sets.end(),
                          [&](const auto& set) { return set.manifest.kernel == kernel; }))
             return base::fail(Errc::BadContent, "no modules for kernel " + kernel + " were made");
-    if (sets.empty())
+    if (sets.empty() && !base::bool_or(args, "optional", false))
         return base::fail(Errc::BadContent, "nothing was staged");
     return {};
 }

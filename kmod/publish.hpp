@@ -7,7 +7,7 @@
 
 namespace gpuhost::kmod {
 
-/// args: {} for whatever was staged, or {"version", "kernels"} for what must be among it.
+/// args: {} for whatever was staged, or {"version", "kernels"} for what must be among it; {"optional"}: if anything.
 [[nodiscard]] core::StepKind store_publish_kind();
 
 /// args: {"versions": […]}

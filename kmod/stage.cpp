@@ -20,12 +20,6 @@ namespace {
 
 constexpr std::uint64_t module_growth = 8; ///< of a compressed module, at most, in real ones
 
-/// What an import may write.
-Result<std::uint64_t> usable_space(const base::Root& root) {
-    GPUHOST_TRY(free, free_space(root));
-    return free - std::min(free, import_reserve);
-}
-
 Result<std::vector<ImportFile>> inputs_of(const StepContext& context, const Json& args) {
     const auto names = base::strings_or_empty(args, "names");
     if (names.empty() || names.size() != context.inputs.size())
@@ -61,7 +55,8 @@ Json to_json(const Imported& imported) {
 }
 
 Result<Imported> import_modules(const base::Root& staging, const std::vector<ImportFile>& files,
-                                std::uint64_t total, std::uint64_t space, const OnProgress& progress) {
+                                std::uint64_t space, const OnProgress& progress) {
+    GPUHOST_TRY(total, total_size(files));
     if (total * module_growth > space)
         return base::fail(Errc::NoSpace,
                           "these modules may need " + std::to_string(total * module_growth >> 20U) +
@@ -76,7 +71,7 @@ Result<Imported> import_modules(const base::Root& staging, const std::vector<Imp
                     progress(std::min(1.0, static_cast<double>(done) / static_cast<double>(total + 1)),
                              "reading modules");
                 }));
-    return Imported{manifest.version, {set_place(manifest)}, {}};
+    return Imported{manifest.version, manifest.kernel, {set_place(manifest)}, {}};
 }
 
 /// Runs among steps with more rights than the parser's, so it opens nothing that was passed: only sizes are
@@ -97,18 +92,26 @@ Result<std::vector<core::Problem>> preflight(StepContext& context, const Json& a
 
 Result<Json> apply(StepContext& context, const Json& args) {
     GPUHOST_TRY(files, inputs_of(context, args));
-    GPUHOST_TRY(bytes, total_size(files));
     GPUHOST_TRY(space, usable_space(context.root));
     GPUHOST_TRY(staging, base::Root::open(context.root.host_path(context.staging)));
-    if (!base::is_module_file(files.front().name)) {
-        GPUHOST_TRY(imported, stage_packages(staging, files, space, context.progress));
-        return to_json(imported);
-    }
-    GPUHOST_TRY(imported, import_modules(staging, files, bytes, space, context.progress));
+    GPUHOST_TRY(imported, stage_files(staging, files, space, context.progress));
     return to_json(imported);
 }
 
 } // namespace
+
+Result<std::uint64_t> usable_space(const base::Root& root) {
+    GPUHOST_TRY(free, free_space(root));
+    return free - std::min(free, import_reserve);
+}
+
+Result<Imported> stage_files(const base::Root& staging, const std::vector<ImportFile>& files,
+                             std::uint64_t space, const OnProgress& progress) {
+    if (files.empty())
+        return base::fail(Errc::BadContent, "there are no files in it");
+    return base::is_module_file(files.front().name) ? import_modules(staging, files, space, progress)
+                                                    : stage_packages(staging, files, space, progress);
+}
 
 core::StepKind store_stage_kind() {
     core::StepKind kind;

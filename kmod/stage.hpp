@@ -25,6 +25,7 @@ struct ImportedPackage {
 
 struct Imported {
     std::string version;
+    std::string kernel;              ///< of modules
     std::vector<std::string> places; ///< "550.163.01/userland"
     std::vector<ImportedPackage> packages;
 };
@@ -41,6 +42,14 @@ inline constexpr std::uint64_t import_reserve = std::uint64_t{64} << 20U;
 [[nodiscard]] base::Result<Imported> stage_packages(const base::Root& staging,
                                                     const std::vector<ImportFile>& files, std::uint64_t space,
                                                     const OnProgress& progress);
+
+/// The same, or built modules: what a person passes to one import.
+[[nodiscard]] base::Result<Imported> stage_files(const base::Root& staging,
+                                                 const std::vector<ImportFile>& files, std::uint64_t space,
+                                                 const OnProgress& progress);
+
+/// What an import may write now.
+[[nodiscard]] base::Result<std::uint64_t> usable_space(const base::Root& root);
 
 [[nodiscard]] core::StepKind store_stage_kind();
 

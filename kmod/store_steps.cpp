@@ -5,11 +5,13 @@
 #include "kmod/publish.hpp"
 #include "kmod/remove.hpp"
 #include "kmod/stage.hpp"
+#include "kmod/take.hpp"
 
 namespace gpuhost::kmod {
 
 void register_store_steps(core::StepKinds& kinds) {
     kinds.add(store_stage_kind());
+    kinds.add(driver_take_kind());
     kinds.add(build_compile_kind());
     kinds.add(store_publish_kind());
     kinds.add(store_verify_kind());

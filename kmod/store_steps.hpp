@@ -5,6 +5,7 @@
 // |---------------|---------|----------------------------------------------------------------------------------|
 // | store.stage   | Parse   | packages and modules by descriptor → checked, normalised sets in the staging     |
 // |               |         | directory                                                                        |
+// | driver.take   | Content | the same with the files of a bundle (kmod/take.hpp)                              |
 // | build.compile | Compile | sealed source → a module set for one kernel in the staging directory             |
 // | store.publish | Store   | staged sets → sealed and in place                                                |
 // | store.remove  | Units   | a version → .trash; refused while it is selected, loaded or mapped               |

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 noinst_LIBRARIES += %D%/libcore.a
 %C%_libcore_a_SOURCES = \
+    %D%/artifact.cpp \
+    %D%/artifact.hpp \
     %D%/component.hpp \
     %D%/job.cpp \
     %D%/job.hpp \

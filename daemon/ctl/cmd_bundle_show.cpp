@@ -31,6 +31,12 @@ Json document_of(const images::BundleReader& bundle) {
     for (const images::BundleImage& image : manifest.images)
         images.push_back(
             {{"name", image.name}, {"digest", "sha256:" + image.hex}, {"platforms", image.platforms}});
+    Json artifacts = Json::array();
+    for (const images::BundleArtifact& artifact : manifest.artifacts)
+        artifacts.push_back({{"kind", artifact.kind},
+                             {"name", artifact.name},
+                             {"kernel", artifact.kernel},
+                             {"digest", "sha256:" + artifact.hex}});
     return {{"name", manifest.name},
             {"generation", manifest.generation},
             {"created", manifest.created},
@@ -38,7 +44,8 @@ Json document_of(const images::BundleReader& bundle) {
             {"blobs", blobs},
             {"bytes", bytes},
             {"absent", absent},
-            {"images", std::move(images)}};
+            {"images", std::move(images)},
+            {"artifacts", std::move(artifacts)}};
 }
 
 Result<int> run(Session& session) {
@@ -60,7 +67,8 @@ const Verb bundle_show_verb{
     "bundle show",
     "FILE…|-",
     "show what a bundle has",
-    "Shows a bundle's name, generation, signer and images from its signed manifest, without reading the "
+    "Shows a bundle's name, generation, signer, images and drivers from its signed manifest, without reading "
+    "the "
     "rest. Needs no "
     "daemon and no privileges.",
     1,

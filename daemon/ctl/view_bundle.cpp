@@ -5,6 +5,8 @@
 #include "daemon/ctl/text.hpp"
 #include "daemon/ctl/view.hpp"
 
+#include <algorithm>
+
 namespace gpuhost::ctl {
 
 using base::Json;
@@ -27,6 +29,18 @@ std::string render_bundles(const Screen& screen, const Json& list) {
     return table.empty() ? "No bundle is here. See 'gpuhostctl bundle import'.\n" : table.render(screen);
 }
 
+namespace {
+
+/// "driver packages 550.163.01", "driver modules 550.163.01 for 6.1.0-50-amd64".
+std::string described(const Json& artifact) {
+    std::string kind = text_of(artifact, "kind");
+    std::replace(kind.begin(), kind.end(), '-', ' ');
+    const std::string kernel = text_of(artifact, "kernel");
+    return kind + " " + text_of(artifact, "name") + (kernel.empty() ? "" : " for " + kernel);
+}
+
+} // namespace
+
 std::string render_bundle(const Screen& screen, const Json& bundle) {
     Facts facts;
     facts.add("Bundle",
@@ -36,6 +50,8 @@ std::string render_bundle(const Screen& screen, const Json& bundle) {
                              human_bytes(number_of(bundle, "bytes")));
     if (const std::uint64_t absent = number_of(bundle, "absent"); absent > 0)
         facts.add("Delta", "leaves out " + plural(absent, "blob", "blobs") + " that hosts must have");
+    for (const Json& artifact : list_of(bundle, "artifacts"))
+        facts.add("Carries", described(artifact));
     Table table({{"IMAGE"}, {"PLATFORMS"}, {"DIGEST"}});
     for (const Json& image : list_of(bundle, "images"))
         table.add({text_of(image, "name"),

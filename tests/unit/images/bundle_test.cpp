@@ -238,11 +238,13 @@ std::string blob(const std::string& more = "") {
 }
 
 TEST(BundleManifestTest, ComesBackFromItsText) {
-    BundleManifest manifest{"site-images", 7, 1'700'000'000, {}, {}};
+    BundleManifest manifest{"site-images", 7, 1'700'000'000, {}, {}, {}};
     manifest.members = {{hex, 12, "", {"linux/arm64", "kernel=6.1.0-50-amd64"}, true},
                         {std::string(64, 'b'), 3, "index.json", {}, false}};
     manifest.images = {
         {"docker.io/library/busybox:1", hex, "application/vnd.oci.image.index.v1+json", 12, {"linux/arm64"}}};
+    manifest.artifacts = {{"driver-packages", "550.163.01", "", hex, 12},
+                          {"driver-modules", "550.163.01", "6.1.0-50-amd64", hex, 12}};
     const auto read = parse_bundle_manifest(to_text(manifest), "x");
     ASSERT_TRUE(read) << read.error().message;
     EXPECT_EQ(to_text(*read), to_text(manifest));
@@ -250,7 +252,10 @@ TEST(BundleManifestTest, ComesBackFromItsText) {
     EXPECT_TRUE(read->members[0].absent);
     EXPECT_EQ(read->members[1].path, "index.json");
     EXPECT_EQ(read->images[0].name, "docker.io/library/busybox:1");
-    EXPECT_TRUE(parse_bundle_manifest(to_text(BundleManifest{"a", 0, 0, {}, {}}), "x"));
+    ASSERT_EQ(read->artifacts.size(), 2U);
+    EXPECT_EQ(artifact_type(read->artifacts[0]), "application/vnd.gpuhost.driver-packages.v1");
+    EXPECT_EQ(read->artifacts[1].kernel, "6.1.0-50-amd64");
+    EXPECT_TRUE(parse_bundle_manifest(to_text(BundleManifest{"a", 0, 0, {}, {}, {}}), "x"));
 }
 
 TEST(BundleManifestTest, RefusesWhatItCanNotKeepTo) {

@@ -19,7 +19,7 @@ struct TestBundle {
     [[nodiscard]] base::Result<std::string> write(const Identity& signer) const;
     [[nodiscard]] std::map<std::string, std::string> expected() const; ///< content by place
 
-    images::BundleManifest manifest{"site-images", 7, 1'700'000'000, {}, {}};
+    images::BundleManifest manifest{"site-images", 7, 1'700'000'000, {}, {}, {}};
     std::map<std::string, std::string> contents; ///< by digest
 };
 

@@ -35,7 +35,10 @@ class Import : public ::testing::Test {
         GPUHOST_CHECK(receive_bundle(root_, bundle, host_, [this](std::uint64_t n) { read_ += n; }));
         if (!commit)
             return BundleRecord();
-        return commit_bundle(root_, bundle, host_);
+        GPUHOST_TRY(received, received_bundle(root_, trust_));
+        if (!received)
+            return base::fail(Errc::Failed, "nothing was received");
+        return commit_bundle(root_, *received, host_);
     }
     [[nodiscard]] std::string write(const tests::TestBundle& bundle) const {
         return bundle.write(site_).value();
@@ -284,8 +287,8 @@ TEST_F(Import, TakesOnlyWhatThisHostNeeds) {
 }
 
 TEST_F(Import, NeedsSpaceBeforeTheFirstByte) {
-    BundleManifest manifest{
-        "large", 1, 1, {{std::string(64, 'a'), std::uint64_t{1} << 49U, "", {}, false}}, {}};
+    BundleManifest manifest{"large", 1, 1, {{std::string(64, 'a'), std::uint64_t{1} << 49U, "", {}, false}},
+                            {},      {}};
     const auto key = content::SigningKey::from_pem(site_.key, site_.certificate, "");
     const auto plan = [&]() -> Result<ImportPlan> {
         const std::string der = key->sign(to_text(manifest), 1).value();

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "daemon/core/artifact.hpp"
+#include "images/import.hpp"
+#include "images/signed_manifest.hpp"
+
+namespace gpuhost::images {
+
+/// What this host takes of a bundle besides images, and where it lies: in the store, or among what was received of that
+/// bundle. Each document is held to its digest, and the names in it to what can be a file's.
+[[nodiscard]] base::Result<std::vector<core::Artifact>>
+host_artifacts(const base::Root& root, const SignedManifest& bundle, const HostFacts& host);
+
+} // namespace gpuhost::images

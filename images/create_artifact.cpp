@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "images/create_artifact.hpp"
+
+#include "daemon/base/json.hpp"
+#include "daemon/base/parse.hpp"
+#include "daemon/content/sha256.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <filesystem>
+#include <map>
+#include <set>
+
+#include <fcntl.h>
+#include <glob.h>
+#include <sys/stat.h>
+
+namespace gpuhost::images {
+
+using base::Errc;
+using base::Json;
+using base::Result;
+
+namespace {
+
+struct Architecture {
+    std::string_view suffix; ///< of a package's file name
+    std::string_view platform;
+};
+constexpr std::array architectures{Architecture{"_amd64.deb", "linux/amd64"},
+                                   Architecture{"_arm64.deb", "linux/arm64"}};
+
+/// Owns what glob(3) found.
+class Glob {
+  public:
+    explicit Glob(const std::string& pattern) : result_(::glob(pattern.c_str(), 0, nullptr, &found_)) {}
+    Glob(const Glob&) = delete;
+    Glob& operator=(const Glob&) = delete;
+    ~Glob() { ::globfree(&found_); }
+    [[nodiscard]] std::vector<std::string> paths() const {
+        if (result_ != 0)
+            return {};
+        return {found_.gl_pathv, found_.gl_pathv + found_.gl_pathc};
+    }
+
+  private:
+    glob_t found_{};
+    int result_;
+};
+
+/// Path by name. Two files of one name could not both be unpacked.
+Result<std::map<std::string, std::string>> find_files(const ArtifactSource& source,
+                                                      const std::string& directory) {
+    std::map<std::string, std::string> files;
+    for (const std::string& pattern : source.patterns) {
+        const auto paths = Glob(pattern.front() == '/' ? pattern : directory + "/" + pattern).paths();
+        if (paths.empty())
+            return base::fail(Errc::NotFound, "no file is named '" + pattern + "'");
+        for (const std::string& path : paths) {
+            const auto [known, added] = files.emplace(path.substr(path.rfind('/') + 1), path);
+            if (!added && known->second != path)
+                return base::fail(Errc::InvalidArgument,
+                                  "'" + path + "' and '" + known->second + "' have the same name");
+        }
+    }
+    if (files.empty())
+        return base::fail(Errc::InvalidArgument, "names no files");
+    return files;
+}
+
+Result<NewArtifact::File> read_file(const std::string& found) {
+    std::error_code none;
+    const std::string path =
+        std::filesystem::canonical(found, none).string(); // a bundle's writer follows no links
+    const base::UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+    struct stat st {};
+    if (!fd || ::fstat(fd.get(), &st) < 0)
+        return base::fail_errno(path, errno);
+    if (!S_ISREG(st.st_mode))
+        return base::fail(Errc::InvalidArgument, path + ": is no file");
+    GPUHOST_TRY(digest, content::sha256_of_file(fd.get(), path));
+    return NewArtifact::File{digest.sha256, digest.size, path};
+}
+
+/// Platforms that the names of these packages say; none when one of them says nothing.
+std::vector<std::string> platforms_of(const std::map<std::string, std::string>& files) {
+    std::set<std::string> platforms;
+    for (const auto& [name, path] : files)
+        for (const Architecture& architecture : architectures)
+            if (base::ends_with(name, architecture.suffix))
+                platforms.emplace(architecture.platform);
+    return {platforms.begin(), platforms.end()};
+}
+
+Json descriptor(std::string_view type, const std::string& hex, std::uint64_t size) {
+    return {{"mediaType", type}, {"digest", "sha256:" + hex}, {"size", size}};
+}
+
+std::string document_of(const BundleArtifact& artifact, const std::map<std::string, std::string>& names,
+                        const std::vector<NewArtifact::File>& files) {
+    Json layers = Json::array();
+    auto file = files.begin();
+    for (const auto& [name, path] : names) {
+        Json layer = descriptor("application/octet-stream", file->hex, file->size);
+        layer["annotations"] = {{"org.opencontainers.image.title", name}};
+        layers.push_back(std::move(layer));
+        ++file;
+    }
+    return base::dump({{"schemaVersion", 2},
+                       {"mediaType", "application/vnd.oci.image.manifest.v1+json"},
+                       {"artifactType", artifact_type(artifact)},
+                       {"config", descriptor("application/vnd.oci.empty.v1+json",
+                                             content::sha256(empty_config), empty_config.size())},
+                       {"layers", std::move(layers)},
+                       {"annotations", {{"org.opencontainers.image.version", artifact.name}}}});
+}
+
+} // namespace
+
+Result<NewArtifact> make_artifact(const ArtifactSource& source, const std::string& directory) {
+    GPUHOST_TRY(names, find_files(source, directory));
+    NewArtifact made;
+    made.artifact = {source.kind, source.name, source.kernel, {}, 0};
+    made.hosts = source.hosts.empty() ? platforms_of(names) : source.hosts;
+    if (source.hosts.empty() && made.hosts.size() > 1)
+        return base::fail(Errc::InvalidArgument,
+                          "its packages are for several platforms: " + base::join(made.hosts, ", "),
+                          "Make a section for each: [Driver " + source.name + " linux/amd64].");
+    for (const auto& [name, path] : names) {
+        GPUHOST_TRY(file, read_file(path));
+        made.files.push_back(std::move(file));
+    }
+    made.document = document_of(made.artifact, names, made.files);
+    made.artifact.hex = content::sha256(made.document);
+    made.artifact.size = made.document.size();
+    return made;
+}
+
+} // namespace gpuhost::images

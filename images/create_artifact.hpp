@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// An artifact of a bundle, made from files: an OCI manifest whose layers are the files, as ORAS has them.
+#pragma once
+
+#include "images/create.hpp"
+
+namespace gpuhost::images {
+
+struct NewArtifact {
+    struct File {
+        std::string hex;
+        std::uint64_t size = 0;
+        std::string path;
+    };
+    BundleArtifact artifact;
+    std::string document;
+    std::vector<File> files;        ///< in order of name
+    std::vector<std::string> hosts; ///< as in Member
+};
+
+constexpr std::string_view empty_config = "{}"; ///< application/vnd.oci.empty.v1+json
+
+/// Reads and hashes all of its files. Packages of one architecture are for hosts of that one, where the specification
+/// says nothing else.
+[[nodiscard]] base::Result<NewArtifact> make_artifact(const ArtifactSource& source,
+                                                      const std::string& directory);
+
+} // namespace gpuhost::images

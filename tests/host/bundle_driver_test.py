@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Drivers in a bundle: made from packages and built modules, imported, and then swapped to with nothing else."""
+import os
+import shutil
+
+import programs
+import tap
+from driver_files import KERNEL, write_driver
+from fake_host import NEW, OLD, FakeHost, write
+from image_files import Layout, Site
+
+BAD_ARGUMENT, NOT_FOUND, BAD_CONTENT = 2, 4, 9
+OTHER_KERNEL = "6.1.0-99-other"
+SPEC = f"""[Bundle]
+Name=drivers
+Generation={{generation}}
+
+[Image registry.example/app:v1]
+Layout=layout
+
+[Driver {OLD}]
+Packages={OLD}/*.deb
+
+[Modules {OLD} {KERNEL}]
+Files={OLD}/*.ko
+
+[Driver {NEW}]
+Packages={NEW}/nvidia-smi.deb {NEW}/lib*.deb
+Packages={NEW}/firmware*.deb
+
+[Modules {NEW} {KERNEL}]
+Files={NEW}/*.ko
+
+[Modules {NEW} {OTHER_KERNEL}]
+Files=other/*.ko
+"""
+
+
+class Maker:
+    def __init__(self, directory):
+        self.directory = directory
+        self.site = Site(self.path("site"))
+        for version in (OLD, NEW):
+            write_driver(self.path(version), version)
+        write_driver(self.path("other"), NEW, OTHER_KERNEL)
+        layout = Layout(self.path("layout"))
+        layout.tag(layout.add_manifest([b"layer"]), "v1")
+
+    def path(self, name):
+        return os.path.join(self.directory, name)
+
+    def create(self, spec=SPEC, generation=1):
+        write(self.path("site.spec"), spec.format(generation=generation))
+        return programs.run([os.path.join(tap.TOP_BUILDDIR, "gpuhostctl"), "bundle", "create", self.path("site.spec"),
+                             "-o", self.path("site.bundle"), *self.site.signing()],
+                            env=programs.environment(NO_COLOR="1", LC_ALL="C", SOURCE_DATE_EPOCH="1700000000"))
+
+
+def drivers(host):
+    """(version, what it has) of the driver store."""
+    return [(v["version"], len(v["userland"]), sorted(m["kernel"] for m in v["modules"])) for v in host.json("driver", "list")["versions"]]
+
+
+BOTH = [(NEW, 1, [KERNEL]), (OLD, 1, [KERNEL])]
+
+
+def check_mistakes(t, maker):
+    for spec, status, words in (
+            (SPEC.replace(f"{OLD}/*.deb", "none/*.deb"), NOT_FOUND, "no file is named 'none/*.deb'"),
+            (SPEC.replace(f"[Driver {OLD}]", "[Driver newest]"), BAD_ARGUMENT, "is not understood"),
+            (SPEC.replace(f"[Modules {OLD} {KERNEL}]", f"[Modules {OLD}]"), BAD_ARGUMENT, "is not understood"),
+            (SPEC.replace("Packages=", "Files="), BAD_ARGUMENT, "unknown key 'Files'"),
+            (SPEC.replace(f"Files={OLD}/*.ko", f"Files={OLD}/*.ko {NEW}/nvidia.ko"), BAD_ARGUMENT, "have the same name")):
+        run = maker.create(spec)
+        t.ok(run.returncode == status and words in run.stderr, f"a specification's mistake is named: {words}", run.returncode, run.stderr)
+
+
+def check_import(t, host, maker):
+    run = maker.create()
+    first = open(maker.path("site.bundle"), "rb").read()
+    again = maker.create()
+    t.ok(run.returncode == again.returncode == 0 and open(maker.path("site.bundle"), "rb").read()[4096 * 8:] == first[4096 * 8:],
+         "a bundle is made of packages and modules, twice the same but for its signature", run.stderr)
+    shown = programs.run([os.path.join(tap.TOP_BUILDDIR, "gpuhostctl"), "bundle", "show", maker.path("site.bundle"), "--trust",
+                          maker.site.file("ca.pem")], env=programs.environment(NO_COLOR="1", LC_ALL="C"))
+    t.ok(shown.returncode == 0 and f"driver packages {NEW}" in shown.stdout and f"modules {NEW} for {OTHER_KERNEL}" in shown.stdout,
+         "show names its drivers", shown.stdout, shown.stderr)
+    run = host.ctl("bundle", "import", maker.path("site.bundle"))
+    t.ok(run.returncode == 0 and drivers(host) == BOTH, "an import brings the drivers for this kernel into the driver store",
+         run.stdout, run.stderr, drivers(host))
+    run = host.ctl("driver", "swap", OLD)
+    t.ok(run.returncode == 0 and host.loaded().get("nvidia") == OLD, "a swap needs nothing else", run.stdout, run.stderr)
+    write(host.path("/etc/gpuhost/gpuhostd.conf"), f"[Driver]\nVersion={NEW}\n")
+    host.ctl("reload", check=0)
+    run = host.ctl("apply")
+    t.ok(run.returncode == 0 and host.loaded().get("nvidia") == NEW, "and apply goes to the wanted one", run.stdout, run.stderr)
+
+
+def check_again(t, host, maker):
+    host.ctl("bundle", "import", maker.path("site.bundle"), check=0)
+    t.equal(drivers(host), BOTH, "the same bundle once more changes nothing")
+    host.ctl("driver", "swap", NEW)
+    host.ctl("driver", "remove", OLD, check=0)
+    run = host.ctl("bundle", "import", maker.path("site.bundle"))
+    t.ok(run.returncode == 0 and drivers(host) == BOTH, "but puts back a driver that was removed", run.stderr, drivers(host))
+    run = host.ctl("bundle", "remove", "drivers")
+    t.ok(run.returncode == 0 and drivers(host) == BOTH, "the driver store's own stay when the bundle goes", run.stderr, drivers(host))
+
+
+def check_lies(t, host, maker):
+    """What the files are must be what the bundle says; else nothing of it is here afterwards."""
+    host.ctl("driver", "remove", OLD, check=0)
+    shutil.copytree(maker.path(OLD), maker.path("kept"))
+    seen = drivers(host)
+    for what, spec in (("version", SPEC.replace(f"Files={OLD}/*.ko", f"Files={NEW}/*.ko")),
+                       ("kernel", SPEC.replace("Files=other/*.ko", f"Files={OLD}/*.ko").replace(OTHER_KERNEL, KERNEL + "x"))):
+        if what == "kernel":  # a kernel of this host, so that it looks
+            os.makedirs(host.path(f"/lib/modules/{KERNEL}x"))
+            spec = spec.replace(f"[Modules {NEW} {KERNEL}x]", f"[Modules {OLD} {KERNEL}x]")
+        maker.create(spec, generation=5)
+        run = host.ctl("bundle", "import", maker.path("site.bundle"))
+        t.ok(run.returncode == BAD_CONTENT and "the bundle says" in run.stderr and what in run.stderr, f"modules of another {what} are refused",
+             run.returncode, run.stderr)
+        t.ok(drivers(host) == seen and host.json("bundle", "list")["bundles"] == [], "and neither driver nor image is here",
+             drivers(host), host.json("bundle", "list"))
+    maker.create(generation=6)
+    run = host.ctl("bundle", "import", maker.path("site.bundle"))
+    t.ok(run.returncode == 0 and drivers(host) == BOTH, "an honest one comes in after that", run.stderr, drivers(host))
+
+
+def main():
+    t = tap.Tap()
+    host = FakeHost()
+    try:
+        maker = Maker(os.path.join(host.scratch, "maker"))
+        check_mistakes(t, maker)
+        host.install()
+        os.makedirs(host.path("/etc/gpuhost/trust.d"))
+        shutil.copy(maker.site.file("ca.pem"), host.path("/etc/gpuhost/trust.d/site.pem"))
+        host.start_daemon()
+        host.settle()
+        for check in (check_import, check_again, check_lies):
+            check(t, host, maker)
+    finally:
+        host.close()
+    t.done()
+
+
+main()
