@@ -91,10 +91,37 @@ Result<Member> parse_member(const Json& value) {
     return member;
 }
 
+Result<std::map<std::string, std::string>> get_annotations(const Json& object) {
+    auto annotations = base::string_map_or_empty(object, "annotations");
+    const Json& value = base::member(object, "annotations");
+    std::size_t bytes = 0;
+    for (const auto& [key, text] : annotations)
+        bytes += key.size() + text.size();
+    if (!value.is_null() && (!value.is_object() || value.size() != annotations.size()))
+        return base::fail(bad("key 'annotations': no object of strings"));
+    if (annotations.size() > most_annotations || bytes > most_annotation_bytes)
+        return base::fail(bad("key 'annotations': too many or too long"));
+    return annotations;
+}
+
+/// What says that an image is about another one.
+Result<void> parse_subject(const Json& value, BundleImage& image) {
+    image.subject = digest_hex(base::string_or(value, "subject", ""));
+    if (image.subject.empty())
+        return base::fail(bad("key 'subject': no sha256 digest"));
+    image.artifact_type = base::string_or(value, "artifactType", "");
+    if (image.artifact_type.size() > longest_word)
+        return base::fail(bad("key 'artifactType': too long"));
+    GPUHOST_TRY(annotations, get_annotations(value));
+    image.annotations = std::move(annotations);
+    return {};
+}
+
 Result<BundleImage> parse_image(const Json& value) {
     if (!value.is_object())
         return base::fail(bad("an image is no object"));
-    GPUHOST_CHECK(only_keys(value, {"name", "digest", "mediaType", "size", "platforms"}));
+    GPUHOST_CHECK(only_keys(value, {"name", "digest", "mediaType", "size", "platforms", "subject",
+                                    "artifactType", "annotations"}));
     BundleImage image;
     GPUHOST_TRY(hex, get_hex(value));
     GPUHOST_TRY(size, get_size(value, "size"));
@@ -105,6 +132,10 @@ Result<BundleImage> parse_image(const Json& value) {
     image.media_type = std::move(type);
     image.platforms = std::move(platforms);
     image.name = base::string_or(value, "name", "");
+    if (value.contains("subject"))
+        GPUHOST_CHECK(parse_subject(value, image));
+    else if (value.contains("artifactType") || value.contains("annotations"))
+        return base::fail(bad("an image with 'artifactType' or 'annotations' has no 'subject'"));
     if (!is_document(image.media_type) || image.size > document_limit)
         return base::fail(
             bad("image '" + image.name.substr(0, longest_word) + "' is of no kind that is known"));
@@ -260,6 +291,13 @@ Json to_json(const BundleImage& image) {
         value["name"] = image.name;
     if (!image.platforms.empty())
         value["platforms"] = image.platforms;
+    if (image.subject.empty())
+        return value;
+    value["subject"] = "sha256:" + image.subject;
+    if (!image.artifact_type.empty())
+        value["artifactType"] = image.artifact_type;
+    if (!image.annotations.empty())
+        value["annotations"] = image.annotations;
     return value;
 }
 

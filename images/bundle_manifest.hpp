@@ -5,6 +5,7 @@
 #include "daemon/base/result.hpp"
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -31,7 +32,16 @@ struct BundleImage {
     std::string media_type;
     std::uint64_t size = 0;
     std::vector<std::string> platforms; ///< that are in the bundle
+    /// Of what is about another image, as its signature: the hex digest of that; empty for all others.
+    std::string subject = {};
+    std::string artifact_type = {};                      ///< what it says to be, if it is about another
+    std::map<std::string, std::string> annotations = {}; ///< likewise
+
+    friend bool operator==(const BundleImage&, const BundleImage&) = default;
 };
+/// Of one image's annotations: their number, and the bytes of all keys and values.
+constexpr std::size_t most_annotations = 64;
+constexpr std::size_t most_annotation_bytes = 4096;
 
 /// What is no image: an OCI manifest whose layers are files, each with its name as title.
 struct BundleArtifact {

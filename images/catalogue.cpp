@@ -35,11 +35,17 @@ std::string lines_of(const std::vector<OwnedBlob>& blobs) {
 }
 
 Json to_json(const BundleImage& image) {
-    return {{"name", image.name},
-            {"digest", "sha256:" + image.hex},
-            {"media_type", image.media_type},
-            {"size", image.size},
-            {"platforms", image.platforms}};
+    Json value{{"name", image.name},
+               {"digest", "sha256:" + image.hex},
+               {"media_type", image.media_type},
+               {"size", image.size},
+               {"platforms", image.platforms}};
+    if (image.subject.empty())
+        return value;
+    value["subject"] = "sha256:" + image.subject;
+    value["artifact_type"] = image.artifact_type;
+    value["annotations"] = image.annotations;
+    return value;
 }
 
 Result<BundleImage> image_from_json(const Json& value) {
@@ -49,6 +55,9 @@ Result<BundleImage> image_from_json(const Json& value) {
     image.media_type = base::string_or(value, "media_type", "");
     image.size = static_cast<std::uint64_t>(base::int_or(value, "size", 0));
     image.platforms = base::strings_or_empty(value, "platforms");
+    image.subject = digest_hex(base::string_or(value, "subject", ""));
+    image.artifact_type = base::string_or(value, "artifact_type", "");
+    image.annotations = base::string_map_or_empty(value, "annotations");
     if (image.hex.empty())
         return base::fail(Errc::BadContent, "image '" + image.name + "' has no digest");
     return image;
@@ -142,12 +151,13 @@ Result<std::vector<OwnedBlob>> Catalogue::blobs(const std::string& name) const {
 Result<std::vector<BundleImage>> Catalogue::images(const std::string& name) const {
     const std::string path = path_of(name) + "/images.json";
     GPUHOST_TRY(text, read(path, images_limit));
-    GPUHOST_TRY(array, base::parse_json(text, path));
     std::vector<BundleImage> images;
-    for (const Json& value : array) {
+    const auto take = [&](const Json& value) -> Result<void> {
         GPUHOST_TRY(image, image_from_json(value));
         images.push_back(std::move(image));
-    }
+        return {};
+    };
+    GPUHOST_CHECK(base::parse_json_list(text, path, "", take));
     return images;
 }
 

@@ -30,6 +30,7 @@ namespace {
 
 constexpr std::string_view layout_text = R"({"imageLayoutVersion":"1.0.0"})";
 constexpr unsigned most_nesting = 8; ///< indexes in indexes
+constexpr std::size_t longest_type = 256;
 
 /// Collects the blobs of images, each once, with the hosts that need it.
 class Collector {
@@ -53,16 +54,20 @@ class Collector {
         std::set<std::string> platforms; ///< found on the way
         std::set<std::pair<std::string, std::string>>
             documents; ///< digest and platform, of those walked already
+
+        [[nodiscard]] std::vector<std::string> platforms_of(const std::string& document) const;
     };
 
     Result<Descriptor> choose(const Document& index, const ImageSource& source) const;
     Result<void> walk(Walk& walk, const Descriptor& descriptor, const std::string& platform, unsigned depth);
+    Result<void> add_referrers(Walk& walk, const Document& index);
     Result<void> add_blob(const Walk& walk, const Descriptor& descriptor, const std::string& platform);
     Result<void> note_blob(const std::string& hex, std::uint64_t size, const std::string& host);
     void add_text(const std::string& path, std::string text);
 
     Contents& contents_;
     std::map<std::string, Blob> blobs_;
+    std::set<std::string> referrers_; ///< digests of those that are among the images
 };
 
 base::Error in_layout(const base::Error& error, const ImageSource& source) {
@@ -85,6 +90,65 @@ Result<Document> read_document(const Root& layout, const Descriptor& descriptor)
     if (content::sha256(text) != descriptor.hex)
         return base::fail(Errc::BadContent, "blob sha256:" + descriptor.hex + " is damaged");
     return parse_document(text, descriptor.media_type, "sha256:" + descriptor.hex);
+}
+
+Result<BundleImage> make_image(const std::string& name, const Descriptor& descriptor,
+                               const Document& document) {
+    BundleImage image{name, descriptor.hex, descriptor.media_type, descriptor.size, {}};
+    if (!document.subject)
+        return image;
+    image.subject = document.subject->hex;
+    image.artifact_type = document.artifact_type;
+    if (image.artifact_type.size() > longest_type)
+        return base::fail(Errc::BadContent, "the artifact type of sha256:" + descriptor.hex + " is too long");
+    std::size_t bytes = 0;
+    for (const auto& [key, text] : document.annotations) { // as many as a bundle's manifest takes
+        bytes += key.size() + text.size();
+        if (bytes <= most_annotation_bytes && image.annotations.size() < most_annotations)
+            image.annotations[key] = text;
+    }
+    return image;
+}
+
+using Referrers = std::vector<std::pair<Descriptor, Document>>;
+
+/// What has a subject, among `descriptors`. What the layout does not have is not taken either.
+Result<void> find_with_subject(const Root& layout, const std::vector<Descriptor>& descriptors,
+                               Referrers& found) {
+    for (const Descriptor& descriptor : descriptors) {
+        if (!is_document(descriptor.media_type) || !layout.exists(blob_path(descriptor.hex)))
+            continue;
+        GPUHOST_TRY(document, read_document(layout, descriptor));
+        if (document.subject)
+            found.emplace_back(descriptor, std::move(document));
+    }
+    return {};
+}
+
+/// All of a layout that say to be about another image: in its index, or listed under the tag "sha256-<hex>" where a
+/// registry knew no better (OCI distribution 1.1, "referrers tag schema").
+Result<Referrers> find_referrers(const Root& layout, const Document& index) {
+    Referrers found;
+    GPUHOST_CHECK(find_with_subject(layout, index.content, found));
+    for (const Descriptor& descriptor : index.content) {
+        const bool listed =
+            std::any_of(descriptor.names.begin(), descriptor.names.end(), [](const std::string& name) {
+                return base::starts_with(name, "sha256-") && content::is_sha256(name.substr(7));
+            });
+        if (!listed || !is_document(descriptor.media_type) || !layout.exists(blob_path(descriptor.hex)))
+            continue;
+        GPUHOST_TRY(list, read_document(layout, descriptor));
+        GPUHOST_CHECK(find_with_subject(layout, list.content, found));
+    }
+    return found;
+}
+
+std::vector<std::string> Collector::Walk::platforms_of(const std::string& document) const {
+    std::vector<std::string> found;
+    for (auto one = documents.lower_bound({document, ""}); one != documents.end() && one->first == document;
+         ++one)
+        found.push_back(one->second);
+    return found;
 }
 
 Result<Descriptor> Collector::choose(const Document& index, const ImageSource& source) const {
@@ -168,11 +232,30 @@ Result<void> Collector::add_image(const ImageSource& source, const std::string& 
                          [&](const std::string& found) { return wanted({platform}, found); }) &&
             !walk.platforms.empty())
             return base::fail(Errc::NotFound, "has nothing for platform '" + platform + "'");
-    contents_.manifest.images.push_back({source.name,
-                                         chosen.hex,
-                                         chosen.media_type,
-                                         chosen.size,
-                                         {walk.platforms.begin(), walk.platforms.end()}});
+    GPUHOST_TRY(document, read_document(layout, chosen));
+    GPUHOST_TRY(image, make_image(source.name, chosen, document));
+    image.platforms.assign(walk.platforms.begin(), walk.platforms.end());
+    contents_.manifest.images.push_back(std::move(image));
+    return add_referrers(walk, index);
+}
+
+/// Takes what is about one of the documents taken, and what is about that.
+Result<void> Collector::add_referrers(Walk& walk, const Document& index) {
+    GPUHOST_TRY(candidates, find_referrers(walk.layout, index));
+    for (bool grew = true; grew;) {
+        grew = false;
+        for (const auto& [descriptor, document] : candidates)
+            for (const std::string& platform : walk.platforms_of(document.subject->hex)) {
+                if (walk.documents.count({descriptor.hex, platform}) != 0)
+                    continue;
+                GPUHOST_CHECK(this->walk(walk, descriptor, platform, 0));
+                grew = true;
+                if (!referrers_.insert(descriptor.hex).second)
+                    continue;
+                GPUHOST_TRY(image, make_image("", descriptor, document));
+                contents_.manifest.images.push_back(std::move(image));
+            }
+    }
     return {};
 }
 
@@ -206,13 +289,16 @@ void Collector::add_text(const std::string& path, std::string text) {
 
 std::string index_text(const BundleManifest& manifest) {
     Json manifests = Json::array();
-    for (const BundleImage& image : manifest.images)
-        manifests.push_back({{"mediaType", image.media_type},
-                             {"digest", "sha256:" + image.hex},
-                             {"size", image.size},
-                             {"annotations",
-                              {{"io.containerd.image.name", image.name},
-                               {"org.opencontainers.image.ref.name", image.name}}}});
+    for (const BundleImage& image : manifest.images) {
+        Json descriptor{
+            {"mediaType", image.media_type}, {"digest", "sha256:" + image.hex}, {"size", image.size}};
+        if (!image.name.empty())
+            descriptor["annotations"] = {{"io.containerd.image.name", image.name},
+                                         {"org.opencontainers.image.ref.name", image.name}};
+        if (!image.artifact_type.empty())
+            descriptor["artifactType"] = image.artifact_type;
+        manifests.push_back(std::move(descriptor));
+    }
     for (const BundleArtifact& artifact : manifest.artifacts)
         manifests.push_back({{"mediaType", "application/vnd.oci.image.manifest.v1+json"},
                              {"digest", "sha256:" + artifact.hex},

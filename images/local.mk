@@ -30,10 +30,14 @@ noinst_LIBRARIES += %D%/libimages.a
     %D%/images_component.hpp \
     %D%/import.cpp \
     %D%/import.hpp \
+    %D%/live_references.cpp \
+    %D%/live_references.hpp \
     %D%/oci.cpp \
     %D%/oci.hpp \
     %D%/reference.cpp \
     %D%/reference.hpp \
+    %D%/references.cpp \
+    %D%/references.hpp \
     %D%/signed_manifest.cpp \
     %D%/signed_manifest.hpp \
     %D%/trust.cpp \

@@ -122,6 +122,7 @@ Result<Document> parse_document(std::string_view text, std::string_view media_ty
     GPUHOST_TRY(type, type_of(json, media_type, index, what));
     document.media_type = type;
     if (index) {
+        document.artifact_type = base::string_or(json, "artifactType", "");
         GPUHOST_CHECK(add_array(json, "manifests", what, document.content));
     } else {
         GPUHOST_TRY(config, parse_descriptor(base::member(json, "config"), what));
@@ -129,6 +130,7 @@ Result<Document> parse_document(std::string_view text, std::string_view media_ty
         document.content.push_back(std::move(config));
         GPUHOST_CHECK(add_array(json, "layers", what, document.content));
     }
+    document.annotations = base::string_map_or_empty(json, "annotations");
     if (json.contains("subject")) {
         GPUHOST_TRY(subject, parse_descriptor(json["subject"], what));
         document.subject = std::move(subject);

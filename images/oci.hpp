@@ -8,6 +8,7 @@
 #include "daemon/base/result.hpp"
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -34,7 +35,8 @@ struct Document {
     bool index = false;              ///< else an image's manifest
     std::vector<Descriptor> content; ///< an index's manifests, or a manifest's configuration and layers
     std::optional<Descriptor> subject;
-    std::string artifact_type; ///< of a manifest: its own, or its configuration's media type
+    std::string artifact_type; ///< its own, or that of a manifest's configuration
+    std::map<std::string, std::string> annotations;
 };
 
 /// `media_type` is that of the descriptor that led here; empty where none did (index.json).

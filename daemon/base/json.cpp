@@ -47,12 +47,13 @@ Result<Json> parse_json_list(std::string_view text, std::string_view what, std::
                              const std::function<Result<void>(const Json&)>& take) {
     if (too_deep(text))
         return fail(Errc::BadContent, std::string(what) + ": JSON nested too deeply");
-    bool inside = false;
+    bool inside = key.empty();
+    const int list_depth = key.empty() ? 1 : 2;
     Result<void> taken;
     const auto callback = [&](int depth, Json::parse_event_t event, Json& parsed) {
-        if (event == Json::parse_event_t::key && depth == 1)
+        if (event == Json::parse_event_t::key && depth == 1 && !key.empty())
             inside = parsed.is_string() && parsed.get_ref<const std::string&>() == key;
-        if (event != Json::parse_event_t::object_end || depth != 2 || !inside)
+        if (event != Json::parse_event_t::object_end || depth != list_depth || !inside)
             return true;
         if (taken)
             taken = take(parsed);
@@ -122,6 +123,16 @@ bool bool_or(const Json& object, std::string_view key, bool fallback) {
 
 std::vector<std::string> strings_or_empty(const Json& object, std::string_view key) {
     return get_strings(object, key).value_or(std::vector<std::string>{});
+}
+
+std::map<std::string, std::string> string_map_or_empty(const Json& object, std::string_view key) {
+    std::map<std::string, std::string> map;
+    const Json& value = member(object, key);
+    if (value.is_object())
+        for (const auto& [name, text] : value.items())
+            if (text.is_string())
+                map[name] = text.get_ref<const std::string&>();
+    return map;
 }
 
 std::string dump(const Json& value) {

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,7 +22,7 @@ using Json = nlohmann::json;
 
 /// The same, with the objects in the array `key` of the outermost object given to `take` one by one and not kept:
 /// for lists whose length is the sender's choice. The first error of `take` ends it. The rest is returned, with the
-/// array empty.
+/// array empty. With no `key` the outermost value is the array.
 [[nodiscard]] Result<Json> parse_json_list(std::string_view text, std::string_view what, std::string_view key,
                                            const std::function<Result<void>(const Json&)>& take);
 
@@ -37,6 +38,9 @@ using Json = nlohmann::json;
 [[nodiscard]] std::int64_t int_or(const Json& object, std::string_view key, std::int64_t fallback);
 [[nodiscard]] bool bool_or(const Json& object, std::string_view key, bool fallback);
 [[nodiscard]] std::vector<std::string> strings_or_empty(const Json& object, std::string_view key);
+/// An object's members that are strings.
+[[nodiscard]] std::map<std::string, std::string> string_map_or_empty(const Json& object,
+                                                                     std::string_view key);
 /// The member, or a null value.
 [[nodiscard]] const Json& member(const Json& object, std::string_view key);
 

@@ -104,6 +104,7 @@ fuzz_corpus = \
     %D%/corpus/bundle/delta.json \
     %D%/corpus/bundle/header \
     %D%/corpus/bundle/images.json \
+    %D%/corpus/bundle/referrers.json \
     %D%/corpus/cms/detached.der \
     %D%/corpus/cms/list.pem \
     %D%/corpus/cms/signed.der \

@@ -245,9 +245,16 @@ TEST(BundleManifestTest, ComesBackFromItsText) {
         {"docker.io/library/busybox:1", hex, "application/vnd.oci.image.index.v1+json", 12, {"linux/arm64"}}};
     manifest.artifacts = {{"driver-packages", "550.163.01", "", hex, 12},
                           {"driver-modules", "550.163.01", "6.1.0-50-amd64", hex, 12}};
+    BundleImage signature = manifest.images[0];
+    signature.name.clear();
+    signature.subject = std::string(64, 'c');
+    signature.artifact_type = "application/example.signature";
+    signature.annotations = {{"by", "us"}};
+    manifest.images.push_back(signature);
     const auto read = parse_bundle_manifest(to_text(manifest), "x");
     ASSERT_TRUE(read) << read.error().message;
     EXPECT_EQ(to_text(*read), to_text(manifest));
+    EXPECT_EQ(read->images, manifest.images);
     EXPECT_EQ(read->members[0].hosts.size(), 2U);
     EXPECT_TRUE(read->members[0].absent);
     EXPECT_EQ(read->members[1].path, "index.json");
@@ -256,6 +263,34 @@ TEST(BundleManifestTest, ComesBackFromItsText) {
     EXPECT_EQ(artifact_type(read->artifacts[0]), "application/vnd.gpuhost.driver-packages.v1");
     EXPECT_EQ(read->artifacts[1].kernel, "6.1.0-50-amd64");
     EXPECT_TRUE(parse_bundle_manifest(to_text(BundleManifest{"a", 0, 0, {}, {}, {}}), "x"));
+}
+
+TEST(BundleManifestTest, LimitsWhatAnImageSaysOfAnother) {
+    const auto parsed = [](const std::string& more) {
+        return parse_bundle_manifest(
+            text_with("[" + blob() + "]",
+                      R"([{"digest":"sha256:)" + hex +
+                          R"(","size":7,"mediaType":"application/vnd.oci.image.index.v1+json")" + more +
+                          "}]"),
+            "x");
+    };
+    const std::string subject = R"(,"subject":"sha256:)" + hex + "\"";
+    const auto annotated = [&](std::size_t count, std::size_t length) {
+        std::string all;
+        for (std::size_t i = 0; i < count; ++i)
+            all +=
+                (i == 0 ? "\"" : ",\"") + std::to_string(100 + i) + "\":\"" + std::string(length, 'x') + "\"";
+        return parsed(subject + ",\"annotations\":{" + all + "}");
+    };
+    EXPECT_TRUE(parsed(subject));
+    EXPECT_TRUE(annotated(64, 61)) << "4096 bytes";
+    EXPECT_FALSE(annotated(64, 62));
+    EXPECT_FALSE(annotated(65, 1));
+    EXPECT_FALSE(parsed(R"(,"subject":"sha256:../../etc/passwd")"));
+    EXPECT_FALSE(parsed(subject + R"(,"annotations":{"a":1})"));
+    EXPECT_FALSE(parsed(subject + R"(,"annotations":"a")"));
+    EXPECT_FALSE(parsed(subject + R"(,"artifactType":")" + std::string(257, 'x') + "\""));
+    EXPECT_FALSE(parsed(R"(,"artifactType":"of nothing")"));
 }
 
 TEST(BundleManifestTest, RefusesWhatItCanNotKeepTo) {

@@ -117,6 +117,88 @@ TEST_F(Create, ChoosesByNameOrDigest) {
     EXPECT_EQ(collected("Reference=v2\n").error().code, Errc::NotFound);
 }
 
+class CreateReferrers : public Create {
+  protected:
+    /// A manifest that is about `subject`.
+    Json about(const Json& subject, const std::string& layer, Json annotations = {}) const {
+        Json manifest{{"schemaVersion", 2},
+                      {"artifactType", "application/example"},
+                      {"config", blob("{}", "application/vnd.oci.empty.v1+json")},
+                      {"layers", {blob(layer, "layer")}},
+                      {"subject", subject}};
+        if (!annotations.is_null())
+            manifest["annotations"] = std::move(annotations);
+        return blob(base::dump(manifest), manifest_type);
+    }
+    static Json named(Json descriptor, const std::string& name) {
+        descriptor["annotations"] = {{"org.opencontainers.image.ref.name", name}};
+        return descriptor;
+    }
+    static std::string hex_of(const Json& descriptor) {
+        return descriptor["digest"].get<std::string>().substr(7);
+    }
+};
+
+TEST_F(CreateReferrers, GoAlongUnderNoName) {
+    const Json app = image({"one"});
+    const Json signature = about(app, "signature", {{"by", "us"}, {"long", std::string(5000, 'x')}});
+    const Json of_the_signature = about(signature, "timestamp");
+    const Json other = image({"other"});
+    layout({of_the_signature, named(app, "v1"), signature, about(other, "signature of another"), other});
+    const auto contents = collected("Reference=v1\n");
+    ASSERT_TRUE(contents) << contents.error().message;
+    const auto& images = contents->manifest.images;
+    ASSERT_EQ(images.size(), 3U);
+    EXPECT_EQ(images[0].name, "r.io/app:v1");
+    EXPECT_EQ(images[0].subject, "");
+    EXPECT_EQ(images[1].name, "");
+    EXPECT_EQ(images[1].hex, hex_of(signature));
+    EXPECT_EQ(images[1].subject, hex_of(app));
+    EXPECT_EQ(images[1].artifact_type, "application/example");
+    EXPECT_EQ(images[1].annotations, (std::map<std::string, std::string>{{"by", "us"}})) << "what fits";
+    EXPECT_EQ(images[2].hex, hex_of(of_the_signature));
+    const auto found = hosts(*contents);
+    EXPECT_EQ(found.count(content::sha256("signature")), 1U);
+    EXPECT_EQ(found.count(content::sha256("timestamp")), 1U);
+    EXPECT_EQ(found.count(content::sha256("signature of another")), 0U);
+    EXPECT_TRUE(parse_bundle_manifest(to_text(contents->manifest), "x"));
+    const auto index =
+        parse_document(contents->texts.at(contents->manifest.members[1].hex), "", "index.json");
+    ASSERT_TRUE(index);
+    EXPECT_TRUE(index->content[1].names.empty());
+    EXPECT_EQ(index->content[1].artifact_type, "application/example");
+}
+
+TEST_F(CreateReferrers, AreFoundByTheirTag) {
+    const Json app = image({"one"});
+    const Json signature = about(app, "signature");
+    layout({app, named(index({signature}), "sha256-" + hex_of(app))});
+    const auto contents = collected("Reference=" + app["digest"].get<std::string>() + "\n");
+    ASSERT_TRUE(contents) << contents.error().message;
+    ASSERT_EQ(contents->manifest.images.size(), 2U);
+    EXPECT_EQ(contents->manifest.images[1].hex, hex_of(signature));
+}
+
+TEST_F(CreateReferrers, GoWhereTheirSubjectGoes) {
+    const Json arm = image({"arm"}, "arm config");
+    const Json list = index({on(image({"amd"}, "amd config"), "amd64"), on(arm, "arm64")});
+    const Json signature = about(list, "of the list");
+    layout({list, about(arm, "of arm"), signature});
+    const auto contents = collected("Reference=" + list["digest"].get<std::string>() + "\n");
+    ASSERT_TRUE(contents) << contents.error().message;
+    const auto found = hosts(*contents);
+    EXPECT_EQ(found.at(content::sha256("of arm")), std::vector<std::string>{"linux/arm64"});
+    EXPECT_EQ(found.at(content::sha256("of the list")), std::vector<std::string>{}) << "for all";
+}
+
+TEST_F(CreateReferrers, AreTakenOnceForTwoNames) {
+    const Json app = image({"one"});
+    layout({named(app, "v1"), about(app, "signature")});
+    const auto contents = collected("Reference=v1\n[Image r.io/app:v2]\nLayout=app\nReference=v1\n");
+    ASSERT_TRUE(contents) << contents.error().message;
+    EXPECT_EQ(contents->manifest.images.size(), 3U);
+}
+
 TEST_F(Create, LeavesOutLayersThatMayNotBePassedOn) {
     Json manifest{{"schemaVersion", 2}, {"config", blob("{}", "config")}, {"layers", Json::array()}};
     manifest["layers"].push_back({{"mediaType", "foreign"},
