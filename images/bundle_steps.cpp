@@ -61,18 +61,10 @@ Result<Problems> receive_preflight(StepContext& context, const Json& args) {
     return plan ? Problems() : Problems{problem_of(plan.error())};
 }
 
-Json report_of(const SignedManifest& bundle) {
-    return {{"name", bundle.manifest.name},
-            {"generation", bundle.manifest.generation},
-            {"signer", bundle.signer.subject}};
-}
-
 Json report_of(const BundleReader& bundle, const ImportPlan& plan) {
-    Json report = report_of(bundle.signed_manifest());
-    report["written_blobs"] = plan.missing_blobs;
-    report["written_bytes"] = plan.missing_bytes;
-    report["present_blobs"] = plan.present_blobs;
-    return report;
+    return {{"name", bundle.manifest().name},      {"generation", bundle.manifest().generation},
+            {"signer", bundle.signer().subject},   {"written_blobs", plan.missing_blobs},
+            {"written_bytes", plan.missing_bytes}, {"present_blobs", plan.present_blobs}};
 }
 
 std::string count_of(std::uint64_t done, std::uint64_t total) {
@@ -80,11 +72,10 @@ std::string count_of(std::uint64_t done, std::uint64_t total) {
 }
 
 /// All of it is here. What a run before this one may have left undone.
-Result<void> settle(const base::Root& root, const BundleReader& bundle) {
-    GPUHOST_CHECK(forget_received(root));
+Result<void> finish_earlier(const base::Root& root, const BundleReader& bundle) {
     GPUHOST_CHECK(root.sync_directory(blobs_directory));
     GPUHOST_CHECK(root.sync_directory(catalogue_directory));
-    return root.remove_tree(std::string(incoming_directory) + "/" + bundle.signed_manifest().digest);
+    return settle_import(root, bundle.signed_manifest().digest);
 }
 
 Result<void> receive(StepContext& context, BundleReader& bundle, const HostFacts& host) {
@@ -118,7 +109,7 @@ Result<Json> receive_apply(StepContext& context, const Json& args) {
     const HostFacts host = host_of(args);
     GPUHOST_TRY(plan, plan_import(context.root, bundle, host, policy_of(args)));
     if (plan.complete)
-        GPUHOST_CHECK(settle(context.root, bundle));
+        GPUHOST_CHECK(finish_earlier(context.root, bundle));
     else
         GPUHOST_CHECK(receive(context, bundle, host));
     GPUHOST_TRY(artifacts, host_artifacts(context.root, bundle.signed_manifest(), host));
@@ -139,16 +130,18 @@ core::StepKind receive_kind() {
 }
 
 Result<Json> commit_apply(StepContext& context, const Json& args) {
-    GPUHOST_TRY(trust, load_trust(context.root));
-    GPUHOST_TRY(received, received_bundle(context.root, trust));
+    GPUHOST_TRY(received, received_bundle(context.root));
     if (!received)
-        return Json::object(); // all of it was here before, or a run before this one has done it
+        return Json::object(); // all of it was here before
+    GPUHOST_TRY(trust, load_trust(context.root));
     context.progress(-1, "waiting for the disk");
-    GPUHOST_CHECK(commit_bundle(context.root, *received, host_of(args)));
-    // Blobs of the generation that it replaced, or of an import that was given up.
-    if (auto freed = remove_garbage(context.root); !freed)
-        context.warn("what is no longer needed stays: " + freed.error().message);
-    return report_of(*received);
+    GPUHOST_CHECK(commit_bundle(context.root, *received, trust, host_of(args)));
+    return Json::object();
+}
+
+Result<void> commit_undo(StepContext& context, const Json&) {
+    GPUHOST_TRY(received, received_bundle(context.root));
+    return received ? take_back_bundle(context.root, *received) : Result<void>();
 }
 
 core::StepKind commit_kind() {
@@ -157,7 +150,28 @@ core::StepKind commit_kind() {
     kind.sandbox = core::Sandbox::Content;
     kind.deadline = std::chrono::hours(1); // all of it may still have to reach the disk
     kind.apply = commit_apply;
+    kind.undo = commit_undo;
     // No verify: a blob's name in the store is the proof that it was hashed, and the record's that all have names.
+    return kind;
+}
+
+Result<Json> settle_apply(StepContext& context, const Json&) {
+    GPUHOST_TRY(received, received_bundle(context.root));
+    if (!received)
+        return Json::object();
+    GPUHOST_CHECK(settle_import(context.root, received->digest));
+    // Blobs of the generation that it replaced, or of an import that was given up.
+    if (auto freed = remove_garbage(context.root); !freed)
+        context.warn("what is no longer needed stays: " + freed.error().message);
+    return Json::object();
+}
+
+core::StepKind settle_kind() {
+    core::StepKind kind;
+    kind.name = "bundle.settle";
+    kind.sandbox = core::Sandbox::Content;
+    kind.deadline = std::chrono::minutes(15);
+    kind.apply = settle_apply;
     return kind;
 }
 
@@ -187,6 +201,7 @@ core::StepKind remove_kind() {
 void register_bundle_steps(core::StepKinds& kinds) {
     kinds.add(receive_kind());
     kinds.add(commit_kind());
+    kinds.add(settle_kind());
     kinds.add(remove_kind());
 }
 

@@ -5,12 +5,14 @@
 // |----------------|---------|--------------------------------------------------------------------------------|
 // | bundle.receive | Content | a signed bundle by descriptor → what is missing of it, in the incoming         |
 // |                |         | directory; a list of what it has for other rooms (core/artifact.hpp)           |
-// | bundle.commit  | Content | what was received → the store and the catalogue; always last, since its record |
-// |                |         | is what makes a bundle be there                                                |
+// | bundle.commit  | Content | what was received → the store and the catalogue; its record is what makes a    |
+// |                |         | bundle be there                                                                |
+// | bundle.settle  | Content | the replaced record gone, and what it alone owned; always last, there is no    |
+// |                |         | way back                                                                       |
 // | bundle.remove  | Content | a record gone, and the blobs that no other one owns                            |
 //
-// None has an undo. What an interrupted one leaves behind nobody sees: blobs that no record owns, which the next import
-// takes up or removes.
+// What an interrupted one leaves behind nobody sees: blobs that no record owns, which the next import takes up or
+// removes.
 #pragma once
 
 #include "daemon/core/step.hpp"

@@ -27,6 +27,19 @@ std::string path_of(const std::string& name) {
     return std::string(catalogue_directory) + "/" + name;
 }
 
+constexpr std::string_view new_prefix = ".new-";
+constexpr std::string_view absent_prefix = ".absent-";
+
+/// Where the entry that is about to be there is made, and the one that was there is kept.
+std::string beside(const std::string& name) {
+    return path_of(std::string(new_prefix) + name);
+}
+
+/// Says that there was none of that name before.
+std::string absent(const std::string& name) {
+    return path_of(std::string(absent_prefix) + name);
+}
+
 std::string lines_of(const std::vector<OwnedBlob>& blobs) {
     std::string text;
     for (const OwnedBlob& blob : blobs)
@@ -161,9 +174,18 @@ Result<std::vector<BundleImage>> Catalogue::images(const std::string& name) cons
     return images;
 }
 
+bool Catalogue::is_of(const std::string& path, const std::string& digest) const {
+    const auto text = read(path + "/record.json", record_limit);
+    const auto json = text ? base::parse_json(*text, path) : base::fail(text.error());
+    return json && base::string_or(*json, "manifest", "") == digest;
+}
+
 Result<void> Catalogue::put(const CatalogueEntry& entry) const {
     const std::string place = path_of(entry.record.name);
-    const std::string made = path_of(".new-" + entry.record.name);
+    const std::string made = beside(entry.record.name);
+    const bool kept = root_.exists(made + "/record.json") && !is_of(made, entry.record.manifest);
+    if (is_of(place, entry.record.manifest) && (kept || root_.exists(absent(entry.record.name))))
+        return {}; // a run before this one has put it there, and what was there before must stay known
     GPUHOST_CHECK(root_.remove_tree(made));
     GPUHOST_CHECK(root_.make_directories(made));
     GPUHOST_CHECK(root_.write_atomic(made + "/manifest.p7s", entry.signed_manifest));
@@ -173,14 +195,36 @@ Result<void> Catalogue::put(const CatalogueEntry& entry) const {
         images.push_back(to_json(image));
     GPUHOST_CHECK(root_.write_atomic(made + "/images.json", base::dump(images)));
     GPUHOST_CHECK(root_.write_atomic(made + "/record.json", base::dump(to_json(entry.record))));
-    if (!root_.exists(place))
-        return root_.rename(made, place);
-    GPUHOST_CHECK(root_.exchange(made, place));
-    return root_.remove_tree(made);
+    if (root_.exists(place))
+        return root_.exchange(made, place);
+    GPUHOST_CHECK(root_.write_atomic(absent(entry.record.name), ""));
+    return root_.rename(made, place);
+}
+
+Result<void> Catalogue::take_back(const std::string& name, const std::string& digest) const {
+    const std::string place = path_of(name);
+    const std::string kept = beside(name);
+    if (is_of(place, digest) && root_.exists(absent(name))) {
+        GPUHOST_CHECK(root_.remove_tree(kept));
+        GPUHOST_CHECK(root_.rename(place, kept));
+    } else if (is_of(place, digest) && root_.exists(kept + "/record.json")) {
+        GPUHOST_CHECK(root_.exchange(kept, place));
+    }
+    return settle();
+}
+
+Result<void> Catalogue::settle() const {
+    const auto names = root_.list(catalogue_directory);
+    if (!names)
+        return names.error().code == Errc::NotFound ? Result<void>() : base::fail(names.error());
+    for (const std::string& name : *names)
+        if (base::starts_with(name, new_prefix) || base::starts_with(name, absent_prefix))
+            GPUHOST_CHECK(root_.remove_tree(path_of(name)));
+    return {};
 }
 
 Result<void> Catalogue::remove(const std::string& name) const {
-    const std::string gone = path_of(".new-" + name);
+    const std::string gone = beside(name);
     GPUHOST_CHECK(root_.remove_tree(gone));
     if (!root_.exists(path_of(name)))
         return {};

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which bundles this host has, and what they own: one directory each below /var/lib/gpuhost/catalogue, exchanged as a
-// whole.
+// whole. While one is put there, .new-NAME is the new one until they are exchanged, then the old one; .absent-NAME says
+// that there was none.
 //
 //   NAME/record.json    what is asked for often: generation, signer, sizes
 //   NAME/images.json    its images
@@ -58,13 +59,19 @@ class Catalogue {
     [[nodiscard]] base::Result<std::vector<OwnedBlob>> blobs(const std::string& name) const;
     [[nodiscard]] base::Result<std::vector<BundleImage>> images(const std::string& name) const;
 
-    /// In place of the one of that name, at once and durably.
+    /// In place of the one of that name, at once and durably. That one is kept beside it until settle().
     [[nodiscard]] base::Result<void> put(const CatalogueEntry& entry) const;
+    /// Undoes put() of the bundle whose manifest is `digest`, as far as it came: what was there before is there again.
+    [[nodiscard]] base::Result<void> take_back(const std::string& name, const std::string& digest) const;
+    /// Removes what is kept; from here on there is no way back.
+    [[nodiscard]] base::Result<void> settle() const;
     /// Absent is fine.
     [[nodiscard]] base::Result<void> remove(const std::string& name) const;
 
   private:
     [[nodiscard]] base::Result<std::string> read(const std::string& path, std::size_t limit) const;
+    /// Is the entry at this path of that bundle?
+    [[nodiscard]] bool is_of(const std::string& path, const std::string& digest) const;
     const base::Root& root_;
 };
 

@@ -51,6 +51,7 @@ Plan import_plan(const Json& request, const Json& observed, const std::vector<co
     plan.steps.push_back({"bundle.receive", "verify " + what + " and bring in what is missing", args});
     plan.steps.insert(plan.steps.end(), others.begin(), others.end());
     plan.steps.push_back({"bundle.commit", "enter it into the catalogue", host});
+    plan.steps.push_back({"bundle.settle", "remove what it replaces", Json::object(), true});
     return plan;
 }
 

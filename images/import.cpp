@@ -24,7 +24,7 @@ constexpr std::uint64_t manifest_copies = 3;
 
 /// Names the bundle that was received and is not committed.
 constexpr std::string_view received_mark = "/var/lib/gpuhost/store/incoming/received";
-constexpr std::size_t digest_limit = 64;
+constexpr std::size_t mark_limit = 256;
 
 std::string incoming_manifest(const std::string& digest) {
     return std::string(incoming_directory) + "/" + digest + "/manifest.p7s";
@@ -230,35 +230,40 @@ Result<void> receive_bundle(const Root& root, BundleReader& bundle, const HostFa
             on_bytes(member->size);
     }
     GPUHOST_CHECK(root.write_atomic(incoming_manifest(manifest.digest), manifest.der));
-    return root.write_atomic(received_mark, manifest.digest);
+    return root.write_atomic(received_mark, manifest.digest + " " + manifest.manifest.name);
 }
 
-Result<void> forget_received(const Root& root) {
-    return root.remove(received_mark);
-}
-
-Result<std::optional<SignedManifest>> received_bundle(const Root& root, const content::TrustAnchors& trust) {
-    const auto digest = root.read(received_mark, digest_limit);
-    if (!digest && digest.error().code == Errc::NotFound)
-        return std::optional<SignedManifest>();
-    if (!digest || !content::is_sha256(*digest))
+Result<std::optional<Received>> received_bundle(const Root& root) {
+    const auto text = root.read(received_mark, mark_limit);
+    if (!text && text.error().code == Errc::NotFound)
+        return std::optional<Received>();
+    const auto words = base::split_words(text.value_or(""));
+    if (words.size() != 2 || !content::is_sha256(words[0]) || !is_bundle_name(words[1]))
         return base::fail(Errc::BadContent, std::string(received_mark) + " is damaged",
                           "Import the bundle again.");
-    const std::string path = incoming_manifest(*digest);
-    GPUHOST_TRY(der, root.read(path, manifest_limit));
-    GPUHOST_TRY(verified, verify_manifest(std::move(der), trust, path));
-    return std::optional(std::move(verified));
+    return std::optional(Received{words[1], words[0]});
 }
 
-Result<BundleRecord> commit_bundle(const Root& root, const SignedManifest& bundle, const HostFacts& host) {
+Result<BundleRecord> commit_bundle(const Root& root, const Received& received,
+                                   const content::TrustAnchors& trust, const HostFacts& host) {
+    const std::string path = incoming_manifest(received.digest);
+    GPUHOST_TRY(der, root.read(path, manifest_limit));
+    GPUHOST_TRY(bundle, verify_manifest(std::move(der), trust, path));
     GPUHOST_TRY(incoming, Incoming::open(root, bundle.digest));
     CatalogueEntry entry = make_entry(bundle, host);
     GPUHOST_CHECK(incoming.publish(missing_blobs(root, entry.blobs)));
     GPUHOST_CHECK(Catalogue(root).put(entry));
-    // It is here: what can't be cleared away now goes with the next import.
-    if (forget_received(root))
-        (void)incoming.remove();
     return std::move(entry.record);
+}
+
+Result<void> take_back_bundle(const Root& root, const Received& received) {
+    return Catalogue(root).take_back(received.name, received.digest);
+}
+
+Result<void> settle_import(const Root& root, const std::string& digest) {
+    GPUHOST_CHECK(root.remove(received_mark));
+    GPUHOST_CHECK(root.remove_tree(std::string(incoming_directory) + "/" + digest));
+    return Catalogue(root).settle();
 }
 
 } // namespace gpuhost::images

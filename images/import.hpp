@@ -45,13 +45,21 @@ struct ImportPlan {
 /// left there goes.
 [[nodiscard]] base::Result<void> receive_bundle(const base::Root& root, BundleReader& bundle,
                                                 const HostFacts& host, const OnBytes& on_bytes = {});
-/// Nothing is to be committed from here on: the one that receive_bundle() left is given up, or on disk for good.
-[[nodiscard]] base::Result<void> forget_received(const base::Root& root);
-/// What receive_bundle() left complete, its signature verified again; nothing if it was forgotten or committed.
-[[nodiscard]] base::Result<std::optional<SignedManifest>> received_bundle(const base::Root& root,
-                                                                          const content::TrustAnchors& trust);
-/// Converges: ends in the same state wherever a run before it was interrupted.
-[[nodiscard]] base::Result<BundleRecord> commit_bundle(const base::Root& root, const SignedManifest& bundle,
+/// What receive_bundle() left complete and nobody has settled; nothing if there is none.
+struct Received {
+    std::string name;
+    std::string digest;
+};
+[[nodiscard]] base::Result<std::optional<Received>> received_bundle(const base::Root& root);
+
+/// Verifies its signature again. Converges: ends in the same state wherever a run before it was interrupted.
+[[nodiscard]] base::Result<BundleRecord> commit_bundle(const base::Root& root, const Received& received,
+                                                       const content::TrustAnchors& trust,
                                                        const HostFacts& host);
+/// Converges to the catalogue as it was before commit_bundle(). Blobs that have their names keep them: the next import
+/// of the bundle finds them.
+[[nodiscard]] base::Result<void> take_back_bundle(const base::Root& root, const Received& received);
+/// From here on there is no way back. What others left in the incoming directory stays.
+[[nodiscard]] base::Result<void> settle_import(const base::Root& root, const std::string& digest);
 
 } // namespace gpuhost::images

@@ -20,10 +20,9 @@ namespace {
 const std::string trash_directory = std::string(store_directory) + "/.trash";
 
 struct Paths {
-    std::string store;    ///< the version in its place
-    std::string trash;    ///< this transaction's own
-    std::string removed;  ///< the version, whole, in the trash
-    std::string deleting; ///< the same once deleting has begun: never to be put back
+    std::string store;   ///< the version in its place
+    std::string trash;   ///< this transaction's own
+    std::string removed; ///< the version, whole, in the trash
 };
 
 Result<Paths> paths_of(const StepContext& context, const Json& args) {
@@ -32,7 +31,7 @@ Result<Paths> paths_of(const StepContext& context, const Json& args) {
         return base::fail(Errc::InvalidArgument, "'" + version + "' is not a driver version");
     const std::string store(store_directory);
     const std::string trash = trash_directory + context.staging.substr(context.staging.rfind('/'));
-    return Paths{store + "/" + version, trash, trash + "/" + version, trash + "/" + version + ".deleting"};
+    return Paths{store + "/" + version, trash, trash + "/" + version};
 }
 
 Result<void> check_selected(const Root& root, const std::string& version, std::vector<Problem>& problems) {
@@ -75,7 +74,7 @@ Result<std::vector<Problem>> preflight(StepContext& context, const Json& args) {
 
 Result<Json> apply(StepContext& context, const Json& args) {
     GPUHOST_TRY(paths, paths_of(context, args));
-    if (context.root.exists(paths.removed) || context.root.exists(paths.deleting))
+    if (context.root.exists(paths.removed))
         return Json::object();
     GPUHOST_TRY(problems, preflight(context, args)); // somebody may have begun to use it
     if (!problems.empty())
@@ -95,18 +94,12 @@ Result<void> verify(StepContext& context, const Json& args) {
 Result<void> undo(StepContext& context, const Json& args) {
     GPUHOST_TRY(paths, paths_of(context, args));
     const bool removed = context.root.exists(paths.removed);
-    if (context.root.exists(paths.deleting) || (!removed && !context.root.exists(paths.store)))
-        return base::fail(Errc::Failed, paths.store + ": deleting had begun, it can't be put back",
-                          "Import this version again if it is needed.");
     if (removed)
         GPUHOST_CHECK(context.root.rename(paths.removed, paths.store));
     return context.root.remove_tree(paths.trash);
 }
 
 Result<Json> purge(StepContext& context, const Json& args) {
-    GPUHOST_TRY(paths, paths_of(context, args));
-    if (context.root.exists(paths.removed))
-        GPUHOST_CHECK(context.root.rename(paths.removed, paths.deleting));
     // Here and not in store.remove: up to that rename all of it may have to come back.
     GPUHOST_CHECK(forget_selected(context.root, base::string_or(args, "version", {})));
     context.progress(-1, "deleting " + base::string_or(args, "version", {}));
@@ -135,7 +128,7 @@ core::StepKind store_purge_kind() {
     kind.sandbox = core::Sandbox::Store;
     kind.deadline = std::chrono::minutes(10);
     kind.apply = purge;
-    // No undo: store.remove's undo says what is left.
+    // No undo: it is the point of no return.
     return kind;
 }
 

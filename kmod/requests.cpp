@@ -171,7 +171,7 @@ Plan remove_plan(const std::string& version, const Json& observed) {
         return plan;
     const Json args{{"version", version}};
     plan.steps.push_back({"store.remove", "take " + version + " out of the driver store", args});
-    plan.steps.push_back({"store.purge", "delete its files", args});
+    plan.steps.push_back({"store.purge", "delete its files", args, true});
     return plan;
 }
 

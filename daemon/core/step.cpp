@@ -37,13 +37,17 @@ const StepKind* StepKinds::find(std::string_view name) const {
 }
 
 Json to_json(const Step& step) {
-    return Json{{"kind", step.kind}, {"summary", step.summary}, {"args", step.args}};
+    Json value{{"kind", step.kind}, {"summary", step.summary}, {"args", step.args}};
+    if (step.forward)
+        value["forward"] = true;
+    return value;
 }
 
 Result<Step> step_from_json(const Json& value) {
     GPUHOST_TRY(kind, base::get_string(value, "kind"));
     GPUHOST_TRY(summary, base::get_string(value, "summary"));
-    return Step{std::move(kind), std::move(summary), base::member(value, "args")};
+    return Step{std::move(kind), std::move(summary), base::member(value, "args"),
+                base::bool_or(value, "forward", false)};
 }
 
 Json to_json(const Problem& problem) {

@@ -27,6 +27,9 @@ struct Step {
     std::string kind;    ///< "modules.converge"
     std::string summary; ///< "load nvidia 550.163.01 in place of 535.261.03": what plan prints
     base::Json args;     ///< all that its phases need, now and after a reboot
+    /// The point of no return: once it has begun nothing before it is undone, it goes on also after a reboot, and its
+    /// failure leaves what the others did. For the last step, which deletes what going back would need.
+    bool forward = false;
 };
 
 /// Something that stands in the way; preflight returns them and plan prints them.

@@ -60,7 +60,7 @@ Result<void> Transaction::feed(const Record& record) {
         return failed(record);
     case Record::Type::Cancel:
         cancel_ = record.error.value_or(Error{Errc::Cancelled, "cancelled", {}});
-        if (!undoing_ && !in_flight_)
+        if (!undoing_ && !in_flight_ && !past_return())
             go_back(*cancel_);
         return {};
     case Record::Type::Resume:
@@ -127,7 +127,7 @@ Result<void> Transaction::done(const Record& record) {
         break;
     }
     // A cancel that came too late to stop the last step changes nothing: the work is done and verified.
-    if (cancel_ && !undoing_ && !finished())
+    if (cancel_ && !undoing_ && !finished() && !past_return())
         go_back(*cancel_);
     return {};
 }
@@ -170,7 +170,7 @@ void Transaction::resume(const Record& record) {
     if (!rebooted)
         return;    // the phase in flight goes on: its worker may still run
     attempts_ = 0; // whatever stopped the earlier attempts is gone
-    if (undoing_ || finished())
+    if (undoing_ || finished() || past_return())
         return; // finished: all that is missing is the record of the end
     in_flight_ = false;
     go_back(Error{Errc::Interrupted, "the host went down before the operation had ended", {}});
@@ -194,6 +194,13 @@ void Transaction::preflight_ended() {
 
 bool Transaction::finished() const {
     return !undoing_ && !states_.empty() && states_.back() == StepState::Done;
+}
+
+bool Transaction::past_return() const {
+    for (std::size_t i = 0; i < states_.size(); ++i)
+        if (plan_.steps[i].forward && states_[i] != StepState::Pending)
+            return true;
+    return false;
 }
 
 void Transaction::go_back(Error cause) {
@@ -222,7 +229,7 @@ Action Transaction::next() const {
 
 Action Transaction::next_undo() const {
     const auto last = std::find_if(states_.rbegin(), states_.rend(), needs_undo);
-    if (last == states_.rend())
+    if (last == states_.rend() || past_return())
         return Action{Action::Type::End, Phase::Undo, 0, outcome_after_undo(), cause_};
     return Action{Action::Type::Run, Phase::Undo, static_cast<std::size_t>(states_.rend() - last) - 1,
                   Outcome::Committed, std::nullopt};
@@ -232,7 +239,7 @@ Outcome Transaction::outcome_after_undo() const {
     // An undo that failed because a module hangs for ever is cured by the reboot, not by a person.
     if (reboot_required_)
         return Outcome::RebootRequired;
-    if (undo_failed_)
+    if (undo_failed_ || past_return())
         return Outcome::Failed;
     if (cause_ && cause_->code == Errc::Cancelled)
         return Outcome::Cancelled;

@@ -65,7 +65,8 @@ class Transaction {
     void preflight_ended();
     void go_back(base::Error cause);
     [[nodiscard]] bool preflighted() const { return preflights_done_ == preflights_.size(); }
-    [[nodiscard]] bool finished() const; ///< the last step is done and verified
+    [[nodiscard]] bool finished() const;    ///< the last step is done and verified
+    [[nodiscard]] bool past_return() const; ///< a step that there is no way back from was begun
     [[nodiscard]] Action next_undo() const;
     [[nodiscard]] Outcome outcome_after_undo() const;
 

@@ -1,32 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A driver swap, ended at every record of its journal by an error, by SIGKILL of worker and daemon, and by a power cut.
+"""A driver swap, ended at every record of its journal by an error, by SIGKILL of worker and daemon, and by a power cut (crash.py).
 
 Whatever happens, the host ends with one working driver, the old or the new: what is loaded, what is selected and what
 the files lead to are the same, the door is open, clients run, and nothing waits for a person.
-
-One swap is recorded: at each gate (fake_worker.cpp) the tree is copied, as SIGKILL of everything at that moment would
-leave it. Of the record just written before a gate the copy without its journal's last line is the moment before.
 """
 import json
 import os
-import shutil
 import time
 
 import tap
+from crash import Case, Recording, check_crashes, check_deaths, check_errors, listing
 from driver_files import KERNEL
-from fake_host import CLIENT, NEW, OLD, FakeHost, prepare, write
-from gates import Gates
+from fake_host import CLIENT, NEW, OLD, FakeHost, prepare
 
 SWAP = 6  # the operation, after four imports and the first load
-
-
-def copy(source, target):
-    shutil.copytree(source, target, symlinks=True, ignore=shutil.ignore_patterns("gate"))
-
-
-def restore(host, snapshot):
-    shutil.rmtree(host.root, ignore_errors=True)
-    copy(snapshot, host.root)
 
 
 def faults(host, outcomes):
@@ -89,127 +76,10 @@ def follow(host, path):
         return str(error).encode()
 
 
-def listing(host, path):
-    try:
-        return os.listdir(host.path(path))
-    except OSError:
-        return []
-
-
-class Moment:
-    """A gate: the tree as it was when a worker stood there for the `count`th time."""
-
-    def __init__(self, records, where, count, tree):
-        self.name = f"record {records}, {where}"
-        self.where, self.count, self.tree = where, count, tree
-        self.begins = not where.endswith(" after")  # its journal's last record announces what is not begun yet
-        self.ended = where == "end"  # all is done; one record before, only the end's is missing
-
-
-class Recording:
-    """One run, copied at each of its gates and at its end."""
-
-    def __init__(self, host, start, directory, failing=None):
-        self.host, self.directory, self.moments = host, directory, []
-        restore(host, start)
-
-        def decide(where, count):
-            self.take(where, count)
-            return "error failed" if failing and (where, count) == (failing.where, failing.count) else "go"
-
-        gates = Gates(host, decide)
-        host.start_daemon()
-        host.settle()
-        host.ctl("driver", "swap", NEW)
-        host.kill_daemon()
-        gates.close()
-        self.take("end", 1)
-        self.records = host.journal(SWAP)
-        self.outcome = self.records[-1].get("outcome")
-
-    def take(self, where, count):
-        if where.startswith("preflight") and self.moments:
-            return  # one worker, one record: nothing changes at its other gates
-        tree = os.path.join(self.directory, str(len(self.moments)))
-        copy(self.host.root, tree)
-        self.moments.append(Moment(len(self.host.journal(SWAP)), where, count, tree))
-
-
-def without_last_record(host):
-    path = host.path(f"/var/lib/gpuhost/journal/{SWAP}.jsonl")
-    with open(path) as file:
-        lines = file.readlines()
-    write(path, "".join(lines[:-1]))
-
-
-def recover(host, recording, moment, earlier, power_cut):
-    restore(host, moment.tree)
-    if earlier:
-        without_last_record(host)
-    if power_cut:
-        host.boot()
-    host.start_daemon()
-    wrong = [] if host.settle() else ["it does not settle"]
-    # In the same boot the swap goes on to where it went. After a reboot a driver whose swap was not done and verified is
-    # never what the host stays with.
-    goes_back = power_cut and not moment.ended
-    wrong += faults(host, ("rolled-back", "cancelled") if goes_back else (recording.outcome,))
-    host.kill_daemon()
-    return wrong
-
-
-def check_crashes(t, host, recording, label):
-    for moment in recording.moments:
-        for cut in (False, True):
-            how = "power cut" if cut else "SIGKILL"
-            if moment.begins:
-                wrong = recover(host, recording, moment, True, cut)
-                t.ok(not wrong, f"{label}: {how} one record before {moment.name}", *wrong, host.tail() if wrong else "")
-            wrong = recover(host, recording, moment, False, cut)
-            t.ok(not wrong, f"{label}: {how} at {moment.name}", *wrong, host.tail() if wrong else "")
-
-
-def check_errors(t, host, start, recording):
-    """Each step fails before and after its work."""
-    for moment in recording.moments[:-1]:
-        restore(host, start)
-        gates = Gates(host, lambda *at: "error no-space" if at == (moment.where, moment.count) else "go")
-        host.start_daemon()
-        host.settle()
-        host.ctl("driver", "swap", NEW)
-        gates.close()
-        wrong = faults(host, ("rolled-back", "refused"))
-        t.ok(not wrong, f"error at {moment.name}", *wrong, host.tail() if wrong else "")
-        host.kill_daemon()
-
-
-def check_deaths(t, host, start, who):
-    """One swap in which it dies at every gate, and only then."""
-    restore(host, start)
-    died = set()
-
-    def decide(where, _count):
-        if where in died or where.startswith("preflight") and died:
-            return "go"
-        died.add(where)
-        if who == "worker":
-            return None
-        host.kill_daemon()
-        host.start_daemon()
-        return "go"
-
-    gates = Gates(host, decide)
-    host.start_daemon()
-    host.settle()
-    host.ctl("driver", "swap", NEW, "--no-wait")
-    deadline = time.monotonic() + 30
-    while host.journal(SWAP)[-1].get("type") != "end" and time.monotonic() < deadline:
-        time.sleep(0.02)
-    host.settle()
-    wrong = faults(host, ("committed",))
-    gates.close()
-    t.ok(not wrong, f"the {who} dies at each of {len(died)} gates, and the swap goes on", *wrong, host.tail() if wrong else "")
-    host.kill_daemon()
+def outcomes(recording, moment, power_cut):
+    """In the same boot the swap goes on to where it went. After a reboot a driver whose swap was not done and verified is
+    never what the host stays with."""
+    return ("rolled-back", "cancelled") if power_cut and not moment.ended else (recording.outcome,)
 
 
 def main():
@@ -218,18 +88,17 @@ def main():
     host = FakeHost()
     try:
         prepare(host)
-        start = os.path.join(host.scratch, "start")
-        copy(host.root, start)
-        forward = Recording(host, start, os.path.join(host.scratch, "forward"))
+        case = Case(host, SWAP, ("driver", "swap", NEW), faults, outcomes)
+        forward = Recording(case, "forward")
         t.equal(forward.outcome, "committed", "the recorded swap is committed")
-        back = Recording(host, start, os.path.join(host.scratch, "back"), failing=forward.moments[-2])
+        back = Recording(case, "back", failing=forward.moments[-2])
         t.equal(back.outcome, "rolled-back", "the recorded failure of its last step is rolled back")
         back.moments = [moment for moment in back.moments if moment.where.startswith(("undo", "end"))]
-        check_crashes(t, host, forward, "forward")
-        check_crashes(t, host, back, "back")
-        check_errors(t, host, start, forward)
-        check_deaths(t, host, start, "worker")
-        check_deaths(t, host, start, "daemon")
+        check_crashes(t, case, forward, "forward")
+        check_crashes(t, case, back, "back")
+        check_errors(t, case, forward)
+        check_deaths(t, case, "worker")
+        check_deaths(t, case, "daemon")
         records = f"{len(forward.records)} records forward, {len(back.records)} with the way back"
         print(f"# {records}, {t.count} cases, {time.monotonic() - began:.0f} s")
     finally:

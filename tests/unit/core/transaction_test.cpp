@@ -331,6 +331,31 @@ TEST(Transaction, ARebootBeforeTheFirstStepChangedNothing) {
     EXPECT_EQ(transaction.next().type, Action::Type::End);
 }
 
+TEST(Transaction, BehindThePointOfNoReturnItGoesOnlyForward) {
+    Record first = begin(2);
+    first.plan->steps[1].forward = true;
+    Transaction transaction;
+    for (const Record& record : {first, start(Phase::Preflight, 0), done(Phase::Preflight, 0),
+                                 start(Phase::Apply, 0), done(Phase::Apply, 0)})
+        ASSERT_TRUE(transaction.feed(record));
+    Transaction before = transaction;
+    ASSERT_TRUE(before.feed(resume("boot-2")));
+    EXPECT_EQ(before.next().phase, Phase::Undo) << "it had not begun";
+    for (const Record& record : {start(Phase::Apply, 1), resume("boot-2"), cancel()}) {
+        ASSERT_TRUE(transaction.feed(record));
+        EXPECT_EQ(transaction.next().type, Action::Type::Run);
+        EXPECT_EQ(transaction.next().phase, Phase::Apply);
+    }
+    Transaction failing = transaction;
+    ASSERT_TRUE(transaction.feed(done(Phase::Apply, 1)));
+    EXPECT_EQ(transaction.next().type, Action::Type::End);
+    EXPECT_EQ(transaction.next().outcome, Outcome::Committed);
+    ASSERT_TRUE(failing.feed(failed(Phase::Apply, 1)));
+    EXPECT_EQ(failing.next().type, Action::Type::End);
+    EXPECT_EQ(failing.next().outcome, Outcome::Failed);
+    EXPECT_EQ(failing.states()[0], StepState::Done);
+}
+
 TEST(Transaction, ARebootWhileGoingBackGoesOnGoingBack) {
     Transaction transaction = begun(2);
     for (const Record& record : {start(Phase::Preflight, 0), done(Phase::Preflight, 0),

@@ -35,10 +35,12 @@ class Import : public ::testing::Test {
         GPUHOST_CHECK(receive_bundle(root_, bundle, host_, [this](std::uint64_t n) { read_ += n; }));
         if (!commit)
             return BundleRecord();
-        GPUHOST_TRY(received, received_bundle(root_, trust_));
+        GPUHOST_TRY(received, received_bundle(root_));
         if (!received)
             return base::fail(Errc::Failed, "nothing was received");
-        return commit_bundle(root_, *received, host_);
+        GPUHOST_TRY(record, commit_bundle(root_, *received, trust_, host_));
+        GPUHOST_CHECK(settle_import(root_, received->digest));
+        return std::move(record);
     }
     [[nodiscard]] std::string write(const tests::TestBundle& bundle) const {
         return bundle.write(site_).value();
@@ -313,6 +315,61 @@ TEST_F(Import, NeedsSpaceBeforeTheFirstByte) {
     ASSERT_TRUE(fd);
     ASSERT_EQ(::ftruncate(fd->get(), static_cast<off_t>(manifest.members[0].size - 1)), 0);
     EXPECT_TRUE(plan());
+}
+
+TEST_F(Import, CanBeTakenBackUntilItIsSettled) {
+    tests::TestBundle bundle = example();
+    const std::string seven = write(bundle);
+    bundle.manifest.generation = 8;
+    const std::string eight = write(bundle);
+    const auto commit = [&] {
+        const auto received = received_bundle(root_);
+        return commit_bundle(root_, received->value(), trust_, host_);
+    };
+    const auto take_back = [&] { return take_back_bundle(root_, received_bundle(root_)->value()); };
+    const auto generations = [&] {
+        std::string found;
+        const auto names = Catalogue(root_).names();
+        for (const std::string& name : *names)
+            found += name + " " + std::to_string(Catalogue(root_).record(name)->generation);
+        return found;
+    };
+    // The first of its name: before the commit, after it, and after it was run twice.
+    for (const int commits : {0, 1, 2}) {
+        ASSERT_TRUE(import(seven, {}, false));
+        for (int i = 0; i < commits; ++i)
+            ASSERT_TRUE(commit());
+        EXPECT_EQ(generations(), commits == 0 ? "" : "site-images 7");
+        ASSERT_TRUE(take_back());
+        ASSERT_TRUE(take_back());
+        EXPECT_EQ(generations(), "") << commits;
+        EXPECT_TRUE(root_.list(catalogue_directory).value_or(std::vector<std::string>()).empty()) << commits;
+    }
+    ASSERT_TRUE(import(seven));
+    // One that replaces another.
+    for (const int commits : {0, 1, 2}) {
+        ASSERT_TRUE(import(eight, {}, false));
+        for (int i = 0; i < commits; ++i)
+            ASSERT_TRUE(commit());
+        EXPECT_EQ(generations(), commits == 0 ? "site-images 7" : "site-images 8");
+        ASSERT_TRUE(take_back());
+        ASSERT_TRUE(take_back());
+        EXPECT_EQ(generations(), "site-images 7") << commits;
+    }
+    // The same once more, for a blob that was lost.
+    ASSERT_TRUE(BlobStore(root_).remove(bundle.manifest.members[2].hex));
+    for (const int commits : {0, 1, 2}) {
+        ASSERT_TRUE(import(seven, {}, false));
+        for (int i = 0; i < commits; ++i)
+            ASSERT_TRUE(commit());
+        ASSERT_TRUE(take_back());
+        EXPECT_EQ(generations(), "site-images 7") << commits;
+        EXPECT_EQ(root_.list(catalogue_directory)->size(), 1U);
+    }
+    ASSERT_TRUE(import(eight));
+    EXPECT_EQ(generations(), "site-images 8");
+    EXPECT_EQ(root_.list(catalogue_directory)->size(), 1U) << "nothing is kept";
+    EXPECT_TRUE(root_.list(incoming_directory)->empty());
 }
 
 TEST_F(Import, EndsTheSameWhereverCommitWasInterrupted) {

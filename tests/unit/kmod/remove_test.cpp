@@ -52,26 +52,6 @@ TEST_F(RemoveTest, UndoPutsItBack) {
     EXPECT_TRUE(apply("store.verify"));
 }
 
-TEST_F(RemoveTest, WhatIsHalfDeletedIsNeverPutBack) {
-    ASSERT_TRUE(apply("store.remove", args_));
-    const std::string trash =
-        "/var/lib/gpuhost/driver/.trash/" + std::to_string(transaction_) + "/" + test_version;
-    ASSERT_TRUE(root_.rename(trash, trash + ".deleting"));
-    const auto undone = undo("store.remove", args_);
-    ASSERT_FALSE(undone);
-    EXPECT_NE(undone.error().message.find("can't be put back"), std::string::npos);
-    EXPECT_FALSE(root_.exists(version_path()));
-    ASSERT_TRUE(apply("store.purge", args_));
-}
-
-TEST_F(RemoveTest, WhatIsAllDeletedIsNotSaidToBeBack) {
-    ASSERT_TRUE(apply("store.remove", args_));
-    ASSERT_TRUE(apply("store.purge", args_));
-    const auto undone = undo("store.remove", args_);
-    ASSERT_FALSE(undone);
-    EXPECT_NE(undone.error().message.find("can't be put back"), std::string::npos);
-}
-
 TEST_F(RemoveTest, NoKernelIsLeftWithWhatWasDeleted) {
     const Generation gone{test_version, "", "digest"};
     const Generation other{"535.261.03", "", "other"};

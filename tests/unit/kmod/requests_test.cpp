@@ -115,6 +115,7 @@ TEST(RequestsTest, RemoveRefusesWhatIsUsed) {
     expect_problem(remove_plan("1.2.3", observed()), Errc::NotFound, "not in the store");
     const Plan plan = remove_plan("550.163.01", observed());
     EXPECT_EQ(kinds(plan), (std::vector<std::string>{"store.remove", "store.purge"}));
+    EXPECT_TRUE(plan.steps[1].forward) << "deleted files do not come back";
     EXPECT_EQ(plan.reasons,
               std::vector<std::string>{"rollback on kernel 6.1.0-50-amd64 will no longer be possible"});
 }
