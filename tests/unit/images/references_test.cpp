@@ -31,7 +31,7 @@ void put(const base::Root& root, const std::string& bundle, std::uint64_t create
     entry.record.generation = 1;
     entry.record.manifest = hex('0');
     entry.images = std::move(images);
-    const auto done = Catalogue(root).put(entry);
+    const auto done = Catalogue(root).put(entry).and_then([&] { return Catalogue(root).settle(); });
     ASSERT_TRUE(done) << done.error().message;
 }
 
