@@ -115,7 +115,9 @@ Result<Json> receive_apply(StepContext& context, const Json& args) {
     GPUHOST_TRY(artifacts, host_artifacts(context.root, bundle.signed_manifest(), host));
     GPUHOST_CHECK(
         core::write_artifacts(context.root, context.staging, {std::move(artifacts), plan.complete}));
-    return report_of(bundle, plan);
+    Json report = report_of(bundle, plan);
+    report["finished"] = plan.complete && bundle.manifest().artifacts.empty();
+    return report;
 }
 
 core::StepKind receive_kind() {

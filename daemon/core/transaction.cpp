@@ -32,6 +32,8 @@ std::string_view name(StepState state) noexcept {
         return "running";
     case StepState::Done:
         return "done";
+    case StepState::Skipped:
+        return "skipped";
     case StepState::Failed:
         return "failed";
     case StepState::Undoing:
@@ -119,6 +121,8 @@ Result<void> Transaction::done(const Record& record) {
     case Phase::Apply:
         states_[step_] = StepState::Done;
         outputs_[step_] = record.output;
+        if (base::bool_or(record.output, "finished", false))
+            std::replace(states_.begin(), states_.end(), StepState::Pending, StepState::Skipped);
         break;
     case Phase::Undo:
         states_[step_] = StepState::Undone;
@@ -193,12 +197,13 @@ void Transaction::preflight_ended() {
 }
 
 bool Transaction::finished() const {
-    return !undoing_ && !states_.empty() && states_.back() == StepState::Done;
+    return !undoing_ && !states_.empty() &&
+           (states_.back() == StepState::Done || states_.back() == StepState::Skipped);
 }
 
 bool Transaction::past_return() const {
     for (std::size_t i = 0; i < states_.size(); ++i)
-        if (plan_.steps[i].forward && states_[i] != StepState::Pending)
+        if (plan_.steps[i].forward && states_[i] != StepState::Pending && states_[i] != StepState::Skipped)
             return true;
     return false;
 }

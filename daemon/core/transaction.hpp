@@ -15,7 +15,7 @@
 
 namespace gpuhost::core {
 
-enum class StepState { Pending, Running, Done, Failed, Undoing, Undone, UndoFailed };
+enum class StepState { Pending, Running, Done, Skipped, Failed, Undoing, Undone, UndoFailed };
 [[nodiscard]] std::string_view name(StepState state) noexcept;
 
 struct Action {
@@ -65,7 +65,7 @@ class Transaction {
     void preflight_ended();
     void go_back(base::Error cause);
     [[nodiscard]] bool preflighted() const { return preflights_done_ == preflights_.size(); }
-    [[nodiscard]] bool finished() const;    ///< the last step is done and verified
+    [[nodiscard]] bool finished() const;    ///< the last step is done and verified, or skipped
     [[nodiscard]] bool past_return() const; ///< a step that there is no way back from was begun
     [[nodiscard]] Action next_undo() const;
     [[nodiscard]] Outcome outcome_after_undo() const;

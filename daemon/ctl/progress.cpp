@@ -47,6 +47,10 @@ std::string phrase(const Json& operation, std::size_t columns) {
     return text;
 }
 
+bool was_begun(std::string_view state) {
+    return state != "pending" && state != "skipped";
+}
+
 bool goes_back(std::string_view state) {
     return state == "undoing" || state == "undone" || state == "undo-failed";
 }
@@ -72,7 +76,7 @@ std::string progress_lines(const Json& operation, SeenSteps& seen) {
                printable(base::string_or(steps[i], "summary", "")) + "\n";
     };
     for (std::size_t i = 0; i < steps.size(); ++i)
-        if (base::string_or(steps[i], "state", "pending") != "pending" && seen.forth.insert(i).second)
+        if (was_begun(base::string_or(steps[i], "state", "pending")) && seen.forth.insert(i).second)
             say(i, "");
     for (std::size_t i = steps.size(); i-- > 0;) // the order in which they are undone
         if (changes_host(operation) && goes_back(base::string_or(steps[i], "state", "")) &&

@@ -59,7 +59,7 @@ Style style_of_step(std::string_view state) {
         return Style::Good;
     if (state == "failed" || state == "undo-failed")
         return Style::Bad;
-    return state == "pending" ? Style::Dim : Style::Warn;
+    return state == "pending" || state == "skipped" ? Style::Dim : Style::Warn;
 }
 
 std::string steps_of(const Screen& screen, const Json& operation) {

@@ -112,6 +112,21 @@ TEST(Transaction, RunsEveryStepInOrder) {
     EXPECT_FALSE(result.error);
 }
 
+TEST(Transaction, SkipsWhatAStepFoundToBeNeedless) {
+    Transaction transaction = begun(3);
+    Record enough = done(Phase::Apply, 0);
+    enough.output = {{"finished", true}};
+    for (const Record& record :
+         {start(Phase::Preflight, 0), done(Phase::Preflight, 0), start(Phase::Apply, 0), enough})
+        ASSERT_TRUE(transaction.feed(record));
+    EXPECT_EQ(transaction.next().type, Action::Type::End);
+    EXPECT_EQ(transaction.next().outcome, Outcome::Committed);
+    EXPECT_EQ(transaction.states()[2], StepState::Skipped);
+    ASSERT_TRUE(transaction.feed(resume("boot-2")));
+    EXPECT_EQ(transaction.next().outcome, Outcome::Committed)
+        << "all that is missing is the record of the end";
+}
+
 TEST(Transaction, WithoutStepsIsCommittedAtOnce) {
     Transaction transaction = begun(0);
     EXPECT_EQ(run(transaction, all_well).trace, "");

@@ -2,6 +2,9 @@
 """Signed bundles on a real host: made and brought in by the installed package, with its users and its sandboxes."""
 
 from rig.case import case
+from rig.modules import VERSIONS
+
+from . import expect
 
 SPEC = """[Bundle]
 Name=site-images
@@ -14,8 +17,8 @@ KEYS = "/payload/images/site"
 STORE = "/var/lib/gpuhost/store"
 
 
-def create(host, generation):
-    host.check(f"cat >/root/site.spec <<'END'\n{SPEC.format(generation=generation)}END")
+def create(host, generation, more=""):
+    host.check(f"cat >/root/site.spec <<'END'\n{SPEC.format(generation=generation)}{more}END")
     host.ctl_ok("bundle", "create", "/root/site.spec", "-o", f"/root/{generation}.bundle",
                 "--sign-key", f"{KEYS}/bundle.key", "--cert", f"{KEYS}/bundle.pem")
 
@@ -51,6 +54,21 @@ def killed(host):
     host.check(f"(until [ -n \"$(find {STORE}/incoming -size +1M 2>/dev/null)\" ] && pkill -KILL -u gpuhost-store; do :; done) & gpuhostctl bundle import /root/3.bundle; wait", 240)
     listed = host.ctl_json("bundle", "list")["bundles"]
     assert [b["generation"] for b in listed] == [3], f"{listed}"
+
+
+@case("a bundle brings an image and a driver, and apply goes to that driver", start="installed")
+def whole_upgrade(host):
+    version = VERSIONS[1]
+    kernel = host.check("uname -r").strip()
+    create(host, 5, f"[Driver {version}]\nPackages={' '.join(host.payload_debs(version))}\n"
+                    f"[Modules {version} {kernel}]\nFiles=/payload/modules/{version}/*.ko\n")
+    host.check(f"cp {KEYS}/ca.pem /etc/gpuhost/trust.d/site.pem")
+    host.ctl_ok("bundle", "import", "/root/5.bundle")
+    expect.no_driver(host)
+    host.check(f"printf '[Driver]\\nVersion={version}\\n' >/etc/gpuhost/gpuhostd.conf")
+    host.ctl_ok("reload")
+    host.ctl_ok("apply")
+    expect.driver(host, version, host.srcversions(version))
 
 
 @case("a bundle that was altered is refused, and the one before stays", start="bundled")
