@@ -22,6 +22,7 @@ endif
 include %D%/host/local.mk
 include %D%/source/local.mk
 include %D%/vm/local.mk
+include %D%/cluster/local.mk
 include %D%/fuzz/local.mk
 include %D%/bench/local.mk
 

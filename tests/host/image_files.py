@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """OCI image layouts, and a site that signs bundles, in a directory."""
 import hashlib
+import io
 import json
 import os
+import tarfile
 
 from programs import run
 
@@ -10,6 +12,17 @@ INDEX = "application/vnd.oci.image.index.v1+json"
 MANIFEST = "application/vnd.oci.image.manifest.v1+json"
 CONFIG = "application/vnd.oci.image.config.v1+json"
 LAYER = "application/vnd.oci.image.layer.v1.tar"
+
+
+def pack(files):
+    """A layer: {name: (content, mode)} as a tar, the same one for the same files."""
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w", format=tarfile.USTAR_FORMAT) as archive:
+        for name, (content, mode) in files.items():
+            entry = tarfile.TarInfo(name)
+            entry.size, entry.mode = len(content), mode
+            archive.addfile(entry, io.BytesIO(content))
+    return packed.getvalue()
 
 
 class Layout:
@@ -32,8 +45,10 @@ class Layout:
     def add_document(self, document, media_type):
         return self.add_blob(json.dumps({"schemaVersion": 2, "mediaType": media_type, **document}).encode(), media_type)
 
-    def add_manifest(self, layers, machine="amd64"):
-        config = self.add_blob(json.dumps({"architecture": machine, "os": "linux", "rootfs": {
+    def add_manifest(self, layers, machine="amd64", command=()):
+        """`command` is what a container of it runs."""
+        runs = {"config": {"Entrypoint": list(command)}} if command else {}
+        config = self.add_blob(json.dumps({**runs, "architecture": machine, "os": "linux", "rootfs": {
             "type": "layers", "diff_ids": ["sha256:" + hashlib.sha256(layer).hexdigest() for layer in layers]}}).encode(), CONFIG)
         return self.add_document({"config": config, "layers": [self.add_blob(layer) for layer in layers]}, MANIFEST)
 

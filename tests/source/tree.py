@@ -4,7 +4,7 @@ import re
 
 from sources import is_cpp, main
 
-LICENSED = (".cpp", ".hpp", ".c", ".h", ".py", ".mk", ".am", ".ac", ".m4", ".sh", ".scd", ".service", ".socket", ".in")
+LICENSED = (".cpp", ".hpp", ".c", ".h", ".py", ".mk", ".am", ".ac", ".m4", ".sh", ".scd", ".service", ".socket", ".in", ".go")
 SPDX = "SPDX-License-Identifier: Apache-2.0"
 KERNEL_MODULES = "tests/vm/guest/"  # the kernel's own build makes them, and theirs is a licence that it takes
 # In pieces, so that this file doesn't find itself.

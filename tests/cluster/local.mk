@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: Apache-2.0
+# make check-cluster: what is built here with a real containerd, a kubelet and clients of registries. Needs root, Go and
+# some of Debian's packages (./bootstrap check brings them); without them it says why and exits with 77.
+EXTRA_DIST += \
+    %D%/check-cluster \
+    %D%/modules/containerd/go.mod \
+    %D%/modules/containerd/go.sum \
+    %D%/modules/containerd/tools.go \
+    %D%/modules/kubernetes/go.mod \
+    %D%/modules/kubernetes/go.sum \
+    %D%/modules/kubernetes/tools.go \
+    %D%/modules/tools/cri/main.go \
+    %D%/modules/tools/go.mod \
+    %D%/modules/tools/go.sum \
+    %D%/modules/tools/hold/main.go \
+    %D%/modules/tools/tools.go \
+    %D%/node/__init__.py \
+    %D%/node/binaries.py \
+    %D%/node/containerd.py \
+    %D%/node/kubelet.py \
+    %D%/node/node.py \
+    %D%/node/sandbox.py \
+    %D%/node/service.py \
+    %D%/node/site.py \
+    %D%/node/waiting.py \
+    %D%/prepare \
+    %D%/scenarios/__init__.py \
+    %D%/scenarios/bundles.py \
+    %D%/scenarios/network.py \
+    %D%/scenarios/policies.py
+
+.PHONY: check-cluster
+check-cluster: gpuhostctl
+	$(PYTHON) $(top_srcdir)/tests/cluster/check-cluster --build .

@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The programs of others: built from Go modules that go.sum pins, or unpacked from Debian's packages, and cached.
+
+The cache gets the binaries alone: what Go needs to make them is 2 GB, and not needed again while go.sum stays.
+"""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from rig import cache, say
+
+MODULES = Path(__file__).resolve().parent.parent / "modules"
+GO = "1.26.8"
+GO_SUM = "h1:ZOmGe1OnfREDMIdb1Qi4G9JSuDPBLGExZMQ4nis1RXM="
+BUILD = ["build", "-mod=readonly", "-trimpath", "-buildvcs=false", "-p", "2"]
+
+
+@dataclass(frozen=True)
+class Module:
+    """A directory of `modules/`. Those that pin the same library have to agree on it, so unrelated programs are in
+    several."""
+    name: str
+    packages: tuple
+    stamp: dict = field(default_factory=dict)  # {variable: how its value is made of the version}
+    pinned: str = ""                           # the module that has this version
+
+    @property
+    def path(self):
+        return MODULES / self.name
+
+    def version(self):
+        """Without the v; "" of what is ours alone."""
+        found = re.search(rf"^\s*(?:require )?{re.escape(self.pinned)} v(\S+)$", (self.path / "go.mod").read_text(), re.M)
+        return found[1] if self.pinned else ""
+
+    def flags(self):
+        version = self.version()
+        major, _, rest = version.partition(".")
+        values = {"version": version, "major": major, "minor": rest.partition(".")[0]}
+        return " ".join(["-s -w", *(f"-X {name}={text.format(**values)}" for name, text in self.stamp.items())])
+
+    def key(self):
+        files = sorted(path for path in self.path.rglob("*") if path.suffix in (".go", ".mod", ".sum"))
+        return cache.key(GO, *BUILD, *self.packages, self.flags(), *files)
+
+
+_CONTAINERD = "github.com/containerd/containerd/v2"
+_COMPONENT = "k8s.io/component-base/version"
+TOOLS = Module("tools", ("./hold", "./cri", "github.com/google/go-containerregistry/cmd/crane"))
+CONTAINERD = Module(
+    "containerd",
+    tuple(f"{_CONTAINERD}/cmd/{name}" for name in ("containerd", "containerd-shim-runc-v2", "ctr")),
+    {f"{_CONTAINERD}/version.Version": "{version}"}, _CONTAINERD)
+KUBERNETES = Module(
+    "kubernetes",
+    ("k8s.io/kubernetes/cmd/kubelet",),
+    {f"{_COMPONENT}.gitVersion": "v{version}", f"{_COMPONENT}.gitMajor": "{major}", f"{_COMPONENT}.gitMinor": "{minor}"},
+    "k8s.io/kubernetes")
+
+
+def _go(program, work, *words, **options):
+    """Go with its caches in `work`."""
+    env = {**os.environ, "GOPATH": str(work / "go"), "GOCACHE": str(work / "cache"), "GOTOOLCHAIN": "local",
+           "GOFLAGS": "-modcacherw", "GOWORK": "off", "CGO_ENABLED": "0"}
+    done = subprocess.run(["nice", program, *words], env=env, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                          check=False, **options)
+    if done.returncode:
+        raise RuntimeError("\n".join([f"go {' '.join(words)} failed:", *(done.stdout + done.stderr).splitlines()[-20:]]))
+    return done.stdout
+
+
+def _toolchain(work):
+    """This very Go: the machine's own, or what the machine's own fetches."""
+    own = shutil.which("go")
+    if not own:
+        raise RuntimeError("no go on this machine: run ./bootstrap, or install golang-go")
+    if f"go{GO} " in _go(own, work, "version", cwd=work):
+        return own
+    with say.step(f"fetching Go {GO}"):
+        answer = json.loads(_go(own, work, "mod", "download", "-json", f"golang.org/toolchain@v0.0.1-go{GO}.linux-amd64",
+                                cwd=work))
+    if answer["Sum"] != GO_SUM:
+        raise RuntimeError(f"Go {GO} came as {answer['Sum']}, pinned is {GO_SUM}")
+    tree = Path(answer["Dir"])
+    for program in [*tree.glob("bin/*"), *tree.glob("pkg/tool/*/*")]:
+        program.chmod(0o755)  # a module's archive keeps no modes
+    return tree / "bin/go"
+
+
+def _build(module, out):
+    with tempfile.TemporaryDirectory(prefix="gpuhost-go.", dir="/var/tmp") as name:
+        work = Path(name)
+        go = _toolchain(work)
+        with say.step(f"building {', '.join(Path(package).name for package in module.packages)} {module.version()}"):
+            _go(go, work, *BUILD, "-ldflags", module.flags(), "-o", f"{out}/", *module.packages, cwd=module.path)
+
+
+def built(module):
+    """The directory with the module's programs."""
+    return cache.entry(f"cluster-{module.name}", module.key(), lambda out: _build(module, out))
+
+
+def debian_containerd():
+    """The directory with the programs of Debian 12's containerd, which is not installed: it is a service, and another
+    one may run here."""
+    def fetch(work):
+        with say.step("fetching Debian's containerd"):
+            subprocess.run(["apt-get", "-qq", "-o", "APT::Sandbox::User=root", "download", "containerd"], cwd=work, check=True,
+                           stdout=subprocess.DEVNULL)
+        package, = work.glob("containerd_1.6.*.deb")
+        subprocess.run(["dpkg-deb", "-x", package, work / "tree"], check=True)
+        for program in (work / "tree/usr/bin").iterdir():
+            program.rename(work / program.name)
+        shutil.rmtree(work / "tree")
+        package.unlink()
+    return cache.entry("cluster-containerd-1.6", "bookworm", fetch)
+
+
+def prepare():
+    for module in (TOOLS, CONTAINERD, KUBERNETES):
+        built(module)
+    debian_containerd()

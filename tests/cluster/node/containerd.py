@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: Apache-2.0
+"""containerd with all of its own: root, state, socket, configuration, registries."""
+
+import json
+import os
+import uuid
+
+import programs
+
+from .service import Service
+from .waiting import eventually
+
+# {major version: its configuration}. The sandbox's image is from a bundle too; and the machine may let nobody's chance with
+# the OOM killer get any better, as containers do.
+CONFIGURATION = {
+    1: """version = 2
+[plugins."io.containerd.grpc.v1.cri"]
+  sandbox_image = "{pause}"
+  restrict_oom_score_adj = true
+  [plugins."io.containerd.grpc.v1.cri".registry]
+    config_path = "{registries}"
+[plugins."io.containerd.internal.v1.opt"]
+  path = "{state}/opt"
+""",
+    2: """version = 3
+imports = []
+[plugins."io.containerd.cri.v1.images".pinned_images]
+  sandbox = "{pause}"
+[plugins."io.containerd.cri.v1.images".registry]
+  config_path = "{registries}"
+[plugins."io.containerd.cri.v1.runtime"]
+  restrict_oom_score_adj = true
+[plugins."io.containerd.internal.v1.opt"]
+  path = "{state}/opt"
+""",
+}
+
+
+class Containerd(Service):
+    """`programs_at` has containerd, ctr and the shim; `cri` is the program that speaks CRI."""
+    def __init__(self, name, major, programs_at, place, *, pause, cri, cgroup):
+        super().__init__(name, place.logs)
+        self.programs_at = programs_at
+        self.cri_program = cri
+        self.cgroup = cgroup
+        self.state = place.state / name
+        self.registries = self.state / "certs.d"
+        self.registries.mkdir(parents=True)
+        self.socket = self.state / "containerd.sock"
+        self.configuration = self.state / "config.toml"
+        self.configuration.write_text(CONFIGURATION[major].format(pause=pause, registries=self.registries, state=self.state))
+
+    def run(self):
+        self.start([self.programs_at / "containerd", "--config", self.configuration, "--root", self.state / "root",
+                    "--state", self.state / "run", "--address", self.socket],
+                   PATH=f"{self.programs_at}:{os.environ['PATH']}")
+        eventually(f"{self.name} answers", self.answers)
+        return self
+
+    def answers(self):
+        self.check_alive()
+        return self.ask("version").returncode == 0 and self.ask_cri("list").returncode == 0
+
+    def ask(self, *words):
+        return programs.run([self.programs_at / "ctr", "-a", self.socket, "-n", "k8s.io", *words])
+
+    def ctr(self, *words):
+        done = self.ask(*words)
+        assert done.returncode == 0, f"ctr {' '.join(map(str, words))}: {done.stdout}{done.stderr}"
+        return done.stdout
+
+    def ask_cri(self, *words):
+        return programs.run([self.cri_program, self.socket, *words])
+
+    def cri(self, *words):
+        done = self.ask_cri(*words)
+        assert done.returncode == 0, f"{' '.join(words)}: {done.stderr}"
+        return json.loads(done.stdout)
+
+    def images(self):
+        return self.ctr("images", "ls", "-q").split()
+
+    def tasks(self, *filters):
+        """Containers that run, of those that the filters choose."""
+        running = {row.split()[0] for row in self.ctr("tasks", "ls").splitlines()[1:] if " RUNNING" in row}
+        return running & set(self.ctr("containers", "ls", "-q", *filters).split())
+
+    def use_registry(self, url):
+        """For images of every name, as an administrator would set it."""
+        directory = self.registries / "_default"
+        directory.mkdir(exist_ok=True)
+        (directory / "hosts.toml").write_text(f'server = "{url}"\n')
+
+    def output_of(self, image):
+        """Runs a container of it; what it prints until it prints a line."""
+        name = f"once-{uuid.uuid4().hex[:8]}"
+        log = self.state / f"{name}.log"
+        self.ctr("run", "--detach", "--cgroup", f"{self.cgroup.name}/{name}", "--log-uri", f"file://{log}", image, name)
+        try:
+            return eventually(lambda: f"{image} prints a line; {self.ctr('tasks', 'ls')}",
+                              lambda: log.exists() and log.read_text().endswith("\n") and log.read_text())
+        finally:
+            self.ctr("tasks", "kill", "--signal", "KILL", name)
+            eventually(f"{name} ends", lambda: self.ask("tasks", "rm", name).returncode == 0)
+            self.ctr("containers", "rm", name)

@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A kubelet that stands alone: it runs the pods of a directory, and asks no API server."""
+
+import itertools
+import json
+import urllib.request
+from contextlib import contextmanager
+
+from .service import Service
+from .waiting import eventually
+
+PORT = 10255  # nobody else's: the network is the run's own
+POLICIES = ("Always", "IfNotPresent", "Never")
+
+
+class Pod:
+    """One of one container."""
+    def __init__(self, kubelet, name):
+        self.kubelet = kubelet
+        self.name = name
+
+    def document(self):
+        """As the kubelet tells it; None once there is none."""
+        return next((pod for pod in self.kubelet.pods() if pod["metadata"]["name"].startswith(self.name + "-")), None)
+
+    def is_gone(self):
+        """The kubelet forgets a pod before its processes have ended."""
+        return not self.document() and not self.kubelet.containerd.tasks(f'labels."io.kubernetes.pod.name"~={self.name}-')
+
+    def container(self):
+        """Its status; {} until there is one."""
+        pod = self.document() or {}
+        return next(iter(pod.get("status", {}).get("containerStatuses", [])), {})
+
+    def waits_for(self, *reasons):
+        """The message that stands beside one of these reasons not to start."""
+        def look():
+            waiting = self.container().get("state", {}).get("waiting", {})
+            return waiting if waiting.get("reason") in reasons else None
+        return eventually(lambda: f"{self.name} waits for {reasons}: {self.container()}", look).get("message", "")
+
+    def runs(self):
+        """The status of its container, once that runs."""
+        return eventually(lambda: f"{self.name} runs: {self.container()}",
+                          lambda: self.container() if self.container().get("state", {}).get("running") else None)
+
+    def output(self):
+        """Its first line."""
+        def read():
+            logs = self.kubelet.pod_logs.glob(f"*_{self.name}-*/main/*.log")
+            rows = [row for path in logs for row in path.read_text().splitlines()]
+            return rows[0].split(" ", 3)[3] if rows else None
+        return eventually(lambda: f"{self.name} prints a line: {self.container()}", read)
+
+
+class Kubelet(Service):
+    def __init__(self, program, containerd, place, cgroup):
+        super().__init__("kubelet", place.logs)
+        self.program = program
+        self.containerd = containerd
+        self.names = (f"pod{number}" for number in itertools.count(1))
+        state = place.state / "kubelet"
+        self.manifests = state / "manifests"
+        self.pod_logs = state / "pods"
+        self.manifests.mkdir(parents=True)
+        self.pod_logs.mkdir()
+        self.configuration = state / "config.json"
+        self.root = state / "root"
+        self.configuration.write_text(json.dumps({
+            "apiVersion": "kubelet.config.k8s.io/v1beta1",
+            "kind": "KubeletConfiguration",
+            "containerRuntimeEndpoint": f"unix://{containerd.socket}",
+            "staticPodPath": str(self.manifests),
+            "podLogsDir": str(self.pod_logs),
+            "address": "127.0.0.1",
+            "readOnlyPort": PORT,
+            "authentication": {"anonymous": {"enabled": True}, "webhook": {"enabled": False}},
+            "authorization": {"mode": "AlwaysAllow"},
+            "cgroupDriver": "cgroupfs",
+            "cgroupRoot": cgroup.name,
+            "failCgroupV1": False,
+            "failSwapOn": False,
+            "protectKernelDefaults": True,
+            "localStorageCapacityIsolation": False,
+            "imageGCHighThresholdPercent": 100,
+            "evictionHard": {"memory.available": "1Mi"},
+            "registryPullQPS": 0,
+            "fileCheckFrequency": "1s",
+            "syncFrequency": "1s",
+            "makeIPTablesUtilChains": False,
+        }))
+
+    def run(self):
+        self.start([self.program, "--config", self.configuration, "--root-dir", self.root, "--hostname-override", "node"])
+        eventually("the kubelet answers", self.answers)
+        return self
+
+    def answers(self):
+        self.check_alive()
+        try:
+            return self.get("/healthz") == "ok"
+        except OSError:
+            return False
+
+    @staticmethod
+    def get(path):
+        with urllib.request.urlopen(f"http://127.0.0.1:{PORT}{path}", timeout=10) as answer:
+            return answer.read().decode()
+
+    def pods(self):
+        return json.loads(self.get("/pods")).get("items") or []
+
+    @contextmanager
+    def pod(self, image, policy):
+        """A pod of this image, which is gone in the end."""
+        pod = Pod(self, next(self.names))
+        manifest = self.manifests / f"{pod.name}.json"
+        manifest.write_text(json.dumps({
+            "apiVersion": "v1", "kind": "Pod",
+            "metadata": {"name": pod.name, "namespace": "default"},
+            "spec": {"hostNetwork": True, "terminationGracePeriodSeconds": 1, "automountServiceAccountToken": False,
+                     "enableServiceLinks": False,
+                     "containers": [{"name": "main", "image": image, "imagePullPolicy": policy}]}}))
+        try:
+            yield pod
+        finally:
+            manifest.unlink()
+            eventually(f"{pod.name} is gone", pod.is_gone)

@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: Apache-2.0
+"""All parts of a node together."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from . import binaries, sandbox
+from .containerd import Containerd
+from .kubelet import Kubelet
+from .site import PAUSE, Site
+
+
+@dataclass(frozen=True)
+class Place:
+    state: Path  # gone with the run
+    logs: Path   # kept when something failed
+
+
+class Node:
+    """`build` is the directory with our own programs."""
+    def __init__(self, build, work):
+        self.work = work
+        self.build = build
+        self.place = Place(sandbox.STATE, work / "logs")
+        self.place.logs.mkdir()
+        self.tools = binaries.built(binaries.TOOLS)
+        self.cgroup = sandbox.Cgroup()
+        self.site = Site(work / "site", build / "gpuhostctl", self.tools / "hold")
+        common = {"pause": PAUSE, "cri": self.tools / "cri", "cgroup": self.cgroup}
+        self.containerd = Containerd("containerd", 2, binaries.built(binaries.CONTAINERD), self.place, **common)
+        self.containerd16 = Containerd("containerd-1.6", 1, binaries.debian_containerd(), self.place, **common)
+        self.kubelet = Kubelet(binaries.built(binaries.KUBERNETES) / "kubelet", self.containerd, self.place, self.cgroup)
+        self.services = [self.containerd16, self.containerd, self.kubelet]
+
+    def run(self):
+        for service in self.services:
+            service.run()
+        for containerd in self.containerd16, self.containerd:
+            containerd.ctr("images", "import", self.site.bundle("base", 1, {}))
+
+    def end(self):
+        for service in reversed(self.services):
+            service.end()
+
+    def diagnose(self):
+        return "\n".join(service.tail() for service in self.services)

@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Namespaces of processes, mounts and network for the whole run.
+
+Only loopback is up, so there is provably no way to a registry; what the node writes below /run, /var/lib and /var/log is
+gone afterwards; and no process outlives the run, since the kernel ends them all with the first.
+"""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+INSIDE = "GPUHOST_CLUSTER_INSIDE"
+STATE = Path("/run/gpuhost-cluster")  # all that the node keeps
+# What a kubelet wants of a machine. It gets to see that it has it, and the machine stays as it is.
+TUNABLES = {"vm/overcommit_memory": 1, "vm/panic_on_oom": 0, "kernel/panic": 10, "kernel/panic_on_oops": 1,
+            "kernel/keys/root_maxkeys": 1000000, "kernel/keys/root_maxbytes": 25000000}
+CGROUPS = Path("/sys/fs/cgroup")
+
+
+def _command(*words):
+    subprocess.run([str(word) for word in words], check=True)
+
+
+def _keep_changes_here(directory, upper):
+    for name in ("upper", "work"):
+        (upper / name).mkdir(parents=True)
+    _command("mount", "-t", "overlay", "-o", f"lowerdir={directory},upperdir={upper}/upper,workdir={upper}/work", "overlay",
+             directory)
+
+
+def enter():
+    """Runs this program again, inside; returns there."""
+    if INSIDE not in os.environ or os.getppid() != 0:  # the parent of the first process is out of its sight
+        os.environ[INSIDE] = str(os.getpid())
+        os.execvp("unshare", ["unshare", "--mount", "--propagation", "private", "--net", "--pid", "--fork", "--kill-child",
+                              "--mount-proc", sys.executable, *sys.argv])
+    _command("mount", "-t", "tmpfs", "-o", "mode=755", "tmpfs", "/run")
+    STATE.mkdir()
+    for directory in ("/var/lib", "/var/log"):
+        _keep_changes_here(directory, STATE / "overlay" / Path(directory).name)
+    for name, value in TUNABLES.items():
+        seen = STATE / "tunables" / name
+        seen.parent.mkdir(parents=True, exist_ok=True)
+        seen.write_text(f"{value}\n")
+        _command("mount", "--bind", seen, f"/proc/sys/{name}")
+    _command("ip", "link", "set", "lo", "up")
+
+
+class Cgroup:
+    """A cgroup of the run's own in each hierarchy, of version 1 or 2."""
+    def __init__(self):
+        self.name = f"/gpuhost-cluster-{os.environ[INSIDE]}"
+        v2 = (CGROUPS / "cgroup.controllers").exists()
+        self.roots = [CGROUPS] if v2 else [path for path in CGROUPS.iterdir() if path.is_dir() and not path.is_symlink()]
+        for root in self.roots:
+            (root / self.name[1:]).mkdir(exist_ok=True)
+
+    def remove(self):
+        """Innermost first; an error where a process is still in it."""
+        for root in self.roots:
+            for directory, _, _ in os.walk(root / self.name[1:], topdown=False):
+                os.rmdir(directory)
+
+
+def processes():
+    """{pid: name} of all that run in here besides this one; collects what has ended."""
+    try:
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            pass
+    except ChildProcessError:
+        pass
+    found = {}
+    for entry in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            found[int(entry)] = Path("/proc", entry, "comm").read_text().strip()
+        except OSError:
+            continue
+    return {pid: name for pid, name in found.items() if pid != os.getpid()}

@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A program that runs beside the tests, and keeps its output in a log."""
+
+import signal
+
+import programs
+
+TAIL = 10
+
+
+class Service:
+    def __init__(self, name, logs):
+        self.name = name
+        self.log = logs / f"{name}.log"
+        self.process = None
+
+    def start(self, command, **more):
+        with open(self.log, "ab") as out:
+            self.process = programs.start([str(word) for word in command], stdout=out, stderr=out,
+                                          env=programs.environment(**more))
+
+    def check_alive(self):
+        """False where there is none, so that a wait for it needs not run out."""
+        if self.process.poll() is not None:
+            raise RuntimeError(f"{self.name} ended with {self.process.returncode}:\n{self.tail()}")
+
+    def tail(self):
+        rows = self.log.read_text(errors="replace").splitlines() if self.log.exists() else []
+        return "\n".join([f"--- the end of {self.log.name}", *(row[:300] for row in rows[-TAIL:])])
+
+    def end(self):
+        if self.process and self.process.poll() is None:
+            self.process.send_signal(signal.SIGTERM)
+            programs.wait(self.process)
+        self.process = None
