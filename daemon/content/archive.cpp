@@ -4,6 +4,7 @@
 #include "daemon/base/handle.hpp"
 #include "daemon/base/root.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <unordered_set>
 #include <utility>
@@ -26,10 +27,23 @@ constexpr std::size_t block_size = std::size_t{128} << 10U;
 
 /// libarchive answers ARCHIVE_WARN where it would run an external program for the filter: such input is
 /// refused.
+template <int (*Filter)(archive*)>
+bool is_built_in() {
+    const ArchivePtr probe(archive_read_new());
+    return probe && Filter(probe.get()) == ARCHIVE_OK;
+}
+
+template <int (*Filter)(archive*)>
+bool support_if_built_in(archive* handle) {
+    return !is_built_in<Filter>() || Filter(handle) == ARCHIVE_OK;
+}
+
 bool support_filters(archive* handle) {
     return archive_read_support_filter_gzip(handle) == ARCHIVE_OK &&
            archive_read_support_filter_xz(handle) == ARCHIVE_OK &&
-           archive_read_support_filter_zstd(handle) == ARCHIVE_OK;
+           archive_read_support_filter_zstd(handle) == ARCHIVE_OK &&
+           support_if_built_in<archive_read_support_filter_bzip2>(handle) &&
+           support_if_built_in<archive_read_support_filter_lz4>(handle);
 }
 
 int support(archive* handle, ArchiveFormat format) {
@@ -81,7 +95,9 @@ struct ArchiveReader::State {
     std::unordered_set<std::string> seen;
     std::uint64_t entries = 0;
     std::uint64_t total = 0;
+    std::uint64_t entry_size = 0; ///< as declared
     std::uint64_t entry_read = 0;
+    std::uint64_t consumed = 0; ///< bytes of input
     bool size_declared = false;
     std::vector<char> block = std::vector<char>(block_size);
 
@@ -99,6 +115,14 @@ struct ArchiveReader::State {
         const char* text = archive_error_string(handle.get());
         return bad(text != nullptr ? text : "unreadable");
     }
+    /// Without the members' bytes that are still to be read.
+    [[nodiscard]] std::uint64_t unpacked() const {
+        return total - (size_declared ? entry_size - std::min(entry_size, entry_read) : 0);
+    }
+    [[nodiscard]] bool is_bomb() const {
+        return limits.ratio != 0 && unpacked() > limits.unrated_bytes &&
+               (unpacked() - limits.unrated_bytes) / limits.ratio > consumed;
+    }
     /// libarchive's read callback.
     static la_ssize_t pull(archive* handle, void* data, const void** buffer) noexcept;
     [[nodiscard]] Result<ArchiveEntry> check(archive_entry* raw);
@@ -114,6 +138,7 @@ la_ssize_t ArchiveReader::State::pull(archive* handle, void* data, const void** 
             return -1;
         }
         *buffer = bytes->data();
+        state.consumed += bytes->size();
         return static_cast<la_ssize_t>(bytes->size());
     } catch (...) {
         archive_set_error(handle, ENOMEM, "out of memory");
@@ -142,22 +167,24 @@ Result<ArchiveReader> ArchiveReader::open_source(Source source, ArchiveFormat fo
     return ArchiveReader(std::move(state));
 }
 
-Result<ArchiveReader> ArchiveReader::open(int fd, ArchiveFormat format, std::string what,
+Result<ArchiveReader> ArchiveReader::open(FilePart file, ArchiveFormat format, std::string what,
                                           const ArchiveLimits& limits) {
     struct stat st {};
-    if (::fstat(fd, &st) < 0)
+    if (::fstat(file.fd, &st) < 0)
         return base::fail_errno(what, errno);
     if (!S_ISREG(st.st_mode))
         return base::fail(Errc::InvalidArgument, what + ": not a regular file");
-    auto read = [fd, name = what, offset = off_t{0},
+    auto read = [file, name = what,
                  buffer = std::vector<char>(block_size)]() mutable -> Result<std::string_view> {
+        const auto most = static_cast<std::size_t>(std::min<std::uint64_t>(buffer.size(), file.size));
         ssize_t n = 0;
         do
-            n = ::pread(fd, buffer.data(), buffer.size(), offset);
+            n = ::pread(file.fd, buffer.data(), most, static_cast<off_t>(file.offset));
         while (n < 0 && errno == EINTR);
         if (n < 0)
             return base::fail_errno(name, errno);
-        offset += n;
+        file.offset += static_cast<std::uint64_t>(n);
+        file.size -= static_cast<std::uint64_t>(n);
         return std::string_view(buffer.data(), static_cast<std::size_t>(n));
     };
     return open_source(std::move(read), format, std::move(what), limits);
@@ -220,13 +247,15 @@ Result<std::optional<ArchiveEntry>> ArchiveReader::next() {
         return std::nullopt;
     if (r != ARCHIVE_OK && r != ARCHIVE_WARN)
         return s.library_error();
+    s.entry_size = s.entry_read = 0; // what was left of the last one was skipped
     GPUHOST_TRY(entry, s.check(raw));
-    s.entry_read = 0;
-    s.total += entry.size;
+    s.total += s.entry_size = entry.size;
     if (++s.entries > s.limits.entries)
         return s.bad("more than " + std::to_string(s.limits.entries) + " members");
     if (s.total > s.limits.total_bytes)
         return s.bad("unpacks to more than " + std::to_string(s.limits.total_bytes >> 20U) + " MiB");
+    if (s.is_bomb())
+        return s.bad("unpacks to much more than it is");
     return std::optional<ArchiveEntry>(std::move(entry));
 }
 
@@ -239,6 +268,8 @@ Result<std::string_view> ArchiveReader::read_block(State& s) {
         s.total += static_cast<std::uint64_t>(n);
     if (s.entry_read > s.limits.entry_bytes || s.total > s.limits.total_bytes)
         return s.bad("unpacks to more than is allowed");
+    if (s.is_bomb())
+        return s.bad("unpacks to much more than it is");
     return std::string_view(s.block.data(), static_cast<std::size_t>(n));
 }
 
@@ -254,19 +285,30 @@ Result<std::string> ArchiveReader::read_all(std::size_t limit) {
     }
 }
 
-Result<FileDigest> ArchiveReader::copy_to(int fd, const std::function<void(std::uint64_t)>& on_bytes) {
+Result<FileDigest> ArchiveReader::consume(const std::function<Result<void>(std::string_view)>& take) {
     Sha256 hash;
     std::uint64_t size = 0;
     for (;;) {
         GPUHOST_TRY(block, read_block(*state_));
         if (block.empty())
             return FileDigest{hash.finish(), size};
-        GPUHOST_CHECK(base::write_all(fd, block, state_->where()));
+        GPUHOST_CHECK(take(block));
         hash.update(block);
         size += block.size();
+    }
+}
+
+Result<FileDigest> ArchiveReader::copy_to(int fd, const std::function<void(std::uint64_t)>& on_bytes) {
+    return consume([&](std::string_view block) -> Result<void> {
+        GPUHOST_CHECK(base::write_all(fd, block, state_->where()));
         if (on_bytes)
             on_bytes(block.size());
-    }
+        return {};
+    });
+}
+
+Result<FileDigest> ArchiveReader::digest() {
+    return consume([](std::string_view) { return Result<void>(); });
 }
 
 std::optional<std::string> safe_relative_path(std::string_view path) {

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -17,7 +18,7 @@ namespace gpuhost::content {
 
 enum class ArchiveFormat {
     Ar,  ///< as .deb files have it outside
-    Tar, ///< plain, or compressed with gzip, xz or zstd
+    Tar, ///< plain, or compressed with gzip, xz or zstd; bzip2 and lz4 where libarchive has them built in
     Raw, ///< one compressed file, seen as one member
 };
 
@@ -27,6 +28,16 @@ struct ArchiveLimits {
     std::uint64_t total_bytes = std::uint64_t{8}
                                 << 30U; ///< all members, unpacked, those that are skipped as well
     std::size_t path_bytes = 1024;
+    /// Bytes that one byte of input may unpack to, on average and beyond the first `unrated_bytes`; 0: any number.
+    std::uint64_t ratio = 0;
+    std::uint64_t unrated_bytes = std::uint64_t{256} << 20U;
+};
+
+/// Where an archive lies in a regular file.
+struct FilePart {
+    int fd = -1; ///< not owned
+    std::uint64_t offset = 0;
+    std::uint64_t size = std::numeric_limits<std::uint64_t>::max(); ///< more than there is: to the end
 };
 
 struct ArchiveEntry {
@@ -43,9 +54,14 @@ struct ArchiveEntry {
 /// over a limit.
 class ArchiveReader {
   public:
-    /// Reads a regular file from its start by pread(2). `fd` must stay open.
+    /// Reads a regular file by pread(2). Its descriptor must stay open.
+    [[nodiscard]] static base::Result<ArchiveReader> open(FilePart file, ArchiveFormat format,
+                                                          std::string what, const ArchiveLimits& limits = {});
+    /// All of it.
     [[nodiscard]] static base::Result<ArchiveReader> open(int fd, ArchiveFormat format, std::string what,
-                                                          const ArchiveLimits& limits = {});
+                                                          const ArchiveLimits& limits = {}) {
+        return open(FilePart{fd}, format, std::move(what), limits);
+    }
     [[nodiscard]] static base::Result<ArchiveReader> open(std::string_view memory, ArchiveFormat format,
                                                           std::string what, const ArchiveLimits& limits = {});
     /// Reads the member where `outer` stands, as a stream. `outer` must outlive it and not go on meanwhile.
@@ -66,6 +82,8 @@ class ArchiveReader {
     /// Writes it to `fd` and says what was written. `on_bytes` is told after each block, to show progress.
     [[nodiscard]] base::Result<FileDigest> copy_to(int fd,
                                                    const std::function<void(std::uint64_t)>& on_bytes = {});
+    /// Reads it to its end and says what it was.
+    [[nodiscard]] base::Result<FileDigest> digest();
 
   private:
     struct State;
@@ -74,6 +92,8 @@ class ArchiveReader {
     [[nodiscard]] static base::Result<ArchiveReader>
     open_source(Source source, ArchiveFormat format, std::string what, const ArchiveLimits& limits);
     [[nodiscard]] static base::Result<std::string_view> read_block(State& state);
+    [[nodiscard]] base::Result<FileDigest>
+    consume(const std::function<base::Result<void>(std::string_view)>& take);
 
     std::unique_ptr<State> state_;
 };

@@ -31,6 +31,10 @@ void add_filter(archive* handle, Packing packing) {
         require(archive_write_add_filter_xz(handle), handle);
     if (packing == Packing::Zstd)
         require(archive_write_add_filter_zstd(handle), handle);
+    if (packing == Packing::Bzip2)
+        require(archive_write_add_filter_bzip2(handle), handle);
+    if (packing == Packing::Lz4)
+        require(archive_write_add_filter_lz4(handle), handle);
 }
 
 la_ssize_t append(archive*, void* data, const void* bytes, size_t size) {

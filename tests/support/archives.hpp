@@ -17,7 +17,7 @@ struct Member {
     unsigned mode = 0644;
 };
 
-enum class Packing { None, Gzip, Xz, Zstd };
+enum class Packing { None, Gzip, Xz, Zstd, Bzip2, Lz4 };
 
 /// As libarchive writes it; names go in as they are.
 [[nodiscard]] std::string tar_of(const std::vector<Member>& members, Packing packing = Packing::None);

@@ -28,7 +28,7 @@ base::Result<Walked> walk(std::string_view archive, ArchiveFormat format = Archi
         if (!entry)
             return walked;
         walked.entries.push_back(*entry);
-        GPUHOST_TRY(content, reader.read_all(1U << 20U));
+        GPUHOST_TRY(content, reader.read_all(16U << 20U));
         walked.contents.push_back(std::move(content));
     }
 }
@@ -44,7 +44,8 @@ void expect_refused(std::string_view archive, const std::string& reason,
 }
 
 TEST(ArchiveTest, ReadsATarOfEveryPacking) {
-    for (const Packing packing : {Packing::None, Packing::Gzip, Packing::Xz, Packing::Zstd}) {
+    for (const Packing packing :
+         {Packing::None, Packing::Gzip, Packing::Xz, Packing::Zstd, Packing::Bzip2, Packing::Lz4}) {
         const auto walked = walk(tar_of({{"./", "", Type::Directory, "", 0755},
                                          {"./a/b", "content", Type::File, "", 04755},
                                          {"./a/c", "", Type::Link, "b"},
@@ -148,6 +149,41 @@ TEST(ArchiveTest, StopsADecompressionBomb) {
     const std::string skipped = tar_of({{"zeros", std::string(std::size_t{8} << 20U, '\0')}}, Packing::Xz);
     expect_refused(skipped, "unpacks to more", ArchiveFormat::Tar,
                    {10, std::uint64_t{16} << 20U, std::uint64_t{1} << 20U, 100});
+}
+
+TEST(ArchiveTest, StopsWhatUnpacksToMuchMoreThanItIs) {
+    ArchiveLimits limits;
+    limits.ratio = 100;
+    limits.unrated_bytes = 1U << 20U;
+    const std::string zeros(std::size_t{8} << 20U, '\0');
+    expect_refused(tests::packed(zeros, Packing::Xz), "much more than it is", ArchiveFormat::Raw, limits);
+    expect_refused(tar_of({{"skipped", zeros}, {"next", "x"}}, Packing::Xz), "much more than it is",
+                   ArchiveFormat::Tar, limits);
+    const std::string little(std::size_t{1} << 19U, '\0');
+    EXPECT_TRUE(walk(tests::packed(little, Packing::Xz), ArchiveFormat::Raw, limits)) << "is little";
+    auto plain = ArchiveReader::open(tar_of({{"zeros", zeros}}), ArchiveFormat::Tar, "input", limits);
+    ASSERT_TRUE(plain && plain->next());
+    EXPECT_TRUE(plain->digest()) << "is as large as what it has";
+}
+
+TEST(ArchiveTest, RefusesAFrameWhoseWindowIsHuge) {
+    // A zstd frame with a window of 2 GiB and one empty last block.
+    expect_refused(std::string("\x28\xb5\x2f\xfd\x00\xa8\x01\x00\x00", 9), "too much memory",
+                   ArchiveFormat::Raw);
+}
+
+TEST(ArchiveTest, ReadsAPartOfAFile) {
+    const tests::TempDir directory;
+    const std::string archive = tar_of({{"x", "abc"}}, Packing::Gzip);
+    directory.write("in", "before" + archive + "behind");
+    const auto in = directory.root().open_file("/in", O_RDONLY);
+    auto reader = ArchiveReader::open(FilePart{in->get(), 6, archive.size()}, ArchiveFormat::Tar, "in");
+    ASSERT_TRUE(reader && reader->next());
+    const auto digest = reader->digest();
+    ASSERT_TRUE(digest);
+    EXPECT_EQ(digest->sha256, sha256("abc"));
+    const auto end = reader->next();
+    EXPECT_TRUE(end && !*end);
 }
 
 TEST(ArchiveTest, RefusesWhatIsNoArchive) {
