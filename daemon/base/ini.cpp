@@ -38,7 +38,6 @@ std::vector<Line> logical_lines(std::string_view text) {
 
 IniFile parse_ini(std::string_view text) {
     IniFile file;
-    std::string section;
     const auto problem = [&](unsigned line, std::string_view what) {
         file.problems.push_back("line " + std::to_string(line) + ": " + std::string(what));
     };
@@ -53,7 +52,8 @@ IniFile parse_ini(std::string_view text) {
             if (line.text.size() < 3 || line.text.back() != ']')
                 problem(line.number, "section header without ']', ignoring");
             else
-                section = line.text.substr(1, line.text.size() - 2);
+                file.sections.push_back(
+                    {line.text.substr(1, line.text.size() - 2), line.number, 0, file.entries.size()});
             continue;
         }
         const auto equals = line.text.find('=');
@@ -61,11 +61,13 @@ IniFile parse_ini(std::string_view text) {
             problem(line.number, "neither [Section] nor Key=Value, ignoring");
             continue;
         }
-        if (section.empty()) {
+        if (file.sections.empty()) {
             problem(line.number, "key before the first [Section], ignoring");
             continue;
         }
-        file.entries.push_back({section, std::string(trim(line.text.substr(0, equals))),
+        IniSection& section = file.sections.back();
+        ++section.entries;
+        file.entries.push_back({section.name, std::string(trim(line.text.substr(0, equals))),
                                 std::string(trim(line.text.substr(equals + 1))), line.number});
     }
     return file;

@@ -4,6 +4,8 @@
 
 #include "daemon/base/result.hpp"
 
+#include <cstddef>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,9 +19,21 @@ struct IniEntry {
     unsigned line = 0; ///< 1-based, of the key
 };
 
+struct IniSection {
+    std::string name;
+    unsigned line = 0;       ///< 1-based, of its header
+    std::size_t entries = 0; ///< how many follow it
+    std::size_t first = 0;   ///< which is the first of them
+};
+
 struct IniFile {
     std::vector<IniEntry> entries;
+    std::vector<IniSection> sections;  ///< one for each header, also where nothing follows it
     std::vector<std::string> problems; ///< "line 3: …": skipped lines; the rest is still used
+
+    [[nodiscard]] std::span<const IniEntry> entries_of(const IniSection& section) const {
+        return std::span(entries).subspan(section.first, section.entries);
+    }
 };
 
 inline constexpr std::size_t ini_size_limit = 256U << 10; ///< bytes; the caller enforces it when reading

@@ -105,6 +105,18 @@ TEST(Ini, ReadsSectionsCommentsAndContinuations) {
     EXPECT_EQ(file.entries[1].line, 7U);
 }
 
+TEST(Ini, TellsSectionsOfOneNameApart) {
+    const IniFile file = parse_ini("[A]\n[B]\nx=1\n[A]\ny=2\nz=3\n[A\n");
+    ASSERT_EQ(file.sections.size(), 3U) << "one without a key too";
+    EXPECT_EQ(file.sections[0].name, "A");
+    EXPECT_TRUE(file.entries_of(file.sections[0]).empty());
+    EXPECT_EQ(file.sections[2].line, 4U);
+    const auto last = file.entries_of(file.sections[2]);
+    ASSERT_EQ(last.size(), 2U);
+    EXPECT_EQ(last[0].key, "y");
+    EXPECT_EQ(last[1].section, "A");
+}
+
 TEST(Ini, ALoneBackslashAtTheEndIsNoLine) {
     const IniFile file = parse_ini("[Driver]\nA=1\n\\");
     EXPECT_TRUE(file.problems.empty());
