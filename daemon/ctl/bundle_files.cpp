@@ -4,6 +4,7 @@
 #include "daemon/base/root.hpp"
 #include "daemon/ctl/input_files.hpp"
 #include "daemon/ctl/session.hpp"
+#include "daemon/ctl/small_file.hpp"
 #include "images/trust.hpp"
 
 #include <cerrno>
@@ -50,10 +51,7 @@ Result<content::TrustAnchors> chosen_trust(const Session& session) {
     }
     content::TrustAnchors trust;
     for (const std::string& path : paths) {
-        const base::UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-        if (!fd)
-            return base::fail_errno("'" + path + "'", errno);
-        GPUHOST_TRY(pem, base::read_all(fd.get(), base::Root::default_limit, path));
+        GPUHOST_TRY(pem, read_small_file(path, base::Root::default_limit));
         GPUHOST_CHECK(trust.add(pem, path));
     }
     return trust;

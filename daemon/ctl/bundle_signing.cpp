@@ -4,25 +4,14 @@
 #include "daemon/base/parse.hpp"
 #include "daemon/base/root.hpp"
 #include "daemon/ctl/session.hpp"
-
-#include <cerrno>
-
-#include <fcntl.h>
+#include "daemon/ctl/small_file.hpp"
 
 namespace gpuhost::ctl {
 
 using base::Errc;
 using base::Result;
-using base::UniqueFd;
 
 namespace {
-
-Result<std::string> read_file(const std::string& path, std::size_t limit) {
-    const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-    if (!fd)
-        return base::fail_errno("'" + path + "'", errno);
-    return base::read_all(fd.get(), limit, path);
-}
 
 Result<std::string> needed(const Session& session, const Option& option, std::string_view hint) {
     if (auto value = session.arguments().value(option); value && !value->empty())
@@ -41,17 +30,17 @@ Result<content::SigningKey> chosen_key(const Session& session) {
     GPUHOST_TRY(path, needed(session, sign_key_option,
                              "Hosts take signed bundles only. See gpuhost-bundle(5) for how to make "
                              "a key."));
-    GPUHOST_TRY(key, read_file(path, base::Root::default_limit));
+    GPUHOST_TRY(key, read_small_file(path, base::Root::default_limit));
     std::string secret;
     if (const auto file = session.arguments().value(passphrase_option)) {
-        GPUHOST_TRY(text, read_file(*file, 4096));
+        GPUHOST_TRY(text, read_small_file(*file, 4096));
         secret = text.substr(0, text.find('\n'));
     }
     if (base::ends_with(path, ".p12") || base::ends_with(path, ".pfx"))
         return content::SigningKey::from_pkcs12(key, secret);
     GPUHOST_TRY(cert_path,
                 needed(session, certificate_option, "It belongs to the key, and goes into the bundle."));
-    GPUHOST_TRY(certificates, read_file(cert_path, base::Root::default_limit));
+    GPUHOST_TRY(certificates, read_small_file(cert_path, base::Root::default_limit));
     return content::SigningKey::from_pem(key, certificates, secret);
 }
 

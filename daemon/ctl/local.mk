@@ -61,6 +61,8 @@ noinst_LIBRARIES += %D%/libctl.a
     %D%/request.hpp \
     %D%/session.cpp \
     %D%/session.hpp \
+    %D%/small_file.cpp \
+    %D%/small_file.hpp \
     %D%/table.cpp \
     %D%/table.hpp \
     %D%/terminal.cpp \

@@ -8,7 +8,8 @@
 
 namespace gpuhost::ctl {
 
-/// A file that has its name only when it is whole: until finish() it is PATH.part, and without it nothing is left.
+/// A file that has its name only when it is whole. Until finish() it has none where the file system allows that, else one
+/// that nobody had; without finish() nothing is left.
 class OutputFile {
   public:
     [[nodiscard]] static base::Result<OutputFile> create(const std::string& path);
@@ -19,14 +20,19 @@ class OutputFile {
     ~OutputFile();
 
     [[nodiscard]] int fd() const { return fd_.get(); }
-    /// Syncs it and gives it its name.
+    /// Syncs it and gives it its name, which another file may have had.
     [[nodiscard]] base::Result<void> finish();
 
   private:
     OutputFile() = default;
+    [[nodiscard]] base::Result<void> give_temporary_name();
+
     std::string path_;
-    std::string made_;
+    std::string temporary_; ///< its name until finish(); empty: none
     base::UniqueFd fd_;
 };
+
+/// "." for a bare name.
+[[nodiscard]] std::string directory_of(const std::string& path);
 
 } // namespace gpuhost::ctl

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "daemon/base/result.hpp"
+
+#include <cstddef>
+#include <string>
+
+namespace gpuhost::ctl {
+
+/// All of a file that is named on the command line; more than `limit` bytes is BadContent.
+[[nodiscard]] base::Result<std::string> read_small_file(const std::string& path, std::size_t limit);
+
+} // namespace gpuhost::ctl
