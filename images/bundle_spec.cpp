@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "images/bundle_spec.hpp"
+
 #include "daemon/base/ini.hpp"
 #include "daemon/base/parse.hpp"
-#include "images/create.hpp"
+#include "images/bundle_manifest.hpp"
 #include "images/reference.hpp"
 
 #include <algorithm>
 #include <array>
+#include <span>
 
 namespace gpuhost::images {
 
 using base::Errc;
+using base::IniEntry;
 using base::Result;
 
 namespace {
@@ -25,7 +29,12 @@ struct ArtifactSection {
 constexpr std::array artifact_sections{ArtifactSection{"Driver ", "driver-packages", "Packages", false},
                                        ArtifactSection{"Modules ", "driver-modules", "Files", true}};
 
-Result<void> set_bundle(BundleSpec& spec, const base::IniEntry& entry, const std::string& where) {
+tl::unexpected<base::Error> unknown_key(const IniEntry& entry, const std::string& where) {
+    return base::fail(Errc::InvalidArgument,
+                      where + ": unknown key '" + entry.key + "' in [" + entry.section + "]");
+}
+
+Result<void> set_bundle(BundleSpec& spec, const IniEntry& entry, const std::string& where) {
     if (entry.key == "Name") {
         if (!is_bundle_name(entry.value))
             return base::fail(Errc::InvalidArgument, where + ": '" + entry.value + "' is no name of a bundle",
@@ -34,7 +43,7 @@ Result<void> set_bundle(BundleSpec& spec, const base::IniEntry& entry, const std
         return {};
     }
     if (entry.key != "Generation")
-        return base::fail(Errc::InvalidArgument, where + ": unknown key '" + entry.key + "' in [Bundle]");
+        return unknown_key(entry, where);
     const auto generation = base::parse_uint(entry.value);
     if (!generation || *generation > (std::uint64_t{1} << 50U))
         return base::fail(Errc::InvalidArgument, where + ": '" + entry.value + "' is no generation",
@@ -43,52 +52,17 @@ Result<void> set_bundle(BundleSpec& spec, const base::IniEntry& entry, const std
     return {};
 }
 
-Result<void> set_image(BundleSpec& spec, const base::IniEntry& entry, const std::string& where) {
-    GPUHOST_TRY(reference,
-                parse_reference(base::trim(std::string_view(entry.section).substr(image_prefix.size()))));
-    if (!reference.digest.empty())
-        return base::fail(Errc::InvalidArgument, where + ": an image is named by its tag, not by a digest");
-    const std::string name = reference.text();
-    auto image = std::find_if(spec.images.begin(), spec.images.end(),
-                              [&](const ImageSource& known) { return known.name == name; });
-    if (image == spec.images.end())
-        image = spec.images.insert(spec.images.end(), ImageSource{name, {}, {}, {}, where});
+Result<void> set_image(ImageSource& image, const IniEntry& entry, const std::string& where) {
     if (entry.key == "Layout")
-        image->layout = entry.value;
-    else if (entry.key == "Reference")
-        image->reference = entry.value;
+        image.layout = entry.value;
+    else if (entry.key == "Archive")
+        image.archive = entry.value;
     else if (entry.key == "Platforms")
-        image->platforms = base::split_words(entry.value);
+        image.platforms = base::split_words(entry.value);
+    else if (entry.key == "Reference" && !image.name.empty())
+        image.reference = entry.value;
     else
-        return base::fail(Errc::InvalidArgument, where + ": unknown key '" + entry.key + "' in [Image]");
-    return {};
-}
-
-Result<void> set_artifact(BundleSpec& spec, const ArtifactSection& section, const base::IniEntry& entry,
-                          const std::string& where) {
-    const auto words = base::split_words(std::string_view(entry.section).substr(section.prefix.size()));
-    if (words.empty() || words.size() > 2 || !base::is_driver_version(words[0]) ||
-        (section.of_kernel && (words.size() < 2 || !base::is_kernel_release(words[1]))))
-        return base::fail(Errc::InvalidArgument,
-                          where + ": section [" + entry.section + "] is not understood",
-                          "Say [Driver VERSION], [Driver VERSION PLATFORM] or [Modules VERSION KERNEL].");
-    if (entry.key != section.key)
-        return base::fail(Errc::InvalidArgument,
-                          where + ": unknown key '" + entry.key + "' in [" + entry.section + "]",
-                          std::string(section.key) + "= is known.");
-    ArtifactSource artifact{std::string(section.kind),      words[0], {}, {},
-                            base::split_words(entry.value), where};
-    if (section.of_kernel)
-        artifact.kernel = words[1];
-    if (words.size() == 2)
-        artifact.hosts.push_back((section.of_kernel ? "kernel=" : "") + words[1]);
-    const auto known = std::find_if(spec.artifacts.begin(), spec.artifacts.end(), [&](const auto& one) {
-        return one.kind == artifact.kind && one.name == artifact.name && one.hosts == artifact.hosts;
-    });
-    if (known == spec.artifacts.end())
-        spec.artifacts.push_back(std::move(artifact));
-    else
-        known->patterns.insert(known->patterns.end(), artifact.patterns.begin(), artifact.patterns.end());
+        return unknown_key(entry, where);
     return {};
 }
 
@@ -99,36 +73,125 @@ const ArtifactSection* artifact_section(const std::string& name) {
     return found == artifact_sections.end() ? nullptr : &*found;
 }
 
+/// A section as it is read: its header, what follows it, and how messages name it.
+struct Section {
+    const std::string& name;
+    std::span<const IniEntry> entries;
+    std::string what; ///< the file
+    std::string where;
+
+    [[nodiscard]] std::string at(const IniEntry& entry) const {
+        return what + ":" + std::to_string(entry.line);
+    }
+};
+
+/// Of a section's header.
+Result<ImageSource> new_image(const Section& section) {
+    ImageSource image;
+    image.where = section.where;
+    if (section.name == "Images")
+        return image;
+    GPUHOST_TRY(reference,
+                parse_reference(base::trim(std::string_view(section.name).substr(image_prefix.size()))));
+    if (!reference.digest.empty())
+        return base::fail(Errc::InvalidArgument,
+                          section.where + ": an image is named by its tag, not by a digest");
+    image.name = reference.text();
+    return image;
+}
+
+Result<void> check_image(const BundleSpec& spec, const ImageSource& image) {
+    const std::string what =
+        image.where + (image.name.empty() ? ": [Images]" : ": image '" + image.name + "'");
+    if (image.layout.empty() && image.archive.empty())
+        return base::fail(Errc::InvalidArgument,
+                          what + " has no Layout= and no Archive=", "One of them says where it is.");
+    if (!image.layout.empty() && !image.archive.empty())
+        return base::fail(Errc::InvalidArgument, what + " has both Layout= and Archive=");
+    if (!image.name.empty() &&
+        std::any_of(spec.images.begin(), spec.images.end(),
+                    [&](const ImageSource& other) { return other.name == image.name; }))
+        return base::fail(Errc::InvalidArgument, what + " has two sections");
+    return {};
+}
+
+Result<void> add_image(BundleSpec& spec, const Section& section) {
+    GPUHOST_TRY(image, new_image(section));
+    for (const IniEntry& entry : section.entries)
+        GPUHOST_CHECK(set_image(image, entry, section.at(entry)));
+    GPUHOST_CHECK(check_image(spec, image));
+    spec.images.push_back(std::move(image));
+    return {};
+}
+
+/// Of a section's header.
+Result<ArtifactSource> new_artifact(const Section& section, const ArtifactSection& kind) {
+    const auto words = base::split_words(std::string_view(section.name).substr(kind.prefix.size()));
+    if (words.empty() || words.size() > 2 || !base::is_driver_version(words[0]) ||
+        (kind.of_kernel && (words.size() < 2 || !base::is_kernel_release(words[1]))))
+        return base::fail(Errc::InvalidArgument,
+                          section.where + ": section [" + section.name + "] is not understood",
+                          "Say [Driver VERSION], [Driver VERSION PLATFORM] or [Modules VERSION KERNEL].");
+    ArtifactSource artifact{std::string(kind.kind), words[0], {}, {}, {}, section.where};
+    if (kind.of_kernel)
+        artifact.kernel = words[1];
+    if (words.size() == 2)
+        artifact.hosts.push_back((kind.of_kernel ? "kernel=" : "") + words[1]);
+    return artifact;
+}
+
+Result<void> add_artifact(BundleSpec& spec, const Section& section, const ArtifactSection& kind) {
+    GPUHOST_TRY(artifact, new_artifact(section, kind));
+    for (const IniEntry& entry : section.entries) {
+        if (entry.key != kind.key)
+            return unknown_key(entry, section.at(entry));
+        for (std::string& pattern : base::split_words(entry.value))
+            artifact.patterns.push_back(std::move(pattern));
+    }
+    if (artifact.patterns.empty())
+        return base::fail(Errc::InvalidArgument,
+                          section.where + ": [" + section.name + "] has no " + std::string(kind.key) + "=");
+    const auto known = std::find_if(spec.artifacts.begin(), spec.artifacts.end(), [&](const auto& one) {
+        return one.kind == artifact.kind && one.name == artifact.name && one.hosts == artifact.hosts;
+    });
+    if (known == spec.artifacts.end())
+        spec.artifacts.push_back(std::move(artifact));
+    else
+        known->patterns.insert(known->patterns.end(), artifact.patterns.begin(), artifact.patterns.end());
+    return {};
+}
+
+Result<void> add_section(BundleSpec& spec, const Section& section) {
+    if (section.name == "Images" || base::starts_with(section.name, image_prefix))
+        return add_image(spec, section);
+    if (const ArtifactSection* const kind = artifact_section(section.name))
+        return add_artifact(spec, section, *kind);
+    if (section.name != "Bundle")
+        return base::fail(
+            Errc::InvalidArgument, section.where + ": unknown section [" + section.name + "]",
+            "[Bundle], [Image NAME], [Images], [Driver VERSION] and [Modules VERSION KERNEL] are known.");
+    for (const IniEntry& entry : section.entries)
+        GPUHOST_CHECK(set_bundle(spec, entry, section.at(entry)));
+    return {};
+}
+
 } // namespace
 
 Result<BundleSpec> parse_bundle_spec(std::string_view text, std::string_view what) {
     const base::IniFile file = base::parse_ini(text);
+    const std::string name(what);
     if (!file.problems.empty())
-        return base::fail(Errc::InvalidArgument, std::string(what) + ": " + file.problems.front());
+        return base::fail(Errc::InvalidArgument, name + ": " + file.problems.front());
     BundleSpec spec;
-    for (const base::IniEntry& entry : file.entries) {
-        const std::string where = std::string(what) + ":" + std::to_string(entry.line);
-        if (entry.section == "Bundle")
-            GPUHOST_CHECK(set_bundle(spec, entry, where));
-        else if (base::starts_with(entry.section, image_prefix))
-            GPUHOST_CHECK(set_image(spec, entry, where));
-        else if (const ArtifactSection* section = artifact_section(entry.section))
-            GPUHOST_CHECK(set_artifact(spec, *section, entry, where));
-        else
-            return base::fail(
-                Errc::InvalidArgument, where + ": unknown section [" + entry.section + "]",
-                "[Bundle], [Image NAME], [Driver VERSION] and [Modules VERSION KERNEL] are known.");
-    }
+    for (const base::IniSection& section : file.sections)
+        GPUHOST_CHECK(add_section(
+            spec, {section.name, file.entries_of(section), name, name + ":" + std::to_string(section.line)}));
     if (spec.name.empty())
-        return base::fail(Errc::InvalidArgument, std::string(what) + ": [Bundle] has no Name=");
+        return base::fail(Errc::InvalidArgument, name + ": [Bundle] has no Name=");
     if (spec.images.empty() && spec.artifacts.empty())
-        return base::fail(
-            Errc::InvalidArgument, std::string(what) + ": names nothing to put into the bundle",
-            "Add a section [Image NAME] with Layout=DIRECTORY, or [Driver VERSION] with Packages=FILE….");
-    for (const ImageSource& image : spec.images)
-        if (image.layout.empty())
-            return base::fail(Errc::InvalidArgument,
-                              image.where + ": image '" + image.name + "' has no Layout=");
+        return base::fail(Errc::InvalidArgument, name + ": names nothing to put into the bundle",
+                          "Add a section [Image NAME] with Layout=DIRECTORY or Archive=FILE, or [Driver "
+                          "VERSION] with Packages=FILE….");
     return spec;
 }
 

@@ -3,9 +3,10 @@
 
 #include "daemon/base/json.hpp"
 #include "daemon/base/parse.hpp"
-#include "daemon/base/root.hpp"
 #include "daemon/content/sha256.hpp"
 #include "images/create_artifact.hpp"
+#include "images/foreign.hpp"
+#include "images/image_stock.hpp"
 #include "images/oci.hpp"
 #include "images/reference.hpp"
 
@@ -15,7 +16,6 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 namespace gpuhost::images {
@@ -23,7 +23,6 @@ namespace gpuhost::images {
 using base::Errc;
 using base::Json;
 using base::Result;
-using base::Root;
 using base::UniqueFd;
 
 namespace {
@@ -37,7 +36,7 @@ class Collector {
   public:
     explicit Collector(Contents& contents) : contents_(contents) {}
 
-    Result<void> add_image(const ImageSource& source, const std::string& directory);
+    Result<void> add_images(const ImageSource& source, const ImageStock& stock);
     Result<void> add_artifact(const ArtifactSource& source, const std::string& directory);
     void finish();
 
@@ -49,7 +48,7 @@ class Collector {
         std::size_t order = 0;
     };
     struct Walk {
-        const Root& layout;
+        const ImageStock& stock;
         const ImageSource& source;
         std::set<std::string> platforms; ///< found on the way
         std::set<std::pair<std::string, std::string>>
@@ -58,38 +57,26 @@ class Collector {
         [[nodiscard]] std::vector<std::string> platforms_of(const std::string& document) const;
     };
 
-    Result<Descriptor> choose(const Document& index, const ImageSource& source) const;
+    Result<void> add_all(const ImageSource& source, const ImageStock& stock);
+    Result<void> add_image(const std::string& name, const Descriptor& image, const ImageSource& source,
+                           const ImageStock& stock);
     Result<void> walk(Walk& walk, const Descriptor& descriptor, const std::string& platform, unsigned depth);
-    Result<void> add_referrers(Walk& walk, const Document& index);
+    Result<void> add_referrers(Walk& walk);
     Result<void> add_blob(const Walk& walk, const Descriptor& descriptor, const std::string& platform);
     Result<void> note_blob(const std::string& hex, std::uint64_t size, const std::string& host);
     void add_text(const std::string& path, std::string text);
 
     Contents& contents_;
     std::map<std::string, Blob> blobs_;
-    std::set<std::string> referrers_; ///< digests of those that are among the images
+    std::map<std::string, std::string> names_; ///< digest by name, of images
+    std::set<std::string> referrers_;          ///< digests of those that are among the images
 };
-
-base::Error in_layout(const base::Error& error, const ImageSource& source) {
-    return error.context(source.where + ": layout '" + source.layout + "'");
-}
-
-std::string blob_path(const std::string& hex) {
-    return "/blobs/sha256/" + hex;
-}
 
 bool wanted(const std::vector<std::string>& platforms, const std::string& platform) {
     return platforms.empty() || platform.empty() ||
            std::any_of(platforms.begin(), platforms.end(), [&](const std::string& one) {
                return platform == one || base::starts_with(platform, one + "/"); // its variants
            });
-}
-
-Result<Document> read_document(const Root& layout, const Descriptor& descriptor) {
-    GPUHOST_TRY(text, layout.read(blob_path(descriptor.hex), document_limit));
-    if (content::sha256(text) != descriptor.hex)
-        return base::fail(Errc::BadContent, "blob sha256:" + descriptor.hex + " is damaged");
-    return parse_document(text, descriptor.media_type, "sha256:" + descriptor.hex);
 }
 
 Result<BundleImage> make_image(const std::string& name, const Descriptor& descriptor,
@@ -110,60 +97,12 @@ Result<BundleImage> make_image(const std::string& name, const Descriptor& descri
     return image;
 }
 
-using Referrers = std::vector<std::pair<Descriptor, Document>>;
-
-/// What has a subject, among `descriptors`. What the layout does not have is not taken either.
-Result<void> find_with_subject(const Root& layout, const std::vector<Descriptor>& descriptors,
-                               Referrers& found) {
-    for (const Descriptor& descriptor : descriptors) {
-        if (!is_document(descriptor.media_type) || !layout.exists(blob_path(descriptor.hex)))
-            continue;
-        GPUHOST_TRY(document, read_document(layout, descriptor));
-        if (document.subject)
-            found.emplace_back(descriptor, std::move(document));
-    }
-    return {};
-}
-
-/// All of a layout that say to be about another image: in its index, or listed under the tag "sha256-<hex>" where a
-/// registry knew no better (OCI distribution 1.1, "referrers tag schema").
-Result<Referrers> find_referrers(const Root& layout, const Document& index) {
-    Referrers found;
-    GPUHOST_CHECK(find_with_subject(layout, index.content, found));
-    for (const Descriptor& descriptor : index.content) {
-        const bool listed =
-            std::any_of(descriptor.names.begin(), descriptor.names.end(), [](const std::string& name) {
-                return base::starts_with(name, "sha256-") && content::is_sha256(name.substr(7));
-            });
-        if (!listed || !is_document(descriptor.media_type) || !layout.exists(blob_path(descriptor.hex)))
-            continue;
-        GPUHOST_TRY(list, read_document(layout, descriptor));
-        GPUHOST_CHECK(find_with_subject(layout, list.content, found));
-    }
-    return found;
-}
-
 std::vector<std::string> Collector::Walk::platforms_of(const std::string& document) const {
     std::vector<std::string> found;
     for (auto one = documents.lower_bound({document, ""}); one != documents.end() && one->first == document;
          ++one)
         found.push_back(one->second);
     return found;
-}
-
-Result<Descriptor> Collector::choose(const Document& index, const ImageSource& source) const {
-    if (source.reference.empty()) {
-        if (index.content.size() == 1)
-            return index.content.front();
-        return base::fail(Errc::InvalidArgument, "has " + std::to_string(index.content.size()) + " images",
-                          "Say which with Reference=, by its name in the layout or its digest.");
-    }
-    for (const Descriptor& descriptor : index.content)
-        if (std::find(descriptor.names.begin(), descriptor.names.end(), source.reference) !=
-                descriptor.names.end() ||
-            "sha256:" + descriptor.hex == source.reference)
-            return descriptor;
-    return base::fail(Errc::NotFound, "has no image '" + source.reference + "'");
 }
 
 /// `host` is a word of Member::hosts; empty: all need it.
@@ -178,73 +117,99 @@ Result<void> Collector::note_blob(const std::string& hex, std::uint64_t size, co
 
 Result<void> Collector::add_blob(const Walk& walk, const Descriptor& descriptor,
                                  const std::string& platform) {
-    const auto st = walk.layout.stat(blob_path(descriptor.hex));
-    if (!st && descriptor.elsewhere)
+    const auto found = walk.stock.blobs->open(descriptor.hex);
+    const bool missing = !found && found.error().code == Errc::NotFound;
+    if (missing && descriptor.elsewhere)
         return {}; // by its licence it may not be passed on
-    if (!st)
-        return base::fail(st.error());
-    if (!S_ISREG(st->st_mode) || static_cast<std::uint64_t>(st->st_size) != descriptor.size)
+    if (missing)
+        return base::fail(Errc::NotFound, "blob sha256:" + descriptor.hex + " is not there",
+                          platform.empty() ? ""
+                                           : "It is for " + platform +
+                                                 ". Say with Platforms= what to take, if not all is there.");
+    if (!found)
+        return base::fail(found.error());
+    if (found->size != descriptor.size)
         return base::fail(Errc::BadContent,
                           "blob sha256:" + descriptor.hex + " has not the size that it should");
     GPUHOST_CHECK(note_blob(descriptor.hex, descriptor.size, platform));
-    contents_.files.try_emplace(descriptor.hex, walk.layout.host_path(blob_path(descriptor.hex)));
+    contents_.blobs.try_emplace(descriptor.hex, walk.stock.blobs);
     return {};
 }
 
 Result<void> Collector::walk(Walk& walk, const Descriptor& descriptor, const std::string& platform,
                              unsigned depth) {
     GPUHOST_CHECK(add_blob(walk, descriptor, platform));
+    if (!platform.empty())
+        walk.platforms.insert(platform);
     if (!is_document(descriptor.media_type))
         return {};
     if (!walk.documents.emplace(descriptor.hex, platform).second)
         return {};
     if (depth > most_nesting)
         return base::fail(Errc::BadContent, "indexes are nested too deeply");
-    GPUHOST_TRY(document, read_document(walk.layout, descriptor));
+    GPUHOST_TRY(document, read_document(*walk.stock.blobs, descriptor));
     for (const Descriptor& child : document.content) {
         const std::string own = child.platform.empty() ? platform : child.platform;
-        if (!wanted(walk.source.platforms, own))
-            continue;
-        if (!own.empty())
-            walk.platforms.insert(own);
-        GPUHOST_CHECK(this->walk(walk, child, own, depth + 1));
+        if (wanted(walk.source.platforms, own))
+            GPUHOST_CHECK(this->walk(walk, child, own, depth + 1));
     }
     return {};
 }
 
-Result<void> Collector::add_image(const ImageSource& source, const std::string& directory) {
-    const std::string path = source.layout.front() == '/' ? source.layout : directory + "/" + source.layout;
-    GPUHOST_TRY(layout, Root::open(path));
-    GPUHOST_TRY(version_text, layout.read("/oci-layout", 4096));
-    GPUHOST_TRY(version, base::parse_json(version_text, "oci-layout"));
-    if (base::string_or(version, "imageLayoutVersion", "") != "1.0.0")
-        return base::fail(Errc::Unsupported, "is no OCI image layout of version 1.0.0");
-    GPUHOST_TRY(index_text, layout.read("/index.json", document_limit));
-    GPUHOST_TRY(index, parse_document(index_text, "", "index.json"));
-    GPUHOST_TRY(chosen, choose(index, source));
-    if (!is_document(chosen.media_type))
-        return base::fail(Errc::Unsupported,
-                          "sha256:" + chosen.hex + " is of type '" + chosen.media_type + "'");
-    Walk walk{layout, source, {}, {}};
-    GPUHOST_CHECK(this->walk(walk, chosen, chosen.platform, 0));
+Result<void> Collector::add_image(const std::string& name, const Descriptor& image, const ImageSource& source,
+                                  const ImageStock& stock) {
+    const auto [known, is_new] = names_.emplace(name, image.hex);
+    if (!is_new && known->second != image.hex)
+        return base::fail(Errc::InvalidArgument, "image '" + name + "' is another than before",
+                          "A bundle has one image of a name.");
+    if (!is_new)
+        return {};
+    Walk walk{stock, source, {}, {}};
+    GPUHOST_CHECK(this->walk(walk, image, image.platform, 0));
     for (const std::string& platform : source.platforms)
         if (std::none_of(walk.platforms.begin(), walk.platforms.end(),
                          [&](const std::string& found) { return wanted({platform}, found); }) &&
             !walk.platforms.empty())
             return base::fail(Errc::NotFound, "has nothing for platform '" + platform + "'");
-    GPUHOST_TRY(document, read_document(layout, chosen));
-    GPUHOST_TRY(image, make_image(source.name, chosen, document));
-    image.platforms.assign(walk.platforms.begin(), walk.platforms.end());
-    contents_.manifest.images.push_back(std::move(image));
-    return add_referrers(walk, index);
+    GPUHOST_TRY(document, read_document(*stock.blobs, image));
+    GPUHOST_TRY(made, make_image(name, image, document));
+    made.platforms.assign(walk.platforms.begin(), walk.platforms.end());
+    contents_.manifest.images.push_back(std::move(made));
+    return add_referrers(walk);
+}
+
+Result<void> Collector::add_all(const ImageSource& source, const ImageStock& stock) {
+    if (stock.images.empty())
+        return base::fail(Errc::NotFound, "has no images");
+    for (const Descriptor& image : stock.images) {
+        if (!is_document(image.media_type) || stock.is_about_another(image))
+            continue; // the specification lets a layout have more than images
+        const std::string name = own_name(image);
+        if (name.empty())
+            return base::fail(Errc::InvalidArgument,
+                              "image sha256:" + image.hex + " has no full name there" +
+                                  (image.names.empty() ? "" : ", only '" + image.names.front() + "'"),
+                              "Name it with a section [Image NAME] and Reference=sha256:" + image.hex + ".");
+        GPUHOST_CHECK(add_image(name, image, source, stock));
+    }
+    return {};
+}
+
+Result<void> Collector::add_images(const ImageSource& source, const ImageStock& stock) {
+    if (source.name.empty())
+        return add_all(source, stock);
+    GPUHOST_TRY(chosen, choose_image(stock, source));
+    if (!is_document(chosen.media_type))
+        return base::fail(Errc::Unsupported,
+                          "sha256:" + chosen.hex + " is of type '" + chosen.media_type + "'");
+    return add_image(source.name, chosen, source, stock);
 }
 
 /// Takes what is about one of the documents taken, and what is about that.
-Result<void> Collector::add_referrers(Walk& walk, const Document& index) {
-    GPUHOST_TRY(candidates, find_referrers(walk.layout, index));
+Result<void> Collector::add_referrers(Walk& walk) {
     for (bool grew = true; grew;) {
         grew = false;
-        for (const auto& [descriptor, document] : candidates)
+        for (const auto& [descriptor, document] : walk.stock.referrers)
             for (const std::string& platform : walk.platforms_of(document.subject->hex)) {
                 if (walk.documents.count({descriptor.hex, platform}) != 0)
                     continue;
@@ -333,6 +298,10 @@ Result<MemberBytes> Contents::open(const Member& member) const {
         GPUHOST_CHECK(base::write_all(fd.get(), text->second, member.place()));
         return MemberBytes{std::move(fd), 0};
     }
+    if (const auto source = blobs.find(member.hex); source != blobs.end()) {
+        GPUHOST_TRY(bytes, source->second->open(member.hex));
+        return MemberBytes{std::move(bytes.fd), bytes.offset};
+    }
     const auto file = files.find(member.hex);
     UniqueFd fd(file == files.end() ? -1 : ::open(file->second.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
     if (!fd)
@@ -340,17 +309,22 @@ Result<MemberBytes> Contents::open(const Member& member) const {
     return MemberBytes{std::move(fd), 0};
 }
 
-Result<Contents> collect(const BundleSpec& spec, const std::string& directory, std::uint64_t created) {
+Result<Contents> collect(const BundleSpec& spec, const CollectOptions& options) {
     Contents contents;
     contents.manifest.name = spec.name;
     contents.manifest.generation = spec.generation;
-    contents.manifest.created = created;
+    contents.manifest.created = options.created;
     Collector collector(contents);
-    for (const ImageSource& image : spec.images)
-        if (auto added = collector.add_image(image, directory); !added)
-            return base::fail(in_layout(added.error(), image));
+    ImageStocks stocks(contents.sources, options.directory, options.scratch);
+    for (const ImageSource& source : spec.images) {
+        const auto stock = stocks.of(source);
+        if (!stock)
+            return base::fail(stock.error().context(source.where));
+        if (auto added = collector.add_images(source, **stock); !added)
+            return base::fail(added.error().context(title(source)).context(source.where));
+    }
     for (const ArtifactSource& artifact : spec.artifacts)
-        if (auto added = collector.add_artifact(artifact, directory); !added)
+        if (auto added = collector.add_artifact(artifact, options.directory); !added)
             return base::fail(added.error().context(artifact.where));
     collector.finish();
     return contents;

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 noinst_LIBRARIES += %D%/libimages.a
 %C%_libimages_a_SOURCES = \
+    %D%/blob_source.cpp \
+    %D%/blob_source.hpp \
     %D%/blob_store.cpp \
     %D%/blob_store.hpp \
     %D%/bundle_input.cpp \
@@ -14,6 +16,7 @@ noinst_LIBRARIES += %D%/libimages.a
     %D%/bundle_writer.cpp \
     %D%/bundle_writer.hpp \
     %D%/bundle_spec.cpp \
+    %D%/bundle_spec.hpp \
     %D%/bundle_steps.cpp \
     %D%/bundle_steps.hpp \
     %D%/catalogue.cpp \
@@ -24,8 +27,14 @@ noinst_LIBRARIES += %D%/libimages.a
     %D%/create_artifact.hpp \
     %D%/artifacts.cpp \
     %D%/artifacts.hpp \
+    %D%/foreign.cpp \
+    %D%/foreign.hpp \
+    %D%/foreign_docker.cpp \
+    %D%/foreign_docker.hpp \
     %D%/garbage.cpp \
     %D%/garbage.hpp \
+    %D%/image_stock.cpp \
+    %D%/image_stock.hpp \
     %D%/images_component.cpp \
     %D%/images_component.hpp \
     %D%/import.cpp \

@@ -2,25 +2,21 @@
 #include "daemon/base/clock.hpp"
 #include "daemon/base/ini.hpp"
 #include "daemon/base/parse.hpp"
-#include "daemon/base/root.hpp"
 #include "daemon/ctl/bundle_signing.hpp"
 #include "daemon/ctl/output_file.hpp"
 #include "daemon/ctl/session.hpp"
+#include "daemon/ctl/small_file.hpp"
 #include "daemon/ctl/text.hpp"
 #include "daemon/ctl/verbs_bundle.hpp"
 #include "images/create.hpp"
 
 #include <array>
-#include <cerrno>
 #include <cstdlib>
-
-#include <fcntl.h>
 
 namespace gpuhost::ctl {
 
 using base::Errc;
 using base::Result;
-using base::UniqueFd;
 
 namespace {
 
@@ -40,16 +36,11 @@ Result<std::uint64_t> time_of_creation() {
 Result<int> run(Session& session) {
     const std::string& path = session.arguments().words()[0];
     GPUHOST_TRY(target, chosen_output(session));
-    const UniqueFd spec_file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-    if (!spec_file)
-        return base::fail_errno("'" + path + "'", errno);
-    GPUHOST_TRY(text, base::read_all(spec_file.get(), base::ini_size_limit, path));
+    GPUHOST_TRY(text, read_small_file(path, base::ini_size_limit));
     GPUHOST_TRY(spec, images::parse_bundle_spec(text, path));
     GPUHOST_TRY(key, chosen_key(session));
     GPUHOST_TRY(created, time_of_creation());
-    const auto slash = path.rfind('/');
-    GPUHOST_TRY(contents,
-                images::collect(spec, slash == std::string::npos ? "." : path.substr(0, slash + 1), created));
+    GPUHOST_TRY(contents, images::collect(spec, {directory_of(path), directory_of(target), created}));
     GPUHOST_TRY(file, OutputFile::create(target));
     std::uint64_t bytes = 0;
     GPUHOST_CHECK(images::write_bundle(
@@ -78,7 +69,7 @@ const Verb bundle_create_verb{
     "SPEC",
     "make a signed bundle",
     "Makes one file of all that SPEC names, signed with the key of --sign-key. gpuhost-bundle(5) describes "
-    "both. The "
+    "both. Images come from OCI image layouts and from archives as 'docker save' writes them. The "
     "file is a tar that skopeo and containerd read as an OCI image layout. With SOURCE_DATE_EPOCH set, and a "
     "key whose "
     "signatures have no chance in them, the same input makes the same bytes. Needs no daemon and no "

@@ -42,6 +42,8 @@ sync_seam = -Wl,--wrap=fsync -Wl,--wrap=fdatasync
     %D%/images/bundles.cpp \
     %D%/images/bundles.hpp \
     %D%/images/create_test.cpp \
+    %D%/images/docker_archives.hpp \
+    %D%/images/foreign_test.cpp \
     %D%/images/import_test.cpp \
     %D%/images/oci_test.cpp \
     %D%/images/reference_test.cpp \
@@ -104,6 +106,7 @@ check_PROGRAMS += %D%/stub-nvml.so
     %D%/ctl/documents.hpp \
     %D%/ctl/help_test.cpp \
     %D%/ctl/input_files_test.cpp \
+    %D%/ctl/output_file_test.cpp \
     %D%/ctl/progress_test.cpp \
     %D%/ctl/table_test.cpp \
     %D%/ctl/text_test.cpp \

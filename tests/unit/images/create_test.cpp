@@ -4,8 +4,13 @@
 #include "images/create.hpp"
 #include "images/oci.hpp"
 #include "tests/support/tmpdir.hpp"
+#include "tests/unit/images/docker_archives.hpp"
+
+#include <algorithm>
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 namespace gpuhost::images {
 namespace {
@@ -45,7 +50,25 @@ class Create : public ::testing::Test {
         GPUHOST_TRY(spec, parse_bundle_spec(
                               "[Bundle]\nName=site\nGeneration=3\n[Image r.io/app:v1]\nLayout=app\n" + more,
                               "site.spec"));
-        return collect(spec, directory_.path(), 5);
+        return collect(spec, {directory_.path(), directory_.path(), 5});
+    }
+    [[nodiscard]] base::Result<Contents> made_of(const std::string& sections) const {
+        GPUHOST_TRY(spec, parse_bundle_spec("[Bundle]\nName=site\n" + sections, "site.spec"));
+        return collect(spec, {directory_.path(), directory_.path(), 5});
+    }
+    [[nodiscard]] static std::vector<std::string> names(const Contents& contents) {
+        std::vector<std::string> found;
+        for (const BundleImage& one : contents.manifest.images)
+            found.push_back(one.name);
+        return found;
+    }
+    /// The sections are refused like this.
+    void expect_refused(const std::string& sections, Errc code, const std::string& reason) const {
+        const auto contents = made_of(sections);
+        ASSERT_FALSE(contents) << "expected: " << reason;
+        EXPECT_EQ(contents.error().code, code) << contents.error().message;
+        EXPECT_EQ(contents.error().message.find("site.spec"), 0U) << contents.error().message;
+        EXPECT_NE(contents.error().message.find(reason), std::string::npos) << contents.error().message;
     }
     [[nodiscard]] static std::map<std::string, std::vector<std::string>> hosts(const Contents& contents) {
         std::map<std::string, std::vector<std::string>> found;
@@ -228,7 +251,7 @@ TEST_F(Create, RefusesWhatIsMissingOrDamaged) {
     const auto damaged = collected();
     ASSERT_FALSE(damaged);
     EXPECT_NE(damaged.error().message.find("is damaged"), std::string::npos) << damaged.error().message;
-    EXPECT_EQ(damaged.error().message.find("site.spec:5: layout 'app': "), 0U) << damaged.error().message;
+    EXPECT_EQ(damaged.error().message.find("site.spec:4: layout 'app': "), 0U) << damaged.error().message;
     directory_.write("app/oci-layout", R"({"imageLayoutVersion":"2"})");
     EXPECT_EQ(collected().error().code, Errc::Unsupported);
 }
@@ -252,6 +275,128 @@ TEST_F(Create, IndexesDoNotNestForEver) {
     EXPECT_TRUE(collected());
     layout({index({index({inner})})});
     EXPECT_NE(collected().error().message.find("nested too deeply"), std::string::npos);
+}
+
+// --- of archives
+
+TEST_F(Create, TakesAnImageOfAnArchive) {
+    directory_.write("app.tar", tests::two_layer_archive().tar(tests::Packing::Zstd));
+    const auto contents = made_of("[Image r.io/mine:v2]\nArchive=app.tar\n");
+    ASSERT_TRUE(contents) << contents.error().message;
+    EXPECT_EQ(names(*contents), std::vector<std::string>{"r.io/mine:v2"});
+    EXPECT_EQ(contents->manifest.images[0].platforms, std::vector<std::string>{"linux/arm64/v8"});
+    ASSERT_EQ(contents->manifest.members.size(), 6U)
+        << "oci-layout, index.json, manifest, config, two layers: nothing else of the archive";
+    for (const Member& member : contents->manifest.members) {
+        const auto bytes = contents->open(member);
+        ASSERT_TRUE(bytes) << bytes.error().message;
+        std::string content(member.size, '\0');
+        ASSERT_EQ(::pread(bytes->fd.get(), content.data(), content.size(), static_cast<off_t>(bytes->offset)),
+                  static_cast<ssize_t>(member.size));
+        EXPECT_EQ(content::sha256(content), member.hex);
+    }
+    EXPECT_EQ(directory_.root().list("/").value(), (std::vector<std::string>{"app", "app.tar"}))
+        << "what it unpacked has no name";
+}
+
+TEST_F(Create, TheSameInputMakesTheSameBundle) {
+    directory_.write("app.tar", tests::two_layer_archive().tar());
+    const std::string section = "[Images]\nArchive=app.tar\n";
+    EXPECT_EQ(to_text(made_of(section)->manifest), to_text(made_of(section)->manifest));
+    tests::DockerArchive reversed = tests::two_layer_archive();
+    std::reverse(reversed.members.begin(), reversed.members.end());
+    const std::string before = to_text(made_of(section)->manifest);
+    directory_.write("app.tar", reversed.tar(tests::Packing::Gzip));
+    EXPECT_EQ(to_text(made_of(section)->manifest), before) << "however it was packed";
+}
+
+TEST_F(Create, TakesAllImagesUnderTheirOwnNames) {
+    directory_.write("app.tar", tests::two_layer_archive().tar());
+    Json named = image({"one"});
+    named["annotations"] = {{"io.containerd.image.name", "r.io/of-a-layout"}};
+    layout(
+        {named, {{"mediaType", "application/x"}, {"digest", "sha256:" + std::string(64, 'a')}, {"size", 1}}});
+    const auto contents =
+        made_of("[Images]\nArchive=app.tar\n\n[Images]\nLayout=app\n[Images]\nArchive=./app.tar\n");
+    ASSERT_TRUE(contents) << contents.error().message;
+    EXPECT_EQ(names(*contents),
+              (std::vector<std::string>{"docker.io/library/app:v1", "registry.example:5000/team/app:v1",
+                                        "r.io/of-a-layout:latest"}));
+}
+
+TEST_F(Create, InventsNoName) {
+    Json tagged = image({"one"});
+    tagged["annotations"] = {{"org.opencontainers.image.ref.name", "v1"}};
+    layout({tagged});
+    expect_refused("[Images]\nLayout=app\n", Errc::InvalidArgument, "has no full name there, only 'v1'");
+    layout({image({"one"})});
+    expect_refused("[Images]\nLayout=app\n", Errc::InvalidArgument, "has no full name there");
+    layout({});
+    expect_refused("[Images]\nLayout=app\n", Errc::NotFound, "layout 'app': has no images");
+}
+
+TEST_F(Create, OneNameIsOneImage) {
+    directory_.write("app.tar", tests::two_layer_archive().tar());
+    tests::DockerArchive other = tests::two_layer_archive();
+    other.members[6].content += " ";
+    directory_.write("other.tar", other.tar());
+    expect_refused("[Images]\nArchive=app.tar\n[Images]\nArchive=other.tar\n", Errc::InvalidArgument,
+                   "'docker.io/library/app:v1' is another than before");
+    other.manifest[0]["RepoTags"] = {"app:v2"};
+    directory_.write("other.tar", other.tar());
+    EXPECT_TRUE(made_of("[Images]\nArchive=app.tar\n[Images]\nArchive=other.tar\n"));
+}
+
+TEST_F(Create, FindsAnImageByItsNameAmongSeveral) {
+    tests::DockerArchive archive = tests::two_layer_archive();
+    archive.members.push_back({"empty.json", tests::docker_config({})});
+    archive.name("empty.json", {}, Json::array({"empty:v1"}));
+    directory_.write("all.tar", archive.tar());
+    EXPECT_EQ(made_of("[Image empty:v1]\nArchive=all.tar\n")->manifest.members.size(), 4U)
+        << "by the section's";
+    EXPECT_EQ(made_of("[Image x:v1]\nArchive=all.tar\nReference=empty:v1\n")->manifest.members.size(), 4U);
+    EXPECT_EQ(made_of("[Image x:v1]\nArchive=all.tar\nReference=docker.io/library/app:v1\n")
+                  ->manifest.members.size(),
+              6U);
+    expect_refused("[Image x:v1]\nArchive=all.tar\n", Errc::InvalidArgument,
+                   "has 2 images, and none of them is 'docker.io/library/x:v1'");
+    expect_refused("[Image x:v1]\nArchive=all.tar\nReference=v1\n", Errc::NotFound, "has no image 'v1'");
+}
+
+TEST_F(Create, ANameThatSeveralHaveIsNoAnswer) {
+    Json first = image({"first"});
+    Json second = image({"second"});
+    first["annotations"] = second["annotations"] = {{"org.opencontainers.image.ref.name", "v1"}};
+    layout({first, second});
+    expect_refused("[Image r.io/app:v1]\nLayout=app\nReference=v1\n", Errc::InvalidArgument,
+                   "has 2 images 'v1'");
+}
+
+TEST_F(Create, SaysWhichArchiveIsBroken) {
+    directory_.write("app.tar", "no archive");
+    expect_refused("[Images]\nArchive=app.tar\n", Errc::BadContent, "site.spec:3: archive 'app.tar': ");
+    expect_refused("[Images]\nArchive=none.tar\n", Errc::NotFound, "site.spec:3: archive 'none.tar': ");
+    expect_refused("[Images]\nArchive=app\n", Errc::InvalidArgument, "archive 'app': not a regular file");
+}
+
+TEST_F(Create, ASectionSaysOnePlace) {
+    expect_refused("[Image r.io/app:v1]\n", Errc::InvalidArgument,
+                   "site.spec:3: image 'r.io/app:v1' has no Layout=");
+    expect_refused("[Images]\n", Errc::InvalidArgument, "site.spec:3: [Images] has no Layout=");
+    expect_refused("[Images]\nLayout=a\nArchive=b\n", Errc::InvalidArgument, "both Layout= and Archive=");
+    expect_refused("[Images]\nLayout=a\nReference=v1\n", Errc::InvalidArgument, "unknown key 'Reference'");
+    expect_refused("[Image a]\nLayout=a\n[Image a:latest]\nLayout=b\n", Errc::InvalidArgument,
+                   "has two sections");
+    expect_refused("[Imagine]\n", Errc::InvalidArgument, "site.spec:3: unknown section [Imagine]");
+}
+
+TEST_F(Create, APipeInALayoutIsNotWaitedFor) {
+    const Json app = image({"one"});
+    layout({app});
+    const std::string layer = directory_.path("app/blobs/sha256/" + content::sha256("one"));
+    ASSERT_EQ(::unlink(layer.c_str()), 0);
+    ASSERT_EQ(::mkfifo(layer.c_str(), 0644), 0);
+    EXPECT_EQ(collected().error().code, Errc::BadContent);
 }
 
 } // namespace

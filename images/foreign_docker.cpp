@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "images/foreign_docker.hpp"
+
+#include "daemon/base/json.hpp"
+#include "daemon/content/archive.hpp"
+#include "images/foreign.hpp"
+#include "images/reference.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+
+#include <unistd.h>
+
+namespace gpuhost::images {
+
+using base::Errc;
+using base::Json;
+using base::Result;
+using content::FileDigest;
+
+namespace {
+
+constexpr std::string_view manifest_type = "application/vnd.oci.image.manifest.v1+json";
+constexpr std::string_view config_type = "application/vnd.oci.image.config.v1+json";
+constexpr std::string_view layer_type = "application/vnd.oci.image.layer.v1.tar";
+constexpr std::size_t most_images = 10'000;
+constexpr std::size_t most_layers = 1'000;
+constexpr std::size_t most_names = 1'000;
+
+tl::unexpected<base::Error> bad(const std::string& why) {
+    return base::fail(Errc::BadContent, "'manifest.json': " + why);
+}
+
+/// null is none: what Go writes for an empty list.
+Result<std::vector<std::string>> strings(const Json& image, std::string_view key, std::size_t most) {
+    if (base::member(image, key).is_null())
+        return std::vector<std::string>();
+    GPUHOST_TRY(list, base::get_strings(image, key));
+    if (list.size() > most)
+        return bad("an image has more than " + std::to_string(most) + " " + std::string(key));
+    return std::move(list);
+}
+
+Result<DockerImage> parse_image(const Json& value) {
+    if (!value.is_object())
+        return bad("an image is no object");
+    DockerImage image;
+    GPUHOST_TRY(config, base::get_string(value, "Config"));
+    GPUHOST_TRY(layers, strings(value, "Layers", most_layers));
+    GPUHOST_TRY(tags, strings(value, "RepoTags", most_names));
+    image.config = std::move(config);
+    image.layers = std::move(layers);
+    for (const std::string& tag : tags) {
+        const auto reference = parse_reference(tag);
+        if (!reference)
+            return bad(reference.error().message);
+        image.names.push_back(reference->text());
+    }
+    return image;
+}
+
+/// "+gzip" of a packed layer, by its first bytes; empty for any other.
+Result<std::string> packing_of(const BlobBytes& layer) {
+    std::array<char, 4> start{};
+    if (::pread(layer.fd.get(), start.data(), std::min<std::uint64_t>(start.size(), layer.size),
+                static_cast<off_t>(layer.offset)) < 0)
+        return base::fail_errno("a layer", errno);
+    const std::string_view magic(start.data(), start.size());
+    if (magic.substr(0, 2) == "\x1f\x8b")
+        return std::string("+gzip");
+    return std::string(magic == "\x28\xb5\x2f\xfd" ? "+zstd" : "");
+}
+
+Result<std::string> unpacked_digest(const BlobBytes& layer, const std::string& path) {
+    GPUHOST_TRY(reader,
+                content::ArchiveReader::open(content::FilePart{layer.fd.get(), layer.offset, layer.size},
+                                             content::ArchiveFormat::Raw, path, image_archive_limits));
+    GPUHOST_TRY(entry, reader.next());
+    if (!entry)
+        return bad("layer '" + path + "' is empty");
+    GPUHOST_TRY(digest, reader.digest());
+    return digest.sha256;
+}
+
+/// `unpacked` is what the configuration says that the layer is before it is packed.
+Result<std::string> layer_type_of(const FileDigest& layer, const std::string& path,
+                                  const std::string& unpacked, const BlobSource& blobs) {
+    if (layer.sha256 == unpacked)
+        return std::string(layer_type);
+    GPUHOST_TRY(bytes, blobs.open(layer.sha256));
+    GPUHOST_TRY(packing, packing_of(bytes));
+    if (!packing.empty()) {
+        GPUHOST_TRY(digest, unpacked_digest(bytes, path));
+        if (digest == unpacked)
+            return std::string(layer_type) + packing;
+    }
+    return bad("layer '" + path + "' is not the one that the image's configuration names");
+}
+
+Json describe(std::string_view type, const FileDigest& blob) {
+    return {{"mediaType", type}, {"digest", "sha256:" + blob.sha256}, {"size", blob.size}};
+}
+
+std::string platform_of(const Json& config) {
+    const std::string system = base::string_or(config, "os", "");
+    const std::string machine = base::string_or(config, "architecture", "");
+    const std::string variant = base::string_or(config, "variant", "");
+    if (system.empty() || machine.empty())
+        return {};
+    return system + "/" + machine + (variant.empty() ? "" : "/" + variant);
+}
+
+Result<Json> layers_of(const DockerImage& image, const Json& config, const FindFile& find,
+                       const BlobSource& blobs) {
+    const auto unpacked = base::strings_or_empty(base::member(config, "rootfs"), "diff_ids");
+    if (unpacked.size() != image.layers.size())
+        return bad("an image has " + std::to_string(image.layers.size()) +
+                   " layers where its configuration has " + std::to_string(unpacked.size()));
+    Json layers = Json::array();
+    for (std::size_t i = 0; i < unpacked.size(); ++i) {
+        const std::string& path = image.layers[i];
+        GPUHOST_TRY(layer, find(path));
+        GPUHOST_TRY(type, layer_type_of(layer, path, std::string(digest_hex(unpacked[i])), blobs));
+        layers.push_back(describe(type, layer));
+    }
+    return layers;
+}
+
+Result<FileDigest> add_text(BlobSink& blobs, const std::string& text) {
+    return blobs.add([&](int fd) -> Result<FileDigest> {
+        GPUHOST_CHECK(base::write_all(fd, text, "a manifest"));
+        return FileDigest{content::sha256(text), text.size()};
+    });
+}
+
+} // namespace
+
+Result<std::vector<DockerImage>> parse_docker_manifest(std::string_view text) {
+    GPUHOST_TRY(json, base::parse_json(text, "'manifest.json'"));
+    if (!json.is_array() || json.size() > most_images)
+        return bad("is no list of at most " + std::to_string(most_images) + " images");
+    std::vector<DockerImage> images;
+    for (const Json& value : json) {
+        GPUHOST_TRY(image, parse_image(value));
+        images.push_back(std::move(image));
+    }
+    return images;
+}
+
+Result<std::vector<Descriptor>> adopt_docker_image(const DockerImage& image, const FindFile& find,
+                                                   BlobSink& blobs) {
+    GPUHOST_TRY(config, find(image.config));
+    GPUHOST_TRY(config_text, read_blob(blobs, config.sha256, document_limit));
+    GPUHOST_TRY(config_json, base::parse_json(config_text, "'" + image.config + "'"));
+    GPUHOST_TRY(layers, layers_of(image, config_json, find, blobs));
+    GPUHOST_TRY(manifest, add_text(blobs, base::dump({{"schemaVersion", 2},
+                                                      {"mediaType", manifest_type},
+                                                      {"config", describe(config_type, config)},
+                                                      {"layers", std::move(layers)}})));
+    Descriptor descriptor;
+    descriptor.media_type = manifest_type;
+    descriptor.hex = manifest.sha256;
+    descriptor.size = manifest.size;
+    descriptor.platform = platform_of(config_json);
+    std::vector<Descriptor> descriptors(std::max<std::size_t>(image.names.size(), 1), descriptor);
+    for (std::size_t i = 0; i < image.names.size(); ++i)
+        descriptors[i].names.push_back(image.names[i]);
+    return descriptors;
+}
+
+} // namespace gpuhost::images

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// manifest.json of "docker save" (Docker's image specification 1.2), and OCI manifests made of what it says.
+#pragma once
+
+#include "images/blob_source.hpp"
+#include "images/oci.hpp"
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace gpuhost::images {
+
+struct DockerImage {
+    std::string config;              ///< path in the archive
+    std::vector<std::string> names;  ///< normalised; may be none
+    std::vector<std::string> layers; ///< paths in the archive
+};
+
+[[nodiscard]] base::Result<std::vector<DockerImage>> parse_docker_manifest(std::string_view text);
+
+/// A file of the archive by its path there.
+using FindFile = std::function<base::Result<content::FileDigest>(const std::string& path)>;
+
+/// Compares the layers with what the configuration says of them, and adds a manifest to `blobs`. One descriptor for each
+/// name, or one without.
+[[nodiscard]] base::Result<std::vector<Descriptor>> adopt_docker_image(const DockerImage& image,
+                                                                       const FindFile& find, BlobSink& blobs);
+
+} // namespace gpuhost::images

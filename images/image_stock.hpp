@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// Layouts and archives that a specification names: which images they have, and where their blobs are.
+#pragma once
+
+#include "images/blob_source.hpp"
+#include "images/bundle_spec.hpp"
+#include "images/oci.hpp"
+
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace gpuhost::images {
+
+struct Referrer {
+    Descriptor descriptor;
+    Document document; ///< has a subject
+};
+
+struct ImageStock {
+    std::vector<Descriptor> images;
+    const BlobSource* blobs = nullptr;
+    std::vector<Referrer> referrers; ///< that say to be about another image, wherever they are listed
+
+    /// A signature, or a list of them.
+    [[nodiscard]] bool is_about_another(const Descriptor& image) const;
+};
+
+/// Opens each layout and reads each archive once.
+class ImageStocks {
+  public:
+    /// What `sources` gets must outlive the stocks. Relative paths start at `directory`; archives are unpacked on the file
+    /// system of `scratch`.
+    ImageStocks(std::vector<std::unique_ptr<BlobSource>>& sources, std::string directory, std::string scratch)
+        : sources_(sources), directory_(std::move(directory)), scratch_(std::move(scratch)) {}
+
+    [[nodiscard]] base::Result<const ImageStock*> of(const ImageSource& source);
+
+  private:
+    [[nodiscard]] base::Result<ImageStock> open_layout(const std::string& path);
+    [[nodiscard]] base::Result<ImageStock> read_archive(const std::string& what, const std::string& path);
+
+    std::vector<std::unique_ptr<BlobSource>>& sources_;
+    std::string directory_;
+    std::string scratch_;
+    BlobSink* spool_ = nullptr; ///< what all archives are unpacked to
+    std::map<std::pair<std::string, std::string>, ImageStock> stocks_;
+};
+
+/// By its Reference=; else by its name, if there are several.
+[[nodiscard]] base::Result<Descriptor> choose_image(const ImageStock& stock, const ImageSource& source);
+
+[[nodiscard]] base::Result<Document> read_document(const BlobSource& blobs, const Descriptor& descriptor);
+
+/// "archive 'app.tar'", for messages.
+[[nodiscard]] std::string title(const ImageSource& source);
+
+} // namespace gpuhost::images

@@ -1,0 +1,240 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Bundles made of what other programs save: skopeo's archives, and those of Docker as it documents them."""
+import bz2
+import gzip
+import hashlib
+import io
+import json
+import lzma
+import os
+import shutil
+import tarfile
+import tempfile
+
+import programs
+import tap
+from fake_host import write
+from image_files import Layout, Site
+
+BAD_ARGUMENT, NOT_FOUND, BAD_CONTENT = 2, 4, 9
+NAME = "registry.example/team/app:v1"
+ONE = "[Image {}]\nArchive={}\n"
+
+
+def layer_of(files):
+    """A layer as container engines write them: a tar."""
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w", format=tarfile.PAX_FORMAT) as archive:
+        for name, content in files.items():
+            member = tarfile.TarInfo(name)
+            member.size = len(content)
+            archive.addfile(member, io.BytesIO(content))
+    return buffer.getvalue()
+
+
+def digest(content):
+    return hashlib.sha256(content).hexdigest()
+
+
+class Archive:
+    """A tar in the making: names, contents, links."""
+    def __init__(self):
+        self.members = []
+
+    def add(self, name, content):
+        self.members.append((name, content, None))
+        return name
+
+    def add_json(self, name, document):
+        return self.add(name, json.dumps(document).encode())
+
+    def link(self, name, target):
+        self.members.append((name, b"", target))
+        return name
+
+    def bytes(self):
+        buffer = io.BytesIO()
+        with tarfile.open(fileobj=buffer, mode="w", format=tarfile.PAX_FORMAT) as archive:
+            for name, content, target in self.members:
+                member = tarfile.TarInfo(name)
+                member.size = len(content)
+                if target:
+                    member.type, member.linkname = tarfile.SYMTYPE, target
+                archive.addfile(member, io.BytesIO(content))
+        return buffer.getvalue()
+
+
+def docker_config(layers):
+    return {"architecture": "amd64", "os": "linux",
+            "rootfs": {"type": "layers", "diff_ids": ["sha256:" + digest(layer) for layer in layers]}}
+
+
+def index_of(path):
+    """What an archive itself says of its first image."""
+    with tarfile.open(path) as archive:
+        return json.load(archive.extractfile("index.json"))["manifests"][0]
+
+
+def docker_24(images):
+    """What "docker save" wrote before version 25: {name: [layer…]}; a layer that comes again is a link to the first."""
+    archive = Archive()
+    manifest, first = [], {}
+    for number, (name, layers) in enumerate(images.items()):
+        config = json.dumps(docker_config(layers)).encode()
+        paths = []
+        for place, layer in enumerate(layers):
+            directory = digest(f"{number} {place}".encode())
+            archive.add(directory + "/VERSION", b"1.0")
+            archive.add_json(directory + "/json", {"id": directory})
+            path = directory + "/layer.tar"
+            paths.append(archive.link(path, "../" + first[layer]) if layer in first else archive.add(path, layer))
+            first.setdefault(layer, path)
+        manifest.append({"Config": archive.add(digest(config) + ".json", config), "RepoTags": [name], "Layers": paths})
+    archive.add_json("manifest.json", manifest)
+    archive.add_json("repositories", {"app": {"v1": "x"}})
+    return archive
+
+
+def docker_25(layout, name, layers):
+    """What it writes since: an OCI layout, and manifest.json beside it."""
+    archive = Archive()
+    for directory, _, names in sorted(os.walk(layout)):
+        for file in sorted(names):
+            path = os.path.join(directory, file)
+            with open(path, "rb") as opened:
+                archive.add(os.path.relpath(path, layout), opened.read())
+    config = digest(json.dumps(docker_config(layers)).encode())
+    archive.add_json("manifest.json", [{"Config": "blobs/sha256/" + config, "RepoTags": [name],
+                                        "Layers": ["blobs/sha256/" + digest(layer) for layer in layers]}])
+    return archive
+
+
+class Maker:
+    def __init__(self, directory):
+        self.directory = directory
+        self.site = Site(self.path("site"))
+        self.layers = [layer_of({"etc/motd": b"hello"}), layer_of({"data": os.urandom(300_000)})]
+        self.layout = Layout(self.path("layout"))
+        self.app = self.layout.add_manifest(self.layers)
+        self.layout.tag(self.app, NAME)
+
+    def path(self, name):
+        return os.path.join(self.directory, name)
+
+    def ctl(self, *words):
+        return programs.run([os.path.join(tap.TOP_BUILDDIR, "gpuhostctl"), *words],
+                            env=programs.environment(NO_COLOR="1", LC_ALL="C", SOURCE_DATE_EPOCH="1700000000"))
+
+    def create(self, sections, name="site.bundle"):
+        write(self.path("site.spec"), "[Bundle]\nName=site-images\n" + sections)
+        return self.ctl("bundle", "create", self.path("site.spec"), "-o", self.path(name), *self.site.signing())
+
+    def images(self, name="site.bundle"):
+        """{name: digest}"""
+        run = self.ctl("bundle", "show", self.path(name), "--trust", self.site.file("ca.pem"), "--json")
+        return {image["name"]: image["digest"] for image in json.loads(run.stdout)["images"]}
+
+    def made(self, t, sections, wanted, what):
+        """A bundle of these sections has these images, and is whole."""
+        run = self.create(sections)
+        images = self.images() if run.returncode == 0 else {}
+        whole = self.ctl("bundle", "verify", self.path("site.bundle"), "--trust", self.site.file("ca.pem"))
+        names = wanted if isinstance(wanted, dict) else {name: images.get(name) for name in wanted}
+        t.ok(run.returncode == 0 and images == names and whole.returncode == 0, what, run.stderr, images, whole.stderr)
+        return images
+
+    def keep(self, name, content):
+        with open(self.path(name), "wb") as file:
+            file.write(content)
+
+
+def check_docker(t, maker):
+    docker = docker_24({NAME: maker.layers, "busybox:1.36": maker.layers[:1]}).bytes()
+    for name, pack in (("plain.tar", bytes), ("gzip.tar.gz", gzip.compress), ("xz.tar.xz", lzma.compress), ("bzip2.tbz", bz2.compress)):
+        maker.keep(name, pack(docker))
+    every = [NAME, "docker.io/library/busybox:1.36"]
+    images = maker.made(t, "[Images]\nArchive=plain.tar\n", every, "all images of what Docker saves go into a bundle under their names")
+    for name in ("gzip.tar.gz", "xz.tar.xz", "bzip2.tbz"):
+        maker.made(t, f"[Images]\nArchive={name}\n", images, f"and so do those of {name}, with the same digests")
+    if shutil.which("zstd"):
+        programs.run(["zstd", "-q", maker.path("plain.tar"), "-o", maker.path("airgap.tar.zst")], check=True)
+        maker.made(t, "[Images]\nArchive=airgap.tar.zst\n", images, "and of a k3s air-gap file")
+    else:
+        t.skip("and of a k3s air-gap file", "no zstd")
+    maker.made(t, ONE.format("mine:v2", "plain.tar") + "Reference=busybox:1.36\n",
+               {"docker.io/library/mine:v2": images["docker.io/library/busybox:1.36"]}, "one of them goes under another name")
+    maker.keep("mixed.tar", docker_25(maker.path("layout"), NAME, maker.layers).bytes())
+    maker.made(t, "[Images]\nArchive=mixed.tar\n", {NAME: maker.app["digest"]}, "what Docker saves since 25 keeps its digests")
+
+
+def check_same_bytes(t, maker):
+    key, certificate = maker.path("rsa.key"), maker.path("rsa.pem")  # unlike those of ECDSA, its signatures have no chance in them
+    programs.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "30", "-subj", "/CN=RSA", "-keyout", key,
+                  "-out", certificate], check=True)
+    write(maker.path("site.spec"), "[Bundle]\nName=site-images\n[Images]\nArchive=plain.tar\n[Image x:v1]\nLayout=layout\n")
+    digests = []
+    for name in ("once.bundle", "again.bundle"):
+        maker.ctl("bundle", "create", maker.path("site.spec"), "-o", maker.path(name), "--sign-key", key, "--cert", certificate)
+        with open(maker.path(name), "rb") as file:
+            digests.append(digest(file.read()))
+    t.equal(digests[0], digests[1], "the same input makes the same bundle")
+
+
+def check_skopeo(t, maker):
+    if not shutil.which("skopeo"):
+        t.skip("skopeo's archives", "no skopeo")
+        return
+    source = "oci:" + maker.path("layout") + ":" + NAME
+    for kind, name in (("docker-archive", "skopeo.docker.tar"), ("oci-archive", "skopeo.oci.tar")):
+        run = programs.run(["skopeo", "copy", "--insecure-policy", source, f"{kind}:{maker.path(name)}:{NAME}"])
+        t.ok(run.returncode == 0, f"skopeo writes a {kind}", run.stderr)
+    maker.made(t, "[Images]\nArchive=skopeo.oci.tar\n", {NAME: index_of(maker.path("skopeo.oci.tar"))["digest"]},
+               "its oci-archive keeps its digest")
+    maker.made(t, "[Images]\nArchive=skopeo.docker.tar\n", [NAME], "its docker-archive goes in")
+    bundle = maker.path("site.bundle")
+    run = programs.run(["skopeo", "inspect", "--raw", f"oci-archive:{bundle}:{NAME}"])
+    layers = [layer["digest"] for layer in json.loads(run.stdout or "{}").get("layers", [])]
+    t.equal(layers, ["sha256:" + digest(layer) for layer in maker.layers], "and comes out of the bundle with its layers")
+    run = programs.run(["skopeo", "copy", "--insecure-policy", f"oci-archive:{bundle}:{NAME}", "dir:" + maker.path("out")])
+    t.ok(run.returncode == 0, "which skopeo copies", run.stderr)
+
+
+def check_refusals(t, maker):
+    broken = docker_24({NAME: maker.layers})
+    broken.members = [(n, layer_of({"evil": b"x"}) if c == maker.layers[0] else c, target) for n, c, target in broken.members]
+    maker.keep("broken.tar", broken.bytes())
+    climbing = docker_24({NAME: maker.layers})
+    climbing.add("../../site.spec", b"evil")
+    maker.keep("climbing.tar", climbing.bytes())
+    linked = docker_24({NAME: maker.layers})
+    linked.members = [(n, b"", "/etc/hostname") if c == maker.layers[0] else (n, c, target) for n, c, target in linked.members]
+    maker.keep("linked.tar", linked.bytes())
+    unnamed = docker_24({NAME: maker.layers})
+    unnamed.members = [(n, c.replace(b'["' + NAME.encode() + b'"]', b"null"), target) for n, c, target in unnamed.members]
+    maker.keep("unnamed.tar", unnamed.bytes())
+    before = sorted(os.listdir(maker.directory))
+    for sections, status, words in (
+            ("[Images]\nArchive=broken.tar\n", BAD_CONTENT, "is not the one that the image's configuration names"),
+            ("[Images]\nArchive=climbing.tar\n", BAD_CONTENT, "leads out of the archive"),
+            ("[Images]\nArchive=linked.tar\n", BAD_CONTENT, "has no file"),
+            ("[Images]\nArchive=unnamed.tar\n", BAD_ARGUMENT, "has no full name there"),
+            ("[Images]\nArchive=site.spec\n", BAD_CONTENT, "site.spec:3: archive 'site.spec'"),
+            (ONE.format("x:v1", "plain.tar"), BAD_ARGUMENT, "has 2 images, and none of them is"),
+            (ONE.format("x:v1", "none.tar"), NOT_FOUND, "none.tar"),
+            ("[Image x:v1]\n", BAD_ARGUMENT, "no Layout= and no Archive=")):
+        run = maker.create(sections, "bad.bundle")
+        t.ok(run.returncode == status and words in run.stderr and sorted(os.listdir(maker.directory)) == before,
+             f"refused, and nothing is left: {words}", run.returncode, run.stderr, os.listdir(maker.directory))
+    maker.made(t, ONE.format("x:v1", "unnamed.tar"), ["docker.io/library/x:v1"], "what has no name can be given one")
+
+
+def main():
+    t = tap.Tap()
+    with tempfile.TemporaryDirectory() as directory:
+        maker = Maker(directory)
+        for check in (check_docker, check_same_bytes, check_skopeo, check_refusals):
+            check(t, maker)
+    t.done()
+
+
+main()

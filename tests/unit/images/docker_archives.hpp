@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// What "docker save" wrote before version 25, in memory.
+#pragma once
+
+#include "daemon/base/json.hpp"
+#include "daemon/content/sha256.hpp"
+#include "tests/support/archives.hpp"
+
+#include <string>
+#include <vector>
+
+namespace gpuhost::tests {
+
+inline std::string docker_config(const std::vector<std::string>& unpacked_layers) {
+    base::Json ids = base::Json::array();
+    for (const std::string& layer : unpacked_layers)
+        ids.push_back("sha256:" + content::sha256(layer));
+    return base::dump({{"architecture", "arm64"},
+                       {"os", "linux"},
+                       {"variant", "v8"},
+                       {"rootfs", {{"type", "layers"}, {"diff_ids", std::move(ids)}}}});
+}
+
+/// Its members may be changed before they become a tar.
+struct DockerArchive {
+    std::vector<Member> members;
+    base::Json manifest = base::Json::array();
+
+    /// `layers` are paths of members.
+    void name(const std::string& config, const std::vector<std::string>& layers, const base::Json& tags) {
+        manifest.push_back({{"Config", config}, {"RepoTags", tags}, {"Layers", layers}});
+    }
+    [[nodiscard]] std::string tar(Packing packing = Packing::None) const {
+        std::vector<Member> all = members;
+        all.push_back({"manifest.json", base::dump(manifest)});
+        return tar_of(all, packing);
+    }
+};
+
+/// "base" is a layer twice, by a link the second time.
+inline DockerArchive two_layer_archive() {
+    DockerArchive archive;
+    archive.members = {
+        {"111/", "", Member::Type::Directory},
+        {"111/VERSION", "1.0"},
+        {"111/json", "{}"},
+        {"111/layer.tar", "base"},
+        {"222/layer.tar", "top"},
+        {"333/layer.tar", "", Member::Type::Link, "../111/layer.tar"},
+        {"config.json", docker_config({"base", "top", "base"})},
+        {"repositories", R"({"app":{"v1":"333"}})"},
+    };
+    archive.name("config.json", {"111/layer.tar", "222/layer.tar", "333/layer.tar"},
+                 base::Json::array({"app:v1", "registry.example:5000/team/app:v1"}));
+    return archive;
+}
+
+} // namespace gpuhost::tests
