@@ -5,6 +5,7 @@
 #include "images/artifacts.hpp"
 #include "images/garbage.hpp"
 #include "images/import.hpp"
+#include "images/mirrors_step.hpp"
 #include "images/trust.hpp"
 
 #include <algorithm>
@@ -205,6 +206,7 @@ void register_bundle_steps(core::StepKinds& kinds) {
     kinds.add(commit_kind());
     kinds.add(settle_kind());
     kinds.add(remove_kind());
+    kinds.add(mirrors_kind());
 }
 
 } // namespace gpuhost::images

@@ -10,6 +10,7 @@
 // | bundle.settle  | Content | the replaced record gone, and what it alone owned; always last, there is no    |
 // |                |         | way back                                                                       |
 // | bundle.remove  | Content | a record gone, and the blobs that no other one owns                            |
+// | images.mirrors | System  | the runtimes' files follow the catalogue (images/mirrors.hpp)                  |
 //
 // What an interrupted one leaves behind nobody sees: blobs that no record owns, which the next import takes up or
 // removes.

@@ -90,7 +90,8 @@ Json to_json(const BundleRecord& record) {
               {"not_after", record.signer.not_after}}},
             {"blobs", record.blobs},
             {"bytes", record.bytes},
-            {"images", record.images}};
+            {"images", record.images},
+            {"registries", record.registries}};
 }
 
 Result<BundleRecord> record_from_json(const Json& value) {
@@ -111,6 +112,7 @@ Result<BundleRecord> record_from_json(const Json& value) {
     record.signer = {base::string_or(signer, "subject", ""), base::string_or(signer, "sha256", ""),
                      number(signer, "not_after")};
     record.images = number(value, "images");
+    record.registries = base::strings_or_empty(value, "registries");
     return record;
 }
 

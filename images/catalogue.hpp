@@ -38,6 +38,7 @@ struct BundleRecord {
     std::uint64_t blobs = 0; ///< in the store for it
     std::uint64_t bytes = 0; ///< of these
     std::uint64_t images = 0;
+    std::vector<std::string> registries; ///< of its images, in order
 };
 
 /// What an import leaves behind besides the blobs.

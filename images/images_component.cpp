@@ -4,6 +4,7 @@
 #include "daemon/base/parse.hpp"
 #include "images/catalogue.hpp"
 #include "images/import.hpp"
+#include "images/mirrors_step.hpp"
 
 #include <algorithm>
 
@@ -33,7 +34,8 @@ Plan new_plan(const std::string& request) {
     return plan;
 }
 
-Plan import_plan(const Json& request, const Json& observed, const std::vector<core::Step>& others) {
+Plan import_plan(const core::Desired& desired, const Json& request, const Json& observed,
+                 const std::vector<core::Step>& others) {
     Plan plan = new_plan("import");
     const auto files = base::strings_or_empty(request, "files");
     const std::string what = files.empty() ? "nothing" : files.front();
@@ -52,10 +54,11 @@ Plan import_plan(const Json& request, const Json& observed, const std::vector<co
     plan.steps.insert(plan.steps.end(), others.begin(), others.end());
     plan.steps.push_back({"bundle.commit", "enter it into the catalogue", host});
     plan.steps.push_back({"bundle.settle", "remove what it replaces", Json::object(), true});
+    plan.steps.push_back(mirrors_step(mirror_settings(desired.settings)));
     return plan;
 }
 
-Plan remove_plan(const std::string& name, const Json& observed) {
+Plan remove_plan(const core::Desired& desired, const std::string& name, const Json& observed) {
     Plan plan = new_plan("remove");
     plan.title = "remove bundle " + name;
     const Json& bundles = base::member(observed, "bundles");
@@ -66,13 +69,39 @@ Plan remove_plan(const std::string& name, const Json& observed) {
         return plan;
     }
     plan.reasons.push_back("requested");
-    plan.steps.push_back({"bundle.remove", "remove " + name + " and what only it owns", {{"name", name}}});
+    plan.steps.push_back(
+        {"bundle.remove", "remove " + name + " and what only it owns", {{"name", name}}, true});
+    plan.steps.push_back(mirrors_step(mirror_settings(desired.settings)));
+    return plan;
+}
+
+/// Which of the runtimes' files are not as they should be.
+Json mirrors_of(const base::Root& root, const MirrorSettings& settings) {
+    const auto registries = mirrored_registries(root);
+    if (!registries)
+        return {{"problem", registries.error().message}};
+    const Mirrors mirrors = look_at_mirrors(root, *registries, settings);
+    Json wrong = Json::array();
+    for (const content::FileOperation& file : mirrors.wrong)
+        wrong.push_back(file.path);
+    return {{"registries", *registries}, {"wrong", std::move(wrong)}, {"foreign", mirrors.foreign}};
+}
+
+/// What is wanted beyond requests: that runtimes find what is here.
+Plan converge_plan(const core::Desired& desired, const Json& observed) {
+    Plan plan;
+    plan.kind = "images.converge";
+    plan.title = "lead the container runtimes to this host's images";
+    for (const std::string& path : base::strings_or_empty(base::member(observed, "mirrors"), "wrong"))
+        plan.reasons.push_back(path + " does not say what it should");
+    if (!plan.reasons.empty())
+        plan.steps.push_back(mirrors_step(mirror_settings(desired.settings)));
     return plan;
 }
 
 } // namespace
 
-base::Result<Json> ImagesComponent::observe(const core::Settings&) {
+base::Result<Json> ImagesComponent::observe(const core::Settings& settings) {
     const Catalogue catalogue(root_);
     GPUHOST_TRY(names, catalogue.names());
     Json bundles = Json::array();
@@ -82,19 +111,22 @@ base::Result<Json> ImagesComponent::observe(const core::Settings&) {
                                  : Json{{"name", name}, {"problem", record.error().message}});
     }
     return Json{{"bundles", std::move(bundles)},
+                {"mirrors", mirrors_of(root_, mirror_settings(settings))},
                 {"platform", platform()},
                 {"kernels", root_.list("/lib/modules").value_or(std::vector<std::string>())}};
 }
 
 Plan ImagesComponent::plan(const core::Desired& desired, const Json& observed) const {
+    if (desired.request.empty())
+        return converge_plan(desired, observed);
     if (!desired.request.contains("images"))
         return {};
     const Json& request = base::member(desired.request, "images");
     const std::string kind = base::string_or(request, "request", "");
     if (kind == "import")
-        return import_plan(request, observed, import_steps_);
+        return import_plan(desired, request, observed, import_steps_);
     if (kind == "remove")
-        return remove_plan(base::string_or(request, "name", ""), observed);
+        return remove_plan(desired, base::string_or(request, "name", ""), observed);
     Plan plan = new_plan(kind);
     plan.title = plan.kind;
     plan.problems.push_back({Errc::InvalidArgument, "images have no request '" + kind + "'", ""});

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
 #include <span>
 #include <vector>
 
@@ -116,6 +117,14 @@ Result<void> receive_member(BundleReader& bundle, const Incoming& incoming, cons
                       "Import the bundle again: that part is gone now.");
 }
 
+std::vector<std::string> registries_of(const std::vector<BundleImage>& images) {
+    std::set<std::string> registries;
+    for (const BundleImage& image : images)
+        if (!image.name.empty())
+            registries.insert(image.name.substr(0, image.name.find('/'))); // checked: it is in its full form
+    return {registries.begin(), registries.end()};
+}
+
 CatalogueEntry make_entry(const SignedManifest& bundle, const HostFacts& host) {
     const BundleManifest& manifest = bundle.manifest;
     CatalogueEntry entry;
@@ -130,6 +139,7 @@ CatalogueEntry make_entry(const SignedManifest& bundle, const HostFacts& host) {
     record.manifest = bundle.digest;
     record.signer = bundle.signer;
     record.images = manifest.images.size();
+    record.registries = registries_of(manifest.images);
     record.blobs = entry.blobs.size();
     for (const OwnedBlob& blob : entry.blobs)
         record.bytes += blob.size;

@@ -41,6 +41,10 @@ noinst_LIBRARIES += %D%/libimages.a
     %D%/import.hpp \
     %D%/live_references.cpp \
     %D%/live_references.hpp \
+    %D%/mirrors.cpp \
+    %D%/mirrors.hpp \
+    %D%/mirrors_step.cpp \
+    %D%/mirrors_step.hpp \
     %D%/oci.cpp \
     %D%/oci.hpp \
     %D%/reference.cpp \

@@ -22,12 +22,12 @@ std::vector<std::string> wrong_files(const base::Root& root, const Observed& obs
         selection != nullptr ? driver_of(observed.store, selection->generation) : std::nullopt;
     if (!driver)
         return wrong;
-    std::vector<FileOperation> files = generation_files(*driver);
-    for (FileOperation& file :
+    std::vector<content::FileOperation> files = generation_files(*driver);
+    for (content::FileOperation& file :
          selection_files(observed.kernel, driver, tools_of(root, driver), {}, {}).before_index)
         if (file.path != options_file)
             files.push_back(std::move(file));
-    for (const FileOperation& file : files)
+    for (const content::FileOperation& file : files)
         if (!is_done(root, file))
             wrong.push_back(file.path);
     return wrong;

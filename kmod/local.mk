@@ -33,8 +33,6 @@ noinst_LIBRARIES += %D%/libkmodroom.a
     %D%/driver_steps.hpp \
     %D%/elf.cpp \
     %D%/elf.hpp \
-    %D%/file_operation.cpp \
-    %D%/file_operation.hpp \
     %D%/goal.cpp \
     %D%/goal.hpp \
     %D%/graph.cpp \

@@ -151,11 +151,11 @@ void check_owners(const StepContext& context, const base::Json& args, std::vecto
     for (const char* const which : {"to", "from"}) {
         const SelectionFiles files = selection_files(context.root, args, which);
         for (const auto* operations : {&files.before_index, &files.after_index})
-            for (const FileOperation& operation : *operations)
+            for (const content::FileOperation& operation : *operations)
                 paths.insert(operation.path);
     }
     for (const std::string& path : paths)
-        if (!is_ours(context.root, path))
+        if (!content::is_ours(context.root, path))
             problems.push_back(
                 {Errc::AlreadyExists, "'" + path + "' is not gpuhost's", std::string(owner_hint)});
 }

@@ -33,14 +33,14 @@ std::string index_directory(const StepContext& context, std::string_view which) 
     return context.staging + "/" + index_name(context, which);
 }
 
-Result<void> perform_all(const base::Root& root, const std::vector<FileOperation>& operations) {
-    for (const FileOperation& operation : operations)
+Result<void> perform_all(const base::Root& root, const std::vector<content::FileOperation>& operations) {
+    for (const content::FileOperation& operation : operations)
         GPUHOST_CHECK(perform(root, operation));
     return {};
 }
 
-Result<void> check_all(const base::Root& root, const std::vector<FileOperation>& operations) {
-    for (const FileOperation& operation : operations)
+Result<void> check_all(const base::Root& root, const std::vector<content::FileOperation>& operations) {
+    for (const content::FileOperation& operation : operations)
         if (!is_done(root, operation))
             return base::fail(Errc::Failed, "'" + operation.path + "' is not as it was just made");
     return {};
@@ -48,9 +48,9 @@ Result<void> check_all(const base::Root& root, const std::vector<FileOperation>&
 
 /// What the driver needs to be selected. A firmware directory that somebody else installed is as good as
 /// ours.
-std::vector<FileOperation> prepared_files(const base::Root& root, const Driver& driver) {
-    std::vector<FileOperation> files = generation_files(driver);
-    if (auto firmware = firmware_link(root, driver); firmware && is_ours(root, firmware->path))
+std::vector<content::FileOperation> prepared_files(const base::Root& root, const Driver& driver) {
+    std::vector<content::FileOperation> files = generation_files(driver);
+    if (auto firmware = firmware_link(root, driver); firmware && content::is_ours(root, firmware->path))
         files.push_back(std::move(*firmware));
     return files;
 }
@@ -63,7 +63,7 @@ Result<void> drop_dangling(const base::Root& root) {
             GPUHOST_CHECK(root.remove_tree(directory + "/" + name));
     const std::string firmware = "/lib/firmware/nvidia";
     for (const std::string& name : root.list(firmware).value_or(std::vector<std::string>()))
-        if (const std::string path = firmware + "/" + name; is_ours(root, path) && !root.stat(path))
+        if (const std::string path = firmware + "/" + name; content::is_ours(root, path) && !root.stat(path))
             GPUHOST_CHECK(root.remove(path));
     return {};
 }
@@ -106,7 +106,7 @@ Result<void> unprepare(StepContext& context, const base::Json& args) {
     if (!to || (from && from->generation == to->generation))
         return {};
     std::string generation;
-    for (const FileOperation& file : generation_files(*to)) {
+    for (const content::FileOperation& file : generation_files(*to)) {
         GPUHOST_CHECK(context.root.remove(file.path));
         generation = file.path.substr(0, file.path.rfind('/'));
     }

@@ -9,7 +9,7 @@
 namespace gpuhost::kmod {
 namespace {
 
-using Type = FileOperation::Type;
+using Type = content::FileOperation::Type;
 
 constexpr std::string_view library_file = "/etc/ld.so.conf.d/gpuhost.conf";
 constexpr std::size_t short_digest = 12;
@@ -26,28 +26,28 @@ std::string generation_name(const Generation& generation) {
            generation.userland.substr(0, short_digest);
 }
 
-FileOperation tool_link(const std::string& name) {
+content::FileOperation tool_link(const std::string& name) {
     return {Type::Link, "/usr/bin/" + name, current() + "/bin/" + name};
 }
 
-FileOperation modules_link(std::string_view kernel) {
+content::FileOperation modules_link(std::string_view kernel) {
     return {Type::Link, "/lib/modules/" + std::string(kernel) + "/updates/gpuhost",
             in_store("boot/" + std::string(kernel) + "/modules")};
 }
 
-FileOperation options_write(const std::string& options) {
+content::FileOperation options_write(const std::string& options) {
     return {options.empty() ? Type::Remove : Type::Write, std::string(options_file), options};
 }
 
 /// Where libraries and tools are found; `target` empty: nowhere.
-std::vector<FileOperation> userland_links(const std::string& target) {
+std::vector<content::FileOperation> userland_links(const std::string& target) {
     if (target.empty())
         return {{Type::Remove, std::string(library_file), {}}, {Type::Remove, current(), {}}};
     return {{Type::Link, current(), target},
-            {Type::Write, std::string(library_file), std::string(file_mark) + current() + "/lib\n"}};
+            {Type::Write, std::string(library_file), std::string(content::file_mark) + current() + "/lib\n"}};
 }
 
-void add(std::vector<FileOperation>& to, const std::vector<FileOperation>& more) {
+void add(std::vector<content::FileOperation>& to, const std::vector<content::FileOperation>& more) {
     to.insert(to.end(), more.begin(), more.end());
 }
 
@@ -106,19 +106,19 @@ std::optional<Driver> driver_from_json(const base::Json& value) {
     return driver;
 }
 
-std::vector<FileOperation> generation_files(const Driver& driver) {
+std::vector<content::FileOperation> generation_files(const Driver& driver) {
     const std::string directory = in_store("generation/" + generation_name(driver.generation));
-    std::vector<FileOperation> files{{Type::Link, directory + "/modules", driver.modules}};
+    std::vector<content::FileOperation> files{{Type::Link, directory + "/modules", driver.modules}};
     if (!driver.userland.empty())
         files.push_back({Type::Link, directory + "/userland", driver.userland});
     return files;
 }
 
-std::optional<FileOperation> firmware_link(const base::Root& root, const Driver& driver) {
+std::optional<content::FileOperation> firmware_link(const base::Root& root, const Driver& driver) {
     if (driver.userland.empty() || !root.exists(driver.userland + "/firmware"))
         return std::nullopt;
-    return FileOperation{Type::Link, "/lib/firmware/nvidia/" + driver.generation.version,
-                         driver.userland + "/firmware"};
+    return content::FileOperation{Type::Link, "/lib/firmware/nvidia/" + driver.generation.version,
+                                  driver.userland + "/firmware"};
 }
 
 SelectionFiles selection_files(std::string_view kernel, const std::optional<Driver>& driver,
@@ -164,7 +164,7 @@ std::vector<std::string> tools_of(const base::Root& root, const std::optional<Dr
 }
 
 std::string modprobe_options(const std::vector<std::string>& parameters) {
-    std::string text(file_mark);
+    std::string text(content::file_mark);
     text += "blacklist nouveau\n";
     for (const auto& [module, words] : split_parameters(parameters))
         text += "options " + module + " " + words + "\n";

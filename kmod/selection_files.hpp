@@ -10,7 +10,7 @@
 // the old version, after it the new one, and never a mix. Everything else is made before it or removed after it.
 #pragma once
 
-#include "kmod/file_operation.hpp"
+#include "daemon/content/file_operation.hpp"
 #include "kmod/store.hpp"
 
 #include <map>
@@ -33,14 +33,15 @@ struct Driver {
 [[nodiscard]] std::optional<Driver> driver_from_json(const base::Json& value);
 
 /// What it can change while the host serves: nothing leads there yet.
-[[nodiscard]] std::vector<FileOperation> generation_files(const Driver& driver);
+[[nodiscard]] std::vector<content::FileOperation> generation_files(const Driver& driver);
 /// /lib/firmware/nvidia/<version>; each version has its own, so this too disturbs nobody. None without
 /// firmware.
-[[nodiscard]] std::optional<FileOperation> firmware_link(const base::Root& root, const Driver& driver);
+[[nodiscard]] std::optional<content::FileOperation> firmware_link(const base::Root& root,
+                                                                  const Driver& driver);
 
 struct SelectionFiles {
-    std::vector<FileOperation> before_index; ///< up to and with the one that matters
-    std::vector<FileOperation> after_index;
+    std::vector<content::FileOperation> before_index; ///< up to and with the one that matters
+    std::vector<content::FileOperation> after_index;
 };
 
 /// For `kernel` to boot `driver`, or none. `tools` are the programs of its userland, `old_tools` those that

@@ -7,6 +7,8 @@ noinst_LIBRARIES += %D%/libcontent.a
     %D%/cms.hpp \
     %D%/cms_sign.cpp \
     %D%/cms_verify.cpp \
+    %D%/file_operation.cpp \
+    %D%/file_operation.hpp \
     %D%/openssl.cpp \
     %D%/openssl.hpp \
     %D%/sha256.cpp \

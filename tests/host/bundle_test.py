@@ -136,6 +136,30 @@ def check_import(t, host, maker):
     t.ok(run.returncode == 0 and len(host.json("operation", "list")) == len(before) + 1, "once more changes nothing", run.stderr)
 
 
+def check_mirrors(t, host):
+    """Runtimes that come, and what people do to their files."""
+    hosts = "/etc/containerd/certs.d/docker.io/hosts.toml"
+    t.ok(not os.path.exists(host.path("/etc/containerd")), "no runtime's directory is made")
+    os.makedirs(host.path("/etc/containerd"))
+    os.makedirs(host.path("/etc/containers"))
+    plan = host.ctl("plan")
+    t.ok(hosts in plan.stdout, "a runtime that was installed since is not led here yet", plan.stdout, plan.stderr)
+    host.ctl("apply", check=0)
+    t.ok("http://127.0.0.1:7707" in host.read(hosts)
+         and 'prefix = "registry.example"' in host.read("/etc/containers/registries.conf.d/50-gpuhost.conf"), "apply leads it here")
+    write(host.path("/etc/gpuhost/gpuhostd.conf"), "[Mirrors]\nUpstream=no\n")
+    host.ctl("reload", check=0)
+    host.ctl("apply", check=0)
+    t.ok('server = "http://127.0.0.1:7707"' in host.read(hosts), "and to nobody else, where the configuration says so", host.read(hosts))
+    write(host.path(hosts), "mine\n")
+    run = host.ctl("apply")
+    status = host.ctl("status").stdout
+    t.ok(run.returncode == 0 and host.read(hosts) == "mine" and hosts + " is somebody else's" in status, "what somebody else wrote stays",
+         run.stdout, run.stderr, status)
+    os.unlink(host.path(hosts))
+    host.ctl("apply", check=0)
+
+
 def check_refusals(t, host, maker):
     seen = state(host)
     maker.create(generation=6, name="older.bundle")
@@ -253,6 +277,8 @@ def check_removal(t, host, maker):
          "removal frees what no other owns", run.stderr, second, state(host))
     host.ctl("bundle", "remove", "second", check=0)
     t.equal(state(host), {"store/sha256": [], "catalogue": []}, "and the last one leaves nothing")
+    t.ok(not os.listdir(host.path("/etc/containerd/certs.d")) and not os.listdir(host.path("/etc/containers/registries.conf.d")),
+         "nor anything in the runtimes' directories")
 
 
 def main():
@@ -265,7 +291,9 @@ def main():
         host.install()
         host.start_daemon()
         host.settle()
-        for check in (check_import, check_refusals, check_delta, check_ways_in, check_kills, check_removal):
+        check_import(t, host, maker)
+        check_mirrors(t, host)
+        for check in (check_refusals, check_delta, check_ways_in, check_kills, check_removal):
             check(t, host, maker)
     finally:
         host.close()

@@ -38,9 +38,9 @@ TEST_F(DriverComponentTest, SeesEachFileOfTheSelectionButModprobesOptions) {
                         version.userland[0].path,
                         version.modules[0].path};
     ASSERT_TRUE(write_selection(root_, test_kernel, {driver.generation, std::nullopt}));
-    for (const FileOperation& file : generation_files(driver))
+    for (const content::FileOperation& file : generation_files(driver))
         ASSERT_TRUE(perform(root_, file));
-    for (const FileOperation& file :
+    for (const content::FileOperation& file :
          selection_files(test_kernel, driver, tools_of(root_, driver), {}, modprobe_options({})).before_index)
         ASSERT_TRUE(perform(root_, file));
     EXPECT_EQ(wrong_files(), "[]");

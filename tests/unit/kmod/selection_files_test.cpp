@@ -38,9 +38,9 @@ class Selecting : public testing::Test {
         return modules == library ? modules : "modules " + modules + " with libraries " + library;
     }
 
-    std::vector<FileOperation> operations(const std::optional<Driver>& to,
-                                          const std::optional<Driver>& from) const {
-        std::vector<FileOperation> all;
+    std::vector<content::FileOperation> operations(const std::optional<Driver>& to,
+                                                   const std::optional<Driver>& from) const {
+        std::vector<content::FileOperation> all;
         if (to)
             all = generation_files(*to);
         const SelectionFiles files = selection_files(kernel, to, tools_of(root_, to), tools_of(root_, from),
@@ -51,7 +51,7 @@ class Selecting : public testing::Test {
     }
 
     void select(const std::optional<Driver>& to, const std::optional<Driver>& from) const {
-        for (const FileOperation& operation : operations(to, from))
+        for (const content::FileOperation& operation : operations(to, from))
             ASSERT_TRUE(perform(root_, operation)) << operation.path;
     }
 
@@ -75,7 +75,7 @@ TEST_F(Selecting, EveryPrefixBootsOneVersion) {
             << "after " << cut << " of " << there.size();
         // and from each of them the way back ends where it began
         if (cut < there.size()) {
-            for (const FileOperation& operation : back)
+            for (const content::FileOperation& operation : back)
                 ASSERT_TRUE(perform(root_, operation));
             EXPECT_EQ(boots(), "535.261.03");
             switched = false;
@@ -92,7 +92,7 @@ TEST_F(Selecting, ModulesAndLibrariesChangeByOneOperation) {
     select(old, std::nullopt);
     int changes = 0;
     std::string before = boots();
-    for (const FileOperation& operation : operations(next, old)) {
+    for (const content::FileOperation& operation : operations(next, old)) {
         ASSERT_TRUE(perform(root_, operation));
         changes += boots() != before ? 1 : 0;
         before = boots();
@@ -114,7 +114,7 @@ TEST_F(Selecting, TheFirstDriverCanBeTakenBackWhole) {
 TEST_F(Selecting, LeavesOthersFilesAlone) {
     const Driver driver = add("535.261.03", {"nvidia-smi"});
     directory_.write("usr/bin/nvidia-smi", "a package's");
-    for (const FileOperation& operation : operations(driver, std::nullopt))
+    for (const content::FileOperation& operation : operations(driver, std::nullopt))
         if (const auto done = perform(root_, operation); !done) {
             EXPECT_EQ(done.error().code, base::Errc::AlreadyExists);
         }
@@ -125,11 +125,11 @@ TEST_F(Selecting, KnowsItsOwnFiles) {
     ASSERT_TRUE(root_.symlink_atomic("/var/lib/gpuhost/driver/current/bin/x", "/usr/bin/ours"));
     ASSERT_TRUE(root_.symlink_atomic("/etc/alternatives/x", "/usr/bin/theirs"));
     directory_.write("etc/modprobe.d/gpuhost.conf", modprobe_options({}));
-    EXPECT_TRUE(is_ours(root_, "/usr/bin/ours"));
-    EXPECT_TRUE(is_ours(root_, "/usr/bin/absent"));
-    EXPECT_TRUE(is_ours(root_, "/etc/modprobe.d/gpuhost.conf"));
-    EXPECT_FALSE(is_ours(root_, "/usr/bin/theirs"));
-    EXPECT_FALSE(is_ours(root_, "/usr/bin/sh"));
+    EXPECT_TRUE(content::is_ours(root_, "/usr/bin/ours"));
+    EXPECT_TRUE(content::is_ours(root_, "/usr/bin/absent"));
+    EXPECT_TRUE(content::is_ours(root_, "/etc/modprobe.d/gpuhost.conf"));
+    EXPECT_FALSE(content::is_ours(root_, "/usr/bin/theirs"));
+    EXPECT_FALSE(content::is_ours(root_, "/usr/bin/sh"));
 }
 
 TEST_F(Selecting, FirmwareHasADirectoryForEachVersion) {

@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-namespace gpuhost::kmod {
+namespace gpuhost::content {
 
 struct FileOperation {
     enum class Type { Link, Write, Remove } type = Type::Link;
@@ -28,4 +28,4 @@ struct FileOperation {
 /// First line of the files that gpuhost writes outside of its own directories.
 inline constexpr std::string_view file_mark = "# Written by gpuhostd; changes are lost.\n";
 
-} // namespace gpuhost::kmod
+} // namespace gpuhost::content

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "kmod/file_operation.hpp"
+#include "daemon/content/file_operation.hpp"
 
 #include "daemon/base/parse.hpp"
 
-namespace gpuhost::kmod {
+namespace gpuhost::content {
 namespace {
 
 constexpr std::string_view state_directory = "/var/lib/gpuhost/";
@@ -51,4 +51,4 @@ base::Result<void> perform(const base::Root& root, const FileOperation& operatio
                                                        : root.write_atomic(path, operation.content, readable);
 }
 
-} // namespace gpuhost::kmod
+} // namespace gpuhost::content

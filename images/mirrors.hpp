@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// How container runtimes of this host find its registry: files of theirs that say so for each registry that a bundle has
+// images of. Runtimes read them at each pull; none is restarted.
+//
+//   /etc/containerd/certs.d/REGISTRY/hosts.toml           containerd 1.5 and later, where config_path names that directory
+//   /etc/containers/registries.conf.d/50-gpuhost.conf     podman, buildah, skopeo, CRI-O
+//
+// A file that somebody else wrote stays as it is.
+#pragma once
+
+#include "daemon/base/root.hpp"
+#include "daemon/content/file_operation.hpp"
+#include "daemon/core/settings.hpp"
+
+#include <span>
+#include <string>
+#include <vector>
+
+namespace gpuhost::images {
+
+[[nodiscard]] std::span<const core::SettingKey> mirror_setting_keys();
+
+/// [Mirrors] of gpuhostd.conf.
+struct MirrorSettings {
+    bool enable = true;
+    std::string address;  ///< "127.0.0.1:7707"
+    bool upstream = true; ///< what no bundle has is asked of the registry itself
+};
+[[nodiscard]] MirrorSettings mirror_settings(const core::Settings& settings);
+
+/// docs/hosts.md of containerd has the format. Requests say themselves which registry they mean.
+[[nodiscard]] std::string containerd_hosts(const MirrorSettings& settings);
+/// containers-registries.conf(5), version 2.
+[[nodiscard]] std::string containers_registries(const std::vector<std::string>& registries,
+                                                const MirrorSettings& settings);
+
+/// The registries that bundles of the catalogue have images of, in order. Fails where a record can't be read: what it
+/// has must not be taken out of the runtimes' files.
+[[nodiscard]] base::Result<std::vector<std::string>> mirrored_registries(const base::Root& root);
+
+struct Mirrors {
+    std::vector<content::FileOperation> wrong; ///< what is to be done
+    std::vector<std::string> foreign;          ///< paths that stay, since they are somebody else's
+};
+/// Only for runtimes that are on this host, by their directory in /etc.
+[[nodiscard]] Mirrors look_at_mirrors(const base::Root& root, const std::vector<std::string>& registries,
+                                      const MirrorSettings& settings);
+
+} // namespace gpuhost::images

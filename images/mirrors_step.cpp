@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "images/mirrors_step.hpp"
+
+#include "images/mirrors.hpp"
+
+namespace gpuhost::images {
+
+using base::Json;
+using base::Result;
+using core::StepContext;
+
+namespace {
+
+Result<Json> apply(StepContext& context, const Json& args) {
+    const MirrorSettings settings{base::bool_or(args, "enable", false), base::string_or(args, "address", ""),
+                                  base::bool_or(args, "upstream", true)};
+    GPUHOST_TRY(registries, mirrored_registries(context.root));
+    const Mirrors mirrors = look_at_mirrors(context.root, registries, settings);
+    for (const std::string& path : mirrors.foreign)
+        context.warn(path + " is not gpuhost's and stays as it is: that runtime asks whom it says");
+    Json changed = Json::array();
+    for (const content::FileOperation& file : mirrors.wrong) {
+        GPUHOST_CHECK(content::perform(context.root, file));
+        if (file.type == content::FileOperation::Type::Remove)
+            (void)context.root.remove(
+                file.path.substr(0, file.path.rfind('/'))); // only if nothing else is in it
+        changed.push_back(file.path);
+    }
+    return Json{{"files", std::move(changed)}};
+}
+
+} // namespace
+
+core::StepKind mirrors_kind() {
+    core::StepKind kind;
+    kind.name = "images.mirrors";
+    kind.sandbox = core::Sandbox::System;
+    kind.deadline = std::chrono::minutes(1);
+    kind.apply = apply;
+    return kind;
+}
+
+core::Step mirrors_step(const MirrorSettings& settings) {
+    return {"images.mirrors",
+            "lead the container runtimes to this host's images",
+            {{"enable", settings.enable}, {"address", settings.address}, {"upstream", settings.upstream}},
+            true};
+}
+
+} // namespace gpuhost::images
