@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "images/mirrors_step.hpp"
 
+#include "daemon/base/parse.hpp"
 #include "images/mirrors.hpp"
 
 namespace gpuhost::images {
@@ -21,7 +22,7 @@ Result<Json> apply(StepContext& context, const Json& args) {
     Json changed = Json::array();
     for (const content::FileOperation& file : mirrors.wrong) {
         GPUHOST_CHECK(content::perform(context.root, file));
-        if (file.type == content::FileOperation::Type::Remove)
+        if (file.type == content::FileOperation::Type::Remove && base::ends_with(file.path, "/hosts.toml"))
             (void)context.root.remove(
                 file.path.substr(0, file.path.rfind('/'))); // only if nothing else is in it
         changed.push_back(file.path);

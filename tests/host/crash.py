@@ -41,11 +41,11 @@ class Moment:
 class Case:
     """What is done to the host: an operation's number, the words of gpuhostctl that start it, the tree before it. `faults(host,
     outcomes)` says what is not as it must be once the host has settled; `outcomes(recording, moment, power_cut)` which ends are right
-    after a restart at that moment. `no_return` names the step that there is no way back from, if there is one."""
+    after a restart at that moment. `no_return` names the steps that there is no way back from, if there are any."""
 
-    def __init__(self, host, operation, words, faults, outcomes, no_return="none"):
+    def __init__(self, host, operation, words, faults, outcomes, no_return=()):
         self.host, self.operation, self.words, self.faults, self.outcomes = host, operation, words, faults, outcomes
-        self.no_return = "apply " + no_return
+        self.no_return = tuple("apply " + step for step in no_return)
         self.start = os.path.join(host.scratch, "start")
         copy(host.root, self.start)
 
