@@ -5,6 +5,7 @@
 #include "images/artifacts.hpp"
 #include "images/garbage.hpp"
 #include "images/import.hpp"
+#include "images/kubelet.hpp"
 #include "images/mirrors_step.hpp"
 #include "images/trust.hpp"
 
@@ -109,6 +110,8 @@ Result<Json> receive_apply(StepContext& context, const Json& args) {
     GPUHOST_TRY(bundle, BundleReader::open(std::move(input), trust));
     const HostFacts host = host_of(args);
     GPUHOST_TRY(plan, plan_import(context.root, bundle, host, policy_of(args)));
+    if (const std::string warning = image_gc_warning(context.root, plan.missing_bytes); !warning.empty())
+        context.warn(warning);
     if (plan.complete)
         GPUHOST_CHECK(finish_earlier(context.root, bundle));
     else

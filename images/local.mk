@@ -41,6 +41,8 @@ noinst_LIBRARIES += %D%/libimages.a
     %D%/import.hpp \
     %D%/live_references.cpp \
     %D%/live_references.hpp \
+    %D%/kubelet.cpp \
+    %D%/kubelet.hpp \
     %D%/mirrors.cpp \
     %D%/mirrors.hpp \
     %D%/mirrors_step.cpp \

@@ -45,6 +45,7 @@ sync_seam = -Wl,--wrap=fsync -Wl,--wrap=fdatasync
     %D%/images/docker_archives.hpp \
     %D%/images/foreign_test.cpp \
     %D%/images/import_test.cpp \
+    %D%/images/kubelet_test.cpp \
     %D%/images/mirrors_test.cpp \
     %D%/images/oci_test.cpp \
     %D%/images/reference_test.cpp \
