@@ -7,6 +7,7 @@
 
 #include <array>
 #include <ctime>
+#include <map>
 #include <optional>
 
 #include <pwd.h>
@@ -88,24 +89,36 @@ std::string headline(std::string_view state, bool changes_host) {
     return "failed, and going back failed too";
 }
 
-/// What an import or a build added, and what one does with it on a host that runs `kernel`.
+/// Places in the driver store ("550.163.01/userland"), and what one does with them on a host that runs `kernel`.
+std::string render_sets(const std::vector<std::string>& sets, std::string_view kernel) {
+    std::string out;
+    std::map<std::string, bool>
+        built; // by version: has modules for this kernel, else source to build them from
+    for (const std::string& set : sets) {
+        out += "  " + printable(set) + "\n";
+        const std::string version = printable(set.substr(0, set.find('/')));
+        if (set.find("/modules/" + std::string(kernel) + "-") != std::string::npos)
+            built[version] = true;
+        else if (set.find("/source/") != std::string::npos)
+            built.emplace(version, false);
+    }
+    for (const auto& [version, ready] : built)
+        out += std::string("Next: gpuhostctl driver ") + (ready ? "swap " : "build ") + version + "\n";
+    return out;
+}
+
+/// What an import or a build added.
 std::string what_came_in(const Json& operation, std::string_view kernel) {
     std::string out;
     for (const Json& output : list_of(operation, "outputs")) {
-        const std::string version = text_of(output, "version");
-        if (version.empty())
-            continue;
-        bool source = false;
-        bool modules = false;
-        for (const std::string& set : base::strings_or_empty(output, "sets")) {
-            out += "  " + printable(set) + "\n";
-            source = source || set.find("/source/") != std::string::npos;
-            modules = modules || set.find("/modules/" + std::string(kernel) + "-") != std::string::npos;
-        }
-        if (modules)
-            out += "Next: gpuhostctl driver swap " + version + "\n";
-        else if (source)
-            out += "Next: gpuhostctl driver build " + version + "\n";
+        if (output.contains("written_blobs"))
+            out += "  " + text_of(output, "name") + ", generation " +
+                   std::to_string(number_of(output, "generation")) + ", signed by " +
+                   text_of(output, "signer") + ": " + human_bytes(number_of(output, "written_bytes")) +
+                   " in " + plural(number_of(output, "written_blobs"), "new blob", "new blobs") + ", " +
+                   std::to_string(number_of(output, "present_blobs")) + " were here\n";
+        const bool of_driver = output.contains("version"); // else of store.publish: paths
+        out += render_sets(base::strings_or_empty(output, of_driver ? "sets" : "taken"), kernel);
     }
     return out;
 }

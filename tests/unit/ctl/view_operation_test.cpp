@@ -57,6 +57,31 @@ TEST(OperationView, AnImportSaysWhatCameInAndWhatIsNext) {
               std::string::npos);
 }
 
+TEST(OperationView, AnImportOfABundleSaysWhatItBroughtAndWhatIsNext) {
+    Json import{{"kind", "bundle.import"}, {"title", "import bundle site.bundle"}, {"state", "committed"}};
+    import["outputs"] = Json::array({{{"name", "site"},
+                                      {"generation", 7},
+                                      {"signer", "CN=Bundles"},
+                                      {"written_blobs", 1},
+                                      {"written_bytes", 5 << 20},
+                                      { "present_blobs",
+                                        12 }},
+                                     {{ "taken",
+                                        { "535.261.03/modules/6.1.0-50-amd64-open",
+                                          "550.163.01/source/open",
+                                          "550.163.01/modules/6.1.0-99-amd64-open" } }},
+                                     { { "sets",
+                                         { "/var/lib/gpuhost/driver/550.163.01/source/open/0123" } } }});
+    EXPECT_EQ(render_success({}, import, "6.1.0-50-amd64"),
+              "import bundle site.bundle: done\n"
+              "  site, generation 7, signed by CN=Bundles: 5.0 MiB in 1 new blob, 12 were here\n"
+              "  535.261.03/modules/6.1.0-50-amd64-open\n"
+              "  550.163.01/source/open\n"
+              "  550.163.01/modules/6.1.0-99-amd64-open\n"
+              "Next: gpuhostctl driver swap 535.261.03\n"
+              "Next: gpuhostctl driver build 550.163.01\n");
+}
+
 TEST(OperationView, AFailedImportChangedNothingAndHasItsCausesStatus) {
     Json import = swap_operation("rolled-back", {"undone", "pending", "pending"});
     import["kind"] = "driver.import";
