@@ -11,6 +11,11 @@ gpuhostd_SOURCES = %D%/main.cpp
 gpuhostd_LDADD = $(rooms_libs)
 
 gpuhostlibexec_PROGRAMS = gpuhost-worker
+sbin_PROGRAMS += gpuhost-registry
+gpuhost_registry_CPPFLAGS = $(AM_CPPFLAGS) $(SYSTEMD_CFLAGS)
+gpuhost_registry_SOURCES = %D%/registry_main.cpp
+gpuhost_registry_LDADD = $(images_libs) $(MICROHTTPD_LIBS) $(SYSTEMD_LIBS)
+
 gpuhost_worker_CPPFLAGS = $(AM_CPPFLAGS) $(SYSTEMD_CFLAGS)
 gpuhost_worker_SOURCES = %D%/worker_main.cpp
 gpuhost_worker_LDADD = $(rooms_libs)

@@ -4,6 +4,7 @@
 #include "images/bundle_steps.hpp"
 #include "images/images_component.hpp"
 #include "images/mirrors.hpp"
+#include "images/registry_settings.hpp"
 #include "kmod/driver_component.hpp"
 #include "kmod/driver_settings.hpp"
 #include "kmod/driver_steps.hpp"
@@ -26,7 +27,7 @@ std::vector<std::unique_ptr<core::Component>> make_components(const base::Root& 
 }
 
 std::vector<std::span<const core::SettingKey>> setting_keys() {
-    return {kmod::driver_setting_keys(), images::mirror_setting_keys()};
+    return {kmod::driver_setting_keys(), images::mirror_setting_keys(), images::registry_setting_keys()};
 }
 
 } // namespace gpuhost

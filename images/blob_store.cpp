@@ -35,7 +35,7 @@ bool BlobStore::has(std::string_view hex, std::uint64_t size) const {
 }
 
 Result<UniqueFd> BlobStore::open(std::string_view hex) const {
-    return root_.open_file(path_of(hex), O_RDONLY | O_NOFOLLOW);
+    return root_.open_file(path_of(hex), O_RDONLY | O_NOFOLLOW | O_NONBLOCK); // waits for no pipe
 }
 
 Result<void> BlobStore::remove(std::string_view hex) const {

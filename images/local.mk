@@ -53,6 +53,16 @@ noinst_LIBRARIES += %D%/libimages.a
     %D%/reference.hpp \
     %D%/references.cpp \
     %D%/references.hpp \
+    %D%/registry.cpp \
+    %D%/registry.hpp \
+    %D%/registry_metrics.cpp \
+    %D%/registry_metrics.hpp \
+    %D%/registry_request.cpp \
+    %D%/registry_request.hpp \
+    %D%/registry_server.cpp \
+    %D%/registry_server.hpp \
+    %D%/registry_settings.cpp \
+    %D%/registry_settings.hpp \
     %D%/signed_manifest.cpp \
     %D%/signed_manifest.hpp \
     %D%/trust.cpp \

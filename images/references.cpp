@@ -217,6 +217,13 @@ std::vector<std::string_view> References::tags(std::string_view repository, std:
     return tags;
 }
 
+std::uint64_t References::newest() const {
+    std::uint64_t newest = 0;
+    for (const Bundle& bundle : bundles_)
+        newest = std::max(newest, bundle.created);
+    return newest;
+}
+
 std::vector<const BundleImage*> References::referrers(std::string_view subject_hex) const {
     std::vector<const BundleImage*> found;
     for (auto image = std::lower_bound(

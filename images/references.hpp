@@ -66,6 +66,9 @@ class References {
     /// Images that say to be about the document with that digest, each once, ordered by digest.
     [[nodiscard]] std::vector<const BundleImage*> referrers(std::string_view subject_hex) const;
 
+    /// When the newest bundle of all was signed; in seconds since 1970, 0 if there is none.
+    [[nodiscard]] std::uint64_t newest() const;
+    [[nodiscard]] std::size_t bundles() const { return bundles_.size(); }
     [[nodiscard]] const std::vector<base::Error>& problems() const { return problems_; }
 
   private:

@@ -17,6 +17,8 @@ noinst_LIBRARIES += %D%/libbase.a
     %D%/parse.hpp \
     %D%/process.cpp \
     %D%/process.hpp \
+    %D%/rate_limit.cpp \
+    %D%/rate_limit.hpp \
     %D%/result.hpp \
     %D%/root.cpp \
     %D%/root.hpp

@@ -13,6 +13,7 @@ fuzz_programs = \
     %D%/fuzz-module \
     %D%/fuzz-oci \
     %D%/fuzz-procfs \
+    %D%/fuzz-registry \
     %D%/fuzz-settings
 check_PROGRAMS += $(fuzz_programs)
 EXTRA_DIST += $(fuzz_corpus)
@@ -89,6 +90,11 @@ endif
 %C%_fuzz_procfs_LDADD = $(fuzz_main) $(kmod_libs)
 %C%_fuzz_procfs_SOURCES = %D%/procfs.cpp
 
+%C%_fuzz_registry_CPPFLAGS = $(fuzz_cppflags)
+%C%_fuzz_registry_LDFLAGS = $(fuzz_flags)
+%C%_fuzz_registry_LDADD = $(fuzz_main) $(images_libs)
+%C%_fuzz_registry_SOURCES = %D%/registry.cpp
+
 %C%_fuzz_settings_CPPFLAGS = $(fuzz_cppflags)
 %C%_fuzz_settings_LDFLAGS = $(fuzz_flags)
 %C%_fuzz_settings_LDADD = $(fuzz_main) $(core_libs)
@@ -143,6 +149,13 @@ fuzz_corpus = \
     %D%/corpus/procfs/maps \
     %D%/corpus/procfs/params \
     %D%/corpus/procfs/symvers \
+    %D%/corpus/registry/absolute \
+    %D%/corpus/registry/climbing \
+    %D%/corpus/registry/conditional \
+    %D%/corpus/registry/manifest \
+    %D%/corpus/registry/page \
+    %D%/corpus/registry/range \
+    %D%/corpus/registry/referrers \
     %D%/corpus/settings/0 \
     %D%/corpus/settings/1 \
     %D%/corpus/settings/2 \

@@ -82,6 +82,9 @@ def main():
     problems = compare(options(program_help("gpuhostd")), {}, page("gpuhostd.8.scd"))
     tap.ok(not problems, "gpuhostd(8) is what gpuhostd --help says", *problems)
 
+    problems = compare(options(program_help("gpuhost-registry")), {}, page("gpuhost-registry.8.scd"))
+    tap.ok(not problems, "gpuhost-registry(8) is what gpuhost-registry --help says", *problems)
+
     lines = "  disk  of one word\n  image pull NAME  of two\n  image list       without arguments\n  -h, --help  no verb\n"
     tap.equal(verbs(lines), ["disk", "image pull", "image list"], "finds the verbs of any family")
     verb = next(iter(own))

@@ -13,6 +13,7 @@ LIBRARIES = {
     r"archive(_entry)?\.h": ("daemon/content",),
     r"openssl/.*": ("daemon/content",),
     r"curl/.*": (),
+    r"microhttpd\.h": ("images/registry_server.cpp",),
     r"systemd/sd-.*": ("daemon/host", "daemon/bus", "daemon/ctl/client_bus.hpp"),
     r"nlohmann/.*": ("daemon/base",),
     r"tl/.*": ("daemon/base",),
@@ -83,6 +84,7 @@ main(
         "sd-bus in core": {"daemon/core/a.cpp": "#include <systemd/sd-bus.h>\n"},
         "sd-bus in a verb": {"daemon/ctl/cmd_a.cpp": "#include <systemd/sd-bus.h>\n"},
         "a verb with the client's bus": {"daemon/ctl/cmd_a.cpp": '#include "daemon/ctl/client_bus.hpp"\n'},
+        "an HTTP server in what parses for it": {"images/registry.cpp": "#include <microhttpd.h>\n"},
         "libarchive in kmod": {"kmod/a.cpp": "#include <archive_entry.h>\n"},
     }),
 )

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+// gpuhost-registry: a registry of the images on this host, on sockets that systemd holds.
+#include "config.h"
+#include "daemon/base/clock.hpp"
+#include "daemon/base/log.hpp"
+#include "daemon/base/parse.hpp"
+#include "daemon/base/rate_limit.hpp"
+#include "images/registry_server.hpp"
+#include "images/registry_settings.hpp"
+
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <ctime>
+#include <optional>
+#include <span>
+
+#include <systemd/sd-daemon.h>
+
+namespace {
+
+using namespace gpuhost; // NOLINT: this file only
+using std::chrono::milliseconds;
+
+constexpr const char* usage = R"(gpuhost-registry [OPTIONS]
+
+Serves the images of this host's bundles to container runtimes. Started by gpuhost-registry.socket; see
+gpuhost-registry(8).
+
+  --root=DIR  look at the tree below DIR (default: /)
+  -h, --help  print this
+  --version   print the version
+)";
+
+constexpr unsigned lines_of_why = 10; ///< in each interval
+constexpr std::uint64_t why_interval_us = 10'000'000;
+constexpr milliseconds drain_time{30'000}; ///< for what is on its way when it is told to end
+
+struct Options {
+    std::string root = "/";
+};
+
+/// The exit status when there is nothing more to do.
+std::optional<int> parse(std::span<char*> arguments, Options& options) {
+    constexpr std::string_view root = "--root=";
+    for (const std::string_view argument : arguments.subspan(1)) {
+        if (argument == "--help" || argument == "-h")
+            return std::fputs(usage, stdout) < 0;
+        if (argument == "--version")
+            return std::puts("gpuhost-registry " PACKAGE_VERSION) < 0;
+        if (!base::starts_with(argument, root)) {
+            std::fprintf(stderr, "gpuhost-registry: unknown argument '%s', see --help\n",
+                         std::string(argument).c_str());
+            return 2;
+        }
+        options.root = argument.substr(root.size());
+    }
+    return std::nullopt;
+}
+
+base::Result<std::vector<base::UniqueFd>> inherited_sockets() {
+    std::vector<base::UniqueFd> sockets;
+    const int count = sd_listen_fds(1);
+    for (int i = 0; i < count; ++i)
+        sockets.emplace_back(SD_LISTEN_FDS_START + i);
+    if (sockets.empty())
+        return base::fail(base::Errc::InvalidArgument,
+                          "no socket was given to it: start gpuhost-registry.socket, which starts it");
+    return sockets;
+}
+
+milliseconds now() {
+    return milliseconds(base::monotonic_us() / 1000);
+}
+
+/// Until a signal comes, or nobody has been there for so long.
+void serve(images::RegistryServer& server, const sigset_t& signals, milliseconds idle_timeout) {
+    const std::timespec tick{1, 0};
+    while (::sigtimedwait(&signals, nullptr, &tick) < 0) {
+        server.end_slow();
+        if (server.idle() >= idle_timeout)
+            return;
+    }
+}
+
+/// Those who connect meanwhile wait in the sockets, for the next start.
+void drain(images::RegistryServer& server) {
+    const std::timespec tick{0, 10'000'000};
+    server.quiesce();
+    for (const milliseconds end = now() + drain_time; !server.drained() && now() < end;) {
+        server.end_slow();
+        (void)::nanosleep(&tick, nullptr);
+    }
+}
+
+base::Result<void> run(const Options& options) {
+    sigset_t signals;
+    (void)::sigemptyset(&signals);
+    (void)::sigaddset(&signals, SIGTERM);
+    (void)::sigaddset(&signals, SIGINT);
+    (void)::pthread_sigmask(SIG_BLOCK, &signals, nullptr); // in threads that are yet to come too
+    GPUHOST_TRY(root, base::Root::open(options.root));
+    GPUHOST_TRY(sockets, inherited_sockets());
+    // What is wrong in it the daemon says, which knows all sections.
+    const auto settings =
+        images::registry_settings(core::load_settings(root, {images::registry_setting_keys()}).settings);
+    base::RateLimit limit(lines_of_why, why_interval_us);
+    const auto on_why = [&limit](const std::string& why) {
+        if (const auto left_out = limit.admit(base::monotonic_us()))
+            base::log::info(why + (*left_out > 0 ? " (and " + std::to_string(*left_out) + " more)" : ""));
+    };
+    images::Registry registry(root);
+    images::ServerLimits limits;
+    limits.connections = settings.connections;
+    GPUHOST_TRY(server, images::RegistryServer::start(registry, std::move(sockets), limits, on_why));
+    (void)sd_notify(0, "READY=1");
+    serve(*server, signals, settings.idle_timeout);
+    (void)sd_notify(0, "STOPPING=1");
+    drain(*server);
+    return {};
+}
+
+} // namespace
+
+int main(int argc, char* argv[]) {
+    Options options;
+    if (const auto status = parse(std::span(argv, static_cast<std::size_t>(argc)), options))
+        return *status;
+    (void)std::signal(SIGPIPE, SIG_IGN);
+    const auto done = run(options);
+    if (!done) {
+        base::log::error(done.error().message);
+        return base::info(done.error().code).exit_code;
+    }
+    return 0;
+}

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "images/registry_server.hpp"
+
+#include "daemon/base/clock.hpp"
+
+#include <algorithm>
+#include <atomic>
+
+#include <microhttpd.h>
+#include <sys/socket.h>
+
+namespace gpuhost::images {
+
+using base::Errc;
+using base::Result;
+using base::UniqueFd;
+
+namespace {
+
+constexpr std::size_t head_limit = 16U << 10U; ///< of a request's first line and headers, and what they need
+
+std::string_view header(MHD_Connection* connection, const char* name) {
+    const char* value = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, name);
+    return value == nullptr ? std::string_view() : std::string_view(value);
+}
+
+bool has_body(MHD_Connection* connection) {
+    const std::string_view length = header(connection, "Content-Length");
+    return !header(connection, "Transfer-Encoding").empty() || (!length.empty() && length != "0");
+}
+
+MHD_Response* response_of(RegistryAnswer& answer) {
+    const std::uint64_t length = answer.length();
+    MHD_Response* response =
+        answer.file
+            ? MHD_create_response_from_fd_at_offset64(length, answer.file.get(), answer.part.first)
+            : MHD_create_response_from_buffer(answer.text.size(), answer.text.data(), MHD_RESPMEM_MUST_COPY);
+    if (response == nullptr)
+        return nullptr;
+    (void)answer.file.release(); // the response closes it
+    for (const auto& [name, value] : answer.headers)
+        (void)MHD_add_response_header(response, name.c_str(), value.c_str());
+    return response;
+}
+
+} // namespace
+
+struct RegistryServer::Connection {
+    int fd = -1;
+    std::atomic<std::uint64_t> waits_since_us = 0; ///< for a request; 0 while one is answered
+    std::atomic<bool> answered =
+        false; ///< at least once: who keeps it open now must be ready to find it closed
+    std::string target;
+    std::uint64_t length = 0; ///< of the answer's body
+};
+
+struct RegistryServer::Callbacks {
+    static Connection* of(MHD_Connection* connection) {
+        const auto* info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+        return info == nullptr ? nullptr : static_cast<Connection*>(info->socket_context);
+    }
+
+    static void notice(void* self, MHD_Connection* connection, void** context,
+                       MHD_ConnectionNotificationCode what) {
+        auto& server = *static_cast<RegistryServer*>(self);
+        const std::lock_guard lock(server.mutex_);
+        if (what == MHD_CONNECTION_NOTIFY_STARTED) {
+            Connection& made = server.connections_.emplace_back();
+            made.fd = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
+            made.waits_since_us = base::monotonic_us();
+            *context = &made;
+            server.registry_.metrics().add_connections(1);
+            return;
+        }
+        server.connections_.remove_if([&](const Connection& one) { return &one == *context; });
+        server.last_us_ = base::monotonic_us();
+        server.registry_.metrics().add_connections(-1);
+    }
+
+    /// The only place where the target is seen as it came: what follows gets it taken apart.
+    static void* keep_target(void*, const char* target, MHD_Connection* connection) {
+        if (Connection* known = of(connection))
+            known->target = target;
+        return nullptr;
+    }
+
+    /// Called when a request's head is there, and again when all of it is. An answer at the first call ends the
+    /// connection after it: right for who sends a body, which nothing here wants to read.
+    static MHD_Result answer(void* self, MHD_Connection* connection, const char*, const char* method,
+                             const char*, const char*, size_t*, void** seen) {
+        auto& server = *static_cast<RegistryServer*>(self);
+        Connection* known = of(connection);
+        if (known == nullptr)
+            return MHD_NO;
+        if (*seen == nullptr && !has_body(connection)) {
+            *seen = known;
+            return MHD_YES;
+        }
+        known->waits_since_us = 0;
+        RegistryAnswer answer =
+            server.registry_.answer({method, known->target, header(connection, "Range"),
+                                     header(connection, "If-Range"), header(connection, "If-None-Match")});
+        if (!answer.why.empty())
+            server.on_why_(answer.why);
+        if (server.quiescing_)
+            answer.headers.emplace_back("Connection", "close");
+        known->length = std::string_view(method) == "HEAD" ? 0 : answer.length();
+        MHD_Response* response = response_of(answer);
+        if (response == nullptr)
+            return MHD_NO;
+        const MHD_Result queued = MHD_queue_response(connection, answer.status, response);
+        MHD_destroy_response(response);
+        return queued;
+    }
+
+    static void complete(void* self, MHD_Connection* connection, void**, MHD_RequestTerminationCode how) {
+        auto& server = *static_cast<RegistryServer*>(self);
+        Connection* known = of(connection);
+        if (known == nullptr)
+            return;
+        if (how == MHD_REQUEST_TERMINATED_COMPLETED_OK)
+            server.registry_.metrics().add_sent(known->length);
+        known->answered = true;
+        known->waits_since_us = base::monotonic_us();
+    }
+};
+
+RegistryServer::RegistryServer(Registry& registry, const ServerLimits& limits, OnWhy on_why)
+    : registry_(registry), limits_(limits), on_why_(std::move(on_why)), last_us_(base::monotonic_us()) {}
+
+Result<MHD_Daemon*> RegistryServer::listen(UniqueFd socket) {
+    MHD_Daemon* daemon =
+        MHD_start_daemon(MHD_USE_EPOLL_INTERNAL_THREAD | MHD_USE_ITC, 0, nullptr, nullptr, &Callbacks::answer,
+                         this, MHD_OPTION_LISTEN_SOCKET, socket.get(),                                   //
+                         MHD_OPTION_THREAD_POOL_SIZE, limits_.threads,                                   //
+                         MHD_OPTION_CONNECTION_LIMIT, limits_.connections,                               //
+                         MHD_OPTION_CONNECTION_TIMEOUT, static_cast<unsigned>(limits_.patience.count()), //
+                         MHD_OPTION_CONNECTION_MEMORY_LIMIT, head_limit,                                 //
+                         MHD_OPTION_NOTIFY_CONNECTION, &Callbacks::notice, this,                         //
+                         MHD_OPTION_NOTIFY_COMPLETED, &Callbacks::complete, this,                        //
+                         MHD_OPTION_URI_LOG_CALLBACK, &Callbacks::keep_target, this, MHD_OPTION_END);
+    if (daemon == nullptr)
+        return base::fail(Errc::Failed, "the HTTP server does not start on the socket that it was given");
+    (void)socket.release(); // MHD_quiesce_daemon() gives it back
+    return daemon;
+}
+
+Result<std::unique_ptr<RegistryServer>> RegistryServer::start(Registry& registry,
+                                                              std::vector<UniqueFd> sockets,
+                                                              const ServerLimits& limits, OnWhy on_why) {
+    std::unique_ptr<RegistryServer> server(new RegistryServer(registry, limits, std::move(on_why)));
+    for (UniqueFd& socket : sockets) {
+        GPUHOST_TRY(daemon, server->listen(std::move(socket)));
+        server->daemons_.push_back(daemon);
+    }
+    return server;
+}
+
+RegistryServer::~RegistryServer() {
+    quiesce();
+    for (MHD_Daemon* daemon : daemons_)
+        MHD_stop_daemon(daemon);
+}
+
+void RegistryServer::quiesce() {
+    if (quiescing_.exchange(true))
+        return;
+    for (MHD_Daemon* daemon : daemons_)
+        quiesced_.emplace_back(MHD_quiesce_daemon(daemon));
+}
+
+void RegistryServer::end_slow() {
+    const std::uint64_t now = base::monotonic_us();
+    const auto patience = static_cast<std::uint64_t>(std::chrono::microseconds(limits_.patience).count());
+    const std::lock_guard lock(mutex_); // so that none is closed, and its number given to another, in between
+    for (const Connection& connection : connections_)
+        if (const std::uint64_t since = connection.waits_since_us; since != 0 && since + patience < now)
+            (void)::shutdown(connection.fd, SHUT_RDWR);
+}
+
+std::chrono::milliseconds RegistryServer::idle() const {
+    const std::lock_guard lock(mutex_);
+    const std::uint64_t us = connections_.empty() ? base::monotonic_us() - last_us_ : 0;
+    return std::chrono::milliseconds(us / 1000);
+}
+
+bool RegistryServer::drained() const {
+    const std::lock_guard lock(mutex_);
+    return std::all_of(connections_.begin(), connections_.end(),
+                       [](const Connection& one) { return one.answered && one.waits_since_us != 0; });
+}
+
+} // namespace gpuhost::images

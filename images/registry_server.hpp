@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// A Registry on sockets that somebody else listens on, so that none of its connections is lost while it is not there.
+#pragma once
+
+#include "images/registry.hpp"
+
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <list>
+#include <memory>
+#include <mutex>
+
+struct MHD_Connection; // libmicrohttpd's, which only registry_server.cpp includes
+struct MHD_Daemon;
+
+namespace gpuhost::images {
+
+struct ServerLimits {
+    unsigned threads = 4;
+    unsigned connections = 256;
+    /// Without a byte moving, and for all of a request's head: who sends it letter by letter is not waited for.
+    std::chrono::seconds patience{30};
+};
+
+class RegistryServer {
+  public:
+    /// Told why an answer is not what was asked for; called by any thread.
+    using OnWhy = std::function<void(const std::string&)>;
+
+    /// `registry` must outlive it. The sockets listen already.
+    [[nodiscard]] static base::Result<std::unique_ptr<RegistryServer>>
+    start(Registry& registry, std::vector<base::UniqueFd> sockets, const ServerLimits& limits, OnWhy on_why);
+    /// Ends what is still open.
+    ~RegistryServer();
+    RegistryServer(const RegistryServer&) = delete;
+    RegistryServer& operator=(const RegistryServer&) = delete;
+
+    /// Takes no more connections, and no more than one request of each that is there. Who waits to be let in stays for
+    /// who listens next.
+    void quiesce();
+    /// Shuts connections whose request does not come; to be called from time to time.
+    void end_slow();
+    /// For how long there was no connection.
+    [[nodiscard]] std::chrono::milliseconds idle() const;
+    /// After quiesce(): has everyone who was let in got an answer?
+    [[nodiscard]] bool drained() const;
+
+  private:
+    struct Connection;
+    struct Callbacks;
+
+    RegistryServer(Registry& registry, const ServerLimits& limits, OnWhy on_why);
+    [[nodiscard]] base::Result<MHD_Daemon*> listen(base::UniqueFd socket);
+
+    Registry& registry_;
+    ServerLimits limits_;
+    OnWhy on_why_;
+    std::vector<MHD_Daemon*> daemons_;
+    std::vector<base::UniqueFd> quiesced_;
+    std::atomic<bool> quiescing_ = false;
+    mutable std::mutex mutex_;
+    std::uint64_t last_us_ = 0;         ///< when the last connection ended
+    std::list<Connection> connections_; ///< under mutex_; each one's members but `fd` are its thread's
+};
+
+} // namespace gpuhost::images

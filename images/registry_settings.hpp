@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// [Registry] of gpuhostd.conf.
+#pragma once
+
+#include "daemon/core/settings.hpp"
+
+#include <chrono>
+#include <cstdint>
+#include <span>
+
+namespace gpuhost::images {
+
+[[nodiscard]] std::span<const core::SettingKey> registry_setting_keys();
+
+struct RegistrySettings {
+    std::chrono::milliseconds idle_timeout{0};
+    unsigned connections = 0;
+};
+
+[[nodiscard]] RegistrySettings registry_settings(const core::Settings& settings);
+
+} // namespace gpuhost::images
