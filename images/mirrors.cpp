@@ -69,8 +69,9 @@ MirrorSettings mirror_settings(const core::Settings& settings) {
 std::string containerd_hosts(const MirrorSettings& settings) {
     const std::string ours = "http://" + settings.address;
     const std::string text(content::file_mark);
+    // containerd 1.x takes no notice of a file without a table of hosts, and an empty one is one.
     if (!settings.upstream)
-        return text + "server = \"" + ours + "\"\n";
+        return text + "server = \"" + ours + "\"\n[host]\n";
     // Without a server, containerd asks the registry itself last. A host that doesn't answer is asked for each layer.
     return text + "[host.\"" + ours +
            "\"]\n  capabilities = [\"pull\", \"resolve\"]\n  dial_timeout = \"2s\"\n";

@@ -74,7 +74,7 @@ TEST_F(MirrorsTest, WithoutUpstreamNobodyElseIsAsked) {
     ASSERT_TRUE(root_.make_directories("/etc/containerd"));
     ASSERT_TRUE(root_.make_directories("/etc/containers"));
     EXPECT_EQ(apply({true, "127.0.0.1:1234", false}).size(), 2U);
-    EXPECT_EQ(read(hosts_), "# Written by gpuhostd; changes are lost.\nserver = \"http://127.0.0.1:1234\"\n");
+    EXPECT_EQ(read(hosts_), "# Written by gpuhostd; changes are lost.\nserver = \"http://127.0.0.1:1234\"\n[host]\n");
     EXPECT_EQ(read(containers_).find("mirror"), std::string::npos);
     EXPECT_NE(read(containers_).find("\"docker.io\"\nlocation = \"127.0.0.1:1234/docker.io\"\n"),
               std::string::npos);
