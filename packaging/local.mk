@@ -7,6 +7,9 @@ EXTRA_DIST += \
     %D%/debian/changelog \
     %D%/debian/control \
     %D%/debian/copyright \
+    %D%/debian/gpuhost-tools.install \
+    %D%/debian/gpuhost-tools.lintian-overrides \
+    %D%/debian/gpuhostd.install \
     %D%/debian/gpuhostd.lintian-overrides \
     %D%/debian/gpuhostd.postrm \
     %D%/debian/gpuhostd.prerm \
