@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # make check-cluster: what is built here with a real containerd, a kubelet and clients of registries. Needs root, Go and
 # some of Debian's packages (./bootstrap check brings them); without them it says why and exits with 77.
+TESTS += %D%/node_test.py
 EXTRA_DIST += \
     %D%/check-cluster \
     %D%/modules/containerd/go.mod \
@@ -17,18 +18,21 @@ EXTRA_DIST += \
     %D%/node/__init__.py \
     %D%/node/binaries.py \
     %D%/node/containerd.py \
+    %D%/node/gpuhost.py \
     %D%/node/kubelet.py \
     %D%/node/node.py \
     %D%/node/sandbox.py \
     %D%/node/service.py \
     %D%/node/site.py \
     %D%/node/waiting.py \
+    %D%/node_test.py \
     %D%/prepare \
     %D%/scenarios/__init__.py \
     %D%/scenarios/bundles.py \
     %D%/scenarios/network.py \
-    %D%/scenarios/policies.py
+    %D%/scenarios/policies.py \
+    %D%/scenarios/registry.py
 
 .PHONY: check-cluster
-check-cluster: gpuhostctl
+check-cluster: gpuhostctl gpuhostd gpuhost-registry gpuhost-worker
 	$(PYTHON) $(top_srcdir)/tests/cluster/check-cluster --build .

@@ -52,9 +52,9 @@ class Layout:
             "type": "layers", "diff_ids": ["sha256:" + hashlib.sha256(layer).hexdigest() for layer in layers]}}).encode(), CONFIG)
         return self.add_document({"config": config, "layers": [self.add_blob(layer) for layer in layers]}, MANIFEST)
 
-    def add_index(self, by_machine):
+    def add_index(self, by_machine, command=()):
         """An image for several machines: {"amd64": [layer…], …}."""
-        manifests = [{**self.add_manifest(layers, machine), "platform": {"os": "linux", "architecture": machine}}
+        manifests = [{**self.add_manifest(layers, machine, command), "platform": {"os": "linux", "architecture": machine}}
                      for machine, layers in by_machine.items()]
         return self.add_document({"manifests": manifests}, INDEX)
 

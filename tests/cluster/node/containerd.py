@@ -37,18 +37,17 @@ imports = []
 
 
 class Containerd(Service):
-    """`programs_at` has containerd, ctr and the shim; `cri` is the program that speaks CRI."""
-    def __init__(self, name, major, programs_at, place, *, pause, cri, cgroup):
+    """`programs_at` has containerd, ctr and the shim; `registries` is its certs.d; `cri` is the program that speaks CRI."""
+    def __init__(self, name, major, programs_at, place, *, registries, pause, cri, cgroup):
         super().__init__(name, place.logs)
         self.programs_at = programs_at
         self.cri_program = cri
         self.cgroup = cgroup
         self.state = place.state / name
-        self.registries = self.state / "certs.d"
-        self.registries.mkdir(parents=True)
+        self.state.mkdir()
         self.socket = self.state / "containerd.sock"
         self.configuration = self.state / "config.toml"
-        self.configuration.write_text(CONFIGURATION[major].format(pause=pause, registries=self.registries, state=self.state))
+        self.configuration.write_text(CONFIGURATION[major].format(pause=pause, registries=registries, state=self.state))
 
     def run(self):
         self.start([self.programs_at / "containerd", "--config", self.configuration, "--root", self.state / "root",
@@ -80,16 +79,14 @@ class Containerd(Service):
     def images(self):
         return self.ctr("images", "ls", "-q").split()
 
+    def forget(self, image):
+        """As the kubelet's image GC does; what is not there is no error."""
+        self.cri("remove", image)
+
     def tasks(self, *filters):
         """Containers that run, of those that the filters choose."""
         running = {row.split()[0] for row in self.ctr("tasks", "ls").splitlines()[1:] if " RUNNING" in row}
         return running & set(self.ctr("containers", "ls", "-q", *filters).split())
-
-    def use_registry(self, url):
-        """For images of every name, as an administrator would set it."""
-        directory = self.registries / "_default"
-        directory.mkdir(exist_ok=True)
-        (directory / "hosts.toml").write_text(f'server = "{url}"\n')
 
     def output_of(self, image):
         """Runs a container of it; what it prints until it prints a line."""

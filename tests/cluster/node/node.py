@@ -6,6 +6,7 @@ from pathlib import Path
 
 from . import binaries, sandbox
 from .containerd import Containerd
+from .gpuhost import Daemon, Registry, find
 from .kubelet import Kubelet
 from .site import PAUSE, Site
 
@@ -17,25 +18,27 @@ class Place:
 
 
 class Node:
-    """`build` is the directory with our own programs."""
-    def __init__(self, build, work):
+    """`tree` is the directory with our own programs."""
+    def __init__(self, tree, work):
         self.work = work
-        self.build = build
         self.place = Place(sandbox.STATE, work / "logs")
         self.place.logs.mkdir()
         self.tools = binaries.built(binaries.TOOLS)
         self.cgroup = sandbox.Cgroup()
-        self.site = Site(work / "site", build / "gpuhostctl", self.tools / "hold")
-        common = {"pause": PAUSE, "cri": self.tools / "cri", "cgroup": self.cgroup}
+        self.site = Site(work / "site", find(tree, "gpuhostctl"), self.tools / "hold")
+        self.daemon = Daemon(tree, self.place, self.site.trust.file("ca.pem"))
+        common = {"registries": self.daemon.certs, "pause": PAUSE, "cri": self.tools / "cri", "cgroup": self.cgroup}
         self.containerd = Containerd("containerd", 2, binaries.built(binaries.CONTAINERD), self.place, **common)
         self.containerd16 = Containerd("containerd-1.6", 1, binaries.debian_containerd(), self.place, **common)
+        self.runtimes = [self.containerd, self.containerd16]
         self.kubelet = Kubelet(binaries.built(binaries.KUBERNETES) / "kubelet", self.containerd, self.place, self.cgroup)
-        self.services = [self.containerd16, self.containerd, self.kubelet]
+        self.registry = Registry(tree, self.place, self.daemon.root)
+        self.services = [self.daemon, self.registry, self.containerd16, self.containerd, self.kubelet]
 
     def run(self):
         for service in self.services:
             service.run()
-        for containerd in self.containerd16, self.containerd:
+        for containerd in self.runtimes:
             containerd.ctr("images", "import", self.site.bundle("base", 1, {}))
 
     def end(self):

@@ -6,9 +6,12 @@ gone afterwards; and no process outlives the run, since the kernel ends them all
 """
 
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
+
+from .waiting import eventually
 
 INSIDE = "GPUHOST_CLUSTER_INSIDE"
 STATE = Path("/run/gpuhost-cluster")  # all that the node keeps
@@ -64,7 +67,8 @@ class Cgroup:
 
 
 def processes():
-    """{pid: name} of all that run in here besides this one; collects what has ended."""
+    """{pid: name} of all that run in here besides this one, the first; collects what has ended."""
+    assert os.getpid() == 1
     try:
         while os.waitpid(-1, os.WNOHANG)[0]:
             pass
@@ -76,4 +80,17 @@ def processes():
             found[int(entry)] = Path("/proc", entry, "comm").read_text().strip()
         except OSError:
             continue
-    return {pid: name for pid, name in found.items() if pid != os.getpid()}
+    return {pid: name for pid, name in found.items() if pid != 1}
+
+
+def all_ended():
+    eventually(lambda: f"these end: {processes()}", lambda: not processes(), 10)
+
+
+def kill_all():
+    for pid in processes():
+        try:
+            os.kill(pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+    all_ended()

@@ -14,13 +14,14 @@ class Service:
         self.log = logs / f"{name}.log"
         self.process = None
 
-    def start(self, command, **more):
+    def start(self, command, pass_fds=(), **more):
+        """`more` is what its environment has besides."""
         with open(self.log, "ab") as out:
-            self.process = programs.start([str(word) for word in command], stdout=out, stderr=out,
+            self.process = programs.start([str(word) for word in command], stdout=out, stderr=out, pass_fds=pass_fds,
                                           env=programs.environment(**more))
 
     def check_alive(self):
-        """False where there is none, so that a wait for it needs not run out."""
+        """A wait for what has ended needs not run out."""
         if self.process.poll() is not None:
             raise RuntimeError(f"{self.name} ended with {self.process.returncode}:\n{self.tail()}")
 

@@ -10,6 +10,7 @@ import programs
 
 REGISTRY = "registry.example"
 PAUSE = f"{REGISTRY}/rig/pause:1"
+COMMAND = ["/hold"]
 
 
 class Site:
@@ -23,20 +24,36 @@ class Site:
         self.program = image_files.pack({"hold": (hold.read_bytes(), 0o755)})
         self.digests = {}
 
+    def layers(self, version):
+        return [self.program, image_files.pack({"version": (f"{version}\n".encode(), 0o644)})]
+
+    def tag(self, version, made):
+        self.layout.tag(made, version)
+        self.digests[version] = made["digest"]
+        return made["digest"]
+
     def image(self, version):
-        """The digest of its manifest."""
-        if version not in self.digests:
-            layers = [self.program, image_files.pack({"version": (f"{version}\n".encode(), 0o644)})]
-            made = self.layout.add_manifest(layers, command=["/hold"])
-            self.layout.tag(made, version)
-            self.digests[version] = made["digest"]
-        return self.digests[version]
+        """The digest by which it is pulled."""
+        if version in self.digests:
+            return self.digests[version]
+        return self.tag(version, self.layout.add_manifest(self.layers(version), command=COMMAND))
+
+    def index(self, version):
+        """As image(), of one for several machines, of which a bundle has only this one's."""
+        if version in self.digests:
+            return self.digests[version]
+        layers = {"amd64": self.layers(version), "arm64": [b"of another machine"]}
+        return self.tag(version, self.layout.add_index(layers, command=COMMAND))
 
     def config(self, version):
         """The digest of its configuration, by which a runtime knows an image."""
-        self.image(version)
-        path = self.directory / "layout/blobs/sha256" / self.digests[version].removeprefix("sha256:")
-        return json.loads(path.read_text())["config"]["digest"]
+        document = self.document(self.digests[version])
+        if "manifests" in document:
+            document = self.document(document["manifests"][0]["digest"])
+        return document["config"]["digest"]
+
+    def document(self, digest):
+        return json.loads((self.directory / "layout/blobs/sha256" / digest.removeprefix("sha256:")).read_text())
 
     def bundle(self, name, generation, images):
         """The path of a bundle of {"registry.example/app:v1": version}, and of the sandbox's image."""
@@ -44,12 +61,23 @@ class Site:
         spec = [f"[Bundle]\nName={name}\nGeneration={generation}\n"]
         for reference, version in wanted.items():
             self.image(version)
-            spec.append(f"[Image {reference}]\nLayout=layout\nReference={version}\n")
+            spec.append(f"[Image {reference}]\nLayout=layout\nReference={version}\nPlatforms=linux/amd64\n")
         key = hashlib.sha256("\n".join(spec).encode()).hexdigest()[:8]
         made = self.directory / f"{name}-{generation}-{key}.bundle"
         if not made.exists():
             (self.directory / "bundle.spec").write_text("\n".join(spec))
-            done = programs.run([self.ctl, "bundle", "create", self.directory / "bundle.spec", "-o", made, *self.trust.signing()],
-                                env=programs.environment(SOURCE_DATE_EPOCH=str(1_700_000_000 + generation)))
-            assert done.returncode == 0, f"bundle create: {done.stderr}"
+            self.run("create", self.directory / "bundle.spec", "-o", made, generation=generation)
         return made
+
+    def delta(self, old, new, generation):
+        """`new` without what `old` has."""
+        made = self.directory / f"delta-{generation}.bundle"
+        self.run("diff", old, new, "-o", made, "--trust", self.trust.file("ca.pem"), generation=generation)
+        assert made.stat().st_size < new.stat().st_size / 2, "a delta leaves something out"
+        return made
+
+    def run(self, verb, *words, generation):
+        """A bundle that is later is so in its signature too."""
+        done = programs.run([self.ctl, "bundle", verb, *words, *self.trust.signing()],
+                            env=programs.environment(SOURCE_DATE_EPOCH=str(1_700_000_000 + generation)))
+        assert done.returncode == 0, f"bundle {verb}: {done.stderr}"

@@ -3,7 +3,7 @@
 
 import time
 
-PATIENCE = 60
+PATIENCE = 90
 
 
 def eventually(what, ask, seconds=PATIENCE):

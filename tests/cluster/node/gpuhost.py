@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Our own programs as they run on a host, on a tree of their own: the daemon that brings bundles in, and the registry."""
+
+import os
+import re
+import select
+import shutil
+import socket
+import threading
+from pathlib import Path
+
+import programs
+from private_bus import PrivateBus
+from registry_service import SHELL
+
+from . import TESTS
+from .service import Service
+
+UNIT = TESTS.parent / "systemd/gpuhost-registry.socket"
+PORT = int(re.search(r"^ListenStream=127\.0\.0\.1:(\d+)$", UNIT.read_text(), re.M)[1])
+IDLE_SECONDS = 2  # so that it ends between two pulls whenever the runtimes let go of it
+PLACES = ("", "usr/bin", "usr/sbin", "usr/libexec/gpuhost")
+
+
+def find(tree, name):
+    """A program of ours in a build directory, or in an unpacked package."""
+    for place in PLACES:
+        if (tree / place / name).is_file():
+            return tree / place / name
+    raise FileNotFoundError(f"no {name} in {tree}: build it, or say where it is with --build or --deb")
+
+
+class Daemon(Service):
+    def __init__(self, tree, place, trusted):
+        super().__init__("gpuhostd", place.logs)
+        self.tree = tree
+        self.bus = None
+        self.state = place.state / "gpuhost"
+        self.root = self.state / "root"
+        for directory in ("var/lib/gpuhost", "run", "dev", "proc/sys/kernel/random", f"lib/modules/{os.uname().release}",
+                          "etc/gpuhost/trust.d", "etc/containerd", "etc/containers"):
+            (self.root / directory).mkdir(parents=True)
+        for fact in ("osrelease", "random/boot_id"):
+            shutil.copyfile(Path("/proc/sys/kernel", fact), self.root / "proc/sys/kernel" / fact)
+        shutil.copy(trusted, self.root / "etc/gpuhost/trust.d/site.pem")
+        self.configure()
+        # Where it leads others to the registry.
+        self.certs = self.root / "etc/containerd/certs.d"
+        self.registries_conf = self.root / "etc/containers/registries.conf.d/50-gpuhost.conf"
+
+    def configure(self, upstream="no"):
+        text = f"[Registry]\nIdleTimeout={IDLE_SECONDS}s\n[Mirrors]\nUpstream={upstream}\n"
+        (self.root / "etc/gpuhost/gpuhostd.conf").write_text(text)
+
+    def run(self):
+        self.bus = PrivateBus(str(self.state))
+        self.start([find(self.tree, "gpuhostd"), f"--root={self.root}", "--launcher=direct",
+                    f"--worker={find(self.tree, 'gpuhost-worker')}"], DBUS_SYSTEM_BUS_ADDRESS=self.bus.address)
+        self.ctl("wait-ready", "--timeout=30s")
+
+    def ctl(self, *words):
+        done = programs.run([find(self.tree, "gpuhostctl"), *words],
+                            env=programs.environment(DBUS_SYSTEM_BUS_ADDRESS=self.bus.address, NO_COLOR="1", LC_ALL="C"))
+        assert done.returncode == 0, f"gpuhostctl {' '.join(map(str, words))}: {done.stdout}{done.stderr}"
+        return done.stdout
+
+    def end(self):
+        super().end()
+        if self.bus:
+            self.bus.close()
+            self.bus = None
+
+
+class Registry(Service):
+    """The registry behind its socket, as systemd has it: started by who connects, and again when it has ended."""
+    def __init__(self, tree, place, root):
+        super().__init__("gpuhost-registry", place.logs)
+        self.program = find(tree, "gpuhost-registry")
+        self.root = root
+        self.starts = 0
+        self.socket = None
+        self.watcher = threading.Thread(target=self.watch)
+        self.over = threading.Event()
+
+    def run(self):
+        self.socket = socket.create_server(("127.0.0.1", PORT))
+        self.watcher.start()
+
+    def watch(self):
+        """What is started here dies with this thread."""
+        while not self.over.is_set():
+            if self.is_running():
+                self.over.wait(0.05)
+            elif select.select([self.socket], [], [], 0.05)[0]:
+                self.starts += 1
+                self.activate()
+        super().end()
+
+    def is_running(self):
+        return self.process is not None and self.process.poll() is None
+
+    def activate(self):
+        number = self.socket.fileno()
+        self.start(["sh", "-c", SHELL, "sh", number, self.program, f"--root={self.root}"], pass_fds=[number])
+
+    def end(self):
+        self.over.set()
+        if self.socket:
+            self.watcher.join()
+            self.socket.close()
+            self.socket = None

@@ -1,0 +1,194 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runtimes and clients find a bundle's images as if their registry were there."""
+
+import hashlib
+import json
+from functools import partial
+
+import programs
+from node.gpuhost import PORT
+from node.kubelet import POLICIES
+from node.site import PAUSE, REGISTRY
+from node.waiting import eventually
+from rig.case import case
+
+APP = f"{REGISTRY}/team/app"
+MOVED = f"{REGISTRY}/team/moved:latest"
+MANY = f"{REGISTRY}/team/many"
+EXTRA = f"{REGISTRY}/team/extra:v1"
+LIBRARY = "docker.io/library/plain:1"
+BY_PATH = f"127.0.0.1:{PORT}"  # for clients that name no registry but their own
+
+
+def bundle(host, generation, moved):
+    host.site.index("many-1")
+    return host.site.bundle("site", generation, {
+        f"{APP}:v1": "app-1", f"{MANY}:v1": "many-1", MOVED: moved, LIBRARY: "plain-1"})
+
+
+def check_runs(host, image, policy, version):
+    """A pod of it runs, and is of this version, as the kubelet says and its output."""
+    with host.kubelet.pod(image, policy) as pod:
+        seen = pod.runs()["imageID"]
+        assert pod.output() == version, f"{image} under {policy} is {pod.output()}, not {version}"
+        assert seen.endswith((host.site.image(version), host.site.config(version))), f"{image} under {policy} is {seen}"
+
+
+@case("the daemon brings a bundle in, and leads the runtimes to its registry", start="node", makes="registry")
+def serve(host):
+    host.daemon.ctl("bundle", "import", bundle(host, 1, "moved-1"))
+    assert sorted(path.name for path in host.daemon.certs.iterdir()) == ["docker.io", REGISTRY]
+
+
+def check_pod(host, policy, image):
+    host.containerd.forget(image)
+    if policy == "Never":
+        host.containerd.cri("pull", image)
+    check_runs(host, image, policy, "app-1")
+
+
+def register_pods():
+    for policy in POLICIES:
+        case(f"a pod by tag runs under {policy}", start="registry")(partial(check_pod, policy=policy, image=f"{APP}:v1"))
+        case(f"a pod by digest runs under {policy}", start="registry")(
+            lambda host, policy=policy: check_pod(host, policy, f"{APP}@{host.site.image('app-1')}"))
+
+
+register_pods()
+
+
+@case("of an image for several machines a pod gets this one's, by tag and by digest", start="registry")
+def many(host):
+    for image in f"{MANY}:v1", f"{MANY}@{host.site.image('many-1')}":
+        host.containerd.forget(image)
+        check_runs(host, image, "Always", "many-1")
+
+
+@case("a short name means what it means to containerd", start="registry")
+def short_name(host):
+    check_runs(host, "plain:1", "Always", "plain-1")
+
+
+@case("what no bundle has is not found, and the pod says so", start="registry")
+def absent(host):
+    with host.kubelet.pod(f"{APP}:v2", "Always") as pod:
+        message = pod.waits_for("ErrImagePull")
+        assert "not found" in message and "network is unreachable" not in message, message
+
+
+@case("what the image GC removed comes back, the sandbox's image too", start="registry")
+def removed(host):
+    check_runs(host, f"{APP}:v1", "IfNotPresent", "app-1")
+    for image in f"{APP}:v1", PAUSE:
+        host.containerd.forget(image)
+        assert not host.containerd.cri("status", image).get("image"), f"{image} is still there"
+    with host.kubelet.pod(f"{APP}:v1", "Never") as pod:
+        pod.waits_for("ErrImageNeverPull")
+    check_runs(host, f"{APP}:v1", "IfNotPresent", "app-1")
+
+
+@case("a delta moves a tag: a new pod under Always gets the new image, one under IfNotPresent the one it has", start="registry")
+def moved(host):
+    host.containerd.forget(MOVED)
+    with host.kubelet.pod(MOVED, "Always") as before:
+        assert before.output() == "moved-1"
+        delta = host.site.delta(bundle(host, 1, "moved-1"), bundle(host, 2, "moved-2"), 2)
+        host.daemon.ctl("bundle", "import", delta)
+        check_runs(host, MOVED, "IfNotPresent", "moved-1")
+        check_runs(host, MOVED, "Always", "moved-2")
+        assert before.container()["state"].get("running"), f"the pod before: {before.container()}"
+
+
+@case("a bundle is taken out: its pods run on, and no new one under Always", start="registry")
+def taken_out(host):
+    host.daemon.ctl("bundle", "import", host.site.bundle("extra", 1, {EXTRA: "extra-1"}))
+    with host.kubelet.pod(EXTRA, "Always") as before:
+        assert before.output() == "extra-1"
+        host.daemon.ctl("bundle", "remove", "extra")
+        with host.kubelet.pod(EXTRA, "Always") as after:
+            after.waits_for("ErrImagePull")
+        check_runs(host, EXTRA, "IfNotPresent", "extra-1")
+        assert before.container()["state"].get("running"), f"{before.container()}"
+    check_runs(host, PAUSE, "Always", "pause")
+
+
+@case("containerd 1.6 pulls over CRI, by digest and by tag", start="registry")
+def containerd16(host):
+    digest = host.site.image("app-1")
+    for image in f"{APP}@{digest}", f"{APP}:v1":
+        host.containerd16.forget(image)
+        host.containerd16.cri("pull", image)
+        found = host.containerd16.cri("status", image)["image"]
+        assert found["id"] == host.site.config("app-1") and f"{APP}@{digest}" in found["repo_digests"], f"{found}"
+    assert host.containerd16.output_of(f"{APP}:v1") == "app-1\n"
+
+
+def ask(*words, **more):
+    done = programs.run([str(word) for word in words], env=programs.environment(**more))
+    assert done.returncode == 0, f"{' '.join(map(str, words))}: {done.stdout}{done.stderr}"
+    return done.stdout
+
+
+@case("crane lists, resolves and pulls it", start="registry")
+def crane(host):
+    program, image, pulled = host.tools / "crane", f"{BY_PATH}/{APP}:v1", host.work / "crane"
+    assert ask(program, "ls", "--insecure", f"{BY_PATH}/{APP}").split() == ["v1"]
+    assert ask(program, "digest", "--insecure", image).strip() == host.site.image("app-1")
+    ask(program, "pull", "--insecure", "--format=oci", image, pulled)
+    assert json.loads((pulled / "index.json").read_text())["manifests"][0]["digest"] == host.site.image("app-1")
+    assert len(list((pulled / "blobs/sha256").iterdir())) == 4, "a manifest, a configuration, two layers"
+
+
+@case("skopeo copies it", start="registry")
+def skopeo(host):
+    copied = host.work / "from-registry"
+    ask("skopeo", "copy", "--insecure-policy", "--src-tls-verify=false", f"docker://{BY_PATH}/{APP}:v1", f"dir:{copied}")
+    manifest = (copied / "manifest.json").read_bytes()
+    assert "sha256:" + hashlib.sha256(manifest).hexdigest() == host.site.image("app-1")
+    assert len(json.loads(manifest)["layers"]) == 2
+
+
+@case("podman is led to it, and runs it", start="registry")
+def podman(host):
+    state = host.place.state / "podman"
+    state.mkdir()
+    (state / "policy.json").write_text('{"default": [{"type": "insecureAcceptAnything"}]}')
+    settings = {"CONTAINERS_REGISTRIES_CONF": str(host.daemon.registries_conf), "TMPDIR": str(state)}
+    own = ["podman", "--root", state / "root", "--runroot", state / "run", "--tmpdir", state, "--cgroup-manager=cgroupfs",
+           "--events-backend=none", "--runtime=runc", "--storage-driver=overlay"]
+
+    def ask_podman(*words):
+        return ask(*own, *words, **settings)
+
+    ask_podman("pull", "--quiet", "--signature-policy", state / "policy.json", f"{APP}:v1")
+    assert ask_podman("inspect", "--format", "{{.Digest}}", f"{APP}:v1").strip() == host.site.image("app-1")
+    ask_podman("run", "--detach", "--name=once", "--network=none", f"--cgroup-parent={host.cgroup.name}",
+               "--log-driver=k8s-file", f"{APP}:v1")
+    try:
+        eventually("podman's container prints a line", lambda: ask_podman("logs", "once") == "app-1\n")
+    finally:
+        ask_podman("rm", "--force", "--time=0", "once")
+
+
+@case("a site may let the runtimes ask a registry itself last", start="registry")
+def upstream(host):
+    host.daemon.configure(upstream="yes")
+    host.daemon.end()
+    host.daemon.run()
+    host.daemon.ctl("apply")
+    for containerd in host.runtimes:
+        containerd.forget(f"{APP}:v1")
+        containerd.cri("pull", f"{APP}:v1")
+        before = containerd.log.stat().st_size
+        answer = containerd.ask_cri("pull", f"{APP}:v2")
+        asked = answer.stderr + containerd.log.read_text()[before:]  # some tell of the first who was asked, some of the last
+        assert answer.returncode != 0 and f"https://{REGISTRY}/v2/team/app/manifests/v2" in asked, f"{containerd.name}: {asked}"
+
+
+@case("nobody is there for a while and the registry ends; the next pull starts it", start="registry")
+def started_again(host):
+    eventually("the registry ends", lambda: not host.registry.is_running())  # containerd leaves after half a minute
+    before = host.registry.starts
+    host.containerd.forget(f"{APP}:v1")
+    check_runs(host, f"{APP}:v1", "Always", "app-1")
+    assert host.registry.starts == before + 1, f"started {host.registry.starts - before} times"
