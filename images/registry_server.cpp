@@ -129,16 +129,17 @@ RegistryServer::RegistryServer(Registry& registry, const ServerLimits& limits, O
     : registry_(registry), limits_(limits), on_why_(std::move(on_why)), last_us_(base::monotonic_us()) {}
 
 Result<MHD_Daemon*> RegistryServer::listen(UniqueFd socket) {
-    MHD_Daemon* daemon =
-        MHD_start_daemon(MHD_USE_EPOLL_INTERNAL_THREAD | MHD_USE_ITC, 0, nullptr, nullptr, &Callbacks::answer,
-                         this, MHD_OPTION_LISTEN_SOCKET, socket.get(),                                   //
-                         MHD_OPTION_THREAD_POOL_SIZE, limits_.threads,                                   //
-                         MHD_OPTION_CONNECTION_LIMIT, limits_.connections,                               //
-                         MHD_OPTION_CONNECTION_TIMEOUT, static_cast<unsigned>(limits_.patience.count()), //
-                         MHD_OPTION_CONNECTION_MEMORY_LIMIT, head_limit,                                 //
-                         MHD_OPTION_NOTIFY_CONNECTION, &Callbacks::notice, this,                         //
-                         MHD_OPTION_NOTIFY_COMPLETED, &Callbacks::complete, this,                        //
-                         MHD_OPTION_URI_LOG_CALLBACK, &Callbacks::keep_target, this, MHD_OPTION_END);
+    MHD_Daemon* daemon = MHD_start_daemon(
+        MHD_USE_EPOLL_INTERNAL_THREAD | MHD_USE_ITC, 0, nullptr, nullptr, &Callbacks::answer, this,
+        MHD_OPTION_STRICT_FOR_CLIENT, 1,              // what is not HTTP as it should be is not guessed at
+        MHD_OPTION_LISTEN_SOCKET, socket.get(),       //
+        MHD_OPTION_THREAD_POOL_SIZE, limits_.threads, //
+        MHD_OPTION_CONNECTION_LIMIT, limits_.connections,                               //
+        MHD_OPTION_CONNECTION_TIMEOUT, static_cast<unsigned>(limits_.patience.count()), //
+        MHD_OPTION_CONNECTION_MEMORY_LIMIT, head_limit,                                 //
+        MHD_OPTION_NOTIFY_CONNECTION, &Callbacks::notice, this,                         //
+        MHD_OPTION_NOTIFY_COMPLETED, &Callbacks::complete, this,                        //
+        MHD_OPTION_URI_LOG_CALLBACK, &Callbacks::keep_target, this, MHD_OPTION_END);
     if (daemon == nullptr)
         return base::fail(Errc::Failed, "the HTTP server does not start on the socket that it was given");
     (void)socket.release(); // MHD_quiesce_daemon() gives it back

@@ -60,7 +60,7 @@ class RegistryService:
         finally:
             connection.close()
 
-    def raw(self, request, patience=30):
+    def raw(self, request, patience=60):
         """What comes back for these bytes until the server closes."""
         with socket.create_connection(self.socket.getsockname(), timeout=patience) as connection:
             received = b""
