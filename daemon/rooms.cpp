@@ -21,8 +21,8 @@ void add_step_kinds(core::StepKinds& kinds) {
 
 std::vector<std::unique_ptr<core::Component>> make_components(const base::Root& root) {
     std::vector<std::unique_ptr<core::Component>> components;
-    components.push_back(std::make_unique<kmod::DriverComponent>(root));
     components.push_back(std::make_unique<images::ImagesComponent>(root, kmod::bundle_import_steps()));
+    components.push_back(std::make_unique<kmod::DriverComponent>(root)); // last: what it does shows at once
     return components;
 }
 

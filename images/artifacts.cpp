@@ -5,8 +5,9 @@
 #include "daemon/content/sha256.hpp"
 #include "images/oci.hpp"
 
-#include <algorithm>
 #include <set>
+#include <string_view>
+#include <tuple>
 
 namespace gpuhost::images {
 
@@ -14,6 +15,8 @@ using base::Errc;
 using base::Result;
 
 namespace {
+
+constexpr std::size_t most_files = 100'000; ///< of all artifacts that one host takes
 
 std::string place_of(const base::Root& root, const SignedManifest& bundle, const std::string& hex) {
     std::string stored = std::string(blobs_directory) + "/" + hex;
@@ -25,14 +28,17 @@ bool is_file_name(const std::string& name) {
            name.size() <= 255;
 }
 
-bool host_needs(const BundleManifest& manifest, const HostFacts& host, const std::string& hex) {
-    return std::any_of(manifest.members.begin(), manifest.members.end(), [&](const Member& member) {
-        return member.is_blob() && member.hex == hex && host.needs(member);
-    });
+/// Blobs that this host takes from the bundle.
+std::set<std::string_view> needed_blobs(const BundleManifest& manifest, const HostFacts& host) {
+    std::set<std::string_view> needed;
+    for (const Member& member : manifest.members)
+        if (member.is_blob() && host.needs(member))
+            needed.insert(member.hex);
+    return needed;
 }
 
 Result<core::Artifact> read_artifact(const base::Root& root, const SignedManifest& bundle,
-                                     const BundleArtifact& source) {
+                                     const BundleArtifact& source, const std::set<std::string_view>& needed) {
     const std::string what = "artifact " + source.name + " (sha256:" + source.hex + ")";
     GPUHOST_TRY(text, root.read(place_of(root, bundle, source.hex), document_limit));
     if (content::sha256(text) != source.hex)
@@ -46,7 +52,9 @@ Result<core::Artifact> read_artifact(const base::Root& root, const SignedManifes
         const Descriptor& file = document.content[i];
         if (!is_file_name(file.title) || !names.insert(file.title).second)
             return base::fail(Errc::BadContent, what + ": '" + file.title + "' is no name of a file in it");
-        artifact.files.push_back({file.title, place_of(root, bundle, file.hex)});
+        if (needed.count(file.hex) == 0)
+            return base::fail(Errc::BadContent, what + ": lacks its file '" + file.title + "'");
+        artifact.files.push_back({file.title, place_of(root, bundle, file.hex), file.hex});
     }
     return artifact;
 }
@@ -55,11 +63,21 @@ Result<core::Artifact> read_artifact(const base::Root& root, const SignedManifes
 
 Result<std::vector<core::Artifact>> host_artifacts(const base::Root& root, const SignedManifest& bundle,
                                                    const HostFacts& host) {
+    const std::set<std::string_view> needed = needed_blobs(bundle.manifest, host);
+    std::set<std::tuple<std::string, std::string, std::string>> kinds;
     std::vector<core::Artifact> artifacts;
+    std::size_t files = 0;
     for (const BundleArtifact& source : bundle.manifest.artifacts) {
-        if (!host_needs(bundle.manifest, host, source.hex))
+        if (needed.count(source.hex) == 0)
             continue;
-        GPUHOST_TRY(artifact, read_artifact(root, bundle, source));
+        if (!kinds.emplace(source.kind, source.name, source.kernel).second)
+            return base::fail(Errc::BadContent,
+                              "has " + source.kind + " " + source.name + " twice for this host");
+        GPUHOST_TRY(artifact, read_artifact(root, bundle, source, needed));
+        files += artifact.files.size();
+        if (files > most_files)
+            return base::fail(Errc::BadContent,
+                              "its drivers have more than " + std::to_string(most_files) + " files");
         artifacts.push_back(std::move(artifact));
     }
     return artifacts;

@@ -178,8 +178,10 @@ Result<BundleArtifact> parse_artifact(const Json& value) {
         return base::fail(Errc::Unsupported,
                           "has '" + artifact.kind.substr(0, longest_word) + "', which is not known here",
                           "Update gpuhost on this host.");
-    if (!is_word(artifact.name) || (value.contains("kernel") && !is_word(artifact.kernel)))
-        return base::fail(bad("the name or kernel of an artifact is no word"));
+    const bool built = artifact.kind == "driver-modules";
+    if (!base::is_driver_version(artifact.name) || value.contains("kernel") != built ||
+        (built && !base::is_kernel_release(artifact.kernel)))
+        return base::fail(bad("an artifact is of no driver version, or modules of no kernel"));
     if (artifact.size > document_limit)
         return base::fail(bad("artifact '" + artifact.name + "' has a document larger than 4 MiB"));
     return artifact;

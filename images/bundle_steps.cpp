@@ -163,9 +163,8 @@ core::StepKind commit_kind() {
 
 Result<Json> settle_apply(StepContext& context, const Json&) {
     GPUHOST_TRY(received, received_bundle(context.root));
-    if (!received)
-        return Json::object();
-    GPUHOST_CHECK(settle_import(context.root, received->digest));
+    GPUHOST_CHECK(received ? settle_import(context.root, received->digest)
+                           : Catalogue(context.root).settle());
     // Blobs of the generation that it replaced, or of an import that was given up.
     if (auto freed = remove_garbage(context.root); !freed)
         context.warn("what is no longer needed stays: " + freed.error().message);
@@ -182,9 +181,12 @@ core::StepKind settle_kind() {
 }
 
 Result<Problems> remove_preflight(StepContext& context, const Json& args) {
-    const auto record = Catalogue(context.root).record(base::string_or(args, "name", ""));
-    const bool there = record || record.error().code == Errc::BadContent;
-    return there ? Problems() : Problems{problem_of(record.error())};
+    const std::string name = base::string_or(args, "name", "");
+    const auto record = Catalogue(context.root).record(name);
+    if (!record && record.error().code != Errc::BadContent)
+        return Problems{problem_of(record.error())};
+    const auto owners = check_owners(context.root, name);
+    return owners ? Problems() : Problems{problem_of(owners.error())};
 }
 
 Result<Json> remove_apply(StepContext& context, const Json& args) {

@@ -19,7 +19,7 @@ using base::Result;
 
 namespace {
 
-constexpr std::size_t record_limit = 64U << 10U;
+constexpr std::size_t record_limit = 4U << 20U; ///< with 10,000 registries, which a bundle may have
 constexpr std::size_t images_limit = 64U << 20U;
 constexpr std::size_t blobs_limit = 128U << 20U;
 
@@ -176,17 +176,24 @@ Result<std::vector<BundleImage>> Catalogue::images(const std::string& name) cons
     return images;
 }
 
-bool Catalogue::is_of(const std::string& path, const std::string& digest) const {
+Result<bool> Catalogue::is_of(const std::string& path, const std::string& digest) const {
     const auto text = read(path + "/record.json", record_limit);
-    const auto json = text ? base::parse_json(*text, path) : base::fail(text.error());
+    if (!text && text.error().code == Errc::NotFound)
+        return false;
+    if (!text)
+        return base::fail(text.error());
+    const auto json =
+        base::parse_json(*text, path); // one that is damaged is another's: it can't be ours, just written
     return json && base::string_or(*json, "manifest", "") == digest;
 }
 
 Result<void> Catalogue::put(const CatalogueEntry& entry) const {
     const std::string place = path_of(entry.record.name);
     const std::string made = beside(entry.record.name);
-    const bool kept = root_.exists(made + "/record.json") && !is_of(made, entry.record.manifest);
-    if (is_of(place, entry.record.manifest) && (kept || root_.exists(absent(entry.record.name))))
+    GPUHOST_TRY(is_there, is_of(place, entry.record.manifest));
+    GPUHOST_TRY(is_made, is_of(made, entry.record.manifest));
+    const bool kept = root_.exists(made + "/record.json") && !is_made;
+    if (is_there && (kept || root_.exists(absent(entry.record.name))))
         return {}; // a run before this one has put it there, and what was there before must stay known
     GPUHOST_CHECK(root_.remove_tree(made));
     GPUHOST_CHECK(root_.make_directories(made));
@@ -197,8 +204,10 @@ Result<void> Catalogue::put(const CatalogueEntry& entry) const {
         images.push_back(to_json(image));
     GPUHOST_CHECK(root_.write_atomic(made + "/images.json", base::dump(images)));
     GPUHOST_CHECK(root_.write_atomic(made + "/record.json", base::dump(to_json(entry.record))));
-    if (root_.exists(place))
+    if (root_.exists(place)) {
+        GPUHOST_CHECK(root_.remove(absent(entry.record.name))); // whatever left it
         return root_.exchange(made, place);
+    }
     GPUHOST_CHECK(root_.write_atomic(absent(entry.record.name), ""));
     return root_.rename(made, place);
 }
@@ -206,10 +215,11 @@ Result<void> Catalogue::put(const CatalogueEntry& entry) const {
 Result<void> Catalogue::take_back(const std::string& name, const std::string& digest) const {
     const std::string place = path_of(name);
     const std::string kept = beside(name);
-    if (is_of(place, digest) && root_.exists(absent(name))) {
+    GPUHOST_TRY(is_there, is_of(place, digest));
+    if (is_there && root_.exists(absent(name))) {
         GPUHOST_CHECK(root_.remove_tree(kept));
         GPUHOST_CHECK(root_.rename(place, kept));
-    } else if (is_of(place, digest) && root_.exists(kept + "/record.json")) {
+    } else if (is_there && root_.exists(kept + "/record.json")) {
         GPUHOST_CHECK(root_.exchange(kept, place));
     }
     return settle();

@@ -72,7 +72,7 @@ class Catalogue {
   private:
     [[nodiscard]] base::Result<std::string> read(const std::string& path, std::size_t limit) const;
     /// Is the entry at this path of that bundle?
-    [[nodiscard]] bool is_of(const std::string& path, const std::string& digest) const;
+    [[nodiscard]] base::Result<bool> is_of(const std::string& path, const std::string& digest) const;
     const base::Root& root_;
 };
 

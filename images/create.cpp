@@ -67,6 +67,7 @@ class Collector {
     void add_text(const std::string& path, std::string text);
 
     Contents& contents_;
+    std::vector<NewArtifact> artifacts_;
     std::map<std::string, Blob> blobs_;
     std::map<std::string, std::string> names_; ///< digest by name, of images
     std::set<std::string> referrers_;          ///< digests of those that are among the images
@@ -226,10 +227,14 @@ Result<void> Collector::add_referrers(Walk& walk) {
 
 Result<void> Collector::add_artifact(const ArtifactSource& source, const std::string& directory) {
     GPUHOST_TRY(made, make_artifact(source, directory));
+    for (const NewArtifact& other : artifacts_)
+        if (is_for_same_host(made, other))
+            return base::fail(Errc::InvalidArgument,
+                              "two sections bring " + source.kind + " " + source.name + " to one host",
+                              "Put its files into one section, or name a platform in each.");
     const std::string config = content::sha256(empty_config);
-    if (made.hosts.empty())
-        made.hosts.emplace_back();
-    for (const std::string& host : made.hosts) {
+    const auto hosts = made.hosts.empty() ? std::vector<std::string>{""} : made.hosts;
+    for (const std::string& host : hosts) {
         GPUHOST_CHECK(note_blob(made.artifact.hex, made.artifact.size, host));
         GPUHOST_CHECK(note_blob(config, empty_config.size(), host));
         for (const NewArtifact::File& file : made.files)
@@ -239,7 +244,8 @@ Result<void> Collector::add_artifact(const ArtifactSource& source, const std::st
         contents_.files.try_emplace(file.hex, file.path);
     contents_.texts[made.artifact.hex] = std::move(made.document);
     contents_.texts[config] = empty_config;
-    contents_.manifest.artifacts.push_back(std::move(made.artifact));
+    contents_.manifest.artifacts.push_back(made.artifact);
+    artifacts_.push_back(std::move(made));
     return {};
 }
 

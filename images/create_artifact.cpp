@@ -49,12 +49,24 @@ class Glob {
     int result_;
 };
 
+/// A directory's name is no pattern.
+std::string escaped(const std::string& directory) {
+    std::string text;
+    for (const char c : directory) {
+        if (std::string_view("*?[]\\").find(c) != std::string_view::npos)
+            text += '\\';
+        text += c;
+    }
+    return text;
+}
+
 /// Path by name. Two files of one name could not both be unpacked.
 Result<std::map<std::string, std::string>> find_files(const ArtifactSource& source,
                                                       const std::string& directory) {
     std::map<std::string, std::string> files;
     for (const std::string& pattern : source.patterns) {
-        const auto paths = Glob(pattern.front() == '/' ? pattern : directory + "/" + pattern).paths();
+        const auto paths =
+            Glob(pattern.front() == '/' ? pattern : escaped(directory) + "/" + pattern).paths();
         if (paths.empty())
             return base::fail(Errc::NotFound, "no file is named '" + pattern + "'");
         for (const std::string& path : paths) {
@@ -70,9 +82,11 @@ Result<std::map<std::string, std::string>> find_files(const ArtifactSource& sour
 }
 
 Result<NewArtifact::File> read_file(const std::string& found) {
-    std::error_code none;
+    std::error_code error;
     const std::string path =
-        std::filesystem::canonical(found, none).string(); // a bundle's writer follows no links
+        std::filesystem::canonical(found, error).string(); // a bundle's writer follows no links
+    if (error)
+        return base::fail_errno(found, error.value());
     const base::UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
     struct stat st {};
     if (!fd || ::fstat(fd.get(), &st) < 0)
@@ -83,7 +97,7 @@ Result<NewArtifact::File> read_file(const std::string& found) {
     return NewArtifact::File{digest.sha256, digest.size, path};
 }
 
-/// Platforms that the names of these packages say; none when one of them says nothing.
+/// Platforms that the names of these packages say.
 std::vector<std::string> platforms_of(const std::map<std::string, std::string>& files) {
     std::set<std::string> platforms;
     for (const auto& [name, path] : files)
@@ -117,6 +131,14 @@ std::string document_of(const BundleArtifact& artifact, const std::map<std::stri
 }
 
 } // namespace
+
+bool is_for_same_host(const NewArtifact& a, const NewArtifact& b) {
+    const bool same = a.artifact.kind == b.artifact.kind && a.artifact.name == b.artifact.name &&
+                      a.artifact.kernel == b.artifact.kernel;
+    return same && (a.hosts.empty() || b.hosts.empty() ||
+                    std::find_first_of(a.hosts.begin(), a.hosts.end(), b.hosts.begin(), b.hosts.end()) !=
+                        a.hosts.end());
+}
 
 Result<NewArtifact> make_artifact(const ArtifactSource& source, const std::string& directory) {
     GPUHOST_TRY(names, find_files(source, directory));

@@ -18,6 +18,9 @@ struct NewArtifact {
     std::vector<std::string> hosts; ///< as in Member
 };
 
+/// Would one host take both, though only one of them can be right for it?
+[[nodiscard]] bool is_for_same_host(const NewArtifact& a, const NewArtifact& b);
+
 constexpr std::string_view empty_config = "{}"; ///< application/vnd.oci.empty.v1+json
 
 /// Reads and hashes all of its files. Packages of one architecture are for hosts of that one, where the specification

@@ -64,6 +64,11 @@ Result<Freed> remove_garbage(const Root& root) {
     return remove_unowned(root, owned);
 }
 
+Result<void> check_owners(const Root& root, const std::string& except) {
+    const auto owned = all_owned(root, except);
+    return owned ? Result<void>() : base::fail(owned.error());
+}
+
 Result<Freed> remove_bundle(const Root& root, const std::string& name) {
     GPUHOST_TRY(owned, all_owned(root, name)); // before the record goes: what can't be read keeps it here
     GPUHOST_CHECK(Catalogue(root).remove(name));

@@ -17,6 +17,9 @@ struct Freed {
 /// removed.
 [[nodiscard]] base::Result<Freed> remove_garbage(const base::Root& root);
 
+/// Can it be told what the bundles but this one own? Without that nothing is removed.
+[[nodiscard]] base::Result<void> check_owners(const base::Root& root, const std::string& except);
+
 /// Removes a bundle, and then what is garbage. Its own entry need not be readable; absent is fine.
 [[nodiscard]] base::Result<Freed> remove_bundle(const base::Root& root, const std::string& name);
 

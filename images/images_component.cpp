@@ -55,6 +55,7 @@ Plan import_plan(const core::Desired& desired, const Json& request, const Json& 
     plan.steps.push_back({"bundle.commit", "enter it into the catalogue", host});
     plan.steps.push_back({"bundle.settle", "remove what it replaces", Json::object(), true});
     plan.steps.push_back(mirrors_step(mirror_settings(desired.settings)));
+    plan.steps.back().forward = true;
     return plan;
 }
 
@@ -77,17 +78,15 @@ Plan remove_plan(const core::Desired& desired, const std::string& name, const Js
 
 /// Which of the runtimes' files are not as they should be.
 Json mirrors_of(const base::Root& root, const MirrorSettings& settings) {
-    const auto registries = mirrored_registries(root);
-    if (!registries)
-        return {{"problem", registries.error().message}};
-    const Mirrors mirrors = look_at_mirrors(root, *registries, settings);
+    const Registries registries = mirrored_registries(root);
+    const Mirrors mirrors = look_at_mirrors(root, registries, settings);
     Json wrong = Json::array();
     for (const content::FileOperation& file : mirrors.wrong)
         wrong.push_back(file.path);
-    return {{"registries", *registries}, {"wrong", std::move(wrong)}, {"foreign", mirrors.foreign}};
+    return {{"registries", registries.names}, {"wrong", std::move(wrong)}, {"left", mirrors.left}};
 }
 
-/// What is wanted beyond requests: that runtimes find what is here.
+/// What is wanted beyond requests: that runtimes find what is here. Not forward: a driver's swap may come behind it.
 Plan converge_plan(const core::Desired& desired, const Json& observed) {
     Plan plan;
     plan.kind = "images.converge";

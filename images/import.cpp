@@ -73,9 +73,24 @@ std::uint64_t received_bytes(const Root& root, const std::string& digest, const 
     return st ? static_cast<std::uint64_t>(st->st_size) : 0;
 }
 
-Result<void> check_space(const Root& root, std::uint64_t missing) {
+/// Of imports of other bundles that were interrupted or refused: it is freed before the first byte is written.
+std::uint64_t left_by_others(const Root& root, const std::string& digest) {
+    std::uint64_t bytes = 0;
+    for (const std::string& name : root.list(incoming_directory).value_or(std::vector<std::string>())) {
+        if (name == digest)
+            continue;
+        const std::string directory = std::string(incoming_directory) + "/" + name;
+        for (const std::string& blob : root.list(directory).value_or(std::vector<std::string>()))
+            if (const auto st = root.lstat(directory + "/" + blob))
+                bytes += static_cast<std::uint64_t>(st->st_blocks) * 512;
+    }
+    return bytes;
+}
+
+Result<void> check_space(const Root& root, std::uint64_t missing, std::uint64_t freed) {
     GPUHOST_CHECK(root.make_directories(blobs_directory));
-    GPUHOST_TRY(free, root.free_bytes(blobs_directory));
+    GPUHOST_TRY(free_now, root.free_bytes(blobs_directory));
+    const std::uint64_t free = free_now + freed;
     if (missing == 0 || missing + reserve <= free)
         return {};
     return base::fail(Errc::NoSpace,
@@ -219,7 +234,7 @@ Result<ImportPlan> plan_import(const Root& root, const BundleReader& bundle, con
         GPUHOST_CHECK(check_generation(manifest, *present));
     GPUHOST_CHECK(check_base(unavailable));
     if (!plan.complete)
-        GPUHOST_CHECK(check_space(root, space));
+        GPUHOST_CHECK(check_space(root, space, left_by_others(root, digest)));
     return plan;
 }
 
@@ -271,9 +286,9 @@ Result<void> take_back_bundle(const Root& root, const Received& received) {
 }
 
 Result<void> settle_import(const Root& root, const std::string& digest) {
-    GPUHOST_CHECK(root.remove(received_mark));
+    GPUHOST_CHECK(Catalogue(root).settle());
     GPUHOST_CHECK(root.remove_tree(std::string(incoming_directory) + "/" + digest));
-    return Catalogue(root).settle();
+    return root.remove(received_mark); // last: without it a second run would do nothing
 }
 
 } // namespace gpuhost::images

@@ -7,11 +7,13 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <set>
+
+#include <sys/stat.h>
 
 namespace gpuhost::images {
 
-using base::Result;
 using base::Root;
 using content::FileOperation;
 using core::SettingKey;
@@ -43,6 +45,54 @@ std::string component_of(std::string registry) {
     return registry;
 }
 
+bool is_theirs(const Root& root, const std::string& path) {
+    return root.exists(path) && !content::is_ours(root, path);
+}
+
+/// What somebody set up for this registry that a file of ours would put out of force: containerd reads certificates
+/// only where there is no hosts.toml, and "_default" only where there is no directory for the registry. Empty: nothing.
+std::string containerd_setup(const Root& root, const std::string& registry) {
+    const std::string directory = std::string(certs) + "/" + registry;
+    const auto st = root.lstat(directory);
+    if (st && !S_ISDIR(st->st_mode))
+        return directory;
+    for (const std::string& name : root.list(directory).value_or(std::vector<std::string>()))
+        if (name != "hosts.toml" || is_theirs(root, hosts_path(registry)))
+            return directory + "/" + name;
+    const std::string other_form = std::string(certs) + "/" + component_of(registry) + "_";
+    if (registry.find(':') != std::string::npos && root.exists(other_form))
+        return other_form;
+    return is_theirs(root, hosts_path("_default")) ? hosts_path("_default") : std::string();
+}
+
+/// "prefix = "docker.io"" → docker.io; likewise location. Empty for any other line.
+std::string_view named_registry(std::string_view line) {
+    line = base::trim(line);
+    if (!base::starts_with(line, "prefix") && !base::starts_with(line, "location"))
+        return {};
+    const std::size_t begin = line.find_first_of("\"'");
+    const std::size_t end = begin == std::string_view::npos ? begin : line.find(line[begin], begin + 1);
+    return end == std::string_view::npos ? std::string_view() : line.substr(begin + 1, end - begin - 1);
+}
+
+/// Registries, or repositories of them, that other files configure. Of two tables with one prefix only the last one
+/// counts, so ours would put theirs out of force.
+std::set<std::string> containers_setup(const Root& root) {
+    std::vector<std::string> files{std::string(containers) + "/registries.conf"};
+    const std::string directory = std::string(containers) + "/registries.conf.d";
+    for (const std::string& name : root.list(directory).value_or(std::vector<std::string>()))
+        if (directory + "/" + name != containers_file)
+            files.push_back(directory + "/" + name);
+    std::set<std::string> named;
+    for (const std::string& file : files) {
+        const std::string text = root.read(file).value_or("");
+        for (const std::string_view line : base::split(text, '\n'))
+            if (const std::string_view name = named_registry(line); !name.empty())
+                named.emplace(name.substr(0, name.find('/')));
+    }
+    return named;
+}
+
 /// Ours, and wanted no longer.
 void add_stale(const Root& root, const std::set<std::string>& wanted, std::vector<FileOperation>& to) {
     for (const std::string& registry : root.list(certs).value_or(std::vector<std::string>())) {
@@ -53,6 +103,44 @@ void add_stale(const Root& root, const std::set<std::string>& wanted, std::vecto
     if (wanted.count(std::string(containers_file)) == 0 && root.exists(containers_file) &&
         content::is_ours(root, containers_file))
         to.push_back({FileOperation::Type::Remove, std::string(containers_file), {}});
+}
+
+bool is_registry(const std::string& text) {
+    const auto reference = parse_reference(text + "/image");
+    return reference && reference->registry == text;
+}
+
+std::vector<FileOperation> containerd_files(const Root& root, const Registries& registries,
+                                            const MirrorSettings& settings, std::vector<std::string>& left) {
+    std::vector<FileOperation> files;
+    for (const std::string& registry : registries.names) {
+        const std::string setup = containerd_setup(root, registry);
+        if (setup.empty())
+            files.push_back({FileOperation::Type::Write, hosts_path(registry), containerd_hosts(settings)});
+        else
+            left.push_back(setup + " is not gpuhost's: containerd does not ask this host for images of " +
+                           registry);
+    }
+    return files;
+}
+
+std::optional<FileOperation> containers_conf(const Root& root, const Registries& registries,
+                                             const MirrorSettings& settings, std::vector<std::string>& left) {
+    const std::set<std::string> theirs = containers_setup(root);
+    std::vector<std::string> names;
+    for (const std::string& registry : registries.names)
+        if (theirs.count(registry) != 0)
+            left.push_back("registries.conf has " + registry +
+                           " already: podman and CRI-O do not ask this host for its images");
+        else if (is_repository(component_of(registry)))
+            names.push_back(registry);
+        else
+            left.push_back("podman and CRI-O can't ask this host for images of '" + registry +
+                           "': it is no part of a path");
+    if (names.empty())
+        return std::nullopt;
+    return FileOperation{FileOperation::Type::Write, std::string(containers_file),
+                         containers_registries(names, settings)};
 }
 
 } // namespace
@@ -89,43 +177,54 @@ std::string containers_registries(const std::vector<std::string>& registries,
     return text;
 }
 
-Result<std::vector<std::string>> mirrored_registries(const Root& root) {
+Registries mirrored_registries(const Root& root) {
     const Catalogue catalogue(root);
-    GPUHOST_TRY(names, catalogue.names());
-    std::set<std::string> registries;
-    for (const std::string& name : names) {
-        GPUHOST_TRY(record, catalogue.record(name));
-        for (const std::string& registry : record.registries) {
-            const auto reference = parse_reference(registry + "/image"); // it becomes a part of a path
-            if (!reference || reference->registry != registry)
-                return base::fail(base::Errc::BadContent,
-                                  "bundle '" + name + "': '" + registry + "' is no registry",
-                                  "Import the bundle again.");
-            registries.insert(registry);
+    Registries registries;
+    const auto bundles = catalogue.names();
+    if (!bundles)
+        registries.problems.push_back(bundles.error().message);
+    std::set<std::string> names;
+    for (const std::string& bundle : bundles.value_or(std::vector<std::string>())) {
+        const auto record = catalogue.record(bundle);
+        if (!record)
+            registries.problems.push_back(record.error().message);
+        for (const std::string& registry : record ? record->registries : std::vector<std::string>()) {
+            if (is_registry(registry)) // it becomes a part of a path
+                names.insert(registry);
+            else
+                registries.problems.push_back("bundle '" + bundle + "': '" + registry + "' is no registry");
         }
     }
-    return std::vector<std::string>(registries.begin(), registries.end());
+    registries.names.assign(names.begin(), names.end());
+    return registries;
 }
 
-Mirrors look_at_mirrors(const Root& root, const std::vector<std::string>& registries,
-                        const MirrorSettings& settings) {
+Mirrors look_at_mirrors(const Root& root, const Registries& registries, const MirrorSettings& settings) {
+    Mirrors mirrors{{}, registries.problems};
     std::vector<FileOperation> files;
+    if (settings.enable && !is_registry(settings.address)) {
+        mirrors.left.push_back("[Mirrors] Address=" + settings.address +
+                               " is no address: say it as in 127.0.0.1:299");
+        return mirrors;
+    }
     if (settings.enable && root.exists(containerd))
-        for (const std::string& registry : registries)
-            files.push_back({FileOperation::Type::Write, hosts_path(registry), containerd_hosts(settings)});
-    if (settings.enable && root.exists(containers) && !registries.empty())
-        files.push_back({FileOperation::Type::Write, std::string(containers_file),
-                         containers_registries(registries, settings)});
-    Mirrors mirrors;
+        files = containerd_files(root, registries, settings, mirrors.left);
+    if (settings.enable && root.exists(containers))
+        if (auto conf = containers_conf(root, registries, settings, mirrors.left))
+            files.push_back(*std::move(conf));
     std::set<std::string> wanted;
     for (FileOperation& file : files) {
         wanted.insert(file.path);
+        // One file for all registries: with a record that can't be read it would lack some.
+        const bool incomplete =
+            file.path == containers_file && !registries.problems.empty() && root.exists(file.path);
         if (!content::is_ours(root, file.path))
-            mirrors.foreign.push_back(file.path);
-        else if (!content::is_done(root, file))
+            mirrors.left.push_back(file.path + " is not gpuhost's: podman and CRI-O do not ask this host");
+        else if (!incomplete && !content::is_done(root, file))
             mirrors.wrong.push_back(std::move(file));
     }
-    add_stale(root, wanted, mirrors.wrong);
+    if (registries.problems.empty() || !settings.enable)
+        add_stale(root, wanted, mirrors.wrong);
     return mirrors;
 }
 

@@ -5,7 +5,7 @@
 //   /etc/containerd/certs.d/REGISTRY/hosts.toml           containerd 1.5 and later, where config_path names that directory
 //   /etc/containers/registries.conf.d/50-gpuhost.conf     podman, buildah, skopeo, CRI-O
 //
-// A file that somebody else wrote stays as it is.
+// What somebody else set up for a registry stays in force: then there is no file of ours for it.
 #pragma once
 
 #include "daemon/base/root.hpp"
@@ -34,16 +34,20 @@ struct MirrorSettings {
 [[nodiscard]] std::string containers_registries(const std::vector<std::string>& registries,
                                                 const MirrorSettings& settings);
 
-/// The registries that bundles of the catalogue have images of, in order. Fails where a record can't be read: what it
-/// has must not be taken out of the runtimes' files.
-[[nodiscard]] base::Result<std::vector<std::string>> mirrored_registries(const base::Root& root);
+/// The registries that bundles of the catalogue have images of.
+struct Registries {
+    std::vector<std::string> names; ///< in order
+    std::vector<std::string>
+        problems; ///< records that can't be read: what they have is not taken out of any file
+};
+[[nodiscard]] Registries mirrored_registries(const base::Root& root);
 
 struct Mirrors {
     std::vector<content::FileOperation> wrong; ///< what is to be done
-    std::vector<std::string> foreign;          ///< paths that stay, since they are somebody else's
+    std::vector<std::string> left;             ///< what stays as it is, and why: sentences
 };
 /// Only for runtimes that are on this host, by their directory in /etc.
-[[nodiscard]] Mirrors look_at_mirrors(const base::Root& root, const std::vector<std::string>& registries,
+[[nodiscard]] Mirrors look_at_mirrors(const base::Root& root, const Registries& registries,
                                       const MirrorSettings& settings);
 
 } // namespace gpuhost::images

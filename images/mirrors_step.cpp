@@ -15,13 +15,15 @@ namespace {
 Result<Json> apply(StepContext& context, const Json& args) {
     const MirrorSettings settings{base::bool_or(args, "enable", false), base::string_or(args, "address", ""),
                                   base::bool_or(args, "upstream", true)};
-    GPUHOST_TRY(registries, mirrored_registries(context.root));
-    const Mirrors mirrors = look_at_mirrors(context.root, registries, settings);
-    for (const std::string& path : mirrors.foreign)
-        context.warn(path + " is not gpuhost's and stays as it is: that runtime asks whom it says");
+    const Mirrors mirrors = look_at_mirrors(context.root, mirrored_registries(context.root), settings);
+    for (const std::string& why : mirrors.left)
+        context.warn(why);
     Json changed = Json::array();
     for (const content::FileOperation& file : mirrors.wrong) {
-        GPUHOST_CHECK(content::perform(context.root, file));
+        if (const auto done = content::perform(context.root, file); !done) {
+            context.warn("a container runtime is not led to this host's images: " + done.error().message);
+            continue;
+        }
         if (file.type == content::FileOperation::Type::Remove && base::ends_with(file.path, "/hosts.toml"))
             (void)context.root.remove(
                 file.path.substr(0, file.path.rfind('/'))); // only if nothing else is in it
@@ -44,8 +46,7 @@ core::StepKind mirrors_kind() {
 core::Step mirrors_step(const MirrorSettings& settings) {
     return {"images.mirrors",
             "lead the container runtimes to this host's images",
-            {{"enable", settings.enable}, {"address", settings.address}, {"upstream", settings.upstream}},
-            true};
+            {{"enable", settings.enable}, {"address", settings.address}, {"upstream", settings.upstream}}};
 }
 
 } // namespace gpuhost::images

@@ -49,6 +49,9 @@ std::vector<std::string> staged_places(const Root& root, const std::string& stag
     std::vector<std::string> places;
     add_places(root, staging, places);
     const std::string bundled = staging + "/bundled";
+    const auto directory = root.lstat(bundled);
+    if (!directory || !S_ISDIR(directory->st_mode))
+        return places; // none, or a link that the parser left to lead elsewhere
     for (const std::string& name : root.list(bundled).value_or(std::vector<std::string>()))
         add_places(root, bundled + "/" + name, places);
     return places;

@@ -100,7 +100,7 @@ Result<void> undo(StepContext& context, const Json& args) {
 }
 
 Result<Json> purge(StepContext& context, const Json& args) {
-    // Here and not in store.remove: up to that rename all of it may have to come back.
+    // Here and not in store.remove: until this step begins all of it may have to come back.
     GPUHOST_CHECK(forget_selected(context.root, base::string_or(args, "version", {})));
     context.progress(-1, "deleting " + base::string_or(args, "version", {}));
     // All of the trash: there is one transaction at a time, so the rest is what could not be put back.

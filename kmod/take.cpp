@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kmod/take.hpp"
 
+#include "daemon/content/sha256.hpp"
 #include "daemon/core/artifact.hpp"
 #include "kmod/stage.hpp"
 #include "kmod/store.hpp"
@@ -28,7 +29,10 @@ bool is_driver(const Artifact& artifact) {
 
 bool has(const Store& store, const Artifact& artifact) {
     const DriverVersion* const version = store.find(artifact.name);
-    if (version == nullptr)
+    const bool damaged =
+        std::any_of(store.problems.begin(), store.problems.end(),
+                    [&](const std::string& problem) { return is_of_version(problem, artifact.name); });
+    if (version == nullptr || damaged)
         return false;
     return artifact.kind == modules ? store.modules_for(artifact.name, artifact.kernel) != nullptr
                                     : !version->userland.empty() || !version->sources.empty();
@@ -55,6 +59,12 @@ Result<Imported> take(const StepContext& context, const Artifact& artifact, cons
     std::vector<ImportFile> files;
     for (const core::ArtifactFile& file : artifact.files) {
         GPUHOST_TRY(fd, context.root.open_file(file.path, O_RDONLY | O_NOFOLLOW));
+        GPUHOST_TRY(digest,
+                    content::sha256_of_file(fd.get(), file.name)); // the store may have kept it for long
+        if (digest.sha256 != file.sha256)
+            return base::fail(Errc::BadContent,
+                              file.name + ": its blob sha256:" + file.sha256 + " is damaged",
+                              "Remove the bundle and import it again.");
         files.push_back({fd.get(), file.name});
         opened.push_back(std::move(fd));
     }

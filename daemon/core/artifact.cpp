@@ -17,7 +17,7 @@ std::string path_of(const std::string& staging) {
 Json to_json(const Artifact& artifact) {
     Json files = Json::array();
     for (const ArtifactFile& file : artifact.files)
-        files.push_back({{"name", file.name}, {"path", file.path}});
+        files.push_back({{"name", file.name}, {"path", file.path}, {"sha256", file.sha256}});
     return {{"kind", artifact.kind},
             {"name", artifact.name},
             {"kernel", artifact.kernel},
@@ -31,7 +31,8 @@ Result<Artifact> artifact_from_json(const Json& value) {
     for (const Json& file : base::member(value, "files")) {
         GPUHOST_TRY(file_name, base::get_string(file, "name"));
         GPUHOST_TRY(path, base::get_string(file, "path"));
-        artifact.files.push_back({std::move(file_name), std::move(path)});
+        artifact.files.push_back(
+            {std::move(file_name), std::move(path), base::string_or(file, "sha256", "")});
     }
     return artifact;
 }

@@ -15,6 +15,7 @@ namespace gpuhost::core {
 struct ArtifactFile {
     std::string name; ///< "nvidia-smi_550.163.01-1_amd64.deb": a path component
     std::string path; ///< where its bytes lie, below the root; only as long as the transaction runs
+    std::string sha256;
 };
 
 struct Artifact {

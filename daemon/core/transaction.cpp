@@ -61,8 +61,10 @@ Result<void> Transaction::feed(const Record& record) {
     case Record::Type::Fail:
         return failed(record);
     case Record::Type::Cancel:
+        if (past_return())
+            return {};
         cancel_ = record.error.value_or(Error{Errc::Cancelled, "cancelled", {}});
-        if (!undoing_ && !in_flight_ && !past_return())
+        if (!undoing_ && !in_flight_)
             go_back(*cancel_);
         return {};
     case Record::Type::Resume:
@@ -122,7 +124,7 @@ Result<void> Transaction::done(const Record& record) {
         states_[step_] = StepState::Done;
         outputs_[step_] = record.output;
         if (base::bool_or(record.output, "finished", false))
-            std::replace(states_.begin(), states_.end(), StepState::Pending, StepState::Skipped);
+            skip_rest();
         break;
     case Phase::Undo:
         states_[step_] = StepState::Undone;
@@ -131,7 +133,7 @@ Result<void> Transaction::done(const Record& record) {
         break;
     }
     // A cancel that came too late to stop the last step changes nothing: the work is done and verified.
-    if (cancel_ && !undoing_ && !finished() && !past_return())
+    if (cancel_ && !undoing_ && !finished())
         go_back(*cancel_);
     return {};
 }
@@ -199,6 +201,13 @@ void Transaction::preflight_ended() {
 bool Transaction::finished() const {
     return !undoing_ && !states_.empty() &&
            (states_.back() == StepState::Done || states_.back() == StepState::Skipped);
+}
+
+/// But for those that clear up behind all others: an earlier run may have left them something.
+void Transaction::skip_rest() {
+    for (std::size_t i = 0; i < states_.size(); ++i)
+        if (states_[i] == StepState::Pending && !plan_.steps[i].forward)
+            states_[i] = StepState::Skipped;
 }
 
 bool Transaction::past_return() const {

@@ -46,6 +46,7 @@ class Transaction {
     [[nodiscard]] unsigned attempts() const { return attempts_; } ///< Starts of the phase in flight
     [[nodiscard]] bool touched() const { return touched_; }       ///< an apply was started
     [[nodiscard]] bool undoing() const { return undoing_; }
+    [[nodiscard]] bool past_return() const; ///< a step that there is no way back from was begun
     [[nodiscard]] bool cancelled() const { return cancel_.has_value(); }
     [[nodiscard]] std::optional<Outcome> outcome() const { return outcome_; }
     [[nodiscard]] const std::optional<base::Error>& error() const { return cause_; }
@@ -64,9 +65,9 @@ class Transaction {
     void undo_failed(const base::Error& error);
     void preflight_ended();
     void go_back(base::Error cause);
+    void skip_rest();
     [[nodiscard]] bool preflighted() const { return preflights_done_ == preflights_.size(); }
-    [[nodiscard]] bool finished() const;    ///< the last step is done and verified, or skipped
-    [[nodiscard]] bool past_return() const; ///< a step that there is no way back from was begun
+    [[nodiscard]] bool finished() const; ///< the last step is done and verified, or skipped
     [[nodiscard]] Action next_undo() const;
     [[nodiscard]] Outcome outcome_after_undo() const;
 

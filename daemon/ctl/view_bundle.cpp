@@ -70,9 +70,8 @@ void add_image_lines(Facts& facts, const Screen& screen, const Json& images) {
         if (const std::string problem = text_of(bundle, "problem"); !problem.empty())
             facts.add("Problem", screen.paint(Style::Bad, problem));
     }
-    for (const std::string& path : base::strings_or_empty(base::member(images, "mirrors"), "foreign"))
-        facts.add("Problem", screen.paint(Style::Warn,
-                                          path + " is somebody else's: that runtime does not ask this host"));
+    for (const std::string& why : base::strings_or_empty(base::member(images, "mirrors"), "left"))
+        facts.add("Problem", screen.paint(Style::Warn, printable(why)));
     if (!bundles.empty())
         facts.add("Bundles", std::to_string(bundles.size()) + ", with " + plural(count, "image", "images") +
                                  ", " + human_bytes(bytes));

@@ -134,6 +134,10 @@ Result<void> Runner::cancel(std::uint64_t id, const core::Subject& subject) {
                           "operation " + std::to_string(id) + " does not run");
     if (current_->operation.transaction.undoing() || current_->operation.transaction.cancelled())
         return {};
+    if (current_->operation.transaction.past_return())
+        return base::fail(Errc::Refused,
+                          "operation " + std::to_string(id) + " is nearly done and can't go back any more",
+                          "Wait for its end: gpuhostctl operation wait " + std::to_string(id) + ".");
     if (current_->stalled)
         return base::fail(Errc::NoSpace, "the journal can't be written", "Make room below /var/lib/gpuhost.");
     Record cancelled = record(Record::Type::Cancel);

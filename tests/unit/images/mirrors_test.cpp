@@ -74,39 +74,92 @@ TEST_F(MirrorsTest, WithoutUpstreamNobodyElseIsAsked) {
     ASSERT_TRUE(root_.make_directories("/etc/containerd"));
     ASSERT_TRUE(root_.make_directories("/etc/containers"));
     EXPECT_EQ(apply({true, "127.0.0.1:1234", false}).size(), 2U);
-    EXPECT_EQ(read(hosts_), "# Written by gpuhostd; changes are lost.\nserver = \"http://127.0.0.1:1234\"\n[host]\n");
+    EXPECT_EQ(read(hosts_),
+              "# Written by gpuhostd; changes are lost.\nserver = \"http://127.0.0.1:1234\"\n[host]\n");
     EXPECT_EQ(read(containers_).find("mirror"), std::string::npos);
     EXPECT_NE(read(containers_).find("\"docker.io\"\nlocation = \"127.0.0.1:1234/docker.io\"\n"),
               std::string::npos);
 }
 
-TEST_F(MirrorsTest, TakesAwayWhatIsItsOwnAndNothingElse) {
-    put("site", {"docker.io", "quay.io"});
+TEST_F(MirrorsTest, TakesAwayWhatIsItsOwn) {
+    put("site", {"docker.io", "nvcr.io"});
     ASSERT_TRUE(root_.make_directories("/etc/containerd"));
-    directory_.write("etc/containerd/certs.d/quay.io/hosts.toml", "server = \"https://cache.example\"\n");
-    directory_.write("etc/containerd/certs.d/docker.io/ca.crt", "somebody's");
-    EXPECT_EQ(apply(), std::vector<std::string>{hosts_});
-    ASSERT_EQ(warnings_.size(), 1U);
-    EXPECT_NE(warnings_[0].find("quay.io/hosts.toml is not gpuhost's"), std::string::npos) << warnings_[0];
-    EXPECT_EQ(apply({false, "", true}), std::vector<std::string>{hosts_});
-    EXPECT_EQ(read(hosts_), "(absent)");
-    EXPECT_EQ(read("/etc/containerd/certs.d/docker.io/ca.crt"), "somebody's");
-    EXPECT_EQ(read("/etc/containerd/certs.d/quay.io/hosts.toml"), "server = \"https://cache.example\"\n");
-    put("site", {"nvcr.io"});
-    apply();
-    EXPECT_TRUE(root_.exists("/etc/containerd/certs.d/nvcr.io"));
-    ASSERT_TRUE(Catalogue(root_).remove("site"));
-    EXPECT_EQ(apply().size(), 1U);
+    EXPECT_EQ(apply().size(), 2U);
+    put("site", {"docker.io"});
+    EXPECT_EQ(apply(), std::vector<std::string>{"/etc/containerd/certs.d/nvcr.io/hosts.toml"});
     EXPECT_FALSE(root_.exists("/etc/containerd/certs.d/nvcr.io")) << "with its directory";
+    directory_.write("etc/containerd/certs.d/docker.io/somebody's", "");
+    EXPECT_EQ(apply({false, "", true}), std::vector<std::string>{hosts_});
+    EXPECT_TRUE(root_.exists("/etc/containerd/certs.d/docker.io/somebody's"));
+}
+
+TEST_F(MirrorsTest, WhatSomebodySetUpStaysInForce) {
+    const std::pair<std::string, std::string> rows[] = {
+        {"quay.io/hosts.toml", "quay.io"}, // a mirror of theirs
+        {"quay.io/ca.crt", "quay.io"},     // which containerd reads only without hosts.toml
+        {"quay.io:5000/client.cert", "quay.io:5000"},
+        {"quay.io_5000_/hosts.toml", "quay.io:5000"}, // the other form of its name
+        {"_default/hosts.toml", "quay.io"},
+    };
+    for (const auto& [file, registry] : rows) {
+        ASSERT_TRUE(root_.remove_tree("/etc/containerd"));
+        put("site", {registry});
+        directory_.write("etc/containerd/certs.d/" + file, "server = \"https://cache.example\"\n");
+        EXPECT_TRUE(apply().empty()) << file;
+        ASSERT_EQ(warnings_.size(), 1U) << file;
+        EXPECT_NE(warnings_[0].find("is not gpuhost's: containerd does not ask this host"), std::string::npos)
+            << warnings_[0];
+        EXPECT_EQ(read("/etc/containerd/certs.d/" + file), "server = \"https://cache.example\"\n");
+    }
+    ASSERT_TRUE(root_.remove_tree("/etc/containerd"));
+    put("site", {"docker.io", "quay.io", "registry.example:5000"});
+    directory_.write("etc/containers/registries.conf",
+                     "[[registry]]\nprefix = \"quay.io/team\"\nblocked = true\n");
+    directory_.write("etc/containers/registries.conf.d/site.conf",
+                     "[[registry]]\n  location='registry.example:5000'\ninsecure = true\n");
+    EXPECT_EQ(apply(), std::vector<std::string>{containers_});
+    EXPECT_EQ(warnings_.size(), 2U);
+    EXPECT_NE(read(containers_).find("docker.io"), std::string::npos);
+    EXPECT_EQ(read(containers_).find("quay.io"), std::string::npos);
+    EXPECT_EQ(read(containers_).find("registry.example"), std::string::npos);
+    directory_.write("etc/containers/registries.conf.d/50-gpuhost.conf", "mine\n");
+    EXPECT_TRUE(apply().empty());
+    EXPECT_EQ(read(containers_), "mine\n");
+}
+
+TEST_F(MirrorsTest, ABadAddressChangesNothing) {
+    put("site", {"docker.io"});
+    ASSERT_TRUE(root_.make_directories("/etc/containerd"));
+    for (const char* address : {"", "http://127.0.0.1:1", "127.0.0.1:1\"", "a b"}) {
+        EXPECT_TRUE(apply({true, address, true}).empty()) << address;
+        ASSERT_EQ(warnings_.size(), 1U);
+        EXPECT_NE(warnings_[0].find("is no address"), std::string::npos) << warnings_[0];
+    }
+    EXPECT_EQ(apply({true, "[::1]:5000", true}).size(), 1U);
+}
+
+TEST_F(MirrorsTest, ARecordThatCanNotBeReadTakesNothingAway) {
+    put("site", {"docker.io"});
+    put("other", {"nvcr.io"});
+    ASSERT_TRUE(root_.make_directories("/etc/containerd"));
+    ASSERT_TRUE(root_.make_directories("/etc/containers"));
+    EXPECT_EQ(apply().size(), 3U);
+    const std::string before = read(containers_);
+    directory_.write("var/lib/gpuhost/catalogue/other/record.json", "damaged");
+    ASSERT_TRUE(root_.remove(hosts_));
+    EXPECT_EQ(apply(), std::vector<std::string>{hosts_}) << "what is known is mended";
+    EXPECT_EQ(warnings_.size(), 1U);
+    EXPECT_TRUE(root_.exists("/etc/containerd/certs.d/nvcr.io/hosts.toml"));
+    EXPECT_EQ(read(containers_), before);
+    EXPECT_EQ(apply({false, "", true}).size(), 3U) << "switched off is off";
 }
 
 TEST_F(MirrorsTest, ARecordIsNotTrustedWithPaths) {
-    ASSERT_TRUE(root_.make_directories("/etc/containerd"));
     for (const char* bad : {"../../etc", "a b.io", "", "docker.io/library", "docker"}) {
         put("site", {bad});
-        const auto registries = mirrored_registries(root_);
-        ASSERT_FALSE(registries) << bad;
-        EXPECT_EQ(registries.error().code, base::Errc::BadContent);
+        const Registries registries = mirrored_registries(root_);
+        EXPECT_EQ(registries.problems.size(), 1U) << bad;
+        EXPECT_TRUE(registries.names.empty()) << bad;
     }
 }
 
