@@ -7,8 +7,7 @@
 // |                |         | directory; a list of what it has for other rooms (core/artifact.hpp)           |
 // | bundle.commit  | Content | what was received → the store and the catalogue; its record is what makes a    |
 // |                |         | bundle be there                                                                |
-// | bundle.settle  | Content | the replaced record gone, and what it alone owned; always last, there is no    |
-// |                |         | way back                                                                       |
+// | bundle.settle  | Content | the replaced record gone, and what it alone owned: there is no way back        |
 // | bundle.remove  | Content | a record gone, and the blobs that no other one owns                            |
 // | images.mirrors | System  | the runtimes' files follow the catalogue (images/mirrors.hpp)                  |
 //

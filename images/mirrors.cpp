@@ -29,7 +29,7 @@ constexpr std::string_view containers_file = "/etc/containers/registries.conf.d/
 constexpr std::array keys{
     SettingKey{"Mirrors", "Enable", SettingType::Boolean, "yes", "",
                "lead the container runtimes of this host to its registry"},
-    SettingKey{"Mirrors", "Address", SettingType::String, "127.0.0.1:7715", "",
+    SettingKey{"Mirrors", "Address", SettingType::String, "127.0.0.1:299", "",
                "where gpuhost-registry.socket listens"},
     SettingKey{"Mirrors", "Upstream", SettingType::Boolean, "yes", "",
                "let runtimes ask a registry itself for what no bundle has"},

@@ -23,7 +23,7 @@ namespace gpuhost::images {
 /// [Mirrors] of gpuhostd.conf.
 struct MirrorSettings {
     bool enable = true;
-    std::string address;  ///< "127.0.0.1:7715"
+    std::string address;  ///< "127.0.0.1:299"
     bool upstream = true; ///< what no bundle has is asked of the registry itself
 };
 [[nodiscard]] MirrorSettings mirror_settings(const core::Settings& settings);

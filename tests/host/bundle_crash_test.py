@@ -8,36 +8,39 @@ import os
 import shutil
 
 import tap
-from bundle_driver_test import BOTH, Maker, drivers
-from crash import Case, Recording, check_crashes, check_deaths, check_errors, listing
+from bundle_driver_test import SPEC, Maker, drivers
+from crash import Case, Recording, check_crashes, check_deaths, check_errors, listing, restore
 from fake_host import FakeHost
 
-IMPORT = 1
+HOSTS = "/etc/containerd/certs.d/registry.example/hosts.toml"
 
 
 def seen(host):
-    return (sorted(bundle["name"] for bundle in host.json("bundle", "list")["bundles"]), drivers(host),
-            len(listing(host, "/var/lib/gpuhost/store/sha256")))
+    """What a person sees: bundles with their generations, drivers, blobs that have names, what else lies in the catalogue, and whom
+    containerd asks."""
+    bundles = [(bundle["name"], bundle["generation"]) for bundle in host.json("bundle", "list")["bundles"]]
+    rest = [name for name in listing(host, "/var/lib/gpuhost/catalogue") if name.startswith(".")]
+    return (bundles, drivers(host), len(listing(host, "/var/lib/gpuhost/store/sha256")), rest, "gpuhostd" in host.read(HOSTS))
 
 
-def make_faults(bundle, blobs):
+def make_faults(operation, bundle, before, whole):
     def faults(host, outcomes):
         wrong = []
-        end = host.journal(IMPORT)[-1]
+        end = host.journal(operation)[-1]
         outcome = end.get("outcome")
         if end.get("type") != "end" or outcome not in outcomes:
             wrong.append(f"outcome is {outcome}, not one of {outcomes}: {end.get('error')}")
-        whole = (["drivers"], BOTH, blobs)
-        names, versions, count = seen(host)
-        forward = outcome in ("committed", "failed")  # failed: only what comes behind the point of no return
-        if forward and (names, versions, count) != whole:
-            wrong.append(f"{outcome}, but here is {(names, versions, count)}")
-        if not forward and (names or versions):
-            wrong.append(f"{outcome}, but here is {(names, versions, count)}")
+        now = seen(host)
+        if outcome == "committed" and now != whole:
+            wrong.append(f"{outcome}, but here is {now}")
+        if outcome == "failed" and now[:3] != whole[:3]:  # only what comes behind the point of no return failed
+            wrong.append(f"{outcome}, but here is {now}")
+        if outcome not in ("committed", "failed") and (now[0], now[1], now[3]) != (before[0], before[1], before[3]):
+            wrong.append(f"{outcome}, but here is {now}")
         for path in ("/run/gpuhost/jobs", "/var/lib/gpuhost/staging"):
             if listing(host, path):
                 wrong.append(f"left in {path}: {listing(host, path)}")
-        if host.json("status")["state"] != "idle":
+        if outcome == "committed" and host.json("status")["state"] != "idle":
             wrong.append(f"state is {host.json('status')['state']}")
         run = host.ctl("bundle", "import", bundle)
         if run.returncode != 0 or seen(host) != whole or listing(host, "/var/lib/gpuhost/store/incoming"):
@@ -47,14 +50,45 @@ def make_faults(bundle, blobs):
 
 
 def outcomes(recording, moment, power_cut):
-    """The bundle is open only as long as the daemon that got it lives, so what is not received goes back."""
+    """The bundle is open only as long as the daemon that got it lives, so what is not received goes back; what is goes on, but for
+    a power cut."""
     if moment.ended:
         return (recording.outcome,)
+    if recording.outcome != "committed":
+        return (recording.outcome, "cancelled")
     if moment.where.startswith("apply images.mirrors"):
         return ("committed",)
     if moment.where.startswith("apply bundle.settle"):  # one record before, it was not begun
         return ("rolled-back", "committed") if moment.begins and power_cut else ("committed",)
-    return ("rolled-back", "refused", "cancelled") if power_cut else ("rolled-back", "refused", "cancelled", "committed")
+    if power_cut or moment.where.startswith(("preflight", "apply bundle.receive")):
+        return ("rolled-back", "refused", "cancelled")
+    if moment.where.startswith("apply driver.take before"):  # one record before, receive had not ended
+        return ("rolled-back", "committed")
+    return ("committed",)
+
+
+def crash(t, host, operation, bundle, label):
+    """One import of `bundle` on the host as it is, ended everywhere."""
+    host.start_daemon()
+    host.settle()
+    before = seen(host)
+    host.kill_daemon()
+    case = Case(host, operation, ("bundle", "import", bundle), None, outcomes, ("bundle.settle", "images.mirrors"))
+    forward = Recording(case, label)
+    t.equal(forward.outcome, "committed", f"{label}: the recorded import is committed")
+    host.start_daemon()
+    host.settle()
+    case.faults = make_faults(operation, bundle, before, seen(host))
+    host.kill_daemon()
+    commit = next(moment for moment in forward.moments if moment.where == "apply bundle.commit after")
+    back = Recording(case, label + "-back", failing=commit)
+    t.equal(back.outcome, "rolled-back", f"{label}: the recorded failure of its commit is rolled back")
+    back.moments = [moment for moment in back.moments if moment.where.startswith(("undo", "end"))]
+    check_crashes(t, case, forward, label)
+    check_crashes(t, case, back, label + ", going back")
+    check_errors(t, case, forward)
+    check_deaths(t, case, "worker")
+    restore(host, forward.moments[-1].tree)
 
 
 def main():
@@ -62,25 +96,15 @@ def main():
     host = FakeHost()
     try:
         maker = Maker(os.path.join(host.scratch, "maker"))
-        maker.create()
         host.install()
-        os.makedirs(host.path("/etc/gpuhost/trust.d"))
+        for directory in ("/etc/gpuhost/trust.d", "/etc/containerd"):
+            os.makedirs(host.path(directory))
         shutil.copy(maker.site.file("ca.pem"), host.path("/etc/gpuhost/trust.d/site.pem"))
         bundle = maker.path("site.bundle")
-        words = ("bundle", "import", bundle)
-        case = Case(host, IMPORT, words, None, outcomes, ("bundle.settle", "images.mirrors"))
-        forward = Recording(case, "forward")
-        t.equal(forward.outcome, "committed", "the recorded import is committed")
-        case.faults = make_faults(bundle, len(listing(host, "/var/lib/gpuhost/store/sha256")))
-        commit = next(moment for moment in forward.moments if moment.where == "apply bundle.commit after")
-        back = Recording(case, "back", failing=commit)
-        t.equal(back.outcome, "rolled-back", "the recorded failure of its commit is rolled back")
-        back.moments = [moment for moment in back.moments if moment.where.startswith(("undo", "end"))]
-        check_crashes(t, case, forward, "forward")
-        check_crashes(t, case, back, "back")
-        check_errors(t, case, forward)
-        check_deaths(t, case, "worker")
-        print(f"# {len(forward.records)} records forward, {len(back.records)} with the way back, {t.count} cases")
+        maker.create(generation=1)
+        crash(t, host, 1, bundle, "first")
+        maker.create(SPEC.replace("app:v1", "app:v2"), generation=2)
+        crash(t, host, 2, bundle, "next")
     finally:
         host.close()
     t.done()

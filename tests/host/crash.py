@@ -46,7 +46,7 @@ class Case:
     def __init__(self, host, operation, words, faults, outcomes, no_return=()):
         self.host, self.operation, self.words, self.faults, self.outcomes = host, operation, words, faults, outcomes
         self.no_return = tuple("apply " + step for step in no_return)
-        self.start = os.path.join(host.scratch, "start")
+        self.start = os.path.join(host.scratch, f"start-{operation}")
         copy(host.root, self.start)
 
     def journal(self):

@@ -23,7 +23,7 @@ class MirrorsTest : public ::testing::Test {
         ASSERT_TRUE(catalogue.settle());
     }
     /// What images.mirrors says that it changed.
-    std::vector<std::string> apply(const MirrorSettings& settings = {true, "127.0.0.1:7715", true}) {
+    std::vector<std::string> apply(const MirrorSettings& settings = {true, "127.0.0.1:299", true}) {
         warnings_.clear();
         const Json none;
         core::StepContext context{root_,
@@ -55,17 +55,17 @@ TEST_F(MirrorsTest, LeadsRuntimesThatAreHereToWhatBundlesHave) {
     ASSERT_TRUE(root_.make_directories("/etc/containers"));
     EXPECT_EQ(apply().size(), 3U);
     EXPECT_EQ(read(hosts_), "# Written by gpuhostd; changes are lost.\n"
-                            "[host.\"http://127.0.0.1:7715\"]\n"
+                            "[host.\"http://127.0.0.1:299\"]\n"
                             "  capabilities = [\"pull\", \"resolve\"]\n"
                             "  dial_timeout = \"2s\"\n");
     EXPECT_EQ(read("/etc/containerd/certs.d/registry.example:5000/hosts.toml"), read(hosts_));
     EXPECT_EQ(read(containers_),
               "# Written by gpuhostd; changes are lost.\n"
               "\n[[registry]]\nprefix = \"docker.io\"\nlocation = \"docker.io\"\n"
-              "[[registry.mirror]]\nlocation = \"127.0.0.1:7715/docker.io\"\ninsecure = true\n"
+              "[[registry.mirror]]\nlocation = \"127.0.0.1:299/docker.io\"\ninsecure = true\n"
               "\n[[registry]]\nprefix = \"registry.example:5000\"\n"
               "location = \"registry.example:5000\"\n[[registry.mirror]]\n"
-              "location = \"127.0.0.1:7715/registry.example_5000\"\ninsecure = true\n");
+              "location = \"127.0.0.1:299/registry.example_5000\"\ninsecure = true\n");
     EXPECT_TRUE(apply().empty()) << "what is right is not written again";
 }
 
