@@ -161,7 +161,8 @@ TEST(ArchiveTest, StopsWhatUnpacksToMuchMoreThanItIs) {
                    ArchiveFormat::Tar, limits);
     const std::string little(std::size_t{1} << 19U, '\0');
     EXPECT_TRUE(walk(tests::packed(little, Packing::Xz), ArchiveFormat::Raw, limits)) << "is little";
-    auto plain = ArchiveReader::open(tar_of({{"zeros", zeros}}), ArchiveFormat::Tar, "input", limits);
+    const std::string tar = tar_of({{"zeros", zeros}});
+    auto plain = ArchiveReader::open(tar, ArchiveFormat::Tar, "input", limits);
     ASSERT_TRUE(plain && plain->next());
     EXPECT_TRUE(plain->digest()) << "is as large as what it has";
 }
