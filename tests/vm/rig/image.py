@@ -14,7 +14,7 @@ SIZE = "3G"
 
 # What Debian's own installation would have, as far as the product or the tests touch it.
 PACKAGES = """
-    apt busybox-static dbus e2fsprogs kmod libarchive13 libcurl4 libkmod2 libnss-systemd libssl3 libsystemd0 polkitd
+    apt busybox-static dbus e2fsprogs kmod libarchive13 libcurl4 libkmod2 libmicrohttpd12 libnss-systemd libssl3 libsystemd0 polkitd
     procps systemd systemd-sysv udev zstd xz-utils
 """.split()
 
