@@ -52,14 +52,14 @@ bool is_theirs(const Root& root, const std::string& path) {
 /// What somebody set up for this registry that a file of ours would put out of force: containerd reads certificates
 /// only where there is no hosts.toml, and "_default" only where there is no directory for the registry. Empty: nothing.
 std::string containerd_setup(const Root& root, const std::string& registry) {
-    const std::string directory = std::string(certs) + "/" + registry;
+    std::string directory = std::string(certs) + "/" + registry;
     const auto st = root.lstat(directory);
     if (st && !S_ISDIR(st->st_mode))
         return directory;
     for (const std::string& name : root.list(directory).value_or(std::vector<std::string>()))
         if (name != "hosts.toml" || is_theirs(root, hosts_path(registry)))
             return directory + "/" + name;
-    const std::string other_form = std::string(certs) + "/" + component_of(registry) + "_";
+    std::string other_form = std::string(certs) + "/" + component_of(registry) + "_";
     if (registry.find(':') != std::string::npos && root.exists(other_form))
         return other_form;
     return is_theirs(root, hosts_path("_default")) ? hosts_path("_default") : std::string();
