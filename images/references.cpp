@@ -9,7 +9,6 @@
 
 namespace gpuhost::images {
 
-using base::Errc;
 using base::Result;
 
 namespace {
