@@ -3,6 +3,7 @@
 
 #include "images/bundle_steps.hpp"
 #include "images/images_component.hpp"
+#include "images/images_settings.hpp"
 #include "images/mirrors.hpp"
 #include "images/registry_settings.hpp"
 #include "kmod/driver_component.hpp"
@@ -27,7 +28,8 @@ std::vector<std::unique_ptr<core::Component>> make_components(const base::Root& 
 }
 
 std::vector<std::span<const core::SettingKey>> setting_keys() {
-    return {kmod::driver_setting_keys(), images::mirror_setting_keys(), images::registry_setting_keys()};
+    return {kmod::driver_setting_keys(), images::images_setting_keys(), images::mirror_setting_keys(),
+            images::registry_setting_keys()};
 }
 
 } // namespace gpuhost

@@ -21,6 +21,8 @@ namespace gpuhost::images {
 
 constexpr std::string_view blobs_directory = "/var/lib/gpuhost/store/sha256";
 constexpr std::string_view incoming_directory = "/var/lib/gpuhost/store/incoming";
+/// Left free for all others on the file system.
+constexpr std::uint64_t store_reserve = std::uint64_t{64} << 20U;
 
 class BlobStore {
   public:

@@ -9,8 +9,10 @@ using base::Result;
 Result<BundleReader> BundleReader::open(BundleInput input, const content::TrustAnchors& trust) {
     const std::string name = input.name();
     const auto no_bundle = [&] {
-        return base::fail(Errc::BadContent, name + ": is no bundle",
-                          "Bundles are made by 'gpuhostctl bundle create'.");
+        return base::fail(
+            Errc::BadContent, name + ": is no bundle",
+            "Bundles are made by 'gpuhostctl bundle create'. Images that nobody signed come in with "
+            "--unsigned, where AllowUnsigned= in section [Images] of gpuhostd.conf(5) allows it.");
     };
     const auto block = input.read(tar_block);
     if (!block)

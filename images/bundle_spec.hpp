@@ -36,7 +36,8 @@ struct ImageSource {
     std::string archive; ///< a file; or empty
     std::string reference;
     std::vector<std::string> platforms;
-    std::string where; ///< "site.spec:4", for messages
+    std::string where;    ///< "site.spec:4", for messages
+    bool unnamed = false; ///< also those without a name: only by digest
 
     [[nodiscard]] const std::string& path() const { return archive.empty() ? layout : archive; }
 };

@@ -2,6 +2,7 @@
 #include "images/bundle_steps.hpp"
 
 #include "daemon/base/parse.hpp"
+#include "images/adopt.hpp"
 #include "images/artifacts.hpp"
 #include "images/garbage.hpp"
 #include "images/import.hpp"
@@ -135,12 +136,56 @@ core::StepKind receive_kind() {
     return kind;
 }
 
+Result<ForeignInput> foreign_input_of(const StepContext& context, const Json& args) {
+    const auto names = base::strings_or_empty(args, "files");
+    if (names.size() != 1 || context.inputs.size() != 1)
+        return base::fail(Errc::Interrupted, "the file is no longer open", "Start the import again.");
+    return ForeignInput{context.inputs.front().get(), names.front()};
+}
+
+Result<Problems> adopt_preflight(StepContext& context, const Json& args) {
+    GPUHOST_TRY(input, foreign_input_of(context, args));
+    const auto checked = check_adoption(context.root, input, base::string_or(args, "name", ""));
+    return checked ? Problems() : Problems{problem_of(checked.error())};
+}
+
+Result<Json> adopt_apply(StepContext& context, const Json& args) {
+    GPUHOST_TRY(input, foreign_input_of(context, args));
+    std::uint64_t done = 0;
+    std::uint64_t told = 0;
+    const auto on_bytes = [&](std::uint64_t n) {
+        done += n;
+        if (done >> 20U == told)
+            return;
+        told = done >> 20U;
+        context.progress(-1, "unpacked " + std::to_string(told) + " MiB");
+    };
+    GPUHOST_TRY(manifest, adopt_images(context.root, input, base::string_or(args, "name", ""), host_of(args),
+                                       on_bytes));
+    return Json{{"name", manifest.name}, {"unsigned", true}, {"images", manifest.images.size()}};
+}
+
+core::StepKind adopt_kind() {
+    core::StepKind kind;
+    kind.name = "bundle.adopt";
+    kind.sandbox = core::Sandbox::Content;
+    kind.deadline = std::chrono::hours(6);
+    kind.interruptible = true;
+    kind.preflight = adopt_preflight;
+    kind.apply = adopt_apply;
+    return kind;
+}
+
 Result<Json> commit_apply(StepContext& context, const Json& args) {
     GPUHOST_TRY(received, received_bundle(context.root));
     if (!received)
         return Json::object(); // all of it was here before
-    GPUHOST_TRY(trust, load_trust(context.root));
     context.progress(-1, "waiting for the disk");
+    if (base::bool_or(args, "unsigned", false)) { // the plan has seen that it may be
+        GPUHOST_CHECK(commit_unsigned(context.root, *received, host_of(args)));
+        return Json::object();
+    }
+    GPUHOST_TRY(trust, load_trust(context.root));
     GPUHOST_CHECK(commit_bundle(context.root, *received, trust, host_of(args)));
     return Json::object();
 }
@@ -208,6 +253,7 @@ core::StepKind remove_kind() {
 
 void register_bundle_steps(core::StepKinds& kinds) {
     kinds.add(receive_kind());
+    kinds.add(adopt_kind());
     kinds.add(commit_kind());
     kinds.add(settle_kind());
     kinds.add(remove_kind());

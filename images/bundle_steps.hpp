@@ -5,6 +5,8 @@
 // |----------------|---------|--------------------------------------------------------------------------------|
 // | bundle.receive | Content | a signed bundle by descriptor → what is missing of it, in the incoming         |
 // |                |         | directory; a list of what it has for other rooms (core/artifact.hpp)           |
+// | bundle.adopt   | Content | images that nobody signed, by descriptor → all of them in the incoming         |
+// |                |         | directory, with a manifest that is made here                                   |
 // | bundle.commit  | Content | what was received → the store and the catalogue; its record is what makes a    |
 // |                |         | bundle be there                                                                |
 // | bundle.settle  | Content | the replaced record gone, and what it alone owned: there is no way back        |

@@ -80,6 +80,7 @@ Result<BundleImage> image_from_json(const Json& value) {
 
 Json to_json(const BundleRecord& record) {
     return {{"name", record.name},
+            {"unsigned", !record.is_signed()},
             {"generation", record.generation},
             {"created", record.created},
             {"imported", record.imported},
@@ -197,7 +198,8 @@ Result<void> Catalogue::put(const CatalogueEntry& entry) const {
         return {}; // a run before this one has put it there, and what was there before must stay known
     GPUHOST_CHECK(root_.remove_tree(made));
     GPUHOST_CHECK(root_.make_directories(made));
-    GPUHOST_CHECK(root_.write_atomic(made + "/manifest.p7s", entry.signed_manifest));
+    const std::string manifest(entry.record.is_signed() ? "manifest.p7s" : unsigned_manifest);
+    GPUHOST_CHECK(root_.write_atomic(made + "/" + manifest, entry.signed_manifest));
     GPUHOST_CHECK(root_.write_atomic(made + "/blobs", lines_of(entry.blobs)));
     Json images = Json::array();
     for (const BundleImage& image : entry.images)

@@ -6,7 +6,7 @@
 //   NAME/record.json    what is asked for often: generation, signer, sizes
 //   NAME/images.json    its images
 //   NAME/blobs          one line a blob that is in the store for it: "<hex> <size>\n", sorted
-//   NAME/manifest.p7s   the signed manifest as it came
+//   NAME/manifest.p7s   the signed manifest as it came; what nobody signed has manifest.json
 #pragma once
 
 #include "daemon/base/json.hpp"
@@ -21,6 +21,7 @@
 namespace gpuhost::images {
 
 constexpr std::string_view catalogue_directory = "/var/lib/gpuhost/catalogue";
+constexpr std::string_view unsigned_manifest = "manifest.json";
 
 struct OwnedBlob {
     std::string hex;
@@ -39,6 +40,8 @@ struct BundleRecord {
     std::uint64_t bytes = 0; ///< of these
     std::uint64_t images = 0;
     std::vector<std::string> registries; ///< of its images, in order
+
+    [[nodiscard]] bool is_signed() const { return !signer.sha256.empty(); }
 };
 
 /// What an import leaves behind besides the blobs.

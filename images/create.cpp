@@ -159,7 +159,7 @@ Result<void> Collector::walk(Walk& walk, const Descriptor& descriptor, const std
 
 Result<void> Collector::add_image(const std::string& name, const Descriptor& image, const ImageSource& source,
                                   const ImageStock& stock) {
-    const auto [known, is_new] = names_.emplace(name, image.hex);
+    const auto [known, is_new] = names_.emplace(name.empty() ? image.hex : name, image.hex);
     if (!is_new && known->second != image.hex)
         return base::fail(Errc::InvalidArgument, "image '" + name + "' is another than before",
                           "A bundle has one image of a name.");
@@ -186,12 +186,14 @@ Result<void> Collector::add_all(const ImageSource& source, const ImageStock& sto
         if (!is_document(image.media_type) || stock.is_about_another(image))
             continue; // the specification lets a layout have more than images
         const std::string name = own_name(image);
-        if (name.empty())
+        if (name.empty() && !source.unnamed)
             return base::fail(Errc::InvalidArgument,
                               "image sha256:" + image.hex + " has no full name there" +
                                   (image.names.empty() ? "" : ", only '" + image.names.front() + "'"),
                               "Name it with a section [Image NAME] and Reference=sha256:" + image.hex + ".");
-        GPUHOST_CHECK(add_image(name, image, source, stock));
+        if (const auto added = add_image(name, image, source, stock); !added)
+            return base::fail(
+                added.error().context("image " + (name.empty() ? "sha256:" + image.hex : name)));
     }
     return {};
 }
@@ -334,6 +336,19 @@ Result<Contents> collect(const BundleSpec& spec, const CollectOptions& options) 
             return base::fail(added.error().context(artifact.where));
     collector.finish();
     return contents;
+}
+
+Result<BundleManifest> describe(const ImageStock& stock, const std::string& bundle,
+                                const std::string& platform) {
+    Contents contents;
+    contents.manifest.name = bundle;
+    Collector collector(contents);
+    ImageSource all;
+    all.platforms = {platform};
+    all.unnamed = true;
+    GPUHOST_CHECK(collector.add_images(all, stock));
+    collector.finish();
+    return std::move(contents.manifest);
 }
 
 } // namespace gpuhost::images

@@ -7,6 +7,7 @@
 #include "images/bundle_manifest.hpp"
 #include "images/bundle_spec.hpp"
 #include "images/bundle_writer.hpp"
+#include "images/image_stock.hpp"
 
 #include <cstdint>
 #include <map>
@@ -34,5 +35,10 @@ struct CollectOptions {
 };
 
 [[nodiscard]] base::Result<Contents> collect(const BundleSpec& spec, const CollectOptions& options);
+
+/// A manifest of all images of `stock` for hosts of one platform, also of those without a name. It says what is there and
+/// nothing of when, so that the same images have the same one.
+[[nodiscard]] base::Result<BundleManifest> describe(const ImageStock& stock, const std::string& bundle,
+                                                    const std::string& platform);
 
 } // namespace gpuhost::images

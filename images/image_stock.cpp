@@ -52,13 +52,6 @@ Result<std::vector<Referrer>> find_referrers(const BlobSource& blobs, const std:
     return found;
 }
 
-Result<ImageStock> make_stock(Document index, const BlobSource& blobs) {
-    ImageStock stock{std::move(index.content), &blobs, {}};
-    GPUHOST_TRY(referrers, find_referrers(blobs, stock.images));
-    stock.referrers = std::move(referrers);
-    return stock;
-}
-
 /// By what a person calls it: the name as it stands there, its full form, or the digest.
 bool is_called(const Descriptor& image, const std::string& reference) {
     const auto full = parse_reference(reference);
@@ -78,6 +71,13 @@ std::vector<Descriptor> distinct(const std::vector<Descriptor>& images, Matches 
 }
 
 } // namespace
+
+Result<ImageStock> make_stock(Document index, const BlobSource& blobs) {
+    ImageStock stock{std::move(index.content), &blobs, {}};
+    GPUHOST_TRY(referrers, find_referrers(blobs, stock.images));
+    stock.referrers = std::move(referrers);
+    return stock;
+}
 
 Result<Descriptor> choose_image(const ImageStock& stock, const ImageSource& source) {
     const std::vector<Descriptor>& images = stock.images;

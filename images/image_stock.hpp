@@ -28,6 +28,9 @@ struct ImageStock {
     [[nodiscard]] bool is_about_another(const Descriptor& image) const;
 };
 
+/// `index` is what a layout or an archive says of itself; `blobs` must outlive the stock.
+[[nodiscard]] base::Result<ImageStock> make_stock(Document index, const BlobSource& blobs);
+
 /// Opens each layout and reads each archive once.
 class ImageStocks {
   public:

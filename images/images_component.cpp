@@ -2,7 +2,9 @@
 #include "images/images_component.hpp"
 
 #include "daemon/base/parse.hpp"
+#include "images/adopt.hpp"
 #include "images/catalogue.hpp"
+#include "images/images_settings.hpp"
 #include "images/import.hpp"
 #include "images/mirrors_step.hpp"
 
@@ -34,6 +36,14 @@ Plan new_plan(const std::string& request) {
     return plan;
 }
 
+/// From what was received to what is there, the same for all imports.
+void add_entry(Plan& plan, const core::Desired& desired, const Json& host) {
+    plan.steps.push_back({"bundle.commit", "enter it into the catalogue", host});
+    plan.steps.push_back({"bundle.settle", "remove what it replaces", Json::object(), true});
+    plan.steps.push_back(mirrors_step(mirror_settings(desired.settings)));
+    plan.steps.back().forward = true;
+}
+
 Plan import_plan(const core::Desired& desired, const Json& request, const Json& observed,
                  const std::vector<core::Step>& others) {
     Plan plan = new_plan("import");
@@ -52,10 +62,41 @@ Plan import_plan(const core::Desired& desired, const Json& request, const Json& 
     args["allow-downgrade"] = base::bool_or(request, "allow-downgrade", false);
     plan.steps.push_back({"bundle.receive", "verify " + what + " and bring in what is missing", args});
     plan.steps.insert(plan.steps.end(), others.begin(), others.end());
-    plan.steps.push_back({"bundle.commit", "enter it into the catalogue", host});
-    plan.steps.push_back({"bundle.settle", "remove what it replaces", Json::object(), true});
-    plan.steps.push_back(mirrors_step(mirror_settings(desired.settings)));
-    plan.steps.back().forward = true;
+    add_entry(plan, desired, host);
+    return plan;
+}
+
+/// Other rooms take nothing of it: a driver has to be signed for.
+Plan unsigned_plan(const core::Desired& desired, const Json& request, const Json& observed) {
+    Plan plan = new_plan("import");
+    const auto files = base::strings_or_empty(request, "files");
+    const std::string what = files.empty() ? "nothing" : files.front();
+    std::string name = base::string_or(request, "name", "");
+    if (name.empty())
+        name = bundle_name_of(what);
+    plan.title = "import " + what + ", which nobody signed";
+    if (!unsigned_is_allowed(desired.settings))
+        plan.problems.push_back({Errc::Refused, "this host takes no images that nobody signed",
+                                 "Set AllowUnsigned=yes in section [Images] of gpuhostd.conf(5), or make a "
+                                 "signed bundle of them: gpuhostctl bundle create."});
+    if (files.size() != 1)
+        plan.problems.push_back(
+            {Errc::InvalidArgument, "unsigned images come from one file or directory", ""});
+    if (!is_bundle_name(name))
+        plan.problems.push_back({Errc::InvalidArgument, "'" + name + "' is no name of a bundle",
+                                 "Say how it is to be called: --name NAME."});
+    if (!plan.problems.empty())
+        return plan;
+    plan.reasons.push_back("requested: " + what);
+    Json host{{"platform", base::string_or(observed, "platform", "")},
+              {"kernels", base::strings_or_empty(observed, "kernels")},
+              {"unsigned", true}};
+    Json args = host;
+    args["files"] = files;
+    args["name"] = name;
+    plan.steps.push_back(
+        {"bundle.adopt", "unpack " + what + " and compare its blobs with their digests", args});
+    add_entry(plan, desired, host);
     return plan;
 }
 
@@ -122,6 +163,8 @@ Plan ImagesComponent::plan(const core::Desired& desired, const Json& observed) c
         return {};
     const Json& request = base::member(desired.request, "images");
     const std::string kind = base::string_or(request, "request", "");
+    if (kind == "import" && base::bool_or(request, "unsigned", false))
+        return unsigned_plan(desired, request, observed);
     if (kind == "import")
         return import_plan(desired, request, observed, import_steps_);
     if (kind == "remove")

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The component "images". Its requests:
 //   {"request": "import", "files": [name…], "allow-downgrade": bool}   with one descriptor a file
+//   {"request": "import", "files": [name], "unsigned": true, "name": "airgap"}   one archive or layout; the name may be left out
 //   {"request": "remove", "name": "site-images"}
 #pragma once
 

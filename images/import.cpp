@@ -19,7 +19,6 @@ using base::Root;
 namespace {
 
 constexpr std::size_t block_bytes = 1U << 20U; ///< read, hashed and written at once: fits a core's cache
-constexpr std::uint64_t reserve = std::uint64_t{64} << 20U; ///< left free for all others on the file system
 /// As it came, what is made of it for the catalogue, and the record that it replaces.
 constexpr std::uint64_t manifest_copies = 3;
 
@@ -27,8 +26,12 @@ constexpr std::uint64_t manifest_copies = 3;
 constexpr std::string_view received_mark = "/var/lib/gpuhost/store/incoming/received";
 constexpr std::size_t mark_limit = 256;
 
+std::string incoming_of(const std::string& digest) {
+    return std::string(incoming_directory) + "/" + digest;
+}
+
 std::string incoming_manifest(const std::string& digest) {
-    return std::string(incoming_directory) + "/" + digest + "/manifest.p7s";
+    return incoming_of(digest) + "/manifest.p7s";
 }
 
 std::string mebibytes(std::uint64_t bytes) {
@@ -91,11 +94,11 @@ Result<void> check_space(const Root& root, std::uint64_t missing, std::uint64_t 
     GPUHOST_CHECK(root.make_directories(blobs_directory));
     GPUHOST_TRY(free_now, root.free_bytes(blobs_directory));
     const std::uint64_t free = free_now + freed;
-    if (missing == 0 || missing + reserve <= free)
+    if (missing == 0 || missing + store_reserve <= free)
         return {};
     return base::fail(Errc::NoSpace,
                       mebibytes(missing) + " are to be written, but only " +
-                          mebibytes(free - std::min(free, reserve)) + " are free for " +
+                          mebibytes(free - std::min(free, store_reserve)) + " are free for " +
                           std::string(blobs_directory),
                       "Make room there, or remove a bundle: gpuhostctl bundle remove.");
 }
@@ -172,14 +175,6 @@ Result<std::optional<BundleRecord>> present_record(const Root& root, const std::
     return base::fail(std::move(record).error());
 }
 
-/// Only one import runs at a time: what others left there is of no use to this one, and takes its space.
-Result<void> remove_other_incoming(const Root& root, const std::string& digest) {
-    for (const std::string& name : root.list(incoming_directory).value_or(std::vector<std::string>()))
-        if (name != digest)
-            GPUHOST_CHECK(root.remove_tree(std::string(incoming_directory) + "/" + name));
-    return {};
-}
-
 std::vector<std::string> missing_blobs(const Root& root, const std::vector<OwnedBlob>& blobs) {
     const BlobStore store(root);
     std::vector<std::string> missing;
@@ -189,7 +184,22 @@ std::vector<std::string> missing_blobs(const Root& root, const std::vector<Owned
     return missing;
 }
 
+Result<BundleRecord> commit(const Root& root, const SignedManifest& bundle, const HostFacts& host) {
+    GPUHOST_TRY(incoming, Incoming::open(root, bundle.digest));
+    CatalogueEntry entry = make_entry(bundle, host);
+    GPUHOST_CHECK(incoming.publish(missing_blobs(root, entry.blobs)));
+    GPUHOST_CHECK(Catalogue(root).put(entry));
+    return std::move(entry.record);
+}
+
 } // namespace
+
+Result<void> remove_other_incoming(const Root& root, const std::string& digest) {
+    for (const std::string& name : root.list(incoming_directory).value_or(std::vector<std::string>()))
+        if (name != digest)
+            GPUHOST_CHECK(root.remove_tree(std::string(incoming_directory) + "/" + name));
+    return {};
+}
 
 bool HostFacts::needs(const Member& member) const {
     constexpr std::string_view kernel = "kernel=";
@@ -230,7 +240,7 @@ Result<ImportPlan> plan_import(const Root& root, const BundleReader& bundle, con
         const auto owned = Catalogue(root).blobs(manifest.name);
         plan.complete = owned && *owned == owned_blobs(manifest, host);
     }
-    if (present && !same && !policy.allow_downgrade)
+    if (present && present->is_signed() && !same && !policy.allow_downgrade)
         GPUHOST_CHECK(check_generation(manifest, *present));
     GPUHOST_CHECK(check_base(unavailable));
     if (!plan.complete)
@@ -255,7 +265,11 @@ Result<void> receive_bundle(const Root& root, BundleReader& bundle, const HostFa
             on_bytes(member->size);
     }
     GPUHOST_CHECK(root.write_atomic(incoming_manifest(manifest.digest), manifest.der));
-    return root.write_atomic(received_mark, manifest.digest + " " + manifest.manifest.name);
+    return mark_received(root, {manifest.manifest.name, manifest.digest});
+}
+
+Result<void> mark_received(const Root& root, const Received& received) {
+    return root.write_atomic(received_mark, received.digest + " " + received.name);
 }
 
 Result<std::optional<Received>> received_bundle(const Root& root) {
@@ -274,11 +288,15 @@ Result<BundleRecord> commit_bundle(const Root& root, const Received& received,
     const std::string path = incoming_manifest(received.digest);
     GPUHOST_TRY(der, root.read(path, manifest_limit));
     GPUHOST_TRY(bundle, verify_manifest(std::move(der), trust, path));
-    GPUHOST_TRY(incoming, Incoming::open(root, bundle.digest));
-    CatalogueEntry entry = make_entry(bundle, host);
-    GPUHOST_CHECK(incoming.publish(missing_blobs(root, entry.blobs)));
-    GPUHOST_CHECK(Catalogue(root).put(entry));
-    return std::move(entry.record);
+    return commit(root, bundle, host);
+}
+
+Result<BundleRecord> commit_unsigned(const Root& root, const Received& received, const HostFacts& host) {
+    const std::string path = incoming_of(received.digest) + "/" + std::string(unsigned_manifest);
+    GPUHOST_TRY(text, root.read(path, manifest_limit));
+    GPUHOST_TRY(manifest, parse_bundle_manifest(text, path));
+    std::string digest = identity(manifest);
+    return commit(root, {std::move(manifest), {}, std::move(digest), std::move(text)}, host);
 }
 
 Result<void> take_back_bundle(const Root& root, const Received& received) {

@@ -52,10 +52,17 @@ struct Received {
 };
 [[nodiscard]] base::Result<std::optional<Received>> received_bundle(const base::Root& root);
 
+[[nodiscard]] base::Result<void> mark_received(const base::Root& root, const Received& received);
+/// Only one import runs at a time: what others left there is of no use to this one, and takes its space.
+[[nodiscard]] base::Result<void> remove_other_incoming(const base::Root& root, const std::string& digest);
+
 /// Verifies its signature again. Converges: ends in the same state wherever a run before it was interrupted.
 [[nodiscard]] base::Result<BundleRecord> commit_bundle(const base::Root& root, const Received& received,
                                                        const content::TrustAnchors& trust,
                                                        const HostFacts& host);
+/// The same of what adopt_images() left; whether that may be is for the caller to know.
+[[nodiscard]] base::Result<BundleRecord> commit_unsigned(const base::Root& root, const Received& received,
+                                                         const HostFacts& host);
 /// Converges to the catalogue as it was before commit_bundle(). Blobs that have their names keep them: the next import
 /// of the bundle finds them.
 [[nodiscard]] base::Result<void> take_back_bundle(const base::Root& root, const Received& received);

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 noinst_LIBRARIES += %D%/libimages.a
 %C%_libimages_a_SOURCES = \
+    %D%/adopt.cpp \
+    %D%/adopt.hpp \
     %D%/blob_source.cpp \
     %D%/blob_source.hpp \
     %D%/blob_store.cpp \
@@ -37,6 +39,8 @@ noinst_LIBRARIES += %D%/libimages.a
     %D%/image_stock.hpp \
     %D%/images_component.cpp \
     %D%/images_component.hpp \
+    %D%/images_settings.cpp \
+    %D%/images_settings.hpp \
     %D%/import.cpp \
     %D%/import.hpp \
     %D%/live_references.cpp \

@@ -34,7 +34,7 @@ std::string hex_of(const std::array<std::uint8_t, 32>& bytes) {
 Result<BundleClaims> claims_of(const Catalogue& catalogue, const std::string& name) {
     GPUHOST_TRY(record, catalogue.record(name));
     GPUHOST_TRY(images, catalogue.images(name));
-    return BundleClaims{name, record.generation, record.created, std::move(images)};
+    return BundleClaims{name, record.generation, record.created, std::move(images), record.is_signed()};
 }
 
 std::string with_registry(const Reference& reference) {
@@ -94,7 +94,7 @@ Result<References> References::load(const base::Root& root) {
 }
 
 void References::add(const BundleClaims& bundle, Interner& interner) {
-    bundles_.push_back({bundle.bundle, bundle.generation, bundle.created});
+    bundles_.push_back({bundle.bundle, bundle.generation, bundle.created, bundle.is_signed});
     for (const BundleImage& image : bundle.images) {
         if (!image.subject.empty())
             referrers_.push_back(image);
@@ -128,7 +128,7 @@ Result<void> References::add(const BundleImage& image, Interner& interner) {
 void References::finish() {
     const auto precedence = [this](const Row& row) {
         const Bundle& bundle = bundles_[row.bundle];
-        return std::tie(bundle.created, bundle.generation, bundle.name);
+        return std::tie(bundle.is_signed, bundle.created, bundle.generation, bundle.name);
     };
     std::sort(rows_.begin(), rows_.end(), [&](const Row& a, const Row& b) {
         return std::tuple(repository_of(a), tag_of(a), precedence(b)) <

@@ -2,7 +2,7 @@
 // Which name leads to which image on this host: registry, repository and tag → digest, over all bundles.
 //
 // A function of the catalogue's records and nothing else, so that no second file can be stale. Where two bundles claim
-// one name, the one that was signed later has it, then the one with the higher generation, then the one that is last
+// one name, one that is signed has it before one that is not, then the one that was signed later has it, then the one with the higher generation, then the one that is last
 // by name: a tag moves on with a newer bundle, and back only when that is removed or an older one is let in.
 #pragma once
 
@@ -25,6 +25,7 @@ struct BundleClaims {
     std::uint64_t generation = 0;
     std::uint64_t created = 0; ///< seconds since 1970, signed
     std::vector<BundleImage> images;
+    bool is_signed = true;
 };
 
 /// One bundle's claim to one name.
@@ -76,6 +77,7 @@ class References {
         std::string name;
         std::uint64_t generation = 0;
         std::uint64_t created = 0;
+        bool is_signed = true;
     };
     struct Row {
         std::array<std::uint8_t, 32> digest{};

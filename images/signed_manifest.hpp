@@ -13,7 +13,7 @@ struct SignedManifest {
     BundleManifest manifest;
     content::Signer signer;
     std::string digest; ///< identity(): what makes two bundles the same, whoever signed them when
-    std::string der;    ///< as it stands in the bundle
+    std::string der;    ///< as it stands in the bundle; of what nobody signed, the manifest's text
 };
 
 /// `der` is CMS SignedData with the manifest inside. Nothing of it is parsed before the signature is verified.

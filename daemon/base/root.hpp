@@ -25,6 +25,10 @@ class Root {
         1U << 20; ///< bytes; larger files need a limit named by the caller
 
     [[nodiscard]] static Result<Root> open(const std::string& directory);
+    /// A directory that somebody else opened; `name` is for messages.
+    [[nodiscard]] static Root of(UniqueFd directory, std::string name) {
+        return Root(std::move(directory), std::move(name));
+    }
 
     /// The directory as the caller's own path, for programs that take one ("/" or "/tmp/tree").
     [[nodiscard]] const std::string& directory() const { return directory_; }

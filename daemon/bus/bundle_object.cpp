@@ -11,7 +11,8 @@ using base::Errc;
 using base::Json;
 using base::Result;
 
-constexpr std::array import_options{dry_run_option, Option{"allow-downgrade", 'b'}};
+constexpr std::array import_options{dry_run_option, Option{"allow-downgrade", 'b'}, Option{"unsigned", 'b'},
+                                    Option{"name", 's'}};
 constexpr std::array remove_options{dry_run_option};
 
 /// Plan's request and arguments as the method of that name would ask.

@@ -17,6 +17,16 @@ namespace gpuhost::ctl {
 using base::Errc;
 using base::Result;
 
+namespace {
+
+std::string base_name(std::string path) {
+    while (path.size() > 1 && path.back() == '/') // a directory
+        path.pop_back();
+    return path.substr(path.find_last_of('/') + 1);
+}
+
+} // namespace
+
 Result<std::vector<InputFile>> open_bundle_files(std::span<const std::string> paths) {
     if (paths.size() > input_file_limit)
         return base::fail(Errc::InvalidArgument,
@@ -30,8 +40,7 @@ Result<std::vector<InputFile>> open_bundle_files(std::span<const std::string> pa
             return base::fail_errno("'" + path + "'", errno);
         if (::isatty(fd.get()) == 1)
             return base::fail(Errc::InvalidArgument, "a bundle does not come from a terminal");
-        files.push_back(
-            {standard ? "standard input" : path.substr(path.find_last_of('/') + 1), std::move(fd)});
+        files.push_back({standard ? "standard input" : base_name(path), std::move(fd)});
     }
     return files;
 }

@@ -11,6 +11,16 @@ namespace gpuhost::ctl {
 
 using base::Json;
 
+namespace {
+
+Table::Cell signer_of(const Json& bundle) {
+    if (base::bool_or(bundle, "unsigned", false))
+        return {"unsigned", Style::Bad};
+    return {text_of(base::member(bundle, "signer"), "subject")};
+}
+
+} // namespace
+
 std::string render_bundles(const Screen& screen, const Json& list) {
     Table table({{"BUNDLE"},
                  {"GENERATION", Table::Align::Right},
@@ -24,7 +34,7 @@ std::string render_bundles(const Screen& screen, const Json& list) {
         else
             table.add({text_of(bundle, "name"), std::to_string(number_of(bundle, "generation")),
                        std::to_string(number_of(bundle, "images")), human_bytes(number_of(bundle, "bytes")),
-                       text_of(base::member(bundle, "signer"), "subject")});
+                       signer_of(bundle)});
     }
     return table.empty() ? "No bundle is here. See 'gpuhostctl bundle import'.\n" : table.render(screen);
 }

@@ -5,6 +5,7 @@ fuzz_programs = \
     %D%/fuzz-bundle \
     %D%/fuzz-cms \
     %D%/fuzz-deb \
+    %D%/fuzz-foreign \
     %D%/fuzz-ini \
     %D%/fuzz-job \
     %D%/fuzz-journal \
@@ -49,6 +50,11 @@ endif
 %C%_fuzz_deb_LDFLAGS = $(fuzz_flags)
 %C%_fuzz_deb_LDADD = $(fuzz_main) $(kmod_libs)
 %C%_fuzz_deb_SOURCES = %D%/deb.cpp
+
+%C%_fuzz_foreign_CPPFLAGS = $(fuzz_cppflags)
+%C%_fuzz_foreign_LDFLAGS = $(fuzz_flags)
+%C%_fuzz_foreign_LDADD = $(fuzz_main) $(images_libs)
+%C%_fuzz_foreign_SOURCES = %D%/foreign.cpp
 
 %C%_fuzz_ini_CPPFLAGS = $(fuzz_cppflags)
 %C%_fuzz_ini_LDFLAGS = $(fuzz_flags)
@@ -117,6 +123,10 @@ fuzz_corpus = \
     %D%/corpus/cms/site.pem \
     %D%/corpus/deb/driver.deb \
     %D%/corpus/deb/source.deb \
+    %D%/corpus/foreign/docker-24.tar.gz \
+    %D%/corpus/foreign/layout.tar.gz \
+    %D%/corpus/foreign/manifest.json \
+    %D%/corpus/foreign/small.tar \
     %D%/corpus/ini/broken.conf \
     %D%/corpus/ini/bytes.conf \
     %D%/corpus/ini/joined.conf \

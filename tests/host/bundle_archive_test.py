@@ -2,8 +2,6 @@
 """Bundles made of what other programs save: skopeo's archives, and those of Docker as it documents them."""
 import bz2
 import gzip
-import hashlib
-import io
 import json
 import lzma
 import os
@@ -13,6 +11,7 @@ import tempfile
 
 import programs
 import tap
+from archive_files import digest, docker_24, docker_25, layer_of
 from fake_host import write
 from image_files import Layout, Site
 
@@ -21,92 +20,10 @@ NAME = "registry.example/team/app:v1"
 ONE = "[Image {}]\nArchive={}\n"
 
 
-def layer_of(files):
-    """A layer as container engines write them: a tar."""
-    buffer = io.BytesIO()
-    with tarfile.open(fileobj=buffer, mode="w", format=tarfile.PAX_FORMAT) as archive:
-        for name, content in files.items():
-            member = tarfile.TarInfo(name)
-            member.size = len(content)
-            archive.addfile(member, io.BytesIO(content))
-    return buffer.getvalue()
-
-
-def digest(content):
-    return hashlib.sha256(content).hexdigest()
-
-
-class Archive:
-    """A tar in the making: names, contents, links."""
-    def __init__(self):
-        self.members = []
-
-    def add(self, name, content):
-        self.members.append((name, content, None))
-        return name
-
-    def add_json(self, name, document):
-        return self.add(name, json.dumps(document).encode())
-
-    def link(self, name, target):
-        self.members.append((name, b"", target))
-        return name
-
-    def bytes(self):
-        buffer = io.BytesIO()
-        with tarfile.open(fileobj=buffer, mode="w", format=tarfile.PAX_FORMAT) as archive:
-            for name, content, target in self.members:
-                member = tarfile.TarInfo(name)
-                member.size = len(content)
-                if target:
-                    member.type, member.linkname = tarfile.SYMTYPE, target
-                archive.addfile(member, io.BytesIO(content))
-        return buffer.getvalue()
-
-
-def docker_config(layers):
-    return {"architecture": "amd64", "os": "linux",
-            "rootfs": {"type": "layers", "diff_ids": ["sha256:" + digest(layer) for layer in layers]}}
-
-
 def index_of(path):
     """What an archive itself says of its first image."""
     with tarfile.open(path) as archive:
         return json.load(archive.extractfile("index.json"))["manifests"][0]
-
-
-def docker_24(images):
-    """What "docker save" wrote before version 25: {name: [layer…]}; a layer that comes again is a link to the first."""
-    archive = Archive()
-    manifest, first = [], {}
-    for number, (name, layers) in enumerate(images.items()):
-        config = json.dumps(docker_config(layers)).encode()
-        paths = []
-        for place, layer in enumerate(layers):
-            directory = digest(f"{number} {place}".encode())
-            archive.add(directory + "/VERSION", b"1.0")
-            archive.add_json(directory + "/json", {"id": directory})
-            path = directory + "/layer.tar"
-            paths.append(archive.link(path, "../" + first[layer]) if layer in first else archive.add(path, layer))
-            first.setdefault(layer, path)
-        manifest.append({"Config": archive.add(digest(config) + ".json", config), "RepoTags": [name], "Layers": paths})
-    archive.add_json("manifest.json", manifest)
-    archive.add_json("repositories", {"app": {"v1": "x"}})
-    return archive
-
-
-def docker_25(layout, name, layers):
-    """What it writes since: an OCI layout, and manifest.json beside it."""
-    archive = Archive()
-    for directory, _, names in sorted(os.walk(layout)):
-        for file in sorted(names):
-            path = os.path.join(directory, file)
-            with open(path, "rb") as opened:
-                archive.add(os.path.relpath(path, layout), opened.read())
-    config = digest(json.dumps(docker_config(layers)).encode())
-    archive.add_json("manifest.json", [{"Config": "blobs/sha256/" + config, "RepoTags": [name],
-                                        "Layers": ["blobs/sha256/" + digest(layer) for layer in layers]}])
-    return archive
 
 
 class Maker:

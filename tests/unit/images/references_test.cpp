@@ -52,6 +52,15 @@ TEST(ReferencesTest, LeadsFromANameToADigest) {
     EXPECT_FALSE(references.find(name("busybox@sha256:" + hex('a')))) << "names no tag";
 }
 
+TEST(ReferencesTest, WhatIsSignedGoesBeforeWhatIsNot) {
+    const BundleClaims vouched_for{"a", 1, 1, {image("r.io/a:v1", 'a')}};
+    const BundleClaims not_vouched_for{"b", 2, 2, {image("r.io/a:v1", 'b'), image("r.io/b:v1", 'b')}, false};
+    const References references({vouched_for, not_vouched_for});
+    EXPECT_EQ(references.find(name("r.io/a:v1"))->hex, hex('a')) << "however old it is";
+    EXPECT_EQ(references.find(name("r.io/b:v1"))->hex, hex('b'));
+    EXPECT_EQ(references.claims(name("r.io/a:v1")).size(), 2U);
+}
+
 TEST(ReferencesTest, KeepsEveryDigitOfADigest) {
     const std::string digits = "0123456789abcdef0f1e2d3c4b5a69788796a5b4c3d2e1f0fedcba9876543210";
     BundleImage one = image("r.io/a:v1", 'a');

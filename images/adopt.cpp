@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "images/adopt.hpp"
+
+#include "daemon/base/parse.hpp"
+#include "images/create.hpp"
+#include "images/foreign.hpp"
+#include "images/image_stock.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <cerrno>
+#include <vector>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace gpuhost::images {
+
+using base::Errc;
+using base::Result;
+using base::Root;
+using base::UniqueFd;
+using content::FileDigest;
+
+namespace {
+
+/// Until its manifest is made, nobody knows the digest that its directory is named by.
+constexpr std::string_view unpacking = "unsigned";
+constexpr const char* unnamed_blob = "blob";
+constexpr std::size_t block_bytes = 1U << 20U;
+
+std::string incoming_of(std::string_view name) {
+    return std::string(incoming_directory) + "/" + std::string(name);
+}
+
+/// Blobs beside the store, each in a file named by its digest. Those that the store has already are not kept twice.
+class IncomingBlobs : public BlobSink {
+  public:
+    static Result<IncomingBlobs> create(const Root& root) {
+        GPUHOST_CHECK(root.make_directories(incoming_of(unpacking)));
+        GPUHOST_TRY(directory, root.open_file(incoming_of(unpacking), O_RDONLY | O_DIRECTORY | O_NOFOLLOW));
+        return IncomingBlobs(root, std::move(directory));
+    }
+
+    Result<FileDigest> add(const Write& write) override;
+    [[nodiscard]] Result<BlobBytes> open(const std::string& hex) const override;
+
+  private:
+    IncomingBlobs(const Root& root, UniqueFd directory) : root_(&root), directory_(std::move(directory)) {}
+    [[nodiscard]] Result<void> check_space() const;
+
+    const Root* root_;
+    UniqueFd directory_;
+};
+
+Result<void> IncomingBlobs::check_space() const {
+    GPUHOST_TRY(free, root_->free_bytes(incoming_directory));
+    if (free >= store_reserve)
+        return {};
+    return base::fail(Errc::NoSpace, "no room is left for " + std::string(incoming_directory),
+                      "Make room there, or remove a bundle: gpuhostctl bundle remove.");
+}
+
+Result<FileDigest> IncomingBlobs::add(const Write& write) {
+    const UniqueFd fd(::openat(directory_.get(), unnamed_blob,
+                               O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0644));
+    if (!fd)
+        return base::fail_errno("writing a blob", errno);
+    GPUHOST_TRY(written, write(fd.get()));
+    const int done =
+        BlobStore(*root_).has(written.sha256, written.size)
+            ? ::unlinkat(directory_.get(), unnamed_blob, 0)
+            : ::renameat(directory_.get(), unnamed_blob, directory_.get(), written.sha256.c_str());
+    if (done < 0)
+        return base::fail_errno("writing a blob", errno);
+    GPUHOST_CHECK(check_space());
+    return std::move(written);
+}
+
+Result<BlobBytes> IncomingBlobs::open(const std::string& hex) const {
+    UniqueFd fd(::openat(directory_.get(), hex.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
+    if (!fd && errno == ENOENT) {
+        GPUHOST_TRY(stored, BlobStore(*root_).open(hex));
+        fd = std::move(stored);
+    }
+    struct stat st {};
+    if (!fd || ::fstat(fd.get(), &st) < 0)
+        return base::fail_errno("blob sha256:" + hex, errno);
+    return BlobBytes{std::move(fd), 0, static_cast<std::uint64_t>(st.st_size)};
+}
+
+Result<FileDigest> copy(const BlobBytes& from, int to, const OnBytes& on_bytes) {
+    content::Sha256 hash;
+    std::vector<char> buffer(block_bytes);
+    std::uint64_t done = 0;
+    while (done < from.size) {
+        const auto most = static_cast<std::size_t>(std::min<std::uint64_t>(buffer.size(), from.size - done));
+        const ssize_t n = ::pread(from.fd.get(), buffer.data(), most, static_cast<off_t>(from.offset + done));
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return base::fail_errno("reading a blob", errno);
+        if (n == 0)
+            break;
+        const std::string_view bytes(buffer.data(), static_cast<std::size_t>(n));
+        GPUHOST_CHECK(base::write_all(to, bytes, "a blob"));
+        hash.update(bytes);
+        done += bytes.size();
+        if (on_bytes)
+            on_bytes(bytes.size());
+    }
+    return FileDigest{hash.finish(), done};
+}
+
+Result<void> take_blobs(const BundleManifest& manifest, const BlobSource& from, const HostFacts& host,
+                        BlobSink& blobs, const OnBytes& on_bytes) {
+    for (const Member& member : manifest.members) {
+        if (!member.is_blob() || !host.needs(member))
+            continue;
+        GPUHOST_TRY(bytes, from.open(member.hex));
+        GPUHOST_TRY(written, blobs.add([&](int fd) { return copy(bytes, fd, on_bytes); }));
+        if (written.sha256 != member.hex)
+            return base::fail(Errc::BadContent, "blob sha256:" + member.hex + " is damaged");
+    }
+    return {};
+}
+
+Result<BundleManifest> adopt_directory(UniqueFd fd, const std::string& file, const std::string& bundle,
+                                       const HostFacts& host, BlobSink& blobs, const OnBytes& on_bytes) {
+    const LayoutDirectory layout(Root::of(std::move(fd), file));
+    GPUHOST_TRY(index, read_layout_index(layout.root()));
+    GPUHOST_TRY(stock, make_stock(std::move(index), layout));
+    GPUHOST_TRY(manifest, describe(stock, bundle, host.platform));
+    GPUHOST_CHECK(take_blobs(manifest, layout, host, blobs, on_bytes));
+    return std::move(manifest);
+}
+
+Result<BundleManifest> adopt_archive(int fd, const std::string& file, const std::string& bundle,
+                                     const HostFacts& host, BlobSink& blobs, const OnBytes& on_bytes) {
+    GPUHOST_TRY(reader,
+                content::ArchiveReader::open(fd, content::ArchiveFormat::Tar, file, image_archive_limits));
+    GPUHOST_TRY(index, read_image_archive(std::move(reader), file, blobs, on_bytes));
+    GPUHOST_TRY(stock, make_stock(std::move(index), blobs));
+    return describe(stock, bundle, host.platform);
+}
+
+Result<struct stat> stat_of(const ForeignInput& input) {
+    struct stat st {};
+    if (::fstat(input.fd, &st) < 0)
+        return base::fail_errno(input.file, errno);
+    if (S_ISREG(st.st_mode) || S_ISDIR(st.st_mode))
+        return st;
+    return base::fail(Errc::InvalidArgument, input.file + ": neither a file nor a directory");
+}
+
+Result<BundleManifest> adopt(const Root& root, const ForeignInput& input, const std::string& bundle,
+                             const HostFacts& host, const OnBytes& on_bytes) {
+    GPUHOST_TRY(st, stat_of(input));
+    GPUHOST_TRY(blobs, IncomingBlobs::create(root));
+    if (!S_ISDIR(st.st_mode))
+        return adopt_archive(input.fd, input.file, bundle, host, blobs, on_bytes);
+    UniqueFd own(::fcntl(input.fd, F_DUPFD_CLOEXEC, 3));
+    if (!own)
+        return base::fail_errno(input.file, errno);
+    return adopt_directory(std::move(own), input.file, bundle, host, blobs, on_bytes);
+}
+
+Result<void> leave(const Root& root, const BundleManifest& manifest) {
+    const std::string digest = identity(manifest);
+    GPUHOST_CHECK(
+        root.write_atomic(incoming_of(unpacking) + "/" + std::string(unsigned_manifest), to_text(manifest)));
+    GPUHOST_CHECK(root.rename(incoming_of(unpacking), incoming_of(digest)));
+    return mark_received(root, {manifest.name, digest});
+}
+
+} // namespace
+
+Result<void> check_adoption(const Root& root, const ForeignInput& input, const std::string& bundle) {
+    GPUHOST_TRY(st, stat_of(input));
+    const auto present = Catalogue(root).record(bundle);
+    if (present && present->is_signed())
+        return base::fail(Errc::Refused,
+                          "bundle '" + bundle + "' is here, and signed by " + present->signer.subject,
+                          "Give what is not signed another name: --name NAME.");
+    GPUHOST_CHECK(root.make_directories(incoming_directory));
+    GPUHOST_TRY(free, root.free_bytes(incoming_directory));
+    if (S_ISREG(st.st_mode) && static_cast<std::uint64_t>(st.st_size) + store_reserve > free)
+        return base::fail(Errc::NoSpace,
+                          input.file + ": is larger than what is free for " + std::string(incoming_directory),
+                          "Make room there, or remove a bundle: gpuhostctl bundle remove.");
+    return {};
+}
+
+Result<BundleManifest> adopt_images(const Root& root, const ForeignInput& input, const std::string& bundle,
+                                    const HostFacts& host, const OnBytes& on_bytes) {
+    GPUHOST_CHECK(check_adoption(root, input, bundle));
+    GPUHOST_CHECK(remove_other_incoming(root, ""));
+    auto manifest = adopt(root, input, bundle, host, on_bytes);
+    auto left = manifest ? leave(root, *manifest) : base::fail(manifest.error());
+    if (left)
+        return manifest;
+    GPUHOST_CHECK(remove_other_incoming(root, ""));
+    return base::fail(std::move(left).error());
+}
+
+std::string bundle_name_of(const std::string& file) {
+    constexpr std::array suffixes{".zst", ".gz", ".xz", ".bz2", ".lz4", ".tar", ".tgz", ".tzst", ".tbz"};
+    const auto last = file.find_last_not_of('/');
+    std::string name = last == std::string::npos ? "" : file.substr(0, last + 1);
+    name = name.substr(name.rfind('/') + 1);
+    for (const std::string_view suffix : suffixes)
+        if (base::ends_with(name, suffix))
+            name.resize(name.size() - suffix.size());
+    std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) {
+        const bool fine = std::isalnum(c) != 0 || c == '.' || c == '-' || c == '_';
+        return fine ? static_cast<char>(std::tolower(c)) : '-';
+    });
+    return name;
+}
+
+} // namespace gpuhost::images

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// Images that nobody signed come in: what "docker save" and its like write, and OCI image layouts. They become a bundle
+// without a signer, with a manifest that is made here; from there on their way is that of any other.
+#pragma once
+
+#include "images/import.hpp"
+
+#include <string>
+
+namespace gpuhost::images {
+
+struct ForeignInput {
+    int fd = -1;      ///< of a file or of a directory; not owned
+    std::string file; ///< its name, for messages
+};
+
+/// What can be known before it is read: no signed bundle has the name, and there is room.
+[[nodiscard]] base::Result<void> check_adoption(const base::Root& root, const ForeignInput& input,
+                                                const std::string& bundle);
+
+/// Leaves in the incoming directory what commit_unsigned() names, and says so to received_bundle(). If it fails, nothing.
+[[nodiscard]] base::Result<BundleManifest> adopt_images(const base::Root& root, const ForeignInput& input,
+                                                        const std::string& bundle, const HostFacts& host,
+                                                        const OnBytes& on_bytes = {});
+
+/// What a bundle is called that comes from this file: "k3s-airgap" for "/tmp/K3s_airgap.tar.zst"; may be no name.
+[[nodiscard]] std::string bundle_name_of(const std::string& file);
+
+} // namespace gpuhost::images

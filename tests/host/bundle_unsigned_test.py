@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Images that nobody signed: refused, unless the host's settings and the person who imports them both say otherwise."""
+import os
+import platform
+
+import tap
+from archive_files import docker_24, layer_of
+from fake_host import FakeHost, write
+from image_files import Layout
+
+BAD_ARGUMENT, REFUSED, BAD_CONTENT = 2, 8, 9
+MACHINE = {"x86_64": "amd64", "aarch64": "arm64"}.get(platform.machine(), platform.machine())
+NAME = "registry.example/team/app:v1"
+
+
+def archive_of(layers, broken=False):
+    archive = docker_24({NAME: layers, "busybox": layers[:1]}, MACHINE)
+    if broken:
+        archive.members = [(name, b"other" if name.endswith("/layer.tar") and content else content, target)
+                           for name, content, target in archive.members]
+    return archive.bytes()
+
+
+def seen(host):
+    return {d: sorted(os.listdir(host.path(f"/var/lib/gpuhost/{d}"))) if os.path.isdir(host.path(f"/var/lib/gpuhost/{d}")) else []
+            for d in ("store/sha256", "store/incoming", "catalogue")}
+
+
+def check_refusal(t, host, airgap):
+    run = host.ctl("bundle", "import", airgap)
+    t.ok(run.returncode != 0 and seen(host)["catalogue"] == [], "an archive is no signed bundle", run.returncode, run.stderr)
+    run = host.ctl("bundle", "import", "--unsigned", airgap)
+    t.ok(run.returncode == REFUSED and "AllowUnsigned=yes" in run.stderr and seen(host)["catalogue"] == [],
+         "and unsigned it is refused, with the setting's name", run.returncode, run.stderr)
+    write(host.path("/etc/gpuhost/gpuhostd.conf"), "[Images]\nAllowUnsigned=yes\n")
+    host.ctl("reload", check=0)
+    run = host.ctl("bundle", "import", airgap)
+    t.ok(run.returncode != 0 and seen(host)["catalogue"] == [], "where the setting allows it, it has to be asked for", run.stderr)
+    run = host.ctl("bundle", "import", "--name=x", airgap)
+    t.ok(run.returncode == BAD_ARGUMENT and "--unsigned" in run.stderr, "a signed bundle has its own name", run.stderr)
+
+
+def check_import(t, host, airgap, layout):
+    run = host.ctl("bundle", "import", "--unsigned", "--dry-run", airgap)
+    t.ok(run.returncode == 0 and seen(host)["catalogue"] == [], "a dry run brings nothing in", run.stderr)
+    run = host.ctl("bundle", "import", "--unsigned", airgap)
+    t.ok(run.returncode == 0, "an archive comes in", run.stderr, host.tail())
+    bundles = host.json("bundle", "list")["bundles"]
+    t.ok([(b["name"], b["unsigned"], b["images"]) for b in bundles] == [("airgap", True, 2)], "under its file's name, and is listed", bundles)
+    t.ok("unsigned" in host.ctl("bundle", "list").stdout, "as what it is", host.ctl("bundle", "list").stdout)
+    t.ok(len(seen(host)["store/sha256"]) == bundles[0]["blobs"] and seen(host)["store/incoming"] == [], "with its blobs and nothing else", seen(host))
+    before = seen(host)
+    run = host.ctl("bundle", "import", "--unsigned", airgap)
+    t.ok(run.returncode == 0 and seen(host) == before, "once more changes nothing", run.stderr, seen(host))
+    run = host.ctl("bundle", "import", "--unsigned", "--name=from-a-directory", layout + "/")
+    t.ok(run.returncode == 0 and "from-a-directory" in seen(host)["catalogue"], "a layout in a directory comes in too", run.stderr, host.tail())
+
+
+def check_failure(t, host, broken):
+    before = seen(host)
+    run = host.ctl("bundle", "import", "--unsigned", broken)
+    t.ok(run.returncode == BAD_CONTENT and seen(host) == before, "one that is broken leaves all as it was", run.returncode, run.stderr, seen(host))
+
+
+def check_removal(t, host):
+    for name in ("airgap", "from-a-directory"):
+        host.ctl("bundle", "remove", name, check=0)
+    t.equal(seen(host)["store/sha256"], [], "removed like any other, they leave nothing")
+
+
+def main():
+    t = tap.Tap()
+    host = FakeHost()
+    try:
+        layers = [layer_of({"etc/motd": b"hello"}), layer_of({"data": bytes(300_000)})]
+        paths = {name: os.path.join(host.scratch, name) for name in ("airgap.tar", "broken.tar", "layout")}
+        for name, broken in (("airgap.tar", False), ("broken.tar", True)):
+            with open(paths[name], "wb") as file:
+                file.write(archive_of(layers, broken))
+        layout = Layout(paths["layout"])
+        layout.tag(layout.add_manifest(layers, MACHINE), NAME)
+        host.install()
+        host.start_daemon()
+        host.settle()
+        check_refusal(t, host, paths["airgap.tar"])
+        check_import(t, host, paths["airgap.tar"], paths["layout"])
+        check_failure(t, host, paths["broken.tar"])
+        check_removal(t, host)
+    finally:
+        host.close()
+    t.done()
+
+
+main()
