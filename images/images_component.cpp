@@ -4,6 +4,7 @@
 #include "daemon/base/parse.hpp"
 #include "images/adopt.hpp"
 #include "images/catalogue.hpp"
+#include "images/image_documents.hpp"
 #include "images/images_settings.hpp"
 #include "images/import.hpp"
 #include "images/mirrors_step.hpp"
@@ -154,6 +155,16 @@ base::Result<Json> ImagesComponent::observe(const core::Settings& settings) {
                 {"mirrors", mirrors_of(root_, mirror_settings(settings))},
                 {"platform", platform()},
                 {"kernels", root_.list("/lib/modules").value_or(std::vector<std::string>())}};
+}
+
+base::Result<Json> ImagesComponent::ask(const Json& question) {
+    GPUHOST_TRY(references, references_.current());
+    const std::string kind = base::string_or(question, "ask", "");
+    if (kind == "list")
+        return list_images(*references, base::string_or(question, "pattern", ""));
+    if (kind == "show")
+        return show_image(root_, *references, base::string_or(question, "name", ""));
+    return Component::ask(question);
 }
 
 Plan ImagesComponent::plan(const core::Desired& desired, const Json& observed) const {

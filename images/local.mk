@@ -37,6 +37,8 @@ noinst_LIBRARIES += %D%/libimages.a
     %D%/garbage.hpp \
     %D%/image_stock.cpp \
     %D%/image_stock.hpp \
+    %D%/image_documents.cpp \
+    %D%/image_documents.hpp \
     %D%/images_component.cpp \
     %D%/images_component.hpp \
     %D%/images_settings.cpp \

@@ -30,6 +30,8 @@ noinst_LIBRARIES += %D%/libctl.a
     %D%/cmd_driver_show.cpp \
     %D%/cmd_driver_swap.cpp \
     %D%/cmd_driver_verify.cpp \
+    %D%/cmd_image_list.cpp \
+    %D%/cmd_image_show.cpp \
     %D%/cmd_operation_cancel.cpp \
     %D%/cmd_operation_list.cpp \
     %D%/cmd_operation_show.cpp \
@@ -46,6 +48,7 @@ noinst_LIBRARIES += %D%/libctl.a
     %D%/help.hpp \
     %D%/holders.cpp \
     %D%/holders.hpp \
+    %D%/image_call.hpp \
     %D%/input_files.cpp \
     %D%/input_files.hpp \
     %D%/interrupt.cpp \
@@ -74,10 +77,12 @@ noinst_LIBRARIES += %D%/libctl.a
     %D%/verbs_bundle.hpp \
     %D%/verbs_driver.hpp \
     %D%/verbs_host.hpp \
+    %D%/verbs_image.hpp \
     %D%/verbs_operation.hpp \
     %D%/view.hpp \
     %D%/view_bundle.cpp \
     %D%/view_driver.cpp \
+    %D%/view_image.cpp \
     %D%/view_operation.cpp \
     %D%/view_plan.cpp \
     %D%/view_status.cpp

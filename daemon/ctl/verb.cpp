@@ -4,6 +4,7 @@
 #include "daemon/ctl/verbs_bundle.hpp"
 #include "daemon/ctl/verbs_driver.hpp"
 #include "daemon/ctl/verbs_host.hpp"
+#include "daemon/ctl/verbs_image.hpp"
 #include "daemon/ctl/verbs_operation.hpp"
 
 #include <array>
@@ -20,7 +21,8 @@ std::span<const Option> common_options() noexcept {
 }
 
 std::span<const Family> families() noexcept {
-    static constexpr std::array list{host_family, driver_family, bundle_family, operation_family};
+    static constexpr std::array list{host_family, driver_family, bundle_family, image_family,
+                                     operation_family};
     return list;
 }
 

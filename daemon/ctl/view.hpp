@@ -59,6 +59,9 @@ void add_driver_lines(Facts& facts, const Screen& screen, const base::Json& driv
 [[nodiscard]] std::string render_bundles(const Screen& screen, const base::Json& list);
 /// `bundle` is what a bundle's manifest says: {"name", "generation", "signer", "images", …}.
 [[nodiscard]] std::string render_bundle(const Screen& screen, const base::Json& bundle);
+/// `list` is Image.List's document, `image` Image.Show's.
+[[nodiscard]] std::string render_images(const Screen& screen, const base::Json& list);
+[[nodiscard]] std::string render_image(const Screen& screen, const base::Json& image);
 /// What status says of bundles and their images.
 void add_image_lines(Facts& facts, const Screen& screen, const base::Json& images);
 

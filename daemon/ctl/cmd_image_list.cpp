@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/ctl/image_call.hpp"
+#include "daemon/ctl/session.hpp"
+#include "daemon/ctl/verbs_image.hpp"
+#include "daemon/ctl/view.hpp"
+
+#include <array>
+
+namespace gpuhost::ctl {
+namespace {
+
+constexpr std::array options{option::json};
+
+base::Result<int> run(Session& session) {
+    const auto& words = session.arguments().words();
+    GPUHOST_TRY(client, session.client());
+    GPUHOST_TRY(list, client->ask(image_call("List", {words.empty() ? std::string() : words.front()})));
+    if (session.wants_json())
+        session.print_json(list);
+    else
+        session.print(render_images(session.out(), list));
+    return 0;
+}
+
+} // namespace
+
+const Verb image_list_verb{
+    "image list",
+    "[PATTERN]",
+    "list the images that container runtimes find here",
+    "Lists every image by the name that pods call it: its digest, and the bundle that has it. With a PATTERN "
+    "only those whose "
+    "names it fits: a shell's, as '*/team/*:v1'; a word without '*', '?' and '[' may stand anywhere in the "
+    "name.",
+    0,
+    1,
+    options,
+    run,
+};
+
+} // namespace gpuhost::ctl

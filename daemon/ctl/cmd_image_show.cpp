@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/ctl/image_call.hpp"
+#include "daemon/ctl/session.hpp"
+#include "daemon/ctl/verbs_image.hpp"
+#include "daemon/ctl/view.hpp"
+
+#include <array>
+
+namespace gpuhost::ctl {
+namespace {
+
+constexpr std::array options{option::json};
+
+base::Result<int> run(Session& session) {
+    GPUHOST_TRY(client, session.client());
+    GPUHOST_TRY(image, client->ask(image_call("Show", {session.arguments().words().front()})));
+    if (session.wants_json())
+        session.print_json(image);
+    else
+        session.print(render_image(session.out(), image));
+    return 0;
+}
+
+} // namespace
+
+const Verb image_show_verb{
+    "image show",
+    "IMAGE",
+    "show which image a name leads to",
+    "Shows the digest that a name leads to, for which platforms it is here, the bundle that has it, whether "
+    "all of that is "
+    "there, and which other bundles claim the name. Short names mean what they mean to containerd: busybox "
+    "is "
+    "docker.io/library/busybox:latest.",
+    1,
+    1,
+    options,
+    run,
+};
+
+} // namespace gpuhost::ctl

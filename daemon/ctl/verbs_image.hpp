@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "daemon/ctl/verb.hpp"
+
+#include <array>
+
+namespace gpuhost::ctl {
+
+extern const Verb image_list_verb;
+extern const Verb image_show_verb;
+
+inline constexpr std::array image_verbs{&image_list_verb, &image_show_verb};
+inline constexpr Family image_family{"Images:", image_verbs};
+
+} // namespace gpuhost::ctl
