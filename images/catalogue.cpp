@@ -117,6 +117,16 @@ Result<BundleRecord> record_from_json(const Json& value) {
     return record;
 }
 
+Result<std::string> read_plain_file(const base::Root& root, std::string_view path, std::size_t limit) {
+    GPUHOST_TRY(fd, root.open_file(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK));
+    struct stat st {};
+    if (::fstat(fd.get(), &st) < 0)
+        return base::fail_errno(path, errno);
+    if (!S_ISREG(st.st_mode))
+        return base::fail(Errc::BadContent, std::string(path) + ": is no file");
+    return base::read_all(fd.get(), limit, path);
+}
+
 Result<std::vector<std::string>> Catalogue::names() const {
     auto names = root_.list(catalogue_directory);
     if (!names && names.error().code == Errc::NotFound)
@@ -126,23 +136,12 @@ Result<std::vector<std::string>> Catalogue::names() const {
     return names;
 }
 
-/// The directory is an unprivileged worker's, and the daemon reads it: no link is followed, no pipe waited for.
-Result<std::string> Catalogue::read(const std::string& path, std::size_t limit) const {
-    GPUHOST_TRY(fd, root_.open_file(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK));
-    struct stat st {};
-    if (::fstat(fd.get(), &st) < 0)
-        return base::fail_errno(path, errno);
-    if (!S_ISREG(st.st_mode))
-        return base::fail(Errc::BadContent, path + ": is no file");
-    return base::read_all(fd.get(), limit, path);
-}
-
 Result<BundleRecord> Catalogue::record(const std::string& name) const {
     const std::string path = path_of(name) + "/record.json";
     if (!is_bundle_name(name) || !root_.exists(path_of(name)))
         return base::fail(Errc::NotFound, "no bundle '" + name + "' is here",
                           "See 'gpuhostctl bundle list' for those that are.");
-    GPUHOST_TRY(text, read(path, record_limit));
+    GPUHOST_TRY(text, read_plain_file(root_, path, record_limit));
     GPUHOST_TRY(json, base::parse_json(text, path));
     GPUHOST_TRY(record, record_from_json(json));
     return std::move(record);
@@ -150,7 +149,7 @@ Result<BundleRecord> Catalogue::record(const std::string& name) const {
 
 Result<std::vector<OwnedBlob>> Catalogue::blobs(const std::string& name) const {
     const std::string path = path_of(name) + "/blobs";
-    GPUHOST_TRY(text, read(path, blobs_limit));
+    GPUHOST_TRY(text, read_plain_file(root_, path, blobs_limit));
     std::vector<OwnedBlob> blobs;
     std::string_view left = text;
     while (!left.empty()) {
@@ -166,7 +165,7 @@ Result<std::vector<OwnedBlob>> Catalogue::blobs(const std::string& name) const {
 
 Result<std::vector<BundleImage>> Catalogue::images(const std::string& name) const {
     const std::string path = path_of(name) + "/images.json";
-    GPUHOST_TRY(text, read(path, images_limit));
+    GPUHOST_TRY(text, read_plain_file(root_, path, images_limit));
     std::vector<BundleImage> images;
     const auto take = [&](const Json& value) -> Result<void> {
         GPUHOST_TRY(image, image_from_json(value));
@@ -178,7 +177,7 @@ Result<std::vector<BundleImage>> Catalogue::images(const std::string& name) cons
 }
 
 Result<bool> Catalogue::is_of(const std::string& path, const std::string& digest) const {
-    const auto text = read(path + "/record.json", record_limit);
+    const auto text = read_plain_file(root_, path + "/record.json", record_limit);
     if (!text && text.error().code == Errc::NotFound)
         return false;
     if (!text)

@@ -73,11 +73,15 @@ class Catalogue {
     [[nodiscard]] base::Result<void> remove(const std::string& name) const;
 
   private:
-    [[nodiscard]] base::Result<std::string> read(const std::string& path, std::size_t limit) const;
     /// Is the entry at this path of that bundle?
     [[nodiscard]] base::Result<bool> is_of(const std::string& path, const std::string& digest) const;
     const base::Root& root_;
 };
+
+/// The store and the catalogue are an unprivileged worker's, and the daemon reads them: no link is followed, no pipe
+/// waited for.
+[[nodiscard]] base::Result<std::string> read_plain_file(const base::Root& root, std::string_view path,
+                                                        std::size_t limit);
 
 [[nodiscard]] base::Json to_json(const BundleRecord& record);
 [[nodiscard]] base::Result<BundleRecord> record_from_json(const base::Json& value);

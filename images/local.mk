@@ -69,6 +69,8 @@ noinst_LIBRARIES += %D%/libimages.a
     %D%/registry_server.hpp \
     %D%/registry_settings.cpp \
     %D%/registry_settings.hpp \
+    %D%/scrub.cpp \
+    %D%/scrub.hpp \
     %D%/signed_manifest.cpp \
     %D%/signed_manifest.hpp \
     %D%/trust.cpp \

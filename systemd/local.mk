@@ -13,8 +13,8 @@ polkitactionsdir = $(datadir)/polkit-1/actions
 
 dist_dbusinterfaces_DATA = %D%/org.gpuhost1.xml
 
-systemd_units = %D%/gpuhostd.service %D%/gpuhost-ready.service %D%/gpuhost-registry.service
-dist_systemdunit_DATA = %D%/gpuhost-registry.socket
+systemd_units = %D%/gpuhostd.service %D%/gpuhost-ready.service %D%/gpuhost-registry.service %D%/gpuhost-scrub.service
+dist_systemdunit_DATA = %D%/gpuhost-registry.socket %D%/gpuhost-scrub.timer
 nodist_systemdunit_DATA = $(systemd_units)
 EXTRA_DIST += $(systemd_units:=.in)
 CLEANFILES += $(systemd_units)

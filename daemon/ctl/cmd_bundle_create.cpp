@@ -3,6 +3,7 @@
 #include "daemon/base/ini.hpp"
 #include "daemon/base/parse.hpp"
 #include "daemon/ctl/bundle_signing.hpp"
+#include "daemon/ctl/byte_meter.hpp"
 #include "daemon/ctl/output_file.hpp"
 #include "daemon/ctl/session.hpp"
 #include "daemon/ctl/small_file.hpp"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/content/sha256.hpp"
 #include "daemon/ctl/bundle_files.hpp"
+#include "daemon/ctl/byte_meter.hpp"
 #include "daemon/ctl/session.hpp"
 #include "daemon/ctl/text.hpp"
 #include "daemon/ctl/verbs_bundle.hpp"
@@ -24,7 +25,7 @@ struct Verified {
     std::uint64_t absent = 0;
 };
 
-Result<void> verify_member(images::BundleReader& bundle, const images::Member& member) {
+Result<void> verify_member(images::BundleReader& bundle, const images::Member& member, ByteMeter& meter) {
     content::Sha256 hash;
     std::vector<char> buffer(std::size_t{1} << 20U);
     while (bundle.left() > 0) {
@@ -32,6 +33,7 @@ Result<void> verify_member(images::BundleReader& bundle, const images::Member& m
             static_cast<std::size_t>(std::min<std::uint64_t>(buffer.size(), bundle.left())));
         GPUHOST_CHECK(bundle.read(block));
         hash.update({block.data(), block.size()});
+        meter.add(block.size());
     }
     if (hash.finish() == member.hex)
         return {};
@@ -39,15 +41,19 @@ Result<void> verify_member(images::BundleReader& bundle, const images::Member& m
                       "Copy the file again.");
 }
 
-Result<Verified> verify(images::BundleReader& bundle) {
+Result<Verified> verify(images::BundleReader& bundle, const Screen& err) {
     Verified verified;
-    for (const images::Member& member : bundle.manifest().members)
+    std::uint64_t total = 0;
+    for (const images::Member& member : bundle.manifest().members) {
         verified.absent += member.absent ? 1 : 0;
+        total += member.absent ? 0 : member.size;
+    }
+    ByteMeter meter(err, "verifying", total);
     for (;;) {
         GPUHOST_TRY(member, bundle.next());
         if (member == nullptr)
             return verified;
-        GPUHOST_CHECK(verify_member(bundle, *member));
+        GPUHOST_CHECK(verify_member(bundle, *member, meter));
         ++verified.members;
         verified.bytes += member->size;
     }
@@ -58,7 +64,7 @@ Result<int> run(Session& session) {
     GPUHOST_TRY(trust, chosen_trust(session));
     GPUHOST_TRY(input, bundle_input(files));
     GPUHOST_TRY(bundle, images::BundleReader::open(std::move(input), trust));
-    GPUHOST_TRY(verified, verify(bundle));
+    GPUHOST_TRY(verified, verify(bundle, session.err()));
     const images::BundleManifest& manifest = bundle.manifest();
     if (session.wants_json()) {
         session.print_json({{"name", manifest.name},

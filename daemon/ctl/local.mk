@@ -9,6 +9,8 @@ noinst_LIBRARIES += %D%/libctl.a
     %D%/bundle_files.hpp \
     %D%/bundle_signing.cpp \
     %D%/bundle_signing.hpp \
+    %D%/byte_meter.cpp \
+    %D%/byte_meter.hpp \
     %D%/client.cpp \
     %D%/client.hpp \
     %D%/client_bus.cpp \
@@ -19,6 +21,7 @@ noinst_LIBRARIES += %D%/libctl.a
     %D%/cmd_bundle_import.cpp \
     %D%/cmd_bundle_list.cpp \
     %D%/cmd_bundle_remove.cpp \
+    %D%/cmd_bundle_scrub.cpp \
     %D%/cmd_bundle_show.cpp \
     %D%/cmd_bundle_verify.cpp \
     %D%/cmd_cat_config.cpp \

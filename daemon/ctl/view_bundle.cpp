@@ -6,6 +6,7 @@
 #include "daemon/ctl/view.hpp"
 
 #include <algorithm>
+#include <set>
 
 namespace gpuhost::ctl {
 
@@ -17,6 +18,16 @@ Table::Cell signer_of(const Json& bundle) {
     if (base::bool_or(bundle, "unsigned", false))
         return {"unsigned", Style::Bad};
     return {text_of(base::member(bundle, "signer"), "subject")};
+}
+
+std::string damage_line(const Json& scrub) {
+    std::set<std::string> bundles;
+    for (const Json& damage : list_of(scrub, "damaged"))
+        for (const std::string& name : base::strings_or_empty(damage, "bundles"))
+            bundles.insert(printable(name));
+    const std::vector<std::string> names(bundles.begin(), bundles.end());
+    return plural(list_of(scrub, "damaged").size() + number_of(scrub, "more"), "blob", "blobs") +
+           " found damaged on the disk: import again " + base::join(names, ", ");
 }
 
 } // namespace
@@ -82,6 +93,8 @@ void add_image_lines(Facts& facts, const Screen& screen, const Json& images) {
     }
     for (const std::string& why : base::strings_or_empty(base::member(images, "mirrors"), "left"))
         facts.add("Problem", screen.paint(Style::Warn, printable(why)));
+    if (const Json& scrub = base::member(images, "scrub"); !list_of(scrub, "damaged").empty())
+        facts.add("Problem", screen.paint(Style::Bad, damage_line(scrub)));
     if (!bundles.empty())
         facts.add("Bundles", std::to_string(bundles.size()) + ", with " + plural(count, "image", "images") +
                                  ", " + human_bytes(bytes));

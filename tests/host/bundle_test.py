@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A bundle's way from the machine where it is made into the store of a host: real programs, openssl's own certificates."""
 import hashlib
+import json
 import os
 import random
 import shutil
@@ -185,6 +186,28 @@ def check_refusals(t, host, maker):
     t.ok(run.returncode == BAD_CONTENT and "is no bundle" in run.stderr, "any other file is none", run.stderr)
 
 
+def check_scrub(t, host, maker):
+    seen = state(host)
+    host_root = "--root=" + host.path("/")
+    run = host.ctl("bundle", "scrub", host_root)
+    t.ok(run.returncode == 0 and "all whole" in run.stdout, "a whole store is found whole", run.stdout, run.stderr)
+    damaged, lost = (os.path.join("/var/lib/gpuhost/store/sha256", hashlib.sha256(layer).hexdigest()) for layer in maker.layers[:2])
+    os.chmod(host.path(damaged), 0o644)
+    with open(host.path(damaged), "r+b") as file:
+        file.write(b"damage")
+    os.unlink(host.path(lost))
+    run = host.ctl("bundle", "scrub", host_root, "--json")
+    found = {d["digest"].split(":")[1]: d for d in json.loads(run.stdout)["damaged"]}
+    t.ok(run.returncode == BAD_CONTENT and "Import again: site-images" in run.stderr
+         and set(found) == {os.path.basename(damaged), os.path.basename(lost)} and found[os.path.basename(damaged)]["removed"],
+         "what a disk has damaged or lost is found, with its bundle", run.returncode, run.stdout, run.stderr)
+    t.ok(not os.path.exists(host.path(damaged)) and "import again site-images" in host.ctl("status").stdout,
+         "it is served to nobody, and status says what to do", host.ctl("status").stdout)
+    run = host.ctl("bundle", "import", maker.path("site.bundle"))
+    t.ok(run.returncode == 0 and state(host) == seen and "damaged" not in host.ctl("status").stdout
+         and host.ctl("bundle", "scrub", host_root).returncode == 0, "the bundle brings it back", run.stderr, host.ctl("status").stdout)
+
+
 def check_delta(t, host, maker):
     maker.create(generation=6, name="old.bundle", spec=SPEC.split("[Image busybox]")[0])
     run = maker.ctl("bundle", "diff", maker.path("old.bundle"), maker.path("site.bundle"), "-o", maker.path("delta.bundle"),
@@ -293,7 +316,7 @@ def main():
         host.settle()
         check_import(t, host, maker)
         check_mirrors(t, host)
-        for check in (check_refusals, check_delta, check_ways_in, check_kills, check_removal):
+        for check in (check_refusals, check_scrub, check_delta, check_ways_in, check_kills, check_removal):
             check(t, host, maker)
     finally:
         host.close()

@@ -51,6 +51,7 @@ sync_seam = -Wl,--wrap=fsync -Wl,--wrap=fdatasync
     %D%/images/oci_test.cpp \
     %D%/images/reference_test.cpp \
     %D%/images/references_test.cpp \
+    %D%/images/scrub_test.cpp \
     %D%/images/registry_test.cpp \
     tests/support/sync_seam.c \
     tests/support/sync_seam.h

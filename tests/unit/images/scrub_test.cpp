@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/content/sha256.hpp"
+#include "images/blob_store.hpp"
+#include "images/scrub.hpp"
+#include "tests/support/tmpdir.hpp"
+
+#include <algorithm>
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+namespace gpuhost::images {
+namespace {
+
+using base::Json;
+
+class Scrubbing : public ::testing::Test {
+  protected:
+    std::string add_blob(const std::string& content) {
+        const std::string hex = content::sha256(content);
+        directory_.write("var/lib/gpuhost/store/sha256/" + hex, content);
+        return hex;
+    }
+    void add_bundle(const std::string& name, const std::vector<std::string>& contents) {
+        std::vector<OwnedBlob> blobs;
+        for (const std::string& content : contents)
+            blobs.push_back({content::sha256(content), content.size()});
+        std::sort(blobs.begin(), blobs.end());
+        std::string lines;
+        for (const OwnedBlob& blob : blobs)
+            lines += blob.hex + " " + std::to_string(blob.size) + "\n";
+        directory_.write("var/lib/gpuhost/catalogue/" + name + "/blobs", lines);
+    }
+    Scrub scrub() { return Scrubber::open(root_).value().run(); }
+
+    tests::TempDir directory_;
+    base::Root root_ = directory_.root();
+};
+
+TEST_F(Scrubbing, FindsNothingInAWholeStore) {
+    add_blob("one");
+    add_blob("two2");
+    add_bundle("a", {"one", "two2"});
+    add_bundle("b", {"two2"});
+    std::uint64_t told = 0;
+    const Scrubber scrubber = Scrubber::open(root_).value();
+    EXPECT_EQ(scrubber.total_bytes(), 7U); // each once
+    const Scrub found = scrubber.run([&](std::uint64_t n) { told += n; });
+    EXPECT_TRUE(found.damages.empty());
+    EXPECT_EQ(found.blobs, 2U);
+    EXPECT_EQ(found.bytes, 7U);
+    EXPECT_EQ(told, 7U);
+    EXPECT_TRUE(found.problems.empty());
+}
+
+TEST_F(Scrubbing, TakesTheNameOfWhatIsDamagedAndNamesAllItsBundles) {
+    const std::string good = add_blob("good");
+    const std::string bad = add_blob("fine");
+    const std::string cut = add_blob("whole");
+    add_bundle("a", {"good", "fine"});
+    add_bundle("b", {"fine", "whole", "never came"});
+    directory_.write("var/lib/gpuhost/store/sha256/" + bad, "fibe");
+    directory_.write("var/lib/gpuhost/store/sha256/" + cut, "who");
+
+    Scrub found = scrub();
+
+    ASSERT_EQ(found.damages.size(), 3U);
+    std::sort(found.damages.begin(), found.damages.end(),
+              [](const Damage& x, const Damage& y) { return x.why < y.why; });
+    EXPECT_EQ(found.damages[0].why, "it has 3 bytes instead of 5");
+    EXPECT_EQ(found.damages[0].owned.bundles, std::vector<std::string>{"b"});
+    EXPECT_EQ(found.damages[1].why, "its bytes are not those of its digest");
+    EXPECT_EQ(found.damages[1].owned.bundles, (std::vector<std::string>{"a", "b"}));
+    EXPECT_EQ(found.damages[2].why, "missing");
+    EXPECT_TRUE(found.damages[0].removed && found.damages[1].removed && !found.damages[2].removed);
+    EXPECT_EQ(root_.list(blobs_directory).value(), std::vector<std::string>{good});
+}
+
+TEST_F(Scrubbing, ReadsNoLinkAndWaitsForNoPipe) {
+    const std::string pipe = content::sha256("pipe");
+    const std::string link = content::sha256("link");
+    add_blob("other");
+    directory_.write("elsewhere", "link");
+    ASSERT_EQ(::mkfifo(directory_.path("var/lib/gpuhost/store/sha256/" + pipe).c_str(), 0600), 0);
+    ASSERT_EQ(::symlink(directory_.path("elsewhere").c_str(),
+                        directory_.path("var/lib/gpuhost/store/sha256/" + link).c_str()),
+              0);
+    add_bundle("a", {"pipe", "link"});
+    EXPECT_EQ(scrub().damages.size(), 2U);
+    EXPECT_TRUE(root_.exists("/elsewhere"));
+}
+
+TEST_F(Scrubbing, SaysWhichBundleItCouldNotRead) {
+    add_blob("one");
+    add_bundle("a", {"one"});
+    directory_.write("var/lib/gpuhost/catalogue/b/blobs", "nonsense\n");
+    const Scrub found = scrub();
+    EXPECT_EQ(found.blobs, 1U);
+    ASSERT_EQ(found.problems.size(), 1U);
+    EXPECT_NE(found.problems[0].find("bundle 'b'"), std::string::npos) << found.problems[0];
+}
+
+TEST_F(Scrubbing, IsForgottenOnceTheBlobIsBackOrNobodyWantsIt) {
+    EXPECT_TRUE(last_scrub(root_).is_null());
+    const std::string one = add_blob("one");
+    const std::string two = add_blob("two");
+    add_bundle("a", {"one"});
+    add_bundle("b", {"two"});
+    for (const std::string& hex : {one, two})
+        directory_.write("var/lib/gpuhost/store/sha256/" + hex, "xxx");
+    ASSERT_TRUE(write_scrub(root_, scrub()));
+    EXPECT_EQ(last_scrub(root_)["damaged"].size(), 2U);
+    add_blob("one");
+    ASSERT_TRUE(root_.remove_tree("/var/lib/gpuhost/catalogue/b"));
+    EXPECT_EQ(last_scrub(root_)["damaged"].size(), 0U);
+    EXPECT_EQ(last_scrub(root_)["blobs"], 2U);
+}
+
+TEST_F(Scrubbing, TheDaemonBelievesNothingOfADamagedReport) {
+    for (const char* text :
+         {"", "[]", "{", R"({"damaged": 3})", R"({"damaged": [3, {"digest": "../x"}, {}]})",
+          R"({"damaged": [{"digest": "sha256:x", "bundles": ["../../.."]}]})"}) {
+        directory_.write("var/lib/gpuhost/store/scrub.json", text);
+        const Json last = last_scrub(root_);
+        EXPECT_TRUE(last.is_null() || last["damaged"].empty()) << text;
+    }
+}
+
+TEST_F(Scrubbing, TellsAThousandAndCountsTheOthers) {
+    Scrub many;
+    many.damages.resize(1200);
+    const Json told = to_json(many);
+    EXPECT_EQ(told["damaged"].size(), 1000U);
+    EXPECT_EQ(told["more"], 200U);
+}
+
+} // namespace
+} // namespace gpuhost::images
