@@ -27,13 +27,17 @@ Json to_json(const Claim& claim) {
 
 } // namespace
 
+bool fits_pattern(const std::string& name, const std::string& pattern) {
+    return pattern.find_first_of("*?[") == std::string::npos
+               ? name.find(pattern) != std::string::npos
+               : ::fnmatch(pattern.c_str(), name.c_str(), 0) == 0;
+}
+
 Json list_images(const References& references, const std::string& pattern) {
-    const bool anywhere = pattern.find_first_of("*?[") == std::string::npos;
     Json images = Json::array();
     for (const Claim& claim : references.all()) {
         const std::string name = name_of(claim);
-        if (anywhere ? name.find(pattern) != std::string::npos
-                     : ::fnmatch(pattern.c_str(), name.c_str(), 0) == 0)
+        if (fits_pattern(name, pattern))
             images.push_back(to_json(claim));
     }
     Json problems = Json::array();

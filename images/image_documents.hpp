@@ -10,8 +10,10 @@
 
 namespace gpuhost::images {
 
-/// Every name that `pattern` fits, by who has it. A pattern without "*", "?" or "[" may stand anywhere in a name; an
-/// empty one fits all.
+/// "*" in it fits "/" too. Without "*", "?" or "[" it may stand anywhere in the name; an empty one fits all.
+[[nodiscard]] bool fits_pattern(const std::string& name, const std::string& pattern);
+
+/// Every name that `pattern` fits, by who has it.
 [[nodiscard]] base::Json list_images(const References& references, const std::string& pattern);
 
 /// NotFound if nobody has that name. Counts what is missing of the bundle that has it, which is what an import would

@@ -8,6 +8,7 @@
 #include "images/images_settings.hpp"
 #include "images/import.hpp"
 #include "images/mirrors_step.hpp"
+#include "images/placement.hpp"
 #include "images/scrub.hpp"
 
 #include <algorithm>
@@ -155,6 +156,7 @@ base::Result<Json> ImagesComponent::observe(const core::Settings& settings) {
     return Json{{"bundles", std::move(bundles)},
                 {"mirrors", mirrors_of(root_, mirror_settings(settings))},
                 {"scrub", last_scrub(root_)},
+                {"placement", last_placement(root_)},
                 {"platform", platform()},
                 {"kernels", root_.list("/lib/modules").value_or(std::vector<std::string>())}};
 }

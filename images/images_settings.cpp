@@ -9,6 +9,11 @@ namespace {
 constexpr std::array keys{
     core::SettingKey{"Images", "AllowUnsigned", core::SettingType::Boolean, "no", "",
                      "whether images that nobody signed may be imported"},
+    core::SettingKey{"Images", "Pin", core::SettingType::Words, "", "",
+                     "images that the container runtimes are to have and keep"},
+    core::SettingKey{"Images", "Containerd", core::SettingType::Words,
+                     "/run/containerd/containerd.sock /run/k3s/containerd/containerd.sock", "",
+                     "where containerds of this host listen"},
 };
 
 } // namespace
@@ -19,6 +24,14 @@ std::span<const core::SettingKey> images_setting_keys() {
 
 bool unsigned_is_allowed(const core::Settings& settings) {
     return settings.boolean("Images", "AllowUnsigned");
+}
+
+std::vector<std::string> pinned_patterns(const core::Settings& settings) {
+    return settings.words("Images", "Pin");
+}
+
+std::vector<std::string> containerd_sockets(const core::Settings& settings) {
+    return settings.words("Images", "Containerd");
 }
 
 } // namespace gpuhost::images

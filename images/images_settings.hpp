@@ -5,6 +5,8 @@
 #include "daemon/core/settings.hpp"
 
 #include <span>
+#include <string>
+#include <vector>
 
 namespace gpuhost::images {
 
@@ -12,5 +14,10 @@ namespace gpuhost::images {
 
 /// May images come in that nobody signed?
 [[nodiscard]] bool unsigned_is_allowed(const core::Settings& settings);
+
+/// Names of images, or patterns of a shell, that runtimes are to have and keep.
+[[nodiscard]] std::vector<std::string> pinned_patterns(const core::Settings& settings);
+/// Where containerds of this host listen: "SOCKET" or "SOCKET=CTR".
+[[nodiscard]] std::vector<std::string> containerd_sockets(const core::Settings& settings);
 
 } // namespace gpuhost::images

@@ -23,6 +23,8 @@ noinst_LIBRARIES += %D%/libimages.a
     %D%/bundle_steps.hpp \
     %D%/catalogue.cpp \
     %D%/catalogue.hpp \
+    %D%/containerd.cpp \
+    %D%/containerd.hpp \
     %D%/create.cpp \
     %D%/create.hpp \
     %D%/create_artifact.cpp \
@@ -55,6 +57,10 @@ noinst_LIBRARIES += %D%/libimages.a
     %D%/mirrors_step.hpp \
     %D%/oci.cpp \
     %D%/oci.hpp \
+    %D%/pins.cpp \
+    %D%/pins.hpp \
+    %D%/placement.cpp \
+    %D%/placement.hpp \
     %D%/reference.cpp \
     %D%/reference.hpp \
     %D%/references.cpp \

@@ -33,8 +33,14 @@ noinst_LIBRARIES += %D%/libctl.a
     %D%/cmd_driver_show.cpp \
     %D%/cmd_driver_swap.cpp \
     %D%/cmd_driver_verify.cpp \
+    %D%/cmd_image_ensure.cpp \
     %D%/cmd_image_list.cpp \
+    %D%/cmd_image_pin.cpp \
+    %D%/cmd_image_policy.cpp \
     %D%/cmd_image_show.cpp \
+    %D%/cmd_image_unpin.cpp \
+    %D%/image_place.cpp \
+    %D%/image_place.hpp \
     %D%/cmd_operation_cancel.cpp \
     %D%/cmd_operation_list.cpp \
     %D%/cmd_operation_show.cpp \

@@ -62,6 +62,8 @@ void add_driver_lines(Facts& facts, const Screen& screen, const base::Json& driv
 /// `list` is Image.List's document, `image` Image.Show's.
 [[nodiscard]] std::string render_images(const Screen& screen, const base::Json& list);
 [[nodiscard]] std::string render_image(const Screen& screen, const base::Json& image);
+/// `placement` is what 'image ensure' found: org.gpuhost1(5).
+[[nodiscard]] std::string render_placement(const Screen& screen, const base::Json& placement);
 /// What status says of bundles and their images.
 void add_image_lines(Facts& facts, const Screen& screen, const base::Json& images);
 

@@ -20,6 +20,23 @@ Table::Cell signer_of(const Json& bundle) {
     return {text_of(base::member(bundle, "signer"), "subject")};
 }
 
+/// Pinned images, and those that a runtime does not have.
+void add_placement_lines(Facts& facts, const Screen& screen, const Json& placement) {
+    std::size_t good = 0;
+    for (const Json& image : list_of(placement, "images"))
+        if (text_of(image, "state") != "failed")
+            ++good;
+        else
+            facts.add("Problem",
+                      screen.paint(Style::Bad, text_of(image, "name") + " is not in " +
+                                                   text_of(image, "runtime") + ": " + text_of(image, "why")));
+    for (const std::string& problem : base::strings_or_empty(placement, "problems"))
+        facts.add("Problem", screen.paint(Style::Bad, printable(problem)));
+    if (good > 0)
+        facts.add("Pinned", plural(good, "image", "images") + " in " +
+                                plural(list_of(placement, "runtimes").size(), "runtime", "runtimes"));
+}
+
 std::string damage_line(const Json& scrub) {
     std::set<std::string> bundles;
     for (const Json& damage : list_of(scrub, "damaged"))
@@ -93,6 +110,7 @@ void add_image_lines(Facts& facts, const Screen& screen, const Json& images) {
     }
     for (const std::string& why : base::strings_or_empty(base::member(images, "mirrors"), "left"))
         facts.add("Problem", screen.paint(Style::Warn, printable(why)));
+    add_placement_lines(facts, screen, base::member(images, "placement"));
     if (const Json& scrub = base::member(images, "scrub"); !list_of(scrub, "damaged").empty())
         facts.add("Problem", screen.paint(Style::Bad, damage_line(scrub)));
     if (!bundles.empty())

@@ -51,4 +51,25 @@ std::string render_image(const Screen& screen, const Json& image) {
     return facts.render();
 }
 
+std::string render_placement(const Screen& screen, const Json& placement) {
+    Table table({{"IMAGE"}, {"STATE"}, {"RUNTIME"}, {"DIGEST"}, {"WHY"}});
+    for (const Json& image : list_of(placement, "images")) {
+        const std::string state = text_of(image, "state");
+        const Style style = state == "failed" ? Style::Bad : state == "wanted" ? Style::Warn : Style::Plain;
+        table.add({text_of(image, "name"),
+                   {state, style},
+                   text_of(image, "runtime"),
+                   text_of(image, "digest"),
+                   text_of(image, "why")});
+    }
+    std::string text = table.empty() ? "" : table.render(screen);
+    for (const std::string& problem : base::strings_or_empty(placement, "problems"))
+        text += screen.paint(Style::Bad, printable(problem)) + "\n";
+    if (list_of(placement, "runtimes").empty())
+        text += "No containerd runs on this host.\n";
+    else if (text.empty())
+        text = "Nothing is pinned.\n";
+    return text;
+}
+
 } // namespace gpuhost::ctl

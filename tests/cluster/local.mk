@@ -30,6 +30,7 @@ EXTRA_DIST += \
     %D%/scenarios/__init__.py \
     %D%/scenarios/bundles.py \
     %D%/scenarios/network.py \
+    %D%/scenarios/placement.py \
     %D%/scenarios/policies.py \
     %D%/scenarios/registry.py
 

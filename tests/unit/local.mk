@@ -50,6 +50,7 @@ sync_seam = -Wl,--wrap=fsync -Wl,--wrap=fdatasync
     %D%/images/mirrors_test.cpp \
     %D%/images/oci_test.cpp \
     %D%/images/reference_test.cpp \
+    %D%/images/placement_test.cpp \
     %D%/images/references_test.cpp \
     %D%/images/scrub_test.cpp \
     %D%/images/registry_test.cpp \

@@ -43,14 +43,23 @@ class Daemon(Service):
         for fact in ("osrelease", "random/boot_id"):
             shutil.copyfile(Path("/proc/sys/kernel", fact), self.root / "proc/sys/kernel" / fact)
         shutil.copy(trusted, self.root / "etc/gpuhost/trust.d/site.pem")
+        self.runtimes = []
         self.configure()
         # Where it leads others to the registry.
         self.certs = self.root / "etc/containerd/certs.d"
         self.registries_conf = self.root / "etc/containers/registries.conf.d/50-gpuhost.conf"
 
     def configure(self, upstream="no"):
-        text = f"[Registry]\nIdleTimeout={IDLE_SECONDS}s\n[Mirrors]\nUpstream={upstream}\n"
+        text = (f"[Registry]\nIdleTimeout={IDLE_SECONDS}s\n[Mirrors]\nUpstream={upstream}\n"
+                f"[Images]\nContainerd={' '.join(self.runtimes)}\n")
         (self.root / "etc/gpuhost/gpuhostd.conf").write_text(text)
+
+    def shows(self, containerd):
+        """Has the containerd's socket where our programs look for it, and says with which ctr they are to talk to it."""
+        (self.root / "run/runtimes").mkdir(exist_ok=True)
+        os.link(containerd.socket, self.root / "run/runtimes" / containerd.name)
+        self.runtimes.append(f"/run/runtimes/{containerd.name}={containerd.programs_at}/ctr")
+        self.configure()
 
     def run(self):
         self.bus = PrivateBus(str(self.state))
@@ -58,9 +67,12 @@ class Daemon(Service):
                     f"--worker={find(self.tree, 'gpuhost-worker')}"], DBUS_SYSTEM_BUS_ADDRESS=self.bus.address)
         self.ctl("wait-ready", "--timeout=30s")
 
-    def ctl(self, *words):
-        done = programs.run([find(self.tree, "gpuhostctl"), *words],
+    def ask(self, *words):
+        return programs.run([find(self.tree, "gpuhostctl"), *words],
                             env=programs.environment(DBUS_SYSTEM_BUS_ADDRESS=self.bus.address, NO_COLOR="1", LC_ALL="C"))
+
+    def ctl(self, *words):
+        done = self.ask(*words)
         assert done.returncode == 0, f"gpuhostctl {' '.join(map(str, words))}: {done.stdout}{done.stderr}"
         return done.stdout
 

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "images/placement.hpp"
+
+#include "daemon/base/clock.hpp"
+#include "images/blob_store.hpp"
+#include "images/pins.hpp"
+
+#include <algorithm>
+
+namespace gpuhost::images {
+
+using base::Errc;
+using base::Json;
+using base::Result;
+
+namespace {
+
+using State = Placement::State;
+
+/// For containerd's client and for containerd, which reads it itself since version 2.
+constexpr std::string_view hosts_directory = "/run/gpuhost/hosts.d";
+constexpr std::size_t placement_limit = 16U << 20U;
+
+std::string full_name(const Claim& claim) {
+    return std::string(claim.repository) + ":" + std::string(claim.tag);
+}
+
+Json to_json(const Placement& placement) {
+    Json json{{"name", placement.image.name},
+              {"digest", placement.image.digest},
+              {"pinned", placement.image.pinned},
+              {"runtime", placement.runtime},
+              {"state", name(placement.state)}};
+    if (!placement.why.empty())
+        json["why"] = placement.why;
+    return json;
+}
+
+std::string not_here(const Reference& reference) {
+    return "no bundle on this host has image '" + reference.text() + "'";
+}
+
+} // namespace
+
+std::string_view name(Placement::State state) noexcept {
+    switch (state) {
+    case State::Present:
+        return "present";
+    case State::Placed:
+        return "placed";
+    case State::Wanted:
+        return "wanted";
+    case State::Failed:
+        return "failed";
+    }
+    return "";
+}
+
+bool PlacementReport::is_good() const {
+    return problems.empty() &&
+           std::none_of(placements.begin(), placements.end(),
+                        [](const Placement& placement) { return placement.state == State::Failed; });
+}
+
+PlacementReport Placer::new_report() const {
+    PlacementReport report;
+    report.checked = base::realtime_us() / 1'000'000;
+    report.problems = runtimes_.problems;
+    for (const Containerd& runtime : runtimes_.found)
+        report.runtimes.push_back(runtime.socket());
+    return report;
+}
+
+Result<void> Placer::place_one(const Containerd& runtime, const WantedImage& image,
+                               const OnText& on_text) const {
+    const auto say = [&](const std::string& text) {
+        if (on_text)
+            on_text(image.name + ": " + text);
+    };
+    say("pulling");
+    // From here and nowhere else, whatever certs.d says: what a bundle brought is what is placed.
+    const MirrorSettings ours{true, mirrors_.address, false};
+    GPUHOST_CHECK(root_->make_directories(std::string(hosts_directory) + "/_default"));
+    GPUHOST_CHECK(
+        root_->write_atomic(std::string(hosts_directory) + "/_default/hosts.toml", containerd_hosts(ours)));
+    GPUHOST_CHECK(runtime.pull(image, root_->host_path(hosts_directory)));
+    if (image.pinned)
+        GPUHOST_CHECK(runtime.pin(image.name));
+    GPUHOST_TRY(ready, runtime.ready({image}));
+    if (ready.count(image.name) == 0)
+        return base::fail(Errc::Failed, "containerd pulled it, and does not have it as it should be");
+    return {};
+}
+
+void Placer::place(const Containerd& runtime, const std::vector<WantedImage>& wanted, bool dry_run,
+                   const OnText& on_text, PlacementReport& report) const {
+    const auto ready = runtime.ready(wanted);
+    if (!ready) {
+        report.problems.push_back(ready.error().message);
+        return;
+    }
+    for (const WantedImage& image : wanted) {
+        Placement placement{image, runtime.socket(), State::Present, {}};
+        if (ready->count(image.name) == 0)
+            placement.state = State::Wanted;
+        if (placement.state == State::Wanted && !dry_run) {
+            const auto placed = place_one(runtime, image, on_text);
+            placement.state = placed ? State::Placed : State::Failed;
+            placement.why = placed ? "" : placed.error().message;
+        }
+        report.placements.push_back(std::move(placement));
+    }
+}
+
+void Placer::release(const Containerd& runtime, const std::vector<WantedImage>& wanted,
+                     PlacementReport& report) const {
+    const auto pinned = runtime.pinned();
+    if (!pinned) {
+        report.problems.push_back(pinned.error().message);
+        return;
+    }
+    for (const std::string& image : *pinned) {
+        const bool still = std::any_of(wanted.begin(), wanted.end(),
+                                       [&](const WantedImage& other) { return other.name == image; });
+        if (still)
+            continue;
+        if (const auto done = runtime.unpin(image); !done)
+            report.problems.push_back(done.error().message);
+    }
+}
+
+PlacementReport Placer::ensure(const Reference& reference, PullPolicy policy, bool dry_run,
+                               const OnText& on_text) const {
+    PlacementReport report = new_report();
+    const auto claim = references_.find(reference);
+    const bool by_digest = !reference.digest.empty();
+    const bool here =
+        claim || (by_digest && references_.has_repository(reference.registry + "/" + reference.repository) &&
+                  BlobStore(*root_).open(digest_hex(reference.digest)).has_value());
+    const std::string digest = by_digest ? reference.digest : claim ? "sha256:" + claim->hex : "";
+    const WantedImage any{reference.text(), by_digest ? digest : "", false};
+    const WantedImage latest{reference.text(), digest, false};
+    if (policy == PullPolicy::Always && !here) {
+        report.problems.push_back(not_here(reference));
+        return report;
+    }
+    for (const Containerd& runtime : runtimes_.found) {
+        const std::size_t before = report.placements.size();
+        place(runtime, {policy == PullPolicy::Always ? latest : any},
+              dry_run || policy == PullPolicy::Never || !here, on_text, report);
+        if (report.placements.size() == before || report.placements.back().state != State::Wanted)
+            continue;
+        Placement& placement = report.placements.back();
+        placement.image.digest = digest;
+        if (policy != PullPolicy::Never && here)
+            continue; // a dry run
+        placement.state = State::Failed;
+        placement.why = policy == PullPolicy::Never
+                            ? "it is not in this runtime, and under Never nothing is pulled"
+                            : not_here(reference);
+    }
+    return report;
+}
+
+PlacementReport Placer::ensure_pinned(const std::vector<std::string>& patterns, bool dry_run,
+                                      const OnText& on_text) const {
+    PlacementReport report = new_report();
+    std::vector<WantedImage> wanted;
+    std::vector<bool> fits(patterns.size());
+    // A name in the configuration may be a short one; what it fits is in its full form.
+    const auto pins = pins_of(patterns);
+    for (const Claim& claim : references_.all()) {
+        const std::string image = full_name(claim);
+        bool any = false;
+        for (std::size_t i = 0; i < patterns.size(); ++i)
+            if (pins[i].fits(image))
+                any = fits[i] = true;
+        if (any)
+            wanted.push_back({image, "sha256:" + claim.hex, true});
+    }
+    for (std::size_t i = 0; i < patterns.size(); ++i)
+        if (!fits[i])
+            report.problems.push_back("no bundle on this host has an image for Pin=" + patterns[i]);
+    for (const Containerd& runtime : runtimes_.found) {
+        place(runtime, wanted, dry_run, on_text, report);
+        if (!dry_run)
+            release(runtime, wanted, report);
+    }
+    return report;
+}
+
+Json to_json(const PlacementReport& report) {
+    Json placements = Json::array();
+    for (const Placement& placement : report.placements)
+        placements.push_back(to_json(placement));
+    return {{"checked", report.checked},
+            {"runtimes", report.runtimes},
+            {"images", std::move(placements)},
+            {"problems", report.problems}};
+}
+
+Json last_placement(const base::Root& root) {
+    const auto text = root.read(placement_file, placement_limit);
+    auto placement = text ? base::parse_json(*text, "placement.json") : base::fail(text.error());
+    return placement && placement->is_object() ? std::move(*placement) : Json();
+}
+
+} // namespace gpuhost::images

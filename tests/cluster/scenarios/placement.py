@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Images that are in the runtimes before anybody asks for them, and stay there."""
+
+import json
+
+from node.site import REGISTRY
+from rig.case import case
+
+from .registry import check_runs
+
+PINNED = f"{REGISTRY}/pinned/app:v1"
+MOVING = f"{REGISTRY}/pinned/moving:latest"
+
+
+def image_ctl(host, *words):
+    return host.daemon.ctl("image", *words, f"--root={host.daemon.root}")
+
+
+def status(containerd, image):
+    return containerd.cri("status", image).get("image")
+
+
+@case("what is pinned is in each containerd before a pod asks, and a pod under Never runs", start="registry", makes="pinned")
+def pin(host):
+    for containerd in host.runtimes:
+        host.daemon.shows(containerd)
+    host.daemon.ctl("bundle", "import", host.site.bundle("pinned", 1, {PINNED: "pinned-1", MOVING: "moving-1"}))
+    assert not status(host.containerd, PINNED)
+    image_ctl(host, "pin", PINNED, f"{REGISTRY}/pinned/mov*")
+    for containerd in host.runtimes:
+        for image, version in (PINNED, "pinned-1"), (MOVING, "moving-1"):
+            assert status(containerd, image)["id"] == host.site.config(version), f"{containerd.name}: {image}"
+    assert status(host.containerd, PINNED).get("pinned"), "the kubelet's garbage collector is to leave it alone"
+    check_runs(host, PINNED, "Never", "pinned-1")
+    assert "4 images in 2 runtimes" in host.daemon.ctl("status"), host.daemon.ctl("status")
+
+
+@case("once more it changes nothing; what somebody removed, and what a newer bundle brings, is put there", start="pinned")
+def put_back(host):
+    def states():
+        return sorted({image["state"] for image in json.loads(image_ctl(host, "ensure", "--json"))["images"]})
+    assert states() == ["present"]
+    for containerd in host.runtimes:
+        containerd.forget(PINNED)
+    assert states() == ["placed", "present"]
+    check_runs(host, PINNED, "Never", "pinned-1")
+    host.daemon.ctl("bundle", "import", host.site.bundle("pinned", 2, {PINNED: "pinned-1", MOVING: "moving-2"}))
+    assert states() == ["placed", "present"]
+    for containerd in host.runtimes:
+        assert status(containerd, MOVING)["id"] == host.site.config("moving-2"), containerd.name
+    assert status(host.containerd, MOVING).get("pinned")
+    check_runs(host, MOVING, "Never", "moving-2")
+
+
+@case("each policy does what the kubelet's does, and image policy says so before", start="pinned")
+def policies(host):
+    image = f"{REGISTRY}/pinned/app@{host.site.image('pinned-1')}"
+    for containerd in host.runtimes:
+        containerd.forget(image)
+    said = image_ctl(host, "policy", image)
+    assert "IfNotPresent: pulls" in said and "Never: fails" in said, said
+    assert host.daemon.ask("image", "ensure", image, "--policy=Never", f"--root={host.daemon.root}").returncode != 0
+    assert not status(host.containerd, image)
+    image_ctl(host, "ensure", image, "--dry-run")
+    assert not status(host.containerd, image)
+    image_ctl(host, "ensure", image)
+    check_runs(host, image, "Never", "pinned-1")
+    absent = host.daemon.ask("image", "ensure", f"{REGISTRY}/pinned/absent", f"--root={host.daemon.root}")
+    assert absent.returncode == 4 and "no bundle on this host" in absent.stderr, f"{absent.returncode} {absent.stderr}"
+
+
+@case("what is unpinned stays, and the garbage collector may have it", start="pinned")
+def unpin(host):
+    image_ctl(host, "unpin", PINNED, f"{REGISTRY}/pinned/mov*")
+    assert not status(host.containerd, PINNED).get("pinned")
+    again = host.daemon.ask("image", "unpin", PINNED, f"--root={host.daemon.root}")
+    assert again.returncode == 4 and "is not pinned" in again.stderr, again.stderr

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "images/pins.hpp"
+#include "images/placement.hpp"
+#include "tests/support/tmpdir.hpp"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+namespace gpuhost::images {
+namespace {
+
+using base::Errc;
+using State = Placement::State;
+
+const std::string digest_1 = std::string(64, '1');
+const std::string digest_2 = std::string(64, '2');
+
+BundleImage image(const std::string& name, const std::string& hex) {
+    BundleImage image;
+    image.name = name;
+    image.hex = hex;
+    return image;
+}
+
+/// A ctr that keeps a file an image, "NAME", with its labels and what it was pulled as; --quiet lists them.
+constexpr const char* fake_ctr = R"sh(#!/bin/sh
+echo "$*" >> "$0.log"
+store=$0.images
+mkdir -p "$store"
+echo 'time="now" level=warning msg="this is old"' >&2
+shift 5 # --address SOCKET --namespace k8s.io images
+verb=$1
+shift
+file() { echo "$store/$(echo "$1" | tr '/' '_')";
+}
+case $verb in
+    check)
+        shift
+        for filter; do
+            name=${filter#name==\"}
+            name=${name%%\"*}
+            digest=$(echo "$filter" | sed -n 's/.*target.digest=="\([^"]*\)".*/\1/p')
+            [ -e "$(file "$name")" ] || continue
+            [ -z "$digest" ] || grep -q "$digest" "$(file "$name")" || continue
+            case $filter in *labels.*) grep -q pinned=pinned "$(file "$name")" || continue ;; esac
+            echo "$name"
+        done ;;
+    list) grep -l io.gpuhost.pinned=pinned "$store"/* 2>/dev/null | sed 's|.*/||; s|_|/|g' ;;
+    pull)
+        [ "$1" = --local ] && [ -e "$0.old" ] && { echo "ctr: flag provided but not defined: -local"; exit 1; }
+        while [ $# -gt 1 ]; do shift; done
+        [ ! -e "$0.broken" ] || { echo "ctr: failed to resolve $1: not found"; exit 1; }
+        cat "$0.digest" > "$(file "$1")" ;;
+    label)
+        name=$1
+        shift
+        for label; do
+            case $label in
+                *=) sed -i "/^${label%=}=/d" "$(file "$name")" ;;
+                *) echo "$label" >> "$(file "$name")" ;;
+            esac
+        done ;;
+esac
+)sh";
+
+class Placing : public ::testing::Test {
+  protected:
+    Placing() {
+        directory_.write("ctr", fake_ctr);
+        EXPECT_EQ(::chmod(directory_.path("ctr").c_str(), 0700), 0);
+        directory_.write("run/containerd.sock", "");
+        now(digest_1);
+    }
+    /// What the registry has.
+    void now(const std::string& hex) {
+        directory_.write("ctr.digest", "sha256:" + hex + "\n");
+        bundle_ = {"site",
+                   1,
+                   1,
+                   {image("registry.example/app:v1", hex), image("docker.io/library/box:latest", hex)}};
+    }
+    [[nodiscard]] Placer placer() const {
+        Containerds runtimes;
+        runtimes.found.emplace_back(directory_.path("ctr"), "/run/containerd.sock");
+        return {root_, References({bundle_}), runtimes, {true, "127.0.0.1:299", true}};
+    }
+    [[nodiscard]] std::vector<State> states(const PlacementReport& report) const {
+        std::vector<State> all;
+        for (const Placement& placement : report.placements)
+            all.push_back(placement.state);
+        return all;
+    }
+    PlacementReport ensure(const std::string& name, PullPolicy policy, bool dry_run = false) {
+        return placer().ensure(parse_reference(name).value(), policy, dry_run);
+    }
+    [[nodiscard]] std::string asked() const { return directory_.read("ctr.log"); }
+
+    tests::TempDir directory_;
+    base::Root root_ = directory_.root();
+    BundleClaims bundle_;
+};
+
+TEST_F(Placing, PullsFromThisHostAlone) {
+    EXPECT_EQ(states(ensure("registry.example/app:v1", PullPolicy::IfNotPresent)),
+              std::vector{State::Placed});
+    EXPECT_NE(asked().find("pull --local --hosts-dir " + directory_.path("run/gpuhost/hosts.d") +
+                           " registry.example/app:v1"),
+              std::string::npos)
+        << asked();
+    EXPECT_NE(
+        directory_.read("run/gpuhost/hosts.d/_default/hosts.toml").find("server = \"http://127.0.0.1:299\""),
+        std::string::npos);
+    EXPECT_EQ(states(ensure("registry.example/app:v1", PullPolicy::IfNotPresent)),
+              std::vector{State::Present});
+}
+
+TEST_F(Placing, DoesWithAnOldClient) {
+    directory_.write("ctr.old", "");
+    EXPECT_EQ(states(ensure("registry.example/app:v1", PullPolicy::IfNotPresent)),
+              std::vector{State::Placed});
+}
+
+TEST_F(Placing, KeepsToThePolicy) {
+    EXPECT_EQ(states(ensure("box", PullPolicy::Never)), std::vector{State::Failed});
+    EXPECT_EQ(states(ensure("box", PullPolicy::Always, true)), std::vector{State::Wanted});
+    EXPECT_EQ(states(ensure("box", PullPolicy::Always)), std::vector{State::Placed});
+    now(digest_2); // a newer bundle moves the tag
+    EXPECT_EQ(states(ensure("box", PullPolicy::Never)), std::vector{State::Present});
+    EXPECT_EQ(states(ensure("box", PullPolicy::IfNotPresent)), std::vector{State::Present});
+    EXPECT_EQ(states(ensure("box", PullPolicy::Always)), std::vector{State::Placed});
+    EXPECT_EQ(states(ensure("box", PullPolicy::Always)), std::vector{State::Present});
+}
+
+TEST_F(Placing, SaysWhatNoBundleHas) {
+    EXPECT_FALSE(ensure("absent", PullPolicy::Always).problems.empty());
+    const PlacementReport report = ensure("absent:v1", PullPolicy::IfNotPresent);
+    EXPECT_EQ(states(report), std::vector{State::Failed});
+    EXPECT_NE(report.placements.front().why.find("no bundle on this host"), std::string::npos);
+    EXPECT_FALSE(report.is_good());
+}
+
+TEST_F(Placing, PassesOnWhatTheClientSaysWasWrong) {
+    directory_.write("ctr.broken", "");
+    const PlacementReport report = ensure("box", PullPolicy::Always);
+    ASSERT_EQ(states(report), std::vector{State::Failed});
+    EXPECT_NE(report.placements.front().why.find("failed to resolve docker.io/library/box:latest"),
+              std::string::npos)
+        << report.placements.front().why;
+}
+
+TEST_F(Placing, PinsWhatFitsAndReleasesWhatDoesNoLonger) {
+    PlacementReport report = placer().ensure_pinned({"registry.example/*", "box", "absent"}, false);
+    EXPECT_EQ(states(report), (std::vector{State::Placed, State::Placed}));
+    EXPECT_EQ(report.problems,
+              std::vector<std::string>{"no bundle on this host has an image for Pin=absent"});
+    EXPECT_NE(directory_.read("ctr.images/registry.example_app:v1").find("io.cri-containerd.pinned=pinned"),
+              std::string::npos);
+    report = placer().ensure_pinned({"registry.example/*"}, false);
+    EXPECT_EQ(states(report), std::vector{State::Present});
+    EXPECT_EQ(directory_.read("ctr.images/docker.io_library_box:latest").find("pinned"), std::string::npos);
+    EXPECT_NE(directory_.read("ctr.images/registry.example_app:v1").find("pinned"), std::string::npos);
+    now(digest_2);
+    EXPECT_EQ(states(placer().ensure_pinned({"registry.example/*"}, true)), std::vector{State::Wanted});
+    EXPECT_EQ(states(placer().ensure_pinned({"registry.example/*"}, false)), std::vector{State::Placed});
+}
+
+TEST_F(Placing, FindsTheRuntimesThatAreThere) {
+    Containerds found = find_containerds(root_, {"/run/containerd.sock=/x/ctr", "/run/absent.sock=/x/ctr"});
+    ASSERT_EQ(found.found.size(), 1U);
+    EXPECT_EQ(found.found[0].socket(), directory_.path("run/containerd.sock"));
+}
+
+// --- pins
+
+TEST(Pin, IsANameOrAPattern) {
+    EXPECT_EQ(Pin::parse("busybox").value().text(), "docker.io/library/busybox:latest");
+    EXPECT_TRUE(Pin::parse("busybox").value().fits("docker.io/library/busybox:latest"));
+    EXPECT_FALSE(Pin::parse("busybox").value().fits("docker.io/library/busybox:latest2"));
+    EXPECT_TRUE(Pin::parse("*/team/*").value().fits("r.example/team/a:v1"));
+    for (const char* bad : {"", "case/UPPER", "a b", "a\nPin=*", "app@sha256:" /* and no pins by digest */})
+        EXPECT_FALSE(Pin::parse(bad)) << bad;
+    EXPECT_FALSE(Pin::parse("app@sha256:" + std::string(64, 'a')));
+    EXPECT_FALSE(pins_of({"UPPER"}).front().fits("UPPER"));
+}
+
+TEST(Pins, GoIntoADropInThatMustWin) {
+    const tests::TempDir directory;
+    const base::Root root = directory.root();
+    EXPECT_TRUE(read_pins(root).empty());
+    ASSERT_TRUE(write_pins(root, {"a.example/b:c", "d.example/*"}));
+    EXPECT_EQ(read_pins(root), (std::vector<std::string>{"a.example/b:c", "d.example/*"}));
+    ASSERT_TRUE(write_pins(root, {}));
+    EXPECT_TRUE(read_pins(root).empty());
+    directory.write("etc/gpuhost/gpuhostd.conf.d/90-site.conf", "[Images]\nPin=x.example/y:z\n");
+    const std::string before = directory.read(pins_file.substr(1));
+    const auto refused = write_pins(root, {"a.example/b:c"});
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code, Errc::Refused);
+    EXPECT_NE(refused.error().message.find("90-site.conf"), std::string::npos);
+    EXPECT_EQ(directory.read(pins_file.substr(1)), before);
+}
+
+} // namespace
+} // namespace gpuhost::images
