@@ -11,7 +11,7 @@ namespace gpuhost::ctl {
 
 class Session;
 
-inline constexpr Option output_option{"output", "FILE", "the bundle to write", false, false, 'o'};
+inline constexpr Option output_option{"output", "PATH", "the bundle to write", false, false, 'o'};
 inline constexpr Option sign_key_option{"sign-key", "FILE",
                                         "private key in PEM, or key and certificate in PKCS#12"};
 inline constexpr Option certificate_option{"cert", "FILE",

@@ -26,6 +26,7 @@ noinst_LIBRARIES += %D%/libctl.a
     %D%/cmd_bundle_verify.cpp \
     %D%/cmd_cat_config.cpp \
     %D%/cmd_driver_build.cpp \
+    %D%/cmd_driver_export.cpp \
     %D%/cmd_driver_import.cpp \
     %D%/cmd_driver_list.cpp \
     %D%/cmd_driver_remove.cpp \

@@ -9,6 +9,7 @@ namespace gpuhost::ctl {
 
 extern const Verb driver_import_verb;
 extern const Verb driver_build_verb;
+extern const Verb driver_export_verb;
 extern const Verb driver_list_verb;
 extern const Verb driver_show_verb;
 extern const Verb driver_verify_verb;
@@ -16,9 +17,9 @@ extern const Verb driver_remove_verb;
 extern const Verb driver_swap_verb;
 extern const Verb driver_rollback_verb;
 
-inline constexpr std::array driver_verbs{&driver_import_verb, &driver_build_verb,   &driver_list_verb,
-                                         &driver_show_verb,   &driver_verify_verb,  &driver_remove_verb,
-                                         &driver_swap_verb,   &driver_rollback_verb};
+inline constexpr std::array driver_verbs{&driver_import_verb, &driver_build_verb, &driver_export_verb,
+                                         &driver_list_verb,   &driver_show_verb,  &driver_verify_verb,
+                                         &driver_remove_verb, &driver_swap_verb,  &driver_rollback_verb};
 inline constexpr Family driver_family{"Drivers:", driver_verbs};
 
 } // namespace gpuhost::ctl
