@@ -2,14 +2,12 @@
 // The daemon's alone: workers have no bus.
 #include "daemon/bus/bundle_object.hpp"
 #include "daemon/bus/driver_object.hpp"
-#include "daemon/bus/image_object.hpp"
 #include "daemon/rooms.hpp"
 
 namespace gpuhost {
 
 std::vector<bus::RoomObject> bus_objects() {
-    return {bus::room_object<bus::DriverObject>(), bus::room_object<bus::BundleObject>(),
-            bus::room_object<bus::ImageObject>()};
+    return {bus::room_object<bus::DriverObject>(), bus::room_object<bus::BundleObject>()};
 }
 
 } // namespace gpuhost

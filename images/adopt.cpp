@@ -44,26 +44,17 @@ class IncomingBlobs : public BlobSink {
         return IncomingBlobs(root, std::move(directory));
     }
 
-    Result<FileDigest> add(const Write& write) override;
+    Result<FileDigest> add(std::uint64_t most, const Write& write) override;
     [[nodiscard]] Result<BlobBytes> open(const std::string& hex) const override;
 
   private:
     IncomingBlobs(const Root& root, UniqueFd directory) : root_(&root), directory_(std::move(directory)) {}
-    [[nodiscard]] Result<void> check_space() const;
-
     const Root* root_;
     UniqueFd directory_;
 };
 
-Result<void> IncomingBlobs::check_space() const {
-    GPUHOST_TRY(free, root_->free_bytes(incoming_directory));
-    if (free >= store_reserve)
-        return {};
-    return base::fail(Errc::NoSpace, "no room is left for " + std::string(incoming_directory),
-                      "Make room there, or remove a bundle: gpuhostctl bundle remove.");
-}
-
-Result<FileDigest> IncomingBlobs::add(const Write& write) {
+Result<FileDigest> IncomingBlobs::add(std::uint64_t most, const Write& write) {
+    GPUHOST_CHECK(check_space(*root_, most, std::string(unpacking)));
     const UniqueFd fd(::openat(directory_.get(), unnamed_blob,
                                O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0644));
     if (!fd)
@@ -75,7 +66,6 @@ Result<FileDigest> IncomingBlobs::add(const Write& write) {
             : ::renameat(directory_.get(), unnamed_blob, directory_.get(), written.sha256.c_str());
     if (done < 0)
         return base::fail_errno("writing a blob", errno);
-    GPUHOST_CHECK(check_space());
     return std::move(written);
 }
 
@@ -114,26 +104,43 @@ Result<FileDigest> copy(const BlobBytes& from, int to, const OnBytes& on_bytes) 
     return FileDigest{hash.finish(), done};
 }
 
-Result<void> take_blobs(const BundleManifest& manifest, const BlobSource& from, const HostFacts& host,
-                        BlobSink& blobs, const OnBytes& on_bytes) {
+Result<void> take_blobs(const Root& root, const BundleManifest& manifest, const BlobSource& from,
+                        const HostFacts& host, BlobSink& blobs, const OnBytes& on_bytes) {
+    const BlobStore store(root);
+    const auto is_wanted = [&](const Member& member) {
+        return member.is_blob() && host.needs(member) && !store.has(member.hex, member.size);
+    };
+    std::uint64_t missing = 0;
+    for (const Member& member : manifest.members)
+        missing += is_wanted(member) ? member.size : 0;
+    GPUHOST_CHECK(check_space(root, missing, std::string(unpacking)));
     for (const Member& member : manifest.members) {
-        if (!member.is_blob() || !host.needs(member))
+        if (!is_wanted(member))
             continue;
         GPUHOST_TRY(bytes, from.open(member.hex));
-        GPUHOST_TRY(written, blobs.add([&](int fd) { return copy(bytes, fd, on_bytes); }));
+        GPUHOST_TRY(written, blobs.add(member.size, [&](int fd) { return copy(bytes, fd, on_bytes); }));
         if (written.sha256 != member.hex)
             return base::fail(Errc::BadContent, "blob sha256:" + member.hex + " is damaged");
     }
     return {};
 }
 
-Result<BundleManifest> adopt_directory(UniqueFd fd, const std::string& file, const std::string& bundle,
-                                       const HostFacts& host, BlobSink& blobs, const OnBytes& on_bytes) {
-    const LayoutDirectory layout(Root::of(std::move(fd), file));
+/// What stands in its way was said of paths in it.
+base::Error of_directory(base::Error error, const std::string& file) {
+    if (error.code == Errc::AccessDenied && error.hint.empty())
+        error.hint = "It is read by another user: make it readable for all, chmod -R a+rX.";
+    return error.context(file);
+}
+
+Result<BundleManifest> adopt_directory(const Root& root, UniqueFd fd, const std::string& file,
+                                       const std::string& bundle, const HostFacts& host, BlobSink& blobs,
+                                       const OnBytes& on_bytes) {
+    // A name that is the host's own root is that of this directory here.
+    const LayoutDirectory layout(Root::of(std::move(fd), file == "/" ? "/." : file));
     GPUHOST_TRY(index, read_layout_index(layout.root()));
     GPUHOST_TRY(stock, make_stock(std::move(index), layout));
     GPUHOST_TRY(manifest, describe(stock, bundle, host.platform));
-    GPUHOST_CHECK(take_blobs(manifest, layout, host, blobs, on_bytes));
+    GPUHOST_CHECK(take_blobs(root, manifest, layout, host, blobs, on_bytes));
     return std::move(manifest);
 }
 
@@ -152,7 +159,8 @@ Result<struct stat> stat_of(const ForeignInput& input) {
         return base::fail_errno(input.file, errno);
     if (S_ISREG(st.st_mode) || S_ISDIR(st.st_mode))
         return st;
-    return base::fail(Errc::InvalidArgument, input.file + ": neither a file nor a directory");
+    return base::fail(Errc::InvalidArgument, input.file + ": neither a file nor a directory",
+                      "Save it to a file first.");
 }
 
 Result<BundleManifest> adopt(const Root& root, const ForeignInput& input, const std::string& bundle,
@@ -164,11 +172,16 @@ Result<BundleManifest> adopt(const Root& root, const ForeignInput& input, const 
     UniqueFd own(::fcntl(input.fd, F_DUPFD_CLOEXEC, 3));
     if (!own)
         return base::fail_errno(input.file, errno);
-    return adopt_directory(std::move(own), input.file, bundle, host, blobs, on_bytes);
+    auto manifest = adopt_directory(root, std::move(own), input.file, bundle, host, blobs, on_bytes);
+    return manifest ? std::move(manifest) : base::fail(of_directory(std::move(manifest).error(), input.file));
 }
 
-Result<void> leave(const Root& root, const BundleManifest& manifest) {
+Result<void> leave(const Root& root, const BundleManifest& manifest, const ImportPolicy& policy) {
     const std::string digest = identity(manifest);
+    const auto present = Catalogue(root).record(manifest.name);
+    if (present && present->manifest != digest && !policy.allow_downgrade)
+        return base::fail(Errc::Refused, "bundle '" + manifest.name + "' is here already, with other images",
+                          "Give this one another name, --name NAME, or replace that one: --allow-downgrade.");
     GPUHOST_CHECK(
         root.write_atomic(incoming_of(unpacking) + "/" + std::string(unsigned_manifest), to_text(manifest)));
     GPUHOST_CHECK(root.rename(incoming_of(unpacking), incoming_of(digest)));
@@ -180,25 +193,24 @@ Result<void> leave(const Root& root, const BundleManifest& manifest) {
 Result<void> check_adoption(const Root& root, const ForeignInput& input, const std::string& bundle) {
     GPUHOST_TRY(st, stat_of(input));
     const auto present = Catalogue(root).record(bundle);
+    if (!present && present.error().code != Errc::NotFound) // it may be signed
+        return base::fail(present.error());
     if (present && present->is_signed())
         return base::fail(Errc::Refused,
                           "bundle '" + bundle + "' is here, and signed by " + present->signer.subject,
                           "Give what is not signed another name: --name NAME.");
-    GPUHOST_CHECK(root.make_directories(incoming_directory));
-    GPUHOST_TRY(free, root.free_bytes(incoming_directory));
-    if (S_ISREG(st.st_mode) && static_cast<std::uint64_t>(st.st_size) + store_reserve > free)
-        return base::fail(Errc::NoSpace,
-                          input.file + ": is larger than what is free for " + std::string(incoming_directory),
-                          "Make room there, or remove a bundle: gpuhostctl bundle remove.");
-    return {};
+    // What of it is here already is known once it is unpacked.
+    return S_ISREG(st.st_mode) && !present ? check_space(root, static_cast<std::uint64_t>(st.st_size), "")
+                                           : Result<void>();
 }
 
 Result<BundleManifest> adopt_images(const Root& root, const ForeignInput& input, const std::string& bundle,
-                                    const HostFacts& host, const OnBytes& on_bytes) {
-    GPUHOST_CHECK(check_adoption(root, input, bundle));
+                                    const HostFacts& host, const ImportPolicy& policy,
+                                    const OnBytes& on_bytes) {
     GPUHOST_CHECK(remove_other_incoming(root, ""));
+    GPUHOST_CHECK(check_adoption(root, input, bundle));
     auto manifest = adopt(root, input, bundle, host, on_bytes);
-    auto left = manifest ? leave(root, *manifest) : base::fail(manifest.error());
+    auto left = manifest ? leave(root, *manifest, policy) : base::fail(manifest.error());
     if (left)
         return manifest;
     GPUHOST_CHECK(remove_other_incoming(root, ""));

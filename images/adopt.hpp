@@ -18,12 +18,13 @@ struct ForeignInput {
 [[nodiscard]] base::Result<void> check_adoption(const base::Root& root, const ForeignInput& input,
                                                 const std::string& bundle);
 
-/// Leaves in the incoming directory what commit_unsigned() names, and says so to received_bundle(). If it fails, nothing.
+/// Replaces a bundle of that name only where the policy lets an older one in. Leaves in the incoming directory what commit_unsigned() names, and says so to received_bundle(). If it fails, nothing.
 [[nodiscard]] base::Result<BundleManifest> adopt_images(const base::Root& root, const ForeignInput& input,
                                                         const std::string& bundle, const HostFacts& host,
+                                                        const ImportPolicy& policy = {},
                                                         const OnBytes& on_bytes = {});
 
-/// What a bundle is called that comes from this file: "k3s-airgap" for "/tmp/K3s_airgap.tar.zst"; may be no name.
+/// What a bundle is called that comes from this file: "k3s_airgap" for "/tmp/K3s_airgap.tar.zst"; may be no name.
 [[nodiscard]] std::string bundle_name_of(const std::string& file);
 
 } // namespace gpuhost::images

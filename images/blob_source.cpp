@@ -71,7 +71,7 @@ Result<Spool> Spool::create(const std::string& directory) {
     return Spool(std::move(fd));
 }
 
-Result<FileDigest> Spool::add(const Write& write) {
+Result<FileDigest> Spool::add(std::uint64_t, const Write& write) {
     if (::lseek(fd_.get(), static_cast<off_t>(end_), SEEK_SET) < 0)
         return base::fail_errno("a temporary file", errno);
     GPUHOST_TRY(written, write(fd_.get()));

@@ -51,9 +51,9 @@ class LayoutDirectory : public BlobSource {
 /// Takes blobs whose digests nobody knows before they were read.
 class BlobSink : public BlobSource {
   public:
-    /// Writes to `fd` from where it stands, and says what.
+    /// Writes at most `most` bytes to `fd` from where it stands, and says what.
     using Write = std::function<base::Result<content::FileDigest>(int fd)>;
-    [[nodiscard]] virtual base::Result<content::FileDigest> add(const Write& write) = 0;
+    [[nodiscard]] virtual base::Result<content::FileDigest> add(std::uint64_t most, const Write& write) = 0;
 };
 
 /// Blobs one behind the other in a file that has no name: gone with the process, however that ends.
@@ -62,7 +62,7 @@ class Spool : public BlobSink {
     /// On the file system of that directory.
     [[nodiscard]] static base::Result<Spool> create(const std::string& directory);
 
-    [[nodiscard]] base::Result<content::FileDigest> add(const Write& write) override;
+    [[nodiscard]] base::Result<content::FileDigest> add(std::uint64_t most, const Write& write) override;
     [[nodiscard]] base::Result<BlobBytes> open(const std::string& hex) const override;
 
   private:

@@ -140,8 +140,13 @@ Result<void> Incoming::publish(const std::vector<std::string>& blobs) const {
     for (const std::string& hex : blobs) {
         const bool named = ::renameat(directory_.get(), hex.c_str(), store.get(), hex.c_str()) == 0;
         // Not before it has its name: an import that was interrupted in between must be able to take it up.
-        if ((!named && errno != ENOENT) || ::fchmodat(store.get(), hex.c_str(), 0444, 0) < 0)
-            return base::fail_errno("naming blob " + hex, errno);
+        if ((named || errno == ENOENT) && ::fchmodat(store.get(), hex.c_str(), 0444, 0) == 0)
+            continue;
+        if (errno == ENOENT) // it was there when the import began: a scrub has found it damaged meanwhile
+            return base::fail(Errc::Interrupted,
+                              "blob sha256:" + hex + " was found damaged meanwhile, and removed",
+                              "Import it again.");
+        return base::fail_errno("naming blob " + hex, errno);
     }
     return ::fsync(store.get()) < 0 ? base::fail_errno("syncing " + std::string(blobs_directory), errno)
                                     : Result<void>();

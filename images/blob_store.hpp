@@ -19,6 +19,7 @@
 
 namespace gpuhost::images {
 
+constexpr std::string_view store_directory = "/var/lib/gpuhost/store";
 constexpr std::string_view blobs_directory = "/var/lib/gpuhost/store/sha256";
 constexpr std::string_view incoming_directory = "/var/lib/gpuhost/store/incoming";
 /// Left free for all others on the file system.

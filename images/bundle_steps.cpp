@@ -74,11 +74,10 @@ std::string count_of(std::uint64_t done, std::uint64_t total) {
     return std::to_string(done >> 20U) + " of " + std::to_string((total + (1U << 20U) - 1) >> 20U) + " MiB";
 }
 
-/// All of it is here. What a run before this one may have left undone.
-Result<void> finish_earlier(const base::Root& root, const BundleReader& bundle) {
+/// All of it is here. What a run before this one may have left unsynced; bundle.settle does the rest.
+Result<void> finish_earlier(const base::Root& root) {
     GPUHOST_CHECK(root.sync_directory(blobs_directory));
-    GPUHOST_CHECK(root.sync_directory(catalogue_directory));
-    return settle_import(root, bundle.signed_manifest().digest);
+    return root.sync_directory(catalogue_directory);
 }
 
 Result<void> receive(StepContext& context, BundleReader& bundle, const HostFacts& host) {
@@ -114,7 +113,7 @@ Result<Json> receive_apply(StepContext& context, const Json& args) {
     if (const std::string warning = image_gc_warning(context.root, plan.missing_bytes); !warning.empty())
         context.warn(warning);
     if (plan.complete)
-        GPUHOST_CHECK(finish_earlier(context.root, bundle));
+        GPUHOST_CHECK(finish_earlier(context.root));
     else
         GPUHOST_CHECK(receive(context, bundle, host));
     GPUHOST_TRY(artifacts, host_artifacts(context.root, bundle.signed_manifest(), host));
@@ -129,6 +128,7 @@ core::StepKind receive_kind() {
     core::StepKind kind;
     kind.name = "bundle.receive";
     kind.sandbox = core::Sandbox::Content;
+    kind.writable = {std::string(store_directory)};
     kind.deadline = std::chrono::hours(6); // a full disk's worth from a slow stick
     kind.interruptible = true;
     kind.preflight = receive_preflight;
@@ -161,7 +161,9 @@ Result<Json> adopt_apply(StepContext& context, const Json& args) {
         context.progress(-1, "unpacked " + std::to_string(told) + " MiB");
     };
     GPUHOST_TRY(manifest, adopt_images(context.root, input, base::string_or(args, "name", ""), host_of(args),
-                                       on_bytes));
+                                       policy_of(args), on_bytes));
+    if (const std::string warning = image_gc_warning(context.root, 0); !warning.empty())
+        context.warn(warning);
     return Json{{"name", manifest.name}, {"unsigned", true}, {"images", manifest.images.size()}};
 }
 
@@ -169,10 +171,12 @@ core::StepKind adopt_kind() {
     core::StepKind kind;
     kind.name = "bundle.adopt";
     kind.sandbox = core::Sandbox::Content;
+    kind.writable = {std::string(incoming_directory)};
     kind.deadline = std::chrono::hours(6);
     kind.interruptible = true;
     kind.preflight = adopt_preflight;
     kind.apply = adopt_apply;
+    kind.undo = [](StepContext& context, const Json&) { return remove_other_incoming(context.root, ""); };
     return kind;
 }
 
@@ -199,6 +203,7 @@ core::StepKind commit_kind() {
     core::StepKind kind;
     kind.name = "bundle.commit";
     kind.sandbox = core::Sandbox::Content;
+    kind.writable = {std::string(store_directory), std::string(catalogue_directory)};
     kind.deadline = std::chrono::hours(1); // all of it may still have to reach the disk
     kind.apply = commit_apply;
     kind.undo = commit_undo;
@@ -210,6 +215,7 @@ Result<Json> settle_apply(StepContext& context, const Json&) {
     GPUHOST_TRY(received, received_bundle(context.root));
     GPUHOST_CHECK(received ? settle_import(context.root, received->digest)
                            : Catalogue(context.root).settle());
+    GPUHOST_CHECK(remove_other_incoming(context.root, "")); // of imports before this one
     // Blobs of the generation that it replaced, or of an import that was given up.
     if (auto freed = remove_garbage(context.root); !freed)
         context.warn("what is no longer needed stays: " + freed.error().message);
@@ -220,6 +226,7 @@ core::StepKind settle_kind() {
     core::StepKind kind;
     kind.name = "bundle.settle";
     kind.sandbox = core::Sandbox::Content;
+    kind.writable = {std::string(store_directory), std::string(catalogue_directory)};
     kind.deadline = std::chrono::minutes(15);
     kind.apply = settle_apply;
     return kind;
@@ -243,6 +250,7 @@ core::StepKind remove_kind() {
     core::StepKind kind;
     kind.name = "bundle.remove";
     kind.sandbox = core::Sandbox::Content;
+    kind.writable = {std::string(store_directory), std::string(catalogue_directory)};
     kind.deadline = std::chrono::minutes(15);
     kind.preflight = remove_preflight;
     kind.apply = remove_apply;

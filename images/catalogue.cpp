@@ -3,6 +3,7 @@
 
 #include "daemon/base/parse.hpp"
 #include "daemon/content/sha256.hpp"
+#include "images/plain_file.hpp"
 #include "images/reference.hpp"
 
 #include <algorithm>
@@ -115,16 +116,6 @@ Result<BundleRecord> record_from_json(const Json& value) {
     record.images = number(value, "images");
     record.registries = base::strings_or_empty(value, "registries");
     return record;
-}
-
-Result<std::string> read_plain_file(const base::Root& root, std::string_view path, std::size_t limit) {
-    GPUHOST_TRY(fd, root.open_file(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK));
-    struct stat st {};
-    if (::fstat(fd.get(), &st) < 0)
-        return base::fail_errno(path, errno);
-    if (!S_ISREG(st.st_mode))
-        return base::fail(Errc::BadContent, std::string(path) + ": is no file");
-    return base::read_all(fd.get(), limit, path);
 }
 
 Result<std::vector<std::string>> Catalogue::names() const {

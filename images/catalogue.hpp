@@ -78,11 +78,6 @@ class Catalogue {
     const base::Root& root_;
 };
 
-/// The store and the catalogue are an unprivileged worker's, and the daemon reads them: no link is followed, no pipe
-/// waited for.
-[[nodiscard]] base::Result<std::string> read_plain_file(const base::Root& root, std::string_view path,
-                                                        std::size_t limit);
-
 [[nodiscard]] base::Json to_json(const BundleRecord& record);
 [[nodiscard]] base::Result<BundleRecord> record_from_json(const base::Json& value);
 

@@ -123,10 +123,12 @@ Result<void> Collector::add_blob(const Walk& walk, const Descriptor& descriptor,
     if (missing && descriptor.elsewhere)
         return {}; // by its licence it may not be passed on
     if (missing)
-        return base::fail(Errc::NotFound, "blob sha256:" + descriptor.hex + " is not there",
-                          platform.empty() ? ""
-                                           : "It is for " + platform +
-                                                 ". Say with Platforms= what to take, if not all is there.");
+        return base::fail(
+            Errc::NotFound, "blob sha256:" + descriptor.hex + " is not there",
+            platform.empty()
+                ? ""
+                : "It is for " + platform +
+                      "; if not all is there, Platforms= in a bundle's description says what to take.");
     if (!found)
         return base::fail(found.error());
     if (found->size != descriptor.size)

@@ -4,6 +4,7 @@
 #include "daemon/base/json.hpp"
 #include "daemon/base/parse.hpp"
 #include "images/foreign_docker.hpp"
+#include "images/plain_file.hpp"
 #include "images/reference.hpp"
 
 #include <algorithm>
@@ -94,7 +95,7 @@ Result<void> Members::take(content::ArchiveReader& archive, const ArchiveEntry& 
         texts_.emplace(entry.path, std::move(text));
         return {};
     }
-    GPUHOST_TRY(file, blobs_.add([&](int fd) { return archive.copy_to(fd, on_bytes); }));
+    GPUHOST_TRY(file, blobs_.add(entry.size, [&](int fd) { return archive.copy_to(fd, on_bytes); }));
     if (base::starts_with(entry.path, blobs_prefix) && entry.path.substr(blobs_prefix.size()) != file.sha256)
         return base::fail(Errc::BadContent,
                           what_ + ": '" + entry.path + "': its bytes are not those of its digest",
@@ -169,9 +170,10 @@ Result<Document> read_image_archive(content::ArchiveReader archive, const std::s
 }
 
 Result<Document> read_layout_index(const base::Root& layout) {
-    GPUHOST_TRY(version, layout.read("/oci-layout", layout_limit));
+    // Neither a link nor a pipe, which would be waited for.
+    GPUHOST_TRY(version, read_plain_file(layout, "/oci-layout", layout_limit));
     GPUHOST_CHECK(check_layout_version(version));
-    GPUHOST_TRY(index, layout.read("/index.json", document_limit));
+    GPUHOST_TRY(index, read_plain_file(layout, "/index.json", document_limit));
     return parse_index(index);
 }
 

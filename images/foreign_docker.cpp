@@ -128,7 +128,7 @@ Result<Json> layers_of(const DockerImage& image, const Json& config, const FindF
 }
 
 Result<FileDigest> add_text(BlobSink& blobs, const std::string& text) {
-    return blobs.add([&](int fd) -> Result<FileDigest> {
+    return blobs.add(text.size(), [&](int fd) -> Result<FileDigest> {
         GPUHOST_CHECK(base::write_all(fd, text, "a manifest"));
         return FileDigest{content::sha256(text), text.size()};
     });

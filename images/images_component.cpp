@@ -4,7 +4,6 @@
 #include "daemon/base/parse.hpp"
 #include "images/adopt.hpp"
 #include "images/catalogue.hpp"
-#include "images/image_documents.hpp"
 #include "images/images_settings.hpp"
 #include "images/import.hpp"
 #include "images/mirrors_step.hpp"
@@ -97,6 +96,7 @@ Plan unsigned_plan(const core::Desired& desired, const Json& request, const Json
     Json args = host;
     args["files"] = files;
     args["name"] = name;
+    args["allow-downgrade"] = base::bool_or(request, "allow-downgrade", false);
     plan.steps.push_back(
         {"bundle.adopt", "unpack " + what + " and compare its blobs with their digests", args});
     add_entry(plan, desired, host);
@@ -159,16 +159,6 @@ base::Result<Json> ImagesComponent::observe(const core::Settings& settings) {
                 {"placement", last_placement(root_)},
                 {"platform", platform()},
                 {"kernels", root_.list("/lib/modules").value_or(std::vector<std::string>())}};
-}
-
-base::Result<Json> ImagesComponent::ask(const Json& question) {
-    GPUHOST_TRY(references, references_.current());
-    const std::string kind = base::string_or(question, "ask", "");
-    if (kind == "list")
-        return list_images(*references, base::string_or(question, "pattern", ""));
-    if (kind == "show")
-        return show_image(root_, *references, base::string_or(question, "name", ""));
-    return Component::ask(question);
 }
 
 Plan ImagesComponent::plan(const core::Desired& desired, const Json& observed) const {

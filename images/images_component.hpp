@@ -3,14 +3,10 @@
 //   {"request": "import", "files": [name…], "allow-downgrade": bool}   with one descriptor a file
 //   {"request": "import", "files": [name], "unsigned": true, "name": "airgap"}   one archive or layout; the name may be left out
 //   {"request": "remove", "name": "site-images"}
-// and the questions to it:
-//   {"ask": "list", "pattern": "busybox"}
-//   {"ask": "show", "name": "busybox:latest"}
 #pragma once
 
 #include "daemon/base/root.hpp"
 #include "daemon/core/component.hpp"
-#include "images/live_references.hpp"
 
 #include <utility>
 #include <vector>
@@ -21,18 +17,16 @@ class ImagesComponent : public core::Component {
   public:
     /// `root` must outlive it. `import_steps` are those of other rooms that take what is theirs of a bundle.
     ImagesComponent(const base::Root& root, std::vector<core::Step> import_steps)
-        : root_(root), import_steps_(std::move(import_steps)), references_(root) {}
+        : root_(root), import_steps_(std::move(import_steps)) {}
 
     [[nodiscard]] std::string_view name() const override { return "images"; }
     [[nodiscard]] base::Result<base::Json> observe(const core::Settings& settings) override;
-    [[nodiscard]] base::Result<base::Json> ask(const base::Json& question) override;
     [[nodiscard]] core::Plan plan(const core::Desired& desired, const base::Json& observed) const override;
     [[nodiscard]] bool converge_at_start(const base::Json&) const override { return false; }
 
   private:
     const base::Root& root_;
     std::vector<core::Step> import_steps_;
-    LiveReferences references_;
 };
 
 } // namespace gpuhost::images

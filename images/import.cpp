@@ -90,17 +90,12 @@ std::uint64_t left_by_others(const Root& root, const std::string& digest) {
     return bytes;
 }
 
-Result<void> check_space(const Root& root, std::uint64_t missing, std::uint64_t freed) {
-    GPUHOST_CHECK(root.make_directories(blobs_directory));
-    GPUHOST_TRY(free_now, root.free_bytes(blobs_directory));
-    const std::uint64_t free = free_now + freed;
-    if (missing == 0 || missing + store_reserve <= free)
-        return {};
-    return base::fail(Errc::NoSpace,
-                      mebibytes(missing) + " are to be written, but only " +
-                          mebibytes(free - std::min(free, store_reserve)) + " are free for " +
-                          std::string(blobs_directory),
-                      "Make room there, or remove a bundle: gpuhostctl bundle remove.");
+/// Where the store is, or will be.
+Result<std::uint64_t> free_bytes(const Root& root) {
+    std::string_view directory = blobs_directory;
+    while (directory.size() > 1 && !root.exists(directory))
+        directory = directory.substr(0, std::max<std::size_t>(directory.rfind('/'), 1));
+    return root.free_bytes(directory);
 }
 
 /// Blobs that this host takes from the bundle, sorted.
@@ -194,6 +189,18 @@ Result<BundleRecord> commit(const Root& root, const SignedManifest& bundle, cons
 
 } // namespace
 
+Result<void> check_space(const Root& root, std::uint64_t missing, const std::string& digest) {
+    GPUHOST_TRY(free_now, free_bytes(root));
+    const std::uint64_t free = free_now + left_by_others(root, digest);
+    if (missing == 0 || missing + store_reserve <= free)
+        return {};
+    return base::fail(Errc::NoSpace,
+                      mebibytes(missing) + " are to be written, but only " +
+                          mebibytes(free - std::min(free, store_reserve)) + " are free for " +
+                          std::string(blobs_directory),
+                      "Make room there, or remove a bundle: gpuhostctl bundle remove.");
+}
+
 Result<void> remove_other_incoming(const Root& root, const std::string& digest) {
     for (const std::string& name : root.list(incoming_directory).value_or(std::vector<std::string>()))
         if (name != digest)
@@ -244,7 +251,7 @@ Result<ImportPlan> plan_import(const Root& root, const BundleReader& bundle, con
         GPUHOST_CHECK(check_generation(manifest, *present));
     GPUHOST_CHECK(check_base(unavailable));
     if (!plan.complete)
-        GPUHOST_CHECK(check_space(root, space, left_by_others(root, digest)));
+        GPUHOST_CHECK(check_space(root, space, digest));
     return plan;
 }
 
@@ -296,6 +303,8 @@ Result<BundleRecord> commit_unsigned(const Root& root, const Received& received,
     GPUHOST_TRY(text, root.read(path, manifest_limit));
     GPUHOST_TRY(manifest, parse_bundle_manifest(text, path));
     std::string digest = identity(manifest);
+    if (digest != received.digest)
+        return base::fail(Errc::BadContent, path + " is not what was received", "Import it again.");
     return commit(root, {std::move(manifest), {}, std::move(digest), std::move(text)}, host);
 }
 

@@ -56,6 +56,11 @@ struct Received {
 /// Only one import runs at a time: what others left there is of no use to this one, and takes its space.
 [[nodiscard]] base::Result<void> remove_other_incoming(const base::Root& root, const std::string& digest);
 
+/// NoSpace if so many bytes can't be written and leave the reserve free; what imports but that of `digest` left counts as
+/// free.
+[[nodiscard]] base::Result<void> check_space(const base::Root& root, std::uint64_t missing,
+                                             const std::string& digest);
+
 /// Verifies its signature again. Converges: ends in the same state wherever a run before it was interrupted.
 [[nodiscard]] base::Result<BundleRecord> commit_bundle(const base::Root& root, const Received& received,
                                                        const content::TrustAnchors& trust,

@@ -59,6 +59,8 @@ noinst_LIBRARIES += %D%/libimages.a
     %D%/oci.hpp \
     %D%/pins.cpp \
     %D%/pins.hpp \
+    %D%/plain_file.cpp \
+    %D%/plain_file.hpp \
     %D%/placement.cpp \
     %D%/placement.hpp \
     %D%/reference.cpp \

@@ -186,9 +186,13 @@ std::optional<Claim> References::find(const Reference& reference) const {
 std::vector<Claim> References::claims(const Reference& reference) const {
     const std::string repository = with_registry(reference);
     std::vector<Claim> claims;
-    for (auto row = seek(repository, reference.tag);
-         row != rows_.end() && repository_of(*row) == repository && tag_of(*row) == reference.tag; ++row)
-        claims.push_back(claim_of(*row));
+    for (auto row = seek(repository, reference.tag); row != rows_.end() && repository_of(*row) == repository;
+         ++row)
+        if (Claim claim = claim_of(*row);
+            reference.digest.empty() ? claim.tag == reference.tag : "sha256:" + claim.hex == reference.digest)
+            claims.push_back(std::move(claim));
+        else if (reference.digest.empty())
+            break;
     return claims;
 }
 

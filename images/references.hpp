@@ -51,7 +51,7 @@ class References {
 
     /// Who has the name; nobody in a reference by digest.
     [[nodiscard]] std::optional<Claim> find(const Reference& reference) const;
-    /// All who claim it, the one who has it first.
+    /// All who claim it, the one who has it first. By digest: all names in that repository that lead to it.
     [[nodiscard]] std::vector<Claim> claims(const Reference& reference) const;
     /// Each name once, by who has it, in order.
     [[nodiscard]] std::vector<Claim> all() const;

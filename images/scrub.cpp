@@ -5,8 +5,11 @@
 #include "daemon/base/parse.hpp"
 #include "daemon/content/sha256.hpp"
 #include "images/blob_store.hpp"
+#include "images/plain_file.hpp"
+#include "images/reference.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -25,85 +28,119 @@ using OnBytes = std::function<void(std::uint64_t)>;
 /// What is told one by one: a disk that is gone damages all, and status must stay a page.
 constexpr std::size_t most_told = 1000;
 constexpr std::size_t scrub_limit = 4U << 20U; ///< of scrub.json
+/// More that can't be read are not so many bad sectors, but a disk that is away.
+constexpr std::size_t most_unreadable = 16;
 
-/// Each blob once, with all that own it. `all` has one entry an owner.
-std::vector<Owned> merge(std::vector<Owned> all) {
-    std::sort(all.begin(), all.end());
-    std::vector<Owned> merged;
-    for (Owned& next : all)
-        if (!merged.empty() && merged.back().blob.hex == next.blob.hex)
-            merged.back().bundles.push_back(std::move(next.bundles.front()));
-        else
-            merged.push_back(std::move(next));
-    return merged;
+std::string path_of(const std::string& hex) {
+    return std::string(blobs_directory) + "/" + hex;
 }
 
-/// Why it is not what its name says; empty if it is. From the disk, past the page cache, which is for what the host's
-/// jobs read; and twice, since a wrong bit on the way is no damage.
-std::string damage_of(int fd, const Owned& owned, const OnBytes& on_bytes) {
-    std::string why;
-    for (const bool again : {false, true}) {
-        (void)::posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
-        std::uint64_t at = 0;
-        const auto digest = content::sha256_of_file(fd, owned.blob.hex, [&](std::uint64_t n) {
-            (void)::posix_fadvise(fd, static_cast<off_t>(at), static_cast<off_t>(n), POSIX_FADV_DONTNEED);
-            at += n;
-            if (!again)
-                on_bytes(n);
-        });
-        if (digest && digest->size == owned.blob.size && digest->sha256 == owned.blob.hex)
-            return {};
-        why = !digest                           ? "it can't be read: " + digest.error().message
-              : digest->size == owned.blob.size ? "its bytes are not those of its digest"
-                                                : "it has " + std::to_string(digest->size) +
-                                                      " bytes instead of " + std::to_string(owned.blob.size);
-    }
-    return why;
-}
-
-/// Unless an import has put a good one in its place meanwhile.
-bool take_name(const Root& root, int fd, const std::string& hex) {
-    struct stat read {};
-    const auto named = root.lstat(std::string(blobs_directory) + "/" + hex);
-    if (!named || ::fstat(fd, &read) < 0 || read.st_ino != named->st_ino)
-        return false;
-    return BlobStore(root).remove(hex).has_value();
-}
-
-void scrub_blob(const Root& root, const Owned& owned, Scrub& scrub, const OnBytes& on_bytes) {
-    const auto fd = BlobStore(root).open(owned.blob.hex);
-    if (!fd) {
-        const bool missing = fd.error().code == Errc::NotFound;
-        scrub.damages.push_back({owned, missing ? "missing" : fd.error().message, false});
-        return;
-    }
-    const std::string why = damage_of(fd->get(), owned, [&](std::uint64_t n) {
-        scrub.bytes += n;
+/// From the disk, past the page cache, which is for what the host's jobs read.
+Result<content::FileDigest> read_from_disk(int fd, const std::string& hex, const OnBytes& on_bytes) {
+    (void)::posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
+    std::uint64_t at = 0;
+    return content::sha256_of_file(fd, hex, [&](std::uint64_t n) {
+        (void)::posix_fadvise(fd, static_cast<off_t>(at), static_cast<off_t>(n), POSIX_FADV_DONTNEED);
+        at += n;
         if (on_bytes)
             on_bytes(n);
     });
-    if (!why.empty())
-        scrub.damages.push_back({owned, why, take_name(root, fd->get(), owned.blob.hex)});
+}
+
+/// Says in `damage` why it is not what its name says; nothing if it is. Read twice, since a wrong bit on the way is no
+/// damage.
+void examine(int fd, Damage& damage, const OnBytes& on_bytes) {
+    struct stat st {};
+    if (::fstat(fd, &st) < 0 || !S_ISREG(st.st_mode)) {
+        damage.why = "it is no file";
+        return;
+    }
+    damage.inode = st.st_ino;
+    if (static_cast<std::uint64_t>(st.st_size) != damage.blob.size) {
+        damage.why =
+            "it has " + std::to_string(st.st_size) + " bytes instead of " + std::to_string(damage.blob.size);
+        return;
+    }
+    const auto once = read_from_disk(fd, damage.blob.hex, on_bytes);
+    if (once && once->sha256 == damage.blob.hex)
+        return;
+    const auto again = read_from_disk(fd, damage.blob.hex, {});
+    if (again && again->sha256 == damage.blob.hex)
+        return;
+    damage.readable = once && again && once->sha256 == again->sha256;
+    damage.why = damage.readable ? "its bytes are not those of its digest"
+                 : !again        ? "it can't be read: " + again.error().message
+                 : !once         ? "it can't be read: " + once.error().message
+                                 : "it reads differently each time";
+}
+
+/// Do they own it, now?
+class Owners {
+  public:
+    explicit Owners(const Root& root) : catalogue_(root) {}
+    bool owns(const std::string& bundle, const std::string& hex) {
+        const auto [at, is_new] = blobs_.try_emplace(bundle);
+        if (is_new)
+            if (auto blobs = catalogue_.blobs(bundle))
+                at->second = *std::move(blobs);
+        const auto found =
+            std::lower_bound(at->second.begin(), at->second.end(), hex,
+                             [](const OwnedBlob& blob, const std::string& h) { return blob.hex < h; });
+        return found != at->second.end() && found->hex == hex;
+    }
+
+  private:
+    Catalogue catalogue_;
+    std::map<std::string, std::vector<OwnedBlob>> blobs_;
+};
+
+/// Bundles come and go while it reads for hours.
+void drop_unowned(const Root& root, std::vector<Damage>& damages) {
+    Owners owners(root);
+    for (Damage& damage : damages)
+        std::erase_if(damage.bundles,
+                      [&](const std::string& bundle) { return !owners.owns(bundle, damage.blob.hex); });
+    std::erase_if(damages, [](const Damage& damage) { return damage.bundles.empty(); });
+}
+
+/// Unless an import has put a good one in its place meanwhile.
+bool take_name(const Root& root, const Damage& damage) {
+    const auto named = root.lstat(path_of(damage.blob.hex));
+    return named && damage.inode != 0 && named->st_ino == damage.inode &&
+           BlobStore(root).remove(damage.blob.hex).has_value();
+}
+
+void take_names(const Root& root, std::vector<Damage>& damages) {
+    const auto unreadable =
+        static_cast<std::size_t>(std::count_if(damages.begin(), damages.end(), [](const Damage& damage) {
+            return !damage.missing && !damage.readable;
+        }));
+    for (Damage& damage : damages)
+        if (!damage.missing && (damage.readable || unreadable <= most_unreadable))
+            damage.removed = take_name(root, damage);
 }
 
 Json to_json(const Damage& damage) {
-    return {{"digest", "sha256:" + damage.owned.blob.hex},
-            {"size", damage.owned.blob.size},
-            {"bundles", damage.owned.bundles},
+    return {{"digest", "sha256:" + damage.blob.hex},
+            {"size", damage.blob.size},
+            {"bundles", damage.bundles},
             {"why", damage.why},
-            {"removed", damage.removed}};
+            {"removed", damage.removed || damage.missing}};
 }
 
-/// A bundle that is gone wants it no longer; one that was imported again has it back.
-bool still_so(const Root& root, const Json& damage) {
-    const std::string digest = base::string_or(damage, "digest", "");
-    const std::string hex = digest.substr(std::min<std::size_t>(digest.find(':') + 1, digest.size()));
-    const auto bundles = base::strings_or_empty(damage, "bundles");
-    const bool wanted = std::any_of(bundles.begin(), bundles.end(), [&](const std::string& name) {
-        return is_bundle_name(name) && root.exists(std::string(catalogue_directory) + "/" + name);
+/// Is any of these bundles the one that it was then?
+bool is_wanted(const Root& root, const std::vector<std::string>& bundles, const Json& manifests) {
+    return std::any_of(bundles.begin(), bundles.end(), [&](const std::string& name) {
+        const auto record = Catalogue(root).record(name);
+        return record && record->manifest == base::string_or(manifests, name, "");
     });
-    return content::is_sha256(hex) && wanted &&
-           !BlobStore(root).has(hex, static_cast<std::uint64_t>(base::int_or(damage, "size", 0)));
+}
+
+bool still_so(const Root& root, const Json& damage, const Json& manifests) {
+    const std::string hex(digest_hex(base::string_or(damage, "digest", "")));
+    const auto size = static_cast<std::uint64_t>(base::int_or(damage, "size", 0));
+    return !hex.empty() && is_wanted(root, base::strings_or_empty(damage, "bundles"), manifests) &&
+           (!base::bool_or(damage, "removed", true) || !BlobStore(root).has(hex, size));
 }
 
 } // namespace
@@ -112,31 +149,66 @@ Result<Scrubber> Scrubber::open(const Root& root) {
     Scrubber scrubber(root);
     const Catalogue catalogue(root);
     GPUHOST_TRY(names, catalogue.names());
-    std::vector<Owned> all;
-    for (const std::string& name : names) {
-        const auto blobs = catalogue.blobs(name);
-        if (!blobs)
+    for (const std::string& name : names)
+        if (auto blobs = catalogue.blobs(name))
+            scrubber.bundles_.push_back({name, *std::move(blobs)});
+        else
             scrubber.problems_.push_back("bundle '" + name + "': " + blobs.error().message);
-        for (const OwnedBlob& blob : blobs.value_or(std::vector<OwnedBlob>()))
-            all.push_back({blob, {name}});
-    }
-    scrubber.blobs_ = merge(std::move(all));
+    scrubber.for_each([&](const OwnedBlob& blob, const std::vector<std::string>&) {
+        ++scrubber.blobs_;
+        scrubber.total_bytes_ += blob.size;
+    });
     return scrubber;
 }
 
-std::uint64_t Scrubber::total_bytes() const {
-    std::uint64_t bytes = 0;
-    for (const Owned& owned : blobs_)
-        bytes += owned.blob.size;
-    return bytes;
+void Scrubber::for_each(const std::function<void(const OwnedBlob&, std::vector<std::string>)>& take) const {
+    std::vector<std::size_t> at(bundles_.size());
+    for (;;) {
+        const OwnedBlob* first = nullptr;
+        for (std::size_t i = 0; i < bundles_.size(); ++i)
+            if (at[i] < bundles_[i].blobs.size() &&
+                (first == nullptr || bundles_[i].blobs[at[i]].hex < first->hex))
+                first = &bundles_[i].blobs[at[i]];
+        if (first == nullptr)
+            return;
+        std::vector<std::string> owners;
+        for (std::size_t i = 0; i < bundles_.size(); ++i)
+            if (at[i] < bundles_[i].blobs.size() && bundles_[i].blobs[at[i]].hex == first->hex) {
+                owners.push_back(bundles_[i].name);
+                ++at[i];
+            }
+        take(*first, std::move(owners));
+    }
 }
 
-Scrub Scrubber::run(const std::function<void(std::uint64_t)>& on_bytes) const {
+Scrub Scrubber::run(const OnBytes& on_bytes) const {
     Scrub scrub;
-    scrub.blobs = blobs_.size();
+    scrub.blobs = blobs_;
     scrub.problems = problems_;
-    for (const Owned& owned : blobs_)
-        scrub_blob(*root_, owned, scrub, on_bytes);
+    const auto count = [&](std::uint64_t n) {
+        scrub.bytes += n;
+        if (on_bytes)
+            on_bytes(n);
+    };
+    for_each([&](const OwnedBlob& blob, std::vector<std::string> owners) {
+        Damage damage{blob, std::move(owners), {}};
+        if (const auto fd = BlobStore(*root_).open(blob.hex)) {
+            examine(fd->get(), damage, count);
+        } else {
+            damage.missing = fd.error().code == Errc::NotFound;
+            damage.readable = false;
+            damage.why = damage.missing ? "missing" : fd.error().message;
+        }
+        if (!damage.why.empty())
+            scrub.damages.push_back(std::move(damage));
+    });
+    drop_unowned(*root_, scrub.damages);
+    take_names(*root_, scrub.damages);
+    for (const Damage& damage : scrub.damages)
+        for (const std::string& bundle : damage.bundles)
+            if (scrub.bundles.count(bundle) == 0)
+                if (const auto record = Catalogue(*root_).record(bundle))
+                    scrub.bundles[bundle] = record->manifest;
     scrub.finished = base::realtime_us() / 1'000'000;
     return scrub;
 }
@@ -148,7 +220,8 @@ Json to_json(const Scrub& scrub) {
             damaged.push_back(to_json(damage));
     const std::size_t more = scrub.damages.size() - damaged.size();
     return {{"finished", scrub.finished},    {"blobs", scrub.blobs}, {"bytes", scrub.bytes},
-            {"damaged", std::move(damaged)}, {"more", more},         {"problems", scrub.problems}};
+            {"damaged", std::move(damaged)}, {"more", more},         {"manifests", scrub.bundles},
+            {"problems", scrub.problems}};
 }
 
 Result<void> write_scrub(const Root& root, const Scrub& scrub) {
@@ -162,7 +235,7 @@ Json last_scrub(const Root& root) {
         return nullptr;
     Json damaged = Json::array();
     for (const Json& damage : base::member(*scrub, "damaged"))
-        if (still_so(root, damage))
+        if (damaged.size() < most_told && still_so(root, damage, base::member(*scrub, "manifests")))
             damaged.push_back(damage);
     (*scrub)["damaged"] = std::move(damaged);
     return std::move(*scrub);

@@ -10,8 +10,6 @@ noinst_LIBRARIES += %D%/libbus.a
     %D%/call.hpp \
     %D%/driver_object.cpp \
     %D%/driver_object.hpp \
-    %D%/image_object.cpp \
-    %D%/image_object.hpp \
     %D%/introspect.cpp \
     %D%/introspect.hpp \
     %D%/log_control.cpp \

@@ -27,10 +27,6 @@ class Component {
     /// In the daemon's loop: at most some milliseconds, no parsing of foreign files, no waiting. The settings say
     /// what to look at.
     [[nodiscard]] virtual base::Result<base::Json> observe(const Settings& settings) = 0;
-    /// What observe() has no room for, likewise; the questions are in the component's header.
-    [[nodiscard]] virtual base::Result<base::Json> ask(const base::Json& question) {
-        return base::fail(base::Errc::Unsupported, "there is no answer to " + base::dump(question));
-    }
     [[nodiscard]] virtual Plan plan(const Desired& desired, const base::Json& observed) const = 0;
     /// Should the daemon apply this plan by itself at start (the driver of a freshly booted host)?
     [[nodiscard]] virtual bool converge_at_start(const base::Json& observed) const = 0;

@@ -36,16 +36,27 @@ void yield_to_jobs() {
 }
 
 std::string line_of(const images::Damage& damage) {
-    return "sha256:" + damage.owned.blob.hex + " of " + base::join(damage.owned.bundles, ", ") + ": " +
-           printable(damage.why) + (damage.removed || damage.why == "missing" ? "" : "; it is still there") +
-           "\n";
+    return "sha256:" + damage.blob.hex + " of " + base::join(damage.bundles, ", ") + ": " +
+           printable(damage.why) + (damage.removed || damage.missing ? "" : "; it is still there") + "\n";
 }
 
-std::vector<std::string> bundles_of(const images::Scrub& scrub) {
-    std::set<std::string> names;
+/// What to do about those that are gone, and about those that are not.
+std::string hint_of(const images::Scrub& scrub) {
+    std::set<std::string> gone;
+    bool stays = false;
     for (const images::Damage& damage : scrub.damages)
-        names.insert(damage.owned.bundles.begin(), damage.owned.bundles.end());
-    return {names.begin(), names.end()};
+        if (damage.removed || damage.missing)
+            gone.insert(damage.bundles.begin(), damage.bundles.end());
+        else
+            stays = true;
+    const std::vector<std::string> names(gone.begin(), gone.end());
+    std::string hint = names.empty() ? "" : "Import again: " + base::join(names, ", ") + ".";
+    if (stays && ::geteuid() != 0)
+        hint += std::string(hint.empty() ? "" : " ") +
+                "What is still there only root can remove: systemctl start gpuhost-scrub.";
+    else if (stays)
+        hint += std::string(hint.empty() ? "" : " ") + "See what the kernel says of the disk: journalctl -k.";
+    return hint;
 }
 
 Result<int> verdict(const images::Scrub& scrub) {
@@ -53,7 +64,7 @@ Result<int> verdict(const images::Scrub& scrub) {
         return base::fail(Errc::BadContent,
                           plural(scrub.damages.size(), "blob", "blobs") + " of " +
                               std::to_string(scrub.blobs) + " damaged or missing",
-                          "Import again: " + base::join(bundles_of(scrub), ", ") + ".");
+                          hint_of(scrub));
     if (!scrub.problems.empty())
         return base::fail(Errc::BadContent, scrub.problems.front(), "Import that bundle again.");
     return 0;

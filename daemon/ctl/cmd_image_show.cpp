@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/ctl/image_call.hpp"
-#include "daemon/ctl/session.hpp"
+#include "daemon/ctl/image_place.hpp"
 #include "daemon/ctl/verbs_image.hpp"
 #include "daemon/ctl/view.hpp"
+#include "images/image_documents.hpp"
 
 #include <array>
 
 namespace gpuhost::ctl {
 namespace {
 
-constexpr std::array options{option::json};
+constexpr std::array options{place_root_option, option::json};
 
 base::Result<int> run(Session& session) {
-    GPUHOST_TRY(client, session.client());
-    GPUHOST_TRY(image, client->ask(image_call("Show", {session.arguments().words().front()})));
+    GPUHOST_TRY(root, chosen_root(session));
+    GPUHOST_TRY(references, images::References::load(root));
+    GPUHOST_TRY(image, images::show_image(root, references, session.arguments().words().front()));
     if (session.wants_json())
         session.print_json(image);
     else

@@ -58,7 +58,6 @@ noinst_LIBRARIES += %D%/libctl.a
     %D%/help.hpp \
     %D%/holders.cpp \
     %D%/holders.hpp \
-    %D%/image_call.hpp \
     %D%/input_files.cpp \
     %D%/input_files.hpp \
     %D%/interrupt.cpp \

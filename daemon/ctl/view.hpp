@@ -59,7 +59,7 @@ void add_driver_lines(Facts& facts, const Screen& screen, const base::Json& driv
 [[nodiscard]] std::string render_bundles(const Screen& screen, const base::Json& list);
 /// `bundle` is what a bundle's manifest says: {"name", "generation", "signer", "images", …}.
 [[nodiscard]] std::string render_bundle(const Screen& screen, const base::Json& bundle);
-/// `list` is Image.List's document, `image` Image.Show's.
+/// Of list_images() and show_image().
 [[nodiscard]] std::string render_images(const Screen& screen, const base::Json& list);
 [[nodiscard]] std::string render_image(const Screen& screen, const base::Json& image);
 /// `placement` is what 'image ensure' found: org.gpuhost1(5).

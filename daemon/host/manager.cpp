@@ -211,13 +211,6 @@ Result<Json> Manager::observe(std::string_view component) {
     return base::fail(Errc::NotFound, "there is no component '" + std::string(component) + "'");
 }
 
-Result<Json> Manager::ask(std::string_view component, const Json& question) {
-    for (const auto& candidate : components_)
-        if (candidate->name() == component)
-            return candidate->ask(question);
-    return base::fail(Errc::NotFound, "there is no component '" + std::string(component) + "'");
-}
-
 Json Manager::describe() {
     Json components = Json::object();
     for (const auto& component : components_) {

@@ -38,7 +38,6 @@ class Manager {
                                                     bool check_only = false);
     /// What a component sees now.
     [[nodiscard]] base::Result<base::Json> observe(std::string_view component);
-    [[nodiscard]] base::Result<base::Json> ask(std::string_view component, const base::Json& question);
     [[nodiscard]] base::Json describe();
     /// Reads the configuration again; what is wrong in it.
     std::vector<std::string> reload();

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/host/sandbox.hpp"
 
+#include "daemon/base/parse.hpp"
+#include "daemon/core/job.hpp"
+
 #include <algorithm>
 
 #include <linux/capability.h>
@@ -78,6 +81,16 @@ void add(Properties& to, Properties more) {
     to.insert(to.end(), more.begin(), more.end());
 }
 
+/// Of what a kind writes, the directories of the service: systemd makes them where they are not, as the worker's user's.
+Words state_directories(const Words& writable) {
+    constexpr std::string_view state = "-/var/lib/";
+    Words made;
+    for (const std::string& path : writable)
+        if (base::starts_with(path, state) && !base::starts_with(path.substr(1), core::staging_directory))
+            made.push_back(path.substr(state.size()));
+    return made;
+}
+
 Properties unprivileged(Sandbox sandbox, Words writable) {
     Properties made = for_all(0, {}, {"@system-service"});
     add(made, closed_file_system(std::move(writable)));
@@ -109,11 +122,13 @@ Sandbox widest(const std::vector<Sandbox>& sandboxes) noexcept {
 
 Properties sandbox_properties(Sandbox sandbox, Words writable) {
     Properties made;
+    Words states;
     switch (sandbox) {
     case Sandbox::Content:
+        states = state_directories(writable);
         made = unprivileged(sandbox, std::move(writable));
-        made.push_back(
-            {"StateDirectory", Words{"gpuhost/store", "gpuhost/catalogue"}}); // made where they are not
+        if (!states.empty())
+            made.push_back({"StateDirectory", std::move(states)});
         made.push_back({"MemoryMax", std::uint64_t{512} << 20U}); // what nobody signed yet may want more
         made.push_back({"MemorySwapMax", std::uint64_t{0}});
         return made;

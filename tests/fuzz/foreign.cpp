@@ -18,7 +18,7 @@ constexpr content::ArchiveLimits limits{100, 1U << 20U, 4U << 20U, 256};
 /// Blobs in memory.
 class Memory : public images::BlobSink {
   public:
-    base::Result<content::FileDigest> add(const Write& write) override {
+    base::Result<content::FileDigest> add(std::uint64_t, const Write& write) override {
         base::UniqueFd fd(::memfd_create("blob", MFD_CLOEXEC));
         GPUHOST_TRY(written, write(fd.get()));
         sizes_[written.sha256] = written.size;

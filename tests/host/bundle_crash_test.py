@@ -8,9 +8,11 @@ import os
 import shutil
 
 import tap
+from archive_files import docker_24, layer_of
 from bundle_driver_test import SPEC, Maker, drivers
+from bundle_unsigned_test import MACHINE, NAME
 from crash import Case, Recording, check_crashes, check_deaths, check_errors, listing, restore
-from fake_host import FakeHost
+from fake_host import FakeHost, write
 
 HOSTS = "/etc/containerd/certs.d/registry.example/hosts.toml"
 
@@ -23,7 +25,7 @@ def seen(host):
     return (bundles, drivers(host), len(listing(host, "/var/lib/gpuhost/store/sha256")), rest, "gpuhostd" in host.read(HOSTS))
 
 
-def make_faults(operation, bundle, before, whole):
+def make_faults(operation, words, before, whole):
     def faults(host, outcomes):
         wrong = []
         end = host.journal(operation)[-1]
@@ -42,7 +44,9 @@ def make_faults(operation, bundle, before, whole):
                 wrong.append(f"left in {path}: {listing(host, path)}")
         if outcome == "committed" and host.json("status")["state"] != "idle":
             wrong.append(f"state is {host.json('status')['state']}")
-        run = host.ctl("bundle", "import", bundle)
+        if "--unsigned" in words and outcome != "failed" and listing(host, "/var/lib/gpuhost/store/incoming"):
+            wrong.append("what was unpacked is left")  # nothing of it could be gone on with
+        run = host.ctl(*words)
         if run.returncode != 0 or seen(host) != whole or listing(host, "/var/lib/gpuhost/store/incoming"):
             wrong.append(f"the next import: {run.stderr}, and here is {seen(host)}")
         return wrong
@@ -60,25 +64,25 @@ def outcomes(recording, moment, power_cut):
         return ("committed",)
     if moment.where.startswith("apply bundle.settle"):  # one record before, it was not begun
         return ("rolled-back", "committed") if moment.begins and power_cut else ("committed",)
-    if power_cut or moment.where.startswith(("preflight", "apply bundle.receive")):
+    if power_cut or moment.where.startswith(("preflight", "apply bundle.receive", "apply bundle.adopt")):
         return ("rolled-back", "refused", "cancelled")
-    if moment.where.startswith("apply driver.take before"):  # one record before, receive had not ended
+    if moment.where.startswith(("apply driver.take before", "apply bundle.commit before")):  # one record before, the one before it had not ended
         return ("rolled-back", "committed")
     return ("committed",)
 
 
-def crash(t, host, operation, bundle, label):
-    """One import of `bundle` on the host as it is, ended everywhere."""
+def crash(t, host, operation, words, label):
+    """One import on the host as it is, ended everywhere."""
     host.start_daemon()
     host.settle()
     before = seen(host)
     host.kill_daemon()
-    case = Case(host, operation, ("bundle", "import", bundle), None, outcomes, ("bundle.settle", "images.mirrors"))
+    case = Case(host, operation, words, None, outcomes, ("bundle.settle", "images.mirrors"))
     forward = Recording(case, label)
     t.equal(forward.outcome, "committed", f"{label}: the recorded import is committed")
     host.start_daemon()
     host.settle()
-    case.faults = make_faults(operation, bundle, before, seen(host))
+    case.faults = make_faults(operation, words, before, seen(host))
     host.kill_daemon()
     commit = next(moment for moment in forward.moments if moment.where == "apply bundle.commit after")
     back = Recording(case, label + "-back", failing=commit)
@@ -102,9 +106,14 @@ def main():
         shutil.copy(maker.site.file("ca.pem"), host.path("/etc/gpuhost/trust.d/site.pem"))
         bundle = maker.path("site.bundle")
         maker.create(generation=1)
-        crash(t, host, 1, bundle, "first")
+        crash(t, host, 1, ("bundle", "import", bundle), "first")
         maker.create(SPEC.replace("app:v1", "app:v2"), generation=2)
-        crash(t, host, 2, bundle, "next")
+        crash(t, host, 2, ("bundle", "import", bundle), "next")
+        write(host.path("/etc/gpuhost/gpuhostd.conf"), "[Images]\nAllowUnsigned=yes\n")
+        airgap = os.path.join(host.scratch, "airgap.tar")
+        with open(airgap, "wb") as file:
+            file.write(docker_24({NAME: [layer_of({"etc/motd": b"hello"}), layer_of({"data": bytes(300_000)})]}, MACHINE).bytes())
+        crash(t, host, 3, ("bundle", "import", "--unsigned", airgap), "unsigned")
     finally:
         host.close()
     t.done()

@@ -237,16 +237,16 @@ def check_imports(t, host, registry, images):
     answer = registry.ask(APP + "/manifests/v1")
     t.ok(answer.headers.get("docker-content-digest") == images.v2["digest"], "a newer bundle has the tag at once", answer.headers)
     t.equal(registry.ask(f"{APP}/manifests/{before}").status, 200, "what the older one has is there by its digest")
-    listed = host.json("image", "list", "team/app")["images"]
+    listed = host.json("image", "list", "team/app", "--root=" + host.path("/"))["images"]
     t.equal([(i["name"], i["bundle"], i["digest"]) for i in listed],
             [(f"registry.example:5000/team/app:v{n}", "newer", images.v2["digest"]) for n in (1, 2)], "image list says who has a name")
-    t.equal(len(host.json("image", "list", "*busy*:latest")["images"]), 1, "and takes a pattern")
-    shown = host.json("image", "show", "registry.example:5000/team/app:v1")
+    t.equal(len(host.json("image", "list", "*busy*:latest", "--root=" + host.path("/"))["images"]), 1, "and takes a pattern")
+    shown = host.json("image", "show", "registry.example:5000/team/app:v1", "--root=" + host.path("/"))
     t.ok(shown["missing"] == 0 and [c["bundle"] for c in shown["claims"]] == ["newer", "site"] and shown["generation"] == 7,
          "image show says who else claims it", shown)
-    text = host.ctl("image", "show", "registry.example:5000/team/app:v1").stdout
+    text = host.ctl("image", "show", "registry.example:5000/team/app:v1", "--root=" + host.path("/")).stdout
     t.ok(images.v2["digest"] in text and "Claimed by: site" in text and "all of that bundle is there" in text, "to people too", text)
-    t.equal(host.ctl("image", "show", "nobody").returncode, 4, "and that there is none")
+    t.equal(host.ctl("image", "show", "nobody", "--root=" + host.path("/")).returncode, 4, "and that there is none")
     host.ctl("bundle", "remove", "newer", check=0)
     t.equal(registry.ask(APP + "/manifests/v1").headers.get("docker-content-digest"), before, "removed, the tag goes back")
     broken = host.path("/var/lib/gpuhost/catalogue/broken")
@@ -259,7 +259,7 @@ def check_imports(t, host, registry, images):
     os.rename(blob, blob + ".away")
     answer = registry.ask(APP + "/manifests/v1")
     t.ok(answer.status == 404 and b"bundle 'site' names" in answer.body, "a blob that was lost is named with its bundle", answer.body)
-    t.ok("1 blob of that bundle missing" in host.ctl("image", "show", "registry.example:5000/team/app:v1").stdout, "image show sees it too")
+    t.ok("1 blob of that bundle missing" in host.ctl("image", "show", "registry.example:5000/team/app:v1", "--root=" + host.path("/")).stdout, "image show sees it too")
     os.rename(blob + ".away", blob)
 
 

@@ -118,6 +118,17 @@ TEST(Sandbox, ForeignInputIsReadWithoutPrivileges) {
     }
 }
 
+TEST(Sandbox, ContentWritesWhatItsKindSays) {
+    std::string states = "none";
+    for (const auto& property : sandbox_properties(
+             core::Sandbox::Content, {"-/var/lib/gpuhost/staging/1", "-/var/lib/gpuhost/store/incoming"}))
+        if (property.name == "StateDirectory")
+            states = base::join(std::get<Words>(property.value), " ");
+    EXPECT_EQ(states, "gpuhost/store/incoming");
+    EXPECT_EQ(unit_file(core::Sandbox::Content).find("StateDirectory"), std::string::npos)
+        << "as in a preflight";
+}
+
 TEST(Sandbox, CompileSeesTheKernelsHeaders) {
     const std::string unit = unit_file(core::Sandbox::Compile);
     EXPECT_EQ(unit.find("ProtectKernelModules"), std::string::npos) << unit;

@@ -24,9 +24,10 @@ constexpr const char* manifest_type = "application/vnd.oci.image.manifest.v1+jso
 class Adopt : public ::testing::Test {
   protected:
     /// One import as the worker does it.
-    Result<BundleRecord> import(const std::string& file, const std::string& name = "airgap") {
+    Result<BundleRecord> import(const std::string& file, const std::string& name = "airgap",
+                                const ImportPolicy& policy = {}) {
         const UniqueFd fd(::open(directory_.path(file).c_str(), O_RDONLY | O_CLOEXEC));
-        GPUHOST_CHECK(adopt_images(root_, {fd.get(), file}, name, host_));
+        GPUHOST_CHECK(adopt_images(root_, {fd.get(), file}, name, host_, policy));
         GPUHOST_TRY(received, received_bundle(root_));
         GPUHOST_TRY(record, commit_unsigned(root_, received.value(), host_));
         GPUHOST_CHECK(settle_import(root_, received->digest));
@@ -84,7 +85,7 @@ TEST_F(Adopt, AnArchiveBecomesABundleWithoutASigner) {
     EXPECT_TRUE(references->find(parse_reference("app:v1").value()));
 }
 
-TEST_F(Adopt, TheSameAgainChangesNothingAndAnotherReplacesIt) {
+TEST_F(Adopt, TheSameAgainChangesNothingAndAnotherReplacesItIfAsked) {
     const auto once = import(tests::two_layer_archive());
     const auto again = import(tests::two_layer_archive());
     ASSERT_TRUE(once && again);
@@ -93,7 +94,9 @@ TEST_F(Adopt, TheSameAgainChangesNothingAndAnotherReplacesIt) {
     tests::DockerArchive empty;
     empty.members = {{"config.json", tests::docker_config({})}};
     empty.name("config.json", {}, nullptr);
-    const auto other = import(empty);
+    EXPECT_EQ(import(empty).error().code, Errc::Refused);
+    EXPECT_EQ(names("store/incoming"), std::vector<std::string>{});
+    const auto other = import("in.tar", "airgap", {.allow_downgrade = true});
     ASSERT_TRUE(other) << other.error().message;
     EXPECT_EQ(other->images, 1U) << "without a name, by its digest";
     EXPECT_EQ(names("catalogue"), std::vector<std::string>{"airgap"});

@@ -30,6 +30,10 @@ class Scrubbing : public ::testing::Test {
         for (const OwnedBlob& blob : blobs)
             lines += blob.hex + " " + std::to_string(blob.size) + "\n";
         directory_.write("var/lib/gpuhost/catalogue/" + name + "/blobs", lines);
+        BundleRecord record;
+        record.name = name;
+        record.manifest = content::sha256(lines);
+        directory_.write("var/lib/gpuhost/catalogue/" + name + "/record.json", base::dump(to_json(record)));
     }
     Scrub scrub() { return Scrubber::open(root_).value().run(); }
 
@@ -68,9 +72,9 @@ TEST_F(Scrubbing, TakesTheNameOfWhatIsDamagedAndNamesAllItsBundles) {
     std::sort(found.damages.begin(), found.damages.end(),
               [](const Damage& x, const Damage& y) { return x.why < y.why; });
     EXPECT_EQ(found.damages[0].why, "it has 3 bytes instead of 5");
-    EXPECT_EQ(found.damages[0].owned.bundles, std::vector<std::string>{"b"});
+    EXPECT_EQ(found.damages[0].bundles, std::vector<std::string>{"b"});
     EXPECT_EQ(found.damages[1].why, "its bytes are not those of its digest");
-    EXPECT_EQ(found.damages[1].owned.bundles, (std::vector<std::string>{"a", "b"}));
+    EXPECT_EQ(found.damages[1].bundles, (std::vector<std::string>{"a", "b"}));
     EXPECT_EQ(found.damages[2].why, "missing");
     EXPECT_TRUE(found.damages[0].removed && found.damages[1].removed && !found.damages[2].removed);
     EXPECT_EQ(root_.list(blobs_directory).value(), std::vector<std::string>{good});
@@ -100,26 +104,53 @@ TEST_F(Scrubbing, SaysWhichBundleItCouldNotRead) {
     EXPECT_NE(found.problems[0].find("bundle 'b'"), std::string::npos) << found.problems[0];
 }
 
+TEST_F(Scrubbing, ABundleThatWentMeanwhileLostNothing) {
+    add_blob("one");
+    add_bundle("a", {"one", "two"});
+    add_bundle("b", {"two"});
+    const Scrubber scrubber = Scrubber::open(root_).value();
+    const Scrub found = scrubber.run([&](std::uint64_t) {
+        add_bundle("a", {"one"}); // a newer generation
+        (void)root_.remove_tree("/var/lib/gpuhost/catalogue/b");
+    });
+    EXPECT_TRUE(found.damages.empty());
+}
+
 TEST_F(Scrubbing, IsForgottenOnceTheBlobIsBackOrNobodyWantsIt) {
     EXPECT_TRUE(last_scrub(root_).is_null());
-    const std::string one = add_blob("one");
-    const std::string two = add_blob("two");
-    add_bundle("a", {"one"});
-    add_bundle("b", {"two"});
-    for (const std::string& hex : {one, two})
-        directory_.write("var/lib/gpuhost/store/sha256/" + hex, "xxx");
+    const std::vector<std::string> contents{"one", "two", "three", "four"};
+    for (const std::string& content : contents) {
+        add_blob(content);
+        add_bundle(content, {content});
+        directory_.write("var/lib/gpuhost/store/sha256/" + content::sha256(content), "xxx");
+    }
     ASSERT_TRUE(write_scrub(root_, scrub()));
-    EXPECT_EQ(last_scrub(root_)["damaged"].size(), 2U);
-    add_blob("one");
-    ASSERT_TRUE(root_.remove_tree("/var/lib/gpuhost/catalogue/b"));
-    EXPECT_EQ(last_scrub(root_)["damaged"].size(), 0U);
-    EXPECT_EQ(last_scrub(root_)["blobs"], 2U);
+    EXPECT_EQ(last_scrub(root_)["damaged"].size(), 4U);
+    add_blob("one");                                                  // imported again
+    ASSERT_TRUE(root_.remove_tree("/var/lib/gpuhost/catalogue/two")); // removed
+    add_bundle("three", {"another"});                                 // replaced by another generation
+    const Json left = last_scrub(root_)["damaged"];
+    ASSERT_EQ(left.size(), 1U);
+    EXPECT_EQ(left[0]["digest"], "sha256:" + content::sha256("four"));
+    EXPECT_EQ(last_scrub(root_)["blobs"], 4U);
 }
 
 TEST_F(Scrubbing, TheDaemonBelievesNothingOfADamagedReport) {
+    add_bundle("a", {"one"});
+    const std::string manifest = Catalogue(root_).record("a").value().manifest;
+    const auto report = [&](const std::string& digest, const std::string& bundle, const std::string& of) {
+        const Json damage{{"digest", digest}, {"size", 3}, {"bundles", {bundle}}};
+        directory_.write("var/lib/gpuhost/store/scrub.json",
+                         base::dump({{"damaged", {damage}}, {"manifests", {{bundle, of}}}}));
+        return last_scrub(root_)["damaged"].size();
+    };
+    const std::string digest = "sha256:" + content::sha256("one");
+    EXPECT_EQ(report(digest, "a", manifest), 1U);
+    EXPECT_EQ(report("sha256:../../x", "a", manifest), 0U);
+    EXPECT_EQ(report(digest, "../catalogue/a", manifest), 0U);
+    EXPECT_EQ(report(digest, "a", "other"), 0U);
     for (const char* text :
-         {"", "[]", "{", R"({"damaged": 3})", R"({"damaged": [3, {"digest": "../x"}, {}]})",
-          R"({"damaged": [{"digest": "sha256:x", "bundles": ["../../.."]}]})"}) {
+         {"", "[]", "{", R"({"damaged": 3})", R"({"damaged": [3, {}], "manifests": []})"}) {
         directory_.write("var/lib/gpuhost/store/scrub.json", text);
         const Json last = last_scrub(root_);
         EXPECT_TRUE(last.is_null() || last["damaged"].empty()) << text;
