@@ -82,3 +82,45 @@ def altered(host):
     assert host.check(f"ls {STORE}/sha256") == "" and host.ctl_json("bundle", "list")["bundles"][0]["generation"] == 2
     host.ctl_ok("bundle", "import", "/root/2.bundle")
     assert host.check(f"ls {STORE}/sha256") == before
+
+
+@case("what nobody signed comes in where the host allows it, with nothing but its own directory to write to", start="bundled")
+def unsigned(host):
+    host.check("cp -r /payload/images/layout /root/layout && tar -cf /root/airgap.tar -C /root/layout .")
+    refused = host.ctl("bundle", "import", "--unsigned", "/root/airgap.tar")
+    assert refused.rc == 8 and "AllowUnsigned=yes" in refused.err, f"{refused}"
+    host.check("printf '[Images]\\nAllowUnsigned=yes\\n' >/etc/gpuhost/gpuhostd.conf")
+    host.ctl_ok("reload")
+    host.ctl_ok("bundle", "import", "--unsigned", "/root/airgap.tar")
+    listed = {b["name"]: b.get("unsigned", False) for b in host.ctl_json("bundle", "list")["bundles"]}
+    assert listed == {"site-images": False, "airgap": True}, f"{listed}"
+    assert host.check(f"ls {STORE}/incoming") == ""
+    host.ctl_ok("bundle", "remove", "airgap")
+
+
+@case("the scrub's unit finds what the disk has damaged, and takes it away; the bundle brings it back", start="bundled")
+def scrub(host):
+    host.check("systemctl start gpuhost-scrub")
+    blob = host.check(f"ls -S {STORE}/sha256 | head -n 1").strip()
+    host.check(f"chmod 644 {STORE}/sha256/{blob} && printf X | dd of={STORE}/sha256/{blob} bs=1 seek=9 conv=notrunc status=none && sync")
+    result = host.run("systemctl start gpuhost-scrub")
+    log = host.check("journalctl -b -u gpuhost-scrub -o cat")
+    assert result.rc != 0 and f"sha256:{blob} of site-images" in log and "Import again: site-images" in log, f"{result} {log}"
+    assert host.run(f"test -e {STORE}/sha256/{blob}").rc != 0
+    assert "import again site-images" in host.ctl_ok("status").out
+    host.ctl_ok("bundle", "import", "/root/2.bundle")
+    host.check("systemctl start gpuhost-scrub")
+    assert host.check("systemctl is-enabled gpuhost-scrub.timer gpuhost-images.path gpuhost-images.timer").split() == ["enabled"] * 3
+
+
+@case("a bundle that comes starts the unit that places pinned images, which says what it lacks", start="bundled")
+def placing(host):
+    host.ctl_ok("image", "pin", "registry.example/team/app:v1")  # no containerd runs here
+    before = host.check("systemctl show -P InactiveEnterTimestampMonotonic gpuhost-images")
+    create(host, 6)
+    host.ctl_ok("bundle", "import", "/root/6.bundle")
+    host.check(f"for i in $(seq 100); do [ \"$(systemctl show -P InactiveEnterTimestampMonotonic gpuhost-images)\" != {before.strip()} ] && exit; "
+               "sleep 0.2; done; exit 1")
+    assert host.check("systemctl show -P Result gpuhost-images").strip() == "success", host.check("journalctl -b -u gpuhost-images -o cat")
+    assert host.ctl_json("status")["components"]["images"]["observed"]["placement"]["runtimes"] == []
+    host.ctl_ok("image", "unpin", "registry.example/team/app:v1")
