@@ -1,25 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "images/containerd.hpp"
 
-#include "daemon/base/parse.hpp"
-#include "daemon/base/process.hpp"
-
 #include <algorithm>
 #include <array>
-#include <chrono>
-#include <optional>
-
-#include <unistd.h>
 
 namespace gpuhost::images {
 
-using base::Errc;
 using base::Result;
 
 namespace {
 
-constexpr std::chrono::minutes answer_time{1};
-constexpr std::chrono::hours pull_time{2}; ///< of one image, from this host's own disk
 constexpr std::size_t filters_at_once = 200;
 constexpr std::string_view namespace_of_kubernetes = "k8s.io";
 
@@ -27,14 +17,10 @@ constexpr std::string_view namespace_of_kubernetes = "k8s.io";
 constexpr std::string_view pinned_label = "io.cri-containerd.pinned";
 constexpr std::string_view our_label = "io.gpuhost.pinned";
 
-/// Where distributions, RKE2 and k3s have it; any of them can talk to any containerd.
-constexpr std::array clients{"/usr/bin/ctr", "/usr/local/bin/ctr", "/var/lib/rancher/rke2/bin/ctr",
-                             "/var/lib/rancher/k3s/data/current/bin/ctr"};
-
 /// docs of containerd's package filters. Names and digests have no quotes in them.
 std::string filter_of(const WantedImage& image) {
     std::string filter = "name==\"" + image.name + "\"";
-    if (!image.digest.empty())
+    if (!image.any && !image.digest.empty())
         filter += ",target.digest==\"" + image.digest + "\"";
     for (const std::string_view label : {pinned_label, our_label})
         if (image.pinned)
@@ -54,40 +40,14 @@ std::set<std::string> names_of(std::string_view text) {
     return lines;
 }
 
-/// The last line of what a client said is its error.
-std::string last_line(const std::string& output) {
-    const std::size_t end = output.find_last_not_of("\r\n");
-    if (end == std::string::npos)
-        return "no reason given";
-    const std::size_t begin = output.find_last_of("\r\n", end);
-    return output.substr(begin == std::string::npos ? 0 : begin + 1,
-                         end - (begin == std::string::npos ? -1 : begin));
-}
-
-std::optional<std::string> client() {
-    const auto found = std::find_if(clients.begin(), clients.end(),
-                                    [](const char* path) { return ::access(path, X_OK) == 0; });
-    return found == clients.end() ? std::nullopt : std::optional<std::string>(*found);
-}
-
 } // namespace
 
-Result<std::string> Containerd::ask(std::vector<std::string> words,
-                                    const std::function<void(std::string_view)>& on_line) const {
-    base::Command command;
-    command.argv = {client_, "--address", socket_, "--namespace", std::string(namespace_of_kubernetes),
-                    "images"};
-    command.argv.insert(command.argv.end(), words.begin(), words.end());
-    command.deadline = words.front() == "pull" ? std::chrono::milliseconds(pull_time) : answer_time;
-    command.output_limit = std::size_t{16} << 20U;
-    command.on_line = on_line;
-    GPUHOST_TRY(finished, base::run(command));
-    if (finished.timed_out)
-        return base::fail(Errc::Timeout, socket_ + ": no answer from containerd in time",
-                          "See 'systemctl status containerd'.");
-    if (finished.exit_status != 0)
-        return base::fail(Errc::Failed, socket_ + ": " + last_line(finished.output));
-    return std::move(finished.output);
+Result<std::string> Containerd::ask(std::vector<std::string> words) const {
+    std::vector<std::string> argv{
+        client_, "--address", socket(), "--namespace", std::string(namespace_of_kubernetes), "images"};
+    const bool is_pull = words.front() == "pull";
+    argv.insert(argv.end(), words.begin(), words.end());
+    return ask_client(socket(), std::move(argv), is_pull);
 }
 
 Result<std::set<std::string>> Containerd::ready(const std::vector<WantedImage>& wanted) const {
@@ -109,13 +69,12 @@ Result<std::set<std::string>> Containerd::pinned() const {
 
 /// By the client, not by containerd's transfer service: that leaves out a layer while anybody has it unpacked, so that
 /// of an image which was removed a moment ago the content stays incomplete.
-Result<void> Containerd::pull(const WantedImage& image, const std::string& hosts,
-                              const std::function<void(std::string_view)>& on_line) const {
-    std::vector<std::string> words{"pull", "--local", "--hosts-dir", hosts, image.name};
-    auto pulled = ask(words, on_line);
+Result<void> Containerd::pull(const WantedImage& image, const PullSource& from) const {
+    std::vector<std::string> words{"pull", "--local", "--hosts-dir", from.hosts, image.name};
+    auto pulled = ask(words);
     if (!pulled && pulled.error().message.find("flag provided but not defined") != std::string::npos) {
         words.erase(words.begin() + 1); // 1.6, which knows no other way
-        pulled = ask(std::move(words), on_line);
+        pulled = ask(std::move(words));
     }
     return pulled ? Result<void>() : base::fail(pulled.error());
 }
@@ -129,22 +88,6 @@ Result<void> Containerd::pin(const std::string& name) const {
 Result<void> Containerd::unpin(const std::string& name) const {
     const auto done = ask({"label", name, std::string(pinned_label) + "=", std::string(our_label) + "="});
     return done ? Result<void>() : base::fail(done.error());
-}
-
-Containerds find_containerds(const base::Root& root, const std::vector<std::string>& sockets) {
-    Containerds all;
-    for (const std::string& word : sockets) {
-        const std::size_t at = word.find('=');
-        const std::string socket = word.substr(0, at);
-        if (!root.exists(socket))
-            continue;
-        const auto program = at == std::string::npos ? client() : word.substr(at + 1);
-        if (program)
-            all.found.emplace_back(*program, root.host_path(socket));
-        else
-            all.problems.push_back(socket + ": ctr, containerd's client, is not installed");
-    }
-    return all;
 }
 
 } // namespace gpuhost::images

@@ -14,6 +14,8 @@ constexpr std::array keys{
     core::SettingKey{"Images", "Containerd", core::SettingType::Words,
                      "/run/containerd/containerd.sock /run/k3s/containerd/containerd.sock", "",
                      "where containerds of this host listen"},
+    core::SettingKey{"Images", "Docker", core::SettingType::Words, "/run/docker.sock", "",
+                     "where Docker listens"},
 };
 
 } // namespace
@@ -30,8 +32,8 @@ std::vector<std::string> pinned_patterns(const core::Settings& settings) {
     return settings.words("Images", "Pin");
 }
 
-std::vector<std::string> containerd_sockets(const core::Settings& settings) {
-    return settings.words("Images", "Containerd");
+RuntimeSettings runtime_settings(const core::Settings& settings) {
+    return {settings.words("Images", "Containerd"), settings.words("Images", "Docker")};
 }
 
 } // namespace gpuhost::images

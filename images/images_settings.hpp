@@ -17,7 +17,11 @@ namespace gpuhost::images {
 
 /// Names of images, or patterns of a shell, that runtimes are to have and keep.
 [[nodiscard]] std::vector<std::string> pinned_patterns(const core::Settings& settings);
-/// Where containerds of this host listen: "SOCKET" or "SOCKET=CTR".
-[[nodiscard]] std::vector<std::string> containerd_sockets(const core::Settings& settings);
+/// Where container runtimes listen, if they are on this host: "SOCKET" or "SOCKET=CLIENT".
+struct RuntimeSettings {
+    std::vector<std::string> containerd;
+    std::vector<std::string> docker;
+};
+[[nodiscard]] RuntimeSettings runtime_settings(const core::Settings& settings);
 
 } // namespace gpuhost::images

@@ -25,6 +25,10 @@ noinst_LIBRARIES += %D%/libimages.a
     %D%/catalogue.hpp \
     %D%/containerd.cpp \
     %D%/containerd.hpp \
+    %D%/docker.cpp \
+    %D%/docker.hpp \
+    %D%/image_runtime.cpp \
+    %D%/image_runtime.hpp \
     %D%/create.cpp \
     %D%/create.hpp \
     %D%/create_artifact.cpp \

@@ -40,11 +40,6 @@ std::string hosts_path(const std::string& registry) {
 }
 
 /// A path has no colons: "registry.example:5000" is "registry.example_5000" there, as in the registry's own.
-std::string component_of(std::string registry) {
-    std::replace(registry.begin(), registry.end(), ':', '_');
-    return registry;
-}
-
 bool is_theirs(const Root& root, const std::string& path) {
     return root.exists(path) && !content::is_ours(root, path);
 }
@@ -59,7 +54,7 @@ std::string containerd_setup(const Root& root, const std::string& registry) {
     for (const std::string& name : root.list(directory).value_or(std::vector<std::string>()))
         if (name != "hosts.toml" || is_theirs(root, hosts_path(registry)))
             return directory + "/" + name;
-    std::string other_form = std::string(certs) + "/" + component_of(registry) + "_";
+    std::string other_form = std::string(certs) + "/" + registry_path(registry) + "_";
     if (registry.find(':') != std::string::npos && root.exists(other_form))
         return other_form;
     return is_theirs(root, hosts_path("_default")) ? hosts_path("_default") : std::string();
@@ -132,7 +127,7 @@ std::optional<FileOperation> containers_conf(const Root& root, const Registries&
         if (theirs.count(registry) != 0)
             left.push_back("registries.conf has " + registry +
                            " already: podman and CRI-O do not ask this host for its images");
-        else if (is_repository(component_of(registry)))
+        else if (is_repository(registry_path(registry)))
             names.push_back(registry);
         else
             left.push_back("podman and CRI-O can't ask this host for images of '" + registry +
@@ -154,6 +149,11 @@ MirrorSettings mirror_settings(const core::Settings& settings) {
             settings.boolean("Mirrors", "Upstream")};
 }
 
+std::string registry_path(std::string registry) {
+    std::replace(registry.begin(), registry.end(), ':', '_');
+    return registry;
+}
+
 std::string containerd_hosts(const MirrorSettings& settings) {
     const std::string ours = "http://" + settings.address;
     const std::string text(content::file_mark);
@@ -170,7 +170,7 @@ std::string containers_registries(const std::vector<std::string>& registries,
     std::string text(content::file_mark);
     for (const std::string& registry : registries) {
         const std::string ours =
-            "location = \"" + settings.address + "/" + component_of(registry) + "\"\ninsecure = true\n";
+            "location = \"" + settings.address + "/" + registry_path(registry) + "\"\ninsecure = true\n";
         text += "\n[[registry]]\nprefix = \"" + registry + "\"\n";
         text += settings.upstream ? "location = \"" + registry + "\"\n[[registry.mirror]]\n" + ours : ours;
     }

@@ -28,6 +28,9 @@ struct MirrorSettings {
 };
 [[nodiscard]] MirrorSettings mirror_settings(const core::Settings& settings);
 
+/// What stands for a registry at the head of a path in ours: "registry.example_5000", for those who can't name it otherwise.
+[[nodiscard]] std::string registry_path(std::string registry);
+
 /// docs/hosts.md of containerd has the format. Requests say themselves which registry they mean.
 [[nodiscard]] std::string containerd_hosts(const MirrorSettings& settings);
 /// containers-registries.conf(5), version 2.

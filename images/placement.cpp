@@ -66,12 +66,12 @@ PlacementReport Placer::new_report() const {
     PlacementReport report;
     report.checked = base::realtime_us() / 1'000'000;
     report.problems = runtimes_.problems;
-    for (const Containerd& runtime : runtimes_.found)
-        report.runtimes.push_back(runtime.socket());
+    for (const auto& runtime : runtimes_.found)
+        report.runtimes.push_back(runtime->socket());
     return report;
 }
 
-Result<void> Placer::place_one(const Containerd& runtime, const WantedImage& image,
+Result<void> Placer::place_one(const ImageRuntime& runtime, const WantedImage& image,
                                const OnText& on_text) const {
     const auto say = [&](const std::string& text) {
         if (on_text)
@@ -83,16 +83,16 @@ Result<void> Placer::place_one(const Containerd& runtime, const WantedImage& ima
     GPUHOST_CHECK(root_->make_directories(std::string(hosts_directory) + "/_default"));
     GPUHOST_CHECK(
         root_->write_atomic(std::string(hosts_directory) + "/_default/hosts.toml", containerd_hosts(ours)));
-    GPUHOST_CHECK(runtime.pull(image, root_->host_path(hosts_directory)));
+    GPUHOST_CHECK(runtime.pull(image, {mirrors_.address, root_->host_path(hosts_directory)}));
     if (image.pinned)
         GPUHOST_CHECK(runtime.pin(image.name));
     GPUHOST_TRY(ready, runtime.ready({image}));
     if (ready.count(image.name) == 0)
-        return base::fail(Errc::Failed, "containerd pulled it, and does not have it as it should be");
+        return base::fail(Errc::Failed, "it was pulled, and is not there as it should be");
     return {};
 }
 
-void Placer::place(const Containerd& runtime, const std::vector<WantedImage>& wanted, bool dry_run,
+void Placer::place(const ImageRuntime& runtime, const std::vector<WantedImage>& wanted, bool dry_run,
                    const OnText& on_text, PlacementReport& report) const {
     const auto ready = runtime.ready(wanted);
     if (!ready) {
@@ -112,7 +112,7 @@ void Placer::place(const Containerd& runtime, const std::vector<WantedImage>& wa
     }
 }
 
-void Placer::release(const Containerd& runtime, const std::vector<WantedImage>& wanted,
+void Placer::release(const ImageRuntime& runtime, const std::vector<WantedImage>& wanted,
                      PlacementReport& report) const {
     const auto pinned = runtime.pinned();
     if (!pinned) {
@@ -138,20 +138,17 @@ PlacementReport Placer::ensure(const Reference& reference, PullPolicy policy, bo
         claim || (by_digest && references_.has_repository(reference.registry + "/" + reference.repository) &&
                   BlobStore(*root_).open(digest_hex(reference.digest)).has_value());
     const std::string digest = by_digest ? reference.digest : claim ? "sha256:" + claim->hex : "";
-    const WantedImage any{reference.text(), by_digest ? digest : "", false};
-    const WantedImage latest{reference.text(), digest, false};
+    const WantedImage wanted{reference.text(), digest, false, policy != PullPolicy::Always};
     if (policy == PullPolicy::Always && !here) {
         report.problems.push_back(not_here(reference));
         return report;
     }
-    for (const Containerd& runtime : runtimes_.found) {
+    for (const auto& runtime : runtimes_.found) {
         const std::size_t before = report.placements.size();
-        place(runtime, {policy == PullPolicy::Always ? latest : any},
-              dry_run || policy == PullPolicy::Never || !here, on_text, report);
+        place(*runtime, {wanted}, dry_run || policy == PullPolicy::Never || !here, on_text, report);
         if (report.placements.size() == before || report.placements.back().state != State::Wanted)
             continue;
         Placement& placement = report.placements.back();
-        placement.image.digest = digest;
         if (policy != PullPolicy::Never && here)
             continue; // a dry run
         placement.state = State::Failed;
@@ -181,10 +178,10 @@ PlacementReport Placer::ensure_pinned(const std::vector<std::string>& patterns, 
     for (std::size_t i = 0; i < patterns.size(); ++i)
         if (!fits[i])
             report.problems.push_back("no bundle on this host has an image for Pin=" + patterns[i]);
-    for (const Containerd& runtime : runtimes_.found) {
-        place(runtime, wanted, dry_run, on_text, report);
+    for (const auto& runtime : runtimes_.found) {
+        place(*runtime, wanted, dry_run, on_text, report);
         if (!dry_run)
-            release(runtime, wanted, report);
+            release(*runtime, wanted, report);
     }
     return report;
 }

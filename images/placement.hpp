@@ -7,8 +7,7 @@
 #pragma once
 
 #include "daemon/base/json.hpp"
-#include "images/containerd.hpp"
-#include "images/images_settings.hpp"
+#include "images/image_runtime.hpp"
 #include "images/mirrors.hpp"
 #include "images/references.hpp"
 
@@ -50,7 +49,7 @@ class Placer {
     using OnText = std::function<void(const std::string& text)>;
 
     /// `root` must outlive it.
-    Placer(const base::Root& root, References references, Containerds runtimes, MirrorSettings mirrors)
+    Placer(const base::Root& root, References references, ImageRuntimes runtimes, MirrorSettings mirrors)
         : root_(&root), references_(std::move(references)), runtimes_(std::move(runtimes)),
           mirrors_(std::move(mirrors)) {}
 
@@ -63,16 +62,16 @@ class Placer {
 
   private:
     [[nodiscard]] PlacementReport new_report() const;
-    void place(const Containerd& runtime, const std::vector<WantedImage>& wanted, bool dry_run,
+    void place(const ImageRuntime& runtime, const std::vector<WantedImage>& wanted, bool dry_run,
                const OnText& on_text, PlacementReport& report) const;
-    [[nodiscard]] base::Result<void> place_one(const Containerd& runtime, const WantedImage& image,
+    [[nodiscard]] base::Result<void> place_one(const ImageRuntime& runtime, const WantedImage& image,
                                                const OnText& on_text) const;
-    void release(const Containerd& runtime, const std::vector<WantedImage>& wanted,
+    void release(const ImageRuntime& runtime, const std::vector<WantedImage>& wanted,
                  PlacementReport& report) const;
 
     const base::Root* root_;
     References references_;
-    Containerds runtimes_;
+    ImageRuntimes runtimes_;
     MirrorSettings mirrors_;
 };
 

@@ -31,10 +31,11 @@ Result<int> run(Session& session) {
 const Verb image_pin_verb{
     "image pin",
     "IMAGE…",
-    "keep images in containerd, ahead of need and for good",
+    "keep images in the container runtimes, ahead of need and for good",
     "Adds names, or a shell's patterns over full names, to Pin= of gpuhostd.conf(5) and places what they "
     "fit, as 'image "
-    "ensure' does: every containerd on the host has the newest image by that name, gets it back when "
+    "ensure' does: every containerd and Docker on the host has the newest image by that name, gets it back "
+    "when "
     "somebody "
     "removes it, and the kubelet's garbage collector leaves it alone. A name that no bundle has yet is "
     "placed when one "

@@ -42,7 +42,7 @@ std::string outcome_of(const Json& report) {
     std::string text;
     for (const Json& image : list_of(report, "images"))
         text += (text.empty() ? "" : "; ") + outcome(image) + " (" + text_of(image, "runtime") + ")";
-    return text.empty() ? "no containerd runs on this host" : text;
+    return text.empty() ? "no container runtime is on this host" : text;
 }
 
 Result<int> run(Session& session) {
@@ -74,7 +74,7 @@ const Verb image_policy_verb{
     "say what each pull policy would do on this host",
     "Says which imagePullPolicy a pod with that image has if it names none, and what each of the three would "
     "do now in "
-    "every containerd on the host. Changes nothing. Only root can talk to containerd.",
+    "every containerd and Docker on the host. Changes nothing. Only root can talk to them.",
     1,
     1,
     options,

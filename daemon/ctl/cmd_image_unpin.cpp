@@ -37,9 +37,9 @@ Result<int> run(Session& session) {
 const Verb image_unpin_verb{
     "image unpin",
     "IMAGE…",
-    "no longer keep images in containerd",
+    "no longer keep images in the container runtimes",
     "Takes names or patterns out of Pin= of gpuhostd.conf(5), as they stand there. The images stay in "
-    "containerd, "
+    "the runtimes, "
     "where the kubelet's garbage collector may remove them again.",
     1,
     1000,

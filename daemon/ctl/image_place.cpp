@@ -64,7 +64,7 @@ Result<images::Placer> open_placer(const base::Root& root) {
         core::load_settings(root, {images::images_setting_keys(), images::mirror_setting_keys()}).settings;
     GPUHOST_TRY(references, images::References::load(root));
     return images::Placer(root, std::move(references),
-                          images::find_containerds(root, images::containerd_sockets(settings)),
+                          images::find_image_runtimes(root, images::runtime_settings(settings)),
                           images::mirror_settings(settings));
 }
 

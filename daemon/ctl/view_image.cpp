@@ -66,7 +66,7 @@ std::string render_placement(const Screen& screen, const Json& placement) {
     for (const std::string& problem : base::strings_or_empty(placement, "problems"))
         text += screen.paint(Style::Bad, printable(problem)) + "\n";
     if (list_of(placement, "runtimes").empty())
-        text += "No containerd runs on this host.\n";
+        text += "No container runtime is on this host.\n";
     else if (text.empty())
         text = "Nothing is pinned.\n";
     return text;

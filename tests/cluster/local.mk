@@ -18,6 +18,7 @@ EXTRA_DIST += \
     %D%/node/__init__.py \
     %D%/node/binaries.py \
     %D%/node/containerd.py \
+    %D%/node/docker.py \
     %D%/node/gpuhost.py \
     %D%/node/kubelet.py \
     %D%/node/node.py \

@@ -106,23 +106,32 @@ def built(module):
     return cache.entry(f"cluster-{module.name}", module.key(), lambda out: _build(module, out))
 
 
-def debian_containerd():
-    """The directory with the programs of Debian 12's containerd, which is not installed: it is a service, and another
+def debian(package, version):
+    """The directory with the programs of one of Debian 12's packages, which is not installed: it is a service, and another
     one may run here."""
     def fetch(work):
-        with say.step("fetching Debian's containerd"):
-            subprocess.run(["apt-get", "-qq", "-o", "APT::Sandbox::User=root", "download", "containerd"], cwd=work, check=True,
+        with say.step(f"fetching Debian's {package}"):
+            subprocess.run(["apt-get", "-qq", "-o", "APT::Sandbox::User=root", "download", package], cwd=work, check=True,
                            stdout=subprocess.DEVNULL)
-        package, = work.glob("containerd_1.6.*.deb")
-        subprocess.run(["dpkg-deb", "-x", package, work / "tree"], check=True)
-        for program in (work / "tree/usr/bin").iterdir():
+        deb, = work.glob(f"{package}_{version}.*.deb")
+        subprocess.run(["dpkg-deb", "-x", deb, work / "tree"], check=True)
+        for program in (work / "tree/usr").glob("*bin/*"):
             program.rename(work / program.name)
         shutil.rmtree(work / "tree")
-        package.unlink()
-    return cache.entry("cluster-containerd-1.6", "bookworm", fetch)
+        deb.unlink()
+    return cache.entry(f"cluster-{package}-{version}", "bookworm", fetch)
+
+
+def debian_containerd():
+    return debian("containerd", "1.6")
+
+
+def debian_docker():
+    return debian("docker.io", "20.10")
 
 
 def prepare():
     for module in (TOOLS, CONTAINERD, KUBERNETES):
         built(module)
     debian_containerd()
+    debian_docker()

@@ -41,6 +41,7 @@ class Containerd(Service):
     def __init__(self, name, major, programs_at, place, *, registries, pause, cri, cgroup):
         super().__init__(name, place.logs)
         self.programs_at = programs_at
+        self.client = programs_at / "ctr"
         self.cri_program = cri
         self.cgroup = cgroup
         self.state = place.state / name

@@ -43,7 +43,7 @@ class Daemon(Service):
         for fact in ("osrelease", "random/boot_id"):
             shutil.copyfile(Path("/proc/sys/kernel", fact), self.root / "proc/sys/kernel" / fact)
         shutil.copy(trusted, self.root / "etc/gpuhost/trust.d/site.pem")
-        self.runtimes = []
+        self.runtimes = {}
         self.configure()
         # Where it leads others to the registry.
         self.certs = self.root / "etc/containerd/certs.d"
@@ -51,14 +51,18 @@ class Daemon(Service):
 
     def configure(self, upstream="no"):
         text = (f"[Registry]\nIdleTimeout={IDLE_SECONDS}s\n[Mirrors]\nUpstream={upstream}\n"
-                f"[Images]\nContainerd={' '.join(self.runtimes)}\n")
+                "[Images]\n" + "".join(f"{key}={' '.join(words)}\n" for key, words in self.runtimes.items()))
         (self.root / "etc/gpuhost/gpuhostd.conf").write_text(text)
 
-    def shows(self, containerd):
-        """Has the containerd's socket where our programs look for it, and says with which ctr they are to talk to it."""
+    def shows(self, key, runtime):
+        """Has the runtime's socket where our programs look for it, and says with which client they are to talk to it."""
         (self.root / "run/runtimes").mkdir(exist_ok=True)
-        os.link(containerd.socket, self.root / "run/runtimes" / containerd.name)
-        self.runtimes.append(f"/run/runtimes/{containerd.name}={containerd.programs_at}/ctr")
+        os.link(runtime.socket, self.root / "run/runtimes" / runtime.name)
+        self.runtimes.setdefault(key, []).append(f"/run/runtimes/{runtime.name}={runtime.client}")
+        self.configure()
+
+    def hides(self, key):
+        del self.runtimes[key]
         self.configure()
 
     def run(self):

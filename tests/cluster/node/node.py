@@ -6,6 +6,7 @@ from pathlib import Path
 
 from . import binaries, sandbox
 from .containerd import Containerd
+from .docker import Docker
 from .gpuhost import Daemon, Registry, find
 from .kubelet import Kubelet
 from .site import PAUSE, Site
@@ -30,10 +31,11 @@ class Node:
         common = {"registries": self.daemon.certs, "pause": PAUSE, "cri": self.tools / "cri", "cgroup": self.cgroup}
         self.containerd = Containerd("containerd", 2, binaries.built(binaries.CONTAINERD), self.place, **common)
         self.containerd16 = Containerd("containerd-1.6", 1, binaries.debian_containerd(), self.place, **common)
+        self.docker = Docker(binaries.debian_docker(), self.containerd16, self.place, self.cgroup)
         self.runtimes = [self.containerd, self.containerd16]
         self.kubelet = Kubelet(binaries.built(binaries.KUBERNETES) / "kubelet", self.containerd, self.place, self.cgroup)
         self.registry = Registry(tree, self.place, self.daemon.root)
-        self.services = [self.daemon, self.registry, self.containerd16, self.containerd, self.kubelet]
+        self.services = [self.daemon, self.registry, self.containerd16, self.docker, self.containerd, self.kubelet]
 
     def run(self):
         for service in self.services:

@@ -4,6 +4,7 @@
 import json
 
 from node.site import REGISTRY
+from node.waiting import eventually
 from rig.case import case
 
 from .registry import check_runs
@@ -23,7 +24,7 @@ def status(containerd, image):
 @case("what is pinned is in each containerd before a pod asks, and a pod under Never runs", start="registry", makes="pinned")
 def pin(host):
     for containerd in host.runtimes:
-        host.daemon.shows(containerd)
+        host.daemon.shows("Containerd", containerd)
     host.daemon.ctl("bundle", "import", host.site.bundle("pinned", 1, {PINNED: "pinned-1", MOVING: "moving-1"}))
     assert not status(host.containerd, PINNED)
     image_ctl(host, "pin", PINNED, f"{REGISTRY}/pinned/mov*")
@@ -75,3 +76,23 @@ def unpin(host):
     assert not status(host.containerd, PINNED).get("pinned")
     again = host.daemon.ask("image", "unpin", PINNED, f"--root={host.daemon.root}")
     assert again.returncode == 4 and "is not pinned" in again.stderr, again.stderr
+
+
+@case("Docker gets what is pinned too, by the name that people use", start="pinned")
+def docker(host):
+    host.daemon.hides("Containerd")
+    host.daemon.shows("Docker", host.docker)
+    image_ctl(host, "pin", PINNED, MOVING)
+    host.daemon.ctl("bundle", "import", host.site.bundle("pinned", 3, {PINNED: "pinned-1", MOVING: "moving-3"}))
+    assert {image["state"] for image in json.loads(image_ctl(host, "ensure", "--json"))["images"]} == {"placed", "present"}
+    for image, version in (PINNED, "pinned-1"), (MOVING, "moving-3"):
+        seen = host.docker.ask("image", "inspect", "--format", "{{.Id}}", image).stdout.strip()
+        assert seen == host.site.config(version), f"{image}: {seen}"
+    assert host.docker.ask("image", "rm", PINNED).returncode == 0
+    assert [image["state"] for image in json.loads(image_ctl(host, "ensure", "--json"))["images"]] == ["placed", "present"]
+    output = host.docker.ask("run", "--detach", "--network=none", "--name=once", PINNED)
+    assert output.returncode == 0, output.stderr
+    try:
+        eventually("Docker's container prints a line", lambda: host.docker.ask("logs", "once").stdout == "pinned-1\n")
+    finally:
+        host.docker.ask("rm", "--force", "once")

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "images/containerd.hpp"
+#include "images/docker.hpp"
 #include "images/pins.hpp"
 #include "images/placement.hpp"
 #include "tests/support/tmpdir.hpp"
@@ -80,8 +82,9 @@ class Placing : public ::testing::Test {
                    {image("registry.example/app:v1", hex), image("docker.io/library/box:latest", hex)}};
     }
     [[nodiscard]] Placer placer() const {
-        Containerds runtimes;
-        runtimes.found.emplace_back(directory_.path("ctr"), "/run/containerd.sock");
+        ImageRuntimes runtimes;
+        runtimes.found.push_back(
+            std::make_shared<Containerd>(directory_.path("ctr"), "/run/containerd.sock"));
         return {root_, References({bundle_}), runtimes, {true, "127.0.0.1:299", true}};
     }
     [[nodiscard]] std::vector<State> states(const PlacementReport& report) const {
@@ -165,9 +168,48 @@ TEST_F(Placing, PinsWhatFitsAndReleasesWhatDoesNoLonger) {
 }
 
 TEST_F(Placing, FindsTheRuntimesThatAreThere) {
-    Containerds found = find_containerds(root_, {"/run/containerd.sock=/x/ctr", "/run/absent.sock=/x/ctr"});
-    ASSERT_EQ(found.found.size(), 1U);
-    EXPECT_EQ(found.found[0].socket(), directory_.path("run/containerd.sock"));
+    directory_.write("run/docker.sock", "");
+    const ImageRuntimes runtimes =
+        find_image_runtimes(root_, {{"/run/containerd.sock=/x/ctr", "/run/absent.sock=/x/ctr"},
+                                    {"/run/docker.sock=/x/docker", "no"}});
+    ASSERT_EQ(runtimes.found.size(), 2U);
+    EXPECT_EQ(runtimes.found[0]->socket(), directory_.path("run/containerd.sock"));
+    EXPECT_EQ(runtimes.found[1]->socket(), directory_.path("run/docker.sock"));
+}
+
+/// As docker(1) answers: one image, which a file keeps.
+constexpr const char* fake_docker = R"sh(#!/bin/sh
+echo "$*" >> "$0.log"
+echo 'WARNING: something is old' >&2
+[ "$1" = --host ] && shift 2
+case "$1 $2" in
+    "image ls") [ ! -e "$0.image" ] || { echo sha256:$(printf %064d 7); echo sha256:$(printf %064d 7); } ;;
+    "image inspect") cat "$0.image" ;;
+    pull*) while [ $# -gt 1 ]; do shift; done; echo "[]	[\"$1\"]" > "$0.image" ;;
+    tag*) digests=$(cut -f 2 "$0.image"); printf '["%s"]\t%s\n' "$3" "$digests" > "$0.image" ;;
+esac
+)sh";
+
+TEST(DockerRuntime, PullsByDigestAndGivesTheName) {
+    const tests::TempDir directory;
+    directory.write("docker", fake_docker);
+    ASSERT_EQ(::chmod(directory.path("docker").c_str(), 0700), 0);
+    const WantedImage box{"docker.io/library/box:v1", "sha256:" + digest_1};
+    const Docker docker(directory.path("docker"), "/run/x.sock");
+    EXPECT_TRUE(docker.ready({box}).value().empty());
+    ASSERT_TRUE(docker.pull(box, {"127.0.0.1:299", ""}));
+    EXPECT_EQ(docker.ready({box}).value(), std::set<std::string>{box.name});
+    WantedImage other = box;
+    other.digest = "sha256:" + digest_2; // a newer bundle
+    EXPECT_TRUE(docker.ready({other}).value().empty());
+    other.any = true;
+    EXPECT_EQ(docker.ready({other}).value().size(), 1U);
+    EXPECT_NE(directory.read("docker.log").find("127.0.0.1:299/docker.io/library/box@sha256:" + digest_1),
+              std::string::npos);
+    EXPECT_EQ(docker.pull({"r.example/a@sha256:" + digest_1, "sha256:" + digest_1}, {"127.0.0.1:299", ""})
+                  .error()
+                  .code,
+              Errc::Unsupported);
 }
 
 // --- pins

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "images/docker.hpp"
+
+#include "daemon/base/json.hpp"
+#include "images/mirrors.hpp"
+#include "images/reference.hpp"
+
+#include <algorithm>
+
+namespace gpuhost::images {
+
+using base::Errc;
+using base::Json;
+using base::Result;
+
+namespace {
+
+constexpr std::size_t images_at_once = 200;
+/// A line an image: its names by tag, and by digest.
+constexpr const char* format = "{{json .RepoTags}}\t{{json .RepoDigests}}";
+
+struct Present {
+    std::vector<std::string> names; ///< in full
+    std::vector<std::string> digests;
+
+    [[nodiscard]] bool fits(const WantedImage& wanted) const {
+        return std::find(names.begin(), names.end(), wanted.name) != names.end() &&
+               (wanted.any || std::find(digests.begin(), digests.end(), wanted.digest) != digests.end());
+    }
+};
+
+std::vector<std::string> strings(std::string_view text) {
+    const auto json = base::parse_json(text, "an image");
+    std::vector<std::string> all;
+    if (json && json->is_array())
+        for (const Json& value : *json)
+            if (value.is_string())
+                all.push_back(value.get<std::string>());
+    return all;
+}
+
+/// Nothing of a line that is none.
+Present present_of(std::string_view line) {
+    Present present;
+    const std::size_t tab = line.find('\t');
+    if (tab == std::string_view::npos || line.front() != '[')
+        return present;
+    for (const std::string_view part : {line.substr(0, tab), line.substr(tab + 1)})
+        for (const std::string& text : strings(part))
+            if (const auto reference = parse_reference(text)) {
+                present.names.push_back(reference->text());
+                if (!reference->digest.empty())
+                    present.digests.push_back(reference->digest);
+            }
+    return present;
+}
+
+std::vector<std::string_view> lines_of(std::string_view text) {
+    std::vector<std::string_view> lines;
+    while (!text.empty()) {
+        const std::string_view line = text.substr(0, text.find('\n'));
+        if (!line.empty())
+            lines.push_back(line);
+        text.remove_prefix(std::min(text.size(), line.size() + 1));
+    }
+    return lines;
+}
+
+/// One with several names comes several times; between them the client may warn.
+std::vector<std::string> ids_of(std::string_view output) {
+    std::set<std::string> ids;
+    for (const std::string_view line : lines_of(output))
+        if (!digest_hex(line).empty())
+            ids.emplace(line);
+    return {ids.begin(), ids.end()};
+}
+
+std::vector<Present> presents_of(std::string_view output) {
+    std::vector<Present> all;
+    for (const std::string_view line : lines_of(output))
+        all.push_back(present_of(line));
+    return all;
+}
+
+Result<void> done(const Result<std::string>& answer) {
+    return answer ? Result<void>() : base::fail(answer.error());
+}
+
+} // namespace
+
+Result<std::string> Docker::ask(std::vector<std::string> words) const {
+    std::vector<std::string> argv{client_, "--host", "unix://" + socket()};
+    const bool is_pull = words.front() == "pull";
+    argv.insert(argv.end(), words.begin(), words.end());
+    return ask_client(socket(), std::move(argv), is_pull);
+}
+
+Result<std::set<std::string>> Docker::ready(const std::vector<WantedImage>& wanted) const {
+    GPUHOST_TRY(listed, ask({"image", "ls", "--quiet", "--no-trunc"}));
+    const std::vector<std::string> images = ids_of(listed);
+    std::set<std::string> names;
+    for (std::size_t at = 0; at < images.size(); at += images_at_once) {
+        std::vector<std::string> words{"image", "inspect", "--format", format};
+        const std::size_t end = std::min(images.size(), at + images_at_once);
+        words.insert(words.end(), images.begin() + static_cast<std::ptrdiff_t>(at),
+                     images.begin() + static_cast<std::ptrdiff_t>(end));
+        GPUHOST_TRY(output, ask(std::move(words)));
+        for (const Present& present : presents_of(output))
+            for (const WantedImage& image : wanted)
+                if (present.fits(image))
+                    names.insert(image.name);
+    }
+    return names;
+}
+
+Result<void> Docker::pull(const WantedImage& image, const PullSource& from) const {
+    GPUHOST_TRY(reference, parse_reference(image.name));
+    const std::string path = registry_path(reference.registry) + "/" + reference.repository;
+    if (!reference.digest.empty() || !is_repository(path))
+        return base::fail(Errc::Unsupported, "this runtime can't have it under that name",
+                          "Name it by a tag, of a registry in lower case.");
+    const std::string here = from.address + "/" + path + "@" + image.digest;
+    GPUHOST_CHECK(done(ask({"pull", "--quiet", here}))); // loopback needs no certificate
+    return done(ask({"tag", here, image.name}));
+}
+
+} // namespace gpuhost::images
