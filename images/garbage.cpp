@@ -3,6 +3,7 @@
 
 #include "images/blob_store.hpp"
 #include "images/catalogue.hpp"
+#include "images/generations.hpp"
 
 #include <algorithm>
 
@@ -71,8 +72,18 @@ Result<void> check_owners(const Root& root, const std::string& except) {
 
 Result<Freed> remove_bundle(const Root& root, const std::string& name) {
     GPUHOST_TRY(owned, all_owned(root, name)); // before the record goes: what can't be read keeps it here
-    GPUHOST_CHECK(Catalogue(root).remove(name));
-    return remove_unowned(root, owned);
+    const Catalogue catalogue(root);
+    const auto record = catalogue.record(name);
+    const std::uint64_t generation = record && record->is_signed() ? record->generation : 0;
+    const auto remembered = generation == 0 ? Result<void>() : remember_generation(root, name, generation);
+    const bool is_full = !remembered && remembered.error().code == Errc::NoSpace; // this makes room
+    if (!remembered && !is_full)
+        return base::fail(remembered.error());
+    GPUHOST_CHECK(catalogue.remove(name));
+    GPUHOST_TRY(freed, remove_unowned(root, owned));
+    if (is_full)
+        GPUHOST_CHECK(remember_generation(root, name, generation));
+    return std::move(freed);
 }
 
 } // namespace gpuhost::images

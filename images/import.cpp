@@ -3,6 +3,7 @@
 
 #include "daemon/base/clock.hpp"
 #include "daemon/base/parse.hpp"
+#include "images/generations.hpp"
 
 #include <algorithm>
 #include <optional>
@@ -170,6 +171,18 @@ Result<std::optional<BundleRecord>> present_record(const Root& root, const std::
     return base::fail(std::move(record).error());
 }
 
+/// Of a bundle that is not here.
+Result<void> check_removed_generation(const Root& root, const BundleManifest& manifest) {
+    GPUHOST_TRY(removed, removed_generation(root, manifest.name));
+    if (manifest.generation >= removed)
+        return {};
+    return base::fail(Errc::Refused,
+                      "generation " + std::to_string(removed) + " of bundle '" + manifest.name +
+                          "' was here until it was removed, and this is the older generation " +
+                          std::to_string(manifest.generation),
+                      "Pass --allow-downgrade to go back to it.");
+}
+
 std::vector<std::string> missing_blobs(const Root& root, const std::vector<OwnedBlob>& blobs) {
     const BlobStore store(root);
     std::vector<std::string> missing;
@@ -249,6 +262,8 @@ Result<ImportPlan> plan_import(const Root& root, const BundleReader& bundle, con
     }
     if (present && present->is_signed() && !same && !policy.allow_downgrade)
         GPUHOST_CHECK(check_generation(manifest, *present));
+    if (!present && !policy.allow_downgrade)
+        GPUHOST_CHECK(check_removed_generation(root, manifest));
     GPUHOST_CHECK(check_base(unavailable));
     if (!plan.complete)
         GPUHOST_CHECK(check_space(root, space, digest));

@@ -41,6 +41,8 @@ noinst_LIBRARIES += %D%/libimages.a
     %D%/foreign_docker.hpp \
     %D%/garbage.cpp \
     %D%/garbage.hpp \
+    %D%/generations.cpp \
+    %D%/generations.hpp \
     %D%/image_stock.cpp \
     %D%/image_stock.hpp \
     %D%/image_documents.cpp \

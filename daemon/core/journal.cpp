@@ -58,6 +58,19 @@ std::string path_of(std::uint64_t id) {
     return std::string(journal_directory) + "/" + std::to_string(id) + std::string(suffix);
 }
 
+constexpr std::string_view state_directory = "/var/lib/gpuhost";
+constexpr const char* reserve_name = "reserve";
+/// For the journal, and what else an operation that makes room needs: a directory, some documents.
+constexpr off_t reserve_bytes = off_t{1} << 20U;
+
+std::string reserve_path() {
+    return std::string(state_directory) + "/" + reserve_name;
+}
+
+bool is_full(const Result<void>& written) {
+    return !written && written.error().code == Errc::NoSpace;
+}
+
 struct Decoded {
     std::vector<Record> records;
     std::size_t bytes = 0; ///< of the whole records; what follows is a torn tail
@@ -111,12 +124,26 @@ Result<std::vector<Record>> decode_journal(std::string_view text) {
     return std::move(whole->records);
 }
 
+void keep_journal_reserve(const Root& root) {
+    const auto st = root.lstat(reserve_path());
+    if (st && st->st_size == reserve_bytes)
+        return;
+    const auto fd = root.open_file(reserve_path(), O_WRONLY | O_CREAT | O_NOFOLLOW, 0600);
+    if (fd && ::posix_fallocate(fd->get(), 0, reserve_bytes) != 0)
+        (void)root.remove(reserve_path()); // half of it would be taken for all
+}
+
 Result<Journal> Journal::create(const Root& root, std::uint64_t id, const Record& begin) {
     const std::string path = path_of(id);
     if (root.exists(path))
         return base::fail(Errc::AlreadyExists, path + ": already there");
+    keep_journal_reserve(root);
     auto journal = [&]() -> Result<Journal> {
-        GPUHOST_CHECK(root.write_atomic(path, encode_record(begin), 0600));
+        auto written = root.write_atomic(path, encode_record(begin), 0600);
+        if (is_full(written) && root.remove(reserve_path()))
+            written = root.write_atomic(path, encode_record(begin), 0600);
+        if (!written)
+            return base::fail(written.error().with_hint("Make room in /var/lib/gpuhost."));
         return open(root, id);
     }();
     if (!journal)
@@ -127,16 +154,26 @@ Result<Journal> Journal::create(const Root& root, std::uint64_t id, const Record
 Result<Journal> Journal::open(const Root& root, std::uint64_t id) {
     const std::string path = path_of(id);
     GPUHOST_TRY(text, root.read(path, journal_limit));
+    GPUHOST_TRY(directory, root.open_file(state_directory, O_RDONLY | O_DIRECTORY));
     GPUHOST_TRY(fd, root.open_file(path, O_WRONLY | O_APPEND));
     GPUHOST_TRY(decoded, decode(text));
     // A torn tail would damage the next record.
     if (decoded.bytes != text.size() && ::ftruncate(fd.get(), static_cast<off_t>(decoded.bytes)) < 0)
         return base::fail_errno(path, errno);
-    return Journal(std::move(fd), id, static_cast<off_t>(decoded.bytes));
+    return Journal(std::move(directory), std::move(fd), id, static_cast<off_t>(decoded.bytes));
 }
 
 Result<void> Journal::append(const Record& record) {
     const std::string text = encode_record(record);
+    auto written = write(text);
+    if (is_full(written) && ::unlinkat(directory_.get(), reserve_name, 0) == 0)
+        written = write(text);
+    if (written)
+        size_ += static_cast<off_t>(text.size());
+    return written;
+}
+
+Result<void> Journal::write(const std::string& text) {
     const std::string path = path_of(id_);
     // Half a record, of a full disk, would damage the journal once there is room for the next one. It is taken back
     // when it fails; before the next one again, in case that failed too.
@@ -145,9 +182,7 @@ Result<void> Journal::append(const Record& record) {
     auto written = base::write_all(fd_.get(), text, path);
     if (written && ::fdatasync(fd_.get()) < 0)
         written = base::fail_errno(path, errno);
-    if (written)
-        size_ += static_cast<off_t>(text.size());
-    else
+    if (!written)
         (void)!::ftruncate(fd_.get(), size_);
     return written;
 }

@@ -18,6 +18,10 @@ inline constexpr std::string_view journal_directory = "/var/lib/gpuhost/journal"
 /// journal of a newer program Unsupported unless it has ended, which is BadContent too.
 [[nodiscard]] base::Result<std::vector<Record>> decode_journal(std::string_view text);
 
+/// A disk that is full must not keep anybody from making room on it: in /var/lib/gpuhost lies a file whose blocks are set free
+/// when one can't be written. Makes it where it is not, if there is room.
+void keep_journal_reserve(const base::Root& root);
+
 /// One open journal. Append returns only after the record is on disk.
 class Journal {
   public:
@@ -28,7 +32,11 @@ class Journal {
     [[nodiscard]] base::Result<void> append(const Record& record);
 
   private:
-    Journal(base::UniqueFd fd, std::uint64_t id, off_t size) : fd_(std::move(fd)), id_(id), size_(size) {}
+    Journal(base::UniqueFd directory, base::UniqueFd fd, std::uint64_t id, off_t size)
+        : directory_(std::move(directory)), fd_(std::move(fd)), id_(id), size_(size) {}
+    [[nodiscard]] base::Result<void> write(const std::string& text);
+
+    base::UniqueFd directory_; ///< where the reserve is
     base::UniqueFd fd_;
     std::uint64_t id_;
     off_t size_; ///< of the whole records; what is beyond is half of one that failed

@@ -22,6 +22,7 @@ using core::Record;
 /// Two daemons over one journal would each undo what the other does. The kernel drops the lock with its holder.
 Result<void> Runner::lock_journal() {
     GPUHOST_CHECK(root_.make_directories(core::journal_directory, 0700));
+    core::keep_journal_reserve(root_);
     GPUHOST_TRY(directory, root_.open_file(core::journal_directory, O_RDONLY | O_DIRECTORY));
     if (::flock(directory.get(), LOCK_EX | LOCK_NB) < 0)
         return errno == EWOULDBLOCK

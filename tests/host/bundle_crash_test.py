@@ -21,7 +21,7 @@ def seen(host):
     """What a person sees: bundles with their generations, drivers, blobs that have names, what else lies in the catalogue, and whom
     containerd asks."""
     bundles = [(bundle["name"], bundle["generation"]) for bundle in host.json("bundle", "list")["bundles"]]
-    rest = [name for name in listing(host, "/var/lib/gpuhost/catalogue") if name.startswith(".")]
+    rest = [name for name in listing(host, "/var/lib/gpuhost/catalogue") if name.startswith(".") and name != ".generations"]
     return (bundles, drivers(host), len(listing(host, "/var/lib/gpuhost/store/sha256")), rest, "gpuhostd" in host.read(HOSTS))
 
 

@@ -67,6 +67,16 @@ def check_refused(t, host, bundle):
     free(host)
 
 
+def check_removal(t, host, bundle):
+    host.ctl("bundle", "import", bundle, check=0)
+    fill(host)
+    run = host.ctl("bundle", "remove", "drivers")
+    t.ok(run.returncode == 0 and listing(host, STATE + "/store/sha256") == [] and listing(host, STATE + "/catalogue") == [".generations"],
+         "a bundle can be removed from a full disk", run.stderr, listing(host, STATE + "/catalogue"))
+    free(host)
+    forget(host)
+
+
 def steps_of(host, bundle):
     """At which gates its workers stand; it is removed again."""
     found = []
@@ -79,7 +89,7 @@ def steps_of(host, bundle):
 
 
 def forget(host):
-    host.ctl("bundle", "remove", "drivers", check=0)
+    host.ctl("bundle", "remove", "drivers")
     for version in ("535.261.03", "550.163.01"):
         host.ctl("driver", "remove", version)
 
@@ -130,6 +140,7 @@ def main():
         host.settle()
         bundle = maker.path("site.bundle")
         check_refused(t, host, bundle)
+        check_removal(t, host, bundle)
         steps, whole = steps_of(host, bundle)
         before = seen(host)
         t.ok(whole != before and len(steps) > 10, "an import has its steps", steps, before)

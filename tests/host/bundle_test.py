@@ -298,8 +298,10 @@ def check_removal(t, host, maker):
     second = host.json("bundle", "list")["bundles"]
     t.ok(run.returncode == 0 and [b["name"] for b in second] == ["second"] and len(state(host)["store/sha256"]) == second[0]["blobs"],
          "removal frees what no other owns", run.stderr, second, state(host))
+    run = host.ctl("bundle", "import", maker.path("older.bundle"))
+    t.ok(run.returncode == REFUSED and "was here until it was removed" in run.stderr, "an older generation does not come in behind it", run.stderr)
     host.ctl("bundle", "remove", "second", check=0)
-    t.equal(state(host), {"store/sha256": [], "catalogue": []}, "and the last one leaves nothing")
+    t.equal(state(host), {"store/sha256": [], "catalogue": [".generations"]}, "and the last one leaves nothing but its generation")
     t.ok(not os.listdir(host.path("/etc/containerd/certs.d")) and not os.listdir(host.path("/etc/containers/registries.conf.d")),
          "nor anything in the runtimes' directories")
 

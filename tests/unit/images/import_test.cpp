@@ -241,6 +241,25 @@ TEST_F(Import, GoesBackToAnOlderGenerationOnlyWhenTold) {
     EXPECT_EQ(Catalogue(root_).names()->size(), 1U);
 }
 
+TEST_F(Import, RemovalDoesNotOpenTheWayToAnOlderGeneration) {
+    tests::TestBundle bundle = example();
+    const std::string seven = write(bundle);
+    bundle.manifest.generation = 6;
+    const std::string six = write(bundle);
+    ASSERT_TRUE(import(seven));
+    ASSERT_TRUE(remove_bundle(root_, "site-images"));
+    EXPECT_EQ(import(six).error().code, Errc::Refused);
+    ASSERT_TRUE(import(seven));
+    ASSERT_TRUE(remove_bundle(root_, "site-images"));
+    ASSERT_TRUE(import(six, {true}));
+    ASSERT_TRUE(remove_bundle(root_, "site-images"));
+    EXPECT_TRUE(import(six)) << "what was let in last counts";
+    ASSERT_TRUE(remove_bundle(root_, "site-images"));
+    directory_.write("var/lib/gpuhost/catalogue/.generations", "nonsense");
+    EXPECT_EQ(import(six).error().code, Errc::BadContent);
+    EXPECT_TRUE(import(six, {true}));
+}
+
 TEST_F(Import, ADeltaNeedsItsBase) {
     tests::TestBundle whole = example();
     tests::TestBundle delta = whole;

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "images/generations.hpp"
+
+#include "daemon/base/json.hpp"
+#include "images/plain_file.hpp"
+
+namespace gpuhost::images {
+
+using base::Errc;
+using base::Json;
+using base::Result;
+
+namespace {
+
+constexpr std::string_view generations_file = "/var/lib/gpuhost/catalogue/.generations";
+constexpr std::size_t generations_limit = 4U << 20U;
+
+Result<Json> read_generations(const base::Root& root) {
+    const auto text = read_plain_file(root, generations_file, generations_limit);
+    if (!text && text.error().code == Errc::NotFound)
+        return Json::object();
+    if (!text)
+        return base::fail(text.error());
+    GPUHOST_TRY(generations, base::parse_json(*text, generations_file));
+    if (!generations.is_object())
+        return base::fail(Errc::BadContent, std::string(generations_file) + " is damaged");
+    return std::move(generations);
+}
+
+} // namespace
+
+Result<std::uint64_t> removed_generation(const base::Root& root, const std::string& name) {
+    GPUHOST_TRY(generations, read_generations(root));
+    return static_cast<std::uint64_t>(base::int_or(generations, name, 0));
+}
+
+Result<void> remember_generation(const base::Root& root, const std::string& name, std::uint64_t generation) {
+    auto generations = read_generations(root);
+    if (!generations && generations.error().code != Errc::BadContent)
+        return base::fail(generations.error());
+    Json all =
+        generations ? *std::move(generations) : Json::object(); // a damaged one is worth nothing any more
+    all[name] = generation;
+    return root.write_atomic(generations_file, base::dump(all));
+}
+
+} // namespace gpuhost::images
