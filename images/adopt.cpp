@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "images/adopt.hpp"
 
+#include "daemon/base/page_buffer.hpp"
 #include "daemon/base/parse.hpp"
 #include "images/create.hpp"
 #include "images/foreign.hpp"
@@ -83,7 +84,7 @@ Result<BlobBytes> IncomingBlobs::open(const std::string& hex) const {
 
 Result<FileDigest> copy(const BlobBytes& from, int to, const OnBytes& on_bytes) {
     content::Sha256 hash;
-    std::vector<char> buffer(block_bytes);
+    const base::PageBuffer buffer(block_bytes);
     std::uint64_t done = 0;
     while (done < from.size) {
         const auto most = static_cast<std::size_t>(std::min<std::uint64_t>(buffer.size(), from.size - done));

@@ -63,6 +63,8 @@ Result<core::Artifact> read_artifact(const base::Root& root, const SignedManifes
 
 Result<std::vector<core::Artifact>> host_artifacts(const base::Root& root, const SignedManifest& bundle,
                                                    const HostFacts& host) {
+    if (bundle.manifest.artifacts.empty())
+        return std::vector<core::Artifact>(); // most have none, and many blobs
     const std::set<std::string_view> needed = needed_blobs(bundle.manifest, host);
     std::set<std::tuple<std::string, std::string, std::string>> kinds;
     std::vector<core::Artifact> artifacts;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "images/bundle_writer.hpp"
 
+#include "daemon/base/page_buffer.hpp"
 #include "daemon/base/root.hpp"
 #include "daemon/content/sha256.hpp"
 #include "images/bundle_layout.hpp"
 
 #include <algorithm>
 #include <cerrno>
-#include <vector>
 
 #include <unistd.h>
 
@@ -25,7 +25,7 @@ Result<void> copy_member(int out, const Member& member, const MemberBytes& in,
                           "It changed while the bundle was made, or is damaged.");
     };
     content::Sha256 hash;
-    std::vector<char> buffer(std::size_t{1} << 20U);
+    const base::PageBuffer buffer(std::size_t{1} << 20U);
     for (std::uint64_t done = 0; done < member.size;) {
         const auto most =
             static_cast<std::size_t>(std::min<std::uint64_t>(buffer.size(), member.size - done));

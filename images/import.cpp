@@ -2,6 +2,7 @@
 #include "images/import.hpp"
 
 #include "daemon/base/clock.hpp"
+#include "daemon/base/page_buffer.hpp"
 #include "daemon/base/parse.hpp"
 #include "images/generations.hpp"
 
@@ -19,7 +20,8 @@ using base::Root;
 
 namespace {
 
-constexpr std::size_t block_bytes = 1U << 20U; ///< read, hashed and written at once: fits a core's cache
+constexpr std::size_t block_bytes = 1U
+                                    << 20U; ///< read, then hashed and written at once: fits the cores' cache
 /// As it came, what is made of it for the catalogue, and the record that it replaces.
 constexpr std::uint64_t manifest_copies = 3;
 
@@ -276,13 +278,13 @@ Result<void> receive_bundle(const Root& root, BundleReader& bundle, const HostFa
     GPUHOST_CHECK(remove_other_incoming(root, manifest.digest));
     GPUHOST_TRY(incoming, Incoming::open(root, manifest.digest));
     const BlobStore store(root);
-    std::vector<char> buffer(block_bytes);
+    const base::PageBuffer buffer(block_bytes);
     for (;;) {
         GPUHOST_TRY(member, bundle.next());
         if (member == nullptr)
             break;
         if (member->is_blob() && host.needs(*member) && !store.has(member->hex, member->size))
-            GPUHOST_CHECK(receive_member(bundle, incoming, *member, buffer, on_bytes));
+            GPUHOST_CHECK(receive_member(bundle, incoming, *member, buffer.span(), on_bytes));
         else if (on_bytes)
             on_bytes(member->size);
     }

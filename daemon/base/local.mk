@@ -6,6 +6,7 @@ noinst_LIBRARIES += %D%/libbase.a
     %D%/error.cpp \
     %D%/error.hpp \
     %D%/handle.hpp \
+    %D%/page_buffer.hpp \
     %D%/ini.cpp \
     %D%/ini.hpp \
     %D%/json.cpp \

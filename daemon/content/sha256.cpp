@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/content/sha256.hpp"
 
+#include "daemon/base/page_buffer.hpp"
+
 #include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdlib>
 #include <span>
-#include <vector>
 
 #include <openssl/evp.h>
 #include <unistd.h>
@@ -59,7 +60,7 @@ std::string sha256(std::string_view data) {
 base::Result<FileDigest> sha256_of_file(int fd, std::string_view what,
                                         const std::function<void(std::uint64_t)>& on_bytes) {
     Sha256 hash;
-    std::vector<char> buffer(std::size_t{256} << 10U);
+    const base::PageBuffer buffer(std::size_t{256} << 10U);
     std::uint64_t size = 0;
     for (;;) {
         const ssize_t n = ::pread(fd, buffer.data(), buffer.size(), static_cast<off_t>(size));
