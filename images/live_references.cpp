@@ -36,8 +36,11 @@ bool LiveReferences::holds(const Loaded& loaded, std::uint64_t stamp_us, std::ui
 
 Result<std::shared_ptr<const References>> LiveReferences::current() {
     const std::uint64_t asked = base::realtime_us();
+    GPUHOST_TRY(seen, changed_us(root_)); // not under the lock: it is what an answer waits for most
     const std::lock_guard lock(mutex_);
-    GPUHOST_TRY(stamp, changed_us(root_));
+    if (holds(loaded_, seen, asked))
+        return loaded_.references;
+    GPUHOST_TRY(stamp, changed_us(root_)); // others may have loaded meanwhile
     if (holds(loaded_, stamp, asked))
         return loaded_.references;
     const std::uint64_t began = base::realtime_us();

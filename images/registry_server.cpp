@@ -8,6 +8,7 @@
 
 #include <microhttpd.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 namespace gpuhost::images {
 
@@ -17,6 +18,8 @@ using base::UniqueFd;
 
 namespace {
 
+/// Up to here a blob goes along with its head: sendfile(2) would be a second packet, and a second wake of the client.
+constexpr std::uint64_t most_copied = 8U << 10U;
 constexpr std::size_t head_limit = 16U << 10U; ///< of a request's first line and headers, and what they need
 
 std::string_view header(MHD_Connection* connection, const char* name) {
@@ -29,8 +32,20 @@ bool has_body(MHD_Connection* connection) {
     return !header(connection, "Transfer-Encoding").empty() || (!length.empty() && length != "0");
 }
 
+/// False where it can't be read, as when it shrank: then the file is sent, and its end ends the connection.
+bool copy_small_file(RegistryAnswer& answer) {
+    if (!answer.file || answer.part.length > most_copied)
+        return false;
+    answer.text.resize(static_cast<std::size_t>(answer.part.length));
+    const ssize_t got = ::pread(answer.file.get(), answer.text.data(), answer.text.size(),
+                                static_cast<off_t>(answer.part.first));
+    return got == static_cast<ssize_t>(answer.text.size());
+}
+
 MHD_Response* response_of(RegistryAnswer& answer) {
     const std::uint64_t length = answer.length();
+    if (copy_small_file(answer))
+        answer.file.reset();
     MHD_Response* response =
         answer.file
             ? MHD_create_response_from_fd_at_offset64(length, answer.file.get(), answer.part.first)
