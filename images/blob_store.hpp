@@ -52,7 +52,6 @@ class BlobWriter {
   private:
     BlobWriter(int directory, base::UniqueFd fd, std::string hex, std::uint64_t size)
         : directory_(directory), fd_(std::move(fd)), hex_(std::move(hex)), size_(size) {}
-    [[nodiscard]] base::Result<void> append(std::span<const char> bytes);
     void start_writeback();
 
     int directory_;

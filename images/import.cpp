@@ -20,8 +20,7 @@ using base::Root;
 
 namespace {
 
-constexpr std::size_t block_bytes = 1U
-                                    << 20U; ///< read, then hashed and written at once: fits the cores' cache
+constexpr std::size_t block_bytes = 1U << 20U; ///< read, hashed and written at once: fits a core's cache
 /// As it came, what is made of it for the catalogue, and the record that it replaces.
 constexpr std::uint64_t manifest_copies = 3;
 
