@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "images/blob_source.hpp"
 
+#include "images/plain_file.hpp"
+
 #include <cerrno>
 #include <cstdlib>
 
@@ -54,13 +56,10 @@ Result<std::string> read_blob(const BlobSource& source, const std::string& hex, 
 }
 
 Result<BlobBytes> LayoutDirectory::open(const std::string& hex) const {
-    // Without O_NONBLOCK a pipe of that name would be waited for.
-    GPUHOST_TRY(fd, root_.open_file("/blobs/sha256/" + hex, O_RDONLY | O_NOFOLLOW | O_NONBLOCK));
+    GPUHOST_TRY(fd, open_plain_file(root_, "/blobs/sha256/" + hex));
     struct stat st {};
     if (::fstat(fd.get(), &st) < 0)
         return base::fail_errno("blob sha256:" + hex, errno);
-    if (!S_ISREG(st.st_mode))
-        return base::fail(Errc::BadContent, "blob sha256:" + hex + " is no regular file");
     return BlobBytes{std::move(fd), 0, static_cast<std::uint64_t>(st.st_size)};
 }
 

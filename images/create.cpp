@@ -30,6 +30,7 @@ namespace {
 constexpr std::string_view layout_text = R"({"imageLayoutVersion":"1.0.0"})";
 constexpr unsigned most_nesting = 8; ///< indexes in indexes
 constexpr std::size_t longest_type = 256;
+constexpr std::size_t most_platforms = 256; ///< of one blob; a bundle's manifest takes no more
 
 /// Collects the blobs of images, each once, with the hosts that need it.
 class Collector {
@@ -113,6 +114,9 @@ Result<void> Collector::note_blob(const std::string& hex, std::uint64_t size, co
         return base::fail(Errc::BadContent, "blob sha256:" + hex + " is said to have two sizes");
     blob.for_all = blob.for_all || host.empty();
     blob.hosts.insert(host);
+    if (blob.hosts.size() > most_platforms) // each is a walk through all that the blob leads to
+        return base::fail(Errc::BadContent, "blob sha256:" + hex + " is for more than " +
+                                                std::to_string(most_platforms) + " platforms");
     return {};
 }
 
@@ -350,7 +354,8 @@ Result<BundleManifest> describe(const ImageStock& stock, const std::string& bund
     all.unnamed = true;
     GPUHOST_CHECK(collector.add_images(all, stock));
     collector.finish();
-    return std::move(contents.manifest);
+    // Words of whoever made the images are in it: it must be one that is taken when it is read again.
+    return parse_bundle_manifest(to_text(contents.manifest), "what is made of it");
 }
 
 } // namespace gpuhost::images

@@ -10,7 +10,9 @@
 
 namespace gpuhost::images {
 
-/// As Root::read(), but no link is followed at its end and no pipe waited for: BadContent if it is no regular file.
+/// No link is followed at its end and no pipe waited for: BadContent if it is no regular file.
+[[nodiscard]] base::Result<base::UniqueFd> open_plain_file(const base::Root& root, std::string_view path);
+/// All of it, as Root::read().
 [[nodiscard]] base::Result<std::string> read_plain_file(const base::Root& root, std::string_view path,
                                                         std::size_t limit);
 

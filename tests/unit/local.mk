@@ -45,6 +45,9 @@ sync_seam = -Wl,--wrap=fsync -Wl,--wrap=fdatasync
     %D%/images/create_test.cpp \
     %D%/images/docker_archives.hpp \
     %D%/images/foreign_test.cpp \
+    %D%/images/hostile_import_test.cpp \
+    %D%/images/hostile_input.hpp \
+    %D%/images/hostile_input_test.cpp \
     %D%/images/import_test.cpp \
     %D%/images/kubelet_test.cpp \
     %D%/images/mirrors_test.cpp \
