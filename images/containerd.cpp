@@ -13,7 +13,7 @@ namespace {
 constexpr std::size_t filters_at_once = 200;
 constexpr std::string_view namespace_of_kubernetes = "k8s.io";
 
-/// What the CRI calls pinned, and what says that it was us.
+/// What the CRI calls pinned, and what says that it was us: "pinned", or "too" where somebody else had pinned it before.
 constexpr std::string_view pinned_label = "io.cri-containerd.pinned";
 constexpr std::string_view our_label = "io.gpuhost.pinned";
 
@@ -22,9 +22,9 @@ std::string filter_of(const WantedImage& image) {
     std::string filter = "name==\"" + image.name + "\"";
     if (!image.any && !image.digest.empty())
         filter += ",target.digest==\"" + image.digest + "\"";
-    for (const std::string_view label : {pinned_label, our_label})
-        if (image.pinned)
-            filter += ",labels.\"" + std::string(label) + "\"==pinned";
+    if (image.pinned)
+        filter +=
+            ",labels.\"" + std::string(pinned_label) + "\"==pinned,labels.\"" + std::string(our_label) + "\"";
     return filter;
 }
 
@@ -54,16 +54,26 @@ Result<std::set<std::string>> Containerd::ready(const std::vector<WantedImage>& 
     std::set<std::string> names;
     for (std::size_t at = 0; at < wanted.size(); at += filters_at_once) {
         std::vector<std::string> words{"check", "--quiet"};
-        for (std::size_t i = at; i < std::min(wanted.size(), at + filters_at_once); ++i)
+        const std::size_t end = std::min(wanted.size(), at + filters_at_once);
+        for (std::size_t i = at; i < end; ++i)
             words.push_back(filter_of(wanted[i]));
-        GPUHOST_TRY(output, ask(std::move(words)));
-        names.merge(names_of(output));
+        const auto output = ask(std::move(words));
+        if (!output && end - at == 1 && ask({"list", "--quiet", filter_of(wanted[at])}))
+            continue; // its content is not even there to be looked at: it is not ready, and a pull mends it
+        if (!output && end - at == 1)
+            return base::fail(output.error());
+        if (output)
+            names.merge(names_of(*output));
+        for (std::size_t i = at; !output && i < end; ++i) { // one that is damaged fails the others with it
+            GPUHOST_TRY(one, ready({wanted[i]}));
+            names.merge(std::move(one));
+        }
     }
     return names;
 }
 
 Result<std::set<std::string>> Containerd::pinned() const {
-    GPUHOST_TRY(output, ask({"list", "--quiet", "labels.\"" + std::string(our_label) + "\"==pinned"}));
+    GPUHOST_TRY(output, ask({"list", "--quiet", "labels.\"" + std::string(our_label) + "\""}));
     return names_of(output);
 }
 
@@ -80,13 +90,22 @@ Result<void> Containerd::pull(const WantedImage& image, const PullSource& from) 
 }
 
 Result<void> Containerd::pin(const std::string& name) const {
-    const auto done =
-        ask({"label", name, std::string(pinned_label) + "=pinned", std::string(our_label) + "=pinned"});
+    const std::string theirs = "name==\"" + name + "\",labels.\"" + std::string(pinned_label) + "\"==pinned";
+    GPUHOST_TRY(listed, ask({"list", "--quiet", theirs}));
+    const bool is_pinned =
+        names_of(listed).count(name) != 0; // by the CRI, as the sandbox's image is, or by a person
+    const auto done = ask({"label", name, std::string(pinned_label) + "=pinned",
+                           std::string(our_label) + (is_pinned ? "=too" : "=pinned")});
     return done ? Result<void>() : base::fail(done.error());
 }
 
 Result<void> Containerd::unpin(const std::string& name) const {
-    const auto done = ask({"label", name, std::string(pinned_label) + "=", std::string(our_label) + "="});
+    GPUHOST_TRY(listed, ask({"list", "--quiet",
+                             "name==\"" + name + "\",labels.\"" + std::string(our_label) + "\"==pinned"}));
+    std::vector<std::string> words{"label", name, std::string(our_label) + "="};
+    if (names_of(listed).count(name) != 0) // nobody else pinned it
+        words.push_back(std::string(pinned_label) + "=");
+    const auto done = ask(std::move(words));
     return done ? Result<void>() : base::fail(done.error());
 }
 

@@ -96,6 +96,8 @@ Result<std::string> Docker::ask(std::vector<std::string> words) const {
 }
 
 Result<std::set<std::string>> Docker::ready(const std::vector<WantedImage>& wanted) const {
+    if (wanted.empty())
+        return std::set<std::string>();
     GPUHOST_TRY(listed, ask({"image", "ls", "--quiet", "--no-trunc"}));
     const std::vector<std::string> images = ids_of(listed);
     std::set<std::string> names;

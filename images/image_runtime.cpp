@@ -56,7 +56,7 @@ void find(const base::Root& root, const Family& family, ImageRuntimes& runtimes)
     for (const std::string& word : family.words) {
         const std::size_t at = word.find('=');
         const std::string socket = word.substr(0, at);
-        if (!root.exists(socket))
+        if (const auto st = root.stat(socket); !st || S_ISDIR(st->st_mode))
             continue;
         const auto client = at == std::string::npos ? first_of(family.clients) : word.substr(at + 1);
         if (client)

@@ -7,12 +7,11 @@
 #include "images/images_settings.hpp"
 #include "images/import.hpp"
 #include "images/mirrors_step.hpp"
+#include "images/oci.hpp"
 #include "images/placement.hpp"
 #include "images/scrub.hpp"
 
 #include <algorithm>
-
-#include <sys/utsname.h>
 
 namespace gpuhost::images {
 
@@ -21,15 +20,6 @@ using base::Json;
 using core::Plan;
 
 namespace {
-
-/// As OCI calls this machine.
-std::string platform() {
-    struct utsname name {};
-    if (::uname(&name) < 0)
-        return {};
-    const std::string_view machine = name.machine;
-    return "linux/" + std::string(machine == "x86_64" ? "amd64" : machine == "aarch64" ? "arm64" : machine);
-}
 
 Plan new_plan(const std::string& request) {
     Plan plan;
@@ -157,7 +147,7 @@ base::Result<Json> ImagesComponent::observe(const core::Settings& settings) {
                 {"mirrors", mirrors_of(root_, mirror_settings(settings))},
                 {"scrub", last_scrub(root_)},
                 {"placement", last_placement(root_)},
-                {"platform", platform()},
+                {"platform", own_platform()},
                 {"kernels", root_.list("/lib/modules").value_or(std::vector<std::string>())}};
 }
 

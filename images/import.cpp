@@ -263,7 +263,7 @@ Result<ImportPlan> plan_import(const Root& root, const BundleReader& bundle, con
     }
     if (present && present->is_signed() && !same && !policy.allow_downgrade)
         GPUHOST_CHECK(check_generation(manifest, *present));
-    if (!present && !policy.allow_downgrade)
+    if ((!present || !present->is_signed()) && !policy.allow_downgrade)
         GPUHOST_CHECK(check_removed_generation(root, manifest));
     GPUHOST_CHECK(check_base(unavailable));
     if (!plan.complete)

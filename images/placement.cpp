@@ -2,8 +2,9 @@
 #include "images/placement.hpp"
 
 #include "daemon/base/clock.hpp"
+#include "daemon/base/parse.hpp"
 #include "images/blob_store.hpp"
-#include "images/pins.hpp"
+#include "images/oci.hpp"
 
 #include <algorithm>
 
@@ -34,6 +35,15 @@ Json to_json(const Placement& placement) {
     if (!placement.why.empty())
         json["why"] = placement.why;
     return json;
+}
+
+/// Of several platforms an import brings in the one.
+bool is_for_this_machine(const Claim& claim) {
+    const std::string own = own_platform();
+    return claim.platforms == nullptr || claim.platforms->empty() ||
+           std::any_of(claim.platforms->begin(), claim.platforms->end(), [&](const std::string& platform) {
+               return platform == own || base::starts_with(platform, own + "/");
+           });
 }
 
 std::string not_here(const Reference& reference) {
@@ -112,16 +122,17 @@ void Placer::place(const ImageRuntime& runtime, const std::vector<WantedImage>& 
     }
 }
 
-void Placer::release(const ImageRuntime& runtime, const std::vector<WantedImage>& wanted,
+void Placer::release(const ImageRuntime& runtime, const std::vector<Pin>& pins,
                      PlacementReport& report) const {
     const auto pinned = runtime.pinned();
     if (!pinned) {
-        report.problems.push_back(pinned.error().message);
+        if (!pins.empty()) // else nothing is asked of this runtime
+            report.problems.push_back(pinned.error().message);
         return;
     }
     for (const std::string& image : *pinned) {
-        const bool still = std::any_of(wanted.begin(), wanted.end(),
-                                       [&](const WantedImage& other) { return other.name == image; });
+        const bool still =
+            std::any_of(pins.begin(), pins.end(), [&](const Pin& pin) { return pin.fits(image); });
         if (still)
             continue;
         if (const auto done = runtime.unpin(image); !done)
@@ -159,29 +170,33 @@ PlacementReport Placer::ensure(const Reference& reference, PullPolicy policy, bo
     return report;
 }
 
-PlacementReport Placer::ensure_pinned(const std::vector<std::string>& patterns, bool dry_run,
+PlacementReport Placer::ensure_pinned(const std::vector<std::string>& words, bool dry_run,
                                       const OnText& on_text) const {
     PlacementReport report = new_report();
+    const std::vector<Pin> pins = pins_of(words);
+    if (pins.empty())
+        report.problems.clear(); // a runtime that can't be asked is in nobody's way
+    for (const base::Error& problem : references_.problems())
+        report.problems.push_back(problem.message);
     std::vector<WantedImage> wanted;
-    std::vector<bool> fits(patterns.size());
-    // A name in the configuration may be a short one; what it fits is in its full form.
-    const auto pins = pins_of(patterns);
+    std::vector<bool> fits(pins.size());
     for (const Claim& claim : references_.all()) {
         const std::string image = full_name(claim);
         bool any = false;
-        for (std::size_t i = 0; i < patterns.size(); ++i)
+        for (std::size_t i = 0; i < pins.size(); ++i)
             if (pins[i].fits(image))
                 any = fits[i] = true;
-        if (any)
+        if (any && is_for_this_machine(claim))
             wanted.push_back({image, "sha256:" + claim.hex, true});
     }
-    for (std::size_t i = 0; i < patterns.size(); ++i)
+    for (std::size_t i = 0; i < pins.size(); ++i)
         if (!fits[i])
-            report.problems.push_back("no bundle on this host has an image for Pin=" + patterns[i]);
+            report.absent.push_back(words[i]);
     for (const auto& runtime : runtimes_.found) {
-        place(*runtime, wanted, dry_run, on_text, report);
+        if (!wanted.empty())
+            place(*runtime, wanted, dry_run, on_text, report);
         if (!dry_run)
-            release(*runtime, wanted, report);
+            release(*runtime, pins, report);
     }
     return report;
 }
@@ -193,6 +208,7 @@ Json to_json(const PlacementReport& report) {
     return {{"checked", report.checked},
             {"runtimes", report.runtimes},
             {"images", std::move(placements)},
+            {"absent", report.absent},
             {"problems", report.problems}};
 }
 

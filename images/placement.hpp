@@ -9,6 +9,7 @@
 #include "daemon/base/json.hpp"
 #include "images/image_runtime.hpp"
 #include "images/mirrors.hpp"
+#include "images/pins.hpp"
 #include "images/references.hpp"
 
 #include <functional>
@@ -38,6 +39,7 @@ struct PlacementReport {
     std::uint64_t checked = 0; ///< seconds since 1970
     std::vector<std::string> runtimes;
     std::vector<Placement> placements;
+    std::vector<std::string> absent;   ///< pinned, and no bundle has brought it yet: not an error
     std::vector<std::string> problems; ///< what is wanted and can't be: sentences
 
     [[nodiscard]] bool is_good() const;
@@ -56,8 +58,8 @@ class Placer {
     /// What a pod with that image and policy would get, before there is one.
     [[nodiscard]] PlacementReport ensure(const Reference& reference, PullPolicy policy, bool dry_run,
                                          const OnText& on_text = {}) const;
-    /// Those whose names fit; others that were pinned by us are no longer. Patterns as 'image list' takes them.
-    [[nodiscard]] PlacementReport ensure_pinned(const std::vector<std::string>& patterns, bool dry_run,
+    /// Those whose names fit; others that were pinned by us are no longer. `words` are those of Pin=.
+    [[nodiscard]] PlacementReport ensure_pinned(const std::vector<std::string>& words, bool dry_run,
                                                 const OnText& on_text = {}) const;
 
   private:
@@ -66,8 +68,8 @@ class Placer {
                const OnText& on_text, PlacementReport& report) const;
     [[nodiscard]] base::Result<void> place_one(const ImageRuntime& runtime, const WantedImage& image,
                                                const OnText& on_text) const;
-    void release(const ImageRuntime& runtime, const std::vector<WantedImage>& wanted,
-                 PlacementReport& report) const;
+    /// What no pin fits any more. A pinned image whose bundle is gone stays pinned: nobody could bring it back.
+    void release(const ImageRuntime& runtime, const std::vector<Pin>& pins, PlacementReport& report) const;
 
     const base::Root* root_;
     References references_;

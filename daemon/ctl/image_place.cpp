@@ -77,11 +77,15 @@ Result<int> place_pinned(const Session& session, const base::Root& root, bool dr
     const Place place = [&](const images::Placer& placer, const images::Placer::OnText& on_text) {
         return placer.ensure_pinned(images::read_pins(root), dry_run, on_text);
     };
-    std::uint64_t seen = changed_us(root);
+    auto seen = std::pair(changed_us(root), images::read_pins(root));
     GPUHOST_TRY(report, placed(session, root, place));
-    // systemd tells of a bundle that comes only once this has ended, and not of one that came meanwhile.
-    for (unsigned again = 0; !dry_run && again < most_rounds && changed_us(root) != seen; ++again) {
-        seen = changed_us(root);
+    // systemd tells of a bundle that comes only once this has ended, and not of one that came meanwhile; and somebody may
+    // have pinned another image, which this run has just released.
+    for (unsigned again = 0; !dry_run && again < most_rounds; ++again) {
+        auto now = std::pair(changed_us(root), images::read_pins(root));
+        if (now == seen)
+            break;
+        seen = std::move(now);
         GPUHOST_TRY(newer, placed(session, root, place));
         report = std::move(newer);
     }

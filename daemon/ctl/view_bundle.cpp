@@ -30,6 +30,9 @@ void add_placement_lines(Facts& facts, const Screen& screen, const Json& placeme
             facts.add("Problem",
                       screen.paint(Style::Bad, text_of(image, "name") + " is not in " +
                                                    text_of(image, "runtime") + ": " + text_of(image, "why")));
+    for (const std::string& pin : base::strings_or_empty(placement, "absent"))
+        facts.add("Absent", screen.paint(Style::Warn, printable(pin)) +
+                                ", which is pinned: no bundle has brought it yet");
     for (const std::string& problem : base::strings_or_empty(placement, "problems"))
         facts.add("Problem", screen.paint(Style::Bad, printable(problem)));
     if (good > 0)

@@ -65,6 +65,8 @@ std::string render_placement(const Screen& screen, const Json& placement) {
     std::string text = table.empty() ? "" : table.render(screen);
     for (const std::string& problem : base::strings_or_empty(placement, "problems"))
         text += screen.paint(Style::Bad, printable(problem)) + "\n";
+    for (const std::string& pin : base::strings_or_empty(placement, "absent"))
+        text += screen.paint(Style::Warn, printable(pin)) + ": no bundle has brought it yet\n";
     if (list_of(placement, "runtimes").empty())
         text += "No container runtime is on this host.\n";
     else if (text.empty())

@@ -131,6 +131,7 @@ void Runner::resume_next() {
 /// Dry runs go first, and each is only one of many; what asks for a reboot stays until there was one.
 /// The newest stays too: who waited for it has still to read how it ended.
 void Runner::prune() {
+    core::keep_journal_reserve(root_);
     while (ended_.size() > kept) {
         const auto newest = std::prev(ended_.end());
         auto oldest = std::find_if(ended_.begin(), newest, [](const auto& entry) {

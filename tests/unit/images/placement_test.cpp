@@ -46,8 +46,20 @@ case $verb in
             [ -z "$digest" ] || grep -q "$digest" "$(file "$name")" || continue
             case $filter in *labels.*) grep -q pinned=pinned "$(file "$name")" || continue ;; esac
             echo "$name"
+            grep -q rotten "$(file "$name")" && bad=1
+        done
+        [ -z "$bad" ] || { echo 'ctr: failed to check unpacked' >&2; exit 1; } ;;
+    list)
+        filter=$2
+        for image in "$store"/*; do
+            [ -e "$image" ] || continue
+            name=$(echo "${image##*/}" | tr '_' '/')
+            case $filter in name==*) [ "${filter#name==\"$name\"}" != "$filter" ] || continue ;; esac
+            case $filter in *'cri-containerd.pinned"==pinned'*) grep -q cri-containerd.pinned=pinned "$image" || continue ;; esac
+            case $filter in *'gpuhost.pinned"==pinned'*) grep -q gpuhost.pinned=pinned "$image" || continue ;; esac
+            case $filter in *'gpuhost.pinned"') grep -q gpuhost.pinned= "$image" || continue ;; esac
+            echo "$name"
         done ;;
-    list) grep -l io.gpuhost.pinned=pinned "$store"/* 2>/dev/null | sed 's|.*/||; s|_|/|g' ;;
     pull)
         [ "$1" = --local ] && [ -e "$0.old" ] && { echo "ctr: flag provided but not defined: -local"; exit 1; }
         while [ $# -gt 1 ]; do shift; done
@@ -59,7 +71,7 @@ case $verb in
         for label; do
             case $label in
                 *=) sed -i "/^${label%=}=/d" "$(file "$name")" ;;
-                *) echo "$label" >> "$(file "$name")" ;;
+                *) sed -i "/^${label%%=*}=/d" "$(file "$name")"; echo "$label" >> "$(file "$name")" ;;
             esac
         done ;;
 esac
@@ -154,8 +166,8 @@ TEST_F(Placing, PassesOnWhatTheClientSaysWasWrong) {
 TEST_F(Placing, PinsWhatFitsAndReleasesWhatDoesNoLonger) {
     PlacementReport report = placer().ensure_pinned({"registry.example/*", "box", "absent"}, false);
     EXPECT_EQ(states(report), (std::vector{State::Placed, State::Placed}));
-    EXPECT_EQ(report.problems,
-              std::vector<std::string>{"no bundle on this host has an image for Pin=absent"});
+    EXPECT_EQ(report.absent, std::vector<std::string>{"absent"});
+    EXPECT_TRUE(report.is_good()) << "a bundle may bring it yet";
     EXPECT_NE(directory_.read("ctr.images/registry.example_app:v1").find("io.cri-containerd.pinned=pinned"),
               std::string::npos);
     report = placer().ensure_pinned({"registry.example/*"}, false);
@@ -165,6 +177,32 @@ TEST_F(Placing, PinsWhatFitsAndReleasesWhatDoesNoLonger) {
     now(digest_2);
     EXPECT_EQ(states(placer().ensure_pinned({"registry.example/*"}, true)), std::vector{State::Wanted});
     EXPECT_EQ(states(placer().ensure_pinned({"registry.example/*"}, false)), std::vector{State::Placed});
+}
+
+TEST_F(Placing, OneThatIsDamagedIsPulledAnewAndHidesNoOther) {
+    (void)placer().ensure_pinned({"*"}, false);
+    directory_.write("ctr.images/docker.io_library_box:latest", "rotten sha256:" + digest_1 + "\n");
+    const PlacementReport report = placer().ensure_pinned({"*"}, false);
+    EXPECT_EQ(states(report), (std::vector{State::Placed, State::Present}));
+    EXPECT_TRUE(report.is_good());
+}
+
+TEST_F(Placing, LeavesPinnedWhatSomebodyElsePinned) {
+    directory_.write("ctr.images/registry.example_app:v1",
+                     "sha256:" + digest_1 + "\nio.cri-containerd.pinned=pinned\n");
+    (void)placer().ensure_pinned({"registry.example/*"}, false);
+    directory_.write("ctr.images/registry.example_app:v1",
+                     "sha256:" + digest_1 + "\nio.cri-containerd.pinned=pinned\nio.gpuhost.pinned=too\n");
+    (void)placer().ensure_pinned({}, false);
+    EXPECT_EQ(directory_.read("ctr.images/registry.example_app:v1"),
+              "sha256:" + digest_1 + "\nio.cri-containerd.pinned=pinned\n");
+}
+
+TEST_F(Placing, WhatIsPinnedStaysSoWhenItsBundleIsGone) {
+    (void)placer().ensure_pinned({"box"}, false);
+    bundle_.images.clear();
+    EXPECT_TRUE(placer().ensure_pinned({"box"}, false).is_good());
+    EXPECT_NE(directory_.read("ctr.images/docker.io_library_box:latest").find("pinned"), std::string::npos);
 }
 
 TEST_F(Placing, FindsTheRuntimesThatAreThere) {
