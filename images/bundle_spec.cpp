@@ -4,6 +4,7 @@
 #include "daemon/base/ini.hpp"
 #include "daemon/base/parse.hpp"
 #include "images/bundle_manifest.hpp"
+#include "images/host_facts.hpp"
 #include "images/reference.hpp"
 
 #include <algorithm>
@@ -24,7 +25,7 @@ struct ArtifactSection {
     std::string_view prefix; ///< of its section's name
     std::string_view kind;
     std::string_view key;   ///< that names its files
-    bool of_kernel = false; ///< the second word is a kernel, and must be there; else it may be a platform
+    bool of_kernel = false; ///< the second word is a kernel; a platform may come last
 };
 constexpr std::array artifact_sections{ArtifactSection{"Driver ", "driver-packages", "Packages", false},
                                        ArtifactSection{"Modules ", "driver-modules", "Files", true}};
@@ -127,16 +128,20 @@ Result<void> add_image(BundleSpec& spec, const Section& section) {
 /// Of a section's header.
 Result<ArtifactSource> new_artifact(const Section& section, const ArtifactSection& kind) {
     const auto words = base::split_words(std::string_view(section.name).substr(kind.prefix.size()));
-    if (words.empty() || words.size() > 2 || !base::is_driver_version(words[0]) ||
-        (kind.of_kernel && (words.size() < 2 || !base::is_kernel_release(words[1]))))
+    const std::size_t least = kind.of_kernel ? 2 : 1;
+    if (words.size() < least || words.size() > least + 1 || !base::is_driver_version(words[0]) ||
+        (kind.of_kernel && !base::is_kernel_release(words[1])) ||
+        (words.size() > least && !is_platform(words[least])))
         return base::fail(Errc::InvalidArgument,
                           section.where + ": section [" + section.name + "] is not understood",
-                          "Say [Driver VERSION], [Driver VERSION PLATFORM] or [Modules VERSION KERNEL].");
+                          "Say [Driver VERSION] or [Modules VERSION KERNEL], and behind it a PLATFORM as "
+                          "linux/amd64 if only hosts of that one are to take it.");
     ArtifactSource artifact{std::string(kind.kind), words[0], {}, {}, {}, section.where};
     if (kind.of_kernel)
         artifact.kernel = words[1];
-    if (words.size() == 2)
-        artifact.hosts.push_back((kind.of_kernel ? "kernel=" : "") + words[1]);
+    if (const std::string word = host_word(words.size() > least ? words[least] : "", artifact.kernel);
+        !word.empty())
+        artifact.hosts.push_back(word);
     return artifact;
 }
 

@@ -17,7 +17,7 @@
 //   Packages=debs/*.deb     what 'gpuhostctl driver import' takes
 //
 //   [Modules 550.163.01 6.1.0-50-amd64]
-//   Files=built/*.ko        likewise, for hosts with that kernel
+//   Files=built/*.ko        likewise, for hosts with that kernel; of one platform only with that one behind it
 #pragma once
 
 #include "daemon/base/result.hpp"

@@ -252,7 +252,11 @@ Result<void> Collector::add_artifact(const ArtifactSource& source, const std::st
         contents_.files.try_emplace(file.hex, file.path);
     contents_.texts[made.artifact.hex] = std::move(made.document);
     contents_.texts[config] = empty_config;
-    contents_.manifest.artifacts.push_back(made.artifact);
+    const auto same = [&](const NewArtifact& other) {
+        return other.artifact.hex == made.artifact.hex && other.artifact.kernel == made.artifact.kernel;
+    };
+    if (std::none_of(artifacts_.begin(), artifacts_.end(), same)) // else for other hosts, by its members
+        contents_.manifest.artifacts.push_back(made.artifact);
     artifacts_.push_back(std::move(made));
     return {};
 }

@@ -4,6 +4,7 @@
 #include "daemon/base/json.hpp"
 #include "daemon/base/parse.hpp"
 #include "daemon/content/sha256.hpp"
+#include "images/host_facts.hpp"
 
 #include <algorithm>
 #include <array>
@@ -130,14 +131,22 @@ std::string document_of(const BundleArtifact& artifact, const std::map<std::stri
                        {"annotations", {{"org.opencontainers.image.version", artifact.name}}}});
 }
 
+/// Can a host be what both words say? One with two kernels has both of these.
+bool may_meet(const std::string& a, const std::string& b) {
+    const std::string_view left = parse_host_word(a).platform;
+    const std::string_view right = parse_host_word(b).platform;
+    return left.empty() || right.empty() || HostFacts{std::string(left), {}}.is(right) ||
+           HostFacts{std::string(right), {}}.is(left);
+}
+
 } // namespace
 
 bool is_for_same_host(const NewArtifact& a, const NewArtifact& b) {
     const bool same = a.artifact.kind == b.artifact.kind && a.artifact.name == b.artifact.name &&
                       a.artifact.kernel == b.artifact.kernel;
     return same && (a.hosts.empty() || b.hosts.empty() ||
-                    std::find_first_of(a.hosts.begin(), a.hosts.end(), b.hosts.begin(), b.hosts.end()) !=
-                        a.hosts.end());
+                    std::find_first_of(a.hosts.begin(), a.hosts.end(), b.hosts.begin(), b.hosts.end(),
+                                       may_meet) != a.hosts.end());
 }
 
 Result<NewArtifact> make_artifact(const ArtifactSource& source, const std::string& directory) {

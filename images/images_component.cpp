@@ -7,7 +7,6 @@
 #include "images/images_settings.hpp"
 #include "images/import.hpp"
 #include "images/mirrors_step.hpp"
-#include "images/oci.hpp"
 #include "images/placement.hpp"
 #include "images/scrub.hpp"
 
@@ -147,8 +146,8 @@ base::Result<Json> ImagesComponent::observe(const core::Settings& settings) {
                 {"mirrors", mirrors_of(root_, mirror_settings(settings))},
                 {"scrub", last_scrub(root_)},
                 {"placement", last_placement(root_)},
-                {"platform", own_platform()},
-                {"kernels", root_.list("/lib/modules").value_or(std::vector<std::string>())}};
+                {"platform", this_platform()},
+                {"kernels", installed_kernels(root_)}};
 }
 
 Plan ImagesComponent::plan(const core::Desired& desired, const Json& observed) const {

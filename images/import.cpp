@@ -222,17 +222,6 @@ Result<void> remove_other_incoming(const Root& root, const std::string& digest) 
     return {};
 }
 
-bool HostFacts::needs(const Member& member) const {
-    constexpr std::string_view kernel = "kernel=";
-    return member.hosts.empty() ||
-           std::any_of(member.hosts.begin(), member.hosts.end(), [&](const std::string& word) {
-               return word == platform || base::starts_with(word, platform + "/") ||
-                      (base::starts_with(word, kernel) &&
-                       std::find(kernels.begin(), kernels.end(), word.substr(kernel.size())) !=
-                           kernels.end());
-           });
-}
-
 Result<ImportPlan> plan_import(const Root& root, const BundleReader& bundle, const HostFacts& host,
                                const ImportPolicy& policy) {
     const BundleManifest& manifest = bundle.manifest();

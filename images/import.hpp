@@ -7,6 +7,7 @@
 #include "images/blob_store.hpp"
 #include "images/bundle_reader.hpp"
 #include "images/catalogue.hpp"
+#include "images/host_facts.hpp"
 
 #include <functional>
 #include <optional>
@@ -14,14 +15,6 @@
 #include <vector>
 
 namespace gpuhost::images {
-
-/// What this host is, as far as members are for some hosts only.
-struct HostFacts {
-    std::string platform;             ///< "linux/amd64"
-    std::vector<std::string> kernels; ///< installed ones
-
-    [[nodiscard]] bool needs(const Member& member) const;
-};
 
 struct ImportPolicy {
     bool allow_downgrade = false; ///< an older generation, or another bundle of the same one

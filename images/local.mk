@@ -43,6 +43,8 @@ noinst_LIBRARIES += %D%/libimages.a
     %D%/garbage.hpp \
     %D%/generations.cpp \
     %D%/generations.hpp \
+    %D%/host_facts.cpp \
+    %D%/host_facts.hpp \
     %D%/image_stock.cpp \
     %D%/image_stock.hpp \
     %D%/image_documents.cpp \

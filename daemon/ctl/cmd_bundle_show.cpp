@@ -5,6 +5,7 @@
 #include "daemon/ctl/view.hpp"
 
 #include <array>
+#include <map>
 
 namespace gpuhost::ctl {
 
@@ -31,12 +32,16 @@ Json document_of(const images::BundleReader& bundle) {
     for (const images::BundleImage& image : manifest.images)
         images.push_back(
             {{"name", image.name}, {"digest", "sha256:" + image.hex}, {"platforms", image.platforms}});
+    std::map<std::string_view, const images::Member*> members;
+    for (const images::Member& member : manifest.members)
+        members.emplace(member.hex, &member);
     Json artifacts = Json::array();
     for (const images::BundleArtifact& artifact : manifest.artifacts)
         artifacts.push_back({{"kind", artifact.kind},
                              {"name", artifact.name},
                              {"kernel", artifact.kernel},
-                             {"digest", "sha256:" + artifact.hex}});
+                             {"digest", "sha256:" + artifact.hex},
+                             {"hosts", members.at(artifact.hex)->hosts}});
     return {{"name", manifest.name},
             {"generation", manifest.generation},
             {"created", manifest.created},

@@ -6,6 +6,7 @@
 #include "daemon/ctl/session.hpp"
 #include "daemon/ctl/text.hpp"
 #include "daemon/ctl/verbs_driver.hpp"
+#include "images/host_facts.hpp"
 #include "kmod/store.hpp"
 
 #include <algorithm>
@@ -132,7 +133,8 @@ Result<void> copy_module(const base::Root& root, const std::string& from, const 
 std::string spec_text(const Export& what) {
     std::string text;
     for (const ModuleSet* const set : what.sets) {
-        text += (text.empty() ? "" : "\n") + ("[Modules " + what.version + " " + set->kernel + "]\n");
+        text += (text.empty() ? "" : "\n") +
+                ("[Modules " + what.version + " " + set->kernel + " " + images::this_platform() + "]\n");
         for (const ModuleFile& module : set->modules)
             text += "Files=" + what.place(*set, module) + "\n";
     }

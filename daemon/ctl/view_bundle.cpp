@@ -4,6 +4,7 @@
 #include "daemon/ctl/table.hpp"
 #include "daemon/ctl/text.hpp"
 #include "daemon/ctl/view.hpp"
+#include "images/host_facts.hpp"
 
 #include <algorithm>
 #include <set>
@@ -72,12 +73,17 @@ std::string render_bundles(const Screen& screen, const Json& list) {
 
 namespace {
 
-/// "driver packages 550.163.01", "driver modules 550.163.01 for 6.1.0-50-amd64".
+/// "driver packages 550.163.01", "driver modules 550.163.01 for 6.1.0-50-amd64 on linux/amd64".
 std::string described(const Json& artifact) {
     std::string kind = text_of(artifact, "kind");
     std::replace(kind.begin(), kind.end(), '-', ' ');
     const std::string kernel = text_of(artifact, "kernel");
-    return kind + " " + text_of(artifact, "name") + (kernel.empty() ? "" : " for " + kernel);
+    std::set<std::string> platforms;
+    for (const std::string& word : base::strings_or_empty(artifact, "hosts"))
+        if (const auto platform = images::parse_host_word(word).platform; !platform.empty())
+            platforms.insert(printable(platform));
+    return kind + " " + text_of(artifact, "name") + (kernel.empty() ? "" : " for " + kernel) +
+           (platforms.empty() ? "" : " on " + base::join({platforms.begin(), platforms.end()}, ", "));
 }
 
 } // namespace

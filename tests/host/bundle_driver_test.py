@@ -69,6 +69,8 @@ def check_mistakes(t, maker):
             (SPEC.replace(f"{OLD}/*.deb", "none/*.deb"), NOT_FOUND, "no file is named 'none/*.deb'"),
             (SPEC.replace(f"[Driver {OLD}]", "[Driver newest]"), BAD_ARGUMENT, "is not understood"),
             (SPEC.replace(f"[Modules {OLD} {KERNEL}]", f"[Modules {OLD}]"), BAD_ARGUMENT, "is not understood"),
+            (SPEC.replace(f"[Modules {OLD} {KERNEL}]", f"[Modules {OLD} {KERNEL} arm64]"), BAD_ARGUMENT, "is not understood"),
+            (SPEC + f"\n[Modules {NEW} {KERNEL} linux/amd64]\nFiles=other/*.ko\n", BAD_ARGUMENT, "to one host"),
             (SPEC.replace("Packages=", "Files="), BAD_ARGUMENT, "unknown key 'Files'"),
             (SPEC.replace(f"Files={OLD}/*.ko", f"Files={OLD}/*.ko {NEW}/nvidia.ko"), BAD_ARGUMENT, "have the same name")):
         run = maker.create(spec)
@@ -115,7 +117,7 @@ def check_lies(t, host, maker):
     for what, spec in (("version", SPEC.replace(f"Files={OLD}/*.ko", f"Files={NEW}/*.ko")),
                        ("kernel", SPEC.replace("Files=other/*.ko", f"Files={OLD}/*.ko").replace(OTHER_KERNEL, KERNEL + "x"))):
         if what == "kernel":  # a kernel of this host, so that it looks
-            os.makedirs(host.path(f"/lib/modules/{KERNEL}x"))
+            os.makedirs(host.path(f"/lib/modules/{KERNEL}x/kernel"))
             spec = spec.replace(f"[Modules {NEW} {KERNEL}x]", f"[Modules {OLD} {KERNEL}x]")
         maker.create(spec, generation=5)
         run = host.ctl("bundle", "import", maker.path("site.bundle"))

@@ -92,7 +92,7 @@ def check_round_trip(t, host, other, out, site):
     write(f"{out}/site.spec", f"[Bundle]\nName=site\n\n[Driver {NEW}]\nPackages=debs/*.deb\n\n" + open(f"{out}/{NEW}.spec").read())
     run = ctl("bundle", "create", f"{out}/site.spec", "-o", f"{out}/site.bundle", *site.signing())
     t.ok(run.returncode == 0, "a bundle is made of what was exported", run.stderr)
-    os.makedirs(other.path(f"/lib/modules/{OTHER_KERNEL}"))
+    os.makedirs(other.path(f"/lib/modules/{OTHER_KERNEL}/kernel"))
     run = other.ctl("bundle", "import", f"{out}/site.bundle")
     t.ok(run.returncode == 0 and len(sets(other)) == 3 and sets(other) == sets(host), "another host has the same sets then",
          run.stderr, sets(other), sets(host))

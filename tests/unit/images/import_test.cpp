@@ -299,9 +299,16 @@ TEST_F(Import, TakesOnlyWhatThisHostNeeds) {
     bundle.manifest.members.back().hosts = {"linux/arm64"};
     const std::string kernel = bundle.add("for this kernel");
     bundle.manifest.members.back().hosts = {"kernel=5.15.0-1", "kernel=6.1.0-50-amd64"};
+    const std::string both = bundle.add("for this kernel here");
+    bundle.manifest.members.back().hosts = {"linux/amd64,kernel=6.1.0-50-amd64"};
+    const std::string elsewhere = bundle.add("for this kernel elsewhere");
+    bundle.manifest.members.back().hosts = {"linux/arm64,kernel=6.1.0-50-amd64",
+                                            "linux/amd64,kernel=5.15.0-1"};
     const auto record = import(write(bundle));
     ASSERT_TRUE(record);
-    EXPECT_EQ(record->blobs, 2U);
+    EXPECT_EQ(record->blobs, 3U);
+    EXPECT_EQ(blob(both), "for this kernel here");
+    EXPECT_EQ(blob(elsewhere), "(absent)");
     EXPECT_EQ(blob(all), "for all");
     EXPECT_EQ(blob(arm), "(absent)");
     EXPECT_EQ(blob(kernel), "for this kernel");

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "images/host_facts.hpp"
+
+#include "daemon/base/parse.hpp"
+
+#include <algorithm>
+
+#include <sys/utsname.h>
+
+namespace gpuhost::images {
+
+namespace {
+
+constexpr std::string_view kernel_prefix = "kernel=";
+
+} // namespace
+
+bool HostFacts::is(std::string_view wanted) const {
+    return wanted == platform || base::starts_with(wanted, platform + "/");
+}
+
+bool HostFacts::needs(const Member& member) const {
+    return member.hosts.empty() ||
+           std::any_of(member.hosts.begin(), member.hosts.end(), [&](const std::string& word) {
+               const HostWord wanted = parse_host_word(word);
+               return (wanted.platform.empty() || is(wanted.platform)) &&
+                      (wanted.kernel.empty() ||
+                       std::find(kernels.begin(), kernels.end(), wanted.kernel) != kernels.end());
+           });
+}
+
+std::string this_platform() {
+    struct utsname name {};
+    if (::uname(&name) < 0)
+        return {};
+    const std::string_view machine = name.machine;
+    return "linux/" + std::string(machine == "x86_64" ? "amd64" : machine == "aarch64" ? "arm64" : machine);
+}
+
+std::vector<std::string> installed_kernels(const base::Root& root) {
+    auto kernels = root.list("/lib/modules").value_or(std::vector<std::string>());
+    std::erase_if(kernels, [&](const std::string& kernel) {
+        const std::string directory = "/lib/modules/" + kernel;
+        return !root.exists(directory + "/kernel") && !root.exists(directory + "/modules.builtin");
+    });
+    return kernels;
+}
+
+HostWord parse_host_word(std::string_view word) {
+    const auto comma = word.find(',');
+    const std::string_view last = comma == std::string_view::npos ? word : word.substr(comma + 1);
+    if (last.size() <= kernel_prefix.size() || !base::starts_with(last, kernel_prefix))
+        return {word, {}};
+    return {comma == std::string_view::npos ? std::string_view() : word.substr(0, comma),
+            last.substr(kernel_prefix.size())};
+}
+
+std::string host_word(const std::string& platform, const std::string& kernel) {
+    if (kernel.empty())
+        return platform;
+    return (platform.empty() ? "" : platform + ",") + std::string(kernel_prefix) + kernel;
+}
+
+bool is_platform(std::string_view text) {
+    const auto parts = base::split(text, '/');
+    return (parts.size() == 2 || parts.size() == 3) &&
+           std::all_of(parts.begin(), parts.end(), [](const std::string& part) {
+               return !part.empty() && part.size() <= 32 && std::all_of(part.begin(), part.end(), [](char c) {
+                   return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_' || c == '.' ||
+                          c == '-';
+               });
+           });
+}
+
+} // namespace gpuhost::images

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which hosts a member of a bundle is for.
+#pragma once
+
+#include "daemon/base/root.hpp"
+#include "images/bundle_manifest.hpp"
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace gpuhost::images {
+
+/// What a host is, as far as members are for some hosts only.
+struct HostFacts {
+    std::string platform;             ///< "linux/amd64"
+    std::vector<std::string> kernels; ///< installed ones
+
+    [[nodiscard]] bool needs(const Member& member) const;
+    /// Is it for this platform, or a variant of it, as "linux/arm64/v8"?
+    [[nodiscard]] bool is(std::string_view wanted) const;
+};
+
+/// This machine, as OCI calls it.
+[[nodiscard]] std::string this_platform();
+/// Of a kernel's package: what others put into its directory, as we do, outlives it.
+[[nodiscard]] std::vector<std::string> installed_kernels(const base::Root& root);
+
+/// A word of Member::hosts, taken apart. Both parts must fit a host.
+struct HostWord {
+    std::string_view platform; ///< empty: any
+    std::string_view kernel;   ///< likewise
+};
+[[nodiscard]] HostWord parse_host_word(std::string_view word);
+[[nodiscard]] std::string host_word(const std::string& platform, const std::string& kernel);
+/// "linux/amd64", "linux/arm/v7": what may stand in a specification.
+[[nodiscard]] bool is_platform(std::string_view text);
+
+} // namespace gpuhost::images
