@@ -35,6 +35,8 @@ noinst_LIBRARIES += %D%/libimages.a
     %D%/create_artifact.hpp \
     %D%/artifacts.cpp \
     %D%/artifacts.hpp \
+    %D%/for_hosts.cpp \
+    %D%/for_hosts.hpp \
     %D%/foreign.cpp \
     %D%/foreign.hpp \
     %D%/foreign_docker.cpp \
@@ -45,6 +47,8 @@ noinst_LIBRARIES += %D%/libimages.a
     %D%/generations.hpp \
     %D%/host_facts.cpp \
     %D%/host_facts.hpp \
+    %D%/inventory.cpp \
+    %D%/inventory.hpp \
     %D%/image_stock.cpp \
     %D%/image_stock.hpp \
     %D%/image_documents.cpp \

@@ -2,8 +2,8 @@
 #include "daemon/base/clock.hpp"
 #include "daemon/base/ini.hpp"
 #include "daemon/base/parse.hpp"
+#include "daemon/ctl/bundle_hosts.hpp"
 #include "daemon/ctl/bundle_signing.hpp"
-#include "daemon/ctl/byte_meter.hpp"
 #include "daemon/ctl/output_file.hpp"
 #include "daemon/ctl/session.hpp"
 #include "daemon/ctl/small_file.hpp"
@@ -17,12 +17,14 @@
 namespace gpuhost::ctl {
 
 using base::Errc;
+using base::Json;
 using base::Result;
 
 namespace {
 
-constexpr std::array options{output_option, sign_key_option, certificate_option, passphrase_option,
-                             option::json};
+constexpr Option dry_run_option{"dry-run", "", "name what would go in, and write nothing"};
+constexpr std::array options{for_option,        output_option,  sign_key_option, certificate_option,
+                             passphrase_option, dry_run_option, option::json};
 
 /// https://reproducible-builds.org/specs/source-date-epoch/
 Result<std::uint64_t> time_of_creation() {
@@ -34,33 +36,63 @@ Result<std::uint64_t> time_of_creation() {
     return base::fail(Errc::InvalidArgument, "SOURCE_DATE_EPOCH is no number of seconds");
 }
 
+/// The file, and what is in it.
+Result<void> write_file(const std::string& target, const images::Contents& contents,
+                        const content::SigningKey& key) {
+    GPUHOST_TRY(file, OutputFile::create(target));
+    GPUHOST_CHECK(images::write_bundle(file.fd(), contents.manifest, key,
+                                       [&](const images::Member& member) { return contents.open(member); }));
+    return file.finish();
+}
+
+Result<images::BundleSpec> read_spec(const std::string& path) {
+    GPUHOST_TRY(text, read_small_file(path, base::ini_size_limit));
+    return images::parse_bundle_spec(text, path);
+}
+
+Result<images::Contents> collect(const images::BundleSpec& spec, const std::string& path,
+                                 const std::string& scratch) {
+    GPUHOST_TRY(created, time_of_creation());
+    return images::collect(spec, {directory_of(path), scratch, created});
+}
+
+Result<int> name_only(Session& session, const std::string& path) {
+    GPUHOST_TRY(spec, read_spec(path));
+    GPUHOST_TRY(contents, collect(spec, path, directory_of(path)));
+    GPUHOST_TRY(hosts, fit_to_hosts(session, contents));
+    Json document = content_of(contents.manifest);
+    add_hosts(document, hosts);
+    if (session.wants_json())
+        session.print_json(document);
+    else
+        session.print(render_content(document) + render_hosts(hosts));
+    return verdict(hosts);
+}
+
 Result<int> run(Session& session) {
     const std::string& path = session.arguments().words()[0];
+    if (session.arguments().has(dry_run_option))
+        return name_only(session, path);
     GPUHOST_TRY(target, chosen_output(session));
-    GPUHOST_TRY(text, read_small_file(path, base::ini_size_limit));
-    GPUHOST_TRY(spec, images::parse_bundle_spec(text, path));
+    GPUHOST_TRY(spec, read_spec(path));
     GPUHOST_TRY(key, chosen_key(session));
-    GPUHOST_TRY(created, time_of_creation());
-    GPUHOST_TRY(contents, images::collect(spec, {directory_of(path), directory_of(target), created}));
-    GPUHOST_TRY(file, OutputFile::create(target));
-    std::uint64_t bytes = 0;
-    GPUHOST_CHECK(images::write_bundle(
-        file.fd(), contents.manifest, key,
-        [&](const images::Member& member) { return contents.open(member); },
-        [&](std::uint64_t n) { bytes += n; }));
-    GPUHOST_CHECK(file.finish());
-    const std::size_t count = contents.manifest.images.size();
-    if (session.wants_json())
-        session.print_json({{"file", target},
-                            {"name", spec.name},
-                            {"generation", spec.generation},
-                            {"images", count},
-                            {"bytes", bytes}});
-    else
-        session.note("Wrote bundle " + spec.name + ", generation " + std::to_string(spec.generation) +
-                     ", with " + plural(count, "image", "images") + " and " + human_bytes(bytes) + " to " +
-                     target + ".\n");
-    return 0;
+    GPUHOST_TRY(contents, collect(spec, path, directory_of(target)));
+    GPUHOST_TRY(hosts, fit_to_hosts(session, contents));
+    GPUHOST_CHECK(write_file(target, contents, key));
+    Json document = content_of(contents.manifest);
+    document["file"] = target;
+    document["images"] = contents.manifest.images.size();
+    add_hosts(document, hosts);
+    if (session.wants_json()) {
+        session.print_json(document);
+        return verdict(hosts);
+    }
+    session.print(render_hosts(hosts));
+    session.note("Wrote bundle " + contents.manifest.name + ", generation " +
+                 std::to_string(contents.manifest.generation) + ", with " +
+                 plural(contents.manifest.images.size(), "image", "images") + " and " +
+                 human_bytes(document["bytes"].get<std::uint64_t>()) + " to " + target + ".\n");
+    return verdict(hosts);
 }
 
 } // namespace
@@ -73,8 +105,9 @@ const Verb bundle_create_verb{
     "both. Images come from OCI image layouts and from archives as 'docker save' writes them. The "
     "file is a tar that skopeo and containerd read as an OCI image layout. With SOURCE_DATE_EPOCH set, and a "
     "key whose "
-    "signatures have no chance in them, the same input makes the same bytes. Needs no daemon and no "
-    "privileges.",
+    "signatures have no chance in them, the same input makes the same bytes. With --for, once for each host, "
+    "it has what these hosts need and lack, and says what that leaves out and what a host would not find "
+    "(exit status 4). Needs no daemon and no privileges.",
     1,
     1,
     options,

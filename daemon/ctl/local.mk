@@ -7,6 +7,8 @@ noinst_LIBRARIES += %D%/libctl.a
     %D%/bundle_call.hpp \
     %D%/bundle_files.cpp \
     %D%/bundle_files.hpp \
+    %D%/bundle_hosts.cpp \
+    %D%/bundle_hosts.hpp \
     %D%/bundle_signing.cpp \
     %D%/bundle_signing.hpp \
     %D%/byte_meter.cpp \
@@ -42,6 +44,7 @@ noinst_LIBRARIES += %D%/libctl.a
     %D%/cmd_image_unpin.cpp \
     %D%/image_place.cpp \
     %D%/image_place.hpp \
+    %D%/cmd_inventory_export.cpp \
     %D%/cmd_operation_cancel.cpp \
     %D%/cmd_operation_list.cpp \
     %D%/cmd_operation_show.cpp \
@@ -58,6 +61,8 @@ noinst_LIBRARIES += %D%/libctl.a
     %D%/help.hpp \
     %D%/holders.cpp \
     %D%/holders.hpp \
+    %D%/host_inventory.cpp \
+    %D%/host_inventory.hpp \
     %D%/input_files.cpp \
     %D%/input_files.hpp \
     %D%/interrupt.cpp \

@@ -7,6 +7,7 @@ fuzz_programs = \
     %D%/fuzz-deb \
     %D%/fuzz-foreign \
     %D%/fuzz-ini \
+    %D%/fuzz-inventory \
     %D%/fuzz-job \
     %D%/fuzz-journal \
     %D%/fuzz-json \
@@ -60,6 +61,11 @@ endif
 %C%_fuzz_ini_LDFLAGS = $(fuzz_flags)
 %C%_fuzz_ini_LDADD = $(fuzz_main) $(base_libs)
 %C%_fuzz_ini_SOURCES = %D%/ini.cpp
+
+%C%_fuzz_inventory_CPPFLAGS = $(fuzz_cppflags)
+%C%_fuzz_inventory_LDFLAGS = $(fuzz_flags)
+%C%_fuzz_inventory_LDADD = $(fuzz_main) $(images_libs)
+%C%_fuzz_inventory_SOURCES = %D%/inventory.cpp
 
 %C%_fuzz_job_CPPFLAGS = $(fuzz_cppflags)
 %C%_fuzz_job_LDFLAGS = $(fuzz_flags)
@@ -132,6 +138,9 @@ fuzz_corpus = \
     %D%/corpus/ini/joined.conf \
     %D%/corpus/ini/lone-backslash.conf \
     %D%/corpus/ini/plain.conf \
+    %D%/corpus/inventory/host.json \
+    %D%/corpus/inventory/least.json \
+    %D%/corpus/inventory/word \
     %D%/corpus/job/events \
     %D%/corpus/job/events-failed \
     %D%/corpus/job/request.json \

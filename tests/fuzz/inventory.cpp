@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "images/inventory.hpp"
+
+#include "tests/fuzz/fuzz.hpp"
+
+using namespace gpuhost;
+
+int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    const auto text = fuzz::text_of(data, size);
+    const images::HostWord word = images::parse_host_word(text);
+    fuzz::require(word.platform.size() + word.kernel.size() <= size, "a word's parts are parts of it");
+    const auto inventory = images::parse_inventory(text, "input");
+    if (!inventory)
+        return 0;
+    const std::string written = images::to_text(*inventory);
+    const auto again = images::parse_inventory(written, "its text");
+    fuzz::require(again && images::to_text(*again) == written, "what is read can be written");
+    fuzz::require(images::is_platform(inventory->facts().platform), "a host has a platform");
+    for (const std::string& hex : inventory->blobs.list())
+        fuzz::require(inventory->blobs.has(hex), "what is listed is there");
+    return 0;
+}
