@@ -65,7 +65,8 @@ struct SignedDocument {
 [[nodiscard]] base::Result<std::string> signed_content_unverified(std::string_view der,
                                                                   std::string_view what);
 
-/// A private key with its certificate, and those between it and the authority.
+/// A private key with its certificate, and those between it and the authority. Where it needs a passphrase that was not
+/// given, or another one, the error is AccessDenied.
 class SigningKey {
   public:
     /// `certificates` is PEM: the signer's first, then intermediate ones. `key` is PEM, with `passphrase` if it is
@@ -76,11 +77,17 @@ class SigningKey {
     [[nodiscard]] static base::Result<SigningKey> from_pkcs12(std::string_view der,
                                                               const std::string& passphrase);
 
+    /// A key that stays where it is, in a token or wherever else a URI leads: "pkcs11:token=site;object=bundles". OpenSSL
+    /// looks for it by what openssl.cnf loads: a provider's store, else the engine of that name. `passphrase` is its PIN.
+    [[nodiscard]] static base::Result<SigningKey>
+    from_uri(const std::string& uri, std::string_view certificates, const std::string& passphrase);
+
     /// `time`, seconds since 1970, is what the signature says; so the same key and document make the same bytes
     /// where the algorithm is deterministic, as RSA PKCS #1 v1.5 is.
     [[nodiscard]] base::Result<std::string> sign(std::string_view content, std::uint64_t time) const;
 
   private:
+    [[nodiscard]] base::Result<void> take_certificates(std::string_view pem);
     [[nodiscard]] base::Result<void> check() const;
     base::CHandle<evp_pkey_st, free_key> key_;
     base::CHandle<x509_st, free_certificate> certificate_;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/content/cms.hpp"
+#include "daemon/content/key_store.hpp"
 #include "daemon/content/openssl.hpp"
 
 #include <algorithm>
@@ -15,16 +16,22 @@ namespace {
 
 constexpr std::string_view key_hint = "Name the certificate that belongs to the key.";
 
-/// For PEM_read_bio_PrivateKey: never asks on a terminal.
-extern "C" int give_passphrase(char* buffer, int size, int /*writing*/, void* user) {
-    const auto& passphrase = *static_cast<const std::string*>(user);
-    if (size < 0 || passphrase.size() > static_cast<std::size_t>(size))
-        return -1;
-    std::copy(passphrase.begin(), passphrase.end(), buffer);
-    return static_cast<int>(passphrase.size());
+Result<SigningKey> no_key(const std::string& what, bool secret, std::string hint) {
+    return base::fail(secret ? Errc::AccessDenied : Errc::InvalidArgument, what + ": " + openssl_reason(),
+                      std::move(hint));
 }
 
 } // namespace
+
+extern "C" int give_passphrase(char* buffer, int size, int /*writing*/, void* user) {
+    auto& passphrase = *static_cast<Passphrase*>(user);
+    passphrase.asked = true;
+    const std::size_t length = passphrase.text.size();
+    if (length == 0 || size < 0 || length > static_cast<std::size_t>(size))
+        return -1;
+    std::copy(passphrase.text.begin(), passphrase.text.end(), buffer);
+    return static_cast<int>(length);
+}
 
 void free_key(evp_pkey_st* key) noexcept {
     EVP_PKEY_free(key);
@@ -50,23 +57,41 @@ Result<SigningKey> SigningKey::from_pem(std::string_view key, std::string_view c
                                         const std::string& passphrase) {
     SigningKey made;
     const BioPtr key_bio = memory_bio(key);
-    std::string user = passphrase;
-    made.key_.reset(PEM_read_bio_PrivateKey(key_bio.get(), nullptr, give_passphrase, &user));
+    Passphrase secret{passphrase};
+    made.key_.reset(PEM_read_bio_PrivateKey(key_bio.get(), nullptr, give_passphrase, &secret));
     if (!made.key_)
-        return base::fail(Errc::InvalidArgument, "reading the key: " + openssl_reason(),
-                          "A PEM key, and its passphrase if it has one, are needed.");
-    const BioPtr bio = memory_bio(certificates);
-    made.certificate_.reset(PEM_read_bio_X509(bio.get(), nullptr, nullptr, nullptr));
-    made.chain_.reset(sk_X509_new_null());
-    if (!made.certificate_)
+        return no_key("reading the key", secret.asked,
+                      "A PEM key, and its passphrase if it has one, are needed.");
+    GPUHOST_CHECK(made.take_certificates(certificates));
+    return made;
+}
+
+Result<SigningKey> SigningKey::from_uri(const std::string& uri, std::string_view certificates,
+                                        const std::string& passphrase) {
+    SigningKey made;
+    Passphrase secret{passphrase};
+    made.key_.reset(load_key(uri, secret));
+    if (!made.key_)
+        return no_key(
+            "looking for key '" + uri + "'", secret.asked,
+            "For a pkcs11: URI OpenSSL needs a provider that openssl.cnf(5) loads, or the engine pkcs11; the "
+            "key's PIN; and in the URI what tells it from others.");
+    GPUHOST_CHECK(made.take_certificates(certificates));
+    return made;
+}
+
+Result<void> SigningKey::take_certificates(std::string_view pem) {
+    const BioPtr bio = memory_bio(pem);
+    certificate_.reset(PEM_read_bio_X509(bio.get(), nullptr, nullptr, nullptr));
+    chain_.reset(sk_X509_new_null());
+    if (!certificate_)
         return base::fail(Errc::InvalidArgument, "reading the certificate: " + openssl_reason());
     while (X509* const next = PEM_read_bio_X509(bio.get(), nullptr, nullptr, nullptr))
-        sk_X509_push(made.chain_.get(), next);
+        sk_X509_push(chain_.get(), next);
     const bool ended = ERR_GET_REASON(ERR_peek_last_error()) == PEM_R_NO_START_LINE;
     if (const std::string why = openssl_reason(); !ended)
         return base::fail(Errc::InvalidArgument, "reading a certificate behind the first: " + why);
-    GPUHOST_CHECK(made.check());
-    return made;
+    return check();
 }
 
 Result<SigningKey> SigningKey::from_pkcs12(std::string_view der, const std::string& passphrase) {
@@ -75,9 +100,11 @@ Result<SigningKey> SigningKey::from_pkcs12(std::string_view der, const std::stri
     EVP_PKEY* key = nullptr;
     X509* certificate = nullptr;
     STACK_OF(X509)* chain = nullptr;
-    if (!file || PKCS12_parse(file.get(), passphrase.c_str(), &key, &certificate, &chain) != 1)
-        return base::fail(Errc::InvalidArgument, "reading the PKCS#12 file: " + openssl_reason(),
-                          "It, and its passphrase if it has one, are needed.");
+    if (!file || PKCS12_parse(file.get(), passphrase.c_str(), &key, &certificate, &chain) != 1) {
+        const bool secret = ERR_GET_REASON(ERR_peek_last_error()) == PKCS12_R_MAC_VERIFY_FAILURE;
+        return no_key("reading the PKCS#12 file", secret,
+                      "It, and its passphrase if it has one, are needed.");
+    }
     SigningKey made;
     made.key_.reset(key);
     made.certificate_.reset(certificate);

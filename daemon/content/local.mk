@@ -9,6 +9,8 @@ noinst_LIBRARIES += %D%/libcontent.a
     %D%/cms_verify.cpp \
     %D%/file_operation.cpp \
     %D%/file_operation.hpp \
+    %D%/key_store.cpp \
+    %D%/key_store.hpp \
     %D%/openssl.cpp \
     %D%/openssl.hpp \
     %D%/sha256.cpp \

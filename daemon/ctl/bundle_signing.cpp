@@ -3,8 +3,10 @@
 
 #include "daemon/base/parse.hpp"
 #include "daemon/base/root.hpp"
+#include "daemon/ctl/passphrase.hpp"
 #include "daemon/ctl/session.hpp"
 #include "daemon/ctl/small_file.hpp"
+#include "daemon/ctl/text.hpp"
 
 namespace gpuhost::ctl {
 
@@ -13,11 +15,62 @@ using base::Result;
 
 namespace {
 
+constexpr std::size_t passphrase_limit = 4096;
+
 Result<std::string> needed(const Session& session, const Option& option, std::string_view hint) {
     if (auto value = session.arguments().value(option); value && !value->empty())
         return *std::move(value);
     return base::fail(Errc::InvalidArgument, "--" + std::string(option.name) + " is missing",
                       std::string(hint));
+}
+
+/// A key as it is named, and what there is of it in files.
+struct KeySource {
+    std::string path;
+    bool is_uri = false;
+    std::string key;
+    std::string certificates;
+};
+
+/// An argument can be read by everybody on the machine, for as long as the program runs.
+Result<void> check_uri(const std::string& uri) {
+    if (uri.find("pin-value=") == std::string::npos)
+        return {};
+    return base::fail(Errc::InvalidArgument,
+                      "the key's PIN must not stand in its URI, where others can see it",
+                      "Leave out pin-value=, and pass --passphrase-file, or type it on the terminal.");
+}
+
+bool is_pkcs12(const std::string& path) {
+    return base::ends_with(path, ".p12") || base::ends_with(path, ".pfx");
+}
+
+Result<KeySource> read_source(const Session& session) {
+    GPUHOST_TRY(path, needed(session, sign_key_option,
+                             "Hosts take signed bundles only. See gpuhost-bundle(5) for how to make "
+                             "a key."));
+    KeySource source{path, base::starts_with(path, "pkcs11:"), {}, {}};
+    if (source.is_uri) {
+        GPUHOST_CHECK(check_uri(path));
+    } else {
+        GPUHOST_TRY(key, read_small_file(path, base::Root::default_limit));
+        source.key = std::move(key);
+        if (is_pkcs12(path))
+            return source;
+    }
+    GPUHOST_TRY(cert_path,
+                needed(session, certificate_option, "It belongs to the key, and goes into the bundle."));
+    GPUHOST_TRY(certificates, read_small_file(cert_path, base::Root::default_limit));
+    source.certificates = std::move(certificates);
+    return source;
+}
+
+Result<content::SigningKey> make_key(const KeySource& source, const std::string& secret) {
+    if (source.is_uri)
+        return content::SigningKey::from_uri(source.path, source.certificates, secret);
+    if (is_pkcs12(source.path))
+        return content::SigningKey::from_pkcs12(source.key, secret);
+    return content::SigningKey::from_pem(source.key, source.certificates, secret);
 }
 
 } // namespace
@@ -27,21 +80,18 @@ Result<std::string> chosen_output(const Session& session) {
 }
 
 Result<content::SigningKey> chosen_key(const Session& session) {
-    GPUHOST_TRY(path, needed(session, sign_key_option,
-                             "Hosts take signed bundles only. See gpuhost-bundle(5) for how to make "
-                             "a key."));
-    GPUHOST_TRY(key, read_small_file(path, base::Root::default_limit));
+    GPUHOST_TRY(source, read_source(session));
     std::string secret;
     if (const auto file = session.arguments().value(passphrase_option)) {
-        GPUHOST_TRY(text, read_small_file(*file, 4096));
+        GPUHOST_TRY(text, read_small_file(*file, passphrase_limit));
         secret = text.substr(0, text.find('\n'));
+        return make_key(source, secret);
     }
-    if (base::ends_with(path, ".p12") || base::ends_with(path, ".pfx"))
-        return content::SigningKey::from_pkcs12(key, secret);
-    GPUHOST_TRY(cert_path,
-                needed(session, certificate_option, "It belongs to the key, and goes into the bundle."));
-    GPUHOST_TRY(certificates, read_small_file(cert_path, base::Root::default_limit));
-    return content::SigningKey::from_pem(key, certificates, secret);
+    auto key = make_key(source, secret);
+    if (key || key.error().code != Errc::AccessDenied)
+        return key;
+    const auto asked = ask_passphrase(session, "Passphrase of " + printable(source.path) + ": ");
+    return asked ? make_key(source, *asked) : std::move(key);
 }
 
 } // namespace gpuhost::ctl

@@ -12,12 +12,12 @@ namespace gpuhost::ctl {
 class Session;
 
 inline constexpr Option output_option{"output", "PATH", "the bundle to write", false, false, 'o'};
-inline constexpr Option sign_key_option{"sign-key", "FILE",
-                                        "private key in PEM, or key and certificate in PKCS#12"};
+inline constexpr Option sign_key_option{
+    "sign-key", "FILE", "private key in PEM, key and certificate in PKCS#12, or a pkcs11: URI"};
 inline constexpr Option certificate_option{"cert", "FILE",
                                            "its certificate in PEM, with those between it and the authority"};
 inline constexpr Option passphrase_option{"passphrase-file", "FILE",
-                                          "the key's passphrase, as the file's first line"};
+                                          "the key's passphrase or PIN, as the file's first line"};
 
 /// InvalidArgument where the option is missing that it needs.
 [[nodiscard]] base::Result<std::string> chosen_output(const Session& session);

@@ -70,6 +70,8 @@ noinst_LIBRARIES += %D%/libctl.a
     %D%/nearest.cpp \
     %D%/output_file.cpp \
     %D%/output_file.hpp \
+    %D%/passphrase.cpp \
+    %D%/passphrase.hpp \
     %D%/password_agent.cpp \
     %D%/password_agent.hpp \
     %D%/progress.cpp \
