@@ -7,8 +7,6 @@
 #include <algorithm>
 #include <array>
 
-#include <sys/utsname.h>
-
 namespace gpuhost::images {
 
 using base::Errc;
@@ -138,14 +136,6 @@ Result<Document> parse_document(std::string_view text, std::string_view media_ty
         document.subject = std::move(subject);
     }
     return document;
-}
-
-std::string own_platform() {
-    struct utsname name {};
-    if (::uname(&name) < 0)
-        return {};
-    const std::string_view machine = name.machine;
-    return "linux/" + std::string(machine == "x86_64" ? "amd64" : machine == "aarch64" ? "arm64" : machine);
 }
 
 } // namespace gpuhost::images

@@ -46,7 +46,4 @@ struct Document {
 /// Is this media type one that parse_document() reads? All others are plain bytes.
 [[nodiscard]] bool is_document(std::string_view media_type);
 
-/// "linux/amd64": this machine, as OCI calls it.
-[[nodiscard]] std::string own_platform();
-
 } // namespace gpuhost::images

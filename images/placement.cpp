@@ -2,9 +2,8 @@
 #include "images/placement.hpp"
 
 #include "daemon/base/clock.hpp"
-#include "daemon/base/parse.hpp"
 #include "images/blob_store.hpp"
-#include "images/oci.hpp"
+#include "images/host_facts.hpp"
 
 #include <algorithm>
 
@@ -39,11 +38,10 @@ Json to_json(const Placement& placement) {
 
 /// Of several platforms an import brings in the one.
 bool is_for_this_machine(const Claim& claim) {
-    const std::string own = own_platform();
+    const HostFacts host{this_platform(), {}};
     return claim.platforms == nullptr || claim.platforms->empty() ||
-           std::any_of(claim.platforms->begin(), claim.platforms->end(), [&](const std::string& platform) {
-               return platform == own || base::starts_with(platform, own + "/");
-           });
+           std::any_of(claim.platforms->begin(), claim.platforms->end(),
+                       [&](const std::string& platform) { return host.is(platform); });
 }
 
 std::string not_here(const Reference& reference) {
