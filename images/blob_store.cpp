@@ -72,8 +72,8 @@ Result<BlobWriter> BlobWriter::open(int directory, std::string hex, std::uint64_
     return writer;
 }
 
-/// Hashing is half of an import's time, and stays on this thread: another one a block made 3.2 s for 2 GiB into 5.5 where
-/// the cores had work.
+/// Hashing is half of an import's time, and stays on this thread: with another one it was slower wherever the cores had
+/// work.
 Result<void> BlobWriter::write(std::span<const char> bytes) {
     hash_.update({bytes.data(), bytes.size()});
     while (!bytes.empty()) {
