@@ -47,6 +47,7 @@ Result<std::vector<InputFile>> open_bundle_files(std::span<const std::string> pa
 
 Result<images::BundleInput> bundle_input(const std::vector<InputFile>& files) {
     std::vector<images::BundleInput::Part> parts;
+    parts.reserve(files.size());
     for (const InputFile& file : files)
         parts.push_back({file.fd.get(), file.name});
     return images::BundleInput::open(std::move(parts));
