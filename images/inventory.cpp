@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::string_view format = "gpuhost-inventory";
 constexpr std::int64_t version = 1;
-constexpr std::size_t longest = 256; ///< of any text
+constexpr std::size_t longest = 512; ///< of any text; an image's name has up to 384
 constexpr std::size_t most_rows = 10'000;
 constexpr std::size_t most_images = 1'000'000;
 
@@ -233,6 +233,16 @@ Json images_of(const Inventory& inventory) {
     });
 }
 
+/// What nobody owns goes with the next import: a bundle must not count on it.
+Result<void> add_blobs(Inventory& inventory, const base::Root& root, const std::string& bundle) {
+    const BlobStore store(root);
+    GPUHOST_TRY(owned, Catalogue(root).blobs(bundle));
+    for (const OwnedBlob& blob : owned)
+        if (store.has(blob.hex, blob.size))
+            inventory.blobs.add(blob.hex);
+    return {};
+}
+
 int value_of(char digit) {
     return digit >= '0' && digit <= '9' ? digit - '0' : digit >= 'a' && digit <= 'f' ? digit - 'a' + 10 : -1;
 }
@@ -321,16 +331,13 @@ Result<void> add_store(Inventory& inventory, const base::Root& root) {
     const Catalogue catalogue(root);
     GPUHOST_TRY(names, catalogue.names());
     for (const std::string& name : names)
-        if (const auto record = catalogue.record(name)) // one that is damaged is to be imported again
+        if (const auto record = catalogue.record(name)) { // one that is damaged is to be imported again
             inventory.bundles.push_back({name, record->generation, record->manifest, !record->is_signed()});
+            GPUHOST_CHECK(add_blobs(inventory, root, name));
+        }
     GPUHOST_TRY(references, References::load(root));
     for (const Claim& claim : references.all())
         inventory.images.push_back({std::string(claim.repository) + ":" + std::string(claim.tag), claim.hex});
-    const auto blobs = root.list(blobs_directory);
-    if (!blobs && blobs.error().code != Errc::NotFound)
-        return base::fail(blobs.error());
-    for (const std::string& hex : blobs.value_or(std::vector<std::string>()))
-        inventory.blobs.add(hex);
     inventory.blobs.finish();
     return {};
 }
