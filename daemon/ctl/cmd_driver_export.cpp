@@ -144,6 +144,9 @@ std::string spec_text(const Export& what) {
 /// The specification comes last: what it names is there.
 Result<void> write_export(const Session& session, const base::Root& root, const Export& what) {
     ByteMeter meter(session.err(), "writing", what.bytes());
+    // One of an export before this one would name modules of two builds if this one ended half way.
+    if (::unlink(what.spec_path().c_str()) < 0 && errno != ENOENT)
+        return base::fail_errno(what.spec_path(), errno);
     for (const ModuleSet* const set : what.sets) {
         GPUHOST_CHECK(make_directory(what.directory + "/" + what.version + "/" + set->kernel));
         for (const ModuleFile& module : set->modules)
