@@ -8,6 +8,8 @@
 #include "daemon/ctl/small_file.hpp"
 #include "daemon/ctl/text.hpp"
 
+#include <sys/prctl.h>
+
 namespace gpuhost::ctl {
 
 using base::Errc;
@@ -80,6 +82,7 @@ Result<std::string> chosen_output(const Session& session) {
 }
 
 Result<content::SigningKey> chosen_key(const Session& session) {
+    (void)::prctl(PR_SET_DUMPABLE, 0); // a crash leaves no keys and passphrases behind in a core
     GPUHOST_TRY(source, read_source(session));
     std::string secret;
     if (const auto file = session.arguments().value(passphrase_option)) {
