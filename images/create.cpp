@@ -61,7 +61,8 @@ class Collector {
     Result<void> add_all(const ImageSource& source, const ImageStock& stock);
     Result<void> add_image(const std::string& name, const Descriptor& image, const ImageSource& source,
                            const ImageStock& stock);
-    Result<void> walk(Walk& walk, const Descriptor& descriptor, const std::string& platform, unsigned depth);
+    /// `stated` is the platform that led here; empty: the image itself says it.
+    Result<void> walk(Walk& walk, const Descriptor& descriptor, const std::string& stated, unsigned depth);
     Result<void> add_referrers(Walk& walk);
     Result<void> add_blob(const Walk& walk, const Descriptor& descriptor, const std::string& platform);
     Result<void> note_blob(const std::string& hex, std::uint64_t size, const std::string& host);
@@ -97,6 +98,19 @@ Result<BundleImage> make_image(const std::string& name, const Descriptor& descri
             image.annotations[key] = text;
     }
     return image;
+}
+
+/// As an image's configuration says it, where nothing that led to the image does: skopeo's layouts are so. Empty for
+/// anything else.
+std::string configured_platform(const BlobSource& blobs, const Descriptor& image) {
+    if (!is_document(image.media_type))
+        return {};
+    const auto document = read_document(blobs, image);
+    if (!document || document->index || !is_image_config(document->content.front().media_type))
+        return {};
+    const auto text = read_blob(blobs, document->content.front().hex, document_limit);
+    const auto config = text ? base::parse_json(*text, "") : base::Result<Json>(Json());
+    return config ? platform_of(*config) : std::string();
 }
 
 std::vector<std::string> Collector::Walk::platforms_of(const std::string& document) const {
@@ -143,8 +157,9 @@ Result<void> Collector::add_blob(const Walk& walk, const Descriptor& descriptor,
     return {};
 }
 
-Result<void> Collector::walk(Walk& walk, const Descriptor& descriptor, const std::string& platform,
+Result<void> Collector::walk(Walk& walk, const Descriptor& descriptor, const std::string& stated,
                              unsigned depth) {
+    const std::string platform = stated.empty() ? configured_platform(*walk.stock.blobs, descriptor) : stated;
     GPUHOST_CHECK(add_blob(walk, descriptor, platform));
     if (!platform.empty())
         walk.platforms.insert(platform);

@@ -90,6 +90,10 @@ class Examination {
             else if (here.generation == manifest.generation && here.manifest != identity(manifest))
                 miss("has " + generation + " with other content: this one needs a higher generation");
         }
+        for (const auto& [name, generation] : host_.removed)
+            if (name == manifest.name && generation > manifest.generation && !has_bundle(name))
+                miss("had generation " + std::to_string(generation) +
+                     " of the bundle until it was removed, and takes no older one");
     }
 
     void look_at_images(const std::vector<BundleImage>& images) {
@@ -105,14 +109,23 @@ class Examination {
     void look_at_drivers(const Offers& offers, bool brings_drivers) {
         for (const auto& [version, offer] : offers)
             look_at_driver(version, offer);
-        if (!host_.wanted_driver.empty() && offers.count(host_.wanted_driver) == 0 &&
-            host_.driver(host_.wanted_driver) == nullptr)
-            miss("wants driver " + host_.wanted_driver + ", which is neither in the specification nor there");
+        const std::string& wanted = host_.wanted_driver;
+        if (!wanted.empty() && offers.count(wanted) == 0) {
+            if (host_.driver(wanted) == nullptr)
+                miss("wants driver " + wanted + ", which is neither in the specification nor there");
+            else
+                look_at_driver(wanted, Offer());
+        }
         if (brings_drivers && offers.empty() && host_.drivers.empty() && !host_.gpus.empty())
             miss("has GPUs (" + gpus() + "), and no driver is there for " + host_.platform);
     }
 
   private:
+    [[nodiscard]] bool has_bundle(const std::string& name) const {
+        return std::any_of(host_.bundles.begin(), host_.bundles.end(), [&](const InventoryBundle& here) {
+            return here.name == name && !here.is_unsigned;
+        });
+    }
     void look_at_driver(const std::string& version, const Offer& offer) {
         const InventoryDriver* const here = host_.driver(version);
         if (!offer.packages && (here == nullptr || !here->userland))
@@ -122,10 +135,12 @@ class Examination {
             const bool has = offer.kernels.count(kernel.release) != 0 ||
                              (here != nullptr && std::find(here->kernels.begin(), here->kernels.end(),
                                                            kernel.release) != here->kernels.end());
-            if (has || (source && kernel.headers))
+            if (has || (source && kernel.headers && kernel.compiler))
                 continue;
-            miss("kernel " + kernel.release + ": no modules of driver " + version +
-                 (source ? ", and no headers to build its source" : ", and no source to build them"));
+            const char* const lacks = !source           ? "source to build them"
+                                      : !kernel.headers ? "headers to build its source"
+                                                        : "compiler to build its source";
+            miss("kernel " + kernel.release + ": no modules of driver " + version + ", and no " + lacks);
         }
     }
     [[nodiscard]] std::string gpus() const {

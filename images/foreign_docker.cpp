@@ -102,15 +102,6 @@ Json describe(std::string_view type, const FileDigest& blob) {
     return {{"mediaType", type}, {"digest", "sha256:" + blob.sha256}, {"size", blob.size}};
 }
 
-std::string platform_of(const Json& config) {
-    const std::string system = base::string_or(config, "os", "");
-    const std::string machine = base::string_or(config, "architecture", "");
-    const std::string variant = base::string_or(config, "variant", "");
-    if (system.empty() || machine.empty())
-        return {};
-    return system + "/" + machine + (variant.empty() ? "" : "/" + variant);
-}
-
 Result<Json> layers_of(const DockerImage& image, const Json& config, const FindFile& find,
                        const BlobSource& blobs) {
     const auto unpacked = base::strings_or_empty(base::member(config, "rootfs"), "diff_ids");
@@ -162,7 +153,6 @@ Result<std::vector<Descriptor>> adopt_docker_image(const DockerImage& image, con
     descriptor.media_type = manifest_type;
     descriptor.hex = manifest.sha256;
     descriptor.size = manifest.size;
-    descriptor.platform = platform_of(config_json);
     std::vector<Descriptor> descriptors(std::max<std::size_t>(image.names.size(), 1), descriptor);
     for (std::size_t i = 0; i < image.names.size(); ++i)
         descriptors[i].names.push_back(image.names[i]);

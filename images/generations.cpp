@@ -15,6 +15,7 @@ namespace {
 constexpr std::string_view generations_file = "/var/lib/gpuhost/catalogue/.generations";
 constexpr std::size_t generations_limit = 4U << 20U;
 
+/// {name: generation}
 Result<Json> read_generations(const base::Root& root) {
     const auto text = read_plain_file(root, generations_file, generations_limit);
     if (!text && text.error().code == Errc::NotFound)
@@ -30,8 +31,17 @@ Result<Json> read_generations(const base::Root& root) {
 } // namespace
 
 Result<std::uint64_t> removed_generation(const base::Root& root, const std::string& name) {
+    GPUHOST_TRY(all, removed_generations(root));
+    const auto found = all.find(name);
+    return found == all.end() ? 0 : found->second;
+}
+
+Result<std::map<std::string, std::uint64_t>> removed_generations(const base::Root& root) {
     GPUHOST_TRY(generations, read_generations(root));
-    return static_cast<std::uint64_t>(base::int_or(generations, name, 0));
+    std::map<std::string, std::uint64_t> all;
+    for (const auto& [name, value] : generations.items())
+        all[name] = static_cast<std::uint64_t>(base::int_or(generations, name, 0));
+    return all;
 }
 
 Result<void> remember_generation(const base::Root& root, const std::string& name, std::uint64_t generation) {

@@ -4,14 +4,31 @@
 #include "daemon/base/parse.hpp"
 
 #include <algorithm>
+#include <array>
 
+#include <elf.h>
+#include <fcntl.h>
 #include <sys/utsname.h>
+#include <unistd.h>
 
 namespace gpuhost::images {
 
 namespace {
 
 constexpr std::string_view kernel_prefix = "kernel=";
+constexpr std::array programs_of_all{std::string_view("/usr/lib/systemd/systemd"),
+                                     std::string_view("/bin/sh")};
+
+/// As OCI calls what this program runs on; empty for another than these two. Its machine is two bytes at 18 (elf(5)).
+std::string_view machine_of(const base::Root& root, std::string_view program) {
+    std::array<unsigned char, 20> head{};
+    const auto fd = root.open_file(program, O_RDONLY | O_NONBLOCK);
+    if (!fd || ::pread(fd->get(), head.data(), head.size(), 0) != static_cast<ssize_t>(head.size()) ||
+        !std::equal(head.begin(), head.begin() + SELFMAG, ELFMAG))
+        return {};
+    const unsigned machine = head[18] + 256U * head[19];
+    return machine == EM_X86_64 ? "amd64" : machine == EM_AARCH64 ? "arm64" : "";
+}
 
 } // namespace
 
@@ -29,7 +46,11 @@ bool HostFacts::needs(const Member& member) const {
            });
 }
 
-std::string this_platform() {
+std::string host_platform(const base::Root& root) {
+    if (!root.is_host())
+        for (const std::string_view program : programs_of_all)
+            if (const std::string_view machine = machine_of(root, program); !machine.empty())
+                return "linux/" + std::string(machine);
     struct utsname name {};
     if (::uname(&name) < 0)
         return {};

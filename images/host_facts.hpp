@@ -21,8 +21,8 @@ struct HostFacts {
     [[nodiscard]] bool is(std::string_view wanted) const;
 };
 
-/// This machine, as OCI calls it.
-[[nodiscard]] std::string this_platform();
+/// As OCI calls it: this machine's, or that of the programs in a system that is mounted somewhere.
+[[nodiscard]] std::string host_platform(const base::Root& root);
 /// Of a kernel's package: what others put into its directory, as we do, outlives it.
 [[nodiscard]] std::vector<std::string> installed_kernels(const base::Root& root);
 

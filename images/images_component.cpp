@@ -142,9 +142,9 @@ base::Result<Json> ImagesComponent::observe(const core::Settings& settings) {
         bundles.push_back(record ? to_json(*record)
                                  : Json{{"name", name}, {"problem", record.error().message}});
     }
-    return Json{{"bundles", std::move(bundles)}, {"mirrors", mirrors_of(root_, mirror_settings(settings))},
-                {"scrub", last_scrub(root_)},    {"placement", last_placement(root_)},
-                {"platform", this_platform()},   {"kernels", installed_kernels(root_)}};
+    return Json{{"bundles", std::move(bundles)},    {"mirrors", mirrors_of(root_, mirror_settings(settings))},
+                {"scrub", last_scrub(root_)},       {"placement", last_placement(root_)},
+                {"platform", host_platform(root_)}, {"kernels", installed_kernels(root_)}};
 }
 
 Plan ImagesComponent::plan(const core::Desired& desired, const Json& observed) const {

@@ -4,6 +4,7 @@
 #include "daemon/base/parse.hpp"
 #include "daemon/content/sha256.hpp"
 #include "images/blob_store.hpp"
+#include "images/generations.hpp"
 #include "images/references.hpp"
 
 #include <algorithm>
@@ -61,7 +62,7 @@ Result<InventoryKernel> parse_kernel(const Json& value) {
     if (!base::is_kernel_release(release))
         return base::fail(bad("'" + release + "' is no kernel release"));
     return InventoryKernel{std::move(release), base::bool_or(value, "running", false),
-                           base::bool_or(value, "headers", false)};
+                           base::bool_or(value, "headers", false), base::bool_or(value, "compiler", false)};
 }
 
 Result<InventoryGpu> parse_gpu(const Json& value) {
@@ -101,6 +102,14 @@ Result<InventoryBundle> parse_bundle(const Json& value) {
         return base::fail(bad("'" + name + "' is no bundle"));
     return InventoryBundle{std::move(name), static_cast<std::uint64_t>(generation), std::move(manifest),
                            base::bool_or(value, "unsigned", false)};
+}
+
+Result<RemovedBundle> parse_removed(const Json& value) {
+    GPUHOST_TRY(name, get_text(value, "name"));
+    const std::int64_t generation = base::int_or(value, "generation", 0);
+    if (!is_bundle_name(name) || generation < 0)
+        return base::fail(bad("'" + name + "' is no bundle"));
+    return RemovedBundle{std::move(name), static_cast<std::uint64_t>(generation)};
 }
 
 Result<InventoryImage> parse_image(const Json& value) {
@@ -165,6 +174,7 @@ Result<Inventory> parse(std::string_view text) {
     GPUHOST_TRY(runtimes, get_rows(json, "runtimes", parse_runtime));
     GPUHOST_TRY(drivers, get_rows(json, "drivers", parse_driver));
     GPUHOST_TRY(bundles, get_rows(json, "bundles", parse_bundle));
+    GPUHOST_TRY(removed, get_rows(json, "removed_bundles", parse_removed));
     GPUHOST_TRY(images, get_rows(json, "images", parse_image, most_images));
     GPUHOST_TRY(blobs, parse_blobs(json));
     inventory.kernels = std::move(kernels);
@@ -172,6 +182,7 @@ Result<Inventory> parse(std::string_view text) {
     inventory.runtimes = std::move(runtimes);
     inventory.drivers = std::move(drivers);
     inventory.bundles = std::move(bundles);
+    inventory.removed = std::move(removed);
     inventory.images = std::move(images);
     inventory.blobs = std::move(blobs);
     return inventory;
@@ -187,7 +198,10 @@ Json list_of(const std::vector<T>& rows, F to_value) {
 
 Json kernels_of(const Inventory& inventory) {
     return list_of(inventory.kernels, [](const InventoryKernel& kernel) {
-        return Json{{"release", kernel.release}, {"running", kernel.running}, {"headers", kernel.headers}};
+        return Json{{"release", kernel.release},
+                    {"running", kernel.running},
+                    {"headers", kernel.headers},
+                    {"compiler", kernel.compiler}};
     });
 }
 
@@ -224,6 +238,12 @@ Json bundles_of(const Inventory& inventory) {
         if (bundle.is_unsigned)
             value["unsigned"] = true;
         return value;
+    });
+}
+
+Json removed_of(const Inventory& inventory) {
+    return list_of(inventory.removed, [](const RemovedBundle& bundle) {
+        return Json{{"name", bundle.name}, {"generation", bundle.generation}};
     });
 }
 
@@ -315,6 +335,7 @@ std::string to_text(const Inventory& inventory) {
                 {"runtimes", runtimes_of(inventory)},
                 {"drivers", drivers_of(inventory)},
                 {"bundles", bundles_of(inventory)},
+                {"removed_bundles", removed_of(inventory)},
                 {"images", images_of(inventory)},
                 {"blobs", inventory.blobs.list()}}) +
            "\n";
@@ -335,6 +356,10 @@ Result<void> add_store(Inventory& inventory, const base::Root& root) {
             inventory.bundles.push_back({name, record->generation, record->manifest, !record->is_signed()});
             GPUHOST_CHECK(add_blobs(inventory, root, name));
         }
+    // If that is damaged, the import says so.
+    for (auto& [name, generation] :
+         removed_generations(root).value_or(std::map<std::string, std::uint64_t>()))
+        inventory.removed.push_back({name, generation});
     GPUHOST_TRY(references, References::load(root));
     for (const Claim& claim : references.all())
         inventory.images.push_back({std::string(claim.repository) + ":" + std::string(claim.tag), claim.hex});

@@ -18,7 +18,8 @@ namespace gpuhost::images {
 struct InventoryKernel {
     std::string release;
     bool running = false;
-    bool headers = false; ///< modules can be built for it
+    bool headers = false;
+    bool compiler = false; ///< the one that its headers ask for, and what else building runs
 };
 
 struct InventoryGpu {
@@ -47,6 +48,12 @@ struct InventoryBundle {
     std::uint64_t generation = 0;
     std::string manifest; ///< as BundleRecord has it
     bool is_unsigned = false;
+};
+
+/// A signed bundle that was here: no older generation comes in behind it.
+struct RemovedBundle {
+    std::string name;
+    std::uint64_t generation = 0;
 };
 
 struct InventoryImage {
@@ -82,6 +89,7 @@ struct Inventory {
     std::vector<InventoryRuntime> runtimes;
     std::vector<InventoryDriver> drivers;
     std::vector<InventoryBundle> bundles;
+    std::vector<RemovedBundle> removed;
     std::vector<InventoryImage> images;
     BlobSet blobs;
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "images/oci.hpp"
 
-#include "daemon/base/json.hpp"
+#include "images/host_facts.hpp"
 #include "images/reference.hpp"
 
 #include <algorithm>
@@ -19,21 +19,13 @@ constexpr std::array indexes{std::string_view("application/vnd.oci.image.index.v
                              std::string_view("application/vnd.docker.distribution.manifest.list.v2+json")};
 constexpr std::array manifests{std::string_view("application/vnd.oci.image.manifest.v1+json"),
                                std::string_view("application/vnd.docker.distribution.manifest.v2+json")};
+constexpr std::array configs{std::string_view("application/vnd.oci.image.config.v1+json"),
+                             std::string_view("application/vnd.docker.container.image.v1+json")};
 constexpr std::size_t most_descriptors = 10'000;
 
 template <std::size_t N>
 bool is_one_of(const std::array<std::string_view, N>& types, std::string_view type) {
     return std::find(types.begin(), types.end(), type) != types.end();
-}
-
-std::string platform_of(const Json& descriptor) {
-    const Json& platform = base::member(descriptor, "platform");
-    const std::string system = base::string_or(platform, "os", "");
-    const std::string machine = base::string_or(platform, "architecture", "");
-    const std::string variant = base::string_or(platform, "variant", "");
-    if (system.empty() || machine.empty())
-        return {};
-    return system + "/" + machine + (variant.empty() ? "" : "/" + variant);
 }
 
 Result<Descriptor> parse_descriptor(const Json& value, std::string_view what) {
@@ -52,7 +44,7 @@ Result<Descriptor> parse_descriptor(const Json& value, std::string_view what) {
         return bad("the size of " + digest + " is missing or not one");
     descriptor.size = static_cast<std::uint64_t>(size);
     descriptor.media_type = base::string_or(value, "mediaType", "");
-    descriptor.platform = platform_of(value);
+    descriptor.platform = platform_of(base::member(value, "platform"));
     descriptor.artifact_type = base::string_or(value, "artifactType", "");
     const Json& annotations = base::member(value, "annotations");
     for (const char* key : {"io.containerd.image.name", "org.opencontainers.image.ref.name"})
@@ -105,6 +97,18 @@ Result<std::string> type_of(const Json& document, std::string_view media_type, b
 }
 
 } // namespace
+
+std::string platform_of(const Json& value) {
+    const std::string system = base::string_or(value, "os", "");
+    const std::string machine = base::string_or(value, "architecture", "");
+    const std::string variant = base::string_or(value, "variant", "");
+    std::string platform = system + "/" + machine + (variant.empty() ? "" : "/" + variant);
+    return is_platform(platform) ? platform : std::string();
+}
+
+bool is_image_config(std::string_view media_type) {
+    return is_one_of(configs, media_type);
+}
 
 bool is_document(std::string_view media_type) {
     return is_one_of(indexes, media_type) || is_one_of(manifests, media_type);

@@ -5,6 +5,7 @@
 // or says to be of another kind than what led to it, is refused.
 #pragma once
 
+#include "daemon/base/json.hpp"
 #include "daemon/base/result.hpp"
 
 #include <cstdint>
@@ -42,6 +43,12 @@ struct Document {
 /// `media_type` is that of the descriptor that led here; empty where none did (index.json).
 [[nodiscard]] base::Result<Document> parse_document(std::string_view text, std::string_view media_type,
                                                     std::string_view what);
+
+/// Of a descriptor's "platform", or an image's configuration; empty where it states none, or no fit one.
+[[nodiscard]] std::string platform_of(const base::Json& value);
+
+/// Is this media type that of an image's configuration?
+[[nodiscard]] bool is_image_config(std::string_view media_type);
 
 /// Is this media type one that parse_document() reads? All others are plain bytes.
 [[nodiscard]] bool is_document(std::string_view media_type);

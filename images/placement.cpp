@@ -36,9 +36,8 @@ Json to_json(const Placement& placement) {
     return json;
 }
 
-/// Of several platforms an import brings in the one.
-bool is_for_this_machine(const Claim& claim) {
-    const HostFacts host{this_platform(), {}};
+/// Of several platforms an import brings in the host's.
+bool is_for(const HostFacts& host, const Claim& claim) {
     return claim.platforms == nullptr || claim.platforms->empty() ||
            std::any_of(claim.platforms->begin(), claim.platforms->end(),
                        [&](const std::string& platform) { return host.is(platform); });
@@ -178,13 +177,14 @@ PlacementReport Placer::ensure_pinned(const std::vector<std::string>& words, boo
         report.problems.push_back(problem.message);
     std::vector<WantedImage> wanted;
     std::vector<bool> fits(pins.size());
+    const HostFacts host{host_platform(*root_), {}};
     for (const Claim& claim : references_.all()) {
         const std::string image = full_name(claim);
         bool any = false;
         for (std::size_t i = 0; i < pins.size(); ++i)
             if (pins[i].fits(image))
                 any = fits[i] = true;
-        if (any && is_for_this_machine(claim))
+        if (any && is_for(host, claim))
             wanted.push_back({image, "sha256:" + claim.hex, true});
     }
     for (std::size_t i = 0; i < pins.size(); ++i)

@@ -58,9 +58,8 @@ std::string log_path(const Request& request) {
 Result<std::vector<Problem>> preflight(StepContext& context, const Json& args) {
     GPUHOST_TRY(request, request_from(args));
     std::vector<Problem> problems = check_headers(context.root, request.kernel);
-    const std::vector<std::string> programs{"make", "ld", "strip",
-                                            wanted_compiler(context.root, request.kernel)};
-    for (Problem& problem : check_tools(programs, {"/usr/local/bin", "/usr/bin", "/bin"}))
+    GPUHOST_TRY(system, base::Root::open("/"));
+    for (Problem& problem : check_tools(context.root, request.kernel, system))
         problems.push_back(std::move(problem));
     if (!context.root.stat(request.package))
         problems.push_back({Errc::NotFound, request.package + ": is missing", "Import the package again."});

@@ -4,8 +4,9 @@
 #include "daemon/base/parse.hpp"
 
 #include <algorithm>
+#include <array>
 
-#include <unistd.h>
+#include <sys/stat.h>
 
 namespace gpuhost::kmod {
 
@@ -13,6 +14,10 @@ using base::Errc;
 using core::Problem;
 
 namespace {
+
+/// Where a build looks for programs.
+constexpr std::array directories{std::string_view("/usr/local/bin/"), std::string_view("/usr/bin/"),
+                                 std::string_view("/bin/")};
 
 std::string build_directory(const std::string& kernel) {
     return "/lib/modules/" + kernel + "/build";
@@ -62,13 +67,15 @@ std::string wanted_compiler(const base::Root& root, const std::string& kernel) {
     return named ? words[0] : "cc";
 }
 
-std::vector<Problem> check_tools(const std::vector<std::string>& programs,
-                                 const std::vector<std::string>& directories) {
+std::vector<Problem> check_tools(const base::Root& root, const std::string& kernel,
+                                 const base::Root& system) {
     std::vector<Problem> problems;
-    for (const std::string& program : programs) {
+    for (const std::string& program :
+         {std::string("make"), std::string("ld"), std::string("strip"), wanted_compiler(root, kernel)}) {
         const bool found =
-            std::any_of(directories.begin(), directories.end(), [&](const std::string& directory) {
-                return ::access((directory + "/" + program).c_str(), X_OK) == 0;
+            std::any_of(directories.begin(), directories.end(), [&](std::string_view directory) {
+                const auto st = system.stat(std::string(directory) + program);
+                return st && (st->st_mode & S_IXUSR) != 0;
             });
         if (!found)
             problems.push_back(

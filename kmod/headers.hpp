@@ -16,8 +16,9 @@ namespace gpuhost::kmod {
 /// The compiler that these headers ask for ("gcc-12"), or "cc" if they name none.
 [[nodiscard]] std::string wanted_compiler(const base::Root& root, const std::string& kernel);
 
-/// Programs that are in none of `directories`, each as a problem.
-[[nodiscard]] std::vector<core::Problem> check_tools(const std::vector<std::string>& programs,
-                                                     const std::vector<std::string>& directories);
+/// Programs that building for this kernel runs and `system` lacks, each as a problem. It is another than `root`, which has
+/// the headers, where the programs of this machine build for a tree somewhere else.
+[[nodiscard]] std::vector<core::Problem> check_tools(const base::Root& root, const std::string& kernel,
+                                                     const base::Root& system);
 
 } // namespace gpuhost::kmod

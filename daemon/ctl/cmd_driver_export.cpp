@@ -130,11 +130,11 @@ Result<void> copy_module(const base::Root& root, const std::string& from, const 
 }
 
 /// Files by name and not by a pattern: what another export left there is none of ours.
-std::string spec_text(const Export& what) {
+std::string spec_text(const Export& what, const std::string& platform) {
     std::string text;
     for (const ModuleSet* const set : what.sets) {
         text += (text.empty() ? "" : "\n") +
-                ("[Modules " + what.version + " " + set->kernel + " " + images::this_platform() + "]\n");
+                ("[Modules " + what.version + " " + set->kernel + " " + platform + "]\n");
         for (const ModuleFile& module : set->modules)
             text += "Files=" + what.place(*set, module) + "\n";
     }
@@ -154,7 +154,7 @@ Result<void> write_export(const Session& session, const base::Root& root, const 
                                       what.directory + "/" + what.place(*set, module), meter));
     }
     GPUHOST_TRY(spec, OutputFile::create(what.spec_path()));
-    GPUHOST_CHECK(base::write_all(spec.fd(), spec_text(what), what.spec_path()));
+    GPUHOST_CHECK(base::write_all(spec.fd(), spec_text(what, images::host_platform(root)), what.spec_path()));
     return spec.finish();
 }
 

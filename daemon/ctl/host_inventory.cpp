@@ -73,8 +73,8 @@ void add_kernels(Inventory& inventory, const Root& root) {
     const std::string running = kmod::kernel_release(root).value_or("");
     for (const std::string& kernel : images::installed_kernels(root))
         if (base::is_kernel_release(kernel))
-            inventory.kernels.push_back(
-                {kernel, kernel == running, kmod::check_headers(root, kernel).empty()});
+            inventory.kernels.push_back({kernel, kernel == running, kmod::check_headers(root, kernel).empty(),
+                                         kmod::check_tools(root, kernel, root).empty()});
 }
 
 /// Version by name, of installed packages.
@@ -171,7 +171,7 @@ base::Result<Inventory> read_inventory(const Root& root) {
     if (!root.is_host() || inventory.hostname.empty())
         inventory.hostname = std::string(base::trim(root.read_line("/etc/hostname").value_or("")));
     inventory.gpuhost = PACKAGE_VERSION;
-    inventory.platform = images::this_platform();
+    inventory.platform = images::host_platform(root);
     add_distribution(inventory, root);
     add_kernels(inventory, root);
     add_gpus(inventory, root);

@@ -100,12 +100,12 @@ def check_export(t, host):
     expected = {
         "format": "gpuhost-inventory", "version": 1, "hostname": "gpu1", "platform": HERE,
         "distribution": {"id": "debian", "version_id": "12"},
-        "kernels": [{"release": KERNEL, "running": True, "headers": False}],
+        "kernels": [{"release": KERNEL, "running": True, "headers": False, "compiler": False}],
         "gpus": [{"address": GPUS[0], "vendor": "10de", "device": "2330", "name": "NVIDIA H100 80GB HBM3"},
                  {"address": GPUS[1], "vendor": "10de", "device": "2330", "name": "GH100 [H100 SXM5 80GB]"}],
         "runtimes": [{"name": "containerd", "path": "/usr/bin/containerd", "version": "1.6.20~ds1-1"},
                      {"name": "k3s", "path": "/usr/local/bin/k3s"}],
-        "wanted_driver": NEW, "bundles": [], "images": [], "blobs": [],
+        "wanted_driver": NEW, "bundles": [], "removed_bundles": [], "images": [], "blobs": [],
         "drivers": [{"version": OLD, "userland": True, "source": False, "modules": [KERNEL]}]}
     for key, value in expected.items():
         t.equal(said.get(key), value, f"an inventory has {key}")
@@ -174,7 +174,7 @@ def check_delta(t, host, maker):
 def check_unserved(t, host, maker):
     inventory = maker.inventory(host)
     arm = maker.changed(inventory, "arm", hostname="arm1", platform=OTHER, blobs=[], bundles=[], drivers=[], wanted_driver="1.2.3",
-                        kernels=[{"release": "7.0.0", "headers": True}])
+                        kernels=[{"release": "7.0.0", "headers": True, "compiler": True}])
     one_platform = SPEC.replace("Reference=v{generation}", f"Reference=v{{generation}}\nPlatforms={HERE}")
     run = maker.create("--for", inventory, "--for", arm, "--json=short", spec=one_platform, generation=2)
     said = json.loads(run.stdout)
@@ -188,7 +188,15 @@ def check_unserved(t, host, maker):
     shutil.copy(maker.path("other/nvidia-smi.deb"), maker.path("other/nvidia-open-kernel-dkms.deb"))
     run = maker.create("--for", arm, "--dry-run", spec=one_platform.replace(f"[Driver {NEW} {HERE}]\nPackages=here/*.deb\n", ""), generation=1)
     t.ok(run.returncode == NOT_FOUND and "kernel 7.0.0" not in run.stdout and "Not served: arm1: wants driver 1.2.3" in run.stdout,
-         "source and headers make modules", run.stdout, run.stderr)
+         "source, headers and a compiler make modules", run.stdout, run.stderr)
+    bare = maker.changed(inventory, "bare", hostname="bare1", blobs=[], bundles=[], wanted_driver=OLD,
+                         removed_bundles=[{"name": "site", "generation": 7}], kernels=[{"release": "7.0.0", "headers": True}],
+                         drivers=[{"version": OLD, "userland": True, "source": True, "modules": []}])
+    run = maker.create("--for", bare, "--dry-run", "--json=short", generation=2)
+    t.equal([row["what"] for row in json.loads(run.stdout)["unserved"] if NEW not in row["what"]], [
+        "had generation 7 of the bundle until it was removed, and takes no older one",
+        f"kernel 7.0.0: no modules of driver {OLD}, and no compiler to build its source"],
+        "a wanted driver that is there but can't be built is named, and a bundle that was newer")
     images = SPEC[:SPEC.index("[Driver")]
     only_here = images + f"[Driver {NEW} {HERE}]\nPackages=here/*.deb\n"
     run = maker.create("--for", arm, "--dry-run", spec=only_here)

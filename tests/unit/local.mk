@@ -46,6 +46,7 @@ sync_seam = -Wl,--wrap=fsync -Wl,--wrap=fdatasync
     %D%/images/docker_archives.hpp \
     %D%/images/foreign_test.cpp \
     %D%/images/hostile_import_test.cpp \
+    %D%/images/host_facts_test.cpp \
     %D%/images/hostile_input.hpp \
     %D%/images/hostile_input_test.cpp \
     %D%/images/import_test.cpp \

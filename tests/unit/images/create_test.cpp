@@ -127,6 +127,23 @@ TEST_F(Create, SaysWhichHostsNeedWhat) {
     EXPECT_EQ(contents->manifest.images[0].platforms, both);
 }
 
+TEST_F(Create, AsksAnImageForItsPlatformWhereNoIndexSaysIt) {
+    const std::string config = R"({"os":"linux","architecture":"arm64","variant":"v8"})";
+    const Json manifest{{"schemaVersion", 2},
+                        {"config", blob(config, "application/vnd.oci.image.config.v1+json")},
+                        {"layers", Json::array({blob("layer", "layer")})}};
+    layout({blob(base::dump(manifest), manifest_type)});
+    const auto contents = collected();
+    ASSERT_TRUE(contents) << contents.error().message;
+    const std::vector<std::string> arm{"linux/arm64/v8"};
+    EXPECT_EQ(contents->manifest.images[0].platforms, arm);
+    EXPECT_EQ(hosts(*contents).at(content::sha256("layer")), arm);
+    EXPECT_TRUE(collected("Platforms=linux/arm64\n"));
+    const auto other = collected("Platforms=linux/amd64\n");
+    ASSERT_FALSE(other);
+    EXPECT_NE(other.error().message.find("has nothing for platform 'linux/amd64'"), std::string::npos);
+}
+
 TEST_F(Create, ChoosesByNameOrDigest) {
     Json first = image({"first"});
     Json second = image({"second"});
@@ -308,6 +325,17 @@ TEST_F(Create, TheSameInputMakesTheSameBundle) {
     const std::string before = to_text(made_of(section)->manifest);
     directory_.write("app.tar", reversed.tar(tests::Packing::Gzip));
     EXPECT_EQ(to_text(made_of(section)->manifest), before) << "however it was packed";
+}
+
+TEST_F(Create, MadeAgainOfTheSameItIsTheSameBundle) {
+    layout({image({"one"})});
+    BundleManifest manifest = collected()->manifest;
+    const std::string same = identity(manifest);
+    ++manifest.created;
+    manifest.members.back().absent = true;
+    EXPECT_EQ(identity(manifest), same);
+    ++manifest.generation;
+    EXPECT_NE(identity(manifest), same);
 }
 
 TEST_F(Create, TakesAllImagesUnderTheirOwnNames) {

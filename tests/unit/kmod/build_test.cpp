@@ -50,8 +50,8 @@ class BuildTest : public StoreTest {
         return directory_.read("var/lib/gpuhost/driver/build-logs/" + test_version + "-" + test_kernel +
                                ".log");
     }
-    [[nodiscard]] static bool has_tools() {
-        return check_tools({"make", "cc", "ld", "strip"}, {"/usr/local/bin", "/usr/bin", "/bin"}).empty();
+    [[nodiscard]] bool has_tools() const {
+        return check_tools(root_, test_kernel, base::Root::open("/").value()).empty();
     }
 
     core::Plan plan_;
@@ -145,7 +145,14 @@ TEST_F(BuildTest, AMissingCompilerIsNamed) {
     directory_.write("lib/modules/" + test_kernel + "/build/.config",
                      "CONFIG_CC_VERSION_TEXT=\"gcc-99 (Debian) 99\"\n");
     EXPECT_EQ(wanted_compiler(root_, test_kernel), "gcc-99");
-    const auto problems = check_tools({"sh", "gcc-99"}, {"/usr/bin", "/bin"});
+    for (const char* program : {"make", "ld", "strip", "gcc-99"}) {
+        directory_.write("usr/bin/" + std::string(program), "");
+        std::filesystem::permissions(directory_.path("usr/bin/" + std::string(program)),
+                                     std::filesystem::perms::owner_all);
+    }
+    EXPECT_TRUE(check_tools(root_, test_kernel, root_).empty());
+    std::filesystem::remove(directory_.path("usr/bin/gcc-99"));
+    const auto problems = check_tools(root_, test_kernel, root_);
     ASSERT_EQ(problems.size(), 1U);
     EXPECT_EQ(problems[0].text, "'gcc-99' is not installed");
 }
