@@ -32,10 +32,6 @@ constexpr std::string_view unpacking = "unsigned";
 constexpr const char* unnamed_blob = "blob";
 constexpr std::size_t block_bytes = 1U << 20U;
 
-std::string incoming_of(std::string_view name) {
-    return std::string(incoming_directory) + "/" + std::string(name);
-}
-
 /// Blobs beside the store, each in a file named by its digest. Those that the store has already are not kept twice.
 class IncomingBlobs : public BlobSink {
   public:

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "images/bundle_input.hpp"
 
+#include "images/block_device.hpp"
+
 #include <algorithm>
 #include <cerrno>
+#include <thread>
 
 #include <fcntl.h>
 #include <poll.h>
@@ -17,6 +20,7 @@ using base::Result;
 namespace {
 
 constexpr std::uint64_t forget_bytes = 8U << 20U;
+constexpr unsigned most_readers = 4; ///< the host has other work
 
 } // namespace
 
@@ -122,6 +126,13 @@ Result<bool> BundleInput::at_end() {
     char byte = 0;
     GPUHOST_TRY(n, read_some(std::span(&byte, 1)));
     return n == 0;
+}
+
+unsigned BundleInput::readers() const {
+    if (!seekable_ ||
+        std::any_of(parts_.begin(), parts_.end(), [](const Part& part) { return seeks_slowly(part.fd); }))
+        return 1;
+    return std::clamp(std::thread::hardware_concurrency(), 1U, most_readers);
 }
 
 void BundleInput::forget_read() {

@@ -29,6 +29,8 @@ class BundleInput {
     [[nodiscard]] base::Result<void> skip(std::uint64_t bytes);
     [[nodiscard]] base::Result<bool> at_end();
     [[nodiscard]] bool seekable() const { return seekable_; } ///< files, that is
+    /// How many threads, each with a copy, are best to read large members: one of a pipe or a disk that turns.
+    [[nodiscard]] unsigned readers() const;
     /// Of all parts; 0 for a pipe.
     [[nodiscard]] std::uint64_t size() const { return size_; }
     [[nodiscard]] const std::string& name() const { return parts_.front().name; }

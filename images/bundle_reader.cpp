@@ -42,14 +42,15 @@ Result<void> BundleReader::expect(const std::string& bytes) {
 }
 
 Result<const Member*> BundleReader::next() {
-    GPUHOST_CHECK(skip(left_));
+    if (end_ > input_.position())
+        GPUHOST_CHECK(input_.skip(end_ - input_.position()));
     const auto& members = manifest().members;
     while (member_ < members.size() && members[member_].absent)
         ++member_;
     if (member_ < members.size()) {
         const Member& member = members[member_++];
         GPUHOST_CHECK(expect(layout_.before(member)));
-        left_ = member.size;
+        end_ = input_.position() + member.size;
         return &member;
     }
     GPUHOST_CHECK(expect(layout_.end()));
@@ -57,18 +58,6 @@ Result<const Member*> BundleReader::next() {
     if (!ended)
         return base::fail(Errc::BadContent, input_.name() + ": has bytes behind its end");
     return nullptr;
-}
-
-Result<void> BundleReader::read(std::span<char> buffer) {
-    GPUHOST_CHECK(input_.read(buffer));
-    left_ -= buffer.size();
-    return {};
-}
-
-Result<void> BundleReader::skip(std::uint64_t bytes) {
-    GPUHOST_CHECK(input_.skip(bytes));
-    left_ -= bytes;
-    return {};
 }
 
 } // namespace gpuhost::images

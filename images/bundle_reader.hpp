@@ -28,11 +28,9 @@ class BundleReader {
     /// The next member that is in this file; null at the end, when nothing may follow. The pointer is valid as long
     /// as the reader.
     [[nodiscard]] base::Result<const Member*> next();
-    /// Bytes of that member that were not read yet.
-    [[nodiscard]] std::uint64_t left() const { return left_; }
-    /// Fills `buffer`, which must not be larger than what is left. What is read is not checked against the digest.
-    [[nodiscard]] base::Result<void> read(std::span<char> buffer);
-    [[nodiscard]] base::Result<void> skip(std::uint64_t bytes);
+    /// Stands at that member's first byte; what is not read of it next() skips. What is read is not checked against the
+    /// digest. Of files, a copy of it goes its own way.
+    [[nodiscard]] BundleInput& body() { return input_; }
 
   private:
     BundleReader(BundleInput input, std::uint64_t manifest_bytes)
@@ -43,7 +41,7 @@ class BundleReader {
     BundleLayout layout_;
     SignedManifest signed_;
     std::size_t member_ = 0; ///< that next() looks at next
-    std::uint64_t left_ = 0;
+    std::uint64_t end_ = 0;  ///< of the member that next() gave
 };
 
 } // namespace gpuhost::images

@@ -2,14 +2,12 @@
 #include "images/import.hpp"
 
 #include "daemon/base/clock.hpp"
-#include "daemon/base/page_buffer.hpp"
 #include "daemon/base/parse.hpp"
 #include "images/generations.hpp"
 
 #include <algorithm>
 #include <optional>
 #include <set>
-#include <span>
 #include <vector>
 
 namespace gpuhost::images {
@@ -20,21 +18,12 @@ using base::Root;
 
 namespace {
 
-constexpr std::size_t block_bytes = 1U << 20U; ///< read, hashed and written at once: fits a core's cache
 /// As it came, what is made of it for the catalogue, and the record that it replaces.
 constexpr std::uint64_t manifest_copies = 3;
 
 /// Names the bundle that was received and is not committed.
 constexpr std::string_view received_mark = "/var/lib/gpuhost/store/incoming/received";
 constexpr std::size_t mark_limit = 256;
-
-std::string incoming_of(const std::string& digest) {
-    return std::string(incoming_directory) + "/" + digest;
-}
-
-std::string incoming_manifest(const std::string& digest) {
-    return incoming_of(digest) + "/manifest.p7s";
-}
 
 std::string mebibytes(std::uint64_t bytes) {
     return std::to_string((bytes + (1U << 20U) - 1) >> 20U) + " MiB";
@@ -108,28 +97,6 @@ std::vector<OwnedBlob> owned_blobs(const BundleManifest& manifest, const HostFac
             owned.push_back({member.hex, member.size});
     std::sort(owned.begin(), owned.end());
     return owned;
-}
-
-Result<void> receive_member(BundleReader& bundle, const Incoming& incoming, const Member& member,
-                            std::span<char> buffer, const OnBytes& on_bytes) {
-    GPUHOST_TRY(writer, incoming.write(member.hex, member.size));
-    const bool resumed = writer.written() > 0;
-    GPUHOST_CHECK(bundle.skip(writer.written())); // received before
-    if (on_bytes)
-        on_bytes(writer.written());
-    while (bundle.left() > 0) {
-        const auto block =
-            buffer.first(static_cast<std::size_t>(std::min<std::uint64_t>(buffer.size(), bundle.left())));
-        GPUHOST_CHECK(bundle.read(block));
-        GPUHOST_CHECK(writer.write(block));
-        if (on_bytes)
-            on_bytes(block.size());
-    }
-    if (auto finished = writer.finish(); finished || !resumed)
-        return finished;
-    return base::fail(Errc::Interrupted,
-                      "blob sha256:" + member.hex + ": what an interrupted import had left of it was damaged",
-                      "Import the bundle again: that part is gone now.");
 }
 
 std::vector<std::string> registries_of(const std::vector<BundleImage>& images) {
@@ -264,19 +231,7 @@ Result<void> receive_bundle(const Root& root, BundleReader& bundle, const HostFa
                             const OnBytes& on_bytes) {
     const SignedManifest& manifest = bundle.signed_manifest();
     GPUHOST_CHECK(remove_other_incoming(root, manifest.digest));
-    GPUHOST_TRY(incoming, Incoming::open(root, manifest.digest));
-    const BlobStore store(root);
-    const base::PageBuffer buffer(block_bytes);
-    for (;;) {
-        GPUHOST_TRY(member, bundle.next());
-        if (member == nullptr)
-            break;
-        if (member->is_blob() && host.needs(*member) && !store.has(member->hex, member->size))
-            GPUHOST_CHECK(receive_member(bundle, incoming, *member, buffer.span(), on_bytes));
-        else if (on_bytes)
-            on_bytes(member->size);
-    }
-    GPUHOST_CHECK(root.write_atomic(incoming_manifest(manifest.digest), manifest.der));
+    GPUHOST_CHECK(receive_blobs(root, bundle, host, on_bytes));
     return mark_received(root, {manifest.manifest.name, manifest.digest});
 }
 

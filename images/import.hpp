@@ -5,11 +5,10 @@
 #pragma once
 
 #include "images/blob_store.hpp"
-#include "images/bundle_reader.hpp"
 #include "images/catalogue.hpp"
 #include "images/host_facts.hpp"
+#include "images/receive.hpp"
 
-#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -19,9 +18,6 @@ namespace gpuhost::images {
 struct ImportPolicy {
     bool allow_downgrade = false; ///< an older generation, or another bundle of the same one
 };
-
-/// Told of each part of the bundle that is done with, in bytes.
-using OnBytes = std::function<void(std::uint64_t)>;
 
 /// What must be written, and whether that may be: generation, blobs that a delta takes for granted, space. Reads
 /// nothing of the bundle beyond what open() did.

@@ -3,6 +3,14 @@ noinst_LIBRARIES += %D%/libimages.a
 %C%_libimages_a_SOURCES = \
     %D%/adopt.cpp \
     %D%/adopt.hpp \
+    %D%/block_device.cpp \
+    %D%/block_device.hpp \
+    %D%/each_member.cpp \
+    %D%/each_member.hpp \
+    %D%/receive.cpp \
+    %D%/receive.hpp \
+    %D%/tasks.cpp \
+    %D%/tasks.hpp \
     %D%/blob_source.cpp \
     %D%/blob_source.hpp \
     %D%/blob_store.cpp \

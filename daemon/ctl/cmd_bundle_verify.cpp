@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "daemon/base/page_buffer.hpp"
 #include "daemon/content/sha256.hpp"
 #include "daemon/ctl/bundle_files.hpp"
 #include "daemon/ctl/byte_meter.hpp"
 #include "daemon/ctl/session.hpp"
 #include "daemon/ctl/text.hpp"
 #include "daemon/ctl/verbs_bundle.hpp"
+#include "images/each_member.hpp"
 
 #include <algorithm>
 #include <array>
-#include <vector>
+#include <functional>
+#include <mutex>
+#include <span>
 
 namespace gpuhost::ctl {
 
@@ -19,25 +23,31 @@ namespace {
 
 constexpr std::array options{trust_option, option::json};
 
+constexpr std::size_t block_bytes = 1U << 20U;
+using OnBytes = std::function<void(std::uint64_t)>;
+
 struct Verified {
     std::uint64_t members = 0;
     std::uint64_t bytes = 0;
     std::uint64_t absent = 0;
 };
 
-Result<void> verify_member(images::BundleReader& bundle, const images::Member& member, ByteMeter& meter) {
+Result<void> verify_member(images::BundleInput& input, const images::Member& member,
+                           const images::Tasks& tasks, const OnBytes& on_bytes) {
     content::Sha256 hash;
-    std::vector<char> buffer(std::size_t{1} << 20U);
-    while (bundle.left() > 0) {
-        const auto block = std::span(buffer).first(
-            static_cast<std::size_t>(std::min<std::uint64_t>(buffer.size(), bundle.left())));
-        GPUHOST_CHECK(bundle.read(block));
+    const base::PageBuffer buffer(
+        static_cast<std::size_t>(std::min<std::uint64_t>(block_bytes, member.size)));
+    for (std::uint64_t left = member.size; left > 0 && !tasks.failed();) {
+        const auto block =
+            buffer.span().first(static_cast<std::size_t>(std::min<std::uint64_t>(buffer.size(), left)));
+        GPUHOST_CHECK(input.read(block));
         hash.update({block.data(), block.size()});
-        meter.add(block.size());
+        left -= block.size();
+        on_bytes(block.size());
     }
-    if (hash.finish() == member.hex)
+    if (tasks.failed() || hash.finish() == member.hex)
         return {};
-    return base::fail(Errc::BadContent, bundle.input().name() + ": " + member.place() + " is damaged",
+    return base::fail(Errc::BadContent, input.name() + ": " + member.place() + " is damaged",
                       "Copy the file again.");
 }
 
@@ -49,14 +59,21 @@ Result<Verified> verify(images::BundleReader& bundle, const Screen& err) {
         total += member.absent ? 0 : member.size;
     }
     ByteMeter meter(err, "verifying", total);
-    for (;;) {
-        GPUHOST_TRY(member, bundle.next());
-        if (member == nullptr)
-            return verified;
-        GPUHOST_CHECK(verify_member(bundle, *member, meter));
+    std::mutex one_at_a_time;
+    const auto tell = [&](std::uint64_t bytes) {
+        const std::lock_guard lock(one_at_a_time);
+        meter.add(bytes);
+    };
+    const auto skips_none = [&](const images::Member& member) {
         ++verified.members;
-        verified.bytes += member->size;
-    }
+        verified.bytes += member.size;
+        return false;
+    };
+    GPUHOST_CHECK(
+        images::each_member(bundle, skips_none, [&](auto& body, const auto& member, const auto& tasks) {
+            return verify_member(body, member, tasks, tell);
+        }));
+    return verified;
 }
 
 Result<int> run(Session& session) {

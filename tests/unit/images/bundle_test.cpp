@@ -36,8 +36,8 @@ class Bundle : public ::testing::Test {
             GPUHOST_TRY(member, reader.next());
             if (member == nullptr)
                 return members;
-            std::string content(static_cast<std::size_t>(reader.left()), '\0');
-            GPUHOST_CHECK(reader.read(std::span(content)));
+            std::string content(static_cast<std::size_t>(member->size), '\0');
+            GPUHOST_CHECK(reader.body().read(std::span(content)));
             members[member->place()] = content;
         }
     }

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "images/receive.hpp"
+
+#include "daemon/base/page_buffer.hpp"
+#include "images/blob_store.hpp"
+#include "images/each_member.hpp"
+
+#include <algorithm>
+#include <mutex>
+#include <span>
+
+namespace gpuhost::images {
+
+using base::Errc;
+using base::Result;
+using base::Root;
+
+namespace {
+
+constexpr std::size_t block_bytes = 1U << 20U; ///< read, hashed and written at once: fits a core's cache
+
+Result<void> receive_blob(BundleInput& input, const Incoming& incoming, const Member& member,
+                          const Tasks& tasks, const OnBytes& on_bytes) {
+    GPUHOST_TRY(writer, incoming.write(member.hex, member.size));
+    const bool resumed = writer.written() > 0;
+    GPUHOST_CHECK(input.skip(writer.written())); // received before
+    on_bytes(writer.written());
+    const base::PageBuffer buffer(
+        static_cast<std::size_t>(std::min<std::uint64_t>(block_bytes, member.size - writer.written())));
+    while (writer.written() < member.size) {
+        if (tasks.failed())
+            return {}; // of another blob is what the caller is told
+        const auto block = buffer.span().first(
+            static_cast<std::size_t>(std::min<std::uint64_t>(buffer.size(), member.size - writer.written())));
+        GPUHOST_CHECK(input.read(block));
+        GPUHOST_CHECK(writer.write(block));
+        on_bytes(block.size());
+    }
+    if (auto finished = writer.finish(); finished || !resumed)
+        return finished;
+    return base::fail(Errc::Interrupted,
+                      "blob sha256:" + member.hex + ": what an interrupted import had left of it was damaged",
+                      "Import the bundle again: that part is gone now.");
+}
+
+} // namespace
+
+std::string incoming_of(std::string_view name) {
+    return std::string(incoming_directory) + "/" + std::string(name);
+}
+
+std::string incoming_manifest(std::string_view name) {
+    return incoming_of(name) + "/manifest.p7s";
+}
+
+Result<void> receive_blobs(const Root& root, BundleReader& bundle, const HostFacts& host,
+                           const OnBytes& on_bytes) {
+    const std::string& digest = bundle.signed_manifest().digest;
+    GPUHOST_TRY(incoming, Incoming::open(root, digest));
+    const BlobStore store(root);
+    std::mutex one_at_a_time;
+    const auto tell = [&](std::uint64_t bytes) {
+        const std::lock_guard lock(one_at_a_time);
+        if (on_bytes)
+            on_bytes(bytes);
+    };
+    const auto skips = [&](const Member& member) {
+        const bool here = !member.is_blob() || !host.needs(member) || store.has(member.hex, member.size);
+        if (here)
+            tell(member.size);
+        return here;
+    };
+    GPUHOST_CHECK(
+        each_member(bundle, skips, [&](BundleInput& body, const Member& member, const Tasks& tasks) {
+            return receive_blob(body, incoming, member, tasks, tell);
+        }));
+    return root.write_atomic(incoming_manifest(digest), bundle.signed_manifest().der);
+}
+
+} // namespace gpuhost::images
