@@ -6,6 +6,7 @@
 #include "daemon/content/sha256.hpp"
 #include "images/create_artifact.hpp"
 #include "images/foreign.hpp"
+#include "images/host_facts.hpp"
 #include "images/image_stock.hpp"
 #include "images/oci.hpp"
 #include "images/reference.hpp"
@@ -160,6 +161,8 @@ Result<void> Collector::add_blob(const Walk& walk, const Descriptor& descriptor,
 Result<void> Collector::walk(Walk& walk, const Descriptor& descriptor, const std::string& stated,
                              unsigned depth) {
     const std::string platform = stated.empty() ? configured_platform(*walk.stock.blobs, descriptor) : stated;
+    if (!platform.empty() && !is_platform(platform))
+        return base::fail(Errc::BadContent, "the platforms of sha256:" + descriptor.hex + " are not words");
     GPUHOST_CHECK(add_blob(walk, descriptor, platform));
     if (!platform.empty())
         walk.platforms.insert(platform);

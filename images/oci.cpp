@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "images/oci.hpp"
 
-#include "images/host_facts.hpp"
 #include "images/reference.hpp"
 
 #include <algorithm>
@@ -102,8 +101,9 @@ std::string platform_of(const Json& value) {
     const std::string system = base::string_or(value, "os", "");
     const std::string machine = base::string_or(value, "architecture", "");
     const std::string variant = base::string_or(value, "variant", "");
-    std::string platform = system + "/" + machine + (variant.empty() ? "" : "/" + variant);
-    return is_platform(platform) ? platform : std::string();
+    if (system.empty() || machine.empty())
+        return {};
+    return system + "/" + machine + (variant.empty() ? "" : "/" + variant);
 }
 
 bool is_image_config(std::string_view media_type) {

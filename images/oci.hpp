@@ -44,7 +44,8 @@ struct Document {
 [[nodiscard]] base::Result<Document> parse_document(std::string_view text, std::string_view media_type,
                                                     std::string_view what);
 
-/// Of a descriptor's "platform", or an image's configuration; empty where it states none, or no fit one.
+/// Of a descriptor's "platform", or an image's configuration; empty where it states none. Any
+/// words of whoever made it.
 [[nodiscard]] std::string platform_of(const base::Json& value);
 
 /// Is this media type that of an image's configuration?

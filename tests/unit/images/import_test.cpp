@@ -205,6 +205,35 @@ TEST_F(Import, TakesUpWhereItEndedAlsoInsideALargeBlob) {
     EXPECT_TRUE(blob(large) == bundle.contents.at(large));
 }
 
+/// Each by a thread of its own, where there are several cores.
+TEST_F(Import, LargeBlobsComeInTogetherAndFailTogether) {
+    tests::TestBundle bundle = example();
+    for (const char filling : std::string("abcdef"))
+        bundle.add(std::string((5U << 20U) + static_cast<unsigned>(filling), filling));
+    const std::string bytes = write(bundle);
+    const auto before = visible();
+    for (const char damaged : std::string("abcdef")) {
+        std::string bad = bytes;
+        bad[bad.find(std::string(4096, damaged)) + 5'000] = '?';
+        const auto refused = import(bad);
+        ASSERT_FALSE(refused) << damaged;
+        EXPECT_EQ(refused.error().code, Errc::BadContent) << refused.error().message;
+        EXPECT_TRUE(visible() == before);
+        ASSERT_TRUE(root_.remove_tree(incoming_directory));
+    }
+    const auto cut = import(bytes.substr(0, bytes.size() - (6U << 20U)));
+    ASSERT_FALSE(cut);
+    EXPECT_NE(cut.error().message.find("before the bundle does"), std::string::npos) << cut.error().message;
+    const auto record = import(bytes);
+    ASSERT_TRUE(record) << record.error().message;
+    std::uint64_t all = 0;
+    for (const Member& member : bundle.manifest.members) {
+        all += member.size;
+        EXPECT_TRUE(!member.is_blob() || content::sha256(blob(member.hex)) == member.hex);
+    }
+    EXPECT_EQ(read_, all);
+}
+
 TEST_F(Import, DoesNotTrustWhatAPowerCutLeft) {
     const tests::TestBundle bundle = example();
     const std::string bytes = write(bundle);
