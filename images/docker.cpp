@@ -16,6 +16,7 @@ using base::Result;
 namespace {
 
 constexpr std::size_t images_at_once = 200;
+constexpr unsigned more_tries = 2; ///< somebody deletes images while they are looked at
 /// A line an image: its names by tag, and by digest.
 constexpr const char* format = "{{json .RepoTags}}\t{{json .RepoDigests}}";
 
@@ -95,23 +96,34 @@ Result<std::string> Docker::ask(std::vector<std::string> words) const {
     return ask_client(socket(), std::move(argv), is_pull);
 }
 
-Result<std::set<std::string>> Docker::ready(const std::vector<WantedImage>& wanted) const {
-    if (wanted.empty())
-        return std::set<std::string>();
+Result<std::string> Docker::inspect_all() const {
     GPUHOST_TRY(listed, ask({"image", "ls", "--quiet", "--no-trunc"}));
     const std::vector<std::string> images = ids_of(listed);
-    std::set<std::string> names;
+    std::string all;
     for (std::size_t at = 0; at < images.size(); at += images_at_once) {
         std::vector<std::string> words{"image", "inspect", "--format", format};
         const std::size_t end = std::min(images.size(), at + images_at_once);
         words.insert(words.end(), images.begin() + static_cast<std::ptrdiff_t>(at),
                      images.begin() + static_cast<std::ptrdiff_t>(end));
         GPUHOST_TRY(output, ask(std::move(words)));
-        for (const Present& present : presents_of(output))
-            for (const WantedImage& image : wanted)
-                if (present.fits(image))
-                    names.insert(image.name);
+        all += output + "\n";
     }
+    return all;
+}
+
+Result<std::set<std::string>> Docker::ready(const std::vector<WantedImage>& wanted) const {
+    if (wanted.empty())
+        return std::set<std::string>();
+    auto output = inspect_all();
+    for (unsigned i = 0; !output && i < more_tries; ++i)
+        output = inspect_all();
+    if (!output)
+        return base::fail(output.error());
+    std::set<std::string> names;
+    for (const Present& present : presents_of(*output))
+        for (const WantedImage& image : wanted)
+            if (present.fits(image))
+                names.insert(image.name);
     return names;
 }
 

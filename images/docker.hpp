@@ -19,6 +19,8 @@ class Docker : public ImageRuntime {
 
   private:
     [[nodiscard]] base::Result<std::string> ask(std::vector<std::string> words) const;
+    /// What its client says of all images. Fails where one was deleted meanwhile.
+    [[nodiscard]] base::Result<std::string> inspect_all() const;
 
     std::string client_;
 };

@@ -76,14 +76,20 @@ Result<Freed> remove_bundle(const Root& root, const std::string& name) {
     const auto record = catalogue.record(name);
     const std::uint64_t generation = record && record->is_signed() ? record->generation : 0;
     const auto remembered = generation == 0 ? Result<void>() : remember_generation(root, name, generation);
-    const bool is_full = !remembered && remembered.error().code == Errc::NoSpace; // this makes room
-    if (!remembered && !is_full)
+    if (!remembered && remembered.error().code != Errc::NoSpace)
         return base::fail(remembered.error());
+    Freed freed;
+    bool is_full = !remembered;
+    if (is_full) { // what only this bundle owns makes room; cut off here, it is a bundle without them
+        GPUHOST_TRY(room, remove_unowned(root, owned));
+        freed = room;
+        is_full = !remember_generation(root, name, generation);
+    }
     GPUHOST_CHECK(catalogue.remove(name));
-    GPUHOST_TRY(freed, remove_unowned(root, owned));
-    if (is_full)
+    if (is_full) // others own all of it: then its record is the room that there is
         GPUHOST_CHECK(remember_generation(root, name, generation));
-    return std::move(freed);
+    GPUHOST_TRY(rest, remove_unowned(root, owned));
+    return Freed{freed.blobs + rest.blobs, freed.bytes + rest.bytes};
 }
 
 } // namespace gpuhost::images

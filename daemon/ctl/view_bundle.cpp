@@ -43,12 +43,17 @@ void add_placement_lines(Facts& facts, const Screen& screen, const Json& placeme
 
 std::string damage_line(const Json& scrub) {
     std::set<std::string> bundles;
+    bool stays = false;
     for (const Json& damage : list_of(scrub, "damaged"))
-        for (const std::string& name : base::strings_or_empty(damage, "bundles"))
-            bundles.insert(printable(name));
+        if (base::bool_or(damage, "removed", true))
+            for (const std::string& name : base::strings_or_empty(damage, "bundles"))
+                bundles.insert(printable(name));
+        else
+            stays = true;
     const std::vector<std::string> names(bundles.begin(), bundles.end());
     return plural(list_of(scrub, "damaged").size() + number_of(scrub, "more"), "blob", "blobs") +
-           " found damaged on the disk: import again " + base::join(names, ", ");
+           " found damaged on the disk" + (names.empty() ? "" : ": import again " + base::join(names, ", ")) +
+           (stays ? "; some can't be read and are still there: see what the kernel says of the disk" : "");
 }
 
 } // namespace

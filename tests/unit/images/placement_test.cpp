@@ -222,7 +222,7 @@ echo 'WARNING: something is old' >&2
 [ "$1" = --host ] && shift 2
 case "$1 $2" in
     "image ls") [ ! -e "$0.image" ] || { echo sha256:$(printf %064d 7); echo sha256:$(printf %064d 7); } ;;
-    "image inspect") cat "$0.image" ;;
+    "image inspect") [ ! -e "$0.gone" ] || { rm "$0.gone"; echo 'No such image' >&2; exit 1; }; cat "$0.image" ;;
     pull*) while [ $# -gt 1 ]; do shift; done; echo "[]	[\"$1\"]" > "$0.image" ;;
     tag*) digests=$(cut -f 2 "$0.image"); printf '["%s"]\t%s\n' "$3" "$digests" > "$0.image" ;;
 esac
@@ -236,6 +236,8 @@ TEST(DockerRuntime, PullsByDigestAndGivesTheName) {
     const Docker docker(directory.path("docker"), "/run/x.sock");
     EXPECT_TRUE(docker.ready({box}).value().empty());
     ASSERT_TRUE(docker.pull(box, {"127.0.0.1:299", ""}));
+    EXPECT_EQ(docker.ready({box}).value(), std::set<std::string>{box.name});
+    directory.write("docker.gone", ""); // another one, deleted behind the listing
     EXPECT_EQ(docker.ready({box}).value(), std::set<std::string>{box.name});
     WantedImage other = box;
     other.digest = "sha256:" + digest_2; // a newer bundle
