@@ -41,7 +41,6 @@ noinst_LIBRARIES += %D%/libctl.a
     %D%/cmd_image_pin.cpp \
     %D%/cmd_image_policy.cpp \
     %D%/cmd_image_show.cpp \
-    %D%/cmd_image_unpin.cpp \
     %D%/image_place.cpp \
     %D%/image_place.hpp \
     %D%/cmd_inventory_export.cpp \
