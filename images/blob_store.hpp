@@ -10,6 +10,7 @@
 #include "daemon/base/handle.hpp"
 #include "daemon/base/root.hpp"
 #include "daemon/content/sha256.hpp"
+#include "images/block_device.hpp"
 
 #include <cstdint>
 #include <span>
@@ -73,6 +74,7 @@ class Incoming {
     [[nodiscard]] base::Result<BlobWriter> write(const std::string& hex, std::uint64_t size) const {
         return BlobWriter::open(directory_.get(), hex, size);
     }
+    [[nodiscard]] bool seeks_slowly() const { return images::seeks_slowly(directory_.get()); }
     /// Gives finished blobs their names in the store: all of them are on the disk before the first has one. Ends in
     /// the same state wherever a run before it was interrupted.
     [[nodiscard]] base::Result<void> publish(const std::vector<std::string>& blobs) const;

@@ -105,6 +105,9 @@ Result<void> BundleInput::skip(std::uint64_t bytes) {
         }
         return {};
     }
+    const bool far = bytes >= forget_bytes; // somebody else may be reading that
+    if (far)
+        forget_read();
     while (bytes > 0 && part_ < parts_.size()) {
         const std::uint64_t left = sizes_[part_] - std::min(sizes_[part_], offset_);
         const std::uint64_t n = std::min(left, bytes);
@@ -116,6 +119,8 @@ Result<void> BundleInput::skip(std::uint64_t bytes) {
         ++part_;
         offset_ = forgotten_ = 0;
     }
+    if (far)
+        forgotten_ = offset_;
     if (bytes == 0)
         return {};
     char none = 0;

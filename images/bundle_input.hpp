@@ -36,12 +36,12 @@ class BundleInput {
     [[nodiscard]] const std::string& name() const { return parts_.front().name; }
     [[nodiscard]] std::uint64_t position() const { return position_; }
 
-  private:
-    /// At least one byte, or 0 at the end.
-    [[nodiscard]] base::Result<std::size_t> read_some(std::span<char> buffer);
     /// Tells the kernel that what was read is not needed again, so that it keeps what the host's jobs read.
     void forget_read();
 
+  private:
+    /// At least one byte, or 0 at the end.
+    [[nodiscard]] base::Result<std::size_t> read_some(std::span<char> buffer);
     std::vector<Part> parts_;
     std::vector<std::uint64_t> sizes_;
     bool seekable_ = true;

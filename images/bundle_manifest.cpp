@@ -276,13 +276,13 @@ Result<BundleManifest> parse(std::string_view text) {
     return manifest;
 }
 
-Json to_json(const Member& member, bool whole) {
+Json to_json(const Member& member, bool with_absent) {
     Json value{{"digest", "sha256:" + member.hex}, {"size", member.size}};
     if (!member.path.empty())
         value["path"] = member.path;
     if (!member.hosts.empty())
         value["hosts"] = member.hosts;
-    if (member.absent && whole)
+    if (member.absent && with_absent)
         value["absent"] = true;
     return value;
 }
@@ -313,16 +313,14 @@ Json to_json(const BundleArtifact& artifact) {
     return value;
 }
 
-/// `whole`: with what may differ between two files that are the same bundle.
-std::string write(const BundleManifest& manifest, bool whole) {
+std::string write(const BundleManifest& manifest, bool with_absent) {
     // Written by hand around its members, so that there is never a tree of all of them.
     Json head{{"format", format},
               {"version", version},
               {"name", manifest.name},
               {"generation", manifest.generation},
+              {"created", manifest.created},
               {"images", Json::array()}};
-    if (whole)
-        head["created"] = manifest.created;
     for (const BundleImage& image : manifest.images)
         head["images"].push_back(to_json(image));
     for (const BundleArtifact& artifact : manifest.artifacts)
@@ -331,7 +329,7 @@ std::string write(const BundleManifest& manifest, bool whole) {
     text.pop_back();
     text += ",\"members\":[";
     for (const Member& member : manifest.members)
-        text += base::dump(to_json(member, whole)) + ",";
+        text += base::dump(to_json(member, with_absent)) + ",";
     if (text.back() == ',')
         text.pop_back();
     return text + "]}\n";

@@ -74,8 +74,7 @@ struct BundleManifest {
 [[nodiscard]] base::Result<BundleManifest> parse_bundle_manifest(std::string_view text,
                                                                  std::string_view what);
 [[nodiscard]] std::string to_text(const BundleManifest& manifest);
-/// SHA-256 of what it says but for when it was made and which members are absent: a bundle, one that is made of the same
-/// again, and a delta that leads to it are the same.
+/// SHA-256 of what it says but for which members are absent: a bundle and a delta that leads to it are the same.
 [[nodiscard]] std::string identity(const BundleManifest& manifest);
 
 } // namespace gpuhost::images

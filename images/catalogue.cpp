@@ -227,6 +227,13 @@ Result<void> Catalogue::settle() const {
     return {};
 }
 
+Result<void> Catalogue::strip(const std::string& name) const {
+    for (const std::string_view file :
+         {std::string_view("manifest.p7s"), unsigned_manifest, std::string_view("images.json")})
+        GPUHOST_CHECK(root_.remove(path_of(name) + "/" + std::string(file)));
+    return {};
+}
+
 Result<void> Catalogue::remove(const std::string& name) const {
     const std::string gone = beside(name);
     GPUHOST_CHECK(root_.remove_tree(gone));

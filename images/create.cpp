@@ -62,8 +62,7 @@ class Collector {
     Result<void> add_all(const ImageSource& source, const ImageStock& stock);
     Result<void> add_image(const std::string& name, const Descriptor& image, const ImageSource& source,
                            const ImageStock& stock);
-    /// `stated` is the platform that led here; empty: the image itself says it.
-    Result<void> walk(Walk& walk, const Descriptor& descriptor, const std::string& stated, unsigned depth);
+    Result<void> walk(Walk& walk, const Descriptor& descriptor, const std::string& platform, unsigned depth);
     Result<void> add_referrers(Walk& walk);
     Result<void> add_blob(const Walk& walk, const Descriptor& descriptor, const std::string& platform);
     Result<void> note_blob(const std::string& hex, std::uint64_t size, const std::string& host);
@@ -101,8 +100,7 @@ Result<BundleImage> make_image(const std::string& name, const Descriptor& descri
     return image;
 }
 
-/// As an image's configuration says it, where nothing that led to the image does: skopeo's layouts are so. Empty for
-/// anything else.
+/// As an image's configuration says it; empty for anything else, and for what 64-bit machines of the same make run too.
 std::string configured_platform(const BlobSource& blobs, const Descriptor& image) {
     if (!is_document(image.media_type))
         return {};
@@ -111,7 +109,15 @@ std::string configured_platform(const BlobSource& blobs, const Descriptor& image
         return {};
     const auto text = read_blob(blobs, document->content.front().hex, document_limit);
     const auto config = text ? base::parse_json(*text, "") : base::Result<Json>(Json());
-    return config ? platform_of(*config) : std::string();
+    std::string platform = config ? images::platform_of(*config) : std::string();
+    return platform == "linux/386" || base::starts_with(platform + "/", "linux/arm/") ? "" : platform;
+}
+
+/// What leads to it says so, or what leads to that. Where nothing does, the image itself: skopeo's layouts are so.
+std::string platform_of(const ImageStock& stock, const Descriptor& image, const std::string& parent) {
+    if (!image.platform.empty())
+        return image.platform;
+    return parent.empty() ? configured_platform(*stock.blobs, image) : parent;
 }
 
 std::vector<std::string> Collector::Walk::platforms_of(const std::string& document) const {
@@ -158,9 +164,8 @@ Result<void> Collector::add_blob(const Walk& walk, const Descriptor& descriptor,
     return {};
 }
 
-Result<void> Collector::walk(Walk& walk, const Descriptor& descriptor, const std::string& stated,
+Result<void> Collector::walk(Walk& walk, const Descriptor& descriptor, const std::string& platform,
                              unsigned depth) {
-    const std::string platform = stated.empty() ? configured_platform(*walk.stock.blobs, descriptor) : stated;
     if (!platform.empty() && !is_platform(platform))
         return base::fail(Errc::BadContent, "the platforms of sha256:" + descriptor.hex + " are not words");
     GPUHOST_CHECK(add_blob(walk, descriptor, platform));
@@ -174,7 +179,7 @@ Result<void> Collector::walk(Walk& walk, const Descriptor& descriptor, const std
         return base::fail(Errc::BadContent, "indexes are nested too deeply");
     GPUHOST_TRY(document, read_document(*walk.stock.blobs, descriptor));
     for (const Descriptor& child : document.content) {
-        const std::string own = child.platform.empty() ? platform : child.platform;
+        const std::string own = platform_of(walk.stock, child, platform);
         if (wanted(walk.source.platforms, own))
             GPUHOST_CHECK(this->walk(walk, child, own, depth + 1));
     }
@@ -190,7 +195,7 @@ Result<void> Collector::add_image(const std::string& name, const Descriptor& ima
     if (!is_new)
         return {};
     Walk walk{stock, source, {}, {}};
-    GPUHOST_CHECK(this->walk(walk, image, image.platform, 0));
+    GPUHOST_CHECK(this->walk(walk, image, platform_of(stock, image, {}), 0));
     for (const std::string& platform : source.platforms)
         if (std::none_of(walk.platforms.begin(), walk.platforms.end(),
                          [&](const std::string& found) { return wanted({platform}, found); }) &&

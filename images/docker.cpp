@@ -115,7 +115,7 @@ Result<std::set<std::string>> Docker::ready(const std::vector<WantedImage>& want
     if (wanted.empty())
         return std::set<std::string>();
     auto output = inspect_all();
-    for (unsigned i = 0; !output && i < more_tries; ++i)
+    for (unsigned i = 0; !output && output.error().code == Errc::Failed && i < more_tries; ++i)
         output = inspect_all();
     if (!output)
         return base::fail(output.error());

@@ -5,13 +5,12 @@ namespace gpuhost::images {
 
 namespace {
 
-constexpr std::uint64_t worth_a_thread = 4U << 20U; ///< what is less is done before one has begun
+constexpr std::uint64_t worth_a_thread = 8U << 20U; ///< what is less is done before one has begun
 
 } // namespace
 
-base::Result<void> each_member(BundleReader& bundle, const std::function<bool(const Member&)>& skips,
-                               const MemberWork& work) {
-    const unsigned readers = bundle.input().readers();
+base::Result<void> each_member(BundleReader& bundle, unsigned readers,
+                               const std::function<bool(const Member&)>& skips, const MemberWork& work) {
     Tasks tasks(readers);
     while (!tasks.failed()) {
         const auto next = bundle.next();
@@ -23,7 +22,11 @@ base::Result<void> each_member(BundleReader& bundle, const std::function<bool(co
         if (skips(member))
             continue;
         if (readers > 1 && member.size >= worth_a_thread)
-            tasks.add([&, one = *next, body = bundle.body()]() mutable { return work(body, *one, tasks); });
+            tasks.add([&, one = *next, body = bundle.body()]() mutable {
+                auto done = work(body, *one, tasks);
+                body.forget_read();
+                return done;
+            });
         else if (auto done = work(bundle.body(), member, tasks); !done)
             tasks.fail(std::move(done).error());
     }

@@ -13,9 +13,10 @@ namespace gpuhost::images {
 using MemberWork =
     std::function<base::Result<void>(BundleInput& body, const Member& member, const Tasks& tasks)>;
 
-/// Goes through the bundle to its end, where nothing may follow. `skips` says, on this thread, which members have no work.
-/// The first error.
-[[nodiscard]] base::Result<void>
-each_member(BundleReader& bundle, const std::function<bool(const Member&)>& skips, const MemberWork& work);
+/// Goes through the bundle to its end, where nothing may follow. `readers` is BundleInput::readers() or less. `skips` says,
+/// on this thread, which members have no work. The first error.
+[[nodiscard]] base::Result<void> each_member(BundleReader& bundle, unsigned readers,
+                                             const std::function<bool(const Member&)>& skips,
+                                             const MemberWork& work);
 
 } // namespace gpuhost::images

@@ -113,7 +113,7 @@ class Examination {
         if (!wanted.empty() && offers.count(wanted) == 0) {
             if (host_.driver(wanted) == nullptr)
                 miss("wants driver " + wanted + ", which is neither in the specification nor there");
-            else
+            else if (brings_drivers)
                 look_at_driver(wanted, Offer());
         }
         if (brings_drivers && offers.empty() && host_.drivers.empty() && !host_.gpus.empty())

@@ -78,18 +78,16 @@ Result<Freed> remove_bundle(const Root& root, const std::string& name) {
     const auto remembered = generation == 0 ? Result<void>() : remember_generation(root, name, generation);
     if (!remembered && remembered.error().code != Errc::NoSpace)
         return base::fail(remembered.error());
-    Freed freed;
-    bool is_full = !remembered;
-    if (is_full) { // what only this bundle owns makes room; cut off here, it is a bundle without them
-        GPUHOST_TRY(room, remove_unowned(root, owned));
-        freed = room;
-        is_full = !remember_generation(root, name, generation);
+    if (remembered) {
+        GPUHOST_CHECK(catalogue.remove(name));
+        return remove_unowned(root, owned);
     }
+    // Room for it is what goes anyway. The record goes last: cut off before, all of this is done again.
+    GPUHOST_TRY(freed, remove_unowned(root, owned));
+    GPUHOST_CHECK(catalogue.strip(name));
+    GPUHOST_CHECK(remember_generation(root, name, generation));
     GPUHOST_CHECK(catalogue.remove(name));
-    if (is_full) // others own all of it: then its record is the room that there is
-        GPUHOST_CHECK(remember_generation(root, name, generation));
-    GPUHOST_TRY(rest, remove_unowned(root, owned));
-    return Freed{freed.blobs + rest.blobs, freed.bytes + rest.bytes};
+    return freed;
 }
 
 } // namespace gpuhost::images

@@ -61,8 +61,9 @@ Result<InventoryKernel> parse_kernel(const Json& value) {
     GPUHOST_TRY(release, get_text(value, "release"));
     if (!base::is_kernel_release(release))
         return base::fail(bad("'" + release + "' is no kernel release"));
-    return InventoryKernel{std::move(release), base::bool_or(value, "running", false),
-                           base::bool_or(value, "headers", false), base::bool_or(value, "compiler", false)};
+    const bool headers = base::bool_or(value, "headers", false);
+    return InventoryKernel{std::move(release), base::bool_or(value, "running", false), headers,
+                           base::bool_or(value, "compiler", headers)};
 }
 
 Result<InventoryGpu> parse_gpu(const Json& value) {
@@ -253,14 +254,11 @@ Json images_of(const Inventory& inventory) {
     });
 }
 
-/// What nobody owns goes with the next import: a bundle must not count on it.
-Result<void> add_blobs(Inventory& inventory, const base::Root& root, const std::string& bundle) {
+void add_blobs(Inventory& inventory, const base::Root& root, const std::vector<OwnedBlob>& owned) {
     const BlobStore store(root);
-    GPUHOST_TRY(owned, Catalogue(root).blobs(bundle));
     for (const OwnedBlob& blob : owned)
         if (store.has(blob.hex, blob.size))
             inventory.blobs.add(blob.hex);
-    return {};
 }
 
 int value_of(char digit) {
@@ -351,11 +349,15 @@ Result<Inventory> parse_inventory(std::string_view text, std::string_view what) 
 Result<void> add_store(Inventory& inventory, const base::Root& root) {
     const Catalogue catalogue(root);
     GPUHOST_TRY(names, catalogue.names());
-    for (const std::string& name : names)
-        if (const auto record = catalogue.record(name)) { // one that is damaged is to be imported again
-            inventory.bundles.push_back({name, record->generation, record->manifest, !record->is_signed()});
-            GPUHOST_CHECK(add_blobs(inventory, root, name));
-        }
+    for (const std::string& name : names) {
+        const auto record = catalogue.record(name);
+        const auto owned = catalogue.blobs(name);
+        if (!record || !owned)
+            continue; // damaged: to be imported again; or it has just gone
+        inventory.bundles.push_back({name, record->generation, record->manifest, !record->is_signed()});
+        // What nobody owns goes with the next import: a bundle must not count on it.
+        add_blobs(inventory, root, *owned);
+    }
     // If that is damaged, the import says so.
     for (auto& [name, generation] :
          removed_generations(root).value_or(std::map<std::string, std::uint64_t>()))

@@ -99,7 +99,10 @@ Result<std::string> type_of(const Json& document, std::string_view media_type, b
 
 std::string platform_of(const Json& value) {
     const std::string system = base::string_or(value, "os", "");
-    const std::string machine = base::string_or(value, "architecture", "");
+    std::string machine = base::string_or(value, "architecture", "");
+    for (const auto& [other, own] : {std::pair("x86_64", "amd64"), std::pair("aarch64", "arm64")})
+        if (machine == other)
+            machine = own;
     const std::string variant = base::string_or(value, "variant", "");
     if (system.empty() || machine.empty())
         return {};

@@ -70,10 +70,10 @@ Result<void> receive_blobs(const Root& root, BundleReader& bundle, const HostFac
             tell(member.size);
         return here;
     };
-    GPUHOST_CHECK(
-        each_member(bundle, skips, [&](BundleInput& body, const Member& member, const Tasks& tasks) {
-            return receive_blob(body, incoming, member, tasks, tell);
-        }));
+    GPUHOST_CHECK(each_member(bundle, incoming.seeks_slowly() ? 1 : bundle.input().readers(), skips,
+                              [&](BundleInput& body, const Member& member, const Tasks& tasks) {
+                                  return receive_blob(body, incoming, member, tasks, tell);
+                              }));
     return root.write_atomic(incoming_manifest(digest), bundle.signed_manifest().der);
 }
 

@@ -2,13 +2,18 @@
 #include "images/tasks.hpp"
 
 #include <chrono>
+#include <exception>
 #include <system_error>
 
 namespace gpuhost::images {
 
 void Tasks::run(const Task& task) {
-    if (auto done = task(); !done)
-        fail(std::move(done).error());
+    try {
+        if (auto done = task(); !done)
+            fail(std::move(done).error());
+    } catch (const std::exception& error) { // nobody asks its future
+        fail({base::Errc::Failed, std::string("a thread has failed: ") + error.what(), {}});
+    }
     free_.release();
 }
 

@@ -69,10 +69,10 @@ Result<Verified> verify(images::BundleReader& bundle, const Screen& err) {
         verified.bytes += member.size;
         return false;
     };
-    GPUHOST_CHECK(
-        images::each_member(bundle, skips_none, [&](auto& body, const auto& member, const auto& tasks) {
-            return verify_member(body, member, tasks, tell);
-        }));
+    GPUHOST_CHECK(images::each_member(bundle, bundle.input().readers(), skips_none,
+                                      [&](auto& body, const auto& member, const auto& tasks) {
+                                          return verify_member(body, member, tasks, tell);
+                                      }));
     return verified;
 }
 

@@ -66,7 +66,7 @@ class Import : public ::testing::Test {
         return files;
     }
     [[nodiscard]] std::string blob(const std::string& hex) const {
-        return root_.read(std::string(blobs_directory) + "/" + hex, 1U << 23U).value_or("(absent)");
+        return root_.read(std::string(blobs_directory) + "/" + hex, 1U << 24U).value_or("(absent)");
     }
 
     tests::TempDir directory_;
@@ -209,7 +209,7 @@ TEST_F(Import, TakesUpWhereItEndedAlsoInsideALargeBlob) {
 TEST_F(Import, LargeBlobsComeInTogetherAndFailTogether) {
     tests::TestBundle bundle = example();
     for (const char filling : std::string("abcdef"))
-        bundle.add(std::string((5U << 20U) + static_cast<unsigned>(filling), filling));
+        bundle.add(std::string((8U << 20U) + static_cast<unsigned>(filling), filling));
     const std::string bytes = write(bundle);
     const auto before = visible();
     for (const char damaged : std::string("abcdef")) {
@@ -221,7 +221,7 @@ TEST_F(Import, LargeBlobsComeInTogetherAndFailTogether) {
         EXPECT_TRUE(visible() == before);
         ASSERT_TRUE(root_.remove_tree(incoming_directory));
     }
-    const auto cut = import(bytes.substr(0, bytes.size() - (6U << 20U)));
+    const auto cut = import(bytes.substr(0, bytes.size() - (9U << 20U)));
     ASSERT_FALSE(cut);
     EXPECT_NE(cut.error().message.find("before the bundle does"), std::string::npos) << cut.error().message;
     const auto record = import(bytes);
