@@ -47,8 +47,9 @@ Result<void> BlobStore::remove(std::string_view hex) const {
 
 // --- one blob
 
-Result<BlobWriter> BlobWriter::open(int directory, std::string hex, std::uint64_t size) {
-    UniqueFd fd(::openat(directory, hex.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0644));
+Result<BlobWriter> BlobWriter::open(int directory, std::string hex, std::uint64_t size, bool anew) {
+    const int flags = O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC | (anew ? O_TRUNC : 0);
+    UniqueFd fd(::openat(directory, hex.c_str(), flags, 0644));
     if (!fd)
         return base::fail_errno("blob " + hex, errno);
     BlobWriter writer(directory, std::move(fd), std::move(hex), size);

@@ -42,8 +42,10 @@ class BlobStore {
 /// Writes one blob into a directory of incoming ones and hashes it on the way.
 class BlobWriter {
   public:
-    /// `directory` must stay open. What is already in the file is hashed, at most `size` bytes.
-    [[nodiscard]] static base::Result<BlobWriter> open(int directory, std::string hex, std::uint64_t size);
+    /// `directory` must stay open. What is already in the file is hashed, at most `size` bytes, or goes
+    /// if it is written `anew`.
+    [[nodiscard]] static base::Result<BlobWriter> open(int directory, std::string hex, std::uint64_t size,
+                                                       bool anew);
 
     [[nodiscard]] std::uint64_t written() const { return written_; }
     [[nodiscard]] base::Result<void> write(std::span<const char> bytes);
@@ -72,7 +74,10 @@ class Incoming {
     [[nodiscard]] static base::Result<Incoming> open(const base::Root& root, const std::string& name);
 
     [[nodiscard]] base::Result<BlobWriter> write(const std::string& hex, std::uint64_t size) const {
-        return BlobWriter::open(directory_.get(), hex, size);
+        return BlobWriter::open(directory_.get(), hex, size, false);
+    }
+    [[nodiscard]] base::Result<BlobWriter> write_anew(const std::string& hex, std::uint64_t size) const {
+        return BlobWriter::open(directory_.get(), hex, size, true);
     }
     [[nodiscard]] bool seeks_slowly() const { return images::seeks_slowly(directory_.get()); }
     /// Gives finished blobs their names in the store: all of them are on the disk before the first has one. Ends in

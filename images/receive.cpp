@@ -19,28 +19,49 @@ namespace {
 
 constexpr std::size_t block_bytes = 1U << 20U; ///< read, hashed and written at once: fits a core's cache
 
-Result<void> receive_blob(BundleInput& input, const Incoming& incoming, const Member& member,
-                          const Tasks& tasks, const OnBytes& on_bytes) {
-    GPUHOST_TRY(writer, incoming.write(member.hex, member.size));
-    const bool resumed = writer.written() > 0;
-    GPUHOST_CHECK(input.skip(writer.written())); // received before
-    on_bytes(writer.written());
+/// False where another blob's failure ends it, which is what the caller is told.
+Result<bool> write_rest(BundleInput& input, BlobWriter& writer, std::uint64_t size, const Tasks& tasks,
+                        const OnBytes& on_bytes) {
     const base::PageBuffer buffer(
-        static_cast<std::size_t>(std::min<std::uint64_t>(block_bytes, member.size - writer.written())));
-    while (writer.written() < member.size) {
+        static_cast<std::size_t>(std::min<std::uint64_t>(block_bytes, size - writer.written())));
+    while (writer.written() < size) {
         if (tasks.failed())
-            return {}; // of another blob is what the caller is told
+            return false;
         const auto block = buffer.span().first(
-            static_cast<std::size_t>(std::min<std::uint64_t>(buffer.size(), member.size - writer.written())));
+            static_cast<std::size_t>(std::min<std::uint64_t>(buffer.size(), size - writer.written())));
         GPUHOST_CHECK(input.read(block));
         GPUHOST_CHECK(writer.write(block));
         on_bytes(block.size());
     }
-    if (auto finished = writer.finish(); finished || !resumed)
-        return finished;
-    return base::fail(Errc::Interrupted,
-                      "blob sha256:" + member.hex + ": what an interrupted import had left of it was damaged",
-                      "Import the bundle again: that part is gone now.");
+    return true;
+}
+
+/// Goes on with what an interrupted import left of it. A power cut may have damaged that: then a file is read once
+/// more, and of a pipe, which can't be, only what is whole is kept.
+Result<void> receive_blob(BundleInput& input, const Incoming& incoming, const Member& member,
+                          const Tasks& tasks, const OnBytes& on_bytes) {
+    GPUHOST_TRY(writer, incoming.write(member.hex, member.size));
+    const std::uint64_t there = writer.written();
+    if (there == member.size && writer.finish()) {
+        on_bytes(there);
+        return input.skip(there);
+    }
+    const bool goes_on = there < member.size && (there == 0 || input.seekable());
+    if (goes_on) {
+        const BundleInput start = input;
+        on_bytes(there);
+        GPUHOST_CHECK(input.skip(there));
+        GPUHOST_TRY(is_all, write_rest(input, writer, member.size, tasks, on_bytes));
+        if (!is_all)
+            return {};
+        if (auto finished = writer.finish(); finished || there == 0)
+            return finished;
+        input = start;
+    }
+    GPUHOST_TRY(anew, incoming.write_anew(member.hex, member.size));
+    GPUHOST_TRY(is_all,
+                write_rest(input, anew, member.size, tasks, goes_on ? [](std::uint64_t) {} : on_bytes));
+    return is_all ? anew.finish() : Result<void>();
 }
 
 } // namespace

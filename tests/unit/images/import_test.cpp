@@ -5,11 +5,13 @@
 #include "tests/support/tmpdir.hpp"
 #include "tests/unit/images/bundles.hpp"
 
+#include <array>
 #include <cerrno>
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 namespace gpuhost::images {
@@ -26,7 +28,23 @@ class Import : public ::testing::Test {
     /// One run of an import as the worker does it; stops behind receive where `commit` is false.
     Result<BundleRecord> import(const std::string& bytes, const ImportPolicy& policy = {},
                                 bool commit = true) {
-        const UniqueFd fd = tests::memory_file(bytes);
+        return import_from(tests::memory_file(bytes), policy, commit);
+    }
+    Result<BundleRecord> import_pipe(const std::string& bytes) {
+        std::array<int, 2> ends{};
+        if (::pipe(ends.data()) < 0)
+            return base::fail_errno("pipe", errno);
+        UniqueFd from(ends[0]);
+        UniqueFd to(ends[1]);
+        const pid_t writer = ::fork();
+        if (writer == 0)
+            ::_exit(base::write_all(to.get(), bytes, "pipe") ? 0 : 1);
+        to.reset();
+        auto imported = import_from(std::move(from), {}, true); // closes it, so that the writer ends
+        ::waitpid(writer, nullptr, 0);
+        return imported;
+    }
+    Result<BundleRecord> import_from(UniqueFd fd, const ImportPolicy& policy, bool commit) {
         GPUHOST_TRY(input, BundleInput::open({{fd.get(), "site.bundle"}}));
         GPUHOST_TRY(bundle, BundleReader::open(std::move(input), trust_));
         GPUHOST_TRY(plan, plan_import(root_, bundle, host_, policy));
@@ -237,18 +255,31 @@ TEST_F(Import, LargeBlobsComeInTogetherAndFailTogether) {
 TEST_F(Import, DoesNotTrustWhatAPowerCutLeft) {
     const tests::TestBundle bundle = example();
     const std::string bytes = write(bundle);
-    ASSERT_TRUE(import(bytes, {}, false));
     const std::string incoming = "var/lib/gpuhost/store/incoming/" + identity(bundle.manifest) + "/";
     const std::string large = bundle.manifest.members[4].hex;
-    directory_.write(incoming + large,
-                     std::string(bundle.contents.at(large).size(), '\0')); // its size, not its bytes
-    const auto failed = import(bytes);
-    ASSERT_FALSE(failed);
-    EXPECT_EQ(failed.error().code, Errc::Interrupted) << "the bundle is not to blame";
-    EXPECT_EQ(blob(large), "(absent)");
-    directory_.write(incoming + large, bundle.contents.at(large) + "more");
-    ASSERT_TRUE(import(bytes));
-    EXPECT_TRUE(blob(large) == bundle.contents.at(large));
+    const std::string& content = bundle.contents.at(large);
+    for (const bool pipe : {false, true})
+        for (const std::string& left :
+             {std::string(content.size(), '\0'), std::string(content.size() / 2, '\0'),
+              content.substr(0, content.size() / 2), content, content + "more"}) {
+            directory_.write(incoming + large, left);
+            const auto imported = pipe ? import_pipe(bytes) : import(bytes);
+            ASSERT_TRUE(imported) << imported.error().message;
+            EXPECT_TRUE(blob(large) == content);
+            EXPECT_EQ(read_, plan_.missing_bytes + 2) << "nothing is told twice";
+            ASSERT_TRUE(remove_bundle(root_, "site-images"));
+        }
+}
+
+TEST_F(Import, BlamesTheBundleForWhatItBrings) {
+    const tests::TestBundle bundle = example();
+    std::string bytes = write(bundle);
+    const std::string large = bundle.manifest.members[4].hex;
+    const std::string& content = bundle.contents.at(large);
+    directory_.write("var/lib/gpuhost/store/incoming/" + identity(bundle.manifest) + "/" + large, "x");
+    bytes[bytes.find(content) + content.size() / 2] = '?';
+    EXPECT_EQ(import(bytes).error().code, Errc::BadContent);
+    EXPECT_EQ(import_pipe(bytes).error().code, Errc::BadContent);
 }
 
 TEST_F(Import, GoesBackToAnOlderGenerationOnlyWhenTold) {
