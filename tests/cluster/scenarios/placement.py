@@ -3,6 +3,7 @@
 
 import json
 
+from node.kubelet import POLICIES
 from node.site import REGISTRY
 from node.waiting import eventually
 from rig.case import case
@@ -11,6 +12,7 @@ from .registry import check_runs
 
 PINNED = f"{REGISTRY}/pinned/app:v1"
 MOVING = f"{REGISTRY}/pinned/moving:latest"
+KEPT, TAKEN = f"{REGISTRY}/collected/kept", f"{REGISTRY}/collected/taken"
 
 
 def image_ctl(host, *words):
@@ -68,6 +70,33 @@ def policies(host):
     check_runs(host, image, "Never", "pinned-1")
     absent = host.daemon.ask("image", "ensure", f"{REGISTRY}/pinned/absent", f"--root={host.daemon.root}")
     assert absent.returncode == 4 and "no bundle on this host" in absent.stderr, f"{absent.returncode} {absent.stderr}"
+
+
+@case("the kubelet's image GC leaves what is pinned, and what it takes pods get again", start="pinned")
+def collect(host):
+    """By an age of nothing, so that all goes that no pod uses and nobody has pinned."""
+    host.daemon.ctl("bundle", "import", host.site.bundle("collected", 1, {f"{KEPT}:v1": "kept-1", f"{TAKEN}:v1": "taken-1"}))
+    image_ctl(host, "pin", f"{KEPT}:v1")
+    host.containerd.cri("pull", f"{TAKEN}:v1")
+    assert not status(host.containerd, f"{TAKEN}:v1").get("pinned")
+    by_digest = {image: f"{image}@{host.site.image(version)}" for image, version in ((KEPT, "kept-1"), (TAKEN, "taken-1"))}
+    with host.kubelet.collecting():
+        eventually("the image GC takes the unpinned image", lambda: not status(host.containerd, f"{TAKEN}:v1"))
+        assert not status(host.containerd, by_digest[TAKEN])
+        assert 'kubelet_image_garbage_collected_total{reason="age"}' in host.kubelet.get("/metrics"), "who else removed it"
+    # Once it runs as before, that pass is over.
+    assert status(host.containerd, f"{KEPT}:v1").get("pinned"), "it is here, and pinned"
+    for policy in POLICIES:
+        for image in f"{KEPT}:v1", by_digest[KEPT]:
+            check_runs(host, image, policy, "kept-1")
+    for image in f"{TAKEN}:v1", by_digest[TAKEN]:
+        with host.kubelet.pod(image, "Never") as pod:
+            pod.waits_for("ErrImageNeverPull")
+        for policy in "IfNotPresent", "Always":
+            host.containerd.forget(image)
+            check_runs(host, image, policy, "taken-1")
+        host.containerd.forget(image)
+    image_ctl(host, "unpin", f"{KEPT}:v1")
 
 
 @case("what is unpinned stays, and the garbage collector may have it", start="pinned")
