@@ -5,12 +5,10 @@ gpuhost's own state is on a file system of its own, in a mount namespace: it is 
 step. Whatever then fails, nothing of the bundle can be seen or all of it is there; and once there is room the next import
 brings all of it.
 """
-import ctypes
 import os
 import shutil
-import subprocess
-import sys
 
+import own_mounts
 import tap
 from bundle_crash_test import seen
 from bundle_driver_test import Maker
@@ -21,20 +19,7 @@ from gates import Gates
 STATE = "/var/lib/gpuhost"
 SIZE = 160 << 20  # a reserve of 64 MiB stays free
 NO_SPACE = 11
-INSIDE = "GPUHOST_BUNDLE_FULL_INSIDE"
 FILLER = "filler"
-
-
-def enter():
-    """Runs this program again in a mount namespace; a machine may allow that to nobody but root, or to nobody at all."""
-    if os.environ.get(INSIDE):
-        return
-    words = ["unshare", "--mount", "--propagation", "private"] + ([] if os.geteuid() == 0 else ["--map-root-user"])
-    if not shutil.which("unshare") or subprocess.run([*words, "true"], capture_output=True, check=False).returncode:
-        print("1..0 # SKIP no mount namespace to be had here")
-        sys.exit(0)
-    os.environ[INSIDE] = "1"
-    os.execvp("unshare", [*words, sys.executable, *sys.argv])
 
 
 def fill(host, left=0):
@@ -122,17 +107,14 @@ def check_step(t, host, bundle, where, before, whole):
 
 
 def main():
-    enter()
+    own_mounts.enter()
     t = tap.Tap()
     host = FakeHost()
-    libc = ctypes.CDLL(None, use_errno=True)
     try:
         maker = Maker(os.path.join(host.scratch, "maker"))
         maker.create()
         host.install()
-        state = host.path(STATE).encode()
-        if libc.mount(b"tmpfs", state, b"tmpfs", 0, f"size={SIZE},mode=755".encode()):
-            raise OSError(ctypes.get_errno(), "mount")
+        own_mounts.mount("tmpfs", host.path(STATE), "tmpfs", f"size={SIZE},mode=755")
         for directory in ("/etc/gpuhost/trust.d", "/etc/containerd"):
             os.makedirs(host.path(directory))
         shutil.copy(maker.site.file("ca.pem"), host.path("/etc/gpuhost/trust.d/site.pem"))
@@ -147,7 +129,7 @@ def main():
         for where in dict.fromkeys(steps):
             check_step(t, host, bundle, where, before, whole)
     finally:
-        libc.umount2(host.path(STATE).encode(), 2)
+        own_mounts.detach(host.path(STATE))
         host.close()
     t.done()
 

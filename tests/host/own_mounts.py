@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Mounts that a test makes for itself, in a namespace that ends with it."""
+import ctypes
+import os
+import shutil
+import subprocess
+import sys
+
+INSIDE = "GPUHOST_TEST_MOUNTS_INSIDE"
+MS_BIND, MNT_DETACH = 4096, 2
+LIBC = ctypes.CDLL(None, use_errno=True)
+
+
+def enter():
+    """Runs this program again in a mount namespace; a machine may allow that to nobody but root, or to nobody."""
+    if os.environ.get(INSIDE):
+        return
+    words = ["unshare", "--mount", "--propagation", "private"] + ([] if os.geteuid() == 0 else ["--map-root-user"])
+    if not shutil.which("unshare") or subprocess.run([*words, "true"], capture_output=True, check=False).returncode:
+        print("1..0 # SKIP no mount namespace to be had here")
+        sys.exit(0)
+    os.environ[INSIDE] = "1"
+    os.execvp("unshare", [*words, sys.executable, *sys.argv])
+
+
+def mount(source, target, kind, options="", flags=0):
+    if LIBC.mount(source.encode(), target.encode(), kind.encode(), flags, options.encode()):
+        error = ctypes.get_errno()
+        raise OSError(error, f"mounting {source}: {os.strerror(error)}", target)
+
+
+def bind(source, target):
+    mount(source, target, "none", flags=MS_BIND)
+
+
+def unmount(target):
+    if LIBC.umount2(target.encode(), 0):
+        error = ctypes.get_errno()
+        raise OSError(error, f"unmounting: {os.strerror(error)}", target)
+
+
+def detach(target):
+    """What a test that failed may have left busy: it goes with its last user."""
+    LIBC.umount2(target.encode(), MNT_DETACH)

@@ -1,0 +1,464 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Power cuts of a host whose disk keeps only what was flushed (recorded_disk.py), at every record of the journal and at
+random points of imports and a removal.
+
+The disk's writes are recorded once; then the disk is made as a power cut leaves it, the kernel recovers its file
+system, and of what is found each blob has the bytes of its name, each record in the catalogue has all of its blobs, and what a
+person was told is here is here. At some points a daemon is started on it, which goes back or goes on, and then the next
+import completes.
+
+power_test.py                                   SEED=535, POINTS=1000 random ones, FULL=1: a daemon at each
+power_test.py --recording DIR --point NUMBER    one point of a recording that a failed run has kept
+"""
+import argparse
+import concurrent.futures
+import contextlib
+import hashlib
+import json
+import multiprocessing
+import os
+import random
+import shutil
+import sys
+import time
+import traceback
+
+import own_mounts
+import programs
+import recorded_disk
+import tap
+from archive_files import docker_24, layer_of
+from bundle_crash_test import seen
+from bundle_driver_test import SPEC, Maker
+from bundle_unsigned_test import MACHINE, NAME
+from crash import listing
+from fake_host import FakeHost, scratch, write
+from gates import Gates
+from image_files import Layout
+
+SEED, POINTS = os.environ.get("SEED", "535"), int(os.environ.get("POINTS", "1000"))
+FULL = os.environ.get("FULL") == "1"
+DAEMON_SHARE = 0.04  # of the random points; half a second each
+PATIENCE = 500  # seconds for all points of a file system
+MANY = "[Bundle]\nName=many\nGeneration=1\n" + "".join(
+    f"\n[Image registry.example/many:v{i}]\nLayout=many\nReference=v{i}\n" for i in range(3))
+
+
+# --- what is imported
+
+
+class Bundles:
+    """Three generations with drivers and images, large and small; more blobs than are synced one by one; images that
+    nobody signed."""
+
+    def __init__(self, directory):
+        self.maker = Maker(os.path.join(directory, "maker"))
+        random_bytes = random.Random(SEED).randbytes
+        shared, base = random_bytes(300_000), random_bytes(800_000)
+        layout = Layout(self.maker.path("apps"))
+        for generation, layer in (1, base), (2, random_bytes(1_500_000)), (3, random_bytes(70_000)):
+            layout.tag(layout.add_manifest([shared, layer]), f"v{generation}")
+            image = f"app:v{generation}]\nLayout=apps\nReference=v{generation}"
+            self.sign(SPEC.replace("app:v1]\nLayout=layout", image), f"site-{generation}", generation)
+        many = Layout(self.maker.path("many"))
+        for i in range(3):
+            many.tag(many.add_manifest([random_bytes(100 + 90 * i + j) for j in range(90)]), f"v{i}")
+        self.sign(MANY, "many", 1)
+        self.unsigned = self.maker.path("unsigned.tar")
+        layers = [layer_of({"etc/motd": b"hello"}), layer_of({"data": random_bytes(300_000)})]
+        with open(self.unsigned, "wb") as file:
+            file.write(docker_24({NAME: layers}, MACHINE).bytes())
+
+    def sign(self, spec, name, generation):
+        made = self.maker.create(spec, generation)
+        if made.returncode != 0:
+            raise RuntimeError(made.stderr)
+        os.rename(self.maker.path("site.bundle"), self.path(name))
+
+    def path(self, name):
+        return self.maker.path(name + ".bundle")
+
+
+# --- the recording
+
+
+@contextlib.contextmanager
+def disk_of(host, kind, image):
+    """What outlives a boot of what an import changes: /var and /etc."""
+    os.makedirs(host.path("/var"), exist_ok=True)
+    os.makedirs(host.path("/etc"), exist_ok=True)
+    with recorded_disk.mounted(kind, image, host.path("/var")):
+        os.makedirs(host.path("/var/etc"), exist_ok=True)
+        own_mounts.bind(host.path("/var/etc"), host.path("/etc"))
+        try:
+            yield
+        finally:
+            host.kill_daemon()
+            host.kill_workers()
+            own_mounts.detach(host.path("/etc"))
+
+
+def plain(value):
+    return json.loads(json.dumps(value))
+
+
+class Recorder:
+    """Runs operations on a host with a recorded disk, and notes how long the log was when what was known."""
+
+    def __init__(self, host, log):
+        self.host, self.log = host, log
+        self.operations, self.known = [], []
+
+    def size(self):
+        return os.stat(self.log).st_size
+
+    def note(self):
+        """A worker stands at a gate, so nobody writes the journal."""
+        operation = len(self.operations) + 1
+        self.known.append((self.size(), operation, len(self.host.journal(operation))))
+
+    def run(self, label, words, failing=None, then=None):
+        """`failing` names the gate where it ends with an error; `then` is the next import, if not the same words."""
+        def decide(where, _):
+            self.note()
+            return "error failed" if where == failing else "go"
+
+        before, begin = plain(seen(self.host)), self.size()
+        gates = Gates(self.host, decide)
+        ctl = self.host.ctl(*words)
+        end = self.size()
+        gates.close()
+        if (ctl.returncode == 0) == bool(failing):
+            raise AssertionError(f"{label}: exit {ctl.returncode}\n{ctl.stdout}{ctl.stderr}{self.host.tail()}")
+        self.note()
+        after = plain(seen(self.host))
+        for failed in self.operations:  # what the import that follows on one that failed is to bring
+            failed["whole"] = failed["whole"] or after
+        whole = before if then else None if failing else after
+        self.operations.append({
+            "label": label, "next": then or words, "begin": begin, "end": end, "before": before, "after": after,
+            "whole": whole, "shown": failing == "apply bundle.commit after"})
+
+
+def record_all(recorder, bundles):
+    def site(generation):
+        return "bundle", "import", bundles.path(f"site-{generation}")
+
+    many = "bundle", "import", bundles.path("many")
+    recorder.run("the first import", site(1))
+    recorder.run("an import of many blobs", many)
+    recorder.run("an import that is interrupted", site(2), failing="apply bundle.receive after")
+    recorder.run("the import that goes on", site(2))
+    recorder.run("an import that goes back", site(3), failing="apply bundle.commit after")
+    recorder.run("the same once more", site(3))
+    recorder.run("a removal", ("bundle", "remove", "many"), then=many)
+    recorder.run("an unsigned import", ("bundle", "import", "--unsigned", bundles.unsigned))
+
+
+def record(kind, directory, operations=record_all, **environment):
+    """Makes `directory` a recording: the disk at its beginning, the log, what was imported, and what was known when."""
+    os.makedirs(directory)
+    host = FakeHost()
+    try:
+        host.environment.update(environment)
+        bundles = Bundles(directory)
+        base, image, log, disk = (os.path.join(directory, name) for name in ("base", "disk-now", "log", "disk"))
+        recorded_disk.make_image(kind, base)
+        with disk_of(host, kind, base):
+            host.install()
+            for path in ("/etc/gpuhost/trust.d", "/etc/containerd"):
+                os.makedirs(host.path(path))
+            shutil.copy(bundles.maker.site.file("ca.pem"), host.path("/etc/gpuhost/trust.d/site.pem"))
+            write(host.path("/etc/gpuhost/gpuhostd.conf"), "[Images]\nAllowUnsigned=yes\n")
+        recorded_disk.copy_sparse(base, image)
+        with recorded_disk.recorded(image, log, disk), disk_of(host, kind, disk):
+            host.start_daemon()
+            host.settle()
+            recorder = Recorder(host, log)
+            operations(recorder, bundles)
+            host.kill_daemon()
+            journals = [host.read(f"/var/lib/gpuhost/journal/{i + 1}.jsonl").splitlines()
+                        for i in range(len(recorder.operations))]
+        os.unlink(image)
+        write(os.path.join(directory, "known.json"), json.dumps(
+            {"kind": kind, "directory": directory, "operations": recorder.operations, "known": recorder.known,
+             "journals": journals}))
+    finally:
+        host.close()
+
+
+class Recording:
+    """What a directory holds, times being counts of the log's events."""
+
+    def __init__(self, directory):
+        with open(os.path.join(directory, "known.json"), encoding="utf-8") as file:
+            known = json.load(file)
+        self.kind, self.operations, self.journals = known["kind"], known["operations"], known["journals"]
+        self.log = recorded_disk.Log(os.path.join(directory, "log"))
+        for operation in self.operations:
+            operation["next"] = [word.replace(known["directory"], directory)  # which may have moved
+                                 for word in operation["next"]]
+            for edge in "begin", "end":
+                operation[edge] = self.log.position(operation[edge])
+        self.known = [(self.log.position(size), operation, count) for size, operation, count in known["known"]]
+
+    def at(self, time_of_cut):
+        """The operation that ran, or was the last one."""
+        begun = [operation for operation in self.operations if operation["begin"] <= time_of_cut]
+        return begun[-1] if begun else self.operations[0]
+
+    def records_written(self):
+        """(operation, record, time when it had been written)"""
+        for number, journal in enumerate(self.journals, 1):
+            for count, line in enumerate(journal, 1):
+                yield number, count, next(i + 1 for i, event in enumerate(self.log.events)
+                                          if event and line[:60].encode() in bytes(event[1]))
+
+
+# --- the points
+
+
+class Point:
+    """`share` of what was not flushed got there."""
+
+    def __init__(self, number, name, at, share, daemon):
+        self.number, self.name, self.at, self.share, self.daemon = number, name, at, share, daemon
+
+    def is_written(self):
+        chance = random.Random(f"{SEED}/{self.number}")
+        return lambda: chance.random() < self.share
+
+
+def points_of(recording):
+    """Two of each journal record, then the random ones: this file system's share."""
+    count = POINTS // len(recorded_disk.OPTIONS)
+    points, chance = [], random.Random(SEED)
+    flushes = [i + 1 for i, event in enumerate(recording.log.events) if event is None]
+
+    def add(name, at, share, daemon):
+        when = f"when {at} of {len(recording.log.events)} events had come"
+        points.append(Point(len(points), f"{name}, {when}", at, share, daemon or FULL))
+
+    for operation, record_count, written in recording.records_written():
+        name = f"record {record_count} of '{recording.operations[operation - 1]['label']}'"
+        add("half written " + name, written, 0.5, chance.random() < DAEMON_SHARE)
+        flushed = next((flush for flush in flushes if flush > written), len(recording.log.events))
+        add(name, flushed, 1, recording.kind == "ext4" or chance.random() < DAEMON_SHARE)
+    for _ in range(count):
+        at = chance.randint(recording.operations[0]["begin"], len(recording.log.events))
+        share = chance.choice((0, 0.1, 0.5, 0.5, 0.9, 1))
+        add(f"in '{recording.at(at)['label']}'", at, share, chance.random() < DAEMON_SHARE)
+    return points
+
+
+def is_whole(path, name):
+    with open(path, "rb") as file:
+        return hashlib.sha256(file.read()).hexdigest() == name
+
+
+def store_faults(state):
+    """(faults, sizes of the blobs)"""
+    store = os.path.join(state, "store/sha256")
+    names = os.listdir(store) if os.path.isdir(store) else []
+    sizes = {name: os.stat(os.path.join(store, name)).st_size for name in names}
+    return [f"blob {name} has {size} bytes that are not its own" for name, size in sizes.items()
+            if not is_whole(os.path.join(store, name), name)], sizes
+
+
+def record_faults(directory, sizes):
+    def text(name):
+        with open(os.path.join(directory, name), encoding="utf-8") as file:
+            return file.read()
+
+    name = os.path.basename(directory)
+    try:
+        entry, images = json.loads(text("record.json")), json.loads(text("images.json"))
+        blobs = text("blobs").splitlines()
+    except (OSError, ValueError) as error:
+        return [f"the record of {name} is not whole: {error}"], None
+    wrong = [f"{name} lacks blob {line}" for line in blobs if sizes.get(line[:64]) != int(line[65:] or -1)]
+    if (len(images), len(blobs)) != (entry["images"], entry["blobs"]):
+        wrong.append(f"the record of {name} counts {entry['images']} images and {entry['blobs']} blobs, "
+                     f"not {len(images)} and {len(blobs)}")
+    return wrong, entry["generation"]
+
+
+def state_faults(state):
+    """(faults, bundles with their generations) below /var/lib/gpuhost, as no program has touched it."""
+    wrong, sizes = store_faults(state)
+    catalogue = os.path.join(state, "catalogue")
+    bundles = []
+    for name in sorted(os.listdir(catalogue) if os.path.isdir(catalogue) else []):
+        if name.startswith("."):
+            continue
+        faults, generation = record_faults(os.path.join(catalogue, name), sizes)
+        wrong += faults
+        bundles.append([name, generation])
+    return wrong, bundles
+
+
+def journal_faults(state, recording, at):
+    """What was known to be in the journal is."""
+    known = {operation: count for time_known, operation, count in recording.known if time_known <= at}
+    wrong = []
+    for operation, count in known.items():
+        try:
+            with open(os.path.join(state, f"journal/{operation}.jsonl"), encoding="utf-8", errors="replace") as file:
+                lines = file.read().splitlines()
+        except OSError:
+            lines = []
+        if lines[:count] != recording.journals[operation - 1][:count]:
+            wrong.append(f"journal {operation} lacks some of the {count} records that were on the disk")
+    return wrong
+
+
+def right_states(recording, at):
+    operation = recording.at(at)
+    if at >= operation["end"]:
+        return [operation["after"]]
+    shown = [operation["whole"]] if operation["shown"] else []  # for a moment
+    return [operation["before"], operation["after"], *shown]
+
+
+def disk_faults(state, recording, at):
+    wrong, bundles = state_faults(state)
+    right = [known[0] for known in right_states(recording, at)]
+    if bundles not in right:
+        wrong.append(f"here are {bundles}, not one of {right}")
+    return wrong + journal_faults(state, recording, at)
+
+
+def daemon_faults(host, recording, at):
+    """What a daemon makes of it."""
+    operation = recording.at(at)
+    host.boot()
+    host.start_daemon()
+    wrong = [] if host.settle() else ["it does not settle"]
+    now = plain(seen(host))
+    if now[:2] not in [known[:2] for known in right_states(recording, at)]:
+        wrong.append(f"once a daemon has started, here is {now}")
+    run = host.ctl(*operation["next"])
+    now = plain(seen(host))
+    if run.returncode != 0 or now != operation["whole"] or listing(host, "/var/lib/gpuhost/store/incoming"):
+        wrong.append(f"the next import: exit {run.returncode} {run.stderr}, "
+                     f"and here is {now}, not {operation['whole']}")
+    host.kill_daemon()
+    return wrong + state_faults(host.path("/var/lib/gpuhost"))[0] + ([host.tail()] if wrong else [])
+
+
+def check_point(host, recording, cuts, point):
+    image = cuts.cut(point.at, point.is_written())
+    try:
+        with disk_of(host, recording.kind, image):
+            wrong = disk_faults(host.path("/var/lib/gpuhost"), recording, point.at)
+            if point.daemon and not wrong:
+                wrong = daemon_faults(host, recording, point.at)
+            return wrong
+    except Exception:  # pylint: disable=broad-exception-caught
+        return [traceback.format_exc() + host.tail()]
+
+
+def check_points(directory, points):
+    """{number: faults}, of points in the order of their time."""
+    recording = Recording(directory)
+    host = FakeHost()
+    try:
+        host.install()
+        cuts = recorded_disk.PowerCuts(os.path.join(directory, "base"), recording.log, host.scratch)
+        return {point.number: faults for point in points if (faults := check_point(host, recording, cuts, point))}
+    finally:
+        host.close()
+
+
+def check_all(directory, points):
+    """In as many processes as there are processors."""
+    points = sorted(points, key=lambda point: point.at)
+    count = min(len(os.sched_getaffinity(0)), 8)
+    faults = {}
+    with concurrent.futures.ProcessPoolExecutor(count, multiprocessing.get_context("fork")) as pool:
+        slices = [pool.submit(check_points, directory, points[i::count]) for i in range(count)]
+        for one in slices:
+            faults |= one.result(PATIENCE)
+    return faults
+
+
+# --- the cases
+
+
+def keep(directory, kind):
+    kept = os.path.join(tap.TOP_BUILDDIR, f"power-cuts-{kind}")
+    shutil.rmtree(kept, ignore_errors=True)
+    shutil.copytree(directory, kept, copy_function=recorded_disk.copy_sparse)
+    return kept
+
+
+def check_file_system(t, kind, directory):
+    began = time.monotonic()
+    record(kind, directory)
+    recording = Recording(directory)
+    points = points_of(recording)
+    faults = check_all(directory, points)
+    by_number = {point.number: point for point in points}
+    kept = keep(directory, kind) if faults else None
+    again = f"again: SEED={SEED} POINTS={POINTS} power_test.py --recording {kept} --point"
+    told = [f"point {number}, {by_number[number].name}: {'; '.join(wrong)}\n{again} {number}"
+            for number, wrong in faults.items()]
+    events = recording.log.events
+    daemons = sum(point.daemon for point in points)
+    print(f"# {kind}: seed {SEED}, {len(events)} events, of them {events.count(None)} flushes; {len(points)} points, "
+          f"a daemon at {daemons}; {time.monotonic() - began:.0f} s", flush=True)
+    t.ok(len(points) - POINTS // len(recorded_disk.OPTIONS) > 200,
+         f"{kind}: the journals of all operations are found in the log", len(points))
+    t.ok(not faults, f"{kind}: no power cut loses a blob or halves one, and the next import completes",
+         f"{len(faults)} faults", *told[:10])
+
+
+def check_mutant(t, directory, program, words):
+    """The test itself: one that syncs nothing is found out."""
+    library = os.path.join(tap.TOP_BUILDDIR, "tests/host/no-sync.so")
+    def first(recorder, bundles):
+        recorder.run("the first import", ("bundle", "import", bundles.path("site-1")))
+
+    record("ext4", directory, first, LD_PRELOAD=library, NO_SYNC=program)
+    recording = Recording(directory)
+    at = range(recording.operations[0]["begin"], len(recording.log.events) + 1)
+    faults = check_all(directory, [Point(i, "", i, 1, False) for i in at])
+    t.ok(any(words in fault for wrong in faults.values() for fault in wrong),
+         f"a {program} that syncs nothing is found out: {words}", f"{len(at)} points", *list(faults.items())[:5])
+
+
+def check_one(t, directory, number):
+    point = points_of(Recording(directory))[number]
+    point.daemon = True
+    faults = check_points(directory, [point])
+    t.ok(not faults, f"point {number}, {point.name}", *faults.get(number, []))
+
+
+def main():
+    options = argparse.ArgumentParser()
+    options.add_argument("--recording")
+    options.add_argument("--point", type=int)
+    chosen = options.parse_args()
+    if reason := recorded_disk.missing():
+        print(f"1..0 # SKIP {reason}")
+        sys.exit(0)
+    own_mounts.enter()
+    t = tap.Tap()
+    if chosen.recording:
+        check_one(t, chosen.recording, chosen.point)
+        t.done()
+    directory = scratch()
+    try:
+        for kind in recorded_disk.OPTIONS:
+            if reason := recorded_disk.unknown(kind, directory):
+                t.skip(f"power cuts on {kind}", reason)
+                continue
+            check_file_system(t, kind, os.path.join(directory, kind))
+        check_mutant(t, os.path.join(directory, "worker"), "fake-worker", "bytes that are not its own")
+        check_mutant(t, os.path.join(directory, "daemon"), "fake-daemon", "records that were on the disk")
+    finally:
+        shutil.rmtree(directory, ignore_errors=True)
+    t.done()
+
+
+main()

@@ -1,0 +1,252 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A disk that keeps a log of what it was told to write and when to flush, and what a power cut leaves of that.
+
+The disk is a loop device on a file that this program itself serves to the kernel (FUSE): the device turns a flush into
+an fsync of its file, and a forced write (FUA) into a write and a flush. Flushed writes are there after a power cut; of
+those since, any may be there and any may not, whatever their order, and each sector is the old or the new one.
+"""
+import contextlib
+import errno
+import fcntl
+import os
+import shutil
+import struct
+import sys
+
+import own_mounts
+import programs
+
+FLUSH = 2**64 - 1  # in the log, where a write has its offset
+EVENT = struct.Struct("<QQ")  # offset, bytes; then the bytes
+SECTOR = 4096
+MOST = 1 << 20  # bytes a write
+
+# linux/fuse.h
+LOOKUP_NOTHING = (2, 42)  # FORGET, BATCH_FORGET: not answered
+GETATTR, SETATTR, OPEN, READ, WRITE, RELEASE, FSYNC, FLUSH_FILE, INIT = 3, 4, 14, 15, 16, 18, 20, 25, 26
+BIG_WRITES, MAX_PAGES = 1 << 5, 1 << 22
+REQUEST, ANSWER = struct.Struct("<IIQQIIII"), struct.Struct("<IiQ")
+
+# linux/loop.h
+CONTROL_GET_FREE, CONFIGURE = 0x4C82, 0x4C0A
+AUTOCLEAR = 4
+
+
+class Server:
+    """One file, which is the whole file system."""
+
+    def __init__(self, fuse, image, log):
+        self.fuse, self.image, self.log = fuse, image, log
+
+    def serve(self):
+        """Until it is unmounted."""
+        while True:
+            try:
+                request = os.read(self.fuse, MOST + 65536)
+            except OSError as error:
+                if error.errno == errno.ENODEV:
+                    return
+                if error.errno in (errno.EINTR, errno.ENOENT):  # one was taken back
+                    continue
+                raise
+            _, code, unique, _, _, _, _, _ = REQUEST.unpack_from(request)
+            if code in LOOKUP_NOTHING:
+                continue
+            number, answer = self.answer(code, memoryview(request)[REQUEST.size:])
+            os.writev(self.fuse, [ANSWER.pack(ANSWER.size + len(answer), -number, unique), answer])
+
+    def answer(self, code, body):
+        if code == INIT:
+            return 0, struct.pack("<IIIIHHIIHH32x", 7, 31, MOST, BIG_WRITES | MAX_PAGES, 16, 12, MOST, 1,
+                                  MOST // 4096, 0)
+        if code in (GETATTR, SETATTR):
+            size = os.fstat(self.image).st_size
+            return 0, struct.pack("<QII6Q10I", 3600, 0, 0, 1, size, size // 512, *6 * [0], 0o100600, 1, *3 * [0],
+                                  SECTOR, 0)
+        if code == OPEN:
+            return 0, bytes(16)
+        if code == READ:
+            _, offset, size = struct.unpack_from("<QQI", body)
+            return 0, os.pread(self.image, size, offset)
+        if code == WRITE:
+            _, offset, size = struct.unpack_from("<QQI", body)
+            data = body[40:40 + size]
+            os.writev(self.log, [EVENT.pack(offset, size), data])
+            os.pwrite(self.image, data, offset)
+            return 0, struct.pack("<II", size, 0)
+        if code == FSYNC:
+            os.write(self.log, EVENT.pack(FLUSH, 0))
+            return 0, b""
+        return (0, b"") if code in (RELEASE, FLUSH_FILE) else (errno.ENOSYS, b"")
+
+
+def missing():
+    """Why there can be no such disk here; None where there can."""
+    if os.geteuid() != 0:
+        return "needs root, to mount disks"
+    for device in ("/dev/fuse", "/dev/loop-control"):
+        try:
+            os.close(os.open(device, os.O_RDWR))
+        except OSError as error:
+            return f"needs {device}: {error.strerror}"
+    return None
+
+
+def loop_device(path):
+    """A block device on a file, which goes with its last user. Its open descriptor is one."""
+    backing = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+    control = os.open("/dev/loop-control", os.O_RDWR | os.O_CLOEXEC)
+    try:
+        for _ in range(100):  # somebody else may take a free one first
+            number = fcntl.ioctl(control, CONTROL_GET_FREE)
+            name = f"/dev/loop{number}"
+            with contextlib.suppress(FileExistsError):  # in a container nobody else makes it
+                os.mknod(name, 0o600 | 0o060000, os.makedev(7, number))
+            device = os.open(name, os.O_RDWR | os.O_CLOEXEC)
+            config = bytearray(304)
+            struct.pack_into("<II", config, 0, backing, 0)
+            struct.pack_into("<I", config, 8 + 52, AUTOCLEAR)
+            try:
+                fcntl.ioctl(device, CONFIGURE, config)
+                return name, device
+            except OSError as error:
+                os.close(device)
+                if error.errno != errno.EBUSY:
+                    raise
+        raise OSError(errno.EBUSY, "no loop device to be had")
+    finally:
+        os.close(control)
+        os.close(backing)
+
+
+# ext4 without what it does for programs that don't sync; xfs with others of the same origin beside it.
+OPTIONS = {"ext4": "noauto_da_alloc", "xfs": "nouuid"}
+
+
+def make_image(kind, path):
+    """An empty file system. It is sparse: none of it may be there that is zero."""
+    with open(path, "wb") as file:
+        file.truncate({"ext4": 192 << 20, "xfs": 320 << 20}[kind])
+    words = {"ext4": ["mkfs.ext4", "-q", "-F", "-b", "4096", "-E", "lazy_itable_init=0,lazy_journal_init=0"],
+             "xfs": ["mkfs.xfs", "-q"]}
+    programs.run([*words[kind], path], check=True)
+    sparse = path + ".sparse"
+    programs.run(["cp", "--sparse=always", path, sparse], check=True)
+    os.rename(sparse, path)
+
+
+def unknown(kind, directory):
+    """Why this file system can't be had here; None where it can."""
+    if not shutil.which(f"mkfs.{kind}"):
+        return f"mkfs.{kind} is not installed"
+    image, place = os.path.join(directory, "probe"), os.path.join(directory, "probed")
+    make_image(kind, image)
+    os.makedirs(place, exist_ok=True)
+    try:
+        with mounted(kind, image, place):
+            return None
+    except OSError as error:
+        if error.errno == errno.ENODEV:
+            return f"the kernel has no {kind}"
+        raise
+
+
+@contextlib.contextmanager
+def mounted(kind, image, directory):
+    """The file system on `image`, which the kernel recovers first, at `directory`."""
+    name, device = loop_device(image)
+    try:
+        own_mounts.mount(name, directory, kind, OPTIONS[kind])
+    finally:
+        os.close(device)
+    try:
+        yield
+        own_mounts.unmount(directory)
+    except BaseException:
+        own_mounts.detach(directory)
+        raise
+
+
+@contextlib.contextmanager
+def recorded(image, log, file):
+    """`file` is what `image` holds, and what is written to it is written to `log` first."""
+    open(file, "wb").close()
+    fuse = os.open("/dev/fuse", os.O_RDWR)
+    with open(image, "r+b") as content, open(log, "wb") as events:
+        fds = (fuse, content.fileno(), events.fileno())
+        own_mounts.mount("disk", file, "fuse", f"fd={fuse},rootmode=100600,user_id=0,group_id=0")
+        server = programs.start([sys.executable, __file__, *map(str, fds)], pass_fds=fds)
+        try:
+            os.close(fuse)  # the server's alone: who waits for it when it dies gets an error
+            yield
+        finally:
+            own_mounts.detach(file)
+            programs.wait(server)
+
+
+def copy_sparse(source, target):
+    """A copy, but for the holes: fast for what is mostly not there."""
+    with open(source, "rb", buffering=0) as old, open(target, "wb", buffering=0) as new:
+        size = os.fstat(old.fileno()).st_size
+        new.truncate(size)
+        at = 0
+        while at < size:
+            try:
+                at = os.lseek(old.fileno(), at, os.SEEK_DATA)
+            except OSError:
+                break  # nothing but holes is left
+            end = os.lseek(old.fileno(), at, os.SEEK_HOLE)
+            os.lseek(new.fileno(), at, os.SEEK_SET)
+            while at < end:
+                at += os.sendfile(new.fileno(), old.fileno(), at, end - at)
+
+
+class Log:
+    """What was written, in the order in which it came: (offset, bytes), or None for a flush."""
+
+    def __init__(self, path):
+        self.events, self.ends = [], []
+        with open(path, "rb") as file:
+            content = memoryview(file.read())
+        at = 0
+        while at < len(content):
+            offset, size = EVENT.unpack_from(content, at)
+            at += EVENT.size
+            self.events.append(None if offset == FLUSH else (offset, content[at:at + size]))
+            at += size
+            self.ends.append(at)
+
+    def position(self, size):
+        """How many events there were when the log was that long."""
+        return sum(end <= size for end in self.ends)
+
+
+class PowerCuts:
+    """Images of one log's power cuts, in the order of their time."""
+
+    def __init__(self, base, log, directory):
+        self.log, self.prefix, self.image = log, os.path.join(directory, "prefix"), os.path.join(directory, "image")
+        copy_sparse(base, self.prefix)
+        self.flushed = 0  # so many events are in the prefix
+
+    def cut(self, at, is_written):
+        """The image after a power cut when `at` events had come. is_written() says of each sector that was written
+        since the last flush whether it got there; one that was written twice is asked for twice."""
+        events = self.log.events
+        last = max((i + 1 for i in range(self.flushed, at) if events[i] is None), default=self.flushed)
+        with open(self.prefix, "r+b", buffering=0) as file:
+            for event in filter(None, events[self.flushed:last]):
+                os.pwrite(file.fileno(), event[1], event[0])
+        self.flushed = last
+        copy_sparse(self.prefix, self.image)
+        with open(self.image, "r+b", buffering=0) as file:
+            for offset, data in filter(None, events[last:at]):
+                for start in range(0, len(data), SECTOR):
+                    if is_written():
+                        os.pwrite(file.fileno(), data[start:start + SECTOR], offset + start)
+        return self.image
+
+
+if __name__ == "__main__":
+    os.nice(-20)  # each flush waits for it
+    Server(*map(int, sys.argv[1:4])).serve()
