@@ -10,11 +10,16 @@ gpuhostd_CPPFLAGS = $(AM_CPPFLAGS) $(SYSTEMD_CFLAGS)
 gpuhostd_SOURCES = %D%/main.cpp
 gpuhostd_LDADD = $(rooms_libs)
 
-gpuhostlibexec_PROGRAMS = gpuhost-worker
+gpuhostlibexec_PROGRAMS = gpuhost-worker gpuhost-fetch
 sbin_PROGRAMS += gpuhost-registry
 gpuhost_registry_CPPFLAGS = $(AM_CPPFLAGS) $(SYSTEMD_CFLAGS)
 gpuhost_registry_SOURCES = %D%/registry_main.cpp
-gpuhost_registry_LDADD = $(images_libs) $(MICROHTTPD_LIBS) $(SYSTEMD_LIBS)
+gpuhost_registry_LDADD = $(images_libs) $(MICROHTTPD_LIBS) $(GNUTLS_LIBS) $(SYSTEMD_LIBS)
+
+# Its own program, so that nobody else has an HTTP client in him.
+gpuhost_fetch_CPPFLAGS = $(AM_CPPFLAGS) $(SYSTEMD_CFLAGS)
+gpuhost_fetch_SOURCES = %D%/fetch_main.cpp
+gpuhost_fetch_LDADD = $(ctl_libs) $(CURL_LIBS)
 
 gpuhost_worker_CPPFLAGS = $(AM_CPPFLAGS) $(SYSTEMD_CFLAGS)
 gpuhost_worker_SOURCES = %D%/worker_main.cpp

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// gpuhost-registry: a registry of the images on this host, on sockets that systemd holds.
+// gpuhost-registry: a registry of the images on this host, or what its peers fetch, on sockets that systemd holds.
 #include "config.h"
 #include "daemon/base/clock.hpp"
 #include "daemon/base/log.hpp"
 #include "daemon/base/parse.hpp"
 #include "daemon/base/rate_limit.hpp"
+#include "images/peer_service.hpp"
+#include "images/registry.hpp"
 #include "images/registry_server.hpp"
 #include "images/registry_settings.hpp"
 
@@ -12,6 +14,7 @@
 #include <csignal>
 #include <cstdio>
 #include <ctime>
+#include <memory>
 #include <optional>
 #include <span>
 
@@ -27,6 +30,7 @@ constexpr const char* usage = R"(gpuhost-registry [OPTIONS]
 Serves the images of this host's bundles to container runtimes. Started by gpuhost-registry.socket; see
 gpuhost-registry(8).
 
+  --peers     serve the blobs of signed bundles to other hosts, by TLS
   --root=DIR  look at the tree below DIR (default: /)
   -h, --help  print this
   --version   print the version
@@ -38,6 +42,7 @@ constexpr milliseconds drain_time{30'000}; ///< for what is on its way when it i
 
 struct Options {
     std::string root = "/";
+    bool peers = false;
 };
 
 /// The exit status when there is nothing more to do.
@@ -48,6 +53,10 @@ std::optional<int> parse(std::span<char*> arguments, Options& options) {
             return std::fputs(usage, stdout) < 0;
         if (argument == "--version")
             return std::puts("gpuhost-registry " PACKAGE_VERSION) < 0;
+        if (argument == "--peers") {
+            options.peers = true;
+            continue;
+        }
         if (!base::starts_with(argument, root)) {
             std::fprintf(stderr, "gpuhost-registry: unknown argument '%s', see --help\n",
                          std::string(argument).c_str());
@@ -109,10 +118,19 @@ base::Result<void> run(const Options& options) {
         if (const auto left_out = limit.admit(base::monotonic_us()))
             base::log::info(why + (*left_out > 0 ? " (and " + std::to_string(*left_out) + " more)" : ""));
     };
-    images::Registry registry(root);
     images::ServerLimits limits;
     limits.connections = settings.connections;
-    GPUHOST_TRY(server, images::RegistryServer::start(registry, std::move(sockets), limits, on_why));
+    std::unique_ptr<images::RegistryService> service;
+    std::optional<images::TlsKeys> keys;
+    if (options.peers) {
+        GPUHOST_TRY(read, images::read_tls_keys());
+        keys = std::move(read);
+        service = std::make_unique<images::PeerService>(root);
+    } else {
+        service = std::make_unique<images::Registry>(root);
+    }
+    GPUHOST_TRY(server,
+                images::RegistryServer::start(*service, std::move(sockets), limits, on_why, std::move(keys)));
     (void)sd_notify(0, "READY=1");
     serve(*server, signals, settings.idle_timeout);
     (void)sd_notify(0, "STOPPING=1");

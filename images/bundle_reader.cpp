@@ -6,7 +6,7 @@ namespace gpuhost::images {
 using base::Errc;
 using base::Result;
 
-Result<BundleReader> BundleReader::open(BundleInput input, const content::TrustAnchors& trust) {
+Result<SignedManifest> read_signed_manifest(BundleInput& input, const content::TrustAnchors& trust) {
     const std::string name = input.name();
     const auto no_bundle = [&] {
         return base::fail(
@@ -23,11 +23,13 @@ Result<BundleReader> BundleReader::open(BundleInput input, const content::TrustA
     if (*size > manifest_limit)
         return base::fail(Errc::BadContent, name + ": its manifest is larger than " +
                                                 std::to_string(manifest_limit >> 20U) + " MiB");
-    BundleReader reader(std::move(input), *size);
-    GPUHOST_TRY(der, reader.input_.read(static_cast<std::size_t>(*size)));
-    GPUHOST_TRY(verified, verify_manifest(std::move(der), trust, name));
-    reader.signed_ = std::move(verified);
-    return reader;
+    GPUHOST_TRY(der, input.read(static_cast<std::size_t>(*size)));
+    return verify_manifest(std::move(der), trust, name);
+}
+
+Result<BundleReader> BundleReader::open(BundleInput input, const content::TrustAnchors& trust) {
+    GPUHOST_TRY(bundle, read_signed_manifest(input, trust));
+    return BundleReader(std::move(input), std::move(bundle));
 }
 
 Result<void> BundleReader::expect(const std::string& bytes) {

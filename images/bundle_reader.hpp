@@ -14,9 +14,12 @@
 
 namespace gpuhost::images {
 
+/// Reads and verifies what a bundle begins with; no byte behind it.
+[[nodiscard]] base::Result<SignedManifest> read_signed_manifest(BundleInput& input,
+                                                                const content::TrustAnchors& trust);
+
 class BundleReader {
   public:
-    /// Reads and verifies the signed manifest; no byte behind it.
     [[nodiscard]] static base::Result<BundleReader> open(BundleInput input,
                                                          const content::TrustAnchors& trust);
 
@@ -33,8 +36,8 @@ class BundleReader {
     [[nodiscard]] BundleInput& body() { return input_; }
 
   private:
-    BundleReader(BundleInput input, std::uint64_t manifest_bytes)
-        : input_(std::move(input)), layout_(manifest_bytes) {}
+    BundleReader(BundleInput input, SignedManifest bundle)
+        : input_(std::move(input)), layout_(bundle.der.size()), signed_(std::move(bundle)) {}
     [[nodiscard]] base::Result<void> expect(const std::string& bytes);
 
     BundleInput input_;

@@ -29,8 +29,12 @@ HostFacts host_of(const Json& args) {
     return {base::string_or(args, "platform", ""), base::strings_or_empty(args, "kernels")};
 }
 
+bool is_stream(const Json& args) {
+    return base::bool_or(args, "stream", false);
+}
+
 ImportPolicy policy_of(const Json& args) {
-    return {base::bool_or(args, "allow-downgrade", false)};
+    return {base::bool_or(args, "allow-downgrade", false), is_stream(args)};
 }
 
 Result<BundleInput> input_of(const StepContext& context, const Json& args) {
@@ -60,13 +64,13 @@ Result<Problems> receive_preflight(StepContext& context, const Json& args) {
     const auto bundle = BundleReader::open(std::move(input), *trust);
     if (!bundle)
         return Problems{problem_of(bundle.error())};
-    const auto plan = plan_import(context.root, *bundle, host_of(args), policy_of(args));
+    const auto plan = plan_import(context.root, bundle->signed_manifest(), host_of(args), policy_of(args));
     return plan ? Problems() : Problems{problem_of(plan.error())};
 }
 
-Json report_of(const BundleReader& bundle, const ImportPlan& plan) {
-    return {{"name", bundle.manifest().name},      {"generation", bundle.manifest().generation},
-            {"signer", bundle.signer().subject},   {"written_blobs", plan.missing_blobs},
+Json report_of(const SignedManifest& bundle, const ImportPlan& plan) {
+    return {{"name", bundle.manifest.name},        {"generation", bundle.manifest.generation},
+            {"signer", bundle.signer.subject},     {"written_blobs", plan.missing_blobs},
             {"written_bytes", plan.missing_bytes}, {"present_blobs", plan.present_blobs}};
 }
 
@@ -80,16 +84,19 @@ Result<void> finish_earlier(const base::Root& root) {
     return root.sync_directory(catalogue_directory);
 }
 
-Result<void> receive(StepContext& context, BundleReader& bundle, const HostFacts& host) {
-    std::uint64_t total = 0;
-    for (const Member& member : bundle.manifest().members)
-        total += member.absent ? 0 : member.size;
-    std::uint64_t done = 0;
-    return receive_bundle(context.root, bundle, host, [&](std::uint64_t n) {
+OnBytes progress_of(StepContext& context, std::uint64_t total) {
+    return [&context, total, done = std::uint64_t{0}](std::uint64_t n) mutable {
         done += n;
         context.progress(total == 0 ? 1 : static_cast<double>(done) / static_cast<double>(total),
                          "reading " + count_of(done, total));
-    });
+    };
+}
+
+std::uint64_t bytes_in_file(const BundleManifest& manifest) {
+    std::uint64_t total = 0;
+    for (const Member& member : manifest.members)
+        total += member.absent ? 0 : member.size;
+    return total;
 }
 
 /// A pipe can be read once. The worker that did is gone, or this would not be asked.
@@ -101,27 +108,42 @@ Result<void> take_pipe(const StepContext& context) {
     return context.root.write_atomic(taken, "");
 }
 
+/// What is missing of a bundle comes by `receive`.
+Result<Json> receive_signed(StepContext& context, const Json& args, const SignedManifest& bundle,
+                            const std::function<Result<void>(const ImportPlan&)>& receive) {
+    GPUHOST_TRY(plan, plan_import(context.root, bundle, host_of(args), policy_of(args)));
+    if (const std::string warning = image_gc_warning(context.root, plan.missing_bytes); !warning.empty())
+        context.warn(warning);
+    if (plan.complete)
+        GPUHOST_CHECK(finish_earlier(context.root));
+    else
+        GPUHOST_CHECK(receive(plan));
+    GPUHOST_TRY(artifacts, host_artifacts(context.root, bundle, host_of(args)));
+    GPUHOST_CHECK(
+        core::write_artifacts(context.root, context.staging, {std::move(artifacts), plan.complete}));
+    Json report = report_of(bundle, plan);
+    report["finished"] = plan.complete && bundle.manifest.artifacts.empty();
+    return report;
+}
+
 Result<Json> receive_apply(StepContext& context, const Json& args) {
     GPUHOST_TRY(trust, load_trust(context.root));
     GPUHOST_TRY(input, input_of(context, args));
     if (!input.seekable())
         GPUHOST_CHECK(take_pipe(context));
     context.progress(0, "verifying the signature");
+    if (is_stream(args)) {
+        GPUHOST_TRY(bundle, read_signed_manifest(input, trust));
+        return receive_signed(context, args, bundle, [&](const ImportPlan& plan) {
+            return receive_stream(context.root, bundle, input, host_of(args),
+                                  progress_of(context, plan.missing_bytes));
+        });
+    }
     GPUHOST_TRY(bundle, BundleReader::open(std::move(input), trust));
-    const HostFacts host = host_of(args);
-    GPUHOST_TRY(plan, plan_import(context.root, bundle, host, policy_of(args)));
-    if (const std::string warning = image_gc_warning(context.root, plan.missing_bytes); !warning.empty())
-        context.warn(warning);
-    if (plan.complete)
-        GPUHOST_CHECK(finish_earlier(context.root));
-    else
-        GPUHOST_CHECK(receive(context, bundle, host));
-    GPUHOST_TRY(artifacts, host_artifacts(context.root, bundle.signed_manifest(), host));
-    GPUHOST_CHECK(
-        core::write_artifacts(context.root, context.staging, {std::move(artifacts), plan.complete}));
-    Json report = report_of(bundle, plan);
-    report["finished"] = plan.complete && bundle.manifest().artifacts.empty();
-    return report;
+    return receive_signed(context, args, bundle.signed_manifest(), [&](const ImportPlan&) {
+        return receive_bundle(context.root, bundle, host_of(args),
+                              progress_of(context, bytes_in_file(bundle.manifest())));
+    });
 }
 
 core::StepKind receive_kind() {

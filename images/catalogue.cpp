@@ -3,6 +3,7 @@
 
 #include "daemon/base/parse.hpp"
 #include "daemon/content/sha256.hpp"
+#include "images/bundle_layout.hpp"
 #include "images/plain_file.hpp"
 #include "images/reference.hpp"
 
@@ -165,6 +166,10 @@ Result<std::vector<BundleImage>> Catalogue::images(const std::string& name) cons
     };
     GPUHOST_CHECK(base::parse_json_list(text, path, "", take));
     return images;
+}
+
+Result<std::string> Catalogue::signed_manifest(const std::string& name) const {
+    return read_plain_file(root_, path_of(name) + "/manifest.p7s", manifest_limit);
 }
 
 Result<bool> Catalogue::is_of(const std::string& path, const std::string& digest) const {

@@ -63,6 +63,9 @@ class Catalogue {
     [[nodiscard]] base::Result<std::vector<OwnedBlob>> blobs(const std::string& name) const;
     [[nodiscard]] base::Result<std::vector<BundleImage>> images(const std::string& name) const;
 
+    /// As it came; NotFound where nobody signed.
+    [[nodiscard]] base::Result<std::string> signed_manifest(const std::string& name) const;
+
     /// In place of the one of that name, at once and durably. That one is kept beside it until settle().
     [[nodiscard]] base::Result<void> put(const CatalogueEntry& entry) const;
     /// Undoes put() of the bundle whose manifest is `digest`, as far as it came: what was there before is there again.

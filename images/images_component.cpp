@@ -57,6 +57,19 @@ Plan import_plan(const core::Desired& desired, const Json& request, const Json& 
     return plan;
 }
 
+/// What peers have of a bundle comes through a pipe; that it is signed and not older the step sees to.
+Plan receive_plan(const core::Desired& desired, const Json& request, const Json& observed,
+                  const std::vector<core::Step>& others) {
+    Json stream = request;
+    stream["allow-downgrade"] = false;
+    Plan plan = import_plan(desired, stream, observed, others);
+    if (!plan.problems.empty())
+        return plan;
+    plan.title += " from peers";
+    plan.steps.front().args["stream"] = true;
+    return plan;
+}
+
 /// Other rooms take nothing of it: a driver has to be signed for.
 Plan unsigned_plan(const core::Desired& desired, const Json& request, const Json& observed) {
     Plan plan = new_plan("import");
@@ -158,6 +171,8 @@ Plan ImagesComponent::plan(const core::Desired& desired, const Json& observed) c
         return unsigned_plan(desired, request, observed);
     if (kind == "import")
         return import_plan(desired, request, observed, import_steps_);
+    if (kind == "receive")
+        return receive_plan(desired, request, observed, import_steps_);
     if (kind == "remove")
         return remove_plan(desired, base::string_or(request, "name", ""), observed);
     Plan plan = new_plan(kind);

@@ -61,12 +61,6 @@ std::uint64_t on_disk(std::uint64_t bytes) {
     return (bytes + block - 1) / block * block;
 }
 
-/// Of an import that was interrupted, by blob.
-std::uint64_t received_bytes(const Root& root, const std::string& digest, const std::string& hex) {
-    const auto st = root.lstat(std::string(incoming_directory) + "/" + digest + "/" + hex);
-    return st ? static_cast<std::uint64_t>(st->st_size) : 0;
-}
-
 /// Of imports of other bundles that were interrupted or refused: it is freed before the first byte is written.
 std::uint64_t left_by_others(const Root& root, const std::string& digest) {
     std::uint64_t bytes = 0;
@@ -189,28 +183,22 @@ Result<void> remove_other_incoming(const Root& root, const std::string& digest) 
     return {};
 }
 
-Result<ImportPlan> plan_import(const Root& root, const BundleReader& bundle, const HostFacts& host,
+Result<ImportPlan> plan_import(const Root& root, const SignedManifest& bundle, const HostFacts& host,
                                const ImportPolicy& policy) {
-    const BundleManifest& manifest = bundle.manifest();
-    const std::string& digest = bundle.signed_manifest().digest;
-    const BlobStore store(root);
+    const BundleManifest& manifest = bundle.manifest;
+    const std::string& digest = bundle.digest;
     ImportPlan plan;
     std::vector<const Member*> unavailable;
-    std::uint64_t space = manifest_copies * on_disk(bundle.signed_manifest().der.size());
-    for (const Member& member : manifest.members) {
-        if (!member.is_blob() || !host.needs(member))
-            continue;
-        if (store.has(member.hex, member.size)) {
-            ++plan.present_blobs;
-            continue;
-        }
+    std::uint64_t space = manifest_copies * on_disk(bundle.der.size());
+    for (const Member* member : missing_members(root, manifest, host)) {
         ++plan.missing_blobs;
-        plan.missing_bytes += member.size;
-        const std::uint64_t received = received_bytes(root, digest, member.hex);
-        space += on_disk(member.size - std::min(member.size, received));
-        if (member.absent)
-            unavailable.push_back(&member);
+        plan.missing_bytes += member->size;
+        const std::uint64_t received = received_bytes(root, digest, member->hex);
+        space += on_disk(member->size - std::min(member->size, received));
+        if (member->absent && !policy.absent_may_come)
+            unavailable.push_back(member);
     }
+    plan.present_blobs = owned_blobs(manifest, host).size() - plan.missing_blobs;
     GPUHOST_TRY(present, present_record(root, manifest.name, policy.allow_downgrade));
     const bool same = present && present->manifest == digest;
     if (same && plan.missing_blobs == 0) {
@@ -233,6 +221,13 @@ Result<void> receive_bundle(const Root& root, BundleReader& bundle, const HostFa
     GPUHOST_CHECK(remove_other_incoming(root, manifest.digest));
     GPUHOST_CHECK(receive_blobs(root, bundle, host, on_bytes));
     return mark_received(root, {manifest.manifest.name, manifest.digest});
+}
+
+Result<void> receive_stream(const Root& root, const SignedManifest& bundle, BundleInput& input,
+                            const HostFacts& host, const OnBytes& on_bytes) {
+    GPUHOST_CHECK(remove_other_incoming(root, bundle.digest));
+    GPUHOST_CHECK(receive_blobs(root, bundle, input, host, on_bytes));
+    return mark_received(root, {bundle.manifest.name, bundle.digest});
 }
 
 Result<void> mark_received(const Root& root, const Received& received) {

@@ -17,6 +17,7 @@ namespace gpuhost::images {
 
 struct ImportPolicy {
     bool allow_downgrade = false; ///< an older generation, or another bundle of the same one
+    bool absent_may_come = false; ///< blobs that its file leaves out come from elsewhere
 };
 
 /// What must be written, and whether that may be: generation, blobs that a delta takes for granted, space. Reads
@@ -27,14 +28,18 @@ struct ImportPlan {
     std::uint64_t present_blobs = 0;
     bool complete = false; ///< this very bundle is here already, with all its blobs
 };
-[[nodiscard]] base::Result<ImportPlan> plan_import(const base::Root& root, const BundleReader& bundle,
+[[nodiscard]] base::Result<ImportPlan> plan_import(const base::Root& root, const SignedManifest& bundle,
                                                    const HostFacts& host, const ImportPolicy& policy);
 
 /// Leaves in the incoming directory what commit_bundle() names, and says so to received_bundle(). What other bundles
 /// left there goes.
 [[nodiscard]] base::Result<void> receive_bundle(const base::Root& root, BundleReader& bundle,
                                                 const HostFacts& host, const OnBytes& on_bytes = {});
-/// What receive_bundle() left complete and nobody has settled; nothing if there is none.
+/// The same of a stream of blobs (images/blob_stream.hpp) behind its signed manifest.
+[[nodiscard]] base::Result<void> receive_stream(const base::Root& root, const SignedManifest& bundle,
+                                                BundleInput& input, const HostFacts& host,
+                                                const OnBytes& on_bytes = {});
+/// What these two left complete and nobody has settled; nothing if there is none.
 struct Received {
     std::string name;
     std::string digest;

@@ -3,6 +3,8 @@ noinst_LIBRARIES += %D%/libimages.a
 %C%_libimages_a_SOURCES = \
     %D%/adopt.cpp \
     %D%/adopt.hpp \
+    %D%/blob_fetch.cpp \
+    %D%/blob_fetch.hpp \
     %D%/block_device.cpp \
     %D%/block_device.hpp \
     %D%/each_member.cpp \
@@ -15,6 +17,8 @@ noinst_LIBRARIES += %D%/libimages.a
     %D%/blob_source.hpp \
     %D%/blob_store.cpp \
     %D%/blob_store.hpp \
+    %D%/blob_stream.cpp \
+    %D%/blob_stream.hpp \
     %D%/bundle_input.cpp \
     %D%/bundle_input.hpp \
     %D%/bundle_layout.cpp \
@@ -31,6 +35,8 @@ noinst_LIBRARIES += %D%/libimages.a
     %D%/bundle_steps.hpp \
     %D%/catalogue.cpp \
     %D%/catalogue.hpp \
+    %D%/client_certificate.cpp \
+    %D%/client_certificate.hpp \
     %D%/containerd.cpp \
     %D%/containerd.hpp \
     %D%/docker.cpp \
@@ -77,6 +83,16 @@ noinst_LIBRARIES += %D%/libimages.a
     %D%/mirrors_step.hpp \
     %D%/oci.cpp \
     %D%/oci.hpp \
+    %D%/offers.cpp \
+    %D%/offers.hpp \
+    %D%/peer_client.cpp \
+    %D%/peer_client.hpp \
+    %D%/peer_service.cpp \
+    %D%/peers.cpp \
+    %D%/peers.hpp \
+    %D%/peer_service.hpp \
+    %D%/peers_settings.cpp \
+    %D%/peers_settings.hpp \
     %D%/pins.cpp \
     %D%/pins.hpp \
     %D%/plain_file.cpp \
@@ -87,6 +103,9 @@ noinst_LIBRARIES += %D%/libimages.a
     %D%/reference.hpp \
     %D%/references.cpp \
     %D%/references.hpp \
+    %D%/registry_answer.cpp \
+    %D%/registry_answer.hpp \
+    %D%/registry_service.hpp \
     %D%/registry.cpp \
     %D%/registry.hpp \
     %D%/registry_metrics.cpp \
@@ -101,5 +120,7 @@ noinst_LIBRARIES += %D%/libimages.a
     %D%/scrub.hpp \
     %D%/signed_manifest.cpp \
     %D%/signed_manifest.hpp \
+    %D%/tls_keys.cpp \
+    %D%/tls_keys.hpp \
     %D%/trust.cpp \
     %D%/trust.hpp

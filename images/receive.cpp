@@ -3,6 +3,7 @@
 
 #include "daemon/base/page_buffer.hpp"
 #include "images/blob_store.hpp"
+#include "images/blob_stream.hpp"
 #include "images/each_member.hpp"
 
 #include <algorithm>
@@ -64,6 +65,32 @@ Result<void> receive_blob(BundleInput& input, const Incoming& incoming, const Me
     return is_all ? anew.finish() : Result<void>();
 }
 
+/// Is it whole? Wrong bytes are gone, and who sent them has seen that too: they may come again.
+Result<bool> receive_from(BlobStream& stream, const BlobStream::Blob& blob, const Incoming& incoming,
+                          std::span<char> buffer, const OnBytes& on_bytes) {
+    const Member& member = *blob.member;
+    GPUHOST_TRY(writer, incoming.write(member.hex, member.size));
+    if (writer.written() < blob.first)
+        return base::fail(Errc::Interrupted,
+                          "blob sha256:" + member.hex + ": less is there of it than was found before",
+                          "Fetch the bundle again.");
+    GPUHOST_CHECK(stream.skip(writer.written() - blob.first)); // received before
+    if (on_bytes)
+        on_bytes(writer.written());
+    while (stream.left() > 0) {
+        const auto block =
+            buffer.first(static_cast<std::size_t>(std::min<std::uint64_t>(buffer.size(), stream.left())));
+        GPUHOST_CHECK(stream.read(block));
+        GPUHOST_CHECK(writer.write(block));
+        if (on_bytes)
+            on_bytes(block.size());
+    }
+    const auto finished = writer.finish();
+    if (!finished && finished.error().code != Errc::BadContent)
+        return base::fail(finished.error());
+    return finished.has_value();
+}
+
 } // namespace
 
 std::string incoming_of(std::string_view name) {
@@ -72,6 +99,25 @@ std::string incoming_of(std::string_view name) {
 
 std::string incoming_manifest(std::string_view name) {
     return incoming_of(name) + "/manifest.p7s";
+}
+
+std::vector<const Member*> missing_members(const Root& root, const BundleManifest& manifest,
+                                           const HostFacts& host) {
+    const BlobStore store(root);
+    std::vector<const Member*> missing;
+    for (const Member& member : manifest.members)
+        if (member.is_blob() && host.needs(member) && !store.has(member.hex, member.size))
+            missing.push_back(&member);
+    return missing;
+}
+
+std::string received_path(const std::string& digest, const std::string& hex) {
+    return incoming_of(digest) + "/" + hex;
+}
+
+std::uint64_t received_bytes(const Root& root, const std::string& digest, const std::string& hex) {
+    const auto st = root.lstat(received_path(digest, hex));
+    return st ? static_cast<std::uint64_t>(st->st_size) : 0;
 }
 
 Result<void> receive_blobs(const Root& root, BundleReader& bundle, const HostFacts& host,
@@ -96,6 +142,22 @@ Result<void> receive_blobs(const Root& root, BundleReader& bundle, const HostFac
                                   return receive_blob(body, incoming, member, tasks, tell);
                               }));
     return root.write_atomic(incoming_manifest(digest), bundle.signed_manifest().der);
+}
+
+Result<void> receive_blobs(const Root& root, const SignedManifest& bundle, BundleInput& input,
+                           const HostFacts& host, const OnBytes& on_bytes) {
+    GPUHOST_TRY(incoming, Incoming::open(root, bundle.digest));
+    BlobStream stream(input, missing_members(root, bundle.manifest, host));
+    const base::PageBuffer buffer(block_bytes);
+    for (;;) {
+        GPUHOST_TRY(blob, stream.next());
+        if (blob.member == nullptr)
+            break;
+        GPUHOST_TRY(whole, receive_from(stream, blob, incoming, buffer.span(), on_bytes));
+        if (whole)
+            stream.received(*blob.member);
+    }
+    return root.write_atomic(incoming_manifest(bundle.digest), bundle.der);
 }
 
 } // namespace gpuhost::images

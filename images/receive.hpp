@@ -8,6 +8,7 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace gpuhost::images {
 
@@ -19,9 +20,22 @@ using OnBytes = std::function<void(std::uint64_t)>;
 /// The signed one in it, which is written last.
 [[nodiscard]] std::string incoming_manifest(std::string_view name);
 
+/// Where one of its blobs is meanwhile.
+[[nodiscard]] std::string received_path(const std::string& digest, const std::string& hex);
+/// How much of that an import which was interrupted left.
+[[nodiscard]] std::uint64_t received_bytes(const base::Root& root, const std::string& digest,
+                                           const std::string& hex);
+/// Blobs that this host takes from a bundle and does not have, in the bundle's order. They point into the manifest.
+[[nodiscard]] std::vector<const Member*>
+missing_members(const base::Root& root, const BundleManifest& manifest, const HostFacts& host);
+
 /// Leaves in the incoming directory what commit_bundle() names. What other bundles left there is not its own to remove.
 /// Large blobs of a file are read by some threads at once, unless its disk turns.
 [[nodiscard]] base::Result<void> receive_blobs(const base::Root& root, BundleReader& bundle,
                                                const HostFacts& host, const OnBytes& on_bytes);
+/// The same of a stream of blobs (images/blob_stream.hpp), whose signed manifest was read.
+[[nodiscard]] base::Result<void> receive_blobs(const base::Root& root, const SignedManifest& bundle,
+                                               BundleInput& input, const HostFacts& host,
+                                               const OnBytes& on_bytes);
 
 } // namespace gpuhost::images

@@ -1,16 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "images/registry.hpp"
 
-#include "daemon/base/json.hpp"
 #include "daemon/base/parse.hpp"
 #include "images/blob_store.hpp"
 #include "images/oci.hpp"
 
 #include <algorithm>
-#include <cerrno>
 #include <optional>
-
-#include <sys/stat.h>
 
 namespace gpuhost::images {
 
@@ -21,10 +17,6 @@ namespace {
 
 constexpr std::string_view index_type = "application/vnd.oci.image.index.v1+json";
 constexpr std::size_t most_tags = 10'000; ///< on one page
-
-tl::unexpected<RegistryError> refuse(Code code, unsigned status, std::string message) {
-    return tl::unexpected<RegistryError>({code, status, std::move(message)});
-}
 
 std::string_view word_of(Endpoint endpoint) {
     switch (endpoint) {
@@ -42,23 +34,6 @@ std::string_view word_of(Endpoint endpoint) {
         break;
     }
     return "base";
-}
-
-RegistryAnswer json_answer(const Json& document, std::string_view media_type) {
-    RegistryAnswer answer;
-    answer.headers.emplace_back("Content-Type", media_type);
-    answer.text = base::dump(document);
-    return answer;
-}
-
-RegistryAnswer error_answer(const RegistryError& error) {
-    RegistryAnswer answer = json_answer(
-        Json{{"errors", {{{"code", word_of(error.code)}, {"message", error.message}, {"detail", nullptr}}}}},
-        "application/json");
-    answer.status = error.status;
-    if (error.status == 405)
-        answer.headers.emplace_back("Allow", "GET, HEAD");
-    return answer;
 }
 
 /// In docker.io images of one component are those of its "library".
@@ -102,13 +77,6 @@ tl::expected<std::string, RegistryError> find_repository(const RegistryRequest& 
     return std::move(found.front());
 }
 
-void add_cache_headers(RegistryAnswer& answer, const std::string& hex, bool by_digest) {
-    answer.headers.emplace_back("Docker-Content-Digest", "sha256:" + hex);
-    answer.headers.emplace_back("ETag", "\"sha256:" + hex + "\"");
-    answer.headers.emplace_back("Cache-Control",
-                                by_digest ? "public, max-age=31536000, immutable" : "no-cache");
-}
-
 std::string escape(std::string_view text) {
     constexpr std::string_view digits = "0123456789ABCDEF";
     constexpr std::string_view plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~:/";
@@ -131,62 +99,15 @@ std::string next_page(const RegistryRequest& request, std::size_t most, std::str
 
 } // namespace
 
-struct Registry::Content {
-    base::UniqueFd fd;
-    std::uint64_t size = 0;
-};
-
-Registry::Found<Registry::Content> Registry::open(const std::string& hex) const {
-    auto fd = BlobStore(root_).open(hex);
-    if (!fd && fd.error().code == base::Errc::NotFound)
-        return refuse(Code::BlobUnknown, 404, "no such blob is on this host");
-    struct stat st {};
-    if (!fd || ::fstat(fd->get(), &st) < 0 || !S_ISREG(st.st_mode))
-        return refuse(Code::Unknown, 500, fd ? "the blob is no file" : fd.error().message);
-    return Content{*std::move(fd), static_cast<std::uint64_t>(st.st_size)};
-}
-
-Registry::Found<RegistryAnswer> Registry::blob(const RegistryCall& call, const RegistryRequest& request,
-                                               const References& references) const {
+Found<RegistryAnswer> Registry::blob(const RegistryCall& call, const RegistryRequest& request,
+                                     const References& references) const {
     if (const auto repository = find_repository(request, references); !repository)
         return tl::unexpected<RegistryError>(repository.error());
-    auto content = open(request.hex);
-    if (!content)
-        return tl::unexpected<RegistryError>(content.error());
-    RegistryAnswer answer;
-    add_cache_headers(answer, request.hex, true);
-    const std::string etag = "\"sha256:" + request.hex + "\"";
-    if (names_etag(call.if_none_match, etag)) {
-        answer.status = 304;
-        return answer;
-    }
-    answer.headers.emplace_back("Content-Type", "application/octet-stream");
-    answer.headers.emplace_back("Accept-Ranges", "bytes");
-    answer.part = {0, content->size};
-    const bool wants_part =
-        !call.range.empty() && call.method == "GET" && (call.if_range.empty() || call.if_range == etag);
-    if (wants_part) {
-        const auto range = parse_range(call.range, content->size);
-        const std::string of = "/" + std::to_string(content->size);
-        if (!range) {
-            answer = error_answer({Code::RangeInvalid, 416, "the range lies outside of the blob"});
-            answer.headers.emplace_back("Content-Range", "bytes *" + of);
-            return answer;
-        }
-        if (range->length < content->size) {
-            answer.status = 206;
-            answer.part = *range;
-            answer.headers.emplace_back("Content-Range",
-                                        "bytes " + std::to_string(range->first) + "-" +
-                                            std::to_string(range->first + range->length - 1) + of);
-        }
-    }
-    answer.file = std::move(content->fd);
-    return answer;
+    return blob_answer(root_, call, request.hex);
 }
 
-Registry::Found<RegistryAnswer> Registry::manifest(const RegistryCall& call, const RegistryRequest& request,
-                                                   const References& references) const {
+Found<RegistryAnswer> Registry::manifest(const RegistryCall& call, const RegistryRequest& request,
+                                         const References& references) const {
     const auto repository = find_repository(request, references);
     if (!repository)
         return tl::unexpected<RegistryError>(repository.error());
@@ -204,7 +125,7 @@ Registry::Found<RegistryAnswer> Registry::manifest(const RegistryCall& call, con
         media_type = claim->media_type;
         origin = ", which bundle '" + std::string(claim->bundle) + "' names: import it again";
     }
-    auto content = open(hex);
+    auto content = open_blob(root_, hex);
     if (!content)
         return refuse(content.error().code == Code::BlobUnknown ? Code::ManifestUnknown
                                                                 : content.error().code,
@@ -229,8 +150,7 @@ Registry::Found<RegistryAnswer> Registry::manifest(const RegistryCall& call, con
     return answer;
 }
 
-Registry::Found<RegistryAnswer> Registry::tags(const RegistryRequest& request,
-                                               const References& references) const {
+Found<RegistryAnswer> Registry::tags(const RegistryRequest& request, const References& references) const {
     const auto repository = find_repository(request, references);
     if (!repository)
         return tl::unexpected<RegistryError>(repository.error());
@@ -248,8 +168,8 @@ Registry::Found<RegistryAnswer> Registry::tags(const RegistryRequest& request,
 
 /// A registry that knows this endpoint has an empty list for all that it does not know (distribution 1.1: "MUST NOT
 /// return 404").
-Registry::Found<RegistryAnswer> Registry::referrers(const RegistryRequest& request,
-                                                    const References& references) const {
+Found<RegistryAnswer> Registry::referrers(const RegistryRequest& request,
+                                          const References& references) const {
     Json manifests = Json::array();
     const auto repository = find_repository(request, references);
     if (!repository && repository.error().code == Code::NameInvalid)
@@ -278,7 +198,7 @@ RegistryAnswer Registry::metrics(const References& references) const {
     return answer;
 }
 
-Registry::Found<RegistryAnswer> Registry::respond(const RegistryCall& call, const RegistryRequest& request) {
+Found<RegistryAnswer> Registry::respond(const RegistryCall& call, const RegistryRequest& request) {
     const auto references = references_.current();
     if (!references)
         return refuse(Code::Unknown, 500, references.error().message);
@@ -308,10 +228,7 @@ RegistryAnswer Registry::answer(const RegistryCall& call) {
             return tl::unexpected<RegistryError>(request.error());
         return respond(call, *request);
     }();
-    RegistryAnswer answer = response ? *std::move(response) : error_answer(response.error());
-    if (!response)
-        answer.why = std::to_string(answer.status) + " for '" + printable(call.target) +
-                     "': " + response.error().message;
+    RegistryAnswer answer = response ? *std::move(response) : error_answer(call, response.error());
     answer.headers.emplace_back("Docker-Distribution-Api-Version", "registry/2.0");
     metrics_.count(request ? word_of(request->endpoint) : "other", answer.status);
     return answer;

@@ -138,6 +138,7 @@ Parsed<RegistryRequest> parse_registry_request(std::string_view target) {
 std::string_view word_of(Code code) noexcept {
     constexpr std::array words{
         std::pair(Code::BlobUnknown, std::string_view("BLOB_UNKNOWN")),
+        std::pair(Code::Denied, std::string_view("DENIED")),
         std::pair(Code::DigestInvalid, std::string_view("DIGEST_INVALID")),
         std::pair(Code::ManifestUnknown, std::string_view("MANIFEST_UNKNOWN")),
         std::pair(Code::NameInvalid, std::string_view("NAME_INVALID")),

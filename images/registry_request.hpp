@@ -16,6 +16,7 @@ namespace gpuhost::images {
 /// The specification's words for an error, which clients act upon.
 enum class RegistryErrorCode {
     BlobUnknown,
+    Denied,
     DigestInvalid,
     ManifestUnknown,
     NameInvalid,

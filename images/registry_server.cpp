@@ -2,8 +2,10 @@
 #include "images/registry_server.hpp"
 
 #include "daemon/base/clock.hpp"
+#include "images/client_certificate.hpp"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 
 #include <microhttpd.h>
@@ -20,7 +22,11 @@ namespace {
 
 /// Up to here a blob goes along with its head: sendfile(2) would be a second packet, and a second wake of the client.
 constexpr std::uint64_t most_copied = 8U << 10U;
+constexpr std::size_t encrypted_block = 64U << 10U; ///< read at once
 constexpr std::size_t head_limit = 16U << 10U; ///< of a request's first line and headers, and what they need
+
+/// What of GnuTLS' "NORMAL" a site's own hosts have no use for is left out.
+constexpr const char* tls_priorities = "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2";
 
 std::string_view header(MHD_Connection* connection, const char* name) {
     const char* value = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, name);
@@ -42,17 +48,47 @@ bool copy_small_file(RegistryAnswer& answer) {
     return got == static_cast<ssize_t>(answer.text.size());
 }
 
-MHD_Response* response_of(RegistryAnswer& answer) {
+/// A file that goes through TLS: libmicrohttpd's own reader takes 4 KiB at a time, a quarter of a record.
+struct EncryptedFile {
+    UniqueFd fd;
+    std::uint64_t first;
+
+    static ssize_t read(void* self, std::uint64_t position, char* buffer, std::size_t most) {
+        const auto& file = *static_cast<EncryptedFile*>(self);
+        const ssize_t got = ::pread(file.fd.get(), buffer, most, static_cast<off_t>(file.first + position));
+        return got > 0 ? got : MHD_CONTENT_READER_END_WITH_ERROR; // it is never asked behind the end
+    }
+    static void forget(void* self) {
+        std::unique_ptr<EncryptedFile>(static_cast<EncryptedFile*>(self)).reset();
+    }
+};
+
+MHD_Response* file_response(RegistryAnswer& answer, bool encrypted) {
     const std::uint64_t length = answer.length();
+    if (!encrypted) {
+        MHD_Response* response =
+            MHD_create_response_from_fd_at_offset64(length, answer.file.get(), answer.part.first);
+        if (response != nullptr)
+            (void)answer.file.release(); // the response closes it
+        return response;
+    }
+    auto file = std::make_unique<EncryptedFile>(EncryptedFile{std::move(answer.file), answer.part.first});
+    MHD_Response* response = MHD_create_response_from_callback(length, encrypted_block, &EncryptedFile::read,
+                                                               file.get(), &EncryptedFile::forget);
+    if (response != nullptr)
+        (void)file.release(); // likewise
+    return response;
+}
+
+MHD_Response* response_of(RegistryAnswer& answer, bool encrypted) {
     if (copy_small_file(answer))
         answer.file.reset();
     MHD_Response* response =
         answer.file
-            ? MHD_create_response_from_fd_at_offset64(length, answer.file.get(), answer.part.first)
+            ? file_response(answer, encrypted)
             : MHD_create_response_from_buffer(answer.text.size(), answer.text.data(), MHD_RESPMEM_MUST_COPY);
     if (response == nullptr)
         return nullptr;
-    (void)answer.file.release(); // the response closes it
     for (const auto& [name, value] : answer.headers)
         (void)MHD_add_response_header(response, name.c_str(), value.c_str());
     return response;
@@ -64,7 +100,8 @@ struct RegistryServer::Connection {
     int fd = -1;
     std::atomic<std::uint64_t> waits_since_us = 0; ///< for a request; 0 while one is answered
     std::atomic<bool> answered =
-        false; ///< at least once: who keeps it open now must be ready to find it closed
+        false;          ///< at least once: who keeps it open now must be ready to find it closed
+    bool known = false; ///< by its certificate
     std::string target;
     std::uint64_t length = 0; ///< of the answer's body
 };
@@ -84,12 +121,30 @@ struct RegistryServer::Callbacks {
             made.fd = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
             made.waits_since_us = base::monotonic_us();
             *context = &made;
-            server.registry_.metrics().add_connections(1);
+            server.service_.metrics().add_connections(1);
             return;
         }
         server.connections_.remove_if([&](const Connection& one) { return &one == *context; });
         server.last_us_ = base::monotonic_us();
-        server.registry_.metrics().add_connections(-1);
+        server.service_.metrics().add_connections(-1);
+    }
+
+    /// What stands in the way of an answer; empty: nothing.
+    static std::string objection(const RegistryServer& server, MHD_Connection* connection,
+                                 Connection& known) {
+        if (!server.keys_ || known.known)
+            return {};
+        const auto* info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_GNUTLS_SESSION);
+        std::string why = info == nullptr ? "no TLS" : client_objection(info->tls_session);
+        known.known = why.empty();
+        return why;
+    }
+
+    static RegistryAnswer ask(RegistryServer& server, const RegistryCall& call,
+                              const std::string& objection) {
+        if (objection.empty())
+            return server.service_.answer(call);
+        return error_answer(call, {RegistryErrorCode::Denied, 403, objection});
     }
 
     /// The only place where the target is seen as it came: what follows gets it taken apart.
@@ -112,15 +167,16 @@ struct RegistryServer::Callbacks {
             return MHD_YES;
         }
         known->waits_since_us = 0;
-        RegistryAnswer answer =
-            server.registry_.answer({method, known->target, header(connection, "Range"),
-                                     header(connection, "If-Range"), header(connection, "If-None-Match")});
+        RegistryAnswer answer = ask(server,
+                                    {method, known->target, header(connection, "Range"),
+                                     header(connection, "If-Range"), header(connection, "If-None-Match")},
+                                    objection(server, connection, *known));
         if (!answer.why.empty())
             server.on_why_(answer.why);
         if (server.quiescing_)
             answer.headers.emplace_back("Connection", "close");
         known->length = std::string_view(method) == "HEAD" ? 0 : answer.length();
-        MHD_Response* response = response_of(answer);
+        MHD_Response* response = response_of(answer, server.keys_.has_value());
         if (response == nullptr)
             return MHD_NO;
         const MHD_Result queued = MHD_queue_response(connection, answer.status, response);
@@ -134,37 +190,52 @@ struct RegistryServer::Callbacks {
         if (known == nullptr)
             return;
         if (how == MHD_REQUEST_TERMINATED_COMPLETED_OK)
-            server.registry_.metrics().add_sent(known->length);
+            server.service_.metrics().add_sent(known->length);
         known->answered = true;
         known->waits_since_us = base::monotonic_us();
     }
 };
 
-RegistryServer::RegistryServer(Registry& registry, const ServerLimits& limits, OnWhy on_why)
-    : registry_(registry), limits_(limits), on_why_(std::move(on_why)), last_us_(base::monotonic_us()) {}
+RegistryServer::RegistryServer(RegistryService& service, const ServerLimits& limits, OnWhy on_why,
+                               std::optional<TlsKeys> keys)
+    : service_(service), limits_(limits), on_why_(std::move(on_why)), keys_(std::move(keys)),
+      last_us_(base::monotonic_us()) {}
 
 Result<MHD_Daemon*> RegistryServer::listen(UniqueFd socket) {
-    MHD_Daemon* daemon = MHD_start_daemon(
-        MHD_USE_EPOLL_INTERNAL_THREAD | MHD_USE_ITC, 0, nullptr, nullptr, &Callbacks::answer, this,
-        MHD_OPTION_STRICT_FOR_CLIENT, 1,              // what is not HTTP as it should be is not guessed at
-        MHD_OPTION_LISTEN_SOCKET, socket.get(),       //
-        MHD_OPTION_THREAD_POOL_SIZE, limits_.threads, //
-        MHD_OPTION_CONNECTION_LIMIT, limits_.connections,                               //
-        MHD_OPTION_CONNECTION_TIMEOUT, static_cast<unsigned>(limits_.patience.count()), //
-        MHD_OPTION_CONNECTION_MEMORY_LIMIT, head_limit,                                 //
-        MHD_OPTION_NOTIFY_CONNECTION, &Callbacks::notice, this,                         //
-        MHD_OPTION_NOTIFY_COMPLETED, &Callbacks::complete, this,                        //
-        MHD_OPTION_URI_LOG_CALLBACK, &Callbacks::keep_target, this, MHD_OPTION_END);
+    const auto text = [](std::string& pem) { return static_cast<void*>(pem.data()); };
+    std::array<MHD_OptionItem, 5> tls{{{MHD_OPTION_END, 0, nullptr}}};
+    if (keys_)
+        tls = {{{MHD_OPTION_HTTPS_MEM_TRUST, 0, text(keys_->authorities)},
+                {MHD_OPTION_HTTPS_MEM_CERT, 0, text(keys_->certificate)},
+                {MHD_OPTION_HTTPS_MEM_KEY, 0, text(keys_->key)},
+                {MHD_OPTION_HTTPS_PRIORITIES, 0, const_cast<char*>(tls_priorities)}, // a C library's void*
+                {MHD_OPTION_END, 0, nullptr}}};
+    MHD_Daemon* daemon =
+        MHD_start_daemon((keys_ ? MHD_USE_TLS : MHD_NO_FLAG) | MHD_USE_EPOLL_INTERNAL_THREAD | MHD_USE_ITC, 0,
+                         nullptr, nullptr, &Callbacks::answer, this, MHD_OPTION_STRICT_FOR_CLIENT,
+                         1, // what is not HTTP as it should be is not guessed at
+                         MHD_OPTION_LISTEN_SOCKET, socket.get(),                                         //
+                         MHD_OPTION_THREAD_POOL_SIZE, limits_.threads,                                   //
+                         MHD_OPTION_CONNECTION_LIMIT, limits_.connections,                               //
+                         MHD_OPTION_CONNECTION_TIMEOUT, static_cast<unsigned>(limits_.patience.count()), //
+                         MHD_OPTION_CONNECTION_MEMORY_LIMIT, head_limit,                                 //
+                         MHD_OPTION_NOTIFY_CONNECTION, &Callbacks::notice, this,                         //
+                         MHD_OPTION_NOTIFY_COMPLETED, &Callbacks::complete, this,                        //
+                         MHD_OPTION_URI_LOG_CALLBACK, &Callbacks::keep_target, this,                     //
+                         MHD_OPTION_ARRAY, tls.data(), MHD_OPTION_END);
     if (daemon == nullptr)
-        return base::fail(Errc::Failed, "the HTTP server does not start on the socket that it was given");
+        return base::fail(Errc::Failed, "the HTTP server does not start on the socket that it was given",
+                          keys_ ? "Look at the key and the certificates." : "");
     (void)socket.release(); // MHD_quiesce_daemon() gives it back
     return daemon;
 }
 
-Result<std::unique_ptr<RegistryServer>> RegistryServer::start(Registry& registry,
+Result<std::unique_ptr<RegistryServer>> RegistryServer::start(RegistryService& service,
                                                               std::vector<UniqueFd> sockets,
-                                                              const ServerLimits& limits, OnWhy on_why) {
-    std::unique_ptr<RegistryServer> server(new RegistryServer(registry, limits, std::move(on_why)));
+                                                              const ServerLimits& limits, OnWhy on_why,
+                                                              std::optional<TlsKeys> keys) {
+    std::unique_ptr<RegistryServer> server(
+        new RegistryServer(service, limits, std::move(on_why), std::move(keys)));
     for (UniqueFd& socket : sockets) {
         GPUHOST_TRY(daemon, server->listen(std::move(socket)));
         server->daemons_.push_back(daemon);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// A Registry on sockets that somebody else listens on, so that none of its connections is lost while it is not there.
+// A RegistryService on sockets that somebody else listens on, so that none of its connections is lost while it is not there.
 #pragma once
 
-#include "images/registry.hpp"
+#include "images/registry_service.hpp"
+#include "images/tls_keys.hpp"
 
 #include <atomic>
 #include <chrono>
@@ -10,6 +11,9 @@
 #include <list>
 #include <memory>
 #include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
 
 struct MHD_Connection; // libmicrohttpd's, which only registry_server.cpp includes
 struct MHD_Daemon;
@@ -28,9 +32,11 @@ class RegistryServer {
     /// Told why an answer is not what was asked for; called by any thread.
     using OnWhy = std::function<void(const std::string&)>;
 
-    /// `registry` must outlive it. The sockets listen already.
+    /// `service` must outlive it. The sockets listen already. With keys it speaks TLS, and only to clients that the
+    /// authorities stand for.
     [[nodiscard]] static base::Result<std::unique_ptr<RegistryServer>>
-    start(Registry& registry, std::vector<base::UniqueFd> sockets, const ServerLimits& limits, OnWhy on_why);
+    start(RegistryService& service, std::vector<base::UniqueFd> sockets, const ServerLimits& limits,
+          OnWhy on_why, std::optional<TlsKeys> keys = {});
     /// Ends what is still open.
     ~RegistryServer();
     RegistryServer(const RegistryServer&) = delete;
@@ -50,12 +56,14 @@ class RegistryServer {
     struct Connection;
     struct Callbacks;
 
-    RegistryServer(Registry& registry, const ServerLimits& limits, OnWhy on_why);
+    RegistryServer(RegistryService& service, const ServerLimits& limits, OnWhy on_why,
+                   std::optional<TlsKeys> keys);
     [[nodiscard]] base::Result<MHD_Daemon*> listen(base::UniqueFd socket);
 
-    Registry& registry_;
+    RegistryService& service_;
     ServerLimits limits_;
     OnWhy on_why_;
+    std::optional<TlsKeys> keys_;
     std::vector<MHD_Daemon*> daemons_;
     std::vector<base::UniqueFd> quiesced_;
     std::atomic<bool> quiescing_ = false;

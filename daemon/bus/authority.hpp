@@ -13,12 +13,16 @@ namespace gpuhost::bus {
 inline constexpr const char* action_prepare = "org.gpuhost1.prepare"; ///< import, build, verify
 inline constexpr const char* action_apply = "org.gpuhost1.apply";     ///< what changes the running host
 
+/// Runs gpuhost-fetch, which has no other right.
+inline constexpr const char* fetch_user = "gpuhost-fetch";
+
 class Authority {
   public:
     explicit Authority(sd_bus* bus) : bus_(bus) {}
 
-    /// Answers the call with `then` once its sender is known to be allowed, else with AccessDenied.
-    int require(sd_bus_message* call, const char* action, Answer then);
+    /// Answers the call with `then` once its sender is known to be allowed, else with AccessDenied. The user of that
+    /// name always is.
+    int require(sd_bus_message* call, const char* action, Answer then, const char* user = nullptr);
 
   private:
     struct Check {

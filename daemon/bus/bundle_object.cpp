@@ -37,6 +37,9 @@ const sd_bus_vtable BundleObject::vtable[] = {
     SD_BUS_METHOD_WITH_NAMES("Import", "a(sh)a{sv}", SD_BUS_PARAM(files) SD_BUS_PARAM(options), "to",
                              SD_BUS_PARAM(id) SD_BUS_PARAM(operation), method<&BundleObject::import>,
                              SD_BUS_VTABLE_UNPRIVILEGED),
+    SD_BUS_METHOD_WITH_NAMES("Receive", "a(sh)a{sv}", SD_BUS_PARAM(files) SD_BUS_PARAM(options), "to",
+                             SD_BUS_PARAM(id) SD_BUS_PARAM(operation), method<&BundleObject::receive>,
+                             SD_BUS_VTABLE_UNPRIVILEGED),
     SD_BUS_METHOD_WITH_NAMES("Remove", "sa{sv}", SD_BUS_PARAM(name) SD_BUS_PARAM(options), "to",
                              SD_BUS_PARAM(id) SD_BUS_PARAM(operation), method<&BundleObject::remove>,
                              SD_BUS_VTABLE_UNPRIVILEGED),
@@ -48,7 +51,9 @@ const Interface BundleObject::interface { "/org/gpuhost1/bundle", "org.gpuhost1.
 int BundleObject::list(sd_bus_message* call) {
     return answer(call, [this](sd_bus_message* m) -> Result<void> {
         GPUHOST_TRY(observed, manager_.observe("images"));
-        return reply_json(m, Json{{"bundles", base::member(observed, "bundles")}});
+        return reply_json(m, Json{{"bundles", base::member(observed, "bundles")},
+                                  {"platform", base::member(observed, "platform")},
+                                  {"kernels", base::member(observed, "kernels")}});
     });
 }
 
@@ -68,6 +73,16 @@ int BundleObject::import(sd_bus_message* call) {
         return requests_.start(m, {{"request", "import"}, {"files", files.names}}, import_options,
                                std::move(files.inputs));
     });
+}
+
+/// With no option at all, so that whoever fetches can ask for nothing but what everybody's signature is good for.
+int BundleObject::receive(sd_bus_message* call) {
+    const auto then = [this](sd_bus_message* m) -> Result<void> {
+        GPUHOST_TRY(files, read_files(m));
+        return requests_.start(m, {{"request", "receive"}, {"files", files.names}}, {},
+                               std::move(files.inputs));
+    };
+    return authority_.require(call, action_prepare, then, fetch_user);
 }
 
 int BundleObject::remove(sd_bus_message* call) {

@@ -21,6 +21,7 @@ class BundleObject {
     int list(sd_bus_message* call);
     int plan(sd_bus_message* call);
     int import(sd_bus_message* call);
+    int receive(sd_bus_message* call);
     int remove(sd_bus_message* call);
 
     host::Manager& manager_;

@@ -20,6 +20,7 @@ noinst_LIBRARIES += %D%/libctl.a
     %D%/cmd_apply.cpp \
     %D%/cmd_bundle_create.cpp \
     %D%/cmd_bundle_diff.cpp \
+    %D%/cmd_bundle_fetch.cpp \
     %D%/cmd_bundle_import.cpp \
     %D%/cmd_bundle_list.cpp \
     %D%/cmd_bundle_remove.cpp \
@@ -54,6 +55,8 @@ noinst_LIBRARIES += %D%/libctl.a
     %D%/cmd_wait_ready.cpp \
     %D%/document.hpp \
     %D%/driver_call.hpp \
+    %D%/fetch_socket.cpp \
+    %D%/fetch_socket.hpp \
     %D%/follow.cpp \
     %D%/follow.hpp \
     %D%/help.cpp \

@@ -4,12 +4,23 @@ import http.client
 import os
 import signal
 import socket
+import sys
 import time
 
 import programs
 import tap
 
-SHELL = 'export LISTEN_PID=$$ LISTEN_FDS=1; exec 3<&"$1"; shift; exec "$@"'
+# Not a shell: not every one takes a descriptor of two digits.
+HAND_OVER = """import os, sys
+os.dup2(int(sys.argv[1]), 3)
+os.environ.update(LISTEN_PID=str(os.getpid()), LISTEN_FDS="1")
+os.execv(sys.argv[2], sys.argv[2:])
+"""
+
+
+def listening(listener, command, **options):
+    """Starts a program that gets the socket, as systemd would hand it over."""
+    return programs.start([sys.executable, "-c", HAND_OVER, str(listener.fileno()), *command], pass_fds=[listener.fileno()], **options)
 
 
 class Answer:
@@ -20,7 +31,9 @@ class Answer:
 
 
 class RegistryService:
-    def __init__(self, root, log):
+    def __init__(self, root, log, *arguments, environment=None):
+        self.arguments = arguments
+        self.environment = programs.environment(**(environment or {}))
         self.root = root
         self.log = log
         self.process = None
@@ -29,8 +42,8 @@ class RegistryService:
 
     def start(self):
         program = os.path.join(tap.TOP_BUILDDIR, "gpuhost-registry")
-        self.process = programs.start(["sh", "-c", SHELL, "sh", str(self.socket.fileno()), program, f"--root={self.root}"],
-                                      pass_fds=[self.socket.fileno()], stdout=self.log, stderr=self.log)
+        self.process = listening(self.socket, [program, f"--root={self.root}", *self.arguments], env=self.environment,
+                                 stdout=self.log, stderr=self.log)
 
     def ended(self, patience=30):
         """Its exit status if it ends by itself, else None."""

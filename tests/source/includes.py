@@ -12,7 +12,8 @@ LIBRARIES = {
     r"libkmod\.h": ("kmod",),
     r"archive(_entry)?\.h": ("daemon/content",),
     r"openssl/.*": ("daemon/content",),
-    r"curl/.*": (),
+    r"curl/.*": ("images/peer_client.cpp",),
+    r"gnutls/.*": ("images/client_certificate.cpp",),
     r"microhttpd\.h": ("images/registry_server.cpp",),
     r"systemd/sd-.*": ("daemon/host", "daemon/bus", "daemon/ctl/client_bus.hpp"),
     r"nlohmann/.*": ("daemon/base",),
@@ -85,6 +86,7 @@ main(
         "sd-bus in a verb": {"daemon/ctl/cmd_a.cpp": "#include <systemd/sd-bus.h>\n"},
         "a verb with the client's bus": {"daemon/ctl/cmd_a.cpp": '#include "daemon/ctl/client_bus.hpp"\n'},
         "an HTTP server in what parses for it": {"images/registry.cpp": "#include <microhttpd.h>\n"},
+        "an HTTP client in what plans for it": {"images/blob_fetch.cpp": "#include <curl/curl.h>\n"},
         "libarchive in kmod": {"kmod/a.cpp": "#include <archive_entry.h>\n"},
     }),
 )

@@ -9,7 +9,8 @@ import tempfile
 from programs import environment, run
 from tap import TOP_BUILDDIR, TOP_SRCDIR, Tap
 
-EXPOSURE = {"gpuhostd.service": 30, "gpuhost-registry.service": 15, "gpuhost-scrub.service": 15}  # tenths, of `systemd-analyze security`
+EXPOSURE = {"gpuhostd.service": 30, "gpuhost-registry.service": 15, "gpuhost-peers.service": 15,
+            "gpuhost-fetch.service": 15, "gpuhost-scrub.service": 15}  # tenths, of `systemd-analyze security`
 
 
 def analyze(*arguments):

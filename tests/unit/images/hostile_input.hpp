@@ -86,7 +86,7 @@ class HostileInput : public ::testing::Test {
         const UniqueFd fd = tests::memory_file(bundle.write(signer).value());
         GPUHOST_TRY(input, BundleInput::open({{fd.get(), "site.bundle"}}));
         GPUHOST_TRY(reader, BundleReader::open(std::move(input), trust_));
-        GPUHOST_CHECK(plan_import(root_, reader, host_, {}));
+        GPUHOST_CHECK(plan_import(root_, reader.signed_manifest(), host_, {}));
         return receive_bundle(root_, reader, host_);
     }
     /// Everything that is no directory, on the host and beside it, with mode and content.

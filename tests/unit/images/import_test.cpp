@@ -47,7 +47,7 @@ class Import : public ::testing::Test {
     Result<BundleRecord> import_from(UniqueFd fd, const ImportPolicy& policy, bool commit) {
         GPUHOST_TRY(input, BundleInput::open({{fd.get(), "site.bundle"}}));
         GPUHOST_TRY(bundle, BundleReader::open(std::move(input), trust_));
-        GPUHOST_TRY(plan, plan_import(root_, bundle, host_, policy));
+        GPUHOST_TRY(plan, plan_import(root_, bundle.signed_manifest(), host_, policy));
         plan_ = plan;
         read_ = 0;
         GPUHOST_CHECK(receive_bundle(root_, bundle, host_, [this](std::uint64_t n) { read_ += n; }));
@@ -383,7 +383,7 @@ TEST_F(Import, NeedsSpaceBeforeTheFirstByte) {
         const UniqueFd fd = tests::memory_file(manifest_header(der.size()) + der); // no more is read
         GPUHOST_TRY(input, BundleInput::open({{fd.get(), "x"}}));
         GPUHOST_TRY(bundle, BundleReader::open(std::move(input), trust_));
-        return plan_import(root_, bundle, host_, {});
+        return plan_import(root_, bundle.signed_manifest(), host_, {});
     };
     const auto refused = plan();
     ASSERT_FALSE(refused);

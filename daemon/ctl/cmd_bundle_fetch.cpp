@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/ctl/document.hpp"
+#include "daemon/ctl/fetch_socket.hpp"
+#include "daemon/ctl/follow.hpp"
+#include "daemon/ctl/session.hpp"
+#include "daemon/ctl/verbs_bundle.hpp"
+#include "daemon/ctl/view.hpp"
+
+#include <array>
+
+namespace gpuhost::ctl {
+
+using base::Json;
+using base::Result;
+
+namespace {
+
+constexpr Option socket_option{"socket", "PATH", "where gpuhost-fetch listens, if not at /run/gpuhost/fetch"};
+constexpr std::array options{socket_option};
+
+/// Its failure comes as an error of its own, which knows more than the import.
+Result<void> follow(Session& session, std::uint64_t id) {
+    GPUHOST_TRY(client, session.client());
+    GPUHOST_CHECK(client->subscribe());
+    GPUHOST_TRY(operation, follow_operation(session, id));
+    if (operation_exit_status(operation) == 0)
+        (void)report_operation(session, operation);
+    return {};
+}
+
+Result<int> run(Session& session) {
+    const std::string path = session.arguments().value(socket_option).value_or(std::string(fetch_socket));
+    GPUHOST_TRY(socket, ask_to_fetch(path, session.arguments().words()));
+    std::string buffer;
+    for (int status = 0;;) {
+        const auto text = read_fetch_line(socket.get(), buffer, -1);
+        if (!text && text.error().code == base::Errc::NotFound)
+            return status; // it said all that it had to
+        if (!text)
+            return base::fail(text.error());
+        GPUHOST_TRY(line, base::parse_json(*text, "what gpuhost-fetch says"));
+        if (line.contains("note"))
+            session.note(text_of(line, "note") + "\n");
+        if (line.contains("operation"))
+            GPUHOST_CHECK(follow(session, number_of(line, "operation")));
+        if (line.contains("error")) {
+            const base::Error error = base::error_from_json(base::member(line, "error"));
+            session.complain(error);
+            status = base::info(error.code).exit_code;
+        }
+    }
+}
+
+} // namespace
+
+const Verb bundle_fetch_verb{
+    "bundle fetch",
+    "[NAME…]",
+    "bring in bundles that other hosts of the site have",
+    "Asks this host's peers, which Peers= in gpuhostd.conf(5) names, for the newest generation of these "
+    "bundles, and "
+    "brings in "
+    "what is missing of it here, from several of them at once. It is an import like any other: the signature "
+    "is "
+    "verified against the "
+    "certificates in /etc/gpuhost/trust.d, and an older generation is never taken. Blobs that a scrub found "
+    "damaged "
+    "come again. "
+    "Without NAME, the bundles that Bundles= names. gpuhost-fetch.service does the work, which "
+    "gpuhost-fetch.timer "
+    "can start from time to "
+    "time; gpuhost-peers(8) says how to set up peers. Only root can ask for it.",
+    0,
+    1000,
+    options,
+    run,
+};
+
+} // namespace gpuhost::ctl

@@ -1,0 +1,322 @@
+// SPDX-License-Identifier: Apache-2.0
+// gpuhost-fetch: brings in bundles that other hosts of the site have. It alone speaks to them, as a user that owns
+// nothing; what it gets goes through a pipe into an import of the daemon, which verifies all of it again.
+#include "config.h"
+#include "daemon/base/clock.hpp"
+#include "daemon/base/log.hpp"
+#include "daemon/base/parse.hpp"
+#include "daemon/ctl/bundle_call.hpp"
+#include "daemon/ctl/fetch_socket.hpp"
+#include "daemon/ctl/view.hpp"
+#include "images/blob_stream.hpp"
+#include "images/bundle_layout.hpp"
+#include "images/peers.hpp"
+#include "images/peers_settings.hpp"
+#include "images/tls_keys.hpp"
+#include "images/trust.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <map>
+#include <optional>
+#include <span>
+
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <systemd/sd-daemon.h>
+#include <unistd.h>
+
+namespace {
+
+using namespace gpuhost; // NOLINT: this file only
+using base::Errc;
+using base::Json;
+using base::Result;
+using base::UniqueFd;
+using std::chrono::milliseconds;
+
+constexpr const char* usage = R"(gpuhost-fetch [OPTIONS] [BUNDLE…]
+
+Brings in bundles that this host's peers have; without BUNDLE those that gpuhostd.conf(5) names. Started by
+gpuhost-fetch.socket for 'gpuhostctl bundle fetch', and by gpuhost-fetch.timer; see gpuhost-peers(8).
+
+  --root=DIR  look at the tree below DIR (default: /)
+  -h, --help  print this
+  --version   print the version
+)";
+
+constexpr milliseconds tick{200};
+constexpr int pipe_bytes = 1 << 20;
+
+struct Options {
+    std::string root = "/";
+    std::vector<std::string> bundles;
+};
+
+/// The exit status when there is nothing more to do.
+std::optional<int> parse(std::span<char*> arguments, Options& options) {
+    constexpr std::string_view root = "--root=";
+    for (const std::string_view argument : arguments.subspan(1)) {
+        if (argument == "--help" || argument == "-h")
+            return std::fputs(usage, stdout) < 0;
+        if (argument == "--version")
+            return std::puts("gpuhost-fetch " PACKAGE_VERSION) < 0;
+        if (base::starts_with(argument, root)) {
+            options.root = argument.substr(root.size());
+        } else if (base::starts_with(argument, "-")) {
+            std::fprintf(stderr, "gpuhost-fetch: unknown argument '%s', see --help\n",
+                         std::string(argument).c_str());
+            return 2;
+        } else {
+            options.bundles.emplace_back(argument);
+        }
+    }
+    return std::nullopt;
+}
+
+milliseconds now() {
+    return milliseconds(base::monotonic_us() / 1000);
+}
+
+/// Who asked for it: gpuhostctl at the other end of a socket, or nobody, and then the journal is told.
+class Asker {
+  public:
+    explicit Asker(UniqueFd socket = {}) : socket_(std::move(socket)) {}
+
+    void note(const std::string& text) {
+        base::log::info(text);
+        send({{"note", text}});
+    }
+    void operation(std::uint64_t id) { send({{"operation", id}}); }
+    void nothing(const std::string& bundle) {
+        base::log::info("bundle '" + bundle + "' is here and whole");
+        send({{"note", "Bundle '" + bundle + "' is here and whole."}});
+    }
+    /// Returns the exit status that says the same.
+    int error(const base::Error& error) {
+        base::log::error(error.message);
+        send({{"error", base::to_json(error)}});
+        return base::info(error.code).exit_code;
+    }
+
+  private:
+    /// One who reads no more, or went away, is not waited for: the import goes on, as any other.
+    void send(const Json& line) {
+        if (socket_ && !base::write_all(socket_.get(), base::dump(line) + "\n", "gpuhostctl"))
+            socket_.reset();
+    }
+    UniqueFd socket_;
+};
+
+/// One bundle's bytes, from peers to the pipe.
+class Transfer {
+  public:
+    Transfer(images::Peers& peers, images::PeerClient& client, images::BlobFetch fetch, std::string beginning)
+        : peers_(peers), client_(client), fetch_(std::move(fetch)), out_(std::move(beginning)) {}
+
+    /// Until all of it is in the pipe. A reader that went away is no error here: its operation says why.
+    Result<void> run(int pipe) {
+        for (;;) {
+            GPUHOST_TRY(open, write(pipe));
+            if (!open || (out_.empty() && fetch_.ended()))
+                return {};
+            GPUHOST_CHECK(fetch_.check());
+            while (const auto part = fetch_.next(now()))
+                asked_.emplace(client_.start(peers_.request_of(*part)), *part);
+            for (images::PeerAnswer& answer : client_.wait(tick, out_.empty() ? -1 : pipe))
+                take(answer);
+        }
+    }
+
+  private:
+    /// What the pipe takes now; false if nobody reads it.
+    Result<bool> write(int pipe) {
+        for (;;) {
+            if (out_.empty()) {
+                out_ = fetch_.take();
+                written_ = 0;
+            }
+            if (out_.empty())
+                return true;
+            const ssize_t n = ::write(pipe, out_.data() + written_, out_.size() - written_);
+            if (n < 0 && errno == EINTR)
+                continue;
+            if (n < 0 && errno == EAGAIN)
+                return true;
+            if (n < 0 && errno == EPIPE)
+                return false;
+            if (n < 0)
+                return base::fail_errno("the pipe to the import", errno);
+            written_ += static_cast<std::size_t>(n);
+            if (written_ == out_.size())
+                out_.clear();
+        }
+    }
+
+    void take(images::PeerAnswer& answer) {
+        const auto asked = asked_.extract(answer.id);
+        if (asked.empty())
+            return; // of a bundle before this one
+        const images::BlobFetch::Part& part = asked.mapped();
+        if (answer.problem.empty())
+            fetch_.came(part, std::move(answer.body));
+        else if (answer.status == 404)
+            fetch_.lacks(part);
+        else
+            fetch_.failed(part, answer.problem, now());
+    }
+
+    images::Peers& peers_;
+    images::PeerClient& client_;
+    images::BlobFetch fetch_;
+    std::string out_;
+    std::size_t written_ = 0;
+    std::map<std::uint64_t, images::BlobFetch::Part> asked_;
+};
+
+class Fetcher {
+  public:
+    Fetcher(const base::Root& root, ctl::Client& daemon, images::PeerClient& client,
+            const images::PeersSettings& settings, Asker& asker)
+        : root_(root), daemon_(daemon), client_(client), asker_(asker),
+          peers_(root, client, settings.peers, [&asker](const std::string& text) { asker.note(text); }) {}
+
+    /// These bundles, or those that patterns fit. The exit status: what went wrong with one is told, and the next follows.
+    Result<int> run(const std::vector<std::string>& bundles, bool patterns) {
+        if (peers_.empty())
+            return base::fail(Errc::NotFound, "this host has no peers",
+                              "Name them: Peers= in section [Peers] of gpuhostd.conf(5).");
+        GPUHOST_TRY(trust, images::load_trust(root_));
+        GPUHOST_TRY(listed, daemon_.ask(ctl::bundle_call("List")));
+        const images::HostFacts host{base::string_or(listed, "platform", ""),
+                                     base::strings_or_empty(listed, "kernels")};
+        GPUHOST_CHECK(daemon_.subscribe());
+        peers_.look();
+        int status = 0;
+        for (const std::string& name : patterns ? images::wanted_names(peers_.bundles(), bundles) : bundles)
+            if (const auto fetched = fetch(name, trust, host); !fetched)
+                status = asker_.error(fetched.error());
+        return status;
+    }
+
+  private:
+    Result<void> fetch(const std::string& name, const content::TrustAnchors& trust,
+                       const images::HostFacts& host) {
+        if (!images::is_bundle_name(name))
+            return base::fail(Errc::InvalidArgument, "'" + name + "' is no name of a bundle");
+        GPUHOST_TRY(bundle, peers_.choose(name, trust, host));
+        if (!bundle) {
+            asker_.nothing(name);
+            return {};
+        }
+        int ends[2] = {-1, -1};
+        if (::pipe2(ends, O_CLOEXEC) < 0)
+            return base::fail_errno("a pipe", errno);
+        UniqueFd out(ends[1]);
+        (void)::fcntl(out.get(), F_SETPIPE_SZ, pipe_bytes);
+        (void)::fcntl(out.get(), F_SETFL, O_NONBLOCK);
+        std::vector<ctl::InputFile> files;
+        files.push_back({name, UniqueFd(ends[0])});
+        GPUHOST_TRY(id, daemon_.start(ctl::bundle_call("Receive", {files}), {}));
+        files.clear();
+        asker_.operation(id);
+        const auto sent = send(*bundle, host, out.get());
+        out.reset();
+        const auto ended = wait_for(id);
+        return sent ? ended : sent; // without all of it, the import says no more than that
+    }
+
+    Result<void> send(const images::SignedManifest& bundle, const images::HostFacts& host, int pipe) {
+        images::BlobFetch fetch(images::wanted_blobs(root_, bundle, host), peers_.names(), {},
+                                [this](const std::string& text) { asker_.note(text); });
+        return Transfer(peers_, client_, std::move(fetch),
+                        images::manifest_header(bundle.der.size()) + bundle.der)
+            .run(pipe);
+    }
+
+    /// The daemon may go and come back meanwhile; the operation stays.
+    Result<void> wait_for(std::uint64_t id) {
+        const auto running = [](const Json& operation) {
+            const std::string state = base::string_or(operation, "state", "");
+            return state == "running" || state == "undoing";
+        };
+        for (;;) {
+            const auto operation = daemon_.describe_operation(id);
+            if (operation && !running(*operation))
+                return outcome(*operation);
+            if (!operation && operation.error().code == Errc::NotFound)
+                return base::fail(operation.error());
+            GPUHOST_TRY(event, daemon_.wait(std::chrono::seconds(1), -1));
+            (void)event; // whatever it was: look again
+        }
+    }
+
+    static Result<void> outcome(const Json& operation) {
+        if (ctl::operation_exit_status(operation) == 0)
+            return {};
+        const std::string state = base::string_or(operation, "state", "");
+        const base::Error error = base::error_from_json(base::member(operation, "error"));
+        return base::fail(error.message.empty()
+                              ? base::Error{Errc::Failed, "the import ended as '" + state + "'", ""}
+                              : error);
+    }
+
+    const base::Root& root_;
+    ctl::Client& daemon_;
+    images::PeerClient& client_;
+    Asker& asker_;
+    images::Peers peers_;
+};
+
+Result<int> fetch(const base::Root& root, const std::vector<std::string>& bundles, Asker& asker) {
+    const auto settings =
+        images::peers_settings(core::load_settings(root, {images::peers_setting_keys()}).settings);
+    GPUHOST_TRY(keys, images::tls_keys_directory());
+    GPUHOST_TRY(client, images::PeerClient::make(keys, settings.timeout));
+    GPUHOST_TRY(daemon, ctl::Client::connect(false));
+    Fetcher fetcher(root, daemon, client, settings, asker);
+    return fetcher.run(bundles.empty() ? settings.bundles : bundles, bundles.empty());
+}
+
+int fetch_for(const base::Root& root, const Result<std::vector<std::string>>& bundles, Asker asker) {
+    const auto status = bundles ? fetch(root, *bundles, asker) : base::fail(bundles.error());
+    return status ? *status : asker.error(status.error());
+}
+
+/// Everybody who waits at the socket. Nobody: it was the timer, whose unit is told how it ended.
+int serve(const base::Root& root, int listening) {
+    const auto next = [listening] {
+        return UniqueFd(::accept4(listening, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+    };
+    UniqueFd socket = next();
+    if (!socket)
+        return fetch_for(root, std::vector<std::string>(), Asker());
+    for (; socket; socket = next()) {
+        const auto bundles = ctl::read_fetch_request(socket.get());
+        (void)fetch_for(root, bundles, Asker(std::move(socket)));
+    }
+    return 0;
+}
+
+int run(const Options& options) {
+    const auto root = base::Root::open(options.root);
+    if (!root)
+        return Asker().error(root.error());
+    if (sd_listen_fds(1) != 1)
+        return fetch_for(*root, options.bundles, Asker());
+    (void)::fcntl(SD_LISTEN_FDS_START, F_SETFL, O_NONBLOCK);
+    return serve(*root, SD_LISTEN_FDS_START);
+}
+
+} // namespace
+
+int main(int argc, char* argv[]) {
+    Options options;
+    if (const auto status = parse(std::span(argv, static_cast<std::size_t>(argc)), options))
+        return *status;
+    (void)std::signal(SIGPIPE, SIG_IGN);
+    return run(options);
+}

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "images/peers_settings.hpp"
+
+#include "daemon/base/parse.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace gpuhost::images {
+namespace {
+
+using core::SettingKey;
+using core::SettingType;
+
+constexpr std::string_view default_port = "2990";
+constexpr std::uint64_t last_port = 65535;
+
+constexpr std::array keys{
+    SettingKey{"Peers", "Peers", SettingType::Words, "", "", "hosts that have bundles, as HOST or HOST:PORT"},
+    SettingKey{"Peers", "Bundles", SettingType::Words, "", "",
+               "bundles that are fetched without being asked for"},
+    SettingKey{"Peers", "Timeout", SettingType::Span, "10s", "", "how long a peer may send nothing"},
+};
+
+bool is_host_character(char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '-';
+}
+
+bool is_address_character(char c) {
+    return (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F') || (c >= '0' && c <= '9') || c == ':' || c == '.';
+}
+
+} // namespace
+
+std::span<const SettingKey> peers_setting_keys() {
+    return keys;
+}
+
+PeersSettings peers_settings(const core::Settings& settings) {
+    return {settings.words("Peers", "Peers"), settings.words("Peers", "Bundles"),
+            settings.span("Peers", "Timeout")};
+}
+
+std::string peer_url(std::string_view peer) {
+    const bool is_address = !peer.empty() && peer.front() == '[';
+    const auto end = is_address ? peer.find(']') : std::min(peer.find(':'), peer.size());
+    if (end == std::string_view::npos)
+        return {};
+    const std::string_view host = is_address ? peer.substr(1, end - 1) : peer.substr(0, end);
+    std::string_view rest = peer.substr(is_address ? end + 1 : end);
+    if (host.empty() ||
+        !std::all_of(host.begin(), host.end(), is_address ? is_address_character : is_host_character))
+        return {};
+    if (rest.empty())
+        rest = default_port;
+    else if (rest.front() == ':')
+        rest.remove_prefix(1);
+    else
+        return {};
+    const auto port = base::parse_uint(rest);
+    if (!port || *port == 0 || *port > last_port)
+        return {};
+    return "https://" + std::string(peer.substr(0, is_address ? end + 1 : end)) + ":" + std::to_string(*port);
+}
+
+} // namespace gpuhost::images

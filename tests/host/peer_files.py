@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Hosts that serve their bundles to others, and what may go wrong on the way to them."""
+import os
+import shutil
+import socket
+import threading
+
+from programs import run
+from registry_service import RegistryService
+
+KEY = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"]
+
+
+class Authority:
+    """A site's authority for peers."""
+    def __init__(self, path):
+        os.makedirs(path)
+        self.path = path
+        self._openssl("req", "-x509", *KEY, "-days", "30", "-subj", "/CN=Peers", "-keyout", "ca.key", "-out", "ca.pem")
+
+    def _openssl(self, *words):
+        run(["openssl", *words], cwd=self.path, check=True)
+
+    def keys(self, name, *, purposes="serverAuth,clientAuth", address="127.0.0.1", days=30, ca=None):
+        """A directory as systemd hands it to a unit. `ca` is the authority that it trusts itself."""
+        directory = os.path.join(self.path, name)
+        os.makedirs(directory)
+        at = lambda file: os.path.join(directory, file)  # noqa: E731
+        with open(at("ext"), "w", encoding="ascii") as file:
+            file.write(f"subjectAltName=IP:{address}\nextendedKeyUsage={purposes}\n")
+        self._openssl("req", *KEY, "-subj", f"/CN={name}", "-keyout", at("key.pem"), "-out", at("csr"))
+        self._openssl("x509", "-req", "-in", at("csr"), "-CA", "ca.pem", "-CAkey", "ca.key", "-CAcreateserial", "-days", str(days),
+                      "-extfile", at("ext"), "-out", at("cert.pem"))
+        shutil.copy(os.path.join((ca or self).path, "ca.pem"), at("ca.pem"))
+        return directory
+
+
+class Peer(RegistryService):
+    """A host's store behind gpuhost-peers.socket; only what a host has in /var/lib/gpuhost is there of it."""
+    def __init__(self, root, keys, log, source):
+        os.makedirs(os.path.join(root, "var/lib"))
+        shutil.copytree(source.path("/var/lib/gpuhost"), os.path.join(root, "var/lib/gpuhost"))
+        super().__init__(root, log, "--peers", environment={"CREDENTIALS_DIRECTORY": keys})
+        self.start()
+
+    def blob(self, hexdigest):
+        return os.path.join(self.root, "var/lib/gpuhost/store/sha256", hexdigest)
+
+    def damage(self, hexdigest):
+        os.chmod(self.blob(hexdigest), 0o644)
+        with open(self.blob(hexdigest), "r+b") as file:
+            for at in range(0, os.path.getsize(self.blob(hexdigest)), 1 << 20):  # whatever part is asked for
+                file.seek(at)
+                byte = file.read(1)
+                file.seek(at)
+                file.write(bytes([byte[0] ^ 1]))
+
+
+class Relay:
+    """The way to a server. After so many bytes from it `then` is called once; with `stall` nothing comes behind them."""
+    def __init__(self, address, after=None, then=None, stall=False):
+        self.target = address
+        self.after, self.then, self.stall = after, then, stall
+        self.bytes = 0
+        self.lock = threading.Lock()
+        self.socket = socket.create_server(("127.0.0.1", 0), backlog=64)
+        self.address = "127.0.0.1:%d" % self.socket.getsockname()[1]
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def _accept(self):
+        while True:
+            try:
+                client, _ = self.socket.accept()
+            except OSError:
+                return
+            host, port = self.target.split(":")
+            try:
+                server = socket.create_connection((host, int(port)), timeout=60)
+            except OSError:
+                client.close()
+                continue
+            for source, sink, counted in ((client, server, False), (server, client, True)):
+                threading.Thread(target=self._pump, args=(source, sink, counted), daemon=True).start()
+
+    def _pump(self, source, sink, counted):
+        try:
+            while data := source.recv(65536):
+                if counted and not self._count(len(data)):
+                    continue
+                sink.sendall(data)
+        except OSError:
+            pass
+        for one in (source, sink):
+            try:
+                one.shutdown(socket.SHUT_RDWR)
+            except OSError:
+                pass
+
+    def _count(self, size):
+        """May it go on?"""
+        with self.lock:
+            self.bytes += size
+            over = self.after is not None and self.bytes > self.after
+            then, self.then = (self.then, None) if over else (None, self.then)
+        if then:
+            then()
+        return not (over and self.stall)
+
+    def close(self):
+        self.socket.close()

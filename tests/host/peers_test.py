@@ -1,0 +1,251 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Hosts fetch bundles from each other: real servers with certificates of a site, and a real import at the other end."""
+import hashlib
+import os
+import random
+import shutil
+import signal
+import subprocess
+
+import programs
+import tap
+from fake_host import FakeHost, scratch, write
+from image_files import Layout, Site
+from peer_files import Authority, Peer, Relay
+
+NOT_FOUND, REFUSED, BAD_CONTENT, DENIED = 4, 8, 9, 12
+SPEC = """[Bundle]
+Name=site
+Generation={generation}
+
+[Image registry.example/app:v1]
+Layout=layouts/{layout}
+Reference=v1
+"""
+MIB = 1 << 20
+
+
+class Rack:
+    """One host that a stick was put into, and one that has nothing yet."""
+    def __init__(self, directory):
+        self.directory = directory
+        self.authority = Authority(self.path("authority"))
+        self.keys = self.authority.keys("host")
+        self.site = Site(self.path("site"))
+        noise = random.Random(550)
+        self.layers = [noise.randbytes(size) for size in (100, 3 * MIB, 30 * MIB, 5 * MIB)]
+        for name, layers in (("one", self.layers), ("two", self.layers[1:] + [b"new"])):
+            layout = Layout(self.path("layouts/" + name))
+            layout.tag(layout.add_manifest(layers), "v1")
+        self.log = open(self.path("peers.log"), "w", encoding="utf-8")
+        self.peers = []
+        self.source = FakeHost()
+        self.host = FakeHost()
+        for host in (self.source, self.host):
+            host.install()
+            os.makedirs(host.path("/etc/gpuhost/trust.d"))
+            shutil.copy(self.site.file("ca.pem"), host.path("/etc/gpuhost/trust.d/site.pem"))
+            host.start_daemon()
+            host.settle()
+
+    def close(self):
+        for peer in self.peers:
+            peer.close()
+        self.log.close()
+        self.host.close()
+        self.source.close()
+
+    def path(self, name):
+        return os.path.join(self.directory, name)
+
+    def bundle(self, generation=7, layout="one", site=None):
+        write(self.path("site.spec"), SPEC.format(generation=generation, layout=layout))
+        bundle = self.path(f"{generation}.bundle")
+        programs.run([os.path.join(tap.TOP_BUILDDIR, "gpuhostctl"), "bundle", "create", self.path("site.spec"), "-o", bundle,
+                      *(site or self.site).signing()], env=programs.environment(SOURCE_DATE_EPOCH="1700000000"), check=True)
+        return bundle
+
+    def peer(self, keys=None, source=None):
+        peer = Peer(self.path(f"peer{len(self.peers)}"), keys or self.keys, self.log, source or self.source)
+        self.peers.append(peer)
+        return peer
+
+    def configure(self, *addresses):
+        write(self.host.path("/etc/gpuhost/gpuhostd.conf"), f"[Peers]\nPeers={' '.join(addresses)}\nBundles=*\nTimeout=2s\n")
+
+    def _command(self, *bundles):
+        return [os.path.join(tap.TOP_BUILDDIR, "gpuhost-fetch"), f"--root={self.host.root}", *bundles]
+
+    def _environment(self, keys):
+        return self.host.environment | {"CREDENTIALS_DIRECTORY": keys or self.keys}
+
+    def fetch(self, *bundles, keys=None):
+        return programs.run(self._command(*bundles), env=self._environment(keys))
+
+    def start_fetch(self, *bundles):
+        return programs.start(self._command(*bundles), env=self._environment(None), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+    def wipe(self):
+        for name in ("store", "catalogue"):
+            shutil.rmtree(self.host.path("/var/lib/gpuhost/" + name), ignore_errors=True)
+
+    def generation(self):
+        bundles = self.host.json("bundle", "list")["bundles"]
+        return bundles[0]["generation"] if bundles else None
+
+    def is_whole(self):
+        run = self.host.ctl("bundle", "scrub", "--root=" + self.host.root)
+        return run.returncode == 0 and self.generation() is not None
+
+
+def digest(content):
+    return hashlib.sha256(content).hexdigest()
+
+
+def said(run):
+    return (run.returncode, run.stdout, run.stderr)
+
+
+def check_fresh(t, rack):
+    run = rack.fetch("site")
+    t.ok(run.returncode == NOT_FOUND and "no peers" in run.stderr, "without peers there is nothing to ask", *said(run))
+    rack.configure("127.0.0.1:1")
+    run = rack.fetch("site")
+    t.ok(run.returncode == NOT_FOUND and "127.0.0.1:1" in run.stderr, "a peer that is not there is named", *said(run))
+    rack.configure(*(rack.peer().address for _ in range(2)))
+    run = rack.fetch("site")
+    t.ok(run.returncode == 0 and rack.generation() == 7 and rack.is_whole(), "a bundle comes from two peers", *said(run), rack.host.tail())
+    blob = rack.host.path("/var/lib/gpuhost/store/sha256/" + digest(rack.layers[2]))
+    with open(blob, "rb") as file:
+        t.ok(file.read() == rack.layers[2], "in all its parts")
+    before = len(rack.host.json("operation", "list"))
+    run = rack.fetch()
+    t.ok(run.returncode == 0 and len(rack.host.json("operation", "list")) == before, "once more nothing is to be done", *said(run))
+    os.unlink(blob)
+    run = rack.fetch()
+    t.ok(run.returncode == 0 and rack.is_whole() and "1 written" not in run.stderr, "a blob that was lost comes again", *said(run))
+    run = rack.fetch("other")
+    t.ok(run.returncode == NOT_FOUND and "'other'" in run.stderr, "what nobody has is not found", *said(run))
+
+
+def check_killed(t, rack):
+    rack.wipe()
+    peers = [rack.peer() for _ in range(3)]
+    relay = Relay(peers[0].address, 2 * MIB, peers[0].process.kill)
+    rack.configure(relay.address, *(peer.address for peer in peers[1:]))
+    run = rack.fetch("site")
+    t.ok(run.returncode == 0 and rack.is_whole() and peers[0].process.poll() is not None and relay.address in run.stderr,
+         "one of three that is killed meanwhile is replaced by the others", *said(run))
+    relay.close()
+
+
+def check_stalled(t, rack):
+    rack.wipe()
+    peers = [rack.peer() for _ in range(2)]
+    relay = Relay(peers[0].address, 2 * MIB, stall=True)
+    rack.configure(relay.address, peers[1].address)
+    run = rack.fetch("site")
+    t.ok(run.returncode == 0 and rack.is_whole(), "so is one that falls silent", *said(run))
+    relay.close()
+
+
+def check_liar(t, rack):
+    rack.wipe()
+    peers = [rack.peer() for _ in range(3)]
+    peers[0].damage(digest(rack.layers[2]))
+    rack.configure(*(peer.address for peer in peers))
+    run = rack.fetch("site")
+    t.ok(run.returncode == 0 and rack.is_whole() and f"{peers[0].address}: sent wrong bytes" in run.stderr
+         and not any(f"{peer.address}: sent wrong" in run.stderr for peer in peers[1:]), "one that sends wrong bytes is found out", *said(run))
+    rack.wipe()
+    rack.configure(peers[0].address)
+    run = rack.fetch("site")
+    t.ok(run.returncode != 0 and "sent wrong bytes" in run.stderr and rack.generation() is None, "alone he brings nothing in", *said(run))
+
+
+def check_certificates(t, rack):
+    rack.wipe()
+    stranger = Authority(rack.path("stranger"))
+    for what, keys, own in (
+            ("another authority's server", stranger.keys("server", ca=rack.authority), None),
+            ("a server that has another's name", rack.authority.keys("elsewhere", address="127.0.0.9"), None),
+            ("a server that may only be a client", rack.authority.keys("client-only", purposes="clientAuth"), None),
+            ("a server whose certificate has expired", rack.authority.keys("expired", days=-1), None),
+            ("to a client of another authority", None, stranger.keys("client", ca=rack.authority)),
+            ("to a client that may only be a server", None, rack.authority.keys("server-only", purposes="serverAuth")),
+            ("to a client whose certificate has expired", None, rack.authority.keys("expired-client", days=-1))):
+        peer = rack.peer(keys)
+        rack.configure(peer.address)
+        run = rack.fetch("site", keys=own)
+        t.ok(run.returncode == NOT_FOUND and rack.generation() is None, f"nothing is taken from, or given: {what}", *said(run))
+    peer = rack.peer()
+    run = programs.run(["curl", "-sS", "-m", "20", "--cacert", os.path.join(rack.keys, "ca.pem"), "-o", "/dev/null", "-w", "%{http_code}",
+                        f"https://{peer.address}/gpuhost/v1/bundles"]) if shutil.which("curl") else None
+    if run:
+        t.ok(run.stdout in ("403", "000"), "who shows no certificate is told nothing", *said(run))
+    else:
+        t.skip("who shows no certificate is told nothing", "no curl")
+
+
+def check_generations(t, rack):
+    rack.wipe()
+    peers = [rack.peer()]
+    rack.source.ctl("bundle", "import", rack.bundle(8, "two"), check=0)
+    peers.append(rack.peer())
+    rack.configure(*(peer.address for peer in peers))
+    run = rack.fetch("site")
+    t.ok(run.returncode == 0 and rack.generation() == 8 and rack.is_whole(), "of two generations the newer one comes", *said(run))
+    rack.configure(peers[0].address)
+    run = rack.fetch("site")
+    t.ok(run.returncode == 0 and rack.generation() == 8, "an older one never", *said(run))
+    rack.host.ctl("bundle", "remove", "site", check=0)
+    run = rack.fetch("site")
+    t.ok(run.returncode == NOT_FOUND and rack.generation() is None, "not even behind one that was removed", *said(run))
+    rack.wipe()
+    trusted = rack.host.path("/etc/gpuhost/trust.d/site.pem")
+    os.rename(trusted, trusted + ".off")
+    shutil.copy(Site(rack.path("nobody")).file("ca.pem"), rack.host.path("/etc/gpuhost/trust.d/other.pem"))
+    run = rack.fetch("site")
+    t.ok(run.returncode == DENIED and "not trusted" in run.stderr and rack.generation() is None, "a signer whom this host does not trust is refused", *said(run))
+    os.rename(trusted + ".off", trusted)
+
+
+def check_resumed(t, rack):
+    rack.wipe()
+    peer = rack.peer()
+    relay = Relay(peer.address, 26 * MIB, stall=True)
+    rack.configure(relay.address)
+    run = rack.fetch("site")
+    t.ok(run.returncode != 0 and rack.generation() is None, "one that is interrupted brings nothing to be seen", *said(run))
+    relay.close()
+    relay = Relay(peer.address)
+    rack.configure(relay.address)
+    run = rack.fetch("site")
+    total = sum(map(len, rack.layers))
+    t.ok(run.returncode == 0 and rack.is_whole(), "the next one brings all of it", *said(run))
+    t.ok(relay.bytes < total - 6 * MIB, "and asks for nothing that had come", relay.bytes, total)
+    relay.close()
+
+
+def main():
+    t = tap.Tap()
+    directory = scratch()
+    rack = None
+    try:
+        rack = Rack(os.path.join(directory, "rack"))
+        rack.source.ctl("bundle", "import", rack.bundle(), check=0)
+        check_fresh(t, rack)
+        check_killed(t, rack)
+        check_stalled(t, rack)
+        check_liar(t, rack)
+        check_certificates(t, rack)
+        check_resumed(t, rack)
+        check_generations(t, rack)
+    finally:
+        if rack:
+            rack.close()
+        shutil.rmtree(directory, ignore_errors=True)
+    t.done()
+
+
+main()
