@@ -199,7 +199,7 @@ std::string BlobFetch::take() {
         return blob_frame(blob.wanted.hex, blob.wanted.first);
     }
     const std::size_t index = slot.blob;
-    const std::string bytes = std::move(slot.bytes);
+    std::string bytes = std::move(slot.bytes);
     if (slot.length > 0) {
         blob.wanted.before.update(bytes);
         blob.taken.push_back({*slot.from, std::hash<std::string>()(bytes)});

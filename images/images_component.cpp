@@ -7,6 +7,7 @@
 #include "images/images_settings.hpp"
 #include "images/import.hpp"
 #include "images/mirrors_step.hpp"
+#include "images/peers_settings.hpp"
 #include "images/placement.hpp"
 #include "images/scrub.hpp"
 
@@ -155,9 +156,13 @@ base::Result<Json> ImagesComponent::observe(const core::Settings& settings) {
         bundles.push_back(record ? to_json(*record)
                                  : Json{{"name", name}, {"problem", record.error().message}});
     }
-    return Json{{"bundles", std::move(bundles)},    {"mirrors", mirrors_of(root_, mirror_settings(settings))},
-                {"scrub", last_scrub(root_)},       {"placement", last_placement(root_)},
-                {"platform", host_platform(root_)}, {"kernels", installed_kernels(root_)}};
+    return Json{{"bundles", std::move(bundles)},
+                {"mirrors", mirrors_of(root_, mirror_settings(settings))},
+                {"scrub", last_scrub(root_)},
+                {"placement", last_placement(root_)},
+                {"peers", peers_settings(settings).peers},
+                {"platform", host_platform(root_)},
+                {"kernels", installed_kernels(root_)}};
 }
 
 Plan ImagesComponent::plan(const core::Desired& desired, const Json& observed) const {

@@ -18,7 +18,7 @@ Result<std::vector<Offer>> parse_offers(std::string_view text, std::string_view 
     const auto take = [&](const Json& value) -> Result<void> {
         std::string name = base::string_or(value, "name", "");
         const std::int64_t generation = base::int_or(value, "generation", -1);
-        if (is_bundle_name(name) && generation >= 0)
+        if (offers.size() < most_offers && is_bundle_name(name) && generation >= 0)
             offers.push_back({std::move(name), static_cast<std::uint64_t>(generation), peer});
         return {};
     };

@@ -13,6 +13,7 @@ namespace gpuhost::images {
 
 /// Of a peer's list of bundles.
 constexpr std::size_t offers_limit = 1U << 20U;
+constexpr std::size_t most_offers = 1000;
 
 struct Offer {
     std::string name;
@@ -20,7 +21,7 @@ struct Offer {
     std::size_t peer = 0; ///< its number
 };
 
-/// Lines that make no sense are left out.
+/// What makes no sense in it is left out.
 [[nodiscard]] base::Result<std::vector<Offer>> parse_offers(std::string_view text, std::string_view what,
                                                             std::size_t peer);
 

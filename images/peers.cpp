@@ -121,16 +121,21 @@ Result<std::optional<SignedManifest>>
 Peers::choose(const std::string& name, const content::TrustAnchors& trust, const HostFacts& host) {
     const ImportPolicy policy{false, true};
     auto present = present_bundle(root_, name, trust);
+    const std::uint64_t least = least_generation(root_, name);
     auto verdict =
-        base::fail(Errc::NotFound, "no peer that answers has a bundle '" + name + "'",
+        base::fail(Errc::NotFound,
+                   "no peer that answers has a bundle '" + name + "'" +
+                       (least == 0 ? "" : " of generation " + std::to_string(least) + " or newer"),
                    "See [Peers] in gpuhostd.conf(5), and whether gpuhost-peers.socket runs there.");
-    for (const Offer& offer : best_offers(offers_, name, least_generation(root_, name))) {
+    for (const Offer& offer : best_offers(offers_, name, least)) {
         if (present && offer.generation <= present->manifest.generation)
             break; // the one that is here will do
         auto bundle = manifest_of(offer, trust);
         const auto plan = bundle ? plan_import(root_, *bundle, host, policy) : base::fail(bundle.error());
         if (plan)
             return std::optional(*std::move(bundle));
+        if (plan.error().code == Errc::NoSpace)
+            return base::fail(plan.error()); // an older one is no answer to that
         on_note_(plan.error().message);
         verdict = base::fail(plan.error());
     }

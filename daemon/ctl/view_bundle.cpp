@@ -41,7 +41,8 @@ void add_placement_lines(Facts& facts, const Screen& screen, const Json& placeme
                                 plural(list_of(placement, "runtimes").size(), "runtime", "runtimes"));
 }
 
-std::string damage_line(const Json& scrub) {
+/// `peers`: there is somebody to fetch from.
+std::string damage_line(const Json& scrub, bool peers) {
     std::set<std::string> bundles;
     bool stays = false;
     for (const Json& damage : list_of(scrub, "damaged"))
@@ -52,7 +53,10 @@ std::string damage_line(const Json& scrub) {
             stays = true;
     const std::vector<std::string> names(bundles.begin(), bundles.end());
     return plural(list_of(scrub, "damaged").size() + number_of(scrub, "more"), "blob", "blobs") +
-           " found damaged on the disk" + (names.empty() ? "" : ": import again " + base::join(names, ", ")) +
+           " found damaged on the disk" +
+           (names.empty() ? std::string()
+            : peers       ? ": gpuhostctl bundle fetch " + base::join(names, " ") + ", or import again"
+                          : ": import again " + base::join(names, ", ")) +
            (stays ? "; some can't be read and are still there: see what the kernel says of the disk" : "");
 }
 
@@ -126,7 +130,7 @@ void add_image_lines(Facts& facts, const Screen& screen, const Json& images) {
         facts.add("Problem", screen.paint(Style::Warn, printable(why)));
     add_placement_lines(facts, screen, base::member(images, "placement"));
     if (const Json& scrub = base::member(images, "scrub"); !list_of(scrub, "damaged").empty())
-        facts.add("Problem", screen.paint(Style::Bad, damage_line(scrub)));
+        facts.add("Problem", screen.paint(Style::Bad, damage_line(scrub, !list_of(images, "peers").empty())));
     if (!bundles.empty())
         facts.add("Bundles", std::to_string(bundles.size()) + ", with " + plural(count, "image", "images") +
                                  ", " + human_bytes(bytes));

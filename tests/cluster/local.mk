@@ -31,6 +31,7 @@ EXTRA_DIST += \
     %D%/scenarios/__init__.py \
     %D%/scenarios/bundles.py \
     %D%/scenarios/network.py \
+    %D%/scenarios/peers.py \
     %D%/scenarios/placement.py \
     %D%/scenarios/policies.py \
     %D%/scenarios/registry.py

@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Hosts that serve their bundles to others, and what may go wrong on the way to them."""
+import http.server
+import json
 import os
 import shutil
 import socket
+import ssl
 import threading
 
 from programs import run
@@ -54,6 +57,47 @@ class Peer(RegistryService):
                 byte = file.read(1)
                 file.seek(at)
                 file.write(bytes([byte[0] ^ 1]))
+
+
+class Chatterbox:
+    """A server with a good certificate that has what a peer has, but sends a byte more of each part that it is asked for."""
+    def __init__(self, keys, hexdigest, content, manifest):
+        def answer(request):
+            path, asked = request.path, request.headers.get("Range")
+            if path.endswith("/bundles"):
+                return 200, json.dumps({"bundles": [{"name": "site", "generation": 7}]}).encode()
+            if path.endswith("/bundles/site"):
+                return 200, manifest
+            if not path.endswith(hexdigest) or not asked:
+                return 404, b"{}"
+            first, last = (int(number) for number in asked.removeprefix("bytes=").split("-"))
+            return 206, content[first:last + 1] + b"!"
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def do_GET(self):
+                status, body = answer(self)
+                self.send_response(status)
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            def log_message(self, *_):
+                pass
+
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(os.path.join(keys, "cert.pem"), os.path.join(keys, "key.pem"))
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.server.daemon_threads = True
+        self.server.handle_error = lambda *_: None  # who is told too much hangs up
+        self.server.socket = context.wrap_socket(self.server.socket, server_side=True)
+        self.address = "127.0.0.1:%d" % self.server.server_address[1]
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+
+    def close(self):
+        self.server.shutdown()
+        self.server.server_close()
 
 
 class Relay:

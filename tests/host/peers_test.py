@@ -2,16 +2,19 @@
 """Hosts fetch bundles from each other: real servers with certificates of a site, and a real import at the other end."""
 import hashlib
 import os
+import pwd
 import random
 import shutil
-import signal
+import select
+import socket
 import subprocess
 
 import programs
 import tap
 from fake_host import FakeHost, scratch, write
 from image_files import Layout, Site
-from peer_files import Authority, Peer, Relay
+from peer_files import Authority, Chatterbox, Peer, Relay
+from registry_service import listening
 
 NOT_FOUND, REFUSED, BAD_CONTENT, DENIED = 4, 8, 9, 12
 SPEC = """[Bundle]
@@ -73,17 +76,14 @@ class Rack:
     def configure(self, *addresses):
         write(self.host.path("/etc/gpuhost/gpuhostd.conf"), f"[Peers]\nPeers={' '.join(addresses)}\nBundles=*\nTimeout=2s\n")
 
-    def _command(self, *bundles):
+    def command(self, *bundles):
         return [os.path.join(tap.TOP_BUILDDIR, "gpuhost-fetch"), f"--root={self.host.root}", *bundles]
 
-    def _environment(self, keys):
+    def environment(self, keys=None):
         return self.host.environment | {"CREDENTIALS_DIRECTORY": keys or self.keys}
 
     def fetch(self, *bundles, keys=None):
-        return programs.run(self._command(*bundles), env=self._environment(keys))
-
-    def start_fetch(self, *bundles):
-        return programs.start(self._command(*bundles), env=self._environment(None), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        return programs.run(self.command(*bundles), env=self.environment(keys))
 
     def wipe(self):
         for name in ("store", "catalogue"):
@@ -182,9 +182,66 @@ def check_certificates(t, rack):
     run = programs.run(["curl", "-sS", "-m", "20", "--cacert", os.path.join(rack.keys, "ca.pem"), "-o", "/dev/null", "-w", "%{http_code}",
                         f"https://{peer.address}/gpuhost/v1/bundles"]) if shutil.which("curl") else None
     if run:
-        t.ok(run.stdout in ("403", "000"), "who shows no certificate is told nothing", *said(run))
+        t.ok(run.stdout == "403", "who shows no certificate is told nothing", *said(run))
     else:
         t.skip("who shows no certificate is told nothing", "no curl")
+
+
+def check_chatterbox(t, rack):
+    rack.wipe()
+    layer = rack.layers[2]
+    with open(rack.source.path("/var/lib/gpuhost/catalogue/site/manifest.p7s"), "rb") as file:
+        box = Chatterbox(rack.keys, digest(layer), layer, file.read())
+    rack.configure(box.address, rack.peer().address)
+    run = rack.fetch("site")
+    t.ok(run.returncode == 0 and rack.is_whole() and f"{box.address}: sent more than was asked for" in run.stderr, "one that sends too much is cut off", *said(run))
+    box.close()
+
+
+def check_front(t, rack):
+    """gpuhostctl asks gpuhost-fetch on its socket, as gpuhost-fetch.socket would hold it."""
+    rack.wipe()
+    rack.configure(rack.peer().address)
+    path = os.path.join(rack.host.scratch, "fetch")
+    run = rack.host.ctl("bundle", "fetch", "site", "--socket=" + path)
+    t.ok(run.returncode != 0 and "gpuhost-fetch.socket" in run.stderr, "without its socket gpuhostctl says what to start", *said(run))
+
+    def ask(*words):
+        with socket.socket(socket.AF_UNIX) as listener:
+            listener.bind(path)
+            listener.listen()
+            asked = programs.start([os.path.join(tap.TOP_BUILDDIR, "gpuhostctl"), "bundle", "fetch", *words, "--socket=" + path],
+                                   env=rack.host.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+            select.select([listener], [], [], programs.PATIENCE)
+            service = listening(listener, rack.command(), env=rack.environment(), stdout=rack.log, stderr=rack.log)
+            out, err = programs.outputs(asked)
+            programs.wait(service)
+        os.unlink(path)
+        return asked.returncode, out, err
+
+    run = ask("site")
+    t.ok(run[0] == 0 and "site" in run[1] and rack.generation() == 7, "gpuhostctl bundle fetch shows the import, and ends as it does", *run)
+    run = ask("other", "site")
+    t.ok(run[0] == NOT_FOUND and "'other'" in run[2] and "here and whole" in run[2], "what is wrong with one bundle is told, and the next one follows", *run)
+    run = ask()
+    t.ok(run[0] == 0 and "'site' is here and whole" in run[2], "with no name it is what the configuration wants", *run)
+    rack.host.ctl("reload", check=0)
+    os.unlink(rack.host.path("/var/lib/gpuhost/store/sha256/" + digest(rack.layers[0])))
+    rack.host.ctl("bundle", "scrub", "--root=" + rack.host.root)
+    t.ok("gpuhostctl bundle fetch site" in rack.host.ctl("status").stdout, "status says that a damaged blob can be fetched", rack.host.ctl("status").stdout)
+    rack.wipe()
+
+
+def check_rights(t, rack):
+    if os.geteuid() != 0:
+        t.skip("who may hand bundles over", "only root can be somebody else")
+        return
+    for directory in (rack.directory, os.path.dirname(rack.directory), rack.host.scratch, rack.source.scratch):
+        os.chmod(directory, 0o755)
+    os.chmod(os.path.join(rack.keys, "key.pem"), 0o644)
+    nobody = pwd.getpwnam("nobody").pw_uid
+    run = programs.run(rack.command("site"), env=rack.environment(), user=nobody, group=nobody, extra_groups=[])
+    t.ok(run.returncode == DENIED and rack.generation() is None, "nobody else may hand one over", *said(run))
 
 
 def check_generations(t, rack):
@@ -238,6 +295,9 @@ def main():
         check_killed(t, rack)
         check_stalled(t, rack)
         check_liar(t, rack)
+        check_chatterbox(t, rack)
+        check_front(t, rack)
+        check_rights(t, rack)
         check_certificates(t, rack)
         check_resumed(t, rack)
         check_generations(t, rack)

@@ -18,9 +18,13 @@ os.execv(sys.argv[2], sys.argv[2:])
 """
 
 
+def hand_over(listener, command):
+    """The command of a program that gets the socket, as systemd would hand it over."""
+    return [sys.executable, "-c", HAND_OVER, str(listener.fileno()), *command]
+
+
 def listening(listener, command, **options):
-    """Starts a program that gets the socket, as systemd would hand it over."""
-    return programs.start([sys.executable, "-c", HAND_OVER, str(listener.fileno()), *command], pass_fds=[listener.fileno()], **options)
+    return programs.start(hand_over(listener, command), pass_fds=[listener.fileno()], **options)
 
 
 class Answer:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import programs
 from private_bus import PrivateBus
-from registry_service import SHELL
+from registry_service import hand_over
 
 from . import TESTS
 from .service import Service
@@ -116,8 +116,7 @@ class Registry(Service):
         return self.process is not None and self.process.poll() is None
 
     def activate(self):
-        number = self.socket.fileno()
-        self.start(["sh", "-c", SHELL, "sh", number, self.program, f"--root={self.root}"], pass_fds=[number])
+        self.start(hand_over(self.socket, [self.program, f"--root={self.root}"]), pass_fds=[self.socket.fileno()])
 
     def end(self):
         self.over.set()
