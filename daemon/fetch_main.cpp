@@ -5,7 +5,9 @@
 #include "daemon/base/clock.hpp"
 #include "daemon/base/log.hpp"
 #include "daemon/base/parse.hpp"
+#include "daemon/core/step.hpp"
 #include "daemon/ctl/bundle_call.hpp"
+#include "daemon/ctl/document.hpp"
 #include "daemon/ctl/fetch_socket.hpp"
 #include "daemon/ctl/view.hpp"
 #include "images/blob_stream.hpp"
@@ -91,10 +93,7 @@ class Asker {
         send({{"note", text}});
     }
     void operation(std::uint64_t id) { send({{"operation", id}}); }
-    void nothing(const std::string& bundle) {
-        base::log::info("bundle '" + bundle + "' is here and whole");
-        send({{"note", "Bundle '" + bundle + "' is here and whole."}});
-    }
+    void end(int status) { send({{"status", status}}); }
     /// Returns the exit status that says the same.
     int error(const base::Error& error) {
         base::log::error(error.message);
@@ -209,7 +208,7 @@ class Fetcher {
             return base::fail(Errc::InvalidArgument, "'" + name + "' is no name of a bundle");
         GPUHOST_TRY(bundle, peers_.choose(name, trust, host));
         if (!bundle) {
-            asker_.nothing(name);
+            asker_.note("bundle '" + name + "' is here and whole");
             return {};
         }
         int ends[2] = {-1, -1};
@@ -257,11 +256,14 @@ class Fetcher {
     static Result<void> outcome(const Json& operation) {
         if (ctl::operation_exit_status(operation) == 0)
             return {};
-        const std::string state = base::string_or(operation, "state", "");
-        const base::Error error = base::error_from_json(base::member(operation, "error"));
-        return base::fail(error.message.empty()
-                              ? base::Error{Errc::Failed, "the import ended as '" + state + "'", ""}
-                              : error);
+        if (const Json& problems = ctl::list_of(operation, "problems"); !problems.empty()) {
+            core::Problem problem = core::problem_from_json(problems.front());
+            return base::fail(problem.code, std::move(problem.text), std::move(problem.hint));
+        }
+        base::Error error = base::error_from_json(base::member(operation, "error"));
+        if (error.message.empty())
+            error.message = "the import ended as '" + base::string_or(operation, "state", "") + "'";
+        return base::fail(std::move(error));
     }
 
     const base::Root& root_;
@@ -282,8 +284,10 @@ Result<int> fetch(const base::Root& root, const std::vector<std::string>& bundle
 }
 
 int fetch_for(const base::Root& root, const Result<std::vector<std::string>>& bundles, Asker asker) {
-    const auto status = bundles ? fetch(root, *bundles, asker) : base::fail(bundles.error());
-    return status ? *status : asker.error(status.error());
+    const auto done = bundles ? fetch(root, *bundles, asker) : base::fail(bundles.error());
+    const int status = done ? *done : asker.error(done.error());
+    asker.end(status);
+    return status;
 }
 
 /// Everybody who waits at the socket. Nobody: it was the timer, whose unit is told how it ended.

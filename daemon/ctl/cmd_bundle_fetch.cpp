@@ -32,22 +32,17 @@ Result<int> run(Session& session) {
     const std::string path = session.arguments().value(socket_option).value_or(std::string(fetch_socket));
     GPUHOST_TRY(socket, ask_to_fetch(path, session.arguments().words()));
     std::string buffer;
-    for (int status = 0;;) {
-        const auto text = read_fetch_line(socket.get(), buffer, -1);
-        if (!text && text.error().code == base::Errc::NotFound)
-            return status; // it said all that it had to
-        if (!text)
-            return base::fail(text.error());
-        GPUHOST_TRY(line, base::parse_json(*text, "what gpuhost-fetch says"));
+    for (;;) {
+        GPUHOST_TRY(text, read_fetch_line(socket.get(), buffer, -1));
+        GPUHOST_TRY(line, base::parse_json(text, "what gpuhost-fetch says"));
         if (line.contains("note"))
             session.note(text_of(line, "note") + "\n");
         if (line.contains("operation"))
             GPUHOST_CHECK(follow(session, number_of(line, "operation")));
-        if (line.contains("error")) {
-            const base::Error error = base::error_from_json(base::member(line, "error"));
-            session.complain(error);
-            status = base::info(error.code).exit_code;
-        }
+        if (line.contains("error"))
+            session.complain(base::error_from_json(base::member(line, "error")));
+        if (line.contains("status"))
+            return static_cast<int>(number_of(line, "status"));
     }
 }
 

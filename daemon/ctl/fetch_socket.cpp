@@ -60,7 +60,8 @@ Result<std::string> read_fetch_line(int socket, std::string& buffer, int patienc
         if (n < 0 && errno != ECONNRESET)
             return base::fail_errno("reading from the other end", errno);
         if (n <= 0)
-            return base::fail(Errc::NotFound, "the other end said nothing more");
+            return base::fail(Errc::Interrupted, "gpuhost-fetch ended before it was done",
+                              "See why: journalctl -u gpuhost-fetch.");
         buffer.append(bytes.data(), static_cast<std::size_t>(n));
         if (buffer.size() > longest_line)
             return base::fail(Errc::BadContent, "a line is too long");

@@ -16,7 +16,7 @@ from image_files import Layout, Site
 from peer_files import Authority, Chatterbox, Peer, Relay
 from registry_service import listening
 
-NOT_FOUND, REFUSED, BAD_CONTENT, DENIED = 4, 8, 9, 12
+NOT_FOUND, DENIED, INTERRUPTED = 4, 12, 17
 SPEC = """[Bundle]
 Name=site
 Generation={generation}
@@ -206,16 +206,18 @@ def check_front(t, rack):
     run = rack.host.ctl("bundle", "fetch", "site", "--socket=" + path)
     t.ok(run.returncode != 0 and "gpuhost-fetch.socket" in run.stderr, "without its socket gpuhostctl says what to start", *said(run))
 
-    def ask(*words):
+    def serve(listener):
+        programs.wait(listening(listener, rack.command(), env=rack.environment(), stdout=rack.log, stderr=rack.log))
+
+    def ask(*words, serve=serve):
         with socket.socket(socket.AF_UNIX) as listener:
             listener.bind(path)
             listener.listen()
             asked = programs.start([os.path.join(tap.TOP_BUILDDIR, "gpuhostctl"), "bundle", "fetch", *words, "--socket=" + path],
                                    env=rack.host.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
             select.select([listener], [], [], programs.PATIENCE)
-            service = listening(listener, rack.command(), env=rack.environment(), stdout=rack.log, stderr=rack.log)
+            serve(listener)
             out, err = programs.outputs(asked)
-            programs.wait(service)
         os.unlink(path)
         return asked.returncode, out, err
 
@@ -225,6 +227,8 @@ def check_front(t, rack):
     t.ok(run[0] == NOT_FOUND and "'other'" in run[2] and "here and whole" in run[2], "what is wrong with one bundle is told, and the next one follows", *run)
     run = ask()
     t.ok(run[0] == 0 and "'site' is here and whole" in run[2], "with no name it is what the configuration wants", *run)
+    run = ask("site", serve=lambda listener: listener.accept()[0].close())
+    t.ok(run[0] == INTERRUPTED and "journalctl" in run[2], "what ends before it is done is no success", *run)
     rack.host.ctl("reload", check=0)
     os.unlink(rack.host.path("/var/lib/gpuhost/store/sha256/" + digest(rack.layers[0])))
     rack.host.ctl("bundle", "scrub", "--root=" + rack.host.root)
