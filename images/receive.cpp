@@ -12,7 +12,6 @@
 
 namespace gpuhost::images {
 
-using base::Errc;
 using base::Result;
 using base::Root;
 
