@@ -12,6 +12,7 @@
 
 namespace gpuhost::images {
 
+using base::Errc;
 using base::Result;
 using base::Root;
 
