@@ -191,7 +191,8 @@ class Fetcher {
         GPUHOST_TRY(trust, images::load_trust(root_));
         GPUHOST_TRY(listed, daemon_.ask(ctl::bundle_call("List")));
         const images::HostFacts host{base::string_or(listed, "platform", ""),
-                                     base::strings_or_empty(listed, "kernels")};
+                                     base::strings_or_empty(listed, "kernels"),
+                                     base::strings_or_empty(listed, "distributions")};
         GPUHOST_CHECK(daemon_.subscribe());
         peers_.look();
         int status = 0;

@@ -7,6 +7,7 @@
 #include "images/mirrors.hpp"
 #include "images/peers_settings.hpp"
 #include "images/registry_settings.hpp"
+#include "images/repositories.hpp"
 #include "kmod/driver_component.hpp"
 #include "kmod/driver_settings.hpp"
 #include "kmod/driver_steps.hpp"
@@ -29,8 +30,9 @@ std::vector<std::unique_ptr<core::Component>> make_components(const base::Root& 
 }
 
 std::vector<std::span<const core::SettingKey>> setting_keys() {
-    return {kmod::driver_setting_keys(), images::images_setting_keys(), images::mirror_setting_keys(),
-            images::registry_setting_keys(), images::peers_setting_keys()};
+    return {kmod::driver_setting_keys(),   images::images_setting_keys(),
+            images::mirror_setting_keys(), images::registry_setting_keys(),
+            images::peers_setting_keys(),  images::repository_setting_keys()};
 }
 
 } // namespace gpuhost

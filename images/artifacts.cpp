@@ -5,6 +5,7 @@
 #include "daemon/content/sha256.hpp"
 #include "images/oci.hpp"
 
+#include <algorithm>
 #include <set>
 #include <string_view>
 #include <tuple>
@@ -37,6 +38,11 @@ std::set<std::string_view> needed_blobs(const BundleManifest& manifest, const Ho
     return needed;
 }
 
+/// A driver's files are unpacked side by side; packages have the tree that their indexes speak of.
+bool is_name_in(const std::string& name, const std::string& kind) {
+    return kind == packages_kind ? is_package_path(name) : is_file_name(name);
+}
+
 Result<core::Artifact> read_artifact(const base::Root& root, const SignedManifest& bundle,
                                      const BundleArtifact& source, const std::set<std::string_view>& needed) {
     const std::string what = "artifact " + source.name + " (sha256:" + source.hex + ")";
@@ -50,7 +56,7 @@ Result<core::Artifact> read_artifact(const base::Root& root, const SignedManifes
     std::set<std::string> names;
     for (std::size_t i = 1; i < document.content.size(); ++i) { // the first is its configuration
         const Descriptor& file = document.content[i];
-        if (!is_file_name(file.title) || !names.insert(file.title).second)
+        if (!is_name_in(file.title, source.kind) || !names.insert(file.title).second)
             return base::fail(Errc::BadContent, what + ": '" + file.title + "' is no name of a file in it");
         if (needed.count(file.hex) == 0)
             return base::fail(Errc::BadContent, what + ": lacks its file '" + file.title + "'");
@@ -59,15 +65,32 @@ Result<core::Artifact> read_artifact(const base::Root& root, const SignedManifes
     return artifact;
 }
 
+Result<PackageRepository> repository_of(const core::Artifact& artifact) {
+    PackageRepository repository{artifact.name, {}};
+    std::vector<std::string> names;
+    for (const core::ArtifactFile& file : artifact.files)
+        names.push_back(file.name);
+    std::sort(names.begin(), names.end());
+    if (const std::string twice = file_and_directory(names); !twice.empty())
+        return base::fail(Errc::BadContent, "its packages have '" + twice + "' as a file and as a directory");
+    if (package_tree(artifact.name, names).empty())
+        return base::fail(Errc::BadContent, "its packages for " + artifact.name + " are no repository");
+    for (const core::ArtifactFile& file : artifact.files)
+        repository.files.push_back({file.name, file.sha256});
+    std::sort(repository.files.begin(), repository.files.end(),
+              [](const PackageFile& a, const PackageFile& b) { return a.name < b.name; });
+    return repository;
+}
+
 } // namespace
 
-Result<std::vector<core::Artifact>> host_artifacts(const base::Root& root, const SignedManifest& bundle,
-                                                   const HostFacts& host) {
+Result<HostArtifacts> host_artifacts(const base::Root& root, const SignedManifest& bundle,
+                                     const HostFacts& host) {
     if (bundle.manifest.artifacts.empty())
-        return std::vector<core::Artifact>(); // most have none, and many blobs
+        return HostArtifacts(); // most have none, and many blobs
     const std::set<std::string_view> needed = needed_blobs(bundle.manifest, host);
     std::set<std::tuple<std::string, std::string, std::string>> kinds;
-    std::vector<core::Artifact> artifacts;
+    HostArtifacts artifacts;
     std::size_t files = 0;
     for (const BundleArtifact& source : bundle.manifest.artifacts) {
         if (needed.count(source.hex) == 0)
@@ -78,9 +101,14 @@ Result<std::vector<core::Artifact>> host_artifacts(const base::Root& root, const
         GPUHOST_TRY(artifact, read_artifact(root, bundle, source, needed));
         files += artifact.files.size();
         if (files > most_files)
-            return base::fail(Errc::BadContent,
-                              "its drivers have more than " + std::to_string(most_files) + " files");
-        artifacts.push_back(std::move(artifact));
+            return base::fail(Errc::BadContent, "its drivers and packages have more than " +
+                                                    std::to_string(most_files) + " files");
+        if (artifact.kind != packages_kind) {
+            artifacts.others.push_back(std::move(artifact));
+            continue;
+        }
+        GPUHOST_TRY(repository, repository_of(artifact));
+        artifacts.packages.push_back(std::move(repository));
     }
     return artifacts;
 }

@@ -9,7 +9,11 @@ namespace gpuhost::images {
 
 /// What this host takes of a bundle besides images, and where it lies: in the store, or among what was received of that
 /// bundle. Each document is held to its digest, and the names in it to what can be a file's.
-[[nodiscard]] base::Result<std::vector<core::Artifact>>
-host_artifacts(const base::Root& root, const SignedManifest& bundle, const HostFacts& host);
+struct HostArtifacts {
+    std::vector<core::Artifact> others; ///< for other rooms
+    std::vector<PackageRepository> packages;
+};
+[[nodiscard]] base::Result<HostArtifacts> host_artifacts(const base::Root& root, const SignedManifest& bundle,
+                                                         const HostFacts& host);
 
 } // namespace gpuhost::images

@@ -4,6 +4,8 @@
 #include "daemon/base/json.hpp"
 #include "daemon/base/parse.hpp"
 #include "daemon/content/sha256.hpp"
+#include "images/distribution.hpp"
+#include "images/host_facts.hpp"
 #include "images/oci.hpp"
 #include "images/reference.hpp"
 
@@ -27,7 +29,15 @@ constexpr std::size_t most_images = 10'000;
 constexpr std::size_t most_hosts = 256;                    ///< of one member
 constexpr std::size_t longest_word = 256;                  ///< of what names hosts and platforms
 constexpr std::uint64_t largest = std::uint64_t{1} << 50U; ///< bytes, of one member and of all
-constexpr std::array artifact_kinds{std::string_view("driver-packages"), std::string_view("driver-modules")};
+
+struct ArtifactKind {
+    std::string_view kind;
+    bool (*is_name)(std::string_view);
+    bool of_kernel;
+};
+constexpr std::array artifact_kinds{ArtifactKind{"driver-packages", base::is_driver_version, false},
+                                    ArtifactKind{"driver-modules", base::is_driver_version, true},
+                                    ArtifactKind{packages_kind, is_distribution, false}};
 constexpr std::array paths{std::string_view("oci-layout"), std::string_view("index.json")};
 
 base::Error bad(std::string_view why) {
@@ -79,6 +89,10 @@ Result<Member> parse_member(const Json& value) {
     GPUHOST_TRY(hex, get_hex(value));
     GPUHOST_TRY(size, get_size(value, "size"));
     GPUHOST_TRY(hosts, get_words(value, "hosts"));
+    for (const std::string& word : hosts)
+        if (!parse_host_word(word))
+            return base::fail(Errc::Unsupported, "is for hosts '" + word + "', which is not understood here",
+                              "Update gpuhost on this host.");
     member.hex = std::move(hex);
     member.size = size;
     member.hosts = std::move(hosts);
@@ -174,14 +188,17 @@ Result<BundleArtifact> parse_artifact(const Json& value) {
     artifact.kind = std::move(kind);
     artifact.name = std::move(name);
     artifact.kernel = base::string_or(value, "kernel", "");
-    if (std::find(artifact_kinds.begin(), artifact_kinds.end(), artifact.kind) == artifact_kinds.end())
+    const auto* const known =
+        std::find_if(artifact_kinds.begin(), artifact_kinds.end(),
+                     [&](const ArtifactKind& one) { return one.kind == artifact.kind; });
+    if (known == artifact_kinds.end())
         return base::fail(Errc::Unsupported,
                           "has '" + artifact.kind.substr(0, longest_word) + "', which is not known here",
                           "Update gpuhost on this host.");
-    const bool built = artifact.kind == "driver-modules";
-    if (!base::is_driver_version(artifact.name) || value.contains("kernel") != built ||
-        (built && !base::is_kernel_release(artifact.kernel)))
-        return base::fail(bad("an artifact is of no driver version, or modules of no kernel"));
+    if (!known->is_name(artifact.name) || value.contains("kernel") != known->of_kernel ||
+        (known->of_kernel && !base::is_kernel_release(artifact.kernel)))
+        return base::fail(
+            bad("an artifact is of no driver version or distribution, or modules are of no kernel"));
     if (artifact.size > document_limit)
         return base::fail(bad("artifact '" + artifact.name + "' has a document larger than 4 MiB"));
     return artifact;

@@ -17,8 +17,8 @@ struct Member {
     std::string hex; ///< of its SHA-256
     std::uint64_t size = 0;
     std::string path; ///< of what is no blob: "oci-layout", "index.json"
-    /// Hosts that need it: "linux/arm64", "kernel=6.1.0-50-amd64", "linux/arm64,kernel=6.6.1" for those that are both;
-    /// empty: all.
+    /// Hosts that need it: "linux/arm64", "kernel=6.1.0-50-amd64", "os=debian-12", "linux/arm64,kernel=6.6.1" for those
+    /// that are both; empty: all.
     std::vector<std::string> hosts;
     bool absent = false; ///< not in this file: a delta, for hosts that have it
 
@@ -44,10 +44,13 @@ struct BundleImage {
 constexpr std::size_t most_annotations = 64;
 constexpr std::size_t most_annotation_bytes = 4096;
 
-/// What is no image: an OCI manifest whose layers are files, each with its name as title.
+constexpr std::string_view packages_kind = "packages"; ///< of the operating system, as a repository
+
+/// What is no image: an OCI manifest whose layers are files, each with its name as title; of a repository its
+/// path in that.
 struct BundleArtifact {
-    std::string kind;   ///< "driver-packages", "driver-modules"
-    std::string name;   ///< "550.163.01"
+    std::string kind;   ///< "driver-packages", "driver-modules", "packages"
+    std::string name;   ///< "550.163.01"; of packages the distribution: "debian-12"
     std::string kernel; ///< of modules that are built
     std::string hex;    ///< of its manifest
     std::uint64_t size = 0;

@@ -4,11 +4,13 @@
 #include "daemon/base/ini.hpp"
 #include "daemon/base/parse.hpp"
 #include "images/bundle_manifest.hpp"
+#include "images/distribution.hpp"
 #include "images/host_facts.hpp"
 #include "images/reference.hpp"
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <span>
 
 namespace gpuhost::images {
@@ -24,11 +26,14 @@ constexpr std::string_view image_prefix = "Image ";
 struct ArtifactSection {
     std::string_view prefix; ///< of its section's name
     std::string_view kind;
-    std::string_view key;   ///< that names its files
+    std::string_view key; ///< that names its files
+    bool (*is_name)(std::string_view) = nullptr;
     bool of_kernel = false; ///< the second word is a kernel; a platform may come last
 };
-constexpr std::array artifact_sections{ArtifactSection{"Driver ", "driver-packages", "Packages", false},
-                                       ArtifactSection{"Modules ", "driver-modules", "Files", true}};
+constexpr std::array artifact_sections{
+    ArtifactSection{"Driver ", "driver-packages", "Packages", base::is_driver_version, false},
+    ArtifactSection{"Modules ", "driver-modules", "Files", base::is_driver_version, true},
+    ArtifactSection{"Packages ", packages_kind, "Files", is_distribution, false}};
 
 tl::unexpected<base::Error> unknown_key(const IniEntry& entry, const std::string& where) {
     return base::fail(Errc::InvalidArgument,
@@ -129,40 +134,70 @@ Result<void> add_image(BundleSpec& spec, const Section& section) {
 Result<ArtifactSource> new_artifact(const Section& section, const ArtifactSection& kind) {
     const auto words = base::split_words(std::string_view(section.name).substr(kind.prefix.size()));
     const std::size_t least = kind.of_kernel ? 2 : 1;
-    if (words.size() < least || words.size() > least + 1 || !base::is_driver_version(words[0]) ||
+    if (words.size() < least || words.size() > least + 1 || !kind.is_name(words[0]) ||
         (kind.of_kernel && !base::is_kernel_release(words[1])) ||
         (words.size() > least && !is_platform(words[least])))
-        return base::fail(Errc::InvalidArgument,
-                          section.where + ": section [" + section.name + "] is not understood",
-                          "Say [Driver VERSION] or [Modules VERSION KERNEL], and behind it a PLATFORM as "
-                          "linux/amd64 if only hosts of that one are to take it.");
+        return base::fail(
+            Errc::InvalidArgument, section.where + ": section [" + section.name + "] is not understood",
+            "Say [Driver VERSION], [Modules VERSION KERNEL] or [Packages DISTRIBUTION] with a "
+            "DISTRIBUTION as debian-12, and behind it a PLATFORM as linux/amd64 if only hosts of "
+            "that one are to take it.");
     ArtifactSource artifact{std::string(kind.kind), words[0], {}, {}, {}, section.where};
     if (kind.of_kernel)
         artifact.kernel = words[1];
-    if (const std::string word = host_word(words.size() > least ? words[least] : "", artifact.kernel);
-        !word.empty())
-        artifact.hosts.push_back(word);
+    HostWord host;
+    if (words.size() > least)
+        host.platform = words[least];
+    host.kernel = artifact.kernel;
+    if (artifact.kind == packages_kind)
+        host.distribution = artifact.name;
+    if (std::string word = host_word(host); !word.empty())
+        artifact.hosts.push_back(std::move(word));
     return artifact;
+}
+
+Result<void> set_artifact(ArtifactSource& artifact, const ArtifactSection& kind, const IniEntry& entry,
+                          const std::string& where) {
+    const bool packages = kind.kind == packages_kind;
+    std::vector<std::string> words = base::split_words(entry.value);
+    if (entry.key == kind.key)
+        std::move(words.begin(), words.end(), std::back_inserter(artifact.patterns));
+    else if (packages && entry.key == "OpenPGPKey")
+        std::move(words.begin(), words.end(), std::back_inserter(artifact.open_pgp));
+    else if (packages && entry.key == "Repository")
+        artifact.repository = entry.value;
+    else
+        return unknown_key(entry, where);
+    return {};
+}
+
+/// Drivers may come in several sections; there is one repository.
+Result<void> merge_artifact(ArtifactSource& known, ArtifactSource more) {
+    if (known.kind == packages_kind)
+        return base::fail(Errc::InvalidArgument,
+                          more.where + ": packages for the same hosts have two sections",
+                          "Files= and OpenPGPKey= may be given more than once in one.");
+    std::move(more.patterns.begin(), more.patterns.end(), std::back_inserter(known.patterns));
+    return {};
 }
 
 Result<void> add_artifact(BundleSpec& spec, const Section& section, const ArtifactSection& kind) {
     GPUHOST_TRY(artifact, new_artifact(section, kind));
-    for (const IniEntry& entry : section.entries) {
-        if (entry.key != kind.key)
-            return unknown_key(entry, section.at(entry));
-        for (std::string& pattern : base::split_words(entry.value))
-            artifact.patterns.push_back(std::move(pattern));
-    }
-    if (artifact.patterns.empty())
+    for (const IniEntry& entry : section.entries)
+        GPUHOST_CHECK(set_artifact(artifact, kind, entry, section.at(entry)));
+    const std::string what = section.where + ": [" + section.name + "] has ";
+    if (artifact.patterns.empty() && artifact.repository.empty())
         return base::fail(Errc::InvalidArgument,
-                          section.where + ": [" + section.name + "] has no " + std::string(kind.key) + "=");
+                          what + "no " + std::string(kind.key) + "=" +
+                              (artifact.kind == packages_kind ? " and no Repository=" : ""));
+    if (!artifact.patterns.empty() && !artifact.repository.empty())
+        return base::fail(Errc::InvalidArgument, what + "both Files= and Repository=");
     const auto known = std::find_if(spec.artifacts.begin(), spec.artifacts.end(), [&](const auto& one) {
         return one.kind == artifact.kind && one.name == artifact.name && one.hosts == artifact.hosts;
     });
-    if (known == spec.artifacts.end())
-        spec.artifacts.push_back(std::move(artifact));
-    else
-        known->patterns.insert(known->patterns.end(), artifact.patterns.begin(), artifact.patterns.end());
+    if (known != spec.artifacts.end())
+        return merge_artifact(*known, std::move(artifact));
+    spec.artifacts.push_back(std::move(artifact));
     return {};
 }
 
@@ -174,7 +209,8 @@ Result<void> add_section(BundleSpec& spec, const Section& section) {
     if (section.name != "Bundle")
         return base::fail(
             Errc::InvalidArgument, section.where + ": unknown section [" + section.name + "]",
-            "[Bundle], [Image NAME], [Images], [Driver VERSION] and [Modules VERSION KERNEL] are known.");
+            "[Bundle], [Image NAME], [Images], [Driver VERSION], [Modules VERSION KERNEL] and [Packages "
+            "DISTRIBUTION] are known.");
     for (const IniEntry& entry : section.entries)
         GPUHOST_CHECK(set_bundle(spec, entry, section.at(entry)));
     return {};
@@ -194,9 +230,10 @@ Result<BundleSpec> parse_bundle_spec(std::string_view text, std::string_view wha
     if (spec.name.empty())
         return base::fail(Errc::InvalidArgument, name + ": [Bundle] has no Name=");
     if (spec.images.empty() && spec.artifacts.empty())
-        return base::fail(Errc::InvalidArgument, name + ": names nothing to put into the bundle",
-                          "Add a section [Image NAME] with Layout=DIRECTORY or Archive=FILE, or [Driver "
-                          "VERSION] with Packages=FILE….");
+        return base::fail(
+            Errc::InvalidArgument, name + ": names nothing to put into the bundle",
+            "Add a section [Image NAME] with Layout=DIRECTORY or Archive=FILE, [Driver VERSION] "
+            "with Packages=FILE…, or [Packages DISTRIBUTION] with Files=FILE….");
     return spec;
 }
 

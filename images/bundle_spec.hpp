@@ -18,6 +18,10 @@
 //
 //   [Modules 550.163.01 6.1.0-50-amd64]
 //   Files=built/*.ko        likewise, for hosts with that kernel; of one platform only with that one behind it
+//
+//   [Packages debian-12]    of the operating system, for hosts of that distribution; likewise
+//   Files=debs/*.deb        a repository is made of them; or Repository=, a directory that is one
+//   OpenPGPKey=ops@example  the repository is signed with it
 #pragma once
 
 #include "daemon/base/result.hpp"
@@ -49,6 +53,9 @@ struct ArtifactSource {
     std::vector<std::string> hosts;    ///< as in Member
     std::vector<std::string> patterns; ///< of files, as a shell has them
     std::string where;
+    std::string repository = {}; ///< of packages: a directory that is one; or empty
+    std::vector<std::string> open_pgp =
+        {}; ///< of packages: what gpg calls the keys that the repository is signed with
 };
 
 struct BundleSpec {

@@ -8,6 +8,7 @@
 #include "images/import.hpp"
 #include "images/kubelet.hpp"
 #include "images/mirrors_step.hpp"
+#include "images/repositories_step.hpp"
 #include "images/trust.hpp"
 
 #include <algorithm>
@@ -26,7 +27,8 @@ namespace {
 using Problems = std::vector<core::Problem>;
 
 HostFacts host_of(const Json& args) {
-    return {base::string_or(args, "platform", ""), base::strings_or_empty(args, "kernels")};
+    return {base::string_or(args, "platform", ""), base::strings_or_empty(args, "kernels"),
+            base::strings_or_empty(args, "distributions")};
 }
 
 bool is_stream(const Json& args) {
@@ -120,7 +122,7 @@ Result<Json> receive_signed(StepContext& context, const Json& args, const Signed
         GPUHOST_CHECK(receive(plan));
     GPUHOST_TRY(artifacts, host_artifacts(context.root, bundle, host_of(args)));
     GPUHOST_CHECK(
-        core::write_artifacts(context.root, context.staging, {std::move(artifacts), plan.complete}));
+        core::write_artifacts(context.root, context.staging, {std::move(artifacts.others), plan.complete}));
     Json report = report_of(bundle, plan);
     report["finished"] = plan.complete && bundle.manifest.artifacts.empty();
     return report;
@@ -288,6 +290,7 @@ void register_bundle_steps(core::StepKinds& kinds) {
     kinds.add(settle_kind());
     kinds.add(remove_kind());
     kinds.add(mirrors_kind());
+    kinds.add(repositories_kind());
 }
 
 } // namespace gpuhost::images

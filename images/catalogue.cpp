@@ -81,6 +81,9 @@ Result<BundleImage> image_from_json(const Json& value) {
 } // namespace
 
 Json to_json(const BundleRecord& record) {
+    Json packages = Json::array();
+    for (const PackageTree& tree : record.packages)
+        packages.push_back(to_json(tree));
     return {{"name", record.name},
             {"unsigned", !record.is_signed()},
             {"generation", record.generation},
@@ -94,7 +97,8 @@ Json to_json(const BundleRecord& record) {
             {"blobs", record.blobs},
             {"bytes", record.bytes},
             {"images", record.images},
-            {"registries", record.registries}};
+            {"registries", record.registries},
+            {"packages", std::move(packages)}};
 }
 
 Result<BundleRecord> record_from_json(const Json& value) {
@@ -116,7 +120,15 @@ Result<BundleRecord> record_from_json(const Json& value) {
                      number(signer, "not_after")};
     record.images = number(value, "images");
     record.registries = base::strings_or_empty(value, "registries");
+    for (const Json& one : base::member(value, "packages")) {
+        GPUHOST_TRY(tree, package_tree_from_json(one));
+        record.packages.push_back(std::move(tree));
+    }
     return record;
+}
+
+std::string packages_directory(const std::string& bundle, const std::string& distribution) {
+    return path_of(bundle) + "/packages/" + distribution;
 }
 
 Result<std::vector<std::string>> Catalogue::names() const {
@@ -196,6 +208,9 @@ Result<void> Catalogue::put(const CatalogueEntry& entry) const {
     const std::string manifest(entry.record.is_signed() ? "manifest.p7s" : unsigned_manifest);
     GPUHOST_CHECK(root_.write_atomic(made + "/" + manifest, entry.signed_manifest));
     GPUHOST_CHECK(root_.write_atomic(made + "/blobs", lines_of(entry.blobs)));
+    for (const PackageRepository& repository : entry.packages)
+        GPUHOST_CHECK(
+            make_package_links(root_, made + "/packages/" + repository.distribution, repository.files));
     Json images = Json::array();
     for (const BundleImage& image : entry.images)
         images.push_back(to_json(image));

@@ -6,6 +6,7 @@
 //   NAME/record.json    what is asked for often: generation, signer, sizes
 //   NAME/images.json    its images
 //   NAME/blobs          one line a blob that is in the store for it: "<hex> <size>\n", sorted
+//   NAME/packages/      a repository for each distribution: links into the store (images/packages.hpp)
 //   NAME/manifest.p7s   the signed manifest as it came; what nobody signed has manifest.json
 #pragma once
 
@@ -13,6 +14,8 @@
 #include "daemon/base/root.hpp"
 #include "daemon/content/cms.hpp"
 #include "images/bundle_manifest.hpp"
+#include "images/package_links.hpp"
+#include "images/packages.hpp"
 
 #include <string>
 #include <string_view>
@@ -40,8 +43,14 @@ struct BundleRecord {
     std::uint64_t bytes = 0; ///< of these
     std::uint64_t images = 0;
     std::vector<std::string> registries; ///< of its images, in order
+    std::vector<PackageTree> packages;   ///< repositories that this host takes
 
     [[nodiscard]] bool is_signed() const { return !signer.sha256.empty(); }
+};
+
+struct PackageRepository {
+    std::string distribution;
+    std::vector<PackageFile> files; ///< sorted
 };
 
 /// What an import leaves behind besides the blobs.
@@ -49,8 +58,12 @@ struct CatalogueEntry {
     BundleRecord record;
     std::vector<BundleImage> images;
     std::vector<OwnedBlob> blobs; ///< sorted
+    std::vector<PackageRepository> packages;
     std::string signed_manifest;
 };
+
+/// Of a bundle that is here, by name.
+[[nodiscard]] std::string packages_directory(const std::string& bundle, const std::string& distribution);
 
 class Catalogue {
   public:

@@ -39,7 +39,7 @@ class Collector {
     explicit Collector(Contents& contents) : contents_(contents) {}
 
     Result<void> add_images(const ImageSource& source, const ImageStock& stock);
-    Result<void> add_artifact(const ArtifactSource& source, const std::string& directory);
+    Result<void> add_artifact(const ArtifactSource& source, const CollectOptions& options);
     void finish();
 
   private:
@@ -256,8 +256,8 @@ Result<void> Collector::add_referrers(Walk& walk) {
     return {};
 }
 
-Result<void> Collector::add_artifact(const ArtifactSource& source, const std::string& directory) {
-    GPUHOST_TRY(made, make_artifact(source, directory));
+Result<void> Collector::add_artifact(const ArtifactSource& source, const CollectOptions& options) {
+    GPUHOST_TRY(made, make_artifact(source, options));
     for (const NewArtifact& other : artifacts_)
         if (is_for_same_host(made, other))
             return base::fail(Errc::InvalidArgument,
@@ -272,7 +272,9 @@ Result<void> Collector::add_artifact(const ArtifactSource& source, const std::st
             GPUHOST_CHECK(note_blob(file.hex, file.size, host));
     }
     for (const NewArtifact::File& file : made.files)
-        contents_.files.try_emplace(file.hex, file.path);
+        if (!file.path.empty())
+            contents_.files.try_emplace(file.hex, file.path);
+    contents_.texts.merge(std::move(made.texts));
     contents_.texts[made.artifact.hex] = std::move(made.document);
     contents_.texts[config] = empty_config;
     const auto same = [&](const NewArtifact& other) {
@@ -365,7 +367,7 @@ Result<Contents> collect(const BundleSpec& spec, const CollectOptions& options) 
             return base::fail(added.error().context(title(source)).context(source.where));
     }
     for (const ArtifactSource& artifact : spec.artifacts)
-        if (auto added = collector.add_artifact(artifact, options.directory); !added)
+        if (auto added = collector.add_artifact(artifact, options); !added)
             return base::fail(added.error().context(artifact.where));
     collector.finish();
     return contents;

@@ -4,7 +4,9 @@
 #include "daemon/base/json.hpp"
 #include "daemon/base/parse.hpp"
 #include "daemon/content/sha256.hpp"
+#include "images/create_packages.hpp"
 #include "images/host_facts.hpp"
+#include "images/oci.hpp"
 
 #include <algorithm>
 #include <array>
@@ -31,6 +33,8 @@ struct Architecture {
 };
 constexpr std::array architectures{Architecture{"_amd64.deb", "linux/amd64"},
                                    Architecture{"_arm64.deb", "linux/arm64"}};
+
+constexpr std::size_t most_layers = 10'000; ///< that parse_document() takes
 
 /// Owns what glob(3) found.
 class Glob {
@@ -61,7 +65,69 @@ std::string escaped(const std::string& directory) {
     return text;
 }
 
-/// Path by name. Two files of one name could not both be unpacked.
+/// Platforms that the names of these packages say.
+std::vector<std::string> platforms_of(const std::map<std::string, std::string>& files) {
+    std::set<std::string> platforms;
+    for (const auto& [name, path] : files)
+        for (const Architecture& architecture : architectures)
+            if (base::ends_with(name, architecture.suffix))
+                platforms.emplace(architecture.platform);
+    return {platforms.begin(), platforms.end()};
+}
+
+Json descriptor(std::string_view type, const std::string& hex, std::uint64_t size) {
+    return {{"mediaType", type}, {"digest", "sha256:" + hex}, {"size", size}};
+}
+
+std::string document_of(const BundleArtifact& artifact, const std::vector<NewArtifact::File>& files) {
+    Json layers = Json::array();
+    for (const NewArtifact::File& file : files) {
+        Json layer = descriptor("application/octet-stream", file.hex, file.size);
+        layer["annotations"] = {{"org.opencontainers.image.title", file.name}};
+        layers.push_back(std::move(layer));
+    }
+    return base::dump({{"schemaVersion", 2},
+                       {"mediaType", "application/vnd.oci.image.manifest.v1+json"},
+                       {"artifactType", artifact_type(artifact)},
+                       {"config", descriptor("application/vnd.oci.empty.v1+json",
+                                             content::sha256(empty_config), empty_config.size())},
+                       {"layers", std::move(layers)},
+                       {"annotations", {{"org.opencontainers.image.version", artifact.name}}}});
+}
+
+/// Can a host be what both words say? One with two kernels has both of these.
+bool may_meet(const std::string& a, const std::string& b) {
+    const std::string_view left = parse_host_word(a).value_or(HostWord()).platform;
+    const std::string_view right = parse_host_word(b).value_or(HostWord()).platform;
+    return left.empty() || right.empty() || HostFacts{std::string(left), {}}.is(right) ||
+           HostFacts{std::string(right), {}}.is(left);
+}
+
+Result<NewArtifact> make_driver(const ArtifactSource& source, const std::string& directory) {
+    GPUHOST_TRY(names, find_files(source, directory));
+    NewArtifact made;
+    made.hosts = source.hosts.empty() ? platforms_of(names) : source.hosts;
+    if (source.hosts.empty() && made.hosts.size() > 1)
+        return base::fail(Errc::InvalidArgument,
+                          "its packages are for several platforms: " + base::join(made.hosts, ", "),
+                          "Make a section for each: [Driver " + source.name + " linux/amd64].");
+    for (const auto& [name, path] : names) {
+        GPUHOST_TRY(file, read_file(name, path));
+        made.files.push_back(std::move(file));
+    }
+    return made;
+}
+
+} // namespace
+
+bool is_for_same_host(const NewArtifact& a, const NewArtifact& b) {
+    const bool same = a.artifact.kind == b.artifact.kind && a.artifact.name == b.artifact.name &&
+                      a.artifact.kernel == b.artifact.kernel;
+    return same && (a.hosts.empty() || b.hosts.empty() ||
+                    std::find_first_of(a.hosts.begin(), a.hosts.end(), b.hosts.begin(), b.hosts.end(),
+                                       may_meet) != a.hosts.end());
+}
+
 Result<std::map<std::string, std::string>> find_files(const ArtifactSource& source,
                                                       const std::string& directory) {
     std::map<std::string, std::string> files;
@@ -82,7 +148,7 @@ Result<std::map<std::string, std::string>> find_files(const ArtifactSource& sour
     return files;
 }
 
-Result<NewArtifact::File> read_file(const std::string& found) {
+Result<NewArtifact::File> read_file(const std::string& name, const std::string& found) {
     std::error_code error;
     const std::string path =
         std::filesystem::canonical(found, error).string(); // a bundle's writer follows no links
@@ -95,77 +161,21 @@ Result<NewArtifact::File> read_file(const std::string& found) {
     if (!S_ISREG(st.st_mode))
         return base::fail(Errc::InvalidArgument, path + ": is no file");
     GPUHOST_TRY(digest, content::sha256_of_file(fd.get(), path));
-    return NewArtifact::File{digest.sha256, digest.size, path};
+    return NewArtifact::File{name, digest.sha256, digest.size, path};
 }
 
-/// Platforms that the names of these packages say.
-std::vector<std::string> platforms_of(const std::map<std::string, std::string>& files) {
-    std::set<std::string> platforms;
-    for (const auto& [name, path] : files)
-        for (const Architecture& architecture : architectures)
-            if (base::ends_with(name, architecture.suffix))
-                platforms.emplace(architecture.platform);
-    return {platforms.begin(), platforms.end()};
-}
-
-Json descriptor(std::string_view type, const std::string& hex, std::uint64_t size) {
-    return {{"mediaType", type}, {"digest", "sha256:" + hex}, {"size", size}};
-}
-
-std::string document_of(const BundleArtifact& artifact, const std::map<std::string, std::string>& names,
-                        const std::vector<NewArtifact::File>& files) {
-    Json layers = Json::array();
-    auto file = files.begin();
-    for (const auto& [name, path] : names) {
-        Json layer = descriptor("application/octet-stream", file->hex, file->size);
-        layer["annotations"] = {{"org.opencontainers.image.title", name}};
-        layers.push_back(std::move(layer));
-        ++file;
-    }
-    return base::dump({{"schemaVersion", 2},
-                       {"mediaType", "application/vnd.oci.image.manifest.v1+json"},
-                       {"artifactType", artifact_type(artifact)},
-                       {"config", descriptor("application/vnd.oci.empty.v1+json",
-                                             content::sha256(empty_config), empty_config.size())},
-                       {"layers", std::move(layers)},
-                       {"annotations", {{"org.opencontainers.image.version", artifact.name}}}});
-}
-
-/// Can a host be what both words say? One with two kernels has both of these.
-bool may_meet(const std::string& a, const std::string& b) {
-    const std::string_view left = parse_host_word(a).platform;
-    const std::string_view right = parse_host_word(b).platform;
-    return left.empty() || right.empty() || HostFacts{std::string(left), {}}.is(right) ||
-           HostFacts{std::string(right), {}}.is(left);
-}
-
-} // namespace
-
-bool is_for_same_host(const NewArtifact& a, const NewArtifact& b) {
-    const bool same = a.artifact.kind == b.artifact.kind && a.artifact.name == b.artifact.name &&
-                      a.artifact.kernel == b.artifact.kernel;
-    return same && (a.hosts.empty() || b.hosts.empty() ||
-                    std::find_first_of(a.hosts.begin(), a.hosts.end(), b.hosts.begin(), b.hosts.end(),
-                                       may_meet) != a.hosts.end());
-}
-
-Result<NewArtifact> make_artifact(const ArtifactSource& source, const std::string& directory) {
-    GPUHOST_TRY(names, find_files(source, directory));
-    NewArtifact made;
+Result<NewArtifact> make_artifact(const ArtifactSource& source, const CollectOptions& options) {
+    GPUHOST_TRY(made, source.kind == packages_kind ? make_packages(source, options)
+                                                   : make_driver(source, options.directory));
     made.artifact = {source.kind, source.name, source.kernel, {}, 0};
-    made.hosts = source.hosts.empty() ? platforms_of(names) : source.hosts;
-    if (source.hosts.empty() && made.hosts.size() > 1)
-        return base::fail(Errc::InvalidArgument,
-                          "its packages are for several platforms: " + base::join(made.hosts, ", "),
-                          "Make a section for each: [Driver " + source.name + " linux/amd64].");
-    for (const auto& [name, path] : names) {
-        GPUHOST_TRY(file, read_file(path));
-        made.files.push_back(std::move(file));
-    }
-    made.document = document_of(made.artifact, names, made.files);
+    made.document = document_of(made.artifact, made.files);
     made.artifact.hex = content::sha256(made.document);
     made.artifact.size = made.document.size();
-    return made;
+    if (made.files.size() > most_layers || made.document.size() > document_limit)
+        return base::fail(Errc::InvalidArgument,
+                          "has " + std::to_string(made.files.size()) + " files, too many for one section",
+                          "A section takes 10,000, whose names fit into 4 MiB.");
+    return std::move(made);
 }
 
 } // namespace gpuhost::images

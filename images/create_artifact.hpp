@@ -8,14 +8,16 @@ namespace gpuhost::images {
 
 struct NewArtifact {
     struct File {
+        std::string name; ///< in the artifact
         std::string hex;
         std::uint64_t size = 0;
-        std::string path;
+        std::string path; ///< empty: it is among the texts
     };
     BundleArtifact artifact;
     std::string document;
-    std::vector<File> files;        ///< in order of name
-    std::vector<std::string> hosts; ///< as in Member
+    std::vector<File> files;                  ///< in order of name
+    std::map<std::string, std::string> texts; ///< what was made for it, by digest
+    std::vector<std::string> hosts;           ///< as in Member
 };
 
 /// Would one host take both, though only one of them can be right for it?
@@ -26,6 +28,11 @@ constexpr std::string_view empty_config = "{}"; ///< application/vnd.oci.empty.v
 /// Reads and hashes all of its files. Packages of one architecture are for hosts of that one, where the specification
 /// says nothing else.
 [[nodiscard]] base::Result<NewArtifact> make_artifact(const ArtifactSource& source,
-                                                      const std::string& directory);
+                                                      const CollectOptions& options);
+
+/// Path by name of what the source's patterns name. Two files of one name could not both be unpacked.
+[[nodiscard]] base::Result<std::map<std::string, std::string>> find_files(const ArtifactSource& source,
+                                                                          const std::string& directory);
+[[nodiscard]] base::Result<NewArtifact::File> read_file(const std::string& name, const std::string& path);
 
 } // namespace gpuhost::images

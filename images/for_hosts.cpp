@@ -23,11 +23,12 @@ struct Offer {
 using Offers = std::map<std::string, Offer>;
 
 std::string described(const std::string& word) {
-    const HostWord host = parse_host_word(word);
-    if (host.kernel.empty())
-        return std::string(host.platform);
-    return "kernel " + std::string(host.kernel) +
-           (host.platform.empty() ? "" : " on " + std::string(host.platform));
+    const HostWord host = parse_host_word(word).value_or(HostWord());
+    std::string text =
+        host.kernel.empty() ? std::string(host.distribution) : "kernel " + std::string(host.kernel);
+    if (!host.platform.empty())
+        text += (text.empty() ? "" : " on ") + std::string(host.platform);
+    return text;
 }
 
 std::string reason(const Member& member, bool needed) {
@@ -50,7 +51,7 @@ bool has_source(const Document& packages) {
 
 bool fits(const std::vector<std::string>& hosts, const HostFacts& host) {
     return hosts.empty() || std::any_of(hosts.begin(), hosts.end(), [&](const std::string& word) {
-               const std::string_view platform = parse_host_word(word).platform;
+               const std::string_view platform = parse_host_word(word).value_or(HostWord()).platform;
                return platform.empty() || host.is(platform);
            });
 }
@@ -61,7 +62,7 @@ Result<Offers> offers_of(const Contents& contents, const HostFacts& host) {
         members.emplace(member.hex, &member);
     Offers offers;
     for (const BundleArtifact& artifact : contents.manifest.artifacts) {
-        if (!fits(members.at(artifact.hex)->hosts, host))
+        if (artifact.kind == packages_kind || !fits(members.at(artifact.hex)->hosts, host))
             continue;
         Offer& offer = offers[artifact.name];
         if (!artifact.kernel.empty()) {
@@ -118,6 +119,25 @@ class Examination {
         }
         if (brings_drivers && offers.empty() && host_.drivers.empty() && !host_.gpus.empty())
             miss("has GPUs (" + gpus() + "), and no driver is there for " + host_.platform);
+    }
+
+    /// A bundle that has packages for some hosts is meant to serve the others too.
+    void look_at_packages(const BundleManifest& manifest) {
+        const HostFacts facts = host_.facts();
+        bool any = false;
+        for (const BundleArtifact& artifact : manifest.artifacts) {
+            if (artifact.kind != packages_kind)
+                continue;
+            any = true;
+            if (std::any_of(manifest.members.begin(), manifest.members.end(), [&](const Member& member) {
+                    return member.hex == artifact.hex && facts.needs(member);
+                }))
+                return;
+        }
+        if (any)
+            miss("is " +
+                 (facts.distributions.empty() ? "of no known distribution" : facts.distributions.front()) +
+                 " on " + host_.platform + ", and no packages are there for that");
     }
 
   private:
@@ -193,7 +213,10 @@ Result<std::vector<Unserved>> unserved(const Contents& contents, const std::vect
         Examination examination(host, found);
         examination.look_at_bundle(contents.manifest);
         examination.look_at_images(contents.manifest.images);
-        examination.look_at_drivers(offers, !contents.manifest.artifacts.empty());
+        const auto is_driver = [](const BundleArtifact& artifact) { return artifact.kind != packages_kind; };
+        examination.look_at_drivers(offers, std::any_of(contents.manifest.artifacts.begin(),
+                                                        contents.manifest.artifacts.end(), is_driver));
+        examination.look_at_packages(contents.manifest);
     }
     return found;
 }

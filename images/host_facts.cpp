@@ -2,9 +2,11 @@
 #include "images/host_facts.hpp"
 
 #include "daemon/base/parse.hpp"
+#include "images/distribution.hpp"
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include <elf.h>
 #include <fcntl.h>
@@ -16,6 +18,7 @@ namespace gpuhost::images {
 namespace {
 
 constexpr std::string_view kernel_prefix = "kernel=";
+constexpr std::string_view distribution_prefix = "os=";
 constexpr std::array programs_of_all{std::string_view("/usr/lib/systemd/systemd"),
                                      std::string_view("/bin/sh")};
 
@@ -30,6 +33,24 @@ std::string_view machine_of(const base::Root& root, std::string_view program) {
     return machine == EM_X86_64 ? "amd64" : machine == EM_AARCH64 ? "arm64" : "";
 }
 
+/// One part of a word; each may come once.
+bool set_part(HostWord& host, std::string_view part) {
+    const auto set = [](std::string_view& to, std::string_view value, bool good) {
+        const bool first = to.empty();
+        to = value;
+        return first && good;
+    };
+    if (base::starts_with(part, kernel_prefix)) {
+        part.remove_prefix(kernel_prefix.size());
+        return set(host.kernel, part, base::is_kernel_release(part));
+    }
+    if (base::starts_with(part, distribution_prefix)) {
+        part.remove_prefix(distribution_prefix.size());
+        return set(host.distribution, part, is_distribution(part));
+    }
+    return set(host.platform, part, is_platform(part));
+}
+
 } // namespace
 
 bool HostFacts::is(std::string_view wanted) const {
@@ -39,10 +60,12 @@ bool HostFacts::is(std::string_view wanted) const {
 bool HostFacts::needs(const Member& member) const {
     return member.hosts.empty() ||
            std::any_of(member.hosts.begin(), member.hosts.end(), [&](const std::string& word) {
-               const HostWord wanted = parse_host_word(word);
-               return (wanted.platform.empty() || is(wanted.platform)) &&
-                      (wanted.kernel.empty() ||
-                       std::find(kernels.begin(), kernels.end(), wanted.kernel) != kernels.end());
+               const auto wanted = parse_host_word(word);
+               return wanted && (wanted->platform.empty() || is(wanted->platform)) &&
+                      (wanted->kernel.empty() ||
+                       std::find(kernels.begin(), kernels.end(), wanted->kernel) != kernels.end()) &&
+                      (wanted->distribution.empty() ||
+                       fits_distribution(distributions, wanted->distribution));
            });
 }
 
@@ -67,19 +90,25 @@ std::vector<std::string> installed_kernels(const base::Root& root) {
     return kernels;
 }
 
-HostWord parse_host_word(std::string_view word) {
-    const auto comma = word.find(',');
-    const std::string_view last = comma == std::string_view::npos ? word : word.substr(comma + 1);
-    if (last.size() <= kernel_prefix.size() || !base::starts_with(last, kernel_prefix))
-        return {word, {}};
-    return {comma == std::string_view::npos ? std::string_view() : word.substr(0, comma),
-            last.substr(kernel_prefix.size())};
+std::optional<HostWord> parse_host_word(std::string_view word) {
+    HostWord host;
+    for (;;) {
+        const auto comma = word.find(',');
+        if (!set_part(host, word.substr(0, comma)))
+            return std::nullopt;
+        if (comma == std::string_view::npos)
+            return host;
+        word.remove_prefix(comma + 1);
+    }
 }
 
-std::string host_word(const std::string& platform, const std::string& kernel) {
-    if (kernel.empty())
-        return platform;
-    return (platform.empty() ? "" : platform + ",") + std::string(kernel_prefix) + kernel;
+std::string host_word(const HostWord& host) {
+    std::string word(host.platform);
+    for (const auto& [prefix, part] :
+         {std::pair(distribution_prefix, host.distribution), std::pair(kernel_prefix, host.kernel)})
+        if (!part.empty())
+            word += (word.empty() ? "" : ",") + std::string(prefix) + std::string(part);
+    return word;
 }
 
 bool is_platform(std::string_view text) {

@@ -5,6 +5,7 @@
 #include "daemon/base/root.hpp"
 #include "images/bundle_manifest.hpp"
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,8 +14,9 @@ namespace gpuhost::images {
 
 /// What a host is, as far as members are for some hosts only.
 struct HostFacts {
-    std::string platform;             ///< "linux/amd64"
-    std::vector<std::string> kernels; ///< installed ones
+    std::string platform;                        ///< "linux/amd64"
+    std::vector<std::string> kernels;            ///< installed ones
+    std::vector<std::string> distributions = {}; ///< as distributions_of() has them
 
     [[nodiscard]] bool needs(const Member& member) const;
     /// Is it for this platform, or a variant of it, as "linux/arm64/v8"?
@@ -26,13 +28,15 @@ struct HostFacts {
 /// Of a kernel's package: what others put into its directory, as we do, outlives it.
 [[nodiscard]] std::vector<std::string> installed_kernels(const base::Root& root);
 
-/// A word of Member::hosts, taken apart. Both parts must fit a host.
+/// A word of Member::hosts, taken apart: "linux/arm64,kernel=6.6.1", "os=debian-12". All parts must fit a host.
 struct HostWord {
     std::string_view platform; ///< empty: any
     std::string_view kernel;   ///< likewise
+    std::string_view distribution;
 };
-[[nodiscard]] HostWord parse_host_word(std::string_view word);
-[[nodiscard]] std::string host_word(const std::string& platform, const std::string& kernel);
+/// Nothing for a word of which a part is not known: it may be what a member is about.
+[[nodiscard]] std::optional<HostWord> parse_host_word(std::string_view word);
+[[nodiscard]] std::string host_word(const HostWord& host);
 /// "linux/amd64", "linux/arm/v7": what may stand in a specification.
 [[nodiscard]] bool is_platform(std::string_view text);
 

@@ -4,11 +4,14 @@
 #include "daemon/base/parse.hpp"
 #include "images/adopt.hpp"
 #include "images/catalogue.hpp"
+#include "images/distribution.hpp"
 #include "images/images_settings.hpp"
 #include "images/import.hpp"
 #include "images/mirrors_step.hpp"
 #include "images/peers_settings.hpp"
 #include "images/placement.hpp"
+#include "images/repositories.hpp"
+#include "images/repositories_step.hpp"
 #include "images/scrub.hpp"
 
 #include <algorithm>
@@ -28,12 +31,27 @@ Plan new_plan(const std::string& request) {
     return plan;
 }
 
+/// What follows the catalogue, whatever that has by then.
+void add_followers(Plan& plan, const core::Settings& settings, bool forward) {
+    for (core::Step step :
+         {mirrors_step(mirror_settings(settings)), repositories_step(repositories_are_on(settings))}) {
+        step.forward = forward;
+        plan.steps.push_back(std::move(step));
+    }
+}
+
 /// From what was received to what is there, the same for all imports.
 void add_entry(Plan& plan, const core::Desired& desired, const Json& host) {
     plan.steps.push_back({"bundle.commit", "enter it into the catalogue", host});
     plan.steps.push_back({"bundle.settle", "remove what it replaces", Json::object(), true});
-    plan.steps.push_back(mirrors_step(mirror_settings(desired.settings)));
-    plan.steps.back().forward = true;
+    add_followers(plan, desired.settings, true);
+}
+
+/// What steps are told of it: which members of a bundle it takes.
+Json host_of(const Json& observed) {
+    return {{"platform", base::string_or(observed, "platform", "")},
+            {"kernels", base::strings_or_empty(observed, "kernels")},
+            {"distributions", base::strings_or_empty(observed, "distributions")}};
 }
 
 Plan import_plan(const core::Desired& desired, const Json& request, const Json& observed,
@@ -47,8 +65,7 @@ Plan import_plan(const core::Desired& desired, const Json& request, const Json& 
         return plan;
     }
     plan.reasons.push_back("requested: " + base::join(files, ", "));
-    const Json host{{"platform", base::string_or(observed, "platform", "")},
-                    {"kernels", base::strings_or_empty(observed, "kernels")}};
+    const Json host = host_of(observed);
     Json args = host;
     args["files"] = files;
     args["allow-downgrade"] = base::bool_or(request, "allow-downgrade", false);
@@ -93,9 +110,8 @@ Plan unsigned_plan(const core::Desired& desired, const Json& request, const Json
     if (!plan.problems.empty())
         return plan;
     plan.reasons.push_back("requested: " + what);
-    Json host{{"platform", base::string_or(observed, "platform", "")},
-              {"kernels", base::strings_or_empty(observed, "kernels")},
-              {"unsigned", true}};
+    Json host = host_of(observed);
+    host["unsigned"] = true;
     Json args = host;
     args["files"] = files;
     args["name"] = name;
@@ -119,7 +135,7 @@ Plan remove_plan(const core::Desired& desired, const std::string& name, const Js
     plan.reasons.push_back("requested");
     plan.steps.push_back(
         {"bundle.remove", "remove " + name + " and what only it owns", {{"name", name}}, true});
-    plan.steps.push_back(mirrors_step(mirror_settings(desired.settings)));
+    add_followers(plan, desired.settings, false);
     return plan;
 }
 
@@ -133,15 +149,29 @@ Json mirrors_of(const base::Root& root, const MirrorSettings& settings) {
     return {{"registries", registries.names}, {"wrong", std::move(wrong)}, {"left", mirrors.left}};
 }
 
-/// What is wanted beyond requests: that runtimes find what is here. Not forward: a driver's swap may come behind it.
+Json packages_of(const base::Root& root, const core::Settings& settings) {
+    const Repositories repositories = look_at_repositories(root, repositories_are_on(settings));
+    Json wrong = Json::array();
+    for (const content::FileOperation& file : repositories.wrong)
+        wrong.push_back(file.path);
+    return {{"bundles", repositories.bundles}, {"wrong", std::move(wrong)}, {"left", repositories.left}};
+}
+
+/// What is wanted beyond requests: that this host's programs find what is here. Not forward: a driver's swap may come
+/// behind it.
 Plan converge_plan(const core::Desired& desired, const Json& observed) {
     Plan plan;
     plan.kind = "images.converge";
-    plan.title = "lead the container runtimes to this host's images";
-    for (const std::string& path : base::strings_or_empty(base::member(observed, "mirrors"), "wrong"))
-        plan.reasons.push_back(path + " does not say what it should");
-    if (!plan.reasons.empty())
-        plan.steps.push_back(mirrors_step(mirror_settings(desired.settings)));
+    plan.title = "let this host's programs find what its bundles have";
+    const auto add = [&](std::string_view what, core::Step step) {
+        const auto wrong = base::strings_or_empty(base::member(observed, what), "wrong");
+        for (const std::string& path : wrong)
+            plan.reasons.push_back(path + " does not say what it should");
+        if (!wrong.empty())
+            plan.steps.push_back(std::move(step));
+    };
+    add("mirrors", mirrors_step(mirror_settings(desired.settings)));
+    add("packages", repositories_step(repositories_are_on(desired.settings)));
     return plan;
 }
 
@@ -158,11 +188,13 @@ base::Result<Json> ImagesComponent::observe(const core::Settings& settings) {
     }
     return Json{{"bundles", std::move(bundles)},
                 {"mirrors", mirrors_of(root_, mirror_settings(settings))},
+                {"packages", packages_of(root_, settings)},
                 {"scrub", last_scrub(root_)},
                 {"placement", last_placement(root_)},
                 {"peers", peers_settings(settings).peers},
                 {"platform", host_platform(root_)},
-                {"kernels", installed_kernels(root_)}};
+                {"kernels", installed_kernels(root_)},
+                {"distributions", distributions_of(read_os_release(root_))}};
 }
 
 Plan ImagesComponent::plan(const core::Desired& desired, const Json& observed) const {

@@ -3,6 +3,7 @@
 
 #include "daemon/base/clock.hpp"
 #include "daemon/base/parse.hpp"
+#include "images/artifacts.hpp"
 #include "images/generations.hpp"
 
 #include <algorithm>
@@ -101,6 +102,16 @@ std::vector<std::string> registries_of(const std::vector<BundleImage>& images) {
     return {registries.begin(), registries.end()};
 }
 
+void add_packages(CatalogueEntry& entry, std::vector<PackageRepository> packages) {
+    for (const PackageRepository& repository : packages) {
+        std::vector<std::string> names;
+        for (const PackageFile& file : repository.files)
+            names.push_back(file.name);
+        entry.record.packages.push_back(package_tree(repository.distribution, names));
+    }
+    entry.packages = std::move(packages);
+}
+
 CatalogueEntry make_entry(const SignedManifest& bundle, const HostFacts& host) {
     const BundleManifest& manifest = bundle.manifest;
     CatalogueEntry entry;
@@ -157,6 +168,8 @@ std::vector<std::string> missing_blobs(const Root& root, const std::vector<Owned
 Result<BundleRecord> commit(const Root& root, const SignedManifest& bundle, const HostFacts& host) {
     GPUHOST_TRY(incoming, Incoming::open(root, bundle.digest));
     CatalogueEntry entry = make_entry(bundle, host);
+    GPUHOST_TRY(artifacts, host_artifacts(root, bundle, host));
+    add_packages(entry, std::move(artifacts.packages));
     GPUHOST_CHECK(incoming.publish(missing_blobs(root, entry.blobs)));
     GPUHOST_CHECK(Catalogue(root).put(entry));
     return std::move(entry.record);

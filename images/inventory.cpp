@@ -153,9 +153,9 @@ Result<void> parse_host(const Json& json, Inventory& inventory) {
     if (!distribution.is_object())
         return {};
     GPUHOST_TRY(id, get_text(distribution, "id"));
+    GPUHOST_TRY(like, get_text(distribution, "id_like"));
     GPUHOST_TRY(release, get_text(distribution, "version_id"));
-    inventory.distribution = std::move(id);
-    inventory.distribution_version = std::move(release);
+    inventory.distribution = {std::move(id), std::move(like), std::move(release)};
     return {};
 }
 
@@ -306,7 +306,7 @@ std::vector<std::string> BlobSet::list() const {
 }
 
 HostFacts Inventory::facts() const {
-    HostFacts facts{platform, {}};
+    HostFacts facts{platform, {}, distributions_of(distribution)};
     for (const InventoryKernel& kernel : kernels)
         facts.kernels.push_back(kernel.release);
     return facts;
@@ -319,23 +319,24 @@ const InventoryDriver* Inventory::driver(std::string_view wanted) const {
 }
 
 std::string to_text(const Inventory& inventory) {
-    return base::dump_pretty(
-               {{"format", format},
-                {"version", version},
-                {"hostname", inventory.hostname},
-                {"gpuhost", inventory.gpuhost},
-                {"platform", inventory.platform},
-                {"distribution",
-                 {{"id", inventory.distribution}, {"version_id", inventory.distribution_version}}},
-                {"kernels", kernels_of(inventory)},
-                {"gpus", gpus_of(inventory)},
-                {"wanted_driver", inventory.wanted_driver},
-                {"runtimes", runtimes_of(inventory)},
-                {"drivers", drivers_of(inventory)},
-                {"bundles", bundles_of(inventory)},
-                {"removed_bundles", removed_of(inventory)},
-                {"images", images_of(inventory)},
-                {"blobs", inventory.blobs.list()}}) +
+    return base::dump_pretty({{"format", format},
+                              {"version", version},
+                              {"hostname", inventory.hostname},
+                              {"gpuhost", inventory.gpuhost},
+                              {"platform", inventory.platform},
+                              {"distribution",
+                               {{"id", inventory.distribution.id},
+                                {"id_like", inventory.distribution.like},
+                                {"version_id", inventory.distribution.version}}},
+                              {"kernels", kernels_of(inventory)},
+                              {"gpus", gpus_of(inventory)},
+                              {"wanted_driver", inventory.wanted_driver},
+                              {"runtimes", runtimes_of(inventory)},
+                              {"drivers", drivers_of(inventory)},
+                              {"bundles", bundles_of(inventory)},
+                              {"removed_bundles", removed_of(inventory)},
+                              {"images", images_of(inventory)},
+                              {"blobs", inventory.blobs.list()}}) +
            "\n";
 }
 

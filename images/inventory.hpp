@@ -5,6 +5,7 @@
 #pragma once
 
 #include "images/catalogue.hpp"
+#include "images/distribution.hpp"
 #include "images/host_facts.hpp"
 
 #include <array>
@@ -81,8 +82,7 @@ struct Inventory {
     std::string hostname;
     std::string gpuhost; ///< its version
     std::string platform;
-    std::string distribution; ///< ID and VERSION_ID of os-release(5)
-    std::string distribution_version;
+    OsRelease distribution;
     std::vector<InventoryKernel> kernels;
     std::vector<InventoryGpu> gpus;
     std::string wanted_driver; ///< of gpuhostd.conf; empty: the selected one

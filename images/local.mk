@@ -49,6 +49,18 @@ noinst_LIBRARIES += %D%/libimages.a
     %D%/create_artifact.hpp \
     %D%/artifacts.cpp \
     %D%/artifacts.hpp \
+    %D%/create_packages.cpp \
+    %D%/create_packages.hpp \
+    %D%/distribution.cpp \
+    %D%/distribution.hpp \
+    %D%/package_links.cpp \
+    %D%/package_links.hpp \
+    %D%/packages.cpp \
+    %D%/packages.hpp \
+    %D%/repositories.cpp \
+    %D%/repositories.hpp \
+    %D%/repositories_step.cpp \
+    %D%/repositories_step.hpp \
     %D%/for_hosts.cpp \
     %D%/for_hosts.hpp \
     %D%/foreign.cpp \

@@ -53,7 +53,8 @@ int BundleObject::list(sd_bus_message* call) {
         GPUHOST_TRY(observed, manager_.observe("images"));
         return reply_json(m, Json{{"bundles", base::member(observed, "bundles")},
                                   {"platform", base::member(observed, "platform")},
-                                  {"kernels", base::member(observed, "kernels")}});
+                                  {"kernels", base::member(observed, "kernels")},
+                                  {"distributions", base::member(observed, "distributions")}});
     });
 }
 

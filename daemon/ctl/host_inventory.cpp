@@ -47,28 +47,6 @@ void for_each_line(std::string_view text, F use) {
     }
 }
 
-/// A value of os-release(5), without its quotes.
-std::string os_release_value(std::string_view text, std::string_view key) {
-    std::string value;
-    for_each_line(text, [&](std::string_view line) {
-        if (!base::starts_with(line, key) || line.substr(key.size(), 1) != "=")
-            return;
-        line.remove_prefix(key.size() + 1);
-        if (line.size() >= 2 && (line.front() == '"' || line.front() == '\'') && line.back() == line.front())
-            line = line.substr(1, line.size() - 2);
-        value = line;
-    });
-    return value;
-}
-
-void add_distribution(Inventory& inventory, const Root& root) {
-    auto text = root.read("/etc/os-release");
-    if (!text)
-        text = root.read("/usr/lib/os-release");
-    inventory.distribution = os_release_value(text.value_or(""), "ID");
-    inventory.distribution_version = os_release_value(text.value_or(""), "VERSION_ID");
-}
-
 void add_kernels(Inventory& inventory, const Root& root) {
     const std::string running = kmod::kernel_release(root).value_or("");
     for (const std::string& kernel : images::installed_kernels(root))
@@ -172,7 +150,7 @@ base::Result<Inventory> read_inventory(const Root& root) {
         inventory.hostname = std::string(base::trim(root.read_line("/etc/hostname").value_or("")));
     inventory.gpuhost = PACKAGE_VERSION;
     inventory.platform = images::host_platform(root);
-    add_distribution(inventory, root);
+    inventory.distribution = images::read_os_release(root);
     add_kernels(inventory, root);
     add_gpus(inventory, root);
     inventory.wanted_driver =

@@ -21,6 +21,14 @@ Table::Cell signer_of(const Json& bundle) {
     return {text_of(base::member(bundle, "signer"), "subject")};
 }
 
+/// "debian-12".
+std::string packages_of(const Json& bundle) {
+    std::vector<std::string> distributions;
+    for (const Json& tree : list_of(bundle, "packages"))
+        distributions.push_back(text_of(tree, "distribution"));
+    return base::join(distributions, " ");
+}
+
 /// Pinned images, and those that a runtime does not have.
 void add_placement_lines(Facts& facts, const Screen& screen, const Json& placement) {
     std::size_t good = 0;
@@ -66,16 +74,17 @@ std::string render_bundles(const Screen& screen, const Json& list) {
     Table table({{"BUNDLE"},
                  {"GENERATION", Table::Align::Right},
                  {"IMAGES", Table::Align::Right},
+                 {"PACKAGES"},
                  {"SIZE", Table::Align::Right},
                  {"SIGNER"}});
     for (const Json& bundle : list_of(list, "bundles")) {
         const std::string problem = text_of(bundle, "problem");
         if (!problem.empty())
-            table.add({text_of(bundle, "name"), "", "", "", {problem, Style::Bad}});
+            table.add({text_of(bundle, "name"), "", "", "", "", {problem, Style::Bad}});
         else
             table.add({text_of(bundle, "name"), std::to_string(number_of(bundle, "generation")),
-                       std::to_string(number_of(bundle, "images")), human_bytes(number_of(bundle, "bytes")),
-                       signer_of(bundle)});
+                       std::to_string(number_of(bundle, "images")), packages_of(bundle),
+                       human_bytes(number_of(bundle, "bytes")), signer_of(bundle)});
     }
     return table.empty() ? "No bundle is here. See 'gpuhostctl bundle import'.\n" : table.render(screen);
 }
@@ -89,8 +98,8 @@ std::string described(const Json& artifact) {
     const std::string kernel = text_of(artifact, "kernel");
     std::set<std::string> platforms;
     for (const std::string& word : base::strings_or_empty(artifact, "hosts"))
-        if (const auto platform = images::parse_host_word(word).platform; !platform.empty())
-            platforms.insert(printable(platform));
+        if (const auto host = images::parse_host_word(word); host && !host->platform.empty())
+            platforms.insert(printable(host->platform));
     return kind + " " + text_of(artifact, "name") + (kernel.empty() ? "" : " for " + kernel) +
            (platforms.empty() ? "" : " on " + base::join({platforms.begin(), platforms.end()}, ", "));
 }
@@ -126,14 +135,17 @@ void add_image_lines(Facts& facts, const Screen& screen, const Json& images) {
         if (const std::string problem = text_of(bundle, "problem"); !problem.empty())
             facts.add("Problem", screen.paint(Style::Bad, problem));
     }
-    for (const std::string& why : base::strings_or_empty(base::member(images, "mirrors"), "left"))
-        facts.add("Problem", screen.paint(Style::Warn, printable(why)));
+    for (const char* what : {"mirrors", "packages"})
+        for (const std::string& why : base::strings_or_empty(base::member(images, what), "left"))
+            facts.add("Problem", screen.paint(Style::Warn, printable(why)));
     add_placement_lines(facts, screen, base::member(images, "placement"));
     if (const Json& scrub = base::member(images, "scrub"); !list_of(scrub, "damaged").empty())
         facts.add("Problem", screen.paint(Style::Bad, damage_line(scrub, !list_of(images, "peers").empty())));
     if (!bundles.empty())
         facts.add("Bundles", std::to_string(bundles.size()) + ", with " + plural(count, "image", "images") +
                                  ", " + human_bytes(bytes));
+    if (const auto here = base::strings_or_empty(base::member(images, "packages"), "bundles"); !here.empty())
+        facts.add("Packages", "of " + printable(base::join(here, ", ")));
 }
 
 } // namespace gpuhost::ctl

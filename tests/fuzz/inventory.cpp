@@ -7,8 +7,9 @@ using namespace gpuhost;
 
 int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     const auto text = fuzz::text_of(data, size);
-    const images::HostWord word = images::parse_host_word(text);
-    fuzz::require(word.platform.size() + word.kernel.size() <= size, "a word's parts are parts of it");
+    if (const auto word = images::parse_host_word(text))
+        fuzz::require(images::parse_host_word(images::host_word(*word)).has_value(),
+                      "a word's parts make a word");
     const auto inventory = images::parse_inventory(text, "input");
     if (!inventory)
         return 0;

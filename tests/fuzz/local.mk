@@ -122,6 +122,7 @@ fuzz_corpus = \
     %D%/corpus/bundle/delta.json \
     %D%/corpus/bundle/header \
     %D%/corpus/bundle/images.json \
+    %D%/corpus/bundle/packages.json \
     %D%/corpus/bundle/referrers.json \
     %D%/corpus/cms/detached.der \
     %D%/corpus/cms/list.pem \
@@ -141,6 +142,7 @@ fuzz_corpus = \
     %D%/corpus/inventory/host.json \
     %D%/corpus/inventory/least.json \
     %D%/corpus/inventory/word \
+    %D%/corpus/inventory/word-os \
     %D%/corpus/job/events \
     %D%/corpus/job/events-failed \
     %D%/corpus/job/request.json \

@@ -60,7 +60,7 @@ def outcomes(recording, moment, power_cut):
         return (recording.outcome,)
     if recording.outcome != "committed":
         return (recording.outcome, "cancelled")
-    if moment.where.startswith("apply images.mirrors"):
+    if moment.where.startswith(("apply images.mirrors", "apply packages.repositories")):
         return ("committed",)
     if moment.where.startswith("apply bundle.settle"):  # one record before, it was not begun
         return ("rolled-back", "committed") if moment.begins and power_cut else ("committed",)
@@ -77,7 +77,7 @@ def crash(t, host, operation, words, label):
     host.settle()
     before = seen(host)
     host.kill_daemon()
-    case = Case(host, operation, words, None, outcomes, ("bundle.settle", "images.mirrors"))
+    case = Case(host, operation, words, None, outcomes, ("bundle.settle", "images.mirrors", "packages.repositories"))
     forward = Recording(case, label)
     t.equal(forward.outcome, "committed", f"{label}: the recorded import is committed")
     host.start_daemon()

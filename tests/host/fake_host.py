@@ -149,9 +149,12 @@ class FakeHost:
         """Until nothing that was interrupted runs any more."""
         return self.ctl("wait-ready", "--timeout=30s").returncode == 0
 
-    def tail(self):
+    def messages(self):
         self.log.flush()
-        return "".join(read(os.path.join(self.scratch, "log")).splitlines(keepends=True)[-30:])
+        return read(os.path.join(self.scratch, "log"))
+
+    def tail(self):
+        return "".join(self.messages().splitlines(keepends=True)[-30:])
 
     # What it is like now
 

@@ -99,7 +99,7 @@ def check_export(t, host):
     said = json.loads(run.stdout)
     expected = {
         "format": "gpuhost-inventory", "version": 1, "hostname": "gpu1", "platform": HERE,
-        "distribution": {"id": "debian", "version_id": "12"},
+        "distribution": {"id": "debian", "id_like": "", "version_id": "12"},
         "kernels": [{"release": KERNEL, "running": True, "headers": False, "compiler": False}],
         "gpus": [{"address": GPUS[0], "vendor": "10de", "device": "2330", "name": "NVIDIA H100 80GB HBM3"},
                  {"address": GPUS[1], "vendor": "10de", "device": "2330", "name": "GH100 [H100 SXM5 80GB]"}],

@@ -55,6 +55,7 @@ sync_seam = -Wl,--wrap=fsync -Wl,--wrap=fdatasync
     %D%/images/kubelet_test.cpp \
     %D%/images/mirrors_test.cpp \
     %D%/images/oci_test.cpp \
+    %D%/images/packages_test.cpp \
     %D%/images/reference_test.cpp \
     %D%/images/placement_test.cpp \
     %D%/images/references_test.cpp \

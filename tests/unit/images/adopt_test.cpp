@@ -4,6 +4,7 @@
 #include "images/images_settings.hpp"
 #include "images/mirrors.hpp"
 #include "images/references.hpp"
+#include "images/repositories.hpp"
 #include "tests/support/tmpdir.hpp"
 #include "tests/unit/images/docker_archives.hpp"
 
@@ -159,7 +160,7 @@ TEST(AdoptName, IsTheFilesWithoutItsEndings) {
 class UnsignedPlan : public ::testing::Test {
   protected:
     [[nodiscard]] core::Plan plan(const Json& request, bool allowed) const {
-        core::Settings settings({images_setting_keys(), mirror_setting_keys()});
+        core::Settings settings({images_setting_keys(), mirror_setting_keys(), repository_setting_keys()});
         EXPECT_TRUE(settings.set("Images", "AllowUnsigned", allowed ? "yes" : "no", "test"));
         const Json asked{{"images", request}};
         return ImagesComponent(root_, {{"driver.take", "take drivers", Json::object()}})
@@ -178,7 +179,7 @@ TEST_F(UnsignedPlan, IsRefusedUnlessTheSettingAllowsIt) {
     EXPECT_TRUE(refused.steps.empty());
     const core::Plan allowed = plan(request, true);
     EXPECT_TRUE(allowed.problems.empty());
-    ASSERT_EQ(allowed.steps.size(), 4U);
+    ASSERT_EQ(allowed.steps.size(), 5U);
     for (const core::Step& step : allowed.steps)
         EXPECT_NE(step.kind, "driver.take") << "no other room takes anything of it";
     EXPECT_EQ(allowed.steps[0].kind, "bundle.adopt");

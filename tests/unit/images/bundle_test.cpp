@@ -239,12 +239,13 @@ std::string blob(const std::string& more = "") {
 
 TEST(BundleManifestTest, ComesBackFromItsText) {
     BundleManifest manifest{"site-images", 7, 1'700'000'000, {}, {}, {}};
-    manifest.members = {{hex, 12, "", {"linux/arm64", "kernel=6.1.0-50-amd64"}, true},
+    manifest.members = {{hex, 12, "", {"linux/arm64,os=debian-12", "kernel=6.1.0-50-amd64"}, true},
                         {std::string(64, 'b'), 3, "index.json", {}, false}};
     manifest.images = {
         {"docker.io/library/busybox:1", hex, "application/vnd.oci.image.index.v1+json", 12, {"linux/arm64"}}};
     manifest.artifacts = {{"driver-packages", "550.163.01", "", hex, 12},
-                          {"driver-modules", "550.163.01", "6.1.0-50-amd64", hex, 12}};
+                          {"driver-modules", "550.163.01", "6.1.0-50-amd64", hex, 12},
+                          {"packages", "debian-12", "", hex, 12}};
     BundleImage signature = manifest.images[0];
     signature.name.clear();
     signature.subject = std::string(64, 'c');
@@ -259,7 +260,7 @@ TEST(BundleManifestTest, ComesBackFromItsText) {
     EXPECT_TRUE(read->members[0].absent);
     EXPECT_EQ(read->members[1].path, "index.json");
     EXPECT_EQ(read->images[0].name, "docker.io/library/busybox:1");
-    ASSERT_EQ(read->artifacts.size(), 2U);
+    ASSERT_EQ(read->artifacts.size(), 3U);
     EXPECT_EQ(artifact_type(read->artifacts[0]), "application/vnd.gpuhost.driver-packages.v1");
     EXPECT_EQ(read->artifacts[1].kernel, "6.1.0-50-amd64");
     EXPECT_TRUE(parse_bundle_manifest(to_text(BundleManifest{"a", 0, 0, {}, {}, {}}), "x"));
@@ -311,6 +312,12 @@ TEST(BundleManifestTest, RefusesWhatItCanNotKeepTo) {
         {text_with("[" + blob(R"(,"secret":1)") + "]"), "'secret', which is not known here"},
         {text_with("[" + blob(R"(,"hosts":"all")") + "]"), "'hosts'"},
         {text_with("[" + blob(R"(,"hosts":["a b"])") + "]"), "'hosts'"},
+        {text_with("[" + blob(R"(,"hosts":["linux/amd64","gpu=h100"])") + "]"),
+         "'gpu=h100', which is not understood"},
+        {text_with("[" + blob() + "]", "[]",
+                   R"(,"artifacts":[{"kind":"packages","name":"../12","digest":"sha256:)" + hex +
+                       R"(","size":7}])"),
+         "no driver version or distribution"},
         {text_with(R"([{"digest":"sha256:../x","size":1}])"), "no sha256 digest"},
         {text_with(R"([{"digest":"sha256:)" + hex + R"(","size":-1}])"), "out of range"},
         {text_with(R"([{"digest":"sha256:)" + hex + R"(","size":1e30}])"), "not an integer"},

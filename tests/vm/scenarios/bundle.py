@@ -124,3 +124,28 @@ def placing(host):
     assert host.check("systemctl show -P Result gpuhost-images").strip() == "success", host.check("journalctl -b -u gpuhost-images -o cat")
     assert host.ctl_json("status")["components"]["images"]["observed"]["placement"]["runtimes"] == []
     host.ctl_ok("image", "unpin", "registry.example/team/app:v1")
+
+
+@case("packages in a bundle are what apt installs, without a network, as long as the bundle is there", start="installed")
+def packages(host):
+    host.check("""mkdir -p /root/repository /root/p/DEBIAN && cd /root
+printf 'Package: site-hello\\nVersion: 1.0\\nArchitecture: all\\nMaintainer: site\\nDescription: hello\\n' >p/DEBIAN/control
+dpkg-deb --build p repository/site-hello.deb >/dev/null
+cd repository && {
+    dpkg-deb -f site-hello.deb
+    echo "Filename: ./site-hello.deb"; echo "Size: $(stat -c %s site-hello.deb)"; echo "SHA256: $(sha256sum <site-hello.deb | cut -d ' ' -f 1)"
+} >Packages""")
+    create(host, 8, "[Packages debian-12]\nRepository=/root/repository\n")
+    host.check(f"cp {KEYS}/ca.pem /etc/gpuhost/trust.d/site.pem")
+    host.ctl_ok("bundle", "import", "/root/8.bundle")
+    source = "/etc/apt/sources.list.d/gpuhost-site-images.sources"
+    warned = host.check("journalctl -b -u gpuhostd -o cat | grep 'run apt-get update' || true")
+    assert warned == "", warned  # apt ran in the worker's sandbox
+    host.check("apt-get -y install site-hello")
+    assert host.check("dpkg-query -W -f '${Version}' site-hello") == "1.0"
+    host.check(f"rm {source}")
+    assert source in host.ctl("plan").out
+    host.ctl_ok("apply")
+    host.check(f"test -e {source}")
+    host.ctl_ok("bundle", "remove", "site-images")
+    assert host.run(f"test -e {source}").rc != 0 and host.run("apt-get -y install --reinstall site-hello").rc != 0

@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "images/create_packages.hpp"
+
+#include "daemon/base/handle.hpp"
+#include "daemon/base/parse.hpp"
+#include "daemon/base/process.hpp"
+#include "daemon/base/root.hpp"
+#include "daemon/content/sha256.hpp"
+#include "images/packages.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <ctime>
+#include <filesystem>
+
+#include <fcntl.h>
+#include <unistd.h>
+
+namespace gpuhost::images {
+
+using base::Errc;
+using base::Result;
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr std::size_t index_limit = std::size_t{1} << 30U;
+constexpr std::chrono::hours tool_deadline{6}; ///< it reads all packages, and may ask for a passphrase
+
+struct Tool {
+    std::string program;
+    std::string package; ///< that has it
+};
+const Tool apt_ftparchive{"apt-ftparchive", "apt-utils"};
+const Tool createrepo{"createrepo_c", "createrepo_c (on Debian createrepo-c)"};
+const Tool gpg{"gpg", "gnupg"};
+
+/// Where the tools work: links to the packages in tree/, and beside them whatever these write.
+class Workshop {
+  public:
+    [[nodiscard]] static Result<Workshop> open(const std::string& scratch) {
+        std::string name = scratch + "/.gpuhost-packages-XXXXXX";
+        if (::mkdtemp(name.data()) == nullptr)
+            return base::fail_errno(name, errno);
+        Workshop made(name);
+        std::error_code error;
+        fs::create_directory(made.tree(), error);
+        if (error)
+            return base::fail_errno(made.tree(), error.value());
+        return made;
+    }
+    Workshop(Workshop&& other) noexcept : directory_(std::exchange(other.directory_, {})) {}
+    Workshop& operator=(Workshop&&) = delete;
+    ~Workshop() {
+        std::error_code ignored;
+        if (!directory_.empty())
+            fs::remove_all(directory_, ignored);
+    }
+    [[nodiscard]] std::string tree() const { return directory_ + "/tree"; }
+
+    /// `output` is a path in the tree; empty: nowhere. It appears when it is whole: some tools look at all that is there.
+    [[nodiscard]] Result<void> run(const Tool& tool, std::vector<std::string> words,
+                                   const std::string& output) const;
+
+  private:
+    explicit Workshop(std::string directory) : directory_(std::move(directory)) {}
+    std::string directory_;
+};
+
+/// gpg finds its keys and asks for passphrases by these.
+std::vector<std::string> passed_environment() {
+    std::vector<std::string> passed;
+    for (const char* name : {"HOME", "GNUPGHOME", "GPG_TTY", "TERM", "DISPLAY", "WAYLAND_DISPLAY",
+                             "XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS"})
+        if (const char* const value = std::getenv(name)) // NOLINT(concurrency-mt-unsafe): one thread
+            passed.push_back(std::string(name) + "=" + value);
+    return passed;
+}
+
+Result<void> Workshop::run(const Tool& tool, std::vector<std::string> words,
+                           const std::string& output) const {
+    const std::string made = directory_ + "/made";
+    base::Command command;
+    command.argv = {"/bin/sh", "-c", "exec \"$@\" >\"$0\"", made, tool.program};
+    std::move(words.begin(), words.end(), std::back_inserter(command.argv));
+    command.environment = passed_environment();
+    command.directory = tree();
+    command.deadline = tool_deadline;
+    GPUHOST_TRY(finished, base::run(command));
+    if (finished.exit_status == 127)
+        return base::fail(Errc::Unsupported, tool.program + " is not installed here",
+                          "Install " + tool.package + ".");
+    if (finished.exit_status != 0)
+        return base::fail(Errc::Failed, tool.program + ": " + std::string(base::trim(finished.output)));
+    std::error_code error;
+    if (!output.empty())
+        fs::rename(made, tree() + "/" + output, error);
+    return error ? base::fail_errno(made, error.value()) : Result<void>();
+}
+
+/// As Release files have it, RFC 5322 in UTC.
+std::string date_of(std::uint64_t seconds) {
+    const auto time = static_cast<std::time_t>(seconds);
+    struct tm parts {};
+    std::array<char, 64> text{};
+    ::gmtime_r(&time, &parts);
+    const std::size_t size = std::strftime(text.data(), text.size(), "%a, %d %b %Y %H:%M:%S +0000", &parts);
+    return {text.data(), size};
+}
+
+Result<void> sign(const Workshop& shop, const std::vector<std::string>& keys, std::uint64_t created,
+                  std::vector<std::string> words) {
+    if (keys.empty())
+        return {};
+    // The same input is to make the same bytes, where the key's algorithm lets it.
+    std::vector<std::string> all{"--batch", "--quiet", "--faked-system-time", std::to_string(created) + "!"};
+    for (const std::string& key : keys)
+        all.insert(all.end(), {"--local-user", key});
+    std::move(words.begin(), words.end(), std::back_inserter(all));
+    return shop.run(gpg, std::move(all), "");
+}
+
+Result<void> make_apt(const Workshop& shop, const ArtifactSource& source, std::uint64_t created) {
+    GPUHOST_CHECK(shop.run(apt_ftparchive, {"packages", "."}, "Packages"));
+    GPUHOST_CHECK(shop.run(apt_ftparchive,
+                           {"-o", "APT::FTPArchive::Release::Date=" + date_of(created), "release", "."},
+                           "Release"));
+    return sign(shop, source.open_pgp, created, {"--clearsign", "--output", "InRelease", "Release"});
+}
+
+Result<void> make_dnf(const Workshop& shop, const ArtifactSource& source, std::uint64_t created) {
+    // Not the compression that is newest: older hosts have to read it.
+    GPUHOST_CHECK(shop.run(createrepo,
+                           {"--quiet", "--no-database", "--general-compress-type=gz",
+                            "--set-timestamp-to-revision", "--revision=" + std::to_string(created), "."},
+                           ""));
+    return sign(shop, source.open_pgp, created,
+                {"--armor", "--detach-sign", "--output", "repodata/repomd.xml.asc", "repodata/repomd.xml"});
+}
+
+Result<void> add_text(NewArtifact& made, const std::string& name, const std::string& path) {
+    const base::UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+    if (!fd)
+        return base::fail_errno(path, errno);
+    GPUHOST_TRY(text, base::read_all(fd.get(), index_limit, path));
+    std::string hex = content::sha256(text);
+    made.files.push_back({name, hex, text.size(), {}});
+    made.texts.emplace(std::move(hex), std::move(text));
+    return {};
+}
+
+/// What the tools made is what is no link.
+Result<void> add_made(NewArtifact& made, const std::string& tree) {
+    std::error_code error;
+    for (fs::recursive_directory_iterator entry(tree, error), end; !error && entry != end;
+         entry.increment(error)) {
+        const std::string path = entry->path().string();
+        if (fs::symlink_status(path, error).type() == fs::file_type::regular)
+            GPUHOST_CHECK(add_text(made, fs::path(path).lexically_relative(tree).string(), path));
+    }
+    return error ? base::fail_errno(tree, error.value()) : Result<void>();
+}
+
+/// ".deb" or ".rpm", whichever all of them are.
+Result<std::string> kind_of(const std::vector<NewArtifact::File>& files) {
+    const auto all = [&](std::string_view kind) {
+        return std::all_of(files.begin(), files.end(),
+                           [&](const NewArtifact::File& file) { return base::ends_with(file.name, kind); });
+    };
+    for (const char* kind : {".deb", ".rpm"})
+        if (all(kind))
+            return std::string(kind);
+    return base::fail(Errc::InvalidArgument, "Files= names what is no package, or packages of two kinds",
+                      "All of a section are .deb, or all are .rpm.");
+}
+
+Result<void> make_repository(NewArtifact& made, const Workshop& shop, const ArtifactSource& source,
+                             const CollectOptions& options) {
+    GPUHOST_TRY(names, find_files(source, options.directory));
+    for (const auto& [name, path] : names) {
+        GPUHOST_TRY(file, read_file(name, path));
+        if (::symlink(file.path.c_str(), (shop.tree() + "/" + name).c_str()) < 0)
+            return base::fail_errno(name, errno);
+        made.files.push_back(std::move(file));
+    }
+    GPUHOST_TRY(kind, kind_of(made.files));
+    GPUHOST_CHECK(kind == ".deb" ? make_apt(shop, source, options.created)
+                                 : make_dnf(shop, source, options.created));
+    return add_made(made, shop.tree());
+}
+
+/// "dists/stable", where that is a link to bookworm beside it.
+bool is_second_name(const std::string& directory, const fs::directory_entry& entry) {
+    std::error_code ignored;
+    return entry.is_symlink() && entry.path().parent_path() == fs::path(directory) / "dists" &&
+           fs::canonical(entry.path(), ignored).parent_path() ==
+               fs::canonical(entry.path().parent_path(), ignored);
+}
+
+/// All below it under their names there. Links are followed, but where they lead to one suite twice.
+Result<void> take_repository(NewArtifact& made, const std::string& directory) {
+    std::error_code error;
+    auto entry =
+        fs::recursive_directory_iterator(directory, fs::directory_options::follow_directory_symlink, error);
+    for (; !error && entry != fs::recursive_directory_iterator(); entry.increment(error)) {
+        const std::string name = entry->path().lexically_relative(directory).string();
+        if (!is_package_path(name))
+            return base::fail(Errc::InvalidArgument,
+                              "'" + name + "' is nested too deeply, or no name that can be carried");
+        std::error_code unknown; // a link that leads nowhere is said when it is read
+        if (entry->is_directory(unknown)) {
+            if (is_second_name(directory, *entry))
+                entry.disable_recursion_pending();
+            continue;
+        }
+        GPUHOST_TRY(file, read_file(name, entry->path().string()));
+        made.files.push_back(std::move(file));
+    }
+    return error ? base::fail_errno(directory, error.value()) : Result<void>();
+}
+
+Result<void> add_key(NewArtifact& made, const Workshop& shop, const std::vector<std::string>& keys) {
+    const std::string name(package_key);
+    std::vector<std::string> words{"--batch",          "--quiet",        "--armor",
+                                   "--export-options", "export-minimal", "--export"};
+    words.insert(words.end(), keys.begin(), keys.end());
+    GPUHOST_CHECK(shop.run(gpg, std::move(words), name));
+    GPUHOST_CHECK(add_text(made, name, shop.tree() + "/" + name));
+    if (made.files.back().size == 0) // it says so, and that is no failure
+        return base::fail(Errc::NotFound, "gpg has no key '" + base::join(keys, " ") + "'");
+    return {};
+}
+
+Result<void> check_repository(const NewArtifact& made, const ArtifactSource& source) {
+    std::vector<std::string> names;
+    for (const NewArtifact::File& file : made.files)
+        names.push_back(file.name);
+    if (const auto twice = std::adjacent_find(names.begin(), names.end()); twice != names.end())
+        return base::fail(Errc::InvalidArgument, "has a '" + *twice + "' of its own",
+                          "Without OpenPGPKey= that is taken for the key.");
+    const PackageTree tree = package_tree(source.name, names);
+    if (tree.empty())
+        return base::fail(Errc::InvalidArgument, "'" + source.repository + "' is no repository",
+                          "It has dists/SUITE/Release, Packages or repodata/repomd.xml in it.");
+    if (const std::string unsigned_part = tree.first_unsigned(); tree.has_key && !unsigned_part.empty())
+        return base::fail(Errc::InvalidArgument, unsigned_part + " in it is not signed",
+                          "Leave OpenPGPKey= out: what comes in a bundle is vouched for by that.");
+    return {};
+}
+
+} // namespace
+
+Result<NewArtifact> make_packages(const ArtifactSource& source, const CollectOptions& options) {
+    GPUHOST_TRY(shop, Workshop::open(fs::absolute(options.scratch).string()));
+    NewArtifact made;
+    made.hosts = source.hosts;
+    if (source.repository.empty())
+        GPUHOST_CHECK(make_repository(made, shop, source, options));
+    else
+        GPUHOST_CHECK(take_repository(
+            made, (fs::path(options.directory) / source.repository).lexically_normal().string()));
+    if (!source.open_pgp.empty())
+        GPUHOST_CHECK(add_key(made, shop, source.open_pgp));
+    std::sort(made.files.begin(), made.files.end(),
+              [](const NewArtifact::File& a, const NewArtifact::File& b) { return a.name < b.name; });
+    GPUHOST_CHECK(check_repository(made, source));
+    return made;
+}
+
+} // namespace gpuhost::images

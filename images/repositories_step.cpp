@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "images/repositories_step.hpp"
+
+#include "daemon/base/parse.hpp"
+#include "daemon/base/process.hpp"
+#include "images/repositories.hpp"
+
+namespace gpuhost::images {
+
+using base::Errc;
+using base::Json;
+using base::Result;
+using content::FileOperation;
+using core::StepContext;
+
+namespace {
+
+constexpr std::string_view apt_get =
+    "/usr/bin/apt-get"; // the tree's own: on a mounted image it is not the running host's
+constexpr std::chrono::seconds apt_deadline{60};
+
+/// Before the file is in its place: when it is there, all that it needs is. dnf looks by itself.
+Result<void> read_index(const StepContext& context, const FileOperation& file) {
+    const base::Root& root = context.root;
+    if (file.type != FileOperation::Type::Write || !base::starts_with(file.path, apt_sources) ||
+        !root.exists(apt_get))
+        return {};
+    GPUHOST_CHECK(root.make_directories(context.staging));
+    const std::string source = context.staging + file.path.substr(file.path.rfind('/'));
+    GPUHOST_CHECK(root.write_atomic(source, file.content));
+    base::Command command;
+    command.deadline = apt_deadline;
+    command.argv = {root.host_path(apt_get), "-qq"};
+    for (const std::string& option : {
+             "Dir=" + root.directory(),
+             "Dir::Etc::sourcelist=" + root.host_path(source), // only this one,
+             std::string("Dir::Etc::sourceparts=-"),
+             std::string("APT::Get::List-Cleanup=0"), // and what is known of the others stays
+             // The worker has no capability to become apt's own user, and nothing is fetched.
+             std::string("APT::Sandbox::User=root"),
+             // The next generation may have another key or none: the bundle's signature is what counts.
+             std::string("Acquire::AllowDowngradeToInsecureRepositories=1"),
+             std::string("Acquire::AllowReleaseInfoChange=1"),
+         })
+        command.argv.insert(command.argv.end(), {"-o", option});
+    command.argv.emplace_back("update");
+    GPUHOST_TRY(finished, base::run(command));
+    GPUHOST_CHECK(root.remove(source));
+    if (finished.timed_out || finished.exit_status != 0)
+        return base::fail(Errc::Failed, finished.timed_out ? "apt-get update takes too long"
+                                                           : std::string(base::trim(finished.output)));
+    return {};
+}
+
+Result<Json> apply(StepContext& context, const Json& args) {
+    const Repositories repositories = look_at_repositories(context.root, base::bool_or(args, "on", false));
+    for (const std::string& why : repositories.left)
+        context.warn(why);
+    Json changed = Json::array();
+    for (const FileOperation& file : repositories.wrong) {
+        if (const auto read = read_index(context, file); !read)
+            context.warn("apt does not know the packages of " + file.path +
+                         " yet, run apt-get update: " + read.error().message);
+        if (const auto done = content::perform(context.root, file); done)
+            changed.push_back(file.path);
+        else
+            context.warn("packages of a bundle are not found: " + done.error().message);
+    }
+    return Json{{"files", std::move(changed)}};
+}
+
+} // namespace
+
+core::StepKind repositories_kind() {
+    core::StepKind kind;
+    kind.name = "packages.repositories";
+    kind.sandbox = core::Sandbox::System;
+    kind.deadline = std::chrono::minutes(15); // apt's, for some bundles
+    kind.apply = apply;
+    return kind;
+}
+
+core::Step repositories_step(bool on) {
+    return {"packages.repositories", "let the package manager find this host's packages", {{"on", on}}};
+}
+
+} // namespace gpuhost::images

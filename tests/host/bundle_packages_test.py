@@ -1,0 +1,270 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Operating-system packages in a bundle: real packages, real repositories, and the real apt and dnf that find them offline."""
+import os
+import shutil
+
+import programs
+import tap
+from fake_host import FakeHost, write
+from image_files import Site
+from package_files import KEY, Apt, Dnf, KeyRing, missing_tools, write_deb, write_rpm
+
+BAD_ARGUMENT, FAILED, NOT_FOUND = 2, 1, 4
+DEBIAN = 'ID=debian\nVERSION_ID="12"\n'
+ROCKY = 'ID="rocky"\nID_LIKE="rhel centos fedora"\nVERSION_ID="9.4"\n'
+SPEC = f"""[Bundle]
+Name=site
+Generation={{generation}}
+
+[Packages debian-12]
+Files=debs/*.deb
+OpenPGPKey={KEY}
+
+[Packages rhel-9]
+Files=rpms/*.rpm
+OpenPGPKey={KEY}
+"""
+BLOBS = "/var/lib/gpuhost/store/sha256"
+
+
+class Maker:
+    """The machine where bundles are made."""
+    def __init__(self, directory):
+        self.directory = directory
+        self.site = Site(self.path("site"))
+        self.keys = KeyRing(self.path("gnupg"))
+        for name in ("debs", "rpms"):
+            os.makedirs(self.path(name))
+        write_deb(self.path("debs/linux-headers-6.6.6_1.0_all.deb"), "linux-headers-6.6.6")
+        write_rpm(self.path("rpms"), "kernel-devel")
+
+    def path(self, name):
+        return os.path.join(self.directory, name)
+
+    def create(self, spec=SPEC, generation=1):
+        write(self.path("site.spec"), spec.format(generation=generation))
+        return programs.run([os.path.join(tap.TOP_BUILDDIR, "gpuhostctl"), "bundle", "create", self.path("site.spec"), "-o",
+                             self.path("site.bundle"), *self.site.signing()],
+                            env=programs.environment(NO_COLOR="1", LC_ALL="C", SOURCE_DATE_EPOCH="1700000000", **self.keys.environment))
+
+    def bring(self, host, spec=SPEC, generation=1):
+        made = self.create(spec, generation)
+        run = host.ctl("bundle", "import", self.path("site.bundle"))
+        return made.returncode == 0 and run.returncode == 0, made.stderr, run.stdout, run.stderr, host.tail()
+
+    def make_suite(self):
+        """A repository with a pool, as reprepro and mirrors have them, signed by somebody."""
+        binary = "dists/bookworm/main/binary-amd64"
+        os.makedirs(self.path("repository/pool/main/h"))
+        os.makedirs(self.path("repository/" + binary))
+        write_deb(self.path("repository/pool/main/h/hello_2.0_all.deb"), "hello", "2.0")
+        index = programs.run(["apt-ftparchive", "packages", "pool"], cwd=self.path("repository"), check=True).stdout
+        write(self.path(f"repository/{binary}/Packages"), index)
+        os.symlink("bookworm", self.path("repository/dists/stable"))
+        release = programs.run(["apt-ftparchive", "-o", "APT::FTPArchive::Release::Codename=bookworm", "-o",
+                                "APT::FTPArchive::Release::Components=main", "release", "dists/bookworm"],
+                               cwd=self.path("repository"), check=True).stdout
+        write(self.path("repository/dists/bookworm/Release"), release + "Valid-Until: Tue, 01 Jan 2019 00:00:00 UTC\n")
+        self.keys.gpg("--clearsign", "--output", self.path("repository/dists/bookworm/InRelease"),
+                      self.path("repository/dists/bookworm/Release"))
+
+
+def check_mistakes(t, maker):
+    for spec, status, words in (
+            (SPEC.replace("debian-12", "debian"), BAD_ARGUMENT, "is not understood"),
+            (SPEC.replace("debian-12", "../12"), BAD_ARGUMENT, "is not understood"),
+            (SPEC.replace("debian-12", "debian-12 amd64"), BAD_ARGUMENT, "is not understood"),
+            (SPEC.replace("rhel-9", "debian-12"), BAD_ARGUMENT, "have two sections"),
+            (SPEC.replace("Files=debs/*.deb", "Files=debs/*.deb\nRepository=debs"), BAD_ARGUMENT, "both Files= and Repository="),
+            (SPEC.replace("Files=debs/*.deb\n", ""), BAD_ARGUMENT, "no Files= and no Repository="),
+            (SPEC.replace("Files=debs", "Packages=debs"), BAD_ARGUMENT, "unknown key 'Packages'"),
+            (SPEC.replace("debs/*.deb", "none/*.deb"), NOT_FOUND, "no file is named 'none/*.deb'"),
+            (SPEC.replace("debs/*.deb", "debs/*.deb rpms/*.rpm"), BAD_ARGUMENT, "packages of two kinds"),
+            (SPEC.replace("Files=debs/*.deb", "Repository=debs"), BAD_ARGUMENT, "is no repository"),
+            (SPEC.replace(KEY, "nobody@site.example"), FAILED, "gpg: ")):
+        run = maker.create(spec)
+        t.ok(run.returncode == status and words in run.stderr, f"a specification's mistake is named: {words}", run.returncode, run.stderr)
+    t.equal([name for name in os.listdir(maker.directory) if name.startswith(".")], [], "and nothing is left behind")
+
+
+def check_create(t, maker):
+    run = maker.create()
+    with open(maker.path("site.bundle"), "rb") as file:
+        first = file.read()
+    again = maker.create()
+    with open(maker.path("site.bundle"), "rb") as file:
+        t.ok(run.returncode == again.returncode == 0 and file.read()[4096 * 8:] == first[4096 * 8:],
+             "a bundle is made of packages, twice the same but for its signature", run.stderr, again.stderr)
+    shown = programs.run([os.path.join(tap.TOP_BUILDDIR, "gpuhostctl"), "bundle", "show", maker.path("site.bundle"), "--trust",
+                          maker.site.file("ca.pem")], env=programs.environment(NO_COLOR="1", LC_ALL="C"))
+    t.ok("packages debian-12" in shown.stdout and "packages rhel-9" in shown.stdout, "show names them", shown.stdout, shown.stderr)
+
+
+def check_apt(t, host, apt, maker):
+    good, *said = maker.bring(host)
+    t.ok(good and "Signed-By: " in host.read("/etc/apt/sources.list.d/gpuhost-site.sources"), "an import gives apt a source", *said)
+    t.ok(not os.path.exists(host.path("/etc/yum.repos.d")), "and dnf, which is not here, none")
+    t.ok("yet, run apt-get update" not in host.tail(), "and has apt read it", host.tail())
+    run = apt("-s", "install", "linux-headers-6.6.6")
+    t.ok(run.returncode == 0 and "Inst linux-headers-6.6.6" in run.stdout, "apt knows its packages without more", run.stdout, run.stderr,
+         host.read("/apt.log"))
+    run = apt("download", "linux-headers-6.6.6")
+    with open(maker.path("debs/linux-headers-6.6.6_1.0_all.deb"), "rb") as made, \
+            open(host.path("/download/linux-headers-6.6.6_1.0_all.deb"), "rb") as fetched:
+        t.ok(run.returncode == 0 and made.read() == fetched.read(), "and gets them", run.stderr)
+    listed = host.json("bundle", "list")["bundles"][0]["packages"]
+    t.ok([tree["distribution"] for tree in listed] == ["debian-12"] and listed[0]["key"] and listed[0]["files"] == 5,
+         "list names what this host took", listed)
+    t.ok("debian-12" in host.ctl("bundle", "list").stdout and "of site" in host.ctl("status").stdout, "for people too",
+         host.ctl("bundle", "list").stdout, host.ctl("status").stdout)
+    lines = len(host.read("/apt.log").splitlines())
+    maker.bring(host)
+    t.equal(len(host.read("/apt.log").splitlines()), lines, "the same bundle once more runs no apt")
+
+
+def altered(host, word):
+    """The store's file that has this in it, damaged."""
+    for name in os.listdir(host.path(BLOBS)):
+        path = host.path(f"{BLOBS}/{name}")
+        with open(path, "rb") as file:
+            content = file.read()
+        if content.startswith(word):
+            os.chmod(path, 0o644)
+            write(path, "")
+            with open(path, "wb") as file:
+                file.write(content[:-1] + bytes([content[-1] ^ 1]))
+            return path, content
+    raise AssertionError(f"no blob begins with {word}")
+
+
+def mend(path, content):
+    with open(path, "wb") as file:
+        file.write(content)
+
+
+def check_tampering(t, host, apt):
+    os.unlink(host.path("/download/linux-headers-6.6.6_1.0_all.deb"))
+    blob = altered(host, b"!<arch>")
+    run = apt("download", "linux-headers-6.6.6")
+    t.ok(run.returncode != 0 and "Hash Sum mismatch" in run.stderr, "apt takes no package that was altered", run.stdout, run.stderr)
+    mend(*blob)
+    blob = altered(host, b"Package: ")
+    run = apt.anew()
+    t.ok("Hash Sum mismatch" in run.stderr, "and no index", run.stdout, run.stderr)
+    mend(*blob)
+    blob = altered(host, b"-----BEGIN PGP SIGNED")
+    with open(blob[0], "wb") as file:
+        file.write(blob[1].replace(b"Date: Tue", b"Date: Wed"))
+    run = apt.anew()
+    t.ok("BADSIG" in run.stderr or "invalid" in run.stderr, "nor one that is not signed", run.stdout, run.stderr)
+    mend(*blob)
+    run = apt.anew()
+    t.ok(run.returncode == 0 and run.stderr == "", "and is content with what came", run.stdout, run.stderr)
+
+
+def check_drift(t, host, apt):
+    text = host.read("/etc/apt/sources.list.d/gpuhost-site.sources")
+    os.unlink(apt.source("site"))
+    run = host.ctl("plan")
+    t.ok("gpuhost-site.sources does not say what it should" in run.stdout, "plan sees what somebody took away", run.stdout)
+    host.ctl("apply", check=0)
+    t.equal(host.read("/etc/apt/sources.list.d/gpuhost-site.sources"), text, "and apply puts it back")
+    write(host.path("/etc/gpuhost/gpuhostd.conf"), "[Packages]\nRepositories=no\n")
+    host.ctl("reload", check=0)
+    host.ctl("apply", check=0)
+    t.ok(not os.path.exists(apt.source("site")), "switched off there is none")
+    write(apt.source("site"), "# somebody's\n")
+    os.unlink(host.path("/etc/gpuhost/gpuhostd.conf"))
+    host.ctl("reload", check=0)
+    t.ok("is not gpuhost's" in host.ctl("status").stdout, "what somebody else wrote is named", host.ctl("status").stdout)
+    host.ctl("apply", check=0)
+    t.equal(host.read("/etc/apt/sources.list.d/gpuhost-site.sources"), "# somebody's", "and stays")
+    os.unlink(apt.source("site"))
+    host.ctl("apply", check=0)
+
+
+def check_generations(t, host, apt, maker):
+    """A new generation with another package, unsigned within: the bundle vouches for it."""
+    os.unlink(maker.path("debs/linux-headers-6.6.6_1.0_all.deb"))
+    write_deb(maker.path("debs/linux-headers-6.6.7_1.0_all.deb"), "linux-headers-6.6.7")
+    good, *said = maker.bring(host, SPEC.replace(f"OpenPGPKey={KEY}\n", ""), 2)
+    t.ok(good and "Trusted: yes" in host.read("/etc/apt/sources.list.d/gpuhost-site.sources"), "a repository without a key comes in", *said)
+    t.ok(apt("-s", "install", "linux-headers-6.6.7").returncode == 0 and apt("-s", "install", "linux-headers-6.6.6").returncode != 0,
+         "and the next generation is what apt knows", apt("-s", "install", "linux-headers-6.6.7").stderr, host.tail())
+    good, *said = maker.bring(host, SPEC.replace("Files=debs/*.deb", "Repository=repository"), 3)
+    source = host.read("/etc/apt/sources.list.d/gpuhost-site.sources")
+    t.ok(good and "Suites: bookworm\nComponents: main\nSigned-By: " in source, "a whole repository comes in as it is", source, *said)
+    run = apt.anew()
+    download = apt("download", "hello")
+    t.ok(run.returncode == 0 and run.stderr == "" and download.returncode == 0 and os.path.exists(host.path("/download/hello_2.0_all.deb")),
+         "and apt finds its suite, whatever the clock says", run.stdout, run.stderr, download.stderr)
+    write(host.path("/etc/os-release"), DEBIAN.replace("12", "13"))
+    host.ctl("apply", check=0)
+    t.ok(not os.path.exists(apt.source("site")), "on another release of the distribution there is none")
+    write(host.path("/etc/os-release"), DEBIAN)
+
+
+def check_dnf(t, host, maker):
+    write(host.path("/etc/os-release"), ROCKY)
+    dnf = Dnf(host)
+    good, *said = maker.bring(host, generation=4)
+    text = host.read("/etc/yum.repos.d/gpuhost-site.repo")
+    t.ok(good and "repo_gpgcheck=1" in text and not os.path.exists(host.path("/etc/apt/sources.list.d/gpuhost-site.sources")),
+         "a host of another family has its own source", text, *said)
+    run = dnf("install", "kernel-devel")
+    t.ok(run.returncode == 0 and "Complete!" in run.stdout, "from which dnf installs", run.stdout, run.stderr)
+    shutil.rmtree(host.path("/dnf"))
+    blob = altered(host, b"\xed\xab\xee\xdb")
+    run = dnf("install", "kernel-devel")
+    t.ok(run.returncode != 0 and "incorrect checksum" in run.stdout + run.stderr, "but nothing that was altered", run.stdout, run.stderr)
+    mend(*blob)
+    write_rpm(maker.path("rpms"), "kernel-devel", "1.1")
+    good, *said = maker.bring(host, SPEC.replace(f"OpenPGPKey={KEY}\n", ""), 5)
+    run = dnf("install", "kernel-devel")
+    t.ok(good and run.returncode == 0 and "1.1-1" in run.stdout, "and it sees the next generation at once", run.stdout, run.stderr, *said)
+    host.ctl("bundle", "remove", "site", check=0)
+    t.ok(not os.path.exists(dnf.source("site")) and not os.listdir(host.path(BLOBS)), "removal takes source and packages away")
+
+
+def check_removal(t, host, apt, maker):
+    write(host.path("/etc/os-release"), DEBIAN)
+    maker.bring(host, generation=6)
+    t.ok(os.path.exists(apt.source("site")), "the bundle is back")
+    host.ctl("bundle", "remove", "site", check=0)
+    run = apt("-s", "install", "linux-headers-6.6.7")
+    t.ok(os.listdir(host.path("/etc/apt/sources.list.d")) == [] and run.returncode != 0, "and gone with all that apt knew of it", run.stdout)
+
+
+def main():
+    t = tap.Tap()
+    if missing := missing_tools():
+        t.skip("packages in bundles", "not installed: " + " ".join(missing))
+        t.done()
+    host = FakeHost()
+    maker = Maker(os.path.join(host.scratch, "maker"))
+    try:
+        maker.make_suite()
+        check_mistakes(t, maker)
+        check_create(t, maker)
+        host.install()
+        write(host.path("/etc/os-release"), DEBIAN)
+        os.makedirs(host.path("/etc/gpuhost/trust.d"))
+        shutil.copy(maker.site.file("ca.pem"), host.path("/etc/gpuhost/trust.d/site.pem"))
+        apt = Apt(host)
+        host.start_daemon()
+        host.settle()
+        check_apt(t, host, apt, maker)
+        check_tampering(t, host, apt)
+        check_drift(t, host, apt)
+        check_generations(t, host, apt, maker)
+        check_dnf(t, host, maker)
+        check_removal(t, host, apt, maker)
+        t.ok("yet, run apt-get update" not in host.messages(), "each time apt has read what it got", host.tail())
+    finally:
+        maker.keys.close()
+        host.close()
+    t.done()
+
+
+if __name__ == "__main__":
+    main()
