@@ -77,6 +77,9 @@ struct PeerClient::Transfers {
     std::uint64_t last_id = 0;
     std::map<std::uint64_t, std::unique_ptr<Transfer>> running;
 
+    Transfers() = default;
+    Transfers(const Transfers&) = delete;
+    Transfers& operator=(const Transfers&) = delete;
     ~Transfers() {
         for (const auto& [id, transfer] : running)
             (void)curl_multi_remove_handle(multi.get(), transfer->easy.get());
