@@ -23,7 +23,7 @@ void Tasks::forget_finished() {
     });
 }
 
-void Tasks::add(Task task) {
+void Tasks::add(const Task& task) {
     free_.acquire();
     forget_finished();
     try {

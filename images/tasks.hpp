@@ -27,7 +27,7 @@ class Tasks {
     ~Tasks() = default;
 
     /// Waits until one more may run. What it refers to must live until finish(). Runs here where no thread is to be had.
-    void add(Task task);
+    void add(const Task& task);
     /// One of them, or the caller, has failed: what runs should end soon.
     [[nodiscard]] bool failed() const { return has_failed_; }
     void fail(base::Error error);
