@@ -18,6 +18,8 @@
 #include <optional>
 #include <span>
 
+#include <fcntl.h>
+#include <sys/socket.h>
 #include <systemd/sd-daemon.h>
 
 namespace {
@@ -102,6 +104,17 @@ void drain(images::RegistryServer& server) {
     }
 }
 
+/// Callers who waited would have it started at once again, for nothing: systemd gives a socket up over that.
+void turn_away(const std::vector<base::UniqueFd>& sockets) {
+    const std::timespec pause{1, 0};
+    (void)::nanosleep(&pause, nullptr);
+    for (const base::UniqueFd& socket : sockets) {
+        (void)::fcntl(socket.get(), F_SETFL, O_NONBLOCK);
+        while (base::UniqueFd(::accept4(socket.get(), nullptr, nullptr, SOCK_CLOEXEC)))
+            continue;
+    }
+}
+
 base::Result<void> run(const Options& options) {
     sigset_t signals;
     (void)::sigemptyset(&signals);
@@ -123,8 +136,12 @@ base::Result<void> run(const Options& options) {
     std::unique_ptr<images::RegistryService> service;
     std::optional<images::TlsKeys> keys;
     if (options.peers) {
-        GPUHOST_TRY(read, images::read_tls_keys());
-        keys = std::move(read);
+        auto read = images::read_tls_keys();
+        if (!read) {
+            turn_away(sockets);
+            return base::fail(std::move(read).error());
+        }
+        keys = *std::move(read);
         service = std::make_unique<images::PeerService>(root);
     } else {
         service = std::make_unique<images::Registry>(root);

@@ -184,6 +184,10 @@ Result<std::string> Catalogue::signed_manifest(const std::string& name) const {
     return read_plain_file(root_, path_of(name) + "/manifest.p7s", manifest_limit);
 }
 
+Result<base::UniqueFd> Catalogue::open_signed_manifest(const std::string& name) const {
+    return open_plain_file(root_, path_of(name) + "/manifest.p7s");
+}
+
 Result<bool> Catalogue::is_of(const std::string& path, const std::string& digest) const {
     const auto text = read_plain_file(root_, path + "/record.json", record_limit);
     if (!text && text.error().code == Errc::NotFound)

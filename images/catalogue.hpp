@@ -78,6 +78,7 @@ class Catalogue {
 
     /// As it came; NotFound where nobody signed.
     [[nodiscard]] base::Result<std::string> signed_manifest(const std::string& name) const;
+    [[nodiscard]] base::Result<base::UniqueFd> open_signed_manifest(const std::string& name) const;
 
     /// In place of the one of that name, at once and durably. That one is kept beside it until settle().
     [[nodiscard]] base::Result<void> put(const CatalogueEntry& entry) const;

@@ -85,8 +85,10 @@ noinst_LIBRARIES += %D%/libimages.a
     %D%/images_settings.hpp \
     %D%/import.cpp \
     %D%/import.hpp \
-    %D%/live_references.cpp \
-    %D%/live_references.hpp \
+    %D%/live.cpp \
+    %D%/live.hpp \
+    %D%/signed_blobs.cpp \
+    %D%/signed_blobs.hpp \
     %D%/kubelet.cpp \
     %D%/kubelet.hpp \
     %D%/mirrors.cpp \

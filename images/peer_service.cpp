@@ -5,6 +5,8 @@
 #include "daemon/content/sha256.hpp"
 #include "images/catalogue.hpp"
 
+#include <sys/stat.h>
+
 namespace gpuhost::images {
 
 using base::Json;
@@ -41,18 +43,29 @@ Found<RegistryAnswer> PeerService::bundles() const {
 Found<RegistryAnswer> PeerService::manifest(const std::string& name) const {
     if (!is_bundle_name(name))
         return no_bundle();
-    auto der = Catalogue(root_).signed_manifest(name);
+    auto der = Catalogue(root_).open_signed_manifest(name);
     if (!der && der.error().code == base::Errc::NotFound)
         return no_bundle();
-    if (!der)
-        return refuse(Code::Unknown, 500, der.error().message);
+    struct stat st {};
+    if (!der || ::fstat(der->get(), &st) < 0)
+        return refuse(Code::Unknown, 500, der ? "its manifest is no file" : der.error().message);
     RegistryAnswer answer;
     answer.headers.emplace_back("Content-Type", "application/pkcs7-mime");
-    answer.text = *std::move(der);
+    answer.part = {0, static_cast<std::uint64_t>(st.st_size)};
+    answer.file = *std::move(der); // many may be slow to read one of 64 MiB
     return answer;
 }
 
-Found<RegistryAnswer> PeerService::respond(const RegistryCall& call) const {
+Found<RegistryAnswer> PeerService::blob(const RegistryCall& call, const std::string& hex) {
+    const auto blobs = blobs_.current();
+    if (!blobs)
+        return refuse(Code::Unknown, 500, blobs.error().message);
+    if (!(*blobs)->has(hex))
+        return refuse(Code::BlobUnknown, 404, "no signed bundle on this host has such a blob");
+    return blob_answer(root_, call, hex);
+}
+
+Found<RegistryAnswer> PeerService::respond(const RegistryCall& call) {
     if (call.method != "GET" && call.method != "HEAD")
         return refuse(Code::Unsupported, 405, "peers only read");
     if (call.target == peer_bundles_path)
@@ -60,7 +73,7 @@ Found<RegistryAnswer> PeerService::respond(const RegistryCall& call) const {
     if (const auto name = behind(call.target, peer_bundles_path); !name.empty())
         return manifest(std::string(name));
     if (const auto hex = behind(call.target, peer_blobs_path); content::is_sha256(hex))
-        return blob_answer(root_, call, std::string(hex));
+        return blob(call, std::string(hex));
     return refuse(Code::Unsupported, 404, "peers ask for nothing there");
 }
 

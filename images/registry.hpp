@@ -8,7 +8,8 @@
 #pragma once
 
 #include "daemon/base/root.hpp"
-#include "images/live_references.hpp"
+#include "images/live.hpp"
+#include "images/references.hpp"
 #include "images/registry_service.hpp"
 
 namespace gpuhost::images {
@@ -35,7 +36,7 @@ class Registry : public RegistryService {
     [[nodiscard]] RegistryAnswer metrics(const References& references) const;
 
     const base::Root& root_;
-    LiveReferences references_;
+    Live<References> references_;
     RegistryMetrics metrics_;
 };
 

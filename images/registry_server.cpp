@@ -23,6 +23,7 @@ namespace {
 /// Up to here a blob goes along with its head: sendfile(2) would be a second packet, and a second wake of the client.
 constexpr std::uint64_t most_copied = 8U << 10U;
 constexpr std::size_t encrypted_block = 64U << 10U; ///< read at once
+constexpr unsigned connections_of_a_host = 32;
 constexpr std::size_t head_limit = 16U << 10U; ///< of a request's first line and headers, and what they need
 
 /// What of GnuTLS' "NORMAL" a site's own hosts have no use for is left out.
@@ -173,7 +174,7 @@ struct RegistryServer::Callbacks {
                                     objection(server, connection, *known));
         if (!answer.why.empty())
             server.on_why_(answer.why);
-        if (server.quiescing_)
+        if (server.quiescing_ || (server.keys_ && !known->known)) // who is refused keeps no place
             answer.headers.emplace_back("Connection", "close");
         known->length = std::string_view(method) == "HEAD" ? 0 : answer.length();
         MHD_Response* response = response_of(answer, server.keys_.has_value());
@@ -203,9 +204,10 @@ RegistryServer::RegistryServer(RegistryService& service, const ServerLimits& lim
 
 Result<MHD_Daemon*> RegistryServer::listen(UniqueFd socket) {
     const auto text = [](std::string& pem) { return static_cast<void*>(pem.data()); };
-    std::array<MHD_OptionItem, 5> tls{{{MHD_OPTION_END, 0, nullptr}}};
+    std::array<MHD_OptionItem, 6> tls{{{MHD_OPTION_END, 0, nullptr}}};
     if (keys_)
-        tls = {{{MHD_OPTION_HTTPS_MEM_TRUST, 0, text(keys_->authorities)},
+        tls = {{{MHD_OPTION_PER_IP_CONNECTION_LIMIT, connections_of_a_host, nullptr},
+                {MHD_OPTION_HTTPS_MEM_TRUST, 0, text(keys_->authorities)},
                 {MHD_OPTION_HTTPS_MEM_CERT, 0, text(keys_->certificate)},
                 {MHD_OPTION_HTTPS_MEM_KEY, 0, text(keys_->key)},
                 {MHD_OPTION_HTTPS_PRIORITIES, 0, const_cast<char*>(tls_priorities)}, // a C library's void*

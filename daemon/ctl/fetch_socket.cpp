@@ -36,7 +36,11 @@ Result<base::UniqueFd> ask_to_fetch(const std::string& path, const std::vector<s
                               .with_hint(errno == EACCES
                                              ? "Ask again as root."
                                              : "Start it: systemctl enable --now gpuhost-fetch.socket."));
-    GPUHOST_CHECK(base::write_all(socket.get(), base::dump({{"bundles", bundles}}) + "\n", "gpuhost-fetch"));
+    const std::string request = base::dump({{"bundles", bundles}}) + "\n";
+    // It fits the socket's buffer. One who has gone already is met when its answer is read.
+    if (::send(socket.get(), request.data(), request.size(), MSG_NOSIGNAL) < 0 && errno != EPIPE &&
+        errno != ECONNRESET)
+        return base::fail_errno("gpuhost-fetch", errno);
     return socket;
 }
 

@@ -131,7 +131,7 @@ def check_fresh(t, rack):
 def check_killed(t, rack):
     rack.wipe()
     peers = [rack.peer() for _ in range(3)]
-    relay = Relay(peers[0].address, 2 * MIB, peers[0].process.kill)
+    relay = Relay(peers[0].address, MIB // 4, peers[0].process.kill)
     rack.configure(relay.address, *(peer.address for peer in peers[1:]))
     run = rack.fetch("site")
     t.ok(run.returncode == 0 and rack.is_whole() and peers[0].process.poll() is not None and relay.address in run.stderr,

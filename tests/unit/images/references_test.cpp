@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "images/live_references.hpp"
+#include "images/live.hpp"
 #include "images/references.hpp"
 #include "tests/support/tmpdir.hpp"
 
@@ -170,7 +170,7 @@ class LiveReferencesTest : public ::testing::Test {
     }
     tests::TempDir directory_;
     base::Root root_ = directory_.root();
-    LiveReferences live_{root_};
+    Live<References> live_{root_};
 };
 
 TEST_F(LiveReferencesTest, SeesAnImportAtOnce) {
