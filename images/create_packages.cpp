@@ -52,6 +52,8 @@ class Workshop {
         return made;
     }
     Workshop(Workshop&& other) noexcept : directory_(std::exchange(other.directory_, {})) {}
+    Workshop(const Workshop&) = delete;
+    Workshop& operator=(const Workshop&) = delete;
     Workshop& operator=(Workshop&&) = delete;
     ~Workshop() {
         std::error_code ignored;
