@@ -255,7 +255,7 @@ Result<void> Catalogue::strip(const std::string& name) const {
     for (const std::string_view file :
          {std::string_view("manifest.p7s"), unsigned_manifest, std::string_view("images.json")})
         GPUHOST_CHECK(root_.remove(path_of(name) + "/" + std::string(file)));
-    return {};
+    return root_.remove_tree(path_of(name) + "/packages");
 }
 
 Result<void> Catalogue::remove(const std::string& name) const {

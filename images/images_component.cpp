@@ -133,6 +133,7 @@ Plan remove_plan(const core::Desired& desired, const std::string& name, const Js
         return plan;
     }
     plan.reasons.push_back("requested");
+    plan.steps.push_back(repositories_step_without(repositories_are_on(desired.settings), name));
     plan.steps.push_back(
         {"bundle.remove", "remove " + name + " and what only it owns", {{"name", name}}, true});
     add_followers(plan, desired.settings, false);

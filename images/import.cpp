@@ -144,6 +144,13 @@ Result<std::optional<BundleRecord>> present_record(const Root& root, const std::
     return base::fail(std::move(record).error());
 }
 
+/// Their trees, which somebody may have removed.
+bool has_packages(const Root& root, const BundleRecord& bundle) {
+    return std::all_of(bundle.packages.begin(), bundle.packages.end(), [&](const auto& tree) {
+        return root.exists(packages_directory(bundle.name, tree.distribution));
+    });
+}
+
 /// Of a bundle that is not here.
 Result<void> check_removed_generation(const Root& root, const BundleManifest& manifest) {
     GPUHOST_TRY(removed, removed_generation(root, manifest.name));
@@ -211,12 +218,15 @@ Result<ImportPlan> plan_import(const Root& root, const SignedManifest& bundle, c
         if (member->absent && !policy.absent_may_come)
             unavailable.push_back(member);
     }
+    if (std::any_of(manifest.artifacts.begin(), manifest.artifacts.end(),
+                    [](const BundleArtifact& artifact) { return artifact.kind == packages_kind; }))
+        space += on_disk(1) * owned_blobs(manifest, host).size(); // a link to each is too long for an inode
     plan.present_blobs = owned_blobs(manifest, host).size() - plan.missing_blobs;
     GPUHOST_TRY(present, present_record(root, manifest.name, policy.allow_downgrade));
     const bool same = present && present->manifest == digest;
     if (same && plan.missing_blobs == 0) {
         const auto owned = Catalogue(root).blobs(manifest.name);
-        plan.complete = owned && *owned == owned_blobs(manifest, host);
+        plan.complete = owned && *owned == owned_blobs(manifest, host) && has_packages(root, *present);
     }
     if (present && present->is_signed() && !same && !policy.allow_downgrade)
         GPUHOST_CHECK(check_generation(manifest, *present));

@@ -6,6 +6,7 @@
 #include "images/distribution.hpp"
 
 #include <algorithm>
+#include <array>
 #include <map>
 
 namespace gpuhost::images {
@@ -18,6 +19,8 @@ namespace {
 
 constexpr std::string_view suites = "dists/";
 constexpr std::string_view index_name = "Packages";
+/// That apt unpacks.
+constexpr std::array<std::string_view, 7> index_endings{"", ".gz", ".xz", ".bz2", ".lzma", ".lz4", ".zst"};
 constexpr std::string_view repomd = "repodata/repomd.xml";
 constexpr std::size_t longest_path = 1024;
 constexpr std::ptrdiff_t most_nesting = 32;
@@ -60,9 +63,9 @@ class Names {
 /// "main/Packages.xz".
 bool is_index(std::string_view name) {
     const std::string_view file = name.substr(name.rfind('/') + 1);
-    return file == index_name || (base::starts_with(file, index_name) &&
-                                  file[index_name.size()] == '.' && // Packages.gz, not Packages.gz.1
-                                  file.find('.', index_name.size() + 1) == std::string_view::npos);
+    return base::starts_with(file, index_name) &&
+           std::find(index_endings.begin(), index_endings.end(), file.substr(index_name.size())) !=
+               index_endings.end();
 }
 
 using Suites = std::map<std::string, AptSuite>;

@@ -2,10 +2,12 @@
 #include "images/repositories.hpp"
 
 #include "daemon/base/parse.hpp"
+#include "daemon/content/sha256.hpp"
 #include "images/distribution.hpp"
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <set>
 
 namespace gpuhost::images {
@@ -30,14 +32,20 @@ struct PackageManager {
 constexpr std::array managers{PackageManager{apt_sources, ".sources", apt_source},
                               PackageManager{dnf_repositories, ".repo", dnf_repository}};
 
+std::string path_of(const PackageManager& manager, const std::string& bundle) {
+    return std::string(manager.directory) + "/" + std::string(file_prefix) + bundle +
+           std::string(manager.suffix);
+}
+
 std::string key_path(const BundleRecord& bundle, const PackageTree& tree) {
     return packages_directory(bundle.name, tree.distribution) + "/" + std::string(package_key);
 }
 
 /// Another generation makes another file, so that the package manager looks again.
 std::string heading(const BundleRecord& bundle) {
+    const std::string digest = content::is_sha256(bundle.manifest) ? ", sha256:" + bundle.manifest : "";
     return std::string(content::file_mark) + "# Packages of bundle " + bundle.name + ", generation " +
-           std::to_string(bundle.generation) + ", sha256:" + bundle.manifest + "\n";
+           std::to_string(bundle.generation) + digest + "\n";
 }
 
 std::string file_of(const PackageManager& manager, const BundleRecord& bundle,
@@ -63,21 +71,29 @@ void add_stale(const Root& root, const PackageManager& manager, const std::set<s
 /// Of the bundles that are here.
 struct Signed {
     std::vector<BundleRecord> records;
+    std::set<std::string> unreadable; ///< names; what they have taken nobody takes away
+    bool all_known = true;            ///< else there may be more
     std::vector<std::string> problems;
 };
 
-Signed signed_bundles(const Root& root) {
+Signed signed_bundles(const Root& root, const std::string& without) {
     const Catalogue catalogue(root);
     Signed found;
     const auto names = catalogue.names();
-    if (!names)
+    if (!names) {
         found.problems.push_back(names.error().message);
+        found.all_known = false;
+    }
     for (const std::string& name : names.value_or(std::vector<std::string>())) {
+        if (name == without)
+            continue;
         auto record = catalogue.record(name);
-        if (!record)
+        if (!record) {
             found.problems.push_back(record.error().message);
-        else if (record->is_signed() && record->name == name && !record->packages.empty())
+            found.unreadable.insert(name);
+        } else if (record->is_signed() && record->name == name && !record->packages.empty()) {
             found.records.push_back(*std::move(record));
+        }
     }
     return found;
 }
@@ -87,9 +103,7 @@ void look_at_manager(const Root& root, const PackageManager& manager, const Sign
     const auto distributions = distributions_of(read_os_release(root));
     std::set<std::string> wanted;
     for (const BundleRecord& bundle : on ? bundles.records : std::vector<BundleRecord>()) {
-        FileOperation file{FileOperation::Type::Write,
-                           std::string(manager.directory) + "/" + std::string(file_prefix) + bundle.name +
-                               std::string(manager.suffix),
+        FileOperation file{FileOperation::Type::Write, path_of(manager, bundle.name),
                            file_of(manager, bundle, distributions)};
         if (file.content.empty())
             continue;
@@ -101,8 +115,27 @@ void look_at_manager(const Root& root, const PackageManager& manager, const Sign
         else if (!content::is_done(root, file))
             found.wrong.push_back(std::move(file));
     }
-    if (bundles.problems.empty() || !on) // a record that can't be read takes nothing away
+    if (on)
+        for (const std::string& name : bundles.unreadable)
+            wanted.insert(path_of(manager, name));
+    if (bundles.all_known || !on)
         add_stale(root, manager, wanted, found.wrong);
+}
+
+/// Of a path's letters dnf takes some in a repository's id: "/a+b" is ":a_2bb".
+std::string id_of(const std::string& path) {
+    constexpr std::string_view digits = "0123456789abcdef";
+    std::string id;
+    for (const char c : path) {
+        const auto byte = static_cast<unsigned char>(c);
+        if (c == '/')
+            id += ':';
+        else if (std::isalnum(byte) != 0 || c == '.' || c == '-')
+            id += c;
+        else
+            id += {'_', digits[byte >> 4U], digits[byte & 15U]};
+    }
+    return id;
 }
 
 } // namespace
@@ -134,8 +167,8 @@ std::string dnf_repository(const BundleRecord& bundle, const PackageTree& tree) 
     std::string text;
     for (const DnfRepository& repository : tree.dnf) {
         const std::string below = repository.directory.empty() ? "" : "/" + repository.directory;
-        std::string id = std::string(file_prefix) + bundle.name + "-" + tree.distribution + below;
-        std::replace(id.begin(), id.end(), '/', '-');
+        const std::string id =
+            std::string(file_prefix) + bundle.name + "-" + tree.distribution + id_of(below);
         text += "\n[" + id + "]\nname=" + "Packages of bundle " + bundle.name + " for " + tree.distribution +
                 "\nbaseurl=file://" + packages_directory(bundle.name, tree.distribution) + below +
                 "\nmetadata_expire=1\nskip_if_unavailable=1\n";
@@ -147,8 +180,8 @@ std::string dnf_repository(const BundleRecord& bundle, const PackageTree& tree) 
     return text;
 }
 
-Repositories look_at_repositories(const Root& root, bool on) {
-    const Signed bundles = signed_bundles(root);
+Repositories look_at_repositories(const Root& root, bool on, const std::string& without) {
+    const Signed bundles = signed_bundles(root, without);
     Repositories found;
     found.left = bundles.problems;
     for (const PackageManager& manager : managers)

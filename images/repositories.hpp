@@ -37,6 +37,7 @@ struct Repositories {
 };
 /// Only for package managers that are on this host, by their directory in /etc; only what is for its distribution, as it
 /// is now; only of bundles that somebody signed.
-[[nodiscard]] Repositories look_at_repositories(const base::Root& root, bool on);
+[[nodiscard]] Repositories look_at_repositories(const base::Root& root, bool on,
+                                                const std::string& without = {});
 
 } // namespace gpuhost::images

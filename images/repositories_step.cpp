@@ -5,6 +5,8 @@
 #include "daemon/base/process.hpp"
 #include "images/repositories.hpp"
 
+#include <thread>
+
 namespace gpuhost::images {
 
 using base::Errc;
@@ -18,6 +20,20 @@ namespace {
 constexpr std::string_view apt_get =
     "/usr/bin/apt-get"; // the tree's own: on a mounted image it is not the running host's
 constexpr std::chrono::seconds apt_deadline{60};
+constexpr unsigned most_tries = 15;
+/// Without the host's own settings: hooks that it has for an update are not for ours.
+constexpr std::string_view apt_config = "Dir::Etc::main \"/dev/null\";\nDir::Etc::parts \"/dev/null\";\n";
+
+/// Somebody's own apt-get holds its lists for some seconds.
+Result<base::Finished> run_unlocked(const base::Command& command) {
+    for (unsigned tries = 1;; ++tries) {
+        GPUHOST_TRY(finished, base::run(command));
+        if (finished.exit_status == 0 || finished.timed_out || tries == most_tries ||
+            finished.output.find("Could not get lock") == std::string::npos)
+            return std::move(finished);
+        std::this_thread::sleep_for(std::chrono::seconds(2));
+    }
+}
 
 /// Before the file is in its place: when it is there, all that it needs is. dnf looks by itself.
 Result<void> read_index(const StepContext& context, const FileOperation& file) {
@@ -28,8 +44,11 @@ Result<void> read_index(const StepContext& context, const FileOperation& file) {
     GPUHOST_CHECK(root.make_directories(context.staging));
     const std::string source = context.staging + file.path.substr(file.path.rfind('/'));
     GPUHOST_CHECK(root.write_atomic(source, file.content));
+    const std::string config = context.staging + "/apt.conf";
+    GPUHOST_CHECK(root.write_atomic(config, apt_config));
     base::Command command;
     command.deadline = apt_deadline;
+    command.environment = {"APT_CONFIG=" + root.host_path(config)};
     command.argv = {root.host_path(apt_get), "-qq"};
     for (const std::string& option : {
              "Dir=" + root.directory(),
@@ -44,8 +63,9 @@ Result<void> read_index(const StepContext& context, const FileOperation& file) {
          })
         command.argv.insert(command.argv.end(), {"-o", option});
     command.argv.emplace_back("update");
-    GPUHOST_TRY(finished, base::run(command));
+    GPUHOST_TRY(finished, run_unlocked(command));
     GPUHOST_CHECK(root.remove(source));
+    GPUHOST_CHECK(root.remove(config));
     if (finished.timed_out || finished.exit_status != 0)
         return base::fail(Errc::Failed, finished.timed_out ? "apt-get update takes too long"
                                                            : std::string(base::trim(finished.output)));
@@ -53,15 +73,22 @@ Result<void> read_index(const StepContext& context, const FileOperation& file) {
 }
 
 Result<Json> apply(StepContext& context, const Json& args) {
-    const Repositories repositories = look_at_repositories(context.root, base::bool_or(args, "on", false));
+    const Repositories repositories = look_at_repositories(context.root, base::bool_or(args, "on", false),
+                                                           base::string_or(args, "without", ""));
     for (const std::string& why : repositories.left)
         context.warn(why);
     Json changed = Json::array();
     for (const FileOperation& file : repositories.wrong) {
-        if (const auto read = read_index(context, file); !read)
-            context.warn("apt does not know the packages of " + file.path +
-                         " yet, run apt-get update: " + read.error().message);
-        if (const auto done = content::perform(context.root, file); done)
+        FileOperation change = file;
+        if (const auto read = read_index(context, file); !read) {
+            // A source that apt refuses would make each update on the host fail; and that of the generation before, whose
+            // packages have gone, no less. It stays wanted: 'apply' tries again.
+            context.warn("apt does not take " + file.path + ", it is left out: " + read.error().message);
+            change.type = FileOperation::Type::Remove;
+            if (!context.root.exists(file.path))
+                continue;
+        }
+        if (const auto done = content::perform(context.root, change); done)
             changed.push_back(file.path);
         else
             context.warn("packages of a bundle are not found: " + done.error().message);
@@ -82,6 +109,12 @@ core::StepKind repositories_kind() {
 
 core::Step repositories_step(bool on) {
     return {"packages.repositories", "let the package manager find this host's packages", {{"on", on}}};
+}
+
+core::Step repositories_step_without(bool on, const std::string& bundle) {
+    return {"packages.repositories",
+            "let the package manager no longer look for packages of " + bundle,
+            {{"on", on}, {"without", bundle}}};
 }
 
 } // namespace gpuhost::images

@@ -9,5 +9,7 @@ namespace gpuhost::images {
 
 [[nodiscard]] core::StepKind repositories_kind();
 [[nodiscard]] core::Step repositories_step(bool on);
+/// Before that bundle goes with its packages.
+[[nodiscard]] core::Step repositories_step_without(bool on, const std::string& bundle);
 
 } // namespace gpuhost::images

@@ -102,7 +102,9 @@ TEST(PackageTreeTest, FollowsFromItsNames) {
     EXPECT_EQ(suites_of(tree_of({"dists/stable/updates/Release", "dists/stable/updates/Release.gpg",
                                  "dists/stable/updates/main/binary-amd64/Packages"})),
               std::vector<std::string>{"stable/updates! main"});
-    EXPECT_TRUE(tree_of({"dists/bookworm/main/binary-amd64/Packages", "Packages.gz.1", "xPackages"}).empty())
+    EXPECT_TRUE(tree_of({"dists/bookworm/main/binary-amd64/Packages", "Packages.gz.1", "xPackages",
+                         "doc/Packages.txt"})
+                    .empty())
         << "no Release";
     const PackageTree dnf = tree_of({"AppStream/repodata/repomd.xml", "AppStream/repodata/repomd.xml.asc",
                                      "repodata/repomd.xml", "xrepodata/repomd.xml", "gpuhost.asc"});
@@ -195,7 +197,7 @@ TEST_F(RepositoriesTest, FollowTheCatalogue) {
     EXPECT_EQ(change(), std::vector<std::string>{source_}) << "nobody signed the other one";
     EXPECT_EQ(root_.read(source_).value_or(""),
               "# Written by gpuhostd; changes are lost.\n"
-              "# Packages of bundle site, generation 0, sha256:site\n"
+              "# Packages of bundle site, generation 0\n"
               "\nTypes: deb\nURIs: file:/var/lib/gpuhost/catalogue/site/packages/debian-12\nSuites: ./\n"
               "# Each file is what the bundle's signature says.\nTrusted: yes\n"
               "# What is carried in may be old, and the clock wrong. A bundle has generations instead.\n"
@@ -213,7 +215,45 @@ TEST_F(RepositoriesTest, ARecordThatCanNotBeReadTakesNothingAway) {
     directory_.write("var/lib/gpuhost/catalogue/site/record.json", "damaged");
     EXPECT_TRUE(change().empty());
     EXPECT_EQ(left_.size(), 1U);
+    put("other");
+    EXPECT_EQ(change().size(), 1U);
+    ASSERT_TRUE(Catalogue(root_).remove("other"));
+    EXPECT_EQ(change().size(), 1U) << "nor does it keep another's";
     EXPECT_EQ(change(false), std::vector<std::string>{source_}) << "switched off is off";
+}
+
+TEST_F(RepositoriesTest, GoBeforeTheirBundleDoes) {
+    put("site");
+    EXPECT_EQ(change().size(), 1U);
+    const Repositories found = look_at_repositories(root_, true, "site");
+    ASSERT_EQ(found.wrong.size(), 1U);
+    EXPECT_EQ(found.wrong[0].path, source_);
+    EXPECT_EQ(found.wrong[0].type, content::FileOperation::Type::Remove);
+}
+
+/// The file is root's, the record is not.
+TEST_F(RepositoriesTest, ARecordPutsNoWordsIntoTheHeading) {
+    CatalogueEntry entry;
+    BundleRecord record;
+    record.name = "site";
+    record.manifest = "x\n\nTypes: deb\nURIs: http://evil.example\nSuites: ./\nTrusted: yes";
+    record.signer.sha256 = "x";
+    record.packages = {package_tree("debian-12", {"Packages", "Release"})};
+    entry.record = record;
+    ASSERT_TRUE(Catalogue(root_).put(entry));
+    EXPECT_EQ(change().size(), 1U);
+    EXPECT_EQ(root_.read(source_).value_or("").find("evil"), std::string::npos);
+}
+
+TEST_F(RepositoriesTest, EachDirectoryHasAnIdThatDnfTakes) {
+    BundleRecord record;
+    record.name = "site";
+    const std::string text =
+        dnf_repository(record, package_tree("rhel-9", {"a-b/repodata/repomd.xml", "a/b+c/repodata/repomd.xml",
+                                                       "a/b/repodata/repomd.xml"}));
+    for (const char* id :
+         {"[gpuhost-site-rhel-9:a-b]", "[gpuhost-site-rhel-9:a:b]", "[gpuhost-site-rhel-9:a:b_2bc]"})
+        EXPECT_NE(text.find(id), std::string::npos) << text;
 }
 
 TEST_F(RepositoriesTest, AreForThisDistributionOnly) {
