@@ -22,6 +22,15 @@ using base::Result;
 
 namespace {
 
+/// "1 image", "2 artifacts", "1 image, 2 artifacts".
+std::string content_of(const images::BundleManifest& manifest) {
+    const std::string artifacts = plural(manifest.artifacts.size(), "artifact", "artifacts");
+    if (manifest.images.empty() && !manifest.artifacts.empty())
+        return artifacts;
+    return plural(manifest.images.size(), "image", "images") +
+           (manifest.artifacts.empty() ? "" : ", " + artifacts);
+}
+
 constexpr Option dry_run_option{"dry-run", "", "name what would go in, and write nothing"};
 constexpr std::array options{for_option,        output_option,  sign_key_option, certificate_option,
                              passphrase_option, dry_run_option, option::json};
@@ -89,9 +98,8 @@ Result<int> run(Session& session) {
     }
     session.print(render_hosts(hosts));
     session.note("Wrote bundle " + contents.manifest.name + ", generation " +
-                 std::to_string(contents.manifest.generation) + ", with " +
-                 plural(contents.manifest.images.size(), "image", "images") + " and " +
-                 human_bytes(document["bytes"].get<std::uint64_t>()) + " to " + target + ".\n");
+                 std::to_string(contents.manifest.generation) + ", with " + content_of(contents.manifest) +
+                 " and " + human_bytes(document["bytes"].get<std::uint64_t>()) + " to " + target + ".\n");
     return verdict(hosts);
 }
 

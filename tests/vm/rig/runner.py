@@ -12,6 +12,7 @@ TESTS = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(TESTS / "support"), str(TESTS / "host")]
 # pylint: disable=wrong-import-position
 import image_files  # noqa: E402
+import peer_files  # noqa: E402
 
 from . import accel, guest, image, inputs, modules, payload, say
 from .host import Host
@@ -46,11 +47,12 @@ def next_version(deb, work):
 
 
 def make_images(directory):
-    """An image, and keys of a site that signs it."""
+    """An image, keys of a site that signs it, and a host's own for its peers."""
     noise = random.Random(535)
     layout = image_files.Layout(directory / "layout")
     layout.tag(layout.add_manifest([noise.randbytes(size) for size in (1000, 100_000, 20_000_000)]), "v1")
     image_files.Site(directory / "site")
+    peer_files.Authority(directory / "peers").keys("host")
     return directory
 
 

@@ -139,7 +139,7 @@ cd repository && {
     host.check(f"cp {KEYS}/ca.pem /etc/gpuhost/trust.d/site.pem")
     host.ctl_ok("bundle", "import", "/root/8.bundle")
     source = "/etc/apt/sources.list.d/gpuhost-site-images.sources"
-    warned = host.check("journalctl -b -u gpuhostd -o cat | grep 'run apt-get update' || true")
+    warned = host.check("journalctl -b -u gpuhostd -o cat | grep 'apt does not take' || true")
     assert warned == "", warned  # apt ran in the worker's sandbox
     host.check("apt-get -y install site-hello")
     assert host.check("dpkg-query -W -f '${Version}' site-hello") == "1.0"
@@ -149,3 +149,24 @@ cd repository && {
     host.check(f"test -e {source}")
     host.ctl_ok("bundle", "remove", "site-images")
     assert host.run(f"test -e {source}").rc != 0 and host.run("apt-get -y install --reinstall site-hello").rc != 0
+
+
+@case("a blob that a disk has lost is fetched from another host, by units that may do nothing else", start="bundled")
+def fetched(host):
+    host.check("mkdir -p /etc/gpuhost/peers && cp /payload/images/peers/host/*.pem /etc/gpuhost/peers/")
+    host.check("printf '[Peers]\\nPeers=127.0.0.1:2990 127.0.0.1:2991\\n' >/etc/gpuhost/gpuhostd.conf")
+    host.ctl_ok("reload")
+    host.check("systemctl start gpuhost-peers.socket gpuhost-fetch.socket")
+    host.check("mkdir -p /root/peer/var/lib/gpuhost && cp -a /var/lib/gpuhost/store /var/lib/gpuhost/catalogue /root/peer/var/lib/gpuhost/")
+    host.check("systemd-run -q -u other-host systemd-socket-activate -l 127.0.0.1:2991 -E CREDENTIALS_DIRECTORY=/etc/gpuhost/peers "
+               "/usr/sbin/gpuhost-registry --peers --root=/root/peer")
+    blob = host.check(f"ls -S {STORE}/sha256 | head -n 1").strip()
+    host.check(f"rm {STORE}/sha256/{blob}")
+    assert host.run("runuser -u nobody -- gpuhostctl bundle fetch site-images").rc != 0
+    host.ctl_ok("bundle", "fetch", "site-images")
+    assert host.check(f"sha256sum <{STORE}/sha256/{blob}").split()[0] == blob
+    assert "is here and whole" in host.ctl_ok("bundle", "fetch", "site-images").err
+    for unit in ("gpuhost-peers", "gpuhost-fetch"):
+        assert host.check(f"systemctl show -P Result {unit}").strip() == "success", host.check(f"journalctl -b -u {unit} -o cat")
+    served = host.check("journalctl -b -u gpuhost-peers -o cat")
+    assert "Started" in served and "Failed" not in served, served
