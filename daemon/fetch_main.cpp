@@ -24,6 +24,7 @@
 #include <cstdio>
 #include <map>
 #include <optional>
+#include <set>
 #include <span>
 
 #include <fcntl.h>
@@ -193,25 +194,58 @@ class Fetcher {
         const images::HostFacts host{base::string_or(listed, "platform", ""),
                                      base::strings_or_empty(listed, "kernels"),
                                      base::strings_or_empty(listed, "distributions")};
-        GPUHOST_CHECK(daemon_.subscribe());
         peers_.look();
         int status = 0;
-        for (const std::string& name : patterns ? images::wanted_names(peers_.bundles(), bundles) : bundles)
-            if (const auto fetched = fetch(name, trust, host); !fetched)
-                status = asker_.error(fetched.error());
-        return status;
+        std::vector<images::SignedManifest> chosen;
+        std::set<std::string> asked;
+        for (const std::string& name : patterns ? images::wanted_names(peers_.bundles(), bundles) : bundles) {
+            if (!asked.insert(name).second)
+                continue;
+            auto bundle = choose(name, trust, host);
+            if (!bundle)
+                status = asker_.error(bundle.error());
+            else if (*bundle)
+                chosen.push_back(**std::move(bundle));
+        }
+        const int fetched = fetch_all(std::move(chosen), host);
+        return fetched == 0 ? status : fetched;
     }
 
   private:
-    Result<void> fetch(const std::string& name, const content::TrustAnchors& trust,
-                       const images::HostFacts& host) {
+    Result<std::optional<images::SignedManifest>>
+    choose(const std::string& name, const content::TrustAnchors& trust, const images::HostFacts& host) {
         if (!images::is_bundle_name(name))
             return base::fail(Errc::InvalidArgument, "'" + name + "' is no name of a bundle");
-        GPUHOST_TRY(bundle, peers_.choose(name, trust, host));
-        if (!bundle) {
+        auto bundle = peers_.choose(name, trust, host);
+        if (bundle && !*bundle)
             asker_.note("bundle '" + name + "' is here and whole");
-            return {};
+        return bundle;
+    }
+
+    /// An import removes what those of other bundles left. So what was begun comes first, and behind one that got on but
+    /// not to its end no other follows; one that does not get on holds up nobody.
+    int fetch_all(std::vector<images::SignedManifest> bundles, const images::HostFacts& host) {
+        std::stable_partition(bundles.begin(), bundles.end(), [&](const images::SignedManifest& bundle) {
+            return images::received_bytes(root_, bundle.digest) > 0;
+        });
+        int status = 0;
+        for (auto bundle = bundles.begin(); bundle != bundles.end(); ++bundle) {
+            const std::uint64_t before = images::received_bytes(root_, bundle->digest);
+            const auto fetched = fetch(*bundle, host);
+            if (fetched)
+                continue;
+            status = asker_.error(fetched.error());
+            if (images::received_bytes(root_, bundle->digest) <= before)
+                continue;
+            for (++bundle; bundle != bundles.end(); ++bundle)
+                asker_.note("bundle '" + bundle->manifest.name +
+                            "' was not tried: it would remove what came of the one before");
+            break;
         }
+        return status;
+    }
+
+    Result<void> fetch(const images::SignedManifest& bundle, const images::HostFacts& host) {
         int ends[2] = {-1, -1};
         if (::pipe2(ends, O_CLOEXEC) < 0)
             return base::fail_errno("a pipe", errno);
@@ -219,11 +253,11 @@ class Fetcher {
         (void)::fcntl(out.get(), F_SETPIPE_SZ, pipe_bytes);
         (void)::fcntl(out.get(), F_SETFL, O_NONBLOCK);
         std::vector<ctl::InputFile> files;
-        files.push_back({name, UniqueFd(ends[0])});
+        files.push_back({bundle.manifest.name, UniqueFd(ends[0])});
         GPUHOST_TRY(id, daemon_.start(ctl::bundle_call("Receive", {files}), {}));
         files.clear();
         asker_.operation(id);
-        const auto sent = send(*bundle, host, out.get());
+        const auto sent = send(bundle, host, out.get());
         out.reset();
         const auto ended = wait_for(id);
         return sent ? ended : sent; // without all of it, the import says no more than that

@@ -120,6 +120,13 @@ std::uint64_t received_bytes(const Root& root, const std::string& digest, const 
     return st ? static_cast<std::uint64_t>(st->st_size) : 0;
 }
 
+std::uint64_t received_bytes(const Root& root, const std::string& digest) {
+    std::uint64_t bytes = 0;
+    for (const std::string& hex : root.list(incoming_of(digest)).value_or(std::vector<std::string>()))
+        bytes += received_bytes(root, digest, hex);
+    return bytes;
+}
+
 Result<void> receive_blobs(const Root& root, BundleReader& bundle, const HostFacts& host,
                            const OnBytes& on_bytes) {
     const std::string& digest = bundle.signed_manifest().digest;

@@ -25,6 +25,8 @@ using OnBytes = std::function<void(std::uint64_t)>;
 /// How much of that an import which was interrupted left.
 [[nodiscard]] std::uint64_t received_bytes(const base::Root& root, const std::string& digest,
                                            const std::string& hex);
+/// And of all of them.
+[[nodiscard]] std::uint64_t received_bytes(const base::Root& root, const std::string& digest);
 /// Blobs that this host takes from a bundle and does not have, in the bundle's order. They point into the manifest.
 [[nodiscard]] std::vector<const Member*>
 missing_members(const base::Root& root, const BundleManifest& manifest, const HostFacts& host);

@@ -18,7 +18,7 @@ from registry_service import listening
 
 NOT_FOUND, DENIED, INTERRUPTED = 4, 12, 17
 SPEC = """[Bundle]
-Name=site
+Name={name}
 Generation={generation}
 
 [Image registry.example/app:v1]
@@ -61,9 +61,9 @@ class Rack:
     def path(self, name):
         return os.path.join(self.directory, name)
 
-    def bundle(self, generation=7, layout="one", site=None):
-        write(self.path("site.spec"), SPEC.format(generation=generation, layout=layout))
-        bundle = self.path(f"{generation}.bundle")
+    def bundle(self, generation=7, layout="one", site=None, name="site"):
+        write(self.path("site.spec"), SPEC.format(name=name, generation=generation, layout=layout))
+        bundle = self.path(f"{name}-{generation}.bundle")
         programs.run([os.path.join(tap.TOP_BUILDDIR, "gpuhostctl"), "bundle", "create", self.path("site.spec"), "-o", bundle,
                       *(site or self.site).signing()], env=programs.environment(SOURCE_DATE_EPOCH="1700000000"), check=True)
         return bundle
@@ -288,6 +288,34 @@ def check_resumed(t, rack):
     relay.close()
 
 
+def check_several(t, rack):
+    """The import of one bundle removes what one of another left."""
+    rack.wipe()
+    relays = []
+
+    def through(after=None):
+        if relays:
+            relays[-1].close()
+        relays.append(Relay(peer.address, after, stall=after is not None))
+        rack.configure(relays[-1].address)
+
+    rack.source.ctl("bundle", "import", rack.bundle(9, "two", name="another"), check=0)
+    peer = rack.peer()
+    through(26 * MIB)
+    run = rack.fetch("site", "another")
+    t.ok(run.returncode != 0 and "'another' was not tried" in run.stderr and rack.generation() is None,
+         "behind a bundle that came in part no other is tried", *said(run))
+    through()
+    run = rack.fetch("another", "site")
+    bundles = rack.host.json("bundle", "list")["bundles"]
+    t.ok(run.returncode == 0 and {bundle["name"] for bundle in bundles} == {"another", "site"}, "next time both come", *said(run), bundles)
+    total = sum(map(len, rack.layers))
+    t.ok(relays[-1].bytes < total - 6 * MIB, "what was begun first", relays[-1].bytes, total)
+    relays[-1].close()
+    rack.host.ctl("bundle", "remove", "another", check=0)
+    rack.source.ctl("bundle", "remove", "another", check=0)
+
+
 def main():
     t = tap.Tap()
     directory = scratch()
@@ -304,6 +332,7 @@ def main():
         check_rights(t, rack)
         check_certificates(t, rack)
         check_resumed(t, rack)
+        check_several(t, rack)
         check_generations(t, rack)
     finally:
         if rack:
