@@ -5,6 +5,7 @@
 #include "images/bundle_manifest.hpp"
 
 #include <algorithm>
+#include <map>
 
 #include <fnmatch.h>
 
@@ -14,15 +15,20 @@ using base::Json;
 using base::Result;
 
 Result<std::vector<Offer>> parse_offers(std::string_view text, std::string_view what, std::size_t peer) {
-    std::vector<Offer> offers;
+    std::map<std::string, std::uint64_t> newest;
     const auto take = [&](const Json& value) -> Result<void> {
         std::string name = base::string_or(value, "name", "");
         const std::int64_t generation = base::int_or(value, "generation", -1);
-        if (offers.size() < most_offers && is_bundle_name(name) && generation >= 0)
-            offers.push_back({std::move(name), static_cast<std::uint64_t>(generation), peer});
+        if (newest.size() < most_offers && is_bundle_name(name) && generation >= 0) {
+            std::uint64_t& known = newest[std::move(name)];
+            known = std::max(known, static_cast<std::uint64_t>(generation));
+        }
         return {};
     };
     GPUHOST_CHECK(base::parse_json_list(text, what, "bundles", take));
+    std::vector<Offer> offers;
+    for (const auto& [name, generation] : newest)
+        offers.push_back({name, generation, peer});
     return offers;
 }
 

@@ -21,7 +21,7 @@ struct Offer {
     std::size_t peer = 0; ///< its number
 };
 
-/// What makes no sense in it is left out.
+/// The newest generation of each bundle. What makes no sense in it is left out.
 [[nodiscard]] base::Result<std::vector<Offer>> parse_offers(std::string_view text, std::string_view what,
                                                             std::size_t peer);
 

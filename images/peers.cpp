@@ -18,6 +18,7 @@ using base::Root;
 namespace {
 
 constexpr std::size_t read_bytes = 1U << 20U;
+constexpr std::size_t most_untrusted = 10;
 
 /// The bundle that is here; nothing if there is none, or it can't be relied on.
 std::optional<SignedManifest> present_bundle(const Root& root, const std::string& name,
@@ -37,7 +38,7 @@ std::uint64_t least_generation(const Root& root, const std::string& name) {
     return removed_generation(root, name).value_or(0);
 }
 
-/// Feeds the hash with all of a file that must have so many bytes.
+/// Feeds the hash with so many bytes of a file, if it has them.
 bool hash_file(const Root& root, const std::string& path, std::uint64_t size, content::Sha256& hash) {
     const auto fd = root.open_file(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
     if (!fd)
@@ -117,6 +118,14 @@ Result<SignedManifest> Peers::manifest_of(const Offer& offer, const content::Tru
     return std::move(bundle);
 }
 
+/// A manifest may take its time: who does not show what it says that it has is asked for no other. It may honestly have
+/// some that are for other hosts.
+void Peers::distrust(std::size_t peer, const base::Error& error) {
+    if (error.code == Errc::AccessDenied && ++peers_[peer].untrusted < most_untrusted)
+        return;
+    std::erase_if(offers_, [peer](const Offer& offer) { return offer.peer == peer; });
+}
+
 Result<std::optional<SignedManifest>>
 Peers::choose(const std::string& name, const content::TrustAnchors& trust, const HostFacts& host) {
     const ImportPolicy policy{false, true};
@@ -131,6 +140,8 @@ Peers::choose(const std::string& name, const content::TrustAnchors& trust, const
         if (present && offer.generation <= present->manifest.generation)
             break; // the one that is here will do
         auto bundle = manifest_of(offer, trust);
+        if (!bundle)
+            distrust(offer.peer, bundle.error());
         const auto plan = bundle ? plan_import(root_, *bundle, host, policy) : base::fail(bundle.error());
         if (plan)
             return std::optional(*std::move(bundle));
@@ -156,9 +167,11 @@ std::vector<BlobFetch::Wanted> wanted_blobs(const Root& root, const SignedManife
     for (const Member* member : missing_members(root, bundle.manifest, host)) {
         BlobFetch::Wanted blob{member->hex, member->size, 0, content::Sha256()};
         const std::uint64_t there = std::min(received_bytes(root, bundle.digest, member->hex), member->size);
-        // What is whole the worker hashes.
-        if (there == member->size ||
-            (there > 0 && hash_file(root, received_path(bundle.digest, member->hex), there, blob.before)))
+        const bool readable =
+            there > 0 && hash_file(root, received_path(bundle.digest, member->hex), there, blob.before);
+        // A power cut leaves files with sizes they had not earned.
+        const bool damaged = readable && there == member->size && blob.before.finish() != member->hex;
+        if (readable && !damaged)
             blob.first = there;
         else
             blob.before = content::Sha256();

@@ -38,9 +38,11 @@ class Peers {
     struct Peer {
         std::string name;
         std::string url;
+        std::size_t untrusted = 0; ///< bundles that it has, but of signers whom this host does not trust
     };
     [[nodiscard]] base::Result<SignedManifest> manifest_of(const Offer& offer,
                                                            const content::TrustAnchors& trust);
+    void distrust(std::size_t peer, const base::Error& error);
 
     const base::Root& root_;
     PeerClient& client_;
