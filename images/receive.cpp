@@ -65,11 +65,13 @@ Result<void> receive_blob(BundleInput& input, const Incoming& incoming, const Me
     return is_all ? anew.finish() : Result<void>();
 }
 
-/// Is it whole? Wrong bytes are gone, and who sent them has seen that too: they may come again.
+/// Is it whole? Wrong bytes are gone, and who sent them has seen that too: they may come again. What comes from its
+/// beginning on replaces what is there, which was found useless.
 Result<bool> receive_from(BlobStream& stream, const BlobStream::Blob& blob, const Incoming& incoming,
                           std::span<char> buffer, const OnBytes& on_bytes) {
     const Member& member = *blob.member;
-    GPUHOST_TRY(writer, incoming.write(member.hex, member.size));
+    GPUHOST_TRY(writer, blob.first == 0 ? incoming.write_anew(member.hex, member.size)
+                                        : incoming.write(member.hex, member.size));
     if (writer.written() < blob.first)
         return base::fail(Errc::Interrupted,
                           "blob sha256:" + member.hex + ": less is there of it than was found before",

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "images/blob_stream.hpp"
 #include "images/import.hpp"
+#include "images/peers.hpp"
 #include "tests/support/tmpdir.hpp"
 #include "tests/unit/images/bundles.hpp"
 
@@ -123,6 +124,27 @@ TEST_F(BlobStreams, FindWhatIsThereDamaged) {
     expect_refused(damaged + blob(0) + blob(2) + last_blob_frame(), "1 blobs did not come");
     ASSERT_TRUE(receive(all()));
     EXPECT_TRUE(is_here());
+}
+
+TEST_F(BlobStreams, ReplaceWhatIsThereAndOfNoUse) {
+    leave(0, "wrong");
+    leave(1, std::string(1'000'000, 'z'));
+    const auto received = receive(all());
+    ASSERT_TRUE(received) << received.error().message;
+    EXPECT_TRUE(is_here());
+}
+
+TEST_F(BlobStreams, AreAskedForWhatIsThereDamaged) {
+    leave(0, "wrong");
+    leave(1, bundle_.contents.at(hexes_[1]));
+    const std::string der = beginning_.substr(tar_block);
+    const auto bundle = verify_manifest(der, trust_, "bundle");
+    ASSERT_TRUE(bundle) << bundle.error().message;
+    std::map<std::string, std::uint64_t> first;
+    for (const BlobFetch::Wanted& wanted : wanted_blobs(root_, *bundle, host_))
+        first[wanted.hex] = wanted.first;
+    EXPECT_EQ(first.at(hexes_[0]), 0U);
+    EXPECT_EQ(first.at(hexes_[1]), 3'000'000U);
 }
 
 TEST_F(BlobStreams, MustNotBeginBehindWhatIsThere) {
