@@ -42,11 +42,20 @@ void BlobFetch::fill_window() {
     }
 }
 
+/// Else one could send wrong bytes first and fail then, each time, and no peer would ever bring all of it alone.
+bool BlobFetch::is_passed_over(std::size_t peer, const Blob& blob) const {
+    if (blob.deserters.count(peer) == 0)
+        return false;
+    auto without = blob.lacking;
+    without.insert(blob.deserters.begin(), blob.deserters.end());
+    return anybody_left(without);
+}
+
 bool BlobFetch::may_ask(std::size_t peer, const Slot& slot, Time now) const {
     const Peer& one = peers_[peer];
     const Blob& blob = blobs_[slot.blob];
     return !one.gone && one.rests_until <= now && one.asked < limits_.per_peer &&
-           blob.lacking.count(peer) == 0 && (!blob.by || *blob.by == peer) &&
+           blob.lacking.count(peer) == 0 && (!blob.by || *blob.by == peer) && !is_passed_over(peer, blob) &&
            std::find(slot.asked.begin(), slot.asked.end(), peer) == slot.asked.end();
 }
 
@@ -122,8 +131,10 @@ void BlobFetch::lacks(const Part& part) {
 
 void BlobFetch::failed(const Part& part, const std::string& why, Time now) {
     const Slot* const slot = answered(part);
-    if (slot != nullptr && blobs_[slot->blob].by == part.peer)
+    if (slot != nullptr && blobs_[slot->blob].by == part.peer) {
         blobs_[slot->blob].by.reset();
+        blobs_[slot->blob].deserters.insert(part.peer);
+    }
     Peer& peer = peers_[part.peer];
     if (peer.gone || peer.rests_until > now)
         return; // one cause ends all that is asked of it at a time

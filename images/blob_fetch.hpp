@@ -87,6 +87,7 @@ class BlobFetch {
         bool alone = false;            ///< one peer is to bring all of it:
         std::optional<std::size_t> by; ///< this one
         std::set<std::size_t> lacking;
+        std::set<std::size_t> deserters; ///< were to bring it alone, and failed
         std::vector<Taken> taken;
         std::vector<Taken> wrong; ///< of the time before
         std::size_t tries = 0;
@@ -104,6 +105,7 @@ class BlobFetch {
     };
 
     void fill_window();
+    [[nodiscard]] bool is_passed_over(std::size_t peer, const Blob& blob) const;
     [[nodiscard]] bool may_ask(std::size_t peer, const Slot& slot, Time now) const;
     [[nodiscard]] std::optional<std::size_t> choose(const Slot& slot, Time now) const;
     [[nodiscard]] Part ask(std::size_t place, std::size_t peer, Time now);

@@ -30,6 +30,7 @@ std::string content(std::size_t size, char seed) {
 struct Behaviour {
     bool fails = false;
     bool lies = false;
+    bool ducks = false; ///< lies at each blob's beginning, and if it is to bring it alone fails then
     std::size_t serves = 1'000'000; ///< parts, then it fails
     std::set<std::string> lacks;
     Time takes{0}; ///< to answer
@@ -123,12 +124,13 @@ class World : public ::testing::Test {
             Behaviour& peer = peers_[part.peer];
             if (peer.lacks.count(part.hex) > 0) {
                 fetch_->lacks(part);
-            } else if (peer.fails || peer.serves == 0) {
+            } else if (peer.fails || peer.serves == 0 ||
+                       (peer.ducks && part.first > 0 && noted("fetching it again"))) {
                 fetch_->failed(part, "connection refused", now_);
             } else {
                 --peer.serves;
                 std::string bytes = contents_.at(part.hex).substr(part.first, part.length);
-                if (peer.lies)
+                if (peer.lies || (peer.ducks && part.first == 0))
                     bytes.front() = static_cast<char>(bytes.front() ^ 1);
                 fetch_->came(part, std::move(bytes));
             }
@@ -221,6 +223,17 @@ TEST_F(World, WhoSendsWrongBytesIsFoundOut) {
     EXPECT_TRUE(noted("peer1: sent wrong bytes"));
     EXPECT_FALSE(noted("peer0"));
     EXPECT_FALSE(noted("peer2"));
+}
+
+TEST_F(World, WhoFailsBehindWrongBytesIsFoundOut) {
+    add(content(5000, 'a'));
+    peers_.resize(2);
+    peers_[0].ducks = true;
+    start();
+    ASSERT_TRUE(run()) << notes_;
+    EXPECT_TRUE(is_whole());
+    EXPECT_TRUE(noted("peer0: sent wrong bytes"));
+    EXPECT_FALSE(noted("peer1"));
 }
 
 TEST_F(World, TwoLiarsOfThreeAreFoundOut) {
@@ -324,6 +337,7 @@ TEST_F(World, EndsRightWhateverHappensIfOnePeerIsGood) {
         for (std::size_t i = 1; i < peers_.size(); ++i) {
             peers_[i].fails = up_to(6) == 0;
             peers_[i].lies = up_to(4) == 0;
+            peers_[i].ducks = up_to(4) == 0;
             peers_[i].serves = up_to(60);
             peers_[i].takes = Time(up_to(3000));
             for (const std::string& hex : order_)
@@ -335,7 +349,9 @@ TEST_F(World, EndsRightWhateverHappensIfOnePeerIsGood) {
         ASSERT_TRUE(done) << done.error().message << notes_;
         ASSERT_TRUE(is_whole(there)) << notes_;
         for (std::size_t i = 0; i < peers_.size(); ++i)
-            ASSERT_FALSE(!peers_[i].lies && noted("peer" + std::to_string(i) + ": sent wrong")) << notes_;
+            ASSERT_FALSE(!peers_[i].lies && !peers_[i].ducks &&
+                         noted("peer" + std::to_string(i) + ": sent wrong"))
+                << notes_;
     }
 }
 
