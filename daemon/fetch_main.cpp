@@ -271,7 +271,8 @@ class Fetcher {
             .run(pipe);
     }
 
-    /// The daemon may go and come back meanwhile; the operation stays.
+    /// The daemon may go and come back meanwhile; the operation stays. Its signals, which nobody reads while bytes come,
+    /// are not subscribed to.
     Result<void> wait_for(std::uint64_t id) {
         const auto running = [](const Json& operation) {
             const std::string state = base::string_or(operation, "state", "");
@@ -283,8 +284,8 @@ class Fetcher {
                 return outcome(*operation);
             if (!operation && operation.error().code == Errc::NotFound)
                 return base::fail(operation.error());
-            GPUHOST_TRY(event, daemon_.wait(std::chrono::seconds(1), -1));
-            (void)event; // whatever it was: look again
+            GPUHOST_TRY(event, daemon_.wait(tick, -1));
+            (void)event;
         }
     }
 
