@@ -12,6 +12,7 @@
 #include "daemon/ctl/view.hpp"
 #include "images/blob_stream.hpp"
 #include "images/bundle_layout.hpp"
+#include "images/pace.hpp"
 #include "images/peers.hpp"
 #include "images/peers_settings.hpp"
 #include "images/tls_keys.hpp"
@@ -119,10 +120,17 @@ class Transfer {
 
     /// Until all of it is in the pipe. A reader that went away is no error here: its operation says why.
     Result<void> run(int pipe) {
+        pace_.restart(now());
         for (;;) {
             GPUHOST_TRY(open, write(pipe));
             if (!open || (out_.empty() && fetch_.ended()))
                 return {};
+            if (!out_.empty())
+                pace_.restart(now()); // the import has enough to do
+            if (pace_.is_too_slow(now()))
+                return base::fail(Errc::Timeout,
+                                  "the peers are too slow: other operations would wait for hours",
+                                  "What came stays; the next fetch goes on from there.");
             GPUHOST_CHECK(fetch_.check());
             while (const auto part = fetch_.next(now()))
                 asked_.emplace(client_.start(peers_.request_of(*part)), *part);
@@ -150,6 +158,7 @@ class Transfer {
                 return false;
             if (n < 0)
                 return base::fail_errno("the pipe to the import", errno);
+            pace_.came(static_cast<std::uint64_t>(n));
             written_ += static_cast<std::size_t>(n);
             if (written_ == out_.size())
                 out_.clear();
@@ -174,6 +183,7 @@ class Transfer {
     images::BlobFetch fetch_;
     std::string out_;
     std::size_t written_ = 0;
+    images::Pace pace_{now()};
     std::map<std::uint64_t, images::BlobFetch::Part> asked_;
 };
 

@@ -99,6 +99,7 @@ noinst_LIBRARIES += %D%/libimages.a
     %D%/oci.hpp \
     %D%/offers.cpp \
     %D%/offers.hpp \
+    %D%/pace.hpp \
     %D%/peer_client.cpp \
     %D%/peer_client.hpp \
     %D%/peer_service.cpp \
