@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Hosts fetch bundles from each other: real servers with certificates of a site, and a real import at the other end."""
+import glob
 import hashlib
 import os
 import pwd
@@ -88,6 +89,16 @@ class Rack:
     def wipe(self):
         for name in ("store", "catalogue"):
             shutil.rmtree(self.host.path("/var/lib/gpuhost/" + name), ignore_errors=True)
+
+    def damage_incoming(self):
+        """The smallest file that is there in full length: its size."""
+        sizes = {digest(layer): len(layer) for layer in self.layers}
+        files = glob.glob(self.host.path("/var/lib/gpuhost/store/incoming/*/*"))
+        whole = sorted((os.path.getsize(file), file) for file in files if os.path.getsize(file) == sizes.get(os.path.basename(file)))
+        for size, file in whole[:1]:
+            with open(file, "r+b") as damaged:
+                damaged.write(bytes(size))
+        return whole[0][0] if whole else 0
 
     def generation(self):
         bundles = self.host.json("bundle", "list")["bundles"]
@@ -279,11 +290,13 @@ def check_resumed(t, rack):
     run = rack.fetch("site")
     t.ok(run.returncode != 0 and rack.generation() is None, "one that is interrupted brings nothing to be seen", *said(run))
     relay.close()
+    damaged = rack.damage_incoming()
     relay = Relay(peer.address)
     rack.configure(relay.address)
     run = rack.fetch("site")
     total = sum(map(len, rack.layers))
-    t.ok(run.returncode == 0 and rack.is_whole(), "the next one brings all of it", *said(run))
+    t.ok(run.returncode == 0 and rack.is_whole(), "the next one brings all of it, and what a power cut damaged again", *said(run))
+    t.ok(damaged, "which is one that was whole")
     t.ok(relay.bytes < total - 6 * MIB, "and asks for nothing that had come", relay.bytes, total)
     relay.close()
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "images/blob_stream.hpp"
 #include "images/import.hpp"
-#include "images/peers.hpp"
 #include "tests/support/tmpdir.hpp"
 #include "tests/unit/images/bundles.hpp"
 
@@ -132,19 +131,6 @@ TEST_F(BlobStreams, ReplaceWhatIsThereAndOfNoUse) {
     const auto received = receive(all());
     ASSERT_TRUE(received) << received.error().message;
     EXPECT_TRUE(is_here());
-}
-
-TEST_F(BlobStreams, AreAskedForWhatIsThereDamaged) {
-    leave(0, "wrong");
-    leave(1, bundle_.contents.at(hexes_[1]));
-    const std::string der = beginning_.substr(tar_block);
-    const auto bundle = verify_manifest(der, trust_, "bundle");
-    ASSERT_TRUE(bundle) << bundle.error().message;
-    std::map<std::string, std::uint64_t> first;
-    for (const BlobFetch::Wanted& wanted : wanted_blobs(root_, *bundle, host_))
-        first[wanted.hex] = wanted.first;
-    EXPECT_EQ(first.at(hexes_[0]), 0U);
-    EXPECT_EQ(first.at(hexes_[1]), 3'000'000U);
 }
 
 TEST_F(BlobStreams, MustNotBeginBehindWhatIsThere) {
