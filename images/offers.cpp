@@ -27,6 +27,7 @@ Result<std::vector<Offer>> parse_offers(std::string_view text, std::string_view 
     };
     GPUHOST_CHECK(base::parse_json_list(text, what, "bundles", take));
     std::vector<Offer> offers;
+    offers.reserve(newest.size());
     for (const auto& [name, generation] : newest)
         offers.push_back({name, generation, peer});
     return offers;
