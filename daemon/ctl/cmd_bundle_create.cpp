@@ -23,7 +23,7 @@ using base::Result;
 namespace {
 
 /// "1 image", "2 artifacts", "1 image, 2 artifacts".
-std::string content_of(const images::BundleManifest& manifest) {
+std::string described(const images::BundleManifest& manifest) {
     const std::string artifacts = plural(manifest.artifacts.size(), "artifact", "artifacts");
     if (manifest.images.empty() && !manifest.artifacts.empty())
         return artifacts;
@@ -98,7 +98,7 @@ Result<int> run(Session& session) {
     }
     session.print(render_hosts(hosts));
     session.note("Wrote bundle " + contents.manifest.name + ", generation " +
-                 std::to_string(contents.manifest.generation) + ", with " + content_of(contents.manifest) +
+                 std::to_string(contents.manifest.generation) + ", with " + described(contents.manifest) +
                  " and " + human_bytes(document["bytes"].get<std::uint64_t>()) + " to " + target + ".\n");
     return verdict(hosts);
 }
