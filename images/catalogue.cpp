@@ -245,8 +245,11 @@ Result<void> Catalogue::settle() const {
     const auto names = root_.list(catalogue_directory);
     if (!names)
         return names.error().code == Errc::NotFound ? Result<void>() : base::fail(names.error());
+    const auto cut_off = [](const std::string& name) { // of a write_atomic(), by a power cut
+        return base::starts_with(name, ".") && base::ends_with(name, ".tmp");
+    };
     for (const std::string& name : *names)
-        if (base::starts_with(name, new_prefix) || base::starts_with(name, absent_prefix))
+        if (base::starts_with(name, new_prefix) || base::starts_with(name, absent_prefix) || cut_off(name))
             GPUHOST_CHECK(root_.remove_tree(path_of(name)));
     return {};
 }

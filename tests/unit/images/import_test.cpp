@@ -403,6 +403,14 @@ TEST_F(Import, NeedsSpaceBeforeTheFirstByte) {
     EXPECT_TRUE(plan());
 }
 
+TEST_F(Import, TakesAwayWhatAPowerCutLeftInTheCatalogue) {
+    directory_.write("var/lib/gpuhost/catalogue/..absent-site.123.tmp", "");
+    directory_.write("var/lib/gpuhost/catalogue/.generations", "{}");
+    ASSERT_TRUE(import(write(example())));
+    EXPECT_FALSE(root_.exists("/var/lib/gpuhost/catalogue/..absent-site.123.tmp"));
+    EXPECT_TRUE(root_.exists("/var/lib/gpuhost/catalogue/.generations"));
+}
+
 TEST_F(Import, CanBeTakenBackUntilItIsSettled) {
     tests::TestBundle bundle = example();
     const std::string seven = write(bundle);
