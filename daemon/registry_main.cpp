@@ -10,6 +10,7 @@
 #include "images/registry_server.hpp"
 #include "images/registry_settings.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
@@ -72,6 +73,7 @@ std::optional<int> parse(std::span<char*> arguments, Options& options) {
 base::Result<std::vector<base::UniqueFd>> inherited_sockets() {
     std::vector<base::UniqueFd> sockets;
     const int count = sd_listen_fds(1);
+    sockets.reserve(static_cast<std::size_t>(std::max(count, 0)));
     for (int i = 0; i < count; ++i)
         sockets.emplace_back(SD_LISTEN_FDS_START + i);
     if (sockets.empty())
