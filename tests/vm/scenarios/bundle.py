@@ -148,7 +148,9 @@ cd repository && {
     host.ctl_ok("apply")
     host.check(f"test -e {source}")
     host.ctl_ok("bundle", "remove", "site-images")
-    assert host.run(f"test -e {source}").rc != 0 and host.run("apt-get -y install --reinstall site-hello").rc != 0
+    host.check(f"test ! -e {source} && apt-get -y remove site-hello")
+    gone = host.run("apt-get -y install site-hello")
+    assert gone.rc != 0 and "site-hello" in gone.err, f"{gone}"
 
 
 @case("a blob that a disk has lost is fetched from another host, by units that may do nothing else", start="bundled")
