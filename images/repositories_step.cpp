@@ -54,7 +54,8 @@ Result<void> read_index(const StepContext& context, const FileOperation& file) {
              "Dir=" + root.directory(),
              "Dir::Etc::sourcelist=" + root.host_path(source), // only this one,
              std::string("Dir::Etc::sourceparts=-"),
-             std::string("APT::Get::List-Cleanup=0"), // and what is known of the others stays
+             std::string("APT::Get::List-Cleanup=0"),    // and what is known of the others stays
+             std::string("APT::Update::Error-Mode=any"), // else an index of before would do for it
              // The worker has no capability to become apt's own user, and nothing is fetched.
              std::string("APT::Sandbox::User=root"),
              // The next generation may have another key or none: the bundle's signature is what counts.

@@ -2,6 +2,7 @@
 """Operating-system packages in a bundle: real packages, real repositories, and the real apt and dnf that find them offline."""
 import os
 import shutil
+import time
 
 import programs
 import tap
@@ -220,8 +221,9 @@ def check_dnf(t, host, maker):
     mend(*blob)
     write_rpm(maker.path("rpms"), "kernel-devel", "1.1")
     good, *said = maker.bring(host, SPEC.replace(f"OpenPGPKey={KEY}\n", ""), 5)
+    time.sleep(1.1)  # metadata_expire=1
     run = dnf("install", "kernel-devel")
-    t.ok(good and run.returncode == 0 and "1.1-1" in run.stdout, "and it sees the next generation at once", run.stdout, run.stderr, *said)
+    t.ok(good and run.returncode == 0 and "1.1-1" in run.stdout, "and it sees the next generation within a second", run.stdout, run.stderr, *said)
     host.ctl("bundle", "remove", "site", check=0)
     t.ok(not os.path.exists(dnf.source("site")) and not os.listdir(host.path(BLOBS)), "removal takes source and packages away")
 
@@ -233,6 +235,24 @@ def check_removal(t, host, apt, maker):
     host.ctl("bundle", "remove", "site", check=0)
     run = apt("-s", "install", "linux-headers-6.6.7")
     t.ok(os.listdir(host.path("/etc/apt/sources.list.d")) == [] and run.returncode != 0, "and gone with all that apt knew of it", run.stdout)
+
+
+def check_refused(t, host, apt, maker):
+    """A repository whose signature is by another key than the one that is handed over with it."""
+    stranger = KeyRing(maker.path("stranger"))
+    try:
+        spec = SPEC[:SPEC.index("[Packages")] + f"[Packages debian-12]\nRepository=strange\nOpenPGPKey={KEY}\n"
+        shutil.copytree(maker.path("repository"), maker.path("strange"), symlinks=True)
+        os.unlink(maker.path("strange/dists/bookworm/InRelease"))
+        stranger.gpg("--clearsign", "--output", maker.path("strange/dists/bookworm/InRelease"), maker.path("strange/dists/bookworm/Release"))
+        good, *said = maker.bring(host, spec, generation=20)
+        t.ok(good and "apt does not take" in host.tail() and not os.path.exists(apt.source("site")),
+             "a source that apt refuses is left out, also the one of before", *said)
+        t.ok(apt("update").returncode == 0, "and the host's own update goes well")
+        t.ok("gpuhost-site.sources" in host.ctl("plan").stdout, "it stays wanted", host.ctl("plan").stdout)
+        host.ctl("bundle", "remove", "site")
+    finally:
+        stranger.close()
 
 
 def main():
@@ -260,6 +280,7 @@ def main():
         check_dnf(t, host, maker)
         check_removal(t, host, apt, maker)
         t.ok("apt does not take" not in host.messages(), "each time apt has read what it got", host.tail())
+        check_refused(t, host, apt, maker)
     finally:
         maker.keys.close()
         host.close()

@@ -40,6 +40,7 @@ sync_seam = -Wl,--wrap=fsync -Wl,--wrap=fdatasync
 %C%_images_tests_SOURCES = \
     %D%/images/adopt_test.cpp \
     %D%/images/blob_fetch_test.cpp \
+    %D%/images/peer_service_test.cpp \
     %D%/images/blob_stream_test.cpp \
     %D%/images/bundle_test.cpp \
     %D%/images/bundles.cpp \
