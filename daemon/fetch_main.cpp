@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // gpuhost-fetch: brings in bundles that other hosts of the site have. It alone speaks to them, as a user that owns
 // nothing; what it gets goes through a pipe into an import of the daemon, which verifies all of it again.
-#include "config.h"
+#include "daemon/base/arguments.hpp"
 #include "daemon/base/clock.hpp"
 #include "daemon/base/log.hpp"
-#include "daemon/base/parse.hpp"
 #include "daemon/core/step.hpp"
 #include "daemon/ctl/bundle_call.hpp"
 #include "daemon/ctl/document.hpp"
@@ -22,7 +21,6 @@
 #include <cerrno>
 #include <chrono>
 #include <csignal>
-#include <cstdio>
 #include <map>
 #include <optional>
 #include <set>
@@ -59,27 +57,6 @@ struct Options {
     std::string root = "/";
     std::vector<std::string> bundles;
 };
-
-/// The exit status when there is nothing more to do.
-std::optional<int> parse(std::span<char*> arguments, Options& options) {
-    constexpr std::string_view root = "--root=";
-    for (const std::string_view argument : arguments.subspan(1)) {
-        if (argument == "--help" || argument == "-h")
-            return std::fputs(usage, stdout) < 0;
-        if (argument == "--version")
-            return std::puts("gpuhost-fetch " PACKAGE_VERSION) < 0;
-        if (base::starts_with(argument, root)) {
-            options.root = argument.substr(root.size());
-        } else if (base::starts_with(argument, "-")) {
-            std::fprintf(stderr, "gpuhost-fetch: unknown argument '%s', see --help\n",
-                         std::string(argument).c_str());
-            return 2;
-        } else {
-            options.bundles.emplace_back(argument);
-        }
-    }
-    return std::nullopt;
-}
 
 milliseconds now() {
     return milliseconds(base::monotonic_us() / 1000);
@@ -365,7 +342,9 @@ int run(const Options& options) {
 
 int main(int argc, char* argv[]) {
     Options options;
-    if (const auto status = parse(std::span(argv, static_cast<std::size_t>(argc)), options))
+    if (const auto status =
+            base::parse_arguments(std::span(argv, static_cast<std::size_t>(argc)), {"gpuhost-fetch", usage},
+                                  {{"--root=", &options.root}}, &options.bundles))
         return *status;
     (void)std::signal(SIGPIPE, SIG_IGN);
     return run(options);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // gpuhostd: puts the parts together, nothing else.
-#include "config.h"
-#include "daemon/base/parse.hpp"
+#include "daemon/base/arguments.hpp"
 #include "daemon/bus/introspect.hpp"
 #include "daemon/bus/server.hpp"
 #include "daemon/host/journal_sink.hpp"
@@ -44,26 +43,13 @@ struct Options {
 };
 
 /// The exit status when there is nothing more to do.
-std::optional<int> parse(std::span<char*> arguments, Options& options) {
-    const std::pair<std::string_view, std::string*> known[] = {{"--root=", &options.root},
-                                                               {"--launcher=", &options.launcher},
-                                                               {"--worker=", &options.worker},
-                                                               {"--bus-introspect=", &options.introspect}};
-    for (const std::string_view argument : arguments.subspan(1)) {
-        if (argument == "--help" || argument == "-h")
-            return std::fputs(usage, stdout) < 0;
-        if (argument == "--version")
-            return std::puts(PACKAGE_NAME " " PACKAGE_VERSION) < 0;
-        const auto* option = std::find_if(std::begin(known), std::end(known), [argument](const auto& entry) {
-            return base::starts_with(argument, entry.first);
-        });
-        if (option == std::end(known)) {
-            std::fprintf(stderr, "gpuhostd: unknown argument '%s', see --help\n",
-                         std::string(argument).c_str());
-            return 2;
-        }
-        *option->second = argument.substr(option->first.size());
-    }
+std::optional<int> parse(std::span<char*> argv, Options& options) {
+    if (const auto status = base::parse_arguments(argv, {"gpuhostd", usage},
+                                                  {{"--root=", &options.root},
+                                                   {"--launcher=", &options.launcher},
+                                                   {"--worker=", &options.worker},
+                                                   {"--bus-introspect=", &options.introspect}}))
+        return status;
     if (!options.launcher.empty() && options.launcher != "systemd" && options.launcher != "direct") {
         std::fprintf(stderr, "gpuhostd: --launcher= takes systemd or direct\n");
         return 2;

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // gpuhost-registry: a registry of the images on this host, or what its peers fetch, on sockets that systemd holds.
-#include "config.h"
+#include "daemon/base/arguments.hpp"
 #include "daemon/base/clock.hpp"
 #include "daemon/base/log.hpp"
-#include "daemon/base/parse.hpp"
 #include "daemon/base/rate_limit.hpp"
 #include "images/peer_service.hpp"
 #include "images/registry.hpp"
@@ -13,7 +12,6 @@
 #include <algorithm>
 #include <chrono>
 #include <csignal>
-#include <cstdio>
 #include <ctime>
 #include <memory>
 #include <optional>
@@ -47,28 +45,6 @@ struct Options {
     std::string root = "/";
     bool peers = false;
 };
-
-/// The exit status when there is nothing more to do.
-std::optional<int> parse(std::span<char*> arguments, Options& options) {
-    constexpr std::string_view root = "--root=";
-    for (const std::string_view argument : arguments.subspan(1)) {
-        if (argument == "--help" || argument == "-h")
-            return std::fputs(usage, stdout) < 0;
-        if (argument == "--version")
-            return std::puts("gpuhost-registry " PACKAGE_VERSION) < 0;
-        if (argument == "--peers") {
-            options.peers = true;
-            continue;
-        }
-        if (!base::starts_with(argument, root)) {
-            std::fprintf(stderr, "gpuhost-registry: unknown argument '%s', see --help\n",
-                         std::string(argument).c_str());
-            return 2;
-        }
-        options.root = argument.substr(root.size());
-    }
-    return std::nullopt;
-}
 
 base::Result<std::vector<base::UniqueFd>> inherited_sockets() {
     std::vector<base::UniqueFd> sockets;
@@ -161,7 +137,9 @@ base::Result<void> run(const Options& options) {
 
 int main(int argc, char* argv[]) {
     Options options;
-    if (const auto status = parse(std::span(argv, static_cast<std::size_t>(argc)), options))
+    if (const auto status = base::parse_arguments(
+            std::span(argv, static_cast<std::size_t>(argc)), {"gpuhost-registry", usage},
+            {{"--root=", &options.root}, {"--peers", nullptr, &options.peers}}))
         return *status;
     (void)std::signal(SIGPIPE, SIG_IGN);
     const auto done = run(options);

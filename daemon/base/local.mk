@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 noinst_LIBRARIES += %D%/libbase.a
 %C%_libbase_a_SOURCES = \
+    %D%/arguments.cpp \
+    %D%/arguments.hpp \
     %D%/clock.cpp \
     %D%/clock.hpp \
     %D%/error.cpp \

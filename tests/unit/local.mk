@@ -9,6 +9,7 @@ sync_seam = -Wl,--wrap=fsync -Wl,--wrap=fdatasync
 %C%_base_tests_LDFLAGS = $(AM_LDFLAGS) $(sync_seam)
 %C%_base_tests_LDADD = $(test_libs) $(base_libs)
 %C%_base_tests_SOURCES = \
+    %D%/base/arguments_test.cpp \
     %D%/base/process_test.cpp \
     %D%/base/root_sync_test.cpp \
     %D%/base/root_test.cpp \
