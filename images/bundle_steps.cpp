@@ -80,7 +80,7 @@ std::string count_of(std::uint64_t done, std::uint64_t total) {
     return std::to_string(done >> 20U) + " of " + std::to_string((total + (1U << 20U) - 1) >> 20U) + " MiB";
 }
 
-/// All of it is here. What a run before this one may have left unsynced; bundle.settle does the rest.
+/// All of it is here, but maybe not synced by the run that brought it.
 Result<void> finish_earlier(const base::Root& root) {
     GPUHOST_CHECK(root.sync_directory(blobs_directory));
     return root.sync_directory(catalogue_directory);
@@ -124,7 +124,8 @@ Result<Json> receive_signed(StepContext& context, const Json& args, const Signed
     GPUHOST_CHECK(
         core::write_artifacts(context.root, context.staging, {std::move(artifacts.others), plan.complete}));
     Json report = report_of(bundle, plan);
-    report["finished"] = plan.complete && bundle.manifest.artifacts.empty();
+    report["finished"] = plan.complete && bundle.manifest.artifacts.empty() && is_settled(context.root) &&
+                         !base::bool_or(args, "mends", false);
     return report;
 }
 

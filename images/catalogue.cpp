@@ -241,16 +241,26 @@ Result<void> Catalogue::take_back(const std::string& name, const std::string& di
     return settle();
 }
 
-Result<void> Catalogue::settle() const {
-    const auto names = root_.list(catalogue_directory);
+Result<std::vector<std::string>> Catalogue::unsettled() const {
+    auto names = root_.list(catalogue_directory);
+    if (!names && names.error().code == Errc::NotFound)
+        return std::vector<std::string>();
     if (!names)
-        return names.error().code == Errc::NotFound ? Result<void>() : base::fail(names.error());
+        return base::fail(names.error());
     const auto cut_off = [](const std::string& name) { // of a write_atomic(), by a power cut
         return base::starts_with(name, ".") && base::ends_with(name, ".tmp");
     };
-    for (const std::string& name : *names)
-        if (base::starts_with(name, new_prefix) || base::starts_with(name, absent_prefix) || cut_off(name))
-            GPUHOST_CHECK(root_.remove_tree(path_of(name)));
+    std::erase_if(*names, [&](const std::string& name) {
+        return !base::starts_with(name, new_prefix) && !base::starts_with(name, absent_prefix) &&
+               !cut_off(name);
+    });
+    return names;
+}
+
+Result<void> Catalogue::settle() const {
+    GPUHOST_TRY(names, unsettled());
+    for (const std::string& name : names)
+        GPUHOST_CHECK(root_.remove_tree(path_of(name)));
     return {};
 }
 

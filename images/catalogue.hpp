@@ -86,6 +86,8 @@ class Catalogue {
     [[nodiscard]] base::Result<void> take_back(const std::string& name, const std::string& digest) const;
     /// Removes what is kept; from here on there is no way back.
     [[nodiscard]] base::Result<void> settle() const;
+    /// What settle() would remove.
+    [[nodiscard]] base::Result<std::vector<std::string>> unsettled() const;
     /// Takes away what is large of an entry that is about to go, for room on the disk. It still has its record and blobs.
     [[nodiscard]] base::Result<void> strip(const std::string& name) const;
     /// Absent is fine.

@@ -47,6 +47,12 @@ void add_entry(Plan& plan, const core::Desired& desired, const Json& host) {
     add_followers(plan, desired.settings, true);
 }
 
+/// Does what follows the catalogue say what it should?
+bool followers_are_right(const Json& observed) {
+    return base::strings_or_empty(base::member(observed, "mirrors"), "wrong").empty() &&
+           base::strings_or_empty(base::member(observed, "packages"), "wrong").empty();
+}
+
 /// What steps are told of it: which members of a bundle it takes.
 Json host_of(const Json& observed) {
     return {{"platform", base::string_or(observed, "platform", "")},
@@ -69,6 +75,7 @@ Plan import_plan(const core::Desired& desired, const Json& request, const Json& 
     Json args = host;
     args["files"] = files;
     args["allow-downgrade"] = base::bool_or(request, "allow-downgrade", false);
+    args["mends"] = !followers_are_right(observed);
     plan.steps.push_back({"bundle.receive", "verify " + what + " and bring in what is missing", args});
     plan.steps.insert(plan.steps.end(), others.begin(), others.end());
     add_entry(plan, desired, host);

@@ -296,4 +296,10 @@ Result<void> settle_import(const Root& root, const std::string& digest) {
     return root.remove(received_mark); // last: without it a second run would do nothing
 }
 
+bool is_settled(const Root& root) {
+    const auto kept = Catalogue(root).unsettled();
+    return kept && kept->empty() &&
+           root.list(incoming_directory).value_or(std::vector<std::string>()).empty();
+}
+
 } // namespace gpuhost::images

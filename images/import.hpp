@@ -67,5 +67,7 @@ struct Received {
 [[nodiscard]] base::Result<void> take_back_bundle(const base::Root& root, const Received& received);
 /// From here on there is no way back. What others left in the incoming directory stays.
 [[nodiscard]] base::Result<void> settle_import(const base::Root& root, const std::string& digest);
+/// Nothing is left of any import before.
+[[nodiscard]] bool is_settled(const base::Root& root);
 
 } // namespace gpuhost::images

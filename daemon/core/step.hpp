@@ -76,7 +76,7 @@ struct StepKind {
 
     std::function<base::Result<std::vector<Problem>>(StepContext&, const base::Json& args)> preflight;
     /// Its output is for people and tests; the worker adds "warnings". With "finished": true the steps after it are
-    /// skipped, but for those that are forward: it has found that there is nothing left to do.
+    /// skipped: it has found that there is nothing left to do.
     std::function<base::Result<base::Json>(StepContext&, const base::Json& args)> apply;
     std::function<base::Result<void>(StepContext&, const base::Json& args)> verify;
     std::function<base::Result<void>(StepContext&, const base::Json& args)> undo;

@@ -206,7 +206,7 @@ bool Transaction::finished() const {
 /// But for those that clear up behind all others: an earlier run may have left them something.
 void Transaction::skip_rest() {
     for (std::size_t i = 0; i < states_.size(); ++i)
-        if (states_[i] == StepState::Pending && !plan_.steps[i].forward)
+        if (states_[i] == StepState::Pending)
             states_[i] = StepState::Skipped;
 }
 

@@ -125,14 +125,6 @@ TEST(Transaction, SkipsWhatAStepFoundToBeNeedless) {
     ASSERT_TRUE(transaction.feed(resume("boot-2")));
     EXPECT_EQ(transaction.next().outcome, Outcome::Committed)
         << "all that is missing is the record of the end";
-    Record with_end = begin(3);
-    with_end.plan->steps[2].forward = true;
-    Transaction clearing;
-    for (const Record& record :
-         {with_end, start(Phase::Preflight, 0), done(Phase::Preflight, 0), start(Phase::Apply, 0), enough})
-        ASSERT_TRUE(clearing.feed(record));
-    EXPECT_EQ(clearing.next().type, Action::Type::Run);
-    EXPECT_EQ(clearing.next().step, 2U) << "what clears up runs all the same";
 }
 
 TEST(Transaction, WithoutStepsIsCommittedAtOnce) {
