@@ -3,7 +3,6 @@
 
 #include "daemon/base/json.hpp"
 #include "images/mirrors.hpp"
-#include "images/reference.hpp"
 
 #include <algorithm>
 
@@ -17,8 +16,7 @@ namespace {
 
 constexpr std::size_t images_at_once = 200;
 constexpr unsigned more_tries = 2; ///< somebody deletes images while they are looked at
-/// A line an image: its names by tag, and by digest.
-constexpr const char* format = "{{json .RepoTags}}\t{{json .RepoDigests}}";
+constexpr const char* format = R"({"tags":{{json .RepoTags}},"digests":{{json .RepoDigests}}})";
 
 struct Present {
     std::vector<std::string> names; ///< in full
@@ -30,24 +28,12 @@ struct Present {
     }
 };
 
-std::vector<std::string> strings(std::string_view text) {
-    const auto json = base::parse_json(text, "an image");
-    std::vector<std::string> all;
-    if (json && json->is_array())
-        for (const Json& value : *json)
-            if (value.is_string())
-                all.push_back(value.get<std::string>());
-    return all;
-}
-
-/// Nothing of a line that is none.
+/// Nothing of a line that is none: between them the client may warn.
 Present present_of(std::string_view line) {
     Present present;
-    const std::size_t tab = line.find('\t');
-    if (tab == std::string_view::npos || line.front() != '[')
-        return present;
-    for (const std::string_view part : {line.substr(0, tab), line.substr(tab + 1)})
-        for (const std::string& text : strings(part))
+    const Json image = base::parse_json(line, "an image").value_or(Json());
+    for (const char* key : {"tags", "digests"})
+        for (const std::string& text : base::strings_or_empty(image, key))
             if (const auto reference = parse_reference(text)) {
                 present.names.push_back(reference->text());
                 if (!reference->digest.empty())
@@ -83,20 +69,35 @@ std::vector<Present> presents_of(std::string_view output) {
     return all;
 }
 
-Result<void> done(const Result<std::string>& answer) {
-    return answer ? Result<void>() : base::fail(answer.error());
-}
-
 } // namespace
 
 Result<std::string> Docker::ask(std::vector<std::string> words) const {
-    std::vector<std::string> argv{client_, "--host", "unix://" + socket()};
+    std::vector<std::string> argv{client_};
+    argv.insert(argv.end(), options_.begin(), options_.end());
+    argv.push_back("unix://" + socket());
     const bool is_pull = words.front() == "pull";
     argv.insert(argv.end(), words.begin(), words.end());
     return ask_client(socket(), std::move(argv), is_pull);
 }
 
-Result<std::string> Docker::inspect_all() const {
+Result<void> Docker::tell(std::vector<std::string> words) const {
+    const auto done = ask(std::move(words));
+    return done ? Result<void>() : base::fail(done.error());
+}
+
+Result<Reference> Docker::taggable(const WantedImage& image) {
+    GPUHOST_TRY(reference, parse_reference(image.name));
+    if (!reference.digest.empty() || !is_repository(registry_path(reference.registry)))
+        return base::fail(Errc::Unsupported, "this runtime can't have it under that name",
+                          "Name it by a tag, of a registry in lower case.");
+    return std::move(reference);
+}
+
+std::string Docker::path_in(const PullSource& source, const Reference& reference) {
+    return source.address + "/" + registry_path(reference.registry) + "/" + reference.repository;
+}
+
+Result<std::string> Docker::describe_all() const {
     GPUHOST_TRY(listed, ask({"image", "ls", "--quiet", "--no-trunc"}));
     const std::vector<std::string> images = ids_of(listed);
     std::string all;
@@ -114,9 +115,9 @@ Result<std::string> Docker::inspect_all() const {
 Result<std::set<std::string>> Docker::ready(const std::vector<WantedImage>& wanted) const {
     if (wanted.empty())
         return std::set<std::string>();
-    auto output = inspect_all();
+    auto output = describe_all();
     for (unsigned i = 0; !output && output.error().code == Errc::Failed && i < more_tries; ++i)
-        output = inspect_all();
+        output = describe_all();
     if (!output)
         return base::fail(output.error());
     std::set<std::string> names;
@@ -128,14 +129,10 @@ Result<std::set<std::string>> Docker::ready(const std::vector<WantedImage>& want
 }
 
 Result<void> Docker::pull(const WantedImage& image, const PullSource& from) const {
-    GPUHOST_TRY(reference, parse_reference(image.name));
-    const std::string path = registry_path(reference.registry) + "/" + reference.repository;
-    if (!reference.digest.empty() || !is_repository(path))
-        return base::fail(Errc::Unsupported, "this runtime can't have it under that name",
-                          "Name it by a tag, of a registry in lower case.");
-    const std::string here = from.address + "/" + path + "@" + image.digest;
-    GPUHOST_CHECK(done(ask({"pull", "--quiet", here}))); // loopback needs no certificate
-    return done(ask({"tag", here, image.name}));
+    GPUHOST_TRY(reference, taggable(image));
+    const std::string here = path_in(from, reference) + "@" + image.digest;
+    GPUHOST_CHECK(tell({"pull", "--quiet", here})); // loopback needs no certificate
+    return tell({"tag", here, image.name});
 }
 
 } // namespace gpuhost::images

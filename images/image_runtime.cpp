@@ -4,6 +4,7 @@
 #include "daemon/base/process.hpp"
 #include "images/containerd.hpp"
 #include "images/docker.hpp"
+#include "images/podman.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -27,6 +28,8 @@ constexpr std::size_t output_limit = std::size_t{16} << 20U;
 constexpr std::array ctrs{"/usr/bin/ctr", "/usr/local/bin/ctr", "/var/lib/rancher/rke2/bin/ctr",
                           "/var/lib/rancher/k3s/data/current/bin/ctr"};
 constexpr std::array dockers{"/usr/bin/docker", "/usr/local/bin/docker"};
+constexpr std::array podmans{"/usr/bin/podman", "/usr/local/bin/podman"};
+constexpr std::string_view podman_socket = "/run/podman/podman.sock";
 
 /// The last line of what a client said is its error.
 std::string last_line(const std::string& output) {
@@ -44,7 +47,18 @@ std::optional<std::string> first_of(std::span<const char* const> paths) {
     return found == paths.end() ? std::nullopt : std::optional<std::string>(*found);
 }
 
-using Make = std::shared_ptr<const ImageRuntime> (*)(std::string client, std::string socket);
+template <typename Runtime>
+std::shared_ptr<const ImageRuntime> make(const base::Root&, std::string client, std::string socket) {
+    return std::make_shared<Runtime>(std::move(client), std::move(socket));
+}
+
+std::shared_ptr<const ImageRuntime> make_podman(const base::Root& root, std::string client,
+                                                std::string socket) {
+    return std::make_shared<Podman>(root, std::move(client), std::move(socket));
+}
+
+using Make = std::shared_ptr<const ImageRuntime> (*)(const base::Root&, std::string client,
+                                                     std::string socket);
 
 struct Family {
     const std::vector<std::string>& words; ///< "SOCKET" or "SOCKET=CLIENT"
@@ -60,10 +74,21 @@ void find(const base::Root& root, const Family& family, ImageRuntimes& runtimes)
             continue;
         const auto client = at == std::string::npos ? first_of(family.clients) : word.substr(at + 1);
         if (client)
-            runtimes.found.push_back(family.make(*client, root.host_path(socket)));
+            runtimes.found.push_back(family.make(root, *client, root.host_path(socket)));
         else
             runtimes.problems.push_back(socket + ": its client is not installed, " + family.clients.front());
     }
+}
+
+/// Many a host has Podman for other things, so it has to be named, unless CRI-O runs the pods out of the same storage.
+std::vector<std::string> podman_words(const base::Root& root, const RuntimeSettings& settings,
+                                      std::vector<std::string>& problems) {
+    if (!settings.podman.empty() || !root.exists(crio_socket))
+        return settings.podman;
+    if (!root.exists(podman_socket))
+        problems.push_back(std::string(crio_socket) +
+                           ": CRI-O gets images through podman.socket, which is not turned on");
+    return {std::string(podman_socket)};
 }
 
 } // namespace
@@ -83,18 +108,10 @@ Result<std::string> ask_client(const std::string& socket, std::vector<std::strin
 
 ImageRuntimes find_image_runtimes(const base::Root& root, const RuntimeSettings& settings) {
     ImageRuntimes runtimes;
-    find(root,
-         {settings.containerd, ctrs,
-          [](std::string client, std::string socket) -> std::shared_ptr<const ImageRuntime> {
-              return std::make_shared<Containerd>(std::move(client), std::move(socket));
-          }},
-         runtimes);
-    find(root,
-         {settings.docker, dockers,
-          [](std::string client, std::string socket) -> std::shared_ptr<const ImageRuntime> {
-              return std::make_shared<Docker>(std::move(client), std::move(socket));
-          }},
-         runtimes);
+    find(root, {settings.containerd, ctrs, make<Containerd>}, runtimes);
+    find(root, {settings.docker, dockers, make<Docker>}, runtimes);
+    const std::vector<std::string> podman = podman_words(root, settings, runtimes.problems);
+    find(root, {podman, podmans, make_podman}, runtimes);
     return runtimes;
 }
 

@@ -56,7 +56,7 @@ class ImageRuntime {
     std::string socket_;
 };
 
-/// Those of the settings whose sockets exist. A socket without a client is one of the problems.
+/// Those of the settings whose sockets exist. A socket without a client is one of the problems. `root` must outlive them.
 struct ImageRuntimes {
     std::vector<std::shared_ptr<const ImageRuntime>> found;
     std::vector<std::string> problems;

@@ -16,6 +16,8 @@ constexpr std::array keys{
                      "where containerds of this host listen"},
     core::SettingKey{"Images", "Docker", core::SettingType::Words, "/run/docker.sock", "",
                      "where Docker listens"},
+    core::SettingKey{"Images", "Podman", core::SettingType::Words, "", "",
+                     "where Podman listens, if images are to be placed in its storage, which is CRI-O's too"},
 };
 
 } // namespace
@@ -33,7 +35,8 @@ std::vector<std::string> pinned_patterns(const core::Settings& settings) {
 }
 
 RuntimeSettings runtime_settings(const core::Settings& settings) {
-    return {settings.words("Images", "Containerd"), settings.words("Images", "Docker")};
+    return {settings.words("Images", "Containerd"), settings.words("Images", "Docker"),
+            settings.words("Images", "Podman")};
 }
 
 } // namespace gpuhost::images

@@ -21,6 +21,7 @@ namespace gpuhost::images {
 struct RuntimeSettings {
     std::vector<std::string> containerd;
     std::vector<std::string> docker;
+    std::vector<std::string> podman;
 };
 [[nodiscard]] RuntimeSettings runtime_settings(const core::Settings& settings);
 

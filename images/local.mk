@@ -39,6 +39,8 @@ noinst_LIBRARIES += %D%/libimages.a
     %D%/client_certificate.hpp \
     %D%/containerd.cpp \
     %D%/containerd.hpp \
+    %D%/crio_pins.cpp \
+    %D%/crio_pins.hpp \
     %D%/docker.cpp \
     %D%/docker.hpp \
     %D%/image_runtime.cpp \
@@ -114,6 +116,8 @@ noinst_LIBRARIES += %D%/libimages.a
     %D%/plain_file.hpp \
     %D%/placement.cpp \
     %D%/placement.hpp \
+    %D%/podman.cpp \
+    %D%/podman.hpp \
     %D%/reference.cpp \
     %D%/reference.hpp \
     %D%/references.cpp \

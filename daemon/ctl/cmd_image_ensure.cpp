@@ -48,7 +48,9 @@ const Verb image_ensure_verb{
     "image ensure",
     "[IMAGE]",
     "have the container runtimes pull an image of a bundle ahead of need",
-    "Does for each containerd and Docker on the host what the kubelet would do for a pod with that image and "
+    "Does for each containerd and Docker on the host, and for CRI-O, or a Podman that gpuhostd.conf(5) "
+    "names, "
+    "what the kubelet would do for a pod with that image and "
     "policy: "
     "Always pulls "
     "unless the runtime has what the name leads to now, IfNotPresent unless it has anything by that name, "

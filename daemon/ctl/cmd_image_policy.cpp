@@ -74,7 +74,8 @@ const Verb image_policy_verb{
     "say what each pull policy would do on this host",
     "Says which imagePullPolicy a pod with that image has if it names none, and what each of the three would "
     "do now in "
-    "every containerd and Docker on the host. Changes nothing. Only root can talk to them.",
+    "every container runtime on the host that images are placed in. Changes nothing. Only root can talk to "
+    "them.",
     1,
     1,
     options,

@@ -47,6 +47,7 @@ sync_seam = -Wl,--wrap=fsync -Wl,--wrap=fdatasync
     %D%/images/bundles.cpp \
     %D%/images/bundles.hpp \
     %D%/images/create_test.cpp \
+    %D%/images/crio_pins_test.cpp \
     %D%/images/docker_archives.hpp \
     %D%/images/foreign_test.cpp \
     %D%/images/hostile_import_test.cpp \

@@ -3,6 +3,7 @@
 #include "images/docker.hpp"
 #include "images/pins.hpp"
 #include "images/placement.hpp"
+#include "images/podman.hpp"
 #include "tests/support/tmpdir.hpp"
 
 #include <gtest/gtest.h>
@@ -207,12 +208,34 @@ TEST_F(Placing, WhatIsPinnedStaysSoWhenItsBundleIsGone) {
 
 TEST_F(Placing, FindsTheRuntimesThatAreThere) {
     directory_.write("run/docker.sock", "");
+    directory_.write("run/podman.sock", "");
     const ImageRuntimes runtimes =
         find_image_runtimes(root_, {{"/run/containerd.sock=/x/ctr", "/run/absent.sock=/x/ctr"},
-                                    {"/run/docker.sock=/x/docker", "no"}});
-    ASSERT_EQ(runtimes.found.size(), 2U);
+                                    {"/run/docker.sock=/x/docker", "no"},
+                                    {"/run/podman.sock=/x/podman"}});
+    ASSERT_EQ(runtimes.found.size(), 3U);
     EXPECT_EQ(runtimes.found[0]->socket(), directory_.path("run/containerd.sock"));
     EXPECT_EQ(runtimes.found[1]->socket(), directory_.path("run/docker.sock"));
+    EXPECT_EQ(runtimes.found[2]->socket(), directory_.path("run/podman.sock"));
+}
+
+TEST_F(Placing, FindsPodmanWhereItIsNamedOrCrioIs) {
+    directory_.write("run/podman/podman.sock", "");
+    const auto found = [&](const std::vector<std::string>& words) {
+        const ImageRuntimes runtimes = find_image_runtimes(root_, {{}, {}, words});
+        return runtimes.found.size() +
+               runtimes.problems.size(); // of a machine without a client it is a problem
+    };
+    EXPECT_EQ(found({}), 0U) << "it is there for something else";
+    EXPECT_EQ(found({"/run/podman/podman.sock"}), 1U);
+    directory_.write(crio_socket.substr(1), "");
+    EXPECT_EQ(found({}), 1U);
+    EXPECT_EQ(found({"no"}), 0U);
+    ASSERT_TRUE(root_.remove("/run/podman/podman.sock"));
+    const ImageRuntimes runtimes = find_image_runtimes(root_, {});
+    EXPECT_TRUE(runtimes.found.empty());
+    ASSERT_EQ(runtimes.problems.size(), 1U);
+    EXPECT_NE(runtimes.problems.front().find("podman.socket"), std::string::npos);
 }
 
 /// As docker(1) answers: one image, which a file keeps.
@@ -223,8 +246,8 @@ echo 'WARNING: something is old' >&2
 case "$1 $2" in
     "image ls") [ ! -e "$0.image" ] || { echo sha256:$(printf %064d 7); echo sha256:$(printf %064d 7); } ;;
     "image inspect") [ ! -e "$0.gone" ] || { rm "$0.gone"; echo 'No such image' >&2; exit 1; }; cat "$0.image" ;;
-    pull*) while [ $# -gt 1 ]; do shift; done; echo "[]	[\"$1\"]" > "$0.image" ;;
-    tag*) digests=$(cut -f 2 "$0.image"); printf '["%s"]\t%s\n' "$3" "$digests" > "$0.image" ;;
+    pull*) while [ $# -gt 1 ]; do shift; done; echo "{\"tags\":null,\"digests\":[\"$1\"]}" > "$0.image" ;;
+    tag*) sed -i "s,null,[\"$3\"]," "$0.image" ;;
 esac
 )sh";
 
@@ -250,6 +273,76 @@ TEST(DockerRuntime, PullsByDigestAndGivesTheName) {
                   .error()
                   .code,
               Errc::Unsupported);
+}
+
+/// As podman(1) answers: a line a name, "NAME DIGEST", in a file; the registry has what another one says.
+constexpr const char* fake_podman = R"sh(#!/bin/sh
+echo "$*" >> "$0.log"
+echo 'time="now" level=warning msg="something is old"' >&2
+[ "$1 $2" = "--remote --url" ] || exit 125
+shift 3
+touch "$0.names"
+digest_of() { sed -n "s,^$1 ,,p" "$0.names"; }
+without() { sed -i "\\,^$1 ,d" "$0.names"; }
+case "$1 $2" in
+    "image ls") while read -r name digest; do
+        echo "{\"tags\":[\"$name\"],\"digests\":[\"${name%:*}@$digest\"]}"; done < "$0.names" ;;
+    pull*) while [ $# -gt 1 ]; do shift; done
+        [ ! -e "$0.broken" ] || { echo "Error: initializing source docker://$1: not found"; exit 125; }
+        without "$1"; echo "$1 $(cat "$0.digest")" >> "$0.names" ;;
+    tag*) digest=$(digest_of "$2"); without "$3"; echo "$3 $digest" >> "$0.names" ;;
+    untag*) without "$3" ;;
+esac
+)sh";
+
+TEST(PodmanRuntime, PullsByTagAndLeavesTheNameAlone) {
+    const tests::TempDir directory;
+    directory.write("podman", fake_podman);
+    ASSERT_EQ(::chmod(directory.path("podman").c_str(), 0700), 0);
+    directory.write("podman.digest", "sha256:" + digest_1);
+    const WantedImage box{"r.example:5000/team/box:v1", "sha256:" + digest_1};
+    const base::Root root = directory.root();
+    const Podman podman(root, directory.path("podman"), "/run/x.sock");
+    EXPECT_TRUE(podman.ready({box}).value().empty());
+    ASSERT_TRUE(podman.pull(box, {"127.0.0.1:299", ""}));
+    EXPECT_EQ(podman.ready({box}).value(), std::set<std::string>{box.name});
+    EXPECT_EQ(directory.read("podman.names"), box.name + " sha256:" + digest_1 + "\n");
+    EXPECT_NE(directory.read("podman.log")
+                  .find("--url unix:///run/x.sock pull --quiet --tls-verify=false "
+                        "127.0.0.1:299/r.example_5000/team/box:v1\n"),
+              std::string::npos)
+        << directory.read("podman.log");
+    const WantedImage newer{box.name, "sha256:" + digest_2};
+    EXPECT_TRUE(podman.ready({newer}).value().empty());
+    directory.write("podman.digest", "sha256:" + digest_2);
+    ASSERT_TRUE(podman.pull(newer, {"127.0.0.1:299", ""}));
+    EXPECT_EQ(podman.ready({newer}).value(), std::set<std::string>{box.name});
+    directory.write("podman.broken", "");
+    EXPECT_NE(podman.pull(newer, {"127.0.0.1:299", ""}).error().message.find("not found"), std::string::npos);
+    for (const std::string& name : {"r.example/a@sha256:" + digest_1, std::string("R.example/a:v1")})
+        EXPECT_EQ(podman.pull({name, "sha256:" + digest_1}, {"127.0.0.1:299", ""}).error().code,
+                  Errc::Unsupported)
+            << name;
+}
+
+TEST(PodmanRuntime, HasCrioKeepWhatIsPinned) {
+    const tests::TempDir directory;
+    directory.write("podman", fake_podman);
+    ASSERT_EQ(::chmod(directory.path("podman").c_str(), 0700), 0);
+    directory.write("podman.digest", "sha256:" + digest_1);
+    const base::Root root = directory.root();
+    const Podman podman(root, directory.path("podman"), "/run/x.sock");
+    const WantedImage box{"r.example/box:v1", "sha256:" + digest_1, true};
+    ASSERT_TRUE(podman.pull(box, {"127.0.0.1:299", ""}));
+    EXPECT_EQ(podman.ready({box}).value().size(), 1U) << "there is no CRI-O";
+    directory.write("etc/crio/crio.conf", "");
+    EXPECT_TRUE(podman.ready({box}).value().empty());
+    EXPECT_EQ(podman.ready({{box.name, box.digest}}).value().size(), 1U) << "one that is not pinned";
+    ASSERT_TRUE(podman.pin(box.name));
+    EXPECT_EQ(podman.ready({box}).value().size(), 1U);
+    EXPECT_EQ(podman.pinned().value(), std::set<std::string>{box.name});
+    ASSERT_TRUE(podman.unpin(box.name));
+    EXPECT_TRUE(podman.pinned().value().empty());
 }
 
 // --- pins
