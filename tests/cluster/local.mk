@@ -7,6 +7,9 @@ EXTRA_DIST += \
     %D%/modules/containerd/go.mod \
     %D%/modules/containerd/go.sum \
     %D%/modules/containerd/tools.go \
+    %D%/modules/crio/go.mod \
+    %D%/modules/crio/go.sum \
+    %D%/modules/crio/tools.go \
     %D%/modules/kubernetes/go.mod \
     %D%/modules/kubernetes/go.sum \
     %D%/modules/kubernetes/tools.go \
@@ -18,10 +21,13 @@ EXTRA_DIST += \
     %D%/node/__init__.py \
     %D%/node/binaries.py \
     %D%/node/containerd.py \
+    %D%/node/cri.py \
+    %D%/node/crio.py \
     %D%/node/docker.py \
     %D%/node/gpuhost.py \
     %D%/node/kubelet.py \
     %D%/node/node.py \
+    %D%/node/podman.py \
     %D%/node/sandbox.py \
     %D%/node/service.py \
     %D%/node/site.py \

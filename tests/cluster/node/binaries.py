@@ -29,6 +29,7 @@ class Module:
     packages: tuple
     stamp: dict = field(default_factory=dict)  # {variable: how its value is made of the version}
     pinned: str = ""                           # the module that has this version
+    tags: tuple = ()
 
     @property
     def path(self):
@@ -47,7 +48,7 @@ class Module:
 
     def key(self):
         files = sorted(path for path in self.path.rglob("*") if path.suffix in (".go", ".mod", ".sum"))
-        return cache.key(GO, *BUILD, *self.packages, self.flags(), *files)
+        return cache.key(GO, *BUILD, *self.tags, *self.packages, self.flags(), *files)
 
 
 _CONTAINERD = "github.com/containerd/containerd/v2"
@@ -62,6 +63,10 @@ KUBERNETES = Module(
     ("k8s.io/kubernetes/cmd/kubelet",),
     {f"{_COMPONENT}.gitVersion": "v{version}", f"{_COMPONENT}.gitMajor": "{major}", f"{_COMPONENT}.gitMinor": "{minor}"},
     "k8s.io/kubernetes")
+CRIO = Module(
+    "crio", ("github.com/cri-o/cri-o/cmd/crio",), {}, "github.com/cri-o/cri-o",
+    # No C library: none of GPGME, Btrfs, libseccomp.
+    ("containers_image_openpgp", "containers_image_ostree_stub", "exclude_graphdriver_btrfs"))
 
 
 def _go(program, work, *words, **options):
@@ -98,7 +103,8 @@ def _build(module, out):
         work = Path(name)
         go = _toolchain(work)
         with say.step(f"building {', '.join(Path(package).name for package in module.packages)} {module.version()}"):
-            _go(go, work, *BUILD, "-ldflags", module.flags(), "-o", f"{out}/", *module.packages, cwd=module.path)
+            _go(go, work, *BUILD, "-tags", ",".join(module.tags), "-ldflags", module.flags(), "-o", f"{out}/", *module.packages,
+                cwd=module.path)
 
 
 def built(module):
@@ -131,7 +137,7 @@ def debian_docker():
 
 
 def prepare():
-    for module in (TOOLS, CONTAINERD, KUBERNETES):
+    for module in (TOOLS, CONTAINERD, KUBERNETES, CRIO):
         built(module)
     debian_containerd()
     debian_docker()

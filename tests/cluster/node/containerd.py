@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """containerd with all of its own: root, state, socket, configuration, registries."""
 
-import json
 import os
 import uuid
 
 import programs
 
-from .service import Service
+from .cri import Runtime
 from .waiting import eventually
 
 # {major version: its configuration}. The sandbox's image is from a bundle too; and the machine may let nobody's chance with
@@ -36,17 +35,13 @@ imports = []
 }
 
 
-class Containerd(Service):
+class Containerd(Runtime):
     """`programs_at` has containerd, ctr and the shim; `registries` is its certs.d; `cri` is the program that speaks CRI."""
     def __init__(self, name, major, programs_at, place, *, registries, pause, cri, cgroup):
-        super().__init__(name, place.logs)
+        super().__init__(name, place, cri)
         self.programs_at = programs_at
         self.client = programs_at / "ctr"
-        self.cri_program = cri
         self.cgroup = cgroup
-        self.state = place.state / name
-        self.state.mkdir()
-        self.socket = self.state / "containerd.sock"
         self.configuration = self.state / "config.toml"
         self.configuration.write_text(CONFIGURATION[major].format(pause=pause, registries=registries, state=self.state))
 
@@ -69,20 +64,8 @@ class Containerd(Service):
         assert done.returncode == 0, f"ctr {' '.join(map(str, words))}: {done.stdout}{done.stderr}"
         return done.stdout
 
-    def ask_cri(self, *words):
-        return programs.run([self.cri_program, self.socket, *words])
-
-    def cri(self, *words):
-        done = self.ask_cri(*words)
-        assert done.returncode == 0, f"{' '.join(words)}: {done.stderr}"
-        return json.loads(done.stdout)
-
     def images(self):
         return self.ctr("images", "ls", "-q").split()
-
-    def forget(self, image):
-        """As the kubelet's image GC does; what is not there is no error."""
-        self.cri("remove", image)
 
     def tasks(self, *filters):
         """Containers that run, of those that the filters choose."""

@@ -61,6 +61,12 @@ class Daemon(Service):
         self.runtimes.setdefault(key, []).append(f"/run/runtimes/{runtime.name}={runtime.client}")
         self.configure()
 
+    def finds(self, runtime, place):
+        """Has its socket where our programs look by themselves."""
+        (self.root / place).parent.mkdir(parents=True, exist_ok=True)
+        (self.root / place).unlink(missing_ok=True)
+        os.link(runtime.socket, self.root / place)
+
     def hides(self, key):
         del self.runtimes[key]
         self.configure()

@@ -6,9 +6,11 @@ from pathlib import Path
 
 from . import binaries, sandbox
 from .containerd import Containerd
+from .crio import Crio
 from .docker import Docker
 from .gpuhost import Daemon, Registry, find
 from .kubelet import Kubelet
+from .podman import Podman
 from .site import PAUSE, Site
 
 
@@ -32,16 +34,25 @@ class Node:
         self.containerd = Containerd("containerd", 2, binaries.built(binaries.CONTAINERD), self.place, **common)
         self.containerd16 = Containerd("containerd-1.6", 1, binaries.debian_containerd(), self.place, **common)
         self.docker = Docker(binaries.debian_docker(), self.containerd16, self.place, self.cgroup)
+        self.podman = Podman(self.place, self.cgroup)
+        self.crio = Crio(binaries.built(binaries.CRIO), self.podman, self.place, self.daemon.root / "etc/crio/crio.conf.d",
+                         pause=PAUSE, cri=self.tools / "cri")
         self.runtimes = [self.containerd, self.containerd16]
         self.kubelet = Kubelet(binaries.built(binaries.KUBERNETES) / "kubelet", self.containerd, self.place, self.cgroup)
         self.registry = Registry(tree, self.place, self.daemon.root)
-        self.services = [self.daemon, self.registry, self.containerd16, self.docker, self.containerd, self.kubelet]
+        self.services = [self.daemon, self.registry, self.containerd16, self.docker, self.podman, self.containerd,
+                         self.kubelet]
 
     def run(self):
         for service in self.services:
             service.run()
         for containerd in self.runtimes:
             containerd.ctr("images", "import", self.site.bundle("base", 1, {}))
+
+    def run_too(self, service):
+        """What only some cases need. It ends with the others."""
+        service.run()
+        self.services.append(service)
 
     def end(self):
         for service in reversed(self.services):

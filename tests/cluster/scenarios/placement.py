@@ -12,6 +12,8 @@ from .registry import check_runs
 
 PINNED = f"{REGISTRY}/pinned/app:v1"
 MOVING = f"{REGISTRY}/pinned/moving:latest"
+MANY = f"{REGISTRY}/pinned/many:v1"
+CRIO = f"{REGISTRY}/crio/app"
 KEPT, TAKEN = f"{REGISTRY}/collected/kept", f"{REGISTRY}/collected/taken"
 
 
@@ -125,3 +127,79 @@ def docker(host):
         eventually("Docker's container prints a line", lambda: host.docker.ask("logs", "once").stdout == "pinned-1\n")
     finally:
         host.docker.ask("rm", "--force", "once")
+
+
+def hide_runtimes(host):
+    for key in [*host.daemon.runtimes]:
+        host.daemon.hides(key)
+
+
+def check_podman(host, images):
+    for name, version in images.items():
+        seen = host.podman.image(name)
+        assert f"sha256:{seen['Id']}" == host.site.config(version) and seen["RepoTags"] == [name], f"{name}: {seen}"
+        assert host.podman.image(f"{name.partition(':')[0]}@{host.site.image(version)}"), f"{name} is there by digest too: {seen}"
+
+
+@case("Podman gets what is pinned too, by its own name alone, and again when it is gone or moved", start="pinned")
+def podman(host):
+    def states(*options):
+        return [image["state"] for image in json.loads(image_ctl(host, "ensure", "--json", *options))["images"]]
+
+    hide_runtimes(host)
+    host.daemon.shows("Podman", host.podman)
+    host.site.index("many-2")
+    images = {PINNED: "pinned-1", MANY: "many-2", MOVING: "moving-4"}
+    host.daemon.ctl("bundle", "import", host.site.bundle("pinned", 4, images))
+    image_ctl(host, "pin", *images)
+    check_podman(host, images)
+    assert states() == ["present"] * 3, "nothing is pulled that is there"
+    host.podman.tell("rmi", PINNED)
+    assert not host.podman.image(PINNED)
+    assert states("--dry-run") == ["wanted", "present", "present"] and not host.podman.image(PINNED)
+    assert states() == ["placed", "present", "present"]
+    old = host.podman.image(MOVING)["Id"]
+    images[MOVING] = "moving-5"
+    host.daemon.ctl("bundle", "import", host.site.bundle("pinned", 5, images))
+    assert states() == ["present", "present", "placed"]
+    check_podman(host, images)
+    assert host.podman.image(old)["RepoTags"] == [], "whoever prunes may have it"
+    assert "3 images in 1 runtime" in host.daemon.ctl("status"), host.daemon.ctl("status")
+    host.podman.tell("run", "--detach", "--pull=never", "--network=none", "--name=once", f"--cgroup-parent={host.cgroup.name}",
+                     "--log-driver=k8s-file", PINNED)
+    try:
+        eventually("Podman's container prints a line", lambda: host.podman.ask("logs", "once").stdout == "pinned-1\n")
+    finally:
+        host.podman.tell("rm", "--force", "--time=0", "once")
+
+
+@case("CRI-O has what Podman places, by tag and by digest, and the kubelet is told to keep what is pinned", start="pinned")
+def crio(host):
+    image = f"{CRIO}:v1"
+    host.run_too(host.crio)
+    hide_runtimes(host)
+    host.daemon.finds(host.podman, "run/podman/podman.sock")
+    host.daemon.finds(host.crio, "run/crio/crio.sock")
+
+    def keeps(version):
+        seen = [status(host.crio, name) or {} for name in (image, f"{CRIO}@{host.site.image(version)}")]
+        return all(f"sha256:{one.get('id')}" == host.site.config(version) and one.get("pinned") for one in seen)
+
+    host.daemon.ctl("bundle", "import", host.site.bundle("crio", 1, {image: "crio-1"}))
+    image_ctl(host, "pin", image)
+    eventually("CRI-O keeps it, as the new file says", lambda: keeps("crio-1"))
+    old = status(host.crio, image)["id"]
+    host.daemon.ctl("bundle", "import", host.site.bundle("crio", 2, {image: "crio-2"}))
+    image_ctl(host, "ensure")
+    assert keeps("crio-2") and not status(host.crio, old).get("pinned")
+    host.crio.forget(image)
+    assert not status(host.crio, image)
+    image_ctl(host, "ensure")
+    assert keeps("crio-2")
+    host.crio.end()
+    host.crio.run()
+    host.daemon.finds(host.crio, "run/crio/crio.sock")
+    assert keeps("crio-2"), "as long as the file is there"
+    image_ctl(host, "unpin", image)
+    eventually("CRI-O keeps it no longer", lambda: not status(host.crio, image).get("pinned"))
+    assert not any(CRIO in path.read_text() for path in host.crio.drop_ins.iterdir())
