@@ -4,6 +4,7 @@
 #include "daemon/base/arguments.hpp"
 #include "daemon/base/clock.hpp"
 #include "daemon/base/log.hpp"
+#include "daemon/base/process.hpp"
 #include "daemon/core/step.hpp"
 #include "daemon/ctl/bundle_call.hpp"
 #include "daemon/ctl/document.hpp"
@@ -11,6 +12,7 @@
 #include "daemon/ctl/view.hpp"
 #include "images/blob_stream.hpp"
 #include "images/bundle_layout.hpp"
+#include "images/discovery.hpp"
 #include "images/pace.hpp"
 #include "images/peers.hpp"
 #include "images/peers_settings.hpp"
@@ -41,11 +43,13 @@ using base::UniqueFd;
 using std::chrono::milliseconds;
 
 constexpr const char* usage = R"(gpuhost-fetch [OPTIONS] [BUNDLE…]
+gpuhost-fetch [OPTIONS] --discover
 
 Brings in bundles that this host's peers have; without BUNDLE those that gpuhostd.conf(5) names. Started by
 gpuhost-fetch.socket for 'gpuhostctl bundle fetch', and by gpuhost-fetch.timer; see gpuhost-peers(8).
 
   --root=DIR  look at the tree below DIR (default: /)
+  --discover  print the peers that the DNS names, and fetch nothing
   -h, --help  print this
   --version   print the version
 )";
@@ -55,6 +59,7 @@ constexpr int pipe_bytes = 1 << 20;
 
 struct Options {
     std::string root = "/";
+    bool discover = false;
     std::vector<std::string> bundles;
 };
 
@@ -167,15 +172,17 @@ class Transfer {
 class Fetcher {
   public:
     Fetcher(const base::Root& root, ctl::Client& daemon, images::PeerClient& client,
-            const images::PeersSettings& settings, Asker& asker)
+            const std::vector<std::string>& peers, Asker& asker)
         : root_(root), daemon_(daemon), client_(client), asker_(asker),
-          peers_(root, client, settings.peers, [&asker](const std::string& text) { asker.note(text); }) {}
+          peers_(root, client, peers, [&asker](const std::string& text) { asker.note(text); }) {}
 
     /// These bundles, or those that patterns fit. The exit status: what went wrong with one is told, and the next follows.
     Result<int> run(const std::vector<std::string>& bundles, bool patterns) {
         if (peers_.empty())
-            return base::fail(Errc::NotFound, "this host has no peers",
-                              "Name them: Peers= in section [Peers] of gpuhostd.conf(5).");
+            return base::fail(
+                Errc::NotFound, "this host has no peers",
+                "Name them with Peers=, or with Domains= a domain whose DNS does, in section [Peers] of "
+                "gpuhostd.conf(5); gpuhost-peers(8) shows the records.");
         GPUHOST_TRY(trust, images::load_trust(root_));
         GPUHOST_TRY(listed, daemon_.ask(ctl::bundle_call("List")));
         const images::HostFacts host{base::string_or(listed, "platform", ""),
@@ -296,13 +303,54 @@ class Fetcher {
     images::Peers peers_;
 };
 
+images::PeersSettings load(const base::Root& root) {
+    return images::peers_settings(core::load_settings(root, {images::peers_setting_keys()}).settings);
+}
+
+int print_discovered(const base::Root& root) {
+    const auto on_peer = [](const std::string& peer) {
+        (void)std::puts(peer.c_str());
+        (void)std::fflush(stdout); // whoever waits for it may end this process at any time
+    };
+    const auto on_note = [](const std::string& note) { (void)std::fprintf(stderr, "%s\n", note.c_str()); };
+    images::Discovery(on_peer, on_note).ask(load(root).domains);
+    return 0;
+}
+
+/// By this program with --discover: what the C library's resolver waits for, nothing but the end of its process ends.
+std::vector<std::string> discover(const base::Root& root, milliseconds patience, Asker& asker) {
+    std::vector<std::string> peers;
+    base::Command command;
+    command.argv = {"/proc/self/exe", "--root=" + root.directory(), "--discover"};
+    command.deadline = patience;
+    command.output_limit = 0;
+    command.on_line = [&](std::string_view line) {
+        std::string text(line);
+        if (images::peer_url(text).empty())
+            asker.note(text);
+        else
+            peers.push_back(std::move(text));
+    };
+    const auto finished = base::run(command);
+    if (!finished)
+        asker.note(finished.error().message);
+    else if (finished->timed_out)
+        asker.note("the DNS has not answered everything within Timeout=");
+    else if (finished->exit_status != 0)
+        asker.note("asking the DNS ended with status " + std::to_string(finished->exit_status));
+    return peers;
+}
+
 Result<int> fetch(const base::Root& root, const std::vector<std::string>& bundles, Asker& asker) {
-    const auto settings =
-        images::peers_settings(core::load_settings(root, {images::peers_setting_keys()}).settings);
+    const auto settings = load(root);
     GPUHOST_TRY(keys, images::tls_keys_directory());
     GPUHOST_TRY(client, images::PeerClient::make(keys, settings.timeout));
     GPUHOST_TRY(daemon, ctl::Client::connect(false));
-    Fetcher fetcher(root, daemon, client, settings, asker);
+    std::vector<std::string> peers = settings.peers;
+    if (!settings.domains.empty())
+        for (std::string& peer : discover(root, settings.timeout, asker))
+            peers.push_back(std::move(peer));
+    Fetcher fetcher(root, daemon, client, peers, asker);
     return fetcher.run(bundles.empty() ? settings.bundles : bundles, bundles.empty());
 }
 
@@ -332,6 +380,8 @@ int run(const Options& options) {
     const auto root = base::Root::open(options.root);
     if (!root)
         return Asker().error(root.error());
+    if (options.discover)
+        return print_discovered(*root);
     if (sd_listen_fds(1) != 1)
         return fetch_for(*root, options.bundles, Asker());
     (void)::fcntl(SD_LISTEN_FDS_START, F_SETFL, O_NONBLOCK);
@@ -342,9 +392,9 @@ int run(const Options& options) {
 
 int main(int argc, char* argv[]) {
     Options options;
-    if (const auto status =
-            base::parse_arguments(std::span(argv, static_cast<std::size_t>(argc)), {"gpuhost-fetch", usage},
-                                  {{"--root=", &options.root}}, &options.bundles))
+    if (const auto status = base::parse_arguments(
+            std::span(argv, static_cast<std::size_t>(argc)), {"gpuhost-fetch", usage},
+            {{"--root=", &options.root}, {"--discover", nullptr, &options.discover}}, &options.bundles))
         return *status;
     (void)std::signal(SIGPIPE, SIG_IGN);
     return run(options);

@@ -19,7 +19,7 @@ gpuhost_registry_LDADD = $(images_libs) $(MICROHTTPD_LIBS) $(GNUTLS_LIBS) $(SYST
 # Its own program, so that nobody else has an HTTP client in him.
 gpuhost_fetch_CPPFLAGS = $(AM_CPPFLAGS) $(SYSTEMD_CFLAGS)
 gpuhost_fetch_SOURCES = %D%/fetch_main.cpp
-gpuhost_fetch_LDADD = $(ctl_libs) $(CURL_LIBS)
+gpuhost_fetch_LDADD = $(ctl_libs) $(CURL_LIBS) $(RESOLV_LIBS)
 
 gpuhost_worker_CPPFLAGS = $(AM_CPPFLAGS) $(SYSTEMD_CFLAGS)
 gpuhost_worker_SOURCES = %D%/worker_main.cpp

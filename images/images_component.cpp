@@ -194,12 +194,14 @@ base::Result<Json> ImagesComponent::observe(const core::Settings& settings) {
         bundles.push_back(record ? to_json(*record)
                                  : Json{{"name", name}, {"problem", record.error().message}});
     }
+    const PeersSettings fetching = peers_settings(settings);
     return Json{{"bundles", std::move(bundles)},
                 {"mirrors", mirrors_of(root_, mirror_settings(settings))},
                 {"packages", packages_of(root_, settings)},
                 {"scrub", last_scrub(root_)},
                 {"placement", last_placement(root_)},
-                {"peers", peers_settings(settings).peers},
+                {"peers", fetching.peers},
+                {"peer_domains", fetching.domains},
                 {"platform", host_platform(root_)},
                 {"kernels", installed_kernels(root_)},
                 {"distributions", distributions_of(read_os_release(root_))}};

@@ -42,6 +42,8 @@ noinst_LIBRARIES += %D%/libimages.a
     %D%/crio_pins.cpp \
     %D%/crio_pins.hpp \
     %D%/docker.cpp \
+    %D%/dns_sd.cpp \
+    %D%/dns_sd.hpp \
     %D%/docker.hpp \
     %D%/image_runtime.cpp \
     %D%/image_runtime.hpp \
@@ -53,6 +55,8 @@ noinst_LIBRARIES += %D%/libimages.a
     %D%/artifacts.hpp \
     %D%/create_packages.cpp \
     %D%/create_packages.hpp \
+    %D%/discovery.cpp \
+    %D%/discovery.hpp \
     %D%/distribution.cpp \
     %D%/distribution.hpp \
     %D%/package_links.cpp \

@@ -61,11 +61,14 @@ bool hash_file(const Root& root, const std::string& path, std::uint64_t size, co
 
 Peers::Peers(const Root& root, PeerClient& client, const std::vector<std::string>& names, OnNote on_note)
     : root_(root), client_(client), on_note_(std::move(on_note)) {
-    for (const std::string& name : names)
-        if (std::string url = peer_url(name); !url.empty())
-            peers_.push_back({name, std::move(url)});
-        else
+    for (const std::string& name : names) {
+        std::string url = peer_url(name);
+        const auto is_same = [&url](const Peer& peer) { return peer.url == url; };
+        if (url.empty())
             on_note_("'" + name + "' is no HOST or HOST:PORT");
+        else if (std::none_of(peers_.begin(), peers_.end(), is_same))
+            peers_.push_back({name, std::move(url)});
+    }
 }
 
 std::vector<std::string> Peers::names() const {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 
 namespace gpuhost::images {
 namespace {
@@ -14,9 +15,13 @@ using core::SettingType;
 
 constexpr std::string_view default_port = "2990";
 constexpr std::uint64_t last_port = 65535;
+constexpr std::size_t longest_name = 253;
+constexpr std::size_t longest_label = 63;
 
 constexpr std::array keys{
     SettingKey{"Peers", "Peers", SettingType::Words, "", "", "hosts that have bundles, as HOST or HOST:PORT"},
+    SettingKey{"Peers", "Domains", SettingType::Words, "", "",
+               "domains whose DNS names hosts that have bundles"},
     SettingKey{"Peers", "Bundles", SettingType::Words, "", "",
                "bundles that are fetched without being asked for"},
     SettingKey{"Peers", "Timeout", SettingType::Span, "10s", "", "how long a peer may send nothing"},
@@ -37,8 +42,8 @@ std::span<const SettingKey> peers_setting_keys() {
 }
 
 PeersSettings peers_settings(const core::Settings& settings) {
-    return {settings.words("Peers", "Peers"), settings.words("Peers", "Bundles"),
-            settings.span("Peers", "Timeout")};
+    return {settings.words("Peers", "Peers"), settings.words("Peers", "Domains"),
+            settings.words("Peers", "Bundles"), settings.span("Peers", "Timeout")};
 }
 
 std::string peer_url(std::string_view peer) {
@@ -60,7 +65,20 @@ std::string peer_url(std::string_view peer) {
     const auto port = base::parse_uint(rest);
     if (!port || *port == 0 || *port > last_port)
         return {};
-    return "https://" + std::string(peer.substr(0, is_address ? end + 1 : end)) + ":" + std::to_string(*port);
+    std::string url =
+        "https://" + std::string(peer.substr(0, is_address ? end + 1 : end)) + ":" + std::to_string(*port);
+    std::transform(url.begin(), url.end(), url.begin(),
+                   [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    return url;
+}
+
+bool is_host_name(std::string_view name) {
+    const auto is_label = [](std::string_view label) {
+        return !label.empty() && label.size() <= longest_label && label.front() != '-' &&
+               label.back() != '-' && std::all_of(label.begin(), label.end(), is_host_character);
+    };
+    const auto labels = base::split(name, '.');
+    return name.size() <= longest_name && std::all_of(labels.begin(), labels.end(), is_label);
 }
 
 } // namespace gpuhost::images

@@ -52,9 +52,9 @@ const Verb bundle_fetch_verb{
     "bundle fetch",
     "[NAME…]",
     "bring in bundles that other hosts of the site have",
-    "Asks this host's peers, which Peers= in gpuhostd.conf(5) names, for the newest generation of these "
-    "bundles, and "
-    "brings in "
+    "Asks this host's peers, which Peers= and Domains= in gpuhostd.conf(5) name, for the newest generation "
+    "of "
+    "these bundles, and brings in "
     "what is missing of it here, from several of them at once. It is an import like any other: the signature "
     "is "
     "verified against the "

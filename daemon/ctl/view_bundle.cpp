@@ -139,8 +139,9 @@ void add_image_lines(Facts& facts, const Screen& screen, const Json& images) {
         for (const std::string& why : base::strings_or_empty(base::member(images, what), "left"))
             facts.add("Problem", screen.paint(Style::Warn, printable(why)));
     add_placement_lines(facts, screen, base::member(images, "placement"));
+    const bool has_peers = !list_of(images, "peers").empty() || !list_of(images, "peer_domains").empty();
     if (const Json& scrub = base::member(images, "scrub"); !list_of(scrub, "damaged").empty())
-        facts.add("Problem", screen.paint(Style::Bad, damage_line(scrub, !list_of(images, "peers").empty())));
+        facts.add("Problem", screen.paint(Style::Bad, damage_line(scrub, has_peers)));
     if (!bundles.empty())
         facts.add("Bundles", std::to_string(bundles.size()) + ", with " + plural(count, "image", "images") +
                                  ", " + human_bytes(bytes));

@@ -5,6 +5,7 @@ fuzz_programs = \
     %D%/fuzz-bundle \
     %D%/fuzz-cms \
     %D%/fuzz-deb \
+    %D%/fuzz-dns \
     %D%/fuzz-foreign \
     %D%/fuzz-ini \
     %D%/fuzz-inventory \
@@ -51,6 +52,11 @@ endif
 %C%_fuzz_deb_LDFLAGS = $(fuzz_flags)
 %C%_fuzz_deb_LDADD = $(fuzz_main) $(kmod_libs)
 %C%_fuzz_deb_SOURCES = %D%/deb.cpp
+
+%C%_fuzz_dns_CPPFLAGS = $(fuzz_cppflags)
+%C%_fuzz_dns_LDFLAGS = $(fuzz_flags)
+%C%_fuzz_dns_LDADD = $(fuzz_main) $(images_libs) $(RESOLV_LIBS)
+%C%_fuzz_dns_SOURCES = %D%/dns.cpp
 
 %C%_fuzz_foreign_CPPFLAGS = $(fuzz_cppflags)
 %C%_fuzz_foreign_LDFLAGS = $(fuzz_flags)
@@ -130,6 +136,11 @@ fuzz_corpus = \
     %D%/corpus/cms/site.pem \
     %D%/corpus/deb/driver.deb \
     %D%/corpus/deb/source.deb \
+    %D%/corpus/dns/instances \
+    %D%/corpus/dns/loop \
+    %D%/corpus/dns/nothing \
+    %D%/corpus/dns/server \
+    %D%/corpus/dns/strange \
     %D%/corpus/foreign/docker-24.tar.gz \
     %D%/corpus/foreign/layout.tar.gz \
     %D%/corpus/foreign/manifest.json \

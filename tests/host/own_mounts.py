@@ -1,23 +1,31 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Mounts that a test makes for itself, in a namespace that ends with it."""
+"""Mounts, and a network of loopback alone, that a test makes for itself, in namespaces that end with it."""
 import ctypes
+import fcntl
 import os
 import shutil
+import socket
+import struct
 import subprocess
 import sys
 
 INSIDE = "GPUHOST_TEST_MOUNTS_INSIDE"
 MS_BIND, MNT_DETACH = 4096, 2
+SIOCSIFFLAGS, IFF_UP = 0x8914, 1
 LIBC = ctypes.CDLL(None, use_errno=True)
 
 
-def enter():
+def enter(network=False):
     """Runs this program again in a mount namespace; a machine may allow that to nobody but root, or to nobody."""
     if os.environ.get(INSIDE):
+        if network:
+            with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
+                fcntl.ioctl(any_socket, SIOCSIFFLAGS, struct.pack("16sh14x", b"lo", IFF_UP))
         return
-    words = ["unshare", "--mount", "--propagation", "private"] + ([] if os.geteuid() == 0 else ["--map-root-user"])
+    words = ["unshare", "--mount", "--propagation", "private"] + ["--net"] * network
+    words += [] if os.geteuid() == 0 else ["--map-root-user"]
     if not shutil.which("unshare") or subprocess.run([*words, "true"], capture_output=True, check=False).returncode:
-        print("1..0 # SKIP no mount namespace to be had here")
+        print("1..0 # SKIP no namespace to be had here")
         sys.exit(0)
     os.environ[INSIDE] = "1"
     os.execvp("unshare", [*words, sys.executable, *sys.argv])

@@ -24,13 +24,13 @@ class Authority:
     def _openssl(self, *words):
         run(["openssl", *words], cwd=self.path, check=True)
 
-    def keys(self, name, *, purposes="serverAuth,clientAuth", address="127.0.0.1", days=30, ca=None):
-        """A directory as systemd hands it to a unit. `ca` is the authority that it trusts itself."""
+    def keys(self, name, *, purposes="serverAuth,clientAuth", address="127.0.0.1", host=None, days=30, ca=None):
+        """A directory as systemd hands it to a unit, for an address or for a host. `ca` is the authority that it trusts itself."""
         directory = os.path.join(self.path, name)
         os.makedirs(directory)
         at = lambda file: os.path.join(directory, file)  # noqa: E731
         with open(at("ext"), "w", encoding="ascii") as file:
-            file.write(f"subjectAltName=IP:{address}\nextendedKeyUsage={purposes}\n")
+            file.write(f"subjectAltName={f'DNS:{host}' if host else f'IP:{address}'}\nextendedKeyUsage={purposes}\n")
         self._openssl("req", *KEY, "-subj", f"/CN={name}", "-keyout", at("key.pem"), "-out", at("csr"))
         self._openssl("x509", "-req", "-in", at("csr"), "-CA", "ca.pem", "-CAkey", "ca.key", "-CAcreateserial", "-days", str(days),
                       "-extfile", at("ext"), "-out", at("cert.pem"))

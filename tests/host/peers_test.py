@@ -74,8 +74,9 @@ class Rack:
         self.peers.append(peer)
         return peer
 
-    def configure(self, *addresses):
-        write(self.host.path("/etc/gpuhost/gpuhostd.conf"), f"[Peers]\nPeers={' '.join(addresses)}\nBundles=*\nTimeout=2s\n")
+    def configure(self, *addresses, domains=(), timeout="2s"):
+        write(self.host.path("/etc/gpuhost/gpuhostd.conf"),
+              f"[Peers]\nPeers={' '.join(addresses)}\nDomains={' '.join(domains)}\nBundles=*\nTimeout={timeout}\n")
 
     def command(self, *bundles):
         return [os.path.join(tap.TOP_BUILDDIR, "gpuhost-fetch"), f"--root={self.host.root}", *bundles]
@@ -354,4 +355,5 @@ def main():
     t.done()
 
 
-main()
+if __name__ == "__main__":
+    main()

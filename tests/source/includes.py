@@ -13,6 +13,7 @@ LIBRARIES = {
     r"archive(_entry)?\.h": ("daemon/content",),
     r"openssl/.*": ("daemon/content",),
     r"curl/.*": ("images/peer_client.cpp",),
+    r"resolv\.h|arpa/nameser\.h": ("images/dns_sd.cpp", "images/discovery.cpp"),
     r"gnutls/.*": ("images/client_certificate.cpp",),
     r"microhttpd\.h": ("images/registry_server.cpp",),
     r"systemd/sd-.*": ("daemon/host", "daemon/bus", "daemon/ctl/client_bus.hpp"),
@@ -87,6 +88,7 @@ main(
         "a verb with the client's bus": {"daemon/ctl/cmd_a.cpp": '#include "daemon/ctl/client_bus.hpp"\n'},
         "an HTTP server in what parses for it": {"images/registry.cpp": "#include <microhttpd.h>\n"},
         "an HTTP client in what plans for it": {"images/blob_fetch.cpp": "#include <curl/curl.h>\n"},
+        "a resolver in what parses settings": {"images/peers_settings.cpp": "#include <resolv.h>\n"},
         "libarchive in kmod": {"kmod/a.cpp": "#include <archive_entry.h>\n"},
     }),
 )

@@ -37,7 +37,7 @@ sync_seam = -Wl,--wrap=fsync -Wl,--wrap=fdatasync
 
 %C%_images_tests_CPPFLAGS = $(test_cppflags)
 %C%_images_tests_LDFLAGS = $(AM_LDFLAGS) $(sync_seam)
-%C%_images_tests_LDADD = $(test_libs) $(test_inputs) $(images_libs)
+%C%_images_tests_LDADD = $(test_libs) $(test_inputs) $(images_libs) $(RESOLV_LIBS)
 %C%_images_tests_SOURCES = \
     %D%/images/adopt_test.cpp \
     %D%/images/blob_fetch_test.cpp \
@@ -48,6 +48,7 @@ sync_seam = -Wl,--wrap=fsync -Wl,--wrap=fdatasync
     %D%/images/bundles.hpp \
     %D%/images/create_test.cpp \
     %D%/images/crio_pins_test.cpp \
+    %D%/images/dns_sd_test.cpp \
     %D%/images/docker_archives.hpp \
     %D%/images/foreign_test.cpp \
     %D%/images/hostile_import_test.cpp \

@@ -156,7 +156,7 @@ cd repository && {
 @case("a blob that a disk has lost is fetched from another host, by units that may do nothing else", start="bundled")
 def fetched(host):
     host.check("mkdir -p /etc/gpuhost/peers && cp /payload/images/peers/host/*.pem /etc/gpuhost/peers/")
-    host.check("printf '[Peers]\\nPeers=127.0.0.1:2990 127.0.0.1:2991\\n' >/etc/gpuhost/gpuhostd.conf")
+    host.check("printf '[Peers]\\nPeers=127.0.0.1:2990 127.0.0.1:2991\\nDomains=rack.example\\n' >/etc/gpuhost/gpuhostd.conf")
     host.ctl_ok("reload")
     host.check("systemctl start gpuhost-peers.socket gpuhost-fetch.socket")
     host.check("mkdir -p /root/peer/var/lib/gpuhost && cp -a /var/lib/gpuhost/store /var/lib/gpuhost/catalogue /root/peer/var/lib/gpuhost/")
@@ -170,5 +170,7 @@ def fetched(host):
     assert "is here and whole" in host.ctl_ok("bundle", "fetch", "site-images").err
     for unit in ("gpuhost-peers", "gpuhost-fetch"):
         assert host.check(f"systemctl show -P Result {unit}").strip() == "success", host.check(f"journalctl -b -u {unit} -o cat")
+    asked = host.check("journalctl -b -u gpuhost-fetch -o cat")
+    assert "_gpuhost-peer._tcp.rack.example: the DNS " in asked, asked  # nobody else does, but it may ask
     served = host.check("journalctl -b -u gpuhost-peers -o cat")
     assert "Started" in served and "Failed" not in served, served

@@ -1,0 +1,236 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Peers that the site's DNS names: dnsmasq answers in a network of the test's own, and real servers are behind the names."""
+import os
+import shutil
+import socket
+import sys
+import threading
+import time
+
+import own_mounts
+import programs
+import tap
+from fake_host import scratch, write
+from peers_test import NOT_FOUND, Rack, digest, said
+from registry_service import RegistryService
+
+DOMAIN = "rack.example"
+SERVICE = "_gpuhost-peer._tcp"
+MOST = 256
+PROGRAM = shutil.which("dnsmasq", path=os.environ.get("PATH", "") + ":/usr/sbin:/sbin")
+
+
+def records(instance, host, port, domain=DOMAIN):
+    """What a zone says of one host, as dnsmasq(8) takes it."""
+    return (f"ptr-record={SERVICE}.{domain},\"{instance}.{SERVICE}.{domain}\"\n"
+            f"srv-host=\"{instance}.{SERVICE}.{domain}\",{host}.{domain},{port}\n"
+            f"host-record={host}.{domain},127.0.0.1\n")
+
+
+def of(peer):
+    return peer.address.split(":")[1]
+
+
+class NameServers:
+    """The site's, on 127.0.0.1, and on 127.0.0.2 one that takes questions and has no answer."""
+    def __init__(self, directory):
+        self.path = lambda name: os.path.join(directory, name)
+        self.process = None
+        self.log = open(self.path("dnsmasq.log"), "w", encoding="utf-8")
+        write(self.path("nsswitch.conf"), "hosts: dns\n")
+        self.use("127.0.0.1")
+        own_mounts.bind(self.path("resolv.conf"), "/etc/resolv.conf")
+        if os.path.exists("/etc/nsswitch.conf"):
+            own_mounts.bind(self.path("nsswitch.conf"), "/etc/nsswitch.conf")
+        self.truncates = False
+        self.silent = [socket.socket(type=kind) for kind in (socket.SOCK_DGRAM, socket.SOCK_STREAM)]
+        for one in self.silent:
+            one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            one.bind(("127.0.0.2", 53))
+        self.silent[1].listen()
+        threading.Thread(target=self._truncate, daemon=True).start()
+
+    def use(self, address):
+        write(self.path("resolv.conf"), f"nameserver {address}\n")
+
+    def _truncate(self):
+        """Leads who asks to TCP, where nobody takes the connection."""
+        while True:
+            try:
+                question, sender = self.silent[0].recvfrom(4096)
+            except OSError:
+                return
+            if self.truncates:
+                self.silent[0].sendto(question[:2] + b"\x83\x80" + question[4:], sender)
+
+    def serve(self, *zone):
+        """Knows this zone and that there is no other, but for slow.example, which it asks somebody else for."""
+        self.stop()
+        write(self.path("dnsmasq.conf"), "no-resolv\nno-hosts\nlisten-address=127.0.0.1\nbind-interfaces\nlocal=/example/\n"
+              "server=/slow.example/127.0.0.2\n" + "".join(zone))
+        self.process = programs.start([PROGRAM, "--no-daemon", "--conf-file=" + self.path("dnsmasq.conf")],
+                                      stdout=self.log, stderr=self.log)
+        deadline = time.monotonic() + programs.PATIENCE
+        while True:
+            try:
+                return socket.create_connection(("127.0.0.1", 53), timeout=1).close()
+            except OSError:
+                if self.process.poll() is not None or time.monotonic() > deadline:
+                    raise
+                time.sleep(0.05)
+
+    def stop(self):
+        if self.process:
+            programs.end(self.process)
+        self.process = None
+
+    def close(self):
+        self.stop()
+        for one in self.silent:
+            one.close()
+        self.log.close()
+
+
+def peer(rack, host):
+    """One with the certificate of this host."""
+    keys = os.path.join(rack.authority.path, host)
+    return rack.peer(keys if os.path.exists(keys) else rack.authority.keys(host, host=f"{host}.{DOMAIN}"))
+
+
+def discovered(rack):
+    return programs.run(rack.command("--discover"), env=rack.environment())
+
+
+def check_nothing_found(t, rack, dns):
+    rack.configure(domains=[DOMAIN])
+    run = rack.fetch("site")
+    t.ok(run.returncode == NOT_FOUND and f"{SERVICE}.{DOMAIN}: the DNS does not answer" in run.stderr and "no peers" in run.stderr,
+         "without a name server nobody is found", *said(run))
+    dns.serve()
+    run = rack.fetch("site")
+    t.ok(run.returncode == NOT_FOUND and "the DNS has no record of it" in run.stderr and "no peers" in run.stderr,
+         "nor where the DNS knows of none", *said(run))
+    rack.configure(domains=["-x", "a..b", "rack_1.example"])
+    run = rack.fetch("site")
+    t.ok(run.returncode == NOT_FOUND and run.stderr.count("is no name of a domain") == 3, "what is no domain is said", *said(run))
+    rack.configure()
+    run = discovered(rack)
+    t.ok(run.returncode == 0 and not run.stdout + run.stderr, "without Domains= nobody is asked", *said(run))
+
+
+def check_found(t, rack, dns):
+    peers = [peer(rack, host) for host in ("gpu01", "gpu02")]
+    rack.configure(domains=[DOMAIN])
+    dns.serve(records("gpu01", "gpu01", of(peers[0])), records("second, with blanks", "gpu02", of(peers[1])),
+              records("odd", "gpu_3", 2990), f"ptr-record={SERVICE}.{DOMAIN},nowhere.{SERVICE}.{DOMAIN}\n")
+    run = discovered(rack)
+    found = {f"gpu01.{DOMAIN}:{of(peers[0])}", f"gpu02.{DOMAIN}:{of(peers[1])}"}
+    t.ok(run.returncode == 0 and set(run.stdout.split()) == found, "--discover prints whom the DNS names", *said(run))
+    t.ok(f"odd.{SERVICE}.{DOMAIN}: leads to no host" in run.stderr and f"nowhere.{SERVICE}.{DOMAIN}: the DNS has no record" in run.stderr,
+         "and what of it is of no use", *said(run))
+    run = rack.fetch("site")
+    t.ok(run.returncode == 0 and rack.is_whole() and "leads to no host" in run.stderr, "a bundle comes from peers that the DNS names",
+         *said(run), rack.host.tail())
+
+
+def check_twice(t, rack, dns):
+    port = of(peer(rack, "gpu01"))
+    rack.configure(f"GPU07.{DOMAIN}:1", f"gpu01.{DOMAIN}:{port}", domains=[DOMAIN, DOMAIN])
+    dns.serve(records("gpu07", "gpu07", 1), records("gpu01", "gpu01", port))
+    rack.wipe()
+    run = rack.fetch("site")
+    t.ok(run.returncode == 0 and rack.is_whole() and run.stderr.lower().count(f"gpu07.{DOMAIN}:1: ") == 1,
+         "who is in the list and in the DNS is one peer", *said(run))
+
+
+def check_lie(t, rack, dns):
+    port = of(peer(rack, "gpu01"))
+    rack.configure(domains=[DOMAIN])
+    dns.serve(records("gpu01", "gpu09", port))
+    rack.wipe()
+    run = rack.fetch("site")
+    t.ok(run.returncode == NOT_FOUND and rack.generation() is None and f"gpu09.{DOMAIN}:{port}: " in run.stderr,
+         "who has no certificate with the name that the DNS gives him is no peer", *said(run))
+
+
+def check_itself(t, rack, dns):
+    rack.configure(domains=[DOMAIN])
+    service = RegistryService(rack.host.root, rack.log, "--peers",
+                              environment={"CREDENTIALS_DIRECTORY": rack.authority.keys("itself", host=f"gpu03.{DOMAIN}")})
+    try:
+        service.start()
+        dns.serve(records("gpu01", "gpu01", of(peer(rack, "gpu01"))), records("gpu03", "gpu03", of(service)))
+        run = rack.fetch("site")
+        t.ok(run.returncode == 0 and rack.is_whole(), "a host that finds itself has others bring its first bundle", *said(run))
+        rack.host.ctl("reload", check=0)
+        os.unlink(rack.host.path("/var/lib/gpuhost/store/sha256/" + digest(rack.layers[2])))
+        rack.host.ctl("bundle", "scrub", "--root=" + rack.host.root)
+        status = rack.host.ctl("status").stdout
+        t.ok("gpuhostctl bundle fetch site" in status, "status says that what it has lost can be fetched", status)
+        run = rack.fetch("site")
+        t.ok(run.returncode == 0 and rack.is_whole(), "and so it can", *said(run))
+    finally:
+        service.close()
+
+
+def check_many(t, rack, dns):
+    rack.configure(domains=[DOMAIN], timeout="1min")
+    dns.serve(*(records(f"gpu{i}", f"gpu{i}", 2990) for i in range(MOST + 10)))
+    run = discovered(rack)
+    t.ok(run.returncode == 0 and len(set(run.stdout.split())) == MOST and f"more than the {MOST} peers" in run.stderr,
+         "of too many, in an answer by TCP, some are taken", *said(run))
+
+
+def check_silent(t, rack, dns):
+    """A name server that is no help holds up nobody whom somebody else has named."""
+    serving = peer(rack, "gpu01"), rack.peer()
+    dns.serve(records("gpu01", "gpu01", of(serving[0])))
+    rack.configure(domains=[DOMAIN, "slow.example"])
+    rack.wipe()
+    run = rack.fetch("site")
+    t.ok(run.returncode == 0 and rack.is_whole() and "not answered everything" in run.stderr,
+         "whom the DNS has named before it falls silent is asked", *said(run))
+    dns.use("127.0.0.2")
+    run = discovered(rack)
+    t.ok(f"{SERVICE}.{DOMAIN}: the DNS does not answer" in run.stderr and not run.stdout, "one that never answers is given up", *said(run))
+    dns.truncates = True
+    rack.configure(serving[1].address, domains=[DOMAIN])
+    rack.wipe()
+    began = time.monotonic()
+    run = rack.fetch("site")
+    took = time.monotonic() - began
+    t.ok("not answered everything" in run.stderr and took < 20, "so is one that leads to TCP and is silent there", took, *said(run))
+    t.ok(run.returncode == 0 and rack.is_whole(), "and whom the list names is asked all the same", *said(run))
+    dns.truncates = False
+    dns.use("127.0.0.1")
+
+
+def main():
+    if not PROGRAM or not os.path.exists("/etc/resolv.conf"):
+        print(f"1..0 # SKIP no {'/etc/resolv.conf' if PROGRAM else 'dnsmasq'}")
+        sys.exit(0)
+    own_mounts.enter(network=True)
+    t = tap.Tap()
+    directory = scratch()
+    rack = dns = None
+    try:
+        dns = NameServers(directory)
+        rack = Rack(os.path.join(directory, "rack"))
+        rack.source.ctl("bundle", "import", rack.bundle(), check=0)
+        check_nothing_found(t, rack, dns)
+        check_found(t, rack, dns)
+        check_twice(t, rack, dns)
+        check_lie(t, rack, dns)
+        check_itself(t, rack, dns)
+        check_many(t, rack, dns)
+        check_silent(t, rack, dns)
+    finally:
+        if rack:
+            rack.close()
+        if dns:
+            dns.close()
+        shutil.rmtree(directory, ignore_errors=True)
+    t.done()
+
+
+main()
