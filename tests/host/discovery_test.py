@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Peers that the site's DNS names: dnsmasq answers in a network of the test's own, and real servers are behind the names."""
+"""Peers that the site's DNS names: dnsmasq answers in the test's own network, with real servers behind the names."""
 import os
 import shutil
 import socket
@@ -66,8 +66,8 @@ class NameServers:
     def serve(self, *zone):
         """Knows this zone and that there is no other, but for slow.example, which it asks somebody else for."""
         self.stop()
-        write(self.path("dnsmasq.conf"), "no-resolv\nno-hosts\nlisten-address=127.0.0.1\nbind-interfaces\nlocal=/example/\n"
-              "server=/slow.example/127.0.0.2\n" + "".join(zone))
+        write(self.path("dnsmasq.conf"), "no-resolv\nno-hosts\nlisten-address=127.0.0.1\nbind-interfaces\n"
+              "local=/example/\nserver=/slow.example/127.0.0.2\n" + "".join(zone))
         self.process = programs.start([PROGRAM, "--no-daemon", "--conf-file=" + self.path("dnsmasq.conf")],
                                       stdout=self.log, stderr=self.log)
         deadline = time.monotonic() + programs.PATIENCE
@@ -104,15 +104,16 @@ def discovered(rack):
 def check_nothing_found(t, rack, dns):
     rack.configure(domains=[DOMAIN])
     run = rack.fetch("site")
-    t.ok(run.returncode == NOT_FOUND and f"{SERVICE}.{DOMAIN}: the DNS does not answer" in run.stderr and "no peers" in run.stderr,
-         "without a name server nobody is found", *said(run))
+    t.ok(run.returncode == NOT_FOUND and f"{SERVICE}.{DOMAIN}: the DNS does not answer" in run.stderr
+         and "no peers" in run.stderr, "without a name server nobody is found", *said(run))
     dns.serve()
     run = rack.fetch("site")
     t.ok(run.returncode == NOT_FOUND and "the DNS has no record of it" in run.stderr and "no peers" in run.stderr,
          "nor where the DNS knows of none", *said(run))
     rack.configure(domains=["-x", "a..b", "rack_1.example"])
     run = rack.fetch("site")
-    t.ok(run.returncode == NOT_FOUND and run.stderr.count("is no name of a domain") == 3, "what is no domain is said", *said(run))
+    t.ok(run.returncode == NOT_FOUND and run.stderr.count("is no name of a domain") == 3, "what is no domain is said",
+         *said(run))
     rack.configure()
     run = discovered(rack)
     t.ok(run.returncode == 0 and not run.stdout + run.stderr, "without Domains= nobody is asked", *said(run))
@@ -126,11 +127,12 @@ def check_found(t, rack, dns):
     run = discovered(rack)
     found = {f"gpu01.{DOMAIN}:{of(peers[0])}", f"gpu02.{DOMAIN}:{of(peers[1])}"}
     t.ok(run.returncode == 0 and set(run.stdout.split()) == found, "--discover prints whom the DNS names", *said(run))
-    t.ok(f"odd.{SERVICE}.{DOMAIN}: leads to no host" in run.stderr and f"nowhere.{SERVICE}.{DOMAIN}: the DNS has no record" in run.stderr,
+    t.ok(f"odd.{SERVICE}.{DOMAIN}: leads to no host" in run.stderr
+         and f"nowhere.{SERVICE}.{DOMAIN}: the DNS has no record" in run.stderr,
          "and what of it is of no use", *said(run))
     run = rack.fetch("site")
-    t.ok(run.returncode == 0 and rack.is_whole() and "leads to no host" in run.stderr, "a bundle comes from peers that the DNS names",
-         *said(run), rack.host.tail())
+    t.ok(run.returncode == 0 and rack.is_whole() and "leads to no host" in run.stderr,
+         "a bundle comes from peers that the DNS names", *said(run), rack.host.tail())
 
 
 def check_twice(t, rack, dns):
@@ -155,13 +157,14 @@ def check_lie(t, rack, dns):
 
 def check_itself(t, rack, dns):
     rack.configure(domains=[DOMAIN])
-    service = RegistryService(rack.host.root, rack.log, "--peers",
-                              environment={"CREDENTIALS_DIRECTORY": rack.authority.keys("itself", host=f"gpu03.{DOMAIN}")})
+    keys = rack.authority.keys("itself", host=f"gpu03.{DOMAIN}")
+    service = RegistryService(rack.host.root, rack.log, "--peers", environment={"CREDENTIALS_DIRECTORY": keys})
     try:
         service.start()
         dns.serve(records("gpu01", "gpu01", of(peer(rack, "gpu01"))), records("gpu03", "gpu03", of(service)))
         run = rack.fetch("site")
-        t.ok(run.returncode == 0 and rack.is_whole(), "a host that finds itself has others bring its first bundle", *said(run))
+        t.ok(run.returncode == 0 and rack.is_whole(), "a host that finds itself has others bring its first bundle",
+             *said(run))
         rack.host.ctl("reload", check=0)
         os.unlink(rack.host.path("/var/lib/gpuhost/store/sha256/" + digest(rack.layers[2])))
         rack.host.ctl("bundle", "scrub", "--root=" + rack.host.root)
@@ -192,14 +195,16 @@ def check_silent(t, rack, dns):
          "whom the DNS has named before it falls silent is asked", *said(run))
     dns.use("127.0.0.2")
     run = discovered(rack)
-    t.ok(f"{SERVICE}.{DOMAIN}: the DNS does not answer" in run.stderr and not run.stdout, "one that never answers is given up", *said(run))
+    t.ok(f"{SERVICE}.{DOMAIN}: the DNS does not answer" in run.stderr and not run.stdout,
+         "one that never answers is given up", *said(run))
     dns.truncates = True
     rack.configure(serving[1].address, domains=[DOMAIN])
     rack.wipe()
     began = time.monotonic()
     run = rack.fetch("site")
     took = time.monotonic() - began
-    t.ok("not answered everything" in run.stderr and took < 20, "so is one that leads to TCP and is silent there", took, *said(run))
+    t.ok("not answered everything" in run.stderr and took < 20, "so is one that leads to TCP and is silent there",
+         took, *said(run))
     t.ok(run.returncode == 0 and rack.is_whole(), "and whom the list names is asked all the same", *said(run))
     dns.truncates = False
     dns.use("127.0.0.1")
