@@ -97,7 +97,7 @@ void BlobWriter::start_writeback() {
     const auto at = [](std::uint64_t offset) { return static_cast<off_t>(offset); };
     (void)::sync_file_range(fd_.get(), at(flushed_), at(written_ - flushed_), SYNC_FILE_RANGE_WRITE);
     flushed_ = written_;
-    if (flushed_ < forgotten_ + behind)
+    if (flushed_ <= forgotten_ + behind)
         return;
     const std::uint64_t until = flushed_ - behind;
     (void)::sync_file_range(fd_.get(), at(forgotten_), at(until - forgotten_),

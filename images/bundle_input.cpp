@@ -141,7 +141,7 @@ unsigned BundleInput::readers() const {
 }
 
 void BundleInput::forget_read() {
-    if (seekable_)
+    if (seekable_ && offset_ > forgotten_) // no bytes would mean: to the end of the file
         (void)::posix_fadvise(parts_[part_].fd, static_cast<off_t>(forgotten_),
                               static_cast<off_t>(offset_ - forgotten_), POSIX_FADV_DONTNEED);
     forgotten_ = offset_;

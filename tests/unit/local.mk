@@ -36,7 +36,7 @@ sync_seam = -Wl,--wrap=fsync -Wl,--wrap=fdatasync
     %D%/content/tree_test.cpp
 
 %C%_images_tests_CPPFLAGS = $(test_cppflags)
-%C%_images_tests_LDFLAGS = $(AM_LDFLAGS) $(sync_seam)
+%C%_images_tests_LDFLAGS = $(AM_LDFLAGS) $(sync_seam) -Wl,--wrap=posix_fadvise -Wl,--wrap=sync_file_range
 %C%_images_tests_LDADD = $(test_libs) $(test_inputs) $(images_libs) $(RESOLV_LIBS)
 %C%_images_tests_SOURCES = \
     %D%/images/adopt_test.cpp \
@@ -60,6 +60,7 @@ sync_seam = -Wl,--wrap=fsync -Wl,--wrap=fdatasync
     %D%/images/mirrors_test.cpp \
     %D%/images/oci_test.cpp \
     %D%/images/packages_test.cpp \
+    %D%/images/page_cache_test.cpp \
     %D%/images/reference_test.cpp \
     %D%/images/placement_test.cpp \
     %D%/images/references_test.cpp \

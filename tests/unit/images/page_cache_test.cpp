@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+// What leaves the page cache is what was read or written, and nothing that is still to come: for posix_fadvise(2) and
+// sync_file_range(2) a length of 0 means all up to the end of the file.
+#include "daemon/content/sha256.hpp"
+#include "images/blob_store.hpp"
+#include "images/bundle_input.hpp"
+#include "tests/support/tmpdir.hpp"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+namespace {
+
+struct Range {
+    off_t at;
+    off_t length;
+};
+std::vector<Range> ranges; // NOLINT: what the seams below saw
+
+} // namespace
+
+extern "C" {
+int __real_posix_fadvise(int fd, off_t at, off_t length, int advice);
+int __wrap_posix_fadvise(int fd, off_t at, off_t length, int advice) {
+    ranges.push_back({at, length});
+    return __real_posix_fadvise(fd, at, length, advice);
+}
+int __real_sync_file_range(int fd, off_t at, off_t length, unsigned flags);
+int __wrap_sync_file_range(int fd, off_t at, off_t length, unsigned flags) {
+    ranges.push_back({at, length});
+    return __real_sync_file_range(fd, at, length, flags);
+}
+}
+
+namespace gpuhost::images {
+namespace {
+
+constexpr std::size_t mebibyte = 1U << 20U;
+
+class PageCache : public ::testing::Test {
+  protected:
+    PageCache() { ranges.clear(); }
+
+    /// As many calls as that are none at all would prove nothing.
+    static void expect_within(std::size_t done) {
+        EXPECT_FALSE(ranges.empty());
+        for (const Range& range : ranges) {
+            EXPECT_GT(range.length, 0) << "at " << range.at;
+            EXPECT_LE(static_cast<std::size_t>(range.at + range.length), done);
+        }
+    }
+
+    tests::TempDir tmp_;
+};
+
+TEST_F(PageCache, KeepsWhatOfABundleIsStillToBeRead) {
+    const std::string path = tmp_.path("bundle");
+    const base::UniqueFd fd(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+    ASSERT_EQ(::ftruncate(fd.get(), 64 * mebibyte), 0);
+    auto input = BundleInput::open({{fd.get(), "bundle"}});
+    ASSERT_TRUE(input);
+    std::vector<char> block(mebibyte);
+    for (std::size_t read = 1; read <= 16; ++read) {
+        ASSERT_TRUE(input->read(block));
+        if (read % 8 == 0)
+            expect_within(read * mebibyte);
+    }
+    input->forget_read();
+    expect_within(16 * mebibyte);
+    ASSERT_TRUE(input->skip(16 * mebibyte));
+    expect_within(16 * mebibyte);
+    ASSERT_TRUE(input->read(block));
+    input->forget_read();
+    EXPECT_EQ(ranges.back().at, static_cast<off_t>(32 * mebibyte))
+        << "what was skipped somebody else may read";
+    expect_within(33 * mebibyte);
+}
+
+TEST_F(PageCache, KeepsWhatOfABlobTheDiskHasNot) {
+    const base::Root root = tmp_.root();
+    const auto incoming = Incoming::open(root, "import");
+    ASSERT_TRUE(incoming);
+    const std::string block(mebibyte, 'x');
+    std::string all;
+    for (int i = 0; i < 40; ++i)
+        all += block;
+    auto writer = incoming->write(content::sha256(all), all.size());
+    ASSERT_TRUE(writer);
+    for (std::size_t written = 1; written <= 40; ++written) {
+        ASSERT_TRUE(writer->write(block));
+        if (written % 8 == 0)
+            expect_within(written * mebibyte);
+    }
+    EXPECT_TRUE(writer->finish());
+    expect_within(all.size());
+}
+
+} // namespace
+} // namespace gpuhost::images
