@@ -39,15 +39,21 @@ bool owns(const std::vector<OwnedBlob>& owned, const std::string& hex) {
     return found != owned.end() && found->hex == hex;
 }
 
+Result<std::vector<std::string>> unowned(const Root& root, const std::vector<OwnedBlob>& owned) {
+    auto names = root.list(blobs_directory);
+    if (!names && names.error().code == Errc::NotFound)
+        return std::vector<std::string>();
+    if (!names)
+        return base::fail(names.error());
+    std::erase_if(*names, [&](const std::string& name) { return owns(owned, name); });
+    return names;
+}
+
 Result<Freed> remove_unowned(const Root& root, const std::vector<OwnedBlob>& owned) {
     Freed freed;
-    const auto names = root.list(blobs_directory);
-    if (!names && names.error().code != Errc::NotFound)
-        return base::fail(names.error());
+    GPUHOST_TRY(names, unowned(root, owned));
     const BlobStore store(root);
-    for (const std::string& name : names.value_or(std::vector<std::string>())) {
-        if (owns(owned, name))
-            continue;
+    for (const std::string& name : names) {
         const auto st = root.lstat(std::string(blobs_directory) + "/" + name);
         GPUHOST_CHECK(store.remove(name));
         ++freed.blobs;
@@ -63,6 +69,12 @@ Result<Freed> remove_garbage(const Root& root) {
         return Freed(); // lost, rather than empty: nothing says what is garbage
     GPUHOST_TRY(owned, all_owned(root, {}));
     return remove_unowned(root, owned);
+}
+
+bool has_garbage(const Root& root) {
+    const auto owned = all_owned(root, {});
+    const auto names = owned ? unowned(root, *owned) : base::fail(owned.error());
+    return names && !names->empty();
 }
 
 Result<void> check_owners(const Root& root, const std::string& except) {

@@ -16,6 +16,8 @@ struct Freed {
 /// Removes the blobs that no bundle in the catalogue owns. If one entry of the catalogue can't be read, nothing is
 /// removed.
 [[nodiscard]] base::Result<Freed> remove_garbage(const base::Root& root);
+/// Are there such blobs? No, where it can't be told.
+[[nodiscard]] bool has_garbage(const base::Root& root);
 
 /// Can it be told what the bundles but this one own? Without that nothing is removed.
 [[nodiscard]] base::Result<void> check_owners(const base::Root& root, const std::string& except);

@@ -4,6 +4,7 @@
 #include "daemon/base/clock.hpp"
 #include "daemon/base/parse.hpp"
 #include "images/artifacts.hpp"
+#include "images/garbage.hpp"
 #include "images/generations.hpp"
 
 #include <algorithm>
@@ -298,8 +299,8 @@ Result<void> settle_import(const Root& root, const std::string& digest) {
 
 bool is_settled(const Root& root) {
     const auto kept = Catalogue(root).unsettled();
-    return kept && kept->empty() &&
-           root.list(incoming_directory).value_or(std::vector<std::string>()).empty();
+    const auto incoming = root.list(incoming_directory);
+    return kept && kept->empty() && (!incoming || incoming->empty()) && !has_garbage(root);
 }
 
 } // namespace gpuhost::images

@@ -203,7 +203,6 @@ bool Transaction::finished() const {
            (states_.back() == StepState::Done || states_.back() == StepState::Skipped);
 }
 
-/// But for those that clear up behind all others: an earlier run may have left them something.
 void Transaction::skip_rest() {
     for (std::size_t i = 0; i < states_.size(); ++i)
         if (states_[i] == StepState::Pending)

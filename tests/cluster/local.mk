@@ -43,5 +43,5 @@ EXTRA_DIST += \
     %D%/scenarios/registry.py
 
 .PHONY: check-cluster
-check-cluster: gpuhostctl gpuhostd gpuhost-registry gpuhost-worker
+check-cluster: gpuhostctl gpuhostd gpuhost-fetch gpuhost-registry gpuhost-worker
 	$(PYTHON) $(top_srcdir)/tests/cluster/check-cluster --build .
