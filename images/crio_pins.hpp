@@ -7,6 +7,8 @@
 
 #include "daemon/base/root.hpp"
 
+#include <chrono>
+#include <functional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -18,20 +20,27 @@ constexpr std::string_view crio_pins_file = "/etc/crio/crio.conf.d/00-gpuhost.co
 
 class CrioPins {
   public:
-    /// `root` must outlive it.
-    explicit CrioPins(const base::Root& root) : root_(&root) {}
+    /// `root` must outlive it. A CRI-O that listens has `patience` to answer.
+    explicit CrioPins(const base::Root& root, std::chrono::milliseconds patience = std::chrono::seconds(5))
+        : root_(&root), patience_(patience) {}
 
     /// CRI-O is on this host, and nobody else's list is.
     [[nodiscard]] bool are_used() const;
     [[nodiscard]] base::Result<std::set<std::string>> names() const;
-    /// CRI-O knows when it returns, if it runs. Nothing where they are not used.
+    /// CRI-O has been told to read them when it returns, if it runs, and does so soon. Nothing where they are not used.
     [[nodiscard]] base::Result<void> add(const std::string& name) const;
-    [[nodiscard]] base::Result<void> remove(const std::string& name) const;
+    /// Those that `is_wanted` stay, or none where they are not used. CRI-O is told too what it could not be told before.
+    [[nodiscard]] base::Result<void>
+    retain(const std::function<bool(const std::string& name)>& is_wanted) const;
 
   private:
+    /// Until it is closed others wait.
+    [[nodiscard]] base::Result<base::UniqueFd> lock() const;
     [[nodiscard]] base::Result<void> write(const std::set<std::string>& names) const;
+    [[nodiscard]] base::Result<void> tell_crio() const;
 
     const base::Root* root_;
+    std::chrono::milliseconds patience_;
 };
 
 } // namespace gpuhost::images

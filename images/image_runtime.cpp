@@ -66,10 +66,14 @@ struct Family {
     Make make;
 };
 
+std::string socket_of(const std::string& word) {
+    return word.substr(0, word.find('='));
+}
+
 void find(const base::Root& root, const Family& family, ImageRuntimes& runtimes) {
     for (const std::string& word : family.words) {
         const std::size_t at = word.find('=');
-        const std::string socket = word.substr(0, at);
+        const std::string socket = socket_of(word);
         if (const auto st = root.stat(socket); !st || S_ISDIR(st->st_mode))
             continue;
         const auto client = at == std::string::npos ? first_of(family.clients) : word.substr(at + 1);
@@ -87,8 +91,25 @@ std::vector<std::string> podman_words(const base::Root& root, const RuntimeSetti
         return settings.podman;
     if (!root.exists(podman_socket))
         problems.push_back(std::string(crio_socket) +
-                           ": CRI-O gets images through podman.socket, which is not turned on");
+                           ": CRI-O gets images through Podman: install podman and run 'systemctl enable "
+                           "--now podman.socket', or set Podman=no");
     return {std::string(podman_socket)};
+}
+
+/// podman-docker has /run/docker.sock lead to Podman's, which is one runtime, and no Docker.
+std::vector<std::string> docker_words(const base::Root& root, const RuntimeSettings& settings,
+                                      std::vector<std::string> podman) {
+    podman.emplace_back(podman_socket);
+    const auto is_podman = [&](const std::string& word) {
+        const auto st = root.stat(socket_of(word));
+        return st && std::any_of(podman.begin(), podman.end(), [&](const std::string& other) {
+                   const auto same = root.stat(socket_of(other));
+                   return same && same->st_dev == st->st_dev && same->st_ino == st->st_ino;
+               });
+    };
+    std::vector<std::string> words = settings.docker;
+    std::erase_if(words, is_podman);
+    return words;
 }
 
 } // namespace
@@ -109,8 +130,9 @@ Result<std::string> ask_client(const std::string& socket, std::vector<std::strin
 ImageRuntimes find_image_runtimes(const base::Root& root, const RuntimeSettings& settings) {
     ImageRuntimes runtimes;
     find(root, {settings.containerd, ctrs, make<Containerd>}, runtimes);
-    find(root, {settings.docker, dockers, make<Docker>}, runtimes);
     const std::vector<std::string> podman = podman_words(root, settings, runtimes.problems);
+    const std::vector<std::string> docker = docker_words(root, settings, podman);
+    find(root, {docker, dockers, make<Docker>}, runtimes);
     find(root, {podman, podmans, make_podman}, runtimes);
     return runtimes;
 }

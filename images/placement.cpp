@@ -3,6 +3,7 @@
 
 #include "daemon/base/clock.hpp"
 #include "images/blob_store.hpp"
+#include "images/crio_pins.hpp"
 #include "images/host_facts.hpp"
 
 #include <algorithm>
@@ -43,6 +44,10 @@ bool is_for(const HostFacts& host, const Claim& claim) {
                        [&](const std::string& platform) { return host.is(platform); });
 }
 
+bool fits_any(const std::vector<Pin>& pins, const std::string& image) {
+    return std::any_of(pins.begin(), pins.end(), [&](const Pin& pin) { return pin.fits(image); });
+}
+
 std::string not_here(const Reference& reference) {
     return "no bundle on this host has image '" + reference.text() + "'";
 }
@@ -72,7 +77,6 @@ bool PlacementReport::is_good() const {
 PlacementReport Placer::new_report() const {
     PlacementReport report;
     report.checked = base::realtime_us() / 1'000'000;
-    report.problems = runtimes_.problems;
     for (const auto& runtime : runtimes_.found)
         report.runtimes.push_back(runtime->socket());
     return report;
@@ -128,13 +132,27 @@ void Placer::release(const ImageRuntime& runtime, const std::vector<Pin>& pins,
         return;
     }
     for (const std::string& image : *pinned) {
-        const bool still =
-            std::any_of(pins.begin(), pins.end(), [&](const Pin& pin) { return pin.fits(image); });
-        if (still)
+        if (fits_any(pins, image))
             continue;
         if (const auto done = runtime.unpin(image); !done)
             report.problems.push_back(done.error().message);
     }
+}
+
+void Placer::add_runtime_problems(PlacementReport& report, const OnText& on_text) const {
+    const bool is_somewhere = report.is_good() && !report.placements.empty();
+    for (const std::string& problem : runtimes_.problems)
+        if (!is_somewhere)
+            report.problems.push_back(problem);
+        else if (on_text)
+            on_text(problem);
+}
+
+void Placer::release_from_crio(const std::vector<Pin>& pins, PlacementReport& report) const {
+    const auto done =
+        CrioPins(*root_).retain([&](const std::string& image) { return fits_any(pins, image); });
+    if (!done)
+        report.problems.push_back(done.error().message);
 }
 
 PlacementReport Placer::ensure(const Reference& reference, PullPolicy policy, bool dry_run,
@@ -148,7 +166,7 @@ PlacementReport Placer::ensure(const Reference& reference, PullPolicy policy, bo
     const std::string digest = by_digest ? reference.digest : claim ? "sha256:" + claim->hex : "";
     const WantedImage wanted{reference.text(), digest, false, policy != PullPolicy::Always};
     if (policy == PullPolicy::Always && !here) {
-        report.problems.push_back(not_here(reference));
+        report.problems = {not_here(reference)};
         return report;
     }
     for (const auto& runtime : runtimes_.found) {
@@ -164,6 +182,7 @@ PlacementReport Placer::ensure(const Reference& reference, PullPolicy policy, bo
                             ? "it is not in this runtime, and under Never nothing is pulled"
                             : not_here(reference);
     }
+    add_runtime_problems(report, on_text);
     return report;
 }
 
@@ -171,8 +190,8 @@ PlacementReport Placer::ensure_pinned(const std::vector<std::string>& words, boo
                                       const OnText& on_text) const {
     PlacementReport report = new_report();
     const std::vector<Pin> pins = pins_of(words);
-    if (pins.empty())
-        report.problems.clear(); // a runtime that can't be asked is in nobody's way
+    if (!pins.empty()) // else a runtime that can't be asked is in nobody's way
+        report.problems = runtimes_.problems;
     for (const base::Error& problem : references_.problems())
         report.problems.push_back(problem.message);
     std::vector<WantedImage> wanted;
@@ -196,6 +215,8 @@ PlacementReport Placer::ensure_pinned(const std::vector<std::string>& words, boo
         if (!dry_run)
             release(*runtime, pins, report);
     }
+    if (!dry_run)
+        release_from_crio(pins, report);
     return report;
 }
 

@@ -71,6 +71,11 @@ class Placer {
     /// What no pin fits any more. A pinned image whose bundle is gone stays pinned: nobody could bring it back.
     void release(const ImageRuntime& runtime, const std::vector<Pin>& pins, PlacementReport& report) const;
 
+    /// Whichever runtime had it placed, and when that is gone.
+    void release_from_crio(const std::vector<Pin>& pins, PlacementReport& report) const;
+    /// Of runtimes that can't be asked: an error only where no other one has the image.
+    void add_runtime_problems(PlacementReport& report, const OnText& on_text) const;
+
     const base::Root* root_;
     References references_;
     ImageRuntimes runtimes_;

@@ -18,11 +18,8 @@ class Podman : public Docker {
     ready(const std::vector<WantedImage>& wanted) const override;
     /// Unsupported for an image by digest, as Docker's.
     [[nodiscard]] base::Result<void> pull(const WantedImage& image, const PullSource& from) const override;
-    [[nodiscard]] base::Result<std::set<std::string>> pinned() const override { return crio_.names(); }
+    /// In CRI-O's list, which is there without Podman too: whoever asked for it has CrioPins::retain() take it out.
     [[nodiscard]] base::Result<void> pin(const std::string& name) const override { return crio_.add(name); }
-    [[nodiscard]] base::Result<void> unpin(const std::string& name) const override {
-        return crio_.remove(name);
-    }
 
   protected:
     /// All at once: an image that is a list for other machines can't be inspected.

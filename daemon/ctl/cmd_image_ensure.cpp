@@ -49,16 +49,10 @@ const Verb image_ensure_verb{
     "[IMAGE]",
     "have the container runtimes pull an image of a bundle ahead of need",
     "Does for each containerd and Docker on the host, and for CRI-O, or a Podman that gpuhostd.conf(5) "
-    "names, "
-    "what the kubelet would do for a pod with that image and "
-    "policy: "
-    "Always pulls "
-    "unless the runtime has what the name leads to now, IfNotPresent unless it has anything by that name, "
-    "Never pulls "
-    "nothing. It is pulled from this host's bundles and from nowhere else. Without IMAGE, everything that is "
-    "pinned, "
-    "which gpuhost-images.service does whenever a bundle or a runtime comes. Only root can talk to "
-    "them.",
+    "names, what the kubelet would do for a pod with that image and policy: Always pulls unless the runtime "
+    "has what the name leads to now, IfNotPresent unless it has anything by that name, Never pulls nothing. "
+    "It is pulled from this host's bundles and from nowhere else. Without IMAGE, everything that is pinned, "
+    "which gpuhost-images.service does whenever a bundle or a runtime comes. Only root can talk to them.",
     0,
     1,
     options,

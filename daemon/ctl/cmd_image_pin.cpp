@@ -53,10 +53,9 @@ const Verb image_pin_verb{
     "IMAGE…",
     "keep images in the container runtimes, ahead of need and for good",
     "Adds names, or a shell's patterns over full names, to Pin= of gpuhostd.conf(5) and places what they "
-    "fit, as 'image ensure' does: every container runtime on the host that it knows has the "
-    "newest image by that name, "
-    "gets it back when somebody removes it, and the kubelet's garbage collector leaves it alone. A name that "
-    "no bundle has yet is placed when one brings it.",
+    "fit, as 'image ensure' does: each of those container runtimes has the newest image by that "
+    "name, gets it back when somebody removes it, and the kubelet's garbage collector leaves it alone. A "
+    "name that no bundle has yet is placed when one brings it.",
     1,
     1000,
     options,

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "images/containerd.hpp"
+#include "images/crio_pins.hpp"
 #include "images/docker.hpp"
 #include "images/pins.hpp"
 #include "images/placement.hpp"
@@ -8,6 +9,7 @@
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 namespace gpuhost::images {
 namespace {
@@ -94,8 +96,8 @@ class Placing : public ::testing::Test {
                    1,
                    {image("registry.example/app:v1", hex), image("docker.io/library/box:latest", hex)}};
     }
-    [[nodiscard]] Placer placer() const {
-        ImageRuntimes runtimes;
+    [[nodiscard]] Placer placer(std::vector<std::string> problems = {}) const {
+        ImageRuntimes runtimes{{}, std::move(problems)};
         runtimes.found.push_back(
             std::make_shared<Containerd>(directory_.path("ctr"), "/run/containerd.sock"));
         return {root_, References({bundle_}), runtimes, {true, "127.0.0.1:299", true}};
@@ -238,6 +240,40 @@ TEST_F(Placing, FindsPodmanWhereItIsNamedOrCrioIs) {
     EXPECT_NE(runtimes.problems.front().find("podman.socket"), std::string::npos);
 }
 
+TEST_F(Placing, FailsForARuntimeThatCannotBeAskedOnlyWhereNoOtherHasTheImage) {
+    const Reference box = parse_reference("box").value();
+    const Placer placer = this->placer({"no podman"});
+    EXPECT_FALSE(placer.ensure(box, PullPolicy::Never, false).is_good());
+    std::string said;
+    const auto report =
+        placer.ensure(box, PullPolicy::Always, false, [&](const std::string& text) { said = text; });
+    EXPECT_TRUE(report.is_good());
+    EXPECT_EQ(said, "no podman");
+    EXPECT_EQ(placer.ensure_pinned({"box"}, false).problems, std::vector<std::string>{"no podman"});
+}
+
+TEST_F(Placing, TakesNoPodmanForDocker) {
+    directory_.write("run/podman/podman.sock", "");
+    ASSERT_EQ(::symlink("/run/podman/podman.sock", directory_.path("run/docker.sock").c_str()), 0);
+    EXPECT_TRUE(find_image_runtimes(root_, {{}, {"/run/docker.sock=/x/docker"}, {}}).found.empty());
+    EXPECT_EQ(find_image_runtimes(root_,
+                                  {{}, {"/run/docker.sock=/x/docker"}, {"/run/podman/podman.sock=/x/podman"}})
+                  .found.size(),
+              1U);
+}
+
+TEST_F(Placing, WhatIsUnpinnedCrioNoLongerKeepsWithoutPodmanToo) {
+    directory_.write("etc/crio/crio.conf", "");
+    const CrioPins crio(root_);
+    ASSERT_TRUE(crio.add("docker.io/library/box:latest"));
+    ASSERT_TRUE(placer().ensure_pinned({"box"}, false).is_good());
+    EXPECT_EQ(crio.names().value().size(), 1U);
+    (void)placer().ensure_pinned({}, true);
+    EXPECT_EQ(crio.names().value().size(), 1U) << "a dry run";
+    ASSERT_TRUE(placer().ensure_pinned({}, false).is_good());
+    EXPECT_TRUE(crio.names().value().empty());
+}
+
 /// As docker(1) answers: one image, which a file keeps.
 constexpr const char* fake_docker = R"sh(#!/bin/sh
 echo "$*" >> "$0.log"
@@ -340,9 +376,7 @@ TEST(PodmanRuntime, HasCrioKeepWhatIsPinned) {
     EXPECT_EQ(podman.ready({{box.name, box.digest}}).value().size(), 1U) << "one that is not pinned";
     ASSERT_TRUE(podman.pin(box.name));
     EXPECT_EQ(podman.ready({box}).value().size(), 1U);
-    EXPECT_EQ(podman.pinned().value(), std::set<std::string>{box.name});
-    ASSERT_TRUE(podman.unpin(box.name));
-    EXPECT_TRUE(podman.pinned().value().empty());
+    EXPECT_EQ(CrioPins(root).names().value(), std::set<std::string>{box.name});
 }
 
 // --- pins
