@@ -68,6 +68,16 @@ void only_https(CURL* easy) {
 #endif
 }
 
+/// A name that is not found in time is given up at once; else libcurl waits for the thread that looks it up, and with it
+/// every other transfer.
+void wait_for_no_name(CURL* easy) {
+#if LIBCURL_VERSION_NUM >= 0x075700
+    (void)curl_easy_setopt(easy, CURLOPT_QUICK_EXIT, 1L);
+#else
+    (void)easy;
+#endif
+}
+
 } // namespace
 
 struct PeerClient::Transfers {
@@ -92,6 +102,7 @@ struct PeerClient::Transfers {
         };
         const long silent_s = std::max<long>(1, static_cast<long>(patience.count() / 1000));
         only_https(easy);
+        wait_for_no_name(easy);
         set(CURLOPT_URL, transfer.request.url.c_str());
         set(CURLOPT_PROXY, "");
         set(CURLOPT_NOSIGNAL, 1L);

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Peers that the site's DNS names: dnsmasq answers in the test's own network, with real servers behind the names."""
+import ctypes
 import os
+import re
 import shutil
 import socket
 import sys
@@ -50,8 +52,9 @@ class NameServers:
         self.silent[1].listen()
         threading.Thread(target=self._truncate, daemon=True).start()
 
-    def use(self, address):
-        write(self.path("resolv.conf"), f"nameserver {address}\n")
+    def use(self, *addresses, options=""):
+        servers = "".join(f"nameserver {address}\n" for address in addresses)
+        write(self.path("resolv.conf"), f"{servers}options {options}\n")
 
     def _truncate(self):
         """Leads who asks to TCP, where nobody takes the connection."""
@@ -99,6 +102,17 @@ def peer(rack, host):
 
 def discovered(rack):
     return programs.run(rack.command("--discover"), env=rack.environment())
+
+
+def gives_up_names():
+    """libcurl since 7.87; an older one waits for the resolver."""
+    try:
+        library = ctypes.CDLL("libcurl.so.4")
+    except OSError:
+        return False
+    library.curl_version.restype = ctypes.c_char_p
+    version = re.match(r"libcurl/(\d+)\.(\d+)", library.curl_version().decode())
+    return bool(version) and tuple(map(int, version.groups())) >= (7, 87)
 
 
 def check_nothing_found(t, rack, dns):
@@ -210,6 +224,23 @@ def check_silent(t, rack, dns):
     dns.use("127.0.0.1")
 
 
+def check_silent_names(t, rack, dns):
+    """One whose name can't be looked up holds up nobody else."""
+    if not gives_up_names():
+        return t.skip("a silent DNS holds up no other peer", "libcurl waits for the resolver")
+    rack.configure(f"gpu01.{DOMAIN}:2990", rack.peer().address)
+    dns.use("127.0.0.2", options="timeout:15")
+    for dns.truncates in (False, True):
+        rack.wipe()
+        began = time.monotonic()
+        run = rack.fetch("site")
+        took = time.monotonic() - began
+        t.ok(run.returncode == 0 and rack.is_whole() and f"gpu01.{DOMAIN}:2990: " in run.stderr and took < 20,
+             f"a DNS that is silent by {'TCP' if dns.truncates else 'UDP'} holds up no other peer", took, *said(run))
+    dns.truncates = False
+    dns.use("127.0.0.1")
+
+
 def main():
     if not PROGRAM or not os.path.exists("/etc/resolv.conf"):
         print(f"1..0 # SKIP no {'/etc/resolv.conf' if PROGRAM else 'dnsmasq'}")
@@ -229,6 +260,7 @@ def main():
         check_itself(t, rack, dns)
         check_many(t, rack, dns)
         check_silent(t, rack, dns)
+        check_silent_names(t, rack, dns)
     finally:
         if rack:
             rack.close()
