@@ -43,24 +43,26 @@ using base::UniqueFd;
 using std::chrono::milliseconds;
 
 constexpr const char* usage = R"(gpuhost-fetch [OPTIONS] [BUNDLE…]
-gpuhost-fetch [OPTIONS] --discover
+gpuhost-fetch [OPTIONS] --discover [DOMAIN…]
 
 Brings in bundles that this host's peers have; without BUNDLE those that gpuhostd.conf(5) names. Started by
 gpuhost-fetch.socket for 'gpuhostctl bundle fetch', and by gpuhost-fetch.timer; see gpuhost-peers(8).
 
   --root=DIR  look at the tree below DIR (default: /)
-  --discover  print the peers that the DNS names, and fetch nothing
+  --discover  print the peers that the DNS names in each DOMAIN, or in those
+              that gpuhostd.conf(5) has, and fetch nothing
   -h, --help  print this
   --version   print the version
 )";
 
 constexpr milliseconds tick{200};
 constexpr int pipe_bytes = 1 << 20;
+constexpr milliseconds all_of_dns = std::chrono::minutes(5);
 
 struct Options {
     std::string root = "/";
     bool discover = false;
-    std::vector<std::string> bundles;
+    std::vector<std::string> words; ///< bundles, or domains
 };
 
 milliseconds now() {
@@ -307,22 +309,37 @@ images::PeersSettings load(const base::Root& root) {
     return images::peers_settings(core::load_settings(root, {images::peers_setting_keys()}).settings);
 }
 
-int print_discovered(const base::Root& root) {
-    const auto on_peer = [](const std::string& peer) {
+/// What the C library's resolver waits for, nothing but the end of its process ends.
+void give_up_dns(int) {
+    constexpr std::string_view text = "the DNS has named no further peer within Timeout=\n";
+    const ssize_t written = ::write(STDERR_FILENO, text.data(), text.size());
+    (void)written;
+    ::_exit(base::info(Errc::Timeout).exit_code);
+}
+
+int print_discovered(const base::Root& root, const std::vector<std::string>& domains) {
+    const auto settings = load(root);
+    const auto most = std::chrono::ceil<std::chrono::seconds>(
+        std::clamp<milliseconds>(settings.timeout, std::chrono::seconds(1), all_of_dns));
+    const auto wait = [most] { (void)::alarm(static_cast<unsigned>(most.count())); };
+    const auto on_peer = [wait](const std::string& peer) {
         (void)std::puts(peer.c_str());
-        (void)std::fflush(stdout); // whoever waits for it may end this process at any time
+        (void)std::fflush(stdout); // the end may come at any time
+        wait();
     };
     const auto on_note = [](const std::string& note) { (void)std::fprintf(stderr, "%s\n", note.c_str()); };
-    images::Discovery(on_peer, on_note).ask(load(root).domains);
+    (void)std::signal(SIGALRM, give_up_dns);
+    wait();
+    images::Discovery(on_peer, on_note).ask(domains.empty() ? settings.domains : domains);
     return 0;
 }
 
-/// By this program with --discover: what the C library's resolver waits for, nothing but the end of its process ends.
-std::vector<std::string> discover(const base::Root& root, milliseconds patience, Asker& asker) {
+/// By this program with --discover, which ends itself where the DNS falls silent.
+std::vector<std::string> discover(const base::Root& root, Asker& asker) {
     std::vector<std::string> peers;
     base::Command command;
     command.argv = {"/proc/self/exe", "--root=" + root.directory(), "--discover"};
-    command.deadline = patience;
+    command.deadline = all_of_dns;
     command.output_limit = 0;
     command.on_line = [&](std::string_view line) {
         std::string text(line);
@@ -335,8 +352,8 @@ std::vector<std::string> discover(const base::Root& root, milliseconds patience,
     if (!finished)
         asker.note(finished.error().message);
     else if (finished->timed_out)
-        asker.note("the DNS has not answered everything within Timeout=");
-    else if (finished->exit_status != 0)
+        asker.note("the DNS has not answered everything within five minutes");
+    else if (finished->exit_status != 0 && finished->exit_status != base::info(Errc::Timeout).exit_code)
         asker.note("asking the DNS ended with status " + std::to_string(finished->exit_status));
     return peers;
 }
@@ -348,7 +365,7 @@ Result<int> fetch(const base::Root& root, const std::vector<std::string>& bundle
     GPUHOST_TRY(daemon, ctl::Client::connect(false));
     std::vector<std::string> peers = settings.peers;
     if (!settings.domains.empty())
-        for (std::string& peer : discover(root, settings.timeout, asker))
+        for (std::string& peer : discover(root, asker))
             peers.push_back(std::move(peer));
     Fetcher fetcher(root, daemon, client, peers, asker);
     return fetcher.run(bundles.empty() ? settings.bundles : bundles, bundles.empty());
@@ -381,9 +398,9 @@ int run(const Options& options) {
     if (!root)
         return Asker().error(root.error());
     if (options.discover)
-        return print_discovered(*root);
+        return print_discovered(*root, options.words);
     if (sd_listen_fds(1) != 1)
-        return fetch_for(*root, options.bundles, Asker());
+        return fetch_for(*root, options.words, Asker());
     (void)::fcntl(SD_LISTEN_FDS_START, F_SETFL, O_NONBLOCK);
     return serve(*root, SD_LISTEN_FDS_START);
 }
@@ -394,7 +411,7 @@ int main(int argc, char* argv[]) {
     Options options;
     if (const auto status = base::parse_arguments(
             std::span(argv, static_cast<std::size_t>(argc)), {"gpuhost-fetch", usage},
-            {{"--root=", &options.root}, {"--discover", nullptr, &options.discover}}, &options.bundles))
+            {{"--root=", &options.root}, {"--discover", nullptr, &options.discover}}, &options.words))
         return *status;
     (void)std::signal(SIGPIPE, SIG_IGN);
     return run(options);

@@ -21,8 +21,12 @@ namespace {
 
 constexpr std::string_view service = "_gpuhost-peer._tcp.";
 constexpr std::size_t most = 256; ///< instances, and peers
-constexpr int patience_s = 2;     ///< of one server, before the next one is asked
+constexpr int patience_s = 1;     ///< of one server, before the next one is asked
 constexpr int tries = 2;
+
+std::string too_many(const std::string& name) {
+    return name + ": names more than the " + std::to_string(most) + " peers that are asked";
+}
 
 } // namespace
 
@@ -33,8 +37,9 @@ class Resolver {
         if (res_ninit(&state_) != 0)
             return;
         open_.reset(&state_);
-        state_.retrans = patience_s;
-        state_.retry = tries;
+        state_.retrans = std::min(state_.retrans, patience_s);
+        state_.retry = std::min(state_.retry, tries);
+        state_.options |= RES_ROTATE; // a dead first server costs every second question time, not each
     }
 
     /// An answer that has records; it is good until the next one is asked for.
@@ -47,7 +52,7 @@ class Resolver {
                                     std::min(static_cast<std::size_t>(length), buffer_.size()));
         const bool is_told = state_.res_h_errno == HOST_NOT_FOUND || state_.res_h_errno == NO_DATA;
         return is_told ? base::fail(Errc::NotFound, "the DNS has no record of it")
-                       : base::fail(Errc::Timeout, "the DNS does not answer");
+                       : base::fail(Errc::Timeout, "the DNS gives no answer that is of use");
     }
 
   private:
@@ -61,11 +66,13 @@ class Resolver {
 
 void Discovery::ask(const std::vector<std::string>& domains) {
     Resolver resolver;
-    for (const std::string& domain : domains)
-        if (is_host_name(domain))
-            ask(resolver, domain);
+    for (const std::string& domain : domains) {
+        const auto end = domain.ends_with('.') ? domain.size() - 1 : domain.size();
+        if (const std::string name = domain.substr(0, end); is_host_name(name))
+            ask(resolver, name);
         else
             on_note_("'" + domain + "' is no name of a domain");
+    }
 }
 
 void Discovery::ask(Resolver& resolver, const std::string& domain) {
@@ -74,10 +81,14 @@ void Discovery::ask(Resolver& resolver, const std::string& domain) {
     const auto instances = answer ? parse_instances(*answer) : base::fail(answer.error());
     if (!instances)
         return on_note_(name + ": " + instances.error().message);
+    if (instances->empty())
+        return on_note_(name + ": names no peer");
     for (const std::string& instance : *instances) {
-        if (instances_ == most || peers_ == most)
-            return on_note_(name + ": names more than the " + std::to_string(most) + " peers that are asked");
-        ++instances_;
+        if (instances_.contains(instance))
+            continue;
+        if (instances_.size() == most || peers_.size() == most)
+            return on_note_(too_many(name));
+        instances_.insert(instance);
         ask_instance(resolver, instance);
     }
 }
@@ -87,11 +98,15 @@ void Discovery::ask_instance(Resolver& resolver, const std::string& instance) {
     const auto servers = answer ? parse_servers(*answer) : base::fail(answer.error());
     if (!servers || servers->empty())
         return on_note_(instance + ": " + (servers ? "leads to no host" : servers.error().message));
-    for (const std::string& server : *servers)
-        if (peers_ < most) {
-            ++peers_;
-            on_peer_(server);
-        }
+    for (const std::string& server : *servers) {
+        const std::string url = peer_url(server);
+        if (peers_.contains(url))
+            continue;
+        if (peers_.size() == most)
+            return on_note_(too_many(instance));
+        peers_.insert(url);
+        on_peer_(server);
+    }
 }
 
 } // namespace gpuhost::images

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <functional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -18,8 +19,8 @@ class Discovery {
     /// `on_peer` gets each "HOST:PORT" as it is found, `on_note` what was of no use.
     Discovery(OnText on_peer, OnText on_note) : on_peer_(std::move(on_peer)), on_note_(std::move(on_note)) {}
 
-    /// Asks the servers of /etc/resolv.conf. It has no end of its own: libresolv waits for an answer by TCP as long as a
-    /// server likes. So this belongs into a process that somebody ends.
+    /// Asks the servers of /etc/resolv.conf. A domain may end with a dot. It has no end of its own: libresolv waits
+    /// for an answer by TCP as long as a server likes. So this belongs into a process that ends itself.
     void ask(const std::vector<std::string>& domains);
 
   private:
@@ -28,8 +29,8 @@ class Discovery {
 
     OnText on_peer_;
     OnText on_note_;
-    std::size_t instances_ = 0;
-    std::size_t peers_ = 0;
+    std::set<std::string> instances_;
+    std::set<std::string> peers_; ///< their addresses
 };
 
 } // namespace gpuhost::images

@@ -100,8 +100,8 @@ def peer(rack, host):
     return rack.peer(keys if os.path.exists(keys) else rack.authority.keys(host, host=f"{host}.{DOMAIN}"))
 
 
-def discovered(rack):
-    return programs.run(rack.command("--discover"), env=rack.environment())
+def discovered(rack, *domains):
+    return programs.run(rack.command("--discover", *domains), env=rack.environment())
 
 
 def gives_up_names():
@@ -118,15 +118,18 @@ def gives_up_names():
 def check_nothing_found(t, rack, dns):
     rack.configure(domains=[DOMAIN])
     run = rack.fetch("site")
-    t.ok(run.returncode == NOT_FOUND and f"{SERVICE}.{DOMAIN}: the DNS does not answer" in run.stderr
+    t.ok(run.returncode == NOT_FOUND and f"{SERVICE}.{DOMAIN}: the DNS gives no answer" in run.stderr
          and "no peers" in run.stderr, "without a name server nobody is found", *said(run))
     dns.serve()
     run = rack.fetch("site")
     t.ok(run.returncode == NOT_FOUND and "the DNS has no record of it" in run.stderr and "no peers" in run.stderr,
          "nor where the DNS knows of none", *said(run))
-    rack.configure(domains=["-x", "a..b", "rack_1.example"])
+    dns.serve(f"cname={SERVICE}.{DOMAIN},other.example\n", "host-record=other.example,127.0.0.1\n")
+    run = discovered(rack)
+    t.ok(f"{SERVICE}.{DOMAIN}: names no peer" in run.stderr, "nor where it leads elsewhere", *said(run))
+    rack.configure(domains=["-x", "a..b", "rack_1.example", "rack..", "."])
     run = rack.fetch("site")
-    t.ok(run.returncode == NOT_FOUND and run.stderr.count("is no name of a domain") == 3, "what is no domain is said",
+    t.ok(run.returncode == NOT_FOUND and run.stderr.count("is no name of a domain") == 5, "what is no domain is said",
          *said(run))
     rack.configure()
     run = discovered(rack)
@@ -144,6 +147,11 @@ def check_found(t, rack, dns):
     t.ok(f"odd.{SERVICE}.{DOMAIN}: leads to no host" in run.stderr
          and f"nowhere.{SERVICE}.{DOMAIN}: the DNS has no record" in run.stderr,
          "and what of it is of no use", *said(run))
+    rack.configure(domains=["other.example"], timeout="0")
+    run = discovered(rack, DOMAIN + ".")
+    t.ok(run.returncode == 0 and set(run.stdout.split()) == found and "other" not in run.stderr,
+         "or those of a domain that it is told, with no time to speak of", *said(run))
+    rack.configure(domains=[DOMAIN + "."])
     run = rack.fetch("site")
     t.ok(run.returncode == 0 and rack.is_whole() and "leads to no host" in run.stderr,
          "a bundle comes from peers that the DNS names", *said(run), rack.host.tail())
@@ -196,20 +204,42 @@ def check_many(t, rack, dns):
     run = discovered(rack)
     t.ok(run.returncode == 0 and len(set(run.stdout.split())) == MOST and f"more than the {MOST} peers" in run.stderr,
          "of too many, in an answer by TCP, some are taken", *said(run))
+    run = discovered(rack, *[DOMAIN] * 2)
+    t.ok(len(run.stdout.split()) == MOST, "and none of them twice", *said(run))
+    several = "".join(f"srv-host=\"gpu.{SERVICE}.{DOMAIN}\",gpu{i}.{DOMAIN},2990\n" for i in range(MOST + 1))
+    dns.serve(f"ptr-record={SERVICE}.{DOMAIN},gpu.{SERVICE}.{DOMAIN}\n", several)
+    run = discovered(rack)
+    t.ok(len(set(run.stdout.split())) == MOST and f"more than the {MOST} peers" in run.stderr,
+         "nor all of too many that one name leads to", *said(run))
+    twice = (records(f"gpu{i}", f"gpu{i % (MOST // 2)}", 2990) for i in range(MOST))
+    dns.serve(*twice)
+    run = discovered(rack)
+    t.ok(len(run.stdout.split()) == MOST // 2 and not run.stderr, "a peer counts once", *said(run))
+
+
+def check_dead_first(t, rack, dns):
+    rack.configure(domains=[DOMAIN])
+    dns.serve(*(records(f"gpu{i}", f"gpu{i}", 2990) for i in range(8)))
+    dns.use("127.0.0.2", "127.0.0.1")
+    run = discovered(rack)
+    dns.use("127.0.0.1")
+    t.ok(run.returncode == 0 and len(run.stdout.split()) == 8 and not run.stderr,
+         "a first name server that is dead does not keep the second from naming everyone", *said(run))
 
 
 def check_silent(t, rack, dns):
     """A name server that is no help holds up nobody whom somebody else has named."""
     serving = peer(rack, "gpu01"), rack.peer()
     dns.serve(records("gpu01", "gpu01", of(serving[0])))
-    rack.configure(domains=[DOMAIN, "slow.example"])
+    rack.configure(domains=[DOMAIN, "slow.example", "more.slow.example"])
     rack.wipe()
     run = rack.fetch("site")
-    t.ok(run.returncode == 0 and rack.is_whole() and "not answered everything" in run.stderr,
+    t.ok(run.returncode == 0 and rack.is_whole() and "no further peer within" in run.stderr,
          "whom the DNS has named before it falls silent is asked", *said(run))
     dns.use("127.0.0.2")
+    rack.configure(domains=[DOMAIN], timeout="30s")
     run = discovered(rack)
-    t.ok(f"{SERVICE}.{DOMAIN}: the DNS does not answer" in run.stderr and not run.stdout,
+    t.ok(f"{SERVICE}.{DOMAIN}: the DNS gives no answer" in run.stderr and not run.stdout,
          "one that never answers is given up", *said(run))
     dns.truncates = True
     rack.configure(serving[1].address, domains=[DOMAIN])
@@ -217,7 +247,7 @@ def check_silent(t, rack, dns):
     began = time.monotonic()
     run = rack.fetch("site")
     took = time.monotonic() - began
-    t.ok("not answered everything" in run.stderr and took < 20, "so is one that leads to TCP and is silent there",
+    t.ok("no further peer within" in run.stderr and took < 20, "so is one that leads to TCP and is silent there",
          took, *said(run))
     t.ok(run.returncode == 0 and rack.is_whole(), "and whom the list names is asked all the same", *said(run))
     dns.truncates = False
@@ -259,6 +289,7 @@ def main():
         check_lie(t, rack, dns)
         check_itself(t, rack, dns)
         check_many(t, rack, dns)
+        check_dead_first(t, rack, dns)
         check_silent(t, rack, dns)
         check_silent_names(t, rack, dns)
     finally:
