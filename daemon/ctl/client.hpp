@@ -78,6 +78,7 @@ class Client {
     [[nodiscard]] base::Result<void> subscribe();
     enum class Event {
         Changed,     ///< a property or an operation of the daemon changed: look again
+        Ended,       ///< an operation ended
         Gone,        ///< the daemon left the bus
         Came,        ///< the daemon is on the bus (again)
         Interrupted, ///< `wake` became readable

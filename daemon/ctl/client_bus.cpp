@@ -150,8 +150,11 @@ Result<MessagePtr> Client::Bus::call_bus(const char* member) {
     return reply;
 }
 
-int Client::Bus::on_change(sd_bus_message* /*m*/, void* userdata, sd_bus_error* /*error*/) noexcept {
-    static_cast<Bus*>(userdata)->changed_ = true;
+int Client::Bus::on_change(sd_bus_message* m, void* userdata, sd_bus_error* /*error*/) noexcept {
+    Bus& self = *static_cast<Bus*>(userdata);
+    self.changed_ = true;
+    if (sd_bus_message_is_signal(m, nullptr, "OperationEnded") > 0)
+        self.ended_ = true;
     return 0;
 }
 
@@ -182,7 +185,10 @@ Result<void> Client::Bus::subscribe() {
 std::optional<Client::Event> Client::Bus::take_event() {
     if (owner_event_)
         return std::exchange(owner_event_, std::nullopt);
-    if (std::exchange(changed_, false))
+    const bool changed = std::exchange(changed_, false);
+    if (std::exchange(ended_, false))
+        return Event::Ended;
+    if (changed)
         return Event::Changed;
     return std::nullopt;
 }

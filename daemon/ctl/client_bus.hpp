@@ -34,6 +34,7 @@ class Client::Bus {
     SlotPtr owners_;
     std::uint64_t timeout_us_ = 0; ///< of a call; open() knows
     bool changed_ = false;
+    bool ended_ = false;
     std::optional<Event> owner_event_;
 };
 

@@ -63,24 +63,23 @@ class Follower {
                 return operation;
             if (event == Client::Event::Gone)
                 GPUHOST_CHECK(wait_for_daemon());
-            if (event != Client::Event::Changed)
+            if (event != Client::Event::Changed && event != Client::Event::Ended)
                 return look();
         }
     }
 
-    /// Changes within one interval are drawn once.
+    /// Changes within one interval are drawn once; an end is not waited for.
     [[nodiscard]] Result<void> wait_for_change() {
         const auto next_look = std::chrono::steady_clock::now() + redraw_interval;
         GPUHOST_TRY(event, next_event(std::nullopt));
-        if (event == Client::Event::Gone)
-            return wait_for_daemon();
-        for (auto now = std::chrono::steady_clock::now(); now < next_look;
+        for (auto now = std::chrono::steady_clock::now(); event != Client::Event::Ended && now < next_look;
              now = std::chrono::steady_clock::now()) {
-            GPUHOST_TRY(more, next_event(std::chrono::ceil<std::chrono::milliseconds>(next_look - now)));
-            if (more == Client::Event::Gone)
+            if (event == Client::Event::Gone)
                 return wait_for_daemon();
+            GPUHOST_TRY(more, next_event(std::chrono::ceil<std::chrono::milliseconds>(next_look - now)));
+            event = more;
         }
-        return {};
+        return event == Client::Event::Gone ? wait_for_daemon() : Result<void>();
     }
 
     [[nodiscard]] Result<void> wait_for_daemon() {
