@@ -121,11 +121,14 @@ Result<Json> receive_signed(StepContext& context, const Json& args, const Signed
     else
         GPUHOST_CHECK(receive(plan));
     GPUHOST_TRY(artifacts, host_artifacts(context.root, bundle, host_of(args)));
+    Json report = report_of(bundle, plan);
+    if (plan.complete && bundle.manifest.artifacts.empty() && is_settled(context.root) &&
+        !base::bool_or(args, "mends", false))
+        report["skip"] = base::int_or(args, "steps_after", 0);
+    else if (artifacts.others.empty())
+        report["skip"] = base::int_or(args, "steps_of_others", 0);
     GPUHOST_CHECK(
         core::write_artifacts(context.root, context.staging, {std::move(artifacts.others), plan.complete}));
-    Json report = report_of(bundle, plan);
-    report["finished"] = plan.complete && bundle.manifest.artifacts.empty() && is_settled(context.root) &&
-                         !base::bool_or(args, "mends", false);
     return report;
 }
 

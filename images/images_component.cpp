@@ -79,6 +79,9 @@ Plan import_plan(const core::Desired& desired, const Json& request, const Json& 
     plan.steps.push_back({"bundle.receive", "verify " + what + " and bring in what is missing", args});
     plan.steps.insert(plan.steps.end(), others.begin(), others.end());
     add_entry(plan, desired, host);
+    Json& told = plan.steps.front().args; // what to skip where nothing is to be done
+    told["steps_of_others"] = others.size();
+    told["steps_after"] = plan.steps.size() - 1;
     return plan;
 }
 

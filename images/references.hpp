@@ -2,8 +2,9 @@
 // Which name leads to which image on this host: registry, repository and tag → digest, over all bundles.
 //
 // A function of the catalogue's records and nothing else, so that no second file can be stale. Where two bundles claim
-// one name, one that is signed has it before one that is not, then the one that was signed later has it, then the one with the higher generation, then the one that is last
-// by name: a tag moves on with a newer bundle, and back only when that is removed or an older one is let in.
+// one name, one that is signed has it before one that is not, then the one that was signed later has it, then the one
+// with the higher generation, then the one that is last by name: a tag moves on with a newer bundle, and back only when
+// that is removed, an older one is let in, or its next generation gives the tag up.
 #pragma once
 
 #include "daemon/base/root.hpp"

@@ -75,8 +75,8 @@ struct StepKind {
     bool interruptible = false;
 
     std::function<base::Result<std::vector<Problem>>(StepContext&, const base::Json& args)> preflight;
-    /// Its output is for people and tests; the worker adds "warnings". With "finished": true the steps after it are
-    /// skipped: it has found that there is nothing left to do.
+    /// Its output is for people and tests; the worker adds "warnings". With "skip": N the N steps after it are skipped: it
+    /// has found that there is nothing for them to do.
     std::function<base::Result<base::Json>(StepContext&, const base::Json& args)> apply;
     std::function<base::Result<void>(StepContext&, const base::Json& args)> verify;
     std::function<base::Result<void>(StepContext&, const base::Json& args)> undo;

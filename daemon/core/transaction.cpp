@@ -123,8 +123,7 @@ Result<void> Transaction::done(const Record& record) {
     case Phase::Apply:
         states_[step_] = StepState::Done;
         outputs_[step_] = record.output;
-        if (base::bool_or(record.output, "finished", false))
-            skip_rest();
+        skip_next(base::int_or(record.output, "skip", 0));
         break;
     case Phase::Undo:
         states_[step_] = StepState::Undone;
@@ -203,10 +202,9 @@ bool Transaction::finished() const {
            (states_.back() == StepState::Done || states_.back() == StepState::Skipped);
 }
 
-void Transaction::skip_rest() {
-    for (std::size_t i = 0; i < states_.size(); ++i)
-        if (states_[i] == StepState::Pending)
-            states_[i] = StepState::Skipped;
+void Transaction::skip_next(std::int64_t steps) {
+    for (std::size_t i = step_ + 1; i < states_.size() && steps > 0; ++i, --steps)
+        states_[i] = StepState::Skipped;
 }
 
 bool Transaction::past_return() const {

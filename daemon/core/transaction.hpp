@@ -65,7 +65,7 @@ class Transaction {
     void undo_failed(const base::Error& error);
     void preflight_ended();
     void go_back(base::Error cause);
-    void skip_rest();
+    void skip_next(std::int64_t steps);
     [[nodiscard]] bool preflighted() const { return preflights_done_ == preflights_.size(); }
     [[nodiscard]] bool finished() const; ///< the last step is done and verified, or skipped
     [[nodiscard]] Action next_undo() const;

@@ -112,19 +112,36 @@ TEST(Transaction, RunsEveryStepInOrder) {
     EXPECT_FALSE(result.error);
 }
 
-TEST(Transaction, SkipsWhatAStepFoundToBeNeedless) {
+/// Its first step has found that the next `steps` have nothing to do.
+Transaction skipping(std::int64_t steps) {
     Transaction transaction = begun(3);
-    Record enough = done(Phase::Apply, 0);
-    enough.output = {{"finished", true}};
+    Record found = done(Phase::Apply, 0);
+    found.output = {{"skip", steps}};
     for (const Record& record :
-         {start(Phase::Preflight, 0), done(Phase::Preflight, 0), start(Phase::Apply, 0), enough})
-        ASSERT_TRUE(transaction.feed(record));
+         {start(Phase::Preflight, 0), done(Phase::Preflight, 0), start(Phase::Apply, 0), found})
+        EXPECT_TRUE(transaction.feed(record));
+    return transaction;
+}
+
+TEST(Transaction, SkipsWhatAStepFoundToBeNeedless) {
+    Transaction transaction = skipping(2);
     EXPECT_EQ(transaction.next().type, Action::Type::End);
     EXPECT_EQ(transaction.next().outcome, Outcome::Committed);
     EXPECT_EQ(transaction.states()[2], StepState::Skipped);
     ASSERT_TRUE(transaction.feed(resume("boot-2")));
     EXPECT_EQ(transaction.next().outcome, Outcome::Committed)
         << "all that is missing is the record of the end";
+    EXPECT_EQ(skipping(100).next().outcome, Outcome::Committed);
+    EXPECT_EQ(skipping(-1).next().step, 1U);
+}
+
+TEST(Transaction, GoesOnBehindWhatIsSkippedAndNeverUndoesIt) {
+    Transaction transaction = skipping(1);
+    EXPECT_EQ(transaction.states()[1], StepState::Skipped);
+    EXPECT_EQ(transaction.next().step, 2U);
+    const Trace result = run(transaction, fails_at(Phase::Apply, 2));
+    EXPECT_EQ(result.trace, "apply 2, undo 2, undo 0");
+    EXPECT_EQ(result.outcome, Outcome::RolledBack);
 }
 
 TEST(Transaction, WithoutStepsIsCommittedAtOnce) {
