@@ -2,7 +2,6 @@
 #include "images/bundle_writer.hpp"
 
 #include "daemon/base/page_buffer.hpp"
-#include "daemon/base/root.hpp"
 #include "daemon/content/sha256.hpp"
 #include "images/bundle_layout.hpp"
 
@@ -18,7 +17,7 @@ using base::Result;
 
 namespace {
 
-Result<void> copy_member(int out, const Member& member, const MemberBytes& in,
+Result<void> copy_member(BundleOutput& out, const Member& member, const MemberBytes& in,
                          const std::function<void(std::uint64_t)>& on_bytes) {
     const auto wrong = [&] {
         return base::fail(Errc::BadContent, member.place() + ": its content is not what it should be",
@@ -39,32 +38,42 @@ Result<void> copy_member(int out, const Member& member, const MemberBytes& in,
         const std::string_view bytes(buffer.data(), static_cast<std::size_t>(n));
         done += bytes.size();
         hash.update(bytes);
-        GPUHOST_CHECK(base::write_all(out, bytes, "the bundle"));
+        GPUHOST_CHECK(out.write(bytes));
         if (on_bytes)
             on_bytes(bytes.size());
     }
     return hash.finish() == member.hex ? Result<void>() : wrong();
 }
 
+std::uint64_t size_of(const BundleManifest& manifest, std::uint64_t manifest_bytes) {
+    BundleLayout layout(manifest_bytes);
+    for (const Member& member : manifest.members)
+        if (!member.absent)
+            (void)layout.before(member);
+    (void)layout.end();
+    return layout.position();
+}
+
 } // namespace
 
-Result<void> write_bundle(int out, const BundleManifest& manifest, const content::SigningKey& key,
+Result<void> write_bundle(BundleOutput& out, const BundleManifest& manifest, const content::SigningKey& key,
                           const OpenMember& open, const std::function<void(std::uint64_t)>& on_bytes) {
     const std::string text = to_text(manifest);
     GPUHOST_CHECK(parse_bundle_manifest(text, "the bundle")); // what hosts would refuse is not made
     GPUHOST_TRY(der, key.sign(text, manifest.created));
     if (der.size() > manifest_limit)
         return base::fail(Errc::InvalidArgument, "too many members for one bundle", "Make two of them.");
-    GPUHOST_CHECK(base::write_all(out, manifest_header(der.size()) + der, "the bundle"));
+    GPUHOST_CHECK(out.begin(size_of(manifest, der.size())));
+    GPUHOST_CHECK(out.write(manifest_header(der.size()) + der));
     BundleLayout layout(der.size());
     for (const Member& member : manifest.members) {
         if (member.absent)
             continue;
-        GPUHOST_CHECK(base::write_all(out, layout.before(member), "the bundle"));
+        GPUHOST_CHECK(out.write(layout.before(member)));
         GPUHOST_TRY(in, open(member));
         GPUHOST_CHECK(copy_member(out, member, in, on_bytes));
     }
-    return base::write_all(out, layout.end(), "the bundle");
+    return out.write(layout.end());
 }
 
 } // namespace gpuhost::images

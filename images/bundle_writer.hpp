@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <string_view>
 
 namespace gpuhost::images {
 
@@ -17,9 +18,22 @@ struct MemberBytes {
 };
 using OpenMember = std::function<base::Result<MemberBytes>(const Member&)>;
 
-/// Writes a bundle to `out` from where it stands. The same manifest and key make the same bytes. A member whose bytes
+/// Where a bundle goes, byte by byte.
+class BundleOutput {
+  public:
+    BundleOutput() = default;
+    BundleOutput(const BundleOutput&) = delete;
+    BundleOutput& operator=(const BundleOutput&) = delete;
+    virtual ~BundleOutput() = default;
+
+    /// Comes first, with the size of all of it: what has no place for that refuses it here.
+    [[nodiscard]] virtual base::Result<void> begin(std::uint64_t size) = 0;
+    [[nodiscard]] virtual base::Result<void> write(std::string_view bytes) = 0;
+};
+
+/// Writes a bundle to `out`. The same manifest and key make the same bytes. A member whose bytes
 /// are not what the manifest says is an error: what is signed is true. `on_bytes` is told of members' bytes.
-[[nodiscard]] base::Result<void> write_bundle(int out, const BundleManifest& manifest,
+[[nodiscard]] base::Result<void> write_bundle(BundleOutput& out, const BundleManifest& manifest,
                                               const content::SigningKey& key, const OpenMember& open,
                                               const std::function<void(std::uint64_t)>& on_bytes = {});
 

@@ -81,6 +81,19 @@ std::optional<std::chrono::milliseconds> parse_span(std::string_view text) {
     return std::chrono::milliseconds(static_cast<std::int64_t>(total));
 }
 
+std::optional<std::uint64_t> parse_size(std::string_view text) {
+    constexpr std::string_view units = "KMGT"; // each 1024 times the one before
+    text = trim(text);
+    const auto unit = text.empty() ? std::string_view::npos : units.find(text.back());
+    const unsigned shift = unit == std::string_view::npos ? 0 : 10 * (static_cast<unsigned>(unit) + 1);
+    if (shift != 0)
+        text.remove_suffix(1);
+    const auto number = parse_uint(text);
+    if (!number || *number > std::numeric_limits<std::uint64_t>::max() >> shift)
+        return std::nullopt;
+    return *number << shift;
+}
+
 std::string_view trim(std::string_view text) {
     const auto first = text.find_first_not_of(blanks);
     if (first == std::string_view::npos)

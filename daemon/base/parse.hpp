@@ -17,6 +17,9 @@ parse_bool(std::string_view text); ///< as systemd: yes/no, true/false, on/off, 
 /// systemd.time(7) spans: "90", "1min 30s", "500ms"; a bare number is seconds.
 [[nodiscard]] std::optional<std::chrono::milliseconds> parse_span(std::string_view text);
 
+/// Bytes as systemd writes them: "4095M"; K, M, G and T are powers of 1024, a bare number is bytes.
+[[nodiscard]] std::optional<std::uint64_t> parse_size(std::string_view text);
+
 [[nodiscard]] std::string_view trim(std::string_view text);
 [[nodiscard]] std::vector<std::string> split_words(std::string_view text); ///< at blanks
 [[nodiscard]] std::vector<std::string> split(std::string_view text, char separator);

@@ -3,8 +3,8 @@
 #include "daemon/base/ini.hpp"
 #include "daemon/base/parse.hpp"
 #include "daemon/ctl/bundle_hosts.hpp"
+#include "daemon/ctl/bundle_output.hpp"
 #include "daemon/ctl/bundle_signing.hpp"
-#include "daemon/ctl/output_file.hpp"
 #include "daemon/ctl/session.hpp"
 #include "daemon/ctl/small_file.hpp"
 #include "daemon/ctl/text.hpp"
@@ -32,8 +32,8 @@ std::string described(const images::BundleManifest& manifest) {
 }
 
 constexpr Option dry_run_option{"dry-run", "", "name what would go in, and write nothing"};
-constexpr std::array options{for_option,        output_option,  sign_key_option, certificate_option,
-                             passphrase_option, dry_run_option, option::json};
+constexpr std::array options{for_option,         output_option,     volume_size_option, sign_key_option,
+                             certificate_option, passphrase_option, dry_run_option,     option::json};
 
 /// https://reproducible-builds.org/specs/source-date-epoch/
 Result<std::uint64_t> time_of_creation() {
@@ -45,13 +45,11 @@ Result<std::uint64_t> time_of_creation() {
     return base::fail(Errc::InvalidArgument, "SOURCE_DATE_EPOCH is no number of seconds");
 }
 
-/// The file, and what is in it.
-Result<void> write_file(const std::string& target, const images::Contents& contents,
-                        const content::SigningKey& key) {
-    GPUHOST_TRY(file, OutputFile::create(target));
-    GPUHOST_CHECK(images::write_bundle(file.fd(), contents.manifest, key,
+Result<void> write_files(BundleFiles& files, const images::Contents& contents,
+                         const content::SigningKey& key) {
+    GPUHOST_CHECK(images::write_bundle(files, contents.manifest, key,
                                        [&](const images::Member& member) { return contents.open(member); }));
-    return file.finish();
+    return files.finish();
 }
 
 Result<images::BundleSpec> read_spec(const std::string& path) {
@@ -83,13 +81,16 @@ Result<int> run(Session& session) {
     if (session.arguments().has(dry_run_option))
         return name_only(session, path);
     GPUHOST_TRY(target, chosen_output(session));
+    GPUHOST_TRY(volume_size, chosen_volume_size(session));
     GPUHOST_TRY(spec, read_spec(path));
     GPUHOST_TRY(key, chosen_key(session));
     GPUHOST_TRY(contents, collect(spec, path, directory_of(target)));
     GPUHOST_TRY(hosts, fit_to_hosts(session, contents));
-    GPUHOST_CHECK(write_file(target, contents, key));
+    BundleFiles files(target, volume_size);
+    GPUHOST_CHECK(write_files(files, contents, key));
     Json document = content_of(contents.manifest);
     document["file"] = target;
+    document["files"] = files.names();
     document["images"] = contents.manifest.images.size();
     add_hosts(document, hosts);
     if (session.wants_json()) {
@@ -99,7 +100,8 @@ Result<int> run(Session& session) {
     session.print(render_hosts(hosts));
     session.note("Wrote bundle " + contents.manifest.name + ", generation " +
                  std::to_string(contents.manifest.generation) + ", with " + described(contents.manifest) +
-                 " and " + human_bytes(document["bytes"].get<std::uint64_t>()) + " to " + target + ".\n");
+                 " and " + human_bytes(document["bytes"].get<std::uint64_t>()) + " to " + described(files) +
+                 ".\n");
     return verdict(hosts);
 }
 
@@ -113,7 +115,8 @@ const Verb bundle_create_verb{
     "both. Images come from OCI image layouts and from archives as 'docker save' writes them. The "
     "file is a tar that skopeo and containerd read as an OCI image layout. With SOURCE_DATE_EPOCH set, and a "
     "key whose "
-    "signatures have no chance in them, the same input makes the same bytes. With --for, once for each host, "
+    "signatures have no chance in them, the same input makes the same bytes. With --volume-size it is split "
+    "into PATH.001, PATH.002 …, which 'bundle import PATH.*' joins again. With --for, once for each host, "
     "it has what these hosts need and lack, and says what that leaves out and what a host would not find "
     "(exit status 4). Needs no daemon and no privileges.",
     1,

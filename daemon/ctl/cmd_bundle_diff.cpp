@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/ctl/bundle_files.hpp"
+#include "daemon/ctl/bundle_output.hpp"
 #include "daemon/ctl/bundle_signing.hpp"
-#include "daemon/ctl/output_file.hpp"
 #include "daemon/ctl/session.hpp"
 #include "daemon/ctl/text.hpp"
 #include "daemon/ctl/verbs_bundle.hpp"
-#include "images/bundle_writer.hpp"
 
 #include <algorithm>
 #include <array>
@@ -23,8 +22,8 @@ using images::Member;
 
 namespace {
 
-constexpr std::array options{output_option,     sign_key_option, certificate_option,
-                             passphrase_option, trust_option,    option::json};
+constexpr std::array options{output_option,     volume_size_option, sign_key_option, certificate_option,
+                             passphrase_option, trust_option,       option::json};
 
 Result<BundleReader> open_bundle(const std::vector<InputFile>& files, const content::TrustAnchors& trust) {
     GPUHOST_TRY(input, bundle_input(files));
@@ -78,6 +77,7 @@ Delta delta_of(const images::BundleManifest& older, const images::BundleManifest
 Result<int> run(Session& session) {
     const auto& words = session.arguments().words();
     GPUHOST_TRY(target, chosen_output(session));
+    GPUHOST_TRY(volume_size, chosen_volume_size(session));
     GPUHOST_TRY(key, chosen_key(session));
     GPUHOST_TRY(trust, chosen_trust(session));
     GPUHOST_TRY(old_files, open_bundle_files(std::span(words).first(1)));
@@ -92,11 +92,12 @@ Result<int> run(Session& session) {
             return base::fail_errno(member.place(), errno);
         return images::MemberBytes{std::move(fd), offsets.at(member.hex)};
     };
-    GPUHOST_TRY(file, OutputFile::create(target));
-    GPUHOST_CHECK(images::write_bundle(file.fd(), delta.manifest, key, open));
-    GPUHOST_CHECK(file.finish());
+    BundleFiles files(target, volume_size);
+    GPUHOST_CHECK(images::write_bundle(files, delta.manifest, key, open));
+    GPUHOST_CHECK(files.finish());
     if (session.wants_json())
         session.print_json({{"file", target},
+                            {"files", files.names()},
                             {"name", delta.manifest.name},
                             {"generation", delta.manifest.generation},
                             {"absent", delta.left_out},
@@ -105,7 +106,7 @@ Result<int> run(Session& session) {
         session.note("Wrote a delta to generation " + std::to_string(delta.manifest.generation) +
                      " of bundle " + delta.manifest.name + ", which leaves out " +
                      plural(delta.left_out, "blob", "blobs") + " and has " + human_bytes(delta.bytes) +
-                     ", to " + target + ".\n");
+                     ", to " + described(files) + ".\n");
     return 0;
 }
 
@@ -117,7 +118,8 @@ const Verb bundle_diff_verb{
     "make a bundle of what NEW has and OLD has not",
     "Makes a bundle that is NEW without the blobs that OLD has. Hosts that have OLD take it as they would "
     "take NEW; others "
-    "refuse it and name the blobs that they lack. Needs no daemon and no privileges.",
+    "refuse it and name the blobs that they lack. With --volume-size it is split as 'bundle create' does. "
+    "Needs no daemon and no privileges.",
     2,
     2,
     options,

@@ -9,6 +9,8 @@ noinst_LIBRARIES += %D%/libctl.a
     %D%/bundle_files.hpp \
     %D%/bundle_hosts.cpp \
     %D%/bundle_hosts.hpp \
+    %D%/bundle_output.cpp \
+    %D%/bundle_output.hpp \
     %D%/bundle_signing.cpp \
     %D%/bundle_signing.hpp \
     %D%/byte_meter.cpp \

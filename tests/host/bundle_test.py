@@ -51,9 +51,9 @@ class Maker:
         return programs.run([os.path.join(tap.TOP_BUILDDIR, "gpuhostctl"), *words],
                             env=programs.environment(NO_COLOR="1", LC_ALL="C", SOURCE_DATE_EPOCH="1700000000"), **more)
 
-    def create(self, generation=7, name="site.bundle", spec=SPEC, site=None):
+    def create(self, generation=7, name="site.bundle", spec=SPEC, site=None, options=()):
         write(self.path("site.spec"), spec.format(generation=generation))
-        return self.ctl("bundle", "create", self.path("site.spec"), "-o", self.path(name), *(site or self.site).signing())
+        return self.ctl("bundle", "create", self.path("site.spec"), "-o", self.path(name), *(site or self.site).signing(), *options)
 
     def verify(self, name="site.bundle"):
         return self.ctl("bundle", "verify", self.path(name), "--trust", self.site.file("ca.pem"))
@@ -250,10 +250,35 @@ def check_ways_in(t, host, maker):
     shutil.rmtree(host.path("/var/lib/gpuhost/store"))
     run = host.ctl("bundle", "import", *volumes[:4])
     t.ok(run.returncode == BAD_CONTENT and "volume is missing" in run.stderr, "a missing one is named as that", run.stderr)
+    check_volumes(t, host, maker, seen)
     shutil.rmtree(host.path("/var/lib/gpuhost/store"))
     with open(maker.path("site.bundle"), "rb") as file, subprocess.Popen(["cat"], stdin=file, stdout=subprocess.PIPE) as cat:
         run = host.ctl("bundle", "import", "-", stdin=cat.stdout)
     t.ok(run.returncode == 0 and state(host) == seen, "and so does a pipe", run.stderr)
+
+
+def check_volumes(t, host, maker, seen):
+    """Those that create makes."""
+    def volumes():
+        return sorted(n for n in os.listdir(maker.directory) if n.startswith("parts.bundle"))
+    run = maker.create(name="parts.bundle", options=("--volume-size", "1M", "--json=short"))
+    made = json.loads(run.stdout)["files"]
+    t.ok(run.returncode == 0 and [os.path.basename(path) for path in made] == volumes() == [f"parts.bundle.{n:03}" for n in range(1, 6)],
+         "create makes volumes", run.stderr, volumes())
+    t.equal({os.path.getsize(path) for path in made[:-1]}, {1 << 20}, "of the size that was asked for")
+    run = maker.create(name="parts.bundle", options=("--volume-size", "2100000"))
+    t.ok(run.returncode == 0 and "parts.bundle.001 to " in run.stderr and volumes() == [f"parts.bundle.{n:03}" for n in range(1, 4)]
+         and os.path.getsize(made[0]) == 2100000 // 4096 * 4096, "fewer take the place of more", run.stderr, volumes())
+    shutil.rmtree(host.path("/var/lib/gpuhost/store"))
+    run = host.ctl("bundle", "import", *made[:3])
+    t.ok(run.returncode == 0 and state(host) == seen, "which come in", run.stderr)
+    for size, words in (("1023K", "at least 1M"), ("1G5", "is no size")):
+        run = maker.create(name="parts.bundle", options=("--volume-size", size))
+        t.ok(run.returncode == BAD_ARGUMENT and words in run.stderr, f"a mistake in a size is named: {words}", run.stderr)
+    run = maker.ctl("bundle", "diff", maker.path("site.bundle"), maker.path("site.bundle"), "-o", maker.path("none.bundle"), "--volume-size", "1M",
+                    "--trust", maker.site.file("ca.pem"), *maker.site.signing())
+    t.ok(run.returncode == 0 and os.path.exists(maker.path("none.bundle.001")) and not os.path.exists(maker.path("none.bundle")),
+         "and so does a delta", run.stderr)
 
 
 def feed(pipe, some, killed):

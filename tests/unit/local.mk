@@ -120,6 +120,7 @@ check_PROGRAMS += %D%/stub-nvml.so
 %C%_ctl_tests_LDADD = $(test_libs) $(ctl_libs)
 %C%_ctl_tests_SOURCES = \
     %D%/ctl/arguments_test.cpp \
+    %D%/ctl/bundle_output_test.cpp \
     %D%/ctl/completion_test.cpp \
     %D%/ctl/documents.hpp \
     %D%/ctl/help_test.cpp \

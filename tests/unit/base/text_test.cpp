@@ -47,6 +47,16 @@ TEST(Error, SurvivesJson) {
     EXPECT_EQ(error.hint, "stop it");
 }
 
+TEST(Parse, Sizes) {
+    EXPECT_EQ(parse_size("512"), 512U);
+    EXPECT_EQ(parse_size("64K"), 65'536U);
+    EXPECT_EQ(parse_size(" 4095M "), std::uint64_t{4095} << 20U);
+    EXPECT_EQ(parse_size("16777215T"), std::uint64_t{16'777'215} << 40U);
+    for (const std::string_view bad :
+         {"", "K", "1.5G", "-1M", "4 GB", "4m", "16777216T", "99999999999999999999"})
+        EXPECT_FALSE(parse_size(bad)) << bad;
+}
+
 TEST(Parse, Spans) {
     EXPECT_EQ(parse_span("90"), milliseconds(90'000));
     EXPECT_EQ(parse_span("1min 30s"), milliseconds(90'000));
