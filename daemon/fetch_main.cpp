@@ -187,9 +187,7 @@ class Fetcher {
                 "gpuhostd.conf(5); gpuhost-peers(8) shows the records.");
         GPUHOST_TRY(trust, images::load_trust(root_));
         GPUHOST_TRY(listed, daemon_.ask(ctl::bundle_call("List")));
-        const images::HostFacts host{base::string_or(listed, "platform", ""),
-                                     base::strings_or_empty(listed, "kernels"),
-                                     base::strings_or_empty(listed, "distributions")};
+        const images::HostFacts host = images::host_facts_from_json(listed);
         peers_.look();
         int status = 0;
         std::vector<images::SignedManifest> chosen;

@@ -11,6 +11,7 @@
 #include "kmod/driver_component.hpp"
 #include "kmod/driver_settings.hpp"
 #include "kmod/driver_steps.hpp"
+#include "kmod/driver_wish.hpp"
 #include "kmod/store_steps.hpp"
 #include "kmod/take.hpp"
 
@@ -24,7 +25,9 @@ void add_step_kinds(core::StepKinds& kinds) {
 
 std::vector<std::unique_ptr<core::Component>> make_components(const base::Root& root) {
     std::vector<std::unique_ptr<core::Component>> components;
-    components.push_back(std::make_unique<images::ImagesComponent>(root, kmod::bundle_import_steps()));
+    components.push_back(std::make_unique<images::ImagesComponent>(
+        root, kmod::bundle_import_steps(),
+        [&root](const core::Settings& settings) { return kmod::driver_wish(root, settings); }));
     components.push_back(std::make_unique<kmod::DriverComponent>(root)); // last: what it does shows at once
     return components;
 }

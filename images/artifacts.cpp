@@ -52,7 +52,7 @@ Result<core::Artifact> read_artifact(const base::Root& root, const SignedManifes
     GPUHOST_TRY(document, parse_document(text, "", what));
     if (document.index || document.artifact_type != artifact_type(source))
         return base::fail(Errc::BadContent, what + ": is no " + source.kind);
-    core::Artifact artifact{source.kind, source.name, source.kernel, {}};
+    core::Artifact artifact{source.kind, source.name, source.kernel, source.flavour, {}};
     std::set<std::string> names;
     for (std::size_t i = 1; i < document.content.size(); ++i) { // the first is its configuration
         const Descriptor& file = document.content[i];
@@ -89,13 +89,13 @@ Result<HostArtifacts> host_artifacts(const base::Root& root, const SignedManifes
     if (bundle.manifest.artifacts.empty())
         return HostArtifacts(); // most have none, and many blobs
     const std::set<std::string_view> needed = needed_blobs(bundle.manifest, host);
-    std::set<std::tuple<std::string, std::string, std::string>> kinds;
+    std::set<std::tuple<std::string, std::string, std::string, std::string>> kinds;
     HostArtifacts artifacts;
     std::size_t files = 0;
     for (const BundleArtifact& source : bundle.manifest.artifacts) {
         if (needed.count(source.hex) == 0)
             continue;
-        if (!kinds.emplace(source.kind, source.name, source.kernel).second)
+        if (!kinds.emplace(source.kind, source.name, source.kernel, source.flavour).second)
             return base::fail(Errc::BadContent,
                               "has " + source.kind + " " + source.name + " twice for this host");
         GPUHOST_TRY(artifact, read_artifact(root, bundle, source, needed));

@@ -177,7 +177,7 @@ Result<void> parse_images(const Json& array, BundleManifest& manifest) {
 Result<BundleArtifact> parse_artifact(const Json& value) {
     if (!value.is_object())
         return base::fail(bad("an artifact is no object"));
-    GPUHOST_CHECK(only_keys(value, {"kind", "name", "kernel", "digest", "size"}));
+    GPUHOST_CHECK(only_keys(value, {"kind", "name", "kernel", "flavour", "digest", "size"}));
     BundleArtifact artifact;
     GPUHOST_TRY(hex, get_hex(value));
     GPUHOST_TRY(size, get_size(value, "size"));
@@ -188,6 +188,7 @@ Result<BundleArtifact> parse_artifact(const Json& value) {
     artifact.kind = std::move(kind);
     artifact.name = std::move(name);
     artifact.kernel = base::string_or(value, "kernel", "");
+    artifact.flavour = base::string_or(value, "flavour", "");
     const auto* const known =
         std::find_if(artifact_kinds.begin(), artifact_kinds.end(),
                      [&](const ArtifactKind& one) { return one.kind == artifact.kind; });
@@ -199,6 +200,8 @@ Result<BundleArtifact> parse_artifact(const Json& value) {
         (known->of_kernel && !base::is_kernel_release(artifact.kernel)))
         return base::fail(
             bad("an artifact is of no driver version or distribution, or modules are of no kernel"));
+    if (value.contains("flavour") && (!known->of_kernel || !is_flavour(artifact.flavour)))
+        return base::fail(bad("artifact '" + artifact.name + "' has a flavour that is none of modules"));
     if (artifact.size > document_limit)
         return base::fail(bad("artifact '" + artifact.name + "' has a document larger than 4 MiB"));
     return artifact;
@@ -327,6 +330,8 @@ Json to_json(const BundleArtifact& artifact) {
                {"size", artifact.size}};
     if (!artifact.kernel.empty())
         value["kernel"] = artifact.kernel;
+    if (!artifact.flavour.empty())
+        value["flavour"] = artifact.flavour;
     return value;
 }
 

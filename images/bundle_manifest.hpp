@@ -17,8 +17,8 @@ struct Member {
     std::string hex; ///< of its SHA-256
     std::uint64_t size = 0;
     std::string path; ///< of what is no blob: "oci-layout", "index.json"
-    /// Hosts that need it: "linux/arm64", "kernel=6.1.0-50-amd64", "os=debian-12", "linux/arm64,kernel=6.6.1" for those
-    /// that are both; empty: all.
+    /// Hosts that need it: "linux/arm64", "kernel=6.1.0-50-amd64", "os=debian-12", "flavour=open", "gpu=nvidia",
+    /// "linux/arm64,kernel=6.6.1" for those that are both; empty: all.
     std::vector<std::string> hosts;
     bool absent = false; ///< not in this file: a delta, for hosts that have it
 
@@ -54,6 +54,7 @@ struct BundleArtifact {
     std::string kernel; ///< of modules that are built
     std::string hex;    ///< of its manifest
     std::uint64_t size = 0;
+    std::string flavour = {}; ///< of modules: "open" or "proprietary"; empty: not said
 };
 
 /// "application/vnd.gpuhost.driver-packages.v1"

@@ -22,6 +22,7 @@ using base::Result;
 namespace {
 
 constexpr std::string_view image_prefix = "Image ";
+constexpr std::size_t most_gpus = 128; ///< of one section; a member takes 256 words
 
 struct ArtifactSection {
     std::string_view prefix; ///< of its section's name
@@ -145,15 +146,32 @@ Result<ArtifactSource> new_artifact(const Section& section, const ArtifactSectio
     ArtifactSource artifact{std::string(kind.kind), words[0], {}, {}, {}, section.where};
     if (kind.of_kernel)
         artifact.kernel = words[1];
-    HostWord host;
     if (words.size() > least)
-        host.platform = words[least];
-    host.kernel = artifact.kernel;
-    if (artifact.kind == packages_kind)
-        host.distribution = artifact.name;
-    if (std::string word = host_word(host); !word.empty())
-        artifact.hosts.push_back(std::move(word));
+        artifact.platform = words[least];
     return artifact;
+}
+
+Result<void> set_flavour(ArtifactSource& artifact, const IniEntry& entry, const std::string& where) {
+    if (!is_flavour(entry.value))
+        return base::fail(Errc::InvalidArgument, where + ": '" + entry.value + "' is no flavour",
+                          "Kernel modules are open or proprietary.");
+    artifact.flavour = entry.value;
+    return {};
+}
+
+Result<void> set_gpus(ArtifactSource& artifact, std::vector<std::string> words, const std::string& where) {
+    for (std::string& word : words) {
+        std::transform(word.begin(), word.end(), word.begin(),
+                       [](char c) { return c >= 'A' && c <= 'F' ? static_cast<char>(c + 32) : c; });
+        if (!is_gpu(word))
+            return base::fail(Errc::InvalidArgument, where + ": '" + word + "' is no GPU",
+                              "The numbers of vendor and device, as lspci -nn prints them: 10de:2330.");
+        artifact.gpus.push_back(std::move(word));
+    }
+    if (artifact.gpus.size() > most_gpus)
+        return base::fail(Errc::InvalidArgument,
+                          where + ": names more than " + std::to_string(most_gpus) + " GPUs");
+    return {};
 }
 
 Result<void> set_artifact(ArtifactSource& artifact, const ArtifactSection& kind, const IniEntry& entry,
@@ -166,6 +184,10 @@ Result<void> set_artifact(ArtifactSource& artifact, const ArtifactSection& kind,
         std::move(words.begin(), words.end(), std::back_inserter(artifact.open_pgp));
     else if (packages && entry.key == "Repository")
         artifact.repository = entry.value;
+    else if (kind.of_kernel && entry.key == "Flavour")
+        return set_flavour(artifact, entry, where);
+    else if (!packages && entry.key == "GPUs")
+        return set_gpus(artifact, std::move(words), where);
     else
         return unknown_key(entry, where);
     return {};
@@ -193,7 +215,9 @@ Result<void> add_artifact(BundleSpec& spec, const Section& section, const Artifa
     if (!artifact.patterns.empty() && !artifact.repository.empty())
         return base::fail(Errc::InvalidArgument, what + "both Files= and Repository=");
     const auto known = std::find_if(spec.artifacts.begin(), spec.artifacts.end(), [&](const auto& one) {
-        return one.kind == artifact.kind && one.name == artifact.name && one.hosts == artifact.hosts;
+        return one.kind == artifact.kind && one.name == artifact.name && one.kernel == artifact.kernel &&
+               one.platform == artifact.platform && one.flavour == artifact.flavour &&
+               one.gpus == artifact.gpus;
     });
     if (known != spec.artifacts.end())
         return merge_artifact(*known, std::move(artifact));

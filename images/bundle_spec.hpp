@@ -18,6 +18,8 @@
 //
 //   [Modules 550.163.01 6.1.0-50-amd64]
 //   Files=built/*.ko        likewise, for hosts with that kernel; of one platform only with that one behind it
+//   Flavour=open            or proprietary; empty: for either. A bundle may have both
+//   GPUs=10de:2330          of a driver's too: for hosts with one of these; empty: with any of NVIDIA's
 //
 //   [Packages debian-12]    of the operating system, for hosts of that distribution; likewise
 //   Files=debs/*.deb        a repository is made of them; or Repository=, a directory that is one
@@ -50,10 +52,12 @@ struct ArtifactSource {
     std::string kind; ///< this, name and kernel as in BundleArtifact
     std::string name;
     std::string kernel;
-    std::vector<std::string> hosts;    ///< as in Member
+    std::string platform;              ///< of its hosts; empty: any, or what its packages say
     std::vector<std::string> patterns; ///< of files, as a shell has them
     std::string where;
-    std::string repository = {}; ///< of packages: a directory that is one; or empty
+    std::string flavour = {};           ///< of modules; empty: not said
+    std::vector<std::string> gpus = {}; ///< of a driver's hosts, "10de:2330"; empty: NVIDIA's, whichever
+    std::string repository = {};        ///< of packages: a directory that is one; or empty
     std::vector<std::string> open_pgp =
         {}; ///< of packages: what gpg calls the keys that the repository is signed with
 };

@@ -26,11 +26,6 @@ namespace {
 
 using Problems = std::vector<core::Problem>;
 
-HostFacts host_of(const Json& args) {
-    return {base::string_or(args, "platform", ""), base::strings_or_empty(args, "kernels"),
-            base::strings_or_empty(args, "distributions")};
-}
-
 bool is_stream(const Json& args) {
     return base::bool_or(args, "stream", false);
 }
@@ -66,7 +61,8 @@ Result<Problems> receive_preflight(StepContext& context, const Json& args) {
     const auto bundle = BundleReader::open(std::move(input), *trust);
     if (!bundle)
         return Problems{problem_of(bundle.error())};
-    const auto plan = plan_import(context.root, bundle->signed_manifest(), host_of(args), policy_of(args));
+    const auto plan =
+        plan_import(context.root, bundle->signed_manifest(), host_facts_from_json(args), policy_of(args));
     return plan ? Problems() : Problems{problem_of(plan.error())};
 }
 
@@ -113,14 +109,14 @@ Result<void> take_pipe(const StepContext& context) {
 /// What is missing of a bundle comes by `receive`.
 Result<Json> receive_signed(StepContext& context, const Json& args, const SignedManifest& bundle,
                             const std::function<Result<void>(const ImportPlan&)>& receive) {
-    GPUHOST_TRY(plan, plan_import(context.root, bundle, host_of(args), policy_of(args)));
+    GPUHOST_TRY(plan, plan_import(context.root, bundle, host_facts_from_json(args), policy_of(args)));
     if (const std::string warning = image_gc_warning(context.root, plan.missing_bytes); !warning.empty())
         context.warn(warning);
     if (plan.complete)
         GPUHOST_CHECK(finish_earlier(context.root));
     else
         GPUHOST_CHECK(receive(plan));
-    GPUHOST_TRY(artifacts, host_artifacts(context.root, bundle, host_of(args)));
+    GPUHOST_TRY(artifacts, host_artifacts(context.root, bundle, host_facts_from_json(args)));
     Json report = report_of(bundle, plan);
     if (plan.complete && bundle.manifest.artifacts.empty() && is_settled(context.root) &&
         !base::bool_or(args, "mends", false))
@@ -141,13 +137,13 @@ Result<Json> receive_apply(StepContext& context, const Json& args) {
     if (is_stream(args)) {
         GPUHOST_TRY(bundle, read_signed_manifest(input, trust));
         return receive_signed(context, args, bundle, [&](const ImportPlan& plan) {
-            return receive_stream(context.root, bundle, input, host_of(args),
+            return receive_stream(context.root, bundle, input, host_facts_from_json(args),
                                   progress_of(context, plan.missing_bytes));
         });
     }
     GPUHOST_TRY(bundle, BundleReader::open(std::move(input), trust));
     return receive_signed(context, args, bundle.signed_manifest(), [&](const ImportPlan&) {
-        return receive_bundle(context.root, bundle, host_of(args),
+        return receive_bundle(context.root, bundle, host_facts_from_json(args),
                               progress_of(context, bytes_in_file(bundle.manifest())));
     });
 }
@@ -188,8 +184,8 @@ Result<Json> adopt_apply(StepContext& context, const Json& args) {
         told = done >> 20U;
         context.progress(-1, "unpacked " + std::to_string(told) + " MiB");
     };
-    GPUHOST_TRY(manifest, adopt_images(context.root, input, base::string_or(args, "name", ""), host_of(args),
-                                       policy_of(args), on_bytes));
+    GPUHOST_TRY(manifest, adopt_images(context.root, input, base::string_or(args, "name", ""),
+                                       host_facts_from_json(args), policy_of(args), on_bytes));
     if (const std::string warning = image_gc_warning(context.root, 0); !warning.empty())
         context.warn(warning);
     return Json{{"name", manifest.name}, {"unsigned", true}, {"images", manifest.images.size()}};
@@ -214,11 +210,11 @@ Result<Json> commit_apply(StepContext& context, const Json& args) {
         return Json::object(); // all of it was here before
     context.progress(-1, "waiting for the disk");
     if (base::bool_or(args, "unsigned", false)) { // the plan has seen that it may be
-        GPUHOST_CHECK(commit_unsigned(context.root, *received, host_of(args)));
+        GPUHOST_CHECK(commit_unsigned(context.root, *received, host_facts_from_json(args)));
         return Json::object();
     }
     GPUHOST_TRY(trust, load_trust(context.root));
-    GPUHOST_CHECK(commit_bundle(context.root, *received, trust, host_of(args)));
+    GPUHOST_CHECK(commit_bundle(context.root, *received, trust, host_facts_from_json(args)));
     return Json::object();
 }
 

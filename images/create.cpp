@@ -262,12 +262,14 @@ Result<void> Collector::add_artifact(const ArtifactSource& source, const Collect
         if (is_for_same_host(made, other))
             return base::fail(Errc::InvalidArgument,
                               "two sections bring " + source.kind + " " + source.name + " to one host",
-                              "Put its files into one section, or name a platform in each.");
+                              "Put its files into one section, or name a platform in each; modules can have "
+                              "one section of each "
+                              "Flavour=.");
     const std::string config = content::sha256(empty_config);
     const auto hosts = made.hosts.empty() ? std::vector<std::string>{""} : made.hosts;
+    GPUHOST_CHECK(note_blob(config, empty_config.size(), "")); // every artifact has it
     for (const std::string& host : hosts) {
         GPUHOST_CHECK(note_blob(made.artifact.hex, made.artifact.size, host));
-        GPUHOST_CHECK(note_blob(config, empty_config.size(), host));
         for (const NewArtifact::File& file : made.files)
             GPUHOST_CHECK(note_blob(file.hex, file.size, host));
     }
@@ -278,7 +280,8 @@ Result<void> Collector::add_artifact(const ArtifactSource& source, const Collect
     contents_.texts[made.artifact.hex] = std::move(made.document);
     contents_.texts[config] = empty_config;
     const auto same = [&](const NewArtifact& other) {
-        return other.artifact.hex == made.artifact.hex && other.artifact.kernel == made.artifact.kernel;
+        return other.artifact.hex == made.artifact.hex && other.artifact.kernel == made.artifact.kernel &&
+               other.artifact.flavour == made.artifact.flavour;
     };
     if (std::none_of(artifacts_.begin(), artifacts_.end(), same)) // else for other hosts, by its members
         contents_.manifest.artifacts.push_back(made.artifact);

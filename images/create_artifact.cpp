@@ -103,14 +103,29 @@ bool may_meet(const std::string& a, const std::string& b) {
            HostFacts{std::string(right), {}}.is(left);
 }
 
+/// A host with several of the GPUs has several of the words, which does no harm.
+std::vector<std::string> driver_hosts(const ArtifactSource& source, std::string_view platform) {
+    HostWord host{platform, source.kernel, {}, source.flavour, any_gpu};
+    if (source.gpus.empty())
+        return {host_word(host)};
+    std::vector<std::string> words;
+    for (const std::string& gpu : source.gpus) {
+        host.gpu = gpu;
+        words.push_back(host_word(host));
+    }
+    return words;
+}
+
 Result<NewArtifact> make_driver(const ArtifactSource& source, const std::string& directory) {
     GPUHOST_TRY(names, find_files(source, directory));
-    NewArtifact made;
-    made.hosts = source.hosts.empty() ? platforms_of(names) : source.hosts;
-    if (source.hosts.empty() && made.hosts.size() > 1)
+    const auto platforms =
+        source.platform.empty() ? platforms_of(names) : std::vector<std::string>{source.platform};
+    if (platforms.size() > 1)
         return base::fail(Errc::InvalidArgument,
-                          "its packages are for several platforms: " + base::join(made.hosts, ", "),
+                          "its packages are for several platforms: " + base::join(platforms, ", "),
                           "Make a section for each: [Driver " + source.name + " linux/amd64].");
+    NewArtifact made;
+    made.hosts = driver_hosts(source, platforms.empty() ? "" : platforms.front());
     for (const auto& [name, path] : names) {
         GPUHOST_TRY(file, read_file(name, path));
         made.files.push_back(std::move(file));
@@ -122,7 +137,9 @@ Result<NewArtifact> make_driver(const ArtifactSource& source, const std::string&
 
 bool is_for_same_host(const NewArtifact& a, const NewArtifact& b) {
     const bool same = a.artifact.kind == b.artifact.kind && a.artifact.name == b.artifact.name &&
-                      a.artifact.kernel == b.artifact.kernel;
+                      a.artifact.kernel == b.artifact.kernel &&
+                      (a.artifact.flavour == b.artifact.flavour || a.artifact.flavour.empty() ||
+                       b.artifact.flavour.empty());
     return same && (a.hosts.empty() || b.hosts.empty() ||
                     std::find_first_of(a.hosts.begin(), a.hosts.end(), b.hosts.begin(), b.hosts.end(),
                                        may_meet) != a.hosts.end());
@@ -167,7 +184,7 @@ Result<NewArtifact::File> read_file(const std::string& name, const std::string& 
 Result<NewArtifact> make_artifact(const ArtifactSource& source, const CollectOptions& options) {
     GPUHOST_TRY(made, source.kind == packages_kind ? make_packages(source, options)
                                                    : make_driver(source, options.directory));
-    made.artifact = {source.kind, source.name, source.kernel, {}, 0};
+    made.artifact = {source.kind, source.name, source.kernel, {}, 0, source.flavour};
     made.document = document_of(made.artifact, made.files);
     made.artifact.hex = content::sha256(made.document);
     made.artifact.size = made.document.size();

@@ -6,6 +6,7 @@
 #include "daemon/base/process.hpp"
 #include "daemon/base/root.hpp"
 #include "daemon/content/sha256.hpp"
+#include "images/host_facts.hpp"
 #include "images/packages.hpp"
 
 #include <algorithm>
@@ -257,7 +258,7 @@ Result<void> check_repository(const NewArtifact& made, const ArtifactSource& sou
 Result<NewArtifact> make_packages(const ArtifactSource& source, const CollectOptions& options) {
     GPUHOST_TRY(shop, Workshop::open(fs::absolute(options.scratch).string()));
     NewArtifact made;
-    made.hosts = source.hosts;
+    made.hosts = {host_word({source.platform, {}, source.name})};
     if (source.repository.empty())
         GPUHOST_CHECK(make_repository(made, shop, source, options));
     else

@@ -28,6 +28,11 @@ std::string described(const std::string& word) {
         host.kernel.empty() ? std::string(host.distribution) : "kernel " + std::string(host.kernel);
     if (!host.platform.empty())
         text += (text.empty() ? "" : " on ") + std::string(host.platform);
+    if (!host.flavour.empty())
+        text += " with " + std::string(host.flavour) + " modules";
+    if (!host.gpu.empty())
+        text += (host.flavour.empty() ? " with " : " and ") +
+                (host.gpu == any_gpu ? "an NVIDIA GPU" : "GPU " + std::string(host.gpu));
     return text;
 }
 
@@ -41,18 +46,21 @@ std::string reason(const Member& member, bool needed) {
 }
 
 /// By their names, as Debian, Ubuntu and NVIDIA give them: nvidia-open-kernel-dkms, nvidia-dkms-550-server,
-/// nvidia-kernel-source-550.
-bool has_source(const Document& packages) {
-    return std::any_of(packages.content.begin(), packages.content.end(), [](const Descriptor& file) {
-        return file.title.find("-dkms") != std::string::npos ||
-               file.title.find("-kernel-source") != std::string::npos;
+/// nvidia-kernel-source-550. `flavour` empty: either.
+bool has_source(const Document& packages, const std::string& flavour) {
+    return std::any_of(packages.content.begin(), packages.content.end(), [&](const Descriptor& file) {
+        const auto has = [&](const char* part) { return file.title.find(part) != std::string::npos; };
+        return (has("-dkms") || has("-kernel-source")) &&
+               (flavour.empty() || has("open") == (flavour == "open"));
     });
 }
 
+/// Whatever kernel it is for.
 bool fits(const std::vector<std::string>& hosts, const HostFacts& host) {
     return hosts.empty() || std::any_of(hosts.begin(), hosts.end(), [&](const std::string& word) {
-               const std::string_view platform = parse_host_word(word).value_or(HostWord()).platform;
-               return platform.empty() || host.is(platform);
+               HostWord wanted = parse_host_word(word).value_or(HostWord());
+               wanted.kernel = {};
+               return host.fits(wanted);
            });
 }
 
@@ -71,7 +79,7 @@ Result<Offers> offers_of(const Contents& contents, const HostFacts& host) {
         }
         GPUHOST_TRY(document, parse_document(contents.texts.at(artifact.hex), "", artifact.name));
         offer.packages = true;
-        offer.source = offer.source || has_source(document);
+        offer.source = offer.source || has_source(document, host.driver.flavour);
     }
     return offers;
 }
@@ -113,7 +121,7 @@ class Examination {
         const std::string& wanted = host_.wanted_driver;
         if (!wanted.empty() && offers.count(wanted) == 0) {
             if (host_.driver(wanted) == nullptr)
-                miss("wants driver " + wanted + ", which is neither in the specification nor there");
+                miss("wants driver " + wanted + ", which is neither in the specification for it nor there");
             else if (brings_drivers)
                 look_at_driver(wanted, Offer());
         }
@@ -160,8 +168,12 @@ class Examination {
             const char* const lacks = !source           ? "source to build them"
                                       : !kernel.headers ? "headers to build its source"
                                                         : "compiler to build its source";
-            miss("kernel " + kernel.release + ": no modules of driver " + version + ", and no " + lacks);
+            miss("kernel " + kernel.release + ": no " + flavour() + "modules of driver " + version +
+                 ", and no " + lacks);
         }
+    }
+    [[nodiscard]] std::string flavour() const {
+        return host_.wanted_flavour.empty() ? "" : host_.wanted_flavour + " ";
     }
     [[nodiscard]] std::string gpus() const {
         std::set<std::string> names;

@@ -26,8 +26,8 @@ struct Unserved {
 /// difference which of the two it gets.
 [[nodiscard]] std::vector<LeftOut> leave_out(BundleManifest& manifest, const std::vector<Inventory>& hosts);
 
-/// What hosts would look for in it and not find. Which GPUs a driver supports its packages do not say; a host that has
-/// GPUs and gets no driver at all is named.
+/// What hosts would look for in it and not find. Which GPUs a driver supports its packages do not say, only GPUs= of the
+/// specification may; a host that has GPUs and gets no driver at all is named.
 [[nodiscard]] base::Result<std::vector<Unserved>> unserved(const Contents& contents,
                                                            const std::vector<Inventory>& hosts);
 

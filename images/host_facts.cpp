@@ -15,10 +15,14 @@
 
 namespace gpuhost::images {
 
+using base::Json;
+
 namespace {
 
 constexpr std::string_view kernel_prefix = "kernel=";
 constexpr std::string_view distribution_prefix = "os=";
+constexpr std::string_view flavour_prefix = "flavour=";
+constexpr std::string_view gpu_prefix = "gpu=";
 constexpr std::array programs_of_all{std::string_view("/usr/lib/systemd/systemd"),
                                      std::string_view("/bin/sh")};
 
@@ -40,15 +44,34 @@ bool set_part(HostWord& host, std::string_view part) {
         to = value;
         return first && good;
     };
-    if (base::starts_with(part, kernel_prefix)) {
-        part.remove_prefix(kernel_prefix.size());
+    const auto is = [&](std::string_view prefix) {
+        if (!base::starts_with(part, prefix))
+            return false;
+        part.remove_prefix(prefix.size());
+        return true;
+    };
+    if (is(kernel_prefix))
         return set(host.kernel, part, base::is_kernel_release(part));
-    }
-    if (base::starts_with(part, distribution_prefix)) {
-        part.remove_prefix(distribution_prefix.size());
+    if (is(distribution_prefix))
         return set(host.distribution, part, is_distribution(part));
-    }
+    if (is(flavour_prefix))
+        return set(host.flavour, part, is_flavour(part));
+    if (is(gpu_prefix))
+        return set(host.gpu, part, part == any_gpu || is_gpu(part));
     return set(host.platform, part, is_platform(part));
+}
+
+/// Where there is no GPU nothing says what a driver is for but that somebody wants one.
+bool fits_gpu(const core::DriverWish& driver, std::string_view gpu) {
+    if (driver.gpus.empty())
+        return driver.wanted;
+    return gpu == any_gpu || std::find(driver.gpus.begin(), driver.gpus.end(), gpu) != driver.gpus.end();
+}
+
+bool is_hex(std::string_view text) {
+    return text.size() == 4 && std::all_of(text.begin(), text.end(), [](char c) {
+               return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
+           });
 }
 
 } // namespace
@@ -57,16 +80,34 @@ bool HostFacts::is(std::string_view wanted) const {
     return wanted == platform || base::starts_with(wanted, platform + "/");
 }
 
+bool HostFacts::fits(const HostWord& word) const {
+    return (word.platform.empty() || is(word.platform)) &&
+           (word.kernel.empty() || std::find(kernels.begin(), kernels.end(), word.kernel) != kernels.end()) &&
+           (word.distribution.empty() || fits_distribution(distributions, word.distribution)) &&
+           (word.flavour.empty() || driver.flavour.empty() || word.flavour == driver.flavour) &&
+           (word.gpu.empty() || fits_gpu(driver, word.gpu));
+}
+
 bool HostFacts::needs(const Member& member) const {
     return member.hosts.empty() ||
            std::any_of(member.hosts.begin(), member.hosts.end(), [&](const std::string& word) {
                const auto wanted = parse_host_word(word);
-               return wanted && (wanted->platform.empty() || is(wanted->platform)) &&
-                      (wanted->kernel.empty() ||
-                       std::find(kernels.begin(), kernels.end(), wanted->kernel) != kernels.end()) &&
-                      (wanted->distribution.empty() ||
-                       fits_distribution(distributions, wanted->distribution));
+               return wanted && fits(*wanted);
            });
+}
+
+Json to_json(const HostFacts& host) {
+    return {{"platform", host.platform},           {"kernels", host.kernels},
+            {"distributions", host.distributions}, {"gpus", host.driver.gpus},
+            {"flavour", host.driver.flavour},      {"wants_driver", host.driver.wanted}};
+}
+
+HostFacts host_facts_from_json(const Json& value) {
+    return {base::string_or(value, "platform", ""),
+            base::strings_or_empty(value, "kernels"),
+            base::strings_or_empty(value, "distributions"),
+            {base::strings_or_empty(value, "gpus"), base::string_or(value, "flavour", ""),
+             base::bool_or(value, "wants_driver", false)}};
 }
 
 std::string host_platform(const base::Root& root) {
@@ -105,10 +146,19 @@ std::optional<HostWord> parse_host_word(std::string_view word) {
 std::string host_word(const HostWord& host) {
     std::string word(host.platform);
     for (const auto& [prefix, part] :
-         {std::pair(distribution_prefix, host.distribution), std::pair(kernel_prefix, host.kernel)})
+         {std::pair(distribution_prefix, host.distribution), std::pair(kernel_prefix, host.kernel),
+          std::pair(flavour_prefix, host.flavour), std::pair(gpu_prefix, host.gpu)})
         if (!part.empty())
             word += (word.empty() ? "" : ",") + std::string(prefix) + std::string(part);
     return word;
+}
+
+bool is_flavour(std::string_view text) {
+    return text == "open" || text == "proprietary";
+}
+
+bool is_gpu(std::string_view text) {
+    return text.size() == 9 && text[4] == ':' && is_hex(text.substr(0, 4)) && is_hex(text.substr(5));
 }
 
 bool is_platform(std::string_view text) {

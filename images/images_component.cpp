@@ -55,9 +55,7 @@ bool followers_are_right(const Json& observed) {
 
 /// What steps are told of it: which members of a bundle it takes.
 Json host_of(const Json& observed) {
-    return {{"platform", base::string_or(observed, "platform", "")},
-            {"kernels", base::strings_or_empty(observed, "kernels")},
-            {"distributions", base::strings_or_empty(observed, "distributions")}};
+    return to_json(host_facts_from_json(observed));
 }
 
 Plan import_plan(const core::Desired& desired, const Json& request, const Json& observed,
@@ -198,16 +196,17 @@ base::Result<Json> ImagesComponent::observe(const core::Settings& settings) {
                                  : Json{{"name", name}, {"problem", record.error().message}});
     }
     const PeersSettings fetching = peers_settings(settings);
-    return Json{{"bundles", std::move(bundles)},
-                {"mirrors", mirrors_of(root_, mirror_settings(settings))},
-                {"packages", packages_of(root_, settings)},
-                {"scrub", last_scrub(root_)},
-                {"placement", last_placement(root_)},
-                {"peers", fetching.peers},
-                {"peer_domains", fetching.domains},
-                {"platform", host_platform(root_)},
-                {"kernels", installed_kernels(root_)},
-                {"distributions", distributions_of(read_os_release(root_))}};
+    Json observed = to_json(HostFacts{host_platform(root_), installed_kernels(root_),
+                                      distributions_of(read_os_release(root_)),
+                                      driver_wish_ ? driver_wish_(settings) : core::DriverWish()});
+    observed.update({{"bundles", std::move(bundles)},
+                     {"mirrors", mirrors_of(root_, mirror_settings(settings))},
+                     {"packages", packages_of(root_, settings)},
+                     {"scrub", last_scrub(root_)},
+                     {"placement", last_placement(root_)},
+                     {"peers", fetching.peers},
+                     {"peer_domains", fetching.domains}});
+    return observed;
 }
 
 Plan ImagesComponent::plan(const core::Desired& desired, const Json& observed) const {

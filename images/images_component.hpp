@@ -8,7 +8,9 @@
 
 #include "daemon/base/root.hpp"
 #include "daemon/core/component.hpp"
+#include "daemon/core/driver_wish.hpp"
 
+#include <functional>
 #include <utility>
 #include <vector>
 
@@ -16,9 +18,12 @@ namespace gpuhost::images {
 
 class ImagesComponent : public core::Component {
   public:
-    /// `root` must outlive it. `import_steps` are those of other rooms that take what is theirs of a bundle.
-    ImagesComponent(const base::Root& root, std::vector<core::Step> import_steps)
-        : root_(root), import_steps_(std::move(import_steps)) {}
+    using AskWish = std::function<core::DriverWish(const core::Settings&)>;
+
+    /// `root` must outlive it. `import_steps` are those of other rooms that take what is theirs of a bundle;
+    /// `driver_wish` says which drivers these are.
+    ImagesComponent(const base::Root& root, std::vector<core::Step> import_steps, AskWish driver_wish = {})
+        : root_(root), import_steps_(std::move(import_steps)), driver_wish_(std::move(driver_wish)) {}
 
     [[nodiscard]] std::string_view name() const override { return "images"; }
     [[nodiscard]] base::Result<base::Json> observe(const core::Settings& settings) override;
@@ -28,6 +33,7 @@ class ImagesComponent : public core::Component {
   private:
     const base::Root& root_;
     std::vector<core::Step> import_steps_;
+    AskWish driver_wish_;
 };
 
 } // namespace gpuhost::images

@@ -140,8 +140,8 @@ Result<BlobSet> parse_blobs(const Json& object) {
 Result<void> parse_host(const Json& json, Inventory& inventory) {
     for (const auto& [key, member] :
          {std::pair("hostname", &Inventory::hostname), std::pair("gpuhost", &Inventory::gpuhost),
-          std::pair("platform", &Inventory::platform),
-          std::pair("wanted_driver", &Inventory::wanted_driver)}) {
+          std::pair("platform", &Inventory::platform), std::pair("wanted_driver", &Inventory::wanted_driver),
+          std::pair("wanted_flavour", &Inventory::wanted_flavour)}) {
         GPUHOST_TRY(text, get_text(json, key));
         inventory.*member = std::move(text);
     }
@@ -149,6 +149,8 @@ Result<void> parse_host(const Json& json, Inventory& inventory) {
         return base::fail(bad("'" + inventory.platform + "' is no platform"));
     if (!inventory.wanted_driver.empty() && !base::is_driver_version(inventory.wanted_driver))
         return base::fail(bad("'" + inventory.wanted_driver + "' is no driver version"));
+    if (!inventory.wanted_flavour.empty() && !is_flavour(inventory.wanted_flavour))
+        return base::fail(bad("'" + inventory.wanted_flavour + "' is no flavour"));
     const Json& distribution = base::member(json, "distribution");
     if (!distribution.is_object())
         return {};
@@ -306,7 +308,10 @@ std::vector<std::string> BlobSet::list() const {
 }
 
 HostFacts Inventory::facts() const {
-    HostFacts facts{platform, {}, distributions_of(distribution)};
+    HostFacts facts{
+        platform, {}, distributions_of(distribution), {{}, wanted_flavour, !wanted_driver.empty()}};
+    for (const InventoryGpu& gpu : gpus)
+        facts.driver.gpus.push_back(gpu.vendor + ":" + gpu.device);
     for (const InventoryKernel& kernel : kernels)
         facts.kernels.push_back(kernel.release);
     return facts;
@@ -331,6 +336,7 @@ std::string to_text(const Inventory& inventory) {
                               {"kernels", kernels_of(inventory)},
                               {"gpus", gpus_of(inventory)},
                               {"wanted_driver", inventory.wanted_driver},
+                              {"wanted_flavour", inventory.wanted_flavour},
                               {"runtimes", runtimes_of(inventory)},
                               {"drivers", drivers_of(inventory)},
                               {"bundles", bundles_of(inventory)},

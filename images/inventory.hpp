@@ -36,7 +36,7 @@ struct InventoryRuntime {
     std::string version; ///< of its package; empty where no file tells
 };
 
-/// One version in the driver store.
+/// One version in the driver store, as far as it is of the flavour that the host wants.
 struct InventoryDriver {
     std::string version;
     bool userland = false;
@@ -85,7 +85,8 @@ struct Inventory {
     OsRelease distribution;
     std::vector<InventoryKernel> kernels;
     std::vector<InventoryGpu> gpus;
-    std::string wanted_driver; ///< of gpuhostd.conf; empty: the selected one
+    std::string wanted_driver;  ///< of gpuhostd.conf; empty: the selected one
+    std::string wanted_flavour; ///< likewise; empty: either
     std::vector<InventoryRuntime> runtimes;
     std::vector<InventoryDriver> drivers;
     std::vector<InventoryBundle> bundles;

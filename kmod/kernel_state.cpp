@@ -91,6 +91,10 @@ std::vector<PciGpu> nvidia_gpus(const base::Root& root) {
     return gpus;
 }
 
+std::string pci_numbers(const PciGpu& gpu) {
+    return "10de:" + gpu.device.substr(base::starts_with(gpu.device, "0x") ? 2 : 0);
+}
+
 std::vector<PciGpu> gpus_to_drive(const std::vector<PciGpu>& gpus) {
     std::vector<PciGpu> ours;
     std::copy_if(gpus.begin(), gpus.end(), std::back_inserter(ours), [](const PciGpu& gpu) {

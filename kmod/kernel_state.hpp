@@ -46,6 +46,8 @@ struct PciGpu {
 
 /// NVIDIA display controllers (PCI class 03xx, vendor 10de).
 [[nodiscard]] std::vector<PciGpu> nvidia_gpus(const base::Root& root);
+/// "10de:2330", as lspci(8) prints them.
+[[nodiscard]] std::string pci_numbers(const PciGpu& gpu);
 /// Those that NVIDIA's driver should serve: all but the ones given to something else, like vfio-pci.
 [[nodiscard]] std::vector<PciGpu> gpus_to_drive(const std::vector<PciGpu>& gpus);
 /// PCI addresses that the loaded driver serves: the names in /proc/driver/nvidia/gpus.

@@ -31,6 +31,8 @@ noinst_LIBRARIES += %D%/libkmodroom.a
     %D%/driver_settings.hpp \
     %D%/driver_steps.cpp \
     %D%/driver_steps.hpp \
+    %D%/driver_wish.cpp \
+    %D%/driver_wish.hpp \
     %D%/elf.cpp \
     %D%/elf.hpp \
     %D%/goal.cpp \

@@ -71,7 +71,7 @@ Result<Imported> import_modules(const base::Root& staging, const std::vector<Imp
                     progress(std::min(1.0, static_cast<double>(done) / static_cast<double>(total + 1)),
                              "reading modules");
                 }));
-    return Imported{manifest.version, manifest.kernel, {set_place(manifest)}, {}};
+    return Imported{manifest.version, manifest.kernel, manifest.flavour, {set_place(manifest)}, {}};
 }
 
 /// Runs among steps with more rights than the parser's, so it opens nothing that was passed: only sizes are

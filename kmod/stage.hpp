@@ -26,6 +26,7 @@ struct ImportedPackage {
 struct Imported {
     std::string version;
     std::string kernel;              ///< of modules
+    std::string flavour;             ///< likewise
     std::vector<std::string> places; ///< "550.163.01/userland"
     std::vector<ImportedPackage> packages;
 };

@@ -34,8 +34,9 @@ bool has(const Store& store, const Artifact& artifact) {
                     [&](const std::string& problem) { return is_of_version(problem, artifact.name); });
     if (version == nullptr || damaged)
         return false;
-    return artifact.kind == modules ? store.modules_for(artifact.name, artifact.kernel) != nullptr
-                                    : !version->userland.empty() || !version->sources.empty();
+    return artifact.kind == modules
+               ? store.modules_for(artifact.name, artifact.kernel, artifact.flavour) != nullptr
+               : !version->userland.empty() || !version->sources.empty();
 }
 
 /// The files must be what the bundle says that they are: its names are what people and policies go by.
@@ -50,6 +51,11 @@ Result<void> check(const Imported& imported, const Artifact& artifact) {
                           "the bundle says modules for kernel " + artifact.kernel + ", its files are for " +
                               imported.kernel,
                           "Make the bundle again with the right kernel in its section.");
+    if (!artifact.flavour.empty() && imported.flavour != artifact.flavour)
+        return base::fail(Errc::BadContent,
+                          "the bundle says " + artifact.flavour + " modules, its files are " +
+                              imported.flavour,
+                          "Make the bundle again with the right Flavour= in its section.");
     return {};
 }
 
@@ -83,6 +89,9 @@ Result<Json> apply(StepContext& context, const Json&) {
     std::erase_if(artifacts.list, [&](const Artifact& artifact) {
         return !is_driver(artifact) || (artifacts.known && has(store, artifact));
     });
+    // A swap takes the newest set that fits. Where a host takes both flavours that is the open one, as a build has it.
+    std::stable_partition(artifacts.list.begin(), artifacts.list.end(),
+                          [](const Artifact& artifact) { return artifact.flavour != "open"; });
     Json sets = Json::array();
     const auto count = static_cast<double>(artifacts.list.size());
     for (std::size_t i = 0; i < artifacts.list.size(); ++i) {

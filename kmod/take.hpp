@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Step driver.take: the drivers that a bundle carries for this host become sets in the staging directory, as if a person
-// had imported their files. Which hosts are meant the bundle says: by platform, and by kernel for built modules.
+// had imported their files. Which hosts are meant the bundle says: by platform and GPU, and by kernel and flavour for
+// built modules.
 #pragma once
 
 #include "daemon/core/step.hpp"

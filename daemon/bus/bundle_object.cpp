@@ -51,10 +51,11 @@ const Interface BundleObject::interface { "/org/gpuhost1/bundle", "org.gpuhost1.
 int BundleObject::list(sd_bus_message* call) {
     return answer(call, [this](sd_bus_message* m) -> Result<void> {
         GPUHOST_TRY(observed, manager_.observe("images"));
-        return reply_json(m, Json{{"bundles", base::member(observed, "bundles")},
-                                  {"platform", base::member(observed, "platform")},
-                                  {"kernels", base::member(observed, "kernels")},
-                                  {"distributions", base::member(observed, "distributions")}});
+        Json list;
+        for (const char* key :
+             {"bundles", "platform", "kernels", "distributions", "gpus", "flavour", "wants_driver"})
+            list[key] = base::member(observed, key);
+        return reply_json(m, list);
     });
 }
 

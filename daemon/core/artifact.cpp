@@ -21,13 +21,18 @@ Json to_json(const Artifact& artifact) {
     return {{"kind", artifact.kind},
             {"name", artifact.name},
             {"kernel", artifact.kernel},
+            {"flavour", artifact.flavour},
             {"files", std::move(files)}};
 }
 
 Result<Artifact> artifact_from_json(const Json& value) {
     GPUHOST_TRY(kind, base::get_string(value, "kind"));
     GPUHOST_TRY(name, base::get_string(value, "name"));
-    Artifact artifact{std::move(kind), std::move(name), base::string_or(value, "kernel", ""), {}};
+    Artifact artifact{std::move(kind),
+                      std::move(name),
+                      base::string_or(value, "kernel", ""),
+                      base::string_or(value, "flavour", ""),
+                      {}};
     for (const Json& file : base::member(value, "files")) {
         GPUHOST_TRY(file_name, base::get_string(file, "name"));
         GPUHOST_TRY(path, base::get_string(file, "path"));

@@ -19,9 +19,10 @@ struct ArtifactFile {
 };
 
 struct Artifact {
-    std::string kind;   ///< "driver-packages", "driver-modules"
-    std::string name;   ///< "550.163.01"
-    std::string kernel; ///< of modules that are built
+    std::string kind;    ///< "driver-packages", "driver-modules"
+    std::string name;    ///< "550.163.01"
+    std::string kernel;  ///< of modules that are built
+    std::string flavour; ///< likewise; empty where the bundle does not say it
     std::vector<ArtifactFile> files;
 };
 

@@ -4,6 +4,7 @@ noinst_LIBRARIES += %D%/libcore.a
     %D%/artifact.cpp \
     %D%/artifact.hpp \
     %D%/component.hpp \
+    %D%/driver_wish.hpp \
     %D%/job.cpp \
     %D%/job.hpp \
     %D%/journal.cpp \

@@ -57,7 +57,8 @@ Json content_of(const images::BundleManifest& manifest) {
     for (const images::BundleArtifact& artifact : manifest.artifacts)
         if (absent.count(artifact.hex) == 0)
             content.push_back(artifact.kind + " " + artifact.name +
-                              (artifact.kernel.empty() ? "" : " for " + artifact.kernel));
+                              (artifact.kernel.empty() ? "" : " for " + artifact.kernel) +
+                              (artifact.flavour.empty() ? "" : ", " + artifact.flavour));
     return {{"name", manifest.name},
             {"generation", manifest.generation},
             {"content", std::move(content)},

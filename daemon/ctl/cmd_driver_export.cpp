@@ -41,12 +41,15 @@ constexpr std::size_t block_bytes = std::size_t{1} << 20U;
 struct Export {
     std::string version;
     std::string directory;
-    std::vector<const ModuleSet*> sets; ///< one a kernel
+    std::vector<const ModuleSet*> sets; ///< one a kernel and flavour
 
     [[nodiscard]] std::string spec_path() const { return directory + "/" + version + ".spec"; }
     /// From the specification's directory.
+    [[nodiscard]] std::string place(const ModuleSet& set) const {
+        return version + "/" + set.kernel + "-" + set.flavour;
+    }
     [[nodiscard]] std::string place(const ModuleSet& set, const ModuleFile& module) const {
-        return version + "/" + set.kernel + "/" + module.file;
+        return place(set) + "/" + module.file;
     }
     [[nodiscard]] std::uint64_t bytes() const {
         std::uint64_t sum = 0;
@@ -76,7 +79,7 @@ std::set<std::string> kernels_of(const kmod::DriverVersion& version) {
     return kernels;
 }
 
-/// Of each kernel the newest, which is what a swap would take.
+/// Of each kernel and flavour the newest, which is what a swap would take.
 Result<std::vector<const ModuleSet*>> choose_sets(const kmod::Store& store,
                                                   const kmod::DriverVersion& version,
                                                   const std::vector<std::string>& wanted) {
@@ -93,7 +96,9 @@ Result<std::vector<const ModuleSet*>> choose_sets(const kmod::Store& store,
                               "the store has no modules of driver " + version.version + " for kernel " +
                                   printable(kernel),
                               "It has them for " + base::join({known.begin(), known.end()}, ", ") + ".");
-        sets.push_back(store.modules_for(version.version, kernel));
+        for (const char* flavour : {"open", "proprietary"})
+            if (const ModuleSet* const set = store.modules_for(version.version, kernel, flavour))
+                sets.push_back(set);
     }
     return sets;
 }
@@ -133,8 +138,8 @@ Result<void> copy_module(const base::Root& root, const std::string& from, const 
 std::string spec_text(const Export& what, const std::string& platform) {
     std::string text;
     for (const ModuleSet* const set : what.sets) {
-        text += (text.empty() ? "" : "\n") +
-                ("[Modules " + what.version + " " + set->kernel + " " + platform + "]\n");
+        text += (text.empty() ? "" : "\n") + ("[Modules " + what.version + " " + set->kernel + " " +
+                                              platform + "]\nFlavour=" + set->flavour + "\n");
         for (const ModuleFile& module : set->modules)
             text += "Files=" + what.place(*set, module) + "\n";
     }
@@ -148,7 +153,7 @@ Result<void> write_export(const Session& session, const base::Root& root, const 
     if (::unlink(what.spec_path().c_str()) < 0 && errno != ENOENT)
         return base::fail_errno(what.spec_path(), errno);
     for (const ModuleSet* const set : what.sets) {
-        GPUHOST_CHECK(make_directory(what.directory + "/" + what.version + "/" + set->kernel));
+        GPUHOST_CHECK(make_directory(what.directory + "/" + what.place(*set)));
         for (const ModuleFile& module : set->modules)
             GPUHOST_CHECK(copy_module(root, set->path + "/" + module.file, module,
                                       what.directory + "/" + what.place(*set, module), meter));
@@ -192,9 +197,9 @@ Result<int> run(Session& session) {
         session.print_json(to_json(what));
         return 0;
     }
-    session.note("Wrote the modules of driver " + what.version + " for " +
-                 plural(what.sets.size(), "kernel", "kernels") + ", " + human_bytes(what.bytes()) + ", to " +
-                 *directory + ".\nNext: put the sections of " + what.spec_path() +
+    session.note("Wrote " + plural(what.sets.size(), "set", "sets") + " of modules of driver " +
+                 what.version + ", " + human_bytes(what.bytes()) + ", to " + *directory +
+                 ".\nNext: put the sections of " + what.spec_path() +
                  " into a specification beside it, for 'gpuhostctl bundle create'.\n");
     return 0;
 }

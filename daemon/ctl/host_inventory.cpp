@@ -130,10 +130,16 @@ void add_gpus(Inventory& inventory, const Root& root) {
 base::Result<void> add_drivers(Inventory& inventory, const Root& root) {
     GPUHOST_TRY(store, kmod::read_store(root));
     for (const kmod::DriverVersion& version : store.versions) {
-        images::InventoryDriver driver{
-            version.version, !version.userland.empty(), !version.sources.empty(), {}};
+        const auto is_wanted = [&](const auto& set) {
+            return inventory.wanted_flavour.empty() || set.flavour == inventory.wanted_flavour;
+        };
+        images::InventoryDriver driver{version.version,
+                                       !version.userland.empty(),
+                                       std::any_of(version.sources.begin(), version.sources.end(), is_wanted),
+                                       {}};
         for (const kmod::ModuleSet& set : version.modules)
-            driver.kernels.push_back(set.kernel);
+            if (is_wanted(set))
+                driver.kernels.push_back(set.kernel);
         std::sort(driver.kernels.begin(), driver.kernels.end());
         driver.kernels.erase(std::unique(driver.kernels.begin(), driver.kernels.end()), driver.kernels.end());
         inventory.drivers.push_back(std::move(driver));
@@ -153,8 +159,10 @@ base::Result<Inventory> read_inventory(const Root& root) {
     inventory.distribution = images::read_os_release(root);
     add_kernels(inventory, root);
     add_gpus(inventory, root);
-    inventory.wanted_driver =
-        kmod::driver_settings(core::load_settings(root, {kmod::driver_setting_keys()}).settings).version;
+    const auto driver =
+        kmod::driver_settings(core::load_settings(root, {kmod::driver_setting_keys()}).settings);
+    inventory.wanted_driver = driver.version;
+    inventory.wanted_flavour = driver.flavour == "any" ? "" : driver.flavour;
     add_runtimes(inventory, root);
     GPUHOST_CHECK(add_drivers(inventory, root));
     GPUHOST_CHECK(images::add_store(inventory, root));

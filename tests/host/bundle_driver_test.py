@@ -6,7 +6,7 @@ import shutil
 import programs
 import tap
 from driver_files import KERNEL, write_driver
-from fake_host import NEW, OLD, FakeHost, write
+from fake_host import GPUS, NEW, OLD, FakeHost, write
 from image_files import Layout, Site
 
 BAD_ARGUMENT, NOT_FOUND, BAD_CONTENT = 2, 4, 9
@@ -43,6 +43,7 @@ class Maker:
         for version in (OLD, NEW):
             write_driver(self.path(version), version)
         write_driver(self.path("other"), NEW, OTHER_KERNEL)
+        write_driver(self.path("closed"), NEW, flavour="proprietary")
         layout = Layout(self.path("layout"))
         layout.tag(layout.add_manifest([b"layer"]), "v1")
 
@@ -71,6 +72,9 @@ def check_mistakes(t, maker):
             (SPEC.replace(f"[Modules {OLD} {KERNEL}]", f"[Modules {OLD}]"), BAD_ARGUMENT, "is not understood"),
             (SPEC.replace(f"[Modules {OLD} {KERNEL}]", f"[Modules {OLD} {KERNEL} arm64]"), BAD_ARGUMENT, "is not understood"),
             (SPEC + f"\n[Modules {NEW} {KERNEL} linux/amd64]\nFiles=other/*.ko\n", BAD_ARGUMENT, "to one host"),
+            (SPEC + f"\n[Modules {NEW} {KERNEL}]\nFlavour=open\nFiles=closed/*.ko\n", BAD_ARGUMENT, "to one host"),
+            (SPEC + f"\n[Modules {NEW} 6.6.6]\nFlavour=any\nFiles=closed/*.ko\n", BAD_ARGUMENT, "'any' is no flavour"),
+            (SPEC + "\n[Driver 1.2.3]\nGPUs=H100\nPackages=x.deb\n", BAD_ARGUMENT, "'H100' is no GPU"),
             (SPEC.replace("Packages=", "Files="), BAD_ARGUMENT, "unknown key 'Files'"),
             (SPEC.replace(f"Files={OLD}/*.ko", f"Files={OLD}/*.ko {NEW}/nvidia.ko"), BAD_ARGUMENT, "have the same name")):
         run = maker.create(spec)
@@ -130,21 +134,94 @@ def check_lies(t, host, maker):
     t.ok(run.returncode == 0 and drivers(host) == BOTH, "an honest one comes in after that", run.stderr, drivers(host))
 
 
+def flavours(host):
+    """(version, flavour) of the sets of modules in the driver store."""
+    return sorted((v["version"], m["flavour"]) for v in host.json("driver", "list")["versions"] for m in v["modules"])
+
+
+BOTH_FLAVOURS = f"""[Bundle]
+Name=flavours
+Generation={{generation}}
+
+[Driver {NEW}]
+Packages={NEW}/*.deb
+
+[Modules {NEW} {KERNEL}]
+Flavour=proprietary
+Files=closed/*.ko
+
+[Modules {NEW} {KERNEL}]
+Flavour=open
+Files={NEW}/*.ko
+
+[Driver {OLD}]
+GPUs=10de:1eb8 10DE:1EB9
+Packages={OLD}/*.deb
+"""
+
+
+def configure(host, text):
+    write(host.path("/etc/gpuhost/gpuhostd.conf"), text)
+    host.ctl("reload", check=0)
+
+
+def check_flavours(t, host, maker):
+    """Each host takes what it wants of one bundle, and the driver for its GPUs."""
+    configure(host, "[Driver]\nFlavour=proprietary\n")
+    run = maker.create(BOTH_FLAVOURS)
+    t.equal(run.returncode, 0, "a bundle has both flavours of one version for one kernel")
+    run = host.ctl("bundle", "import", maker.path("site.bundle"))
+    t.ok(run.returncode == 0 and flavours(host) == [(NEW, "proprietary")], "a host takes the one that it wants", run.stderr, flavours(host))
+    t.ok(drivers(host) == [(NEW, 1, [KERNEL])], "and no driver that is for other GPUs", drivers(host))
+    host.ctl("driver", "remove", NEW, check=0)
+    configure(host, "")
+    run = host.ctl("bundle", "import", maker.path("site.bundle"))
+    t.ok(run.returncode == 0 and flavours(host) == [(NEW, "open"), (NEW, "proprietary")], "where it wants neither it takes both", run.stderr, flavours(host))
+    host.ctl("driver", "swap", NEW, check=0)
+    said = host.json("driver", "list")
+    chosen = [m["flavour"] for v in said["versions"] for m in v["modules"] if m["digest"] == said["selected"][KERNEL]["modules"]]
+    t.equal(chosen, ["open"], "and runs the open one")
+    maker.create(BOTH_FLAVOURS.replace(f"Files={NEW}/*.ko", "Files=closed/*.ko"), generation=2)
+    run = host.ctl("bundle", "import", maker.path("site.bundle"))
+    t.ok(run.returncode == BAD_CONTENT and "the bundle says open modules, its files are proprietary" in run.stderr, "modules of another flavour are refused",
+         run.returncode, run.stderr)
+
+
+def check_no_gpu(t, host, maker):
+    for gpu in GPUS:
+        shutil.rmtree(host.path(f"/sys/bus/pci/devices/{gpu}"))
+    maker.create()
+    run = host.ctl("bundle", "import", maker.path("site.bundle"))
+    t.ok(run.returncode == 0 and drivers(host) == [] and len(host.json("image", "list", "--root", host.root)["images"]) == 1,
+         "a host without a GPU takes the images and no driver", run.stderr, drivers(host))
+    configure(host, f"[Driver]\nVersion={NEW}\n")
+    run = host.ctl("bundle", "import", maker.path("site.bundle"))
+    t.ok(run.returncode == 0 and drivers(host) == BOTH, "but if it is to run one", run.stderr, drivers(host))
+
+
+def start(host, maker):
+    host.install()
+    os.makedirs(host.path("/etc/gpuhost/trust.d"))
+    shutil.copy(maker.site.file("ca.pem"), host.path("/etc/gpuhost/trust.d/site.pem"))
+    host.start_daemon()
+    host.settle()
+
+
 def main():
     t = tap.Tap()
-    host = FakeHost()
+    host, closed, bare = FakeHost(), FakeHost(), FakeHost()
     try:
         maker = Maker(os.path.join(host.scratch, "maker"))
         check_mistakes(t, maker)
-        host.install()
-        os.makedirs(host.path("/etc/gpuhost/trust.d"))
-        shutil.copy(maker.site.file("ca.pem"), host.path("/etc/gpuhost/trust.d/site.pem"))
-        host.start_daemon()
-        host.settle()
+        for one in (host, closed, bare):
+            start(one, maker)
         for check in (check_import, check_again, check_lies):
             check(t, host, maker)
+        check_flavours(t, closed, maker)
+        check_no_gpu(t, bare, maker)
     finally:
-        host.close()
+        for one in (host, closed, bare):
+            one.close()
     t.done()
 
 

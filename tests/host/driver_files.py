@@ -37,11 +37,11 @@ def elf(kind, sections):
     return header + body + bytes(pad) + headers
 
 
-def module(name, version, kernel=KERNEL):
+def module(name, version, kernel=KERNEL, flavour="open"):
     info = {
-        "license": "Dual MIT/GPL",
+        "license": "Dual MIT/GPL" if flavour == "open" else "NVIDIA",
         "version": version,
-        "srcversion": (name.upper().replace("-", "") + version.replace(".", "") + "0" * 24)[:24],
+        "srcversion": (name.upper().replace("-", "") + version.replace(".", "") + ("0" if flavour == "open" else "1") * 24)[:24],
         "depends": ",".join(d.replace("-", "_") if d == "nvidia-modeset" else d for d in DEPENDS[name]),
         "name": name.replace("-", "_"),
         "vermagic": f"{kernel} SMP preempt mod_unload modversions ",
@@ -80,7 +80,7 @@ def deb(package, version, files):
     return out
 
 
-def write_driver(directory, version, kernel=KERNEL):
+def write_driver(directory, version, kernel=KERNEL, flavour="open"):
     """The modules and packages of one version; returns their paths as (modules, packages)."""
     os.makedirs(directory, exist_ok=True)
     written = []
@@ -92,7 +92,7 @@ def write_driver(directory, version, kernel=KERNEL):
         written.append(path)
         return path
 
-    modules = [write(f"{name}.ko", module(name, version, kernel)) for name in DEPENDS]
+    modules = [write(f"{name}.ko", module(name, version, kernel, flavour)) for name in DEPENDS]
     packages = [
         write(f"{package}.deb", deb(package, version, files))
         for package, files in {

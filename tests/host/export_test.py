@@ -76,7 +76,7 @@ def check_damage(t, host, out):
 
 def check_export(t, host, out):
     run = ctl("driver", "export", NEW, "-o", out, "--kernel", OTHER_KERNEL, "--root", host.root)
-    t.ok(run.returncode == 0 and os.listdir(f"{out}/{NEW}") == [OTHER_KERNEL] and KERNEL not in open(f"{out}/{NEW}.spec").read(),
+    t.ok(run.returncode == 0 and os.listdir(f"{out}/{NEW}") == [OTHER_KERNEL + "-open"] and KERNEL not in open(f"{out}/{NEW}.spec").read(),
          "one kernel's modules are exported", run.stderr)
     run = ctl("driver", "export", NEW, "-o", out, "--root", host.root, "--json=short")
     said = json.loads(run.stdout)
@@ -85,6 +85,16 @@ def check_export(t, host, out):
          "then all kernels', and JSON says which sets they are", run.stdout, run.stderr)
     files = [f"{out}/{file}" for one in said["modules"] for file in one["files"]]
     t.ok(len(files) == 8 and all(os.path.isfile(file) for file in files), "each file is there", files)
+
+
+def check_flavours(t, host, out):
+    modules, _ = write_driver(os.path.join(host.scratch, "closed"), NEW, flavour="proprietary")
+    host.ctl("driver", "import", *modules, check=0)
+    run = ctl("driver", "export", NEW, "-o", out + "-both", "--kernel", KERNEL, "--root", host.root)
+    spec = open(f"{out}-both/{NEW}.spec").read()
+    t.ok(run.returncode == 0 and sorted(os.listdir(f"{out}-both/{NEW}")) == [f"{KERNEL}-open", f"{KERNEL}-proprietary"]
+         and spec.count(f"[Modules {NEW} {KERNEL} ") == spec.count("Flavour=open\n") + spec.count("Flavour=proprietary\n") == 2,
+         "both flavours are exported", run.stderr, spec)
 
 
 def check_round_trip(t, host, other, out, site):
@@ -117,6 +127,7 @@ def main():
         for check in (check_mistakes, check_damage, check_export):
             check(t, host, out)
         check_round_trip(t, host, other, out, site)
+        check_flavours(t, host, out)
     finally:
         host.close()
         other.close()

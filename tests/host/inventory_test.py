@@ -105,7 +105,7 @@ def check_export(t, host):
                  {"address": GPUS[1], "vendor": "10de", "device": "2330", "name": "GH100 [H100 SXM5 80GB]"}],
         "runtimes": [{"name": "containerd", "path": "/usr/bin/containerd", "version": "1.6.20~ds1-1"},
                      {"name": "k3s", "path": "/usr/local/bin/k3s"}],
-        "wanted_driver": NEW, "bundles": [], "removed_bundles": [], "images": [], "blobs": [],
+        "wanted_driver": NEW, "wanted_flavour": "", "bundles": [], "removed_bundles": [], "images": [], "blobs": [],
         "drivers": [{"version": OLD, "userland": True, "source": False, "modules": [KERNEL]}]}
     for key, value in expected.items():
         t.equal(said.get(key), value, f"an inventory has {key}")
@@ -119,6 +119,7 @@ def check_mistakes(t, maker, inventory):
             ("platform", {"platform": "toaster"}, BAD_CONTENT, "'toaster' is no platform"),
             ("digest", {"blobs": ["../../etc/passwd"]}, BAD_CONTENT, "no sha256 digest"),
             ("kernel", {"kernels": [{"release": "../x"}]}, BAD_CONTENT, "is no kernel release"),
+            ("flavour", {"wanted_flavour": "any"}, BAD_CONTENT, "'any' is no flavour"),
             ("escape", {"hostname": "\x1b[2J"}, BAD_CONTENT, "key 'hostname'")):
         run = maker.create("--for", maker.changed(inventory, name, **keys))
         t.ok(run.returncode == status and words in run.stderr, f"an inventory's mistake is named: {words}", run.returncode, run.stderr)
@@ -137,7 +138,8 @@ def check_one_host(t, host, maker):
     t.equal(said["content"], ["image registry.example/app:v1", f"driver-packages {NEW}", f"driver-modules {NEW} for {KERNEL}"],
             "and names what would go in")
     t.equal([one["why"] for one in said["left_out"]],
-            [f"for {what}, of which there is no host" for what in (f"kernel {KERNEL} on {OTHER}", "kernel 6.6.6", OTHER)],
+            [f"for {what}, of which there is no host" for what in (
+                f"kernel {KERNEL} on {OTHER} with an NVIDIA GPU", "kernel 6.6.6 with an NVIDIA GPU", OTHER)],
             "and what is left out, and why")
     whole = maker.create(name="whole.bundle")
     run = maker.create("--for", inventory)
@@ -182,7 +184,7 @@ def check_unserved(t, host, maker):
         {"host": "gpu1", "what": "has generation 2 of the bundle with other content: this one needs a higher generation"},
         {"host": "arm1", "what": f"image registry.example/app:v1 is not there for {OTHER}"},
         {"host": "arm1", "what": f"kernel 7.0.0: no modules of driver {NEW}, and no source to build them"},
-        {"host": "arm1", "what": "wants driver 1.2.3, which is neither in the specification nor there"}],
+        {"host": "arm1", "what": "wants driver 1.2.3, which is neither in the specification for it nor there"}],
         "what hosts would not find is named")
     t.ok(run.returncode == NOT_FOUND and os.path.exists(said["file"]), "the exit status says so too", run.returncode, run.stderr)
     shutil.copy(maker.path("other/nvidia-smi.deb"), maker.path("other/nvidia-open-kernel-dkms.deb"))
@@ -197,6 +199,7 @@ def check_unserved(t, host, maker):
         "had generation 7 of the bundle until it was removed, and takes no older one",
         f"kernel 7.0.0: no modules of driver {OLD}, and no compiler to build its source"],
         "a wanted driver that is there but can't be built is named, and a bundle that was newer")
+    check_flavours(t, maker, inventory)
     images = SPEC[:SPEC.index("[Driver")]
     only_here = images + f"[Driver {NEW} {HERE}]\nPackages=here/*.deb\n"
     run = maker.create("--for", arm, "--dry-run", spec=only_here)
@@ -205,6 +208,27 @@ def check_unserved(t, host, maker):
     run = maker.create("--for", inventory, "--dry-run", generation=1)
     t.ok(run.returncode == NOT_FOUND and "Not served: gpu1: has generation 2 of the bundle, and takes no older one" in run.stdout,
          "and one that has a newer generation", run.stdout, run.stderr)
+
+
+def check_flavours(t, maker, inventory):
+    """A host wants one flavour, and has GPUs or not."""
+    fresh = {"hostname": "gpu3", "blobs": [], "bundles": [], "drivers": []}
+    flavours = SPEC[:SPEC.index("[Driver")] + f"[Driver {NEW}]\nPackages=here/*.deb\n" + "".join(
+        f"[Modules {NEW} {KERNEL}]\nFlavour={flavour}\nFiles={directory}/*.ko\n" for flavour, directory in (("open", "here"), ("proprietary", "other")))
+
+    def made(name, **keys):
+        run = maker.create("--for", maker.changed(inventory, name, **{**fresh, **keys}), "--dry-run", "--json=short", spec=flavours)
+        said = json.loads(run.stdout)
+        return [line for line in said["content"] if line.startswith("driver")], [row["what"] for row in said["unserved"]]
+    packages, modules = f"driver-packages {NEW}", f"driver-modules {NEW} for {KERNEL}"
+    t.equal(made("either"), ([packages, modules + ", open", modules + ", proprietary"], []), "a host that takes either flavour gets both")
+    t.equal(made("closed", wanted_flavour="proprietary"), ([packages, modules + ", proprietary"], []), "one that wants a flavour gets that")
+    t.equal(made("none", gpus=[], wanted_driver=""), ([], []), "one without a GPU gets no driver")
+    t.equal(made("wanted", gpus=[]), ([packages, modules + ", open", modules + ", proprietary"], []), "but if it wants one")
+    only_open = flavours[:flavours.index(f"[Modules {NEW} {KERNEL}]\nFlavour=proprietary")]
+    run = maker.create("--for", maker.changed(inventory, "closed", **fresh, wanted_flavour="proprietary"), "--dry-run", "--json=short", spec=only_open)
+    t.equal([row["what"] for row in json.loads(run.stdout)["unserved"]],
+            [f"kernel {KERNEL}: no proprietary modules of driver {NEW}, and no source to build them"], "what is of the wrong flavour does not serve")
 
 
 def main():

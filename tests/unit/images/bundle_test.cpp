@@ -244,6 +244,7 @@ TEST(BundleManifestTest, ComesBackFromItsText) {
     manifest.images = {
         {"docker.io/library/busybox:1", hex, "application/vnd.oci.image.index.v1+json", 12, {"linux/arm64"}}};
     manifest.artifacts = {{"driver-packages", "550.163.01", "", hex, 12},
+                          {"driver-modules", "550.163.01", "6.1.0-50-amd64", hex, 12, "proprietary"},
                           {"driver-modules", "550.163.01", "6.1.0-50-amd64", hex, 12},
                           {"packages", "debian-12", "", hex, 12}};
     BundleImage signature = manifest.images[0];
@@ -260,9 +261,11 @@ TEST(BundleManifestTest, ComesBackFromItsText) {
     EXPECT_TRUE(read->members[0].absent);
     EXPECT_EQ(read->members[1].path, "index.json");
     EXPECT_EQ(read->images[0].name, "docker.io/library/busybox:1");
-    ASSERT_EQ(read->artifacts.size(), 3U);
+    ASSERT_EQ(read->artifacts.size(), 4U);
     EXPECT_EQ(artifact_type(read->artifacts[0]), "application/vnd.gpuhost.driver-packages.v1");
     EXPECT_EQ(read->artifacts[1].kernel, "6.1.0-50-amd64");
+    EXPECT_EQ(read->artifacts[1].flavour, "proprietary");
+    EXPECT_EQ(read->artifacts[2].flavour, "") << "as older bundles have it";
     EXPECT_TRUE(parse_bundle_manifest(to_text(BundleManifest{"a", 0, 0, {}, {}, {}}), "x"));
 }
 
@@ -318,6 +321,11 @@ TEST(BundleManifestTest, RefusesWhatItCanNotKeepTo) {
                    R"(,"artifacts":[{"kind":"packages","name":"../12","digest":"sha256:)" + hex +
                        R"(","size":7}])"),
          "no driver version or distribution"},
+        {text_with(
+             "[" + blob() + "]", "[]",
+             R"(,"artifacts":[{"kind":"driver-packages","name":"550.163.01","flavour":"open","digest":"sha256:)" +
+                 hex + R"(","size":7}])"),
+         "a flavour that is none"},
         {text_with(R"([{"digest":"sha256:../x","size":1}])"), "no sha256 digest"},
         {text_with(R"([{"digest":"sha256:)" + hex + R"(","size":-1}])"), "out of range"},
         {text_with(R"([{"digest":"sha256:)" + hex + R"(","size":1e30}])"), "not an integer"},

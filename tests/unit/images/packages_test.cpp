@@ -62,15 +62,17 @@ TEST(Distribution, HasANameThatCanBeADirectory) {
 }
 
 TEST(HostWordTest, IsTakenApartAndPutTogether) {
-    for (const char* word : {"linux/arm64", "kernel=6.6.1", "os=debian-12",
-                             "linux/arm/v7,os=rhel-9,kernel=6.6.1", "unknown/unknown"}) {
+    for (const char* word :
+         {"linux/arm64", "kernel=6.6.1", "os=debian-12", "linux/arm/v7,os=rhel-9,kernel=6.6.1",
+          "unknown/unknown", "gpu=nvidia", "linux/amd64,kernel=6.6.1,flavour=open,gpu=10de:2330"}) {
         const auto host = parse_host_word(word);
         ASSERT_TRUE(host) << word;
         EXPECT_EQ(host_word(*host), word);
     }
     for (const char* bad :
          {"", ",", "linux", "linux/arm64,", "linux/arm64,linux/amd64", "kernel=", "kernel=../x", "os=debian",
-          "flavour=open", "linux/amd64,gpu=h100", "os=debian-12,os=debian-13"})
+          "flavour=any", "flavour=open,flavour=open", "linux/amd64,gpu=h100", "gpu=", "gpu=10de:233",
+          "gpu=10DE:2330", "gpu=10de-2330", "os=debian-12,os=debian-13"})
         EXPECT_FALSE(parse_host_word(bad)) << bad;
 }
 
@@ -86,6 +88,35 @@ TEST(HostWordTest, AllPartsMustFit) {
     EXPECT_FALSE(needs("linux/arm64,os=debian-12"));
     EXPECT_FALSE(needs("linux/amd64,os=debian-13"));
     EXPECT_FALSE(needs("linux/amd64,gpu=h100")) << "a part that is not known fits nobody";
+}
+
+TEST(HostWordTest, ADriverIsForAFlavourAndAGpu) {
+    HostFacts host{"linux/amd64", {}, {}, {{"10de:2330", "10de:2331"}, "open", false}};
+    const auto needs = [&](const char* word) {
+        Member member;
+        member.hosts = {word};
+        return host.needs(member);
+    };
+    EXPECT_TRUE(needs("flavour=open,gpu=nvidia"));
+    EXPECT_FALSE(needs("flavour=proprietary,gpu=nvidia"));
+    EXPECT_TRUE(needs("gpu=10de:2331"));
+    EXPECT_FALSE(needs("gpu=10de:1eb8"));
+    host.driver.flavour.clear();
+    EXPECT_TRUE(needs("flavour=proprietary")) << "either will do";
+    host.driver.wanted = true;
+    EXPECT_FALSE(needs("gpu=10de:1eb8")) << "its GPUs are known";
+    host.driver.gpus.clear();
+    EXPECT_TRUE(needs("gpu=nvidia") && needs("gpu=10de:1eb8")) << "somebody wants a driver there";
+    host.driver.wanted = false;
+    EXPECT_FALSE(needs("gpu=nvidia"));
+    EXPECT_TRUE(needs("linux/amd64")) << "as bundles had it before";
+    const HostFacts back = host_facts_from_json(
+        to_json(HostFacts{"linux/amd64", {"6.6.1"}, {"debian-12"}, {{"10de:2330"}, "open", true}}));
+    EXPECT_EQ(back.kernels, std::vector<std::string>{"6.6.1"});
+    EXPECT_EQ(back.distributions, std::vector<std::string>{"debian-12"});
+    EXPECT_EQ(back.driver.gpus, std::vector<std::string>{"10de:2330"});
+    EXPECT_EQ(back.driver.flavour, "open");
+    EXPECT_TRUE(back.is("linux/amd64") && back.driver.wanted);
 }
 
 TEST(PackageTreeTest, FollowsFromItsNames) {

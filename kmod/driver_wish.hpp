@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "daemon/base/root.hpp"
+#include "daemon/core/driver_wish.hpp"
+#include "daemon/core/settings.hpp"
+
+namespace gpuhost::kmod {
+
+/// What this host takes of the drivers in a bundle, by its GPUs and [Driver] of gpuhostd.conf.
+[[nodiscard]] core::DriverWish driver_wish(const base::Root& root, const core::Settings& settings);
+
+} // namespace gpuhost::kmod
