@@ -51,10 +51,12 @@ Result<void> check_base(const std::vector<const Member*>& unavailable) {
     std::string some;
     for (std::size_t i = 0; i < std::min<std::size_t>(unavailable.size(), 5); ++i)
         some += (i == 0 ? "sha256:" : ", sha256:") + unavailable[i]->hex;
-    return base::fail(Errc::NotFound,
-                      "this bundle leaves out " + std::to_string(unavailable.size()) +
-                          " blobs that are not on this host: " + some + (unavailable.size() > 5 ? ", …" : ""),
-                      "Import the bundle that it was made against first, or a whole one.");
+    return base::fail(
+        Errc::NotFound,
+        "this bundle leaves out " + std::to_string(unavailable.size()) +
+            " blobs that are not on this host: " + some + (unavailable.size() > 5 ? ", …" : ""),
+        "Import the bundle that it was made against first, or a whole one. 'gpuhostctl bundle show "
+        "FILE' names all that are missing.");
 }
 
 /// What the file system gives for so many bytes.

@@ -21,6 +21,8 @@ noinst_LIBRARIES += %D%/libimages.a
     %D%/blob_stream.hpp \
     %D%/bundle_input.cpp \
     %D%/bundle_input.hpp \
+    %D%/bundle_items.cpp \
+    %D%/bundle_items.hpp \
     %D%/bundle_layout.cpp \
     %D%/bundle_layout.hpp \
     %D%/bundle_manifest.cpp \

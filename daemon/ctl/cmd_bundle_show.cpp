@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "daemon/ctl/bundle_content.hpp"
 #include "daemon/ctl/bundle_files.hpp"
 #include "daemon/ctl/session.hpp"
 #include "daemon/ctl/verbs_bundle.hpp"
 #include "daemon/ctl/view.hpp"
 
 #include <array>
-#include <map>
 
 namespace gpuhost::ctl {
 
@@ -14,51 +14,16 @@ using base::Result;
 
 namespace {
 
-constexpr std::array options{trust_option, option::json};
-
-Json document_of(const images::BundleReader& bundle) {
-    const images::BundleManifest& manifest = bundle.manifest();
-    std::uint64_t blobs = 0;
-    std::uint64_t bytes = 0;
-    std::uint64_t absent = 0;
-    for (const images::Member& member : manifest.members) {
-        if (!member.is_blob())
-            continue;
-        ++blobs;
-        bytes += member.absent ? 0 : member.size;
-        absent += member.absent ? 1 : 0;
-    }
-    Json images = Json::array();
-    for (const images::BundleImage& image : manifest.images)
-        images.push_back(
-            {{"name", image.name}, {"digest", "sha256:" + image.hex}, {"platforms", image.platforms}});
-    std::map<std::string_view, const images::Member*> members;
-    for (const images::Member& member : manifest.members)
-        members.emplace(member.hex, &member);
-    Json artifacts = Json::array();
-    for (const images::BundleArtifact& artifact : manifest.artifacts)
-        artifacts.push_back({{"kind", artifact.kind},
-                             {"name", artifact.name},
-                             {"kernel", artifact.kernel},
-                             {"digest", "sha256:" + artifact.hex},
-                             {"hosts", members.at(artifact.hex)->hosts}});
-    return {{"name", manifest.name},
-            {"generation", manifest.generation},
-            {"created", manifest.created},
-            {"signer", {{"subject", bundle.signer().subject}, {"not_after", bundle.signer().not_after}}},
-            {"blobs", blobs},
-            {"bytes", bytes},
-            {"absent", absent},
-            {"images", std::move(images)},
-            {"artifacts", std::move(artifacts)}};
-}
+constexpr Option root_option{"root", "DIRECTORY", "say what the system mounted there would take"};
+constexpr std::array options{trust_option, root_option, option::json};
 
 Result<int> run(Session& session) {
     GPUHOST_TRY(files, open_bundle_files(session.arguments().words()));
     GPUHOST_TRY(trust, chosen_trust(session));
     GPUHOST_TRY(input, bundle_input(files));
     GPUHOST_TRY(bundle, images::BundleReader::open(std::move(input), trust));
-    const Json document = document_of(bundle);
+    GPUHOST_TRY(root, base::Root::open(session.arguments().value(root_option).value_or("/")));
+    const Json document = document_of(bundle, root);
     if (session.wants_json())
         session.print_json(document);
     else
@@ -72,10 +37,12 @@ const Verb bundle_show_verb{
     "bundle show",
     "FILE…|-",
     "show what a bundle has",
-    "Shows a bundle's name, generation, signer, images and drivers from its signed manifest, without reading "
-    "the "
-    "rest. Needs no "
-    "daemon and no privileges.",
+    "Shows a bundle's name, generation, signer, images, drivers and packages with their sizes, what of them "
+    "this "
+    "host would take, and how much of that is missing in its store. Reads the signed manifest and the "
+    "documents of "
+    "images, not the rest; of a pipe the manifest alone, which says no sizes. Needs no daemon and no "
+    "privileges.",
     1,
     100'000,
     options,

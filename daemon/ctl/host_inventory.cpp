@@ -4,6 +4,7 @@
 #include "config.h"
 #include "daemon/base/parse.hpp"
 #include "kmod/driver_settings.hpp"
+#include "kmod/driver_wish.hpp"
 #include "kmod/headers.hpp"
 #include "kmod/kernel_state.hpp"
 #include "kmod/store.hpp"
@@ -148,6 +149,12 @@ base::Result<void> add_drivers(Inventory& inventory, const Root& root) {
 }
 
 } // namespace
+
+images::HostFacts read_host_facts(const Root& root) {
+    const core::Settings settings = core::load_settings(root, {kmod::driver_setting_keys()}).settings;
+    return {images::host_platform(root), images::installed_kernels(root),
+            images::distributions_of(images::read_os_release(root)), kmod::driver_wish(root, settings)};
+}
 
 base::Result<Inventory> read_inventory(const Root& root) {
     Inventory inventory;

@@ -5,6 +5,9 @@
 
 namespace gpuhost::ctl {
 
+/// What it takes of a bundle, by what it is.
+[[nodiscard]] images::HostFacts read_host_facts(const base::Root& root);
+
 /// What the files of a host say, without its daemon and without privileges. What can't be read is left out, but for the
 /// store, in which nothing must be missing.
 [[nodiscard]] base::Result<images::Inventory> read_inventory(const base::Root& root);

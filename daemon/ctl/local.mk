@@ -5,6 +5,8 @@ noinst_LIBRARIES += %D%/libctl.a
     %D%/arguments.cpp \
     %D%/arguments.hpp \
     %D%/bundle_call.hpp \
+    %D%/bundle_content.cpp \
+    %D%/bundle_content.hpp \
     %D%/bundle_files.cpp \
     %D%/bundle_files.hpp \
     %D%/bundle_hosts.cpp \

@@ -96,12 +96,42 @@ std::string described(const Json& artifact) {
     std::string kind = text_of(artifact, "kind");
     std::replace(kind.begin(), kind.end(), '-', ' ');
     const std::string kernel = text_of(artifact, "kernel");
+    const std::string flavour = text_of(artifact, "flavour");
     std::set<std::string> platforms;
     for (const std::string& word : base::strings_or_empty(artifact, "hosts"))
         if (const auto host = images::parse_host_word(word); host && !host->platform.empty())
             platforms.insert(printable(host->platform));
     return kind + " " + text_of(artifact, "name") + (kernel.empty() ? "" : " for " + kernel) +
+           (flavour.empty() ? "" : ", " + flavour) +
            (platforms.empty() ? "" : " on " + base::join({platforms.begin(), platforms.end()}, ", "));
+}
+
+std::string size_of(const Json& item) {
+    return item.contains("bytes") ? human_bytes(number_of(item, "bytes")) : "";
+}
+
+/// What the host would do with it.
+std::string share_of(const Json& item) {
+    if (!base::bool_or(item, "taken", false))
+        return "not for it";
+    if (!item.contains("missing_bytes"))
+        return "takes it";
+    const std::uint64_t missing = number_of(item, "missing_bytes");
+    return missing == 0 ? "has it" : "lacks " + human_bytes(missing);
+}
+
+void add_host_lines(Facts& facts, const Json& host) {
+    std::string takes = plural(number_of(host, "blobs"), "blob", "blobs") + ", " + size_of(host);
+    if (host.contains("missing_bytes"))
+        takes += ", and lacks " + human_bytes(number_of(host, "missing_bytes")) + " of that";
+    facts.add("This host", "takes " + takes);
+    if (const std::string why = text_of(host, "problem"); !why.empty())
+        facts.add("Problem", "what it has is not known: " + why);
+    if (const std::string why = text_of(host, "refused"); !why.empty())
+        facts.add("Problem", "it would refuse this bundle: " + why);
+    for (const Json& blob : list_of(host, "lacks"))
+        facts.add("Missing", text_of(blob, "digest") + ", " + human_bytes(number_of(blob, "size")) +
+                                 ", which the bundle leaves out");
 }
 
 } // namespace
@@ -115,14 +145,17 @@ std::string render_bundle(const Screen& screen, const Json& bundle) {
                              human_bytes(number_of(bundle, "bytes")));
     if (const std::uint64_t absent = number_of(bundle, "absent"); absent > 0)
         facts.add("Delta", "leaves out " + plural(absent, "blob", "blobs") + " that hosts must have");
+    add_host_lines(facts, base::member(bundle, "host"));
+    Table artifacts({{"CARRIES"}, {"SIZE", Table::Align::Right}, {"THIS HOST"}});
     for (const Json& artifact : list_of(bundle, "artifacts"))
-        facts.add("Carries", described(artifact));
-    Table table({{"IMAGE"}, {"PLATFORMS"}, {"DIGEST"}});
+        artifacts.add({described(artifact), size_of(artifact), share_of(artifact)});
+    Table table({{"IMAGE"}, {"PLATFORMS"}, {"SIZE", Table::Align::Right}, {"THIS HOST"}, {"DIGEST"}});
     for (const Json& image : list_of(bundle, "images"))
         table.add({text_of(image, "name"),
-                   printable(base::join(base::strings_or_empty(image, "platforms"), " ")),
-                   text_of(image, "digest")});
-    return facts.render() + (table.empty() ? "" : "\n" + table.render(screen));
+                   printable(base::join(base::strings_or_empty(image, "platforms"), " ")), size_of(image),
+                   share_of(image), text_of(image, "digest")});
+    return facts.render() + (artifacts.empty() ? "" : "\n" + artifacts.render(screen)) +
+           (table.empty() ? "" : "\n" + table.render(screen));
 }
 
 void add_image_lines(Facts& facts, const Screen& screen, const Json& images) {

@@ -114,6 +114,12 @@ def state(host):
             for d in ("store/sha256", "catalogue")}
 
 
+def shown(host, maker, name="site.bundle"):
+    """What show says of a bundle on that host."""
+    run = maker.ctl("bundle", "show", maker.path(name), "--trust", maker.site.file("ca.pem"), "--root", host.root, "--json=short")
+    return json.loads(run.stdout)
+
+
 def check_import(t, host, maker):
     bundle = maker.path("site.bundle")
     run = host.ctl("bundle", "import", bundle)
@@ -123,8 +129,18 @@ def check_import(t, host, maker):
     shutil.copy(maker.site.file("ca.pem"), host.path("/etc/gpuhost/trust.d/site.pem"))
     run = host.ctl("bundle", "import", bundle, "--dry-run")
     t.ok(run.returncode == 0 and state(host)["store/sha256"] == [], "a dry run verifies it and writes nothing", run.stdout, run.stderr)
+    size = sum(len(layer) for layer in maker.layers)
+    app, busybox = shown(host, maker)["images"]
+    t.ok(app["taken"] and busybox["taken"] and size < app["bytes"] == app["missing_bytes"] < size + 10_000, "show says how large an image is, and that it is missing",
+         app, busybox)
+    t.ok(busybox["bytes"] > busybox["missing_bytes"] + len(maker.arm), "but for what is for another machine", busybox)
     run = host.ctl("bundle", "import", bundle)
     t.ok(run.returncode == 0, "it comes in", run.stdout, run.stderr)
+    said = shown(host, maker)
+    t.ok([image["missing_bytes"] for image in said["images"]] == [0, 0] and said["host"]["missing_blobs"] == said["host"]["missing_bytes"] == 0
+         and said["host"]["blobs"] == len(state(host)["store/sha256"]) and "refused" not in said["host"], "then nothing of it is missing", said)
+    run = maker.ctl("bundle", "show", bundle, "--trust", maker.site.file("ca.pem"), "--root", host.root)
+    t.ok("has it" in run.stdout and "and lacks 0 B of that" in run.stdout, "show says so to people", run.stdout, run.stderr)
     listed = host.json("bundle", "list")["bundles"]
     t.ok(len(listed) == 1 and listed[0]["generation"] == 7 and listed[0]["images"] == 2, "and is listed", listed)
     names = state(host)["store/sha256"]
@@ -233,9 +249,26 @@ def check_delta(t, host, maker):
         shutil.rmtree(host.path("/var/lib/gpuhost/" + directory))
     run = host.ctl("bundle", "import", maker.path("delta.bundle"))
     t.ok(run.returncode == NOT_FOUND and "leaves out" in run.stderr and "sha256:" in run.stderr, "without that it is refused", run.stderr)
+    said = shown(host, maker, "delta.bundle")
+    t.ok(len(said["host"]["lacks"]) == said["absent"] >= 5 and f"leaves out {said['absent']} blobs" in run.stderr
+         and all(lacked["digest"] in maker.ctl("bundle", "show", maker.path("delta.bundle"), "--trust", maker.site.file("ca.pem"), "--root", host.root).stdout
+                 for lacked in said["host"]["lacks"]), "and show names all that is not here", said["host"], run.stderr)
+    t.ok("bytes" not in said["images"][0] and said["images"][0]["taken"], "the size of what nobody has is not known", said["images"])
     host.ctl("bundle", "import", maker.path("old.bundle"), check=0)
+    said = shown(host, maker, "delta.bundle")
+    t.ok(said["host"]["lacks"] == [] and said["host"]["missing_bytes"] > 0 and said["images"][0]["missing_bytes"] == 0,
+         "with it here, nothing that is left out", said)
     run = host.ctl("bundle", "import", maker.path("delta.bundle"))
     t.ok(run.returncode == 0 and state(host) == seen, "and with it brings all of the new one", run.stderr, state(host))
+    t.ok("older generation" in shown(host, maker, "old.bundle")["host"]["refused"], "show says that an older one would be refused")
+    blobs = host.path("/var/lib/gpuhost/store/sha256")
+    os.rename(blobs, blobs + ".aside")
+    os.symlink("sha256", blobs)
+    said = shown(host, maker)
+    t.ok("sha256" in said["host"]["problem"] and "missing_bytes" not in said["host"] and said["images"][0]["taken"] and
+         "missing_bytes" not in said["images"][0], "and that a store can't be read", said)
+    os.unlink(blobs)
+    os.rename(blobs + ".aside", blobs)
 
 
 def check_ways_in(t, host, maker):

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/base/root.hpp"
 #include "daemon/content/archive.hpp"
-#include "images/bundle_reader.hpp"
+#include "images/bundle_items.hpp"
 #include "tests/support/tmpdir.hpp"
 #include "tests/unit/images/bundles.hpp"
 
 #include <array>
 #include <map>
+#include <set>
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -94,6 +95,45 @@ TEST_F(Bundle, AlignsWhatMembersHold) {
     const std::string bytes = write().value();
     for (const auto& [hex, content] : bundle_.contents)
         EXPECT_EQ(bytes.find(content) % data_alignment, 0U) << content.size();
+}
+
+TEST_F(Bundle, SaysWhatEachImageIsMadeOf) {
+    const auto descriptor = [](const std::string& type, const std::string& hex, std::size_t size) {
+        return R"({"mediaType":"application/vnd.oci.image.)" + type + R"(.v1+json","digest":"sha256:)" + hex +
+               R"(","size":)" + std::to_string(size) + "}";
+    };
+    const auto document = [](const std::string& rest) { return R"({"schemaVersion":2,)" + rest + "}"; };
+    add("of no image");
+    const std::string layer = bundle_.add(std::string(5000, 'l'));
+    const std::string config = bundle_.add("{}");
+    const std::string text =
+        document(R"("config":)" + descriptor("config", config, 2) + R"(,"layers":[)" +
+                 descriptor("layer", layer, 5000) + "," + descriptor("layer", layer, 5000) + "]");
+    const std::string manifest = bundle_.add(text);
+    const std::string left_out(64, 'f'); // of another platform
+    const std::string list = document(R"("manifests":[)" + descriptor("manifest", manifest, text.size()) +
+                                      "," + descriptor("manifest", left_out, 1) + "]");
+    const std::string index = bundle_.add(list);
+    bundle_.manifest.images = {
+        {"r.io/a:1", index, "application/vnd.oci.image.index.v1+json", list.size(), {}}};
+    const std::string bytes = write().value();
+    const std::size_t cut = bytes.find(text) + 10; // volumes end anywhere
+    const UniqueFd first = memory_file(bytes.substr(0, cut));
+    const UniqueFd second = memory_file(bytes.substr(cut));
+    auto input = BundleInput::open({{first.get(), "1"}, {second.get(), "2"}});
+    const auto reader = BundleReader::open(*std::move(input), trust_);
+    ASSERT_TRUE(reader) << reader.error().message;
+    const BundleManifest& read = reader->manifest();
+    std::set<std::string> found;
+    const auto members = BundleItems(read, documents_of(*reader)).members_of(read.images[0]);
+    ASSERT_TRUE(members) << members.error().message;
+    for (const Member* const member : *members)
+        EXPECT_TRUE(found.insert(member->hex).second) << "each once";
+    EXPECT_EQ(found, (std::set<std::string>{layer, config, manifest, index}));
+    const auto lies = [&](const Member& member) -> Result<std::string> {
+        return std::string(static_cast<std::size_t>(member.size), ' ');
+    };
+    EXPECT_FALSE(BundleItems(read, lies).members_of(read.images[0])) << "a document is held to its digest";
 }
 
 TEST_F(Bundle, PlacesMembersOverEightGibibytes) {
