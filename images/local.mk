@@ -41,6 +41,8 @@ noinst_LIBRARIES += %D%/libimages.a
     %D%/client_certificate.hpp \
     %D%/containerd.cpp \
     %D%/containerd.hpp \
+    %D%/containerd_config.cpp \
+    %D%/containerd_config.hpp \
     %D%/crio_pins.cpp \
     %D%/crio_pins.hpp \
     %D%/docker.cpp \

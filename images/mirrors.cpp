@@ -3,6 +3,7 @@
 
 #include "daemon/base/parse.hpp"
 #include "images/catalogue.hpp"
+#include "images/containerd_config.hpp"
 #include "images/reference.hpp"
 
 #include <algorithm>
@@ -22,7 +23,6 @@ using core::SettingType;
 namespace {
 
 constexpr std::string_view containerd = "/etc/containerd";
-constexpr std::string_view certs = "/etc/containerd/certs.d";
 constexpr std::string_view containers = "/etc/containers";
 constexpr std::string_view containers_file = "/etc/containers/registries.conf.d/50-gpuhost.conf";
 
@@ -36,7 +36,7 @@ constexpr std::array keys{
 };
 
 std::string hosts_path(const std::string& registry) {
-    return std::string(certs) + "/" + registry + "/hosts.toml";
+    return std::string(containerd_certs) + "/" + registry + "/hosts.toml";
 }
 
 /// A path has no colons: "registry.example:5000" is "registry.example_5000" there, as in the registry's own.
@@ -47,14 +47,14 @@ bool is_theirs(const Root& root, const std::string& path) {
 /// What somebody set up for this registry that a file of ours would put out of force: containerd reads certificates
 /// only where there is no hosts.toml, and "_default" only where there is no directory for the registry. Empty: nothing.
 std::string containerd_setup(const Root& root, const std::string& registry) {
-    std::string directory = std::string(certs) + "/" + registry;
+    std::string directory = std::string(containerd_certs) + "/" + registry;
     const auto st = root.lstat(directory);
     if (st && !S_ISDIR(st->st_mode))
         return directory;
     for (const std::string& name : root.list(directory).value_or(std::vector<std::string>()))
         if (name != "hosts.toml" || is_theirs(root, hosts_path(registry)))
             return directory + "/" + name;
-    std::string other_form = std::string(certs) + "/" + registry_path(registry) + "_";
+    std::string other_form = std::string(containerd_certs) + "/" + registry_path(registry) + "_";
     if (registry.find(':') != std::string::npos && root.exists(other_form))
         return other_form;
     return is_theirs(root, hosts_path("_default")) ? hosts_path("_default") : std::string();
@@ -90,7 +90,7 @@ std::set<std::string> containers_setup(const Root& root) {
 
 /// Ours, and wanted no longer.
 void add_stale(const Root& root, const std::set<std::string>& wanted, std::vector<FileOperation>& to) {
-    for (const std::string& registry : root.list(certs).value_or(std::vector<std::string>())) {
+    for (const std::string& registry : root.list(containerd_certs).value_or(std::vector<std::string>())) {
         const std::string path = hosts_path(registry);
         if (wanted.count(path) == 0 && root.exists(path) && content::is_ours(root, path))
             to.push_back({FileOperation::Type::Remove, path, {}});
@@ -116,6 +116,8 @@ std::vector<FileOperation> containerd_files(const Root& root, const Registries& 
             left.push_back(setup + " is not gpuhost's: containerd does not ask this host for images of " +
                            registry);
     }
+    if (const std::string problem = files.empty() ? "" : certs_problem(root); !problem.empty())
+        left.push_back(problem);
     return files;
 }
 

@@ -16,6 +16,7 @@ from fake_host import FakeHost, write
 from image_files import Layout, Site
 
 BAD_ARGUMENT, NOT_FOUND, REFUSED, BAD_CONTENT, DENIED, INTERRUPTED = 2, 4, 8, 9, 12, 17
+CONFIG_PATH = 'config_path = "/etc/containerd/certs.d"'
 SPEC = """[Bundle]
 Name=site-images
 Generation={generation}
@@ -159,6 +160,10 @@ def check_mirrors(t, host):
     plan = host.ctl("plan")
     t.ok(hosts in plan.stdout, "a runtime that was installed since is not led here yet", plan.stdout, plan.stderr)
     host.ctl("apply", check=0)
+    status = host.ctl("status").stdout
+    t.ok("/etc/containerd/config.toml does not say config_path" in status, "status says that pods are not led there by that alone", status)
+    write(host.path("/etc/containerd/config.toml"), f"[plugins.'io.containerd.cri.v1.images'.registry]\n{CONFIG_PATH}\n")
+    t.ok("config_path" not in host.ctl("status").stdout, "until they are", host.ctl("status").stdout)
     t.ok("http://127.0.0.1:299" in host.read(hosts)
          and 'prefix = "registry.example"' in host.read("/etc/containers/registries.conf.d/50-gpuhost.conf"), "apply leads it here")
     write(host.path("/etc/gpuhost/gpuhostd.conf"), "[Mirrors]\nUpstream=no\n")

@@ -46,6 +46,7 @@ sync_seam = -Wl,--wrap=fsync -Wl,--wrap=fdatasync
     %D%/images/bundle_test.cpp \
     %D%/images/bundles.cpp \
     %D%/images/bundles.hpp \
+    %D%/images/containerd_config_test.cpp \
     %D%/images/create_test.cpp \
     %D%/images/crio_pins_test.cpp \
     %D%/images/dns_sd_test.cpp \

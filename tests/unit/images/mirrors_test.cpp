@@ -37,6 +37,10 @@ class MirrorsTest : public ::testing::Test {
         EXPECT_TRUE(done) << done.error().message;
         return base::strings_or_empty(done.value_or(Json()), "files");
     }
+    void have_containerd() const {
+        directory_.write("etc/containerd/config.toml", "[plugins.\"io.containerd.grpc.v1.cri\".registry]\n"
+                                                       "config_path = \"/etc/containerd/certs.d\"\n");
+    }
     [[nodiscard]] std::string read(const std::string& path) const {
         return root_.read(path).value_or("(absent)");
     }
@@ -51,7 +55,7 @@ class MirrorsTest : public ::testing::Test {
 TEST_F(MirrorsTest, LeadsRuntimesThatAreHereToWhatBundlesHave) {
     put("site", {"docker.io", "registry.example:5000"});
     EXPECT_TRUE(apply().empty()) << "no runtime, no file";
-    ASSERT_TRUE(root_.make_directories("/etc/containerd"));
+    have_containerd();
     ASSERT_TRUE(root_.make_directories("/etc/containers"));
     EXPECT_EQ(apply().size(), 3U);
     EXPECT_EQ(read(hosts_), "# Written by gpuhostd; changes are lost.\n"
@@ -71,7 +75,7 @@ TEST_F(MirrorsTest, LeadsRuntimesThatAreHereToWhatBundlesHave) {
 
 TEST_F(MirrorsTest, WithoutUpstreamNobodyElseIsAsked) {
     put("site", {"docker.io"});
-    ASSERT_TRUE(root_.make_directories("/etc/containerd"));
+    have_containerd();
     ASSERT_TRUE(root_.make_directories("/etc/containers"));
     EXPECT_EQ(apply({true, "127.0.0.1:1234", false}).size(), 2U);
     EXPECT_EQ(read(hosts_),
@@ -81,9 +85,20 @@ TEST_F(MirrorsTest, WithoutUpstreamNobodyElseIsAsked) {
               std::string::npos);
 }
 
+TEST_F(MirrorsTest, ContainerdsOwnConfigurationHasToLeadThere) {
+    put("site", {"docker.io"});
+    have_containerd();
+    directory_.write("etc/containerd/config.toml", "version = 2\n");
+    EXPECT_EQ(apply(), std::vector<std::string>{hosts_}) << "for those who go there anyway";
+    ASSERT_EQ(warnings_.size(), 1U);
+    EXPECT_NE(warnings_[0].find("config.toml does not say config_path"), std::string::npos) << warnings_[0];
+    EXPECT_EQ(apply({false, "127.0.0.1:299", true}).size(), 1U);
+    EXPECT_TRUE(warnings_.empty()) << "nobody is led anywhere";
+}
+
 TEST_F(MirrorsTest, TakesAwayWhatIsItsOwn) {
     put("site", {"docker.io", "nvcr.io"});
-    ASSERT_TRUE(root_.make_directories("/etc/containerd"));
+    have_containerd();
     EXPECT_EQ(apply().size(), 2U);
     put("site", {"docker.io"});
     EXPECT_EQ(apply(), std::vector<std::string>{"/etc/containerd/certs.d/nvcr.io/hosts.toml"});
@@ -104,6 +119,7 @@ TEST_F(MirrorsTest, WhatSomebodySetUpStaysInForce) {
     for (const auto& [file, registry] : rows) {
         ASSERT_TRUE(root_.remove_tree("/etc/containerd"));
         put("site", {registry});
+        have_containerd();
         directory_.write("etc/containerd/certs.d/" + file, "server = \"https://cache.example\"\n");
         EXPECT_TRUE(apply().empty()) << file;
         ASSERT_EQ(warnings_.size(), 1U) << file;
@@ -129,7 +145,7 @@ TEST_F(MirrorsTest, WhatSomebodySetUpStaysInForce) {
 
 TEST_F(MirrorsTest, ABadAddressChangesNothing) {
     put("site", {"docker.io"});
-    ASSERT_TRUE(root_.make_directories("/etc/containerd"));
+    have_containerd();
     for (const char* address : {"", "http://127.0.0.1:1", "127.0.0.1:1\"", "a b"}) {
         EXPECT_TRUE(apply({true, address, true}).empty()) << address;
         ASSERT_EQ(warnings_.size(), 1U);
@@ -141,7 +157,7 @@ TEST_F(MirrorsTest, ABadAddressChangesNothing) {
 TEST_F(MirrorsTest, ARecordThatCanNotBeReadTakesNothingAway) {
     put("site", {"docker.io"});
     put("other", {"nvcr.io"});
-    ASSERT_TRUE(root_.make_directories("/etc/containerd"));
+    have_containerd();
     ASSERT_TRUE(root_.make_directories("/etc/containers"));
     EXPECT_EQ(apply().size(), 3U);
     const std::string before = read(containers_);

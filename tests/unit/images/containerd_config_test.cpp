@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "images/containerd_config.hpp"
+#include "tests/support/tmpdir.hpp"
+
+#include <gtest/gtest.h>
+
+namespace gpuhost::images {
+namespace {
+
+using Files = std::vector<std::pair<std::string, std::string>>;
+
+std::string problem_with(const Files& files) {
+    const tests::TempDir directory;
+    for (const auto& [name, text] : files)
+        directory.write("etc/containerd/" + name, text);
+    return certs_problem(directory.root());
+}
+std::string problem(const std::string& text) {
+    return problem_with({{"config.toml", text}});
+}
+
+TEST(ContainerdConfig, LeadsPodsToThisHostInAllOfItsForms) {
+    const std::string rows[] = {
+        "version = 2\n[plugins.\"io.containerd.grpc.v1.cri\".registry]\n  config_path = "
+        "\"/etc/containerd/certs.d\"\n",
+        "version = 3\n[plugins.'io.containerd.cri.v1.images'.registry]\n  config_path = "
+        "'/etc/containerd/certs.d'\n",
+        "[plugins.cri.registry]\nconfig_path = \"/etc/containerd/certs.d\"",
+        "version = 3\n[ plugins . 'io.containerd.cri.v1.images' ] # theirs\n"
+        "registry.config_path = '/etc/docker/certs.d:/etc/containerd/certs.d/' # both\n",
+        "version = 2\nplugins.\"io.containerd.grpc.v1.cri\".registry.config_path = "
+        "\"/etc/containerd/certs.d\"\n",
+        "disabled_plugins = [\"cri\"]\n",
+        "disabled_plugins = [\n  'io.containerd.internal.v1.restart', # none\n  "
+        "'io.containerd.grpc.v1.cri',\n]\n",
+    };
+    for (const std::string& text : rows)
+        EXPECT_EQ(problem(text), "") << text;
+    EXPECT_EQ(problem_with(
+                  {{"config.toml", "version = 3\nimports = ['/etc/containerd/conf.d/*.toml']\n"},
+                   {"conf.d/10-site.toml", "version = 3\n[plugins.'io.containerd.cri.v1.images'.registry]\n"
+                                           "config_path = '/etc/containerd/certs.d'\n"}}),
+              "");
+}
+
+TEST(ContainerdConfig, DependsOnTheVersionWhereItSaysNothing) {
+    const std::string rows[] = {
+        "",
+        "version = 2\n[plugins.\"io.containerd.grpc.v1.cri\".registry]\n  config_path = \"\"\n"
+        "  [plugins.\"io.containerd.grpc.v1.cri\".registry.mirrors]\n",
+        "# [plugins.'io.containerd.cri.v1.images'.registry]\n#config_path = '/etc/containerd/certs.d'\n",
+        // Of somebody else:
+        "version = 3\n[plugins.'io.containerd.transfer.v1.local']\nconfig_path = '/etc/containerd/certs.d'\n",
+        // What this version no longer reads:
+        "version = 3\n[plugins.'io.containerd.grpc.v1.cri'.registry]\nconfig_path = "
+        "'/etc/containerd/certs.d'\n",
+        "disabled_plugins = ['io.containerd.internal.v1.restart']\nrequired_plugins = ['cri']\n",
+    };
+    for (const std::string& text : rows) {
+        EXPECT_EQ(problem(text),
+                  "/etc/containerd/config.toml does not say config_path = \"/etc/containerd/certs.d\", "
+                  "without which pods do not get this host's images from a containerd before 2.2: set it "
+                  "in its table of the CRI's registries, and restart containerd")
+            << text;
+    }
+    EXPECT_EQ(problem_with({}), problem("")) << "no configuration is that of its version";
+    EXPECT_NE(problem("imports = [\"/etc/site/*.toml\"]\n").find("(what it imports is not looked at)"),
+              std::string::npos);
+}
+
+TEST(ContainerdConfig, LeadsPodsElsewhere) {
+    EXPECT_NE(
+        problem(
+            "version = 2\n[plugins.\"io.containerd.grpc.v1.cri\".registry]\nconfig_path = \"/etc/site\"\n")
+            .find("config.toml leads containerd to /etc/site, so pods do not get this host's images from it: "
+                  "set"),
+        std::string::npos);
+    const std::string table = "version = 2\n[plugins.\"io.containerd.grpc.v1.cri\".registry.";
+    for (const char* mirrors :
+         {"mirrors]\n  [plugins.\"io.containerd.grpc.v1.cri\".registry.mirrors.\"docker.io\"]\n",
+          "mirrors.\"docker.io\"]\nendpoint = [\"https://cache.example\"]\n"})
+        EXPECT_NE(problem(table + mirrors).find("has registry.mirrors, so pods do not"), std::string::npos)
+            << mirrors;
+}
+
+TEST(ContainerdConfig, ThatCanNotBeReadIsNotKnown) {
+    EXPECT_NE(problem(std::string(base::Root::default_limit + 1, '#')).find("config.toml can't be read"),
+              std::string::npos);
+}
+
+} // namespace
+} // namespace gpuhost::images
