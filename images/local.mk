@@ -99,6 +99,8 @@ noinst_LIBRARIES += %D%/libimages.a
     %D%/live.hpp \
     %D%/signed_blobs.cpp \
     %D%/signed_blobs.hpp \
+    %D%/k3s.cpp \
+    %D%/k3s.hpp \
     %D%/kubelet.cpp \
     %D%/kubelet.hpp \
     %D%/mirrors.cpp \

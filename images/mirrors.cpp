@@ -4,6 +4,7 @@
 #include "daemon/base/parse.hpp"
 #include "images/catalogue.hpp"
 #include "images/containerd_config.hpp"
+#include "images/k3s.hpp"
 #include "images/reference.hpp"
 
 #include <algorithm>
@@ -42,6 +43,10 @@ std::string hosts_path(const std::string& registry) {
 /// A path has no colons: "registry.example:5000" is "registry.example_5000" there, as in the registry's own.
 bool is_theirs(const Root& root, const std::string& path) {
     return root.exists(path) && !content::is_ours(root, path);
+}
+
+std::string endpoint_of(const MirrorSettings& settings) {
+    return "http://" + settings.address;
 }
 
 /// What somebody set up for this registry that a file of ours would put out of force: containerd reads certificates
@@ -95,9 +100,12 @@ void add_stale(const Root& root, const std::set<std::string>& wanted, std::vecto
         if (wanted.count(path) == 0 && root.exists(path) && content::is_ours(root, path))
             to.push_back({FileOperation::Type::Remove, path, {}});
     }
-    if (wanted.count(std::string(containers_file)) == 0 && root.exists(containers_file) &&
-        content::is_ours(root, containers_file))
-        to.push_back({FileOperation::Type::Remove, std::string(containers_file), {}});
+    std::vector<std::string_view> of_all{containers_file};
+    for (const K3s& k3s : k3s_kinds)
+        of_all.push_back(k3s.registries);
+    for (const std::string_view path : of_all)
+        if (wanted.count(std::string(path)) == 0 && root.exists(path) && content::is_ours(root, path))
+            to.push_back({FileOperation::Type::Remove, std::string(path), {}});
 }
 
 bool is_registry(const std::string& text) {
@@ -136,8 +144,36 @@ std::optional<FileOperation> containers_conf(const Root& root, const Registries&
                            "': it is no part of a path");
     if (names.empty())
         return std::nullopt;
+    if (is_theirs(root, std::string(containers_file))) {
+        left.push_back(std::string(containers_file) +
+                       " is not gpuhost's: podman and CRI-O do not ask this host");
+        return std::nullopt;
+    }
     return FileOperation{FileOperation::Type::Write, std::string(containers_file),
                          containers_registries(names, settings)};
+}
+
+std::vector<FileOperation> k3s_files(const Root& root, const Registries& registries,
+                                     const MirrorSettings& settings, std::vector<std::string>& left) {
+    std::vector<FileOperation> files;
+    for (const K3s& k3s : k3s_kinds) {
+        if (!is_here(root, k3s) || registries.names.empty())
+            continue;
+        const std::string name(k3s.name);
+        const std::string path(k3s.registries);
+        if (is_theirs(root, path)) {
+            if (root.read(path).value_or("").find(endpoint_of(settings)) == std::string::npos)
+                left.push_back(path + " is not gpuhost's: " + name + " asks this host for images only if " +
+                               base::join(registries.names, ", ") + " have the endpoint " +
+                               endpoint_of(settings) + " there");
+            continue;
+        }
+        files.push_back(
+            {FileOperation::Type::Write, path, k3s_registries(registries.names, endpoint_of(settings))});
+        if (has_to_read_registries(root, k3s))
+            left.push_back(name + " has not read " + path + " since it changed: restart it");
+    }
+    return files;
 }
 
 } // namespace
@@ -157,7 +193,7 @@ std::string registry_path(std::string registry) {
 }
 
 std::string containerd_hosts(const MirrorSettings& settings) {
-    const std::string ours = "http://" + settings.address;
+    const std::string ours = endpoint_of(settings);
     const std::string text(content::file_mark);
     // containerd 1.x takes no notice of a file without a table of hosts, and an empty one is one.
     if (!settings.upstream)
@@ -214,15 +250,16 @@ Mirrors look_at_mirrors(const Root& root, const Registries& registries, const Mi
     if (settings.enable && root.exists(containers))
         if (auto conf = containers_conf(root, registries, settings, mirrors.left))
             files.push_back(*std::move(conf));
+    if (settings.enable)
+        for (FileOperation& file : k3s_files(root, registries, settings, mirrors.left))
+            files.push_back(std::move(file));
     std::set<std::string> wanted;
     for (FileOperation& file : files) {
         wanted.insert(file.path);
-        // One file for all registries: with a record that can't be read it would lack some.
-        const bool incomplete =
-            file.path == containers_file && !registries.problems.empty() && root.exists(file.path);
-        if (!content::is_ours(root, file.path))
-            mirrors.left.push_back(file.path + " is not gpuhost's: podman and CRI-O do not ask this host");
-        else if (!incomplete && !content::is_done(root, file))
+        // Of one file for all registries: with a record that can't be read it would lack some.
+        const bool incomplete = !base::ends_with(file.path, "/hosts.toml") && !registries.problems.empty() &&
+                                root.exists(file.path);
+        if (!incomplete && !content::is_done(root, file))
             mirrors.wrong.push_back(std::move(file));
     }
     if (registries.problems.empty() || !settings.enable)

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // How container runtimes of this host find its registry: files of theirs that say so for each registry that a bundle has
-// images of. Runtimes read them at each pull; none is restarted.
+// images of. containerd and podman read them at each pull, CRI-O when it is told to, k3s and RKE2 at their start; none is
+// restarted.
 //
 //   /etc/containerd/certs.d/REGISTRY/hosts.toml           containerd 1.5 and later, where config_path names that directory
 //   /etc/containers/registries.conf.d/50-gpuhost.conf     podman, buildah, skopeo, CRI-O
+//   /etc/rancher/{k3s,rke2}/registries.yaml               k3s, RKE2
 //
 // What somebody else set up for a registry stays in force: then there is no file of ours for it.
 #pragma once
@@ -49,7 +51,7 @@ struct Mirrors {
     std::vector<content::FileOperation> wrong; ///< what is to be done
     std::vector<std::string> left;             ///< what stays as it is, and why: sentences
 };
-/// Only for runtimes that are on this host, by their directory in /etc.
+/// Only for runtimes that are on this host, by their directory in /etc; k3s and RKE2 also by that of their state.
 [[nodiscard]] Mirrors look_at_mirrors(const base::Root& root, const Registries& registries,
                                       const MirrorSettings& settings);
 

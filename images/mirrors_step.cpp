@@ -15,9 +15,8 @@ namespace {
 Result<Json> apply(StepContext& context, const Json& args) {
     const MirrorSettings settings{base::bool_or(args, "enable", false), base::string_or(args, "address", ""),
                                   base::bool_or(args, "upstream", true)};
-    const Mirrors mirrors = look_at_mirrors(context.root, mirrored_registries(context.root), settings);
-    for (const std::string& why : mirrors.left)
-        context.warn(why);
+    const Registries registries = mirrored_registries(context.root);
+    const Mirrors mirrors = look_at_mirrors(context.root, registries, settings);
     Json changed = Json::array();
     for (const content::FileOperation& file : mirrors.wrong) {
         if (const auto done = content::perform(context.root, file); !done) {
@@ -29,6 +28,9 @@ Result<Json> apply(StepContext& context, const Json& args) {
                 file.path.substr(0, file.path.rfind('/'))); // only if nothing else is in it
         changed.push_back(file.path);
     }
+    const Mirrors after = look_at_mirrors(context.root, registries, settings);
+    for (const std::string& why : after.left)
+        context.warn(why);
     return Json{{"files", std::move(changed)}};
 }
 

@@ -4,6 +4,8 @@
 #include "images/mirrors_step.hpp"
 #include "tests/support/tmpdir.hpp"
 
+#include <filesystem>
+
 #include <gtest/gtest.h>
 
 namespace gpuhost::images {
@@ -141,6 +143,51 @@ TEST_F(MirrorsTest, WhatSomebodySetUpStaysInForce) {
     directory_.write("etc/containers/registries.conf.d/50-gpuhost.conf", "mine\n");
     EXPECT_TRUE(apply().empty());
     EXPECT_EQ(read(containers_), "mine\n");
+}
+
+TEST_F(MirrorsTest, K3sAndRke2ReadTheirsAtTheirStart) {
+    put("site", {"docker.io", "registry.example:5000"});
+    const std::string file = "/etc/rancher/rke2/registries.yaml";
+    ASSERT_TRUE(root_.make_directories("/etc/rancher/rke2"));
+    EXPECT_EQ(apply(), std::vector<std::string>{file});
+    EXPECT_EQ(read(file), "# Written by gpuhostd; changes are lost.\n"
+                          "mirrors:\n"
+                          "  \"docker.io\":\n    endpoint:\n      - \"http://127.0.0.1:299\"\n"
+                          "  \"registry.example:5000\":\n    endpoint:\n      - \"http://127.0.0.1:299\"\n");
+    EXPECT_TRUE(warnings_.empty()) << "it has not run";
+    const std::string configuration = "var/lib/rancher/rke2/agent/etc/containerd/config.toml";
+    directory_.write(configuration, "");
+    const auto written = std::filesystem::last_write_time(directory_.path(file.substr(1)));
+    std::filesystem::last_write_time(directory_.path(configuration), written - std::chrono::milliseconds(1));
+    EXPECT_TRUE(apply().empty());
+    EXPECT_EQ(warnings_,
+              std::vector<std::string>{"RKE2 has not read " + file + " since it changed: restart it"});
+    std::filesystem::last_write_time(directory_.path(configuration), written);
+    EXPECT_TRUE(apply().empty());
+    EXPECT_TRUE(warnings_.empty());
+    std::filesystem::last_write_time(directory_.path(configuration), written - std::chrono::hours(1));
+    ASSERT_TRUE(root_.remove(file));
+    EXPECT_EQ(apply().size(), 1U);
+    EXPECT_EQ(warnings_.size(), 1U) << "of what it has just written";
+    ASSERT_TRUE(root_.remove("/" + configuration));
+
+    ASSERT_TRUE(root_.make_directories("/var/lib/rancher/k3s/agent"));
+    EXPECT_EQ(apply(), std::vector<std::string>{"/etc/rancher/k3s/registries.yaml"});
+    directory_.write("etc/rancher/k3s/registries.yaml", "mirrors: {}\n");
+    EXPECT_TRUE(apply().empty());
+    EXPECT_EQ(warnings_,
+              std::vector<std::string>{
+                  "/etc/rancher/k3s/registries.yaml is not gpuhost's: k3s asks this host for images only if "
+                  "docker.io, registry.example:5000 have the endpoint http://127.0.0.1:299 there"});
+    directory_.write("etc/rancher/k3s/registries.yaml",
+                     "mirrors: {\"*\": {endpoint: [\"http://127.0.0.1:299\"]}}\n");
+    EXPECT_TRUE(apply().empty());
+    EXPECT_TRUE(warnings_.empty()) << "they have seen to it";
+    put("other", {"nvcr.io"});
+    directory_.write("var/lib/gpuhost/catalogue/other/record.json", "damaged");
+    put("site", {"docker.io"});
+    EXPECT_TRUE(apply().empty()) << "what a record that can't be read has is not taken out";
+    EXPECT_EQ(apply({false, "", true}), std::vector<std::string>{file}) << "theirs stays";
 }
 
 TEST_F(MirrorsTest, ABadAddressChangesNothing) {
