@@ -198,8 +198,9 @@ std::string containerd_hosts(const MirrorSettings& settings) {
     // containerd 1.x takes no notice of a file without a table of hosts, and an empty one is one.
     if (!settings.upstream)
         return text + "server = \"" + ours + "\"\n[host]\n";
-    // Without a server, containerd asks the registry itself last. A host that doesn't answer is asked for each layer.
-    return text + "[host.\"" + ours +
+    // Without a server, containerd asks the registry itself last, and what stands before the tables is for that. Who does
+    // not answer is waited for at each request: 30 s, or as long as is said here since containerd 2.1 (and 2.0.7).
+    return text + "dial_timeout = \"5s\"\n[host.\"" + ours +
            "\"]\n  capabilities = [\"pull\", \"resolve\"]\n  dial_timeout = \"2s\"\n";
 }
 

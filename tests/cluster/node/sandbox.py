@@ -7,8 +7,10 @@ gone afterwards; and no process outlives the run, since the kernel ends them all
 
 import os
 import signal
+import socket
 import subprocess
 import sys
+from contextlib import contextmanager
 from pathlib import Path
 
 from .waiting import eventually
@@ -64,6 +66,42 @@ class Cgroup:
         for root in self.roots:
             for directory, _, _ in os.walk(root / self.name[1:], topdown=False):
                 os.rmdir(directory)
+
+
+class SilentServer:
+    """To all but the first that connects, on port 443: its queue is full, and the kernel drops what more comes, as a network
+    does that leads nowhere."""
+    def __init__(self, address):
+        self.listener = socket.socket()
+        self.listener.bind((address, 443))
+        self.listener.listen(0)
+        self.first = socket.create_connection((address, 443))
+        self.dropped = self.drops()
+
+    def drops(self):
+        names, values = [row.split() for row in Path("/proc/net/netstat").read_text().splitlines() if row.startswith("TcpExt:")][:2]
+        return int(values[names.index("ListenOverflows")])
+
+    def was_asked(self):
+        return self.drops() > self.dropped
+
+    def close(self):
+        self.first.close()
+        self.listener.close()
+
+
+@contextmanager
+def silent_server(name):
+    """While it is there, `name` is the host that one is on."""
+    hosts = STATE / "hosts"
+    hosts.write_text(f"127.0.0.1 localhost\n127.0.0.2 {name}\n")
+    _command("mount", "--bind", hosts, "/etc/hosts")
+    server = SilentServer("127.0.0.2")
+    try:
+        yield server
+    finally:
+        server.close()
+        _command("umount", "/etc/hosts")
 
 
 def processes():

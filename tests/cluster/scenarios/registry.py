@@ -3,9 +3,11 @@
 
 import hashlib
 import json
+import time
 from functools import partial
 
 import programs
+from node import sandbox
 from node.gpuhost import PORT
 from node.kubelet import POLICIES
 from node.site import PAUSE, REGISTRY
@@ -17,6 +19,7 @@ MOVED = f"{REGISTRY}/team/moved:latest"
 MANY = f"{REGISTRY}/team/many"
 EXTRA = f"{REGISTRY}/team/extra:v1"
 LIBRARY = "docker.io/library/plain:1"
+GO_DIAL_TIMEOUT = 30  # seconds, of containerd where hosts.toml says nothing
 BY_PATH = f"127.0.0.1:{PORT}"  # for clients that name no registry but their own
 
 
@@ -170,12 +173,16 @@ def podman(host):
         ask_podman("rm", "--force", "--time=0", "once")
 
 
-@case("a site may let the runtimes ask a registry itself last", start="registry")
-def upstream(host):
+def turn_upstream_on(host):
     host.daemon.configure(upstream="yes")
     host.daemon.end()
     host.daemon.run()
     host.daemon.ctl("apply")
+
+
+@case("a site may let the runtimes ask a registry itself last", start="registry")
+def upstream(host):
+    turn_upstream_on(host)
     for containerd in host.runtimes:
         containerd.forget(f"{APP}:v1")
         containerd.cri("pull", f"{APP}:v1")
@@ -183,6 +190,22 @@ def upstream(host):
         answer = containerd.ask_cri("pull", f"{APP}:v2")
         asked = answer.stderr + containerd.log.read_text()[before:]  # some tell of the first who was asked, some of the last
         assert answer.returncode != 0 and f"https://{REGISTRY}/v2/team/app/manifests/v2" in asked, f"{containerd.name}: {asked}"
+
+
+@case("nobody waits for a silent registry: what bundles have comes without it, what nobody has fails soon", start="registry")
+def silent(host):
+    """An old containerd waits half a minute for each request, which nothing shortens."""
+    turn_upstream_on(host)
+    with sandbox.silent_server(REGISTRY) as server:
+        for containerd in host.runtimes:
+            containerd.forget(f"{APP}:v1")
+            containerd.cri("pull", f"{APP}:v1")
+        assert not server.was_asked(), "nobody was to ask it yet"
+        begin = time.monotonic()
+        answer = host.containerd.ask_cri("pull", f"{APP}:v2")
+        took = time.monotonic() - begin
+        assert answer.returncode != 0 and server.was_asked(), answer.stderr
+        assert took < GO_DIAL_TIMEOUT, f"{took} s: {answer.stderr}"
 
 
 @case("nobody is there for a while and the registry ends; the next pull starts it", start="registry")

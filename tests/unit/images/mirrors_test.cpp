@@ -61,6 +61,7 @@ TEST_F(MirrorsTest, LeadsRuntimesThatAreHereToWhatBundlesHave) {
     ASSERT_TRUE(root_.make_directories("/etc/containers"));
     EXPECT_EQ(apply().size(), 3U);
     EXPECT_EQ(read(hosts_), "# Written by gpuhostd; changes are lost.\n"
+                            "dial_timeout = \"5s\"\n"
                             "[host.\"http://127.0.0.1:299\"]\n"
                             "  capabilities = [\"pull\", \"resolve\"]\n"
                             "  dial_timeout = \"2s\"\n");
