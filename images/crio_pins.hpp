@@ -5,7 +5,7 @@
 // Of several files with such a list CRI-O takes the last one's alone, so where somebody else has one ours is not written.
 #pragma once
 
-#include "daemon/base/root.hpp"
+#include "images/crio_reload.hpp"
 
 #include <chrono>
 #include <functional>
@@ -15,7 +15,6 @@
 
 namespace gpuhost::images {
 
-constexpr std::string_view crio_socket = "/run/crio/crio.sock";
 constexpr std::string_view crio_pins_file = "/etc/crio/crio.conf.d/00-gpuhost.conf";
 
 class CrioPins {
@@ -34,10 +33,8 @@ class CrioPins {
     retain(const std::function<bool(const std::string& name)>& is_wanted) const;
 
   private:
-    /// Until it is closed others wait.
-    [[nodiscard]] base::Result<base::UniqueFd> lock() const;
-    [[nodiscard]] base::Result<void> write(const std::set<std::string>& names) const;
-    [[nodiscard]] base::Result<void> tell_crio() const;
+    [[nodiscard]] base::Result<void> write(const std::set<std::string>& names,
+                                           const CrioReload& reload) const;
 
     const base::Root* root_;
     std::chrono::milliseconds patience_;

@@ -45,6 +45,8 @@ noinst_LIBRARIES += %D%/libimages.a
     %D%/containerd_config.hpp \
     %D%/crio_pins.cpp \
     %D%/crio_pins.hpp \
+    %D%/crio_reload.cpp \
+    %D%/crio_reload.hpp \
     %D%/docker.cpp \
     %D%/dns_sd.cpp \
     %D%/dns_sd.hpp \

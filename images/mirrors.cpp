@@ -25,7 +25,6 @@ namespace {
 
 constexpr std::string_view containerd = "/etc/containerd";
 constexpr std::string_view containers = "/etc/containers";
-constexpr std::string_view containers_file = "/etc/containers/registries.conf.d/50-gpuhost.conf";
 
 constexpr std::array keys{
     SettingKey{"Mirrors", "Enable", SettingType::Boolean, "yes", "",

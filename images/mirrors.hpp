@@ -30,6 +30,8 @@ struct MirrorSettings {
 };
 [[nodiscard]] MirrorSettings mirror_settings(const core::Settings& settings);
 
+inline constexpr std::string_view containers_file = "/etc/containers/registries.conf.d/50-gpuhost.conf";
+
 /// What stands for a registry at the head of a path in ours: "registry.example_5000", for those who can't name it otherwise.
 [[nodiscard]] std::string registry_path(std::string registry);
 

@@ -2,6 +2,7 @@
 #include "images/mirrors_step.hpp"
 
 #include "daemon/base/parse.hpp"
+#include "images/crio_reload.hpp"
 #include "images/mirrors.hpp"
 
 namespace gpuhost::images {
@@ -12,6 +13,15 @@ using core::StepContext;
 
 namespace {
 
+/// CRI-O reads this one at its start, and when it is told to. A worker may signal nobody, so it only leaves the mark.
+Result<void> perform_for_crio(const base::Root& root, const content::FileOperation& file) {
+    if (!root.exists(crio_directory))
+        return content::perform(root, file);
+    GPUHOST_TRY(reload, CrioReload::begin(root));
+    GPUHOST_CHECK(reload.mark());
+    return content::perform(root, file);
+}
+
 Result<Json> apply(StepContext& context, const Json& args) {
     const MirrorSettings settings{base::bool_or(args, "enable", false), base::string_or(args, "address", ""),
                                   base::bool_or(args, "upstream", true)};
@@ -19,7 +29,9 @@ Result<Json> apply(StepContext& context, const Json& args) {
     const Mirrors mirrors = look_at_mirrors(context.root, registries, settings);
     Json changed = Json::array();
     for (const content::FileOperation& file : mirrors.wrong) {
-        if (const auto done = content::perform(context.root, file); !done) {
+        const auto done = file.path == containers_file ? perform_for_crio(context.root, file)
+                                                       : content::perform(context.root, file);
+        if (!done) {
             context.warn("a container runtime is not led to this host's images: " + done.error().message);
             continue;
         }

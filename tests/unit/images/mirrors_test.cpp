@@ -218,6 +218,23 @@ TEST_F(MirrorsTest, ARecordThatCanNotBeReadTakesNothingAway) {
     EXPECT_EQ(apply({false, "", true}).size(), 3U) << "switched off is off";
 }
 
+TEST_F(MirrorsTest, CrioIsToBeToldOfItsFile) {
+    put("site", {"docker.io"});
+    const std::string untold = "/run/gpuhost/crio.untold";
+    ASSERT_TRUE(root_.make_directories("/etc/containers"));
+    EXPECT_EQ(apply().size(), 1U);
+    EXPECT_FALSE(root_.exists(untold)) << "there is no CRI-O";
+    ASSERT_TRUE(root_.make_directories("/etc/crio"));
+    EXPECT_TRUE(apply().empty());
+    EXPECT_FALSE(root_.exists(untold)) << "nothing has changed";
+    put("site", {"docker.io", "nvcr.io"});
+    EXPECT_EQ(apply().size(), 1U);
+    EXPECT_TRUE(root_.exists(untold));
+    ASSERT_TRUE(root_.remove(untold));
+    EXPECT_EQ(apply({false, "", true}).size(), 1U);
+    EXPECT_TRUE(root_.exists(untold)) << "it is to forget it";
+}
+
 TEST_F(MirrorsTest, ARecordIsNotTrustedWithPaths) {
     for (const char* bad : {"../../etc", "a b.io", "", "docker.io/library", "docker"}) {
         put("site", {bad});
