@@ -201,6 +201,22 @@ Result<void> check_adoption(const Root& root, const ForeignInput& input, const s
                                            : Result<void>();
 }
 
+std::uint64_t bytes_to_adopt(const Root& root, const ForeignInput& input) {
+    struct stat st {};
+    if (::fstat(input.fd, &st) < 0 || !S_ISDIR(st.st_mode))
+        return static_cast<std::uint64_t>(st.st_size);
+    constexpr std::string_view blobs = "/blobs/sha256";
+    const Root layout = Root::of(UniqueFd(::fcntl(input.fd, F_DUPFD_CLOEXEC, 3)), "/.");
+    const BlobStore store(root);
+    std::uint64_t bytes = 0;
+    for (const std::string& hex : layout.list(blobs).value_or(std::vector<std::string>()))
+        if (const auto blob = layout.lstat(std::string(blobs) + "/" + hex); blob && S_ISREG(blob->st_mode)) {
+            const auto size = static_cast<std::uint64_t>(blob->st_size);
+            bytes += store.has(hex, size) ? 0 : size;
+        }
+    return bytes;
+}
+
 Result<BundleManifest> adopt_images(const Root& root, const ForeignInput& input, const std::string& bundle,
                                     const HostFacts& host, const ImportPolicy& policy,
                                     const OnBytes& on_bytes) {

@@ -18,6 +18,9 @@ struct ForeignInput {
 [[nodiscard]] base::Result<void> check_adoption(const base::Root& root, const ForeignInput& input,
                                                 const std::string& bundle);
 
+/// About what it will write: a packed archive unpacks to more, and what the store has already is not written.
+[[nodiscard]] std::uint64_t bytes_to_adopt(const base::Root& root, const ForeignInput& input);
+
 /// Replaces a bundle of that name only where the policy lets an older one in. Leaves in the incoming directory what commit_unsigned() names, and says so to received_bundle(). If it fails, nothing.
 [[nodiscard]] base::Result<BundleManifest> adopt_images(const base::Root& root, const ForeignInput& input,
                                                         const std::string& bundle, const HostFacts& host,

@@ -26,6 +26,16 @@ namespace {
 
 using Problems = std::vector<core::Problem>;
 
+/// Of so many bytes more in the store, where the kubelet's image GC would make room for them.
+void warn_of_image_gc(const StepContext& context, const Json& args, std::uint64_t bytes) {
+    const std::int64_t threshold =
+        base::int_or(args, "image-gc-threshold", -1); // without a kubelet there is none
+    const std::string warning = image_gc_warning(
+        context.root, bytes, threshold < 0 ? std::nullopt : std::optional(static_cast<unsigned>(threshold)));
+    if (!warning.empty())
+        context.warn(warning);
+}
+
 bool is_stream(const Json& args) {
     return base::bool_or(args, "stream", false);
 }
@@ -63,7 +73,10 @@ Result<Problems> receive_preflight(StepContext& context, const Json& args) {
         return Problems{problem_of(bundle.error())};
     const auto plan =
         plan_import(context.root, bundle->signed_manifest(), host_facts_from_json(args), policy_of(args));
-    return plan ? Problems() : Problems{problem_of(plan.error())};
+    if (!plan)
+        return Problems{problem_of(plan.error())};
+    warn_of_image_gc(context, args, plan->missing_bytes);
+    return Problems();
 }
 
 Json report_of(const SignedManifest& bundle, const ImportPlan& plan) {
@@ -110,8 +123,7 @@ Result<void> take_pipe(const StepContext& context) {
 Result<Json> receive_signed(StepContext& context, const Json& args, const SignedManifest& bundle,
                             const std::function<Result<void>(const ImportPlan&)>& receive) {
     GPUHOST_TRY(plan, plan_import(context.root, bundle, host_facts_from_json(args), policy_of(args)));
-    if (const std::string warning = image_gc_warning(context.root, plan.missing_bytes); !warning.empty())
-        context.warn(warning);
+    warn_of_image_gc(context, args, plan.missing_bytes);
     if (plan.complete)
         GPUHOST_CHECK(finish_earlier(context.root));
     else
@@ -170,11 +182,15 @@ Result<ForeignInput> foreign_input_of(const StepContext& context, const Json& ar
 Result<Problems> adopt_preflight(StepContext& context, const Json& args) {
     GPUHOST_TRY(input, foreign_input_of(context, args));
     const auto checked = check_adoption(context.root, input, base::string_or(args, "name", ""));
-    return checked ? Problems() : Problems{problem_of(checked.error())};
+    if (!checked)
+        return Problems{problem_of(checked.error())};
+    warn_of_image_gc(context, args, bytes_to_adopt(context.root, input));
+    return Problems();
 }
 
 Result<Json> adopt_apply(StepContext& context, const Json& args) {
     GPUHOST_TRY(input, foreign_input_of(context, args));
+    warn_of_image_gc(context, args, bytes_to_adopt(context.root, input));
     std::uint64_t done = 0;
     std::uint64_t told = 0;
     const auto on_bytes = [&](std::uint64_t n) {
@@ -186,8 +202,6 @@ Result<Json> adopt_apply(StepContext& context, const Json& args) {
     };
     GPUHOST_TRY(manifest, adopt_images(context.root, input, base::string_or(args, "name", ""),
                                        host_facts_from_json(args), policy_of(args), on_bytes));
-    if (const std::string warning = image_gc_warning(context.root, 0); !warning.empty())
-        context.warn(warning);
     return Json{{"name", manifest.name}, {"unsigned", true}, {"images", manifest.images.size()}};
 }
 

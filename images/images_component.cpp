@@ -7,6 +7,7 @@
 #include "images/distribution.hpp"
 #include "images/images_settings.hpp"
 #include "images/import.hpp"
+#include "images/kubelet.hpp"
 #include "images/mirrors_step.hpp"
 #include "images/peers_settings.hpp"
 #include "images/placement.hpp"
@@ -53,9 +54,11 @@ bool followers_are_right(const Json& observed) {
            base::strings_or_empty(base::member(observed, "packages"), "wrong").empty();
 }
 
-/// What steps are told of it: which members of a bundle it takes.
+/// What steps are told of it: which members of a bundle it takes, and what only root can read.
 Json host_of(const Json& observed) {
-    return to_json(host_facts_from_json(observed));
+    Json told = to_json(host_facts_from_json(observed));
+    told["image-gc-threshold"] = base::member(observed, "image_gc_threshold");
+    return told;
 }
 
 Plan import_plan(const core::Desired& desired, const Json& request, const Json& observed,
@@ -196,6 +199,7 @@ base::Result<Json> ImagesComponent::observe(const core::Settings& settings) {
                                  : Json{{"name", name}, {"problem", record.error().message}});
     }
     const PeersSettings fetching = peers_settings(settings);
+    const auto threshold = kubelet_threshold(root_);
     Json observed = to_json(HostFacts{host_platform(root_), installed_kernels(root_),
                                       distributions_of(read_os_release(root_)),
                                       driver_wish_ ? driver_wish_(settings) : core::DriverWish()});
@@ -205,7 +209,8 @@ base::Result<Json> ImagesComponent::observe(const core::Settings& settings) {
                      {"scrub", last_scrub(root_)},
                      {"placement", last_placement(root_)},
                      {"peers", fetching.peers},
-                     {"peer_domains", fetching.domains}});
+                     {"peer_domains", fetching.domains},
+                     {"image_gc_threshold", threshold ? Json(*threshold) : Json()}});
     return observed;
 }
 

@@ -79,14 +79,6 @@ std::uint64_t left_by_others(const Root& root, const std::string& digest) {
     return bytes;
 }
 
-/// Where the store is, or will be.
-Result<std::uint64_t> free_bytes(const Root& root) {
-    std::string_view directory = blobs_directory;
-    while (directory.size() > 1 && !root.exists(directory))
-        directory = directory.substr(0, std::max<std::size_t>(directory.rfind('/'), 1));
-    return root.free_bytes(directory);
-}
-
 /// Blobs that this host takes from the bundle, sorted.
 std::vector<OwnedBlob> owned_blobs(const BundleManifest& manifest, const HostFacts& host) {
     std::vector<OwnedBlob> owned;
@@ -187,8 +179,15 @@ Result<BundleRecord> commit(const Root& root, const SignedManifest& bundle, cons
 
 } // namespace
 
+std::string_view store_place(const Root& root) {
+    std::string_view directory = blobs_directory;
+    while (directory.size() > 1 && !root.exists(directory))
+        directory = directory.substr(0, std::max<std::size_t>(directory.rfind('/'), 1));
+    return directory;
+}
+
 Result<void> check_space(const Root& root, std::uint64_t missing, const std::string& digest) {
-    GPUHOST_TRY(free_now, free_bytes(root));
+    GPUHOST_TRY(free_now, root.free_bytes(store_place(root)));
     const std::uint64_t free = free_now + left_by_others(root, digest);
     if (missing == 0 || missing + store_reserve <= free)
         return {};

@@ -2,7 +2,7 @@
 #include "images/kubelet.hpp"
 
 #include "daemon/base/parse.hpp"
-#include "images/blob_store.hpp"
+#include "images/import.hpp"
 
 #include <algorithm>
 #include <array>
@@ -15,6 +15,7 @@ namespace gpuhost::images {
 namespace {
 
 constexpr unsigned default_threshold = 85; ///< SetDefaults_KubeletConfiguration
+constexpr std::string_view kubelet_directory = "/var/lib/kubelet";
 constexpr std::string_view configuration_file = "/var/lib/kubelet/config.yaml";
 /// Where runtimes keep their images.
 constexpr std::array image_file_systems{
@@ -22,7 +23,7 @@ constexpr std::array image_file_systems{
     std::string_view("/var/lib/docker"), std::string_view("/var/lib/rancher")};
 
 bool shares_file_system(const base::Root& root) {
-    const auto store = root.stat(blobs_directory);
+    const auto store = root.stat(store_place(root));
     return store &&
            std::any_of(image_file_systems.begin(), image_file_systems.end(), [&](std::string_view path) {
                const auto images = root.stat(path);
@@ -51,21 +52,26 @@ unsigned image_gc_threshold(std::string_view configuration) {
     return default_threshold;
 }
 
-std::string image_gc_warning(const base::Root& root, std::uint64_t bytes) {
-    if (bytes == 0 || !root.exists("/var/lib/kubelet") || !shares_file_system(root))
+std::optional<unsigned> kubelet_threshold(const base::Root& root) {
+    if (!root.exists(kubelet_directory))
+        return std::nullopt;
+    return image_gc_threshold(root.read(configuration_file).value_or(""));
+}
+
+std::string image_gc_warning(const base::Root& root, std::uint64_t bytes, std::optional<unsigned> threshold) {
+    if (bytes == 0 || !threshold || !shares_file_system(root))
         return {};
-    const auto store = root.open_file(blobs_directory, O_RDONLY | O_DIRECTORY);
+    const auto store = root.open_file(store_place(root), O_RDONLY | O_DIRECTORY);
     struct statvfs space {};
     if (!store || ::fstatvfs(store->get(), &space) < 0 || space.f_blocks == 0)
         return {};
-    const unsigned threshold = image_gc_threshold(root.read(configuration_file).value_or(""));
     const std::uint64_t blocks =
         space.f_blocks - space.f_bavail + bytes / space.f_frsize; // as the kubelet counts
     const std::uint64_t percent = blocks * 100 / space.f_blocks;
-    if (percent < threshold)
+    if (percent < *threshold)
         return {};
     return "the file system of " + std::string(blobs_directory) + " will be " + std::to_string(percent) +
-           " % full, and at " + std::to_string(threshold) +
+           " % full, and at " + std::to_string(*threshold) +
            " % the kubelet deletes images that no container uses; make room, or keep the store on a file "
            "system of its own";
 }

@@ -61,7 +61,7 @@ struct StepContext {
     std::vector<base::UniqueFd> inputs; ///< what the client passed, in the order of the step's args
     /// fraction 0..1 of this step, or negative for "not known"; text is a phrase ("loading nvidia_uvm").
     std::function<void(double fraction, std::string_view text)> progress;
-    /// A sentence on what went wrong without harm, in apply or undo: logged, and shown with the operation.
+    /// A sentence on what went wrong without harm, or in preflight what harm would come: logged, and shown with the operation.
     std::function<void(const std::string& text)> warn = [](const std::string&) {};
 };
 

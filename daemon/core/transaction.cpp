@@ -118,6 +118,10 @@ Result<void> Transaction::done(const Record& record) {
     in_flight_ = false;
     switch (phase_) {
     case Phase::Preflight:
+        // They are of any step of the group. A step that runs says anew what is still so.
+        if (const base::Json& warnings = base::member(record.output, "warnings");
+            warnings.is_array() && !preflights_[step_].empty())
+            outputs_[preflights_[step_].front()] = {{"warnings", warnings}};
         preflight_ended();
         break;
     case Phase::Apply:

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace gpuhost::ctl {
 
@@ -39,6 +40,15 @@ namespace gpuhost::ctl {
 /// Of a plan or an operation. False for those on what is stored alone: whatever becomes of them, what runs stays.
 [[nodiscard]] inline bool changes_host(const base::Json& document) {
     return base::bool_or(document, "changes_host", true);
+}
+
+/// What an operation's steps said that was no reason to end it.
+[[nodiscard]] inline std::vector<std::string> warnings_of(const base::Json& operation) {
+    std::vector<std::string> warnings;
+    for (const base::Json& output : list_of(operation, "outputs"))
+        for (const std::string& warning : base::strings_or_empty(output, "warnings"))
+            warnings.push_back(warning);
+    return warnings;
 }
 
 } // namespace gpuhost::ctl

@@ -170,6 +170,7 @@ Result<int> dry_run(Session& session, Client& client, const Request& request) {
     if (problems.empty() && text_of(operation, "state") != "checked")
         return report_operation(session, operation);
     plan["problems"] = problems;
+    plan["warnings"] = warnings_of(operation);
     plan["checked"] = true;
     return print_plan(session, plan);
 }

@@ -123,18 +123,10 @@ std::string what_came_in(const Json& operation, std::string_view kernel) {
     return out;
 }
 
-std::vector<std::string> warnings_of(const Json& operation) {
-    std::vector<std::string> warnings;
-    for (const Json& output : list_of(operation, "outputs"))
-        for (const std::string& warning : base::strings_or_empty(output, "warnings"))
-            warnings.push_back(printable(warning));
-    return warnings;
-}
-
 std::string lines_of(const std::vector<std::string>& texts, const std::string& before) {
     std::string out;
     for (const std::string& text : texts)
-        out += before + text + "\n";
+        out += before + printable(text) + "\n";
     return out;
 }
 

@@ -72,6 +72,8 @@ std::string render_plan(const Screen& screen, const Json& plan) {
     else if (changes_host(plan)) // planning looks at no file's content and at no process
         out +=
             "\nFiles, space and who holds the driver are checked when it starts, before anything changes.\n";
+    for (const std::string& warning : base::strings_or_empty(plan, "warnings"))
+        out += screen.paint(Style::Warn, "Warning:") + " " + printable(warning) + "\n";
     return out;
 }
 

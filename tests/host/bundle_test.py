@@ -12,7 +12,7 @@ import time
 
 import programs
 import tap
-from fake_host import FakeHost, write
+from fake_host import IMAGE_GC, FakeHost, image_gc, write
 from image_files import Layout, Site
 
 BAD_ARGUMENT, NOT_FOUND, REFUSED, BAD_CONTENT, DENIED, INTERRUPTED = 2, 4, 8, 9, 12, 17
@@ -128,15 +128,19 @@ def check_import(t, host, maker):
          "without an authority nothing is trusted", run.returncode, run.stderr)
     os.makedirs(host.path("/etc/gpuhost/trust.d"))
     shutil.copy(maker.site.file("ca.pem"), host.path("/etc/gpuhost/trust.d/site.pem"))
-    run = host.ctl("bundle", "import", bundle, "--dry-run")
-    t.ok(run.returncode == 0 and state(host)["store/sha256"] == [], "a dry run verifies it and writes nothing", run.stdout, run.stderr)
-    size = sum(len(layer) for layer in maker.layers)
-    app, busybox = shown(host, maker)["images"]
-    t.ok(app["taken"] and busybox["taken"] and size < app["bytes"] == app["missing_bytes"] < size + 10_000, "show says how large an image is, and that it is missing",
-         app, busybox)
-    t.ok(busybox["bytes"] > busybox["missing_bytes"] + len(maker.arm), "but for what is for another machine", busybox)
-    run = host.ctl("bundle", "import", bundle)
-    t.ok(run.returncode == 0, "it comes in", run.stdout, run.stderr)
+    with image_gc(host):
+        run = host.ctl("bundle", "import", bundle, "--dry-run")
+        t.ok(run.returncode == 0 and state(host)["store/sha256"] == [], "a dry run verifies it and writes nothing", run.stdout, run.stderr)
+        t.ok(run.stdout.count(IMAGE_GC) == 1, "and says that the kubelet will then delete images", run.stdout)
+        plan = host.json("bundle", "import", bundle, "--dry-run")
+        t.ok(len(plan["warnings"]) == 1 and IMAGE_GC in plan["warnings"][0], "in JSON too", plan)
+        size = sum(len(layer) for layer in maker.layers)
+        app, busybox = shown(host, maker)["images"]
+        t.ok(app["taken"] and busybox["taken"] and size < app["bytes"] == app["missing_bytes"] < size + 10_000, "show says how large an image is, and that it is missing",
+             app, busybox)
+        t.ok(busybox["bytes"] > busybox["missing_bytes"] + len(maker.arm), "but for what is for another machine", busybox)
+        run = host.ctl("bundle", "import", bundle)
+    t.ok(run.returncode == 0 and run.stdout.count(IMAGE_GC) == 1, "it comes in, with the same warning", run.stdout, run.stderr)
     said = shown(host, maker)
     t.ok([image["missing_bytes"] for image in said["images"]] == [0, 0] and said["host"]["missing_blobs"] == said["host"]["missing_bytes"] == 0
          and said["host"]["blobs"] == len(state(host)["store/sha256"]) and "refused" not in said["host"], "then nothing of it is missing", said)

@@ -5,7 +5,7 @@ import platform
 
 import tap
 from archive_files import docker_24, layer_of
-from fake_host import FakeHost, write
+from fake_host import IMAGE_GC, FakeHost, image_gc, write
 from image_files import Layout
 
 BAD_ARGUMENT, REFUSED, BAD_CONTENT = 2, 8, 9
@@ -41,10 +41,13 @@ def check_refusal(t, host, airgap):
 
 
 def check_import(t, host, airgap, layout):
-    run = host.ctl("bundle", "import", "--unsigned", "--dry-run", airgap)
-    t.ok(run.returncode == 0 and seen(host)["catalogue"] == [], "a dry run brings nothing in", run.stderr)
-    run = host.ctl("bundle", "import", "--unsigned", airgap)
-    t.ok(run.returncode == 0, "an archive comes in", run.stderr, host.tail())
+    with image_gc(host):
+        for path in airgap, layout:
+            run = host.ctl("bundle", "import", "--unsigned", "--dry-run", path)
+            t.ok(run.returncode == 0 and seen(host)["catalogue"] == [], "a dry run brings nothing in", run.stderr)
+            t.ok(run.stdout.count(IMAGE_GC) == 1, "and says that the kubelet will then delete images", run.stdout)
+        run = host.ctl("bundle", "import", "--unsigned", airgap)
+    t.ok(run.returncode == 0 and run.stdout.count(IMAGE_GC) == 1, "an archive comes in, with the same warning", run.stdout, run.stderr, host.tail())
     bundles = host.json("bundle", "list")["bundles"]
     t.ok([(b["name"], b["unsigned"], b["images"]) for b in bundles] == [("airgap", True, 2)], "under its file's name, and is listed", bundles)
     t.ok("unsigned" in host.ctl("bundle", "list").stdout, "as what it is", host.ctl("bundle", "list").stdout)

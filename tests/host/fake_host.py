@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A GPU host in a directory: real gpuhostd and gpuhostctl, a private bus, and workers over a kernel that is played on
 the tree (fake_worker.cpp). No privileges, nothing of the machine is touched."""
+import contextlib
 import json
 import os
 import shutil
@@ -44,6 +45,19 @@ def read(path):
             return file.read()
     except OSError:
         return ""
+
+
+IMAGE_GC = "the kubelet deletes images that no container uses"
+
+
+@contextlib.contextmanager
+def image_gc(host):
+    """Has a kubelet on the host whose image GC would make room for anything."""
+    write(host.path("/var/lib/kubelet/config.yaml"), "imageGCHighThresholdPercent: 0\n")
+    os.makedirs(host.path("/var/lib/containerd"))
+    yield
+    for directory in "kubelet", "containerd":
+        shutil.rmtree(host.path(f"/var/lib/{directory}"))
 
 
 class FakeHost:

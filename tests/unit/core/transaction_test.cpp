@@ -210,6 +210,19 @@ TEST(Transaction, ACheckEndsAfterPreflight) {
     EXPECT_FALSE(transaction.touched());
 }
 
+TEST(Transaction, WhatPreflightWarnsOfIsKeptUntilTheStepSaysItAnew) {
+    Transaction transaction = begun(2);
+    Record warned = done(Phase::Preflight, 0);
+    const base::Json said = base::Json::array({"of something"});
+    warned.output = base::Json::object({{"warnings", said}, {"finished", true}});
+    for (const Record& record : {start(Phase::Preflight, 0), warned})
+        ASSERT_TRUE(transaction.feed(record));
+    EXPECT_EQ(transaction.outputs().front(), base::Json::object({{"warnings", said}}));
+    for (const Record& record : {start(Phase::Apply, 0), done(Phase::Apply, 0)})
+        ASSERT_TRUE(transaction.feed(record));
+    EXPECT_TRUE(transaction.outputs().front().empty());
+}
+
 TEST(Transaction, WhatIsDoneAndVerifiedStandsAfterAReboot) {
     Transaction transaction = begun(1);
     for (const Record& record : {start(Phase::Preflight, 0), done(Phase::Preflight, 0),

@@ -35,6 +35,18 @@ TEST(PlanView, StepsAndReasons) {
     EXPECT_EQ(plan_exit_status(plan()), 0);
 }
 
+TEST(PlanView, WarningsOfTheChecksStandLast) {
+    Json with = plan();
+    with["checked"] = true;
+    with["warnings"] = Json::array({"the kubelet deletes \x1b[2Jimages"});
+    const std::string text = render_plan({}, with);
+    const auto at =
+        text.find("\nChecked on this host: nothing stands in the way.\nWarning: the kubelet deletes ");
+    EXPECT_NE(at, std::string::npos) << text;
+    EXPECT_EQ(text.find('\x1b'), std::string::npos) << "printable";
+    EXPECT_EQ(plan_exit_status(with), 0);
+}
+
 TEST(PlanView, ProblemsStandBelowWithTheirHints) {
     Json with = plan();
     with["problems"].push_back(

@@ -105,9 +105,14 @@ TEST_F(Adopt, TheSameAgainChangesNothingAndAnotherReplacesItIfAsked) {
 
 TEST_F(Adopt, ALayoutInADirectoryComesInToo) {
     const std::string digest = write_layout("layer", "layer");
+    const base::UniqueFd layout(
+        ::open(directory_.path("layout").c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    const std::uint64_t before = bytes_to_adopt(root_, {layout.get(), "layout"});
     const auto record = import("layout");
     ASSERT_TRUE(record) << record.error().message;
     EXPECT_EQ(record->blobs, 3U);
+    EXPECT_EQ(before, record->bytes);
+    EXPECT_EQ(bytes_to_adopt(root_, {layout.get(), "layout"}), 0U) << "all of it is here";
     EXPECT_EQ(References::load(root_)->find(parse_reference("r.io/app:v1").value())->hex, digest);
 }
 

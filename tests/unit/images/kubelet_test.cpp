@@ -28,15 +28,20 @@ TEST(Kubelet, IsWarnedOfOnlyWhereItLooks) {
     const base::Root root = directory.root();
     ASSERT_TRUE(root.make_directories(blobs_directory));
     const std::uint64_t all = root.free_bytes(blobs_directory).value();
-    EXPECT_EQ(image_gc_warning(root, all), "") << "no kubelet";
+    EXPECT_EQ(kubelet_threshold(root), std::nullopt);
+    ASSERT_TRUE(root.make_directories("/var/lib/kubelet"));
+    EXPECT_EQ(kubelet_threshold(root), 85U) << "its default";
     directory.write("var/lib/kubelet/config.yaml", "imageGCHighThresholdPercent: 99\n");
-    EXPECT_EQ(image_gc_warning(root, all), "") << "no images on this file system";
+    EXPECT_EQ(kubelet_threshold(root), 99U);
+    EXPECT_EQ(image_gc_warning(root, all, 99), "") << "no images on this file system";
     ASSERT_TRUE(root.make_directories("/var/lib/containerd"));
-    EXPECT_NE(image_gc_warning(root, all).find("at 99 % the kubelet deletes images"), std::string::npos)
-        << image_gc_warning(root, all);
-    EXPECT_EQ(image_gc_warning(root, 0), "") << "nothing is written";
-    directory.write("var/lib/kubelet/config.yaml", "imageGCHighThresholdPercent: 0\n");
-    EXPECT_NE(image_gc_warning(root, 1), "");
+    EXPECT_EQ(image_gc_warning(root, all, std::nullopt), "") << "no kubelet";
+    EXPECT_NE(image_gc_warning(root, all, 99).find("at 99 % the kubelet deletes images"), std::string::npos)
+        << image_gc_warning(root, all, 99);
+    EXPECT_EQ(image_gc_warning(root, 0, 0), "") << "nothing is written";
+    EXPECT_NE(image_gc_warning(root, 1, 0), "");
+    ASSERT_TRUE(root.remove_tree("/var/lib/gpuhost"));
+    EXPECT_NE(image_gc_warning(root, 1, 0), "") << "where the store will be";
 }
 
 } // namespace
