@@ -13,7 +13,7 @@ import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from rig import cache, say
+from rig import cache, inputs, say
 
 MODULES = Path(__file__).resolve().parent.parent / "modules"
 GO = "1.26.8"
@@ -112,24 +112,28 @@ def built(module):
     return cache.entry(f"cluster-{module.name}", module.key(), lambda out: _build(module, out))
 
 
-def debian(package, version):
-    """The directory with the programs of one of Debian 12's packages, which is not installed: it is a service, and another
+def debian(package, version, suite="bookworm"):
+    """The directory with the programs of one of Debian's packages, which is not installed: it is a service, and another
     one may run here."""
     def fetch(work):
-        with say.step(f"fetching Debian's {package}"):
-            subprocess.run(["apt-get", "-qq", "-o", "APT::Sandbox::User=root", "download", package], cwd=work, check=True,
-                           stdout=subprocess.DEVNULL)
+        with say.step(f"fetching Debian's {package} {version}"):
+            inputs.download(package, suite, work)
         deb, = work.glob(f"{package}_{version}.*.deb")
         subprocess.run(["dpkg-deb", "-x", deb, work / "tree"], check=True)
         for program in (work / "tree/usr").glob("*bin/*"):
             program.rename(work / program.name)
         shutil.rmtree(work / "tree")
         deb.unlink()
-    return cache.entry(f"cluster-{package}-{version}", "bookworm", fetch)
+    return cache.entry(f"cluster-{package}-{version}", suite, fetch)
 
 
 def debian_containerd():
     return debian("containerd", "1.6")
+
+
+def debian_13_containerd():
+    """Its C library is newer, and what it needs of one is in Debian 12's."""
+    return debian("containerd", "1.7", "trixie")
 
 
 def debian_docker():
@@ -140,4 +144,5 @@ def prepare():
     for module in (TOOLS, CONTAINERD, KUBERNETES, CRIO):
         built(module)
     debian_containerd()
+    debian_13_containerd()
     debian_docker()

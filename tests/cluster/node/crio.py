@@ -37,11 +37,16 @@ runtime_root = "{state}/runc"
 
 
 class Crio(Runtime):
-    """`drop_ins` is its crio.conf.d, which it takes note of only if it is there when it starts."""
-    def __init__(self, programs_at, podman, place, drop_ins, *, pause, cri):
+    """`drop_ins` is its crio.conf.d, which it takes note of only if it is there when it starts; `containers` stands for
+    /etc/containers."""
+    def __init__(self, programs_at, podman, place, drop_ins, containers, *, pause, cri):
         super().__init__("crio", place, cri)
         self.program = programs_at / "crio"
-        self.home = podman.home
+        self.home = self.state / "home"
+        (self.home / ".config").mkdir(parents=True)
+        (self.home / ".config/containers").symlink_to(containers)  # in place of the machine's /etc/containers
+        (containers / "registries.conf").touch()
+        (containers / "policy.json").write_text('{"default": [{"type": "insecureAcceptAnything"}]}')
         self.drop_ins = drop_ins
         self.configuration = self.state / "crio.conf"
         self.configuration.write_text(CONFIGURATION.format(

@@ -56,10 +56,13 @@ class Daemon(Service):
 
     def shows(self, key, runtime):
         """Has the runtime's socket where our programs look for it, and says with which client they are to talk to it."""
-        (self.root / "run/runtimes").mkdir(exist_ok=True)
-        os.link(runtime.socket, self.root / "run/runtimes" / runtime.name)
+        self.shows_again(runtime)
         self.runtimes.setdefault(key, []).append(f"/run/runtimes/{runtime.name}={runtime.client}")
         self.configure()
+
+    def shows_again(self, runtime):
+        """The socket of one that has started anew."""
+        self.finds(runtime, f"run/runtimes/{runtime.name}")
 
     def finds(self, runtime, place):
         """Has its socket where our programs look by themselves."""

@@ -33,15 +33,16 @@ class Node:
         common = {"registries": self.daemon.certs, "pause": PAUSE, "cri": self.tools / "cri", "cgroup": self.cgroup}
         self.containerd = Containerd("containerd", 2, binaries.built(binaries.CONTAINERD), self.place, **common)
         self.containerd16 = Containerd("containerd-1.6", 1, binaries.debian_containerd(), self.place, **common)
+        self.containerd17 = Containerd("containerd-1.7", 1, binaries.debian_13_containerd(), self.place, **common)
         self.docker = Docker(binaries.debian_docker(), self.containerd16, self.place, self.cgroup)
         self.podman = Podman(self.place, self.cgroup)
         self.crio = Crio(binaries.built(binaries.CRIO), self.podman, self.place, self.daemon.root / "etc/crio/crio.conf.d",
-                         pause=PAUSE, cri=self.tools / "cri")
-        self.runtimes = [self.containerd, self.containerd16]
+                         self.daemon.root / "etc/containers", pause=PAUSE, cri=self.tools / "cri")
+        self.runtimes = [self.containerd, self.containerd17, self.containerd16]
         self.kubelet = Kubelet(binaries.built(binaries.KUBERNETES) / "kubelet", self.containerd, self.place, self.cgroup)
         self.registry = Registry(tree, self.place, self.daemon.root)
-        self.services = [self.daemon, self.registry, self.containerd16, self.docker, self.podman, self.containerd,
-                         self.kubelet]
+        self.services = [self.daemon, self.registry, self.containerd16, self.containerd17, self.docker, self.podman,
+                         self.containerd, self.kubelet]
 
     def run(self):
         for service in self.services:

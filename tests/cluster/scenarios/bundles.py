@@ -24,9 +24,10 @@ def import_and_run(host, containerd):
         assert output == f"{version}\n", f"{image}: {output}"
 
 
-@case("Debian's containerd 1.6 imports a bundle and runs a container from it", start="node")
-def containerd16(host):
+@case("Debian's containerd 1.6 and 1.7 import a bundle and run a container from it", start="node")
+def containerd1(host):
     import_and_run(host, host.containerd16)
+    import_and_run(host, host.containerd17)
 
 
 @case("containerd 2 imports a bundle and runs a container from it", start="node")

@@ -115,15 +115,20 @@ def taken_out(host):
     check_runs(host, PAUSE, "Always", "pause")
 
 
-@case("containerd 1.6 pulls over CRI, by digest and by tag", start="registry")
-def containerd16(host):
+def check_pulls(host, containerd):
     digest = host.site.image("app-1")
     for image in f"{APP}@{digest}", f"{APP}:v1":
-        host.containerd16.forget(image)
-        host.containerd16.cri("pull", image)
-        found = host.containerd16.cri("status", image)["image"]
+        containerd.forget(image)
+        containerd.cri("pull", image)
+        found = containerd.cri("status", image)["image"]
         assert found["id"] == host.site.config("app-1") and f"{APP}@{digest}" in found["repo_digests"], f"{found}"
-    assert host.containerd16.output_of(f"{APP}:v1") == "app-1\n"
+    assert containerd.output_of(f"{APP}:v1") == "app-1\n"
+
+
+@case("containerd 1.6 and 1.7 pull over CRI, by digest and by tag", start="registry")
+def containerd1(host):
+    check_pulls(host, host.containerd16)
+    check_pulls(host, host.containerd17)
 
 
 def ask(*words, **more):

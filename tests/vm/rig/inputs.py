@@ -122,6 +122,17 @@ def _keep(item, deb):
     cache.entry("debs", item.digest, lambda work: shutil.move(deb, work / item.path.name))
 
 
+def _download(options, packages, into):
+    subprocess.run(["apt-get", *options, "-qq", "update"], check=True)
+    subprocess.run(["apt-get", *options, "-qq", "download", *packages], check=True, cwd=into, env={**os.environ, "LC_ALL": "C"})
+
+
+def download(package, suite, into):
+    """As that suite has it now."""
+    with tempfile.TemporaryDirectory(prefix="gpuhost-apt.") as name:
+        _download(_private_apt(Path(name), [suite]), [package], into)
+
+
 def fetch():
     """Brings every pinned package into the cache; asks nobody when they are all there."""
     missing = [i for i in pinned() if not i.path.exists()]
@@ -131,9 +142,6 @@ def fetch():
         state = Path(name)
         options = _private_apt(state, sorted({i.suite for i in missing}))
         with say.step(f"fetching {len(missing)} pinned Debian packages (driver, kernel, headers)"):
-            subprocess.run(["apt-get", *options, "-qq", "update"], check=True)
-            wanted = [f"{i.package}={i.version}" for i in missing]
-            subprocess.run(["apt-get", *options, "-qq", "download", *wanted], check=True, cwd=state,
-                           env={**os.environ, "LC_ALL": "C"})
+            _download(options, [f"{i.package}={i.version}" for i in missing], state)
         for item in missing:
             _keep(item, next(state.glob(f"{item.package}_{item.version.replace(':', '%3a')}_*.deb")))
