@@ -214,6 +214,10 @@ Result<ArchiveEntry> ArchiveReader::State::check(archive_entry* raw) {
     if (path->size() > limits.path_bytes)
         return bad("a member's name is longer than " + std::to_string(limits.path_bytes) + " bytes");
     member = entry.path = std::move(*path);
+    if (archive_entry_sparse_count(raw) >
+        0) // nobody needs them, and readers of them were caught with overruns
+        return base::fail(Errc::Unsupported, where() + ": is a sparse file",
+                          "Write the archive again without --sparse.");
     const auto type = member_type(raw, format);
     if (!type)
         return bad("is a device, socket or pipe");
@@ -243,6 +247,8 @@ Result<std::optional<ArchiveEntry>> ArchiveReader::next() {
     State& s = *state_;
     archive_entry* raw = nullptr;
     const int r = archive_read_next_header(s.handle.get(), &raw);
+    if (s.source_error) // which a filter may have taken for the end
+        return s.library_error();
     if (r == ARCHIVE_EOF)
         return std::nullopt;
     if (r != ARCHIVE_OK && r != ARCHIVE_WARN)

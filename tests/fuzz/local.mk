@@ -124,6 +124,11 @@ fuzz_corpus = \
     %D%/corpus/archive/package-gzip.deb \
     %D%/corpus/archive/package-xz.deb \
     %D%/corpus/archive/package-zstd.deb \
+    %D%/corpus/archive/sparse-gnu-0.1.tar.gz \
+    %D%/corpus/archive/sparse-gnu-1.0.tar.gz \
+    %D%/corpus/archive/sparse-gnu-old.tar.gz \
+    %D%/corpus/archive/sparse-sun-cut.tar.gz \
+    %D%/corpus/archive/sparse-sun.tar.gz \
     %D%/corpus/archive/tree.tar.gz \
     %D%/corpus/bundle/delta.json \
     %D%/corpus/bundle/header \
@@ -145,6 +150,11 @@ fuzz_corpus = \
     %D%/corpus/foreign/layout.tar.gz \
     %D%/corpus/foreign/manifest.json \
     %D%/corpus/foreign/small.tar \
+    %D%/corpus/foreign/sparse-gnu-0.1.tar.gz \
+    %D%/corpus/foreign/sparse-gnu-1.0.tar.gz \
+    %D%/corpus/foreign/sparse-gnu-old.tar.gz \
+    %D%/corpus/foreign/sparse-sun-cut.tar.gz \
+    %D%/corpus/foreign/sparse-sun.tar.gz \
     %D%/corpus/ini/broken.conf \
     %D%/corpus/ini/bytes.conf \
     %D%/corpus/ini/joined.conf \

@@ -119,7 +119,31 @@ std::string deb_of(const std::string& package, const std::string& version, const
                   {std::string("data.tar") + suffix, tar_of(files, packing)}});
 }
 
-std::string tar_header(const std::string& path, std::uint64_t size) {
+std::string summed(std::string header) {
+    header.replace(148, 8, "        ");
+    unsigned sum = 0;
+    for (const char c : header)
+        sum += static_cast<unsigned char>(c);
+    std::snprintf(header.data() + 148, 8, "%06o", sum);
+    return header;
+}
+
+std::string raw_member(const std::string& header, const std::string& content) {
+    return header + content + std::string((512 - content.size() % 512) % 512, '\0');
+}
+
+std::string pax_records(const std::vector<std::string>& records) {
+    std::string all;
+    for (const std::string& record : records) {
+        std::size_t size = record.size() + 3; // with a digit, a space and a newline
+        while (std::to_string(size).size() + record.size() + 2 != size)
+            ++size;
+        all += std::to_string(size) + " " + record + "\n";
+    }
+    return raw_member(tar_header("pax", all.size(), 'x'), all);
+}
+
+std::string tar_header(const std::string& path, std::uint64_t size, char type) {
     std::string header(512, '\0');
     std::snprintf(header.data(), 100, "%s", path.c_str());
     std::snprintf(header.data() + 100, 8, "%07o", 0644U);
@@ -127,14 +151,9 @@ std::string tar_header(const std::string& path, std::uint64_t size) {
     std::snprintf(header.data() + 116, 8, "%07o", 0U);
     std::snprintf(header.data() + 124, 12, "%011llo", static_cast<unsigned long long>(size));
     std::snprintf(header.data() + 136, 12, "%011o", 0U);
-    header[156] = '0';
+    header[156] = type;
     header.replace(257, 8, std::string("ustar\00000", 8));
-    header.replace(148, 8, "        ");
-    unsigned sum = 0;
-    for (const char c : header)
-        sum += static_cast<unsigned char>(c);
-    std::snprintf(header.data() + 148, 8, "%06o", sum);
-    return header;
+    return summed(std::move(header));
 }
 
 } // namespace gpuhost::tests

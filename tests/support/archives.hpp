@@ -30,6 +30,12 @@ enum class Packing { None, Gzip, Xz, Zstd, Bzip2, Lz4 };
                                  const std::vector<Member>& files, Packing packing = Packing::Xz);
 
 /// One tar header alone, which claims a member of `size` bytes.
-[[nodiscard]] std::string tar_header(const std::string& path, std::uint64_t size);
+[[nodiscard]] std::string tar_header(const std::string& path, std::uint64_t size, char type = '0');
+/// The header with the sum that goes with what was changed in it.
+[[nodiscard]] std::string summed(std::string tar_header);
+/// A header and content with what fills the last block.
+[[nodiscard]] std::string raw_member(const std::string& tar_header, const std::string& content);
+/// A pax header of the member that follows: "key=value" lines.
+[[nodiscard]] std::string pax_records(const std::vector<std::string>& records);
 
 } // namespace gpuhost::tests

@@ -141,6 +141,39 @@ TEST(ArchiveTest, RefusesAMemberThatClaimsToBeHuge) {
     expect_refused(tests::tar_header("huge", std::uint64_t{7} << 30U), "larger than");
 }
 
+TEST(ArchiveTest, RefusesSparseFiles_CVE_2026_15028) {
+    const std::string map = "2\n0\n3\n997\n3\n"; // GNU 1.0: what is there, before the bytes
+    const std::string end(1024, '\0');
+    std::string old = tests::tar_header("x", 6, 'S');
+    old.replace(257, 8, std::string("ustar  \0", 8));
+    for (const auto& [at, number] :
+         {std::pair(386U, 0U), {398U, 3U}, {410U, 997U}, {422U, 3U}, {483U, 1000U}})
+        std::snprintf(old.data() + at, 12, "%011o", number);
+    const std::string rows[] = {
+        tests::pax_records(
+            {"GNU.sparse.major=1", "GNU.sparse.minor=0", "GNU.sparse.name=x", "GNU.sparse.realsize=1000"}) +
+            tests::raw_member(tests::tar_header("x", 512 + 6),
+                              map + std::string(512 - map.size(), '\0') + "abcdef"),
+        tests::pax_records({"GNU.sparse.size=1000", "GNU.sparse.numblocks=2", "GNU.sparse.map=0,3,997,3"}) +
+            tests::raw_member(tests::tar_header("x", 6), "abcdef"),
+        tests::pax_records({"GNU.sparse.size=1000", "GNU.sparse.numblocks=2", "GNU.sparse.offset=0",
+                            "GNU.sparse.numbytes=3", "GNU.sparse.offset=997", "GNU.sparse.numbytes=3"}) +
+            tests::raw_member(tests::tar_header("x", 6), "abcdef"),
+        tests::raw_member(tests::summed(old), "abcdef"),
+    };
+    for (const std::string& tar : rows) {
+        const auto walked = walk(tar + end);
+        ASSERT_FALSE(walked) << tar.substr(512, 100);
+        EXPECT_EQ(walked.error().code, Errc::Unsupported) << walked.error().message;
+        EXPECT_EQ(walked.error().message, "input: 'x': is a sparse file");
+    }
+    // A libarchive that does not know Solaris' holes takes the file for what its header says.
+    const auto holes = walk(tests::pax_records({"SUN.holesdata= 0 3 1000"}) +
+                            tests::raw_member(tests::tar_header("x", 3), "abc") + end);
+    EXPECT_TRUE(holes ? holes->contents == std::vector<std::string>{"abc"}
+                      : holes.error().code == Errc::Unsupported);
+}
+
 TEST(ArchiveTest, StopsADecompressionBomb) {
     const std::string bomb = tests::packed(std::string(std::size_t{8} << 20U, '\0'), Packing::Xz);
     ASSERT_LT(bomb.size(), std::size_t{10} << 10U);
