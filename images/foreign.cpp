@@ -23,8 +23,21 @@ namespace {
 constexpr std::string_view layout_file = "oci-layout";
 constexpr std::string_view index_file = "index.json";
 constexpr std::string_view docker_file = "manifest.json";
-constexpr std::string_view blobs_prefix = "blobs/sha256/";
 constexpr std::size_t layout_limit = 4096;
+
+std::string_view directory_of(std::string_view path) {
+    const auto slash = path.rfind('/');
+    return path.substr(0, slash == std::string_view::npos ? 0 : slash);
+}
+
+std::string_view file_of(std::string_view path) {
+    return path.substr(path.rfind('/') + 1);
+}
+
+/// Of an image layout, wherever in the archive that lies.
+bool is_blob(std::string_view path) {
+    return base::ends_with("/" + std::string(directory_of(path)), "/blobs/sha256");
+}
 
 Result<void> check_layout_version(std::string_view text) {
     GPUHOST_TRY(version, base::parse_json(text, layout_file));
@@ -46,10 +59,11 @@ class Members {
     Members(std::string what, BlobSink& blobs) : what_(std::move(what)), blobs_(blobs) {}
 
     Result<void> read(content::ArchiveReader& archive, const std::function<void(std::uint64_t)>& on_bytes);
-    /// Null if there is none.
-    [[nodiscard]] const std::string* text(std::string_view name) const;
+    [[nodiscard]] Result<std::string> text(const std::string& path, std::size_t limit) const;
     [[nodiscard]] bool has(const std::string& path) const { return files_.count(path) != 0; }
     [[nodiscard]] Result<FileDigest> find(const std::string& path) const;
+    /// Directories in which there is a file of that name, with a slash behind each; "" is the archive's top.
+    [[nodiscard]] std::vector<std::string> directories_with(std::string_view name) const;
 
   private:
     Result<void> take(content::ArchiveReader& archive, const ArchiveEntry& entry,
@@ -57,7 +71,6 @@ class Members {
 
     std::string what_;
     BlobSink& blobs_;
-    std::map<std::string, std::string, std::less<>> texts_;
     std::map<std::string, FileDigest> files_;
     std::map<std::string, std::string> links_; ///< where each leads, from the archive's top
 };
@@ -67,12 +80,8 @@ std::optional<std::string> link_target(const ArchiveEntry& entry) {
     if (entry.type == ArchiveEntry::Type::HardLink)
         return entry.target;
     std::string_view target = entry.target;
-    std::string_view directory = entry.path;
-    const auto climb = [&] {
-        const auto slash = directory.rfind('/');
-        directory = directory.substr(0, slash == std::string_view::npos ? 0 : slash);
-    };
-    for (climb(); base::starts_with(target, "../"); climb()) {
+    std::string_view directory = directory_of(entry.path);
+    for (; base::starts_with(target, "../"); directory = directory_of(directory)) {
         if (directory.empty())
             return std::nullopt;
         target.remove_prefix(3);
@@ -90,13 +99,8 @@ Result<void> Members::take(content::ArchiveReader& archive, const ArchiveEntry& 
             links_.emplace(entry.path, *std::move(target));
         return {};
     }
-    if (entry.path == layout_file || entry.path == index_file || entry.path == docker_file) {
-        GPUHOST_TRY(text, archive.read_all(entry.path == layout_file ? layout_limit : document_limit));
-        texts_.emplace(entry.path, std::move(text));
-        return {};
-    }
     GPUHOST_TRY(file, blobs_.add(entry.size, [&](int fd) { return archive.copy_to(fd, on_bytes); }));
-    if (base::starts_with(entry.path, blobs_prefix) && entry.path.substr(blobs_prefix.size()) != file.sha256)
+    if (is_blob(entry.path) && file_of(entry.path) != file.sha256)
         return base::fail(Errc::BadContent,
                           what_ + ": '" + entry.path + "': its bytes are not those of its digest",
                           "The file is damaged or was altered; copy it again.");
@@ -114,9 +118,20 @@ Result<void> Members::read(content::ArchiveReader& archive,
     }
 }
 
-const std::string* Members::text(std::string_view name) const {
-    const auto found = texts_.find(name);
-    return found == texts_.end() ? nullptr : &found->second;
+Result<std::string> Members::text(const std::string& path, std::size_t limit) const {
+    GPUHOST_TRY(file, find(path));
+    if (file.size > limit)
+        return base::fail(Errc::BadContent,
+                          "'" + path + "': is larger than " + std::to_string(limit) + " bytes");
+    return read_blob(blobs_, file.sha256, limit);
+}
+
+std::vector<std::string> Members::directories_with(std::string_view name) const {
+    std::vector<std::string> found;
+    for (const auto& [path, file] : files_)
+        if (file_of(path) == name)
+            found.push_back(path.substr(0, path.size() - name.size()));
+    return found;
 }
 
 Result<FileDigest> Members::find(const std::string& path) const {
@@ -140,19 +155,36 @@ Result<Document> docker_index(const std::string& text, const Members& members, B
     return index;
 }
 
+/// `directory` is the layout's in the archive.
+Result<Document> layout_index(const std::string& directory, const Members& members) {
+    GPUHOST_TRY(layout, members.text(directory + std::string(layout_file), layout_limit));
+    GPUHOST_CHECK(check_layout_version(layout));
+    const std::string index_path = directory + std::string(index_file);
+    if (!members.has(index_path))
+        return base::fail(Errc::BadContent, "is an OCI image layout without '" + index_path + "'");
+    GPUHOST_TRY(index, members.text(index_path, document_limit));
+    return parse_index(index);
+}
+
+/// What stands at the archive's top counts before what lies in its directories.
 Result<Document> index_of(const Members& members, BlobSink& blobs) {
-    if (const std::string* const layout = members.text(layout_file)) {
-        GPUHOST_CHECK(check_layout_version(*layout));
-        const std::string* const index = members.text(index_file);
-        if (index == nullptr)
-            return base::fail(Errc::BadContent, "is an OCI image layout without 'index.json'");
-        return parse_index(*index);
+    if (members.has(std::string(layout_file)))
+        return layout_index("", members);
+    if (const std::string docker(docker_file); members.has(docker)) {
+        GPUHOST_TRY(text, members.text(docker, document_limit));
+        return docker_index(text, members, blobs);
     }
-    if (const std::string* const docker = members.text(docker_file))
-        return docker_index(*docker, members, blobs);
     if (members.has("repositories"))
         return base::fail(Errc::Unsupported, "was saved by a Docker older than 1.10",
                           "Load it into a newer one, and save it again.");
+    const auto layouts = members.directories_with(layout_file);
+    if (layouts.size() == 1)
+        return layout_index(layouts.front(), members);
+    if (layouts.size() > 1)
+        return base::fail(Errc::Unsupported,
+                          "has " + std::to_string(layouts.size()) + " image layouts, in '" + layouts[0] +
+                              "', '" + layouts[1] + (layouts.size() > 2 ? "', …" : "'"),
+                          "Unpack it, and import one directory after the other.");
     return base::fail(Errc::BadContent, "has no images: neither 'oci-layout' nor 'manifest.json' is in it",
                       "What 'docker save', 'podman save' and 'skopeo copy' write is read.");
 }

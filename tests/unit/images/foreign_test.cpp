@@ -175,6 +175,36 @@ TEST_F(Foreign, WhereBothFormsAreThereTheLayoutCountsAndKeepsItsDigest) {
     EXPECT_EQ(index->content[0].hex, content::sha256("app"));
 }
 
+TEST_F(Foreign, OfSeveralLayoutsTheTopmostCountsAndElseNoneIsChosen) {
+    const auto layout = [](const std::string& directory, const std::string& image) {
+        const Member blob = blob_member(image);
+        return std::vector<Member>{
+            {directory + "oci-layout", layout_version},
+            {directory + "index.json",
+             base::dump({{"schemaVersion", 2}, {"manifests", {descriptor_of(image)}}})},
+            {directory + blob.path, blob.content}};
+    };
+    const auto together = [&](const std::string& one, const std::string& other) {
+        auto members = layout(one, "first");
+        for (const Member& member : layout(other, "second"))
+            members.push_back(member);
+        return tar_of(members);
+    };
+    const auto index = read(together("a/", ""));
+    ASSERT_TRUE(index) << index.error().message;
+    EXPECT_EQ(index->content[0].hex, content::sha256("second"));
+    DockerArchive archive = two_layer_archive();
+    for (const Member& member : layout("a/", "below"))
+        archive.members.push_back(member);
+    EXPECT_EQ(read(archive.tar())->content[0].names, std::vector<std::string>{"docker.io/library/app:v1"});
+    expect_refused(together("a/", "b/"), "has 2 image layouts, in 'a/', 'b/'", Errc::Unsupported);
+    expect_refused(tar_of({{"a/oci-layout", layout_version}, {"index.json", "{}"}}),
+                   "without 'a/index.json'");
+    auto damaged = layout("a/", "one");
+    damaged.back().content = "other";
+    expect_refused(tar_of(damaged), "are not those of its digest");
+}
+
 TEST_F(Foreign, SaysWhatItIsWhereItIsNoneOfThem) {
     expect_refused(tar_of({{"etc/motd", "hello"}}), "neither 'oci-layout' nor 'manifest.json'");
     expect_refused(tar_of({{"repositories", R"({"app":{"v1":"111"}})"}, {"111/json", "{}"}}),
@@ -253,8 +283,9 @@ TEST_F(Foreign, LinksLeadToNothingOutsideAndAreFollowedOnce_GHSA_r3h2_rgqf_9hv9)
 
 TEST_F(Foreign, HugeDocuments_CVE_2023_25153) {
     const std::string huge(document_limit + 1, ' ');
-    for (const char* name : {"manifest.json", "index.json"})
-        expect_refused(tar_of({{name, huge}}), "'" + std::string(name) + "': is larger than 4194304 bytes");
+    expect_refused(tar_of({{"manifest.json", huge}}), "'manifest.json': is larger than 4194304 bytes");
+    expect_refused(tar_of({{"oci-layout", layout_version}, {"index.json", huge}}),
+                   "'index.json': is larger than 4194304 bytes");
     expect_refused(tar_of({{"oci-layout", std::string(5000, ' ')}}), "is larger than 4096 bytes");
     DockerArchive archive = two_layer_archive();
     archive.members[6].content = huge;
@@ -281,15 +312,7 @@ TEST_F(Foreign, SizesThatReadersTakeDifferently_CVE_2025_62518) {
     // A pax header says that 1024 bytes follow, the ustar header says none: who believes the second reads an archive
     // in the first one's bytes.
     std::string inner = tests::tar_header("manifest.json", 2) + "[]" + std::string(510, '\0');
-    const std::string record = "13 size=1024\n";
-    std::string pax = tests::tar_header("pax", record.size());
-    pax[156] = 'x';
-    pax.replace(148, 8, "        ");
-    unsigned sum = 0;
-    for (const char c : pax)
-        sum += static_cast<unsigned char>(c);
-    std::snprintf(pax.data() + 148, 8, "%06o", sum);
-    const std::string tar = pax + record + std::string(512 - record.size(), '\0') +
+    const std::string tar = tests::pax_records({"size=1024"}) +
                             tests::tar_header("blobs/sha256/" + content::sha256(inner), 0) + inner +
                             layout_tar({descriptor_of(inner)});
     const auto index = read(tar);
