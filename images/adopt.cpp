@@ -129,25 +129,57 @@ base::Error of_directory(base::Error error, const std::string& file) {
     return error.context(file);
 }
 
-Result<BundleManifest> adopt_directory(const Root& root, UniqueFd fd, const std::string& file,
-                                       const std::string& bundle, const HostFacts& host, BlobSink& blobs,
-                                       const OnBytes& on_bytes) {
-    // A name that is the host's own root is that of this directory here.
-    const LayoutDirectory layout(Root::of(std::move(fd), file == "/" ? "/." : file));
-    GPUHOST_TRY(index, read_layout_index(layout.root()));
-    GPUHOST_TRY(stock, make_stock(std::move(index), layout));
-    GPUHOST_TRY(manifest, describe(stock, bundle, host.platform));
-    GPUHOST_CHECK(take_blobs(root, manifest, layout, host, blobs, on_bytes));
-    return std::move(manifest);
+std::string and_others(std::size_t all) {
+    return all > 1 ? " (and " + std::to_string(all - 1) + " more)" : "";
 }
 
-Result<BundleManifest> adopt_archive(int fd, const std::string& file, const std::string& bundle,
-                                     const HostFacts& host, BlobSink& blobs, const OnBytes& on_bytes) {
-    GPUHOST_TRY(reader,
-                content::ArchiveReader::open(fd, content::ArchiveFormat::Tar, file, image_archive_limits));
-    GPUHOST_TRY(index, read_image_archive(std::move(reader), file, blobs, on_bytes));
+std::vector<std::string> warnings_of(const ImageStock& stock, const BundleManifest& manifest) {
+    std::vector<std::string> warnings;
+    if (!stock.left_out.empty())
+        warnings.push_back("image '" + stock.left_out.front() + "'" + and_others(stock.left_out.size()) +
+                           " goes by another digest than SHA-256, and was left out");
+    std::vector<std::string> unnamed;
+    for (const BundleImage& image : manifest.images)
+        if (image.name.empty() && image.subject.empty())
+            unnamed.push_back(image.hex);
+    if (!unnamed.empty())
+        warnings.push_back(
+            "image sha256:" + unnamed.front() + and_others(unnamed.size()) +
+            " has no full name, so no runtime can ask for it; a file with one image can be imported "
+            "with --image-name REPOSITORY:TAG");
+    return warnings;
+}
+
+/// What the host takes of the input.
+Result<Adopted> choose(Document index, const BlobSource& blobs, const ForeignInput& input,
+                       const std::string& bundle, const HostFacts& host) {
     GPUHOST_TRY(stock, make_stock(std::move(index), blobs));
-    return describe(stock, bundle, host.platform);
+    if (!input.image.empty())
+        GPUHOST_CHECK(name_only_image(stock, input.image));
+    GPUHOST_TRY(manifest, describe(stock, bundle, host.platform));
+    auto warnings = warnings_of(stock, manifest);
+    return Adopted{std::move(manifest), std::move(warnings)};
+}
+
+Result<Adopted> adopt_directory(const Root& root, const ForeignInput& input, const std::string& bundle,
+                                const HostFacts& host, BlobSink& blobs, const OnBytes& on_bytes) {
+    UniqueFd fd(::fcntl(input.fd, F_DUPFD_CLOEXEC, 3));
+    if (!fd)
+        return base::fail_errno(input.file, errno);
+    // A name that is the host's own root is that of this directory here.
+    const LayoutDirectory layout(Root::of(std::move(fd), input.file == "/" ? "/." : input.file));
+    GPUHOST_TRY(index, read_layout_index(layout.root()));
+    GPUHOST_TRY(adopted, choose(std::move(index), layout, input, bundle, host));
+    GPUHOST_CHECK(take_blobs(root, adopted.manifest, layout, host, blobs, on_bytes));
+    return std::move(adopted);
+}
+
+Result<Adopted> adopt_archive(const ForeignInput& input, const std::string& bundle, const HostFacts& host,
+                              BlobSink& blobs, const OnBytes& on_bytes) {
+    GPUHOST_TRY(reader, content::ArchiveReader::open(input.fd, content::ArchiveFormat::Tar, input.file,
+                                                     image_archive_limits));
+    GPUHOST_TRY(index, read_image_archive(std::move(reader), input.file, blobs, on_bytes));
+    return choose(std::move(index), blobs, input, bundle, host);
 }
 
 Result<struct stat> stat_of(const ForeignInput& input) {
@@ -160,17 +192,14 @@ Result<struct stat> stat_of(const ForeignInput& input) {
                       "Save it to a file first.");
 }
 
-Result<BundleManifest> adopt(const Root& root, const ForeignInput& input, const std::string& bundle,
-                             const HostFacts& host, const OnBytes& on_bytes) {
+Result<Adopted> adopt(const Root& root, const ForeignInput& input, const std::string& bundle,
+                      const HostFacts& host, const OnBytes& on_bytes) {
     GPUHOST_TRY(st, stat_of(input));
     GPUHOST_TRY(blobs, IncomingBlobs::create(root));
     if (!S_ISDIR(st.st_mode))
-        return adopt_archive(input.fd, input.file, bundle, host, blobs, on_bytes);
-    UniqueFd own(::fcntl(input.fd, F_DUPFD_CLOEXEC, 3));
-    if (!own)
-        return base::fail_errno(input.file, errno);
-    auto manifest = adopt_directory(root, std::move(own), input.file, bundle, host, blobs, on_bytes);
-    return manifest ? std::move(manifest) : base::fail(of_directory(std::move(manifest).error(), input.file));
+        return adopt_archive(input, bundle, host, blobs, on_bytes);
+    auto adopted = adopt_directory(root, input, bundle, host, blobs, on_bytes);
+    return adopted ? std::move(adopted) : base::fail(of_directory(std::move(adopted).error(), input.file));
 }
 
 Result<void> leave(const Root& root, const BundleManifest& manifest, const ImportPolicy& policy) {
@@ -217,15 +246,14 @@ std::uint64_t bytes_to_adopt(const Root& root, const ForeignInput& input) {
     return bytes;
 }
 
-Result<BundleManifest> adopt_images(const Root& root, const ForeignInput& input, const std::string& bundle,
-                                    const HostFacts& host, const ImportPolicy& policy,
-                                    const OnBytes& on_bytes) {
+Result<Adopted> adopt_images(const Root& root, const ForeignInput& input, const std::string& bundle,
+                             const HostFacts& host, const ImportPolicy& policy, const OnBytes& on_bytes) {
     GPUHOST_CHECK(remove_other_incoming(root, ""));
     GPUHOST_CHECK(check_adoption(root, input, bundle));
-    auto manifest = adopt(root, input, bundle, host, on_bytes);
-    auto left = manifest ? leave(root, *manifest, policy) : base::fail(manifest.error());
+    auto adopted = adopt(root, input, bundle, host, on_bytes);
+    auto left = adopted ? leave(root, adopted->manifest, policy) : base::fail(adopted.error());
     if (left)
-        return manifest;
+        return adopted;
     GPUHOST_CHECK(remove_other_incoming(root, ""));
     return base::fail(std::move(left).error());
 }

@@ -176,7 +176,7 @@ Result<ForeignInput> foreign_input_of(const StepContext& context, const Json& ar
     const auto names = base::strings_or_empty(args, "files");
     if (names.size() != 1 || context.inputs.size() != 1)
         return base::fail(Errc::Interrupted, "the file is no longer open", "Start the import again.");
-    return ForeignInput{context.inputs.front().get(), names.front()};
+    return ForeignInput{context.inputs.front().get(), names.front(), base::string_or(args, "image-name", "")};
 }
 
 Result<Problems> adopt_preflight(StepContext& context, const Json& args) {
@@ -200,9 +200,12 @@ Result<Json> adopt_apply(StepContext& context, const Json& args) {
         told = done >> 20U;
         context.progress(-1, "unpacked " + std::to_string(told) + " MiB");
     };
-    GPUHOST_TRY(manifest, adopt_images(context.root, input, base::string_or(args, "name", ""),
-                                       host_facts_from_json(args), policy_of(args), on_bytes));
-    return Json{{"name", manifest.name}, {"unsigned", true}, {"images", manifest.images.size()}};
+    GPUHOST_TRY(adopted, adopt_images(context.root, input, base::string_or(args, "name", ""),
+                                      host_facts_from_json(args), policy_of(args), on_bytes));
+    for (const std::string& warning : adopted.warnings)
+        context.warn(warning);
+    return Json{
+        {"name", adopted.manifest.name}, {"unsigned", true}, {"images", adopted.manifest.images.size()}};
 }
 
 core::StepKind adopt_kind() {

@@ -209,6 +209,10 @@ Result<void> Collector::add_image(const std::string& name, const Descriptor& ima
 }
 
 Result<void> Collector::add_all(const ImageSource& source, const ImageStock& stock) {
+    if (!stock.left_out.empty() && (stock.images.empty() || !source.unnamed))
+        return base::fail(
+            Errc::Unsupported, "image '" + stock.left_out.front() + "' goes by another digest than SHA-256",
+            "Copy it through a registry, which gives it one, or take the others by their names.");
     if (stock.images.empty())
         return base::fail(Errc::NotFound, "has no images");
     for (const Descriptor& image : stock.images) {

@@ -24,9 +24,13 @@ Result<void> find_with_subject(const BlobSource& blobs, const std::vector<Descri
     for (const Descriptor& descriptor : descriptors) {
         if (!is_document(descriptor.media_type) || !blobs.open(descriptor.hex))
             continue;
-        GPUHOST_TRY(document, read_document(blobs, descriptor));
-        if (document.subject)
-            found.push_back({descriptor, std::move(document)});
+        auto document = read_document(blobs, descriptor);
+        if (!document)
+            return base::fail(
+                document.error().context("image " + (descriptor.names.empty() ? "sha256:" + descriptor.hex
+                                                                              : descriptor.names.front())));
+        if (document->subject)
+            found.push_back({descriptor, *std::move(document)});
     }
     return {};
 }
@@ -73,7 +77,7 @@ std::vector<Descriptor> distinct(const std::vector<Descriptor>& images, Matches 
 } // namespace
 
 Result<ImageStock> make_stock(Document index, const BlobSource& blobs) {
-    ImageStock stock{std::move(index.content), &blobs, {}};
+    ImageStock stock{std::move(index.content), &blobs, {}, std::move(index.left_out)};
     GPUHOST_TRY(referrers, find_referrers(blobs, stock.images));
     stock.referrers = std::move(referrers);
     return stock;
@@ -99,6 +103,20 @@ Result<Descriptor> choose_image(const ImageStock& stock, const ImageSource& sour
                       "has " + std::to_string(all.size()) + " images, and none of them is '" + reference +
                           "'",
                       "Say which with Reference=, by its name there or its digest.");
+}
+
+Result<void> name_only_image(ImageStock& stock, const std::string& name) {
+    auto images = distinct(stock.images, [&](const Descriptor& image) {
+        return is_document(image.media_type) && !stock.is_about_another(image);
+    });
+    if (images.size() != 1)
+        return base::fail(
+            Errc::InvalidArgument,
+            "has " + std::to_string(images.size()) + " images, so none is named '" + name + "'",
+            "Leave --image-name out, or make a bundle that names each: gpuhostctl bundle create.");
+    images.front().names = {name};
+    stock.images = std::move(images);
+    return {};
 }
 
 bool ImageStock::is_about_another(const Descriptor& image) const {

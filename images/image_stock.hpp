@@ -22,7 +22,8 @@ struct Referrer {
 struct ImageStock {
     std::vector<Descriptor> images;
     const BlobSource* blobs = nullptr;
-    std::vector<Referrer> referrers; ///< that say to be about another image, wherever they are listed
+    std::vector<Referrer> referrers;   ///< that say to be about another image, wherever they are listed
+    std::vector<std::string> left_out; ///< images that are not among them: what the index calls them
 
     /// A signature, or a list of them.
     [[nodiscard]] bool is_about_another(const Descriptor& image) const;
@@ -54,6 +55,9 @@ class ImageStocks {
 
 /// By its Reference=; else by its name, if there are several.
 [[nodiscard]] base::Result<Descriptor> choose_image(const ImageStock& stock, const ImageSource& source);
+
+/// Calls the one image of `stock` by that full name alone.
+[[nodiscard]] base::Result<void> name_only_image(ImageStock& stock, const std::string& name);
 
 [[nodiscard]] base::Result<Document> read_document(const BlobSource& blobs, const Descriptor& descriptor);
 

@@ -11,6 +11,7 @@
 #include "images/mirrors_step.hpp"
 #include "images/peers_settings.hpp"
 #include "images/placement.hpp"
+#include "images/reference.hpp"
 #include "images/repositories.hpp"
 #include "images/repositories_step.hpp"
 #include "images/scrub.hpp"
@@ -118,6 +119,11 @@ Plan unsigned_plan(const core::Desired& desired, const Json& request, const Json
     if (!is_bundle_name(name))
         plan.problems.push_back({Errc::InvalidArgument, "'" + name + "' is no name of a bundle",
                                  "Say how it is to be called: --name NAME."});
+    const std::string image = base::string_or(request, "image-name", "");
+    const auto reference = parse_reference(image);
+    if (!image.empty() && (!reference || !reference->digest.empty()))
+        plan.problems.push_back({Errc::InvalidArgument, "'" + image + "' is no name of an image",
+                                 "Say REPOSITORY:TAG, for instance registry.example/team/app:v1."});
     if (!plan.problems.empty())
         return plan;
     plan.reasons.push_back("requested: " + what);
@@ -126,6 +132,7 @@ Plan unsigned_plan(const core::Desired& desired, const Json& request, const Json
     Json args = host;
     args["files"] = files;
     args["name"] = name;
+    args["image-name"] = image.empty() ? "" : reference->text();
     args["allow-downgrade"] = base::bool_or(request, "allow-downgrade", false);
     plan.steps.push_back(
         {"bundle.adopt", "unpack " + what + " and compare its blobs with their digests", args});

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The component "images". Its requests:
 //   {"request": "import", "files": [name…], "allow-downgrade": bool}   with one descriptor a file
-//   {"request": "import", "files": [name], "unsigned": true, "name": "airgap"}   one archive or layout; the name may be left out
+//   {"request": "import", "files": [name], "unsigned": true, "name": "airgap", "image-name": "r.io/app:v1"}   one archive or layout; names may be left out
 //   {"request": "receive", "files": [name]}   with a pipe: what peers have of a signed bundle (blob_stream.hpp)
 //   {"request": "remove", "name": "site-images"}
 #pragma once

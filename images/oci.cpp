@@ -21,10 +21,30 @@ constexpr std::array manifests{std::string_view("application/vnd.oci.image.manif
 constexpr std::array configs{std::string_view("application/vnd.oci.image.config.v1+json"),
                              std::string_view("application/vnd.docker.container.image.v1+json")};
 constexpr std::size_t most_descriptors = 10'000;
+constexpr std::size_t most_shown = 100; ///< of a text that somebody made
 
 template <std::size_t N>
 bool is_one_of(const std::array<std::string_view, N>& types, std::string_view type) {
     return std::find(types.begin(), types.end(), type) != types.end();
+}
+
+/// As the specification writes digests, but of another algorithm than SHA-256: nothing here goes by that.
+bool has_other_algorithm(std::string_view digest) {
+    constexpr std::string_view characters =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789:+._=-";
+    const auto colon = digest.find(':');
+    return colon != 0 && colon != std::string_view::npos && colon + 1 < digest.size() &&
+           digest.substr(0, colon) != "sha256" &&
+           digest.find_first_not_of(characters) == std::string_view::npos;
+}
+
+std::vector<std::string> names_of(const Json& descriptor) {
+    std::vector<std::string> names;
+    const Json& annotations = base::member(descriptor, "annotations");
+    for (const char* key : {"io.containerd.image.name", "org.opencontainers.image.ref.name"})
+        if (std::string name = base::string_or(annotations, key, ""); !name.empty())
+            names.push_back(std::move(name));
+    return names;
 }
 
 Result<Descriptor> parse_descriptor(const Json& value, std::string_view what) {
@@ -38,32 +58,41 @@ Result<Descriptor> parse_descriptor(const Json& value, std::string_view what) {
     Descriptor descriptor;
     descriptor.hex = digest_hex(digest);
     if (descriptor.hex.empty())
-        return bad("'" + digest.substr(0, 100) + "' is no sha256 digest");
+        return bad("'" + digest.substr(0, most_shown) + "' is no sha256 digest");
     if (size < 0)
         return bad("the size of " + digest + " is missing or not one");
     descriptor.size = static_cast<std::uint64_t>(size);
     descriptor.media_type = base::string_or(value, "mediaType", "");
     descriptor.platform = platform_of(base::member(value, "platform"));
     descriptor.artifact_type = base::string_or(value, "artifactType", "");
-    const Json& annotations = base::member(value, "annotations");
-    for (const char* key : {"io.containerd.image.name", "org.opencontainers.image.ref.name"})
-        if (std::string name = base::string_or(annotations, key, ""); !name.empty())
-            descriptor.names.push_back(std::move(name));
-    descriptor.title = base::string_or(annotations, "org.opencontainers.image.title", "");
+    descriptor.names = names_of(value);
+    descriptor.title =
+        base::string_or(base::member(value, "annotations"), "org.opencontainers.image.title", "");
     descriptor.elsewhere = !base::strings_or_empty(value, "urls").empty();
     return descriptor;
 }
 
-Result<void> add_array(const Json& document, std::string_view key, std::string_view what,
-                       std::vector<Descriptor>& to) {
-    const Json& array = base::member(document, key);
+/// An image that goes by another digest is said to be left out; what is of a type that nobody reads is nobody's loss.
+void leave_out(const Json& descriptor, Document& index) {
+    const auto names = names_of(descriptor);
+    const std::string name = names.empty() ? base::string_or(descriptor, "digest", "") : names.front();
+    if (is_document(base::string_or(descriptor, "mediaType", "")))
+        index.left_out.push_back(name.substr(0, most_shown));
+}
+
+Result<void> add_array(const Json& json, std::string_view key, std::string_view what, Document& document) {
+    const Json& array = base::member(json, key);
     if (!array.is_array() || array.size() > most_descriptors)
         return base::fail(Errc::BadContent, std::string(what) + ": '" + std::string(key) +
                                                 "' is no array of at most " +
                                                 std::to_string(most_descriptors));
     for (const Json& value : array) {
+        if (document.index && has_other_algorithm(base::string_or(value, "digest", ""))) {
+            leave_out(value, document);
+            continue;
+        }
         GPUHOST_TRY(descriptor, parse_descriptor(value, what));
-        to.push_back(std::move(descriptor));
+        document.content.push_back(std::move(descriptor));
     }
     return {};
 }
@@ -130,12 +159,12 @@ Result<Document> parse_document(std::string_view text, std::string_view media_ty
     document.media_type = type;
     if (index) {
         document.artifact_type = base::string_or(json, "artifactType", "");
-        GPUHOST_CHECK(add_array(json, "manifests", what, document.content));
+        GPUHOST_CHECK(add_array(json, "manifests", what, document));
     } else {
         GPUHOST_TRY(config, parse_descriptor(base::member(json, "config"), what));
         document.artifact_type = base::string_or(json, "artifactType", config.media_type);
         document.content.push_back(std::move(config));
-        GPUHOST_CHECK(add_array(json, "layers", what, document.content));
+        GPUHOST_CHECK(add_array(json, "layers", what, document));
     }
     document.annotations = base::string_map_or_empty(json, "annotations");
     if (json.contains("subject")) {

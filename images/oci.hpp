@@ -38,6 +38,8 @@ struct Document {
     std::optional<Descriptor> subject;
     std::string artifact_type; ///< its own, or that of a manifest's configuration
     std::map<std::string, std::string> annotations;
+    std::vector<std::string>
+        left_out; ///< what an index has that goes by a digest of another algorithm: its name, or that digest
 };
 
 /// `media_type` is that of the descriptor that led here; empty where none did (index.json).

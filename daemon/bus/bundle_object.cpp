@@ -12,7 +12,7 @@ using base::Json;
 using base::Result;
 
 constexpr std::array import_options{dry_run_option, Option{"allow-downgrade", 'b'}, Option{"unsigned", 'b'},
-                                    Option{"name", 's'}};
+                                    Option{"name", 's'}, Option{"image-name", 's'}};
 constexpr std::array remove_options{dry_run_option};
 
 /// Plan's request and arguments as the method of that name would ask.

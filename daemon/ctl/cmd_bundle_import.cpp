@@ -13,7 +13,8 @@ namespace {
 constexpr Option allow_downgrade{"allow-downgrade", "", "take an older generation than the one that is here"};
 constexpr Option unsigned_images{"unsigned", "", "take images that nobody signed"};
 constexpr Option name{"name", "NAME", "call that bundle so; else after the file"};
-constexpr std::array options{allow_downgrade, unsigned_images, name,
+constexpr Option image_name{"image-name", "REPOSITORY:TAG", "call its one image so; else as it says itself"};
+constexpr std::array options{allow_downgrade, unsigned_images, name,        image_name,
                              option::dry_run, option::no_wait, option::json};
 
 base::Result<int> run(Session& session) {
@@ -23,12 +24,14 @@ base::Result<int> run(Session& session) {
         wanted.emplace("allow-downgrade", true);
     if (session.arguments().has(unsigned_images))
         wanted.emplace("unsigned", true);
-    if (auto called = session.arguments().value(name)) {
-        if (!session.arguments().has(unsigned_images))
-            return base::fail(base::Errc::InvalidArgument, "--name is for --unsigned",
-                              "A signed bundle has its name inside.");
-        wanted.emplace("name", *std::move(called));
-    }
+    for (const Option& option : {name, image_name})
+        if (auto called = session.arguments().value(option)) {
+            if (!session.arguments().has(unsigned_images))
+                return base::fail(base::Errc::InvalidArgument,
+                                  "--" + std::string(option.name) + " is for --unsigned",
+                                  "A signed bundle has its names inside.");
+            wanted.emplace(option.name, *std::move(called));
+        }
     return run_operation(session, request_of(bundle_call("Import", {files}), wanted));
 }
 

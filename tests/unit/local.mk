@@ -51,6 +51,7 @@ sync_seam = -Wl,--wrap=fsync -Wl,--wrap=fdatasync
     %D%/images/crio_pins_test.cpp \
     %D%/images/dns_sd_test.cpp \
     %D%/images/docker_archives.hpp \
+    %D%/images/foreign_shapes_test.cpp \
     %D%/images/foreign_test.cpp \
     %D%/images/hostile_import_test.cpp \
     %D%/images/host_facts_test.cpp \

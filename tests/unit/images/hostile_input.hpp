@@ -76,7 +76,8 @@ class HostileInput : public ::testing::Test {
     }
     Result<BundleManifest> adopt(const std::string& file, const std::string& name = "airgap") {
         const UniqueFd fd(::open(directory_.path(file).c_str(), O_RDONLY | O_CLOEXEC));
-        return adopt_images(root_, {fd.get(), file}, name, host_);
+        GPUHOST_TRY(adopted, adopt_images(root_, {fd.get(), file}, name, host_));
+        return std::move(adopted.manifest);
     }
     Result<BundleManifest> adopt_tar(const std::string& tar, const std::string& name = "airgap") {
         directory_.write("in.tar", tar);

@@ -51,6 +51,19 @@ TEST(OciTest, ReadsAManifest) {
     EXPECT_EQ(document->artifact_type, manifest_type) << "its configuration's type";
 }
 
+TEST(OciTest, AnIndexMayHaveWhatGoesByAnotherDigest) {
+    const std::string other = R"("digest":"sha512:)" + hex_a + hex_a + R"(","size":1)";
+    const auto document =
+        parse_document(R"({"schemaVersion":2,"manifests":[{"mediaType":"x/y",)" + other +
+                           R"(},{"mediaType":"application/vnd.oci.image.manifest.v1+json",)" + other + "}," +
+                           descriptor(hex_a) + "]}",
+                       "", "index.json");
+    ASSERT_TRUE(document) << document.error().message;
+    ASSERT_EQ(document->content.size(), 1U);
+    EXPECT_EQ(document->content[0].hex, hex_a);
+    EXPECT_EQ(document->left_out, std::vector<std::string>{("sha512:" + hex_a + hex_a).substr(0, 100)});
+}
+
 TEST(OciTest, RefusesWhatCouldBeTakenForAnother) {
     const std::string both =
         R"({"schemaVersion":2,"manifests":[],"layers":[],"config":)" + descriptor(hex_a) + "}";
@@ -66,7 +79,10 @@ TEST(OciTest, RefusesWhatCouldBeTakenForAnother) {
         {R"({"schemaVersion":2,"manifests":{}})", ""},
         {R"({"schemaVersion":2,"manifests":[7]})", ""},
         {R"({"schemaVersion":2,"manifests":[{"digest":"sha256:../../x","size":1}]})", ""},
-        {R"({"schemaVersion":2,"manifests":[{"digest":"sha512:)" + hex_a + hex_a + R"(","size":1}]})", ""},
+        {R"({"schemaVersion":2,"manifests":[{"digest":"sha512:","size":1}]})", ""},
+        {R"({"schemaVersion":2,"manifests":[{"digest":"sha512:../x","size":1}]})", ""},
+        {R"({"schemaVersion":2,"manifests":[{"digest":":x","size":1}]})", ""},
+        {R"({"schemaVersion":2,"layers":[],"config":{"digest":"sha512:)" + hex_a + R"(","size":1}})", ""},
         {R"({"schemaVersion":2,"manifests":[{"digest":"sha256:)" + hex_a + R"(","size":-1}]})", ""},
         {R"({"schemaVersion":2,"manifests":[{"digest":"sha256:)" + hex_a + R"("}]})", ""},
         {"[]", ""},
