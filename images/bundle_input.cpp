@@ -59,7 +59,10 @@ Result<std::size_t> BundleInput::read_some(std::span<char> buffer) {
             continue;
         }
         if (n < 0)
-            return base::fail_errno(part.name, errno);
+            return base::fail(
+                base::errno_error(part.name, errno)
+                    .with_hint("What it lies on can't be read there: copy it again, from or to another "
+                               "one. The import goes on where it ended."));
         if (n > 0) {
             offset_ += static_cast<std::uint64_t>(n);
             position_ += static_cast<std::uint64_t>(n);

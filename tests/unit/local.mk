@@ -4,6 +4,7 @@ unit_programs = %D%/base-tests %D%/core-tests %D%/content-tests %D%/images-tests
 check_PROGRAMS += $(unit_programs)
 TESTS += $(unit_programs)
 sync_seam = -Wl,--wrap=fsync -Wl,--wrap=fdatasync
+read_seam = -Wl,--wrap=read -Wl,--wrap=pread
 
 %C%_base_tests_CPPFLAGS = $(test_cppflags)
 %C%_base_tests_LDFLAGS = $(AM_LDFLAGS) $(sync_seam)
@@ -36,7 +37,7 @@ sync_seam = -Wl,--wrap=fsync -Wl,--wrap=fdatasync
     %D%/content/tree_test.cpp
 
 %C%_images_tests_CPPFLAGS = $(test_cppflags)
-%C%_images_tests_LDFLAGS = $(AM_LDFLAGS) $(sync_seam) -Wl,--wrap=posix_fadvise -Wl,--wrap=sync_file_range
+%C%_images_tests_LDFLAGS = $(AM_LDFLAGS) $(sync_seam) $(read_seam) -Wl,--wrap=posix_fadvise -Wl,--wrap=sync_file_range
 %C%_images_tests_LDADD = $(test_libs) $(test_inputs) $(images_libs) $(RESOLV_LIBS)
 %C%_images_tests_SOURCES = \
     %D%/images/adopt_test.cpp \
@@ -63,11 +64,14 @@ sync_seam = -Wl,--wrap=fsync -Wl,--wrap=fdatasync
     %D%/images/oci_test.cpp \
     %D%/images/packages_test.cpp \
     %D%/images/page_cache_test.cpp \
+    %D%/images/read_errors_test.cpp \
     %D%/images/reference_test.cpp \
     %D%/images/placement_test.cpp \
     %D%/images/references_test.cpp \
     %D%/images/scrub_test.cpp \
     %D%/images/registry_test.cpp \
+    tests/support/read_seam.c \
+    tests/support/read_seam.h \
     tests/support/sync_seam.c \
     tests/support/sync_seam.h
 

@@ -2,17 +2,32 @@
 #include "daemon/content/sha256.hpp"
 #include "images/blob_store.hpp"
 #include "images/scrub.hpp"
+#include "tests/support/read_seam.h"
 #include "tests/support/tmpdir.hpp"
 
 #include <algorithm>
+#include <array>
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 namespace gpuhost::images {
 namespace {
 
 using base::Json;
+
+// What the seam, a C function, knows.
+unsigned unreadable; // NOLINT: reads of blobs that fail, from the first on
+
+bool is_unreadable(int fd) {
+    std::array<char, 512> path{};
+    const std::string link = "/proc/self/fd/" + std::to_string(fd);
+    return ::readlink(link.c_str(), path.data(), path.size() - 1) > 0 &&
+           std::string_view(path.data()).find("/store/sha256/") != std::string_view::npos && unreadable > 0 &&
+           unreadable-- > 0;
+}
 
 class Scrubbing : public ::testing::Test {
   protected:
@@ -78,6 +93,38 @@ TEST_F(Scrubbing, TakesTheNameOfWhatIsDamagedAndNamesAllItsBundles) {
     EXPECT_EQ(found.damages[2].why, "missing");
     EXPECT_TRUE(found.damages[0].removed && found.damages[1].removed && !found.damages[2].removed);
     EXPECT_EQ(root_.list(blobs_directory).value(), std::vector<std::string>{good});
+}
+
+TEST_F(Scrubbing, ADiskThatIsAwayForAWhileLosesNothing) {
+    for (const unsigned count : {16U, 17U}) {
+        std::vector<std::string> contents;
+        for (unsigned i = 0; i <= count; ++i) // the last one is read when the disk is back
+            add_blob(contents.emplace_back("blob " + std::to_string(i)));
+        add_bundle("a", contents);
+        unreadable = 2 * count; // each is read twice
+        seam_read_fails = is_unreadable;
+        const Scrub found = scrub();
+        seam_read_fails = nullptr;
+
+        ASSERT_EQ(found.damages.size(), count);
+        for (const Damage& damage : found.damages) {
+            EXPECT_NE(damage.why.find("it can't be read"), std::string::npos) << damage.why;
+            EXPECT_NE(damage.why.find("Input/output error"), std::string::npos) << damage.why;
+            EXPECT_EQ(damage.removed, count == 16) << "more are no bad sectors";
+        }
+        EXPECT_EQ(root_.list(blobs_directory)->size(), count == 16 ? 1U : 18U);
+    }
+}
+
+TEST_F(Scrubbing, WhatIsReadTheSecondTimeIsWhole) {
+    add_blob("one");
+    add_bundle("a", {"one"});
+    unreadable = 1;
+    seam_read_fails = is_unreadable;
+    const Scrub found = scrub();
+    seam_read_fails = nullptr;
+    EXPECT_EQ(unreadable, 0U);
+    EXPECT_TRUE(found.damages.empty());
 }
 
 TEST_F(Scrubbing, ReadsNoLinkAndWaitsForNoPipe) {
