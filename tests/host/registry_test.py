@@ -298,6 +298,26 @@ def check_end(t, host, registry, images):
     t.equal(registry.ended(), 0, "with nobody there it ends")
 
 
+def check_bad_disk(t, host, images, log):
+    """No answer looks whole that isn't: it is shorter than it says, and the connection ends."""
+    content, path = images.layers[2], APP + "/blobs/" + digest_of(images.layers[2])
+    registry = RegistryService(host.root, log, environment={
+        "LD_PRELOAD": os.path.join(os.path.abspath(tap.TOP_BUILDDIR), "tests/host/bad-disk.so"), "BAD_FROM": "1000000"})
+    try:
+        registry.start()
+        for asked, status, length, whole in (("bytes=0-", b" 200 ", 3_000_000, content[:1_000_000]),
+                                             ("bytes=999990-1000009", b" 206 ", 20, content[999_990:1_000_000]),
+                                             ("bytes=1500000-1500009", b" 206 ", 10, b"")):
+            received = registry.raw(f"GET {path} HTTP/1.1\r\nHost: x\r\nRange: {asked}\r\n\r\n".encode())
+            head, _, body = received.partition(b"\r\n\r\n")
+            t.ok(status in head and f"content-length: {length}\r\n" in head.decode().lower() + "\r\n" and len(body) < length
+                 and whole.startswith(body), f"where the disk can't read all of {asked} the connection ends", head, len(body))
+        answer = registry.ask(path, Range="bytes=0-9")
+        t.ok(answer.status == 206 and answer.body == content[:10], "and what it can read is still served", answer.status, answer.body)
+    finally:
+        registry.close()
+
+
 def main():
     t = tap.Tap()
     host = FakeHost()
@@ -324,6 +344,7 @@ def main():
             check_crowd(t, registry, images)
             check_imports(t, host, registry, images)
             check_skopeo(t, registry, images)
+            check_bad_disk(t, host, images, log_file)
             check_end(t, host, registry, images)
     finally:
         if registry:
