@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "images/bundle_steps.hpp"
 
+#include "daemon/base/clock.hpp"
 #include "daemon/base/parse.hpp"
 #include "images/adopt.hpp"
 #include "images/artifacts.hpp"
@@ -124,6 +125,9 @@ Result<Json> receive_signed(StepContext& context, const Json& args, const Signed
                             const std::function<Result<void>(const ImportPlan&)>& receive) {
     GPUHOST_TRY(plan, plan_import(context.root, bundle, host_facts_from_json(args), policy_of(args)));
     warn_of_image_gc(context, args, plan.missing_bytes);
+    if (const std::string warning = clock_warning(bundle.manifest, base::realtime_us() / 1'000'000);
+        !warning.empty())
+        context.warn(warning);
     if (plan.complete)
         GPUHOST_CHECK(finish_earlier(context.root));
     else

@@ -240,6 +240,17 @@ Result<ImportPlan> plan_import(const Root& root, const SignedManifest& bundle, c
     return plan;
 }
 
+std::string clock_warning(const BundleManifest& manifest, std::uint64_t now) {
+    constexpr std::uint64_t day = 86'400; // clocks that nobody sets differ by less
+    if (manifest.created <= now + day)
+        return {};
+    return "bundle '" + manifest.name + "' was made on " + base::utc_text(manifest.created) +
+           ", it says, and this host's clock says " + base::utc_text(now) +
+           "; of a name that several bundles have, the one made last leads to its image, so check both "
+           "clocks "
+           "(timedatectl) and make it again where the other one was wrong";
+}
+
 Result<void> receive_bundle(const Root& root, BundleReader& bundle, const HostFacts& host,
                             const OnBytes& on_bytes) {
     const SignedManifest& manifest = bundle.signed_manifest();

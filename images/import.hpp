@@ -31,6 +31,10 @@ struct ImportPlan {
 [[nodiscard]] base::Result<ImportPlan> plan_import(const base::Root& root, const SignedManifest& bundle,
                                                    const HostFacts& host, const ImportPolicy& policy);
 
+/// What to tell of a bundle that was made after this host's time, in seconds since 1970; empty: nothing. It comes in, as
+/// nobody can know which of the two clocks is wrong; but until its time, no bundle's names go before its own.
+[[nodiscard]] std::string clock_warning(const BundleManifest& manifest, std::uint64_t now);
+
 /// Leaves in the incoming directory what commit_bundle() names, and says so to received_bundle(). What other bundles
 /// left there goes.
 [[nodiscard]] base::Result<void> receive_bundle(const base::Root& root, BundleReader& bundle,

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/base/clock.hpp"
 
+#include <ctime>
+
 #include <time.h>
 
 namespace gpuhost::base {
@@ -20,6 +22,15 @@ std::uint64_t monotonic_us() noexcept {
 
 std::uint64_t realtime_us() noexcept {
     return now_us(CLOCK_REALTIME);
+}
+
+std::string utc_text(std::uint64_t seconds) {
+    const auto time = static_cast<std::time_t>(seconds);
+    std::tm parts{};
+    char text[32] = "?";
+    if (::gmtime_r(&time, &parts) != nullptr)
+        (void)std::strftime(text, sizeof text, "%Y-%m-%d %H:%M UTC", &parts);
+    return text;
 }
 
 } // namespace gpuhost::base

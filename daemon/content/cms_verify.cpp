@@ -106,27 +106,18 @@ extern "C" int judge(int ok, X509_STORE_CTX* context) {
     return 0;
 }
 
-std::string utc(std::uint64_t seconds) {
-    const auto time = static_cast<std::time_t>(seconds);
-    std::tm parts{};
-    char text[32] = "?";
-    if (::gmtime_r(&time, &parts) != nullptr)
-        (void)std::strftime(text, sizeof text, "%Y-%m-%d %H:%M UTC", &parts);
-    return text;
-}
-
 base::Error refusal(const Verification& found, std::string_view what) {
     const std::string who = "the certificate '" + found.subject + "'";
-    const std::string clock = "; this host's clock says " + utc(base::realtime_us() / 1'000'000);
+    const std::string clock = "; this host's clock says " + base::utc_text(base::realtime_us() / 1'000'000);
     std::string why;
     std::string hint;
     switch (found.error) {
     case X509_V_ERR_CERT_HAS_EXPIRED:
-        why = who + " was valid until " + utc(found.not_after) + clock;
+        why = who + " was valid until " + base::utc_text(found.not_after) + clock;
         hint = "Check the clock (timedatectl), or have it signed again with a newer certificate.";
         break;
     case X509_V_ERR_CERT_NOT_YET_VALID:
-        why = who + " is valid from " + utc(found.not_before) + " on" + clock;
+        why = who + " is valid from " + base::utc_text(found.not_before) + " on" + clock;
         hint = "Check the clock (timedatectl).";
         break;
     case X509_V_ERR_DEPTH_ZERO_SELF_SIGNED_CERT:

@@ -37,7 +37,7 @@ read_seam = -Wl,--wrap=read -Wl,--wrap=pread
     %D%/content/tree_test.cpp
 
 %C%_images_tests_CPPFLAGS = $(test_cppflags)
-%C%_images_tests_LDFLAGS = $(AM_LDFLAGS) $(sync_seam) $(read_seam) -Wl,--wrap=posix_fadvise -Wl,--wrap=sync_file_range
+%C%_images_tests_LDFLAGS = $(AM_LDFLAGS) $(sync_seam) $(read_seam) -Wl,--wrap=clock_gettime -Wl,--wrap=posix_fadvise -Wl,--wrap=sync_file_range
 %C%_images_tests_LDADD = $(test_libs) $(test_inputs) $(images_libs) $(RESOLV_LIBS)
 %C%_images_tests_SOURCES = \
     %D%/images/adopt_test.cpp \
@@ -47,6 +47,7 @@ read_seam = -Wl,--wrap=read -Wl,--wrap=pread
     %D%/images/bundle_test.cpp \
     %D%/images/bundles.cpp \
     %D%/images/bundles.hpp \
+    %D%/images/clock_test.cpp \
     %D%/images/containerd_config_test.cpp \
     %D%/images/create_test.cpp \
     %D%/images/crio_pins_test.cpp \
