@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A disk that is full, or becomes so at any step of an import of images and drivers.
+"""A disk that is full, or becomes so at any step of an import of images and drivers, of packages, or of images that nobody signed.
 
 gpuhost's own state is on a file system of its own, in a mount namespace: it is filled to its last byte when a worker begins a
 step. Whatever then fails, nothing of the bundle can be seen or all of it is there; and once there is room the next import
@@ -8,18 +8,48 @@ brings all of it.
 import os
 import shutil
 
+import bundle_crash_test
 import own_mounts
 import tap
-from bundle_crash_test import seen
+from archive_files import docker_24, layer_of
 from bundle_driver_test import Maker
+from bundle_unsigned_test import MACHINE, NAME
 from crash import listing
-from fake_host import FakeHost
+from fake_host import NEW, OLD, FakeHost, write
 from gates import Gates
 
 STATE = "/var/lib/gpuhost"
 SIZE = 160 << 20  # a reserve of 64 MiB stays free
 NO_SPACE = 11
 FILLER = "filler"
+PACKAGES = """[Bundle]
+Name=packages
+Generation={generation}
+
+[Packages debian-12]
+Repository=repository
+"""
+
+
+def seen(host):
+    """Also the packages, and where apt is told to find them."""
+    tree = sorted(os.path.join(directory, name) for directory, _, names in os.walk(host.path(STATE + "/catalogue"))
+                  for name in names if "/packages/debian-12" in directory)
+    return (*bundle_crash_test.seen(host), tree, listing(host, "/etc/apt/sources.list.d"))
+
+
+class Way:
+    """One way in: what is asked for, and how it is forgotten again."""
+    def __init__(self, host, words, bundle, drivers=()):
+        self.host, self.words, self.bundle, self.drivers = host, words, bundle, drivers
+
+    def ask(self, **more):
+        return self.host.ctl(*self.words, timeout=120, **more)
+
+    def forget(self):
+        self.host.ctl("bundle", "remove", self.bundle)
+        for version in self.drivers:
+            self.host.ctl("driver", "remove", version)
 
 
 def fill(host, left=0):
@@ -43,50 +73,44 @@ def free(host):
         os.unlink(host.path(f"{STATE}/{FILLER}"))
 
 
-def check_refused(t, host, bundle):
+def check_refused(t, host, way):
     before = seen(host)
     fill(host, left=40 << 20)
-    run = host.ctl("bundle", "import", bundle)
+    run = way.ask()
     t.ok(run.returncode == NO_SPACE and "are free" in run.stderr and seen(host) == before and not listing(host, STATE + "/store/incoming"),
-         "what would eat the reserve is refused before a byte is written", run.returncode, run.stderr)
+         f"{way.bundle}: what would eat the reserve is refused before a byte is written", run.returncode, run.stderr)
     free(host)
 
 
-def check_removal(t, host, bundle):
-    host.ctl("bundle", "import", bundle, check=0)
+def check_removal(t, host, way):
+    way.ask(check=0)
     fill(host)
-    run = host.ctl("bundle", "remove", "drivers")
-    t.ok(run.returncode == 0 and listing(host, STATE + "/store/sha256") == [] and listing(host, STATE + "/catalogue") == [".generations"],
-         "a bundle can be removed from a full disk", run.stderr, listing(host, STATE + "/catalogue"))
+    run = host.ctl("bundle", "remove", way.bundle)
+    t.ok(run.returncode == 0 and listing(host, STATE + "/store/sha256") == [] and listing(host, STATE + "/catalogue") in ([], [".generations"]),
+         f"{way.bundle}: can be removed from a full disk", run.stderr, listing(host, STATE + "/catalogue"))
     free(host)
-    forget(host)
+    way.forget()
 
 
-def steps_of(host, bundle):
+def steps_of(host, way):
     """At which gates its workers stand; it is removed again."""
     found = []
     gates = Gates(host, lambda where, _: found.append(where) or "go")
-    host.ctl("bundle", "import", bundle, check=0)
+    way.ask(check=0)
     gates.close()
     whole = seen(host)
-    forget(host)
+    way.forget()
     return found, whole
 
 
-def forget(host):
-    host.ctl("bundle", "remove", "drivers")
-    for version in ("535.261.03", "550.163.01"):
-        host.ctl("driver", "remove", version)
-
-
-def check_step(t, host, bundle, where, before, whole):
+def check_step(t, host, way, where, before, whole):
     def decide(at, _):
         if at == where:
             fill(host)
         return "go"
 
     gates = Gates(host, decide)
-    run = host.ctl("bundle", "import", bundle, timeout=120)
+    run = way.ask()
     gates.close()
     free(host)
     wrong = []
@@ -99,11 +123,35 @@ def check_step(t, host, bundle, where, before, whole):
         wrong.append(f"it does not say why: {run.stdout}{run.stderr}")
     if run.returncode != 0 and host.ctl("status").returncode != 0:
         wrong.append("the daemon is gone")
-    run = host.ctl("bundle", "import", bundle, timeout=120)
+    run = way.ask()
     if run.returncode != 0 or seen(host) != whole:
         wrong.append(f"the next import: {run.returncode} {run.stdout}{run.stderr}, and here is {seen(host)}, not {whole}")
-    forget(host)
-    t.ok(not wrong, f"the disk is full: {where}", *wrong, host.tail())
+    way.forget()
+    t.ok(not wrong, f"{way.bundle}: the disk is full: {where}", *wrong, host.tail())
+
+
+def check_way(t, host, way):
+    check_refused(t, host, way)
+    check_removal(t, host, way)
+    steps, whole = steps_of(host, way)
+    before = seen(host)
+    t.ok(whole != before and len(steps) > 8, f"{way.bundle}: an import has its steps", steps, before)
+    for where in dict.fromkeys(steps):
+        check_step(t, host, way, where, before, whole)
+
+
+def make_packages(maker):
+    """A repository that apt would know; nothing here looks into its packages."""
+    write(maker.path("repository/Packages"), "Package: hello\nFilename: ./hello.deb\n")
+    write(maker.path("repository/hello.deb"), "hello" * 100_000)
+    os.rename(maker.path("site.bundle"), maker.path("drivers.bundle"))
+    maker.create(PACKAGES)
+    os.rename(maker.path("site.bundle"), maker.path("packages.bundle"))
+
+
+def make_archive(path):
+    with open(path, "wb") as file:
+        file.write(docker_24({NAME: [layer_of({"etc/motd": b"hello"}), layer_of({"data": bytes(300_000)})]}, MACHINE).bytes())
 
 
 def main():
@@ -113,21 +161,20 @@ def main():
     try:
         maker = Maker(os.path.join(host.scratch, "maker"))
         maker.create()
+        make_packages(maker)
+        make_archive(maker.path("airgap.tar"))
         host.install()
         own_mounts.mount("tmpfs", host.path(STATE), "tmpfs", f"size={SIZE},mode=755")
-        for directory in ("/etc/gpuhost/trust.d", "/etc/containerd"):
+        for directory in ("/etc/gpuhost/trust.d", "/etc/containerd", "/etc/apt/sources.list.d"):
             os.makedirs(host.path(directory))
+        write(host.path("/etc/os-release"), 'ID=debian\nVERSION_ID="12"\n')
+        write(host.path("/etc/gpuhost/gpuhostd.conf"), "[Images]\nAllowUnsigned=yes\n")
         shutil.copy(maker.site.file("ca.pem"), host.path("/etc/gpuhost/trust.d/site.pem"))
         host.start_daemon()
         host.settle()
-        bundle = maker.path("site.bundle")
-        check_refused(t, host, bundle)
-        check_removal(t, host, bundle)
-        steps, whole = steps_of(host, bundle)
-        before = seen(host)
-        t.ok(whole != before and len(steps) > 10, "an import has its steps", steps, before)
-        for where in dict.fromkeys(steps):
-            check_step(t, host, bundle, where, before, whole)
+        check_way(t, host, Way(host, ("bundle", "import", maker.path("drivers.bundle")), "drivers", (OLD, NEW)))
+        check_way(t, host, Way(host, ("bundle", "import", maker.path("packages.bundle")), "packages"))
+        check_way(t, host, Way(host, ("bundle", "import", "--unsigned", maker.path("airgap.tar")), "airgap"))
     finally:
         own_mounts.detach(host.path(STATE))
         host.close()
