@@ -127,7 +127,7 @@ class Case:
             wrong.append("it said that all went well, and here is something else")
         if run.returncode != 0 and (keeps or now != self.before):
             wrong.append("it failed, and here is something else than before")
-        if run.returncode not in (0, BAD_CONTENT) or (run.returncode and path not in run.stderr and "sha256:" not in run.stderr):
+        if run.returncode not in (0, BAD_CONTENT) or run.returncode and os.path.basename(path) not in run.stderr:
             wrong.append("it does not say what is wrong")
         if damaged(now):
             wrong.append(f"damaged: {damaged(now)}")
@@ -229,8 +229,8 @@ def check_clock(t, host, maker):
     bundle = maker.create(4, (1000,), created=4_102_444_800)
     run = host.ctl("bundle", "import", bundle)
     t.ok(run.returncode == 0 and bundles(host) == [("site-images", 4)], "a bundle from the future comes in", run.stderr)
-    t.ok("2100-01-01 00:00 UTC" in run.stderr and "this host's clock says" in run.stderr, "and whoever brings it is told", run.stdout, run.stderr)
-    t.ok("2100" not in host.ctl("bundle", "import", maker.path("1.bundle"), "--allow-downgrade", check=0).stderr, "of others nothing is said")
+    t.ok("2100-01-01 00:00 UTC" in run.stdout and "this host's clock says" in run.stdout, "and whoever brings it is told", run.stdout, run.stderr)
+    t.ok("2100" not in host.ctl("bundle", "import", maker.path("1.bundle"), "--allow-downgrade", check=0).stdout, "of others nothing is said")
 
 
 def main():

@@ -59,6 +59,20 @@ def check_import(t, host, airgap, layout):
     t.ok(run.returncode == 0 and "from-a-directory" in seen(host)["catalogue"], "a layout in a directory comes in too", run.stderr, host.tail())
 
 
+def check_name(t, host, layout):
+    """Of an image that has a tag alone, as skopeo writes it."""
+    tagged = ("bundle", "import", "--unsigned", "--name=tagged", layout)
+    run = host.ctl(*tagged)
+    t.ok(run.returncode == 0 and "has no full name" in run.stdout and "--image-name" in run.stdout,
+         "an image without a name comes in, and is said to be out of reach", run.stdout, run.stderr)
+    run = host.ctl(*tagged, "--image-name=team/tagged:v1", "--allow-downgrade")
+    listed = host.ctl("image", "list", "--root=" + host.path("/"))
+    t.ok(run.returncode == 0 and "docker.io/team/tagged:v1" in listed.stdout, "it can be named", run.stderr, listed.stdout, listed.stderr)
+    run = host.ctl(*tagged, "--image-name=Team:")
+    t.ok(run.returncode == BAD_ARGUMENT and "REPOSITORY:TAG" in run.stderr, "but not anyhow", run.returncode, run.stderr)
+    host.ctl("bundle", "remove", "tagged", check=0)
+
+
 def check_failure(t, host, broken):
     before = seen(host)
     run = host.ctl("bundle", "import", "--unsigned", broken)
@@ -76,17 +90,20 @@ def main():
     host = FakeHost()
     try:
         layers = [layer_of({"etc/motd": b"hello"}), layer_of({"data": bytes(300_000)})]
-        paths = {name: os.path.join(host.scratch, name) for name in ("airgap.tar", "broken.tar", "layout")}
+        paths = {name: os.path.join(host.scratch, name) for name in ("airgap.tar", "broken.tar", "layout", "tagged")}
         for name, broken in (("airgap.tar", False), ("broken.tar", True)):
             with open(paths[name], "wb") as file:
                 file.write(archive_of(layers, broken))
         layout = Layout(paths["layout"])
         layout.tag(layout.add_manifest(layers, MACHINE), NAME)
+        tagged = Layout(paths["tagged"])
+        tagged.tag(tagged.add_manifest(layers[:1], MACHINE), "v1")
         host.install()
         host.start_daemon()
         host.settle()
         check_refusal(t, host, paths["airgap.tar"])
         check_import(t, host, paths["airgap.tar"], paths["layout"])
+        check_name(t, host, paths["tagged"])
         check_failure(t, host, paths["broken.tar"])
         check_removal(t, host)
     finally:
