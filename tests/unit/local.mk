@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # One program a room; ROOM/FOO_test.cpp stands for the room's FOO.
-unit_programs = %D%/base-tests %D%/core-tests %D%/content-tests %D%/images-tests %D%/kmod-tests %D%/host-tests %D%/ctl-tests
+unit_programs = %D%/base-tests %D%/core-tests %D%/content-tests %D%/images-tests %D%/kmod-tests %D%/runtime-tests %D%/host-tests %D%/ctl-tests
 check_PROGRAMS += $(unit_programs)
 TESTS += $(unit_programs)
 sync_seam = -Wl,--wrap=fsync -Wl,--wrap=fdatasync
@@ -108,6 +108,11 @@ check_PROGRAMS += %D%/stub-nvml.so
     %D%/kmod/store_fixture.hpp \
     %D%/kmod/store_test.cpp \
     tests/support/fake_loader.cpp
+
+%C%_runtime_tests_CPPFLAGS = $(test_cppflags)
+%C%_runtime_tests_LDADD = $(test_libs) $(runtime_libs)
+%C%_runtime_tests_SOURCES = \
+    %D%/runtime/container_state_test.cpp
 
 %C%_host_tests_CPPFLAGS = $(test_cppflags)
 %C%_host_tests_LDADD = $(test_libs) $(bus_libs)
