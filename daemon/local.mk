@@ -21,6 +21,12 @@ gpuhost_fetch_CPPFLAGS = $(AM_CPPFLAGS) $(SYSTEMD_CFLAGS)
 gpuhost_fetch_SOURCES = %D%/fetch_main.cpp
 gpuhost_fetch_LDADD = $(ctl_libs) $(CURL_LIBS) $(RESOLV_LIBS)
 
+# Started with each container: it needs no library of the host, and but for JSON little of ours.
+gpuhostlibexec_PROGRAMS += gpuhost-cdi-hook
+gpuhost_cdi_hook_SOURCES = %D%/hook_main.cpp
+gpuhost_cdi_hook_LDFLAGS = $(AM_LDFLAGS) $(STATIC_LDFLAGS)
+gpuhost_cdi_hook_LDADD = daemon/runtime/libruntime.a $(base_libs)
+
 gpuhost_worker_CPPFLAGS = $(AM_CPPFLAGS) $(SYSTEMD_CFLAGS)
 gpuhost_worker_SOURCES = %D%/worker_main.cpp
 gpuhost_worker_LDADD = $(rooms_libs)

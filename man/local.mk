@@ -2,6 +2,7 @@
 # Written in scdoc. The built pages are in the dist tarball, so that packagers need no scdoc.
 man_sources = \
     %D%/gpuhost-bundle.5.scd \
+    %D%/gpuhost-cdi-hook.8.scd \
     %D%/gpuhost-peers.8.scd \
     %D%/gpuhost-registry.8.scd \
     %D%/gpuhost.7.scd \

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+// gpuhost-cdi-hook: started by a container runtime, as a CDI specification says, when a container's root is made and
+// nothing runs in it yet.
+#include "config.h"
+#include "daemon/base/root.hpp"
+#include "daemon/runtime/container_root.hpp"
+#include "daemon/runtime/container_state.hpp"
+#include "daemon/runtime/hook_cuda_compat.hpp"
+#include "daemon/runtime/hook_device_params.hpp"
+#include "daemon/runtime/hook_ldconfig.hpp"
+#include "daemon/runtime/hook_options.hpp"
+#include "daemon/runtime/hook_search_path.hpp"
+#include "daemon/runtime/hook_symlinks.hpp"
+#include "daemon/runtime/privileges.hpp"
+
+#include <algorithm>
+#include <array>
+#include <csignal>
+#include <cstdio>
+
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+namespace {
+
+using namespace gpuhost; // NOLINT: this file only
+using base::Errc;
+using base::Result;
+using runtime::ContainerRoot;
+using runtime::HookOptions;
+
+constexpr const char* usage = R"(gpuhost-cdi-hook HOOK [OPTIONS]
+
+What a container needs in its root for its GPUs. A container runtime starts it, as a CDI specification says, with the
+container's state on standard input; see gpuhost-cdi-hook(8).
+
+  create-symlinks --link=TARGET::LINK…
+  enable-cuda-compat --host-driver-version=VERSION
+  update-ldcache [--ldconfig-path=PATH] --folder=DIR…
+  disable-device-node-modification
+
+  -h, --help  print this
+  --version   print the version
+)";
+
+constexpr unsigned deadline_s = 30;
+constexpr std::string_view out_of_time = "gpuhost-cdi-hook: not done within 30 seconds, giving up\n";
+
+std::vector<std::string> all_of(const HookOptions& options, std::string_view name) {
+    const auto found = options.find(name);
+    return found == options.end() ? std::vector<std::string>() : found->second;
+}
+
+/// The last one, or `fallback`.
+std::string one_of(const HookOptions& options, std::string_view name, const std::string& fallback) {
+    const auto all = all_of(options, name);
+    return all.empty() ? fallback : all.back();
+}
+
+/// Debian's /sbin/ldconfig is the program itself, Ubuntu's a script beside it.
+std::string ldconfig_of_host() {
+    constexpr const char* real = "/sbin/ldconfig.real";
+    return ::access(real, F_OK) == 0 ? real : "/sbin/ldconfig";
+}
+
+Result<void> create_symlinks(const ContainerRoot& root, const HookOptions& options) {
+    return runtime::create_symlinks(root, all_of(options, "link"));
+}
+
+Result<void> enable_cuda_compat(const ContainerRoot& root, const HookOptions& options) {
+    return runtime::enable_cuda_compat(root, one_of(options, "host-driver-version", ""));
+}
+
+Result<void> update_ldcache(const ContainerRoot& root, const HookOptions& options) {
+    GPUHOST_CHECK(runtime::write_search_path(root, all_of(options, "folder")));
+    return runtime::run_ldconfig(root, one_of(options, "ldconfig-path", ldconfig_of_host()));
+}
+
+Result<void> disable_device_node_modification(const ContainerRoot& root, const HookOptions&) {
+    return runtime::disable_device_node_modification(root);
+}
+
+struct Hook {
+    std::string_view name;
+    std::array<std::string_view, 2> options;
+    bool mounts; ///< needs more than to write files
+    Result<void> (*run)(const ContainerRoot&, const HookOptions&);
+};
+
+constexpr std::array hooks{
+    Hook{"create-symlinks", {"link"}, false, create_symlinks},
+    Hook{"enable-cuda-compat", {"host-driver-version"}, false, enable_cuda_compat},
+    Hook{"update-ldcache", {"folder", "ldconfig-path"}, true, update_ldcache},
+    Hook{"disable-device-node-modification", {}, true, disable_device_node_modification},
+};
+
+/// A container's other processes, where it shares them, see this one: nothing of it is for them.
+void shut_off() {
+    (void)::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+    (void)::syscall(SYS_close_range, STDERR_FILENO + 1, ~0U, 0U);
+    ::umask(022);
+    sigset_t none;
+    sigemptyset(&none);
+    (void)::sigprocmask(SIG_SETMASK, &none, nullptr);
+    (void)std::signal(SIGCHLD, SIG_DFL);
+    (void)std::signal(SIGALRM, [](int) {
+        (void)!::write(STDERR_FILENO, out_of_time.data(), out_of_time.size());
+        ::_exit(1);
+    });
+    ::alarm(deadline_s);
+}
+
+Result<void> run(const std::vector<std::string>& words) {
+    const auto hook = std::find_if(hooks.begin(), hooks.end(), [&](const Hook& one) {
+        return !words.empty() && one.name == words.front();
+    });
+    if (hook == hooks.end())
+        return base::fail(Errc::InvalidArgument,
+                          words.empty() ? "no hook is named" : "unknown hook '" + words.front() + "'",
+                          "See --help.");
+    GPUHOST_TRY(options, runtime::parse_hook_options(std::span(words).subspan(1), hook->options));
+    GPUHOST_TRY(state, base::read_all(STDIN_FILENO, runtime::max_state, "the container's state"));
+    GPUHOST_TRY(path, runtime::container_root_path(state));
+    GPUHOST_TRY(root, ContainerRoot::open(path));
+    if (!hook->mounts)
+        GPUHOST_CHECK(runtime::keep_only_file_access());
+    return hook->run(root, options);
+}
+
+bool asks_for(int argc, char* argv[], std::initializer_list<std::string_view> words) {
+    return std::any_of(argv + 1, argv + argc, [&](std::string_view word) {
+        return std::find(words.begin(), words.end(), word) != words.end();
+    });
+}
+
+} // namespace
+
+int main(int argc, char* argv[]) {
+    if (asks_for(argc, argv, {"--help", "-h"}))
+        return std::fputs(usage, stdout) < 0 ? 1 : 0;
+    if (asks_for(argc, argv, {"--version"}))
+        return std::puts("gpuhost-cdi-hook " PACKAGE_VERSION) < 0 ? 1 : 0;
+    shut_off();
+    const std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
+    const auto done = run(words);
+    if (done)
+        return 0;
+    const bool ignored = done.error().code == Errc::Refused;
+    std::fprintf(stderr, "gpuhost-cdi-hook: %s: %s%s\n", words.empty() ? "" : words.front().c_str(),
+                 done.error().message.c_str(), ignored ? ", ignoring" : "");
+    if (!done.error().hint.empty())
+        std::fprintf(stderr, "%s\n", done.error().hint.c_str());
+    return ignored ? 0 : base::info(done.error().code).exit_code;
+}

@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/runtime/container_root.hpp"
+
+#include "daemon/base/parse.hpp"
+#include "daemon/base/root.hpp"
+#include "daemon/runtime/mount_calls.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <climits>
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <linux/openat2.h>
+#include <stdio.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/syscall.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+namespace gpuhost::runtime {
+namespace {
+
+using base::Errc;
+using base::fail;
+using base::fail_errno;
+using base::Result;
+using base::UniqueFd;
+using DirPtr = base::CHandle<DIR, ::closedir>;
+
+constexpr unsigned in_root = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS;
+
+std::string relative(std::string_view path) {
+    while (base::starts_with(path, "/"))
+        path.remove_prefix(1);
+    return path.empty() ? "." : std::string(path);
+}
+
+UniqueFd resolve(int root, std::string_view path, int flags, unsigned how_to) {
+    open_how how{};
+    how.flags = static_cast<__u64>(static_cast<unsigned>(flags | O_CLOEXEC));
+    how.resolve = how_to;
+    const std::string name = relative(path);
+    int fd = -1;
+    do // EAGAIN: a rename raced with the walk; the hook's deadline ends one that never stops
+        fd = static_cast<int>(::syscall(SYS_openat2, root, name.c_str(), &how, sizeof how));
+    while (fd < 0 && errno == EAGAIN);
+    return UniqueFd(fd);
+}
+
+tl::unexpected<base::Error> fail_place(std::string_view path, int error) {
+    if (error == EXDEV || error == EBUSY)
+        return fail(Errc::Refused,
+                    std::string(path) + ": something is mounted there, which is not the container's own");
+    return fail_errno(path, error);
+}
+
+/// The directory on the file system of `root` itself, with those above it made where they are missing.
+Result<UniqueFd> own_directory(int root, const std::string& path) {
+    UniqueFd whole = resolve(root, path, O_PATH | O_DIRECTORY, in_root | RESOLVE_NO_XDEV);
+    if (whole || errno != ENOENT)
+        return whole ? Result<UniqueFd>(std::move(whole)) : fail_place(path, errno);
+    UniqueFd parent = resolve(root, ".", O_PATH | O_DIRECTORY, in_root | RESOLVE_NO_XDEV);
+    for (std::size_t end = 0; end != path.size();) {
+        const std::size_t begin = end + 1;
+        end = std::min(path.find('/', begin), path.size());
+        const std::string name = path.substr(begin, end - begin);
+        if (name.empty())
+            continue;
+        if (::mkdirat(parent.get(), name.c_str(), 0755) < 0 && errno != EEXIST)
+            return fail_errno(path, errno);
+        parent = resolve(root, path.substr(0, end), O_PATH | O_DIRECTORY, in_root | RESOLVE_NO_XDEV);
+        if (!parent)
+            return fail_place(path, errno);
+    }
+    return parent;
+}
+
+/// /dev of a container is a tmpfs that the runtime made for it alone, unless it is the host's own.
+UniqueFd own_dev(int root) {
+    UniqueFd dev = resolve(root, "dev", O_PATH | O_DIRECTORY, in_root | RESOLVE_NO_SYMLINKS);
+    struct stat own {};
+    struct stat hosts {};
+    struct statfs system {};
+    const bool is_own = dev && ::fstat(dev.get(), &own) == 0 && ::fstatfs(dev.get(), &system) == 0 &&
+                        ::stat("/dev", &hosts) == 0 && own.st_dev != hosts.st_dev &&
+                        system.f_type == TMPFS_MAGIC;
+    return is_own ? std::move(dev) : UniqueFd();
+}
+
+/// Opens what an O_PATH descriptor already has: no name is looked up again.
+UniqueFd reopen(const UniqueFd& fd, int flags) {
+    return UniqueFd(
+        ::open(("/proc/self/fd/" + std::to_string(fd.get())).c_str(), flags | O_CLOEXEC | O_NOCTTY));
+}
+
+Result<UniqueFd> regular_file(UniqueFd found, std::string_view path) {
+    struct stat st {};
+    if (!found || ::fstat(found.get(), &st) < 0)
+        return fail_errno(path, errno);
+    if (!S_ISREG(st.st_mode))
+        return fail(Errc::BadContent, std::string(path) + ": not a regular file");
+    UniqueFd file = reopen(found, O_RDONLY | O_NONBLOCK);
+    if (!file)
+        return fail_errno(path, errno);
+    return file;
+}
+
+std::string temporary_name() {
+    std::uint64_t number = 0;
+    (void)!::getrandom(&number, sizeof number, 0); // can't fail for so few bytes
+    return ".gpuhost-" + std::to_string(number);
+}
+
+} // namespace
+
+Result<ContainerRoot> ContainerRoot::open(const std::string& path) {
+    UniqueFd fd(::open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+    struct stat own {};
+    struct stat hosts {};
+    if (!fd || ::fstat(fd.get(), &own) < 0 || ::stat("/", &hosts) < 0)
+        return fail_errno("the container's root '" + path + "'", errno);
+    if (own.st_dev == hosts.st_dev && own.st_ino == hosts.st_ino)
+        return fail(Errc::InvalidArgument, "the container's root '" + path + "' is the host's own");
+    struct statvfs mount {};
+    if (::fstatvfs(fd.get(), &mount) == 0 && (mount.f_flag & ST_RDONLY) != 0)
+        if (auto writable = clone_writable(fd.get()))
+            fd = std::move(*writable);
+    return ContainerRoot(std::move(fd), path);
+}
+
+Result<UniqueFd> ContainerRoot::find(std::string_view path) const {
+    UniqueFd fd = resolve(fd_.get(), path, O_PATH, in_root);
+    if (!fd)
+        return fail_errno(path, errno);
+    return fd;
+}
+
+Result<UniqueFd> ContainerRoot::open_file(std::string_view path) const {
+    GPUHOST_TRY(found, find(path));
+    return regular_file(std::move(found), path);
+}
+
+Result<std::string> ContainerRoot::read(std::string_view path) const {
+    GPUHOST_TRY(file, open_file(path));
+    return base::read_all(file.get(), max_file, path);
+}
+
+Result<std::vector<std::string>> ContainerRoot::list(std::string_view path) const {
+    UniqueFd fd = resolve(fd_.get(), path, O_RDONLY | O_DIRECTORY, in_root);
+    DirPtr stream(fd ? ::fdopendir(fd.get()) : nullptr);
+    if (!stream)
+        return fail_errno(path, errno);
+    (void)fd.release();
+    std::vector<std::string> names;
+    while (const dirent* entry = ::readdir(stream.get())) {
+        if (names.size() == max_names)
+            return fail(Errc::BadContent,
+                        std::string(path) + ": more than " + std::to_string(max_names) + " names");
+        names.emplace_back(entry->d_name);
+    }
+    std::sort(names.begin(), names.end());
+    return names;
+}
+
+Result<ContainerRoot::Place> ContainerRoot::own_place(std::string_view path) const {
+    const auto slash = path.rfind('/');
+    const std::string_view name = slash == std::string_view::npos ? path : path.substr(slash + 1);
+    if (!base::starts_with(path, "/") || name.empty() || name == "." || name == "..")
+        return fail(Errc::InvalidArgument, std::string(path) + ": not the absolute path of a file");
+    const std::string directory(path.substr(0, slash));
+    constexpr std::string_view dev_path = "/dev";
+    const bool below_dev = directory == dev_path || base::starts_with(directory, "/dev/");
+    if (const UniqueFd dev = below_dev ? own_dev(fd_.get()) : UniqueFd()) {
+        GPUHOST_TRY(fd, own_directory(dev.get(), directory.substr(dev_path.size())));
+        return Place{std::move(fd), std::string(name)};
+    }
+    GPUHOST_TRY(fd, own_directory(fd_.get(), directory));
+    return Place{std::move(fd), std::string(name)};
+}
+
+Result<void> ContainerRoot::write(std::string_view path, std::string_view content) const {
+    GPUHOST_TRY(place, own_place(path));
+    const int directory = place.directory.get();
+    const auto there = regular_file(
+        UniqueFd(::openat(directory, place.name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC)), path);
+    if (there) {
+        const auto now = base::read_all(there->get(), max_file, path);
+        if (now && *now == content)
+            return {};
+    }
+    const std::string temporary = temporary_name();
+    const UniqueFd file(
+        ::openat(directory, temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
+    if (!file)
+        return fail_errno(path, errno);
+    const auto written = base::write_all(file.get(), content, path);
+    if (written && ::renameat(directory, temporary.c_str(), directory, place.name.c_str()) == 0)
+        return {};
+    const int error = errno;
+    ::unlinkat(directory, temporary.c_str(), 0);
+    return written ? fail_place(path, error) : written;
+}
+
+Result<void> ContainerRoot::symlink(std::string_view target, std::string_view path) const {
+    GPUHOST_TRY(place, own_place(path));
+    const int directory = place.directory.get();
+    std::array<char, PATH_MAX> now{};
+    const ssize_t n = ::readlinkat(directory, place.name.c_str(), now.data(), now.size());
+    if (n >= 0 && std::string_view(now.data(), static_cast<std::size_t>(n)) == target)
+        return {};
+    const std::string temporary = temporary_name();
+    if (::symlinkat(std::string(target).c_str(), directory, temporary.c_str()) < 0)
+        return fail_errno(path, errno);
+    if (::renameat(directory, temporary.c_str(), directory, place.name.c_str()) == 0)
+        return {};
+    const int error = errno;
+    ::unlinkat(directory, temporary.c_str(), 0);
+    return fail_place(path, error);
+}
+
+Result<void> ContainerRoot::remove(std::string_view path) const {
+    GPUHOST_TRY(place, own_place(path));
+    if (::unlinkat(place.directory.get(), place.name.c_str(), 0) < 0 && errno != ENOENT)
+        return fail_place(path, errno);
+    return {};
+}
+
+} // namespace gpuhost::runtime

@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: Apache-2.0
+"""gpuhost-cdi-hook as runc and crun start it: a program in the container finds a library that only the driver's folder has."""
+import json
+import os
+import re
+import shutil
+import sys
+
+import own_mounts
+import tap
+from container_files import HOOK, write
+from fake_host import scratch
+from programs import run
+
+RUNTIMES = [program for name in ("runc", "crun")
+            if (program := shutil.which(name, path=os.environ.get("PATH", "") + ":/usr/sbin:/sbin"))]
+OPTIONS = {"runc": [], "crun": ["--cgroup-manager=disabled"]}
+FOLDER, LIBRARY = "/usr/lib/gpu", "libc.so.6"  # as the driver's: under its version, and mounted file by file
+MOUNTED = f"{FOLDER}/libc.so.550.1"
+NAMESPACES = ("pid", "mount", "ipc", "uts", "network")
+HOOKS = (("create-symlinks", "--link", f"{LIBRARY}::{FOLDER}/libproof.so"),
+         ("enable-cuda-compat", "--host-driver-version=550.163.01"),
+         ("update-ldcache", "--folder", FOLDER),
+         ("disable-device-node-modification",))
+
+
+def needs(program):
+    """{name: path} of what a program of this machine loads, the loader itself too."""
+    shown = run(["ldd", program]).stdout
+    return dict(re.findall(r"(\S+) => (/\S+)", shown)) | {path: path for path in re.findall(r"^\s(/\S+) \(", shown, re.M)}
+
+
+class Bundle:
+    """A root with one program, without the library that all programs need."""
+    def __init__(self, directory):
+        self.directory = directory
+        self.root = os.path.join(directory, "rootfs")
+        for name in ("proc", "dev", "etc", "lib", FOLDER[1:]):
+            os.makedirs(os.path.join(self.root, name))
+        write(os.path.join(self.root, "etc/debian_version"), "12.1\n")
+        write(os.path.join(self.root, "etc/proof"), "found\n")
+        self.copy(shutil.which("cat"), "/bin/cat")
+        self.copy("/sbin/ldconfig", "/sbin/ldconfig")
+        self.libraries = needs(shutil.which("cat"))
+        for name, path in self.libraries.items():
+            if name != LIBRARY:
+                self.copy(path, name if name.startswith("/") else f"/lib/{name}")
+
+    def copy(self, source, path):
+        os.makedirs(os.path.dirname(self.root + path), exist_ok=True)
+        shutil.copy(source, self.root + path)
+
+    def config(self, words, hooks, read_only):
+        mounts = [{"destination": "/proc", "type": "proc", "source": "proc"},
+                  {"destination": "/dev", "type": "tmpfs", "source": "tmpfs", "options": ["nosuid", "mode=755"]},
+                  {"destination": MOUNTED, "type": "bind", "source": self.libraries[LIBRARY],
+                   "options": ["ro", "nosuid", "nodev", "rbind", "rprivate"]}]
+        write(os.path.join(self.directory, "config.json"), json.dumps({
+            "ociVersion": "1.0.2", "hostname": "proof", "root": {"path": "rootfs", "readonly": read_only}, "mounts": mounts,
+            "process": {"terminal": False, "user": {"uid": 65534, "gid": 65534}, "cwd": "/", "args": words, "env": ["PATH=/bin"],
+                        "noNewPrivileges": True},
+            "hooks": {"createContainer": [{"path": HOOK, "args": [HOOK, *hook]} for hook in hooks]},
+            "linux": {"namespaces": [{"type": name} for name in NAMESPACES]}}))
+
+    def run(self, runtime, *words, hooks=HOOKS, read_only=True):
+        self.config(words, hooks, read_only)
+        name = f"gpuhost-test-{os.getpid()}"
+        words = [runtime, "--root", os.path.join(self.directory, "state"), *OPTIONS[os.path.basename(runtime)]]
+        done = run([*words, "run", "--bundle", self.directory, name])
+        run([*words, "delete", "--force", name])
+        return done
+
+
+def works(t, runtime, directory):
+    name = os.path.basename(runtime)
+    bundle = Bundle(os.path.join(directory, name))
+    done = bundle.run(runtime, "/bin/cat", "/etc/proof", hooks=())
+    if "cgroup" in done.stderr or "namespace" in done.stderr:
+        t.skip(name, "it runs no container here: " + done.stderr.strip().splitlines()[-1])
+        return
+    t.ok(done.returncode != 0 and LIBRARY in done.stderr, f"{name}: without hooks the library is not found", done)
+    done = bundle.run(runtime, "/bin/cat", "/etc/proof")
+    t.ok(done.returncode == 0 and done.stdout == "found\n", f"{name}: a program in the container finds it", done)
+    done = bundle.run(runtime, "/sbin/ldconfig", "-p")
+    t.ok(f"=> {FOLDER}/{LIBRARY}\n" in done.stdout, f"{name}: so does its own ldconfig -p", done)
+    t.equal(os.readlink(f"{bundle.root}{FOLDER}/libproof.so"), LIBRARY, f"{name}: and the link is there")
+    done = bundle.run(runtime, "/bin/cat", "/proc/self/mountinfo")
+    t.equal(sorted(line.split()[4] for line in done.stdout.splitlines()), ["/", "/dev", "/proc", MOUNTED],
+            f"{name}: no mount is left of it")
+    done = bundle.run(runtime, "/bin/cat", "/etc/proof", hooks=(*HOOKS, ("create-symlinks", "--link", "wrong")))
+    t.ok(done.returncode != 0 and "gpuhost-cdi-hook" in done.stderr and not done.stdout,
+         f"{name}: a hook that fails is told, and the container does not start", done)
+
+
+def main():
+    if os.geteuid() != 0 or not RUNTIMES:
+        print("1..0 # SKIP needs root, and runc or crun")
+        sys.exit(0)
+    own_mounts.enter()
+    t = tap.Tap()
+    directory = scratch()
+    try:
+        for runtime in RUNTIMES:
+            if runtime.endswith("/crun"):  # it wants one kind of cgroups, even where it is told to make none
+                own_mounts.mount("none", "/sys/fs/cgroup", "cgroup2")
+            works(t, runtime, directory)
+    finally:
+        shutil.rmtree(directory, ignore_errors=True)
+    t.done()
+
+
+main()
