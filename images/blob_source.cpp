@@ -55,6 +55,13 @@ Result<std::string> read_blob(const BlobSource& source, const std::string& hex, 
     return text;
 }
 
+Result<FileDigest> add_blob(BlobSink& blobs, const std::string& bytes) {
+    return blobs.add(bytes.size(), [&](int fd) -> Result<FileDigest> {
+        GPUHOST_CHECK(base::write_all(fd, bytes, "a blob"));
+        return FileDigest{content::sha256(bytes), bytes.size()};
+    });
+}
+
 Result<BlobBytes> LayoutDirectory::open(const std::string& hex) const {
     GPUHOST_TRY(fd, open_plain_file(root_, "/blobs/sha256/" + hex));
     struct stat st {};

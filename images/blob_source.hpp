@@ -56,6 +56,9 @@ class BlobSink : public BlobSource {
     [[nodiscard]] virtual base::Result<content::FileDigest> add(std::uint64_t most, const Write& write) = 0;
 };
 
+/// These bytes, which somebody here made.
+[[nodiscard]] base::Result<content::FileDigest> add_blob(BlobSink& blobs, const std::string& bytes);
+
 /// Blobs one behind the other in a file that has no name: gone with the process, however that ends.
 class Spool : public BlobSink {
   public:

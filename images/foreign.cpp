@@ -4,6 +4,7 @@
 #include "daemon/base/json.hpp"
 #include "daemon/base/parse.hpp"
 #include "images/foreign_docker.hpp"
+#include "images/foreign_docker_v1.hpp"
 #include "images/plain_file.hpp"
 #include "images/reference.hpp"
 
@@ -23,6 +24,7 @@ namespace {
 constexpr std::string_view layout_file = "oci-layout";
 constexpr std::string_view index_file = "index.json";
 constexpr std::string_view docker_file = "manifest.json";
+constexpr std::string_view docker_v1_file = "repositories";
 constexpr std::size_t layout_limit = 4096;
 
 std::string_view directory_of(std::string_view path) {
@@ -143,12 +145,12 @@ Result<FileDigest> Members::find(const std::string& path) const {
     return file->second;
 }
 
-Result<Document> docker_index(const std::string& text, const Members& members, BlobSink& blobs) {
-    GPUHOST_TRY(images, parse_docker_manifest(text));
+template <typename Image>
+Result<Document> docker_index(const std::vector<Image>& images, const Members& members, BlobSink& blobs) {
     Document index;
     index.index = true;
     const auto find = [&](const std::string& path) { return members.find(path); };
-    for (const DockerImage& image : images) {
+    for (const Image& image : images) {
         GPUHOST_TRY(descriptors, adopt_docker_image(image, find, blobs));
         std::move(descriptors.begin(), descriptors.end(), std::back_inserter(index.content));
     }
@@ -172,11 +174,14 @@ Result<Document> index_of(const Members& members, BlobSink& blobs) {
         return layout_index("", members);
     if (const std::string docker(docker_file); members.has(docker)) {
         GPUHOST_TRY(text, members.text(docker, document_limit));
-        return docker_index(text, members, blobs);
+        GPUHOST_TRY(images, parse_docker_manifest(text));
+        return docker_index(images, members, blobs);
     }
-    if (members.has("repositories"))
-        return base::fail(Errc::Unsupported, "was saved by a Docker older than 1.10",
-                          "Load it into a newer one, and save it again.");
+    if (const std::string docker(docker_v1_file); members.has(docker)) {
+        GPUHOST_TRY(text, members.text(docker, document_limit));
+        GPUHOST_TRY(images, parse_docker_repositories(text));
+        return docker_index(images, members, blobs);
+    }
     const auto layouts = members.directories_with(layout_file);
     if (layouts.size() == 1)
         return layout_index(layouts.front(), members);
@@ -185,7 +190,8 @@ Result<Document> index_of(const Members& members, BlobSink& blobs) {
                           "has " + std::to_string(layouts.size()) + " image layouts, in '" + layouts[0] +
                               "', '" + layouts[1] + (layouts.size() > 2 ? "', …" : "'"),
                           "Unpack it, and import one directory after the other.");
-    return base::fail(Errc::BadContent, "has no images: neither 'oci-layout' nor 'manifest.json' is in it",
+    return base::fail(Errc::BadContent,
+                      "has no images: none of 'oci-layout', 'manifest.json' and 'repositories' is in it",
                       "What 'docker save', 'podman save' and 'skopeo copy' write is read.");
 }
 

@@ -4,8 +4,8 @@
 // A tar is read once, from its first byte to its last, packed or not. Each file in it becomes a blob named by the digest
 // of its bytes; the names that it has there lead to no file of this machine, they are only compared. Links are taken
 // for what they are in an archive, a second name, and followed once. Where a tar is both, as Docker writes them since
-// version 25, the layout counts, so that images keep their digests; else manifests are made, the same for the same
-// images on every host.
+// version 25, the layout counts, so that images keep their digests; else manifests are made, and before version 1.10
+// configurations too, the same for the same images on every host.
 #pragma once
 
 #include "daemon/content/archive.hpp"

@@ -2,12 +2,12 @@
 #include "images/foreign_docker.hpp"
 
 #include "daemon/base/json.hpp"
+#include "daemon/base/parse.hpp"
 #include "daemon/content/archive.hpp"
 #include "images/foreign.hpp"
 #include "images/reference.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 
 #include <unistd.h>
@@ -60,16 +60,23 @@ Result<DockerImage> parse_image(const Json& value) {
     return image;
 }
 
-/// "+gzip" of a packed layer, by its first bytes; empty for any other.
-Result<std::string> packing_of(const BlobBytes& layer) {
-    std::array<char, 4> start{};
-    if (::pread(layer.fd.get(), start.data(), std::min<std::uint64_t>(start.size(), layer.size),
-                static_cast<off_t>(layer.offset)) < 0)
+tl::unexpected<base::Error> bad_layer(const std::string& path, const std::string& why) {
+    return base::fail(Errc::BadContent, "layer '" + path + "' " + why);
+}
+
+/// The first two blocks of what should be a tar.
+Result<std::string> start_of(const BlobBytes& layer) {
+    std::string start(std::min<std::uint64_t>(1024, layer.size), '\0');
+    if (::pread(layer.fd.get(), start.data(), start.size(), static_cast<off_t>(layer.offset)) < 0)
         return base::fail_errno("a layer", errno);
-    const std::string_view magic(start.data(), start.size());
-    if (magic.substr(0, 2) == "\x1f\x8b")
-        return std::string("+gzip");
-    return std::string(magic == "\x28\xb5\x2f\xfd" ? "+zstd" : "");
+    return start;
+}
+
+/// "+gzip" of a packed layer, by its first bytes; empty for any other.
+std::string packing_of(std::string_view start) {
+    if (base::starts_with(start, "\x1f\x8b"))
+        return "+gzip";
+    return base::starts_with(start, "\x28\xb5\x2f\xfd") ? "+zstd" : "";
 }
 
 Result<std::string> unpacked_digest(const BlobBytes& layer, const std::string& path) {
@@ -78,7 +85,7 @@ Result<std::string> unpacked_digest(const BlobBytes& layer, const std::string& p
                                              content::ArchiveFormat::Raw, path, image_archive_limits));
     GPUHOST_TRY(entry, reader.next());
     if (!entry)
-        return bad("layer '" + path + "' is empty");
+        return bad_layer(path, "is empty");
     GPUHOST_TRY(digest, reader.digest());
     return digest.sha256;
 }
@@ -89,13 +96,13 @@ Result<std::string> layer_type_of(const FileDigest& layer, const std::string& pa
     if (layer.sha256 == unpacked)
         return std::string(layer_type);
     GPUHOST_TRY(bytes, blobs.open(layer.sha256));
-    GPUHOST_TRY(packing, packing_of(bytes));
-    if (!packing.empty()) {
+    GPUHOST_TRY(start, start_of(bytes));
+    if (const std::string packing = packing_of(start); !packing.empty()) {
         GPUHOST_TRY(digest, unpacked_digest(bytes, path));
         if (digest == unpacked)
             return std::string(layer_type) + packing;
     }
-    return bad("layer '" + path + "' is not the one that the image's configuration names");
+    return bad_layer(path, "is not the one that the image's configuration names");
 }
 
 Json describe(std::string_view type, const FileDigest& blob) {
@@ -118,13 +125,6 @@ Result<Json> layers_of(const DockerImage& image, const Json& config, const FindF
     return layers;
 }
 
-Result<FileDigest> add_text(BlobSink& blobs, const std::string& text) {
-    return blobs.add(text.size(), [&](int fd) -> Result<FileDigest> {
-        GPUHOST_CHECK(base::write_all(fd, text, "a manifest"));
-        return FileDigest{content::sha256(text), text.size()};
-    });
-}
-
 } // namespace
 
 Result<std::vector<DockerImage>> parse_docker_manifest(std::string_view text) {
@@ -142,10 +142,15 @@ Result<std::vector<DockerImage>> parse_docker_manifest(std::string_view text) {
 Result<std::vector<Descriptor>> adopt_docker_image(const DockerImage& image, const FindFile& find,
                                                    BlobSink& blobs) {
     GPUHOST_TRY(config, find(image.config));
+    return adopt_docker_image(image, config, find, blobs);
+}
+
+Result<std::vector<Descriptor>> adopt_docker_image(const DockerImage& image, const FileDigest& config,
+                                                   const FindFile& find, BlobSink& blobs) {
     GPUHOST_TRY(config_text, read_blob(blobs, config.sha256, document_limit));
     GPUHOST_TRY(config_json, base::parse_json(config_text, "'" + image.config + "'"));
     GPUHOST_TRY(layers, layers_of(image, config_json, find, blobs));
-    GPUHOST_TRY(manifest, add_text(blobs, base::dump({{"schemaVersion", 2},
+    GPUHOST_TRY(manifest, add_blob(blobs, base::dump({{"schemaVersion", 2},
                                                       {"mediaType", manifest_type},
                                                       {"config", describe(config_type, config)},
                                                       {"layers", std::move(layers)}})));
@@ -157,6 +162,20 @@ Result<std::vector<Descriptor>> adopt_docker_image(const DockerImage& image, con
     for (std::size_t i = 0; i < image.names.size(); ++i)
         descriptors[i].names.push_back(image.names[i]);
     return descriptors;
+}
+
+Result<std::string> unpacked_layer(const FileDigest& layer, const std::string& path,
+                                   const BlobSource& blobs) {
+    constexpr std::size_t magic_at = 257; // of a tar's header
+    GPUHOST_TRY(bytes, blobs.open(layer.sha256));
+    GPUHOST_TRY(start, start_of(bytes));
+    if (start.find_first_not_of('\0') == std::string::npos)
+        return std::string(); // what ends a tar is where it begins
+    if (!packing_of(start).empty())
+        return unpacked_digest(bytes, path);
+    if (start.compare(std::min(magic_at, start.size()), 5, "ustar") != 0)
+        return bad_layer(path, "is neither a tar nor one packed with gzip or zstd");
+    return layer.sha256;
 }
 
 } // namespace gpuhost::images

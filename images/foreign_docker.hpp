@@ -27,5 +27,14 @@ using FindFile = std::function<base::Result<content::FileDigest>(const std::stri
 /// name, or one without.
 [[nodiscard]] base::Result<std::vector<Descriptor>> adopt_docker_image(const DockerImage& image,
                                                                        const FindFile& find, BlobSink& blobs);
+/// The same with a configuration that is no file of the archive.
+[[nodiscard]] base::Result<std::vector<Descriptor>> adopt_docker_image(const DockerImage& image,
+                                                                       const content::FileDigest& config,
+                                                                       const FindFile& find, BlobSink& blobs);
+
+/// The SHA-256 of a layer before it was packed; empty where nothing is in it. BadContent for what is neither a tar nor
+/// one packed with gzip or zstd.
+[[nodiscard]] base::Result<std::string> unpacked_layer(const content::FileDigest& layer,
+                                                       const std::string& path, const BlobSource& blobs);
 
 } // namespace gpuhost::images

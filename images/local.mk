@@ -79,6 +79,8 @@ noinst_LIBRARIES += %D%/libimages.a
     %D%/foreign.hpp \
     %D%/foreign_docker.cpp \
     %D%/foreign_docker.hpp \
+    %D%/foreign_docker_v1.cpp \
+    %D%/foreign_docker_v1.hpp \
     %D%/garbage.cpp \
     %D%/garbage.hpp \
     %D%/generations.cpp \

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// An archive of images as an import reads it, and its manifest.json alone.
+// An archive of images as an import reads it, and its manifest.json or repositories alone.
 #include "images/foreign.hpp"
 
-#include "images/foreign_docker.hpp"
+#include "images/foreign_docker_v1.hpp"
 #include "tests/fuzz/fuzz.hpp"
 
 #include <map>
@@ -44,6 +44,9 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     if (const auto parsed = images::parse_docker_manifest(text))
         for (const images::DockerImage& image : *parsed)
             fuzz::require(image.layers.size() <= 1'000, "the number of layers is bounded");
+    if (const auto parsed = images::parse_docker_repositories(text))
+        for (const images::DockerV1Image& image : *parsed)
+            fuzz::require(!image.names.empty(), "an image here is one that has a name");
     auto reader = content::ArchiveReader::open(text, content::ArchiveFormat::Tar, "input", limits);
     if (!reader)
         return 0;

@@ -146,9 +146,11 @@ fuzz_corpus = \
     %D%/corpus/dns/nothing \
     %D%/corpus/dns/server \
     %D%/corpus/dns/strange \
+    %D%/corpus/foreign/docker-1.9.tar.gz \
     %D%/corpus/foreign/docker-24.tar.gz \
     %D%/corpus/foreign/layout.tar.gz \
     %D%/corpus/foreign/manifest.json \
+    %D%/corpus/foreign/repositories \
     %D%/corpus/foreign/small.tar \
     %D%/corpus/foreign/sparse-gnu-0.1.tar.gz \
     %D%/corpus/foreign/sparse-gnu-1.0.tar.gz \

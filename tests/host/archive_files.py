@@ -75,6 +75,21 @@ def docker_24(images, machine="amd64"):
     return archive
 
 
+def docker_1_9(name, layers, machine="amd64"):
+    """What it wrote before version 1.10: a directory for each layer, which names the one below it, and no more."""
+    archive = Archive()
+    below = {}
+    for number, layer in enumerate(layers):
+        directory = digest(f"{number}".encode())
+        archive.add(directory + "/VERSION", b"1.0")
+        archive.add_json(directory + "/json", {"id": directory, "os": "linux", "architecture": machine, **below})
+        archive.add(directory + "/layer.tar", layer)
+        below = {"parent": directory}
+    repository, tag = name.rsplit(":", 1)
+    archive.add_json("repositories", {repository: {tag: directory}})
+    return archive
+
+
 def docker_25(layout, name, layers):
     """What it writes since: an OCI layout, and manifest.json beside it."""
     archive = Archive()

@@ -4,7 +4,7 @@ import os
 import platform
 
 import tap
-from archive_files import docker_24, layer_of
+from archive_files import digest, docker_1_9, docker_24, layer_of
 from fake_host import IMAGE_GC, FakeHost, image_gc, write
 from image_files import Layout
 
@@ -73,6 +73,17 @@ def check_name(t, host, layout):
     host.ctl("bundle", "remove", "tagged", check=0)
 
 
+def check_old(t, host, old, layers):
+    run = host.ctl("bundle", "import", "--unsigned", "--name=old", old)
+    t.ok(run.returncode == 0, "an archive that has no configurations comes in, too", run.stderr, host.tail())
+    shown = host.json("image", "show", "old.example/app:v1", "--root=" + host.path("/"))
+    t.ok(shown["platforms"] == [f"linux/{MACHINE}"] and {digest(layer) for layer in layers} <= set(seen(host)["store/sha256"]),
+         "with its platform, and the layers that it had", shown, seen(host))
+    before = seen(host)
+    run = host.ctl("bundle", "import", "--unsigned", "--name=old", old)
+    t.ok(run.returncode == 0 and seen(host) == before, "and is the same each time", run.stderr, seen(host))
+
+
 def check_failure(t, host, broken):
     before = seen(host)
     run = host.ctl("bundle", "import", "--unsigned", broken)
@@ -80,7 +91,7 @@ def check_failure(t, host, broken):
 
 
 def check_removal(t, host):
-    for name in ("airgap", "from-a-directory"):
+    for name in ("airgap", "from-a-directory", "old"):
         host.ctl("bundle", "remove", name, check=0)
     t.equal(seen(host)["store/sha256"], [], "removed like any other, they leave nothing")
 
@@ -90,10 +101,11 @@ def main():
     host = FakeHost()
     try:
         layers = [layer_of({"etc/motd": b"hello"}), layer_of({"data": bytes(300_000)})]
-        paths = {name: os.path.join(host.scratch, name) for name in ("airgap.tar", "broken.tar", "layout", "tagged")}
-        for name, broken in (("airgap.tar", False), ("broken.tar", True)):
+        paths = {name: os.path.join(host.scratch, name) for name in ("airgap.tar", "broken.tar", "old.tar", "layout", "tagged")}
+        for name, content in (("airgap.tar", archive_of(layers)), ("broken.tar", archive_of(layers, broken=True)),
+                              ("old.tar", docker_1_9("old.example/app:v1", layers, MACHINE).bytes())):
             with open(paths[name], "wb") as file:
-                file.write(archive_of(layers, broken))
+                file.write(content)
         layout = Layout(paths["layout"])
         layout.tag(layout.add_manifest(layers, MACHINE), NAME)
         tagged = Layout(paths["tagged"])
@@ -104,6 +116,7 @@ def main():
         check_refusal(t, host, paths["airgap.tar"])
         check_import(t, host, paths["airgap.tar"], paths["layout"])
         check_name(t, host, paths["tagged"])
+        check_old(t, host, paths["old.tar"], layers)
         check_failure(t, host, paths["broken.tar"])
         check_removal(t, host)
     finally:

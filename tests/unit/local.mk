@@ -54,6 +54,8 @@ read_seam = -Wl,--wrap=read -Wl,--wrap=pread
     %D%/images/dns_sd_test.cpp \
     %D%/images/docker_archives.hpp \
     %D%/images/foreign_shapes_test.cpp \
+    %D%/images/foreign.hpp \
+    %D%/images/foreign_docker_v1_test.cpp \
     %D%/images/foreign_test.cpp \
     %D%/images/hostile_import_test.cpp \
     %D%/images/host_facts_test.cpp \

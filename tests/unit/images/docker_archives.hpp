@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What "docker save" wrote before version 25, in memory.
+// What "docker save" wrote before version 25, and before version 1.10, in memory.
 #pragma once
 
 #include "daemon/base/json.hpp"
@@ -54,5 +54,28 @@ inline DockerArchive two_layer_archive() {
                  base::Json::array({"app:v1", "registry.example:5000/team/app:v1"}));
     return archive;
 }
+
+/// As old as that it has a directory for each layer, and no more.
+struct DockerV1Archive {
+    std::vector<Member> members;
+    base::Json repositories = base::Json::object();
+
+    /// Its name. `parent` is that of the layer below, if there is one.
+    std::string layer(const std::string& tar, base::Json description = {}, const std::string& parent = "") {
+        const std::string name = content::sha256(std::to_string(members.size()));
+        description["id"] = name;
+        if (!parent.empty())
+            description["parent"] = parent;
+        members.push_back({name + "/VERSION", "1.0"});
+        members.push_back({name + "/json", base::dump(description)});
+        members.push_back({name + "/layer.tar", tar});
+        return name;
+    }
+    [[nodiscard]] std::string tar(Packing packing = Packing::None) const {
+        std::vector<Member> all = members;
+        all.push_back({"repositories", base::dump(repositories)});
+        return tar_of(all, packing);
+    }
+};
 
 } // namespace gpuhost::tests

@@ -1,19 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "images/foreign.hpp"
 #include "images/foreign_docker.hpp"
-#include "tests/support/tmpdir.hpp"
-#include "tests/unit/images/docker_archives.hpp"
-
-#include <gtest/gtest.h>
+#include "tests/unit/images/foreign.hpp"
 
 namespace gpuhost::images {
 namespace {
 
 using base::Errc;
 using base::Json;
-using base::Result;
-using content::ArchiveFormat;
-using content::ArchiveReader;
 using tests::DockerArchive;
 using tests::Member;
 using tests::Packing;
@@ -21,49 +15,7 @@ using tests::tar_of;
 using tests::two_layer_archive;
 using Type = Member::Type;
 
-constexpr const char* manifest_type = "application/vnd.oci.image.manifest.v1+json";
 constexpr const char* layout_version = R"({"imageLayoutVersion":"1.0.0"})";
-
-class Foreign : public ::testing::Test {
-  protected:
-    ~Foreign() override {
-        EXPECT_EQ(directory_.root().list("/").value(), std::vector<std::string>{"kept"})
-            << "an archive makes no file that has a name";
-        EXPECT_EQ(directory_.read("kept"), "as it was");
-    }
-
-    [[nodiscard]] Result<Document> read(const std::string& tar,
-                                        const content::ArchiveLimits& limits = image_archive_limits) {
-        auto spool = Spool::create(directory_.path());
-        if (!spool)
-            return base::fail(spool.error());
-        blobs_ = std::make_unique<Spool>(*std::move(spool));
-        GPUHOST_TRY(reader, ArchiveReader::open(tar, ArchiveFormat::Tar, "input", limits));
-        return read_image_archive(std::move(reader), "input", *blobs_);
-    }
-    void expect_refused(const std::string& tar, const std::string& reason, Errc code = Errc::BadContent) {
-        const auto index = read(tar);
-        ASSERT_FALSE(index) << "expected: " << reason;
-        EXPECT_EQ(index.error().code, code) << index.error().message;
-        EXPECT_EQ(index.error().message.find("input: "), 0U) << index.error().message;
-        EXPECT_NE(index.error().message.find(reason), std::string::npos) << index.error().message;
-    }
-    [[nodiscard]] std::string blob(const std::string& hex) const {
-        return read_blob(*blobs_, hex, 1U << 20U).value_or("");
-    }
-    [[nodiscard]] std::vector<std::string> layer_types(const Document& index) const {
-        std::vector<std::string> types;
-        const auto manifest = parse_document(blob(index.content[0].hex), manifest_type, "manifest");
-        for (std::size_t i = 1; manifest && i < manifest->content.size(); ++i)
-            types.push_back(manifest->content[i].media_type);
-        return types;
-    }
-
-    tests::TempDir directory_;
-    std::unique_ptr<Spool> blobs_;
-
-    void SetUp() override { directory_.write("kept", "as it was"); }
-};
 
 /// An archive of one image with one layer.
 DockerArchive one_layer_archive(const std::string& layer, const std::string& unpacked) {
@@ -206,9 +158,7 @@ TEST_F(Foreign, OfSeveralLayoutsTheTopmostCountsAndElseNoneIsChosen) {
 }
 
 TEST_F(Foreign, SaysWhatItIsWhereItIsNoneOfThem) {
-    expect_refused(tar_of({{"etc/motd", "hello"}}), "neither 'oci-layout' nor 'manifest.json'");
-    expect_refused(tar_of({{"repositories", R"({"app":{"v1":"111"}})"}, {"111/json", "{}"}}),
-                   "older than 1.10", Errc::Unsupported);
+    expect_refused(tar_of({{"etc/motd", "hello"}}), "none of 'oci-layout', 'manifest.json'");
     expect_refused(tar_of({{"oci-layout", R"({"imageLayoutVersion":"2.0.0"})"}, {"index.json", "{}"}}),
                    "version 1.0.0", Errc::Unsupported);
     expect_refused(tar_of({{"oci-layout", layout_version}}), "without 'index.json'");
