@@ -3,16 +3,14 @@
 
 #include "daemon/base/handle.hpp"
 #include "daemon/base/parse.hpp"
-#include "daemon/base/process.hpp"
-#include "daemon/base/root.hpp"
 #include "daemon/content/sha256.hpp"
 #include "images/host_facts.hpp"
+#include "images/package_workshop.hpp"
 #include "images/packages.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <cstdlib>
 #include <ctime>
 #include <filesystem>
 
@@ -28,80 +26,10 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr std::size_t index_limit = std::size_t{1} << 30U;
-constexpr std::chrono::hours tool_deadline{6}; ///< it reads all packages, and may ask for a passphrase
 
-struct Tool {
-    std::string program;
-    std::string package; ///< that has it
-};
 const Tool apt_ftparchive{"apt-ftparchive", "apt-utils"};
 const Tool createrepo{"createrepo_c", "createrepo_c (on Debian createrepo-c)"};
 const Tool gpg{"gpg", "gnupg"};
-
-/// Where the tools work: links to the packages in tree/, and beside them whatever these write.
-class Workshop {
-  public:
-    [[nodiscard]] static Result<Workshop> open(const std::string& scratch) {
-        std::string name = scratch + "/.gpuhost-packages-XXXXXX";
-        if (::mkdtemp(name.data()) == nullptr)
-            return base::fail_errno(name, errno);
-        Workshop made(name);
-        std::error_code error;
-        fs::create_directory(made.tree(), error);
-        if (error)
-            return base::fail_errno(made.tree(), error.value());
-        return made;
-    }
-    Workshop(Workshop&& other) noexcept : directory_(std::exchange(other.directory_, {})) {}
-    Workshop(const Workshop&) = delete;
-    Workshop& operator=(const Workshop&) = delete;
-    Workshop& operator=(Workshop&&) = delete;
-    ~Workshop() {
-        std::error_code ignored;
-        if (!directory_.empty())
-            fs::remove_all(directory_, ignored);
-    }
-    [[nodiscard]] std::string tree() const { return directory_ + "/tree"; }
-
-    /// `output` is a path in the tree; empty: nowhere. It appears when it is whole: some tools look at all that is there.
-    [[nodiscard]] Result<void> run(const Tool& tool, std::vector<std::string> words,
-                                   const std::string& output) const;
-
-  private:
-    explicit Workshop(std::string directory) : directory_(std::move(directory)) {}
-    std::string directory_;
-};
-
-/// gpg finds its keys and asks for passphrases by these.
-std::vector<std::string> passed_environment() {
-    std::vector<std::string> passed;
-    for (const char* name : {"HOME", "GNUPGHOME", "GPG_TTY", "TERM", "DISPLAY", "WAYLAND_DISPLAY",
-                             "XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS"})
-        if (const char* const value = std::getenv(name)) // NOLINT(concurrency-mt-unsafe): one thread
-            passed.push_back(std::string(name) + "=" + value);
-    return passed;
-}
-
-Result<void> Workshop::run(const Tool& tool, std::vector<std::string> words,
-                           const std::string& output) const {
-    const std::string made = directory_ + "/made";
-    base::Command command;
-    command.argv = {"/bin/sh", "-c", "exec \"$@\" >\"$0\"", made, tool.program};
-    std::move(words.begin(), words.end(), std::back_inserter(command.argv));
-    command.environment = passed_environment();
-    command.directory = tree();
-    command.deadline = tool_deadline;
-    GPUHOST_TRY(finished, base::run(command));
-    if (finished.exit_status == 127)
-        return base::fail(Errc::Unsupported, tool.program + " is not installed here",
-                          "Install " + tool.package + ".");
-    if (finished.exit_status != 0)
-        return base::fail(Errc::Failed, tool.program + ": " + std::string(base::trim(finished.output)));
-    std::error_code error;
-    if (!output.empty())
-        fs::rename(made, tree() + "/" + output, error);
-    return error ? base::fail_errno(made, error.value()) : Result<void>();
-}
 
 /// As Release files have it, RFC 5322 in UTC.
 std::string date_of(std::uint64_t seconds) {
@@ -113,33 +41,35 @@ std::string date_of(std::uint64_t seconds) {
     return {text.data(), size};
 }
 
-Result<void> sign(const Workshop& shop, const std::vector<std::string>& keys, std::uint64_t created,
+Result<void> sign(const Workshop& shop, const std::vector<std::string>& keys, const CollectOptions& options,
                   std::vector<std::string> words) {
     if (keys.empty())
         return {};
     // The same input is to make the same bytes, where the key's algorithm lets it.
-    std::vector<std::string> all{"--batch", "--quiet", "--faked-system-time", std::to_string(created) + "!"};
+    std::vector<std::string> all{"--batch", "--quiet", "--faked-system-time",
+                                 std::to_string(options.created) + "!"};
     for (const std::string& key : keys)
         all.insert(all.end(), {"--local-user", key});
     std::move(words.begin(), words.end(), std::back_inserter(all));
     return shop.run(gpg, std::move(all), "");
 }
 
-Result<void> make_apt(const Workshop& shop, const ArtifactSource& source, std::uint64_t created) {
+Result<void> make_apt(const Workshop& shop, const ArtifactSource& source, const CollectOptions& options) {
     GPUHOST_CHECK(shop.run(apt_ftparchive, {"packages", "."}, "Packages"));
-    GPUHOST_CHECK(shop.run(apt_ftparchive,
-                           {"-o", "APT::FTPArchive::Release::Date=" + date_of(created), "release", "."},
-                           "Release"));
-    return sign(shop, source.open_pgp, created, {"--clearsign", "--output", "InRelease", "Release"});
+    GPUHOST_CHECK(shop.run(
+        apt_ftparchive, {"-o", "APT::FTPArchive::Release::Date=" + date_of(options.created), "release", "."},
+        "Release"));
+    return sign(shop, source.open_pgp, options, {"--clearsign", "--output", "InRelease", "Release"});
 }
 
-Result<void> make_dnf(const Workshop& shop, const ArtifactSource& source, std::uint64_t created) {
+Result<void> make_dnf(const Workshop& shop, const ArtifactSource& source, const CollectOptions& options) {
     // Not the compression that is newest: older hosts have to read it.
-    GPUHOST_CHECK(shop.run(createrepo,
-                           {"--quiet", "--no-database", "--general-compress-type=gz",
-                            "--set-timestamp-to-revision", "--revision=" + std::to_string(created), "."},
-                           ""));
-    return sign(shop, source.open_pgp, created,
+    GPUHOST_CHECK(
+        shop.run(createrepo,
+                 {"--quiet", "--no-database", "--general-compress-type=gz", "--set-timestamp-to-revision",
+                  "--revision=" + std::to_string(options.created), "."},
+                 ""));
+    return sign(shop, source.open_pgp, options,
                 {"--armor", "--detach-sign", "--output", "repodata/repomd.xml.asc", "repodata/repomd.xml"});
 }
 
@@ -179,18 +109,23 @@ Result<std::string> kind_of(const std::vector<NewArtifact::File>& files) {
                       "All of a section are .deb, or all are .rpm.");
 }
 
-Result<void> make_repository(NewArtifact& made, const Workshop& shop, const ArtifactSource& source,
-                             const CollectOptions& options) {
-    GPUHOST_TRY(names, find_files(source, options.directory));
+Result<void> take_packages(NewArtifact& made, const ArtifactSource& source, const std::string& directory) {
+    GPUHOST_TRY(names, find_files(source, directory));
     for (const auto& [name, path] : names) {
         GPUHOST_TRY(file, read_file(name, path));
-        if (::symlink(file.path.c_str(), (shop.tree() + "/" + name).c_str()) < 0)
-            return base::fail_errno(name, errno);
         made.files.push_back(std::move(file));
     }
+    return {};
+}
+
+/// Of the packages in `made`.
+Result<void> make_repository(NewArtifact& made, const Workshop& shop, const ArtifactSource& source,
+                             const CollectOptions& options) {
     GPUHOST_TRY(kind, kind_of(made.files));
-    GPUHOST_CHECK(kind == ".deb" ? make_apt(shop, source, options.created)
-                                 : make_dnf(shop, source, options.created));
+    for (const NewArtifact::File& file : made.files)
+        if (::symlink(file.path.c_str(), (shop.tree() + "/" + file.name).c_str()) < 0)
+            return base::fail_errno(file.name, errno);
+    GPUHOST_CHECK(kind == ".deb" ? make_apt(shop, source, options) : make_dnf(shop, source, options));
     return add_made(made, shop.tree());
 }
 
@@ -256,14 +191,16 @@ Result<void> check_repository(const NewArtifact& made, const ArtifactSource& sou
 } // namespace
 
 Result<NewArtifact> make_packages(const ArtifactSource& source, const CollectOptions& options) {
-    GPUHOST_TRY(shop, Workshop::open(fs::absolute(options.scratch).string()));
     NewArtifact made;
     made.hosts = {host_word({source.platform, {}, source.name})};
-    if (source.repository.empty())
+    const bool is_whole = !source.repository.empty();
+    GPUHOST_CHECK(
+        is_whole ? take_repository(
+                       made, (fs::path(options.directory) / source.repository).lexically_normal().string())
+                 : take_packages(made, source, options.directory));
+    GPUHOST_TRY(shop, Workshop::open(fs::absolute(options.scratch).string()));
+    if (!is_whole)
         GPUHOST_CHECK(make_repository(made, shop, source, options));
-    else
-        GPUHOST_CHECK(take_repository(
-            made, (fs::path(options.directory) / source.repository).lexically_normal().string()));
     if (!source.open_pgp.empty())
         GPUHOST_CHECK(add_key(made, shop, source.open_pgp));
     std::sort(made.files.begin(), made.files.end(),

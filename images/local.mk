@@ -67,6 +67,8 @@ noinst_LIBRARIES += %D%/libimages.a
     %D%/distribution.hpp \
     %D%/package_links.cpp \
     %D%/package_links.hpp \
+    %D%/package_workshop.cpp \
+    %D%/package_workshop.hpp \
     %D%/packages.cpp \
     %D%/packages.hpp \
     %D%/repositories.cpp \

@@ -11,6 +11,8 @@ noinst_LIBRARIES += %D%/libbase.a
     %D%/page_buffer.hpp \
     %D%/ini.cpp \
     %D%/ini.hpp \
+    %D%/interrupt.cpp \
+    %D%/interrupt.hpp \
     %D%/json.cpp \
     %D%/json.hpp \
     %D%/log.cpp \

@@ -19,6 +19,7 @@
 namespace gpuhost::base {
 namespace {
 
+constexpr std::chrono::seconds time_to_end{5}; ///< of what is interrupted
 constexpr std::string_view search_path = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
 std::vector<char*> pointers(std::vector<std::string>& strings) {
@@ -106,24 +107,29 @@ class LineSplitter {
 
 using Clock = std::chrono::steady_clock;
 
-/// Reads until every writer is gone or the deadline passed.
-bool collect(int fd, const Command& command, Clock::time_point deadline, std::string& output) {
+enum class Ending { Closed, Deadline, Interrupted };
+
+/// Reads until every writer is gone, the deadline passed or somebody wants it to end.
+Ending collect(int fd, const Command& command, Clock::time_point deadline, std::string& output) {
     LineSplitter lines(command);
     std::array<char, 8192> buffer{};
     for (;;) {
         const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now());
         if (left.count() <= 0)
-            return false;
-        pollfd poll{fd, POLLIN, 0};
-        const int ready = ::poll(&poll, 1, static_cast<int>(std::min<std::int64_t>(left.count(), 1'000'000)));
+            return Ending::Deadline;
+        std::array<pollfd, 2> polls{pollfd{fd, POLLIN, 0}, pollfd{command.interrupt, POLLIN, 0}};
+        const int ready = ::poll(polls.data(), polls.size(),
+                                 static_cast<int>(std::min<std::int64_t>(left.count(), 1'000'000)));
         if (ready < 0 && errno != EINTR)
-            return false;
+            return Ending::Deadline;
         if (ready <= 0)
             continue;
+        if (polls[1].revents != 0)
+            return Ending::Interrupted;
         const ssize_t n = ::read(fd, buffer.data(), buffer.size());
         if (n == 0) {
             lines.flush();
-            return true;
+            return Ending::Closed;
         }
         if (n > 0)
             lines.add({buffer.data(), static_cast<std::size_t>(n)}, output);
@@ -155,9 +161,13 @@ Result<Finished> run(const Command& command) {
     writer.reset();
 
     Finished finished;
-    const auto deadline = Clock::now() + command.deadline;
-    const bool closed = collect(reader.get(), command, deadline, finished.output);
-    auto status = closed ? wait_until(pid, deadline) : std::nullopt;
+    auto deadline = Clock::now() + command.deadline;
+    const Ending ending = collect(reader.get(), command, deadline, finished.output);
+    if (ending == Ending::Interrupted) {
+        ::kill(-pid, SIGTERM); // many take their locks and files away first
+        deadline = std::min(deadline, Clock::now() + time_to_end);
+    }
+    auto status = ending == Ending::Deadline ? std::nullopt : wait_until(pid, deadline);
     if (!status) {
         finished.timed_out = true;
         ::kill(-pid, SIGKILL);

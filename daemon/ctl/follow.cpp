@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/ctl/follow.hpp"
 
+#include "daemon/base/interrupt.hpp"
 #include "daemon/ctl/document.hpp"
-#include "daemon/ctl/interrupt.hpp"
 #include "daemon/ctl/password_agent.hpp"
 #include "daemon/ctl/progress.hpp"
 #include "daemon/ctl/view.hpp"
@@ -120,7 +120,7 @@ class Follower {
     Session& session_;
     Client& client_;
     std::uint64_t id_;
-    Interrupt interrupt_;
+    base::Interrupt interrupt_;
     Progress progress_;
 };
 

@@ -71,8 +71,6 @@ noinst_LIBRARIES += %D%/libctl.a
     %D%/host_inventory.hpp \
     %D%/input_files.cpp \
     %D%/input_files.hpp \
-    %D%/interrupt.cpp \
-    %D%/interrupt.hpp \
     %D%/nearest.cpp \
     %D%/output_file.cpp \
     %D%/output_file.hpp \

@@ -2,6 +2,7 @@
 """Operating-system packages in a bundle: real packages, real repositories, and the real apt and dnf that find them offline."""
 import os
 import shutil
+import signal
 import time
 
 import programs
@@ -42,11 +43,14 @@ class Maker:
     def path(self, name):
         return os.path.join(self.directory, name)
 
-    def create(self, spec=SPEC, generation=1):
+    def create(self, spec=SPEC, generation=1, how=programs.run, keys=None):
         write(self.path("site.spec"), spec.format(generation=generation))
-        return programs.run([os.path.join(tap.TOP_BUILDDIR, "gpuhostctl"), "bundle", "create", self.path("site.spec"), "-o",
-                             self.path("site.bundle"), *self.site.signing()],
-                            env=programs.environment(NO_COLOR="1", LC_ALL="C", SOURCE_DATE_EPOCH="1700000000", **self.keys.environment))
+        return how([os.path.join(tap.TOP_BUILDDIR, "gpuhostctl"), "bundle", "create", "site.spec", "-o", self.path("site.bundle"),
+                    *self.site.signing()], cwd=self.directory,
+                   env=programs.environment(NO_COLOR="1", LC_ALL="C", SOURCE_DATE_EPOCH="1700000000", **(keys or self.keys).environment))
+
+    def leftovers(self):
+        return [name for name in os.listdir(self.directory) if name.startswith(".")]
 
     def bring(self, host, spec=SPEC, generation=1):
         made = self.create(spec, generation)
@@ -85,7 +89,7 @@ def check_mistakes(t, maker):
             (SPEC.replace(KEY, "nobody@site.example"), FAILED, "gpg: ")):
         run = maker.create(spec)
         t.ok(run.returncode == status and words in run.stderr, f"a specification's mistake is named: {words}", run.returncode, run.stderr)
-    t.equal([name for name in os.listdir(maker.directory) if name.startswith(".")], [], "and nothing is left behind")
+    t.equal(maker.leftovers(), [], "and nothing is left behind")
 
 
 def check_create(t, maker):
@@ -99,6 +103,26 @@ def check_create(t, maker):
     shown = programs.run([os.path.join(tap.TOP_BUILDDIR, "gpuhostctl"), "bundle", "show", maker.path("site.bundle"), "--trust",
                           maker.site.file("ca.pem")], env=programs.environment(NO_COLOR="1", LC_ALL="C"))
     t.ok("packages debian-12" in shown.stdout and "packages rhel-9" in shown.stdout, "show names them", shown.stdout, shown.stderr)
+
+
+def check_passphrase(t, maker):
+    """A key whose passphrase has to be asked for: Ctrl-C is an answer, too."""
+    keys = KeyRing(maker.path("locked"), passphrase="secret")
+    try:
+        os.unlink(maker.path("site.bundle"))
+        for number in (signal.SIGINT, signal.SIGTERM):
+            process = maker.create(how=programs.start, keys=keys)
+            deadline = time.monotonic() + programs.PATIENCE
+            while not keys.asked() and process.poll() is None and time.monotonic() < deadline:
+                time.sleep(0.02)
+            at_work = maker.leftovers()
+            t.ok(programs.end(process, number) == -number and len(at_work) == 1 and maker.leftovers() == [],
+                 f"ended by signal {number} it leaves nothing behind", process.returncode, at_work, maker.leftovers())
+            os.unlink(keys.question)
+            keys.close()  # its pinentry waits for an answer yet
+        t.ok(not os.path.exists(maker.path("site.bundle")), "and no bundle")
+    finally:
+        keys.close()
 
 
 def check_apt(t, host, apt, maker):
@@ -266,6 +290,7 @@ def main():
         maker.make_suite()
         check_mistakes(t, maker)
         check_create(t, maker)
+        check_passphrase(t, maker)
         host.install()
         write(host.path("/etc/os-release"), DEBIAN)
         os.makedirs(host.path("/etc/gpuhost/trust.d"))

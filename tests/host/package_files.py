@@ -8,6 +8,15 @@ from programs import environment, run
 
 KEY = "ops@site.example"
 TOOLS = ("apt-ftparchive", "apt-get", "createrepo_c", "dnf", "dpkg-deb", "gpg", "gpgconf", "rpmbuild")
+PINENTRY = """#!/bin/sh
+echo OK
+while read -r line; do
+    case $line in
+        GETPIN) echo asked >{question} ;;
+        *) echo OK ;;
+    esac
+done
+"""
 RPM_SPEC = """Name: {name}
 Version: {version}
 Release: 1
@@ -41,11 +50,20 @@ def write_rpm(directory, name, version="1.0"):
 
 
 class KeyRing:
-    """gpg's directory with one key that has no passphrase."""
-    def __init__(self, directory):
+    """gpg's directory with one key. Nobody answers when its passphrase is asked for; asked() says whether it was."""
+    def __init__(self, directory, key=KEY, passphrase=""):
         os.makedirs(directory, mode=0o700)
         self.environment = {"GNUPGHOME": directory}
-        self.gpg("--faked-system-time", "1600000000", "--passphrase", "", "--quick-generate-key", KEY, "ed25519", "sign", "never")
+        self.question = directory + "/question"
+        write(directory + "/pinentry", PINENTRY.format(question=self.question))
+        os.chmod(directory + "/pinentry", 0o700)
+        write(directory + "/gpg-agent.conf", f"pinentry-program {directory}/pinentry\n")
+        self.gpg("--faked-system-time", "1600000000", "--pinentry-mode", "loopback", "--passphrase", passphrase,
+                 "--quick-generate-key", key, "ed25519", "sign", "never")
+        self.close()  # the agent remembers the passphrase
+
+    def asked(self):
+        return os.path.exists(self.question)
 
     def gpg(self, *words):
         return run(["gpg", "--batch", *words], env=environment(**self.environment), check=True).stdout

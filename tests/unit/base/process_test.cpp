@@ -1,9 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "daemon/base/handle.hpp"
+#include "daemon/base/interrupt.hpp"
 #include "daemon/base/process.hpp"
 
+#include <array>
 #include <chrono>
+#include <csignal>
+#include <memory>
 
 #include <gtest/gtest.h>
+#include <poll.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 namespace gpuhost::base {
 namespace {
@@ -43,6 +51,49 @@ TEST(Process, KillsTheWholeGroupAtTheDeadline) {
     EXPECT_TRUE(finished->timed_out);
     EXPECT_EQ(finished->exit_status, 128 + 9);
     EXPECT_LT(std::chrono::steady_clock::now() - before, std::chrono::seconds(30));
+}
+
+TEST(Process, AnInterruptLetsItCleanUp) {
+    std::array<int, 2> ends{};
+    ASSERT_EQ(::pipe(ends.data()), 0);
+    const UniqueFd reader(ends[0]);
+    const UniqueFd writer(ends[1]);
+    Command command = shell("trap 'exit 3' TERM; echo ready; for i in 1 2 3 4 5 6 7 8 9; do sleep 1; done");
+    command.interrupt = reader.get();
+    command.on_line = [&](std::string_view) { EXPECT_EQ(::write(writer.get(), "x", 1), 1); };
+    const auto finished = run(command);
+    ASSERT_TRUE(finished);
+    EXPECT_EQ(finished->exit_status, 3);
+    EXPECT_FALSE(finished->timed_out);
+}
+
+TEST(Interrupt, EndsTheProgramOnceItGoes) {
+    constexpr int went_on = 7;
+    for (const bool dies : {true, false}) {
+        const pid_t child = ::fork();
+        if (child == 0) {
+            auto interrupt = std::make_unique<Interrupt>();
+            (void)std::raise(SIGTERM);
+            if (dies)
+                interrupt.reset();
+            ::_exit(went_on);
+        }
+        int status = 0;
+        ASSERT_EQ(::waitpid(child, &status, 0), child);
+        EXPECT_EQ(WIFSIGNALED(status) ? WTERMSIG(status) : 0, dies ? SIGTERM : 0);
+        EXPECT_EQ(WIFEXITED(status) ? WEXITSTATUS(status) : 0, dies ? 0 : went_on);
+    }
+}
+
+TEST(Interrupt, WhatIsIgnoredStaysSo) {
+    (void)std::signal(SIGHUP, SIG_IGN);
+    {
+        const Interrupt interrupt;
+        (void)std::raise(SIGHUP);
+        pollfd poll{interrupt.fd(), POLLIN, 0};
+        EXPECT_EQ(::poll(&poll, 1, 0), 0);
+    }
+    (void)std::signal(SIGHUP, SIG_DFL);
 }
 
 TEST(Process, ADaemonThatKeepsNoOutputCannotHoldIt) {

@@ -5,10 +5,10 @@
 
 #include <csignal>
 
-namespace gpuhost::ctl {
+namespace gpuhost::base {
 
-/// While it lives, SIGINT, SIGTERM and SIGHUP wait in a descriptor, so that Ctrl-C can be answered with
-/// words.
+/// While it lives, SIGINT, SIGTERM and SIGHUP wait in a descriptor, so that Ctrl-C can be answered with words, or finds
+/// nothing half done: one that nobody read ends the program when this goes.
 class Interrupt {
   public:
     Interrupt();
@@ -24,8 +24,8 @@ class Interrupt {
     [[noreturn]] void die();
 
   private:
-    base::UniqueFd fd_;
+    UniqueFd fd_;
     sigset_t before_{};
 };
 
-} // namespace gpuhost::ctl
+} // namespace gpuhost::base

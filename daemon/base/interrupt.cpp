@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/ctl/interrupt.hpp"
+#include "daemon/base/interrupt.hpp"
 
 #include <cstdio>
 #include <cstdlib>
@@ -7,15 +7,18 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-namespace gpuhost::ctl {
+namespace gpuhost::base {
 
 Interrupt::Interrupt() {
     sigset_t ours;
     sigemptyset(&ours);
-    for (const int signal : {SIGINT, SIGTERM, SIGHUP})
-        sigaddset(&ours, signal);
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+        struct sigaction now {};
+        if (::sigaction(signal, nullptr, &now) == 0 && now.sa_handler != SIG_IGN) // as nohup(1) has it
+            sigaddset(&ours, signal);
+    }
     sigprocmask(SIG_BLOCK, &ours, &before_);
-    fd_ = base::UniqueFd(::signalfd(-1, &ours, SFD_CLOEXEC));
+    fd_ = UniqueFd(::signalfd(-1, &ours, SFD_CLOEXEC));
     if (!fd_)
         sigprocmask(SIG_SETMASK, &before_, nullptr); // then a signal just ends the program
 }
@@ -35,4 +38,4 @@ void Interrupt::die() {
     std::_Exit(128 + signal); // only when the caller had the signal blocked
 }
 
-} // namespace gpuhost::ctl
+} // namespace gpuhost::base
