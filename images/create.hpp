@@ -32,6 +32,7 @@ struct CollectOptions {
     std::string directory = "."; ///< what relative paths in the specification start from
     std::string scratch = ".";   ///< where there is room for what archives unpack to
     std::uint64_t created = 0;   ///< seconds since 1970
+    bool dry_run = false;        ///< packages are not signed, and nobody is asked for a passphrase
 };
 
 [[nodiscard]] base::Result<Contents> collect(const BundleSpec& spec, const CollectOptions& options);

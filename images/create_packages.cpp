@@ -41,10 +41,19 @@ std::string date_of(std::uint64_t seconds) {
     return {text.data(), size};
 }
 
+/// Nobody is asked for a passphrase.
+Result<void> check_secret_keys(const Workshop& shop, const std::vector<std::string>& keys) {
+    for (const std::string& key : keys) // one of several would do for it
+        GPUHOST_CHECK(shop.run(gpg, {"--batch", "--quiet", "--list-secret-keys", key}, ""));
+    return {};
+}
+
 Result<void> sign(const Workshop& shop, const std::vector<std::string>& keys, const CollectOptions& options,
                   std::vector<std::string> words) {
     if (keys.empty())
         return {};
+    if (options.dry_run)
+        return check_secret_keys(shop, keys);
     // The same input is to make the same bytes, where the key's algorithm lets it.
     std::vector<std::string> all{"--batch", "--quiet", "--faked-system-time",
                                  std::to_string(options.created) + "!"};
@@ -182,7 +191,9 @@ Result<void> check_repository(const NewArtifact& made, const ArtifactSource& sou
     if (tree.empty())
         return base::fail(Errc::InvalidArgument, "'" + source.repository + "' is no repository",
                           "It has dists/SUITE/Release, Packages or repodata/repomd.xml in it.");
-    if (const std::string unsigned_part = tree.first_unsigned(); tree.has_key && !unsigned_part.empty())
+    const bool is_made = source.repository.empty(); // and signed here
+    if (const std::string unsigned_part = tree.first_unsigned();
+        tree.has_key && !is_made && !unsigned_part.empty())
         return base::fail(Errc::InvalidArgument, unsigned_part + " in it is not signed",
                           "Leave OpenPGPKey= out: what comes in a bundle is vouched for by that.");
     return {};

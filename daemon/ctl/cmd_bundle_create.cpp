@@ -58,14 +58,14 @@ Result<images::BundleSpec> read_spec(const std::string& path) {
 }
 
 Result<images::Contents> collect(const images::BundleSpec& spec, const std::string& path,
-                                 const std::string& scratch) {
+                                 const std::string& scratch, bool dry_run) {
     GPUHOST_TRY(created, time_of_creation());
-    return images::collect(spec, {directory_of(path), scratch, created});
+    return images::collect(spec, {directory_of(path), scratch, created, dry_run});
 }
 
 Result<int> name_only(Session& session, const std::string& path) {
     GPUHOST_TRY(spec, read_spec(path));
-    GPUHOST_TRY(contents, collect(spec, path, directory_of(path)));
+    GPUHOST_TRY(contents, collect(spec, path, directory_of(path), true));
     GPUHOST_TRY(hosts, fit_to_hosts(session, contents));
     Json document = content_of(contents.manifest);
     add_hosts(document, hosts);
@@ -84,7 +84,7 @@ Result<int> run(Session& session) {
     GPUHOST_TRY(volume_size, chosen_volume_size(session));
     GPUHOST_TRY(spec, read_spec(path));
     GPUHOST_TRY(key, chosen_key(session));
-    GPUHOST_TRY(contents, collect(spec, path, directory_of(target)));
+    GPUHOST_TRY(contents, collect(spec, path, directory_of(target), false));
     GPUHOST_TRY(hosts, fit_to_hosts(session, contents));
     BundleFiles files(target, volume_size);
     GPUHOST_CHECK(write_files(files, contents, key));

@@ -26,6 +26,7 @@ OpenPGPKey={KEY}
 Files=rpms/*.rpm
 OpenPGPKey={KEY}
 """
+STRANGER = "somebody@else.example"
 BLOBS = "/var/lib/gpuhost/store/sha256"
 
 
@@ -43,10 +44,10 @@ class Maker:
     def path(self, name):
         return os.path.join(self.directory, name)
 
-    def create(self, spec=SPEC, generation=1, how=programs.run, keys=None):
+    def create(self, spec=SPEC, generation=1, how=programs.run, keys=None, options=()):
         write(self.path("site.spec"), spec.format(generation=generation))
         return how([os.path.join(tap.TOP_BUILDDIR, "gpuhostctl"), "bundle", "create", "site.spec", "-o", self.path("site.bundle"),
-                    *self.site.signing()], cwd=self.directory,
+                    *self.site.signing(), *options], cwd=self.directory,
                    env=programs.environment(NO_COLOR="1", LC_ALL="C", SOURCE_DATE_EPOCH="1700000000", **(keys or self.keys).environment))
 
     def leftovers(self):
@@ -106,10 +107,14 @@ def check_create(t, maker):
 
 
 def check_passphrase(t, maker):
-    """A key whose passphrase has to be asked for: Ctrl-C is an answer, too."""
+    """A key whose passphrase has to be asked for: a dry run does not, and Ctrl-C is an answer, too."""
     keys = KeyRing(maker.path("locked"), passphrase="secret")
     try:
         os.unlink(maker.path("site.bundle"))
+        run = maker.create(keys=keys, options=["--dry-run"])
+        t.ok(run.returncode == 0 and not keys.asked() and "debian-12" in run.stdout, "a dry run signs nothing", run.stdout, run.stderr)
+        run = maker.create(SPEC.replace(KEY, STRANGER), options=["--dry-run"])
+        t.ok(run.returncode == FAILED and "gpg: " in run.stderr, "but names a key that is not there", run.returncode, run.stderr)
         for number in (signal.SIGINT, signal.SIGTERM):
             process = maker.create(how=programs.start, keys=keys)
             deadline = time.monotonic() + programs.PATIENCE
