@@ -277,7 +277,7 @@ def dry_runs(bus):
     expect(run(bus, "driver", "swap", "1.2", "--dry-run"), "or something", 7,
            out="swap driver .*1 problem stands in the way:\n  held by python3\n  Hint: stop it\n")
     result = run(bus, "driver", "swap", "1.2", "--dry-run", "--json")
-    T.equal(json.loads(result.out), {**PLAN, "problems": problems, "checked": True}, "as JSON: the plan with them")
+    T.equal(json.loads(result.out), {**PLAN, "problems": problems, "warnings": [], "checked": True}, "as JSON: the plan with them")
     bus.operation(swap("refused", "pending", "pending", "pending", error=FAILED))
     expect(run(bus, "driver", "swap", "1.2", "--dry-run"), "a check that could not look is an error", 1, err=".*No such device.*")
 

@@ -211,8 +211,9 @@ class Recording:
         """(operation, record, time when it had been written)"""
         for number, journal in enumerate(self.journals, 1):
             for count, line in enumerate(journal, 1):
+                ends = line[:60].encode(), line[-60:].encode()  # both, since one may lie across two blocks
                 yield number, count, next(i + 1 for i, event in enumerate(self.log.events)
-                                          if event and line[:60].encode() in bytes(event[1]))
+                                          if event and any(end in bytes(event[1]) for end in ends))
 
 
 # --- the points

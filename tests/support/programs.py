@@ -35,6 +35,7 @@ def start(command, **options):
     """A program that runs beside the test and is killed with it. With the thread, that is: start it from the first."""
     def tie():
         LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+        signal.signal(signal.SIGINT, signal.SIG_DFL)  # a shell has what it starts in the background ignore it
 
     return subprocess.Popen(command, preexec_fn=tie, **options_with(options))
 
