@@ -207,13 +207,19 @@ class Recording:
         begun = [operation for operation in self.operations if operation["begin"] <= time_of_cut]
         return begun[-1] if begun else self.operations[0]
 
+    def written(self, line):
+        """The time when a record had been. It may lie across two blocks, which are not written as one: then one half of it does not."""
+        for half in line[len(line) // 2:][-60:], line[:len(line) // 2][:60]:  # its end has the time, which is no other's
+            for number, event in enumerate(self.log.events, 1):
+                if event and half.encode() in bytes(event[1]):
+                    return number
+        raise LookupError(f"no write has the record {line}")
+
     def records_written(self):
         """(operation, record, time when it had been written)"""
         for number, journal in enumerate(self.journals, 1):
             for count, line in enumerate(journal, 1):
-                ends = line[:60].encode(), line[-60:].encode()  # both, since one may lie across two blocks
-                yield number, count, next(i + 1 for i, event in enumerate(self.log.events)
-                                          if event and any(end in bytes(event[1]) for end in ends))
+                yield number, count, self.written(line)
 
 
 # --- the points
