@@ -24,7 +24,7 @@ namespace {
 
 /// "1 image", "2 artifacts", "1 image, 2 artifacts".
 std::string described(const images::BundleManifest& manifest) {
-    const std::string artifacts = plural(manifest.artifacts.size(), "artifact", "artifacts");
+    std::string artifacts = plural(manifest.artifacts.size(), "artifact", "artifacts");
     if (manifest.images.empty() && !manifest.artifacts.empty())
         return artifacts;
     return plural(manifest.images.size(), "image", "images") +
