@@ -50,6 +50,7 @@ Result<std::string> common_version(const std::vector<Package>& packages) {
         by_version[control.driver].push_back(control.package);
     }
     std::vector<std::string> groups;
+    groups.reserve(by_version.size());
     for (const auto& [version, names] : by_version)
         groups.push_back(version + " (" + base::join(names, ", ") + ")");
     if (groups.size() > 1)
