@@ -10,6 +10,7 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -90,12 +91,16 @@ class SilentServer:
         self.listener.close()
 
 
+HOSTS_CACHE = 6  # Go's programs look at /etc/hosts again after 5 seconds
+
+
 @contextmanager
 def silent_server(name):
     """While it is there, `name` is the host that one is on."""
     hosts = STATE / "hosts"
     hosts.write_text(f"127.0.0.1 localhost\n127.0.0.2 {name}\n")
     _command("mount", "--bind", hosts, "/etc/hosts")
+    time.sleep(HOSTS_CACHE)
     server = SilentServer("127.0.0.2")
     try:
         yield server
