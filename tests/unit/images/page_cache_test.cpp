@@ -7,6 +7,7 @@
 #include "tests/support/tmpdir.hpp"
 
 #include <algorithm>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -21,18 +22,24 @@ struct Range {
     off_t length;
 };
 std::vector<Range> ranges; // NOLINT: what the seams below saw
+std::mutex of_ranges;      // NOLINT: other tests of this program have threads
+
+void note(off_t at, off_t length) {
+    const std::lock_guard lock(of_ranges);
+    ranges.push_back({at, length});
+}
 
 } // namespace
 
 extern "C" {
 int __real_posix_fadvise(int fd, off_t at, off_t length, int advice);
 int __wrap_posix_fadvise(int fd, off_t at, off_t length, int advice) {
-    ranges.push_back({at, length});
+    note(at, length);
     return __real_posix_fadvise(fd, at, length, advice);
 }
 int __real_sync_file_range(int fd, off_t at, off_t length, unsigned flags);
 int __wrap_sync_file_range(int fd, off_t at, off_t length, unsigned flags) {
-    ranges.push_back({at, length});
+    note(at, length);
     return __real_sync_file_range(fd, at, length, flags);
 }
 }
