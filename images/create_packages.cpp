@@ -30,6 +30,7 @@ constexpr std::size_t index_limit = std::size_t{1} << 30U;
 const Tool apt_ftparchive{"apt-ftparchive", "apt-utils"};
 const Tool createrepo{"createrepo_c", "createrepo_c (on Debian createrepo-c)"};
 const Tool gpg{"gpg", "gnupg"};
+const Tool gpgv{"gpgv", "gpgv (elsewhere gnupg2)"};
 
 /// As Release files have it, RFC 5322 in UTC.
 std::string date_of(std::uint64_t seconds) {
@@ -180,22 +181,66 @@ Result<void> add_key(NewArtifact& made, const Workshop& shop, const std::vector<
     return {};
 }
 
-Result<void> check_repository(const NewArtifact& made, const ArtifactSource& source) {
+std::vector<std::string> names_of(const NewArtifact& made) {
     std::vector<std::string> names;
     for (const NewArtifact::File& file : made.files)
         names.push_back(file.name);
+    return names;
+}
+
+/// What package managers will see in it.
+Result<PackageTree> tree_of(const NewArtifact& made, const ArtifactSource& source) {
+    const std::vector<std::string> names = names_of(made);
     if (const auto twice = std::adjacent_find(names.begin(), names.end()); twice != names.end())
         return base::fail(Errc::InvalidArgument, "has a '" + *twice + "' of its own",
                           "Without OpenPGPKey= that is taken for the key.");
-    const PackageTree tree = package_tree(source.name, names);
+    PackageTree tree = package_tree(source.name, names);
     if (tree.empty())
         return base::fail(Errc::InvalidArgument, "'" + source.repository + "' is no repository",
                           "It has dists/SUITE/Release, Packages or repodata/repomd.xml in it.");
-    const bool is_made = source.repository.empty(); // and signed here
-    if (const std::string unsigned_part = tree.first_unsigned();
-        tree.has_key && !is_made && !unsigned_part.empty())
+    return tree;
+}
+
+/// By any key in the keyring: others may have signed it too, as with Debian's archive.
+Result<void> check_signature(const Workshop& shop, const ArtifactSource& source, const std::string& directory,
+                             const IndexSignature& signature) {
+    std::vector<std::string> words{"--status-fd", "2", "--keyring", shop.path("keyring"),
+                                   directory + "/" + signature.file};
+    if (!signature.index.empty())
+        words.push_back(directory + "/" + signature.index);
+    GPUHOST_TRY(finished, shop.attempt(gpgv, std::move(words)));
+    bool good = false;
+    bool bad = false;
+    std::string said;
+    for (const std::string& line : base::split(finished.output, '\n')) {
+        good = good || base::starts_with(line, "[GNUPG:] GOODSIG ");
+        bad = bad || base::starts_with(line, "[GNUPG:] BADSIG ");
+        if (!base::starts_with(line, "[GNUPG:] "))
+            said += line + "\n";
+    }
+    if (good && !bad)
+        return {};
+    const std::string key =
+        source.open_pgp.empty() ? std::string(package_key) : base::join(source.open_pgp, " ");
+    return base::fail(
+        Errc::InvalidArgument,
+        signature.file + " in it is not signed with " + key + ": " + std::string(base::trim(said)),
+        "Name the key that it is signed with, or none: what comes in a bundle is vouched for by that.");
+}
+
+/// Of one that somebody else made: would hosts take it with the key that goes along?
+Result<void> check_signatures(const Workshop& shop, const ArtifactSource& source,
+                              const std::string& directory, const NewArtifact& made,
+                              const PackageTree& tree) {
+    if (const std::string unsigned_part = tree.first_unsigned(); !unsigned_part.empty())
         return base::fail(Errc::InvalidArgument, unsigned_part + " in it is not signed",
                           "Leave OpenPGPKey= out: what comes in a bundle is vouched for by that.");
+    const std::string key =
+        (source.open_pgp.empty() ? directory : shop.tree()) + "/" + std::string(package_key);
+    GPUHOST_CHECK(
+        shop.run(gpg, {"--batch", "--quiet", "--output", shop.path("keyring"), "--dearmor", key}, ""));
+    for (const IndexSignature& signature : tree.signatures(names_of(made)))
+        GPUHOST_CHECK(check_signature(shop, source, directory, signature));
     return {};
 }
 
@@ -204,11 +249,11 @@ Result<void> check_repository(const NewArtifact& made, const ArtifactSource& sou
 Result<NewArtifact> make_packages(const ArtifactSource& source, const CollectOptions& options) {
     NewArtifact made;
     made.hosts = {host_word({source.platform, {}, source.name})};
+    const std::string directory = // the tools work elsewhere
+        fs::absolute(fs::path(options.directory) / source.repository).lexically_normal().string();
     const bool is_whole = !source.repository.empty();
-    GPUHOST_CHECK(
-        is_whole ? take_repository(
-                       made, (fs::path(options.directory) / source.repository).lexically_normal().string())
-                 : take_packages(made, source, options.directory));
+    GPUHOST_CHECK(is_whole ? take_repository(made, directory)
+                           : take_packages(made, source, options.directory));
     GPUHOST_TRY(shop, Workshop::open(fs::absolute(options.scratch).string()));
     if (!is_whole)
         GPUHOST_CHECK(make_repository(made, shop, source, options));
@@ -216,7 +261,9 @@ Result<NewArtifact> make_packages(const ArtifactSource& source, const CollectOpt
         GPUHOST_CHECK(add_key(made, shop, source.open_pgp));
     std::sort(made.files.begin(), made.files.end(),
               [](const NewArtifact::File& a, const NewArtifact::File& b) { return a.name < b.name; });
-    GPUHOST_CHECK(check_repository(made, source));
+    GPUHOST_TRY(tree, tree_of(made, source));
+    if (is_whole && tree.has_key)
+        GPUHOST_CHECK(check_signatures(shop, source, directory, made, tree));
     return made;
 }
 

@@ -2,7 +2,6 @@
 #include "images/package_workshop.hpp"
 
 #include "daemon/base/parse.hpp"
-#include "daemon/base/process.hpp"
 
 #include <cerrno>
 #include <cstdlib>
@@ -56,8 +55,7 @@ Workshop::~Workshop() {
         fs::remove_all(directory_, ignored);
 }
 
-Result<void> Workshop::run(const Tool& tool, std::vector<std::string> words,
-                           const std::string& output) const {
+Result<base::Finished> Workshop::attempt(const Tool& tool, std::vector<std::string> words) const {
     base::Command command;
     command.argv = {"/bin/sh", "-c", "exec \"$@\" >\"$0\"", path(written), tool.program};
     std::move(words.begin(), words.end(), std::back_inserter(command.argv));
@@ -69,6 +67,12 @@ Result<void> Workshop::run(const Tool& tool, std::vector<std::string> words,
     if (finished.exit_status == 127)
         return base::fail(Errc::Unsupported, tool.program + " is not installed here",
                           "Install " + tool.package + ".");
+    return std::move(finished);
+}
+
+Result<void> Workshop::run(const Tool& tool, std::vector<std::string> words,
+                           const std::string& output) const {
+    GPUHOST_TRY(finished, attempt(tool, std::move(words)));
     if (finished.exit_status != 0)
         return base::fail(Errc::Failed, tool.program + ": " + std::string(base::trim(finished.output)));
     std::error_code error;

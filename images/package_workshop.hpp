@@ -3,7 +3,7 @@
 #pragma once
 
 #include "daemon/base/interrupt.hpp"
-#include "daemon/base/result.hpp"
+#include "daemon/base/process.hpp"
 
 #include <memory>
 #include <string>
@@ -33,6 +33,9 @@ class Workshop {
     /// `output` is a path in the tree; empty: nowhere. It appears when it is whole: some tools look at all that is there.
     [[nodiscard]] base::Result<void> run(const Tool& tool, std::vector<std::string> words,
                                          const std::string& output) const;
+    /// Whatever its exit status.
+    [[nodiscard]] base::Result<base::Finished> attempt(const Tool& tool,
+                                                       std::vector<std::string> words) const;
 
   private:
     Workshop() = default;

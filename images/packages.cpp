@@ -123,14 +123,36 @@ Result<DnfRepository> dnf_from_json(const Json& value) {
 
 } // namespace
 
+std::string DnfRepository::index() const {
+    return directory + (directory.empty() ? "" : "/") + std::string(repomd);
+}
+
 std::string PackageTree::first_unsigned() const {
     for (const AptSuite& suite : apt)
         if (!suite.is_signed)
             return "suite " + suite.name;
     for (const DnfRepository& repository : dnf)
         if (!repository.is_signed)
-            return repository.directory + (repository.directory.empty() ? "" : "/") + std::string(repomd);
+            return repository.index();
     return {};
+}
+
+std::vector<IndexSignature> PackageTree::signatures(const std::vector<std::string>& names) const {
+    const Names all(names);
+    std::vector<IndexSignature> found;
+    for (const AptSuite& suite : apt) {
+        const std::string flat = suite.name == "./" ? "" : suite.name;
+        const std::string directory =
+            suite.components.empty() ? flat : std::string(suites) + suite.name + "/";
+        if (all.has(directory + "InRelease")) // the other one is for those who do not know this one
+            found.push_back({directory + "InRelease", ""});
+        else if (suite.is_signed)
+            found.push_back({directory + "Release.gpg", directory + "Release"});
+    }
+    for (const DnfRepository& repository : dnf)
+        if (repository.is_signed)
+            found.push_back({repository.index() + ".asc", repository.index()});
+    return found;
 }
 
 PackageTree package_tree(std::string distribution, const std::vector<std::string>& names) {

@@ -28,6 +28,14 @@ struct AptSuite {
 struct DnfRepository {
     std::string directory; ///< below the tree's own; empty: that
     bool is_signed = false;
+
+    [[nodiscard]] std::string index() const; ///< "repodata/repomd.xml" in it
+};
+
+/// "dists/bookworm/InRelease"; "repodata/repomd.xml.asc" of "repodata/repomd.xml".
+struct IndexSignature {
+    std::string file;
+    std::string index; ///< empty: it is in the same file
 };
 
 /// A tree of files for one distribution.
@@ -41,6 +49,8 @@ struct PackageTree {
     [[nodiscard]] bool empty() const { return apt.empty() && dnf.empty(); }
     /// What is there without a signature, as messages name it; empty: nothing.
     [[nodiscard]] std::string first_unsigned() const;
+    /// Those that apt and dnf look at. `names` are those that it was made of.
+    [[nodiscard]] std::vector<IndexSignature> signatures(const std::vector<std::string>& names) const;
 };
 
 /// `names` are sorted. What apt's or dnf's configuration could not name is left out.

@@ -106,6 +106,55 @@ def check_create(t, maker):
     t.ok("packages debian-12" in shown.stdout and "packages rhel-9" in shown.stdout, "show names them", shown.stdout, shown.stderr)
 
 
+def check_signatures(t, maker):
+    """Repositories that are signed already: only what hosts would take goes in."""
+    stranger = KeyRing(maker.path("stranger"), STRANGER)
+    release, inrelease = "dists/bookworm/Release", "dists/bookworm/InRelease"
+    spec = SPEC[:SPEC.index("[Packages")] + f"[Packages debian-12]\nRepository=signed\nOpenPGPKey={KEY}\n"
+
+    def made(keys, name, *words):
+        """What create says of the repository with that signature."""
+        shutil.rmtree(maker.path("signed"), ignore_errors=True)
+        shutil.copytree(maker.path("repository"), maker.path("signed"), symlinks=True)
+        os.unlink(maker.path("signed/" + inrelease))
+        keys.gpg(*words, "--output", maker.path("signed/" + name), maker.path("signed/" + release))
+        return maker.create(spec)
+
+    def expect(good, run, name, word=""):
+        t.ok((run.returncode == 0) if good else (run.returncode == BAD_ARGUMENT and "is not signed with" in run.stderr and word in run.stderr),
+             name, run.returncode, run.stderr)
+    try:
+        write(maker.path("ops.key"), maker.keys.gpg("--armor", "--export-secret-keys", KEY))
+        expect(True, made(maker.keys, inrelease, "--clearsign"), "a repository that the key signed goes in")
+        expect(True, made(maker.keys, release + ".gpg", "--detach-sign"), "also with its signature beside it")
+        expect(False, made(stranger, inrelease, "--clearsign"), "none that somebody else signed", "No public key")
+        expect(False, made(stranger, release + ".gpg", "--detach-sign"), "nor beside it", release + ".gpg in it")
+        write(maker.path("signed/gpuhost.asc"), maker.keys.gpg("--armor", "--export", KEY))
+        expect(False, maker.create(spec.replace(f"OpenPGPKey={KEY}\n", "")), "nor with a key of its own that does not fit", "gpuhost.asc")
+        write(maker.path("signed/gpuhost.asc"), stranger.gpg("--armor", "--export", STRANGER))
+        expect(True, maker.create(spec.replace(f"OpenPGPKey={KEY}\n", "")), "but with one that does")
+        made(maker.keys, release + ".gpg", "--detach-sign")
+        maker.keys.gpg("--detach-sign", "--output", maker.path("other.sig"), maker.path("site.spec"))
+        with open(maker.path(f"signed/{release}.gpg"), "ab") as file, open(maker.path("other.sig"), "rb") as other:
+            file.write(other.read())
+        expect(False, maker.create(spec), "nor with a bad signature beside a good one", "BAD signature")
+        made(maker.keys, inrelease, "--clearsign")
+        with open(maker.path("signed/" + inrelease), encoding="ascii") as file:
+            text = file.read()
+        write(maker.path("signed/" + inrelease), text.replace("Date: ", "Date:  "))
+        expect(False, maker.create(spec), "nor what was altered since", "BAD signature")
+        stranger.gpg("--import", maker.path("ops.key"))
+        expect(True, made(stranger, inrelease, "--local-user", KEY, "--local-user", STRANGER, "--clearsign"), "two may have signed it")
+        shutil.copytree(maker.path("rpms"), maker.path("dnf"))
+        programs.run(["createrepo_c", "--quiet", maker.path("dnf")], check=True)
+        for keys, good in ((maker.keys, True), (stranger, False)):
+            keys.gpg("--yes", "--armor", "--local-user", KEY if good else STRANGER, "--detach-sign", maker.path("dnf/repodata/repomd.xml"))
+            expect(good, maker.create(spec.replace("debian-12", "rhel-9").replace("=signed", "=dnf")), "dnf's likewise", "repodata/repomd.xml.asc")
+        t.equal(maker.leftovers(), [], "and nothing is left behind")
+    finally:
+        stranger.close()
+
+
 def check_passphrase(t, maker):
     """A key whose passphrase has to be asked for: a dry run does not, and Ctrl-C is an answer, too."""
     keys = KeyRing(maker.path("locked"), passphrase="secret")
@@ -267,21 +316,19 @@ def check_removal(t, host, apt, maker):
 
 
 def check_refused(t, host, apt, maker):
-    """A repository whose signature is by another key than the one that is handed over with it."""
-    stranger = KeyRing(maker.path("stranger"))
-    try:
-        spec = SPEC[:SPEC.index("[Packages")] + f"[Packages debian-12]\nRepository=strange\nOpenPGPKey={KEY}\n"
-        shutil.copytree(maker.path("repository"), maker.path("strange"), symlinks=True)
-        os.unlink(maker.path("strange/dists/bookworm/InRelease"))
-        stranger.gpg("--clearsign", "--output", maker.path("strange/dists/bookworm/InRelease"), maker.path("strange/dists/bookworm/Release"))
-        good, *said = maker.bring(host, spec, generation=20)
-        t.ok(good and "apt does not take" in host.tail() and not os.path.exists(apt.source("site")),
-             "a source that apt refuses is left out, also the one of before", *said)
-        t.ok(apt("update").returncode == 0, "and the host's own update goes well")
-        t.ok("gpuhost-site.sources" in host.ctl("plan").stdout, "it stays wanted", host.ctl("plan").stdout)
-        host.ctl("bundle", "remove", "site")
-    finally:
-        stranger.close()
+    """A repository whose index is not the one that was signed."""
+    spec = SPEC[:SPEC.index("[Packages")] + f"[Packages debian-12]\nRepository=strange\nOpenPGPKey={KEY}\n"
+    shutil.copytree(maker.path("repository"), maker.path("strange"), symlinks=True)
+    for name in ("Release", "main/binary-amd64/Packages"):
+        with open(maker.path("strange/dists/bookworm/" + name), "a", encoding="ascii") as file:
+            file.write("Label: strange\n")
+    maker.keys.gpg("--yes", "--clearsign", "--output", maker.path("strange/dists/bookworm/InRelease"), maker.path("strange/dists/bookworm/Release"))
+    good, *said = maker.bring(host, spec, generation=20)
+    t.ok(good and "apt does not take" in host.tail() and not os.path.exists(apt.source("site")),
+         "a source that apt refuses is left out, also the one of before", *said)
+    t.ok(apt("update").returncode == 0, "and the host's own update goes well")
+    t.ok("gpuhost-site.sources" in host.ctl("plan").stdout, "it stays wanted", host.ctl("plan").stdout)
+    host.ctl("bundle", "remove", "site")
 
 
 def main():
@@ -295,6 +342,7 @@ def main():
         maker.make_suite()
         check_mistakes(t, maker)
         check_create(t, maker)
+        check_signatures(t, maker)
         check_passphrase(t, maker)
         host.install()
         write(host.path("/etc/os-release"), DEBIAN)

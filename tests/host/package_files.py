@@ -7,7 +7,7 @@ from fake_host import write
 from programs import environment, run
 
 KEY = "ops@site.example"
-TOOLS = ("apt-ftparchive", "apt-get", "createrepo_c", "dnf", "dpkg-deb", "gpg", "gpgconf", "rpmbuild")
+TOOLS = ("apt-ftparchive", "apt-get", "createrepo_c", "dnf", "dpkg-deb", "gpg", "gpgconf", "gpgv", "rpmbuild")
 PINENTRY = """#!/bin/sh
 echo OK
 while read -r line; do

@@ -147,6 +147,34 @@ TEST(PackageTreeTest, FollowsFromItsNames) {
     EXPECT_TRUE(dnf.apt.empty());
 }
 
+TEST(PackageTreeTest, KnowsWhereItsSignaturesAre) {
+    const std::vector<std::string> names{"InRelease",
+                                         "Packages",
+                                         "Release",
+                                         "Release.gpg",
+                                         "dists/a/InRelease",
+                                         "dists/a/main/binary-amd64/Packages",
+                                         "dists/b/Release",
+                                         "dists/b/Release.gpg",
+                                         "dists/b/main/binary-amd64/Packages",
+                                         "dists/c/Release",
+                                         "dists/c/main/binary-amd64/Packages",
+                                         "dists/empty/InRelease",
+                                         "el/repodata/repomd.xml",
+                                         "el/repodata/repomd.xml.asc",
+                                         "repodata/repomd.xml",
+                                         "tools/Packages",
+                                         "tools/Release",
+                                         "tools/Release.gpg"};
+    std::vector<std::string> found;
+    for (const IndexSignature& signature : tree_of(names).signatures(names))
+        found.push_back(signature.file + " " + signature.index);
+    EXPECT_EQ(found, (std::vector<std::string>{"InRelease ", "dists/a/InRelease ",
+                                               "dists/b/Release.gpg dists/b/Release",
+                                               "tools/Release.gpg tools/Release",
+                                               "el/repodata/repomd.xml.asc el/repodata/repomd.xml"}));
+}
+
 TEST(PackageTreeTest, LeavesOutWhatConfigurationCanNotName) {
     EXPECT_TRUE(tree_of({"a b/Packages", "a\"b/repodata/repomd.xml", "dists/x y/Release",
                          "dists/x y/main/binary-amd64/Packages", "#/Packages"})
