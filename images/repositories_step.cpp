@@ -97,6 +97,13 @@ Result<Json> apply(StepContext& context, const Json& args) {
     return Json{{"files", std::move(changed)}};
 }
 
+/// A bundle that was to go stays after all.
+Result<void> undo(StepContext& context, const Json& args) {
+    const Json all{{"on", base::bool_or(args, "on", false)}};
+    GPUHOST_CHECK(apply(context, all));
+    return {};
+}
+
 } // namespace
 
 core::StepKind repositories_kind() {
@@ -105,6 +112,7 @@ core::StepKind repositories_kind() {
     kind.sandbox = core::Sandbox::System;
     kind.deadline = std::chrono::minutes(15); // apt's, for some bundles
     kind.apply = apply;
+    kind.undo = undo;
     return kind;
 }
 

@@ -3,13 +3,19 @@
 
 A run is recorded: at each gate (fake_worker.cpp) the tree is copied, as SIGKILL of everything at that moment would
 leave it. Of the record just written before a gate the copy without its journal's last line is the moment before.
+
+A case that is many may be a sample: SEED=535, FULL=1 for all of it.
 """
 import os
+import random
 import shutil
 import time
 
 from fake_host import write
 from gates import Gates
+
+SEED = os.environ.get("SEED", "535")
+FULL = os.environ.get("FULL") == "1"
 
 
 def copy(source, target):
@@ -41,16 +47,23 @@ class Moment:
 class Case:
     """What is done to the host: an operation's number, the words of gpuhostctl that start it, the tree before it. `faults(host,
     outcomes)` says what is not as it must be once the host has settled; `outcomes(recording, moment, power_cut)` which ends are right
-    after a restart at that moment. `no_return` names the steps that there is no way back from, if there are any."""
+    after a restart at that moment. `no_return` names the step from which on there is no way back, if there is one. `sample` is how many
+    of its points are tried of each kind; None: all."""
 
-    def __init__(self, host, operation, words, faults, outcomes, no_return=()):
+    def __init__(self, host, operation, words, faults, outcomes, no_return=None, sample=None):
         self.host, self.operation, self.words, self.faults, self.outcomes = host, operation, words, faults, outcomes
-        self.no_return = tuple("apply " + step for step in no_return)
+        self.no_return, self.sample = no_return, sample
+        self.chance = random.Random(f"{SEED}/{operation}")
         self.start = os.path.join(host.scratch, f"start-{operation}")
         copy(host.root, self.start)
 
     def journal(self):
         return self.host.journal(self.operation)
+
+    def chosen(self, points):
+        if FULL or self.sample is None or len(points) <= self.sample:
+            return points
+        return [points[i] for i in sorted(self.chance.sample(range(len(points)), self.sample))]
 
 
 class Recording:
@@ -105,28 +118,29 @@ def recover(case, recording, moment, earlier, power_cut):
 
 
 def check_crashes(t, case, recording, label):
-    for moment in recording.moments:
-        for cut in (False, True):
-            how = "power cut" if cut else "SIGKILL"
-            if moment.begins:
-                wrong = recover(case, recording, moment, True, cut)
-                t.ok(not wrong, f"{label}: {how} one record before {moment.name}", *wrong, case.host.tail() if wrong else "")
-            wrong = recover(case, recording, moment, False, cut)
-            t.ok(not wrong, f"{label}: {how} at {moment.name}", *wrong, case.host.tail() if wrong else "")
+    points = [(moment, earlier, cut) for moment in recording.moments for cut in (False, True)
+              for earlier in ((True, False) if moment.begins else (False,))]
+    for moment, earlier, cut in case.chosen(points):
+        wrong = recover(case, recording, moment, earlier, cut)
+        when = ("power cut " if cut else "SIGKILL ") + ("one record before" if earlier else "at")
+        t.ok(not wrong, f"{label}: {when} {moment.name}", *wrong, case.host.tail() if wrong else "")
 
 
-def check_errors(t, case, recording):
+def check_errors(t, case, recording, label):
     """Each step fails before and after its work."""
-    host = case.host
+    host, points, past_return = case.host, [], False
     for moment in recording.moments[:-1]:
+        past_return = past_return or moment.where == f"apply {case.no_return} before"
+        points.append((moment, ("failed",) if past_return else ("rolled-back", "refused")))
+    for moment, outcomes in case.chosen(points):
         restore(host, case.start)
-        gates = Gates(host, lambda *at: "error no-space" if at == (moment.where, moment.count) else "go")
+        gates = Gates(host, lambda *at, moment=moment: "error no-space" if at == (moment.where, moment.count) else "go")
         host.start_daemon()
         host.settle()
         host.ctl(*case.words)
         gates.close()
-        wrong = case.faults(host, ("failed",) if moment.where.startswith(case.no_return) else ("rolled-back", "refused"))
-        t.ok(not wrong, f"error at {moment.name}", *wrong, host.tail() if wrong else "")
+        wrong = case.faults(host, outcomes)
+        t.ok(not wrong, f"{label}: error at {moment.name}", *wrong, host.tail() if wrong else "")
         host.kill_daemon()
 
 

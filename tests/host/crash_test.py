@@ -96,7 +96,7 @@ def main():
         back.moments = [moment for moment in back.moments if moment.where.startswith(("undo", "end"))]
         check_crashes(t, case, forward, "forward")
         check_crashes(t, case, back, "back")
-        check_errors(t, case, forward)
+        check_errors(t, case, forward, "forward")
         check_deaths(t, case, "worker")
         check_deaths(t, case, "daemon")
         records = f"{len(forward.records)} records forward, {len(back.records)} with the way back"
