@@ -16,6 +16,7 @@ from bundle_driver_test import SPEC, Maker, drivers
 from bundle_unsigned_test import MACHINE, NAME
 from crash import Case, Recording, check_crashes, check_deaths, check_errors, listing, restore
 from fake_host import FakeHost, write
+from image_files import Layout
 from package_files import Apt, Dnf, missing_tools, write_deb, write_rpm
 
 HOSTS = "/etc/containerd/certs.d/registry.example/hosts.toml"
@@ -206,6 +207,11 @@ class Bundles:
             file.write(docker_24({NAME: [layer_of({"etc/motd": b"hello"}), layer_of({"data": bytes(300_000)})]}, MACHINE).bytes())
         return path
 
+    def layout(self):
+        layout = Layout(os.path.join(self.host.scratch, "layout"))
+        layout.tag(layout.add_manifest([layer_of({"etc/motd": b"hello again"})], MACHINE), NAME)
+        return layout.path + "/"
+
 
 def prepare(host, bundles):
     host.install()
@@ -235,7 +241,9 @@ def main():
         bundles.make(2, "app:v2")
         crash(t, host, apt, IMPORT, 2, bundles.words, "next")
         crash(t, host, apt, IMPORT, 3, ("bundle", "import", "--unsigned", bundles.archive()), "an unsigned archive")
-        here = crash(t, host, apt, REMOVAL, 4, ("bundle", "remove", "drivers"), "removal", bundles.words)
+        crash(t, host, apt, IMPORT, 4, ("bundle", "import", "--unsigned", "--allow-downgrade", "--name=airgap", bundles.layout()),
+              "an unsigned layout in its place")
+        here = crash(t, host, apt, REMOVAL, 5, ("bundle", "remove", "drivers"), "removal", bundles.words)
         t.equal(here[-1], [{}, {}, {}], "and no package is left")
     finally:
         host.close()
