@@ -111,25 +111,29 @@ base::Result<void> run(const Options& options) {
     };
     images::ServerLimits limits;
     limits.connections = settings.connections;
+    const auto give_up = [&sockets](base::Error error) {
+        turn_away(sockets);
+        return base::fail(std::move(error));
+    };
     std::unique_ptr<images::RegistryService> service;
     std::optional<images::TlsKeys> keys;
     if (options.peers) {
         auto read = images::read_tls_keys();
-        if (!read) {
-            turn_away(sockets);
-            return base::fail(std::move(read).error());
-        }
+        if (!read)
+            return give_up(std::move(read).error());
         keys = *std::move(read);
         service = std::make_unique<images::PeerService>(root);
     } else {
         service = std::make_unique<images::Registry>(root);
     }
-    GPUHOST_TRY(server,
-                images::RegistryServer::start(*service, std::move(sockets), limits, on_why, std::move(keys)));
+    auto started = images::RegistryServer::start(*service, sockets, limits, on_why, std::move(keys));
+    if (!started)
+        return give_up(std::move(started).error());
+    images::RegistryServer& server = **started;
     (void)sd_notify(0, "READY=1");
-    serve(*server, signals, settings.idle_timeout);
+    serve(server, signals, settings.idle_timeout);
     (void)sd_notify(0, "STOPPING=1");
-    drain(*server);
+    drain(server);
     return {};
 }
 

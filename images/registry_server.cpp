@@ -7,7 +7,9 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <cerrno>
 
+#include <fcntl.h>
 #include <microhttpd.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -202,7 +204,7 @@ RegistryServer::RegistryServer(RegistryService& service, const ServerLimits& lim
     : service_(service), limits_(limits), on_why_(std::move(on_why)), keys_(std::move(keys)),
       last_us_(base::monotonic_us()) {}
 
-Result<MHD_Daemon*> RegistryServer::listen(UniqueFd socket) {
+Result<MHD_Daemon*> RegistryServer::listen(const UniqueFd& socket) {
     const auto text = [](std::string& pem) { return static_cast<void*>(pem.data()); };
     std::array<MHD_OptionItem, 6> tls{{{MHD_OPTION_END, 0, nullptr}}};
     if (keys_)
@@ -212,11 +214,15 @@ Result<MHD_Daemon*> RegistryServer::listen(UniqueFd socket) {
                 {MHD_OPTION_HTTPS_MEM_KEY, 0, text(keys_->key)},
                 {MHD_OPTION_HTTPS_PRIORITIES, 0, const_cast<char*>(tls_priorities)}, // a C library's void*
                 {MHD_OPTION_END, 0, nullptr}}};
+    // Where it does not start, it has most often closed what it listens on. MHD_quiesce_daemon() gives it back.
+    const int own = ::fcntl(socket.get(), F_DUPFD_CLOEXEC, 0);
+    if (own < 0)
+        return base::fail_errno("the socket that it was given", errno);
     MHD_Daemon* daemon =
         MHD_start_daemon((keys_ ? MHD_USE_TLS : MHD_NO_FLAG) | MHD_USE_EPOLL_INTERNAL_THREAD | MHD_USE_ITC, 0,
                          nullptr, nullptr, &Callbacks::answer, this, MHD_OPTION_STRICT_FOR_CLIENT,
-                         1, // what is not HTTP as it should be is not guessed at
-                         MHD_OPTION_LISTEN_SOCKET, socket.get(),                                         //
+                         1,                             // what is not HTTP as it should be is not guessed at
+                         MHD_OPTION_LISTEN_SOCKET, own, //
                          MHD_OPTION_THREAD_POOL_SIZE, limits_.threads,                                   //
                          MHD_OPTION_CONNECTION_LIMIT, limits_.connections,                               //
                          MHD_OPTION_CONNECTION_TIMEOUT, static_cast<unsigned>(limits_.patience.count()), //
@@ -228,18 +234,17 @@ Result<MHD_Daemon*> RegistryServer::listen(UniqueFd socket) {
     if (daemon == nullptr)
         return base::fail(Errc::Failed, "the HTTP server does not start on the socket that it was given",
                           keys_ ? "Look at the key and the certificates." : "");
-    (void)socket.release(); // MHD_quiesce_daemon() gives it back
     return daemon;
 }
 
 Result<std::unique_ptr<RegistryServer>> RegistryServer::start(RegistryService& service,
-                                                              std::vector<UniqueFd> sockets,
+                                                              const std::vector<UniqueFd>& sockets,
                                                               const ServerLimits& limits, OnWhy on_why,
                                                               std::optional<TlsKeys> keys) {
     std::unique_ptr<RegistryServer> server(
         new RegistryServer(service, limits, std::move(on_why), std::move(keys)));
-    for (UniqueFd& socket : sockets) {
-        GPUHOST_TRY(daemon, server->listen(std::move(socket)));
+    for (const UniqueFd& socket : sockets) {
+        GPUHOST_TRY(daemon, server->listen(socket));
         server->daemons_.push_back(daemon);
     }
     return server;

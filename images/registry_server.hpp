@@ -32,10 +32,10 @@ class RegistryServer {
     /// Told why an answer is not what was asked for; called by any thread.
     using OnWhy = std::function<void(const std::string&)>;
 
-    /// `service` must outlive it. The sockets listen already. With keys it speaks TLS, and only to clients that the
-    /// authorities stand for.
+    /// `service` must outlive it. The sockets listen already, and stay the caller's. With keys it speaks TLS, and only to
+    /// clients that the authorities stand for.
     [[nodiscard]] static base::Result<std::unique_ptr<RegistryServer>>
-    start(RegistryService& service, std::vector<base::UniqueFd> sockets, const ServerLimits& limits,
+    start(RegistryService& service, const std::vector<base::UniqueFd>& sockets, const ServerLimits& limits,
           OnWhy on_why, std::optional<TlsKeys> keys = {});
     /// Ends what is still open.
     ~RegistryServer();
@@ -58,7 +58,7 @@ class RegistryServer {
 
     RegistryServer(RegistryService& service, const ServerLimits& limits, OnWhy on_why,
                    std::optional<TlsKeys> keys);
-    [[nodiscard]] base::Result<MHD_Daemon*> listen(base::UniqueFd socket);
+    [[nodiscard]] base::Result<MHD_Daemon*> listen(const base::UniqueFd& socket);
 
     RegistryService& service_;
     ServerLimits limits_;

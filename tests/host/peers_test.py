@@ -8,6 +8,7 @@ import random
 import shutil
 import select
 import socket
+import ssl
 import subprocess
 
 import programs
@@ -15,9 +16,9 @@ import tap
 from fake_host import FakeHost, scratch, write
 from image_files import Layout, Site
 from peer_files import Authority, Chatterbox, Peer, Relay
-from registry_service import listening
+from registry_service import RegistryService, listening
 
-NOT_FOUND, DENIED, INTERRUPTED = 4, 12, 17
+FAILED, NOT_FOUND, DENIED, INTERRUPTED = 1, 4, 12, 17
 SPEC = """[Bundle]
 Name={name}
 Generation={generation}
@@ -191,12 +192,38 @@ def check_certificates(t, rack):
         run = rack.fetch("site", keys=own)
         t.ok(run.returncode == NOT_FOUND and rack.generation() is None, f"nothing is taken from, or given: {what}", *said(run))
     peer = rack.peer()
-    run = programs.run(["curl", "-sS", "-m", "20", "--cacert", os.path.join(rack.keys, "ca.pem"), "-o", "/dev/null", "-w", "%{http_code}",
-                        f"https://{peer.address}/gpuhost/v1/bundles"]) if shutil.which("curl") else None
-    if run:
-        t.ok(run.stdout == "403", "who shows no certificate is told nothing", *said(run))
-    else:
-        t.skip("who shows no certificate is told nothing", "no curl")
+    context = ssl.create_default_context(cafile=os.path.join(rack.keys, "ca.pem"))
+    with context.wrap_socket(socket.create_connection(peer.socket.getsockname(), timeout=programs.PATIENCE), server_hostname="127.0.0.1") as client:
+        client.sendall(b"GET /gpuhost/v1/bundles HTTP/1.1\r\nHost: x\r\n\r\n")
+        answer = until_shut(client)
+    t.ok(answer and answer.startswith(b"HTTP/1.1 403") and b"Connection: close" in answer and b'"site"' not in answer, "who shows no certificate is told nothing, and keeps no place", answer)
+
+
+def until_shut(connection):
+    """What comes until the other end shuts it; None: it stays open."""
+    received = b""
+    try:
+        while data := connection.recv(65536):
+            received += data
+    except ConnectionError:
+        pass
+    except socket.timeout:
+        return None
+    return received
+
+
+def check_turned_away(t, rack):
+    """Certificates are renewed: whoever waited would have the service started again at once, for nothing."""
+    mixed = rack.path("mixed")
+    shutil.copytree(rack.keys, mixed)
+    shutil.copy(os.path.join(rack.authority.keys("renewed"), "key.pem"), mixed)
+    for what, environment, status in (("without its certificates", {}, NOT_FOUND), ("with the key of another one", {"CREDENTIALS_DIRECTORY": mixed}, FAILED)):
+        service = RegistryService(rack.source.root, rack.log, "--peers", environment=environment)
+        with socket.create_connection(service.socket.getsockname(), timeout=programs.PATIENCE) as caller:
+            service.start()
+            ended, answer = service.ended(), until_shut(caller)
+        service.close()
+        t.ok(ended == status and answer == b"", f"{what} a server ends, and has turned away who waited", ended, answer)
 
 
 def check_chatterbox(t, rack):
@@ -345,6 +372,7 @@ def main():
         check_front(t, rack)
         check_rights(t, rack)
         check_certificates(t, rack)
+        check_turned_away(t, rack)
         check_resumed(t, rack)
         check_several(t, rack)
         check_generations(t, rack)

@@ -38,7 +38,7 @@ read_seam = -Wl,--wrap=read -Wl,--wrap=pread
 
 %C%_images_tests_CPPFLAGS = $(test_cppflags)
 %C%_images_tests_LDFLAGS = $(AM_LDFLAGS) $(sync_seam) $(read_seam) -Wl,--wrap=clock_gettime -Wl,--wrap=posix_fadvise -Wl,--wrap=sync_file_range
-%C%_images_tests_LDADD = $(test_libs) $(test_inputs) $(images_libs) $(RESOLV_LIBS)
+%C%_images_tests_LDADD = $(test_libs) $(test_inputs) $(images_libs) $(RESOLV_LIBS) $(MICROHTTPD_LIBS) $(GNUTLS_LIBS)
 %C%_images_tests_SOURCES = \
     %D%/images/adopt_test.cpp \
     %D%/images/blob_fetch_test.cpp \
@@ -73,6 +73,7 @@ read_seam = -Wl,--wrap=read -Wl,--wrap=pread
     %D%/images/references_test.cpp \
     %D%/images/scrub_test.cpp \
     %D%/images/registry_test.cpp \
+    %D%/images/registry_server_test.cpp \
     tests/support/read_seam.c \
     tests/support/read_seam.h \
     tests/support/sync_seam.c \
