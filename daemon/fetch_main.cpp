@@ -10,20 +10,18 @@
 #include "daemon/ctl/document.hpp"
 #include "daemon/ctl/fetch_socket.hpp"
 #include "daemon/ctl/view.hpp"
-#include "images/blob_stream.hpp"
 #include "images/bundle_layout.hpp"
 #include "images/discovery.hpp"
-#include "images/pace.hpp"
 #include "images/peers.hpp"
 #include "images/peers_settings.hpp"
 #include "images/tls_keys.hpp"
+#include "images/transfer.hpp"
 #include "images/trust.hpp"
 
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
-#include <map>
 #include <optional>
 #include <set>
 #include <span>
@@ -94,81 +92,6 @@ class Asker {
             socket_.reset();
     }
     UniqueFd socket_;
-};
-
-/// One bundle's bytes, from peers to the pipe.
-class Transfer {
-  public:
-    Transfer(images::Peers& peers, images::PeerClient& client, images::BlobFetch fetch, std::string beginning)
-        : peers_(peers), client_(client), fetch_(std::move(fetch)), out_(std::move(beginning)) {}
-
-    /// Until all of it is in the pipe. A reader that went away is no error here: its operation says why.
-    Result<void> run(int pipe) {
-        pace_.restart(now());
-        for (;;) {
-            GPUHOST_TRY(open, write(pipe));
-            if (!open || (out_.empty() && fetch_.ended()))
-                return {};
-            if (!out_.empty())
-                pace_.restart(now()); // the import has enough to do
-            if (pace_.is_too_slow(now()))
-                return base::fail(Errc::Timeout,
-                                  "the peers are too slow: other operations would wait for hours",
-                                  "What came stays; the next fetch goes on from there.");
-            GPUHOST_CHECK(fetch_.check());
-            while (const auto part = fetch_.next(now()))
-                asked_.emplace(client_.start(peers_.request_of(*part)), *part);
-            for (images::PeerAnswer& answer : client_.wait(tick, out_.empty() ? -1 : pipe))
-                take(answer);
-        }
-    }
-
-  private:
-    /// What the pipe takes now; false if nobody reads it.
-    Result<bool> write(int pipe) {
-        for (;;) {
-            if (out_.empty()) {
-                out_ = fetch_.take();
-                written_ = 0;
-            }
-            if (out_.empty())
-                return true;
-            const ssize_t n = ::write(pipe, out_.data() + written_, out_.size() - written_);
-            if (n < 0 && errno == EINTR)
-                continue;
-            if (n < 0 && errno == EAGAIN)
-                return true;
-            if (n < 0 && errno == EPIPE)
-                return false;
-            if (n < 0)
-                return base::fail_errno("the pipe to the import", errno);
-            pace_.came(static_cast<std::uint64_t>(n));
-            written_ += static_cast<std::size_t>(n);
-            if (written_ == out_.size())
-                out_.clear();
-        }
-    }
-
-    void take(images::PeerAnswer& answer) {
-        const auto asked = asked_.extract(answer.id);
-        if (asked.empty())
-            return; // of a bundle before this one
-        const images::BlobFetch::Part& part = asked.mapped();
-        if (answer.problem.empty())
-            fetch_.came(part, std::move(answer.body));
-        else if (answer.status == 404)
-            fetch_.lacks(part);
-        else
-            fetch_.failed(part, answer.problem, now());
-    }
-
-    images::Peers& peers_;
-    images::PeerClient& client_;
-    images::BlobFetch fetch_;
-    std::string out_;
-    std::size_t written_ = 0;
-    images::Pace pace_{now()};
-    std::map<std::uint64_t, images::BlobFetch::Part> asked_;
 };
 
 class Fetcher {
@@ -260,8 +183,8 @@ class Fetcher {
     Result<void> send(const images::SignedManifest& bundle, const images::HostFacts& host, int pipe) {
         images::BlobFetch fetch(images::wanted_blobs(root_, bundle, host), peers_.names(), {},
                                 [this](const std::string& text) { asker_.note(text); });
-        return Transfer(peers_, client_, std::move(fetch),
-                        images::manifest_header(bundle.der.size()) + bundle.der)
+        return images::Transfer(peers_, client_, std::move(fetch),
+                                images::manifest_header(bundle.der.size()) + bundle.der, now)
             .run(pipe);
     }
 

@@ -157,5 +157,7 @@ noinst_LIBRARIES += %D%/libimages.a
     %D%/signed_manifest.hpp \
     %D%/tls_keys.cpp \
     %D%/tls_keys.hpp \
+    %D%/transfer.cpp \
+    %D%/transfer.hpp \
     %D%/trust.cpp \
     %D%/trust.hpp

@@ -13,24 +13,25 @@ class Pace {
     static constexpr Time period{120'000};
     static constexpr std::uint64_t least = 8U << 20U; ///< bytes in each period
 
-    explicit Pace(Time now) : since_(now) {}
+    explicit Pace(Time now) : since_(now), last_(now) {}
 
     void came(std::uint64_t bytes) { bytes_ += bytes; }
-    /// Nobody waits for what comes: the time until now does not count.
-    void restart(Time now) {
-        since_ = now;
-        bytes_ = 0;
-    }
-    [[nodiscard]] bool is_too_slow(Time now) {
+    /// To be asked often. Time does not count in which nobody `waits` for what comes.
+    [[nodiscard]] bool is_too_slow(Time now, bool waits) {
+        if (!waits)
+            since_ += now - last_;
+        last_ = now;
         if (now - since_ < period)
             return false;
         const bool slow = bytes_ < least;
-        restart(now);
+        since_ = now;
+        bytes_ = 0;
         return slow;
     }
 
   private:
-    Time since_;
+    Time since_; ///< later than when the period began, by the time that does not count
+    Time last_;
     std::uint64_t bytes_ = 0;
 };
 

@@ -74,6 +74,9 @@ read_seam = -Wl,--wrap=read -Wl,--wrap=pread
     %D%/images/scrub_test.cpp \
     %D%/images/registry_test.cpp \
     %D%/images/registry_server_test.cpp \
+    %D%/images/transfer_test.cpp \
+    tests/support/fake_peer_client.cpp \
+    tests/support/fake_peer_client.hpp \
     tests/support/read_seam.c \
     tests/support/read_seam.h \
     tests/support/sync_seam.c \

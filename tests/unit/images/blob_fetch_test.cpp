@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "images/blob_fetch.hpp"
 #include "images/blob_stream.hpp"
-#include "images/pace.hpp"
 
 #include <algorithm>
 #include <map>
@@ -354,17 +353,6 @@ TEST_F(World, EndsRightWhateverHappensIfOnePeerIsGood) {
                          noted("peer" + std::to_string(i) + ": sent wrong"))
                 << notes_;
     }
-}
-
-TEST(APace, IsTooSlowIfTooLittleCameInAPeriod) {
-    Pace pace(tick);
-    pace.came(Pace::least - 1);
-    EXPECT_FALSE(pace.is_too_slow(Pace::period));
-    pace.restart(Pace::period);
-    pace.came(Pace::least);
-    EXPECT_FALSE(pace.is_too_slow(2 * Pace::period));
-    pace.came(Pace::least - 1);
-    EXPECT_TRUE(pace.is_too_slow(3 * Pace::period));
 }
 
 } // namespace
