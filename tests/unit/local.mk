@@ -67,6 +67,7 @@ read_seam = -Wl,--wrap=read -Wl,--wrap=pread
     %D%/images/oci_test.cpp \
     %D%/images/packages_test.cpp \
     %D%/images/page_cache_test.cpp \
+    %D%/images/peers_test.cpp \
     %D%/images/read_errors_test.cpp \
     %D%/images/reference_test.cpp \
     %D%/images/placement_test.cpp \

@@ -60,7 +60,7 @@ class World : public ::testing::Test {
         for (std::size_t i = 0; i < peers_.size(); ++i)
             names.push_back("peer" + std::to_string(i));
         asked_of_.resize(peers_.size());
-        fetch_.emplace(std::move(wanted), std::move(names), limits,
+        fetch_.emplace(std::move(wanted), std::move(names), limits_,
                        [this](const std::string& text) { notes_ += text + "\n"; });
     }
     Result<void> run() {
@@ -137,6 +137,16 @@ class World : public ::testing::Test {
         }
     }
 
+    /// The only peer is asked for something, and fails; then it is left alone for so long.
+    void fail_and_rest(Time rest) {
+        const auto part = fetch_->next(now_);
+        ASSERT_TRUE(part);
+        fetch_->failed(*part, "timeout", now_);
+        EXPECT_FALSE(fetch_->next(now_ + rest - Time(1)));
+        now_ += rest;
+    }
+
+    FetchLimits limits_ = limits;
     std::vector<Behaviour> peers_;
     std::vector<std::string> order_;
     std::map<std::string, std::string> contents_;
@@ -198,6 +208,49 @@ TEST_F(World, APeerThatComesBackIsAskedAgain) {
     now_ = limits.rest;
     ASSERT_TRUE(run());
     EXPECT_TRUE(is_whole());
+}
+
+TEST_F(World, WhoFailsIsLeftAloneForLongerEachTimeAndThenGivenUp) {
+    limits_.patience = 5;
+    limits_.longest_rest = 3 * limits_.rest;
+    add(content(5000, 'a'));
+    peers_.resize(1);
+    start();
+    for (const int rests : {1, 2, 3, 3}) {
+        ASSERT_NO_FATAL_FAILURE(fail_and_rest(rests * limits_.rest));
+        EXPECT_TRUE(fetch_->check());
+    }
+    ASSERT_NO_FATAL_FAILURE(fail_and_rest(an_hour));
+    EXPECT_FALSE(fetch_->check());
+    EXPECT_TRUE(noted("peer0: timeout; nothing more is asked of it"));
+}
+
+TEST_F(World, WhoBringsSomethingBetweenFailuresIsNotGivenUp) {
+    add(content(5000, 'a'));
+    peers_.resize(1);
+    start();
+    for (int i = 0; i < 5; ++i) {
+        for (std::size_t failures = 1; failures < limits_.patience; ++failures)
+            ASSERT_NO_FATAL_FAILURE(fail_and_rest(failures * limits_.rest));
+        const auto part = fetch_->next(now_);
+        ASSERT_TRUE(part);
+        fetch_->came(*part, contents_[part->hex].substr(part->first, part->length));
+    }
+    EXPECT_TRUE(fetch_->check());
+}
+
+TEST_F(World, WhatEndsAllThatIsAskedOfOneIsOneFailure) {
+    limits_.patience = 2;
+    add(content(5000, 'a'));
+    peers_.resize(1);
+    start();
+    const auto one = fetch_->next(now_);
+    const auto two = fetch_->next(now_);
+    ASSERT_TRUE(one && two);
+    fetch_->failed(*one, "timeout", now_);
+    fetch_->failed(*two, "timeout", now_);
+    EXPECT_TRUE(fetch_->check());
+    EXPECT_TRUE(fetch_->next(now_ + limits_.rest));
 }
 
 TEST_F(World, WithNobodyLeftItSaysWhy) {
