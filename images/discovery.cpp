@@ -20,12 +20,12 @@ using base::Result;
 namespace {
 
 constexpr std::string_view service = "_gpuhost-peer._tcp.";
-constexpr std::size_t most = 256; ///< instances, and peers
-constexpr int patience_s = 1;     ///< of one server, before the next one is asked
+constexpr std::size_t most_peers = 256; ///< and instances; the unit's TasksMax= is for a thread each
+constexpr int patience_s = 1;           ///< of one server, before the next one is asked
 constexpr int tries = 2;
 
 std::string too_many(const std::string& name) {
-    return name + ": names more than the " + std::to_string(most) + " peers that are asked";
+    return name + ": names more than the " + std::to_string(most_peers) + " peers that are asked";
 }
 
 } // namespace
@@ -86,7 +86,7 @@ void Discovery::ask(Resolver& resolver, const std::string& domain) {
     for (const std::string& instance : *instances) {
         if (instances_.contains(instance))
             continue;
-        if (instances_.size() == most || peers_.size() == most)
+        if (instances_.size() == most_peers || peers_.size() == most_peers)
             return on_note_(too_many(name));
         instances_.insert(instance);
         ask_instance(resolver, instance);
@@ -102,7 +102,7 @@ void Discovery::ask_instance(Resolver& resolver, const std::string& instance) {
         const std::string url = peer_url(server);
         if (peers_.contains(url))
             continue;
-        if (peers_.size() == most)
+        if (peers_.size() == most_peers)
             return on_note_(too_many(instance));
         peers_.insert(url);
         on_peer_(server);

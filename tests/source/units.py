@@ -40,6 +40,18 @@ def check_unit(tap, unit):
         tap.ok(status == 0, f"{name} is exposed at most {EXPOSURE[name] / 10}", output)
 
 
+def constant(path, name):
+    """A number that a source says."""
+    with open(os.path.join(TOP_SRCDIR, path), encoding="utf-8") as file:
+        return int(re.search(rf"\b{name} ?= ?(\d+)", file.read())[1])
+
+
+def check_tasks(tap):
+    """libcurl has a thread for each name that it looks up, and all peers are asked at once."""
+    allowed, peers = constant("systemd/gpuhost-fetch.service.in", "TasksMax"), constant("images/discovery.cpp", "most_peers")
+    tap.ok(allowed > peers, "gpuhost-fetch may have a thread for each peer that the DNS names", allowed, peers)
+
+
 def check_the_check(tap, directory):
     broken = os.path.join(directory, "broken.service")
     with open(broken, "w", encoding="utf-8") as file:
@@ -52,6 +64,7 @@ def check_the_check(tap, directory):
 
 def main():
     tap = Tap()
+    check_tasks(tap)
     if not shutil.which("systemd-analyze"):
         tap.skip("units", "no systemd-analyze")
         tap.done()
