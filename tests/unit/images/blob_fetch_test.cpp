@@ -368,6 +368,33 @@ TEST_F(World, WhatAllWaitForIsAskedOfAnother) {
     EXPECT_LT(now_, Time(60'000));
 }
 
+TEST_F(World, NothingIsAskedOfTwoBeforeAllHaveWaitedForIt) {
+    add(content(100, 'a'));
+    peers_.resize(2);
+    start();
+    const auto part = fetch_->next(now_);
+    ASSERT_TRUE(part);
+    EXPECT_FALSE(fetch_->next(now_ + limits_.hedge - Time(1)));
+    const auto same = fetch_->next(now_ + limits_.hedge);
+    ASSERT_TRUE(same);
+    EXPECT_EQ(same->id, part->id);
+    EXPECT_NE(same->peer, part->peer);
+}
+
+TEST_F(World, WhatALiarHasBroughtBesideIsNotTaken) {
+    const std::string one = add(content(100, 'a'));
+    add(content(100, 'b'));
+    const std::string three = add(content(100, 'c'));
+    peers_.resize(2);
+    peers_[0].lies = true;
+    start();
+    ASSERT_TRUE(run());
+    EXPECT_TRUE(is_whole());
+    EXPECT_TRUE(noted("blob sha256:" + one + ": came with wrong bytes"));
+    EXPECT_FALSE(noted("blob sha256:" + three));
+    EXPECT_EQ(asked_of_[0], 2U) << "of which the third blob was one";
+}
+
 TEST_F(World, EndsRightWhateverHappensIfOnePeerIsGood) {
     for (unsigned seed = 0; seed < 300; ++seed) {
         SCOPED_TRACE(seed);
