@@ -35,6 +35,7 @@ EXTRA_DIST += \
     %D%/scenarios/boot.py \
     %D%/scenarios/bundle.py \
     %D%/scenarios/crash.py \
+    %D%/scenarios/import_crash.py \
     %D%/scenarios/expect.py \
     %D%/scenarios/failures.py \
     %D%/scenarios/holders.py \

@@ -108,7 +108,24 @@ def learn(host):
         cases.add(f"orderly reboot at record {record} of {count}", reboot_at(record), "both")
 
 
-def cut_at(base, log, position, finished, seed):
+def record(host, work, operate):
+    """Does `operate(host, log)` on a copy of the host whose disk's writes are logged: its disk as it was before, the log."""
+    host.check("sync")
+    host.power_off()
+    work.mkdir()
+    base, log = work / "base.raw", work / "writes.log"
+    subprocess.run(["qemu-img", "convert", "-O", "raw", host.disk, base], check=True)
+    log.touch()
+    disk = guest.create_overlay(work / "disk.qcow2", base)
+    with Host(host.image, disk, work, accel=host.accel, payload=host.payload, options=host.options, log=log) as recorded:
+        recorded.wait_boot()
+        recorded.settle()
+        operate(recorded, log)
+    return base, log
+
+
+def cut_at(base, log, position, seed, judge):
+    """Boots what a power cut behind that many entries of the log leaves, for `judge(host)`."""
     def run(host):
         work = host.work / f"cut-{position}"
         work.mkdir()
@@ -117,7 +134,7 @@ def cut_at(base, log, position, finished, seed):
         with Host(host.image, disk, work, accel=host.accel, payload=host.payload, options=host.options) as after:
             after.wait_boot()
             try:
-                consistent(after, ("committed",) if finished else ("rolled-back", "cancelled"))
+                judge(after)
             except Exception:
                 print("# " + after.diagnose().replace("\n", "\n# "))
                 raise
@@ -127,23 +144,18 @@ def cut_at(base, log, position, finished, seed):
 
 @case("a recorded swap, for power cuts: what was not flushed is lost, what was is kept", start="both")
 def record_writes(host):
-    host.check("sync")
-    host.power_off()
     work = host.work / "recorded"
-    work.mkdir()
-    base, log = work / "base.raw", work / "writes.log"
-    subprocess.run(["qemu-img", "convert", "-O", "raw", host.disk, base], check=True)
-    log.touch()
-    disk = guest.create_overlay(work / "disk.qcow2", base)
-    with Host(host.image, disk, work, accel=host.accel, payload=host.payload, options=host.options, log=log) as recorded:
-        recorded.wait_boot()
-        recorded.settle()
+    here = []
+
+    def operate(recorded, log):
         recorded.check("dd if=/dev/zero of=/root/b bs=4096 count=1 status=none; echo kept >/root/a; sync")
         recorded.check("tr '\\0' x </dev/zero | "
                        "dd of=/root/b bs=4096 count=1 iflag=fullblock oflag=direct conv=notrunc status=none")
-        here = len(disklog.DiskLog(log).entries)
+        here.append(len(disklog.DiskLog(log).entries))
         recorded.swap(NEW)
-    prove(disklog.DiskLog(log), base, here, work)
+
+    base, log = record(host, work, operate)
+    prove(disklog.DiskLog(log), base, here[0], work)
     plan_cuts(disklog.DiskLog(log), base, log)
 
 
@@ -160,25 +172,29 @@ def prove(writes, base, here, work):
     image.unlink()
 
 
-def parse(record):
-    return json.loads(record[9:])
+def parse(line):
+    return json.loads(line[9:])
 
 
-def is_finished(record, steps):
+def is_finished(line, steps):
     """Is all of the swap done and verified? Then only the end's record may be missing."""
-    return record["type"] == "end" or (record["type"], record.get("phase"), record.get("step")) == ("done", "apply", steps - 1)
+    return line["type"] == "end" or (line["type"], line.get("phase"), line.get("step")) == ("done", "apply", steps - 1)
+
+
+def ended(finished):
+    return lambda host: consistent(host, ("committed",) if finished else ("rolled-back", "cancelled"))
 
 
 def plan_cuts(writes, base, log):
     cuts = writes.record_cuts()
     # the boot before the swap had its own transaction
-    first = max(n for n, (record, _) in enumerate(cuts) if parse(record)["type"] == "begin")
+    first = max(n for n, (line, _) in enumerate(cuts) if parse(line)["type"] == "begin")
     cuts = cuts[first:]
     steps = len(parse(cuts[0][0])["plan"]["steps"])
     assert len(cuts) >= 4, f"only {len(cuts)} records in the log of writes"
     rng = random.Random(SEED)
     chosen = sample(list(range(len(cuts))), CUTS, rng)
     for n in chosen:
-        record, position = cuts[n]
+        line, position = cuts[n]
         name = f"power cut at record {n + 1} of {len(cuts)}"
-        cases.add(name, cut_at(base, log, position, is_finished(parse(record), steps), rng.randrange(1 << 30)), "both")
+        cases.add(name, cut_at(base, log, position, rng.randrange(1 << 30), ended(is_finished(parse(line), steps))), "both")
