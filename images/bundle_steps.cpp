@@ -42,7 +42,11 @@ bool is_stream(const Json& args) {
 }
 
 ImportPolicy policy_of(const Json& args) {
-    return {base::bool_or(args, "allow-downgrade", false), is_stream(args)};
+    ImportPolicy policy{base::bool_or(args, "allow-downgrade", false), is_stream(args)};
+    const Json& least = base::member(args, "least-generations");
+    for (const auto& [name, generation] : least.items())
+        policy.least[name] = static_cast<std::uint64_t>(base::int_or(least, name, 0));
+    return policy;
 }
 
 Result<BundleInput> input_of(const StepContext& context, const Json& args) {

@@ -72,6 +72,11 @@ Plan import_plan(const core::Desired& desired, const Json& request, const Json& 
         plan.problems.push_back({Errc::InvalidArgument, "no file to import", ""});
         return plan;
     }
+    const auto least = least_generations(desired.settings);
+    if (!least) {
+        plan.problems.push_back({least.error().code, least.error().message, least.error().hint});
+        return plan;
+    }
     plan.reasons.push_back("requested: " + base::join(files, ", "));
     const Json host = host_of(observed);
     Json args = host;
@@ -120,6 +125,13 @@ Plan unsigned_plan(const core::Desired& desired, const Json& request, const Json
         plan.problems.push_back({Errc::InvalidArgument, "'" + name + "' is no name of a bundle",
                                  "Say how it is to be called: --name NAME."});
     const std::string image = base::string_or(request, "image-name", "");
+    const auto least = least_generations(desired.settings);
+    if (!least)
+        plan.problems.push_back({least.error().code, least.error().message, least.error().hint});
+    else if (least->count(name) != 0)
+        plan.problems.push_back({Errc::Refused, "bundle '" + name + "' has to be signed",
+                                 "MinimumGeneration= in section [Images] of gpuhostd.conf(5) names it; say "
+                                 "another name: --name NAME."});
     const auto reference = parse_reference(image);
     if (!image.empty() && (!reference || !reference->digest.empty()))
         plan.problems.push_back({Errc::InvalidArgument, "'" + image + "' is no name of an image",

@@ -4,6 +4,8 @@
 
 #include "daemon/core/settings.hpp"
 
+#include <cstdint>
+#include <map>
 #include <span>
 #include <string>
 #include <vector>
@@ -14,6 +16,13 @@ namespace gpuhost::images {
 
 /// May images come in that nobody signed?
 [[nodiscard]] bool unsigned_is_allowed(const core::Settings& settings);
+
+/// The least generation that a bundle comes in with, by its name. InvalidArgument for a setting that says something else:
+/// it may be meant to keep a bundle out.
+using LeastGenerations = std::map<std::string, std::uint64_t>;
+[[nodiscard]] base::Result<LeastGenerations> least_generations(const core::Settings& settings);
+/// Of what is not told the settings, as a program of its own.
+[[nodiscard]] base::Result<LeastGenerations> least_generations(const base::Root& root);
 
 /// Names of images, or patterns of a shell, that runtimes are to have and keep.
 [[nodiscard]] std::vector<std::string> pinned_patterns(const core::Settings& settings);

@@ -45,6 +45,17 @@ Result<void> check_generation(const BundleManifest& manifest, const BundleRecord
     return {};
 }
 
+Result<void> check_least(const BundleManifest& manifest, const LeastGenerations& least) {
+    const auto wanted = least.find(manifest.name);
+    if (wanted == least.end() || manifest.generation >= wanted->second)
+        return {};
+    return base::fail(Errc::Refused,
+                      "this host takes bundle '" + manifest.name + "' from generation " +
+                          std::to_string(wanted->second) + " on, and this is generation " +
+                          std::to_string(manifest.generation),
+                      "MinimumGeneration= in section [Images] of gpuhostd.conf(5) says so.");
+}
+
 Result<void> check_base(const std::vector<const Member*>& unavailable) {
     if (unavailable.empty())
         return {};
@@ -227,6 +238,7 @@ Result<ImportPlan> plan_import(const Root& root, const SignedManifest& bundle, c
     GPUHOST_TRY(present, present_record(root, manifest.name, policy.allow_downgrade));
     const bool same = present && present->manifest == digest;
     if (same && plan.missing_blobs == 0) {
+    GPUHOST_CHECK(check_least(manifest, policy.least));
         const auto owned = Catalogue(root).blobs(manifest.name);
         plan.complete = owned && *owned == owned_blobs(manifest, host) && has_packages(root, *present);
     }

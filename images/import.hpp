@@ -7,6 +7,7 @@
 #include "images/blob_store.hpp"
 #include "images/catalogue.hpp"
 #include "images/host_facts.hpp"
+#include "images/images_settings.hpp"
 #include "images/receive.hpp"
 
 #include <optional>
@@ -18,6 +19,7 @@ namespace gpuhost::images {
 struct ImportPolicy {
     bool allow_downgrade = false; ///< an older generation, or another bundle of the same one
     bool absent_may_come = false; ///< blobs that its file leaves out come from elsewhere
+    LeastGenerations least = {};  ///< that no downgrade goes below
 };
 
 /// What must be written, and whether that may be: generation, blobs that a delta takes for granted, space. Reads

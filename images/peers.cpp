@@ -131,7 +131,8 @@ void Peers::distrust(std::size_t peer, const base::Error& error) {
 
 Result<std::optional<SignedManifest>>
 Peers::choose(const std::string& name, const content::TrustAnchors& trust, const HostFacts& host) {
-    const ImportPolicy policy{false, true};
+    GPUHOST_TRY(floor, least_generations(root_));
+    const ImportPolicy policy{false, true, std::move(floor)};
     auto present = present_bundle(root_, name, trust);
     const std::uint64_t least = least_generation(root_, name);
     auto verdict =

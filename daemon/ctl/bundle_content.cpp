@@ -106,7 +106,10 @@ Json artifacts_of(const BundleReader& bundle, const images::BundleItems& items, 
 
 /// Generation and space stand in the way of an import too. Blobs that are left out are named one by one.
 std::string refusal(const BundleReader& bundle, const base::Root& root, const images::HostFacts& host) {
-    const auto plan = images::plan_import(root, bundle.signed_manifest(), host, {false, true});
+    const auto least = images::least_generations(root);
+    if (!least)
+        return least.error().message;
+    const auto plan = images::plan_import(root, bundle.signed_manifest(), host, {false, true, *least});
     return plan || (plan.error().code != Errc::Refused && plan.error().code != Errc::NoSpace)
                ? ""
                : plan.error().message;

@@ -208,6 +208,7 @@ def check_refusals(t, host, maker):
     t.ok(run.returncode == REFUSED and "generation 7" in run.stderr and "--allow-downgrade" in run.stderr, "an older generation is refused", run.stderr)
     run = host.ctl("bundle", "import", maker.path("older.bundle"), "--allow-downgrade")
     t.ok(run.returncode == 0 and host.json("bundle", "list")["bundles"][0]["generation"] == 6, "unless one says so", run.stderr)
+    check_least_generation(t, host, maker)
     maker.create(generation=8, name="other.bundle", site=Site(maker.path("third")))
     run = host.ctl("bundle", "import", maker.path("other.bundle"))
     t.ok(run.returncode == DENIED and "Site authority" in run.stderr, "somebody else's is refused", run.stderr)
@@ -224,6 +225,24 @@ def check_refusals(t, host, maker):
     t.ok(run.returncode == 0 and state(host) == seen, "and the whole one puts back what was lost", run.stderr, state(host))
     run = host.ctl("bundle", "import", maker.path("site.spec"))
     t.ok(run.returncode == BAD_CONTENT and "is no bundle" in run.stderr, "any other file is none", run.stderr)
+
+
+def check_least_generation(t, host, maker):
+    """Also where there is nothing to compare it with."""
+    name = host.json("bundle", "list")["bundles"][0]["name"]
+    conf = host.path("/etc/gpuhost/gpuhostd.conf.d/least.conf")
+    for words, status in ((f"{name}:7", REFUSED), (f"{name}:6", 0), ("7", BAD_ARGUMENT), ("another:9", 0)):
+        host.ctl("bundle", "remove", name)
+        shutil.rmtree(host.path("/var/lib/gpuhost/catalogue"), ignore_errors=True)
+        write(conf, f"[Images]\nMinimumGeneration={words}\n")
+        host.ctl("reload", check=0)
+        run = host.ctl("bundle", "import", maker.path("older.bundle"), "--allow-downgrade")
+        t.ok(run.returncode == status and (status == 0 or "MinimumGeneration=" in run.stderr),
+             f"a host takes generation 6 or not with MinimumGeneration={words}", run.returncode, run.stderr)
+        shown = host.ctl("bundle", "show", maker.path("older.bundle"), "--root=" + host.path("/"), "--trust", maker.site.file("ca.pem"), check=0)
+        t.ok(("it would refuse this bundle" in shown.stdout) == (status != 0), "as show says", shown.stdout)
+    os.unlink(conf)
+    host.ctl("reload", check=0)
 
 
 def check_scrub(t, host, maker):

@@ -167,12 +167,14 @@ class UnsignedPlan : public ::testing::Test {
     [[nodiscard]] core::Plan plan(const Json& request, bool allowed) const {
         core::Settings settings({images_setting_keys(), mirror_setting_keys(), repository_setting_keys()});
         EXPECT_TRUE(settings.set("Images", "AllowUnsigned", allowed ? "yes" : "no", "test"));
+        EXPECT_TRUE(settings.set("Images", "MinimumGeneration", least_, "test"));
         const Json asked{{"images", request}};
         return ImagesComponent(root_, {{"driver.take", "take drivers", Json::object()}})
             .plan({settings, asked}, {{"platform", "linux/amd64"}});
     }
     tests::TempDir directory_;
     base::Root root_ = directory_.root();
+    std::string least_;
 };
 
 TEST_F(UnsignedPlan, IsRefusedUnlessTheSettingAllowsIt) {
@@ -202,6 +204,29 @@ TEST_F(UnsignedPlan, NeedsAName) {
     EXPECT_EQ(plan(request, true).problems.at(0).code, Errc::InvalidArgument);
     request["name"] = "fine";
     EXPECT_TRUE(plan(request, true).problems.empty());
+}
+
+TEST_F(UnsignedPlan, DoesNotTakeANameThatHasALeastGeneration) {
+    least_ = "airgap:7";
+    const Json request{{"request", "import"}, {"unsigned", true}, {"files", {"airgap.tar"}}};
+    EXPECT_EQ(plan(request, true).problems.at(0).code, Errc::Refused);
+    least_ = "site:7";
+    EXPECT_TRUE(plan(request, true).problems.empty());
+}
+
+TEST_F(UnsignedPlan, AWordThatIsNoGenerationStopsAllImports) {
+    for (const char* bad : {"site", "site:", ":7", "site:x", "site:-1", "../x:7", "site:7:8", ":"}) {
+        least_ = std::string("other:3 ") + bad;
+        for (const bool is_signed : {false, true}) {
+            const auto problems =
+                plan({{"request", "import"}, {"unsigned", !is_signed}, {"files", {"a.tar"}}}, true).problems;
+            ASSERT_EQ(problems.size(), 1U) << bad;
+            EXPECT_EQ(problems[0].code, Errc::InvalidArgument) << bad;
+        }
+    }
+    least_ = "site:7 other:3";
+    const auto usual = plan({{"request", "import"}, {"files", {"a.tar"}}}, true);
+    EXPECT_EQ(usual.steps.at(0).args["least-generations"], (Json{{"other", 3}, {"site", 7}}));
 }
 
 } // namespace
