@@ -335,8 +335,9 @@ Json to_json(const BundleArtifact& artifact) {
     return value;
 }
 
-std::string write(const BundleManifest& manifest, bool with_absent) {
-    // Written by hand around its members, so that there is never a tree of all of them.
+/// By hand around its members, in pieces for `put(std::string_view)`: there is never a tree or a text of all of them.
+template <typename Put>
+void write(const BundleManifest& manifest, bool with_absent, const Put& put) {
     Json head{{"format", format},
               {"version", version},
               {"name", manifest.name},
@@ -349,12 +350,14 @@ std::string write(const BundleManifest& manifest, bool with_absent) {
         head["artifacts"].push_back(to_json(artifact));
     std::string text = base::dump(head);
     text.pop_back();
-    text += ",\"members\":[";
-    for (const Member& member : manifest.members)
-        text += base::dump(to_json(member, with_absent)) + ",";
-    if (text.back() == ',')
-        text.pop_back();
-    return text + "]}\n";
+    put(text);
+    std::string_view before = ",\"members\":[";
+    for (const Member& member : manifest.members) {
+        put(before);
+        put(base::dump(to_json(member, with_absent)));
+        before = ",";
+    }
+    put(manifest.members.empty() ? ",\"members\":[]}\n" : "]}\n");
 }
 
 } // namespace
@@ -378,11 +381,15 @@ Result<BundleManifest> parse_bundle_manifest(std::string_view text, std::string_
 }
 
 std::string to_text(const BundleManifest& manifest) {
-    return write(manifest, true);
+    std::string text;
+    write(manifest, true, [&](std::string_view piece) { text += piece; });
+    return text;
 }
 
 std::string identity(const BundleManifest& manifest) {
-    return content::sha256(write(manifest, false));
+    content::Sha256 hash;
+    write(manifest, false, [&](std::string_view piece) { hash.update(piece); });
+    return hash.finish();
 }
 
 } // namespace gpuhost::images

@@ -212,9 +212,10 @@ Result<void> Catalogue::put(const CatalogueEntry& entry) const {
     const std::string manifest(entry.record.is_signed() ? "manifest.p7s" : unsigned_manifest);
     GPUHOST_CHECK(root_.write_atomic(made + "/" + manifest, entry.signed_manifest));
     GPUHOST_CHECK(root_.write_atomic(made + "/blobs", lines_of(entry.blobs)));
-    for (const PackageRepository& repository : entry.packages)
-        GPUHOST_CHECK(
-            make_package_links(root_, made + "/packages/" + repository.distribution, repository.files));
+    for (const LinkTree& tree : entry.packages)
+        GPUHOST_CHECK(make_link_tree(root_, made + "/packages/" + tree.name, tree.files));
+    for (const LinkTree& tree : entry.files)
+        GPUHOST_CHECK(make_link_tree(root_, made + "/files/" + tree.name, tree.files));
     Json images = Json::array();
     for (const BundleImage& image : entry.images)
         images.push_back(to_json(image));

@@ -243,13 +243,6 @@ class RepositoriesTest : public ::testing::Test {
     const std::string source_ = "/etc/apt/sources.list.d/gpuhost-site.sources";
 };
 
-TEST_F(RepositoriesTest, LinksLeadIntoTheStore) {
-    put("site");
-    directory_.write("var/lib/gpuhost/store/sha256/cc", "package");
-    EXPECT_EQ(root_.read(packages_directory("site", "debian-12") + "/pool/main/a.deb").value_or(""),
-              "package");
-}
-
 TEST_F(RepositoriesTest, FollowTheCatalogue) {
     put("site");
     put("airgap", false);
