@@ -38,9 +38,9 @@ std::set<std::string_view> needed_blobs(const BundleManifest& manifest, const Ho
     return needed;
 }
 
-/// A driver's files are unpacked side by side; packages have the tree that their indexes speak of.
+/// A driver's files are unpacked side by side; the others are a tree.
 bool is_name_in(const std::string& name, const std::string& kind) {
-    return kind == packages_kind ? is_package_path(name) : is_file_name(name);
+    return is_tree(kind) ? is_path_in_tree(name) : is_file_name(name);
 }
 
 Result<core::Artifact> read_artifact(const base::Root& root, const SignedManifest& bundle,
@@ -65,21 +65,19 @@ Result<core::Artifact> read_artifact(const base::Root& root, const SignedManifes
     return artifact;
 }
 
-Result<PackageRepository> repository_of(const core::Artifact& artifact) {
-    PackageRepository repository{artifact.name, {}};
-    std::vector<std::string> names;
+Result<LinkTree> tree_of(const core::Artifact& artifact) {
+    LinkTree tree{artifact.name, {}};
     for (const core::ArtifactFile& file : artifact.files)
-        names.push_back(file.name);
-    std::sort(names.begin(), names.end());
+        tree.files.push_back({file.name, file.sha256});
+    std::sort(tree.files.begin(), tree.files.end(),
+              [](const LinkedFile& a, const LinkedFile& b) { return a.name < b.name; });
+    const std::vector<std::string> names = names_in(tree);
     if (const std::string twice = file_and_directory(names); !twice.empty())
-        return base::fail(Errc::BadContent, "its packages have '" + twice + "' as a file and as a directory");
-    if (package_tree(artifact.name, names).empty())
+        return base::fail(Errc::BadContent,
+                          "its " + artifact.kind + " have '" + twice + "' as a file and as a directory");
+    if (artifact.kind == packages_kind && package_tree(artifact.name, names).empty())
         return base::fail(Errc::BadContent, "its packages for " + artifact.name + " are no repository");
-    for (const core::ArtifactFile& file : artifact.files)
-        repository.files.push_back({file.name, file.sha256});
-    std::sort(repository.files.begin(), repository.files.end(),
-              [](const PackageFile& a, const PackageFile& b) { return a.name < b.name; });
-    return repository;
+    return tree;
 }
 
 } // namespace
@@ -101,14 +99,14 @@ Result<HostArtifacts> host_artifacts(const base::Root& root, const SignedManifes
         GPUHOST_TRY(artifact, read_artifact(root, bundle, source, needed));
         files += artifact.files.size();
         if (files > most_files)
-            return base::fail(Errc::BadContent, "its drivers and packages have more than " +
+            return base::fail(Errc::BadContent, "its drivers, packages and files are more than " +
                                                     std::to_string(most_files) + " files");
-        if (artifact.kind != packages_kind) {
+        if (!is_tree(artifact.kind)) {
             artifacts.others.push_back(std::move(artifact));
             continue;
         }
-        GPUHOST_TRY(repository, repository_of(artifact));
-        artifacts.packages.push_back(std::move(repository));
+        GPUHOST_TRY(tree, tree_of(artifact));
+        (artifact.kind == packages_kind ? artifacts.packages : artifacts.files).push_back(std::move(tree));
     }
     return artifacts;
 }

@@ -3,6 +3,7 @@
 
 #include "daemon/core/artifact.hpp"
 #include "images/import.hpp"
+#include "images/link_tree.hpp"
 #include "images/signed_manifest.hpp"
 
 namespace gpuhost::images {
@@ -11,7 +12,8 @@ namespace gpuhost::images {
 /// bundle. Each document is held to its digest, and the names in it to what can be a file's.
 struct HostArtifacts {
     std::vector<core::Artifact> others; ///< for other rooms
-    std::vector<PackageRepository> packages;
+    std::vector<LinkTree> packages;     ///< a repository for each distribution
+    std::vector<LinkTree> files;        ///< by the name of their set
 };
 [[nodiscard]] base::Result<HostArtifacts> host_artifacts(const base::Root& root, const SignedManifest& bundle,
                                                          const HostFacts& host);

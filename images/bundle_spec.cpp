@@ -29,12 +29,14 @@ struct ArtifactSection {
     std::string_view kind;
     std::string_view key; ///< that names its files
     bool (*is_name)(std::string_view) = nullptr;
-    bool of_kernel = false; ///< the second word is a kernel; a platform may come last
+    bool of_kernel = false;          ///< the second word is a kernel; a platform may come last
+    std::string_view directory = {}; ///< key that names a whole tree instead
 };
 constexpr std::array artifact_sections{
     ArtifactSection{"Driver ", "driver-packages", "Packages", base::is_driver_version, false},
     ArtifactSection{"Modules ", "driver-modules", "Files", base::is_driver_version, true},
-    ArtifactSection{"Packages ", packages_kind, "Files", is_distribution, false}};
+    ArtifactSection{"Packages ", packages_kind, "Files", is_distribution, false, "Repository"},
+    ArtifactSection{"Files ", files_kind, "Files", is_bundle_name, false, "Directory"}};
 
 tl::unexpected<base::Error> unknown_key(const IniEntry& entry, const std::string& where) {
     return base::fail(Errc::InvalidArgument,
@@ -140,9 +142,9 @@ Result<ArtifactSource> new_artifact(const Section& section, const ArtifactSectio
         (words.size() > least && !is_platform(words[least])))
         return base::fail(
             Errc::InvalidArgument, section.where + ": section [" + section.name + "] is not understood",
-            "Say [Driver VERSION], [Modules VERSION KERNEL] or [Packages DISTRIBUTION] with a "
-            "DISTRIBUTION as debian-12, and behind it a PLATFORM as linux/amd64 if only hosts of "
-            "that one are to take it.");
+            "Say [Driver VERSION], [Modules VERSION KERNEL], [Packages DISTRIBUTION] with a "
+            "DISTRIBUTION as debian-12, or [Files NAME] with a NAME of small letters and digits, and "
+            "behind it a PLATFORM as linux/amd64 if only hosts of that one are to take it.");
     ArtifactSource artifact{std::string(kind.kind), words[0], {}, {}, {}, section.where};
     if (kind.of_kernel)
         artifact.kernel = words[1];
@@ -176,29 +178,29 @@ Result<void> set_gpus(ArtifactSource& artifact, std::vector<std::string> words, 
 
 Result<void> set_artifact(ArtifactSource& artifact, const ArtifactSection& kind, const IniEntry& entry,
                           const std::string& where) {
-    const bool packages = kind.kind == packages_kind;
     std::vector<std::string> words = base::split_words(entry.value);
     if (entry.key == kind.key)
         std::move(words.begin(), words.end(), std::back_inserter(artifact.patterns));
-    else if (packages && entry.key == "OpenPGPKey")
+    else if (kind.kind == packages_kind && entry.key == "OpenPGPKey")
         std::move(words.begin(), words.end(), std::back_inserter(artifact.open_pgp));
-    else if (packages && entry.key == "Repository")
-        artifact.repository = entry.value;
+    else if (!kind.directory.empty() && entry.key == kind.directory)
+        artifact.directory = entry.value;
     else if (kind.of_kernel && entry.key == "Flavour")
         return set_flavour(artifact, entry, where);
-    else if (!packages && entry.key == "GPUs")
+    else if (!is_tree(kind.kind) && entry.key == "GPUs")
         return set_gpus(artifact, std::move(words), where);
     else
         return unknown_key(entry, where);
     return {};
 }
 
-/// Drivers may come in several sections; there is one repository.
+/// Drivers may come in several sections; there is one tree.
 Result<void> merge_artifact(ArtifactSource& known, ArtifactSource more) {
-    if (known.kind == packages_kind)
+    if (is_tree(known.kind))
         return base::fail(Errc::InvalidArgument,
-                          more.where + ": packages for the same hosts have two sections",
-                          "Files= and OpenPGPKey= may be given more than once in one.");
+                          more.where + ": " + known.kind + " " + known.name +
+                              " for the same hosts have two sections",
+                          "Files= may be given more than once in one.");
     std::move(more.patterns.begin(), more.patterns.end(), std::back_inserter(known.patterns));
     return {};
 }
@@ -208,12 +210,12 @@ Result<void> add_artifact(BundleSpec& spec, const Section& section, const Artifa
     for (const IniEntry& entry : section.entries)
         GPUHOST_CHECK(set_artifact(artifact, kind, entry, section.at(entry)));
     const std::string what = section.where + ": [" + section.name + "] has ";
-    if (artifact.patterns.empty() && artifact.repository.empty())
-        return base::fail(Errc::InvalidArgument,
-                          what + "no " + std::string(kind.key) + "=" +
-                              (artifact.kind == packages_kind ? " and no Repository=" : ""));
-    if (!artifact.patterns.empty() && !artifact.repository.empty())
-        return base::fail(Errc::InvalidArgument, what + "both Files= and Repository=");
+    const std::string tree(kind.directory);
+    if (artifact.patterns.empty() && artifact.directory.empty())
+        return base::fail(Errc::InvalidArgument, what + "no " + std::string(kind.key) + "=" +
+                                                     (tree.empty() ? "" : " and no " + tree + "="));
+    if (!artifact.patterns.empty() && !artifact.directory.empty())
+        return base::fail(Errc::InvalidArgument, what + "both Files= and " + tree + "=");
     const auto known = std::find_if(spec.artifacts.begin(), spec.artifacts.end(), [&](const auto& one) {
         return one.kind == artifact.kind && one.name == artifact.name && one.kernel == artifact.kernel &&
                one.platform == artifact.platform && one.flavour == artifact.flavour &&
@@ -233,8 +235,8 @@ Result<void> add_section(BundleSpec& spec, const Section& section) {
     if (section.name != "Bundle")
         return base::fail(
             Errc::InvalidArgument, section.where + ": unknown section [" + section.name + "]",
-            "[Bundle], [Image NAME], [Images], [Driver VERSION], [Modules VERSION KERNEL] and [Packages "
-            "DISTRIBUTION] are known.");
+            "[Bundle], [Image NAME], [Images], [Driver VERSION], [Modules VERSION KERNEL], [Packages "
+            "DISTRIBUTION] and [Files NAME] are known.");
     for (const IniEntry& entry : section.entries)
         GPUHOST_CHECK(set_bundle(spec, entry, section.at(entry)));
     return {};

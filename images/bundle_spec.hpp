@@ -24,6 +24,9 @@
 //   [Packages debian-12]    of the operating system, for hosts of that distribution; likewise
 //   Files=debs/*.deb        a repository is made of them; or Repository=, a directory that is one
 //   OpenPGPKey=ops@example  the repository is signed with it
+//
+//   [Files runbooks]        or [Files runbooks linux/amd64]: a directory of that name on hosts
+//   Files=*.pdf             or Directory=, with all that is below it
 #pragma once
 
 #include "daemon/base/result.hpp"
@@ -57,7 +60,7 @@ struct ArtifactSource {
     std::string where;
     std::string flavour = {};           ///< of modules; empty: not said
     std::vector<std::string> gpus = {}; ///< of a driver's hosts, "10de:2330"; empty: NVIDIA's, whichever
-    std::string repository = {};        ///< of packages: a directory that is one; or empty
+    std::string directory = {};         ///< that is taken as it is: of packages a repository; or empty
     std::vector<std::string> open_pgp =
         {}; ///< of packages: what gpg calls the keys that the repository is signed with
 };

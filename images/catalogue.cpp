@@ -84,6 +84,11 @@ Json to_json(const BundleRecord& record) {
     Json packages = Json::array();
     for (const PackageTree& tree : record.packages)
         packages.push_back(to_json(tree));
+    Json files = Json::array();
+    for (const FileSet& set : record.files)
+        files.push_back({{"name", set.name},
+                         {"files", set.files},
+                         {"directory", files_directory(record.name, set.name)}});
     return {{"name", record.name},
             {"unsigned", !record.is_signed()},
             {"generation", record.generation},
@@ -98,7 +103,8 @@ Json to_json(const BundleRecord& record) {
             {"bytes", record.bytes},
             {"images", record.images},
             {"registries", record.registries},
-            {"packages", std::move(packages)}};
+            {"packages", std::move(packages)},
+            {"files", std::move(files)}};
 }
 
 Result<BundleRecord> record_from_json(const Json& value) {
@@ -124,11 +130,21 @@ Result<BundleRecord> record_from_json(const Json& value) {
         GPUHOST_TRY(tree, package_tree_from_json(one));
         record.packages.push_back(std::move(tree));
     }
+    for (const Json& one : base::member(value, "files")) {
+        GPUHOST_TRY(set, base::get_string(one, "name"));
+        if (!is_bundle_name(set))
+            return base::fail(Errc::BadContent, "'" + set + "' is no name of a set of files");
+        record.files.push_back({std::move(set), number(one, "files")});
+    }
     return record;
 }
 
 std::string packages_directory(const std::string& bundle, const std::string& distribution) {
     return path_of(bundle) + "/packages/" + distribution;
+}
+
+std::string files_directory(const std::string& bundle, const std::string& set) {
+    return path_of(bundle) + "/files/" + set;
 }
 
 Result<std::vector<std::string>> Catalogue::names() const {
@@ -269,6 +285,7 @@ Result<void> Catalogue::strip(const std::string& name) const {
     for (const std::string_view file :
          {std::string_view("manifest.p7s"), unsigned_manifest, std::string_view("images.json")})
         GPUHOST_CHECK(root_.remove(path_of(name) + "/" + std::string(file)));
+    GPUHOST_CHECK(root_.remove_tree(path_of(name) + "/files"));
     return root_.remove_tree(path_of(name) + "/packages");
 }
 

@@ -7,6 +7,7 @@
 //   NAME/images.json    its images
 //   NAME/blobs          one line a blob that is in the store for it: "<hex> <size>\n", sorted
 //   NAME/packages/      a repository for each distribution: links into the store (images/packages.hpp)
+//   NAME/files/         a directory for each set of plain files: likewise
 //   NAME/manifest.p7s   the signed manifest as it came; what nobody signed has manifest.json
 #pragma once
 
@@ -14,7 +15,7 @@
 #include "daemon/base/root.hpp"
 #include "daemon/content/cms.hpp"
 #include "images/bundle_manifest.hpp"
-#include "images/package_links.hpp"
+#include "images/link_tree.hpp"
 #include "images/packages.hpp"
 
 #include <string>
@@ -32,6 +33,12 @@ struct OwnedBlob {
     friend auto operator<=>(const OwnedBlob&, const OwnedBlob&) = default;
 };
 
+/// Plain files, under a name of the site's.
+struct FileSet {
+    std::string name;
+    std::uint64_t files = 0;
+};
+
 struct BundleRecord {
     std::string name;
     std::uint64_t generation = 0;
@@ -44,26 +51,24 @@ struct BundleRecord {
     std::uint64_t images = 0;
     std::vector<std::string> registries; ///< of its images, in order
     std::vector<PackageTree> packages;   ///< repositories that this host takes
+    std::vector<FileSet> files;          ///< likewise
 
     [[nodiscard]] bool is_signed() const { return !signer.sha256.empty(); }
-};
-
-struct PackageRepository {
-    std::string distribution;
-    std::vector<PackageFile> files; ///< sorted
 };
 
 /// What an import leaves behind besides the blobs.
 struct CatalogueEntry {
     BundleRecord record;
     std::vector<BundleImage> images;
-    std::vector<OwnedBlob> blobs; ///< sorted
-    std::vector<PackageRepository> packages;
+    std::vector<OwnedBlob> blobs;   ///< sorted
+    std::vector<LinkTree> packages; ///< by distribution
+    std::vector<LinkTree> files;    ///< by the name of their set
     std::string signed_manifest;
 };
 
 /// Of a bundle that is here, by name.
 [[nodiscard]] std::string packages_directory(const std::string& bundle, const std::string& distribution);
+[[nodiscard]] std::string files_directory(const std::string& bundle, const std::string& set);
 
 class Catalogue {
   public:

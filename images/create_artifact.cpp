@@ -6,6 +6,7 @@
 #include "daemon/content/sha256.hpp"
 #include "images/create_packages.hpp"
 #include "images/host_facts.hpp"
+#include "images/link_tree.hpp"
 #include "images/oci.hpp"
 
 #include <algorithm>
@@ -116,35 +117,7 @@ std::vector<std::string> driver_hosts(const ArtifactSource& source, std::string_
     return words;
 }
 
-Result<NewArtifact> make_driver(const ArtifactSource& source, const std::string& directory) {
-    GPUHOST_TRY(names, find_files(source, directory));
-    const auto platforms =
-        source.platform.empty() ? platforms_of(names) : std::vector<std::string>{source.platform};
-    if (platforms.size() > 1)
-        return base::fail(Errc::InvalidArgument,
-                          "its packages are for several platforms: " + base::join(platforms, ", "),
-                          "Make a section for each: [Driver " + source.name + " linux/amd64].");
-    NewArtifact made;
-    made.hosts = driver_hosts(source, platforms.empty() ? "" : platforms.front());
-    for (const auto& [name, path] : names) {
-        GPUHOST_TRY(file, read_file(name, path));
-        made.files.push_back(std::move(file));
-    }
-    return made;
-}
-
-} // namespace
-
-bool is_for_same_host(const NewArtifact& a, const NewArtifact& b) {
-    const bool same = a.artifact.kind == b.artifact.kind && a.artifact.name == b.artifact.name &&
-                      a.artifact.kernel == b.artifact.kernel &&
-                      (a.artifact.flavour == b.artifact.flavour || a.artifact.flavour.empty() ||
-                       b.artifact.flavour.empty());
-    return same && (a.hosts.empty() || b.hosts.empty() ||
-                    std::find_first_of(a.hosts.begin(), a.hosts.end(), b.hosts.begin(), b.hosts.end(),
-                                       may_meet) != a.hosts.end());
-}
-
+/// Path by name of what the source's patterns name. Two files of one name could not both be unpacked.
 Result<std::map<std::string, std::string>> find_files(const ArtifactSource& source,
                                                       const std::string& directory) {
     std::map<std::string, std::string> files;
@@ -181,8 +154,87 @@ Result<NewArtifact::File> read_file(const std::string& name, const std::string& 
     return NewArtifact::File{name, digest.sha256, digest.size, path};
 }
 
+Result<void> read_files(NewArtifact& made, const std::map<std::string, std::string>& names) {
+    for (const auto& [name, path] : names) {
+        GPUHOST_TRY(file, read_file(name, path));
+        made.files.push_back(std::move(file));
+    }
+    return {};
+}
+
+Result<NewArtifact> make_driver(const ArtifactSource& source, const std::string& directory) {
+    GPUHOST_TRY(names, find_files(source, directory));
+    const auto platforms =
+        source.platform.empty() ? platforms_of(names) : std::vector<std::string>{source.platform};
+    if (platforms.size() > 1)
+        return base::fail(Errc::InvalidArgument,
+                          "its packages are for several platforms: " + base::join(platforms, ", "),
+                          "Make a section for each: [Driver " + source.name + " linux/amd64].");
+    NewArtifact made;
+    made.hosts = driver_hosts(source, platforms.empty() ? "" : platforms.front());
+    GPUHOST_CHECK(read_files(made, names));
+    return made;
+}
+
+Result<NewArtifact> make_files(const ArtifactSource& source, const CollectOptions& options) {
+    NewArtifact made;
+    made.hosts =
+        source.platform.empty() ? std::vector<std::string>() : std::vector<std::string>{source.platform};
+    if (source.directory.empty()) {
+        GPUHOST_CHECK(take_files(made, source, options.directory));
+        return made;
+    }
+    const auto all = [](const std::filesystem::directory_entry&) { return false; };
+    GPUHOST_CHECK(take_tree(made, std::filesystem::path(options.directory) / source.directory, all));
+    if (made.files.empty())
+        return base::fail(Errc::InvalidArgument, "'" + source.directory + "' has no files");
+    return made;
+}
+
+} // namespace
+
+bool is_for_same_host(const NewArtifact& a, const NewArtifact& b) {
+    const bool same = a.artifact.kind == b.artifact.kind && a.artifact.name == b.artifact.name &&
+                      a.artifact.kernel == b.artifact.kernel &&
+                      (a.artifact.flavour == b.artifact.flavour || a.artifact.flavour.empty() ||
+                       b.artifact.flavour.empty());
+    return same && (a.hosts.empty() || b.hosts.empty() ||
+                    std::find_first_of(a.hosts.begin(), a.hosts.end(), b.hosts.begin(), b.hosts.end(),
+                                       may_meet) != a.hosts.end());
+}
+
+Result<void> take_files(NewArtifact& made, const ArtifactSource& source, const std::string& directory) {
+    GPUHOST_TRY(names, find_files(source, directory));
+    return read_files(made, names);
+}
+
+Result<void> take_tree(NewArtifact& made, const std::string& directory,
+                       const std::function<bool(const std::filesystem::directory_entry&)>& leave) {
+    using Tree = std::filesystem::recursive_directory_iterator;
+    std::error_code error;
+    auto entry = Tree(directory, std::filesystem::directory_options::follow_directory_symlink, error);
+    for (; !error && entry != Tree(); entry.increment(error)) {
+        const std::string name = entry->path().lexically_relative(directory).string();
+        if (!is_path_in_tree(name))
+            return base::fail(Errc::InvalidArgument,
+                              "'" + name + "' is nested too deeply, or no name that can be carried");
+        std::error_code unknown; // a link that leads nowhere is said when it is read
+        if (entry->is_directory(unknown)) {
+            if (leave(*entry))
+                entry.disable_recursion_pending();
+            continue;
+        }
+        GPUHOST_TRY(file, read_file(name, entry->path().string()));
+        made.files.push_back(std::move(file));
+    }
+    std::sort(made.files.begin(), made.files.end(),
+              [](const NewArtifact::File& a, const NewArtifact::File& b) { return a.name < b.name; });
+    return error ? base::fail_errno(directory, error.value()) : Result<void>();
+}
+
 Result<NewArtifact> make_artifact(const ArtifactSource& source, const CollectOptions& options) {
     GPUHOST_TRY(made, source.kind == packages_kind ? make_packages(source, options)
+                      : source.kind == files_kind  ? make_files(source, options)
                                                    : make_driver(source, options.directory));
     made.artifact = {source.kind, source.name, source.kernel, {}, 0, source.flavour};
     made.document = document_of(made.artifact, made.files);

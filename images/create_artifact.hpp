@@ -4,6 +4,9 @@
 
 #include "images/create.hpp"
 
+#include <filesystem>
+#include <functional>
+
 namespace gpuhost::images {
 
 struct NewArtifact {
@@ -30,9 +33,12 @@ constexpr std::string_view empty_config = "{}"; ///< application/vnd.oci.empty.v
 [[nodiscard]] base::Result<NewArtifact> make_artifact(const ArtifactSource& source,
                                                       const CollectOptions& options);
 
-/// Path by name of what the source's patterns name. Two files of one name could not both be unpacked.
-[[nodiscard]] base::Result<std::map<std::string, std::string>> find_files(const ArtifactSource& source,
-                                                                          const std::string& directory);
-[[nodiscard]] base::Result<NewArtifact::File> read_file(const std::string& name, const std::string& path);
+/// Those that the source's patterns name, relative to `directory`.
+[[nodiscard]] base::Result<void> take_files(NewArtifact& made, const ArtifactSource& source,
+                                            const std::string& directory);
+/// All below a directory, under their names there. Links are followed, but directories that `leave` says.
+[[nodiscard]] base::Result<void>
+take_tree(NewArtifact& made, const std::string& directory,
+          const std::function<bool(const std::filesystem::directory_entry&)>& leave);
 
 } // namespace gpuhost::images

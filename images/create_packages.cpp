@@ -119,15 +119,6 @@ Result<std::string> kind_of(const std::vector<NewArtifact::File>& files) {
                       "All of a section are .deb, or all are .rpm.");
 }
 
-Result<void> take_packages(NewArtifact& made, const ArtifactSource& source, const std::string& directory) {
-    GPUHOST_TRY(names, find_files(source, directory));
-    for (const auto& [name, path] : names) {
-        GPUHOST_TRY(file, read_file(name, path));
-        made.files.push_back(std::move(file));
-    }
-    return {};
-}
-
 /// Of the packages in `made`.
 Result<void> make_repository(NewArtifact& made, const Workshop& shop, const ArtifactSource& source,
                              const CollectOptions& options) {
@@ -145,28 +136,6 @@ bool is_second_name(const std::string& directory, const fs::directory_entry& ent
     return entry.is_symlink() && entry.path().parent_path() == fs::path(directory) / "dists" &&
            fs::canonical(entry.path(), ignored).parent_path() ==
                fs::canonical(entry.path().parent_path(), ignored);
-}
-
-/// All below it under their names there. Links are followed, but where they lead to one suite twice.
-Result<void> take_repository(NewArtifact& made, const std::string& directory) {
-    std::error_code error;
-    auto entry =
-        fs::recursive_directory_iterator(directory, fs::directory_options::follow_directory_symlink, error);
-    for (; !error && entry != fs::recursive_directory_iterator(); entry.increment(error)) {
-        const std::string name = entry->path().lexically_relative(directory).string();
-        if (!is_package_path(name))
-            return base::fail(Errc::InvalidArgument,
-                              "'" + name + "' is nested too deeply, or no name that can be carried");
-        std::error_code unknown; // a link that leads nowhere is said when it is read
-        if (entry->is_directory(unknown)) {
-            if (is_second_name(directory, *entry))
-                entry.disable_recursion_pending();
-            continue;
-        }
-        GPUHOST_TRY(file, read_file(name, entry->path().string()));
-        made.files.push_back(std::move(file));
-    }
-    return error ? base::fail_errno(directory, error.value()) : Result<void>();
 }
 
 Result<void> add_key(NewArtifact& made, const Workshop& shop, const std::vector<std::string>& keys) {
@@ -196,7 +165,7 @@ Result<PackageTree> tree_of(const NewArtifact& made, const ArtifactSource& sourc
                           "Without OpenPGPKey= that is taken for the key.");
     PackageTree tree = package_tree(source.name, names);
     if (tree.empty())
-        return base::fail(Errc::InvalidArgument, "'" + source.repository + "' is no repository",
+        return base::fail(Errc::InvalidArgument, "'" + source.directory + "' is no repository",
                           "It has dists/SUITE/Release, Packages or repodata/repomd.xml in it.");
     return tree;
 }
@@ -250,10 +219,13 @@ Result<NewArtifact> make_packages(const ArtifactSource& source, const CollectOpt
     NewArtifact made;
     made.hosts = {host_word({source.platform, {}, source.name})};
     const std::string directory = // the tools work elsewhere
-        fs::absolute(fs::path(options.directory) / source.repository).lexically_normal().string();
-    const bool is_whole = !source.repository.empty();
-    GPUHOST_CHECK(is_whole ? take_repository(made, directory)
-                           : take_packages(made, source, options.directory));
+        fs::absolute(fs::path(options.directory) / source.directory).lexically_normal().string();
+    const bool is_whole = !source.directory.empty();
+    const auto second_name = [&](const fs::directory_entry& entry) {
+        return is_second_name(directory, entry);
+    };
+    GPUHOST_CHECK(is_whole ? take_tree(made, directory, second_name)
+                           : take_files(made, source, options.directory));
     GPUHOST_TRY(shop, Workshop::open(fs::absolute(options.scratch).string()));
     if (!is_whole)
         GPUHOST_CHECK(make_repository(made, shop, source, options));

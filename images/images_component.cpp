@@ -82,6 +82,7 @@ Plan import_plan(const core::Desired& desired, const Json& request, const Json& 
     Json args = host;
     args["files"] = files;
     args["allow-downgrade"] = base::bool_or(request, "allow-downgrade", false);
+    args["least-generations"] = *least;
     args["mends"] = !followers_are_right(observed);
     plan.steps.push_back({"bundle.receive", "verify " + what + " and bring in what is missing", args});
     plan.steps.insert(plan.steps.end(), others.begin(), others.end());
@@ -124,7 +125,6 @@ Plan unsigned_plan(const core::Desired& desired, const Json& request, const Json
     if (!is_bundle_name(name))
         plan.problems.push_back({Errc::InvalidArgument, "'" + name + "' is no name of a bundle",
                                  "Say how it is to be called: --name NAME."});
-    const std::string image = base::string_or(request, "image-name", "");
     const auto least = least_generations(desired.settings);
     if (!least)
         plan.problems.push_back({least.error().code, least.error().message, least.error().hint});
@@ -132,6 +132,7 @@ Plan unsigned_plan(const core::Desired& desired, const Json& request, const Json
         plan.problems.push_back({Errc::Refused, "bundle '" + name + "' has to be signed",
                                  "MinimumGeneration= in section [Images] of gpuhostd.conf(5) names it; say "
                                  "another name: --name NAME."});
+    const std::string image = base::string_or(request, "image-name", "");
     const auto reference = parse_reference(image);
     if (!image.empty() && (!reference || !reference->digest.empty()))
         plan.problems.push_back({Errc::InvalidArgument, "'" + image + "' is no name of an image",

@@ -108,14 +108,13 @@ std::vector<std::string> registries_of(const std::vector<BundleImage>& images) {
     return {registries.begin(), registries.end()};
 }
 
-void add_packages(CatalogueEntry& entry, std::vector<PackageRepository> packages) {
-    for (const PackageRepository& repository : packages) {
-        std::vector<std::string> names;
-        for (const PackageFile& file : repository.files)
-            names.push_back(file.name);
-        entry.record.packages.push_back(package_tree(repository.distribution, names));
-    }
-    entry.packages = std::move(packages);
+void add_trees(CatalogueEntry& entry, HostArtifacts artifacts) {
+    for (const LinkTree& tree : artifacts.packages)
+        entry.record.packages.push_back(package_tree(tree.name, names_in(tree)));
+    for (const LinkTree& tree : artifacts.files)
+        entry.record.files.push_back({tree.name, tree.files.size()});
+    entry.packages = std::move(artifacts.packages);
+    entry.files = std::move(artifacts.files);
 }
 
 CatalogueEntry make_entry(const SignedManifest& bundle, const HostFacts& host) {
@@ -150,11 +149,15 @@ Result<std::optional<BundleRecord>> present_record(const Root& root, const std::
     return base::fail(std::move(record).error());
 }
 
-/// Their trees, which somebody may have removed.
-bool has_packages(const Root& root, const BundleRecord& bundle) {
-    return std::all_of(bundle.packages.begin(), bundle.packages.end(), [&](const auto& tree) {
-        return root.exists(packages_directory(bundle.name, tree.distribution));
-    });
+/// Those of links, which somebody may have removed.
+bool has_trees(const Root& root, const BundleRecord& bundle) {
+    return std::all_of(bundle.packages.begin(), bundle.packages.end(),
+                       [&](const PackageTree& tree) {
+                           return root.exists(packages_directory(bundle.name, tree.distribution));
+                       }) &&
+           std::all_of(bundle.files.begin(), bundle.files.end(), [&](const FileSet& set) {
+               return root.exists(files_directory(bundle.name, set.name));
+           });
 }
 
 /// Of a bundle that is not here.
@@ -182,7 +185,7 @@ Result<BundleRecord> commit(const Root& root, const SignedManifest& bundle, cons
     GPUHOST_TRY(incoming, Incoming::open(root, bundle.digest));
     CatalogueEntry entry = make_entry(bundle, host);
     GPUHOST_TRY(artifacts, host_artifacts(root, bundle, host));
-    add_packages(entry, std::move(artifacts.packages));
+    add_trees(entry, std::move(artifacts));
     GPUHOST_CHECK(incoming.publish(missing_blobs(root, entry.blobs)));
     GPUHOST_CHECK(Catalogue(root).put(entry));
     return std::move(entry.record);
@@ -232,15 +235,15 @@ Result<ImportPlan> plan_import(const Root& root, const SignedManifest& bundle, c
             unavailable.push_back(member);
     }
     if (std::any_of(manifest.artifacts.begin(), manifest.artifacts.end(),
-                    [](const BundleArtifact& artifact) { return artifact.kind == packages_kind; }))
+                    [](const BundleArtifact& artifact) { return is_tree(artifact.kind); }))
         space += on_disk(1) * owned_blobs(manifest, host).size(); // a link to each is too long for an inode
     plan.present_blobs = owned_blobs(manifest, host).size() - plan.missing_blobs;
+    GPUHOST_CHECK(check_least(manifest, policy.least));
     GPUHOST_TRY(present, present_record(root, manifest.name, policy.allow_downgrade));
     const bool same = present && present->manifest == digest;
     if (same && plan.missing_blobs == 0) {
-    GPUHOST_CHECK(check_least(manifest, policy.least));
         const auto owned = Catalogue(root).blobs(manifest.name);
-        plan.complete = owned && *owned == owned_blobs(manifest, host) && has_packages(root, *present);
+        plan.complete = owned && *owned == owned_blobs(manifest, host) && has_trees(root, *present);
     }
     if (present && present->is_signed() && !same && !policy.allow_downgrade)
         GPUHOST_CHECK(check_generation(manifest, *present));

@@ -65,8 +65,6 @@ noinst_LIBRARIES += %D%/libimages.a
     %D%/discovery.hpp \
     %D%/distribution.cpp \
     %D%/distribution.hpp \
-    %D%/package_links.cpp \
-    %D%/package_links.hpp \
     %D%/package_workshop.cpp \
     %D%/package_workshop.hpp \
     %D%/packages.cpp \
@@ -101,6 +99,8 @@ noinst_LIBRARIES += %D%/libimages.a
     %D%/images_settings.hpp \
     %D%/import.cpp \
     %D%/import.hpp \
+    %D%/link_tree.cpp \
+    %D%/link_tree.hpp \
     %D%/live.cpp \
     %D%/live.hpp \
     %D%/signed_blobs.cpp \

@@ -2,8 +2,8 @@
 #include "images/packages.hpp"
 
 #include "daemon/base/parse.hpp"
-#include "daemon/content/archive.hpp"
 #include "images/distribution.hpp"
+#include "images/link_tree.hpp"
 
 #include <algorithm>
 #include <array>
@@ -22,8 +22,6 @@ constexpr std::string_view index_name = "Packages";
 /// That apt unpacks.
 constexpr std::array<std::string_view, 7> index_endings{"", ".gz", ".xz", ".bz2", ".lzma", ".lz4", ".zst"};
 constexpr std::string_view repomd = "repodata/repomd.xml";
-constexpr std::size_t longest_path = 1024;
-constexpr std::ptrdiff_t most_nesting = 32;
 
 /// What needs no quoting in either configuration.
 bool is_plain(std::string_view text) {
@@ -34,7 +32,7 @@ bool is_plain(std::string_view text) {
 }
 
 bool is_plain_path(const std::string& text) {
-    return is_plain(text) && is_package_path(text);
+    return is_plain(text) && is_path_in_tree(text);
 }
 
 /// "./", "tools/": as sources.list(5) has those without components.
@@ -175,20 +173,6 @@ PackageTree package_tree(std::string distribution, const std::vector<std::string
     for (auto& [name, suite] : found)
         tree.apt.push_back(std::move(suite));
     return tree;
-}
-
-bool is_package_path(const std::string& name) {
-    return content::safe_relative_path(name) == name && name.size() <= longest_path && !name.empty() &&
-           std::count(name.begin(), name.end(), '/') < most_nesting;
-}
-
-std::string file_and_directory(const std::vector<std::string>& names) {
-    for (const std::string& name : names) {
-        const auto below = std::lower_bound(names.begin(), names.end(), name + "/");
-        if (below != names.end() && base::starts_with(*below, name + "/"))
-            return name;
-    }
-    return {};
 }
 
 Json to_json(const PackageTree& tree) {

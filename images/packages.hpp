@@ -56,11 +56,6 @@ struct PackageTree {
 /// `names` are sorted. What apt's or dnf's configuration could not name is left out.
 [[nodiscard]] PackageTree package_tree(std::string distribution, const std::vector<std::string>& names);
 
-/// Can a bundle have a file of that path? Each of them is made as one below a directory.
-[[nodiscard]] bool is_package_path(const std::string& name);
-/// The first of these sorted names that is a directory of another one; empty: all can be there.
-[[nodiscard]] std::string file_and_directory(const std::vector<std::string>& names);
-
 [[nodiscard]] base::Json to_json(const PackageTree& tree);
 /// BadContent for words that can't stand in apt's or dnf's configuration.
 [[nodiscard]] base::Result<PackageTree> package_tree_from_json(const base::Json& value);

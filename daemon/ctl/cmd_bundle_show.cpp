@@ -37,7 +37,8 @@ const Verb bundle_show_verb{
     "bundle show",
     "FILE…|-",
     "show what a bundle has",
-    "Shows a bundle's name, generation, signer, images, drivers and packages with their sizes, what of them "
+    "Shows a bundle's name, generation, signer, images, drivers, packages and files with their sizes, what "
+    "of them "
     "this "
     "host would take, and how much of that is missing in its store. Reads the signed manifest and the "
     "documents of "

@@ -21,12 +21,12 @@ Table::Cell signer_of(const Json& bundle) {
     return {text_of(base::member(bundle, "signer"), "subject")};
 }
 
-/// "debian-12".
-std::string packages_of(const Json& bundle) {
-    std::vector<std::string> distributions;
-    for (const Json& tree : list_of(bundle, "packages"))
-        distributions.push_back(text_of(tree, "distribution"));
-    return base::join(distributions, " ");
+/// "debian-12", of "packages" by their "distribution".
+std::string names_of(const Json& bundle, std::string_view list, std::string_view key) {
+    std::vector<std::string> names;
+    for (const Json& tree : list_of(bundle, list))
+        names.push_back(text_of(tree, key));
+    return base::join(names, " ");
 }
 
 /// Pinned images, and those that a runtime does not have.
@@ -75,15 +75,17 @@ std::string render_bundles(const Screen& screen, const Json& list) {
                  {"GENERATION", Table::Align::Right},
                  {"IMAGES", Table::Align::Right},
                  {"PACKAGES"},
+                 {"FILES"},
                  {"SIZE", Table::Align::Right},
                  {"SIGNER"}});
     for (const Json& bundle : list_of(list, "bundles")) {
         const std::string problem = text_of(bundle, "problem");
         if (!problem.empty())
-            table.add({text_of(bundle, "name"), "", "", "", "", {problem, Style::Bad}});
+            table.add({text_of(bundle, "name"), "", "", "", "", "", {problem, Style::Bad}});
         else
             table.add({text_of(bundle, "name"), std::to_string(number_of(bundle, "generation")),
-                       std::to_string(number_of(bundle, "images")), packages_of(bundle),
+                       std::to_string(number_of(bundle, "images")),
+                       names_of(bundle, "packages", "distribution"), names_of(bundle, "files", "name"),
                        human_bytes(number_of(bundle, "bytes")), signer_of(bundle)});
     }
     return table.empty() ? "No bundle is here. See 'gpuhostctl bundle import'.\n" : table.render(screen);

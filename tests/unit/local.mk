@@ -65,6 +65,7 @@ read_seam = -Wl,--wrap=read -Wl,--wrap=pread
     %D%/images/kubelet_test.cpp \
     %D%/images/mirrors_test.cpp \
     %D%/images/oci_test.cpp \
+    %D%/images/link_tree_test.cpp \
     %D%/images/packages_test.cpp \
     %D%/images/page_cache_test.cpp \
     %D%/images/peers_test.cpp \

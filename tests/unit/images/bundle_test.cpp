@@ -286,7 +286,8 @@ TEST(BundleManifestTest, ComesBackFromItsText) {
     manifest.artifacts = {{"driver-packages", "550.163.01", "", hex, 12},
                           {"driver-modules", "550.163.01", "6.1.0-50-amd64", hex, 12, "proprietary"},
                           {"driver-modules", "550.163.01", "6.1.0-50-amd64", hex, 12},
-                          {"packages", "debian-12", "", hex, 12}};
+                          {"packages", "debian-12", "", hex, 12},
+                          {"files", "runbooks", "", hex, 12}};
     BundleImage signature = manifest.images[0];
     signature.name.clear();
     signature.subject = std::string(64, 'c');
@@ -301,7 +302,7 @@ TEST(BundleManifestTest, ComesBackFromItsText) {
     EXPECT_TRUE(read->members[0].absent);
     EXPECT_EQ(read->members[1].path, "index.json");
     EXPECT_EQ(read->images[0].name, "docker.io/library/busybox:1");
-    ASSERT_EQ(read->artifacts.size(), 4U);
+    ASSERT_EQ(read->artifacts.size(), 5U);
     EXPECT_EQ(artifact_type(read->artifacts[0]), "application/vnd.gpuhost.driver-packages.v1");
     EXPECT_EQ(read->artifacts[1].kernel, "6.1.0-50-amd64");
     EXPECT_EQ(read->artifacts[1].flavour, "proprietary");
@@ -360,7 +361,11 @@ TEST(BundleManifestTest, RefusesWhatItCanNotKeepTo) {
         {text_with("[" + blob() + "]", "[]",
                    R"(,"artifacts":[{"kind":"packages","name":"../12","digest":"sha256:)" + hex +
                        R"(","size":7}])"),
-         "no driver version or distribution"},
+         "no driver version, distribution or name"},
+        {text_with("[" + blob() + "]", "[]",
+                   R"(,"artifacts":[{"kind":"files","name":"../../etc","digest":"sha256:)" + hex +
+                       R"(","size":7}])"),
+         "no driver version, distribution or name"},
         {text_with(
              "[" + blob() + "]", "[]",
              R"(,"artifacts":[{"kind":"driver-packages","name":"550.163.01","flavour":"open","digest":"sha256:)" +
