@@ -130,10 +130,12 @@ const ModuleSet* Store::modules_for(std::string_view version, std::string_view k
     const DriverVersion* known = find(version);
     if (known == nullptr)
         return nullptr;
+    const ModuleSet* found = nullptr;
     for (const ModuleSet& set : known->modules)
-        if (set.kernel == kernel && (flavour.empty() || set.flavour == flavour))
-            return &set;
-    return nullptr;
+        if (set.kernel == kernel && (flavour.empty() || set.flavour == flavour) &&
+            (found == nullptr || (found->flavour != "open" && set.flavour == "open")))
+            found = &set;
+    return found;
 }
 
 Result<Store> read_store(const Root& root) {

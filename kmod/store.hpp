@@ -101,7 +101,7 @@ struct Store {
     [[nodiscard]] const DriverVersion* find(std::string_view version) const;
     [[nodiscard]] const Userland* find_userland(std::string_view version, std::string_view digest) const;
     [[nodiscard]] const ModuleSet* find_modules(std::string_view version, std::string_view digest) const;
-    /// The newest module set of `version` for `kernel`; with `flavour` empty either will do.
+    /// The newest module set of `version` for `kernel`; with `flavour` empty the open one, or else the proprietary one.
     [[nodiscard]] const ModuleSet* modules_for(std::string_view version, std::string_view kernel,
                                                std::string_view flavour = {}) const;
 };

@@ -89,9 +89,6 @@ Result<Json> apply(StepContext& context, const Json&) {
     std::erase_if(artifacts.list, [&](const Artifact& artifact) {
         return !is_driver(artifact) || (artifacts.known && has(store, artifact));
     });
-    // A swap takes the newest set that fits. Where a host takes both flavours that is the open one, as a build has it.
-    std::stable_partition(artifacts.list.begin(), artifacts.list.end(),
-                          [](const Artifact& artifact) { return artifact.flavour != "open"; });
     Json sets = Json::array();
     const auto count = static_cast<double>(artifacts.list.size());
     for (std::size_t i = 0; i < artifacts.list.size(); ++i) {

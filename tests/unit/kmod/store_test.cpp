@@ -2,6 +2,8 @@
 #include "kmod/store.hpp"
 #include "tests/unit/kmod/store_fixture.hpp"
 
+#include <array>
+
 #include <sys/stat.h>
 
 namespace gpuhost::kmod {
@@ -64,6 +66,28 @@ TEST_F(StoreReadTest, TheNewestSetComesFirst) {
     ASSERT_EQ(now.versions[0].modules.size(), 2U);
     EXPECT_EQ(now.modules_for(test_version, test_kernel)->modules.size(), 3U);
     EXPECT_EQ(now.versions[0].modules[1].path, first);
+}
+
+TEST_F(StoreReadTest, OpenModulesGoFirstWhereEitherWillDo) {
+    Store store;
+    store.versions.push_back({});
+    DriverVersion& version = store.versions.back();
+    version.version = test_version;
+    const std::array<std::array<std::string, 3>, 4> sets{{{"6.6.7", "open", "a"},
+                                                          {test_kernel, "proprietary", "b"},
+                                                          {test_kernel, "open", "c"},
+                                                          {test_kernel, "open", "d"}}};
+    for (const auto& [kernel, flavour, digest] : sets) {
+        version.modules.emplace_back();
+        version.modules.back().kernel = kernel;
+        version.modules.back().flavour = flavour;
+        version.modules.back().digest = digest;
+    }
+    EXPECT_EQ(store.modules_for(test_version, test_kernel)->digest, "c");
+    EXPECT_EQ(store.modules_for(test_version, test_kernel, "proprietary")->digest, "b");
+    version.modules.erase(version.modules.begin() + 2, version.modules.end());
+    EXPECT_EQ(store.modules_for(test_version, test_kernel)->digest, "b");
+    EXPECT_EQ(store.modules_for(test_version, test_kernel, "open"), nullptr);
 }
 
 TEST_F(StoreReadTest, JsonSaysAllOfIt) {
