@@ -178,6 +178,12 @@ Result<void> Collector::walk(Walk& walk, const Descriptor& descriptor, const std
     if (depth > most_nesting)
         return base::fail(Errc::BadContent, "indexes are nested too deeply");
     GPUHOST_TRY(document, read_document(*walk.stock.blobs, descriptor));
+    if (!document.left_out.empty())
+        return base::fail(Errc::Unsupported,
+                          "the image index sha256:" + descriptor.hex +
+                              " has parts that go by another digest than " +
+                              "SHA-256: " + document.left_out.front(),
+                          "Copy it through a registry, which gives them one.");
     for (const Descriptor& child : document.content) {
         const std::string own = platform_of(walk.stock, child, platform);
         if (wanted(walk.source.platforms, own))

@@ -195,6 +195,19 @@ TEST_F(Shapes, WhereNothingIsLeftItIsRefused) {
         << refused.error().message;
 }
 
+TEST_F(Shapes, AnImageOfWhichAPartGoesByAnotherDigestIsRefused) {
+    Layout layout;
+    const Json part = layout.add(base::dump(layout.manifest()), manifest_type);
+    const Json index{{"schemaVersion", 2},
+                     {"mediaType", index_type},
+                     {"manifests", {part, entry_by_sha512(manifest_type)}}};
+    const auto refused = adopt_as(layout.with_image(base::dump(index), index_type), "");
+    ASSERT_FALSE(refused) << "hosts of the other platform would miss it";
+    EXPECT_EQ(refused.error().code, Errc::Unsupported);
+    EXPECT_NE(refused.error().message.find("another digest than SHA-256: r.io/other:v1"), std::string::npos)
+        << refused.error().message;
+}
+
 TEST_F(Shapes, ALayerByAnotherDigestIsRefusedByTheNameOfItsImage) {
     Layout layout;
     Json manifest = layout.manifest();
