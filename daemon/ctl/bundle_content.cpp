@@ -61,6 +61,9 @@ std::uint64_t bytes_of(const std::vector<const Member*>& members) {
 /// Its size, and what this host would do with it.
 void add_share(Json& item, const Result<std::vector<const Member*>>& members, const Host& host, bool taken) {
     item["taken"] = taken;
+    // A pipe can't be read for it, and a delta leaves documents out.
+    if (!members && members.error().code != Errc::Unsupported && members.error().code != Errc::NotFound)
+        item["problem"] = members.error().message;
     if (!members)
         return;
     item["bytes"] = bytes_of(*members);

@@ -77,6 +77,14 @@ def check_create(t, maker):
         file.write(archive.extractfile("gpuhost-manifest.p7s").read())
     run = programs.run(["openssl", "cms", "-verify", "-inform", "DER", "-in", signed, "-CAfile", ca, "-purpose", "any"])
     t.ok(run.returncode == 0 and '"format":"gpuhost-bundle"' in run.stdout, "and openssl its signature", run.stderr)
+    with open(maker.path("site.bundle"), "rb") as file:
+        damaged = bytearray(file.read())
+    at = damaged.index(b'{"schemaVersion": 2, "mediaType": "application/vnd.oci.image.manifest')
+    damaged[at + 1] ^= 1
+    with open(maker.path("damaged.bundle"), "wb") as file:
+        file.write(damaged)
+    run = maker.ctl("bundle", "show", maker.path("damaged.bundle"), "--trust", ca)
+    t.ok(run.returncode == 0 and "is damaged" in run.stdout, "show says what of it is damaged", run.stdout, run.stderr)
     run = maker.ctl("bundle", "verify", maker.path("site.bundle"), "--trust", Site(maker.path("other")).file("ca.pem"))
     t.ok(run.returncode == DENIED and "not trusted" in run.stderr, "another site's authority does not", run.stderr)
 
