@@ -165,6 +165,7 @@ def in_the_middle(host, words):
 
     def run_import(path, change):
         over = threading.Event()
+        changed = threading.Event()
 
         def stop_and_change():
             while not over.is_set():
@@ -172,6 +173,7 @@ def in_the_middle(host, words):
                     if some_is_written() and (pid := worker()):
                         os.kill(pid, signal.SIGSTOP)
                         change()
+                        changed.set()
                         os.kill(pid, signal.SIGCONT)
                         return
                 except (FileNotFoundError, ProcessLookupError):
@@ -183,6 +185,7 @@ def in_the_middle(host, words):
         run = host.ctl(*words, path, timeout=120)
         over.set()
         thread.join()
+        assert changed.is_set(), "it was over before anybody changed the file"
         return run
     return run_import
 
