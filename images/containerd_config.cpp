@@ -27,7 +27,8 @@ struct Said {
     std::string path;     ///< config_path
     bool mirrors = false; ///< registry.mirrors, beside which there may be no config_path
     bool cri_is_off = false;
-    bool imports = false; ///< of files that are not looked at
+    bool imports = false;  ///< of files that are not looked at
+    bool drop_ins = false; ///< of those that are
 };
 
 /// [plugins."io.containerd.grpc.v1.cri".registry] as plugins.io.containerd.grpc.v1.cri.registry, however it is quoted.
@@ -80,10 +81,15 @@ class Scan {
             said_->cri_is_off = said_->cri_is_off || has(value, "io.containerd.grpc.v1.cri") ||
                                 has(value, "\"cri\"") || has(value, "'cri'");
         else if (key == "imports")
-            said_->imports = said_->imports || (!quoted(value).empty() && !has(value, drop_ins));
+            import(value);
         for (const std::string_view registry : {cri_2, cri_1, cri_0})
             if (base::starts_with(key, registry) && (registry == cri_2 || version_ < 3))
                 of_registries(std::string_view(key).substr(registry.size()), value);
+    }
+    void import(std::string_view value) {
+        const bool ours = has(value, drop_ins);
+        said_->drop_ins = said_->drop_ins || ours;
+        said_->imports = said_->imports || (!quoted(value).empty() && !ours);
     }
     void of_registries(std::string_view key, std::string_view value) {
         if (key == "config_path")
@@ -100,10 +106,10 @@ class Scan {
 };
 
 /// Nothing where a file can't be read.
-std::optional<Said> read_configuration(const Root& root) {
+std::optional<Said> read_configuration(const Root& root, bool with_drop_ins) {
     std::vector<std::string> files{std::string(configuration)};
     for (const std::string& name : root.list(drop_ins).value_or(std::vector<std::string>()))
-        if (base::ends_with(name, ".toml"))
+        if (with_drop_ins && base::ends_with(name, ".toml"))
             files.push_back(std::string(drop_ins) + "/" + name);
     Said said;
     for (const std::string& file : files) {
@@ -124,6 +130,10 @@ bool leads_to_certs(const std::string& config_path) {
     });
 }
 
+bool is_right(const Said& said) {
+    return said.cri_is_off || leads_to_certs(said.path);
+}
+
 } // namespace
 
 std::string certs_problem(const Root& root) {
@@ -131,11 +141,16 @@ std::string certs_problem(const Root& root) {
     const std::string setting = "config_path = \"" + std::string(containerd_certs) + "\"";
     const std::string lost = "pods do not get this host's images from ";
     const std::string next = " in its table of the CRI's registries, and restart containerd";
-    const auto said = read_configuration(root);
-    if (!said)
+    const auto alone = read_configuration(root, false);
+    const auto said = read_configuration(root, true);
+    if (!alone || !said)
         return file + " can't be read: see that it says " + setting + ", else " + lost + "containerd";
-    if (said->cri_is_off || leads_to_certs(said->path))
+    if (is_right(*said) && (is_right(*alone) || alone->drop_ins))
         return {};
+    if (is_right(*said))
+        return file + " does not import " + std::string(drop_ins) + ", where " + setting +
+               " is said, and so " + lost + "a containerd before 2.2: set imports = [\"" +
+               std::string(drop_ins) + "/*.toml\"] in it, and restart containerd";
     if (!said->path.empty())
         return file + " leads containerd to " + said->path + ", so " + lost + "it: set " + setting + next;
     if (said->mirrors)
