@@ -88,6 +88,13 @@ Result<void> CrioPins::add(const std::string& name) const {
     return reload.tell(patience_);
 }
 
+Result<void> CrioPins::tell() const {
+    if (!root_->exists(crio_directory))
+        return {};
+    GPUHOST_TRY(reload, CrioReload::begin(*root_));
+    return reload.tell(patience_);
+}
+
 Result<void> CrioPins::retain(const std::function<bool(const std::string&)>& is_wanted) const {
     if (!root_->exists(crio_directory))
         return {};

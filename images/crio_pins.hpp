@@ -28,6 +28,8 @@ class CrioPins {
     [[nodiscard]] base::Result<std::set<std::string>> names() const;
     /// CRI-O has been told to read them when it returns, if it runs, and does so soon. Nothing where they are not used.
     [[nodiscard]] base::Result<void> add(const std::string& name) const;
+    /// What CRI-O could not be told before. Nothing where it is not on this host.
+    [[nodiscard]] base::Result<void> tell() const;
     /// Those that `is_wanted` stay, or none where they are not used. CRI-O is told too what it could not be told before.
     [[nodiscard]] base::Result<void>
     retain(const std::function<bool(const std::string& name)>& is_wanted) const;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "images/crio_reload.hpp"
 
+#include "daemon/base/clock.hpp"
+
 #include <cerrno>
 #include <csignal>
 #include <cstring>
@@ -48,6 +50,11 @@ Result<pid_t> serving_process(const std::string& path, std::chrono::milliseconds
 }
 
 } // namespace
+
+std::uint64_t CrioReload::marked_us(const Root& root) {
+    const auto st = root.stat(untold);
+    return st ? base::modified_us(*st) : 0;
+}
 
 Result<CrioReload> CrioReload::begin(const Root& root) {
     GPUHOST_TRY(fd, root.open_file(crio_directory, O_RDONLY | O_DIRECTORY));

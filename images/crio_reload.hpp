@@ -8,6 +8,7 @@
 #include "daemon/base/root.hpp"
 
 #include <chrono>
+#include <cstdint>
 #include <string_view>
 
 namespace gpuhost::images {
@@ -18,6 +19,8 @@ constexpr std::string_view crio_socket = "/run/crio/crio.sock";
 /// While there is one others wait, so that CRI-O is told of no half of a change.
 class CrioReload {
   public:
+    /// When the mark was left; 0 where there is nothing to tell.
+    [[nodiscard]] static std::uint64_t marked_us(const base::Root& root);
     /// For a host that has /etc/crio. `root` must outlive it.
     [[nodiscard]] static base::Result<CrioReload> begin(const base::Root& root);
     [[nodiscard]] base::Result<void> mark() const;

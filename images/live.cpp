@@ -21,8 +21,7 @@ Result<std::uint64_t> catalogue_changed_us(const base::Root& root) {
         return std::uint64_t{0};
     if (!st)
         return base::fail(st.error());
-    return static_cast<std::uint64_t>(st->st_mtim.tv_sec) * 1'000'000 +
-           static_cast<std::uint64_t>(st->st_mtim.tv_nsec) / 1'000;
+    return base::modified_us(*st);
 }
 
 bool LoadTime::holds(std::uint64_t now, std::uint64_t asked) const {

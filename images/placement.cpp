@@ -188,6 +188,8 @@ PlacementReport Placer::ensure(const Reference& reference, PullPolicy policy, bo
 
 PlacementReport Placer::ensure_pinned(const std::vector<std::string>& words, bool dry_run,
                                       const OnText& on_text) const {
+    if (!dry_run)
+        (void)CrioPins(*root_).tell(); // pulls may take hours; what goes wrong is said behind them
     PlacementReport report = new_report();
     const std::vector<Pin> pins = pins_of(words);
     if (!pins.empty()) // else a runtime that can't be asked is in nobody's way

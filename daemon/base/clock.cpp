@@ -8,10 +8,14 @@
 namespace gpuhost::base {
 namespace {
 
+std::uint64_t in_us(const timespec& ts) noexcept {
+    return static_cast<std::uint64_t>(ts.tv_sec) * 1'000'000 + static_cast<std::uint64_t>(ts.tv_nsec) / 1'000;
+}
+
 std::uint64_t now_us(clockid_t clock) noexcept {
     timespec ts{};
     (void)::clock_gettime(clock, &ts);
-    return static_cast<std::uint64_t>(ts.tv_sec) * 1'000'000 + static_cast<std::uint64_t>(ts.tv_nsec) / 1'000;
+    return in_us(ts);
 }
 
 } // namespace
@@ -22,6 +26,10 @@ std::uint64_t monotonic_us() noexcept {
 
 std::uint64_t realtime_us() noexcept {
     return now_us(CLOCK_REALTIME);
+}
+
+std::uint64_t modified_us(const struct stat& st) noexcept {
+    return in_us(st.st_mtim);
 }
 
 std::string utc_text(std::uint64_t seconds) {

@@ -5,7 +5,9 @@
 #include "daemon/ctl/table.hpp"
 #include "daemon/ctl/text.hpp"
 #include "daemon/ctl/view.hpp"
+#include "images/crio_reload.hpp"
 #include "images/images_settings.hpp"
+#include "images/live.hpp"
 #include "images/pins.hpp"
 
 #include <optional>
@@ -45,13 +47,21 @@ Result<int> conclude(const Session& session, const images::PlacementReport& repo
     return verdict(report);
 }
 
-/// When a bundle last came or went; 0 if none ever did.
-std::uint64_t changed_us(const base::Root& root) {
-    const auto st = root.stat(images::catalogue_directory);
-    return st ? static_cast<std::uint64_t>(st->st_mtim.tv_sec) * 1'000'000 +
-                    static_cast<std::uint64_t>(st->st_mtim.tv_nsec) / 1'000
-              : 0;
-}
+/// What may change while images are pulled.
+struct Seen {
+    std::uint64_t catalogue_us = 0;
+    std::vector<std::string> pins;
+    std::uint64_t untold_us = 0; ///< what CRI-O is to be told of; 0: nothing
+
+    explicit Seen(const base::Root& root)
+        : catalogue_us(images::catalogue_changed_us(root).value_or(0)), pins(images::read_pins(root)),
+          untold_us(images::CrioReload::marked_us(root)) {}
+    /// Once that was done which `before` saw.
+    [[nodiscard]] bool is_done(const Seen& before) const {
+        return catalogue_us == before.catalogue_us && pins == before.pins &&
+               (untold_us == 0 || untold_us == before.untold_us);
+    }
+};
 
 } // namespace
 
@@ -77,13 +87,13 @@ Result<int> place_pinned(const Session& session, const base::Root& root, bool dr
     const Place place = [&](const images::Placer& placer, const images::Placer::OnText& on_text) {
         return placer.ensure_pinned(images::read_pins(root), dry_run, on_text);
     };
-    auto seen = std::pair(changed_us(root), images::read_pins(root));
+    Seen seen(root);
     GPUHOST_TRY(report, placed(session, root, place));
-    // systemd tells of a bundle that comes only once this has ended, and not of one that came meanwhile; and somebody may
-    // have pinned another image, which this run has just released.
+    // systemd tells of a bundle that comes, or of what CRI-O is to know, only once this has ended, and not of what came
+    // meanwhile; and somebody may have pinned another image, which this run has just released.
     for (unsigned again = 0; !dry_run && again < most_rounds; ++again) {
-        auto now = std::pair(changed_us(root), images::read_pins(root));
-        if (now == seen)
+        Seen now(root);
+        if (now.is_done(seen))
             break;
         seen = std::move(now);
         GPUHOST_TRY(newer, placed(session, root, place));

@@ -124,11 +124,16 @@ TEST(CrioPins, AreToldOnceCrioServes) {
     EXPECT_EQ(pins.add("b.example/b:v1").error().code, Errc::Timeout) << "it starts, and SIGHUP would end it";
     EXPECT_EQ(pins.retain(all).error().code, Errc::Timeout);
     EXPECT_FALSE(crio.was_told());
+    EXPECT_NE(CrioReload::marked_us(root), 0U);
     crio.serve();
     const CrioPins patient(root);
+    ASSERT_TRUE(patient.tell());
+    EXPECT_TRUE(crio.was_told());
+    EXPECT_EQ(CrioReload::marked_us(root), 0U);
+    ASSERT_TRUE(patient.add("c.example/c:v1"));
     ASSERT_TRUE(patient.retain(all));
     EXPECT_TRUE(crio.was_told());
-    EXPECT_EQ(patient.names().value().size(), 2U);
+    EXPECT_EQ(patient.names().value().size(), 3U);
     ASSERT_TRUE(patient.retain(all));
     EXPECT_FALSE(crio.was_told()) << "it has been told";
 }
