@@ -3,6 +3,7 @@
 
 #include "daemon/base/parse.hpp"
 #include "images/crio_reload.hpp"
+#include "images/k3s.hpp"
 #include "images/mirrors.hpp"
 
 namespace gpuhost::images {
@@ -22,6 +23,14 @@ Result<void> perform_for_crio(const base::Root& root, const content::FileOperati
     return content::perform(root, file);
 }
 
+/// Who has read that file at its start, and will not before the next one; empty: nobody.
+std::string_view reader_at_start(const base::Root& root, const std::string& path) {
+    for (const K3s& k3s : k3s_kinds)
+        if (path == k3s.registries && root.exists(k3s.agent))
+            return k3s.name;
+    return {};
+}
+
 Result<Json> apply(StepContext& context, const Json& args) {
     const MirrorSettings settings{base::bool_or(args, "enable", false), base::string_or(args, "address", ""),
                                   base::bool_or(args, "upstream", true)};
@@ -38,6 +47,10 @@ Result<Json> apply(StepContext& context, const Json& args) {
         if (file.type == content::FileOperation::Type::Remove && base::ends_with(file.path, "/hosts.toml"))
             (void)context.root.remove(
                 file.path.substr(0, file.path.rfind('/'))); // only if nothing else is in it
+        if (const std::string_view k3s = reader_at_start(context.root, file.path);
+            !k3s.empty() && file.type == content::FileOperation::Type::Remove)
+            context.warn(std::string(k3s) + " asks this host for images until it is restarted: " + file.path +
+                         " has gone");
         changed.push_back(file.path);
     }
     const Mirrors after = look_at_mirrors(context.root, registries, settings);

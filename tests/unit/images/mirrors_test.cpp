@@ -189,6 +189,9 @@ TEST_F(MirrorsTest, K3sAndRke2ReadTheirsAtTheirStart) {
     put("site", {"docker.io"});
     EXPECT_TRUE(apply().empty()) << "what a record that can't be read has is not taken out";
     EXPECT_EQ(apply({false, "", true}), std::vector<std::string>{file}) << "theirs stays";
+    ASSERT_EQ(warnings_.size(), 2U) << "the record, and";
+    EXPECT_NE(warnings_[0].find("asks this host for images until it is restarted"), std::string::npos)
+        << warnings_[0];
 }
 
 TEST_F(MirrorsTest, ABadAddressChangesNothing) {
