@@ -260,15 +260,25 @@ core::StepKind commit_kind() {
     return kind;
 }
 
-Result<Json> settle_apply(StepContext& context, const Json&) {
+/// Is what follows the catalogue the same for what was received as for what that replaces?
+bool leads_nobody_elsewhere(const base::Root& root, const std::string& name) {
+    const auto before = Catalogue(root).replaced(name);
+    const auto now = Catalogue(root).record(name);
+    return before && now && before->is_signed() == now->is_signed() &&
+           before->registries == now->registries && before->packages.empty() && now->packages.empty();
+}
+
+Result<Json> settle_apply(StepContext& context, const Json& args) {
     GPUHOST_TRY(received, received_bundle(context.root));
+    const bool same = received && !base::bool_or(args, "mends", true) &&
+                      leads_nobody_elsewhere(context.root, received->name);
     GPUHOST_CHECK(received ? settle_import(context.root, received->digest)
                            : Catalogue(context.root).settle());
     GPUHOST_CHECK(remove_other_incoming(context.root, "")); // of imports before this one
     // Blobs of the generation that it replaced, or of an import that was given up.
     if (auto freed = remove_garbage(context.root); !freed)
         context.warn("what is no longer needed stays: " + freed.error().message);
-    return Json::object();
+    return Json{{"skip", same ? base::int_or(args, "followers", 0) : 0}};
 }
 
 core::StepKind settle_kind() {

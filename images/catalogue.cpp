@@ -157,10 +157,18 @@ Result<std::vector<std::string>> Catalogue::names() const {
 }
 
 Result<BundleRecord> Catalogue::record(const std::string& name) const {
-    const std::string path = path_of(name) + "/record.json";
     if (!is_bundle_name(name) || !root_.exists(path_of(name)))
         return base::fail(Errc::NotFound, "no bundle '" + name + "' is here",
                           "See 'gpuhostctl bundle list' for those that are.");
+    return read_record(path_of(name));
+}
+
+Result<BundleRecord> Catalogue::replaced(const std::string& name) const {
+    return read_record(beside(name));
+}
+
+Result<BundleRecord> Catalogue::read_record(const std::string& directory) const {
+    const std::string path = directory + "/record.json";
     GPUHOST_TRY(text, read_plain_file(root_, path, record_limit));
     GPUHOST_TRY(json, base::parse_json(text, path));
     GPUHOST_TRY(record, record_from_json(json));

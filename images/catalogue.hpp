@@ -78,6 +78,8 @@ class Catalogue {
     [[nodiscard]] base::Result<std::vector<std::string>> names() const;
     /// NotFound if there is none of that name, BadContent if it is damaged.
     [[nodiscard]] base::Result<BundleRecord> record(const std::string& name) const;
+    /// What put() took the place of, until settle(); NotFound if that was nothing.
+    [[nodiscard]] base::Result<BundleRecord> replaced(const std::string& name) const;
     [[nodiscard]] base::Result<std::vector<OwnedBlob>> blobs(const std::string& name) const;
     [[nodiscard]] base::Result<std::vector<BundleImage>> images(const std::string& name) const;
 
@@ -99,6 +101,7 @@ class Catalogue {
     [[nodiscard]] base::Result<void> remove(const std::string& name) const;
 
   private:
+    [[nodiscard]] base::Result<BundleRecord> read_record(const std::string& directory) const;
     /// Is the entry at this path of that bundle?
     [[nodiscard]] base::Result<bool> is_of(const std::string& path, const std::string& digest) const;
     const base::Root& root_;

@@ -42,11 +42,14 @@ void add_followers(Plan& plan, const core::Settings& settings, bool forward) {
     }
 }
 
-/// From what was received to what is there, the same for all imports.
-void add_entry(Plan& plan, const core::Desired& desired, const Json& host) {
+/// From what was received to what is there, the same for all imports. `mends`: not all that follows the catalogue says
+/// what it should.
+void add_entry(Plan& plan, const core::Desired& desired, const Json& host, bool mends) {
     plan.steps.push_back({"bundle.commit", "enter it into the catalogue", host});
+    const std::size_t settle = plan.steps.size();
     plan.steps.push_back({"bundle.settle", "remove what it replaces", Json::object(), true});
     add_followers(plan, desired.settings, true);
+    plan.steps[settle].args = {{"mends", mends}, {"followers", plan.steps.size() - settle - 1}};
 }
 
 /// Does what follows the catalogue say what it should?
@@ -83,10 +86,11 @@ Plan import_plan(const core::Desired& desired, const Json& request, const Json& 
     args["files"] = files;
     args["allow-downgrade"] = base::bool_or(request, "allow-downgrade", false);
     args["least-generations"] = *least;
-    args["mends"] = !followers_are_right(observed);
+    const bool mends = !followers_are_right(observed);
+    args["mends"] = mends;
     plan.steps.push_back({"bundle.receive", "verify " + what + " and bring in what is missing", args});
     plan.steps.insert(plan.steps.end(), others.begin(), others.end());
-    add_entry(plan, desired, host);
+    add_entry(plan, desired, host, mends);
     Json& told = plan.steps.front().args; // what to skip where nothing is to be done
     told["steps_of_others"] = others.size();
     told["steps_after"] = plan.steps.size() - 1;
@@ -149,7 +153,7 @@ Plan unsigned_plan(const core::Desired& desired, const Json& request, const Json
     args["allow-downgrade"] = base::bool_or(request, "allow-downgrade", false);
     plan.steps.push_back(
         {"bundle.adopt", "unpack " + what + " and compare its blobs with their digests", args});
-    add_entry(plan, desired, host);
+    add_entry(plan, desired, host, !followers_are_right(observed));
     return plan;
 }
 

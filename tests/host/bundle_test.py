@@ -190,8 +190,8 @@ def check_mirrors(t, host):
     os.unlink(host.path(hosts))
 
 
-def steps_of_import(host, bundle):
-    host.ctl("bundle", "import", bundle, check=0)
+def steps_of_import(host, bundle, *options):
+    host.ctl("bundle", "import", bundle, *options, check=0)
     return [step["kind"] for step in host.json("operation", "show")["steps"] if step["state"] == "done"]
 
 
@@ -275,6 +275,20 @@ def check_scrub(t, host, maker):
          and host.ctl("bundle", "scrub", host_root).returncode == 0, "the bundle brings it back", run.stderr, host.ctl("status").stdout)
 
 
+def check_followers(t, host, maker):
+    """What leads runtimes to bundles is looked at where that may have changed."""
+    maker.create(generation=8, name="next.bundle")
+    taken = ["bundle.receive", "bundle.commit", "bundle.settle"]
+    t.equal(steps_of_import(host, maker.path("next.bundle")), taken, "a generation with the same registries leads nobody elsewhere")
+    hosts = host.path("/etc/containerd/certs.d/docker.io/hosts.toml")
+    os.unlink(hosts)
+    every = steps_of_import(host, maker.path("site.bundle"), "--allow-downgrade")
+    t.ok(every == taken + ["images.mirrors", "packages.repositories"] and os.path.exists(hosts), "unless somebody did", every)
+    every = steps_of_import(host, maker.path("old.bundle"), "--allow-downgrade")
+    t.ok("images.mirrors" in every and not os.path.exists(hosts), "or it has other registries", every)
+    host.ctl("bundle", "import", maker.path("site.bundle"), check=0)
+
+
 def check_delta(t, host, maker):
     maker.create(generation=6, name="old.bundle", spec=SPEC.split("[Image busybox]")[0])
     run = maker.ctl("bundle", "diff", maker.path("old.bundle"), maker.path("site.bundle"), "-o", maker.path("delta.bundle"),
@@ -296,6 +310,7 @@ def check_delta(t, host, maker):
          "with it here, nothing that is left out", said)
     run = host.ctl("bundle", "import", maker.path("delta.bundle"))
     t.ok(run.returncode == 0 and state(host) == seen, "and with it brings all of the new one", run.stderr, state(host))
+    check_followers(t, host, maker)
     t.ok("older generation" in shown(host, maker, "old.bundle")["host"]["refused"], "show says that an older one would be refused")
     blobs = host.path("/var/lib/gpuhost/store/sha256")
     os.rename(blobs, blobs + ".aside")
