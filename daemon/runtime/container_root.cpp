@@ -126,11 +126,12 @@ Result<ContainerRoot> ContainerRoot::open(const std::string& path) {
         return fail_errno("the container's root '" + path + "'", errno);
     if (own.st_dev == hosts.st_dev && own.st_ino == hosts.st_ino)
         return fail(Errc::InvalidArgument, "the container's root '" + path + "' is the host's own");
+    UniqueFd writable;
     struct statvfs mount {};
     if (::fstatvfs(fd.get(), &mount) == 0 && (mount.f_flag & ST_RDONLY) != 0)
-        if (auto writable = clone_writable(fd.get()))
-            fd = std::move(*writable);
-    return ContainerRoot(std::move(fd), path);
+        if (auto clone = clone_writable(fd.get()))
+            writable = std::move(*clone);
+    return ContainerRoot(std::move(fd), std::move(writable), path);
 }
 
 Result<UniqueFd> ContainerRoot::find(std::string_view path) const {
@@ -175,11 +176,11 @@ Result<ContainerRoot::Place> ContainerRoot::own_place(std::string_view path) con
     const std::string directory(path.substr(0, slash));
     constexpr std::string_view dev_path = "/dev";
     const bool below_dev = directory == dev_path || base::starts_with(directory, "/dev/");
-    if (const UniqueFd dev = below_dev ? own_dev(fd_.get()) : UniqueFd()) {
+    if (const UniqueFd dev = below_dev ? own_dev(own()) : UniqueFd()) {
         GPUHOST_TRY(fd, own_directory(dev.get(), directory.substr(dev_path.size())));
         return Place{std::move(fd), std::string(name)};
     }
-    GPUHOST_TRY(fd, own_directory(fd_.get(), directory));
+    GPUHOST_TRY(fd, own_directory(own(), directory));
     return Place{std::move(fd), std::string(name)};
 }
 

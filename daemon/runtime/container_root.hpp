@@ -26,7 +26,6 @@ class ContainerRoot {
     /// alone, writable if the kernel lets it.
     [[nodiscard]] static base::Result<ContainerRoot> open(const std::string& path);
 
-    [[nodiscard]] int get() const { return fd_.get(); }
     [[nodiscard]] const std::string& path() const { return path_; }
 
     /// Without the right to read, O_PATH: what `path` leads to, in a mount or not.
@@ -43,14 +42,19 @@ class ContainerRoot {
     [[nodiscard]] base::Result<void> remove(std::string_view path) const; ///< absent is fine
 
   private:
-    ContainerRoot(base::UniqueFd fd, std::string path) : fd_(std::move(fd)), path_(std::move(path)) {}
+    ContainerRoot(base::UniqueFd fd, base::UniqueFd writable, std::string path)
+        : fd_(std::move(fd)), writable_(std::move(writable)), path_(std::move(path)) {}
     struct Place {
         base::UniqueFd directory;
         std::string name;
     };
     [[nodiscard]] base::Result<Place> own_place(std::string_view path) const;
 
-    base::UniqueFd fd_;
+    /// Where is written.
+    [[nodiscard]] int own() const { return writable_ ? writable_.get() : fd_.get(); }
+
+    base::UniqueFd fd_;       ///< in the runtime's own mount, on which others can be mounted
+    base::UniqueFd writable_; ///< in a clone of a mount that is read-only; none otherwise
     std::string path_;
 };
 

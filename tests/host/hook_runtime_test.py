@@ -17,11 +17,18 @@ RUNTIMES = [program for name in ("runc", "crun")
 OPTIONS = {"runc": [], "crun": ["--cgroup-manager=disabled"]}
 FOLDER, LIBRARY = "/usr/lib/gpu", "libc.so.6"  # as the driver's: under its version, and mounted file by file
 MOUNTED = f"{FOLDER}/libc.so.550.1"
+PARAMS = "/proc/driver/nvidia/params"
 NAMESPACES = ("pid", "mount", "ipc", "uts", "network")
 HOOKS = (("create-symlinks", "--link", f"{LIBRARY}::{FOLDER}/libproof.so"),
          ("enable-cuda-compat", "--host-driver-version=550.163.01"),
          ("update-ldcache", "--folder", FOLDER),
          ("disable-device-node-modification",))
+# As the kernel's driver has it in each container's /proc; the path of the root is its first word.
+WITH_PARAMS = ("/bin/sh", "-ec", f"""mount -t tmpfs none "$0/proc/driver"
+mkdir "$0/proc/driver/nvidia"
+: >"$0{PARAMS}"
+mount --bind /proc/version "$0{PARAMS}"
+""")
 
 
 def needs(program):
@@ -50,7 +57,7 @@ class Bundle:
         os.makedirs(os.path.dirname(self.root + path), exist_ok=True)
         shutil.copy(source, self.root + path)
 
-    def config(self, words, hooks, read_only):
+    def config(self, words, commands, read_only):
         mounts = [{"destination": "/proc", "type": "proc", "source": "proc"},
                   {"destination": "/dev", "type": "tmpfs", "source": "tmpfs", "options": ["nosuid", "mode=755"]},
                   {"destination": MOUNTED, "type": "bind", "source": self.libraries[LIBRARY],
@@ -59,11 +66,11 @@ class Bundle:
             "ociVersion": "1.0.2", "hostname": "proof", "root": {"path": "rootfs", "readonly": read_only}, "mounts": mounts,
             "process": {"terminal": False, "user": {"uid": 65534, "gid": 65534}, "cwd": "/", "args": words, "env": ["PATH=/bin"],
                         "noNewPrivileges": True},
-            "hooks": {"createContainer": [{"path": HOOK, "args": [HOOK, *hook]} for hook in hooks]},
+            "hooks": {"createContainer": [{"path": command[0], "args": command} for command in commands]},
             "linux": {"namespaces": [{"type": name} for name in NAMESPACES]}}))
 
-    def run(self, runtime, *words, hooks=HOOKS, read_only=True):
-        self.config(words, hooks, read_only)
+    def run(self, runtime, *words, hooks=HOOKS, before=(), read_only=True):
+        self.config(words, [*before, *((HOOK, *hook) for hook in hooks)], read_only)
         name = f"gpuhost-test-{os.getpid()}"
         words = [runtime, "--root", os.path.join(self.directory, "state"), *OPTIONS[os.path.basename(runtime)]]
         done = run([*words, "run", "--bundle", self.directory, name])
@@ -87,6 +94,10 @@ def works(t, runtime, directory):
     done = bundle.run(runtime, "/bin/cat", "/proc/self/mountinfo")
     t.equal(sorted(line.split()[4] for line in done.stdout.splitlines()), ["/", "/dev", "/proc", MOUNTED],
             f"{name}: no mount is left of it")
+    for read_only in (False, True):
+        done = bundle.run(runtime, "/bin/cat", PARAMS, before=[(*WITH_PARAMS, bundle.root)], read_only=read_only)
+        t.ok(done.returncode == 0 and done.stdout == "ModifyDeviceFiles: 0\n",
+             f"{name}: its driver's params forbid to make device nodes, root {'read-only' if read_only else 'writable'}", done)
     done = bundle.run(runtime, "/bin/cat", "/etc/proof", hooks=(*HOOKS, ("create-symlinks", "--link", "wrong")))
     t.ok(done.returncode != 0 and "gpuhost-cdi-hook" in done.stderr and not done.stdout,
          f"{name}: a hook that fails is told, and the container does not start", done)
@@ -100,6 +111,8 @@ def main():
     t = tap.Tap()
     directory = scratch()
     try:
+        own_mounts.mount("none", "/proc/driver", "tmpfs")
+        write(PARAMS, "ModifyDeviceFiles: 1\n")
         for runtime in RUNTIMES:
             if runtime.endswith("/crun"):  # it wants one kind of cgroups, even where it is told to make none
                 own_mounts.mount("none", "/sys/fs/cgroup", "cgroup2")

@@ -37,6 +37,13 @@ def volume(container, path):
     return own
 
 
+def mount_read_only(container):
+    """As crun does before hooks run."""
+    root = container.path("/")
+    own_mounts.bind(root, root)
+    own_mounts.mount("none", root, "none", flags=MS_REMOUNT | own_mounts.MS_BIND | MS_RDONLY)
+
+
 def links(t, make):
     c = make()
     first = c.hook(*LINK, "--link=../x::/opt/a/b/link")
@@ -55,13 +62,10 @@ def links(t, make):
 
 def read_only(t, make):
     c = make()
-    root = c.path("/")
-    own_mounts.mount(root, root, "none", flags=own_mounts.MS_BIND)
-    own_mounts.mount("none", root, "none", flags=MS_REMOUNT | own_mounts.MS_BIND | MS_RDONLY)
+    mount_read_only(c)
     done = [c.hook(*words) for words in (LINK, CACHE)]
     t.ok(not any(one.returncode for one in done) and c.cache() == FOUND, "a root that is mounted read-only already is prepared", *done)
-    t.ok(os.statvfs(root).f_flag & os.ST_RDONLY, "and stays read-only")
-    own_mounts.detach(root)
+    t.ok(os.statvfs(c.path("/")).f_flag & os.ST_RDONLY, "and stays read-only")
 
 
 def hostile_links(t, make):
@@ -258,19 +262,23 @@ def params(t, make):
     write(PARAMS, text.format(1))
     done = c.hook("disable-device-node-modification")
     t.ok(done.returncode == 0 and os.listdir(c.path("/proc")) == [], "a container without a /proc neither", done.stderr)
-    own_mounts.mount("/proc", c.path("/proc"), "none", flags=own_mounts.MS_BIND)
-    tmpfs(c.path("/proc/driver"))
-    write(c.path(PARAMS), text.format(1))
-    done = c.hook("disable-device-node-modification")
-    t.ok(done.returncode == 0 and c.read(PARAMS) == text.format(1), "a file of the image's in the place of the kernel's is left", done.stderr)
-    own_mounts.bind("/proc/version", c.path(PARAMS))
-    done = c.hook("disable-device-node-modification")
-    t.ok(done.returncode == 0 and c.read(PARAMS) == text.format(0), "the container's params forbid it", done.stderr)
-    t.equal(open(PARAMS, encoding="utf-8").read(), text.format(1), "the host's do not")
-    t.ok(run(["sh", "-c", f"echo >{c.path(PARAMS)}"]).returncode != 0, "nobody writes to them")
-    with open("/proc/self/mounts", encoding="utf-8") as file:
-        there = [line.split()[1] for line in file]
-    t.ok(there.count(c.path("/proc")) == 1, "and nothing else is left in its /proc", there)
+    for kind, prepare in (("writable", lambda c: None), ("read-only", mount_read_only)):
+        c = make()
+        prepare(c)
+        own_mounts.bind("/proc", c.path("/proc"))
+        tmpfs(c.path("/proc/driver"))
+        write(c.path(PARAMS), text.format(1))
+        done = c.hook("disable-device-node-modification")
+        t.ok(done.returncode == 0 and c.read(PARAMS) == text.format(1),
+             f"{kind} root: a file of the image's in the place of the kernel's is left", done.stderr)
+        own_mounts.bind("/proc/version", c.path(PARAMS))
+        done = c.hook("disable-device-node-modification")
+        t.ok(done.returncode == 0 and c.read(PARAMS) == text.format(0), f"{kind} root: the container's params forbid it", done.stderr)
+        t.equal(open(PARAMS, encoding="utf-8").read(), text.format(1), "the host's do not")
+        t.ok(run(["sh", "-c", f"echo >{c.path(PARAMS)}"]).returncode != 0, "nobody writes to them")
+        with open("/proc/self/mounts", encoding="utf-8") as file:
+            there = [line.split()[1] for line in file]
+        t.ok(there.count(c.path("/proc")) == 1, "and nothing else is left in its /proc", there)
 
 
 def arguments(t, make):
@@ -310,7 +318,7 @@ def main():
             case(t, make)
     finally:
         for container in made:
-            for path in ("/proc/driver/nvidia/params", "/proc/driver", "/proc", "/dev", "/etc", "/volume"):
+            for path in ("/proc/driver/nvidia/params", "/proc/driver", "/proc", "/dev", "/etc", "/volume", "/"):
                 own_mounts.detach(container.path(path))
         shutil.rmtree(directory, ignore_errors=True)
     t.done()
