@@ -122,8 +122,8 @@ Result<void> run(const std::vector<std::string>& words) {
                           "See --help.");
     GPUHOST_TRY(options, runtime::parse_hook_options(std::span(words).subspan(1), hook->options));
     GPUHOST_TRY(state, base::read_all(STDIN_FILENO, runtime::max_state, "the container's state"));
-    GPUHOST_TRY(path, runtime::container_root_path(state));
-    GPUHOST_TRY(root, ContainerRoot::open(path));
+    GPUHOST_TRY(of_state, runtime::container_root(state));
+    GPUHOST_TRY(root, ContainerRoot::open(of_state.path, of_state.read_only));
     if (!hook->mounts)
         GPUHOST_CHECK(runtime::keep_only_file_access());
     return hook->run(root, options);

@@ -56,6 +56,8 @@ tl::unexpected<base::Error> fail_place(std::string_view path, int error) {
     if (error == EXDEV || error == EBUSY)
         return fail(Errc::Refused,
                     std::string(path) + ": something is mounted there, which is not the container's own");
+    if (error == EROFS)
+        return fail(Errc::Refused, std::string(path) + ": on a read-only file system");
     return fail_errno(path, error);
 }
 
@@ -72,12 +74,17 @@ Result<UniqueFd> own_directory(int root, const std::string& path) {
         if (name.empty())
             continue;
         if (::mkdirat(parent.get(), name.c_str(), 0755) < 0 && errno != EEXIST)
-            return fail_errno(path, errno);
+            return fail_place(path, errno);
         parent = resolve(root, path.substr(0, end), O_PATH | O_DIRECTORY, in_root | RESOLVE_NO_XDEV);
         if (!parent)
             return fail_place(path, errno);
     }
     return parent;
+}
+
+bool is_read_only(int fd) {
+    struct statvfs mount {};
+    return ::fstatvfs(fd, &mount) == 0 && (mount.f_flag & ST_RDONLY) != 0;
 }
 
 /// /dev of a container is a tmpfs that the runtime made for it alone, unless it is the host's own.
@@ -118,7 +125,7 @@ std::string temporary_name() {
 
 } // namespace
 
-Result<ContainerRoot> ContainerRoot::open(const std::string& path) {
+Result<ContainerRoot> ContainerRoot::open(const std::string& path, bool read_only) {
     UniqueFd fd(::open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
     struct stat own {};
     struct stat hosts {};
@@ -127,8 +134,7 @@ Result<ContainerRoot> ContainerRoot::open(const std::string& path) {
     if (own.st_dev == hosts.st_dev && own.st_ino == hosts.st_ino)
         return fail(Errc::InvalidArgument, "the container's root '" + path + "' is the host's own");
     UniqueFd writable;
-    struct statvfs mount {};
-    if (::fstatvfs(fd.get(), &mount) == 0 && (mount.f_flag & ST_RDONLY) != 0)
+    if (read_only && is_read_only(fd.get()))
         if (auto clone = clone_writable(fd.get()))
             writable = std::move(*clone);
     return ContainerRoot(std::move(fd), std::move(writable), path);
@@ -176,11 +182,11 @@ Result<ContainerRoot::Place> ContainerRoot::own_place(std::string_view path) con
     const std::string directory(path.substr(0, slash));
     constexpr std::string_view dev_path = "/dev";
     const bool below_dev = directory == dev_path || base::starts_with(directory, "/dev/");
-    if (const UniqueFd dev = below_dev ? own_dev(own()) : UniqueFd()) {
-        GPUHOST_TRY(fd, own_directory(dev.get(), directory.substr(dev_path.size())));
-        return Place{std::move(fd), std::string(name)};
-    }
-    GPUHOST_TRY(fd, own_directory(own(), directory));
+    const UniqueFd dev = below_dev ? own_dev(own()) : UniqueFd();
+    GPUHOST_TRY(fd, dev ? own_directory(dev.get(), directory.substr(dev_path.size()))
+                        : own_directory(own(), directory));
+    if (is_read_only(fd.get()))
+        return fail_place(path, EROFS);
     return Place{std::move(fd), std::string(name)};
 }
 

@@ -22,9 +22,10 @@ class ContainerRoot {
     static constexpr std::size_t max_file = 1U << 20;  ///< bytes of a file that is read
     static constexpr std::size_t max_names = 1U << 16; ///< of a directory that is listed
 
-    /// `path` is the runtime's word. The host's own "/" is refused. A root that is mounted read-only is, for this process
-    /// alone, writable if the kernel lets it.
-    [[nodiscard]] static base::Result<ContainerRoot> open(const std::string& path);
+    /// `path` is the runtime's word, and so is that the container's root is to be `read_only`. Mounted so already, it is,
+    /// for this process alone, writable if the kernel lets it; otherwise a read-only mount is somebody else's. The host's
+    /// own "/" is refused.
+    [[nodiscard]] static base::Result<ContainerRoot> open(const std::string& path, bool read_only = false);
 
     [[nodiscard]] const std::string& path() const { return path_; }
 
@@ -36,7 +37,8 @@ class ContainerRoot {
     [[nodiscard]] base::Result<std::vector<std::string>> list(std::string_view path) const; ///< sorted
     [[nodiscard]] bool exists(std::string_view path) const { return find(path).has_value(); }
 
-    // Directories that are missing are made. Refused: the place is in a mount. What is already so is left alone.
+    // Directories that are missing are made. Refused: the place is in a mount, or read-only. What is already so is left
+    // alone.
     [[nodiscard]] base::Result<void> write(std::string_view path, std::string_view content) const;
     [[nodiscard]] base::Result<void> symlink(std::string_view target, std::string_view path) const;
     [[nodiscard]] base::Result<void> remove(std::string_view path) const; ///< absent is fine

@@ -31,12 +31,16 @@ class Container:
         self.outside = os.path.join(directory, "outside")
         os.makedirs(os.path.join(self.outside, "etc"))
         write(os.path.join(self.outside, "secret"), "secret")
-        write(os.path.join(directory, "config.json"), json.dumps({"ociVersion": "1.0.2", "root": {"path": "rootfs"}}))
+        self.configure()
         for name in ("etc", "usr/lib/gpu", "proc", "dev", "lib", "volume"):
             os.makedirs(self.path("/" + name))
         write(self.path("/etc/debian_version"), "12.1\n")
         with open(library_file(), "rb") as file:
             write(self.path("/usr/lib/gpu/libm.so.550.1"), file.read(), 0o755)
+
+    def configure(self, **root):
+        """config.json, with more members of its `root`."""
+        write(os.path.join(self.directory, "config.json"), json.dumps({"ociVersion": "1.0.2", "root": {"path": "rootfs"} | root}))
 
     def path(self, path):
         return os.path.join(self.directory, "rootfs", path.lstrip("/"))

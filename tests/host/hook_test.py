@@ -38,8 +38,9 @@ def volume(container, path):
 
 
 def mount_read_only(container):
-    """As crun does before hooks run."""
+    """As crun does before hooks run, where config.json says so."""
     root = container.path("/")
+    container.configure(readonly=True)
     own_mounts.bind(root, root)
     own_mounts.mount("none", root, "none", flags=MS_REMOUNT | own_mounts.MS_BIND | MS_RDONLY)
 
@@ -66,6 +67,14 @@ def read_only(t, make):
     done = [c.hook(*words) for words in (LINK, CACHE)]
     t.ok(not any(one.returncode for one in done) and c.cache() == FOUND, "a root that is mounted read-only already is prepared", *done)
     t.ok(os.statvfs(c.path("/")).f_flag & os.ST_RDONLY, "and stays read-only")
+    c = make()
+    mount_read_only(c)
+    c.configure(readonly=False)
+    before = c.tree()
+    for words in (LINK, CACHE):
+        done = c.hook(*words)
+        t.ok(done.returncode == 0 and "read-only file system, ignoring" in done.stderr and c.tree() == before,
+             f"{words[0]}: one that the runtime did not mount so stays as it is", done)
 
 
 def hostile_links(t, make):
