@@ -74,8 +74,12 @@ Result<void> enable_cuda_compat(const ContainerRoot& root, const HookOptions& op
 }
 
 Result<void> update_ldcache(const ContainerRoot& root, const HookOptions& options) {
-    GPUHOST_CHECK(runtime::write_search_path(root, all_of(options, "folder")));
-    return runtime::run_ldconfig(root, one_of(options, "ldconfig-path", ldconfig_of_host()));
+    auto written = runtime::write_search_path(root, all_of(options, "folder"));
+    if (!written && written.error().code != Errc::Refused)
+        return written;
+    // What is mounted there may lead to the folders as well as what would have been written.
+    GPUHOST_CHECK(runtime::run_ldconfig(root, one_of(options, "ldconfig-path", ldconfig_of_host())));
+    return written;
 }
 
 Result<void> disable_device_node_modification(const ContainerRoot& root, const HookOptions&) {

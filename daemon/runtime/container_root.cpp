@@ -148,7 +148,9 @@ Result<UniqueFd> ContainerRoot::find(std::string_view path) const {
 }
 
 Result<UniqueFd> ContainerRoot::open_file(std::string_view path) const {
-    GPUHOST_TRY(found, find(path));
+    UniqueFd found = resolve(fd_.get(), path, O_PATH, in_root | RESOLVE_NO_XDEV);
+    if (!found)
+        return fail_place(path, errno);
     return regular_file(std::move(found), path);
 }
 
@@ -158,10 +160,10 @@ Result<std::string> ContainerRoot::read(std::string_view path) const {
 }
 
 Result<std::vector<std::string>> ContainerRoot::list(std::string_view path) const {
-    UniqueFd fd = resolve(fd_.get(), path, O_RDONLY | O_DIRECTORY, in_root);
+    UniqueFd fd = resolve(fd_.get(), path, O_RDONLY | O_DIRECTORY, in_root | RESOLVE_NO_XDEV);
     DirPtr stream(fd ? ::fdopendir(fd.get()) : nullptr);
     if (!stream)
-        return fail_errno(path, errno);
+        return fail_place(path, errno);
     (void)fd.release();
     std::vector<std::string> names;
     while (const dirent* entry = ::readdir(stream.get())) {

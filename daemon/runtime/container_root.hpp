@@ -3,9 +3,9 @@
 //
 // Who made the image may have put anything anywhere, and who shares one of its volumes may change that at any moment. So
 // each path is resolved by openat2(2) inside the root, without magic links, and what it led to is used through the
-// descriptor, never by its name again. Only the container's own file system is written to: what is mounted in it belongs
-// to somebody else, be it the host or another container. Nothing is synced: a container's root need not outlive a
-// power cut.
+// descriptor, never by its name again. Only the container's own file system is written to and read: what is mounted in it
+// belongs to somebody else, be it the host or another container, and a file of the kernel's may be changed by reading
+// it. Nothing is synced: a container's root need not outlive a power cut.
 #pragma once
 
 #include "daemon/base/handle.hpp"
@@ -31,6 +31,7 @@ class ContainerRoot {
 
     /// Without the right to read, O_PATH: what `path` leads to, in a mount or not.
     [[nodiscard]] base::Result<base::UniqueFd> find(std::string_view path) const;
+    // Refused: something is mounted there.
     /// A regular file and nothing else, to be read: no pipe that never has an end, no device.
     [[nodiscard]] base::Result<base::UniqueFd> open_file(std::string_view path) const;
     [[nodiscard]] base::Result<std::string> read(std::string_view path) const;

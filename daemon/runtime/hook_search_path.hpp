@@ -13,7 +13,8 @@ inline constexpr std::string_view folders_conf = "/etc/ld.so.conf.d/00-gpuhost.c
 inline constexpr std::string_view system_conf = "/etc/ld.so.conf.d/zz-gpuhost.conf";
 
 /// The driver's folders before what the image searches, but for those that it searches anyway, whose order is its own;
-/// and last the folders that the image's own ldconfig has built in, which the host's may not know.
+/// and last the folders that the image's own ldconfig has built in, which the host's may not know. Refused: files of it
+/// are mounted, so they are neither read nor written.
 [[nodiscard]] base::Result<void> write_search_path(const ContainerRoot& root,
                                                    const std::vector<std::string>& folders);
 

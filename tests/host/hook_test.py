@@ -118,6 +118,12 @@ def volumes(t, make):
     done = c.hook(*CACHE)
     t.ok(done.returncode == 0 and "ignoring" in done.stderr and not os.listdir(own), "an /etc that is a volume stays as it is", done)
     c = make()
+    own = volume(c, "/etc/ld.so.conf.d")
+    write(c.path("/etc/ld.so.conf"), f"include ld.so.conf.d/*\n{GPU}\n")
+    done = c.hook(*CACHE)
+    t.ok(done.returncode == 0 and "ignoring" in done.stderr and not os.listdir(own) and c.cache() == FOUND,
+         "where only its drop-ins are, the cache is made", done)
+    c = make()
     own = volume(c, "/volume")
     shutil.copy(library_file(), os.path.join(own, LIBRARY))
     done = c.hook("update-ldcache", "--folder", "/volume")
@@ -243,6 +249,38 @@ def confined(t, make):
     t.ok(not os.listdir(os.path.join(c.directory, "volume")) and len(lines) > 10, "a volume is not written to")
 
 
+def mounted_files(t, make):
+    """Reading a file of /proc can change the host. Here one tells by the folder that it names whether it was read."""
+    for what, lead in (("an include", lambda c: write(c.path("/etc/ld.so.conf"), "include /volume/*\n")),
+                       ("a link", lambda c: os.symlink("/volume/x.conf", c.path("/etc/ld.so.conf")))):
+        c = make()
+        lead(c)
+        own = volume(c, "/volume")
+        write(os.path.join(own, "x.conf"), f"{GPU}\n")
+        os.utime(own, (0, 1))
+        done = c.hook(*CACHE)
+        t.ok(done.returncode == 0 and os.path.exists(c.path(FOLDERS_CONF)) and c.cache() == FOUND and os.stat(own).st_atime == 0,
+             f"{what} into a volume: the hook does not read there", done)
+    c = make()
+    write(c.path("/etc/ld.so.conf"))
+    write(os.path.join(c.directory, "mounted"), "include /etc/ld.so.conf.d/*.conf\n")
+    own_mounts.bind(os.path.join(c.directory, "mounted"), c.path("/etc/ld.so.conf"))
+    done = c.hook(*CACHE)
+    t.ok(done.returncode == 0 and "ignoring" in done.stderr and c.cache() == FOUND, "an ld.so.conf that is mounted is left to ldconfig", done)
+    own_mounts.detach(c.path("/etc/ld.so.conf"))
+    c = make()
+    write(os.path.join(volume(c, "/volume"), "libcuda.so.570.86.10"), b"no ELF")
+    os.makedirs(c.path("/usr/local/cuda"))
+    os.symlink("/volume", c.path("/usr/local/cuda/compat"))
+    done = c.hook(*COMPAT)
+    t.ok(done.returncode == 0 and not os.path.exists(c.path(COMPAT_CONF)), "no libcuda of a volume is read", done)
+    os.unlink(c.path("/usr/local/cuda/compat"))
+    os.mkdir(c.path("/usr/local/cuda/compat"))
+    os.symlink("/volume/libcuda.so.570.86.10", c.path("/usr/local/cuda/compat/libcuda.so.570.86.10"))
+    done = c.hook(*COMPAT)
+    t.ok(done.returncode == 0 and not os.path.exists(c.path(COMPAT_CONF)), "nor one that a link leads to", done)
+
+
 def compat(t, make):
     c = make()
     write(c.path("/usr/local/cuda-12.8/compat/libcuda.so.570.86.10"), b"no ELF")
@@ -323,7 +361,7 @@ def main():
     try:
         if not os.access(HOOK, os.X_OK):
             t.ok(False, f"there is {HOOK}")
-        for case in (links, read_only, hostile_links, volumes, cache, hostile_caches, race, confined, compat, params, arguments):
+        for case in (links, read_only, hostile_links, volumes, cache, hostile_caches, mounted_files, race, confined, compat, params, arguments):
             case(t, make)
     finally:
         for container in made:
