@@ -17,6 +17,7 @@
 #include <array>
 #include <csignal>
 #include <cstdio>
+#include <new>
 
 #include <sys/prctl.h>
 #include <sys/stat.h>
@@ -47,6 +48,13 @@ container's state on standard input; see gpuhost-cdi-hook(8).
 
 constexpr unsigned deadline_s = 30;
 constexpr std::string_view out_of_time = "gpuhost-cdi-hook: not done within 30 seconds, giving up\n";
+constexpr std::string_view out_of_memory = "gpuhost-cdi-hook: it takes more memory than it may, giving up\n";
+
+template <const std::string_view& why>
+void give_up() {
+    (void)!::write(STDERR_FILENO, why.data(), why.size());
+    ::_exit(1);
+}
 
 std::vector<std::string> all_of(const HookOptions& options, std::string_view name) {
     const auto found = options.find(name);
@@ -109,11 +117,12 @@ void shut_off() {
     sigemptyset(&none);
     (void)::sigprocmask(SIG_SETMASK, &none, nullptr);
     (void)std::signal(SIGCHLD, SIG_DFL);
-    (void)std::signal(SIGALRM, [](int) {
-        (void)!::write(STDERR_FILENO, out_of_time.data(), out_of_time.size());
-        ::_exit(1);
-    });
+    (void)std::signal(SIGALRM, [](int) { give_up<out_of_time>(); });
     ::alarm(deadline_s);
+    std::set_new_handler(give_up<out_of_memory>);
+#ifndef __SANITIZE_ADDRESS__ // its shadow would count
+    (void)runtime::limit(RLIMIT_DATA, runtime::max_memory);
+#endif
 }
 
 Result<void> run(const std::vector<std::string>& words) {

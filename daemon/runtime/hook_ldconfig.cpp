@@ -17,7 +17,6 @@
 #include <sched.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -32,9 +31,8 @@ using base::Result;
 using base::UniqueFd;
 
 constexpr std::size_t max_program = 16U << 20;
-constexpr rlim_t max_memory = 256U << 20; ///< a hostile ld.so.conf is a line without an end
 constexpr rlim_t max_cache = 64U << 20;
-constexpr rlim_t max_files = 64; ///< or one that includes itself
+constexpr rlim_t max_files = 64; ///< an ld.so.conf may include itself
 
 /// A copy that nobody can change, since a container that sees this process could write to the host's own file through
 /// /proc/PID/exe.
@@ -53,13 +51,6 @@ Result<UniqueFd> copy_program(const std::string& path) {
     if (::fcntl(copy.get(), F_ADD_SEALS, F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE) < 0)
         return fail_errno("sealing a copy of " + path, errno);
     return copy;
-}
-
-Result<void> limit(int resource, rlim_t most) {
-    const rlimit both{most, most};
-    if (::setrlimit(static_cast<__rlimit_resource>(resource), &both) < 0)
-        return fail_errno("setrlimit", errno);
-    return {};
 }
 
 /// In a process of its own; returns only when it failed.

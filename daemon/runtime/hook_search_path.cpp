@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <deque>
 #include <set>
 
 #include <fnmatch.h>
@@ -30,7 +29,7 @@ constexpr std::string_view drop_ins = "/etc/ld.so.conf.d";
 constexpr std::string_view musl_loader = "/lib/ld-musl-" GPUHOST_ARCH ".so.1";
 constexpr std::string_view musl_path = "/etc/ld-musl-" GPUHOST_ARCH ".path";
 constexpr std::string_view musl_default = "/lib:/usr/local/lib:/usr/lib\n";
-constexpr std::size_t max_confs = 1024;
+constexpr std::size_t max_confs = 1024; ///< files, and includes: their maker is the image's
 constexpr std::array ours{compat_conf, folders_conf, system_conf};
 
 bool is_ours(std::string_view path) {
@@ -53,14 +52,27 @@ Split split_path(const std::string& path) {
     return {path.substr(0, slash), path.substr(slash + 1)};
 }
 
-/// The files that an include stands for. Its directory is taken as it is written: only file names have patterns.
-std::vector<std::string> matching(const ContainerRoot& root, const std::string& pattern) {
+tl::unexpected<base::Error> fail_too_much() {
+    return fail(Errc::BadContent, std::string(top_conf) + ": with what it includes more than a MiB, " +
+                                      std::to_string(max_confs) + " files or as many includes");
+}
+
+/// The files that an include stands for, but for those that are known. Its directory is taken as it is written: only file
+/// names have patterns.
+Result<void> add_matching(const ContainerRoot& root, const std::string& pattern,
+                          std::vector<std::string>& files) {
     const auto [directory, name] = split_path(pattern);
-    std::vector<std::string> found;
-    for (const std::string& entry : root.list(directory + "/").value_or(std::vector<std::string>()))
-        if (::fnmatch(name.c_str(), entry.c_str(), FNM_PERIOD) == 0)
-            found.push_back(directory + "/" + entry);
-    return found;
+    for (const std::string& entry : root.list(directory + "/").value_or(std::vector<std::string>())) {
+        if (::fnmatch(name.c_str(), entry.c_str(), FNM_PERIOD) != 0)
+            continue;
+        std::string file = directory + "/" + entry;
+        if (is_ours(file) || std::find(files.begin(), files.end(), file) != files.end())
+            continue;
+        if (files.size() == max_confs)
+            return fail_too_much();
+        files.push_back(std::move(file));
+    }
+    return {};
 }
 
 struct Searched {
@@ -69,25 +81,29 @@ struct Searched {
 };
 
 /// What cannot be read is passed over, as ldconfig does.
-Searched searched_folders(const ContainerRoot& root) {
+Result<Searched> searched_folders(const ContainerRoot& root) {
     Searched searched;
-    std::set<std::string> seen;
-    std::deque<std::string> files{std::string(top_conf)};
-    while (!files.empty() && seen.size() < max_confs) {
-        const std::string path = files.front();
-        files.pop_front();
-        if (is_ours(path) || !seen.insert(path).second)
-            continue;
-        const LdConf conf = parse_ld_conf(root.read(path).value_or(""));
+    std::vector<std::string> files{std::string(top_conf)};
+    std::set<std::string> patterns;
+    std::size_t bytes = 0;
+    for (std::size_t i = 0; i < files.size(); ++i) {
+        const std::string text = root.read(files[i]).value_or("");
+        bytes += text.size();
+        if (bytes > ContainerRoot::max_file)
+            return fail_too_much();
+        const LdConf conf = parse_ld_conf(text);
         searched.folders.insert(conf.folders.begin(), conf.folders.end());
         for (const std::string& include : conf.includes) {
             const std::string pattern =
-                base::starts_with(include, "/") ? include : split_path(path).directory + "/" + include;
+                base::starts_with(include, "/") ? include : split_path(files[i]).directory + "/" + include;
+            if (!patterns.insert(pattern).second)
+                continue;
+            if (patterns.size() > max_confs)
+                return fail_too_much();
             for (const std::string_view own : ours)
                 if (::fnmatch(pattern.c_str(), own.data(), FNM_PERIOD | FNM_PATHNAME) == 0)
                     searched.included.insert(own);
-            for (std::string& file : matching(root, pattern))
-                files.push_back(std::move(file));
+            GPUHOST_CHECK(add_matching(root, pattern, files));
         }
     }
     return searched;
@@ -150,7 +166,7 @@ Result<void> write_search_path(const ContainerRoot& root, const std::vector<std:
             return fail(Errc::InvalidArgument,
                         "folder '" + folder + "': not an absolute path without blanks");
     const std::vector<std::string> last = system_folders(root);
-    Searched searched = searched_folders(root);
+    GPUHOST_TRY(searched, searched_folders(root));
     searched.folders.insert(last.begin(), last.end());
     std::vector<std::string> added;
     for (const std::string& folder : folders)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/runtime/privileges.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 
@@ -28,6 +29,17 @@ base::Result<void> keep_only_file_access() {
     if (::prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) < 0 ||
         ::syscall(SYS_capset, &header, sets.data()) < 0 || ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
         return fail_errno("dropping capabilities", errno);
+    return {};
+}
+
+base::Result<void> limit(int resource, rlim_t most) {
+    const auto which = static_cast<__rlimit_resource>(resource);
+    rlimit both{};
+    if (::getrlimit(which, &both) < 0)
+        return fail_errno("getrlimit", errno);
+    both = {std::min(most, both.rlim_cur), std::min(most, both.rlim_max)};
+    if (::setrlimit(which, &both) < 0)
+        return fail_errno("setrlimit", errno);
     return {};
 }
 

@@ -3,10 +3,16 @@
 
 #include "daemon/base/result.hpp"
 
+#include <sys/resource.h>
+
 namespace gpuhost::runtime {
 
 /// From now on this process, and what it becomes, can do no more than write where the modes of files forbid it: of
 /// root's capabilities CAP_DAC_OVERRIDE is left.
 [[nodiscard]] base::Result<void> keep_only_file_access();
+
+inline constexpr rlim_t max_memory = 256U << 20; ///< an image says how large its files are, and how many
+/// From now on it has no more than that of a resource, as setrlimit(2) names them; a lower limit stays.
+[[nodiscard]] base::Result<void> limit(int resource, rlim_t most);
 
 } // namespace gpuhost::runtime

@@ -2,14 +2,16 @@
 """gpuhost-cdi-hook on roots as runtimes give them to it, kind ones and hostile ones."""
 import ctypes
 import os
+import re
 import shutil
+import subprocess
 import threading
 
 import own_mounts
 import tap
 from container_files import HOOK, LIBRARY, Container, library_file, write
 from fake_host import scratch
-from programs import run
+from programs import outputs, run, start
 
 BAD_ARGUMENT, NOT_FOUND, BAD_CONTENT, UNSUPPORTED = 2, 4, 9, 10
 GPU = "/usr/lib/gpu"
@@ -197,6 +199,22 @@ def hostile_caches(t, make):
         os.symlink("/../../outside/etc", c.path(name))
         done = c.hook(*CACHE)
         t.ok(done.returncode != 0 and c.untouched(), f"{name} that leads outside is an error", done)
+    many = [f"/opt/many/{number}" for number in range(1030)]
+    for what, conf, files in (("many files", "include /opt/many/*\n", {path: "" for path in many}),
+                              ("many includes", "".join(f"include {path}\n" for path in many), {}),
+                              ("files of more than a MiB together", "include /opt/many/*\n", {path: "#" * 600_000 for path in many[:2]})):
+        c = make()
+        write(c.path("/etc/ld.so.conf"), conf)
+        for path, content in files.items():
+            write(c.path(path), content)
+        done = c.hook(*CACHE)
+        t.ok(done.returncode == BAD_CONTENT and "with what it includes" in done.stderr, f"an ld.so.conf with {what} is too much", done)
+    c = make()
+    write(c.path("/etc/ld.so.conf"), "include /opt/many/*\n" * 30)
+    for path in many[:1000]:
+        write(c.path(path))
+    done = c.hook(*CACHE)
+    t.ok(done.returncode == 0 and c.cache() == FOUND, "a thousand files, each named often, are not", done.stderr)
     c = make()
     os.symlink("/../outside", c.path(GPU + "/libsecret.so"))
     write(c.path("/etc/ld.so.conf"), "include /etc/ld.so.conf.d/*.conf\ninclude /etc/ld.so.conf\ninclude /proc/self/mem /dev/zero\n"
@@ -281,6 +299,21 @@ def mounted_files(t, make):
     t.ok(done.returncode == 0 and not os.path.exists(c.path(COMPAT_CONF)), "nor one that a link leads to", done)
 
 
+def memory(t, make):
+    with open(HOOK, "rb") as file:
+        if b"__asan_init" in file.read():
+            t.skip("memory", "the address sanitizer's own has no limit")
+            return
+    hook = start([HOOK, *LINK], stdin=subprocess.PIPE, stderr=subprocess.PIPE)
+    hook.stdin.write(" " * (1 << 18))  # more than a pipe holds: when all is written, the hook is at work
+    with open(f"/proc/{hook.pid}/limits", encoding="utf-8") as file:
+        limit = re.search(r"Max data size +(\d+|unlimited) +(\d+|unlimited)", file.read())
+    t.equal((limit[1], limit[2]), (str(256 << 20),) * 2, "the hook has a limit of its memory")
+    outputs(hook)
+    done = run(["prlimit", f"--data={2 << 20}", HOOK, *LINK], input=" " * (1 << 20))
+    t.ok(done.returncode == 1 and "more memory than it may" in done.stderr, "with more it gives up", done)
+
+
 def compat(t, make):
     c = make()
     write(c.path("/usr/local/cuda-12.8/compat/libcuda.so.570.86.10"), b"no ELF")
@@ -361,7 +394,7 @@ def main():
     try:
         if not os.access(HOOK, os.X_OK):
             t.ok(False, f"there is {HOOK}")
-        for case in (links, read_only, hostile_links, volumes, cache, hostile_caches, mounted_files, race, confined, compat, params, arguments):
+        for case in (links, read_only, hostile_links, volumes, cache, hostile_caches, mounted_files, race, confined, memory, compat, params, arguments):
             case(t, make)
     finally:
         for container in made:
