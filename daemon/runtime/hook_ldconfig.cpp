@@ -13,9 +13,7 @@
 
 #include <elf.h>
 #include <fcntl.h>
-#include <linux/memfd.h>
 #include <sched.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -34,8 +32,8 @@ constexpr std::size_t max_program = 16U << 20;
 constexpr rlim_t max_cache = 64U << 20;
 constexpr rlim_t max_files = 64; ///< an ld.so.conf may include itself
 
-/// A copy that nobody can change, since a container that sees this process could write to the host's own file through
-/// /proc/PID/exe.
+/// A copy in a mount that nothing sees and nobody writes to, since a container that sees this process could write to the
+/// host's own file through /proc/PID/exe. No memfd: a host may forbid to run those, by the sysctl vm.memfd_noexec.
 Result<UniqueFd> copy_program(const std::string& path) {
     const UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
     if (!file)
@@ -44,12 +42,16 @@ Result<UniqueFd> copy_program(const std::string& path) {
     if (!is_static_program(program))
         return fail(Errc::Unsupported, path + ": not a program that needs no libraries",
                     "Give the path of glibc's ldconfig with --ldconfig-path.");
-    UniqueFd copy(::memfd_create("ldconfig", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+    GPUHOST_TRY(tmpfs, make_tmpfs(max_program));
+    UniqueFd copy(::openat(tmpfs.get(), "ldconfig", O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0500));
     if (!copy)
-        return fail_errno("memfd_create", errno);
+        return fail_errno("copying " + path, errno);
     GPUHOST_CHECK(base::write_all(copy.get(), program, path));
-    if (::fcntl(copy.get(), F_ADD_SEALS, F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE) < 0)
-        return fail_errno("sealing a copy of " + path, errno);
+    copy.reset(); // or it would be busy
+    GPUHOST_CHECK(make_read_only(tmpfs.get()));
+    copy.reset(::openat(tmpfs.get(), "ldconfig", O_PATH | O_CLOEXEC));
+    if (!copy)
+        return fail_errno("copying " + path, errno);
     return copy;
 }
 

@@ -75,6 +75,12 @@ Result<UniqueFd> make_tmpfs(std::size_t size) {
     return mount;
 }
 
+Result<void> make_read_only(int mount) {
+    if (!set_attributes(mount, 0, MOUNT_ATTR_RDONLY, 0))
+        return fail_errno("making a mount read-only", errno);
+    return {};
+}
+
 Result<void> attach(int mount, int target) {
     if (::syscall(SYS_move_mount, mount, "", target, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) <
         0)

@@ -19,6 +19,8 @@ namespace gpuhost::runtime {
 [[nodiscard]] base::Result<base::UniqueFd> clone_writable_with_sealed_mounts(int fd);
 /// An empty tmpfs of that many bytes that nothing can see yet.
 [[nodiscard]] base::Result<base::UniqueFd> make_tmpfs(std::size_t size);
+/// Nothing is written through the mount from now on; refused while a file of it is open for that.
+[[nodiscard]] base::Result<void> make_read_only(int mount);
 /// Mounts it on what the descriptor `target` leads to.
 [[nodiscard]] base::Result<void> attach(int mount, int target);
 

@@ -1,17 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """gpuhost-cdi-hook on roots as runtimes give them to it, kind ones and hostile ones."""
 import ctypes
+import json
 import os
 import re
 import shutil
 import subprocess
 import threading
+import time
 
 import own_mounts
 import tap
 from container_files import HOOK, LIBRARY, Container, library_file, write
 from fake_host import scratch
-from programs import outputs, run, start
+from programs import PATIENCE, outputs, run, start, wait
 
 BAD_ARGUMENT, NOT_FOUND, BAD_CONTENT, UNSUPPORTED = 2, 4, 9, 10
 GPU = "/usr/lib/gpu"
@@ -299,6 +301,48 @@ def mounted_files(t, make):
     t.ok(done.returncode == 0 and not os.path.exists(c.path(COMPAT_CONF)), "nor one that a link leads to", done)
 
 
+def program_of(hook):
+    """What the hook runs, as whoever sees the process can have it; None where it runs nothing."""
+    deadline = time.monotonic() + PATIENCE
+    while hook.poll() is None and time.monotonic() < deadline:
+        with open(f"/proc/{hook.pid}/task/{hook.pid}/children", encoding="utf-8") as file:
+            for child in file.read().split():
+                if os.readlink(f"/proc/{child}/exe").endswith("ldconfig"):
+                    return os.open(f"/proc/{child}/exe", os.O_PATH)
+        time.sleep(0.01)
+    return None
+
+
+def own_copy(t, make):
+    c = make()
+    os.mkfifo(c.path("/etc/probe"))
+    hook = start([HOOK, *CACHE, "--ldconfig-path", PROBE], stdin=subprocess.PIPE, stderr=subprocess.PIPE)
+    hook.stdin.write(json.dumps({"bundle": c.directory}))
+    hook.stdin.close()
+    program = program_of(hook)  # waits for the pipe to be read
+    if program is None:
+        t.skip("what ldconfig runs from", "no static program can be made here")
+        return
+    c.read("/etc/probe")
+    wait(hook)
+    done = run(["sh", "-c", f"echo >/proc/self/fd/{program}"], pass_fds=[program])
+    t.ok("Read-only file system" in done.stderr, "nobody writes to the copy that ldconfig runs from", done)
+    os.close(program)
+
+
+def no_programs_in_memfds(t, make):
+    """As hardened hosts have it. The setting is one of a namespace of processes."""
+    setting = "/proc/sys/vm/memfd_noexec"
+    for value in (1, 2):
+        unshare = ["unshare", "--pid", "--fork", "--kill-child", "sh", "-c", f'echo {value} >{setting} && exec "$@"', "sh"]
+        if run([*unshare, "true"]).returncode:
+            t.skip(f"vm.memfd_noexec={value}", "it cannot be set here")
+            continue
+        c = make()
+        done = run([*unshare, HOOK, *CACHE], input=json.dumps({"bundle": c.directory}))
+        t.ok(done.returncode == 0 and c.cache() == FOUND, f"vm.memfd_noexec={value}: ldconfig runs", done.stderr)
+
+
 def memory(t, make):
     with open(HOOK, "rb") as file:
         if b"__asan_init" in file.read():
@@ -394,7 +438,8 @@ def main():
     try:
         if not os.access(HOOK, os.X_OK):
             t.ok(False, f"there is {HOOK}")
-        for case in (links, read_only, hostile_links, volumes, cache, hostile_caches, mounted_files, race, confined, memory, compat, params, arguments):
+        for case in (links, read_only, hostile_links, volumes, cache, hostile_caches, mounted_files, race, confined, own_copy,
+                     no_programs_in_memfds, memory, compat, params, arguments):
             case(t, make)
     finally:
         for container in made:
