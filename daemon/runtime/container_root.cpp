@@ -189,7 +189,14 @@ Result<ContainerRoot::Place> ContainerRoot::own_place(std::string_view path) con
                         : own_directory(own(), directory));
     if (is_read_only(fd.get()))
         return fail_place(path, EROFS);
+    if (!resolve(fd.get(), name, O_PATH | O_NOFOLLOW, in_root | RESOLVE_NO_XDEV) && errno == EXDEV)
+        return fail_place(path, EXDEV);
     return Place{std::move(fd), std::string(name)};
+}
+
+Result<void> ContainerRoot::check_own(std::string_view path) const {
+    GPUHOST_CHECK(own_place(path));
+    return {};
 }
 
 Result<void> ContainerRoot::write(std::string_view path, std::string_view content) const {

@@ -40,6 +40,7 @@ class ContainerRoot {
 
     // Directories that are missing are made. Refused: the place is in a mount, or read-only. What is already so is left
     // alone.
+    [[nodiscard]] base::Result<void> check_own(std::string_view path) const; ///< of what somebody else writes
     [[nodiscard]] base::Result<void> write(std::string_view path, std::string_view content) const;
     [[nodiscard]] base::Result<void> symlink(std::string_view target, std::string_view path) const;
     [[nodiscard]] base::Result<void> remove(std::string_view path) const; ///< absent is fine

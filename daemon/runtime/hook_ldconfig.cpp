@@ -103,6 +103,7 @@ bool is_static_program(std::string_view elf) {
 
 Result<void> run_ldconfig(const ContainerRoot& root, const std::string& program) {
     GPUHOST_TRY(copy, copy_program(program));
+    GPUHOST_CHECK(root.check_own("/etc/ld.so.cache"));
     GPUHOST_CHECK(
         root.remove("/etc/ld.so.cache~")); // where ldconfig writes: a pipe of the image's would never end
     constexpr long spaces = CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWNET;

@@ -6,7 +6,7 @@
 
 namespace gpuhost::runtime {
 
-/// Makes the root's /etc/ld.so.cache, and the links that ldconfig makes beside libraries. `program` is a path of the
+/// Makes the root's /etc/ld.so.cache (Refused where that is mounted), and the links that ldconfig makes beside libraries. `program` is a path of the
 /// host. It runs from a read-only copy in memory, in namespaces of its own where the container's root is "/", what is mounted in
 /// that cannot be written, /proc, /sys and /dev are not there, and it has no capability but to write files.
 [[nodiscard]] base::Result<void> run_ldconfig(const ContainerRoot& root, const std::string& program);

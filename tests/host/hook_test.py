@@ -127,6 +127,16 @@ def volumes(t, make):
     done = c.hook(*CACHE)
     t.ok(done.returncode == 0 and "ignoring" in done.stderr and not os.listdir(own) and c.cache() == FOUND,
          "where only its drop-ins are, the cache is made", done)
+    for name in ("/etc/ld.so.cache", "/etc/ld.so.cache~"):
+        c = make()
+        write(c.path(name))
+        own_mounts.bind(os.path.join(c.outside, "secret"), c.path(name))
+        done = c.hook(*CACHE)
+        t.ok(done.returncode == 0 and f"{name}: something is mounted there" in done.stderr and c.untouched(),
+             f"{name} that is mounted is passed over", done)
+        own_mounts.detach(c.path(name))
+        t.equal([found for found in os.listdir(c.path("/etc")) if found.startswith("ld.so.cache")], [os.path.basename(name)],
+                "and nothing is left beside it")
     c = make()
     own = volume(c, "/volume")
     shutil.copy(library_file(), os.path.join(own, LIBRARY))
