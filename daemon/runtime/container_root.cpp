@@ -12,14 +12,13 @@
 
 #include <dirent.h>
 #include <fcntl.h>
-#include <linux/magic.h>
 #include <linux/openat2.h>
 #include <stdio.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/syscall.h>
-#include <sys/vfs.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 namespace gpuhost::runtime {
@@ -32,6 +31,7 @@ using base::Result;
 using base::UniqueFd;
 using DirPtr = base::CHandle<DIR, ::closedir>;
 
+constexpr std::size_t max_mountinfo = 16U << 20;
 constexpr unsigned in_root = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS;
 
 std::string relative(std::string_view path) {
@@ -87,15 +87,33 @@ bool is_read_only(int fd) {
     return ::fstatvfs(fd, &mount) == 0 && (mount.f_flag & ST_RDONLY) != 0;
 }
 
-/// /dev of a container is a tmpfs that the runtime made for it alone, unless it is the host's own.
+/// Is that file system a tmpfs, mounted as a whole and at one place alone? There it may be twice, where mounts are shared.
+/// A line: id, parent, device, what of it is mounted, where, options, more of them up to "-", its kind, source and
+/// options: proc_pid_mountinfo(5).
+bool is_sole_tmpfs(std::string_view mountinfo, dev_t device) {
+    const std::string number = std::to_string(major(device)) + ":" + std::to_string(minor(device));
+    std::string place;
+    for (const std::string& line : base::split(mountinfo, '\n')) {
+        const auto fields = base::split(line, ' ');
+        if (fields.size() < 5 || fields[2] != number)
+            continue;
+        if (fields[3] != "/" || line.find(" - tmpfs ") == std::string::npos)
+            return false;
+        if (!place.empty() && fields[4] != place)
+            return false;
+        place = fields[4];
+    }
+    return !place.empty();
+}
+
+/// /dev of a container is a tmpfs that the runtime made for it alone. One that the host has elsewhere, too, is a volume.
 UniqueFd own_dev(int root) {
     UniqueFd dev = resolve(root, "dev", O_PATH | O_DIRECTORY, in_root | RESOLVE_NO_SYMLINKS);
-    struct stat own {};
-    struct stat hosts {};
-    struct statfs system {};
-    const bool is_own = dev && ::fstat(dev.get(), &own) == 0 && ::fstatfs(dev.get(), &system) == 0 &&
-                        ::stat("/dev", &hosts) == 0 && own.st_dev != hosts.st_dev &&
-                        system.f_type == TMPFS_MAGIC;
+    const UniqueFd file(::open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC));
+    struct stat st {};
+    const auto mountinfo = base::read_all(file.get(), max_mountinfo, "mountinfo");
+    const bool is_own =
+        dev && ::fstat(dev.get(), &st) == 0 && mountinfo && is_sole_tmpfs(*mountinfo, st.st_dev);
     return is_own ? std::move(dev) : UniqueFd();
 }
 
@@ -184,9 +202,11 @@ Result<ContainerRoot::Place> ContainerRoot::own_place(std::string_view path) con
     const std::string directory(path.substr(0, slash));
     constexpr std::string_view dev_path = "/dev";
     const bool below_dev = directory == dev_path || base::starts_with(directory, "/dev/");
-    const UniqueFd dev = below_dev ? own_dev(own()) : UniqueFd();
-    GPUHOST_TRY(fd, dev ? own_directory(dev.get(), directory.substr(dev_path.size()))
-                        : own_directory(own(), directory));
+    auto found = own_directory(own(), directory);
+    if (!found && found.error().code == Errc::Refused && below_dev)
+        if (const UniqueFd dev = own_dev(fd_.get()))
+            found = own_directory(dev.get(), directory.substr(dev_path.size()));
+    GPUHOST_TRY(fd, std::move(found));
     if (is_read_only(fd.get()))
         return fail_place(path, EROFS);
     if (!resolve(fd.get(), name, O_PATH | O_NOFOLLOW, in_root | RESOLVE_NO_XDEV) && errno == EXDEV)

@@ -19,7 +19,7 @@ FOLDER, LIBRARY = "/usr/lib/gpu", "libc.so.6"  # as the driver's: under its vers
 MOUNTED = f"{FOLDER}/libc.so.550.1"
 PARAMS = "/proc/driver/nvidia/params"
 NAMESPACES = ("pid", "mount", "ipc", "uts", "network")
-HOOKS = (("create-symlinks", "--link", f"{LIBRARY}::{FOLDER}/libproof.so"),
+HOOKS = (("create-symlinks", "--link", f"{LIBRARY}::{FOLDER}/libproof.so", "--link", "/etc/proof::/dev/dri/proof"),
          ("enable-cuda-compat", "--host-driver-version=550.163.01"),
          ("update-ldcache", "--folder", FOLDER),
          ("disable-device-node-modification",))
@@ -91,6 +91,8 @@ def works(t, runtime, directory):
     done = bundle.run(runtime, "/sbin/ldconfig", "-p")
     t.ok(f"=> {FOLDER}/{LIBRARY}\n" in done.stdout, f"{name}: so does its own ldconfig -p", done)
     t.equal(os.readlink(f"{bundle.root}{FOLDER}/libproof.so"), LIBRARY, f"{name}: and the link is there")
+    done = bundle.run(runtime, "/bin/cat", "/dev/dri/proof")
+    t.ok(done.returncode == 0 and done.stdout == "found\n", f"{name}: so is one in its /dev", done)
     done = bundle.run(runtime, "/bin/cat", "/proc/self/mountinfo")
     t.equal(sorted(line.split()[4] for line in done.stdout.splitlines()), ["/", "/dev", "/proc", MOUNTED],
             f"{name}: no mount is left of it")

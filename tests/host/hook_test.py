@@ -150,6 +150,26 @@ def volumes(t, make):
     done = c.hook("create-symlinks", "--link", "../card0::/dev/dri/by-path/pci-0000:01:00.0-card")
     t.ok(done.returncode == 0 and os.path.islink(c.path("/dev/dri/by-path/pci-0000:01:00.0-card")),
          "the /dev that the runtime made is the container's own", done.stderr)
+    own_mounts.bind(c.path("/dev"), c.path("/dev"))  # as mounts that are shared come back
+    done = c.hook("create-symlinks", "--link", "../card1::/dev/dri/card")
+    t.ok(done.returncode == 0 and os.path.islink(c.path("/dev/dri/card")), "also where it is mounted twice", done.stderr)
+    own_mounts.detach(c.path("/dev"))
+    for what, part, hide in (("a tmpfs of the host's", "", False), ("a directory of one", "sub", False),
+                             ("a directory of one that is mounted nowhere else", "sub", True)):
+        c = make()
+        own = os.path.join(c.directory, "volume")
+        tmpfs(own)
+        os.makedirs(os.path.join(own, "sub"))
+        own_mounts.bind(os.path.join(own, part), c.path("/dev"))
+        if hide:
+            own_mounts.detach(own)
+        done = c.hook("create-symlinks", "--link", "../card0::/dev/dri/card")
+        t.ok(done.returncode == 0 and "ignoring" in done.stderr and not os.path.exists(c.path("/dev/dri")), f"{what} is not", done)
+        own_mounts.detach(own)
+    c = make()
+    own_mounts.mount("none", c.path("/dev"), "ramfs")
+    done = c.hook("create-symlinks", "--link", "../card0::/dev/dri/card")
+    t.ok(done.returncode == 0 and "ignoring" in done.stderr and not os.path.exists(c.path("/dev/dri")), "nor one of another kind", done)
     c = make()
     own_mounts.mount("/dev", c.path("/dev"), "none", flags=own_mounts.MS_BIND | MS_REC)
     link = f"/dev/gpuhost-test-{os.getpid()}"
