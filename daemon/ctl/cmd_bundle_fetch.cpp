@@ -16,34 +16,41 @@ using base::Result;
 namespace {
 
 constexpr Option socket_option{"socket", "PATH", "where gpuhost-fetch listens, if not at /run/gpuhost/fetch"};
-constexpr std::array options{socket_option};
+constexpr std::array options{socket_option, option::json};
 
-/// Its failure comes as an error of its own, which knows more than the import.
-Result<void> follow(Session& session, std::uint64_t id) {
+Result<Json> follow(Session& session, std::uint64_t id) {
     GPUHOST_TRY(client, session.client());
     GPUHOST_CHECK(client->subscribe());
-    GPUHOST_TRY(operation, follow_operation(session, id));
-    if (operation_exit_status(operation) == 0)
-        (void)report_operation(session, operation);
-    return {};
+    return follow_operation(session, id);
 }
 
 Result<int> run(Session& session) {
     const std::string path = session.arguments().value(socket_option).value_or(std::string(fetch_socket));
     GPUHOST_TRY(socket, ask_to_fetch(path, session.arguments().words()));
+    Json document{{"operations", Json::array()}, {"errors", Json::array()}};
     std::string buffer;
-    for (;;) {
+    Json line;
+    while (!line.contains("status")) {
         GPUHOST_TRY(text, read_fetch_line(socket.get(), buffer, -1));
-        GPUHOST_TRY(line, base::parse_json(text, "what gpuhost-fetch says"));
+        GPUHOST_TRY(said, base::parse_json(text, "what gpuhost-fetch says"));
+        line = std::move(said);
         if (line.contains("note"))
             session.note(text_of(line, "note") + "\n");
-        if (line.contains("operation"))
-            GPUHOST_CHECK(follow(session, number_of(line, "operation")));
-        if (line.contains("error"))
+        if (line.contains("operation")) {
+            GPUHOST_TRY(operation, follow(session, number_of(line, "operation")));
+            // Its failure comes as an error of its own, which knows more than the import.
+            if (!session.wants_json() && operation_exit_status(operation) == 0)
+                (void)report_operation(session, operation);
+            document["operations"].push_back(std::move(operation));
+        }
+        if (line.contains("error")) {
             session.complain(base::error_from_json(base::member(line, "error")));
-        if (line.contains("status"))
-            return static_cast<int>(number_of(line, "status"));
+            document["errors"].push_back(line["error"]);
+        }
     }
+    if (session.wants_json())
+        session.print_json(document);
+    return static_cast<int>(number_of(line, "status"));
 }
 
 } // namespace

@@ -2,6 +2,7 @@
 """Hosts fetch bundles from each other: real servers with certificates of a site, and a real import at the other end."""
 import glob
 import hashlib
+import json
 import os
 import pwd
 import random
@@ -264,6 +265,11 @@ def check_front(t, rack):
     t.ok(run[0] == 0 and "site" in run[1] and rack.generation() == 7, "gpuhostctl bundle fetch shows the import, and ends as it does", *run)
     run = ask("other", "site")
     t.ok(run[0] == NOT_FOUND and "'other'" in run[2] and "here and whole" in run[2], "what is wrong with one bundle is told, and the next one follows", *run)
+    rack.host.ctl("bundle", "remove", "site", check=0)
+    run = ask("other", "site", "--json")
+    document = json.loads(run[1])
+    t.ok(run[0] == NOT_FOUND and [operation["state"] for operation in document["operations"]] == ["committed"]
+         and len(document["errors"]) == 1 and "'other'" in document["errors"][0]["message"], "for programs as one document", *run)
     run = ask()
     t.ok(run[0] == 0 and "'site' is here and whole" in run[2], "with no name it is what the configuration wants", *run)
     run = ask("site", serve=lambda listener: listener.accept()[0].close())
