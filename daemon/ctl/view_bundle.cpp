@@ -114,7 +114,7 @@ std::string size_of(const Json& item) {
 
 /// What the host would do with it.
 std::string share_of(const Json& item) {
-    if (const std::string problem = text_of(item, "problem"); !problem.empty())
+    if (std::string problem = text_of(item, "problem"); !problem.empty())
         return problem;
     if (!base::bool_or(item, "taken", false))
         return "not for it";
