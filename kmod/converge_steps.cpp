@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // modules.converge: apply brings the kernel to "to", undo to "from". args: {"kernel", "from": goal, "to":
 // goal, "policy", "module_deadline_usec", "grace_usec"}.
+#include "daemon/base/mapped_file.hpp"
 #include "daemon/base/parse.hpp"
 #include "kmod/converge.hpp"
 #include "kmod/driver_preflight.hpp"
@@ -42,7 +43,7 @@ void warn_of_unknown_parameters(const StepContext& context, const Goal& goal) {
         if (module.path.empty() || module.parameters.empty())
             continue;
         const auto fd = context.root.open_file(module.path, O_RDONLY);
-        const auto file = fd ? MappedFile::open(fd->get(), module.path) : base::fail(fd.error());
+        const auto file = fd ? base::MappedFile::open(fd->get(), module.path) : base::fail(fd.error());
         const auto info = file ? parse_module_info(file->view(), module.path) : base::fail(file.error());
         if (!info)
             continue; // preflight could read it; what is wrong with it now, loading says

@@ -33,8 +33,6 @@ noinst_LIBRARIES += %D%/libkmodroom.a
     %D%/driver_steps.hpp \
     %D%/driver_wish.cpp \
     %D%/driver_wish.hpp \
-    %D%/elf.cpp \
-    %D%/elf.hpp \
     %D%/goal.cpp \
     %D%/goal.hpp \
     %D%/graph.cpp \

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kmod/module_file.hpp"
 
+#include "daemon/base/mapped_file.hpp"
 #include "daemon/base/parse.hpp"
 #include "kmod/module_info.hpp"
 
@@ -30,7 +31,7 @@ bool is_file_of(const base::Root& root, const std::string& path, const LoadedMod
     auto fd = root.open_file(path, O_RDONLY);
     if (!fd)
         return false;
-    const auto file = MappedFile::open(fd->get(), path);
+    const auto file = base::MappedFile::open(fd->get(), path);
     if (!file)
         return false;
     const auto info = parse_module_info(file->view(), path);

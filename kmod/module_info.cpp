@@ -1,20 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kmod/module_info.hpp"
 
+#include "daemon/base/elf.hpp"
 #include "daemon/base/parse.hpp"
-#include "kmod/elf.hpp"
 
 #include <algorithm>
-#include <cerrno>
 #include <cstring>
-#include <utility>
 
 #include <elf.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
 
 namespace gpuhost::kmod {
 
+using base::Elf;
+using base::ElfSection;
 using base::Errc;
 using base::Result;
 
@@ -146,35 +144,6 @@ Result<std::map<std::string, std::uint32_t>> parse_symbol_versions(std::string_v
                          static_cast<std::uint32_t>(version.crc));
     }
     return versions;
-}
-
-Result<MappedFile> MappedFile::open(int fd, std::string_view what) {
-    struct stat st {};
-    if (::fstat(fd, &st) < 0)
-        return base::fail_errno(what, errno);
-    if (!S_ISREG(st.st_mode) || st.st_size > off_t{1} << 30)
-        return base::fail(Errc::BadContent, std::string(what) + ": not a regular file, or larger than 1 GiB");
-    const auto size = static_cast<std::size_t>(st.st_size);
-    if (size == 0)
-        return MappedFile(nullptr, 0);
-    void* data = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, fd, 0);
-    if (data == MAP_FAILED)
-        return base::fail_errno(what, errno);
-    return MappedFile(static_cast<const char*>(data), size);
-}
-
-MappedFile::MappedFile(MappedFile&& other) noexcept
-    : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
-
-MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
-    std::swap(data_, other.data_);
-    std::swap(size_, other.size_);
-    return *this;
-}
-
-MappedFile::~MappedFile() {
-    if (data_ != nullptr)
-        (void)::munmap(const_cast<char*>(data_), size_);
 }
 
 } // namespace gpuhost::kmod

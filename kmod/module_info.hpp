@@ -50,21 +50,4 @@ struct ModuleInfo {
 [[nodiscard]] base::Result<std::map<std::string, std::uint32_t>> parse_symbol_versions(std::string_view image,
                                                                                        std::string_view what);
 
-/// Read-only mapping of a whole file; at most 1 GiB.
-class MappedFile {
-  public:
-    [[nodiscard]] static base::Result<MappedFile> open(int fd, std::string_view what);
-    MappedFile(MappedFile&& other) noexcept;
-    MappedFile& operator=(MappedFile&& other) noexcept;
-    MappedFile(const MappedFile&) = delete;
-    MappedFile& operator=(const MappedFile&) = delete;
-    ~MappedFile();
-    [[nodiscard]] std::string_view view() const { return {data_, size_}; }
-
-  private:
-    MappedFile(const char* data, std::size_t size) : data_(data), size_(size) {}
-    const char* data_ = nullptr;
-    std::size_t size_ = 0;
-};
-
 } // namespace gpuhost::kmod

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kmod/module_set.hpp"
 
+#include "daemon/base/mapped_file.hpp"
 #include "daemon/base/parse.hpp"
 #include "kmod/module_info.hpp"
 
@@ -50,7 +51,7 @@ Result<Parsed> stage_one(const base::Root& staging, SetWriter& writer, const Mod
     GPUHOST_TRY(fd, staging.open_file(temporary, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0644));
     GPUHOST_TRY(written, archive.copy_to(fd.get(), on_bytes));
     space -= written.size;
-    GPUHOST_TRY(mapped, MappedFile::open(fd.get(), input.name));
+    GPUHOST_TRY(mapped, base::MappedFile::open(fd.get(), input.name));
     GPUHOST_TRY(info, parse_module_info(mapped.view(), input.name));
     if (!is_module_identifier(info.name))
         return base::fail(Errc::BadContent, input.name + ": its name inside can't be used");

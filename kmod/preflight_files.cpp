@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "daemon/base/mapped_file.hpp"
 #include "daemon/base/parse.hpp"
 #include "kmod/driver_preflight.hpp"
 #include "kmod/kernel_state.hpp"
@@ -37,7 +38,7 @@ void check_set_of(const StepContext& context, const std::string& path, std::stri
 std::vector<std::string> wanted_firmware(const StepContext& context, const Driver& driver) {
     const std::string path = driver.modules + "/nvidia.ko";
     const auto fd = context.root.open_file(path, O_RDONLY);
-    const auto file = fd ? MappedFile::open(fd->get(), path) : base::fail(fd.error());
+    const auto file = fd ? base::MappedFile::open(fd->get(), path) : base::fail(fd.error());
     const auto info = file ? parse_module_info(file->view(), path) : base::fail(file.error());
     return info ? info->firmware : std::vector<std::string>();
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/base/clock.hpp"
+#include "daemon/base/mapped_file.hpp"
 #include "daemon/base/parse.hpp"
 #include "kmod/driver_plan.hpp"
 #include "kmod/driver_preflight.hpp"
@@ -39,7 +40,7 @@ std::string vermagic_of(const base::Root& root, const std::string& kernel) {
         if (!base::starts_with(path, "kernel/") || !base::ends_with(path, ".ko")) // not compressed
             continue;
         const auto fd = root.open_file(directory + path, O_RDONLY);
-        const auto file = fd ? MappedFile::open(fd->get(), path) : base::fail(fd.error());
+        const auto file = fd ? base::MappedFile::open(fd->get(), path) : base::fail(fd.error());
         const auto info = file ? parse_module_info(file->view(), path) : base::fail(file.error());
         if (info)
             return info->vermagic;
@@ -94,7 +95,7 @@ void check_goal(const StepContext& context, const Goal& goal, const KernelRules&
         if (module.path.empty())
             continue; // the distribution's own
         const auto fd = context.root.open_file(module.path, O_RDONLY);
-        const auto file = fd ? MappedFile::open(fd->get(), module.path) : base::fail(fd.error());
+        const auto file = fd ? base::MappedFile::open(fd->get(), module.path) : base::fail(fd.error());
         if (file)
             check_module(module, file->view(), rules, problems);
         else

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "daemon/base/elf.hpp"
+#include "daemon/base/mapped_file.hpp"
 #include "daemon/base/parse.hpp"
 #include "kmod/deb.hpp"
-#include "kmod/elf.hpp"
 #include "kmod/layout.hpp"
-#include "kmod/module_info.hpp"
 #include "kmod/set_writer.hpp"
 #include "kmod/stage.hpp"
 
@@ -143,8 +143,8 @@ class Stager {
 
     Result<void> read_soname(const SetWriter& userland, const std::string& path, const std::string& where) {
         GPUHOST_TRY(fd, userland.open(path));
-        GPUHOST_TRY(mapped, MappedFile::open(fd.get(), where));
-        GPUHOST_TRY(elf, Elf::parse(mapped.view(), where));
+        GPUHOST_TRY(mapped, base::MappedFile::open(fd.get(), where));
+        GPUHOST_TRY(elf, base::Elf::parse(mapped.view(), where));
         const auto soname = elf.soname();
         if (!soname)
             return {};

@@ -5,6 +5,8 @@ noinst_LIBRARIES += %D%/libbase.a
     %D%/arguments.hpp \
     %D%/clock.cpp \
     %D%/clock.hpp \
+    %D%/elf.cpp \
+    %D%/elf.hpp \
     %D%/error.cpp \
     %D%/error.hpp \
     %D%/handle.hpp \
@@ -17,6 +19,8 @@ noinst_LIBRARIES += %D%/libbase.a
     %D%/json.hpp \
     %D%/log.cpp \
     %D%/log.hpp \
+    %D%/mapped_file.cpp \
+    %D%/mapped_file.hpp \
     %D%/messages.hpp \
     %D%/parse.cpp \
     %D%/parse.hpp \

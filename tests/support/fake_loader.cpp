@@ -12,6 +12,7 @@
 //   delay MS  takes this long                 race      somebody loads it a moment before
 // /fake-kernel/log gets a line for each load and unload that was done: "load nvidia 550.163.01".
 #include "daemon/base/handle.hpp"
+#include "daemon/base/mapped_file.hpp"
 #include "daemon/base/parse.hpp"
 #include "kmod/device_node.hpp"
 #include "kmod/kernel_state.hpp"
@@ -85,7 +86,7 @@ class FakeKernel {
         auto fd = root_.open_file(path, O_RDONLY);
         if (!fd)
             return ENOENT;
-        const auto file = MappedFile::open(fd->get(), path);
+        const auto file = base::MappedFile::open(fd->get(), path);
         const auto info = file ? parse_module_info(file->view(), path) : base::fail(file.error());
         if (!info || info->kernel() != kernel_release(root_).value_or(std::string()))
             return ENOEXEC;

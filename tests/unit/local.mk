@@ -8,9 +8,10 @@ read_seam = -Wl,--wrap=read -Wl,--wrap=pread
 
 %C%_base_tests_CPPFLAGS = $(test_cppflags)
 %C%_base_tests_LDFLAGS = $(AM_LDFLAGS) $(sync_seam)
-%C%_base_tests_LDADD = $(test_libs) $(base_libs)
+%C%_base_tests_LDADD = $(test_libs) $(test_inputs) $(base_libs)
 %C%_base_tests_SOURCES = \
     %D%/base/arguments_test.cpp \
+    %D%/base/elf_test.cpp \
     %D%/base/process_test.cpp \
     %D%/base/root_sync_test.cpp \
     %D%/base/root_test.cpp \

@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "kmod/elf.hpp"
+#include "daemon/base/elf.hpp"
 
 #include <algorithm>
 #include <cstring>
 
 #include <elf.h>
 
-namespace gpuhost::kmod {
-
-using base::Errc;
-using base::Result;
+namespace gpuhost::base {
 
 namespace {
 
@@ -52,8 +49,8 @@ std::optional<std::string_view> string_at(std::string_view table, std::uint64_t 
 
 Result<Elf> Elf::parse(std::string_view image, std::string_view what) {
     const auto bad = [what](std::string_view reason) {
-        return base::fail(Errc::BadContent, std::string(what) + ": " + std::string(reason),
-                          "The file is damaged or not what its name says; fetch it again.");
+        return fail(Errc::BadContent, std::string(what) + ": " + std::string(reason),
+                    "The file is damaged or not what its name says; fetch it again.");
     };
     const auto header = at<Elf64_Ehdr>(image, 0);
     if (!header || std::memcmp(header->e_ident, ELFMAG, SELFMAG) != 0)
@@ -111,4 +108,4 @@ std::optional<std::string> Elf::soname() const {
     }
 }
 
-} // namespace gpuhost::kmod
+} // namespace gpuhost::base

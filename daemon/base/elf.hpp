@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-namespace gpuhost::kmod {
+namespace gpuhost::base {
 
 struct ElfSection {
     std::string_view name;
@@ -23,7 +23,7 @@ struct ElfSection {
 class Elf {
   public:
     /// `image` must outlive it. Not ELF, truncated, or for another kind of machine than this one: BadContent.
-    [[nodiscard]] static base::Result<Elf> parse(std::string_view image, std::string_view what);
+    [[nodiscard]] static Result<Elf> parse(std::string_view image, std::string_view what);
 
     [[nodiscard]] std::uint16_t type() const { return type_; } ///< ET_REL, ET_DYN, …
     [[nodiscard]] const std::vector<ElfSection>& sections() const { return sections_; }
@@ -36,4 +36,4 @@ class Elf {
     std::vector<ElfSection> sections_;
 };
 
-} // namespace gpuhost::kmod
+} // namespace gpuhost::base
