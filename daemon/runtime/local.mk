@@ -1,10 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0
 noinst_LIBRARIES += %D%/libruntime.a
+%C%_libruntime_a_CPPFLAGS = $(AM_CPPFLAGS) $(YAML_CFLAGS)
 %C%_libruntime_a_SOURCES = \
+    %D%/cdi_check.cpp \
+    %D%/cdi_facts.cpp \
+    %D%/cdi_facts.hpp \
+    %D%/cdi_generate.cpp \
+    %D%/cdi_generate.hpp \
+    %D%/cdi_parse.cpp \
+    %D%/cdi_spec.cpp \
+    %D%/cdi_spec.hpp \
     %D%/container_root.cpp \
     %D%/container_root.hpp \
     %D%/container_state.cpp \
     %D%/container_state.hpp \
+    %D%/driver_root.cpp \
+    %D%/driver_root.hpp \
+    %D%/file_search.cpp \
+    %D%/file_search.hpp \
+    %D%/gpus.cpp \
+    %D%/gpus.hpp \
     %D%/hook_cuda_compat.cpp \
     %D%/hook_cuda_compat.hpp \
     %D%/hook_device_params.cpp \
@@ -20,4 +35,10 @@ noinst_LIBRARIES += %D%/libruntime.a
     %D%/mount_calls.cpp \
     %D%/mount_calls.hpp \
     %D%/privileges.cpp \
-    %D%/privileges.hpp
+    %D%/privileges.hpp \
+    %D%/spec_documents.cpp \
+    %D%/spec_documents.hpp \
+    %D%/spec_files.cpp \
+    %D%/spec_files.hpp \
+    %D%/yaml.cpp \
+    %D%/yaml.hpp

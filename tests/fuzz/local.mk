@@ -3,6 +3,7 @@
 fuzz_programs = \
     %D%/fuzz-archive \
     %D%/fuzz-bundle \
+    %D%/fuzz-cdi \
     %D%/fuzz-cms \
     %D%/fuzz-deb \
     %D%/fuzz-dns \
@@ -42,6 +43,11 @@ endif
 %C%_fuzz_bundle_LDFLAGS = $(fuzz_flags)
 %C%_fuzz_bundle_LDADD = $(fuzz_main) $(images_libs)
 %C%_fuzz_bundle_SOURCES = %D%/bundle.cpp
+
+%C%_fuzz_cdi_CPPFLAGS = $(fuzz_cppflags)
+%C%_fuzz_cdi_LDFLAGS = $(fuzz_flags)
+%C%_fuzz_cdi_LDADD = $(fuzz_main) $(runtime_libs)
+%C%_fuzz_cdi_SOURCES = %D%/cdi.cpp
 
 %C%_fuzz_cms_CPPFLAGS = $(fuzz_cppflags)
 %C%_fuzz_cms_LDFLAGS = $(fuzz_flags)
@@ -135,6 +141,14 @@ fuzz_corpus = \
     %D%/corpus/bundle/images.json \
     %D%/corpus/bundle/packages.json \
     %D%/corpus/bundle/referrers.json \
+    %D%/corpus/cdi/aliases.yaml \
+    %D%/corpus/cdi/bytes.yaml \
+    %D%/corpus/cdi/deep.yaml \
+    %D%/corpus/cdi/everything.json \
+    %D%/corpus/cdi/gpu.yaml \
+    %D%/corpus/cdi/itself.yaml \
+    %D%/corpus/cdi/many.yaml \
+    %D%/corpus/cdi/problems.yaml \
     %D%/corpus/cms/detached.der \
     %D%/corpus/cms/list.pem \
     %D%/corpus/cms/signed.der \

@@ -17,6 +17,7 @@ LIBRARIES = {
     r"gnutls/.*": ("images/client_certificate.cpp",),
     r"microhttpd\.h": ("images/registry_server.cpp",),
     r"systemd/sd-.*": ("daemon/host", "daemon/bus", "daemon/ctl/client_bus.hpp"),
+    r"yaml-cpp/.*": ("daemon/runtime/yaml.cpp",),
     r"nlohmann/.*": ("daemon/base",),
     r"tl/.*": ("daemon/base",),
 }
@@ -89,6 +90,7 @@ main(
         "an HTTP server in what parses for it": {"images/registry.cpp": "#include <microhttpd.h>\n"},
         "an HTTP client in what plans for it": {"images/blob_fetch.cpp": "#include <curl/curl.h>\n"},
         "a resolver in what parses settings": {"images/peers_settings.cpp": "#include <resolv.h>\n"},
+        "YAML in what checks a specification": {"daemon/runtime/cdi_check.cpp": "#include <yaml-cpp/yaml.h>\n"},
         "libarchive in kmod": {"kmod/a.cpp": "#include <archive_entry.h>\n"},
     }),
 )

@@ -119,16 +119,22 @@ check_PROGRAMS += %D%/stub-nvml.so
     tests/support/fake_loader.cpp
 
 %C%_runtime_tests_CPPFLAGS = $(test_cppflags)
-%C%_runtime_tests_LDADD = $(test_libs) $(runtime_libs)
+%C%_runtime_tests_LDADD = $(test_libs) $(test_inputs) $(runtime_libs)
 %C%_runtime_tests_SOURCES = \
+    %D%/runtime/cdi_generate_test.cpp \
+    %D%/runtime/cdi_spec_test.cpp \
     %D%/runtime/container_root_test.cpp \
     %D%/runtime/container_state_test.cpp \
+    %D%/runtime/driver_root_test.cpp \
+    %D%/runtime/gpus_test.cpp \
     %D%/runtime/hook_cuda_compat_test.cpp \
     %D%/runtime/hook_device_params_test.cpp \
     %D%/runtime/hook_ldconfig_test.cpp \
     %D%/runtime/hook_options_test.cpp \
     %D%/runtime/hook_search_path_test.cpp \
-    %D%/runtime/hook_symlinks_test.cpp
+    %D%/runtime/hook_symlinks_test.cpp \
+    %D%/runtime/spec_files_test.cpp \
+    %D%/runtime/yaml_test.cpp
 
 %C%_host_tests_CPPFLAGS = $(test_cppflags)
 %C%_host_tests_LDADD = $(test_libs) $(bus_libs)

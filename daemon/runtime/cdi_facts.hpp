@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reads from a host what its specifications are made of.
+#pragma once
+
+#include "daemon/runtime/cdi_generate.hpp"
+
+#include <optional>
+#include <string>
+
+namespace gpuhost::runtime {
+
+struct CdiSources {
+    /// Where a driver is searched for. Without it: the one that gpuhostd has selected, else one below "/".
+    std::optional<std::string> driver_root;
+    /// Whose /dev has the driver's nodes; "" is "/".
+    std::string device_root;
+};
+
+/// Our hook, as containers' runtimes start it.
+inline constexpr std::string_view hook_program = GPUHOST_LIBEXECDIR "/gpuhost-cdi-hook";
+
+/// NotFound where there is no driver, or not a node of it that a container needs.
+[[nodiscard]] base::Result<Spec> make_gpu_spec(const base::Root& host, const CdiSources& sources);
+[[nodiscard]] base::Result<Spec> make_management_spec(const base::Root& host, const CdiSources& sources);
+
+} // namespace gpuhost::runtime

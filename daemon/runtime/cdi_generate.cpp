@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/runtime/cdi_generate.hpp"
+
+#include "daemon/base/parse.hpp"
+
+#include <algorithm>
+#include <tuple>
+
+namespace gpuhost::runtime {
+namespace {
+
+const std::vector<std::string> file_options{"ro", "nosuid", "nodev", "rbind", "rprivate"};
+const std::vector<std::string> socket_options{"nosuid", "nodev", "rbind", "rprivate", "noexec"};
+
+void add_mounts(SpecEdits& edits, const std::vector<DriverFile>& files,
+                const std::vector<std::string>& options) {
+    for (const DriverFile& file : files)
+        edits.mounts.push_back({file.host, file.container, options, ""});
+}
+
+void add_hook(SpecEdits& edits, const std::string& program, std::vector<std::string> words) {
+    words.insert(words.begin(), program.substr(program.rfind('/') + 1));
+    edits.hooks.push_back({"createContainer", program, std::move(words), {}, std::nullopt});
+}
+
+void add_link_hook(SpecEdits& edits, const std::string& program, const std::vector<DriverLink>& links) {
+    if (links.empty())
+        return;
+    std::vector<std::string> words{"create-symlinks"};
+    for (const DriverLink& link : links)
+        words.insert(words.end(), {"--link", link.target + "::" + link.path});
+    add_hook(edits, program, std::move(words));
+}
+
+/// The container's linker learns of each directory that has one of `libraries`.
+void add_linker_hook(SpecEdits& edits, const std::string& program, const std::vector<DriverFile>& libraries) {
+    std::vector<std::string> words{"update-ldcache"};
+    for (const DriverFile& library : libraries) {
+        std::string directory = library.container.substr(0, library.container.rfind('/'));
+        if (std::find(words.begin(), words.end(), directory) == words.end())
+            words.insert(words.end(), {"--folder", std::move(directory)});
+    }
+    if (words.size() > 1)
+        add_hook(edits, program, std::move(words));
+}
+
+/// Who is not root in a container reaches a node that is not everybody's through its group.
+void add_nodes(SpecEdits& edits, const std::vector<SpecNode>& nodes) {
+    constexpr std::uint32_t everybody = 06;
+    for (const SpecNode& node : nodes) {
+        edits.nodes.push_back(node);
+        if (node.gid && *node.gid != 0 && node.file_mode && (*node.file_mode & everybody) != everybody)
+            edits.additional_gids.push_back(*node.gid);
+    }
+}
+
+void append(SpecEdits& edits, const SpecEdits& more) {
+    edits.nodes.insert(edits.nodes.end(), more.nodes.begin(), more.nodes.end());
+    edits.hooks.insert(edits.hooks.end(), more.hooks.begin(), more.hooks.end());
+    edits.additional_gids.insert(edits.additional_gids.end(), more.additional_gids.begin(),
+                                 more.additional_gids.end());
+}
+
+/// What every container with a GPU gets of the driver.
+void add_driver(SpecEdits& edits, const CdiFacts& facts) {
+    const DriverFiles& driver = facts.driver;
+    add_mounts(edits, driver.libraries, file_options);
+    add_mounts(edits, driver.sockets, socket_options);
+    add_mounts(edits, driver.firmware, file_options);
+    add_mounts(edits, driver.programs, file_options);
+    add_link_hook(edits, facts.hook, driver.links);
+    add_hook(edits, facts.hook, {"enable-cuda-compat", "--host-driver-version=" + driver.version});
+    add_linker_hook(edits, facts.hook, driver.libraries);
+    edits.env.push_back("NVIDIA_CTK_LIBCUDA_DIR=" + base::join(driver.library_directories, ":"));
+    edits.env.emplace_back("NVIDIA_VISIBLE_DEVICES=void"); // NVIDIA's own runtime has nothing more to do
+}
+
+template <class T>
+void drop_repeated(std::vector<T>& values) {
+    std::vector<T> once;
+    for (T& value : values)
+        if (std::find(once.begin(), once.end(), value) == once.end())
+            once.push_back(std::move(value));
+    values = std::move(once);
+}
+
+/// A directory before what is in it, else by name.
+auto depth_and(const std::string& path) {
+    return std::tuple(std::count(path.begin(), path.end(), '/'), std::string_view(path));
+}
+
+void tidy(SpecEdits& edits) {
+    drop_repeated(edits.nodes);
+    drop_repeated(edits.hooks);
+    drop_repeated(edits.mounts);
+    std::sort(edits.additional_gids.begin(), edits.additional_gids.end());
+    drop_repeated(edits.additional_gids);
+    std::stable_sort(edits.nodes.begin(), edits.nodes.end(),
+                     [](const auto& a, const auto& b) { return depth_and(a.path) < depth_and(b.path); });
+    std::stable_sort(edits.mounts.begin(), edits.mounts.end(), [](const auto& a, const auto& b) {
+        return depth_and(a.container_path) < depth_and(b.container_path);
+    });
+}
+
+Spec finished(Spec spec) {
+    tidy(spec.edits);
+    for (SpecDevice& device : spec.devices)
+        tidy(device.edits);
+    std::sort(spec.devices.begin(), spec.devices.end(),
+              [](const auto& a, const auto& b) { return a.name < b.name; });
+    spec.version = minimum_version(spec);
+    return spec;
+}
+
+} // namespace
+
+Spec gpu_spec(const CdiFacts& facts) {
+    Spec spec;
+    spec.kind = "nvidia.com/gpu";
+    SpecDevice all{"all", {}, {}};
+    for (std::size_t index = 0; index < facts.gpus.size(); ++index) {
+        const GpuNodes& gpu = facts.gpus[index];
+        SpecEdits edits;
+        add_nodes(edits, gpu.nodes);
+        add_link_hook(edits, facts.hook, gpu.links);
+        append(all.edits, edits);
+        if (!gpu.gpu.uuid.empty())
+            spec.devices.push_back({gpu.gpu.uuid, {}, edits});
+        spec.devices.push_back({std::to_string(index), {}, std::move(edits)});
+    }
+    spec.devices.push_back(std::move(all));
+    add_nodes(spec.edits, facts.control);
+    add_mounts(spec.edits, facts.driver.graphics, file_options);
+    add_link_hook(spec.edits, facts.hook, facts.driver.graphics_links);
+    add_driver(spec.edits, facts);
+    add_hook(spec.edits, facts.hook, {"disable-device-node-modification"});
+    return finished(std::move(spec));
+}
+
+Spec management_spec(const CdiFacts& facts) {
+    Spec spec;
+    spec.kind = "management.nvidia.com/gpu";
+    SpecDevice all{"all", {}, {}};
+    add_nodes(all.edits, facts.all);
+    spec.devices.push_back(std::move(all));
+    add_driver(spec.edits, facts);
+    return finished(std::move(spec));
+}
+
+} // namespace gpuhost::runtime

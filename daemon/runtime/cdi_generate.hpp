@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a host has → the specification by which its containers get it. Pure. The content is that of NVIDIA's
+// "nvidia-ctk cdi generate", with gpuhost-cdi-hook(8) in the place of its hook.
+//
+// Each kind of device is one function here and the facts that it needs. Still to come are instances of MIG, channels of
+// IMEX, GPUDirect Storage and GDRCopy.
+#pragma once
+
+#include "daemon/runtime/cdi_spec.hpp"
+#include "daemon/runtime/driver_root.hpp"
+#include "daemon/runtime/gpus.hpp"
+
+#include <string>
+#include <vector>
+
+namespace gpuhost::runtime {
+
+/// A GPU with what is there of it in /dev.
+struct GpuNodes {
+    Gpu gpu;
+    std::vector<SpecNode> nodes;
+    std::vector<DriverLink> links; ///< in /dev/dri/by-path
+};
+
+struct CdiFacts {
+    DriverFiles driver;
+    std::vector<GpuNodes> gpus;    ///< by index
+    std::vector<SpecNode> control; ///< nvidiactl, nvidia-uvm, …, which all GPUs share
+    std::vector<SpecNode> all;     ///< every node of the driver, for who manages GPUs
+    std::string hook;              ///< the program
+};
+
+/// Kind nvidia.com/gpu: each GPU by index and by UUID, and "all".
+[[nodiscard]] Spec gpu_spec(const CdiFacts& facts);
+
+/// Kind management.nvidia.com/gpu: "all", for what looks after GPUs and computes nothing on them.
+[[nodiscard]] Spec management_spec(const CdiFacts& facts);
+
+} // namespace gpuhost::runtime
