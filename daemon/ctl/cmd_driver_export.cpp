@@ -12,7 +12,6 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <filesystem>
 #include <optional>
 #include <set>
 
@@ -101,12 +100,6 @@ Result<std::vector<const ModuleSet*>> choose_sets(const kmod::Store& store,
                 sets.push_back(set);
     }
     return sets;
-}
-
-Result<void> make_directory(const std::string& path) {
-    std::error_code error;
-    std::filesystem::create_directories(path, error);
-    return error ? Result<void>(base::fail_errno("'" + path + "'", error.value())) : Result<void>();
 }
 
 /// A module that a disk has damaged must not go on to other hosts.

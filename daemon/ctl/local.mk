@@ -32,6 +32,10 @@ noinst_LIBRARIES += %D%/libctl.a
     %D%/cmd_bundle_show.cpp \
     %D%/cmd_bundle_verify.cpp \
     %D%/cmd_cat_config.cpp \
+    %D%/cmd_cdi_generate.cpp \
+    %D%/cmd_cdi_list.cpp \
+    %D%/cmd_cdi_show.cpp \
+    %D%/cmd_cdi_validate.cpp \
     %D%/cmd_driver_build.cpp \
     %D%/cmd_driver_export.cpp \
     %D%/cmd_driver_import.cpp \
@@ -95,12 +99,15 @@ noinst_LIBRARIES += %D%/libctl.a
     %D%/verb.cpp \
     %D%/verb.hpp \
     %D%/verbs_bundle.hpp \
+    %D%/verbs_cdi.hpp \
     %D%/verbs_driver.hpp \
     %D%/verbs_host.hpp \
     %D%/verbs_image.hpp \
     %D%/verbs_operation.hpp \
     %D%/view.hpp \
     %D%/view_bundle.cpp \
+    %D%/view_cdi.cpp \
+    %D%/view_cdi.hpp \
     %D%/view_driver.cpp \
     %D%/view_image.cpp \
     %D%/view_operation.cpp \

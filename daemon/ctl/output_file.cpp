@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -74,6 +75,12 @@ Result<void> OutputFile::finish() {
 std::string directory_of(const std::string& path) {
     const auto slash = path.rfind('/');
     return slash == std::string::npos ? "." : path.substr(0, slash + 1);
+}
+
+Result<void> make_directory(const std::string& path) {
+    std::error_code error;
+    std::filesystem::create_directories(path, error);
+    return error ? Result<void>(base::fail_errno("'" + path + "'", error.value())) : Result<void>();
 }
 
 } // namespace gpuhost::ctl

@@ -35,4 +35,7 @@ class OutputFile {
 /// "." for a bare name.
 [[nodiscard]] std::string directory_of(const std::string& path);
 
+/// With those above it, where they are not there.
+[[nodiscard]] base::Result<void> make_directory(const std::string& path);
+
 } // namespace gpuhost::ctl

@@ -163,6 +163,7 @@ check_PROGRAMS += %D%/stub-nvml.so
     %D%/ctl/progress_test.cpp \
     %D%/ctl/table_test.cpp \
     %D%/ctl/text_test.cpp \
+    %D%/ctl/view_cdi_test.cpp \
     %D%/ctl/view_driver_test.cpp \
     %D%/ctl/view_operation_test.cpp \
     %D%/ctl/view_plan_test.cpp \

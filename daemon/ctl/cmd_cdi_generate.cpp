@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/ctl/output_file.hpp"
+#include "daemon/ctl/session.hpp"
+#include "daemon/ctl/text.hpp"
+#include "daemon/ctl/verbs_cdi.hpp"
+#include "daemon/runtime/cdi_facts.hpp"
+#include "daemon/runtime/spec_files.hpp"
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+
+namespace gpuhost::ctl {
+
+using base::Errc;
+using base::Result;
+
+namespace {
+
+constexpr Option mode_option{"mode", "gpu|management",
+                             "whom it is for: who computes, or who looks after GPUs"};
+constexpr Option file_option{"output", "PATH", "write it there and not to the standard output",
+                             false,    false,  'o'};
+constexpr Option driver_option{"driver-root", "DIRECTORY",
+                               "take the driver that is installed below DIRECTORY"};
+constexpr Option device_option{"dev-root", "DIRECTORY", "take the device nodes in DIRECTORY/dev"};
+constexpr std::array options{mode_option, file_option, driver_option, device_option, cdi_root_option};
+
+Result<std::optional<std::string>> chosen_directory(const Arguments& given, const Option& option) {
+    const auto path = given.value(option);
+    if (path && (path->empty() || path->front() != '/'))
+        return base::fail(Errc::InvalidArgument, "--" + std::string(option.name) + " is no absolute path",
+                          "Name it as the host's runtimes see it: they find the files by it.");
+    return path;
+}
+
+Result<runtime::Spec> make_spec(const base::Root& root, const Arguments& given) {
+    const std::string mode = given.value(mode_option).value_or("gpu");
+    GPUHOST_TRY(driver, chosen_directory(given, driver_option));
+    GPUHOST_TRY(devices, chosen_directory(given, device_option));
+    const runtime::CdiSources sources{driver, devices.value_or(driver.value_or(""))};
+    return mode == "gpu" ? runtime::make_gpu_spec(root, sources)
+                         : runtime::make_management_spec(root, sources);
+}
+
+/// Two files of one directory take a name from each other, and from each container that asks for it.
+void warn_of_conflict(const Session& session, const base::Root& root, const std::string& path) {
+    const auto files = runtime::read_spec_files(root);
+    const auto claims = runtime::device_claims(files);
+    const auto claim = std::find_if(claims.begin(), claims.end(), [&](const runtime::DeviceClaim& one) {
+        std::error_code error;
+        return one.state == runtime::DeviceClaim::State::Conflict &&
+               std::filesystem::equivalent(root.host_path(one.file->path), path, error);
+    });
+    if (claim != claims.end())
+        session.note("Warning: " + printable(claim->other->path) + " has " + printable(claim->name) +
+                     " too, so no container gets it. Keep one of the two files.\n");
+}
+
+Result<int> run(Session& session) {
+    const Arguments& given = session.arguments();
+    const std::string path = given.value(file_option).value_or("-");
+    GPUHOST_TRY(root, base::Root::open(given.value(cdi_root_option).value_or("/")));
+    GPUHOST_TRY(spec, make_spec(root, given));
+    const std::string text = runtime::to_text(spec);
+    if (path == "-") {
+        session.print(text);
+        return 0;
+    }
+    GPUHOST_CHECK(make_directory(directory_of(path))); // a new host has no /etc/cdi
+    GPUHOST_TRY(file, OutputFile::create(path));
+    GPUHOST_CHECK(base::write_all(file.fd(), text, path));
+    GPUHOST_CHECK(file.finish());
+    session.note(
+        "Wrote " + plural(spec.devices.size(), "device", "devices") + " of " + spec.kind + " to " + path +
+        ".\n" +
+        (runtime::is_spec_file(path) ? "" : "Runtimes look at files that end in .json or .yaml alone.\n"));
+    warn_of_conflict(session, root, path);
+    return 0;
+}
+
+} // namespace
+
+const Verb cdi_generate_verb{
+    "cdi generate",
+    "",
+    "write what container runtimes need to give containers GPUs",
+    "Writes a specification of the Container Device Interface, in JSON: the driver's device nodes, "
+    "libraries, programs and firmware, and the hooks that make them found in a container. Its devices are "
+    "nvidia.com/gpu by index and by UUID, and 'all'. The driver is the one that gpuhostd has selected, else "
+    "the one that is installed. Needs no daemon, no privileges and no NVML.",
+    0,
+    0,
+    options,
+    run,
+};
+
+} // namespace gpuhost::ctl

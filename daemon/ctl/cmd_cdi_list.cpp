@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/ctl/session.hpp"
+#include "daemon/ctl/verbs_cdi.hpp"
+#include "daemon/ctl/view_cdi.hpp"
+#include "daemon/runtime/spec_documents.hpp"
+
+#include <array>
+
+namespace gpuhost::ctl {
+namespace {
+
+constexpr std::array options{cdi_root_option, option::json};
+
+base::Result<int> run(Session& session) {
+    GPUHOST_TRY(root, base::Root::open(session.arguments().value(cdi_root_option).value_or("/")));
+    const base::Json list = runtime::list_devices(runtime::read_spec_files(root));
+    if (session.wants_json())
+        session.print_json(list);
+    else
+        session.print(render_cdi_devices(session.out(), list));
+    return 0;
+}
+
+} // namespace
+
+const Verb cdi_list_verb{
+    "cdi list",
+    "",
+    "list the devices that containers can ask for",
+    "Lists what the files in /etc/cdi and /run/cdi offer, whoever wrote them: each device, its file, the "
+    "driver that it is for, and whether another file takes its name. What is wrong with a file stands below. "
+    "Needs no daemon and no privileges.",
+    0,
+    0,
+    options,
+    run,
+};
+
+} // namespace gpuhost::ctl

@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Specifications for containers, on the files of a host that has no GPU."""
+import json
+import os
+import shutil
+import stat
+
+import programs
+import tap
+from container_files import HOOK, Container, library_file
+from fake_host import scratch, write
+
+BAD_ARGUMENT, NOT_FOUND, BAD_CONTENT = 2, 4, 9
+VERSION = "550.163.01"
+YAML = f"""---
+cdiVersion: 0.5.0
+kind: nvidia.com/gpu
+devices:
+- name: "0"
+  containerEdits:
+    env: [GPU=0]
+containerEdits:
+  mounts:
+  - hostPath: /usr/lib64/libcuda.so.{VERSION}
+    containerPath: /usr/lib64/libcuda.so.{VERSION}
+    options: [ro]
+"""
+
+
+class Host:
+    def __init__(self, root):
+        self.root = root
+        os.makedirs(self.path("/usr/lib64"))
+        shutil.copy(library_file(), self.path(f"/usr/lib64/libcuda.so.{VERSION}"))
+
+    def path(self, name):
+        return os.path.join(self.root, name.lstrip("/"))
+
+    def cdi(self, *words):
+        return programs.run([os.path.join(tap.TOP_BUILDDIR, "gpuhostctl"), "cdi", *words, "--root", self.root],
+                            env=programs.environment(NO_COLOR="1", LC_ALL="C"))
+
+
+def check_nothing(t, host):
+    run = host.cdi("list")
+    t.ok(run.returncode == 0 and "gpuhostctl cdi generate" in run.stdout, "a host without specifications is told how to get one",
+         run.stdout, run.stderr)
+    run = host.cdi("validate")
+    t.ok(run.returncode == 0, "and nothing is wrong with them", run.stdout, run.stderr)
+    run = host.cdi("show", "nvidia.com/gpu=0")
+    t.ok(run.returncode == NOT_FOUND and run.stdout == "" and "gpuhostctl cdi list" in run.stderr, "a device is not found", run.stderr)
+
+
+def check_refusals(t, host):
+    for words, status, message in (
+            (["generate"], NOT_FOUND, "the driver serves no GPU"),
+            (["generate", "--mode", "management"], NOT_FOUND, "there is no device node"),
+            (["generate", "--driver-root", "/usr/share"], NOT_FOUND, "No such file"),
+            (["generate", "--driver-root", "relative"], BAD_ARGUMENT, "--driver-root is no absolute path"),
+            (["generate", "--mode", "mig"], BAD_ARGUMENT, "mig")):
+        output = host.path("/out/out.json")
+        run = host.cdi(*words, "--output", output)
+        t.ok(run.returncode == status and message in run.stderr and not os.path.exists(host.path("/out")),
+             f"{' '.join(words)} says why it can't, and writes nothing", run.returncode, run.stderr)
+
+
+def check_files(t, host):
+    write(host.path("/run/cdi/nvidia.yaml"), YAML)
+    run = host.cdi("list", "--json=short")
+    device, = json.loads(run.stdout)["devices"]
+    t.equal((device["name"], device["file"], device["driver"], device["state"], device["ours"]),
+            ("nvidia.com/gpu=0", "/run/cdi/nvidia.yaml", VERSION, "used", False), "what another tool wrote in YAML is listed")
+    run = host.cdi("show", "nvidia.com/gpu=0")
+    t.ok(run.returncode == 0 and "Variable: GPU=0" in run.stdout and f"/usr/lib64/libcuda.so.{VERSION}" in run.stdout,
+         "a device is what a container gets", run.stdout, run.stderr)
+    run = host.cdi("validate")
+    t.ok(run.returncode == 0 and run.stdout == "/run/cdi/nvidia.yaml: good, 1 device of nvidia.com/gpu\n", "a good file is called good",
+         run.stdout, run.stderr)
+
+
+def check_wrong(t, host):
+    write(host.path("/sys/module/nvidia/version"), "580.65.06\n")
+    run = host.cdi("validate")
+    t.ok(run.returncode == BAD_CONTENT and f"it is for driver {VERSION}, and 580.65.06 is loaded" in run.stdout,
+         "one from before a driver's swap is found", run.stdout, run.stderr)
+    t.ok("stale" in host.cdi("list").stdout, "and listed as stale")
+    write(host.path("/run/cdi/second.yaml"), YAML.replace("env:", "unknown: x\n    env:"))
+    run = host.cdi("validate")
+    t.ok("devices[0].containerEdits.unknown: is not known to CDI" in run.stdout, "a member that runtimes don't know is named", run.stdout)
+    write(host.path("/run/cdi/second.yaml"), YAML)
+    lines = host.cdi("list").stdout.splitlines()
+    t.ok(sum("conflict with /run/cdi/" in line for line in lines) == 2, "two files of one directory take a device from each other", *lines)
+    write(host.path("/etc/cdi/third.json"), "[" * 100000)
+    run = host.cdi("validate", "--json=short")
+    bad = [file["path"] for file in json.loads(run.stdout)["files"] if file["problems"]]
+    t.ok(run.returncode == BAD_CONTENT and len(bad) == 3, "all that is wrong is found at once", run.stdout, run.stderr)
+    named = host.path("/named.yaml")
+    write(named, YAML.replace("0.5.0", "0.3.0"))
+    run = host.cdi("validate", named, host.path("/absent.json"))
+    t.ok(run.returncode == BAD_CONTENT and "it uses what is only in CDI 0.5.0" in run.stdout and "absent.json: " in run.stdout and
+         "/run/cdi" not in run.stdout, "files that are named are checked alone", run.stdout, run.stderr)
+
+
+def check_made(t, host):
+    """With device nodes, which only root can make."""
+    os.makedirs(host.path("/dev"))
+    try:
+        for name, minor in ("nvidia0", 0), ("nvidiactl", 255):
+            os.mknod(host.path(f"/dev/{name}"), stat.S_IFCHR | 0o666, os.makedev(195, minor))
+    except PermissionError:
+        t.skip("a specification is made", "device nodes need root")
+        return
+    write(host.path("/proc/driver/nvidia/gpus/0000:06:00.0/information"), "GPU UUID: GPU-a\nDevice Minor: 0\n")
+    made = host.path("/out/cdi/made.json")
+    run = host.cdi("generate", "-o", made)
+    t.ok(run.returncode == 0 and run.stdout == "" and "Wrote 3 devices of nvidia.com/gpu" in run.stderr, "a specification is made",
+         run.stdout, run.stderr)
+    with open(made, encoding="utf-8") as file:
+        text = file.read()
+    run = host.cdi("generate", "-o", host.path("/run/cdi/gpuhost.json"))
+    t.ok(run.returncode == 0 and "Warning: /run/cdi/nvidia.yaml has nvidia.com/gpu=0 too" in run.stderr,
+         "whose device it takes with another file is said", run.stderr)
+    t.equal(host.cdi("generate").stdout, text, "on the standard output it is the same")
+    spec = json.loads(text)
+    t.equal([device["name"] for device in spec["devices"]], ["0", "GPU-a", "all"], "of each GPU by index and UUID, and all")
+    mounts = [mount["hostPath"] for mount in spec["containerEdits"]["mounts"]]
+    t.equal(mounts, [f"/usr/lib64/libcuda.so.{VERSION}"], "with paths as the host sees them, without --root")
+    check_hooks(t, host, spec["containerEdits"]["hooks"])
+
+
+def check_hooks(t, host, hooks):
+    """In a root that has the mounts, as our hook is started by runtimes."""
+    container = Container(host.path("/container"))
+    shutil.copytree(host.path("/usr/lib64"), container.path("/usr/lib64"))
+    own_mounts = ["unshare", "--mount"]
+    if programs.run([*own_mounts, "true"]).returncode:
+        t.skip("its hooks run", "no namespace to be had here")
+        return
+    for hook in hooks:
+        name = hook["args"][1]
+        run = programs.run([*own_mounts, HOOK, *hook["args"][1:]], input=json.dumps({"bundle": container.directory}))
+        t.ok(run.returncode == 0, f"its hook {name} does its work", run.stderr)
+    t.equal(os.readlink(container.path("/usr/lib64/libcuda.so")), "libcuda.so.1", "programs in a container find libcuda.so")
+    t.ok("/usr/lib64/" in " ".join(container.cache().values()), "and the loader finds the driver's folder", container.cache())
+
+
+def main():
+    t = tap.Tap()
+    root = scratch()
+    try:
+        host = Host(root)
+        for check in (check_nothing, check_refusals, check_files, check_wrong, check_made):
+            check(t, host)
+    finally:
+        shutil.rmtree(root)
+    t.done()
+
+
+if __name__ == "__main__":
+    main()
