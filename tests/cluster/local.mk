@@ -13,6 +13,9 @@ EXTRA_DIST += \
     %D%/modules/kubernetes/go.mod \
     %D%/modules/kubernetes/go.sum \
     %D%/modules/kubernetes/tools.go \
+    %D%/modules/toolkit/go.mod \
+    %D%/modules/toolkit/go.sum \
+    %D%/modules/toolkit/tools.go \
     %D%/modules/tools/cri/main.go \
     %D%/modules/tools/go.mod \
     %D%/modules/tools/go.sum \
@@ -36,6 +39,7 @@ EXTRA_DIST += \
     %D%/prepare \
     %D%/scenarios/__init__.py \
     %D%/scenarios/bundles.py \
+    %D%/scenarios/cdi.py \
     %D%/scenarios/network.py \
     %D%/scenarios/peers.py \
     %D%/scenarios/placement.py \

@@ -16,6 +16,7 @@ from pathlib import Path
 from rig import cache, inputs, say
 
 MODULES = Path(__file__).resolve().parent.parent / "modules"
+DRIVER = "550.163.01"  # whose packages are given to containers
 GO = "1.26.8"
 GO_SUM = "h1:ZOmGe1OnfREDMIdb1Qi4G9JSuDPBLGExZMQ4nis1RXM="
 BUILD = ["build", "-mod=readonly", "-trimpath", "-buildvcs=false", "-p", "2"]
@@ -30,6 +31,7 @@ class Module:
     stamp: dict = field(default_factory=dict)  # {variable: how its value is made of the version}
     pinned: str = ""                           # the module that has this version
     tags: tuple = ()
+    cgo: tuple = ()                            # what the linker is told; () for a module without C
 
     @property
     def path(self):
@@ -44,7 +46,8 @@ class Module:
         version = self.version()
         major, _, rest = version.partition(".")
         values = {"version": version, "major": major, "minor": rest.partition(".")[0]}
-        return " ".join(["-s -w", *(f"-X {name}={text.format(**values)}" for name, text in self.stamp.items())])
+        stamps = (f"-X {name}={text.format(**values)}" for name, text in self.stamp.items())
+        return " ".join(["-s -w", *stamps, *([f"'-extldflags={' '.join(self.cgo)}'"] if self.cgo else [])])
 
     def key(self):
         files = sorted(path for path in self.path.rglob("*") if path.suffix in (".go", ".mod", ".sum"))
@@ -67,12 +70,18 @@ CRIO = Module(
     "crio", ("github.com/cri-o/cri-o/cmd/crio",), {}, "github.com/cri-o/cri-o",
     # No C library: none of GPGME, Btrfs, libseccomp.
     ("containers_image_openpgp", "containers_image_ostree_stub", "exclude_graphdriver_btrfs"))
+_TOOLKIT = "github.com/NVIDIA/nvidia-container-toolkit"
+TOOLKIT = Module(
+    "toolkit", tuple(f"{_TOOLKIT}/cmd/{name}" for name in ("nvidia-ctk", "nvidia-cdi-hook")),
+    {f"{_TOOLKIT}/internal/info.version": "{version}"}, _TOOLKIT,
+    # It opens libnvidia-ml.so.1 at run time, and has no library for the functions in it when it is linked.
+    cgo=("-Wl,--export-dynamic", "-Wl,--unresolved-symbols=ignore-in-object-files", "-Wl,-z,lazy"))
 
 
-def _go(program, work, *words, **options):
+def _go(program, work, *words, cgo=False, **options):
     """Go with its caches in `work`."""
     env = {**os.environ, "GOPATH": str(work / "go"), "GOCACHE": str(work / "cache"), "GOTOOLCHAIN": "local",
-           "GOFLAGS": "-modcacherw", "GOWORK": "off", "CGO_ENABLED": "0"}
+           "GOFLAGS": "-modcacherw", "GOWORK": "off", "CGO_ENABLED": "1" if cgo else "0"}
     done = subprocess.run(["nice", program, *words], env=env, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                           check=False, **options)
     if done.returncode:
@@ -104,7 +113,7 @@ def _build(module, out):
         go = _toolchain(work)
         with say.step(f"building {', '.join(Path(package).name for package in module.packages)} {module.version()}"):
             _go(go, work, *BUILD, "-tags", ",".join(module.tags), "-ldflags", module.flags(), "-o", f"{out}/", *module.packages,
-                cwd=module.path)
+                cgo=bool(module.cgo), cwd=module.path)
 
 
 def built(module):
@@ -141,8 +150,9 @@ def debian_docker():
 
 
 def prepare():
-    for module in (TOOLS, CONTAINERD, KUBERNETES, CRIO):
+    for module in (TOOLS, CONTAINERD, KUBERNETES, CRIO, TOOLKIT):
         built(module)
     debian_containerd()
     debian_13_containerd()
     debian_docker()
+    inputs.fetch(inputs.of_driver(DRIVER))

@@ -42,9 +42,13 @@ def find(package, version=None):
     return hits[0]
 
 
+def of_driver(version):
+    return [i for i in pinned() if i.version.rsplit("-", 1)[0] == version]
+
+
 def driver(version):
     """The packages of one driver version, as an administrator would carry them to a site."""
-    return [i.path for i in pinned() if i.version.rsplit("-", 1)[0] == version]
+    return [i.path for i in of_driver(version)]
 
 
 def _one_line_sources(text):
@@ -133,15 +137,15 @@ def download(package, suite, into):
         _download(_private_apt(Path(name), [suite]), [package], into)
 
 
-def fetch():
-    """Brings every pinned package into the cache; asks nobody when they are all there."""
-    missing = [i for i in pinned() if not i.path.exists()]
+def fetch(inputs=None):
+    """Brings these pinned packages into the cache, or all; asks nobody when they are there."""
+    missing = [i for i in inputs or pinned() if not i.path.exists()]
     if not missing:
         return
     with tempfile.TemporaryDirectory(prefix="gpuhost-apt.") as name:
         state = Path(name)
         options = _private_apt(state, sorted({i.suite for i in missing}))
-        with say.step(f"fetching {len(missing)} pinned Debian packages (driver, kernel, headers)"):
+        with say.step(f"fetching {len(missing)} pinned Debian packages"):
             _download(options, [f"{i.package}={i.version}" for i in missing], state)
         for item in missing:
             _keep(item, next(state.glob(f"{item.package}_{item.version.replace(':', '%3a')}_*.deb")))

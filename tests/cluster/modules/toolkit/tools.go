@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build tools
+
+// Package tools names what is built from this module, for `go mod tidy`.
+package tools
+
+import (
+	_ "github.com/NVIDIA/nvidia-container-toolkit/cmd/nvidia-cdi-hook"
+	_ "github.com/NVIDIA/nvidia-container-toolkit/cmd/nvidia-ctk"
+)

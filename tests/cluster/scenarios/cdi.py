@@ -1,0 +1,217 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Our specifications say what NVIDIA's own tool says of the same host, and each reads what the other writes."""
+
+import difflib
+import json
+import os
+import shutil
+import subprocess
+from functools import partial
+from pathlib import Path
+
+import programs
+from node import TESTS, binaries
+from node.gpuhost import find
+from rig import inputs
+from rig.case import case
+
+VERSION = binaries.DRIVER
+GPUS = 3
+LIBRARIES = "usr/lib/x86_64-linux-gnu"
+VIDEO = 44
+NODES = {"nvidiactl": (195, 255), "nvidia-modeset": (195, 254), "nvidia-uvm": (511, 0), "nvidia-uvm-tools": (511, 1),
+         "nvidia-caps/nvidia-cap1": (510, 1), "nvidia-nvswitch0": (509, 0), **{f"nvidia{n}": (195, n) for n in range(GPUS)}}
+FILES = ("usr/share/glvnd/egl_vendor.d/10_nvidia.json", "etc/vulkan/icd.d/nvidia_icd.json", "etc/OpenCL/vendors/nvidia.icd",
+         "usr/lib/xorg/modules/drivers/nvidia_drv.so", f"usr/lib/xorg/modules/extensions/libglxserver_nvidia.so.{VERSION}",
+         "run/nvidia-persistenced/socket", "tmp/nvidia-mps/control")
+# {library: its soname}: one for each link that is made, and for each place that is looked into.
+STAND_INS = {f"{name}.so.{VERSION}": f"{name}.so.1" for name in ("libnvidia-opticalflow", "libnvidia-allocator", "libnvidia-vulkan-producer")} | {
+    f"libGLX_nvidia.so.{VERSION}": "libGLX_nvidia.so.0", f"libnvidia-nvvm.so.{VERSION}": "libnvidia-nvvm.so.4",
+    "libnvidia-nvvm70.so.4": "libnvidia-nvvm70.so.4", "libnvidia-egl-gbm.so.1.1.1": "libnvidia-egl-gbm.so.1",
+    f"vdpau/libvdpau_nvidia.so.{VERSION}": "libvdpau_nvidia.so.1"}
+
+
+def write(path, text=""):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+
+
+def link(target, path):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.symlink_to(target)
+
+
+class Tree:
+    """A host with Debian's packages of the driver unpacked, the devices and files of the kernel's part, and NVIDIA's tool in
+    it, which takes "/" for the host."""
+    def __init__(self, path, ctl):
+        self.path = path
+        self.ctl = ctl
+        for name in ("lib", "lib64", "bin", "sbin"):
+            (path / "usr" / name).mkdir(parents=True)
+            link(f"usr/{name}", path / name)
+        for package in inputs.driver(VERSION):
+            if "dkms" not in package.name:
+                self._unpack(package)
+        self._add_libraries()
+        self._add_devices()
+        self._add_tool()
+        for name in FILES:
+            write(path / name)
+        link("../lib/nvidia/current/nvidia-smi", path / "usr/bin/nvidia-smi")
+
+    def _unpack(self, package):
+        """As dpkg would: through the links of a merged /usr."""
+        with subprocess.Popen(["dpkg-deb", "--fsys-tarfile", package], stdout=subprocess.PIPE) as archive:
+            subprocess.run(["tar", "-x", "--keep-directory-symlink", "-C", self.path], stdin=archive.stdout, check=True)
+
+    def _add_libraries(self):
+        own = self.path / LIBRARIES / "nvidia/current"
+        nvml = own / f"libnvidia-ml.so.{VERSION}"
+        nvml.unlink()  # it finds no GPU here
+        self._compile(nvml, "libnvidia-ml.so.1", TESTS / "support/stub_nvml.c")
+        (own / "vdpau").mkdir()
+        for name, soname in STAND_INS.items():
+            self._compile(own / name, soname, "/dev/null")
+        subprocess.run(["ldconfig", "-N", "-n", own], check=True, env={"PATH": "/sbin:/usr/sbin"})
+        link("libnvidia-nvvm.so.4", own / "libnvidia-nvvm.so")
+
+    @staticmethod
+    def _compile(library, soname, source):
+        subprocess.run(["cc", "-shared", "-fPIC", f"-Wl,-soname,{soname}", "-o", library, "-x", "c", source], check=True)
+
+    def _add_devices(self):
+        for name, (major, minor) in NODES.items():
+            self._node(name, 0o666, major, minor)
+        for n in range(GPUS):
+            address = f"0000:1{n}:00.0"
+            write(self.path / f"proc/driver/nvidia/gpus/{address}/information",
+                  f"Model: \t\t NVIDIA H100 80GB HBM3\nGPU UUID: \t GPU-00000000-0000-0000-0000-{n:012}\n"
+                  f"Device Minor: \t {GPUS - 1 - n}\nGPU Excluded:\t No\n")
+            for name, minor in (f"card{n}", n), (f"renderD{128 + n}", 128 + n):
+                write(self.path / f"sys/bus/pci/devices/{address}/drm/{name}/dev")
+                os.chown(self._node(f"dri/{name}", 0o660, 226, minor), 0, VIDEO)
+                link(f"../{name}", self.path / f"dev/dri/by-path/pci-{address}-{'card' if minor < 128 else 'render'}")
+
+    def _node(self, name, mode, major, minor):
+        path = self.path / "dev" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        os.mknod(path, mode | 0o020000, os.makedev(major, minor))
+        path.chmod(mode)
+        return path
+
+    def _add_tool(self):
+        tool = binaries.built(binaries.TOOLKIT) / "nvidia-ctk"
+        shutil.copy(tool, self.path / "nvidia-ctk")
+        for word in programs.run(["ldd", tool]).stdout.split():
+            if word.startswith("/"):
+                target = self.path / word[1:]
+                target.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy(word, target)
+
+    def theirs(self, *words, inside=True):
+        where = ["chroot", self.path, "/nvidia-ctk"] if inside else [self.path / "nvidia-ctk"]
+        done = programs.run([*where, "--quiet", "cdi", *words],
+                            env=programs.environment(STUB_NVML_DEVICES=str(GPUS), STUB_NVML_VERSION=VERSION))
+        assert done.returncode == 0, f"nvidia-ctk {' '.join(words)}: {done.stdout}{done.stderr}"
+        return done.stdout
+
+    def ours(self, *words, root=True):
+        done = programs.run([self.ctl, "cdi", *words, *(["--root", self.path] if root else [])])
+        assert done.returncode == 0, f"gpuhostctl cdi {' '.join(words)}: {done.stdout}{done.stderr}"
+        return done.stdout
+
+
+def normal(text):
+    """Without what differs by design: the hook's program, its environment, and the order of all but the hooks."""
+    def in_order(edits):
+        for hook in edits.get("hooks", []):
+            hook["path"] = hook["args"][0] = "HOOK"
+            hook.pop("env", None)
+        return {key: value if key == "hooks" else sorted(value, key=partial(json.dumps, sort_keys=True)) for key, value in edits.items()}
+    spec = json.loads(text)
+    spec["containerEdits"] = in_order(spec["containerEdits"])
+    for device in spec["devices"]:
+        device["containerEdits"] = in_order(device["containerEdits"])
+    spec["devices"].sort(key=lambda device: device["name"])
+    return spec
+
+
+def check_same(theirs, ours):
+    pages = [json.dumps(normal(text), indent=1, sort_keys=True).splitlines() for text in (theirs, ours)]
+    assert pages[0] == pages[1], "\n".join(difflib.unified_diff(*pages, "nvidia-ctk", "gpuhostctl", n=6, lineterm=""))
+
+
+GENERATE = ("generate", "--format=json", "--disable-hook=update-application-profile",
+            "--disable-hook=apply-cuda-memory-limits")
+MANAGEMENT = (*GENERATE, "--mode=management", "--vendor=management.nvidia.com")
+
+
+@case("the tree of a host with the driver's packages is made", start="node", makes="driver tree")
+def make_tree(host):
+    host.cdi = Tree(Path(host.place.state) / "driver-tree", host.site.ctl)
+
+
+@case("a specification for who computes is that of nvidia-ctk", start="driver tree")
+def same_for_gpus(host):
+    theirs = host.cdi.theirs(*GENERATE, "--mode=nvml")
+    check_same(theirs, host.cdi.ours("generate"))
+    names = [device["name"] for device in normal(theirs)["devices"]]
+    assert len(names) == 2 * GPUS + 1 and "0" in names and "all" in names, names
+
+
+@case("a specification for who manages GPUs is that of nvidia-ctk", start="driver tree")
+def same_for_management(host):
+    check_same(host.cdi.theirs(*MANAGEMENT), host.cdi.ours("generate", "--mode", "management"))
+
+
+@case("a driver below another root gives what it gives nvidia-ctk", start="driver tree")
+def same_below_root(host):
+    root = str(host.cdi.path)
+    theirs = host.cdi.theirs(*MANAGEMENT, "--driver-root", root, "--dev-root", root, inside=False)
+    check_same(theirs, host.cdi.ours("generate", "--mode", "management", "--driver-root", root, root=False))
+
+
+@case("CDI's own reader takes our specification", start="driver tree")
+def taken(host):
+    place = host.cdi.path / "etc/cdi/gpuhost.json"
+    write(place, host.cdi.ours("generate"))
+    listed = host.cdi.theirs("list", "--spec-dir=/etc/cdi").split()
+    assert {f"nvidia.com/gpu={name}" for name in ("0", "1", "2", "all")} <= set(listed), listed
+    place.unlink()
+
+
+@case("and we read that of nvidia-ctk, in YAML", start="driver tree")
+def read(host):
+    place = host.cdi.path / "run/cdi/nvidia.yaml"
+    write(place, host.cdi.theirs("generate", "--mode=nvml"))
+    write(host.cdi.path / "usr/bin/nvidia-cdi-hook")
+    (host.cdi.path / "usr/bin/nvidia-cdi-hook").chmod(0o755)
+    devices = json.loads(host.cdi.ours("list", "--json=short"))["devices"]
+    assert [device["name"] for device in devices][:3] == ["nvidia.com/gpu=0", "nvidia.com/gpu=1", "nvidia.com/gpu=2"], devices
+    assert all(device["driver"] == VERSION and device["file"] == "/run/cdi/nvidia.yaml" for device in devices), devices
+    assert ": good, 7 devices of nvidia.com/gpu" in host.cdi.ours("validate")
+    place.unlink()
+
+
+@case("a container that asks Podman for our device has the driver's nodes, and its loader finds the libraries", start="driver tree")
+def given(host):
+    root = str(host.cdi.path)
+    spec = json.loads(host.cdi.ours("generate", "--mode", "management", "--driver-root", root, "--dev-root", root, root=False))
+    for hook in spec["containerEdits"]["hooks"]:
+        hook["path"] = str(find(host.daemon.tree, "gpuhost-cdi-hook"))  # a package is not installed here
+    place = Path("/run/cdi/gpuhost.json")
+    write(place, json.dumps(spec))
+    host.site.image("cdi")
+    archive = host.cdi.path / "image.tar"
+    programs.run(["skopeo", "--insecure-policy", "copy", f"oci:{host.site.directory}/layout:cdi", f"docker-archive:{archive}:cdi:1"])
+    host.podman.tell("load", "--quiet", "--input", str(archive))
+    host.podman.tell("run", "--detach", "--name=cdi", "--network=none", "--device=management.nvidia.com/gpu=all", "cdi:1")
+    inside = Path("/proc", host.podman.tell("inspect", "--format={{.State.Pid}}", "cdi").strip(), "root")
+    nodes = {name: (inside / "dev" / name).stat().st_rdev for name in ("nvidiactl", "nvidia0", "nvidia-caps/nvidia-cap1")}
+    assert nodes == {name: os.makedev(*NODES[name]) for name in nodes}, nodes
+    shown = programs.run(["/sbin/ldconfig", "-p", "-C", inside / "etc/ld.so.cache"]).stdout
+    assert f"=> /{LIBRARIES}/nvidia/current/libcuda.so.1\n" in shown, shown
+    assert os.readlink(inside / LIBRARIES / "nvidia/current/libcuda.so.1") == f"libcuda.so.{VERSION}"
+    host.podman.tell("rm", "--force", "--time=0", "cdi")
+    place.unlink()
