@@ -132,10 +132,12 @@ Result<Json> receive_signed(StepContext& context, const Json& args, const Signed
     if (const std::string warning = clock_warning(bundle.manifest, base::realtime_us() / 1'000'000);
         !warning.empty())
         context.warn(warning);
-    if (plan.complete)
+    if (plan.complete) {
+        GPUHOST_CHECK(forget_received(context.root)); // else an import that went back would be committed
         GPUHOST_CHECK(finish_earlier(context.root));
-    else
+    } else {
         GPUHOST_CHECK(receive(plan));
+    }
     GPUHOST_TRY(artifacts, host_artifacts(context.root, bundle, host_facts_from_json(args)));
     Json report = report_of(bundle, plan);
     if (plan.complete && bundle.manifest.artifacts.empty() && is_settled(context.root) &&
@@ -264,8 +266,8 @@ core::StepKind commit_kind() {
 bool leads_nobody_elsewhere(const base::Root& root, const std::string& name) {
     const auto before = Catalogue(root).replaced(name);
     const auto now = Catalogue(root).record(name);
-    return before && now && before->is_signed() == now->is_signed() &&
-           before->registries == now->registries && before->packages.empty() && now->packages.empty();
+    return before && now && before->registries == now->registries && before->packages.empty() &&
+           now->packages.empty();
 }
 
 Result<Json> settle_apply(StepContext& context, const Json& args) {

@@ -281,6 +281,10 @@ Result<void> receive_stream(const Root& root, const SignedManifest& bundle, Bund
     return mark_received(root, {bundle.manifest.name, bundle.digest});
 }
 
+Result<void> forget_received(const Root& root) {
+    return root.remove(received_mark);
+}
+
 Result<void> mark_received(const Root& root, const Received& received) {
     return root.write_atomic(received_mark, received.digest + " " + received.name);
 }

@@ -52,6 +52,8 @@ struct Received {
 };
 [[nodiscard]] base::Result<std::optional<Received>> received_bundle(const base::Root& root);
 
+/// Nothing is to be committed. What was received stays, and the import that received it goes on from there.
+[[nodiscard]] base::Result<void> forget_received(const base::Root& root);
 [[nodiscard]] base::Result<void> mark_received(const base::Root& root, const Received& received);
 /// Only one import runs at a time: what others left there is of no use to this one, and takes its space.
 [[nodiscard]] base::Result<void> remove_other_incoming(const base::Root& root, const std::string& digest);

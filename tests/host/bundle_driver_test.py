@@ -181,10 +181,16 @@ def check_flavours(t, host, maker):
     said = host.json("driver", "list")
     chosen = [m["flavour"] for v in said["versions"] for m in v["modules"] if m["digest"] == said["selected"][KERNEL]["modules"]]
     t.equal(chosen, ["open"], "and runs the open one")
+    shutil.copy(maker.path("site.bundle"), maker.path("first.bundle"))
+    first = next(bundle["generation"] for bundle in host.json("bundle", "list")["bundles"] if bundle["name"] == "flavours")
     maker.create(BOTH_FLAVOURS.replace(f"Files={NEW}/*.ko", "Files=closed/*.ko"), generation=2)
     run = host.ctl("bundle", "import", maker.path("site.bundle"))
     t.ok(run.returncode == BAD_CONTENT and "the bundle says open modules, its files are proprietary" in run.stderr, "modules of another flavour are refused",
          run.returncode, run.stderr)
+    run = host.ctl("bundle", "import", maker.path("first.bundle"))
+    listed = [(bundle["name"], bundle["generation"]) for bundle in host.json("bundle", "list")["bundles"]]
+    t.ok(run.returncode == 0 and ("flavours", first) in listed and ("flavours", 2) not in listed,
+         "and are not what an import of the one that is here brings in after that", run.stderr, listed)
 
 
 def check_no_gpu(t, host, maker):
