@@ -125,7 +125,12 @@ Result<Root::Parent> Root::parent_of(std::string_view path) const {
 }
 
 Result<std::string> Root::read(std::string_view path, std::size_t limit) const {
-    GPUHOST_TRY(fd, open_file(path, O_RDONLY | O_NOCTTY));
+    GPUHOST_TRY(fd, open_file(path, O_RDONLY | O_NOCTTY | O_NONBLOCK)); // a pipe may never have a writer
+    struct stat st {};
+    if (::fstat(fd.get(), &st) < 0)
+        return fail_errno(path, errno);
+    if (S_ISFIFO(st.st_mode))
+        return fail(Errc::BadContent, std::string(path) + ": is a pipe, not a file");
     return read_all(fd.get(), limit, path);
 }
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "daemon/base/parse.hpp"
 #include "daemon/ctl/output_file.hpp"
 #include "daemon/ctl/session.hpp"
 #include "daemon/ctl/text.hpp"
@@ -24,7 +25,10 @@ constexpr Option file_option{"output", "PATH", "write it there and not to the st
 constexpr Option driver_option{"driver-root", "DIRECTORY",
                                "take the driver that is installed below DIRECTORY"};
 constexpr Option device_option{"dev-root", "DIRECTORY", "take the device nodes in DIRECTORY/dev"};
-constexpr std::array options{mode_option, file_option, driver_option, device_option, cdi_root_option};
+constexpr Option groups_option{"without-groups", "",
+                               "leave out the groups of nodes, which are new in CDI 0.7"};
+constexpr std::array options{mode_option,   file_option,   driver_option,
+                             device_option, groups_option, cdi_root_option};
 
 Result<std::optional<std::string>> chosen_directory(const Arguments& given, const Option& option) {
     const auto path = given.value(option);
@@ -38,7 +42,8 @@ Result<runtime::Spec> make_spec(const base::Root& root, const Arguments& given) 
     const std::string mode = given.value(mode_option).value_or("gpu");
     GPUHOST_TRY(driver, chosen_directory(given, driver_option));
     GPUHOST_TRY(devices, chosen_directory(given, device_option));
-    const runtime::CdiSources sources{driver, devices.value_or(driver.value_or(""))};
+    const runtime::CdiSources sources{driver, devices.value_or(driver.value_or("")),
+                                      !given.has(groups_option)};
     return mode == "gpu" ? runtime::make_gpu_spec(root, sources)
                          : runtime::make_management_spec(root, sources);
 }
@@ -57,12 +62,28 @@ void warn_of_conflict(const Session& session, const base::Root& root, const std:
                      " too, so no container gets it. Keep one of the two files.\n");
 }
 
+/// A specification may be as it should be for a host that is not.
+void warn_of_host(const Session& session, const base::Root& root, const runtime::Spec& spec,
+                  const std::string& text) {
+    for (const std::string& stale : runtime::check_spec_file(root, "new.json", text).stale)
+        session.note("Warning: " + printable(stale) + ".\n");
+    const auto is_uuid = [](const runtime::SpecDevice& one) { return base::starts_with(one.name, "GPU-"); };
+    const auto by_uuid = std::count_if(spec.devices.begin(), spec.devices.end(), is_uuid);
+    const auto gpus = static_cast<std::ptrdiff_t>(spec.devices.size()) - 1 - by_uuid; // "all" is none
+    if (gpus > by_uuid)
+        session.note(
+            "Warning: the driver knows no UUID yet of " +
+            plural(static_cast<std::uint64_t>(gpus - by_uuid), "GPU", "GPUs") +
+            ", to be asked for by index alone. Use each once, as nvidia-smi does, and write it again.\n");
+}
+
 Result<int> run(Session& session) {
     const Arguments& given = session.arguments();
     const std::string path = given.value(file_option).value_or("-");
     GPUHOST_TRY(root, base::Root::open(given.value(cdi_root_option).value_or("/")));
     GPUHOST_TRY(spec, make_spec(root, given));
     const std::string text = runtime::to_text(spec);
+    warn_of_host(session, root, spec, text);
     if (path == "-") {
         session.print(text);
         return 0;

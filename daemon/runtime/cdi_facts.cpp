@@ -17,8 +17,13 @@ using base::Root;
 
 namespace {
 
-constexpr std::array<const char*, 4> control_nodes{"/dev/nvidia-modeset", "/dev/nvidia-uvm",
-                                                   "/dev/nvidia-uvm-tools", "/dev/nvidiactl"};
+struct ControlNode {
+    const char* path;
+    bool needed; ///< without it nothing computes
+};
+constexpr std::array<ControlNode, 4> control_nodes{
+    ControlNode{"/dev/nvidia-modeset", false}, ControlNode{"/dev/nvidia-uvm", true},
+    ControlNode{"/dev/nvidia-uvm-tools", false}, ControlNode{"/dev/nvidiactl", true}};
 struct NodePattern {
     const char* directory;
     const char* name;
@@ -55,10 +60,15 @@ class Nodes {
         return node;
     }
 
-    [[nodiscard]] std::vector<SpecNode> find_control() const {
+    [[nodiscard]] Result<std::vector<SpecNode>> find_control() const {
         std::vector<SpecNode> nodes;
-        for (const char* path : control_nodes)
-            add(nodes, path);
+        for (const auto& [path, needed] : control_nodes) {
+            auto node = find(path);
+            if (!node && needed)
+                return base::fail(Errc::NotFound, prefix_ + path + " is not there", nodes_hint);
+            if (node)
+                nodes.push_back(std::move(*node));
+        }
         return nodes;
     }
 
@@ -113,7 +123,8 @@ class Nodes {
 Result<DriverFiles> read_driver(const Root& host, const CdiSources& sources) {
     if (sources.driver_root)
         return find_driver(host, *sources.driver_root);
-    if (const auto userland = selected_userland(host))
+    GPUHOST_TRY(userland, selected_userland(host));
+    if (userland)
         return read_userland(host, *userland);
     return find_driver(host, "/");
 }
@@ -138,8 +149,10 @@ Result<Spec> make_gpu_spec(const Root& host, const CdiSources& sources) {
     }
     if (facts.gpus.empty())
         return base::fail(Errc::NotFound, "the driver serves no GPU", nodes_hint);
-    facts.control = nodes.find_control();
+    GPUHOST_TRY(control, nodes.find_control());
+    facts.control = std::move(control);
     facts.hook = hook_program;
+    facts.groups = sources.groups;
     return gpu_spec(facts);
 }
 
@@ -151,6 +164,7 @@ Result<Spec> make_management_spec(const Root& host, const CdiSources& sources) {
     if (facts.all.empty())
         return base::fail(Errc::NotFound, "there is no device node of the driver", nodes_hint);
     facts.hook = hook_program;
+    facts.groups = sources.groups;
     return management_spec(facts);
 }
 

@@ -14,6 +14,7 @@ struct CdiSources {
     std::optional<std::string> driver_root;
     /// Whose /dev has the driver's nodes; "" is "/".
     std::string device_root;
+    bool groups = true; ///< as in CdiFacts
 };
 
 /// Our hook, as containers' runtimes start it.

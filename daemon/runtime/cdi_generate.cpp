@@ -102,10 +102,16 @@ void tidy(SpecEdits& edits) {
     });
 }
 
-Spec finished(Spec spec) {
-    tidy(spec.edits);
+void finish(SpecEdits& edits, bool groups) {
+    if (!groups)
+        edits.additional_gids.clear();
+    tidy(edits);
+}
+
+Spec finished(Spec spec, bool groups) {
+    finish(spec.edits, groups);
     for (SpecDevice& device : spec.devices)
-        tidy(device.edits);
+        finish(device.edits, groups);
     std::sort(spec.devices.begin(), spec.devices.end(),
               [](const auto& a, const auto& b) { return a.name < b.name; });
     spec.version = minimum_version(spec);
@@ -134,7 +140,7 @@ Spec gpu_spec(const CdiFacts& facts) {
     add_link_hook(spec.edits, facts.hook, facts.driver.graphics_links);
     add_driver(spec.edits, facts);
     add_hook(spec.edits, facts.hook, {"disable-device-node-modification"});
-    return finished(std::move(spec));
+    return finished(std::move(spec), facts.groups);
 }
 
 Spec management_spec(const CdiFacts& facts) {
@@ -144,7 +150,7 @@ Spec management_spec(const CdiFacts& facts) {
     add_nodes(all.edits, facts.all);
     spec.devices.push_back(std::move(all));
     add_driver(spec.edits, facts);
-    return finished(std::move(spec));
+    return finished(std::move(spec), facts.groups);
 }
 
 } // namespace gpuhost::runtime

@@ -28,6 +28,8 @@ struct CdiFacts {
     std::vector<SpecNode> control; ///< nvidiactl, nvidia-uvm, …, which all GPUs share
     std::vector<SpecNode> all;     ///< every node of the driver, for who manages GPUs
     std::string hook;              ///< the program
+    bool groups =
+        true; ///< who is not root in a container gets at nodes through their groups, from CDI 0.7.0 on
 };
 
 /// Kind nvidia.com/gpu: each GPU by index and by UUID, and "all".

@@ -85,12 +85,17 @@ std::string without_numbers(const std::string& name) {
 
 /// A name without one is what linkers record for the library.
 std::string soname_of(const Root& root, const std::string& path) {
-    const auto fd = root.open_file(path, O_RDONLY);
+    const auto fd = root.open_file(path, O_RDONLY | O_NONBLOCK); // nothing but a file gets further
     const auto file = fd ? base::MappedFile::open(fd->get(), path) : base::fail(fd.error());
     const auto elf = file ? base::Elf::parse(file->view(), path) : base::fail(file.error());
     if (!elf)
         return "";
     return elf->soname().value_or(name_of(path));
+}
+
+/// Of what is below a driver's root at `prefix`. Links in there are the root's: to the host they may lead elsewhere.
+std::string on_host(const Root& root, const std::string& prefix, const std::string& path) {
+    return prefix.empty() ? path : prefix + real_path(root, path).value_or(path);
 }
 
 class DriverReader {
@@ -132,7 +137,7 @@ class DriverReader {
     }
 
     void add(std::vector<DriverFile>& files, const std::string& path, const std::string& container) const {
-        files.push_back({prefix_ + path, container});
+        files.push_back({on_host(root_, prefix_, path), container});
     }
 
     [[nodiscard]] std::vector<std::string> libraries(const std::string& pattern) {
@@ -260,7 +265,7 @@ void add_sockets(const Root& root, const std::string& prefix, DriverFiles& files
     FileSearch search(root);
     for (const std::string_view socket : daemon_sockets)
         if (const auto found = search.first_file({"/run", "/var/run"}, std::string(socket)))
-            files.sockets.push_back({prefix + *found, *found});
+            files.sockets.push_back({on_host(root, prefix, *found), *found});
 }
 
 /// As the kernel looks for it.
@@ -307,15 +312,23 @@ Places distribution_places(const Root& host) {
 
 } // namespace
 
-std::optional<std::string> selected_userland(const Root& host) {
-    const auto path = real_path(host, std::string(current_userland));
-    return path ? std::optional(*path) : std::nullopt;
+Result<std::optional<std::string>> selected_userland(const Root& host) {
+    const auto link = host.lstat(current_userland);
+    if (!link && link.error().code == Errc::NotFound)
+        return std::nullopt;
+    if (!link)
+        return base::fail(link.error());
+    GPUHOST_TRY(path, real_path(host, std::string(current_userland)));
+    return std::optional(std::move(path));
 }
 
 Result<DriverFiles> read_userland(const Root& host, const std::string& userland) {
     Places places;
     places.libraries = {userland + "/lib"};
     places.programs = {userland + "/bin"};
+    // Userlands have none of these. They name libraries without their versions, so the host's serve any driver.
+    places.configs = {"/etc", "/usr/local/share", "/usr/share"};
+    places.configs_of_vulkan = places.configs;
     places.moved = {{userland + "/lib", std::string(container_libraries)}, {userland + "/bin", "/usr/bin"}};
     GPUHOST_TRY(files, DriverReader(host, "", std::move(places)).read());
     for (const char* pattern : {"gsp*.bin", "ucodes*.bin"})

@@ -36,9 +36,9 @@ struct DriverFiles {
     std::vector<DriverFile> sockets; ///< of persistenced and the fabric manager
 };
 
-/// The directory of the userland that the host runs, where gpuhostd has selected one: its own place, which never
-/// changes, and not the link by which the host finds it.
-[[nodiscard]] std::optional<std::string> selected_userland(const base::Root& host);
+/// The directory of the userland that the host runs, if gpuhostd has selected one: its own place, which never
+/// changes, and not the link by which the host finds it. An error where there is one that can't be read.
+[[nodiscard]] base::Result<std::optional<std::string>> selected_userland(const base::Root& host);
 
 /// Of such a directory. In a container libraries stand where Debian has them, programs in /usr/bin.
 [[nodiscard]] base::Result<DriverFiles> read_userland(const base::Root& host, const std::string& userland);

@@ -132,7 +132,13 @@ std::vector<SpecFile> read_spec_files(const Root& host) {
         const auto directory = real_path(host, directories[rank]);
         if (!directory || !read.insert(*directory).second)
             continue;
-        for (const std::string& name : host.list(*directory).value_or(std::vector<std::string>())) {
+        const auto names = host.list(*directory);
+        if (!names) {
+            files.push_back(check_spec_file(host, *directory, base::fail(names.error())));
+            files.back().directory = rank;
+            continue;
+        }
+        for (const std::string& name : *names) {
             if (!is_spec_file(name))
                 continue;
             const std::string path = *directory + "/" + name;

@@ -105,13 +105,18 @@ def check_made(t, host):
     """With device nodes, which only root can make."""
     os.makedirs(host.path("/dev"))
     try:
-        for name, minor in ("nvidia0", 0), ("nvidiactl", 255):
+        for name, minor in ("nvidia0", 0), ("nvidiactl", 255), ("nvidia-uvm", 253):
             os.mknod(host.path(f"/dev/{name}"), stat.S_IFCHR | 0o666, os.makedev(195, minor))
     except PermissionError:
         t.skip("a specification is made", "device nodes need root")
         return
     write(host.path("/proc/driver/nvidia/gpus/0000:06:00.0/information"), "GPU UUID: GPU-a\nDevice Minor: 0\n")
     made = host.path("/out/cdi/made.json")
+    os.rename(host.path("/dev/nvidia-uvm"), host.path("/dev/away"))
+    run = host.cdi("generate", "-o", made)
+    t.ok(run.returncode == NOT_FOUND and "/dev/nvidia-uvm is not there" in run.stderr and not os.path.exists(made),
+         "without a node that all need there is none", run.returncode, run.stderr)
+    os.rename(host.path("/dev/away"), host.path("/dev/nvidia-uvm"))
     run = host.cdi("generate", "-o", made)
     t.ok(run.returncode == 0 and run.stdout == "" and "Wrote 3 devices of nvidia.com/gpu" in run.stderr, "a specification is made",
          run.stdout, run.stderr)
@@ -121,11 +126,38 @@ def check_made(t, host):
     t.ok(run.returncode == 0 and "Warning: /run/cdi/nvidia.yaml has nvidia.com/gpu=0 too" in run.stderr,
          "whose device it takes with another file is said", run.stderr)
     t.equal(host.cdi("generate").stdout, text, "on the standard output it is the same")
+    check_warnings(t, host)
     spec = json.loads(text)
     t.equal([device["name"] for device in spec["devices"]], ["0", "GPU-a", "all"], "of each GPU by index and UUID, and all")
     mounts = [mount["hostPath"] for mount in spec["containerEdits"]["mounts"]]
     t.equal(mounts, [f"/usr/lib64/libcuda.so.{VERSION}"], "with paths as the host sees them, without --root")
     check_hooks(t, host, spec["containerEdits"]["hooks"])
+
+
+def check_warnings(t, host):
+    write(host.path("/sys/module/nvidia/version"), "580.65.06\n")
+    information = host.path("/proc/driver/nvidia/gpus/0000:06:00.0/information")
+    write(information, "GPU UUID: GPU-????????\nDevice Minor: 0\n")
+    run = host.cdi("generate")
+    t.ok(run.returncode == 0 and f"for driver {VERSION}, and 580.65.06 is loaded" in run.stderr and "no UUID yet of 1 GPU" in run.stderr,
+         "what would not work in a container is said", run.stderr)
+    write(information, "GPU UUID: GPU-a\nDevice Minor: 0\n")
+    for node in ("nvidia0", "nvidia-uvm"):
+        os.chown(host.path("/dev/" + node), 0, 44)
+        os.chmod(host.path("/dev/" + node), 0o660)
+    spec, older = json.loads(host.cdi("generate").stdout), json.loads(host.cdi("generate", "--without-groups").stdout)
+    t.ok(spec["cdiVersion"] == "0.7.0" and "additionalGids" in json.dumps(spec) and older["cdiVersion"] == "0.5.0"
+         and "additionalGids" not in json.dumps(older), "groups can be left out for runtimes that don't know them", spec["cdiVersion"],
+         older["cdiVersion"])
+
+
+def check_pipe(t, host):
+    """In a directory where anybody may have put anything."""
+    os.mkfifo(host.path("/etc/cdi/pipe.json"))
+    run = host.cdi("validate", "--json=short")
+    problems = [file["problems"] for file in json.loads(run.stdout)["files"] if file["path"] == "/etc/cdi/pipe.json"]
+    t.ok(run.returncode == BAD_CONTENT and "is a pipe" in problems[0][0], "a pipe is a problem, and nobody waits for it", run.stdout)
+    os.unlink(host.path("/etc/cdi/pipe.json"))
 
 
 def check_hooks(t, host, hooks):
@@ -149,7 +181,7 @@ def main():
     root = scratch()
     try:
         host = Host(root)
-        for check in (check_nothing, check_refusals, check_files, check_wrong, check_made):
+        for check in (check_nothing, check_refusals, check_files, check_wrong, check_pipe, check_made):
             check(t, host)
     finally:
         shutil.rmtree(root)

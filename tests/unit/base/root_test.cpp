@@ -22,6 +22,13 @@ TEST_F(RootTest, ReadsBackWhatItWrote) {
     EXPECT_EQ(root_.stat("/var/lib/x/file")->st_mode & 07777U, 0640U);
 }
 
+TEST_F(RootTest, APipeIsNoFileAndIsNotWaitedFor) {
+    ASSERT_EQ(::mkfifo(directory_.path("pipe").c_str(), 0644), 0);
+    const auto read = root_.read("/pipe");
+    ASSERT_FALSE(read);
+    EXPECT_EQ(read.error().code, Errc::BadContent) << read.error().message;
+}
+
 TEST_F(RootTest, WritesTheModeWhateverTheUmask) {
     const mode_t old = ::umask(0777);
     const auto written = root_.write_atomic("/file", "x", 0644);

@@ -92,6 +92,10 @@ TEST(CdiGenerate, WhoIsInNoGroupOfANodeIsPutInIt) {
     CdiFacts open = facts();
     open.gpus[0].nodes[1].file_mode = 0666;
     EXPECT_EQ(gpu_spec(open).version, "0.5.0");
+    CdiFacts ungrouped = facts();
+    ungrouped.groups = false;
+    EXPECT_EQ(gpu_spec(ungrouped).version, "0.5.0") << "for runtimes that know no groups";
+    EXPECT_TRUE(gpu_spec(ungrouped).devices[0].edits.additional_gids.empty());
 }
 
 TEST(CdiGenerate, HooksComeInTheOrderInWhichTheyBuildOnEachOther) {

@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 namespace gpuhost::runtime {
 namespace {
@@ -109,7 +110,8 @@ TEST(DriverRoot, LinksOfADriverRootLeadNowhereElse) {
     std::filesystem::permissions(tree.host().path("outside/nvidia-smi"), std::filesystem::perms(0755));
     EXPECT_EQ(tree.find().programs, Files());
     tree.program("/outside/nvidia-smi");
-    EXPECT_EQ(tree.find().programs.at(0).container, "/usr/bin/nvidia-smi");
+    EXPECT_EQ(tree.find().programs, (Files{{"/run/nvidia/driver/outside/nvidia-smi", "/usr/bin/nvidia-smi"}}))
+        << "the host would follow the link from its own /";
 }
 
 TEST(DriverRoot, AProgramIsTheFirstOnThePathThatCanBeRun) {
@@ -167,10 +169,13 @@ TEST(DriverRoot, AUserlandOfOursIsNamedByItsOwnPlace) {
     tree.program(userland + "/bin/nvidia-smi");
     tree.file(userland + "/firmware/gsp_ga10x.bin");
     tree.file("/run/nvidia-fabricmanager/socket");
+    tree.file("/etc/OpenCL/vendors/nvidia.icd");
     tree.link("../../" + version + "/userland/abc", "/var/lib/gpuhost/driver/generation/1/userland");
     tree.link("generation/1/userland", "/var/lib/gpuhost/driver/current");
     const base::Root root = tree.host().root();
-    ASSERT_EQ(selected_userland(root), userland);
+    const auto selected = selected_userland(root);
+    ASSERT_TRUE(selected) << selected.error().message;
+    ASSERT_EQ(*selected, userland);
     const auto driver = read_userland(root, userland);
     ASSERT_TRUE(driver) << driver.error().message;
     EXPECT_EQ(driver->version, version);
@@ -183,12 +188,29 @@ TEST(DriverRoot, AUserlandOfOursIsNamedByItsOwnPlace) {
     EXPECT_EQ(driver->firmware, (Files{{userland + "/firmware/gsp_ga10x.bin",
                                         "/lib/firmware/nvidia/" + version + "/gsp_ga10x.bin"}}));
     EXPECT_EQ(driver->sockets, Files{same("/run/nvidia-fabricmanager/socket")});
+    EXPECT_EQ(driver->graphics, Files{same("/etc/OpenCL/vendors/nvidia.icd")}) << "the host's";
+}
+
+TEST(DriverRoot, AUserlandThatIsSelectedAndCanNotBeReadIsNoReasonForAnotherDriver) {
+    const DriverTree tree;
+    tree.add_driver("/usr/lib64");
+    tree.link("generation/1/userland", "/var/lib/gpuhost/driver/current");
+    const auto selected = selected_userland(tree.host().root());
+    ASSERT_FALSE(selected);
+    EXPECT_NE(selected.error().message.find("current"), std::string::npos) << selected.error().message;
+}
+
+TEST(DriverRoot, WhatIsCalledALibraryAndIsAPipeIsNotWaitedFor) {
+    const DriverTree tree;
+    tree.add_driver("/usr/lib64");
+    ASSERT_EQ(::mkfifo(tree.host().path("usr/lib64/libnvidia-x.so." + version).c_str(), 0644), 0);
+    EXPECT_FALSE(tree.find().libraries.empty());
 }
 
 TEST(DriverRoot, WithoutLibrariesThereIsNoDriver) {
     const DriverTree tree;
     tree.file("/usr/lib64/libcuda.so.1");
-    EXPECT_EQ(selected_userland(tree.host().root()), std::nullopt);
+    EXPECT_EQ(selected_userland(tree.host().root()).value(), std::nullopt);
     const auto found = find_driver(tree.host().root(), "/");
     ASSERT_FALSE(found);
     EXPECT_EQ(found.error().code, base::Errc::NotFound);
