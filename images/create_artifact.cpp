@@ -191,6 +191,18 @@ Result<NewArtifact> make_files(const ArtifactSource& source, const CollectOption
     return made;
 }
 
+tl::unexpected<base::Error> not_carried(const std::string& name) {
+    return base::fail(Errc::InvalidArgument,
+                      "'" + name + "' is nested too deeply, or no name that can be carried",
+                      "Names are UTF-8 without control characters.");
+}
+
+/// Under that very name: JSON has no other than UTF-8, and hosts take no other than this.
+bool can_be_carried(const std::string& name) {
+    return is_path_in_tree(name) &&
+           base::parse_json(base::dump(Json(name)), name).value_or(Json()) == Json(name);
+}
+
 } // namespace
 
 bool is_for_same_host(const NewArtifact& a, const NewArtifact& b) {
@@ -215,9 +227,8 @@ Result<void> take_tree(NewArtifact& made, const std::string& directory,
     auto entry = Tree(directory, std::filesystem::directory_options::follow_directory_symlink, error);
     for (; !error && entry != Tree(); entry.increment(error)) {
         const std::string name = entry->path().lexically_relative(directory).string();
-        if (!is_path_in_tree(name))
-            return base::fail(Errc::InvalidArgument,
-                              "'" + name + "' is nested too deeply, or no name that can be carried");
+        if (!is_path_in_tree(name)) // also where links lead round
+            return not_carried(name);
         std::error_code unknown; // a link that leads nowhere is said when it is read
         if (entry->is_directory(unknown)) {
             if (leave(*entry))
@@ -236,6 +247,9 @@ Result<NewArtifact> make_artifact(const ArtifactSource& source, const CollectOpt
     GPUHOST_TRY(made, source.kind == packages_kind ? make_packages(source, options)
                       : source.kind == files_kind  ? make_files(source, options)
                                                    : make_driver(source, options.directory));
+    for (const NewArtifact::File& file : made.files)
+        if (!can_be_carried(file.name))
+            return not_carried(file.name);
     made.artifact = {source.kind, source.name, source.kernel, {}, 0, source.flavour};
     made.document = document_of(made.artifact, made.files);
     made.artifact.hex = content::sha256(made.document);

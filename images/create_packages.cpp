@@ -181,11 +181,18 @@ Result<void> check_signature(const Workshop& shop, const ArtifactSource& source,
     bool good = false;
     bool bad = false;
     std::string said;
+    // What gpgv says to people calls such a signature good.
+    constexpr std::array outdated{std::pair("EXPKEYSIG ", "the key has expired"),
+                                  std::pair("REVKEYSIG ", "the key was revoked"),
+                                  std::pair("EXPSIG ", "the signature has expired")};
     for (const std::string& line : base::split(finished.output, '\n')) {
         good = good || base::starts_with(line, "[GNUPG:] GOODSIG ");
         bad = bad || base::starts_with(line, "[GNUPG:] BADSIG ");
         if (!base::starts_with(line, "[GNUPG:] "))
             said += line + "\n";
+        for (const auto& [word, why] : outdated)
+            if (base::starts_with(line, "[GNUPG:] " + std::string(word)))
+                said += std::string(why) + "\n";
     }
     if (good && !bad)
         return {};
@@ -193,7 +200,7 @@ Result<void> check_signature(const Workshop& shop, const ArtifactSource& source,
         source.open_pgp.empty() ? std::string(package_key) : base::join(source.open_pgp, " ");
     return base::fail(
         Errc::InvalidArgument,
-        signature.file + " in it is not signed with " + key + ": " + std::string(base::trim(said)),
+        signature.file + " in it has no good signature by " + key + ": " + std::string(base::trim(said)),
         "Name the key that it is signed with, or none: what comes in a bundle is vouched for by that.");
 }
 

@@ -63,6 +63,10 @@ def found(host):
 def check_mistakes(t, maker):
     os.symlink("nowhere", maker.path("dangling"))
     os.makedirs(maker.path("empty"))
+    os.makedirs(maker.path("latin"))
+    write(maker.path("lines/a\nb"), "")
+    with open(os.path.join(os.fsencode(maker.path("latin")), b"caf\xe9.txt"), "wb"):
+        pass
     os.makedirs(maker.path("loop"))
     os.symlink(".", maker.path("loop/again"))
     for old, new, status, words in (
@@ -78,7 +82,9 @@ def check_mistakes(t, maker):
             ("Directory=tree", "Files=dangling", NOT_FOUND, "dangling"),
             ("Directory=tree", "Files=tree", BAD_ARGUMENT, "is no file"),
             ("Files=start.txt", "Files=books/a.txt other/a.txt", BAD_ARGUMENT, "have the same name"),
-            ("Directory=tree", "Directory=loop", BAD_ARGUMENT, "nested too deeply")):
+            ("Directory=tree", "Directory=loop", BAD_ARGUMENT, "nested too deeply"),
+            ("Directory=tree", "Directory=latin", BAD_ARGUMENT, "no name that can be carried"),
+            ("Directory=tree", "Files=lines/*", BAD_ARGUMENT, "no name that can be carried")):
         run = maker.create(SPEC.replace(old, new, 1))
         t.ok(run.returncode == status and words in run.stderr, f"a specification's mistake is named: {words}", run.returncode, run.stderr)
     t.ok(not os.path.exists(maker.path("site.bundle")), "and makes no bundle")

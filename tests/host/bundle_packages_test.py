@@ -121,7 +121,7 @@ def check_signatures(t, maker):
         return maker.create(spec)
 
     def expect(good, run, name, word=""):
-        t.ok((run.returncode == 0) if good else (run.returncode == BAD_ARGUMENT and "is not signed with" in run.stderr and word in run.stderr),
+        t.ok((run.returncode == 0) if good else (run.returncode == BAD_ARGUMENT and "has no good signature by" in run.stderr and word in run.stderr),
              name, run.returncode, run.stderr)
     try:
         write(maker.path("ops.key"), maker.keys.gpg("--armor", "--export-secret-keys", KEY))
