@@ -87,7 +87,8 @@ class Scan {
                 of_registries(std::string_view(key).substr(registry.size()), value);
     }
     void import(std::string_view value) {
-        const bool ours = has(value, drop_ins);
+        value = value.substr(0, value.find('#'));
+        const bool ours = has(value, std::string(drop_ins) + "/*");
         said_->drop_ins = said_->drop_ins || ours;
         said_->imports = said_->imports || (!quoted(value).empty() && !ours);
     }
