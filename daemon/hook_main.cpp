@@ -46,6 +46,12 @@ container's state on standard input; see gpuhost-cdi-hook(8).
   --version   print the version
 )";
 
+#ifdef __has_feature // clang's
+#define GPUHOST_HAS_FEATURE(x) __has_feature(x)
+#else
+#define GPUHOST_HAS_FEATURE(x) 0
+#endif
+
 constexpr unsigned deadline_s = 30;
 constexpr std::string_view out_of_time = "gpuhost-cdi-hook: not done within 30 seconds, giving up\n";
 constexpr std::string_view out_of_memory = "gpuhost-cdi-hook: it takes more memory than it may, giving up\n";
@@ -120,7 +126,7 @@ void shut_off() {
     (void)std::signal(SIGALRM, [](int) { give_up<out_of_time>(); });
     ::alarm(deadline_s);
     std::set_new_handler(give_up<out_of_memory>);
-#ifndef __SANITIZE_ADDRESS__ // its shadow would count
+#if !defined(__SANITIZE_ADDRESS__) && !GPUHOST_HAS_FEATURE(address_sanitizer) // its shadow would count
     (void)runtime::limit(RLIMIT_DATA, runtime::max_memory);
 #endif
 }

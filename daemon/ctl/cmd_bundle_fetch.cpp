@@ -24,16 +24,12 @@ Result<Json> follow(Session& session, std::uint64_t id) {
     return follow_operation(session, id);
 }
 
-Result<int> run(Session& session) {
-    const std::string path = session.arguments().value(socket_option).value_or(std::string(fetch_socket));
-    GPUHOST_TRY(socket, ask_to_fetch(path, session.arguments().words()));
-    Json document{{"operations", Json::array()}, {"errors", Json::array()}};
+/// What gpuhost-fetch says, up to the exit status; what is done goes into `document`.
+Result<int> listen(Session& session, int socket, Json& document) {
     std::string buffer;
-    Json line;
-    while (!line.contains("status")) {
-        GPUHOST_TRY(text, read_fetch_line(socket.get(), buffer, -1));
-        GPUHOST_TRY(said, base::parse_json(text, "what gpuhost-fetch says"));
-        line = std::move(said);
+    for (;;) {
+        GPUHOST_TRY(text, read_fetch_line(socket, buffer, -1));
+        GPUHOST_TRY(line, base::parse_json(text, "what gpuhost-fetch says"));
         if (line.contains("note"))
             session.note(text_of(line, "note") + "\n");
         if (line.contains("operation")) {
@@ -47,10 +43,24 @@ Result<int> run(Session& session) {
             session.complain(base::error_from_json(base::member(line, "error")));
             document["errors"].push_back(line["error"]);
         }
+        if (line.contains("status"))
+            return static_cast<int>(number_of(line, "status"));
     }
-    if (session.wants_json())
-        session.print_json(document);
-    return static_cast<int>(number_of(line, "status"));
+}
+
+Result<int> run(Session& session) {
+    const std::string path = session.arguments().value(socket_option).value_or(std::string(fetch_socket));
+    GPUHOST_TRY(socket, ask_to_fetch(path, session.arguments().words()));
+    Json document{{"operations", Json::array()}, {"errors", Json::array()}};
+    const auto status = listen(session, socket.get(), document);
+    if (!session.wants_json())
+        return status;
+    if (!status) {
+        session.complain(status.error());
+        document["errors"].push_back(to_json(status.error()));
+    }
+    session.print_json(document);
+    return status ? *status : base::info(status.error().code).exit_code;
 }
 
 } // namespace

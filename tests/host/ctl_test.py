@@ -389,11 +389,14 @@ class Terminal:
 
     def __init__(self, bus, *arguments, **environment):
         self.fd, other = os.openpty()
-        # That Ctrl-C reaches it: the terminal of a session of its own.
+        def reachable():
+            """That Ctrl-C reaches it: the terminal of a session of its own, and a shell has what it starts in the background ignore it."""
+            fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+            signal.signal(signal.SIGINT, signal.SIG_DFL)
+
         self.process = subprocess.Popen(
             [CTL, *arguments], stdin=other, stdout=other, stderr=other,
-            env={**bus.environment, "COLUMNS": "70", **environment},
-            start_new_session=True, preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0))
+            env={**bus.environment, "COLUMNS": "70", **environment}, start_new_session=True, preexec_fn=reachable)
         os.close(other)
         self.decoder = codecs.getincrementaldecoder("utf-8")()  # a character may come in two pieces
         self.text = ""
