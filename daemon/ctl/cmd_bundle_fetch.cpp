@@ -52,7 +52,7 @@ Result<int> run(Session& session) {
     const std::string path = session.arguments().value(socket_option).value_or(std::string(fetch_socket));
     GPUHOST_TRY(socket, ask_to_fetch(path, session.arguments().words()));
     Json document{{"operations", Json::array()}, {"errors", Json::array()}};
-    const auto status = listen(session, socket.get(), document);
+    auto status = listen(session, socket.get(), document);
     if (!session.wants_json())
         return status;
     if (!status) {

@@ -93,15 +93,19 @@ std::string soname_of(const Root& root, const std::string& path) {
     return elf->soname().value_or(name_of(path));
 }
 
-/// Of what is below a driver's root at `prefix`. Links in there are the root's: to the host they may lead elsewhere.
-std::string on_host(const Root& root, const std::string& prefix, const std::string& path) {
-    return prefix.empty() ? path : prefix + real_path(root, path).value_or(path);
+/// The host's path of what is at `path` below a driver's root at `prefix`. Links in there are that root's: where they
+/// lead the host elsewhere it is where they end.
+std::string on_host(const Root& host, const Root& root, const std::string& prefix, const std::string& path) {
+    const auto inside = real_path(root, path);
+    const auto outside = real_path(host, prefix + path);
+    const bool same = prefix.empty() || !inside || (outside && *outside == prefix + *inside);
+    return prefix + (same ? path : *inside);
 }
 
 class DriverReader {
   public:
-    DriverReader(const Root& root, std::string prefix, Places places)
-        : root_(root), prefix_(std::move(prefix)), places_(std::move(places)), search_(root) {}
+    DriverReader(const Root& host, const Root& root, std::string prefix, Places places)
+        : host_(host), root_(root), prefix_(std::move(prefix)), places_(std::move(places)), search_(root) {}
 
     [[nodiscard]] Result<DriverFiles> read() {
         files_.version = find_version();
@@ -137,7 +141,7 @@ class DriverReader {
     }
 
     void add(std::vector<DriverFile>& files, const std::string& path, const std::string& container) const {
-        files.push_back({on_host(root_, prefix_, path), container});
+        files.push_back({on_host(host_, root_, prefix_, path), container});
     }
 
     [[nodiscard]] std::vector<std::string> libraries(const std::string& pattern) {
@@ -253,19 +257,20 @@ class DriverReader {
             add(files, *program);
     }
 
-    const Root& root_;
-    std::string prefix_; ///< of what is found, on the host
+    const Root& host_;
+    const Root& root_;   ///< the driver's
+    std::string prefix_; ///< of that, on the host
     Places places_;
     FileSearch search_;
     std::vector<std::string> directories_; ///< that hold the driver's libraries
     DriverFiles files_;
 };
 
-void add_sockets(const Root& root, const std::string& prefix, DriverFiles& files) {
+void add_sockets(const Root& host, const Root& root, const std::string& prefix, DriverFiles& files) {
     FileSearch search(root);
     for (const std::string_view socket : daemon_sockets)
         if (const auto found = search.first_file({"/run", "/var/run"}, std::string(socket)))
-            files.sockets.push_back({on_host(root, prefix, *found), *found});
+            files.sockets.push_back({on_host(host, root, prefix, *found), *found});
 }
 
 /// As the kernel looks for it.
@@ -330,11 +335,11 @@ Result<DriverFiles> read_userland(const Root& host, const std::string& userland)
     places.configs = {"/etc", "/usr/local/share", "/usr/share"};
     places.configs_of_vulkan = places.configs;
     places.moved = {{userland + "/lib", std::string(container_libraries)}, {userland + "/bin", "/usr/bin"}};
-    GPUHOST_TRY(files, DriverReader(host, "", std::move(places)).read());
+    GPUHOST_TRY(files, DriverReader(host, host, "", std::move(places)).read());
     for (const char* pattern : {"gsp*.bin", "ucodes*.bin"})
         for (const std::string& file : FileSearch(host).files(userland + "/firmware", pattern))
             files.firmware.push_back({file, "/lib/firmware/nvidia/" + files.version + "/" + name_of(file)});
-    add_sockets(host, "", files);
+    add_sockets(host, host, "", files);
     return std::move(files);
 }
 
@@ -342,8 +347,8 @@ Result<DriverFiles> find_driver(const Root& host, const std::string& driver_root
     GPUHOST_TRY(real, real_path(host, driver_root));
     GPUHOST_TRY(root, Root::open(host.host_path(real)));
     const std::string prefix = real == "/" ? "" : real;
-    GPUHOST_TRY(files, DriverReader(root, prefix, distribution_places(host)).read());
-    add_sockets(root, prefix, files);
+    GPUHOST_TRY(files, DriverReader(host, root, prefix, distribution_places(host)).read());
+    add_sockets(host, root, prefix, files);
     return std::move(files);
 }
 
