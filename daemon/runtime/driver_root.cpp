@@ -152,7 +152,7 @@ class DriverReader {
     [[nodiscard]] std::string find_version() {
         for (const std::string library : {"libcuda.so.", "libnvidia-ml.so."})
             for (const std::string& path : libraries(library + "*.*"))
-                if (const std::string version = name_of(path).substr(library.size());
+                if (std::string version = name_of(path).substr(library.size());
                     base::is_driver_version(version))
                     return version;
         return "";

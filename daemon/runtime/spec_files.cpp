@@ -162,7 +162,7 @@ std::string driver_version(const Spec& spec) {
         for (const SpecMount& mount : edits->mounts)
             for (const std::string_view library : {"/libcuda.so.", "/libnvidia-ml.so."})
                 if (const auto at = mount.host_path.rfind(library); at != std::string::npos)
-                    if (const std::string version = mount.host_path.substr(at + library.size());
+                    if (std::string version = mount.host_path.substr(at + library.size());
                         base::is_driver_version(version))
                         return version;
     return "";

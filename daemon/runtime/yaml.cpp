@@ -114,7 +114,7 @@ class JsonBuilder final : public YAML::EventHandler {
   private:
     struct Named {
         Json value;
-        std::size_t cost;
+        std::size_t cost = 0;
     };
     /// A list or a map that has not ended yet.
     struct Open {
