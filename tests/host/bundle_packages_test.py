@@ -150,6 +150,13 @@ def check_signatures(t, maker):
         for keys, good in ((maker.keys, True), (stranger, False)):
             keys.gpg("--yes", "--armor", "--local-user", KEY if good else STRANGER, "--detach-sign", maker.path("dnf/repodata/repomd.xml"))
             expect(good, maker.create(spec.replace("debian-12", "rhel-9").replace("=signed", "=dnf")), "dnf's likewise", "repodata/repomd.xml.asc")
+        listed = stranger.gpg("--with-colons", "--list-keys", STRANGER)
+        fingerprint = next(line.split(":")[9] for line in listed.splitlines() if line.startswith("fpr"))
+        made(stranger, inrelease, "--local-user", STRANGER, "--clearsign")
+        stranger.gpg("--quick-set-expire", fingerprint, "seconds=1")
+        write(maker.path("signed/gpuhost.asc"), stranger.gpg("--armor", "--export", STRANGER))
+        time.sleep(2)
+        expect(False, maker.create(spec.replace(f"OpenPGPKey={KEY}\n", "")), "an expired key is called that", "the key has expired")
         t.equal(maker.leftovers(), [], "and nothing is left behind")
     finally:
         stranger.close()

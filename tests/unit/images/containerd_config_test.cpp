@@ -36,12 +36,15 @@ TEST(ContainerdConfig, LeadsPodsToThisHostInAllOfItsForms) {
     };
     for (const std::string& text : rows)
         EXPECT_EQ(problem(text), "") << text;
-    const Files unread{{"config.toml", "version = 3\n"},
-                       {"conf.d/10-site.toml",
-                        "version = 3\n[plugins.'io.containerd.cri.v1.images'.registry]\n"
-                        "config_path = '/etc/containerd/certs.d'\n"}};
-    EXPECT_NE(problem_with(unread).find("does not import /etc/containerd/conf.d"), std::string::npos)
-        << problem_with(unread);
+    for (const char* imports : {"", "imports = ['/etc/containerd/conf.d/nvidia.toml']\n",
+                                "imports = [] # '/etc/containerd/conf.d/*.toml'\n"}) {
+        const Files unread{{"config.toml", std::string("version = 3\n") + imports},
+                           {"conf.d/10-site.toml",
+                            "version = 3\n[plugins.'io.containerd.cri.v1.images'.registry]\n"
+                            "config_path = '/etc/containerd/certs.d'\n"}};
+        EXPECT_NE(problem_with(unread).find("does not import /etc/containerd/conf.d"), std::string::npos)
+            << imports << problem_with(unread);
+    }
     EXPECT_EQ(problem_with(
                   {{"config.toml", "version = 3\nimports = ['/etc/containerd/conf.d/*.toml']\n"},
                    {"conf.d/10-site.toml", "version = 3\n[plugins.'io.containerd.cri.v1.images'.registry]\n"
