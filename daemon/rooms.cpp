@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/rooms.hpp"
 
+#include "daemon/runtime/cdi_component.hpp"
+#include "daemon/runtime/cdi_settings.hpp"
+#include "daemon/runtime/cdi_steps.hpp"
 #include "images/bundle_steps.hpp"
 #include "images/images_component.hpp"
 #include "images/images_settings.hpp"
@@ -21,6 +24,7 @@ void add_step_kinds(core::StepKinds& kinds) {
     kmod::register_store_steps(kinds);
     kmod::register_driver_steps(kinds);
     images::register_bundle_steps(kinds);
+    runtime::register_cdi_steps(kinds);
 }
 
 std::vector<std::unique_ptr<core::Component>> make_components(const base::Root& root) {
@@ -28,14 +32,16 @@ std::vector<std::unique_ptr<core::Component>> make_components(const base::Root& 
     components.push_back(std::make_unique<images::ImagesComponent>(
         root, kmod::bundle_import_steps(),
         [&root](const core::Settings& settings) { return kmod::driver_wish(root, settings); }));
-    components.push_back(std::make_unique<kmod::DriverComponent>(root)); // last: what it does shows at once
+    components.push_back(std::make_unique<kmod::DriverComponent>(root, runtime::cdi_steps_around));
+    components.push_back(
+        std::make_unique<runtime::CdiComponent>(root)); // behind the driver, of which it tells
     return components;
 }
 
 std::vector<std::span<const core::SettingKey>> setting_keys() {
-    return {kmod::driver_setting_keys(),   images::images_setting_keys(),
-            images::mirror_setting_keys(), images::registry_setting_keys(),
-            images::peers_setting_keys(),  images::repository_setting_keys()};
+    return {kmod::driver_setting_keys(),     images::images_setting_keys(), images::mirror_setting_keys(),
+            images::registry_setting_keys(), images::peers_setting_keys(),  images::repository_setting_keys(),
+            runtime::cdi_setting_keys()};
 }
 
 } // namespace gpuhost

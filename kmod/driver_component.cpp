@@ -74,7 +74,7 @@ Plan DriverComponent::plan(const core::Desired& desired, const Json& value) cons
     const Json& request = base::member(desired.request, "driver");
     const std::string kind = base::string_or(request, "request", "");
     if (kind.empty() || kind == "swap" || kind == "rollback")
-        return driver_plan(desired, observed);
+        return driver_plan(desired, observed, around_ ? around_(desired.settings) : core::StepsAround());
     const std::string version = base::string_or(request, "version", "");
     if (kind == "import")
         return import_plan(base::strings_or_empty(request, "files"));

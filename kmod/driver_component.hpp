@@ -4,6 +4,9 @@
 #include "daemon/core/component.hpp"
 #include "kmod/driver_plan.hpp"
 
+#include <functional>
+#include <utility>
+
 namespace gpuhost::kmod {
 
 /// The driver as one thing kept in its wanted state: what is loaded, selected, and in the store. Its requests:
@@ -15,8 +18,11 @@ namespace gpuhost::kmod {
 ///   {"request": "verify", "version": … or absent for all}
 class DriverComponent final : public core::Component {
   public:
-    /// `root` must outlive it.
-    explicit DriverComponent(const base::Root& root) : root_(root) {}
+    using AskSteps = std::function<core::StepsAround(const core::Settings&)>;
+
+    /// `root` must outlive it. `around` are the steps of other rooms when the driver changes.
+    explicit DriverComponent(const base::Root& root, AskSteps around = {})
+        : root_(root), around_(std::move(around)) {}
 
     [[nodiscard]] std::string_view name() const override { return "driver"; }
     [[nodiscard]] base::Result<base::Json> observe(const core::Settings& settings) override;
@@ -25,6 +31,7 @@ class DriverComponent final : public core::Component {
 
   private:
     const base::Root& root_;
+    AskSteps around_;
 };
 
 } // namespace gpuhost::kmod

@@ -52,6 +52,7 @@ struct Change {
     Driver to;
     Goal loaded;
     Goal goal;
+    core::StepsAround around;       ///< of other rooms
     std::vector<std::string> units; ///< clients to stop and start
     bool modules = false;           ///< the kernel needs other modules
     bool unload = false;            ///< and some that it has must go first
@@ -130,6 +131,8 @@ Json door_args(const Change& change) {
 void add_steps_before(const Change& change, std::vector<Step>& steps) {
     const std::string units = base::join(change.units, ", ");
     steps.push_back({"door.shut", "keep others from loading a driver", door_args(change)});
+    if (change.unload)
+        steps.insert(steps.end(), change.around.before.begin(), change.around.before.end());
     if (change.unload && !change.units.empty())
         steps.push_back({"units.stop", "stop " + units, {{"units", change.units}}});
     if (change.unload)
@@ -152,6 +155,7 @@ void add_steps_after(const Change& change, std::vector<Step>& steps) {
     if (change.unload && !change.units.empty())
         steps.push_back(
             {"units.start", "start " + base::join(change.units, ", "), {{"units", change.units}}});
+    steps.insert(steps.end(), change.around.after.begin(), change.around.after.end());
 }
 
 std::vector<Step> make_steps(const Change& change) {
@@ -253,7 +257,7 @@ std::optional<Driver> choose(const Wish& wish, const Observed& observed, std::ve
     return driver;
 }
 
-void fill(const Wish& wish, const Observed& observed, Plan& plan) {
+void fill(const Wish& wish, const Observed& observed, const core::StepsAround& around, Plan& plan) {
     const auto driver = choose(wish, observed, plan.problems);
     if (!driver)
         return;
@@ -264,7 +268,9 @@ void fill(const Wish& wish, const Observed& observed, Plan& plan) {
                   *driver,
                   goal_as_loaded(observed),
                   goal_for(*set, wish.version, wish.settings, observed, plan.problems),
+                  {},
                   {}};
+    change.around = around;
     change.units = observed.units;
     const Selection* const selection = observed.selection();
     if (selection != nullptr)
@@ -288,7 +294,7 @@ void fill(const Wish& wish, const Observed& observed, Plan& plan) {
 
 } // namespace
 
-Plan driver_plan(const core::Desired& desired, const Observed& observed) {
+Plan driver_plan(const core::Desired& desired, const Observed& observed, const core::StepsAround& around) {
     Plan plan;
     const Wish wish = read_wish(desired, observed);
     name_plan(wish, observed, plan);
@@ -297,7 +303,7 @@ Plan driver_plan(const core::Desired& desired, const Observed& observed) {
                                  "'" + wish.settings.holder_policy + "' is no policy for holders",
                                  "say refuse, wait or terminate"});
     } else if (!wish.version.empty()) {
-        fill(wish, observed, plan);
+        fill(wish, observed, around, plan);
     } else if (wish.kind == Wish::Kind::Rollback) {
         plan.problems.push_back({Errc::NotFound,
                                  "no driver was selected for " + observed.kernel + " before this one",

@@ -12,6 +12,7 @@
 
 #include "daemon/core/component.hpp"
 #include "daemon/core/plan.hpp"
+#include "daemon/core/steps_around.hpp"
 #include "kmod/driver_settings.hpp"
 #include "kmod/goal.hpp"
 #include "kmod/kernel_state.hpp"
@@ -63,7 +64,9 @@ struct Observed {
                                                     const std::string& version);
 [[nodiscard]] std::optional<Driver> driver_of(const Store& store, const Generation& generation);
 
-/// For the driver component's requests "swap" and "rollback", and for plain apply (no request).
-[[nodiscard]] core::Plan driver_plan(const core::Desired& desired, const Observed& observed);
+/// For the driver component's requests "swap" and "rollback", and for plain apply (no request). `around` are other rooms'
+/// steps, for whatever changes.
+[[nodiscard]] core::Plan driver_plan(const core::Desired& desired, const Observed& observed,
+                                     const core::StepsAround& around = {});
 
 } // namespace gpuhost::kmod

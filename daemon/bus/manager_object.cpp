@@ -12,7 +12,8 @@ using base::Json;
 using base::Result;
 
 namespace {
-constexpr std::array apply_options{Option{"dry-run", 'b'}};
+constexpr std::array plan_options{Option{"only", 's'}};
+constexpr std::array apply_options{Option{"dry-run", 'b'}, Option{"only", 's'}};
 } // namespace
 
 const sd_bus_vtable ManagerObject::vtable[] = {
@@ -52,8 +53,8 @@ int ManagerObject::describe(sd_bus_message* call) {
 
 int ManagerObject::plan(sd_bus_message* call) {
     return answer(call, [this](sd_bus_message* m) -> Result<void> {
-        GPUHOST_CHECK(read_options(m, {}));
-        GPUHOST_TRY(wanted, manager_.plan(Json::object()));
+        GPUHOST_TRY(options, read_options(m, plan_options));
+        GPUHOST_TRY(wanted, manager_.plan(Json::object(), base::string_or(options, "only", "")));
         return reply_json(m, core::to_json(wanted));
     });
 }
@@ -62,8 +63,8 @@ int ManagerObject::apply(sd_bus_message* call) {
     return authority_.require(call, action_apply, [this](sd_bus_message* m) -> Result<void> {
         GPUHOST_TRY(options, read_options(m, apply_options));
         GPUHOST_TRY(subject, subject_of(m));
-        GPUHOST_TRY(id,
-                    manager_.apply(Json::object(), subject, {}, base::bool_or(options, "dry-run", false)));
+        GPUHOST_TRY(id, manager_.apply(Json::object(), subject, {}, base::bool_or(options, "dry-run", false),
+                                       base::string_or(options, "only", "")));
         return reply_operation(m, id);
     });
 }

@@ -17,5 +17,6 @@ noinst_LIBRARIES += %D%/libcore.a
     %D%/settings.hpp \
     %D%/step.cpp \
     %D%/step.hpp \
+    %D%/steps_around.hpp \
     %D%/transaction.cpp \
     %D%/transaction.hpp

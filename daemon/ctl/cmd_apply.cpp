@@ -7,10 +7,11 @@
 namespace gpuhost::ctl {
 namespace {
 
-constexpr std::array options{option::dry_run, option::no_wait, option::json};
+constexpr std::array options{only_option, option::dry_run, option::no_wait, option::json};
 
 base::Result<int> run(Session& session) {
-    return run_operation(session, {manager_call("Apply"), {}, manager_call("Plan", {Options{}})});
+    const Options only = only_given(session.arguments());
+    return run_operation(session, {manager_call("Apply"), only, manager_call("Plan", {only})});
 }
 
 } // namespace

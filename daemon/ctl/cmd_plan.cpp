@@ -8,11 +8,11 @@
 namespace gpuhost::ctl {
 namespace {
 
-constexpr std::array options{option::json};
+constexpr std::array options{only_option, option::json};
 
 base::Result<int> run(Session& session) {
     GPUHOST_TRY(client, session.client());
-    GPUHOST_TRY(plan, client->ask(manager_call("Plan", {Options{}})));
+    GPUHOST_TRY(plan, client->ask(manager_call("Plan", {only_given(session.arguments())})));
     if (session.wants_json())
         session.print_json(plan);
     else

@@ -54,6 +54,9 @@ void add_driver_lines(Facts& facts, const Screen& screen, const base::Json& driv
 /// The loaded driver's version in Manager.Describe's document; empty when none is.
 [[nodiscard]] std::string loaded_version(const base::Json& host);
 
+// CDI
+void add_cdi_lines(Facts& facts, const Screen& screen, const base::Json& cdi);
+
 // Bundles
 /// `list` is Bundle.List's document.
 [[nodiscard]] std::string render_bundles(const Screen& screen, const base::Json& list);

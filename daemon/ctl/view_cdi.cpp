@@ -5,6 +5,7 @@
 #include "daemon/ctl/document.hpp"
 #include "daemon/ctl/table.hpp"
 #include "daemon/ctl/text.hpp"
+#include "daemon/ctl/view.hpp"
 
 namespace gpuhost::ctl {
 
@@ -115,6 +116,21 @@ std::string render_cdi_files(const Screen& screen, const Json& checked) {
                     plural(number_of(file, "devices"), "device", "devices") + " of " + text_of(file, "kind") +
                     "\n";
     return text + wrong_lines(screen, checked);
+}
+
+void add_cdi_lines(Facts& facts, const Screen& screen, const Json& cdi) {
+    const Json& record = base::member(cdi, "record");
+    const auto devices = base::strings_or_empty(record, "devices");
+    const std::string problem = text_of(record, "problem");
+    if (!base::bool_or(cdi, "enable", true))
+        facts.add("Containers", "are told of GPUs by other programs (Enable=no in section [CDI])");
+    else if (!devices.empty())
+        facts.add("Containers", "get " + printable(base::join(devices, " ")) + " of driver " +
+                                    printable(text_of(base::member(record, "inputs"), "driver")));
+    if (!problem.empty())
+        facts.add("Containers", screen.paint(Style::Warn, "get no GPU") + ": " + printable(problem));
+    for (const std::string& path : base::strings_or_empty(cdi, "changed"))
+        facts.add("", printable(path) + " was changed by another program");
 }
 
 } // namespace gpuhost::ctl

@@ -18,6 +18,7 @@ struct ComponentLines {
 };
 /// In the order in which they are shown.
 constexpr std::array component_lines{ComponentLines{"driver", add_driver_lines},
+                                     ComponentLines{"cdi", add_cdi_lines},
                                      ComponentLines{"images", add_image_lines}};
 
 Style style_of_host(std::string_view state) {

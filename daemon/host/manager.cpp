@@ -166,12 +166,14 @@ std::string_view Manager::state() const {
 
 // --- requests
 
-Result<core::Plan> Manager::plan(const Json& request) {
+Result<core::Plan> Manager::plan(const Json& request, std::string_view only) {
     core::Plan all = everything();
+    bool found = only.empty();
     for (const auto& component : components_) {
-        const bool asked = request.contains(std::string(component->name()));
-        if (!request.empty() && !asked)
+        const bool asked = request.contains(std::string(component->name())) || component->name() == only;
+        if ((!request.empty() || !only.empty()) && !asked)
             continue;
+        found = true;
         auto observed = component->observe(settings_);
         if (!observed) {
             const Error error = observed.error().context("looking at the " + std::string(component->name()));
@@ -185,14 +187,18 @@ Result<core::Plan> Manager::plan(const Json& request) {
             return one;
         append(all, std::move(one));
     }
+    if (!found)
+        return base::fail(Errc::NotFound, "there is no component '" + std::string(only) + "'",
+                          "See 'gpuhostctl status --json' for those that there are.");
     if (!request.empty())
         return base::fail(Errc::InvalidArgument, "no component takes this request");
     return all;
 }
 
 Result<std::uint64_t> Manager::apply(const Json& request, core::Subject subject,
-                                     std::vector<base::UniqueFd> inputs, bool check_only) {
-    GPUHOST_TRY(wanted, plan(request));
+                                     std::vector<base::UniqueFd> inputs, bool check_only,
+                                     std::string_view only) {
+    GPUHOST_TRY(wanted, plan(request, only));
     if (!wanted.problems.empty())
         return base::fail(problems_error(wanted.problems));
     if (wanted.steps.empty())

@@ -29,13 +29,13 @@ class Manager {
     /// State, readiness or what a component sees may have changed; one callback, the bus's.
     void on_change(std::function<void()> callback) { changed_ = std::move(callback); }
 
-    /// What a request would do. Empty request: every component.
-    [[nodiscard]] base::Result<core::Plan> plan(const base::Json& request);
+    /// What a request would do. Empty request: every component, or `only` the one of that name.
+    [[nodiscard]] base::Result<core::Plan> plan(const base::Json& request, std::string_view only = {});
     /// Starts it, or with `check_only` its preflight alone. 0 with nothing to do. A plan with problems is the
     /// error that they make.
     [[nodiscard]] base::Result<std::uint64_t> apply(const base::Json& request, core::Subject subject,
                                                     std::vector<base::UniqueFd> inputs,
-                                                    bool check_only = false);
+                                                    bool check_only = false, std::string_view only = {});
     /// What a component sees now.
     [[nodiscard]] base::Result<base::Json> observe(std::string_view component);
     [[nodiscard]] base::Json describe();

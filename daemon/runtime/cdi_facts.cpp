@@ -2,6 +2,7 @@
 #include "daemon/runtime/cdi_facts.hpp"
 
 #include "daemon/base/parse.hpp"
+#include "daemon/runtime/character_device.hpp"
 
 #include <algorithm>
 #include <array>
@@ -44,8 +45,8 @@ class Nodes {
 
     /// Nothing if it is no character device.
     [[nodiscard]] std::optional<SpecNode> find(const std::string& path) const {
-        const auto st = host_.lstat(prefix_ + path);
-        if (!st || !S_ISCHR(st->st_mode))
+        const auto st = stat_character_device(host_, prefix_ + path);
+        if (!st)
             return std::nullopt;
         SpecNode node;
         node.path = path;
@@ -82,6 +83,12 @@ class Nodes {
         return nodes;
     }
 
+    /// Those that the kernel's graphics have of a GPU.
+    void add_graphics(std::vector<SpecNode>& nodes, const std::vector<std::string>& names) const {
+        for (const std::string& name : names)
+            add(nodes, "/dev/dri/" + name);
+    }
+
     [[nodiscard]] Result<GpuNodes> find(Gpu gpu) const {
         const std::string path = "/dev/nvidia" + std::to_string(gpu.minor);
         const auto node = find(path);
@@ -89,8 +96,7 @@ class Nodes {
             return base::fail(Errc::NotFound, prefix_ + path + " of GPU " + gpu.address + " is not there",
                               nodes_hint);
         GpuNodes found{std::move(gpu), {*node}, {}};
-        for (const std::string& name : found.gpu.drm)
-            add(found.nodes, "/dev/dri/" + name);
+        add_graphics(found.nodes, found.gpu.drm);
         for (const char* what : {"card", "render"})
             add_link(found, "/dev/dri/by-path/pci-" + found.gpu.address + "-" + what);
         return found;
@@ -136,7 +142,22 @@ std::string as_prefix(std::string path) {
     return path;
 }
 
+/// Instances of a GPU that is split are devices of their own, with names that the driver tells nobody but NVML.
+bool is_split(const Root& host, const Gpu& gpu) {
+    const auto parts = host.list("/proc/driver/nvidia/capabilities/gpu" + std::to_string(gpu.minor) + "/mig");
+    return parts && std::any_of(parts->begin(), parts->end(),
+                                [](const std::string& name) { return base::starts_with(name, "gi"); });
+}
+
 } // namespace
+
+std::vector<SpecNode> driver_nodes(const Root& host) {
+    const Nodes nodes(host, "");
+    auto found = nodes.find_all();
+    for (const std::string& address : gpu_addresses(host))
+        nodes.add_graphics(found, drm_names(host, address));
+    return found;
+}
 
 Result<Spec> make_gpu_spec(const Root& host, const CdiSources& sources) {
     CdiFacts facts;
@@ -144,6 +165,11 @@ Result<Spec> make_gpu_spec(const Root& host, const CdiSources& sources) {
     facts.driver = std::move(driver);
     const Nodes nodes(host, as_prefix(sources.device_root));
     for (Gpu& gpu : read_gpus(host)) {
+        if (is_split(host, gpu))
+            return base::fail(
+                Errc::Unsupported, "GPU " + gpu.address + " is split into instances of MIG",
+                "gpuhostd does not describe them yet: 'nvidia-ctk cdi generate' does. Set Enable=no in "
+                "section [CDI] of gpuhostd.conf(5) where that writes /run/cdi/nvidia.yaml.");
         GPUHOST_TRY(found, nodes.find(std::move(gpu)));
         facts.gpus.push_back(std::move(found));
     }

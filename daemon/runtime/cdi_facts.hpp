@@ -24,4 +24,7 @@ inline constexpr std::string_view hook_program = GPUHOST_LIBEXECDIR "/gpuhost-cd
 [[nodiscard]] base::Result<Spec> make_gpu_spec(const base::Root& host, const CdiSources& sources);
 [[nodiscard]] base::Result<Spec> make_management_spec(const base::Root& host, const CdiSources& sources);
 
+/// Every node of the driver and of its GPUs that there is now; asks the driver nothing.
+[[nodiscard]] std::vector<SpecNode> driver_nodes(const base::Root& host);
+
 } // namespace gpuhost::runtime

@@ -267,10 +267,8 @@ class DriverReader {
 };
 
 void add_sockets(const Root& host, const Root& root, const std::string& prefix, DriverFiles& files) {
-    FileSearch search(root);
-    for (const std::string_view socket : daemon_sockets)
-        if (const auto found = search.first_file({"/run", "/var/run"}, std::string(socket)))
-            files.sockets.push_back({on_host(host, root, prefix, *found), *found});
+    for (const std::string& socket : driver_sockets(root))
+        files.sockets.push_back({on_host(host, root, prefix, socket), socket});
 }
 
 /// As the kernel looks for it.
@@ -316,6 +314,15 @@ Places distribution_places(const Root& host) {
 }
 
 } // namespace
+
+std::vector<std::string> driver_sockets(const Root& host) {
+    const FileSearch search(host);
+    std::vector<std::string> sockets;
+    for (const std::string_view socket : daemon_sockets)
+        if (auto found = search.first_file({"/run", "/var/run"}, std::string(socket)))
+            sockets.push_back(std::move(*found));
+    return sockets;
+}
 
 Result<std::optional<std::string>> selected_userland(const Root& host) {
     const auto link = host.lstat(current_userland);

@@ -40,6 +40,9 @@ struct DriverFiles {
 /// changes, and not the link by which the host finds it. An error where there is one that can't be read.
 [[nodiscard]] base::Result<std::optional<std::string>> selected_userland(const base::Root& host);
 
+/// Of the driver's daemons that run: how containers reach them.
+[[nodiscard]] std::vector<std::string> driver_sockets(const base::Root& host);
+
 /// Of such a directory. In a container libraries stand where Debian has them, programs in /usr/bin.
 [[nodiscard]] base::Result<DriverFiles> read_userland(const base::Root& host, const std::string& userland);
 

@@ -44,15 +44,22 @@ std::optional<Gpu> parse_gpu(std::string_view address, std::string_view informat
     return Gpu{std::string(address), known ? uuid : "", static_cast<unsigned>(*minor), {}};
 }
 
+std::vector<std::string> gpu_addresses(const base::Root& root) {
+    return root.list(gpus_directory).value_or(std::vector<std::string>());
+}
+
+std::vector<std::string> drm_names(const base::Root& root, const std::string& address) {
+    return root.list(std::string(pci_devices) + "/" + address + "/drm").value_or(std::vector<std::string>());
+}
+
 std::vector<Gpu> read_gpus(const base::Root& root) {
     std::vector<Gpu> gpus;
-    for (const std::string& address : root.list(gpus_directory).value_or(std::vector<std::string>())) {
+    for (const std::string& address : gpu_addresses(root)) {
         const std::string file = std::string(gpus_directory) + "/" + address + "/information";
         auto gpu = parse_gpu(address, root.read(file).value_or(std::string()));
         if (!gpu)
             continue;
-        gpu->drm =
-            root.list(std::string(pci_devices) + "/" + address + "/drm").value_or(std::vector<std::string>());
+        gpu->drm = drm_names(root, address);
         gpus.push_back(std::move(*gpu));
     }
     std::sort(gpus.begin(), gpus.end(),

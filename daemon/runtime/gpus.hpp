@@ -23,6 +23,11 @@ struct Gpu {
 /// that has no minor.
 [[nodiscard]] std::optional<Gpu> parse_gpu(std::string_view address, std::string_view information);
 
+/// Of all that the driver serves, in no order that means anything; asks it nothing.
+[[nodiscard]] std::vector<std::string> gpu_addresses(const base::Root& root);
+/// Names in /dev/dri of the device with that PCI address.
+[[nodiscard]] std::vector<std::string> drm_names(const base::Root& root, const std::string& address);
+
 /// In the order of their PCI addresses, which is NVML's: a GPU's place is its index. None without a driver.
 [[nodiscard]] std::vector<Gpu> read_gpus(const base::Root& root);
 

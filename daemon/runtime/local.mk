@@ -3,13 +3,23 @@ noinst_LIBRARIES += %D%/libruntime.a
 %C%_libruntime_a_CPPFLAGS = $(AM_CPPFLAGS) $(YAML_CFLAGS)
 %C%_libruntime_a_SOURCES = \
     %D%/cdi_check.cpp \
+    %D%/cdi_component.cpp \
+    %D%/cdi_component.hpp \
     %D%/cdi_facts.cpp \
     %D%/cdi_facts.hpp \
     %D%/cdi_generate.cpp \
     %D%/cdi_generate.hpp \
     %D%/cdi_parse.cpp \
+    %D%/cdi_record.cpp \
+    %D%/cdi_record.hpp \
+    %D%/cdi_settings.cpp \
+    %D%/cdi_settings.hpp \
     %D%/cdi_spec.cpp \
     %D%/cdi_spec.hpp \
+    %D%/cdi_steps.cpp \
+    %D%/cdi_steps.hpp \
+    %D%/character_device.cpp \
+    %D%/character_device.hpp \
     %D%/container_root.cpp \
     %D%/container_root.hpp \
     %D%/container_state.cpp \

@@ -3,6 +3,7 @@
 
 #include "daemon/base/parse.hpp"
 #include "daemon/runtime/cdi_facts.hpp"
+#include "daemon/runtime/character_device.hpp"
 #include "daemon/runtime/file_search.hpp"
 
 #include <algorithm>
@@ -56,7 +57,8 @@ class HostCheck {
 
     void check(const SpecNode& node) {
         const std::string& path = node.host_path.empty() ? node.path : node.host_path;
-        const auto st = host_.stat(path);
+        const auto device = stat_character_device(host_, path);
+        const auto st = device ? base::Result<struct stat>(*device) : host_.stat(path);
         const bool numbered = node.major != 0 || node.minor != 0;
         if (!st)
             stale_.push_back(path + " is not there");

@@ -2,7 +2,7 @@
 """A driver swap, ended at every record of its journal by an error, by SIGKILL of worker and daemon, and by a power cut (crash.py).
 
 Whatever happens, the host ends with one working driver, the old or the new: what is loaded, what is selected and what
-the files lead to are the same, the door is open, clients run, and nothing waits for a person.
+the files lead to and containers are told of are the same, the door is open, clients run, and nothing waits for a person.
 """
 import json
 import os
@@ -49,6 +49,8 @@ def faults(host, outcomes):
     for path in ("/run/gpuhost/jobs", "/var/lib/gpuhost/staging"):
         if listing(host, path):
             wrong.append(f"left in {path}: {listing(host, path)}")
+    if host.told() != version:
+        wrong.append(f"containers are told of {host.told()}, not {version}")
     state = host.json("status")["state"]
     if state != "idle":
         wrong.append(f"state is {state}: {host.ctl('plan').stdout}")

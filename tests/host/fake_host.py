@@ -181,6 +181,14 @@ class FakeHost:
         modules = self.path("/sys/module")
         return {name: self.read(f"/sys/module/{name}/version") for name in (os.listdir(modules) if os.path.isdir(modules) else [])}
 
+    def told(self, path="/run/cdi/nvidia.yaml"):
+        """The driver whose libraries containers get; None without a specification."""
+        text = read(self.path(path))
+        if not text:
+            return None
+        mounts = json.loads(text)["containerEdits"]["mounts"]
+        return next(mount["hostPath"].rpartition(".so.")[2] for mount in mounts if "/libcuda.so." in mount["hostPath"])
+
 
 def prepare(host):
     """A host that runs the old driver and has the new one in store."""

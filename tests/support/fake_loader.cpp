@@ -14,6 +14,7 @@
 #include "daemon/base/handle.hpp"
 #include "daemon/base/mapped_file.hpp"
 #include "daemon/base/parse.hpp"
+#include "daemon/runtime/character_device.hpp"
 #include "kmod/device_node.hpp"
 #include "kmod/kernel_state.hpp"
 #include "kmod/loader.hpp"
@@ -378,3 +379,17 @@ base::Result<void> make_device(const base::Root& root, const DeviceNode& node) {
 }
 
 } // namespace gpuhost::kmod
+
+namespace gpuhost::runtime {
+
+std::optional<struct stat> stat_character_device(const base::Root& root, const std::string& path) {
+    const auto device = kmod::parse_node(root.read(path).value_or(std::string()));
+    if (!device)
+        return std::nullopt;
+    struct stat st {};
+    st.st_mode = S_IFCHR | 0666;
+    st.st_rdev = *device;
+    return st;
+}
+
+} // namespace gpuhost::runtime

@@ -121,6 +121,7 @@ check_PROGRAMS += %D%/stub-nvml.so
 %C%_runtime_tests_CPPFLAGS = $(test_cppflags)
 %C%_runtime_tests_LDADD = $(test_libs) $(test_inputs) $(runtime_libs)
 %C%_runtime_tests_SOURCES = \
+    %D%/runtime/cdi_component_test.cpp \
     %D%/runtime/cdi_generate_test.cpp \
     %D%/runtime/cdi_spec_test.cpp \
     %D%/runtime/container_root_test.cpp \

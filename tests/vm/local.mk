@@ -38,6 +38,7 @@ EXTRA_DIST += \
     %D%/scenarios/import_crash.py \
     %D%/scenarios/expect.py \
     %D%/scenarios/failures.py \
+    %D%/scenarios/containers.py \
     %D%/scenarios/holders.py \
     %D%/scenarios/install.py \
     %D%/scenarios/package.py \

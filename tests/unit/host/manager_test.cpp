@@ -161,6 +161,14 @@ TEST_F(ManagerTest, ProblemsOfAPlanAreTheError) {
     EXPECT_EQ(manager->apply({{"other", Json::object()}}, {}, {}).error().code, Errc::InvalidArgument);
 }
 
+TEST_F(ManagerTest, OneComponentCanBeAskedForAlone) {
+    begin();
+    state->level = 7;
+    EXPECT_EQ(manager->plan(Json::object(), "fake")->steps.size(), 1U);
+    EXPECT_EQ(manager->plan(Json::object(), "other").error().code, Errc::NotFound);
+    EXPECT_EQ(manager->apply(Json::object(), {}, {}, false, "other").error().code, Errc::NotFound);
+}
+
 TEST_F(ManagerTest, ABlindComponentIsSaidAndStopsNothing) {
     state->blind = true;
     begin();

@@ -276,6 +276,24 @@ core::Plan plan_of(const Observed& observed, const Json& request) {
     return driver_plan({settings, request}, observed);
 }
 
+/// Of another room: kind "a" before, "b" after.
+std::string kinds_around(const Observed& observed, const Json& request) {
+    const core::Settings settings({driver_setting_keys()});
+    return kinds(driver_plan({settings, request}, observed, {{{"a", "", {}}}, {{"b", "", {}}}}));
+}
+
+TEST(DriverPlanAround, NobodyBeginsBehindTheDoorAndAllIsThereInTheEnd) {
+    EXPECT_EQ(kinds_around(serving_535(), swap("550.163.01")),
+              "driver.prepare door.shut a units.stop holders.clear driver.devices modules.converge driver.select "
+              "driver.devices driver.validate door.open units.start b");
+}
+
+TEST(DriverPlanAround, WithoutADriverNobodyHasToBeKeptOut) {
+    EXPECT_EQ(kinds_around(fresh_host(), swap("550.163.01")).find("door.shut a"), std::string::npos);
+    EXPECT_EQ(kinds_around(fresh_host(), swap("550.163.01")).back(), 'b');
+    EXPECT_EQ(kinds_around(serving_535(), Json::object()), "") << "nothing changes";
+}
+
 TEST(DriverPlanArgs, ModulesKnowTheirFilesOnBothSides) {
     const core::Plan plan = plan_of(serving_535(), swap("550.163.01"));
     const Goal from = goal_from_json(step(plan, "modules.converge").args["from"]);

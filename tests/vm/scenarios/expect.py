@@ -17,7 +17,16 @@ def driver(host, version, srcversions=None):
     assert any(f"/nvidia/{version}/" in path for path in facts.firmware), f"firmware: {facts.firmware}"
     assert not facts.door, f"the door is still shut: {facts.door}"
     nodes(facts)
+    containers(host, version)
     return facts
+
+
+def containers(host, version):
+    """Those that ask for a GPU get this version's, by the files that runtimes read."""
+    devices = host.ctl_json("cdi", "list")["devices"]
+    told = {(device["name"], device["driver"], device["state"]) for device in devices if device["name"].startswith("nvidia.com/gpu=")}
+    assert {("nvidia.com/gpu=0", version, "used"), ("nvidia.com/gpu=all", version, "used")} <= told, f"containers are told of {told}"
+    host.ctl_ok("cdi", "validate")
 
 
 def nodes(facts):

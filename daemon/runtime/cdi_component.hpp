@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// The component "cdi": what container runtimes are told of the driver. It has no requests.
+#pragma once
+
+#include "daemon/base/root.hpp"
+#include "daemon/core/component.hpp"
+
+namespace gpuhost::runtime {
+
+class CdiComponent final : public core::Component {
+  public:
+    /// `root` must outlive it.
+    explicit CdiComponent(const base::Root& root) : root_(root) {}
+
+    [[nodiscard]] std::string_view name() const override { return "cdi"; }
+    [[nodiscard]] base::Result<base::Json> observe(const core::Settings& settings) override;
+    [[nodiscard]] core::Plan plan(const core::Desired& desired, const base::Json& observed) const override;
+    [[nodiscard]] bool converge_at_start(const base::Json&) const override { return true; }
+
+  private:
+    const base::Root& root_;
+};
+
+} // namespace gpuhost::runtime

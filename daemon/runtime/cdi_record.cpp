@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/runtime/cdi_record.hpp"
+
+#include "daemon/runtime/cdi_facts.hpp"
+#include "daemon/runtime/driver_root.hpp"
+
+namespace gpuhost::runtime {
+
+using base::Json;
+using base::Root;
+
+namespace {
+
+constexpr std::string_view record_file = "/run/gpuhost/cdi.json";
+
+std::string describe(const SpecNode& node) {
+    return std::to_string(node.major) + ":" + std::to_string(node.minor) + " " +
+           std::to_string(node.file_mode.value_or(0)) + " " + std::to_string(node.gid.value_or(0));
+}
+
+} // namespace
+
+Json cdi_inputs(const Root& host) {
+    const std::string version = host.read_line("/sys/module/nvidia/version").value_or(std::string());
+    if (version.empty())
+        return {{"driver", ""}};
+    Json nodes = Json::object();
+    for (const SpecNode& node : driver_nodes(host))
+        nodes[node.path] = describe(node);
+    Json sockets = Json::array();
+    for (const std::string& path : driver_sockets(host))
+        sockets.push_back(path);
+    const auto userland = selected_userland(host);
+    return {{"driver", version},
+            {"userland", userland && *userland ? **userland : ""},
+            {"gpus", gpu_addresses(host)},
+            {"nodes", std::move(nodes)},
+            {"sockets", std::move(sockets)}};
+}
+
+Json to_json(const CdiRecord& record) {
+    return {{"inputs", record.inputs},       {"files", record.files},   {"devices", record.devices},
+            {"directory", record.directory}, {"groups", record.groups}, {"problem", record.problem}};
+}
+
+std::optional<CdiRecord> cdi_record_from_json(const Json& value) {
+    if (!value.is_object())
+        return std::nullopt;
+    return CdiRecord{base::member(value, "inputs"),
+                     base::string_map_or_empty(value, "files"),
+                     base::strings_or_empty(value, "devices"),
+                     base::string_or(value, "directory", ""),
+                     base::bool_or(value, "groups", true),
+                     base::string_or(value, "problem", "")};
+}
+
+std::optional<CdiRecord> read_cdi_record(const Root& host) {
+    const auto text = host.read(record_file);
+    const auto value = text ? base::parse_json(*text, record_file) : base::fail(text.error());
+    return value ? cdi_record_from_json(*value) : std::nullopt;
+}
+
+base::Result<void> write_cdi_record(const Root& host, const CdiRecord& record) {
+    GPUHOST_CHECK(host.make_directories("/run/gpuhost"));
+    return host.write_atomic(record_file, base::dump(to_json(record)) + "\n");
+}
+
+base::Result<void> forget_cdi_record(const Root& host) {
+    return host.remove(record_file);
+}
+
+std::string identify(const Root& host, const std::string& path) {
+    const auto st = host.lstat(path);
+    if (!st || !S_ISREG(st->st_mode))
+        return "";
+    return std::to_string(st->st_size) + " " + std::to_string(st->st_mtim.tv_sec) + "." +
+           std::to_string(st->st_mtim.tv_nsec);
+}
+
+std::vector<std::string> changed_files(const Root& host, const CdiRecord& record) {
+    std::vector<std::string> changed;
+    for (const auto& [path, identity] : record.files)
+        if (identify(host, path) != identity)
+            changed.push_back(path);
+    return changed;
+}
+
+} // namespace gpuhost::runtime

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// What specifications are made of, and which were made of what: so that the daemon knows without reading a foreign file, or
+// asking the driver, whether they still fit.
+//
+// /run/gpuhost/cdi.json is written by the step that writes the specifications, and goes with the boot.
+#pragma once
+
+#include "daemon/base/json.hpp"
+#include "daemon/base/root.hpp"
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace gpuhost::runtime {
+
+/// {"driver": version, "userland": directory, "gpus": [addresses], "nodes": {path: numbers and rights}, "sockets": [paths]} of
+/// the driver that is loaded. Never waits for a GPU.
+[[nodiscard]] base::Json cdi_inputs(const base::Root& host);
+
+struct CdiRecord {
+    base::Json inputs;                        ///< as they were when the specifications were made
+    std::map<std::string, std::string> files; ///< path → what identify() said of it
+    std::vector<std::string> devices;         ///< "nvidia.com/gpu=0", without those by UUID
+    std::string directory;                    ///< settings
+    bool groups = true;
+    std::string problem; ///< why containers get no GPU; empty: they do
+};
+[[nodiscard]] base::Json to_json(const CdiRecord& record);
+[[nodiscard]] std::optional<CdiRecord> cdi_record_from_json(const base::Json& value);
+/// Nothing where there is none that can be read: then nothing is known to have been written.
+[[nodiscard]] std::optional<CdiRecord> read_cdi_record(const base::Root& host);
+[[nodiscard]] base::Result<void> write_cdi_record(const base::Root& host, const CdiRecord& record);
+[[nodiscard]] base::Result<void> forget_cdi_record(const base::Root& host);
+
+/// Changes with every write to the file; empty: it is not there.
+[[nodiscard]] std::string identify(const base::Root& host, const std::string& path);
+/// Files of the record that somebody has changed or removed since.
+[[nodiscard]] std::vector<std::string> changed_files(const base::Root& host, const CdiRecord& record);
+
+} // namespace gpuhost::runtime

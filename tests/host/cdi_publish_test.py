@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What containers are told of the driver, through swaps, boots, other programs' writes and changed settings."""
+import json
+import os
+import shutil
+
+import tap
+from fake_host import NEW, OLD, FakeHost, prepare, read, write
+from gates import Gates
+
+SPEC, MANAGEMENT = "/run/cdi/nvidia.yaml", "/run/cdi/management.nvidia.com-gpu.yaml"
+FOREIGN = "cdiVersion: 0.5.0\nkind: nvidia.com/gpu\ndevices:\n- name: theirs\n  containerEdits: {env: [A=B]}\n"
+
+
+def devices(host):
+    return [device["name"] for device in json.loads(read(host.path(SPEC)))["devices"]]
+
+
+def status(host):
+    return host.ctl("status").stdout
+
+
+def check_swap(t, host):
+    t.equal((host.told(), host.told(MANAGEMENT)), (OLD, OLD), "containers are told of the driver that runs")
+    t.equal(devices(host)[-1], "all", "of each GPU and of all")
+    t.ok("nvidia.com/gpu=0" in status(host) and f"of driver {OLD}" in status(host), "status says what they get", status(host))
+    seen = {}
+
+    def decide(where, _count):
+        seen[where] = (host.loaded().get("nvidia"), host.told())
+        return "go"
+
+    gates = Gates(host, decide)
+    run = host.ctl("driver", "swap", NEW)
+    gates.close()
+    t.ok(run.returncode == 0 and host.told() == NEW and host.told(MANAGEMENT) == NEW, "after a swap they are told of the new one", run.stderr)
+    wrong = {where: both for where, both in seen.items() if None not in both and both[0] != both[1]}
+    t.ok(not wrong and any(both[1] is None for both in seen.values()), "at no step of another than the one that is loaded", wrong, sorted(seen))
+    nodes = json.loads(read(host.path(SPEC)))["devices"][0]["containerEdits"]["deviceNodes"]
+    t.ok(nodes[0]["path"] == "/dev/nvidia0" and nodes[0]["major"] == 195, "with the numbers of its nodes", nodes)
+
+
+def check_rollback(t, host):
+    write(host.path("/fake-kernel/control"), f"load nvidia_uvm@{OLD} errno 22\n")
+    run = host.ctl("driver", "swap", OLD)
+    t.ok(run.returncode != 0 and host.told() == NEW and host.loaded()["nvidia"] == NEW, "a swap that goes back tells containers of the driver before",
+         run.stderr)
+    os.unlink(host.path("/fake-kernel/control"))
+    t.equal(host.json("plan")["steps"], [], "and leaves nothing to do")
+
+
+def check_foreign(t, host):
+    write(host.path(SPEC), FOREIGN)
+    text = status(host)
+    t.ok(f"{SPEC} was changed by another program" in text and "tell containers of driver" in text, "what another program writes shows", text)
+    plan = host.json("plan", "--only", "cdi")
+    t.equal([step["kind"] for step in plan["steps"]], ["cdi.publish"], "and is planned for")
+    t.equal(host.json("plan", "--only", "images")["steps"], [], "as no part of the images")
+    run = host.ctl("apply", "--only", "cdi")
+    t.ok(run.returncode == 0 and host.told() == NEW, "and is written again", run.stderr)
+    run = host.ctl("apply", "--only", "nothing")
+    t.ok(run.returncode == 2 and "driver" in run.stderr, "a part that there is not is refused", run.stderr)
+    write(host.path("/run/cdi/other.yaml"), FOREIGN)
+    os.unlink(host.path(SPEC))
+    run = host.ctl("apply", "--only", "cdi")
+    t.ok(run.returncode == 0 and host.told() == NEW and "other.yaml has devices of nvidia.com/gpu too" in run.stderr + run.stdout,
+         "one that takes the names away is warned of", run.stdout, run.stderr)
+    os.unlink(host.path("/run/cdi/other.yaml"))
+
+
+def configure(host, text):
+    write(host.path("/etc/gpuhost/gpuhostd.conf.d/cdi.conf"), text)
+    assert host.ctl("reload").returncode == 0
+
+
+def check_settings(t, host):
+    configure(host, "[CDI]\nRepair=no\n")
+    write(host.path(SPEC), FOREIGN)
+    run = host.ctl("apply")
+    t.ok(run.returncode == 0 and read(host.path(SPEC)) == FOREIGN and "changed by another" in status(host), "with Repair=no it is left, and said",
+         run.stderr)
+    configure(host, "[CDI]\nDirectory=/etc/cdi\nGroups=no\n")
+    write(host.path("/etc/cdi/nvidia.yaml"), FOREIGN)
+    run = host.ctl("apply")
+    t.ok(run.returncode == 0 and "is not gpuhost's" in status(host) and read(host.path("/etc/cdi/nvidia.yaml")) == FOREIGN,
+         "another program's file in /etc/cdi stays", run.returncode, run.stderr)
+    t.equal(host.json("plan")["steps"], [], "as long as it is there")
+    os.unlink(host.path("/etc/cdi/nvidia.yaml"))
+    os.unlink(host.path(SPEC))
+    run = host.ctl("apply")
+    t.ok(run.returncode == 0 and host.told("/etc/cdi/nvidia.yaml") == NEW and not os.path.exists(host.path(MANAGEMENT)),
+         "without it they are there, and no longer in /run/cdi", run.stderr)
+    configure(host, "[CDI]\nEnable=no\n")
+    run = host.ctl("apply")
+    t.ok(run.returncode == 0 and os.listdir(host.path("/etc/cdi")) == [], "with Enable=no there are none", run.stderr)
+    run = host.ctl("apply")
+    t.ok(run.returncode == 0 and "othing" in run.stdout + run.stderr, "and nothing more is done", run.stdout, run.stderr)
+    run = host.ctl("driver", "swap", OLD)
+    t.ok(run.returncode == 0 and not os.path.exists(host.path(SPEC)), "also by a swap", run.stderr)
+    configure(host, "")
+    run = host.ctl("apply")
+    t.ok(run.returncode == 0 and host.told() == OLD, "until it is switched on again", run.stderr)
+
+
+def check_boot(t, host):
+    host.kill_daemon()
+    host.boot()
+    t.equal(host.told(), None, "after a boot nothing is there")
+    host.start_daemon()
+    host.settle()
+    t.equal((host.told(), host.json("status")["ready"]), (OLD, True), "before the host is ready it is again")
+    write(host.path("/run/nvidia-persistenced/socket"), "")
+    t.ok("sockets of the driver's daemons have changed" in status(host), "a daemon's socket that came is seen", status(host))
+    host.ctl("apply", check=0)
+    t.ok("/run/nvidia-persistenced/socket" in read(host.path(SPEC)), "and given to containers")
+    shutil.rmtree(host.path("/proc/driver/nvidia/gpus"))
+    run = host.ctl("apply")
+    t.ok(run.returncode == 0 and host.told() is None and "the driver serves no GPU" in status(host), "where there is no GPU there is no device", run.stderr,
+         status(host))
+    t.equal(host.json("plan")["steps"], [], "which is not tried again and again")
+
+
+def main():
+    t = tap.Tap()
+    host = FakeHost()
+    try:
+        prepare(host)
+        host.start_daemon()
+        host.settle()
+        for check in (check_swap, check_rollback, check_foreign, check_settings, check_boot):
+            check(t, host)
+        if t.failed:
+            print("\n".join("# " + line for line in host.tail().splitlines()))
+    finally:
+        host.close()
+    t.done()
+
+
+main()

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/runtime/cdi_component.hpp"
+#include "daemon/runtime/cdi_record.hpp"
+#include "daemon/runtime/cdi_settings.hpp"
+#include "daemon/runtime/cdi_steps.hpp"
+#include "tests/support/tmpdir.hpp"
+
+#include <gtest/gtest.h>
+
+namespace gpuhost::runtime {
+namespace {
+
+using base::Json;
+using Texts = std::vector<std::string>;
+
+class CdiComponentTest : public testing::Test {
+  protected:
+    void load(const std::string& version) const {
+        host_.write("/sys/module/nvidia/version", version + "\n");
+        host_.write("/proc/driver/nvidia/gpus/0000:06:00.0/information", "Device Minor: 0\n");
+    }
+    void set(const std::string& key, const std::string& value) {
+        ASSERT_TRUE(settings_.set("CDI", key, value, "test"));
+    }
+    /// As the step leaves it.
+    void publish(const std::string& problem = "") const {
+        host_.write("/run/cdi/nvidia.yaml", "{}");
+        CdiRecord record{cdi_inputs(root_), {}, {"nvidia.com/gpu=0"}, "/run/cdi", true, problem};
+        record.files["/run/cdi/nvidia.yaml"] = identify(root_, "/run/cdi/nvidia.yaml");
+        ASSERT_TRUE(write_cdi_record(root_, record));
+    }
+    [[nodiscard]] core::Plan plan(const Json& request = Json::object()) const {
+        CdiComponent component(root_);
+        const auto observed = component.observe(settings_);
+        EXPECT_TRUE(observed);
+        return component.plan({settings_, request}, *observed);
+    }
+    /// The kinds of its steps.
+    [[nodiscard]] Texts steps() const {
+        Texts kinds;
+        for (const core::Step& step : plan().steps)
+            kinds.push_back(step.kind);
+        return kinds;
+    }
+
+    tests::TempDir host_;
+    base::Root root_ = host_.root();
+    core::Settings settings_{{cdi_setting_keys()}};
+};
+
+TEST_F(CdiComponentTest, WithoutDriverThereIsNothingToTell) {
+    EXPECT_EQ(steps(), Texts());
+    publish();
+    EXPECT_EQ(steps(), Texts{"cdi.withdraw"});
+    EXPECT_EQ(plan().reasons, Texts{"no driver is loaded"});
+}
+
+TEST_F(CdiComponentTest, WhatWasToldOnceIsNotToldAgain) {
+    load("550.163.01");
+    EXPECT_EQ(steps(), Texts{"cdi.publish"});
+    publish();
+    EXPECT_EQ(steps(), Texts());
+    EXPECT_EQ(plan().title, "tell containers of driver 550.163.01");
+    EXPECT_TRUE(plan({{"driver", {{"request", "swap"}}}}).steps.empty()) << "it has no requests";
+}
+
+TEST_F(CdiComponentTest, AnotherDriverIsTheReasonAndNotWhatComesWithIt) {
+    load("535.261.03");
+    publish();
+    load("550.163.01");
+    host_.write("/run/nvidia-persistenced/socket", "");
+    EXPECT_EQ(plan().reasons, Texts{"containers are told of driver 535.261.03, and 550.163.01 is loaded"});
+    EXPECT_EQ(steps(), Texts{"cdi.publish"});
+}
+
+TEST_F(CdiComponentTest, WhatChangesUnderOneDriverIsNamed) {
+    load("550.163.01");
+    publish();
+    host_.write("/run/nvidia-fabricmanager/socket", "");
+    host_.write("/proc/driver/nvidia/gpus/0000:07:00.0/information", "Device Minor: 1\n");
+    EXPECT_EQ(plan().reasons,
+              (Texts{"GPUs have changed since", "sockets of the driver's daemons have changed since"}));
+}
+
+TEST_F(CdiComponentTest, WhatFailedIsNotTriedUntilSomethingChanges) {
+    load("550.163.01");
+    publish("the driver serves no GPU");
+    EXPECT_EQ(steps(), Texts());
+}
+
+TEST_F(CdiComponentTest, AnotherProgramsWriteIsRepairedUnlessItIsWanted) {
+    load("550.163.01");
+    publish();
+    host_.write("/run/cdi/nvidia.yaml", "theirs");
+    EXPECT_EQ(plan().reasons, Texts{"another program has changed '/run/cdi/nvidia.yaml'"});
+    EXPECT_EQ(steps(), Texts{"cdi.publish"});
+    set("Repair", "no");
+    EXPECT_EQ(steps(), Texts());
+}
+
+TEST_F(CdiComponentTest, OtherSettingsAreFollowed) {
+    load("550.163.01");
+    publish();
+    set("Groups", "no");
+    EXPECT_EQ(steps(), Texts{"cdi.publish"});
+    set("Groups", "yes");
+    set("Directory", "/etc/cdi");
+    EXPECT_EQ(plan().steps.front().args["directory"], "/etc/cdi");
+    set("Enable", "no");
+    EXPECT_EQ(steps(), Texts{"cdi.withdraw"});
+    EXPECT_TRUE(cdi_steps_around(settings_).before.empty());
+    EXPECT_TRUE(cdi_steps_around(settings_).after.empty());
+}
+
+TEST_F(CdiComponentTest, ARecordThatCantBeReadIsNone) {
+    load("550.163.01");
+    publish();
+    host_.write("/run/gpuhost/cdi.json", "[");
+    EXPECT_EQ(steps(), Texts{"cdi.publish"});
+    host_.write("/run/gpuhost/cdi.json", "[]");
+    EXPECT_EQ(steps(), Texts{"cdi.publish"});
+}
+
+} // namespace
+} // namespace gpuhost::runtime

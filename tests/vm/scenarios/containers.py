@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A container of Podman's gets the driver that runs, through swaps, boots and what other programs write."""
+
+from rig.case import case
+
+from . import expect
+from .install import NEW, OLD
+
+ROOT = "/srv/container"
+SPEC = "/run/cdi/nvidia.yaml"
+LIBRARIES = "/usr/lib/x86_64-linux-gnu"
+
+
+def make_root(host):
+    """A container's files: busybox, and what the loader's cache is made with."""
+    host.check(f"mkdir -p {ROOT}/bin {ROOT}/etc {ROOT}/usr/lib && cp /bin/busybox {ROOT}/bin/ && ln -sf busybox {ROOT}/bin/sh"
+               f" && mkdir -p /etc/gpuhost/gpuhostd.conf.d && printf '[CDI]\\nGroups=no\\n' >/etc/gpuhost/gpuhostd.conf.d/cdi.conf"
+               " && gpuhostctl reload && gpuhostctl apply")
+
+
+def run_in(host, command, device="nvidia.com/gpu=0"):
+    options = f"--rm --network=none --cgroups=disabled --device {device} --rootfs {ROOT}"
+    return host.run(f"podman --runtime crun run {options} /bin/busybox sh -c '{command}'", 120)
+
+
+def sees(host, version):
+    """One GPU's node, the control nodes and no more; the generation's libraries, found in the loader's cache."""
+    result = run_in(host, "cd /dev; ls | /bin/busybox grep nvidia; /bin/busybox strings /etc/ld.so.cache | /bin/busybox grep libcuda.so;"
+                          f" cd {LIBRARIES}; ls")
+    assert result.rc == 0, f"the container does not start: {result}"
+    lines = result.out.split()
+    nodes = {"nvidia-modeset", "nvidia-uvm", "nvidia-uvm-tools", "nvidia0", "nvidiactl"}
+    assert {line for line in lines if line.startswith("nvidia")} == nodes, f"nodes: {result}"
+    assert f"libcuda.so.{version}" in lines and "libcuda.so.1" in lines, f"libraries: {result}"
+    assert f"{LIBRARIES}/libcuda.so.1" in lines, f"the loader finds no libcuda: {result}"
+    other = OLD if version == NEW else NEW
+    assert other not in result.out, f"of the other driver: {result}"
+
+
+@case("a container gets the driver that runs, before and after a swap", start="both")
+def through_a_swap(host):
+    make_root(host)
+    sees(host, OLD)
+    host.swap(NEW)
+    sees(host, NEW)
+    host.check("systemctl daemon-reload")
+    sees(host, NEW)
+    host.swap(OLD)
+    expect.driver(host, OLD)
+
+
+@case("specifications that another program writes or removes are put right by themselves", start="both")
+def repaired(host):
+    host.check("systemctl is-enabled gpuhost-cdi.path")
+    right = host.check(f"cat {SPEC}")
+    for harm in (f"echo wrong >{SPEC}", f"rm {SPEC}"):
+        host.check(harm)
+        host.wait_until(f"grep -qs libcuda.so.{OLD} {SPEC}", 30)
+        assert host.check(f"cat {SPEC}") == right, "it is another one"
+    host.check("mkdir -p /run/nvidia-persistenced && touch /run/nvidia-persistenced/socket")
+    host.wait_until(f"grep -q nvidia-persistenced/socket {SPEC}", 30)
+    host.check("rm -r /run/nvidia-persistenced")
+    host.wait_until(f"! grep -q nvidia-persistenced/socket {SPEC}", 30)
+
+
+@case("removing the package leaves no specification that leads to its hook", start="both", full=True)
+def removed(host):
+    host.check("apt-get -qq -o Dpkg::Use-Pty=0 remove gpuhostd </dev/null", 240)
+    assert not host.check("ls /run/cdi").split(), "something is left"
