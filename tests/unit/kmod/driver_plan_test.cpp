@@ -283,9 +283,10 @@ std::string kinds_around(const Observed& observed, const Json& request) {
 }
 
 TEST(DriverPlanAround, NobodyBeginsBehindTheDoorAndAllIsThereInTheEnd) {
-    EXPECT_EQ(kinds_around(serving_535(), swap("550.163.01")),
-              "driver.prepare door.shut a units.stop holders.clear driver.devices modules.converge driver.select "
-              "driver.devices driver.validate door.open units.start b");
+    EXPECT_EQ(
+        kinds_around(serving_535(), swap("550.163.01")),
+        "driver.prepare door.shut a units.stop holders.clear driver.devices modules.converge driver.select "
+        "driver.devices driver.validate door.open units.start b");
 }
 
 TEST(DriverPlanAround, WithoutADriverNobodyHasToBeKeptOut) {
