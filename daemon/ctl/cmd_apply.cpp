@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/ctl/follow.hpp"
+#include "daemon/ctl/only_option.hpp"
 #include "daemon/ctl/verbs_host.hpp"
 
 #include <array>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "daemon/ctl/only_option.hpp"
 #include "daemon/ctl/session.hpp"
 #include "daemon/ctl/verbs_host.hpp"
 #include "daemon/ctl/view.hpp"

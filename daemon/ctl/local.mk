@@ -76,6 +76,7 @@ noinst_LIBRARIES += %D%/libctl.a
     %D%/input_files.cpp \
     %D%/input_files.hpp \
     %D%/nearest.cpp \
+    %D%/only_option.hpp \
     %D%/output_file.cpp \
     %D%/output_file.hpp \
     %D%/passphrase.cpp \

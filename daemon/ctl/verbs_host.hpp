@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "daemon/ctl/arguments.hpp"
-#include "daemon/ctl/client.hpp"
 #include "daemon/ctl/verb.hpp"
 
 #include <array>
@@ -21,12 +19,5 @@ inline constexpr std::array host_verbs{&status_verb,          &plan_verb,   &app
                                        &wait_ready_verb,      &reload_verb, &cat_config_verb,
                                        &inventory_export_verb};
 inline constexpr Family host_family{"The host:", host_verbs};
-
-// Of plan and apply
-inline constexpr Option only_option{"only", "driver|images|cdi", "nothing but this part of the host"};
-[[nodiscard]] inline Options only_given(const Arguments& given) {
-    const auto only = given.value(only_option);
-    return only ? Options{{"only", *only}} : Options{};
-}
 
 } // namespace gpuhost::ctl
