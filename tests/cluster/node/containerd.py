@@ -15,6 +15,7 @@ CONFIGURATION = {
     1: """version = 2
 [plugins."io.containerd.grpc.v1.cri"]
   sandbox_image = "{pause}"
+{cdi}
   restrict_oom_score_adj = true
   [plugins."io.containerd.grpc.v1.cri".registry]
     config_path = "{registries}"
@@ -43,7 +44,8 @@ class Containerd(Runtime):
         self.client = programs_at / "ctr"
         self.cgroup = cgroup
         self.configuration = self.state / "config.toml"
-        self.configuration.write_text(CONFIGURATION[major].format(pause=pause, registries=registries, state=self.state))
+        cdi = "  enable_cdi = true" if name.endswith("1.7") else ""  # 1.6 does not know it, 2 needs no word
+        self.configuration.write_text(CONFIGURATION[major].format(pause=pause, registries=registries, state=self.state, cdi=cdi))
 
     def run(self):
         self.start([self.programs_at / "containerd", "--config", self.configuration, "--root", self.state / "root",

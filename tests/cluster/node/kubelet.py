@@ -3,6 +3,7 @@
 
 import itertools
 import json
+import signal
 import urllib.request
 from contextlib import contextmanager
 
@@ -123,6 +124,14 @@ class Kubelet(Service):
     def get(path):
         with urllib.request.urlopen(f"http://127.0.0.1:{PORT}{path}", timeout=10) as answer:
             return answer.read().decode()
+
+    @contextmanager
+    def asleep(self):
+        self.process.send_signal(signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            self.process.send_signal(signal.SIGCONT)
 
     def pods(self):
         return json.loads(self.get("/pods")).get("items") or []

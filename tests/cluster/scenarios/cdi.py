@@ -194,24 +194,53 @@ def read(host):
     place.unlink()
 
 
-@case("a container that asks Podman for our device has the driver's nodes, and its loader finds the libraries", start="driver tree")
-def given(host):
+SPEC = Path("/run/cdi/gpuhost.json")
+DEVICE = "management.nvidia.com/gpu=all"
+
+
+@case("our specification is where runtimes read it, and an image is at hand", start="driver tree", makes="specified")
+def specify(host):
     root = str(host.cdi.path)
     spec = json.loads(host.cdi.ours("generate", "--mode", "management", "--driver-root", root, "--dev-root", root, root=False))
     for hook in spec["containerEdits"]["hooks"]:
         hook["path"] = str(find(host.daemon.tree, "gpuhost-cdi-hook"))  # a package is not installed here
-    place = Path("/run/cdi/gpuhost.json")
-    write(place, json.dumps(spec))
+    write(SPEC, json.dumps(spec))
     host.site.image("cdi")
-    archive = host.cdi.path / "image.tar"
-    programs.run(["skopeo", "--insecure-policy", "copy", f"oci:{host.site.directory}/layout:cdi", f"docker-archive:{archive}:cdi:1"])
-    host.podman.tell("load", "--quiet", "--input", str(archive))
-    host.podman.tell("run", "--detach", "--name=cdi", "--network=none", "--device=management.nvidia.com/gpu=all", "cdi:1")
-    inside = Path("/proc", host.podman.tell("inspect", "--format={{.State.Pid}}", "cdi").strip(), "root")
+    host.cdi.image = host.cdi.path / "image.tar"
+    programs.run(["skopeo", "--insecure-policy", "copy", f"oci:{host.site.directory}/layout:cdi", f"docker-archive:{host.cdi.image}:cdi:1"])
+
+
+def check_given(pid):
+    """A container has the driver's nodes, and its loader finds the libraries."""
+    inside = Path("/proc", str(pid), "root")
     nodes = {name: (inside / "dev" / name).stat().st_rdev for name in ("nvidiactl", "nvidia0", "nvidia-caps/nvidia-cap1")}
     assert nodes == {name: os.makedev(*NODES[name]) for name in nodes}, nodes
     shown = programs.run(["/sbin/ldconfig", "-p", "-C", inside / "etc/ld.so.cache"]).stdout
     assert f"=> /{LIBRARIES}/nvidia/current/libcuda.so.1\n" in shown, shown
     assert os.readlink(inside / LIBRARIES / "nvidia/current/libcuda.so.1") == f"libcuda.so.{VERSION}"
+
+
+@case("a container that asks Podman for our device is given the driver", start="specified")
+def given_by_podman(host):
+    host.podman.tell("load", "--quiet", "--input", str(host.cdi.image))
+    host.podman.tell("run", "--detach", "--name=cdi", "--network=none", f"--device={DEVICE}", "cdi:1")
+    check_given(host.podman.tell("inspect", "--format={{.State.Pid}}", "cdi").strip())
     host.podman.tell("rm", "--force", "--time=0", "cdi")
-    place.unlink()
+
+
+def check_containerd(host, containerd):
+    containerd.ctr("images", "import", host.cdi.image)
+    started = containerd.cri("start", containerd.cgroup.name, "docker.io/library/cdi:1", DEVICE)
+    check_given(json.loads(started["container"]["info"]["info"])["pid"])
+    containerd.cri("stop", started["pod"])
+
+
+@case("so is one that asks containerd 2 over CRI", start="specified")
+def given_by_containerd(host):
+    with host.kubelet.asleep():  # it ends pods that it does not know
+        check_containerd(host, host.containerd)
+
+
+@case("and one that asks containerd 1.7 with enable_cdi", start="specified")
+def given_by_containerd17(host):
+    check_containerd(host, host.containerd17)

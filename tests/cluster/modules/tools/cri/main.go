@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// cri asks a container runtime over CRI's image service, as a kubelet does.
+// cri asks a container runtime over CRI, as a kubelet does.
 //
 //	cri SOCKET pull|status|remove IMAGE
 //	cri SOCKET list
+//	cri SOCKET start CGROUP IMAGE DEVICE   a container of one pod, with a device of CDI
+//	cri SOCKET stop POD
 //
-// It prints what the runtime answers as JSON.
+// It prints what the runtime answers as JSON; of start {"pod", "container"}, where "info" of the container's status has its process.
 package main
 
 import (
@@ -22,6 +24,50 @@ import (
 )
 
 const patience = 60 * time.Second
+
+// start runs a container in a pod of its own on the host's network, as a device plugin's answer has the kubelet ask for it.
+func start(ctx context.Context, pods runtime.RuntimeServiceClient, cgroup, image, device string) (any, error) {
+	name := fmt.Sprintf("cdi-%d", os.Getpid())
+	host := &runtime.NamespaceOption{Network: runtime.NamespaceMode_NODE}
+	config := &runtime.PodSandboxConfig{
+		Metadata: &runtime.PodSandboxMetadata{Name: name, Uid: name, Namespace: "default"},
+		Linux: &runtime.LinuxPodSandboxConfig{
+			CgroupParent:    cgroup,
+			SecurityContext: &runtime.LinuxSandboxSecurityContext{NamespaceOptions: host},
+		},
+	}
+	pod, err := pods.RunPodSandbox(ctx, &runtime.RunPodSandboxRequest{Config: config})
+	if err != nil {
+		return nil, err
+	}
+	made, err := pods.CreateContainer(ctx, &runtime.CreateContainerRequest{
+		PodSandboxId:  pod.PodSandboxId,
+		SandboxConfig: config,
+		Config: &runtime.ContainerConfig{
+			Metadata:   &runtime.ContainerMetadata{Name: name},
+			Image:      &runtime.ImageSpec{Image: image},
+			CDIDevices: []*runtime.CDIDevice{{Name: device}},
+			Linux: &runtime.LinuxContainerConfig{
+				SecurityContext: &runtime.LinuxContainerSecurityContext{NamespaceOptions: host},
+			},
+		},
+	})
+	if err != nil {
+		return nil, err
+	}
+	if _, err = pods.StartContainer(ctx, &runtime.StartContainerRequest{ContainerId: made.ContainerId}); err != nil {
+		return nil, err
+	}
+	status, err := pods.ContainerStatus(ctx, &runtime.ContainerStatusRequest{ContainerId: made.ContainerId, Verbose: true})
+	return map[string]any{"pod": pod.PodSandboxId, "container": status}, err
+}
+
+func stop(ctx context.Context, pods runtime.RuntimeServiceClient, pod string) (any, error) {
+	if _, err := pods.StopPodSandbox(ctx, &runtime.StopPodSandboxRequest{PodSandboxId: pod}); err != nil {
+		return nil, err
+	}
+	return pods.RemovePodSandbox(ctx, &runtime.RemovePodSandboxRequest{PodSandboxId: pod})
+}
 
 func ask(ctx context.Context, images runtime.ImageServiceClient, words []string) (any, error) {
 	if len(words) == 1 && words[0] == "list" {
@@ -42,9 +88,20 @@ func ask(ctx context.Context, images runtime.ImageServiceClient, words []string)
 	return nil, fmt.Errorf("no verb '%s'", words[0])
 }
 
+func answer(ctx context.Context, connection *grpc.ClientConn, words []string) (any, error) {
+	pods := runtime.NewRuntimeServiceClient(connection)
+	if len(words) == 4 && words[0] == "start" {
+		return start(ctx, pods, words[1], words[2], words[3])
+	}
+	if len(words) == 2 && words[0] == "stop" {
+		return stop(ctx, pods, words[1])
+	}
+	return ask(ctx, runtime.NewImageServiceClient(connection), words)
+}
+
 func run(words []string) error {
 	if len(words) < 2 {
-		return errors.New("usage: cri SOCKET VERB [IMAGE]")
+		return errors.New("usage: cri SOCKET VERB [WORD...]")
 	}
 	connection, err := grpc.NewClient("unix://"+words[0], grpc.WithTransportCredentials(insecure.NewCredentials()))
 	if err != nil {
@@ -53,11 +110,11 @@ func run(words []string) error {
 	defer connection.Close()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	answer, err := ask(ctx, runtime.NewImageServiceClient(connection), words[1:])
+	answered, err := answer(ctx, connection, words[1:])
 	if err != nil {
 		return err
 	}
-	return json.NewEncoder(os.Stdout).Encode(answer)
+	return json.NewEncoder(os.Stdout).Encode(answered)
 }
 
 func main() {
