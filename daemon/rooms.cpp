@@ -33,8 +33,8 @@ std::vector<std::unique_ptr<core::Component>> make_components(const base::Root& 
         root, kmod::bundle_import_steps(),
         [&root](const core::Settings& settings) { return kmod::driver_wish(root, settings); }));
     components.push_back(std::make_unique<kmod::DriverComponent>(root, runtime::cdi_steps_around));
-    components.push_back(
-        std::make_unique<runtime::CdiComponent>(root)); // behind the driver, of which it tells
+    components.push_back(std::make_unique<runtime::CdiComponent>(
+        root, std::vector<core::Step>{kmod::driver_devices_step()})); // behind the driver, of which it tells
     return components;
 }
 

@@ -128,13 +128,17 @@ Json door_args(const Change& change) {
     return {{"modules", names}};
 }
 
+void add(std::vector<Step>& steps, const std::vector<Step>& more) {
+    steps.insert(steps.end(), more.begin(), more.end());
+}
+
 void add_steps_before(const Change& change, std::vector<Step>& steps) {
     const std::string units = base::join(change.units, ", ");
     steps.push_back({"door.shut", "keep others from loading a driver", door_args(change)});
-    if (change.unload)
-        steps.insert(steps.end(), change.around.before.begin(), change.around.before.end());
     if (change.unload && !change.units.empty())
         steps.push_back({"units.stop", "stop " + units, {{"units", change.units}}});
+    if (change.unload)
+        add(steps, change.around.before);
     if (change.unload)
         steps.push_back({"holders.clear", "make sure that nobody holds the driver", holder_args(change)});
     steps.push_back(
@@ -150,12 +154,13 @@ void add_steps_after(const Change& change, std::vector<Step>& steps) {
                      {{"level", change.settings.validation},
                       {"goal", to_json(change.goal)},
                       {"userland", change.to.userland}}});
+    add(steps, change.around.after);
     if (change.modules || change.observed.door_shut)
         steps.push_back({"door.open", "let others load drivers again", door_args(change)});
-    if (change.unload && !change.units.empty())
-        steps.push_back(
-            {"units.start", "start " + base::join(change.units, ", "), {{"units", change.units}}});
-    steps.insert(steps.end(), change.around.after.begin(), change.around.after.end());
+    if (!change.unload || change.units.empty())
+        return;
+    steps.push_back({"units.start", "start " + base::join(change.units, ", "), {{"units", change.units}}});
+    add(steps, change.around.after); // clients bring sockets, by which others reach them
 }
 
 std::vector<Step> make_steps(const Change& change) {
@@ -172,7 +177,7 @@ std::vector<Step> make_steps(const Change& change) {
         steps.push_back({"driver.select", "select " + version + " for kernel " + change.observed.kernel,
                          select_args(change)});
     if (change.modules || change.devices)
-        steps.push_back({"driver.devices", "make device nodes", {{"when", "forward"}}});
+        steps.push_back(driver_devices_step());
     if (!steps.empty() || change.observed.door_shut)
         add_steps_after(change, steps);
     return steps;
@@ -293,6 +298,10 @@ void fill(const Wish& wish, const Observed& observed, const core::StepsAround& a
 }
 
 } // namespace
+
+Step driver_devices_step() {
+    return {"driver.devices", "make device nodes", {{"when", "forward"}}};
+}
 
 Plan driver_plan(const core::Desired& desired, const Observed& observed, const core::StepsAround& around) {
     Plan plan;

@@ -64,6 +64,9 @@ struct Observed {
                                                     const std::string& version);
 [[nodiscard]] std::optional<Driver> driver_of(const Store& store, const Generation& generation);
 
+/// Makes the nodes of whatever driver is loaded; for other rooms too.
+[[nodiscard]] core::Step driver_devices_step();
+
 /// For the driver component's requests "swap" and "rollback", and for plain apply (no request). `around` are other rooms'
 /// steps, for whatever changes.
 [[nodiscard]] core::Plan driver_plan(const core::Desired& desired, const Observed& observed,

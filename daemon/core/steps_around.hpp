@@ -9,9 +9,9 @@ namespace gpuhost::core {
 
 /// What other rooms do when the driver changes. Both converge: a plan may have one of them without the other.
 struct StepsAround {
-    /// While the driver still runs: nobody may begin to use it. Undone, they are right for whatever driver runs then.
+    /// Once its clients have gone: nobody else may begin to use it. Undone, they are right for whatever driver runs then.
     std::vector<Step> before;
-    /// Once the driver is validated and its clients are back.
+    /// Once the driver is validated, and again when its clients are back.
     std::vector<Step> after;
 };
 

@@ -128,7 +128,8 @@ void add_cdi_lines(Facts& facts, const Screen& screen, const Json& cdi) {
         facts.add("Containers", "get " + printable(base::join(devices, " ")) + " of driver " +
                                     printable(text_of(base::member(record, "inputs"), "driver")));
     if (!problem.empty())
-        facts.add("Containers", screen.paint(Style::Warn, "get no GPU") + ": " + printable(problem));
+        facts.add("Containers",
+                  screen.paint(Style::Warn, "get not all of the driver") + ": " + printable(problem));
     for (const std::string& path : base::strings_or_empty(cdi, "changed"))
         facts.add("", printable(path) + " was changed by another program");
 }

@@ -5,12 +5,16 @@
 #include "daemon/base/root.hpp"
 #include "daemon/core/component.hpp"
 
+#include <utility>
+#include <vector>
+
 namespace gpuhost::runtime {
 
 class CdiComponent final : public core::Component {
   public:
-    /// `root` must outlive it.
-    explicit CdiComponent(const base::Root& root) : root_(root) {}
+    /// `root` must outlive it. `before` is what another room does first: nodes must be there.
+    CdiComponent(const base::Root& root, std::vector<core::Step> before)
+        : root_(root), before_(std::move(before)) {}
 
     [[nodiscard]] std::string_view name() const override { return "cdi"; }
     [[nodiscard]] base::Result<base::Json> observe(const core::Settings& settings) override;
@@ -19,6 +23,7 @@ class CdiComponent final : public core::Component {
 
   private:
     const base::Root& root_;
+    std::vector<core::Step> before_;
 };
 
 } // namespace gpuhost::runtime

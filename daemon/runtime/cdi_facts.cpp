@@ -142,13 +142,6 @@ std::string as_prefix(std::string path) {
     return path;
 }
 
-/// Instances of a GPU that is split are devices of their own, with names that the driver tells nobody but NVML.
-bool is_split(const Root& host, const Gpu& gpu) {
-    const auto parts = host.list("/proc/driver/nvidia/capabilities/gpu" + std::to_string(gpu.minor) + "/mig");
-    return parts && std::any_of(parts->begin(), parts->end(),
-                                [](const std::string& name) { return base::starts_with(name, "gi"); });
-}
-
 } // namespace
 
 std::vector<SpecNode> driver_nodes(const Root& host) {
@@ -163,13 +156,14 @@ Result<Spec> make_gpu_spec(const Root& host, const CdiSources& sources) {
     CdiFacts facts;
     GPUHOST_TRY(driver, read_driver(host, sources));
     facts.driver = std::move(driver);
+    // Instances are devices of their own, with names that the driver tells nobody but NVML.
+    if (const auto instances = mig_instances(host); !instances.empty())
+        return base::fail(
+            Errc::Unsupported, "a GPU is split into instances of MIG (" + instances.front() + ")",
+            "gpuhostd does not describe them yet; 'nvidia-ctk cdi generate' does. Set Enable=no in "
+            "section [CDI] of gpuhostd.conf(5) where that writes /run/cdi/nvidia.yaml.");
     const Nodes nodes(host, as_prefix(sources.device_root));
     for (Gpu& gpu : read_gpus(host)) {
-        if (is_split(host, gpu))
-            return base::fail(
-                Errc::Unsupported, "GPU " + gpu.address + " is split into instances of MIG",
-                "gpuhostd does not describe them yet: 'nvidia-ctk cdi generate' does. Set Enable=no in "
-                "section [CDI] of gpuhostd.conf(5) where that writes /run/cdi/nvidia.yaml.");
         GPUHOST_TRY(found, nodes.find(std::move(gpu)));
         facts.gpus.push_back(std::move(found));
     }

@@ -11,7 +11,7 @@ using base::Root;
 
 namespace {
 
-constexpr std::string_view record_file = "/run/gpuhost/cdi.json";
+constexpr std::string_view record_file = "/var/lib/gpuhost/cdi.json";
 
 std::string describe(const SpecNode& node) {
     return std::to_string(node.major) + ":" + std::to_string(node.minor) + " " +
@@ -31,16 +31,20 @@ Json cdi_inputs(const Root& host) {
     for (const std::string& path : driver_sockets(host))
         sockets.push_back(path);
     const auto userland = selected_userland(host);
+    const bool selected = userland && *userland;
     return {{"driver", version},
-            {"userland", userland && *userland ? **userland : ""},
+            {"userland", selected ? **userland : ""},
+            {"libraries", selected ? "" : identify(host, "/etc/ld.so.cache")},
             {"gpus", gpu_addresses(host)},
+            {"instances", mig_instances(host)},
             {"nodes", std::move(nodes)},
             {"sockets", std::move(sockets)}};
 }
 
 Json to_json(const CdiRecord& record) {
     return {{"inputs", record.inputs},       {"files", record.files},   {"devices", record.devices},
-            {"directory", record.directory}, {"groups", record.groups}, {"problem", record.problem}};
+            {"directory", record.directory}, {"groups", record.groups}, {"problem", record.problem},
+            {"failed", record.failed}};
 }
 
 std::optional<CdiRecord> cdi_record_from_json(const Json& value) {
@@ -51,7 +55,8 @@ std::optional<CdiRecord> cdi_record_from_json(const Json& value) {
                      base::strings_or_empty(value, "devices"),
                      base::string_or(value, "directory", ""),
                      base::bool_or(value, "groups", true),
-                     base::string_or(value, "problem", "")};
+                     base::string_or(value, "problem", ""),
+                     base::bool_or(value, "failed", false)};
 }
 
 std::optional<CdiRecord> read_cdi_record(const Root& host) {
@@ -61,7 +66,7 @@ std::optional<CdiRecord> read_cdi_record(const Root& host) {
 }
 
 base::Result<void> write_cdi_record(const Root& host, const CdiRecord& record) {
-    GPUHOST_CHECK(host.make_directories("/run/gpuhost"));
+    GPUHOST_CHECK(host.make_directories("/var/lib/gpuhost"));
     return host.write_atomic(record_file, base::dump(to_json(record)) + "\n");
 }
 
@@ -80,9 +85,17 @@ std::string identify(const Root& host, const std::string& path) {
 std::vector<std::string> changed_files(const Root& host, const CdiRecord& record) {
     std::vector<std::string> changed;
     for (const auto& [path, identity] : record.files)
-        if (identify(host, path) != identity)
+        if (const std::string now = identify(host, path); !now.empty() && now != identity)
             changed.push_back(path);
     return changed;
+}
+
+std::vector<std::string> missing_files(const Root& host, const CdiRecord& record) {
+    std::vector<std::string> missing;
+    for (const auto& entry : record.files)
+        if (identify(host, entry.first).empty())
+            missing.push_back(entry.first);
+    return missing;
 }
 
 } // namespace gpuhost::runtime

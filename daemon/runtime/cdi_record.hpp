@@ -2,7 +2,7 @@
 // What specifications are made of, and which were made of what: so that the daemon knows without reading a foreign file, or
 // asking the driver, whether they still fit.
 //
-// /run/gpuhost/cdi.json is written by the step that writes the specifications, and goes with the boot.
+// /var/lib/gpuhost/cdi.json is written by the step that writes the specifications; they may outlive a boot.
 #pragma once
 
 #include "daemon/base/json.hpp"
@@ -15,8 +15,9 @@
 
 namespace gpuhost::runtime {
 
-/// {"driver": version, "userland": directory, "gpus": [addresses], "nodes": {path: numbers and rights}, "sockets": [paths]} of
-/// the driver that is loaded. Never waits for a GPU.
+/// {"driver": version, "userland": directory, "libraries": the loader's cache where somebody else installed them, "gpus":
+/// [addresses], "instances": [of MIG], "nodes": {path: numbers and rights}, "sockets": [paths]} of the driver that is loaded.
+/// Never waits for a GPU.
 [[nodiscard]] base::Json cdi_inputs(const base::Root& host);
 
 struct CdiRecord {
@@ -25,7 +26,8 @@ struct CdiRecord {
     std::vector<std::string> devices;         ///< "nvidia.com/gpu=0", without those by UUID
     std::string directory;                    ///< settings
     bool groups = true;
-    std::string problem; ///< why containers get no GPU; empty: they do
+    std::string problem; ///< why containers get not all of it; empty: they do
+    bool failed = false; ///< it may go well the next time, though nothing else has changed
 };
 [[nodiscard]] base::Json to_json(const CdiRecord& record);
 [[nodiscard]] std::optional<CdiRecord> cdi_record_from_json(const base::Json& value);
@@ -36,7 +38,8 @@ struct CdiRecord {
 
 /// Changes with every write to the file; empty: it is not there.
 [[nodiscard]] std::string identify(const base::Root& host, const std::string& path);
-/// Files of the record that somebody has changed or removed since.
+/// Files of the record that somebody has written since, and those that are gone.
 [[nodiscard]] std::vector<std::string> changed_files(const base::Root& host, const CdiRecord& record);
+[[nodiscard]] std::vector<std::string> missing_files(const base::Root& host, const CdiRecord& record);
 
 } // namespace gpuhost::runtime

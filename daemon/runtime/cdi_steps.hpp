@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The steps by which containers get the driver that runs, and no other:
 //
-//   cdi.withdraw  Devices  takes our specifications away, so that no container begins with a driver that is about to go
-//   cdi.publish   Devices  writes them for the driver that is loaded and selected; none where it serves no GPU
-//
-// Each is the other's undo. Files have the names under which NVIDIA's own tools write theirs: two files with the same
-// devices in one directory would take all of them away, and so who writes last replaces the other.
+//   cdi.withdraw  Devices  takes our specifications away, so that no container begins with a driver that is about to go;
+//                          undone, it publishes for whatever driver runs then
+//   cdi.publish   Devices  writes them for the driver that is loaded and selected; never fails (cdi_publisher.hpp)
 #pragma once
 
 #include "daemon/core/step.hpp"
@@ -16,10 +14,11 @@ namespace gpuhost::runtime {
 
 void register_cdi_steps(core::StepKinds& kinds);
 
+/// By itself: undone, it leaves what it wrote, which is as right as what was there.
 [[nodiscard]] core::Step cdi_publish_step(const CdiSettings& settings);
 [[nodiscard]] core::Step cdi_withdraw_step(const CdiSettings& settings);
 
-/// For a change of the driver; none where CDI is switched off.
+/// For a change of the driver. Where CDI is switched off what is still there goes.
 [[nodiscard]] core::StepsAround cdi_steps_around(const core::Settings& settings);
 
 } // namespace gpuhost::runtime

@@ -52,6 +52,17 @@ std::vector<std::string> drm_names(const base::Root& root, const std::string& ad
     return root.list(std::string(pci_devices) + "/" + address + "/drm").value_or(std::vector<std::string>());
 }
 
+std::vector<std::string> mig_instances(const base::Root& root) {
+    constexpr std::string_view capabilities = "/proc/driver/nvidia/capabilities/";
+    std::vector<std::string> instances;
+    for (const std::string& gpu : root.list(capabilities).value_or(std::vector<std::string>()))
+        for (const std::string& name :
+             root.list(std::string(capabilities) + gpu + "/mig").value_or(std::vector<std::string>()))
+            if (base::starts_with(name, "gi"))
+                instances.push_back(gpu + "/mig/" + name);
+    return instances;
+}
+
 std::vector<Gpu> read_gpus(const base::Root& root) {
     std::vector<Gpu> gpus;
     for (const std::string& address : gpu_addresses(root)) {

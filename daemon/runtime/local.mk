@@ -10,6 +10,8 @@ noinst_LIBRARIES += %D%/libruntime.a
     %D%/cdi_generate.cpp \
     %D%/cdi_generate.hpp \
     %D%/cdi_parse.cpp \
+    %D%/cdi_publisher.cpp \
+    %D%/cdi_publisher.hpp \
     %D%/cdi_record.cpp \
     %D%/cdi_record.hpp \
     %D%/cdi_settings.cpp \
@@ -44,6 +46,8 @@ noinst_LIBRARIES += %D%/libruntime.a
     %D%/hook_symlinks.hpp \
     %D%/mount_calls.cpp \
     %D%/mount_calls.hpp \
+    %D%/other_specs.cpp \
+    %D%/other_specs.hpp \
     %D%/privileges.cpp \
     %D%/privileges.hpp \
     %D%/spec_documents.cpp \

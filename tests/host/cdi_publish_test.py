@@ -5,6 +5,7 @@ import os
 import shutil
 
 import tap
+from driver_files import KERNEL
 from fake_host import NEW, OLD, FakeHost, prepare, read, write
 from gates import Gates
 
@@ -54,7 +55,7 @@ def check_foreign(t, host):
     text = status(host)
     t.ok(f"{SPEC} was changed by another program" in text and "tell containers of driver" in text, "what another program writes shows", text)
     plan = host.json("plan", "--only", "cdi")
-    t.equal([step["kind"] for step in plan["steps"]], ["cdi.publish"], "and is planned for")
+    t.equal([step["kind"] for step in plan["steps"]], ["driver.devices", "cdi.publish"], "and is planned for")
     t.equal(host.json("plan", "--only", "images")["steps"], [], "as no part of the images")
     run = host.ctl("apply", "--only", "cdi")
     t.ok(run.returncode == 0 and host.told() == NEW, "and is written again", run.stderr)
@@ -82,7 +83,7 @@ def check_settings(t, host):
     configure(host, "[CDI]\nDirectory=/etc/cdi\nGroups=no\n")
     write(host.path("/etc/cdi/nvidia.yaml"), FOREIGN)
     run = host.ctl("apply")
-    t.ok(run.returncode == 0 and "is not gpuhost's" in status(host) and read(host.path("/etc/cdi/nvidia.yaml")) == FOREIGN,
+    t.ok(run.returncode == 0 and "is another program's" in status(host) and read(host.path("/etc/cdi/nvidia.yaml")) == FOREIGN,
          "another program's file in /etc/cdi stays", run.returncode, run.stderr)
     t.equal(host.json("plan")["steps"], [], "as long as it is there")
     os.unlink(host.path("/etc/cdi/nvidia.yaml"))
@@ -100,6 +101,49 @@ def check_settings(t, host):
     configure(host, "")
     run = host.ctl("apply")
     t.ok(run.returncode == 0 and host.told() == OLD, "until it is switched on again", run.stderr)
+    configure(host, "[CDI]\nEnable=no\n")
+    run = host.ctl("driver", "swap", NEW)
+    t.ok(run.returncode == 0 and host.told() is None, "a swap takes them away too", run.stderr)
+    configure(host, "")
+    host.ctl("apply", check=0)
+    host.ctl("driver", "swap", OLD, check=0)
+
+
+def check_in_the_way(t, host):
+    """Nothing of it makes a driver go back."""
+    os.unlink(host.path(SPEC))
+    os.makedirs(host.path(SPEC) + "/full")
+    run = host.ctl("driver", "swap", NEW)
+    t.ok(run.returncode == 0 and host.loaded()["nvidia"] == NEW and host.told(MANAGEMENT) == NEW and "get not all of the driver" in status(host),
+         "a directory in a file's place stops no swap, and is said", run.stderr, status(host))
+    os.rmdir(host.path(SPEC) + "/full")
+    run = host.ctl("apply")
+    t.ok(run.returncode == 0 and host.told() == NEW and "get not all" not in status(host), "it is tried again, and an empty one makes room", run.stderr)
+    host.ctl("driver", "swap", OLD, check=0)
+
+
+def check_etc(t, host):
+    """There they outlive a boot."""
+    configure(host, "[CDI]\nDirectory=/etc/cdi\n")
+    host.ctl("apply", check=0)
+    host.kill_daemon()
+    host.boot()
+    modules = host.path(f"/lib/modules/{KERNEL}/updates/gpuhost")
+    shutil.rmtree(host.path("/sys/bus/pci/devices"))
+    t.ok(host.told("/etc/cdi/nvidia.yaml") == OLD and os.path.islink(modules), "in /etc/cdi they outlive a boot")
+    for name in sorted(os.listdir(host.path("/sys/module"))):
+        shutil.rmtree(host.path(f"/sys/module/{name}"))
+    shutil.rmtree(host.path("/proc/driver"), ignore_errors=True)
+    host.start_daemon()
+    host.settle()
+    t.equal(host.told("/etc/cdi/nvidia.yaml"), None, "but not one without a GPU")
+    host.kill_daemon()
+    host.boot()
+    host.start_daemon()
+    host.settle()
+    t.equal(host.told("/etc/cdi/nvidia.yaml"), OLD, "and are there with the next one")
+    configure(host, "")
+    host.ctl("apply", check=0)
 
 
 def check_boot(t, host):
@@ -127,7 +171,7 @@ def main():
         prepare(host)
         host.start_daemon()
         host.settle()
-        for check in (check_swap, check_rollback, check_foreign, check_settings, check_boot):
+        for check in (check_swap, check_rollback, check_foreign, check_settings, check_in_the_way, check_etc, check_boot):
             check(t, host)
         if t.failed:
             print("\n".join("# " + line for line in host.tail().splitlines()))

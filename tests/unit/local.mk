@@ -134,6 +134,7 @@ check_PROGRAMS += %D%/stub-nvml.so
     %D%/runtime/hook_options_test.cpp \
     %D%/runtime/hook_search_path_test.cpp \
     %D%/runtime/hook_symlinks_test.cpp \
+    %D%/runtime/other_specs_test.cpp \
     %D%/runtime/spec_files_test.cpp \
     %D%/runtime/yaml_test.cpp
 

@@ -30,7 +30,7 @@ class CdiComponentTest : public testing::Test {
         ASSERT_TRUE(write_cdi_record(root_, record));
     }
     [[nodiscard]] core::Plan plan(const Json& request = Json::object()) const {
-        CdiComponent component(root_);
+        CdiComponent component(root_, {{"nodes", "", {}}});
         const auto observed = component.observe(settings_);
         EXPECT_TRUE(observed);
         return component.plan({settings_, request}, *observed);
@@ -57,7 +57,7 @@ TEST_F(CdiComponentTest, WithoutDriverThereIsNothingToTell) {
 
 TEST_F(CdiComponentTest, WhatWasToldOnceIsNotToldAgain) {
     load("550.163.01");
-    EXPECT_EQ(steps(), Texts{"cdi.publish"});
+    EXPECT_EQ(steps(), (Texts{"nodes", "cdi.publish"}));
     publish();
     EXPECT_EQ(steps(), Texts());
     EXPECT_EQ(plan().title, "tell containers of driver 550.163.01");
@@ -70,7 +70,7 @@ TEST_F(CdiComponentTest, AnotherDriverIsTheReasonAndNotWhatComesWithIt) {
     load("550.163.01");
     host_.write("/run/nvidia-persistenced/socket", "");
     EXPECT_EQ(plan().reasons, Texts{"containers are told of driver 535.261.03, and 550.163.01 is loaded"});
-    EXPECT_EQ(steps(), Texts{"cdi.publish"});
+    EXPECT_EQ(steps(), (Texts{"nodes", "cdi.publish"}));
 }
 
 TEST_F(CdiComponentTest, WhatChangesUnderOneDriverIsNamed) {
@@ -93,32 +93,50 @@ TEST_F(CdiComponentTest, AnotherProgramsWriteIsRepairedUnlessItIsWanted) {
     publish();
     host_.write("/run/cdi/nvidia.yaml", "theirs");
     EXPECT_EQ(plan().reasons, Texts{"another program has changed '/run/cdi/nvidia.yaml'"});
-    EXPECT_EQ(steps(), Texts{"cdi.publish"});
+    EXPECT_EQ(steps(), (Texts{"nodes", "cdi.publish"}));
     set("Repair", "no");
     EXPECT_EQ(steps(), Texts());
+}
+
+TEST_F(CdiComponentTest, WhatIsGoneIsWrittenWhateverRepairSays) {
+    load("550.163.01");
+    publish();
+    set("Repair", "no");
+    ASSERT_TRUE(root_.remove("/run/cdi/nvidia.yaml"));
+    EXPECT_EQ(plan().reasons, Texts{"'/run/cdi/nvidia.yaml' is not there"});
+}
+
+TEST_F(CdiComponentTest, InstancesOfMigCountAndLibrariesOfOthers) {
+    load("550.163.01");
+    publish();
+    host_.write("/proc/driver/nvidia/capabilities/gpu0/mig/gi1/access", "");
+    host_.write("/etc/ld.so.cache", "");
+    EXPECT_EQ(plan().reasons,
+              (Texts{"the host's libraries have changed since", "instances of MIG have changed since"}));
 }
 
 TEST_F(CdiComponentTest, OtherSettingsAreFollowed) {
     load("550.163.01");
     publish();
     set("Groups", "no");
-    EXPECT_EQ(steps(), Texts{"cdi.publish"});
+    EXPECT_EQ(steps(), (Texts{"nodes", "cdi.publish"}));
     set("Groups", "yes");
     set("Directory", "/etc/cdi");
-    EXPECT_EQ(plan().steps.front().args["directory"], "/etc/cdi");
+    EXPECT_EQ(plan().steps.back().args["directory"], "/etc/cdi");
     set("Enable", "no");
     EXPECT_EQ(steps(), Texts{"cdi.withdraw"});
-    EXPECT_TRUE(cdi_steps_around(settings_).before.empty());
+    EXPECT_EQ(cdi_steps_around(settings_).before.front().args["enable"], false)
+        << "what is there goes and stays away";
     EXPECT_TRUE(cdi_steps_around(settings_).after.empty());
 }
 
 TEST_F(CdiComponentTest, ARecordThatCantBeReadIsNone) {
     load("550.163.01");
     publish();
-    host_.write("/run/gpuhost/cdi.json", "[");
-    EXPECT_EQ(steps(), Texts{"cdi.publish"});
-    host_.write("/run/gpuhost/cdi.json", "[]");
-    EXPECT_EQ(steps(), Texts{"cdi.publish"});
+    host_.write("/var/lib/gpuhost/cdi.json", "[");
+    EXPECT_EQ(steps(), (Texts{"nodes", "cdi.publish"}));
+    host_.write("/var/lib/gpuhost/cdi.json", "[]");
+    EXPECT_EQ(steps(), (Texts{"nodes", "cdi.publish"}));
 }
 
 } // namespace

@@ -59,7 +59,8 @@ def repaired(host):
         assert host.check(f"cat {SPEC}") == right, "it is another one"
     host.check("mkdir -p /run/nvidia-persistenced && touch /run/nvidia-persistenced/socket")
     host.wait_until(f"grep -q nvidia-persistenced/socket {SPEC}", 30)
-    host.check("rm -r /run/nvidia-persistenced")
+    host.wait_until("[ $(systemctl show -P ActiveState gpuhost-cdi) = inactive ]", 60)
+    host.check("rm /run/nvidia-persistenced/socket")
     host.wait_until(f"! grep -q nvidia-persistenced/socket {SPEC}", 30)
 
 
