@@ -21,10 +21,10 @@ def analyze(*arguments):
 def collect(directory):
     """Copies the units; their programs are not installed, so that something that is stands in for them."""
     for top in (TOP_SRCDIR, TOP_BUILDDIR):
-        for unit in glob.glob(os.path.join(top, "systemd", "*.s*")):
-            with open(unit, encoding="utf-8") as file:
+        for unit in glob.glob(os.path.join(top, "systemd", "*.*")):
+            with open(unit, encoding="utf-8", errors="replace") as file:
                 text = re.sub(r"^(Exec\w+=[-@:+!]*)\S*gpuhost\S*", r"\1/bin/true", file.read(), flags=re.M)
-            if unit.endswith((".service", ".socket")) and "[D-BUS Service]" not in text:
+            if unit.endswith((".service", ".socket", ".path", ".timer")) and "[D-BUS Service]" not in text:
                 with open(os.path.join(directory, os.path.basename(unit)), "w", encoding="utf-8") as file:
                     file.write(text)
     return sorted(glob.glob(os.path.join(directory, "*")))
