@@ -11,14 +11,15 @@ SPEC = "/run/cdi/nvidia.yaml"
 LIBRARIES = "/usr/lib/x86_64-linux-gnu"
 
 
-def make_root(host):
-    """A container's files: busybox, and what the loader's cache is made with."""
-    host.check(f"mkdir -p {ROOT}/bin {ROOT}/etc {ROOT}/usr/lib && cp /bin/busybox {ROOT}/bin/ && ln -sf busybox {ROOT}/bin/sh"
-               f" && mkdir -p /etc/gpuhost/gpuhostd.conf.d && printf '[CDI]\\nGroups=no\\n' >/etc/gpuhost/gpuhostd.conf.d/cdi.conf"
+def configure(host):
+    """For Podman 4, which knows no CDI 0.7."""
+    host.check("mkdir -p /etc/gpuhost/gpuhostd.conf.d && printf '[CDI]\\nGroups=no\\n' >/etc/gpuhost/gpuhostd.conf.d/cdi.conf"
                " && gpuhostctl reload && gpuhostctl apply")
 
 
 def run_in(host, command, device="nvidia.com/gpu=0"):
+    """In a container whose root has busybox; anew, since mounts leave empty files where they were."""
+    host.check(f"rm -rf {ROOT} && mkdir -p {ROOT}/bin {ROOT}/etc {ROOT}/usr/lib && cp /bin/busybox {ROOT}/bin/ && ln -sf busybox {ROOT}/bin/sh")
     options = f"--rm --network=none --cgroups=disabled --device {device} --rootfs {ROOT}"
     return host.run(f"podman --runtime crun run {options} /bin/busybox sh -c '{command}'", 120)
 
@@ -39,7 +40,7 @@ def sees(host, version):
 
 @case("a container gets the driver that runs, before and after a swap", start="both")
 def through_a_swap(host):
-    make_root(host)
+    configure(host)
     sees(host, OLD)
     host.swap(NEW)
     sees(host, NEW)
