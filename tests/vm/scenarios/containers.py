@@ -38,7 +38,7 @@ def sees(host, version):
     assert other not in result.out, f"of the other driver: {result}"
 
 
-@case("a container gets the driver that runs, before and after a swap", start="both")
+@case("containers get the driver that runs, before and after a swap", start="both")
 def through_a_swap(host):
     configure(host)
     sees(host, OLD)
@@ -50,22 +50,22 @@ def through_a_swap(host):
     expect.driver(host, OLD)
 
 
-@case("specifications that another program writes or removes are put right by themselves", start="both")
+@case("what containers are told is put right when another program writes or removes it", start="both")
 def repaired(host):
     host.check("systemctl is-enabled gpuhost-cdi.path")
     right = host.check(f"cat {SPEC}")
     for harm in (f"echo wrong >{SPEC}", f"rm {SPEC}"):
         host.check(harm)
-        host.wait_until(f"grep -qs libcuda.so.{OLD} {SPEC}", 30)
+        host.wait_until(f"grep -qs libcuda.so.{OLD} {SPEC}", 60)
         assert host.check(f"cat {SPEC}") == right, "it is another one"
     host.check("mkdir -p /run/nvidia-persistenced && touch /run/nvidia-persistenced/socket")
-    host.wait_until(f"grep -q nvidia-persistenced/socket {SPEC}", 30)
+    host.wait_until(f"grep -q nvidia-persistenced/socket {SPEC}", 60)
     host.wait_until("[ $(systemctl show -P ActiveState gpuhost-cdi) = inactive ]", 60)
     host.check("rm /run/nvidia-persistenced/socket")
-    host.wait_until(f"! grep -q nvidia-persistenced/socket {SPEC}", 30)
+    host.wait_until(f"! grep -q nvidia-persistenced/socket {SPEC}", 60)
 
 
-@case("removing the package leaves no specification that leads to its hook", start="both", full=True)
+@case("removing the package leaves containers nothing that leads to its hook", start="both", full=True)
 def removed(host):
     host.check("apt-get -qq -o Dpkg::Use-Pty=0 remove gpuhostd </dev/null", 240)
     assert not host.check("ls /run/cdi").split(), "something is left"
