@@ -59,6 +59,7 @@ noinst_LIBRARIES += %D%/libctl.a
     %D%/cmd_operation_wait.cpp \
     %D%/cmd_plan.cpp \
     %D%/cmd_reload.cpp \
+    %D%/cmd_runtime_show.cpp \
     %D%/cmd_status.cpp \
     %D%/cmd_wait_ready.cpp \
     %D%/document.hpp \
@@ -105,6 +106,7 @@ noinst_LIBRARIES += %D%/libctl.a
     %D%/verbs_host.hpp \
     %D%/verbs_image.hpp \
     %D%/verbs_operation.hpp \
+    %D%/verbs_runtime.hpp \
     %D%/view.hpp \
     %D%/view_bundle.cpp \
     %D%/view_cdi.cpp \
@@ -113,6 +115,8 @@ noinst_LIBRARIES += %D%/libctl.a
     %D%/view_image.cpp \
     %D%/view_operation.cpp \
     %D%/view_plan.cpp \
+    %D%/view_runtime.cpp \
+    %D%/view_runtime.hpp \
     %D%/view_status.cpp
 
 bin_PROGRAMS += gpuhostctl

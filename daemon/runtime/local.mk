@@ -26,6 +26,11 @@ noinst_LIBRARIES += %D%/libruntime.a
     %D%/container_root.hpp \
     %D%/container_state.cpp \
     %D%/container_state.hpp \
+    %D%/containerd_config.cpp \
+    %D%/containerd_files.cpp \
+    %D%/containerd_files.hpp \
+    %D%/containerd_merge.cpp \
+    %D%/containerd_merge.hpp \
     %D%/driver_root.cpp \
     %D%/driver_root.hpp \
     %D%/file_search.cpp \
@@ -50,9 +55,32 @@ noinst_LIBRARIES += %D%/libruntime.a
     %D%/other_specs.hpp \
     %D%/privileges.cpp \
     %D%/privileges.hpp \
+    %D%/runtime_config.cpp \
+    %D%/runtime_config.hpp \
+    %D%/runtime_documents.cpp \
+    %D%/runtime_documents.hpp \
+    %D%/runtime_find.cpp \
+    %D%/runtime_find.hpp \
+    %D%/runtime_instance.cpp \
+    %D%/runtime_instance.hpp \
+    %D%/runtime_processes.cpp \
+    %D%/runtime_processes.hpp \
+    %D%/runtime_profiles.cpp \
+    %D%/runtime_profiles.hpp \
+    %D%/runtime_programs.cpp \
+    %D%/runtime_programs.hpp \
+    %D%/runtime_state.cpp \
+    %D%/runtime_state.hpp \
+    %D%/runtime_units.cpp \
+    %D%/runtime_units.hpp \
+    %D%/runtime_verdict.cpp \
+    %D%/runtime_version.cpp \
+    %D%/runtime_version.hpp \
     %D%/spec_documents.cpp \
     %D%/spec_documents.hpp \
     %D%/spec_files.cpp \
     %D%/spec_files.hpp \
+    %D%/toml.cpp \
+    %D%/toml.hpp \
     %D%/yaml.cpp \
     %D%/yaml.hpp

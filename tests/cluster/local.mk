@@ -44,7 +44,8 @@ EXTRA_DIST += \
     %D%/scenarios/peers.py \
     %D%/scenarios/placement.py \
     %D%/scenarios/policies.py \
-    %D%/scenarios/registry.py
+    %D%/scenarios/registry.py \
+    %D%/scenarios/runtime.py
 
 .PHONY: check-cluster
 check-cluster: gpuhostctl gpuhostd gpuhost-fetch gpuhost-registry gpuhost-worker

@@ -18,7 +18,8 @@ fuzz_programs = \
     %D%/fuzz-oci \
     %D%/fuzz-procfs \
     %D%/fuzz-registry \
-    %D%/fuzz-settings
+    %D%/fuzz-settings \
+    %D%/fuzz-toml
 check_PROGRAMS += $(fuzz_programs)
 EXTRA_DIST += $(fuzz_corpus)
 fuzz_cppflags = $(AM_CPPFLAGS) $(KMOD_CFLAGS) $(ARCHIVE_CFLAGS) $(CRYPTO_CFLAGS)
@@ -124,6 +125,11 @@ endif
 %C%_fuzz_settings_LDADD = $(fuzz_main) $(core_libs)
 %C%_fuzz_settings_SOURCES = %D%/settings.cpp
 
+%C%_fuzz_toml_CPPFLAGS = $(fuzz_cppflags)
+%C%_fuzz_toml_LDFLAGS = $(fuzz_flags)
+%C%_fuzz_toml_LDADD = $(fuzz_main) $(runtime_libs)
+%C%_fuzz_toml_SOURCES = %D%/toml.cpp
+
 fuzz_corpus = \
     %D%/corpus/archive/climbing.tar.gz \
     %D%/corpus/archive/one.xz \
@@ -222,7 +228,14 @@ fuzz_corpus = \
     %D%/corpus/settings/5 \
     %D%/corpus/settings/6 \
     %D%/corpus/settings/span-huge \
-    %D%/corpus/settings/span-negative
+    %D%/corpus/settings/span-negative \
+    %D%/corpus/toml/broken.toml \
+    %D%/corpus/toml/deep.toml \
+    %D%/corpus/toml/dots.toml \
+    %D%/corpus/toml/everything.toml \
+    %D%/corpus/toml/k3s.toml \
+    %D%/corpus/toml/version1.toml \
+    %D%/corpus/toml/version3.toml
 
 # Real fuzzing, in an --enable-fuzzing build: make fuzz FUZZ_SECONDS=60
 .PHONY: fuzz

@@ -18,6 +18,7 @@ LIBRARIES = {
     r"microhttpd\.h": ("images/registry_server.cpp",),
     r"systemd/sd-.*": ("daemon/host", "daemon/bus", "daemon/ctl/client_bus.hpp"),
     r"yaml-cpp/.*": ("daemon/runtime/yaml.cpp",),
+    r"toml\+\+/.*": ("daemon/runtime/toml.cpp",),
     r"nlohmann/.*": ("daemon/base",),
     r"tl/.*": ("daemon/base",),
 }
@@ -91,6 +92,7 @@ main(
         "an HTTP client in what plans for it": {"images/blob_fetch.cpp": "#include <curl/curl.h>\n"},
         "a resolver in what parses settings": {"images/peers_settings.cpp": "#include <resolv.h>\n"},
         "YAML in what checks a specification": {"daemon/runtime/cdi_check.cpp": "#include <yaml-cpp/yaml.h>\n"},
+        "TOML in what merges it": {"daemon/runtime/containerd_merge.cpp": "#include <toml++/toml.h>\n"},
         "libarchive in kmod": {"kmod/a.cpp": "#include <archive_entry.h>\n"},
     }),
 )

@@ -126,6 +126,8 @@ check_PROGRAMS += %D%/stub-nvml.so
     %D%/runtime/cdi_spec_test.cpp \
     %D%/runtime/container_root_test.cpp \
     %D%/runtime/container_state_test.cpp \
+    %D%/runtime/containerd_files_test.cpp \
+    %D%/runtime/containerd_merge_test.cpp \
     %D%/runtime/driver_root_test.cpp \
     %D%/runtime/gpus_test.cpp \
     %D%/runtime/hook_cuda_compat_test.cpp \
@@ -135,7 +137,11 @@ check_PROGRAMS += %D%/stub-nvml.so
     %D%/runtime/hook_search_path_test.cpp \
     %D%/runtime/hook_symlinks_test.cpp \
     %D%/runtime/other_specs_test.cpp \
+    %D%/runtime/runtime_config_test.cpp \
+    %D%/runtime/runtime_find_test.cpp \
+    %D%/runtime/runtime_state_test.cpp \
     %D%/runtime/spec_files_test.cpp \
+    %D%/runtime/toml_test.cpp \
     %D%/runtime/yaml_test.cpp
 
 %C%_host_tests_CPPFLAGS = $(test_cppflags)
@@ -169,6 +175,7 @@ check_PROGRAMS += %D%/stub-nvml.so
     %D%/ctl/view_driver_test.cpp \
     %D%/ctl/view_operation_test.cpp \
     %D%/ctl/view_plan_test.cpp \
+    %D%/ctl/view_runtime_test.cpp \
     %D%/ctl/view_status_test.cpp
 
 # The same seam under a real cmocka program.

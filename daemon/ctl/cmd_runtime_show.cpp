@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/ctl/session.hpp"
+#include "daemon/ctl/verbs_cdi.hpp"
+#include "daemon/ctl/verbs_runtime.hpp"
+#include "daemon/ctl/view_runtime.hpp"
+#include "daemon/runtime/runtime_documents.hpp"
+
+#include <array>
+
+namespace gpuhost::ctl {
+namespace {
+
+constexpr std::array options{cdi_root_option, option::json};
+
+base::Result<int> run(Session& session) {
+    GPUHOST_TRY(root, base::Root::open(session.arguments().value(cdi_root_option).value_or("/")));
+    const auto states = runtime::read_runtimes(root);
+    const auto& names = session.arguments().words();
+    base::Json document = runtime::list_runtimes(states);
+    if (!names.empty()) {
+        GPUHOST_TRY(one, runtime::show_runtime(states, names.front()));
+        document = std::move(one);
+    }
+    if (session.wants_json())
+        session.print_json(document);
+    else
+        session.print(names.empty() ? render_runtimes(session.out(), document)
+                                    : render_runtime(session.out(), document));
+    return 0;
+}
+
+} // namespace
+
+const Verb runtime_show_verb{
+    "runtime show",
+    "[NAME]",
+    "show container runtimes and how their containers get GPUs",
+    "Shows the container runtimes of this host, by its services, processes and sockets: the files that each "
+    "really "
+    "reads, what its configuration comes to, and what is still to do for GPUs. With NAME, one of them in "
+    "full. Changes "
+    "nothing and needs no daemon. Root sees all of it; others see what they may read.",
+    0,
+    1,
+    options,
+    run,
+};
+
+} // namespace gpuhost::ctl

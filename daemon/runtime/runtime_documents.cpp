@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/runtime/runtime_documents.hpp"
+
+#include "daemon/runtime/containerd_merge.hpp"
+
+#include <algorithm>
+
+namespace gpuhost::runtime {
+
+using base::Errc;
+using base::Json;
+using base::Result;
+
+namespace {
+
+std::string cdi_name(CdiState state) {
+    switch (state) {
+    case CdiState::On:
+        return "on";
+    case CdiState::Off:
+        return "off";
+    case CdiState::Unsupported:
+        return "unsupported";
+    default:
+        return "unknown";
+    }
+}
+
+Json document_of(const ConfigFile& file, bool is_versioned) {
+    Json document{{"path", file.path}, {"exists", file.exists}, {"problem", file.problem}};
+    if (is_versioned && file.exists && file.problem.empty())
+        document["version"] = config_version(file.content);
+    return document;
+}
+
+Json document_of(const RuntimeHandler& handler) {
+    Json document{{"name", handler.name}, {"type", handler.type}, {"binary", handler.binary}};
+    if (handler.systemd_cgroup)
+        document["systemd_cgroup"] = *handler.systemd_cgroup;
+    return document;
+}
+
+Json document_of(const RuntimeState& state) {
+    const RuntimeInstance& instance = state.instance;
+    const RuntimeConfig& config = state.config;
+    Json document{{"name", instance.name},
+                  {"kind", name_of(instance.kind)},
+                  {"running", instance.pid != 0},
+                  {"pid", instance.pid},
+                  {"unit", instance.unit},
+                  {"unit_file", instance.unit_file},
+                  {"socket", instance.socket},
+                  {"executable", instance.executable},
+                  {"version", instance.version ? instance.version->text : ""},
+                  {"config", instance.config},
+                  {"files", Json::array()},
+                  {"cri_plugin", config.cri_plugin},
+                  {"default_runtime", config.default_handler},
+                  {"runtimes", Json::array()},
+                  {"cdi", cdi_name(config.cdi)},
+                  {"cdi_spec_dirs", config.cdi_spec_dirs},
+                  {"problems", config.problems},
+                  {"verdict", verdict(state)}};
+    for (const ConfigFile& file : state.files)
+        document["files"].push_back(document_of(file, is_containerd(instance.kind)));
+    for (const RuntimeHandler& handler : config.handlers)
+        document["runtimes"].push_back(document_of(handler));
+    return document;
+}
+
+} // namespace
+
+Json list_runtimes(const std::vector<RuntimeState>& states) {
+    Json documents = Json::array();
+    for (const RuntimeState& state : states)
+        documents.push_back(document_of(state));
+    return {{"runtimes", std::move(documents)}};
+}
+
+Result<Json> show_runtime(const std::vector<RuntimeState>& states, const std::string& name) {
+    const auto found = std::find_if(states.begin(), states.end(),
+                                    [&](const RuntimeState& state) { return state.instance.name == name; });
+    if (found == states.end())
+        return base::fail(Errc::NotFound, "no container runtime '" + name + "' is here",
+                          "'gpuhostctl runtime show' names those that are.");
+    return document_of(*found);
+}
+
+} // namespace gpuhost::runtime

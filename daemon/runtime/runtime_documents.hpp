@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// What people ask about runtimes, as documents: org.gpuhost1(5) describes them.
+#pragma once
+
+#include "daemon/base/json.hpp"
+#include "daemon/runtime/runtime_state.hpp"
+
+#include <string>
+#include <vector>
+
+namespace gpuhost::runtime {
+
+[[nodiscard]] base::Json list_runtimes(const std::vector<RuntimeState>& states);
+/// NotFound if none has the name.
+[[nodiscard]] base::Result<base::Json> show_runtime(const std::vector<RuntimeState>& states,
+                                                    const std::string& name);
+
+} // namespace gpuhost::runtime

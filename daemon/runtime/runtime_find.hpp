@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which container runtimes a host has, by what is there: services, processes, sockets.
+#pragma once
+
+#include "daemon/base/root.hpp"
+#include "daemon/runtime/runtime_instance.hpp"
+
+#include <vector>
+
+namespace gpuhost::runtime {
+
+/// Those of services and processes, what is known by its socket alone, and Podman, which needs no service; by name, without
+/// their versions.
+[[nodiscard]] std::vector<RuntimeInstance> find_runtimes(const base::Root& root);
+
+} // namespace gpuhost::runtime

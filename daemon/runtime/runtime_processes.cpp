@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/runtime/runtime_processes.hpp"
+
+#include "daemon/base/parse.hpp"
+#include "daemon/runtime/runtime_programs.hpp"
+
+#include <algorithm>
+
+namespace gpuhost::runtime {
+
+using base::Root;
+
+namespace {
+
+/// Of root, and in no PID namespace below this one: /proc/PID/status, which anybody may read.
+bool is_of_host(std::string_view status) {
+    bool of_root = false;
+    bool of_host = true;
+    for (const std::string& line : base::split(status, '\n')) {
+        const std::vector<std::string> words = base::split_words(line);
+        if (words.size() > 1 && words[0] == "Uid:")
+            of_root = words[1] == "0";
+        if (!words.empty() && words[0] == "NSpid:")
+            of_host = words.size() == 2;
+    }
+    return of_root && of_host;
+}
+
+std::vector<std::string> words_of(std::string_view cmdline) {
+    std::vector<std::string> words = base::split(cmdline, '\0');
+    if (!words.empty() && words.back().empty())
+        words.pop_back(); // the last one ends with a NUL too
+    return words;
+}
+
+} // namespace
+
+std::string service_of_cgroup(std::string_view text) {
+    for (const std::string& line : base::split(text, '\n'))
+        for (const std::string& part : base::split(line, '/'))
+            if (base::ends_with(part, ".service"))
+                return part;
+    return {};
+}
+
+std::vector<RuntimeProcess> read_runtime_processes(const Root& root) {
+    std::vector<RuntimeProcess> processes;
+    for (const std::string& name : root.list("/proc").value_or(std::vector<std::string>())) {
+        const auto pid = base::parse_uint(name);
+        if (!pid)
+            continue;
+        const std::string directory = "/proc/" + name;
+        RuntimeProcess process{*pid, "", "",
+                               words_of(root.read(directory + "/cmdline").value_or(std::string()))};
+        if (!program_of(process.command) ||
+            !is_of_host(root.read(directory + "/status").value_or(std::string())))
+            continue;
+        process.executable = root.read_link(directory + "/exe").value_or(std::string());
+        process.unit = service_of_cgroup(root.read(directory + "/cgroup").value_or(std::string()));
+        processes.push_back(std::move(process));
+    }
+    std::sort(processes.begin(), processes.end(),
+              [](const RuntimeProcess& a, const RuntimeProcess& b) { return a.pid < b.pid; });
+    return processes;
+}
+
+} // namespace gpuhost::runtime

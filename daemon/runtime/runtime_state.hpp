@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// A runtime with what it is configured to do: what is shown, and what a change of it starts from.
+#pragma once
+
+#include "daemon/runtime/containerd_files.hpp"
+#include "daemon/runtime/runtime_config.hpp"
+#include "daemon/runtime/runtime_instance.hpp"
+
+#include <string>
+#include <vector>
+
+namespace gpuhost::runtime {
+
+struct RuntimeState {
+    RuntimeInstance instance;
+    std::vector<ConfigFile>
+        files; ///< in the order in which the runtime reads them, the first one also where it is not there
+    RuntimeConfig config;
+};
+
+/// Reads its files, and asks its version where the instance has none yet.
+[[nodiscard]] RuntimeState read_runtime(const base::Root& root, RuntimeInstance instance);
+[[nodiscard]] std::vector<RuntimeState> read_runtimes(const base::Root& root);
+
+/// What an administrator is to know of it and GPUs, in a sentence. Pure.
+[[nodiscard]] std::string verdict(const RuntimeState& state);
+
+} // namespace gpuhost::runtime

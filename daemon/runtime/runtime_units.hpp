@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// The services of systemd that start container runtimes, by their files: also those that are off, and below another root.
+#pragma once
+
+#include "daemon/base/root.hpp"
+
+#include <string>
+#include <vector>
+
+namespace gpuhost::runtime {
+
+struct RuntimeUnit {
+    std::string name; ///< "containerd.service"
+    std::string file;
+    std::vector<std::string> command; ///< ExecStart= after drop-ins, without the marks before the program
+};
+
+/// In words, as systemd takes a command line apart: quotes enclose blanks, a backslash stands for the next character.
+[[nodiscard]] std::vector<std::string> split_command(std::string_view line);
+
+/// The first ExecStart= of a unit file and its drop-ins, the later ones last; empty: there is none.
+[[nodiscard]] std::vector<std::string> exec_start(const std::vector<std::string>& texts);
+
+/// Services whose program is a container runtime, by name. Masked ones are none.
+[[nodiscard]] std::vector<RuntimeUnit> read_runtime_units(const base::Root& root);
+
+} // namespace gpuhost::runtime

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/runtime/runtime_version.hpp"
+
+#include "daemon/base/parse.hpp"
+#include "daemon/base/process.hpp"
+
+#include <chrono>
+#include <limits>
+
+#include <sys/stat.h>
+
+namespace gpuhost::runtime {
+
+namespace {
+
+constexpr std::chrono::seconds answer_time{10};
+constexpr std::size_t output_limit = 64U << 10U;
+
+std::optional<unsigned> number(std::string_view text) {
+    const auto value = base::parse_uint(text);
+    if (!value || *value > std::numeric_limits<unsigned>::max())
+        return std::nullopt;
+    return static_cast<unsigned>(*value);
+}
+
+} // namespace
+
+std::optional<RuntimeVersion> parse_version(std::string_view output) {
+    for (std::string word : base::split_words(output)) {
+        if (base::starts_with(word, "v"))
+            word.erase(0, 1);
+        if (base::ends_with(word, ","))
+            word.pop_back();
+        const std::string_view text = word;
+        const std::size_t dot = text.find('.');
+        if (dot == std::string_view::npos)
+            continue;
+        const std::string_view rest = text.substr(dot + 1);
+        const auto major = number(text.substr(0, dot));
+        const auto minor = number(rest.substr(0, rest.find_first_not_of("0123456789")));
+        if (major && minor)
+            return RuntimeVersion{*major, *minor, word};
+    }
+    return std::nullopt;
+}
+
+std::optional<RuntimeVersion> ask_version(const base::Root& root, const std::string& executable) {
+    const auto st = root.stat(executable);
+    if (!root.is_host() || !st || !S_ISREG(st->st_mode) || st->st_uid != 0 ||
+        (st->st_mode & (S_IWGRP | S_IWOTH)) != 0)
+        return std::nullopt;
+    base::Command command;
+    command.argv = {executable, "--version"};
+    command.deadline = answer_time;
+    command.output_limit = output_limit;
+    const auto finished = base::run(command);
+    if (!finished || finished->timed_out || finished->exit_status != 0)
+        return std::nullopt;
+    return parse_version(finished->output);
+}
+
+} // namespace gpuhost::runtime

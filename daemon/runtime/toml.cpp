@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/runtime/toml.hpp"
+
+#include <sstream>
+
+// Only here, and without its library. It recurses as deep as values are nested, which it bounds by this.
+#define TOML_HEADER_ONLY 1
+#define TOML_EXCEPTIONS 0
+#define TOML_MAX_NESTED_VALUES 32
+#include <toml++/toml.h>
+
+namespace gpuhost::runtime {
+
+using base::Errc;
+using base::Json;
+using base::Result;
+
+namespace {
+
+constexpr std::size_t most_dots = 32;
+
+/// What quotes enclose is passed over; `at` is at the opening one. Where it has no end, the parser finds that too.
+std::size_t end_of_quoted(std::string_view text, std::size_t at) {
+    const char quote = text[at];
+    const std::size_t length = text.substr(at, 3) == std::string(3, quote) ? 3 : 1;
+    const std::string closing(length, quote);
+    for (at += length; at < text.size(); ++at) {
+        if (quote == '"' && text[at] == '\\')
+            ++at;
+        else if (text.substr(at, length) == closing)
+            return at + length - 1;
+        else if (length == 1 && text[at] == '\n')
+            break;
+    }
+    return at;
+}
+
+/// A key of many dots makes as many tables one in the other, and the library, which does not count them, would end with the
+/// stack that it takes to destroy them. The line of the first such key, or 0.
+std::size_t line_of_long_key(std::string_view text) {
+    std::size_t dots = 0;
+    for (std::size_t at = 0; at < text.size(); ++at) {
+        const char c = text[at];
+        if (c == '"' || c == '\'')
+            at = end_of_quoted(text, at);
+        else if (c == '#')
+            at = std::min(text.find('\n', at), text.size()) - 1;
+        else if (c == '.')
+            ++dots;
+        else if (std::string_view("\n=,[]{}").find(c) != std::string_view::npos)
+            dots = 0;
+        if (dots > most_dots)
+            return 1 + static_cast<std::size_t>(std::count(text.begin(), text.begin() + at, '\n'));
+    }
+    return 0;
+}
+
+template <class T>
+std::string written(const T& value) {
+    std::ostringstream text;
+    text << value;
+    return text.str();
+}
+
+Json to_json(const toml::node& node);
+
+Json table_to_json(const toml::table& table) {
+    Json object = Json::object();
+    for (const auto& [key, value] : table)
+        object[std::string(key.str())] = to_json(value);
+    return object;
+}
+
+Json to_json(const toml::node& node) {
+    if (const auto* const table = node.as_table())
+        return table_to_json(*table);
+    if (const auto* const list = node.as_array()) {
+        Json array = Json::array();
+        for (const toml::node& element : *list)
+            array.push_back(to_json(element));
+        return array;
+    }
+    if (const auto* const text = node.as_string())
+        return text->get();
+    if (const auto* const number = node.as_integer())
+        return number->get();
+    if (const auto* const number = node.as_floating_point())
+        return number->get();
+    if (const auto* const flag = node.as_boolean())
+        return flag->get();
+    if (const auto* const date = node.as_date())
+        return written(date->get());
+    if (const auto* const time = node.as_time())
+        return written(time->get());
+    if (const auto* const moment = node.as_date_time())
+        return written(moment->get());
+    return nullptr;
+}
+
+tl::unexpected<base::Error> wrong(std::string_view what, std::size_t line, std::string_view why) {
+    return base::fail(Errc::BadContent,
+                      std::string(what) + ": line " + std::to_string(line) + ": " + std::string(why));
+}
+
+} // namespace
+
+Result<Json> parse_toml(std::string_view text, std::string_view what) {
+    if (const std::size_t line = line_of_long_key(text); line != 0)
+        return wrong(what, line, "is nested too deeply");
+    const toml::parse_result parsed = toml::parse(text);
+    if (!parsed)
+        return wrong(what, parsed.error().source().begin.line, parsed.error().description());
+    return table_to_json(parsed.table());
+}
+
+} // namespace gpuhost::runtime

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/runtime/toml.hpp"
+
+#include <gtest/gtest.h>
+
+namespace gpuhost::runtime {
+namespace {
+
+using base::Errc;
+using base::Json;
+
+std::string problem(std::string_view text) {
+    const auto parsed = parse_toml(text, "x.toml");
+    return parsed ? "" : parsed.error().message;
+}
+
+TEST(Toml, ValuesAreWhatTheySay) {
+    const auto parsed = parse_toml("version = 2\nimports = [\"a\", 'b']\nf = 1.5\nd = 1979-05-27\n"
+                                   "[plugins.\"io.containerd.grpc.v1.cri\"]\nenable_cdi = true\n",
+                                   "x");
+    ASSERT_TRUE(parsed) << parsed.error().message;
+    EXPECT_EQ(*parsed, (Json{{"version", 2},
+                             {"imports", {"a", "b"}},
+                             {"f", 1.5},
+                             {"d", "1979-05-27"},
+                             {"plugins", {{"io.containerd.grpc.v1.cri", {{"enable_cdi", true}}}}}}));
+    EXPECT_EQ(*parse_toml("", "x"), Json::object());
+}
+
+TEST(Toml, WhatIsWrongHasItsLine) {
+    EXPECT_EQ(problem("a = 1\nb = yes\n").substr(0, 15), "x.toml: line 2:");
+    EXPECT_NE(problem("a = 1\na = 2\n"), "");
+    EXPECT_NE(problem("{{ template \"base\" . }}\n"), ""); // what k3s makes its configuration of
+    EXPECT_NE(problem("a = \"\xff\"\n"), "");
+}
+
+TEST(Toml, NestingHasABound) {
+    const auto nested = [](std::size_t depth) {
+        return "a = " + std::string(depth, '[') + std::string(depth, ']');
+    };
+    EXPECT_EQ(problem(nested(20)), "");
+    EXPECT_NE(problem(nested(100'000)), "");
+    std::string key = "a";
+    for (int i = 0; i < 100'000; ++i)
+        key += ".a";
+    EXPECT_EQ(problem("b = 1\n" + key + " = 1"), "x.toml: line 2: is nested too deeply");
+    EXPECT_EQ(problem("\"" + key + "\" = '''\n" + key + "''' # " + key), "") << "dots in texts are none";
+    EXPECT_EQ(problem("a = \"\"\"x\\\"\"\" " + key + "\"\"\"\nb = '" + key + "'"), "");
+}
+
+TEST(Toml, AMebibyteIsRead) {
+    std::string text;
+    for (int i = 0; text.size() < (1U << 20U) - 40; ++i)
+        text += "key" + std::to_string(i) + " = \"value\"\n";
+    EXPECT_EQ(problem(text), "");
+}
+
+} // namespace
+} // namespace gpuhost::runtime
