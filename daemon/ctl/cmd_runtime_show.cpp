@@ -14,12 +14,13 @@ constexpr std::array options{cdi_root_option, option::json};
 
 base::Result<int> run(Session& session) {
     GPUHOST_TRY(root, base::Root::open(session.arguments().value(cdi_root_option).value_or("/")));
-    const auto states = runtime::read_runtimes(root);
+    base::Json document;
     const auto& names = session.arguments().words();
-    base::Json document = runtime::list_runtimes(states);
-    if (!names.empty()) {
-        GPUHOST_TRY(one, runtime::show_runtime(states, names.front()));
-        document = std::move(one);
+    if (names.empty()) {
+        document = runtime::list_runtimes(runtime::read_runtimes(root));
+    } else {
+        GPUHOST_TRY(state, runtime::read_runtime_named(root, names.front()));
+        document = runtime::show_runtime(state);
     }
     if (session.wants_json())
         session.print_json(document);

@@ -4,6 +4,8 @@
 #include "daemon/base/parse.hpp"
 #include "daemon/runtime/runtime_programs.hpp"
 
+#include <algorithm>
+
 namespace gpuhost::runtime {
 
 using base::Json;
@@ -56,13 +58,11 @@ RuntimeConfig crio_config(const std::vector<Json>& files, const std::optional<Ru
         add_tables(table, own);
     }
     RuntimeConfig config;
-    // crun is the default since 1.31.
-    config.default_handler = base::string_or(table, "default_runtime",
-                                             !version                      ? ""
-                                             : version->is_at_least(1, 31) ? "crun"
-                                                                           : "runc");
-    if (!config.default_handler.empty() && !runtimes.contains(config.default_handler))
-        runtimes[config.default_handler] = Json::object();
+    // Always there: crun since 1.31, runc before.
+    const std::string built_in = !version ? "" : version->is_at_least(1, 31) ? "crun" : "runc";
+    config.default_handler = base::string_or(table, "default_runtime", built_in);
+    if (!built_in.empty() && !runtimes.contains(built_in))
+        runtimes[built_in] = Json{{"runtime_type", "oci"}};
     const bool systemd = base::string_or(table, "cgroup_manager", "systemd") == "systemd";
     for (const auto& [name, said] : runtimes.items())
         config.handlers.push_back({name, base::string_or(said, "runtime_type", ""),

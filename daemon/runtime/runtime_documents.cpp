@@ -3,13 +3,9 @@
 
 #include "daemon/runtime/containerd_merge.hpp"
 
-#include <algorithm>
-
 namespace gpuhost::runtime {
 
-using base::Errc;
 using base::Json;
-using base::Result;
 
 namespace {
 
@@ -40,7 +36,9 @@ Json document_of(const RuntimeHandler& handler) {
     return document;
 }
 
-Json document_of(const RuntimeState& state) {
+} // namespace
+
+Json show_runtime(const RuntimeState& state) {
     const RuntimeInstance& instance = state.instance;
     const RuntimeConfig& config = state.config;
     Json document{{"name", instance.name},
@@ -68,22 +66,11 @@ Json document_of(const RuntimeState& state) {
     return document;
 }
 
-} // namespace
-
 Json list_runtimes(const std::vector<RuntimeState>& states) {
     Json documents = Json::array();
     for (const RuntimeState& state : states)
-        documents.push_back(document_of(state));
+        documents.push_back(show_runtime(state));
     return {{"runtimes", std::move(documents)}};
-}
-
-Result<Json> show_runtime(const std::vector<RuntimeState>& states, const std::string& name) {
-    const auto found = std::find_if(states.begin(), states.end(),
-                                    [&](const RuntimeState& state) { return state.instance.name == name; });
-    if (found == states.end())
-        return base::fail(Errc::NotFound, "no container runtime '" + name + "' is here",
-                          "'gpuhostctl runtime show' names those that are.");
-    return document_of(*found);
 }
 
 } // namespace gpuhost::runtime

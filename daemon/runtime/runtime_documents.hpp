@@ -5,14 +5,11 @@
 #include "daemon/base/json.hpp"
 #include "daemon/runtime/runtime_state.hpp"
 
-#include <string>
 #include <vector>
 
 namespace gpuhost::runtime {
 
 [[nodiscard]] base::Json list_runtimes(const std::vector<RuntimeState>& states);
-/// NotFound if none has the name.
-[[nodiscard]] base::Result<base::Json> show_runtime(const std::vector<RuntimeState>& states,
-                                                    const std::string& name);
+[[nodiscard]] base::Json show_runtime(const RuntimeState& state);
 
 } // namespace gpuhost::runtime

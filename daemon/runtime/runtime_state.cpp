@@ -103,4 +103,12 @@ std::vector<RuntimeState> read_runtimes(const Root& root) {
     return states;
 }
 
+base::Result<RuntimeState> read_runtime_named(const Root& root, const std::string& name) {
+    for (RuntimeInstance& instance : find_runtimes(root))
+        if (instance.name == name)
+            return read_runtime(root, std::move(instance));
+    return base::fail(Errc::NotFound, "no container runtime '" + name + "' is here",
+                      "'gpuhostctl runtime show' names those that are.");
+}
+
 } // namespace gpuhost::runtime

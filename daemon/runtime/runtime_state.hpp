@@ -21,6 +21,8 @@ struct RuntimeState {
 /// Reads its files, and asks its version where the instance has none yet.
 [[nodiscard]] RuntimeState read_runtime(const base::Root& root, RuntimeInstance instance);
 [[nodiscard]] std::vector<RuntimeState> read_runtimes(const base::Root& root);
+/// NotFound if none has the name.
+[[nodiscard]] base::Result<RuntimeState> read_runtime_named(const base::Root& root, const std::string& name);
 
 /// What an administrator is to know of it and GPUs, in a sentence. Pure.
 [[nodiscard]] std::string verdict(const RuntimeState& state);

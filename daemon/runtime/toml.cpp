@@ -1,11 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/runtime/toml.hpp"
 
+#include <algorithm>
 #include <sstream>
 
-// Only here, and without its library. It recurses as deep as values are nested, which it bounds by this.
+namespace {
+
+struct Impossible {};
+
+[[noreturn]] void impossible() {
+    throw Impossible{};
+}
+
+} // namespace
+
+// Only here, and without its library. What it asserts, an input can bring about all the same, as 3.3 what follows "[[": then
+// it is an error like any other, where NDEBUG would leave it undefined. Without exceptions it would go on after an error. It
+// recurses as deep as values are nested, which the last of these bounds.
+#undef NDEBUG
+#define TOML_ASSERT(expr) static_cast<void>((expr) || (impossible(), false))
 #define TOML_HEADER_ONLY 1
-#define TOML_EXCEPTIONS 0
+#define TOML_EXCEPTIONS 1
 #define TOML_MAX_NESTED_VALUES 32
 #include <toml++/toml.h>
 
@@ -107,10 +122,13 @@ tl::unexpected<base::Error> wrong(std::string_view what, std::size_t line, std::
 Result<Json> parse_toml(std::string_view text, std::string_view what) {
     if (const std::size_t line = line_of_long_key(text); line != 0)
         return wrong(what, line, "is nested too deeply");
-    const toml::parse_result parsed = toml::parse(text);
-    if (!parsed)
-        return wrong(what, parsed.error().source().begin.line, parsed.error().description());
-    return table_to_json(parsed.table());
+    try {
+        return table_to_json(toml::parse(text));
+    } catch (const toml::parse_error& error) {
+        return wrong(what, error.source().begin.line, error.description());
+    } catch (const Impossible&) {
+        return base::fail(Errc::BadContent, std::string(what) + ": is no TOML");
+    }
 }
 
 } // namespace gpuhost::runtime

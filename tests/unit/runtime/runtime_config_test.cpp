@@ -61,6 +61,7 @@ TEST(DockerConfig, RuntimesAreThoseOfItsFileAndRunc) {
     EXPECT_EQ(docker_config({{"runtimes", 1}, {"features", "x"}}, {}, version(28, 2)).handlers.size(), 1U);
 }
 
+/// As "crio config" of 1.34 prints it.
 TEST(CrioConfig, LaterFilesCountAndARuntimeIsReplacedAsAWhole) {
     const RuntimeConfig config = crio_config(
         {toml("[crio.runtime]\ndefault_runtime = \"runc\"\n[crio.runtime.runtimes.nvidia]\n"
@@ -69,7 +70,8 @@ TEST(CrioConfig, LaterFilesCountAndARuntimeIsReplacedAsAWhole) {
               "cdi_spec_dirs = [\"/run/cdi\"]\n[crio.runtime.runtimes.nvidia]\nruntime_path = \"/b\"\n")},
         version(1, 34));
     EXPECT_EQ(config.default_handler, "nvidia");
-    EXPECT_EQ(config.handlers, (std::vector<RuntimeHandler>{{"nvidia", "", "/b", false}}));
+    EXPECT_EQ(config.handlers,
+              (std::vector<RuntimeHandler>{{"crun", "oci", "", false}, {"nvidia", "", "/b", false}}));
     EXPECT_EQ(config.cdi, CdiState::On);
     EXPECT_EQ(config.cdi_spec_dirs, Texts{"/run/cdi"});
     EXPECT_EQ(crio_config({}, version(1, 22)).cdi, CdiState::Unsupported);

@@ -100,8 +100,7 @@ TEST_F(RuntimeStateTest, ADocumentHasAllOfIt) {
     host_.write("usr/lib/systemd/system/containerd.service", "[Service]\nExecStart=/usr/bin/containerd\n");
     host_.write("etc/containerd/config.toml", "version = 2\nimports = [\"/etc/containerd/conf.d/*.toml\"]\n");
     host_.write("etc/containerd/conf.d/99-nvidia.toml", "version = 2\n" + nvidia);
-    const auto states = read_runtimes(host_.root());
-    const Json document = show_runtime(states, "containerd").value();
+    const Json document = show_runtime(read_runtime_named(host_.root(), "containerd").value());
     EXPECT_EQ(document["version"], "") << "no program of another tree is run";
     EXPECT_EQ(document["unit_file"], "/usr/lib/systemd/system/containerd.service");
     EXPECT_FALSE(document["running"].get<bool>());
@@ -115,8 +114,8 @@ TEST_F(RuntimeStateTest, ADocumentHasAllOfIt) {
     EXPECT_EQ(document["cdi"], "unknown");
     EXPECT_EQ(document["cri_plugin"], "io.containerd.grpc.v1.cri");
     EXPECT_EQ(document["runtimes"][0]["binary"], "/usr/bin/nvidia-container-runtime");
-    EXPECT_EQ(list_runtimes(states)["runtimes"][0], document);
-    EXPECT_EQ(show_runtime(states, "docker").error().code, base::Errc::NotFound);
+    EXPECT_EQ(list_runtimes(read_runtimes(host_.root()))["runtimes"][0], document);
+    EXPECT_EQ(read_runtime_named(host_.root(), "docker").error().code, base::Errc::NotFound);
 }
 
 } // namespace

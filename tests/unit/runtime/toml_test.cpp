@@ -32,6 +32,9 @@ TEST(Toml, WhatIsWrongHasItsLine) {
     EXPECT_NE(problem("a = 1\na = 2\n"), "");
     EXPECT_NE(problem("{{ template \"base\" . }}\n"), ""); // what k3s makes its configuration of
     EXPECT_NE(problem("a = \"\xff\"\n"), "");
+    for (const char* cut :
+         {"[[", "[[[", "[[\n", "[", "a", "a.", "a = ", "a = {", "a = {b", "a = {,", "[a.", "\""})
+        EXPECT_NE(problem(cut), "") << cut;
 }
 
 TEST(Toml, NestingHasABound) {
