@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/runtime/toml.hpp"
 
+#include "daemon/base/parse.hpp"
+
 #include <algorithm>
+#include <optional>
 #include <sstream>
 
 namespace {
@@ -50,12 +53,19 @@ std::size_t end_of_quoted(std::string_view text, std::size_t at) {
     return at;
 }
 
-/// A key of many dots makes as many tables one in the other, and the library, which does not count them, would end with the
-/// stack that it takes to destroy them. The line of the first such key, or 0.
-std::size_t line_of_long_key(std::string_view text) {
+struct Wrong {
+    std::size_t line;
+    std::string_view why;
+};
+
+/// What the library must not see. A key of many dots makes as many tables one in the other, which it does not count, and would
+/// end with the stack that it takes to destroy them. What is not ASCII stands in texts and comments alone, and elsewhere leads
+/// it to what it takes for unreachable.
+std::optional<Wrong> unfit(std::string_view text) {
     std::size_t dots = 0;
-    for (std::size_t at = 0; at < text.size(); ++at) {
+    for (std::size_t at = base::starts_with(text, "\xEF\xBB\xBF") ? 3 : 0; at < text.size(); ++at) {
         const char c = text[at];
+        const bool is_ascii = static_cast<unsigned char>(c) < 0x80;
         if (c == '"' || c == '\'')
             at = end_of_quoted(text, at);
         else if (c == '#')
@@ -64,10 +74,11 @@ std::size_t line_of_long_key(std::string_view text) {
             ++dots;
         else if (std::string_view("\n=,[]{}").find(c) != std::string_view::npos)
             dots = 0;
-        if (dots > most_dots)
-            return 1 + static_cast<std::size_t>(std::count(text.begin(), text.begin() + at, '\n'));
+        if (!is_ascii || dots > most_dots)
+            return Wrong{1 + static_cast<std::size_t>(std::count(text.begin(), text.begin() + at, '\n')),
+                         is_ascii ? "is nested too deeply" : "has what is not ASCII outside of texts"};
     }
-    return 0;
+    return std::nullopt;
 }
 
 template <class T>
@@ -120,8 +131,8 @@ tl::unexpected<base::Error> wrong(std::string_view what, std::size_t line, std::
 } // namespace
 
 Result<Json> parse_toml(std::string_view text, std::string_view what) {
-    if (const std::size_t line = line_of_long_key(text); line != 0)
-        return wrong(what, line, "is nested too deeply");
+    if (const auto found = unfit(text))
+        return wrong(what, found->line, found->why);
     try {
         return table_to_json(toml::parse(text));
     } catch (const toml::parse_error& error) {

@@ -32,6 +32,8 @@ TEST(Toml, WhatIsWrongHasItsLine) {
     EXPECT_NE(problem("a = 1\na = 2\n"), "");
     EXPECT_NE(problem("{{ template \"base\" . }}\n"), ""); // what k3s makes its configuration of
     EXPECT_NE(problem("a = \"\xff\"\n"), "");
+    EXPECT_EQ(problem("a = 1\n\u00e9 = 1\n"), "x.toml: line 2: has what is not ASCII outside of texts");
+    EXPECT_EQ(problem("a = '\u00e9' # \u00e9\n\"\u00e9\" = 1\n"), "");
     for (const char* cut :
          {"[[", "[[[", "[[\n", "[", "a", "a.", "a = ", "a = {", "a = {b", "a = {,", "[a.", "\""})
         EXPECT_NE(problem(cut), "") << cut;
