@@ -36,8 +36,11 @@ using base::Result;
 namespace {
 
 constexpr std::size_t most_dots = 32;
+constexpr std::size_t longest_line = 64U << 10U;
+constexpr std::size_t most_dots_of_line = 4096;
 
-/// What quotes enclose is passed over; `at` is at the opening one. Where it has no end, the parser finds that too.
+/// What quotes enclose is passed over; `at` is at the opening one. Where it has no end, the parser finds that too. Of three
+/// quotes that end a text, one or two more before them are its own.
 std::size_t end_of_quoted(std::string_view text, std::size_t at) {
     const char quote = text[at];
     const std::size_t length = text.substr(at, 3) == std::string(3, quote) ? 3 : 1;
@@ -45,9 +48,13 @@ std::size_t end_of_quoted(std::string_view text, std::size_t at) {
     for (at += length; at < text.size(); ++at) {
         if (quote == '"' && text[at] == '\\')
             ++at;
-        else if (text.substr(at, length) == closing)
-            return at + length - 1;
-        else if (length == 1 && text[at] == '\n')
+        else if (text.substr(at, length) == closing) {
+            at += length - 1;
+            for (std::size_t more = 0; length == 3 && more < 2 && text.substr(at + 1, 1) == closing.substr(2);
+                 ++more)
+                ++at;
+            return at;
+        } else if (length == 1 && text[at] == '\n')
             break;
     }
     return at;
@@ -57,6 +64,22 @@ struct Wrong {
     std::size_t line;
     std::string_view why;
 };
+
+/// Whatever of it is quoted: no line of a configuration is like that, and the library is safe with what is left also where it
+/// takes quotes apart in another way than end_of_quoted().
+std::optional<Wrong> unfit_line(std::string_view text) {
+    std::size_t number = 1;
+    for (std::size_t at = 0; at < text.size(); ++number) {
+        const std::size_t length = std::min(text.find('\n', at), text.size()) - at;
+        const std::string_view line = text.substr(at, length);
+        if (line.size() > longest_line)
+            return Wrong{number, "is longer than 65536 bytes"};
+        if (std::count(line.begin(), line.end(), '.') > static_cast<std::ptrdiff_t>(most_dots_of_line))
+            return Wrong{number, "has more than 4096 dots"};
+        at += length + 1;
+    }
+    return std::nullopt;
+}
 
 /// What the library must not see. A key of many dots makes as many tables one in the other, which it does not count, and would
 /// end with the stack that it takes to destroy them. What is not ASCII stands in texts and comments alone, and elsewhere leads
@@ -131,8 +154,9 @@ tl::unexpected<base::Error> wrong(std::string_view what, std::size_t line, std::
 } // namespace
 
 Result<Json> parse_toml(std::string_view text, std::string_view what) {
-    if (const auto found = unfit(text))
-        return wrong(what, found->line, found->why);
+    for (const auto check : {unfit_line, unfit})
+        if (const auto found = check(text))
+            return wrong(what, found->line, found->why);
     try {
         return table_to_json(toml::parse(text));
     } catch (const toml::parse_error& error) {

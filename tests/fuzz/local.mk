@@ -234,6 +234,8 @@ fuzz_corpus = \
     %D%/corpus/toml/dots.toml \
     %D%/corpus/toml/everything.toml \
     %D%/corpus/toml/k3s.toml \
+    %D%/corpus/toml/quotes-short.toml \
+    %D%/corpus/toml/quotes.toml \
     %D%/corpus/toml/version1.toml \
     %D%/corpus/toml/version3.toml
 

@@ -14,6 +14,14 @@ std::string problem(std::string_view text) {
     return parsed ? "" : parsed.error().message;
 }
 
+/// A key of so many dots.
+std::string dotted(std::size_t dots) {
+    std::string key = "b";
+    for (std::size_t i = 0; i < dots; ++i)
+        key += ".b";
+    return key;
+}
+
 TEST(Toml, ValuesAreWhatTheySay) {
     const auto parsed = parse_toml("version = 2\nimports = [\"a\", 'b']\nf = 1.5\nd = 1979-05-27\n"
                                    "[plugins.\"io.containerd.grpc.v1.cri\"]\nenable_cdi = true\n",
@@ -45,12 +53,30 @@ TEST(Toml, NestingHasABound) {
     };
     EXPECT_EQ(problem(nested(20)), "");
     EXPECT_NE(problem(nested(100'000)), "");
-    std::string key = "a";
-    for (int i = 0; i < 100'000; ++i)
-        key += ".a";
+    const std::string key = dotted(2'000);
     EXPECT_EQ(problem("b = 1\n" + key + " = 1"), "x.toml: line 2: is nested too deeply");
     EXPECT_EQ(problem("\"" + key + "\" = '''\n" + key + "''' # " + key), "") << "dots in texts are none";
     EXPECT_EQ(problem("a = \"\"\"x\\\"\"\" " + key + "\"\"\"\nb = '" + key + "'"), "");
+}
+
+TEST(Toml, ATextMayEndInQuotesOfItsOwn) {
+    for (const std::string quotes : {"\"\"\"", "'''"})
+        for (const std::size_t own : {0U, 1U, 2U}) {
+            const std::string text = quotes + "x" + quotes + quotes.substr(0, own);
+            EXPECT_EQ(problem("x = {a = " + text + ", " + dotted(2'000) + " = 1}"),
+                      "x.toml: line 1: is nested too deeply")
+                << text;
+            EXPECT_EQ(problem("x = {a = " + text + ", b = '" + dotted(2'000) + "'}"), "") << text;
+            EXPECT_EQ((*parse_toml("a = " + text, "x"))["a"], "x" + quotes.substr(0, own));
+        }
+}
+
+TEST(Toml, ALineHasABoundWhateverIsQuoted) {
+    EXPECT_EQ(problem("x = {a = \"\"\"x\"\"\"\", " + dotted(10'000) + " = 1}"),
+              "x.toml: line 1: has more than 4096 dots");
+    EXPECT_EQ(problem("a = 1\nb = '" + dotted(5'000) + "'\n"), "x.toml: line 2: has more than 4096 dots");
+    EXPECT_EQ(problem("\n# " + std::string(70'000, 'x')), "x.toml: line 2: is longer than 65536 bytes");
+    EXPECT_EQ(problem("a = '" + std::string(65'000, 'x') + "'\n"), "");
 }
 
 TEST(Toml, AMebibyteIsRead) {
