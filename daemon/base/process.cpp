@@ -70,7 +70,8 @@ Result<pid_t> spawn(const Command& command, int output) {
     posix_spawnattr_setflags(&options.attributes,
                              POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
     pid_t pid = -1;
-    const int error = ::posix_spawnp(&pid, arguments.front().c_str(), &options.actions, &options.attributes,
+    const std::string& program = command.program.empty() ? arguments.front() : command.program;
+    const int error = ::posix_spawnp(&pid, program.c_str(), &options.actions, &options.attributes,
                                      pointers(arguments).data(), pointers(environment).data());
     if (error != 0)
         return fail_errno("starting '" + command.argv.front() + "'", error);

@@ -34,6 +34,15 @@ TEST(Process, ReportsTheSignal) {
     EXPECT_EQ(run(shell("kill -9 $$"))->exit_status, 128 + 9);
 }
 
+TEST(Process, StartsAnotherProgramByTheNameItIsGiven) {
+    Command command;
+    command.argv = {"called", "-c", "echo $0"};
+    command.program = "/bin/sh";
+    const auto finished = run(command);
+    ASSERT_TRUE(finished);
+    EXPECT_EQ(finished->output, "called\n");
+}
+
 TEST(Process, CannotStartWhatIsNotThere) {
     Command command;
     command.argv = {"/no/such/program"};
