@@ -77,6 +77,7 @@ RuntimeConfig containerd_config(const std::vector<Json>& files,
     config.cri_plugin = cri_plugin(merged.version);
     config.serves_cri = has_cri(merged.document);
     config.problems = std::move(merged.problems);
+    config.socket = base::string_or(member(merged.document, "grpc"), "address", "");
     const Json& cri = member(member(merged.document, "plugins"), config.cri_plugin);
     const Json& containerd = member(cri, "containerd");
     config.default_handler = base::string_or(containerd, "default_runtime_name", "runc");

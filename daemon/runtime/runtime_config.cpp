@@ -58,6 +58,8 @@ RuntimeConfig crio_config(const std::vector<Json>& files, const std::optional<Ru
         add_tables(table, own);
     }
     RuntimeConfig config;
+    for (const Json& file : files)
+        config.socket = base::string_or(member(member(file, "crio"), "api"), "listen", config.socket);
     // Always there: crun since 1.31, runc before.
     const std::string built_in = !version ? "" : version->is_at_least(1, 31) ? "crun" : "runc";
     config.default_handler = base::string_or(table, "default_runtime", built_in);
@@ -97,6 +99,10 @@ RuntimeConfig docker_config(const Json& daemon, const std::vector<std::string>& 
                             const std::optional<RuntimeVersion>& version) {
     RuntimeConfig config;
     config.serves_cri = false;
+    for (const std::string& host : base::strings_or_empty(daemon, "hosts"))
+        if (constexpr std::string_view scheme = "unix://";
+            config.socket.empty() && base::starts_with(host, scheme))
+            config.socket = host.substr(scheme.size());
     const std::string argument = option_value(arguments, {"--default-runtime"});
     config.default_handler = base::string_or(daemon, "default-runtime", argument.empty() ? "runc" : argument);
     const bool systemd = [&] {

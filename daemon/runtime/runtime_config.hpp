@@ -29,6 +29,7 @@ enum class CdiState {
 
 struct RuntimeConfig {
     std::string cri_plugin; ///< containerd's key in "plugins"; empty for others
+    std::string socket;     ///< where it listens, if its files say so
     bool serves_cri = true; ///< containerd's own can be off, as Docker's packages have it
     std::string default_handler;
     std::vector<RuntimeHandler> handlers; ///< by name

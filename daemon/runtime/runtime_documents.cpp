@@ -53,6 +53,7 @@ Json show_runtime(const RuntimeState& state) {
                   {"config", instance.config},
                   {"files", Json::array()},
                   {"cri_plugin", config.cri_plugin},
+                  {"serves_cri", config.serves_cri},
                   {"default_runtime", config.default_handler},
                   {"runtimes", Json::array()},
                   {"cdi", cdi_name(config.cdi)},

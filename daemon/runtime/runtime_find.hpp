@@ -5,9 +5,13 @@
 #include "daemon/base/root.hpp"
 #include "daemon/runtime/runtime_instance.hpp"
 
+#include <string>
 #include <vector>
 
 namespace gpuhost::runtime {
+
+/// No link: what is a socket elsewhere under this name is another runtime's, as podman's under Docker's.
+[[nodiscard]] bool is_socket(const base::Root& root, const std::string& path);
 
 /// Those of services and processes, what is known by its socket alone, and Podman, which needs no service; by name, without
 /// their versions.

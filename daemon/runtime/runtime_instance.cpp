@@ -65,18 +65,20 @@ void apply_command(RuntimeInstance& instance, const std::vector<std::string>& co
     instance.config = is_itself ? config_option(command) : "";
     if (const std::string data = option_value(command, {"--data-dir", "-d"}); !is_itself && !data.empty())
         instance.config = data + "/agent/etc/containerd/config.toml";
+    instance.must_have_config = is_itself && !instance.config.empty();
     if (instance.config.empty())
         instance.config = profile.config;
     if (instance.kind == RuntimeKind::Crio) {
         const std::string directory = option_value(command, {"--config-dir", "-d"});
         instance.config_directory = directory.empty() ? std::string(crio_drop_ins) : directory;
     }
+    instance.socket.clear();
     if (is_itself)
         instance.socket = option_value(command, {"--address", "-a", "--listen", "--host", "-H"});
     if (starts_with(instance.socket, "unix://"))
         instance.socket.erase(0, std::string_view("unix://").size());
     if (!starts_with(instance.socket, "/"))
-        instance.socket = profile.socket;
+        instance.socket.clear();
     if (instance.executable.empty() && is_itself && !command.empty() && starts_with(command.front(), "/"))
         instance.executable = command.front();
     if (instance.executable.empty())
@@ -90,12 +92,13 @@ std::string containerd_beside(const std::string& executable) {
     return another ? executable.substr(0, slash) + "/containerd" : executable;
 }
 
+constexpr std::string_view gone = " (deleted)"; ///< replaced by an upgrade since it was started
+
 std::string executable_of(const RuntimeProcess& process, RuntimeKind kind) {
-    constexpr std::string_view gone = " (deleted)"; // replaced by an upgrade since it was started
     std::string path = process.executable;
     if (base::ends_with(path, gone))
         path.erase(path.size() - gone.size());
-    return is_containerd(kind) ? containerd_beside(path) : path;
+    return kind == RuntimeKind::K3s || kind == RuntimeKind::Rke2 ? containerd_beside(path) : path;
 }
 
 std::string unique_name(const std::vector<RuntimeInstance>& instances, const std::string& wanted) {
@@ -157,6 +160,7 @@ std::vector<RuntimeInstance> instances_of(const std::vector<RuntimeUnit>& units,
             instance.unit = process.unit;
             instance.unit_file = unit == units.end() ? "" : unit->file;
         }
+        instance.is_replaced = base::ends_with(process.executable, gone);
         if (!process.executable.empty())
             instance.executable = executable_of(process, kind);
         apply_command(instance, process.command);

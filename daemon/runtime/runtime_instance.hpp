@@ -27,8 +27,10 @@ struct RuntimeInstance {
     std::string unit_file;                 ///< where that is
     std::uint64_t pid = 0;                 ///< 0: it does not run
     std::string executable;                ///< empty: not known
-    std::string socket;                    ///< where clients reach it; empty: it is not there
+    bool is_replaced = false;              ///< what runs is no longer what is there
+    std::string socket;                    ///< where clients reach it; empty: the command line does not say
     std::string config;                    ///< the file that it reads, whether there is one or not
+    bool must_have_config = false;         ///< it was told to read it, and ends where it is not there
     std::string config_directory;          ///< of CRI-O's drop-ins
     std::vector<std::string> arguments;    ///< of what runs, or of its unit
     std::optional<RuntimeVersion> version; ///< nothing: not known

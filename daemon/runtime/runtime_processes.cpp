@@ -12,6 +12,16 @@ using base::Root;
 
 namespace {
 
+/// Is its "/" the host's? Containers that share the host's PID namespace have another. Only root may look; for others a process
+/// is the host's where a service has it.
+bool has_root_of_host(const Root& root, const std::string& directory, const std::string& unit) {
+    const auto host = root.stat("/");
+    const auto own = root.stat(directory + "/root");
+    if (!own && own.error().code == base::Errc::AccessDenied)
+        return !unit.empty();
+    return host && own && host->st_dev == own->st_dev && host->st_ino == own->st_ino;
+}
+
 /// Of root, and in no PID namespace below this one: /proc/PID/status, which anybody may read.
 bool is_of_host(std::string_view status) {
     bool of_root = false;
@@ -55,8 +65,10 @@ std::vector<RuntimeProcess> read_runtime_processes(const Root& root) {
         if (!program_of(process.command) ||
             !is_of_host(root.read(directory + "/status").value_or(std::string())))
             continue;
-        process.executable = root.read_link(directory + "/exe").value_or(std::string());
         process.unit = service_of_cgroup(root.read(directory + "/cgroup").value_or(std::string()));
+        if (!has_root_of_host(root, directory, process.unit))
+            continue;
+        process.executable = root.read_link(directory + "/exe").value_or(std::string());
         processes.push_back(std::move(process));
     }
     std::sort(processes.begin(), processes.end(),

@@ -4,6 +4,9 @@
 #include "daemon/base/parse.hpp"
 #include "daemon/runtime/containerd_merge.hpp"
 #include "daemon/runtime/runtime_find.hpp"
+#include "daemon/runtime/runtime_profiles.hpp"
+
+#include <sys/stat.h>
 
 namespace gpuhost::runtime {
 
@@ -13,6 +16,8 @@ using base::Root;
 
 namespace {
 
+constexpr std::string_view replaced_text = "its program was replaced since it started: restart it";
+
 std::vector<Json> contents_of(const std::vector<ConfigFile>& files) {
     std::vector<Json> contents;
     for (const ConfigFile& file : files)
@@ -21,7 +26,19 @@ std::vector<Json> contents_of(const std::vector<ConfigFile>& files) {
     return contents;
 }
 
-/// The first file may be absent; a runtime then has its defaults.
+/// What a runtime is told to read is to be there. `file` has a problem for being absent, or none.
+void judge_absence(const RuntimeInstance& instance, ConfigFile& file) {
+    if (file.exists)
+        return;
+    const std::string_view program = instance.kind == RuntimeKind::Docker ? "dockerd"
+                                     : instance.kind == RuntimeKind::Crio ? "crio"
+                                                                          : "containerd";
+    file.problem = instance.must_have_config ? file.path + ": is not there, and " + std::string(program) +
+                                                   " does not start without it"
+                                             : "";
+}
+
+/// It may be absent; a runtime then has its defaults.
 ConfigFile read_first(const Root& root, const std::string& path) {
     ConfigFile file = read_config_file(root, path);
     if (!file.exists)
@@ -29,12 +46,48 @@ ConfigFile read_first(const Root& root, const std::string& path) {
     return file;
 }
 
-/// Files of a directory with this ending, by name.
-void add_directory(const Root& root, const std::string& directory, std::string_view ending,
-                   std::vector<ConfigFile>& files) {
-    for (const std::string& name : root.list(directory).value_or(std::vector<std::string>()))
-        if (base::ends_with(name, ending) && !base::starts_with(name, "."))
-            files.push_back(read_config_file(root, directory + "/" + name));
+constexpr std::size_t most_files = 128;
+constexpr unsigned deepest = 16;
+
+ConfigFile not_read(const std::string& path, const std::string& problem, bool is_secret) {
+    return ConfigFile{path, Json::object(), problem, true, is_secret};
+}
+
+/// All of a directory and those in it by name, also hidden ones, as Go's filepath.Walk comes by them: it goes into
+/// directories, and into no link to one. False once there are too many.
+bool add_tree(const Root& root, const std::string& directory, unsigned depth,
+              std::vector<ConfigFile>& files) {
+    const auto names = root.list(directory);
+    if (!names) {
+        if (names.error().code == Errc::AccessDenied)
+            files.push_back(not_read(directory, secret_text(directory), true));
+        return true;
+    }
+    for (const std::string& name : *names) {
+        const std::string path = directory + "/" + name;
+        const auto st = root.lstat(path);
+        const bool is_directory = st && S_ISDIR(st->st_mode);
+        if (files.size() >= most_files || (is_directory && depth >= deepest)) {
+            files.push_back(not_read(
+                path, path + ": is one of too many files, of which the rest is not read here", false));
+            return false;
+        }
+        if (!is_directory)
+            files.push_back(read_config_file(root, path));
+        else if (!add_tree(root, path, depth + 1, files))
+            return false;
+    }
+    return true;
+}
+
+/// Podman's drop-ins, by name.
+void add_drop_ins(const Root& root, const std::string& directory, std::vector<ConfigFile>& files) {
+    for (const std::string& name : root.list(directory).value_or(std::vector<std::string>())) {
+        const std::string path = directory + "/" + name;
+        const auto st = root.lstat(path);
+        if (base::ends_with(name, ".conf") && !base::starts_with(name, ".") && st && !S_ISDIR(st->st_mode))
+            files.push_back(read_config_file(root, path));
+    }
 }
 
 ConfigFile read_daemon_json(const Root& root, const std::string& path) {
@@ -42,11 +95,14 @@ ConfigFile read_daemon_json(const Root& root, const std::string& path) {
     file.path = path;
     const auto text = root.read(path);
     file.exists = text || text.error().code != Errc::NotFound;
+    file.is_secret = !text && text.error().code == Errc::AccessDenied;
     auto content = text ? base::parse_json(*text, path) : base::fail(text.error());
     if (content && content->is_object())
         file.content = std::move(*content);
     else if (file.exists)
-        file.problem = content ? path + ": is no JSON object" : content.error().message;
+        file.problem = content          ? path + ": is no JSON object"
+                       : file.is_secret ? secret_text(path)
+                                        : content.error().message;
     return file;
 }
 
@@ -58,12 +114,12 @@ std::vector<ConfigFile> read_files(const Root& root, const RuntimeInstance& inst
         return {read_daemon_json(root, instance.config)};
     if (instance.kind == RuntimeKind::Crio) {
         std::vector<ConfigFile> files{read_first(root, instance.config)};
-        add_directory(root, instance.config_directory, "", files);
+        (void)add_tree(root, instance.config_directory, 0, files);
         return files;
     }
     std::vector<ConfigFile> files{read_first(root, "/usr/share/containers/containers.conf"),
                                   read_first(root, instance.config)};
-    add_directory(root, instance.config + ".d", ".conf", files);
+    add_drop_ins(root, instance.config + ".d", files);
     return files;
 }
 
@@ -82,17 +138,38 @@ RuntimeConfig config_of(const RuntimeInstance& instance, const std::vector<Confi
     }
 }
 
+/// By the command line, its files, and where others of its name have it.
+void find_socket(const Root& root, RuntimeState& state) {
+    RuntimeInstance& instance = state.instance;
+    const RuntimeProfile& profile = profile_of(instance.name, instance.kind);
+    if (instance.socket.empty())
+        instance.socket = state.config.socket;
+    if (instance.socket.empty() && instance.name == profile.name)
+        instance.socket = profile.socket;
+    if (!is_socket(root, instance.socket))
+        instance.socket.clear();
+}
+
 } // namespace
 
 RuntimeState read_runtime(const Root& root, RuntimeInstance instance) {
     RuntimeState state{std::move(instance), {}, {}};
-    if (!state.instance.version && !state.instance.executable.empty())
+    if (!state.instance.version && !state.instance.executable.empty() && !state.instance.is_replaced)
         state.instance.version = ask_version(root, state.instance.executable);
     state.files = read_files(root, state.instance);
+    if (state.instance.kind != RuntimeKind::Podman)
+        judge_absence(state.instance, state.files.front());
     state.config = config_of(state.instance, state.files);
-    for (const ConfigFile& file : state.files)
-        if (!file.problem.empty())
+    for (const ConfigFile& file : state.files) {
+        state.is_secret = state.is_secret || file.is_secret;
+        if (!file.problem.empty() && !file.is_secret)
             state.config.problems.push_back(file.problem);
+    }
+    find_socket(root, state);
+    if (state.is_secret)
+        state.config.cdi = CdiState::Unknown;
+    if (state.instance.is_replaced)
+        state.config.problems.emplace_back(replaced_text);
     return state;
 }
 

@@ -16,6 +16,7 @@ struct RuntimeState {
     std::vector<ConfigFile>
         files; ///< in the order in which the runtime reads them, the first one also where it is not there
     RuntimeConfig config;
+    bool is_secret = false; ///< who asks may not read all of it
 };
 
 /// Reads its files, and asks its version where the instance has none yet.

@@ -40,6 +40,12 @@ std::string read_unit(const Root& root, const std::string& path) {
     return root.read(path, base::ini_size_limit).value_or(std::string());
 }
 
+/// A link to a unit of another name is but another name of that unit.
+bool is_alias(const Root& root, const std::string& name, const std::string& path) {
+    const auto target = root.read_link(path);
+    return target && target->substr(target->rfind('/') + 1) != name;
+}
+
 } // namespace
 
 std::vector<std::string> split_command(std::string_view line) {
@@ -88,6 +94,8 @@ std::vector<std::string> exec_start(const std::vector<std::string>& texts) {
 std::vector<RuntimeUnit> read_runtime_units(const Root& root) {
     std::vector<RuntimeUnit> units;
     for (const auto& [name, file] : files_named(root, "", ".service")) {
+        if (is_alias(root, name, file))
+            continue; // or masked
         std::vector<std::string> texts{read_unit(root, file)};
         if (texts.front().empty() || name.find('@') != std::string::npos)
             continue; // masked, or a template, of which no runtime is started

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/base/parse.hpp"
+#include "daemon/runtime/containerd_merge.hpp"
 #include "daemon/runtime/runtime_state.hpp"
 
 #include <algorithm>
@@ -14,6 +15,12 @@ const RuntimeHandler* nvidia_handler(const RuntimeConfig& config) {
         const std::string name = handler.binary.substr(handler.binary.rfind('/') + 1);
         return base::starts_with(name, "nvidia-container-runtime");
     };
+    const auto by_default =
+        std::find_if(config.handlers.begin(), config.handlers.end(), [&](const RuntimeHandler& handler) {
+            return handler.name == config.default_handler && is_nvidia(handler);
+        });
+    if (by_default != config.handlers.end())
+        return &*by_default;
     const auto found = std::find_if(config.handlers.begin(), config.handlers.end(), is_nvidia);
     return found == config.handlers.end() ? nullptr : &*found;
 }
@@ -43,21 +50,47 @@ std::string of_cdi(const RuntimeConfig& config) {
            " alone: add /var/run/cdi to its directories";
 }
 
+/// Where enable_cdi counts, and the CRI's key in the words of that file.
+struct Place {
+    std::string file;
+    std::string key;
+};
+
+/// Before 2.0 the last file with the CRI's table has it alone; from then on the last one that says enable_cdi.
+Place place_of_cdi(const RuntimeState& state) {
+    const ConfigFile& main = state.files.front();
+    if (!main.exists)
+        return {main.path, cri_plugin(2)};
+    const bool is_old = !state.instance.version || !state.instance.version->is_at_least(2, 0);
+    for (auto file = state.files.rbegin(); file != state.files.rend(); ++file) {
+        const base::Json& plugins = base::member(file->content, "plugins");
+        if (is_old && base::member(plugins, state.config.cri_plugin).is_object())
+            return {file->path, state.config.cri_plugin};
+        if (is_old)
+            continue;
+        for (const unsigned version : {config_version(file->content), 3U, 2U, 1U})
+            if (const std::string key = cri_plugin(version);
+                base::get_bool(base::member(plugins, key), "enable_cdi"))
+                return {file->path, key};
+    }
+    return {main.path, is_old ? state.config.cri_plugin : cri_plugin(config_version(main.content))};
+}
+
 std::string switch_on(const RuntimeState& state) {
     if (state.instance.kind == RuntimeKind::Docker)
         return R"(set "features": {"cdi": true} in )" + state.instance.config;
-    const std::string table = "[plugins.\"" + state.config.cri_plugin + "\"]";
-    switch (state.instance.kind) {
-    case RuntimeKind::K3s:
-    case RuntimeKind::Rke2:
-        return "set enable_cdi = true in " + table + " of " + state.instance.config +
-               ".tmpl, from which that file is made";
-    case RuntimeKind::Microk8s:
-        return "set enable_cdi = true in " + table + " of containerd-template.toml beside " +
-               state.instance.config;
-    default:
-        return "set enable_cdi = true in " + table + " of " + state.instance.config;
-    }
+    const Place place = place_of_cdi(state);
+    const std::string table = "enable_cdi = true in [plugins.\"" + place.key + "\"] of ";
+    return state.files.front().exists ? "set " + table + place.file
+                                      : "write " + place.file + " with version = 2 and " + table + "it";
+}
+
+/// They write its files themselves.
+std::string_view who_configures(RuntimeKind kind) {
+    return kind == RuntimeKind::K3s        ? "k3s"
+           : kind == RuntimeKind::Rke2     ? "RKE2"
+           : kind == RuntimeKind::Microk8s ? "MicroK8s"
+                                           : "";
 }
 
 std::string needs(RuntimeKind kind) {
@@ -76,16 +109,23 @@ std::string needs(RuntimeKind kind) {
 } // namespace
 
 std::string verdict(const RuntimeState& state) {
+    if (state.instance.is_replaced)
+        return state.config.problems.back();
     if (!state.config.problems.empty())
         return "its configuration is wrong: " + state.config.problems.front();
     if (state.instance.name == "docker-containerd")
         return "Docker's own: what containers get is up to Docker";
     if (is_containerd(state.instance.kind) && !state.config.serves_cri)
         return "serves no pods: its CRI plugin is in disabled_plugins";
+    if (state.is_secret)
+        return "its configuration can't be read here: ask as root";
     switch (state.config.cdi) {
     case CdiState::On:
         return of_cdi(state.config);
     case CdiState::Off:
+        if (const std::string who(who_configures(state.instance.kind)); !who.empty())
+            return "CDI is off: its containerd is configured by " + who +
+                   ": see its documentation of containerd's templates";
         return "CDI is off: " + switch_on(state) + ", and restart it" + other_way(state);
     case CdiState::Unsupported:
         return needs(state.instance.kind) + ", and this is " + state.instance.version->text +

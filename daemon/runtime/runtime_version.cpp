@@ -23,6 +23,21 @@ std::optional<unsigned> number(std::string_view text) {
     return static_cast<unsigned>(*value);
 }
 
+bool only_root_writes(const struct stat& st) {
+    return st.st_uid == 0 && (st.st_mode & (S_IWGRP | S_IWOTH)) == 0;
+}
+
+/// Can nobody but root put anything else at `path`, which has no links? Of each directory above it, "/" too.
+bool is_in_roots_hands(const base::Root& root, const std::string& path) {
+    for (std::size_t slash = path.rfind('/'); slash != std::string::npos;
+         slash = slash == 0 ? std::string::npos : path.rfind('/', slash - 1)) {
+        const auto st = root.lstat(slash == 0 ? "/" : path.substr(0, slash));
+        if (!st || !S_ISDIR(st->st_mode) || !only_root_writes(*st))
+            return false;
+    }
+    return true;
+}
+
 } // namespace
 
 std::optional<RuntimeVersion> parse_version(std::string_view output) {
@@ -45,12 +60,20 @@ std::optional<RuntimeVersion> parse_version(std::string_view output) {
 }
 
 std::optional<RuntimeVersion> ask_version(const base::Root& root, const std::string& executable) {
-    const auto st = root.stat(executable);
-    if (!root.is_host() || !st || !S_ISREG(st->st_mode) || st->st_uid != 0 ||
-        (st->st_mode & (S_IWGRP | S_IWOTH)) != 0)
+    if (!root.is_host() || !base::starts_with(executable, "/"))
+        return std::nullopt;
+    const auto file = root.open_file(executable, O_PATH);
+    struct stat st {};
+    if (!file || ::fstat(file->get(), &st) < 0 || !S_ISREG(st.st_mode) || !only_root_writes(st))
+        return std::nullopt;
+    // What was looked at is what is started; which it is may depend on the name that it is called by.
+    const std::string opened = "/proc/self/fd/" + std::to_string(file->get());
+    const auto canonical = root.read_link(opened);
+    if (!canonical || !is_in_roots_hands(root, *canonical))
         return std::nullopt;
     base::Command command;
     command.argv = {executable, "--version"};
+    command.program = opened;
     command.deadline = answer_time;
     command.output_limit = output_limit;
     const auto finished = base::run(command);

@@ -23,7 +23,8 @@ struct RuntimeVersion {
 /// The first word of what "--version" printed that is one, with a v before it or a comma behind it.
 [[nodiscard]] std::optional<RuntimeVersion> parse_version(std::string_view output);
 
-/// Asks the executable, on the host itself and where nobody but root can have changed it. Else nothing.
+/// Asks the executable, on the host itself and where nobody but root can have changed it or a directory above it. Else
+/// nothing, as of a script.
 [[nodiscard]] std::optional<RuntimeVersion> ask_version(const base::Root& root,
                                                         const std::string& executable);
 

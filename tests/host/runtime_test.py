@@ -37,6 +37,7 @@ class Host:
         self.write(f"/proc/{pid}/status", f"Uid:\t0\t0\t0\t0\nNSpid:\t{pid}\n")
         self.write(f"/proc/{pid}/cgroup", f"0::/system.slice/{unit}\n")
         os.symlink(exe, self.path(f"/proc/{pid}/exe"))
+        os.symlink("/", self.path(f"/proc/{pid}/root"))
 
     def show(self, *words):
         return programs.run([os.path.join(tap.TOP_BUILDDIR, "gpuhostctl"), "runtime", "show", *words, "--root", self.root],
@@ -72,6 +73,8 @@ def check_containerd(t, host):
     one = host.runtimes()["containerd"]
     t.ok(one["running"] and one["pid"] == 812 and one["config"] == "/srv/containerd.toml" and one["runtimes"][0]["name"] == "runc",
          "what runs says which file it reads", one)
+    t.equal(one["problems"], ["/srv/containerd.toml: is not there, and containerd does not start without it"],
+            "and that it is there")
 
 
 def check_several(t, host):
@@ -79,6 +82,8 @@ def check_several(t, host):
     host.write("/etc/docker/daemon.json", '{"features": {"cdi": true}}')
     host.process(901, "docker.service", "/usr/bin/dockerd", "-H", "fd://")
     host.process(902, "docker.service", "/usr/bin/containerd", "--config", "/var/run/docker/containerd/containerd.toml")
+    host.write("/var/run/docker/containerd/containerd.toml", "")
+    host.write("/srv/containerd.toml", "")
     host.unit("k3s.service", "/usr/local/bin/k3s \\\n  server")
     host.write(K3S, NVIDIA)
     os.makedirs(host.path("/run/crio"))

@@ -71,6 +71,23 @@ TEST_F(ContainerdFilesTest, ACircleEnds) {
     EXPECT_EQ(paths(), (Texts{"/etc/containerd/config.toml", "/etc/containerd/other.toml"}));
 }
 
+TEST_F(ContainerdFilesTest, TooManyAreAProblem) {
+    imports("etc/containerd/config.toml", R"("/many/*")");
+    for (int i = 0; i < 127; ++i)
+        host_.write("many/" + std::to_string(1000 + i), "");
+    EXPECT_EQ(paths().size(), 128U);
+    EXPECT_EQ(paths().back(), "/many/1126");
+    host_.write("many/2000", "");
+    EXPECT_EQ(paths().back(),
+              "/many/2000 /many/2000: is one of more than 128 files, of which the rest is not read here");
+    for (int i = 0; i < 1024; ++i)
+        host_.write("many/" + std::to_string(3000 + i), "");
+    const Matches matches = glob(host_.root(), "/many/*");
+    EXPECT_TRUE(matches.is_cut);
+    EXPECT_EQ(matches.paths.size(), 1024U);
+    EXPECT_EQ(paths()[1], "/many/* /many/*: stands for too many files to read them all");
+}
+
 TEST_F(ContainerdFilesTest, WhatCantBeReadIsSaid) {
     imports("etc/containerd/config.toml", R"("/gone.toml", "broken.toml", "pipe.toml", "large.toml")");
     host_.write("etc/containerd/broken.toml", "[plugins\n");

@@ -67,6 +67,7 @@ class RuntimeFindTest : public testing::Test {
         host_.write(directory + "status", status);
         host_.write(directory + "cgroup", "0::/system.slice/" + unit + "\n");
         std::filesystem::create_symlink(exe, host_.path(directory + "exe"));
+        std::filesystem::create_symlink("/", host_.path(directory + "root"));
     }
     void unit(const std::string& name, const std::string& command) const {
         host_.write("usr/lib/systemd/system/" + name, service(command));
@@ -106,6 +107,18 @@ TEST_F(RuntimeFindTest, AMaskedServiceIsNone) {
     std::filesystem::create_directories(host_.path("etc/systemd/system"));
     std::filesystem::create_symlink("/dev/null", host_.path("etc/systemd/system/docker.service"));
     EXPECT_EQ(found(), Texts());
+}
+
+TEST_F(RuntimeFindTest, AnotherNameOfAServiceIsNone) {
+    unit("containerd.service", "/usr/bin/containerd");
+    unit("linked.service", "/usr/bin/containerd -c /x");
+    std::filesystem::create_directories(host_.path("etc/systemd/system"));
+    std::filesystem::create_symlink("/usr/lib/systemd/system/containerd.service",
+                                    host_.path("etc/systemd/system/cri.service"));
+    std::filesystem::create_symlink("/usr/lib/systemd/system/linked.service",
+                                    host_.path("etc/systemd/system/linked.service"));
+    EXPECT_EQ(found(), (Texts{"containerd containerd containerd.service 0 /etc/containerd/config.toml",
+                              "linked containerd linked.service 0 /x"}));
 }
 
 TEST_F(RuntimeFindTest, WhatRunsSaysWhatItReads) {
@@ -155,6 +168,10 @@ TEST_F(RuntimeFindTest, WhatIsNotOfTheHostIsNone) {
             "Uid:\t1000\t1000\t1000\t1000\nNSpid:\t5\n");
     process(6, {"containerd"}, "x.service", "/usr/bin/containerd", "Uid:\t0\t0\t0\t0\nNSpid:\t6\t1\n");
     process(7, {"containerd"}, "x.service", "/usr/bin/containerd", "");
+    process(8, {"containerd"}, "x.service", "/usr/bin/containerd");
+    std::filesystem::remove(host_.path("proc/8/root")); // a container's in the host's PID namespace
+    host_.write("var/lib/image/etc/passwd", "");
+    std::filesystem::create_symlink("/var/lib/image", host_.path("proc/8/root"));
     EXPECT_EQ(found(), Texts());
 }
 
@@ -165,6 +182,36 @@ TEST_F(RuntimeFindTest, WithoutSystemdAProcessIsEnough) {
     EXPECT_EQ(found(),
               (Texts{"containerd containerd - 5 /etc/containerd/config.toml",
                      "containerd-2 containerd - 6 /opt/config.toml", "cri-o cri-o - 7 /etc/c.conf"}));
+    const auto all = find_runtimes(host_.root());
+    EXPECT_TRUE(all[0].is_replaced);
+    EXPECT_FALSE(all[1].is_replaced);
+}
+
+TEST_F(RuntimeFindTest, OnlyOfK3sAndItsLikeTheProgramBesideIsAsked) {
+    const auto executable = [&] {
+        const auto all = find_runtimes(host_.root());
+        return all.size() == 1 ? all.front().executable : "";
+    };
+    host_.write("opt/bin/runtime", "");
+    host_.write("opt/bin/containerd", "");
+    process(5, {"containerd"}, "containerd.service", "/opt/bin/runtime");
+    EXPECT_EQ(executable(), "/opt/bin/runtime");
+    std::filesystem::remove_all(host_.path("proc"));
+    process(6, {"containerd", "-c", "/x/k3s/config.toml"}, "k3s.service", "/opt/bin/runtime");
+    EXPECT_EQ(executable(), "/opt/bin/containerd");
+}
+
+TEST_F(RuntimeFindTest, AVersionIsAskedOfWhatOnlyRootCanHaveChanged) {
+    const auto host = base::Root::open("/").value();
+    const std::string shell = "/bin/bash"; // through a link, and it says "5.2.15(1)-release"
+    if (!ask_version(host, shell))
+        GTEST_SKIP() << "needs bash, and a /proc";
+    EXPECT_EQ(ask_version(host_.root(), shell), std::nullopt) << "it is another root's";
+    std::filesystem::copy_file(shell, host_.path("containerd"));
+    EXPECT_EQ(ask_version(host, host_.path("containerd")), std::nullopt)
+        << "everybody may write to a directory above it";
+    std::filesystem::create_symlink(shell, host_.path("link"));
+    EXPECT_NE(ask_version(host, host_.path("link")), std::nullopt) << "what it leads to counts";
 }
 
 TEST_F(RuntimeFindTest, PodmanIsItsProgram) {
