@@ -18,18 +18,12 @@ using base::Root;
 
 namespace {
 
-constexpr std::size_t most_files = 128;
-
 std::string join(const std::string& directory, const std::string& name) {
     return directory == "/" ? "/" + name : directory + "/" + name;
 }
 
 constexpr std::size_t most_matches = 1024;
 constexpr std::size_t most_names = 1U << 16U;
-
-ConfigFile not_read(const std::string& path, const std::string& problem, bool is_secret) {
-    return ConfigFile{path, Json::object(), problem, true, is_secret};
-}
 
 /// Into `files` goes why it can't be told what all of them are.
 std::vector<std::string> imports_of(const Root& root, const ConfigFile& file, bool before_1_7,
@@ -45,15 +39,15 @@ std::vector<std::string> imports_of(const Root& root, const ConfigFile& file, bo
             paths.push_back(path);
             continue;
         }
-        if (++patterns > most_files) {
-            files.push_back(not_read(path, path + ": is one of more than 128 patterns", false));
+        if (++patterns > most_config_files) {
+            files.push_back(unread(path, "is one of more than 128 patterns"));
             break;
         }
         Matches matches = glob(root, path);
         if (matches.is_cut)
-            files.push_back(not_read(path, path + ": stands for too many files to read them all", false));
+            files.push_back(unread(path, "stands for too many files to read them all"));
         if (matches.is_secret)
-            files.push_back(not_read(path, secret_text(path), true));
+            files.push_back(unreadable(path));
         for (std::string& match : matches.paths)
             paths.push_back(std::move(match));
     }
@@ -61,24 +55,6 @@ std::vector<std::string> imports_of(const Root& root, const ConfigFile& file, bo
 }
 
 } // namespace
-
-ConfigFile read_config_file(const Root& root, const std::string& path) {
-    ConfigFile file;
-    file.path = path;
-    const auto text = root.read(path);
-    file.exists = text || text.error().code != Errc::NotFound;
-    file.is_secret = !text && text.error().code == Errc::AccessDenied;
-    auto content = text ? parse_toml(*text, path) : base::fail(text.error());
-    if (content)
-        file.content = std::move(*content);
-    else
-        file.problem = file.is_secret ? secret_text(path) : content.error().message;
-    return file;
-}
-
-std::string secret_text(const std::string& path) {
-    return path + ": can't be read here: ask as root";
-}
 
 Matches glob(const Root& root, const std::string& pattern) {
     Matches matches{{"/"}};
@@ -120,12 +96,12 @@ std::vector<ConfigFile> read_containerd_files(const Root& root, const std::strin
         pending.pop_front();
         if (!read.insert(next).second)
             continue;
-        if (files.size() >= most_files) {
-            files.push_back(not_read(
-                next, next + ": is one of more than 128 files, of which the rest is not read here", false));
+        if (files.size() >= most_config_files) {
+            files.push_back(
+                unread(next, "is one of more than 128 files, of which the rest is not read here"));
             break;
         }
-        ConfigFile file = read_config_file(root, next);
+        ConfigFile file = read_config_file(root, next, parse_toml);
         if (files.empty() && !file.exists)
             file.problem.clear();
         files.push_back(file);

@@ -22,6 +22,8 @@ noinst_LIBRARIES += %D%/libruntime.a
     %D%/cdi_steps.hpp \
     %D%/character_device.cpp \
     %D%/character_device.hpp \
+    %D%/config_file.cpp \
+    %D%/config_file.hpp \
     %D%/container_root.cpp \
     %D%/container_root.hpp \
     %D%/container_state.cpp \

@@ -5,6 +5,7 @@
 #include "daemon/runtime/containerd_merge.hpp"
 #include "daemon/runtime/runtime_find.hpp"
 #include "daemon/runtime/runtime_profiles.hpp"
+#include "daemon/runtime/toml.hpp"
 
 #include <sys/stat.h>
 
@@ -40,18 +41,13 @@ void judge_absence(const RuntimeInstance& instance, ConfigFile& file) {
 
 /// It may be absent; a runtime then has its defaults.
 ConfigFile read_first(const Root& root, const std::string& path) {
-    ConfigFile file = read_config_file(root, path);
+    ConfigFile file = read_config_file(root, path, parse_toml);
     if (!file.exists)
         file.problem.clear();
     return file;
 }
 
-constexpr std::size_t most_files = 128;
 constexpr unsigned deepest = 16;
-
-ConfigFile not_read(const std::string& path, const std::string& problem, bool is_secret) {
-    return ConfigFile{path, Json::object(), problem, true, is_secret};
-}
 
 /// All of a directory and those in it by name, also hidden ones, as Go's filepath.Walk comes by them: it goes into
 /// directories, and into no link to one. False once there are too many.
@@ -60,20 +56,19 @@ bool add_tree(const Root& root, const std::string& directory, unsigned depth,
     const auto names = root.list(directory);
     if (!names) {
         if (names.error().code == Errc::AccessDenied)
-            files.push_back(not_read(directory, secret_text(directory), true));
+            files.push_back(unreadable(directory));
         return true;
     }
     for (const std::string& name : *names) {
         const std::string path = directory + "/" + name;
         const auto st = root.lstat(path);
         const bool is_directory = st && S_ISDIR(st->st_mode);
-        if (files.size() >= most_files || (is_directory && depth >= deepest)) {
-            files.push_back(not_read(
-                path, path + ": is one of too many files, of which the rest is not read here", false));
+        if (files.size() >= most_config_files || (is_directory && depth >= deepest)) {
+            files.push_back(unread(path, "is one of too many files, of which the rest is not read here"));
             return false;
         }
         if (!is_directory)
-            files.push_back(read_config_file(root, path));
+            files.push_back(read_config_file(root, path, parse_toml));
         else if (!add_tree(root, path, depth + 1, files))
             return false;
     }
@@ -86,24 +81,8 @@ void add_drop_ins(const Root& root, const std::string& directory, std::vector<Co
         const std::string path = directory + "/" + name;
         const auto st = root.lstat(path);
         if (base::ends_with(name, ".conf") && !base::starts_with(name, ".") && st && !S_ISDIR(st->st_mode))
-            files.push_back(read_config_file(root, path));
+            files.push_back(read_config_file(root, path, parse_toml));
     }
-}
-
-ConfigFile read_daemon_json(const Root& root, const std::string& path) {
-    ConfigFile file;
-    file.path = path;
-    const auto text = root.read(path);
-    file.exists = text || text.error().code != Errc::NotFound;
-    file.is_secret = !text && text.error().code == Errc::AccessDenied;
-    auto content = text ? base::parse_json(*text, path) : base::fail(text.error());
-    if (content && content->is_object())
-        file.content = std::move(*content);
-    else if (file.exists)
-        file.problem = content          ? path + ": is no JSON object"
-                       : file.is_secret ? secret_text(path)
-                                        : content.error().message;
-    return file;
 }
 
 std::vector<ConfigFile> read_files(const Root& root, const RuntimeInstance& instance) {
@@ -111,7 +90,7 @@ std::vector<ConfigFile> read_files(const Root& root, const RuntimeInstance& inst
         return read_containerd_files(root, instance.config,
                                      instance.version && !instance.version->is_at_least(1, 7));
     if (instance.kind == RuntimeKind::Docker)
-        return {read_daemon_json(root, instance.config)};
+        return {read_config_file(root, instance.config, parse_json_object)};
     if (instance.kind == RuntimeKind::Crio) {
         std::vector<ConfigFile> files{read_first(root, instance.config)};
         (void)add_tree(root, instance.config_directory, 0, files);

@@ -4,9 +4,8 @@ import json
 import os
 import shutil
 
-import tap
 from driver_files import KERNEL
-from fake_host import NEW, OLD, FakeHost, prepare, read, write
+from fake_host import NEW, OLD, read, run_checks, write
 from gates import Gates
 
 SPEC, MANAGEMENT = "/run/cdi/nvidia.yaml", "/run/cdi/management.nvidia.com-gpu.yaml"
@@ -164,20 +163,4 @@ def check_boot(t, host):
     t.equal(host.json("plan")["steps"], [], "which is not tried again and again")
 
 
-def main():
-    t = tap.Tap()
-    host = FakeHost()
-    try:
-        prepare(host)
-        host.start_daemon()
-        host.settle()
-        for check in (check_swap, check_rollback, check_foreign, check_settings, check_in_the_way, check_etc, check_boot):
-            check(t, host)
-        if t.failed:
-            print("\n".join("# " + line for line in host.tail().splitlines()))
-    finally:
-        host.close()
-    t.done()
-
-
-main()
+run_checks(check_swap, check_rollback, check_foreign, check_settings, check_in_the_way, check_etc, check_boot)

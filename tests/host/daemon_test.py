@@ -9,7 +9,7 @@ import time
 
 import programs
 import tap
-from fake_host import NEW, OLD, FakeHost, prepare, write
+from fake_host import NEW, OLD, run_checks, write
 from gates import Gates
 from lines import Lines
 
@@ -179,34 +179,11 @@ def check_removal(t, host):
         t.ok(not os.path.exists(f"{journals}/{number}.jsonl"), "and the disk")
 
 
-def check_options(t):
+def check_options(t, _host):
     for wrong in (["--colour"], ["--launcher=ssh"], ["--launcher=systemd", "--root=/nowhere"]):
         run = programs.run([os.path.join(tap.TOP_BUILDDIR, "gpuhostd"), *wrong])
         t.ok(run.returncode == 2 and run.stderr.startswith("gpuhostd: "), f"{' '.join(wrong)} is refused", run.returncode, run.stderr)
 
 
-def main():
-    t = tap.Tap()
-    host = FakeHost()
-    try:
-        prepare(host)
-        host.start_daemon()
-        host.settle()
-        check_requests(t, host)
-        check_one_at_a_time(t, host)
-        check_rollback(t, host)
-        check_cancel(t, host)
-        check_holders(t, host)
-        check_configuration(t, host)
-        check_log_level(t, host)
-        check_signals(t, host)
-        check_removal(t, host)
-        check_options(t)
-        if t.failed:
-            print("\n".join("# " + line for line in host.tail().splitlines()))
-    finally:
-        host.close()
-    t.done()
-
-
-main()
+run_checks(check_requests, check_one_at_a_time, check_rollback, check_cancel, check_holders, check_configuration, check_log_level,
+           check_signals, check_removal, check_options)

@@ -201,3 +201,20 @@ def prepare(host):
         host.ctl("driver", "import", *modules, check=0)
     host.ctl("driver", "swap", OLD, check=0)
     host.kill_daemon()
+
+
+def run_checks(*checks):
+    """A test's whole: each check on one host, which runs the old driver and has the new one in store."""
+    t = tap.Tap()
+    host = FakeHost()
+    try:
+        prepare(host)
+        host.start_daemon()
+        host.settle()
+        for check in checks:
+            check(t, host)
+        if t.failed:
+            print("\n".join("# " + line for line in host.tail().splitlines()))
+    finally:
+        host.close()
+    t.done()
