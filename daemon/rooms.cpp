@@ -4,6 +4,9 @@
 #include "daemon/runtime/cdi_component.hpp"
 #include "daemon/runtime/cdi_settings.hpp"
 #include "daemon/runtime/cdi_steps.hpp"
+#include "daemon/runtime/runtime_component.hpp"
+#include "daemon/runtime/runtime_settings.hpp"
+#include "daemon/runtime/runtime_steps.hpp"
 #include "images/bundle_steps.hpp"
 #include "images/images_component.hpp"
 #include "images/images_settings.hpp"
@@ -25,6 +28,7 @@ void add_step_kinds(core::StepKinds& kinds) {
     kmod::register_driver_steps(kinds);
     images::register_bundle_steps(kinds);
     runtime::register_cdi_steps(kinds);
+    runtime::register_runtime_steps(kinds);
 }
 
 std::vector<std::unique_ptr<core::Component>> make_components(const base::Root& root) {
@@ -35,13 +39,14 @@ std::vector<std::unique_ptr<core::Component>> make_components(const base::Root& 
     components.push_back(std::make_unique<kmod::DriverComponent>(root, runtime::cdi_steps_around));
     components.push_back(std::make_unique<runtime::CdiComponent>(
         root, std::vector<core::Step>{kmod::driver_devices_step()})); // behind the driver, of which it tells
+    components.push_back(std::make_unique<runtime::RuntimeComponent>(root));
     return components;
 }
 
 std::vector<std::span<const core::SettingKey>> setting_keys() {
     return {kmod::driver_setting_keys(),     images::images_setting_keys(), images::mirror_setting_keys(),
             images::registry_setting_keys(), images::peers_setting_keys(),  images::repository_setting_keys(),
-            runtime::cdi_setting_keys()};
+            runtime::cdi_setting_keys(),     runtime::runtime_setting_keys()};
 }
 
 } // namespace gpuhost

@@ -55,7 +55,10 @@ Result<pid_t> spawn(const Command& command, int output) {
     SpawnOptions options;
     posix_spawn_file_actions_addopen(&options.actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
     posix_spawn_file_actions_adddup2(&options.actions, output, STDOUT_FILENO);
-    posix_spawn_file_actions_adddup2(&options.actions, output, STDERR_FILENO);
+    if (command.drop_errors)
+        posix_spawn_file_actions_addopen(&options.actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
+    else
+        posix_spawn_file_actions_adddup2(&options.actions, output, STDERR_FILENO);
     if (!command.directory.empty())
         posix_spawn_file_actions_addchdir_np(&options.actions, command.directory.c_str());
     sigset_t none;

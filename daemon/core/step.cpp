@@ -24,6 +24,8 @@ std::string_view name(Sandbox sandbox) noexcept {
         return "modules";
     case Sandbox::Units:
         return "units";
+    case Sandbox::Runtimes:
+        return "runtimes";
     case Sandbox::Devices:
         return "devices";
     }

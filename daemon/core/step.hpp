@@ -49,6 +49,7 @@ enum class Sandbox {
     System,  ///< root, writes /usr, /etc, /lib/modules, /lib/firmware and /run
     Modules, ///< root with CAP_SYS_MODULE: loads and unloads, sees all processes
     Units,   ///< root, talks to systemd, may signal processes
+    Runtimes, ///< root, writes /etc, runs container runtimes' programs, talks to them and to systemd, sees their processes
     Devices, ///< root with the GPU's device nodes: node creation, NVML
 };
 [[nodiscard]] std::string_view name(Sandbox sandbox) noexcept;

@@ -29,10 +29,13 @@ noinst_LIBRARIES += %D%/libruntime.a
     %D%/container_state.cpp \
     %D%/container_state.hpp \
     %D%/containerd_config.cpp \
+    %D%/containerd_change.cpp \
     %D%/containerd_files.cpp \
     %D%/containerd_files.hpp \
     %D%/containerd_merge.cpp \
     %D%/containerd_merge.hpp \
+    %D%/crio_change.cpp \
+    %D%/docker_change.cpp \
     %D%/driver_root.cpp \
     %D%/driver_root.hpp \
     %D%/file_search.cpp \
@@ -57,32 +60,60 @@ noinst_LIBRARIES += %D%/libruntime.a
     %D%/other_specs.hpp \
     %D%/privileges.cpp \
     %D%/privileges.hpp \
+    %D%/runtime_busy.cpp \
+    %D%/runtime_busy.hpp \
+    %D%/runtime_change.cpp \
+    %D%/runtime_change.hpp \
+    %D%/runtime_check.cpp \
+    %D%/runtime_check.hpp \
+    %D%/runtime_component.cpp \
+    %D%/runtime_component.hpp \
     %D%/runtime_config.cpp \
     %D%/runtime_config.hpp \
+    %D%/runtime_converge.cpp \
+    %D%/runtime_converge.hpp \
     %D%/runtime_documents.cpp \
     %D%/runtime_documents.hpp \
+    %D%/runtime_files.hpp \
     %D%/runtime_find.cpp \
     %D%/runtime_find.hpp \
     %D%/runtime_instance.cpp \
     %D%/runtime_instance.hpp \
+    %D%/runtime_plan.cpp \
+    %D%/runtime_plan.hpp \
+    %D%/runtime_plan_documents.cpp \
     %D%/runtime_processes.cpp \
     %D%/runtime_processes.hpp \
     %D%/runtime_profiles.cpp \
     %D%/runtime_profiles.hpp \
     %D%/runtime_programs.cpp \
     %D%/runtime_programs.hpp \
+    %D%/runtime_record.cpp \
+    %D%/runtime_record.hpp \
+    %D%/runtime_restart.cpp \
+    %D%/runtime_restart.hpp \
+    %D%/runtime_settings.cpp \
+    %D%/runtime_settings.hpp \
     %D%/runtime_state.cpp \
     %D%/runtime_state.hpp \
+    %D%/runtime_steps.cpp \
+    %D%/runtime_steps.hpp \
+    %D%/runtime_undo.cpp \
+    %D%/runtime_undo.hpp \
     %D%/runtime_units.cpp \
     %D%/runtime_units.hpp \
     %D%/runtime_verdict.cpp \
     %D%/runtime_version.cpp \
     %D%/runtime_version.hpp \
+    %D%/runtime_wish.cpp \
+    %D%/runtime_wish.hpp \
     %D%/spec_documents.cpp \
     %D%/spec_documents.hpp \
     %D%/spec_files.cpp \
     %D%/spec_files.hpp \
     %D%/toml.cpp \
     %D%/toml.hpp \
+    %D%/trusted_program.cpp \
+    %D%/trusted_program.hpp \
     %D%/yaml.cpp \
     %D%/yaml.hpp

@@ -19,14 +19,6 @@ namespace {
 
 constexpr std::string_view replaced_text = "its program was replaced since it started: restart it";
 
-std::vector<Json> contents_of(const std::vector<ConfigFile>& files) {
-    std::vector<Json> contents;
-    for (const ConfigFile& file : files)
-        if (file.exists && file.problem.empty())
-            contents.push_back(file.content);
-    return contents;
-}
-
 /// What a runtime is told to read is to be there. `file` has a problem for being absent, or none.
 void judge_absence(const RuntimeInstance& instance, ConfigFile& file) {
     if (file.exists)
@@ -131,24 +123,37 @@ void find_socket(const Root& root, RuntimeState& state) {
 
 } // namespace
 
-RuntimeState read_runtime(const Root& root, RuntimeInstance instance) {
-    RuntimeState state{std::move(instance), {}, {}};
-    if (!state.instance.version && !state.instance.executable.empty() && !state.instance.is_replaced)
-        state.instance.version = ask_version(root, state.instance.executable);
-    state.files = read_files(root, state.instance);
-    if (state.instance.kind != RuntimeKind::Podman)
-        judge_absence(state.instance, state.files.front());
+std::vector<Json> contents_of(const std::vector<ConfigFile>& files) {
+    std::vector<Json> contents;
+    for (const ConfigFile& file : files)
+        if (file.exists && file.problem.empty())
+            contents.push_back(file.content);
+    return contents;
+}
+
+RuntimeState configured(RuntimeInstance instance, std::vector<ConfigFile> files) {
+    RuntimeState state{std::move(instance), std::move(files), {}};
     state.config = config_of(state.instance, state.files);
     for (const ConfigFile& file : state.files) {
         state.is_secret = state.is_secret || file.is_secret;
         if (!file.problem.empty() && !file.is_secret)
             state.config.problems.push_back(file.problem);
     }
-    find_socket(root, state);
     if (state.is_secret)
         state.config.cdi = CdiState::Unknown;
     if (state.instance.is_replaced)
         state.config.problems.emplace_back(replaced_text);
+    return state;
+}
+
+RuntimeState read_runtime(const Root& root, RuntimeInstance instance) {
+    if (!instance.version && !instance.executable.empty() && !instance.is_replaced)
+        instance.version = ask_version(root, instance.executable);
+    std::vector<ConfigFile> files = read_files(root, instance);
+    if (instance.kind != RuntimeKind::Podman)
+        judge_absence(instance, files.front());
+    RuntimeState state = configured(std::move(instance), std::move(files));
+    find_socket(root, state);
     return state;
 }
 

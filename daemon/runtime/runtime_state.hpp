@@ -19,6 +19,11 @@ struct RuntimeState {
     bool is_secret = false; ///< who asks may not read all of it
 };
 
+/// What its files come to, and what is wrong with them. Pure.
+[[nodiscard]] RuntimeState configured(RuntimeInstance instance, std::vector<ConfigFile> files);
+/// What they say, in their order.
+[[nodiscard]] std::vector<base::Json> contents_of(const std::vector<ConfigFile>& files);
+
 /// Reads its files, and asks its version where the instance has none yet.
 [[nodiscard]] RuntimeState read_runtime(const base::Root& root, RuntimeInstance instance);
 [[nodiscard]] std::vector<RuntimeState> read_runtimes(const base::Root& root);

@@ -17,7 +17,8 @@ namespace {
 constexpr const char* analyze = "/usr/bin/systemd-analyze";
 constexpr std::array all{core::Sandbox::Parse, core::Sandbox::Content, core::Sandbox::Compile,
                          core::Sandbox::Store, core::Sandbox::System,  core::Sandbox::Modules,
-                         core::Sandbox::Units, core::Sandbox::Devices};
+                         core::Sandbox::Units, core::Sandbox::Runtimes,
+                         core::Sandbox::Devices};
 
 std::string capabilities(std::uint64_t mask) {
     constexpr std::array<std::pair<unsigned, const char*>, 9> names{
@@ -145,7 +146,8 @@ TEST(Sandbox, OnlyModulesMayLoadThem) {
 TEST(Sandbox, OnlyThoseThatTalkToOthersHaveSockets) {
     for (const auto sandbox : all)
         EXPECT_EQ(unit_file(sandbox).find("RestrictAddressFamilies=none\n") == std::string::npos,
-                  sandbox == core::Sandbox::Units || sandbox == core::Sandbox::Devices)
+                  sandbox == core::Sandbox::Units || sandbox == core::Sandbox::Runtimes ||
+                      sandbox == core::Sandbox::Devices)
             << core::name(sandbox);
 }
 

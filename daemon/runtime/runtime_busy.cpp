@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/runtime/runtime_busy.hpp"
+
+#include "daemon/base/parse.hpp"
+
+#include <array>
+
+namespace gpuhost::runtime {
+
+namespace {
+
+/// A directory each of Docker's containers that run, in the host's containerd or in its own.
+constexpr std::array docker_tasks{"/run/containerd/io.containerd.runtime.v2.task/moby",
+                                  "/run/docker/containerd/daemon/io.containerd.runtime.v2.task/moby"};
+
+bool restores_live(const RuntimeState& state) {
+    const auto& arguments = state.instance.arguments;
+    for (const std::string& argument : arguments)
+        if (argument == "--live-restore" || argument == "--live-restore=true")
+            return true;
+    return base::bool_or(state.files.front().content, "live-restore", false);
+}
+
+} // namespace
+
+std::string harm_of_restart(const base::Root& root, const RuntimeState& state) {
+    if (state.instance.kind != RuntimeKind::Docker || restores_live(state))
+        return {};
+    std::size_t count = 0;
+    for (const char* directory : docker_tasks)
+        count += root.list(directory).value_or(std::vector<std::string>()).size();
+    if (count == 0)
+        return {};
+    return (count == 1 ? "a container runs" : std::to_string(count) + " containers run") +
+           std::string(", and ends with Docker, since live-restore is off");
+}
+
+} // namespace gpuhost::runtime

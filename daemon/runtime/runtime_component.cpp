@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/runtime/runtime_component.hpp"
+
+#include "daemon/base/parse.hpp"
+#include "daemon/runtime/runtime_record.hpp"
+#include "daemon/runtime/runtime_steps.hpp"
+
+#include <algorithm>
+
+namespace gpuhost::runtime {
+
+using base::Errc;
+using base::Json;
+using base::Result;
+using core::Plan;
+
+namespace {
+
+/// What a runtime's configuration was made of, and is no longer.
+std::vector<std::string> changed_inputs(const base::Root& root, const RecordedRuntime& recorded) {
+    std::vector<std::string> changed;
+    for (const auto& [path, stamp] : recorded.inputs)
+        if (stamp_of(root, path) != stamp)
+            changed.push_back(path);
+    return changed;
+}
+
+bool awaits_restart(const base::Root& root, const RecordedRuntime& recorded) {
+    return recorded.awaits && stamp_process(root, recorded.awaits->pid) == recorded.awaits;
+}
+
+Json observe_runtime(const base::Root& root, const std::string& name, const RecordedRuntime& recorded) {
+    return {{"name", name},
+            {"kind", recorded.kind},
+            {"state", recorded.outcome == "nothing"   ? "ready"
+                      : recorded.outcome == "refused" ? "problem"
+                                                      : recorded.outcome},
+            {"text", recorded.text},
+            {"restart_wanted", awaits_restart(root, recorded)},
+            {"restart_text", recorded.restart_text},
+            {"was_restarted", recorded.awaits && !awaits_restart(root, recorded)}};
+}
+
+bool is_any_here(const std::map<std::string, bool>& programs) {
+    return std::any_of(programs.begin(), programs.end(), [](const auto& entry) { return entry.second; });
+}
+
+Plan plan_request(const RuntimeSettings& configured, const Json& request) {
+    ConvergeRequest wanted;
+    wanted.settings = configured;
+    wanted.is_asked = true;
+    wanted.names = base::strings_or_empty(request, "names");
+    if (base::bool_or(request, "no-restart", false))
+        wanted.settings.restart = false;
+    const std::string asked = base::string_or(request, "request", "");
+    Plan plan;
+    if (asked == "restore") {
+        wanted.goal = Goal::Restored;
+        wanted.settings.runtimes.clear();
+    } else if (asked != "configure") {
+        plan.problems.push_back({Errc::InvalidArgument, "no request '" + asked + "' of container runtimes", ""});
+        return plan;
+    }
+    plan.kind = "runtime." + asked;
+    core::Step step = runtime_step(wanted);
+    plan.title = step.summary;
+    plan.reasons.push_back("you asked for it");
+    plan.steps.push_back(std::move(step));
+    return plan;
+}
+
+} // namespace
+
+Result<Json> RuntimeComponent::observe(const core::Settings& settings) {
+    const RuntimeSettings wanted = runtime_settings(settings);
+    const auto record = read_runtime_record(root_);
+    const auto programs = known_programs(root_);
+    Json document{{"configure", wanted.configure},
+                  {"is_known", record.has_value()},
+                  {"is_here", is_any_here(programs)},
+                  {"settings_changed", record && record->settings != to_json(wanted)},
+                  {"programs_changed", record && record->programs != programs},
+                  {"changed", Json::array()},
+                  {"runtimes", Json::array()}};
+    for (const auto& [name, recorded] : record ? record->runtimes : decltype(record->runtimes)()) {
+        for (const std::string& path : changed_inputs(root_, recorded))
+            document["changed"].push_back(path);
+        document["runtimes"].push_back(observe_runtime(root_, name, recorded));
+    }
+    return document;
+}
+
+Plan RuntimeComponent::plan(const core::Desired& desired, const Json& observed) const {
+    const RuntimeSettings settings = runtime_settings(desired.settings);
+    if (!desired.request.empty())
+        return plan_request(settings, base::member(desired.request, "runtime"));
+    Plan plan;
+    plan.kind = "runtime.converge";
+    if (!settings.configure)
+        return plan;
+    if (!base::bool_or(observed, "is_known", false) && base::bool_or(observed, "is_here", false))
+        plan.reasons.emplace_back("nobody has looked at container runtimes yet");
+    if (base::bool_or(observed, "settings_changed", false))
+        plan.reasons.emplace_back("the settings in section [Runtime] or [CDI] are others");
+    if (base::bool_or(observed, "programs_changed", false))
+        plan.reasons.emplace_back("container runtimes have come or gone");
+    for (const std::string& path : base::strings_or_empty(observed, "changed"))
+        if (settings.repair)
+            plan.reasons.push_back("'" + path + "' has changed");
+    for (const Json& runtime : base::member(observed, "runtimes"))
+        if (base::string_or(runtime, "state", "") == "problem" && base::bool_or(runtime, "was_restarted", false))
+            plan.reasons.push_back(base::string_or(runtime, "name", "") + " was restarted");
+        else if (settings.restart && base::bool_or(runtime, "restart_wanted", false) &&
+            base::string_or(runtime, "restart_text", "").empty())
+            plan.reasons.push_back(base::string_or(runtime, "name", "") + " runs with its earlier configuration");
+    if (plan.reasons.empty())
+        return plan;
+    core::Step step = runtime_step({Goal::Configured, {}, settings, false});
+    plan.title = step.summary;
+    plan.steps.push_back(std::move(step));
+    return plan;
+}
+
+} // namespace gpuhost::runtime

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/runtime/runtime_plan.hpp"
+
+#include "daemon/base/parse.hpp"
+#include "daemon/runtime/runtime_busy.hpp"
+
+#include <algorithm>
+
+#include <unistd.h>
+
+namespace gpuhost::runtime {
+
+using base::Errc;
+using base::Error;
+using base::Result;
+using base::Root;
+
+namespace {
+
+/// Whose configuration gpuhost edits. k3s, RKE2 and MicroK8s write theirs at each start, and with them the kubelet would go.
+bool is_configured_here(const RuntimeState& state) {
+    const RuntimeInstance& instance = state.instance;
+    if (instance.kind == RuntimeKind::Containerd)
+        return instance.name != "docker-containerd" && state.config.serves_cri;
+    return instance.kind == RuntimeKind::Crio || instance.kind == RuntimeKind::Docker;
+}
+
+/// Only what this process would leave as it found it: atomic writes make another file.
+Result<Text> read_text(const Root& root, const std::string& path) {
+    const auto st = root.lstat(path);
+    if (!st && st.error().code == Errc::NotFound)
+        return Text();
+    if (!st)
+        return base::fail(st.error());
+    if (S_ISLNK(st->st_mode))
+        return base::fail(Errc::AlreadyExists, "'" + path + "' is a link, which somebody else maintains",
+                          "Configure what it leads to there, or make it a file.");
+    if (!S_ISREG(st->st_mode) || st->st_uid != ::geteuid() || st->st_gid != ::getegid())
+        return base::fail(Errc::AlreadyExists, "'" + path + "' is not a file of root's own user and group",
+                          "chown root:root '" + path + "', or configure it by hand.");
+    GPUHOST_TRY(text, root.read(path));
+    return Text(std::move(text));
+}
+
+Result<std::map<std::string, Text>> read_texts(const Root& root, const RuntimeInstance& instance) {
+    std::map<std::string, Text> texts;
+    for (const std::string& path : changeable_files(instance)) {
+        GPUHOST_TRY(text, read_text(root, path));
+        texts[path] = std::move(text);
+    }
+    return texts;
+}
+
+std::map<std::string, Text> originals_of(const RecordedRuntime* recorded) {
+    std::map<std::string, Text> originals;
+    if (recorded != nullptr)
+        for (const auto& [path, file] : recorded->files)
+            originals[path] = file.before;
+    return originals;
+}
+
+/// Where nobody has touched a file since, what stood there comes back byte for byte.
+void restore_bytes(RuntimeChange& change, const RecordedRuntime* recorded) {
+    if (recorded == nullptr)
+        return;
+    for (FileChange& file : change.files)
+        if (const auto known = recorded->files.find(file.path);
+            known != recorded->files.end() && known->second.written == file.before)
+            file.after = known->second.before;
+}
+
+Result<void> check_state(const RuntimeState& state) {
+    const std::string& name = state.instance.name;
+    if (state.is_secret)
+        return base::fail(Errc::AccessDenied, "not all of its files may be read", "Run it as root.");
+    if (!state.config.problems.empty())
+        return base::fail(Errc::Refused, "its configuration is wrong: " + state.config.problems.front(),
+                          "Mend that first; nothing was changed.");
+    if (!state.instance.version)
+        return base::fail(Errc::Unsupported, "its version is not known",
+                          "See 'gpuhostctl runtime show " + name + "' for its program.");
+    return {};
+}
+
+Result<RuntimeChange> change_for(const Root& root, RuntimePlan& plan, const RecordedRuntime* recorded,
+                                 const RuntimeSettings& settings, Goal goal) {
+    GPUHOST_CHECK(check_state(plan.state));
+    GPUHOST_TRY(texts, read_texts(root, plan.state.instance));
+    if (goal == Goal::Configured) {
+        GPUHOST_TRY(wish, wish_for(root, without_ours(plan.state).config, plan.state.instance.version->text, settings));
+        plan.wish = std::move(wish);
+    }
+    const auto originals = originals_of(recorded);
+    GPUHOST_TRY(change, runtime_change(plan.state, plan.wish, texts, originals));
+    GPUHOST_TRY(removal, runtime_change(plan.state, {}, texts, originals));
+    for (const FileChange& file : removal.files)
+        texts[file.path] = file.after;
+    plan.without_us = std::move(texts);
+    if (goal == Goal::Restored)
+        restore_bytes(change, recorded);
+    return std::move(change);
+}
+
+void plan_restart(const Root& root, RuntimePlan& plan, const RecordedRuntime* recorded,
+                  const RuntimeSettings& settings) {
+    const RuntimeInstance& instance = plan.state.instance;
+    const bool awaits = recorded != nullptr && recorded->awaits && recorded->awaits == stamp_process(root, instance.pid);
+    if (instance.pid == 0 || !(plan.change.is_effective || awaits))
+        return;
+    plan.restart = Restart::Now;
+    plan.restart_text = instance.name + " reads its configuration when it starts, so it is restarted, once";
+    std::string why_not;
+    if (!settings.restart)
+        why_not = "section [Runtime] says Restart=no";
+    else if (instance.unit.empty())
+        why_not = "no service of systemd holds it";
+    else
+        why_not = harm_of_restart(root, plan.state);
+    if (why_not.empty())
+        return;
+    plan.restart = Restart::Wanted;
+    plan.restart_text = "it does so once it is restarted, which is left to you: " + why_not;
+}
+
+} // namespace
+
+std::string_view name_of(Outcome outcome) {
+    switch (outcome) {
+    case Outcome::Change:
+        return "change";
+    case Outcome::ByHand:
+        return "by-hand";
+    case Outcome::Refused:
+        return "refused";
+    default:
+        return "nothing";
+    }
+}
+
+RuntimePlan plan_runtime(const Root& root, RuntimeState state, const RecordedRuntime* recorded,
+                         const RuntimeSettings& settings, Goal goal) {
+    RuntimePlan plan;
+    plan.state = std::move(state);
+    if (!is_configured_here(plan.state)) {
+        const bool is_left = is_containerd(plan.state.instance.kind) && plan.state.config.serves_cri &&
+                             plan.state.instance.name != "docker-containerd" &&
+                             plan.state.config.cdi != CdiState::On;
+        plan.outcome = is_left && goal == Goal::Configured ? Outcome::ByHand : Outcome::Nothing;
+        plan.text = verdict(plan.state);
+        return plan;
+    }
+    auto change = change_for(root, plan, recorded, settings, goal);
+    if (!change && change.error().code == Errc::Unsupported) {
+        plan.outcome = Outcome::ByHand;
+        plan.text = change.error().message;
+        return plan;
+    }
+    if (!change) {
+        plan.outcome = Outcome::Refused;
+        plan.problem = change.error();
+        plan.text = change.error().message;
+        return plan;
+    }
+    plan.change = *std::move(change);
+    plan_restart(root, plan, recorded, settings);
+    if (!plan.change.files.empty() || plan.restart == Restart::Now)
+        plan.outcome = Outcome::Change;
+    plan.text = !plan.change.reasons.empty() ? base::join(plan.change.reasons, ", ")
+                : goal == Goal::Restored     ? "nothing of gpuhost's is in its configuration"
+                : plan.wish.classes.empty()  ? verdict(plan.state)
+                                             : "its runtime classes are there: nothing to do";
+    return plan;
+}
+
+Result<std::vector<RuntimeState>> chosen_runtimes(const Root& root, const RuntimeSettings& settings,
+                                                  const std::vector<std::string>& names) {
+    std::vector<RuntimeState> states = read_runtimes(root);
+    const auto is_here = [&](const std::string& name) {
+        return std::any_of(states.begin(), states.end(),
+                           [&](const RuntimeState& state) { return state.instance.name == name; });
+    };
+    for (const std::string& name : names)
+        if (!is_here(name))
+            return base::fail(Errc::NotFound, "no container runtime '" + name + "' is here",
+                              "'gpuhostctl runtime show' names those that are.");
+    const std::vector<std::string>& chosen = names.empty() ? settings.runtimes : names;
+    if (!chosen.empty())
+        std::erase_if(states, [&](const RuntimeState& state) {
+            return std::find(chosen.begin(), chosen.end(), state.instance.name) == chosen.end();
+        });
+    return states;
+}
+
+} // namespace gpuhost::runtime

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is to be done about a runtime, and why: what "runtime plan" prints and a step does.
+#pragma once
+
+#include "daemon/base/root.hpp"
+#include "daemon/runtime/runtime_change.hpp"
+#include "daemon/runtime/runtime_record.hpp"
+#include "daemon/runtime/runtime_settings.hpp"
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace gpuhost::runtime {
+
+enum class Goal { Configured, Restored };
+
+enum class Outcome {
+    Nothing, ///< it is as it should be
+    Change,
+    ByHand,  ///< gpuhost does not configure it: somebody else has to, or nobody can
+    Refused, ///< it can't be done as things are
+};
+[[nodiscard]] std::string_view name_of(Outcome outcome);
+
+enum class Restart {
+    None,
+    Now,
+    Wanted, ///< by a person
+};
+
+struct RuntimePlan {
+    RuntimeState state;
+    Outcome outcome = Outcome::Nothing;
+    std::string text; ///< a sentence
+    RuntimeWish wish;
+    RuntimeChange change;
+    std::map<std::string, Text> without_us; ///< what its files were without us, by path
+    Restart restart = Restart::None;
+    std::string restart_text;           ///< a sentence, why
+    std::optional<base::Error> problem; ///< of Refused
+};
+
+/// Reads its files again. `recorded` is what is known of the last time; nullptr: nothing.
+[[nodiscard]] RuntimePlan plan_runtime(const base::Root& root, RuntimeState state, const RecordedRuntime* recorded,
+                                       const RuntimeSettings& settings, Goal goal);
+
+/// Those of `names`, or of the settings where there are none, or all. NotFound names what is not here.
+[[nodiscard]] base::Result<std::vector<RuntimeState>> chosen_runtimes(const base::Root& root,
+                                                                      const RuntimeSettings& settings,
+                                                                      const std::vector<std::string>& names);
+
+/// org.gpuhost1(5) has the documents.
+[[nodiscard]] base::Result<base::Json> plan_runtimes(const base::Root& root, const core::Settings& settings,
+                                                     const std::vector<std::string>& names);
+[[nodiscard]] base::Result<base::Json> verify_runtimes(const base::Root& root, const core::Settings& settings,
+                                                       const std::vector<std::string>& names);
+
+} // namespace gpuhost::runtime

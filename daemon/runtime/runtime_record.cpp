@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/runtime/runtime_record.hpp"
+
+#include "daemon/base/parse.hpp"
+#include "daemon/runtime/runtime_files.hpp"
+#include "daemon/runtime/runtime_profiles.hpp"
+
+#include <array>
+#include <filesystem>
+
+namespace gpuhost::runtime {
+
+using base::Json;
+using base::Root;
+
+namespace {
+
+constexpr std::string_view record_file = "/var/lib/gpuhost/runtime.json";
+constexpr std::size_t record_limit = 64U << 20U; ///< some files of 1 MiB, twice
+
+/// Besides those of the profiles.
+constexpr std::array other_programs{"/usr/local/bin/containerd", "/usr/local/bin/crio", "/usr/local/bin/k3s",
+                                    "/usr/local/bin/rke2", "/usr/local/bin/dockerd"};
+
+Json to_json(const Text& text) {
+    return text ? Json(*text) : Json();
+}
+
+Text text_from_json(const Json& value) {
+    return value.is_string() ? Text(value.get<std::string>()) : Text();
+}
+
+Json to_json(const RecordedRuntime& one) {
+    Json files = Json::object();
+    for (const auto& [path, file] : one.files)
+        files[path] = {{"before", to_json(file.before)}, {"written", to_json(file.written)}};
+    return {{"kind", one.kind},
+            {"outcome", one.outcome},
+            {"text", one.text},
+            {"files", std::move(files)},
+            {"inputs", one.inputs},
+            {"awaits", one.awaits ? runtime::to_json(*one.awaits) : Json()},
+            {"restart_text", one.restart_text},
+            {"restarts", one.restarts}};
+}
+
+RecordedRuntime runtime_from_json(const Json& value) {
+    RecordedRuntime one{base::string_or(value, "kind", ""), base::string_or(value, "outcome", ""),
+                        base::string_or(value, "text", ""), {},
+                        base::string_map_or_empty(value, "inputs"), process_stamp_from_json(base::member(value, "awaits")),
+                        base::string_or(value, "restart_text", ""), {}};
+    for (const auto& [path, file] : base::member(value, "files").items())
+        one.files[path] = {text_from_json(base::member(file, "before")), text_from_json(base::member(file, "written"))};
+    for (const Json& moment : base::member(value, "restarts"))
+        if (moment.is_number_unsigned())
+            one.restarts.push_back(moment.get<std::uint64_t>());
+    return one;
+}
+
+} // namespace
+
+Json to_json(const ProcessStamp& stamp) {
+    return {{"pid", stamp.pid}, {"started", stamp.started}, {"boot_id", stamp.boot_id}};
+}
+
+std::optional<ProcessStamp> process_stamp_from_json(const Json& value) {
+    if (!value.is_object())
+        return std::nullopt;
+    return ProcessStamp{static_cast<std::uint64_t>(base::int_or(value, "pid", 0)),
+                        static_cast<std::uint64_t>(base::int_or(value, "started", 0)),
+                        base::string_or(value, "boot_id", "")};
+}
+
+Json to_json(const RuntimeRecord& record) {
+    Json runtimes = Json::object();
+    for (const auto& [name, one] : record.runtimes)
+        runtimes[name] = to_json(one);
+    return {{"settings", record.settings}, {"runtimes", std::move(runtimes)}, {"programs", record.programs}};
+}
+
+RuntimeRecord runtime_record_from_json(const Json& value) {
+    RuntimeRecord record;
+    record.settings = base::member(value, "settings");
+    for (const auto& [name, one] : base::member(value, "runtimes").items())
+        record.runtimes[name] = runtime_from_json(one);
+    for (const auto& [path, exists] : base::member(value, "programs").items())
+        record.programs[path] = exists.is_boolean() && exists.get<bool>();
+    return record;
+}
+
+std::optional<RuntimeRecord> read_runtime_record(const Root& host) {
+    const auto text = host.read(record_file, record_limit);
+    const auto value = text ? base::parse_json(*text, record_file) : base::fail(text.error());
+    return value && value->is_object() ? std::optional(runtime_record_from_json(*value)) : std::nullopt;
+}
+
+base::Result<void> write_runtime_record(const Root& host, const RuntimeRecord& record) {
+    GPUHOST_CHECK(host.make_directories("/var/lib/gpuhost"));
+    return host.write_atomic(record_file, base::dump(to_json(record)) + "\n", 0600);
+}
+
+std::string stamp_of(const Root& host, const std::string& path) {
+    const auto st = host.stat(path);
+    if (!st)
+        return "";
+    const std::string when = std::to_string(st->st_mtim.tv_sec) + "." + std::to_string(st->st_mtim.tv_nsec);
+    return S_ISDIR(st->st_mode) ? when : std::to_string(st->st_size) + " " + when;
+}
+
+std::map<std::string, std::string> inputs_of(const Root& host, const RuntimeState& state) {
+    std::map<std::string, std::string> inputs;
+    const auto add = [&](const std::string& path) {
+        if (!path.empty())
+            inputs[path] = stamp_of(host, path);
+    };
+    for (const ConfigFile& file : state.files) {
+        add(file.path);
+        for (const std::string& import : base::strings_or_empty(file.content, "imports"))
+            if (import.find('*') != std::string::npos)
+                add((std::filesystem::path(file.path).parent_path() / import).lexically_normal().parent_path());
+    }
+    add(drop_in_of(state.instance));
+    add(state.instance.config_directory);
+    add(state.instance.executable);
+    add(state.instance.unit_file);
+    if (!state.instance.unit.empty())
+        add("/etc/systemd/system/" + state.instance.unit + ".d");
+    return inputs;
+}
+
+std::map<std::string, bool> known_programs(const Root& host) {
+    std::map<std::string, bool> programs;
+    for (const RuntimeProfile& profile : runtime_profiles())
+        if (profile.kind != RuntimeKind::Podman) // which takes nothing but CDI
+            programs[std::string(profile.executable)] = host.exists(profile.executable);
+    for (const char* path : other_programs)
+        programs[path] = host.exists(path);
+    return programs;
+}
+
+std::optional<ProcessStamp> stamp_process(const Root& host, std::uint64_t pid) {
+    const auto text = host.read_line("/proc/" + std::to_string(pid) + "/stat");
+    if (pid == 0 || !text)
+        return std::nullopt;
+    // Behind the name, which may have anything in it, the first field is the third: proc(5).
+    const std::vector<std::string> fields = base::split_words(text->substr(text->rfind(')') + 1));
+    constexpr std::size_t starttime = 22 - 3;
+    const auto started = fields.size() > starttime ? base::parse_uint(fields[starttime]) : std::nullopt;
+    if (!started)
+        return std::nullopt;
+    return ProcessStamp{pid, *started, host.read_line("/proc/sys/kernel/random/boot_id").value_or(std::string())};
+}
+
+} // namespace gpuhost::runtime

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// What gpuhost has written into runtimes' files, what stood there before, and what it looked at: so that the daemon knows
+// without reading a foreign file whether to look again, and so that everything can be taken out.
+//
+// /var/lib/gpuhost/runtime.json, of root alone: Docker's file may have credentials in it.
+#pragma once
+
+#include "daemon/runtime/runtime_change.hpp"
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace gpuhost::runtime {
+
+struct WrittenFile {
+    Text before;  ///< what stood there before anything of ours
+    Text written; ///< what we left there
+};
+
+/// A process by what no later one with its number has.
+struct ProcessStamp {
+    std::uint64_t pid = 0;
+    std::uint64_t started = 0; ///< proc(5), starttime; in one boot
+    std::string boot_id;
+    friend bool operator==(const ProcessStamp&, const ProcessStamp&) = default;
+};
+
+struct RecordedRuntime {
+    std::string kind;
+    std::string outcome; ///< as in RuntimePlan
+    std::string text;    ///< a sentence
+    std::map<std::string, WrittenFile> files;  ///< of ours
+    std::map<std::string, std::string> inputs; ///< path → what stamp_of() said of it
+    std::optional<ProcessStamp> awaits;        ///< it runs with what was configured before
+    std::string restart_text;                  ///< why it was not started again
+    std::vector<std::uint64_t> restarts;       ///< seconds since 1970, of the last hour
+};
+
+struct RuntimeRecord {
+    base::Json settings; ///< of the last time
+    std::map<std::string, RecordedRuntime> runtimes;
+    std::map<std::string, bool> programs; ///< which runtimes' programs were there
+};
+
+[[nodiscard]] base::Json to_json(const RuntimeRecord& record);
+[[nodiscard]] RuntimeRecord runtime_record_from_json(const base::Json& value);
+/// Nothing where there is none that can be read: then nothing is known to have been written.
+[[nodiscard]] std::optional<RuntimeRecord> read_runtime_record(const base::Root& host);
+[[nodiscard]] base::Result<void> write_runtime_record(const base::Root& host, const RuntimeRecord& record);
+
+/// Changes with every write to a file, or with what comes and goes in a directory; empty: it is not there.
+[[nodiscard]] std::string stamp_of(const base::Root& host, const std::string& path);
+/// What decides how a runtime is to be configured: its files, their directories, its program, its unit.
+[[nodiscard]] std::map<std::string, std::string> inputs_of(const base::Root& host, const RuntimeState& state);
+/// Where runtimes may come to be.
+[[nodiscard]] std::map<std::string, bool> known_programs(const base::Root& host);
+
+[[nodiscard]] base::Json to_json(const ProcessStamp& stamp);
+[[nodiscard]] std::optional<ProcessStamp> process_stamp_from_json(const base::Json& value);
+/// Nothing where no such process runs.
+[[nodiscard]] std::optional<ProcessStamp> stamp_process(const base::Root& host, std::uint64_t pid);
+
+} // namespace gpuhost::runtime

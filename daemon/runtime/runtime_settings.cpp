@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/runtime/runtime_settings.hpp"
+
+#include <array>
+
+namespace gpuhost::runtime {
+
+using base::Json;
+
+namespace {
+
+using core::SettingKey;
+using core::SettingType;
+
+constexpr std::array keys{
+    SettingKey{"Runtime", "Configure", SettingType::Boolean, "yes", "",
+               "configure container runtimes so that containers get GPUs"},
+    SettingKey{"Runtime", "Runtimes", SettingType::Words, "", "",
+               "names of the runtimes to configure; empty: all"},
+    SettingKey{"Runtime", "Classes", SettingType::Words, "auto", "",
+               "runtime classes of NVIDIA's toolkit: auto, none, or nvidia, nvidia-cdi, nvidia-legacy"},
+    SettingKey{"Runtime", "DefaultClass", SettingType::String, "", "",
+               "runtime class that containers get by default; empty: the one that is configured"},
+    SettingKey{"Runtime", "ToolkitDirectory", SettingType::String, "/usr/bin", "",
+               "where the programs of NVIDIA's runtime classes are"},
+    SettingKey{"Runtime", "Restart", SettingType::Boolean, "yes", "",
+               "restart a runtime, once, when its configuration has changed"},
+    SettingKey{"Runtime", "Repair", SettingType::Boolean, "yes", "",
+               "configure a runtime again when another program has changed its files"},
+};
+
+} // namespace
+
+std::span<const SettingKey> runtime_setting_keys() {
+    return keys;
+}
+
+RuntimeSettings runtime_settings(const core::Settings& settings) {
+    RuntimeSettings values;
+    values.configure = settings.boolean("Runtime", "Configure");
+    values.runtimes = settings.words("Runtime", "Runtimes");
+    values.classes = settings.words("Runtime", "Classes");
+    values.default_class = settings.string("Runtime", "DefaultClass");
+    values.toolkit_directory = settings.string("Runtime", "ToolkitDirectory");
+    values.restart = settings.boolean("Runtime", "Restart");
+    values.repair = settings.boolean("Runtime", "Repair");
+    values.cdi = settings.boolean("CDI", "Enable");
+    values.cdi_directory = settings.string("CDI", "Directory");
+    return values;
+}
+
+Json to_json(const RuntimeSettings& settings) {
+    return {{"configure", settings.configure},
+            {"runtimes", settings.runtimes},
+            {"classes", settings.classes},
+            {"default_class", settings.default_class},
+            {"toolkit_directory", settings.toolkit_directory},
+            {"restart", settings.restart},
+            {"repair", settings.repair},
+            {"cdi", settings.cdi},
+            {"cdi_directory", settings.cdi_directory}};
+}
+
+RuntimeSettings runtime_settings_from_json(const Json& value) {
+    return {base::bool_or(value, "configure", true),
+            base::strings_or_empty(value, "runtimes"),
+            base::strings_or_empty(value, "classes"),
+            base::string_or(value, "default_class", ""),
+            base::string_or(value, "toolkit_directory", "/usr/bin"),
+            base::bool_or(value, "restart", true),
+            base::bool_or(value, "repair", true),
+            base::bool_or(value, "cdi", true),
+            base::string_or(value, "cdi_directory", "/run/cdi")};
+}
+
+} // namespace gpuhost::runtime

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/runtime/runtime_steps.hpp"
+
+#include "daemon/base/parse.hpp"
+
+namespace gpuhost::runtime {
+
+using base::Json;
+using base::Result;
+using core::StepContext;
+
+namespace {
+
+ConvergeRequest request_of(const Json& args) {
+    return {base::string_or(args, "goal", "") == "restored" ? Goal::Restored : Goal::Configured,
+            base::strings_or_empty(args, "names"), runtime_settings_from_json(base::member(args, "settings")),
+            base::bool_or(args, "asked", false)};
+}
+
+std::string summary_of(const ConvergeRequest& request) {
+    const std::string which =
+        request.names.empty() ? std::string("container runtimes") : base::join(request.names, ", ");
+    return request.goal == Goal::Restored ? "take what is gpuhost's out of the configuration of " + which
+                                          : "configure " + which + " for GPUs";
+}
+
+/// Before anything changes: names that are not here, and what is in the way of those that were asked for.
+Result<std::vector<core::Problem>> preflight(StepContext& context, const Json& args) {
+    const ConvergeRequest request = request_of(args);
+    std::vector<core::Problem> problems;
+    const auto states = chosen_runtimes(context.root, request.settings, request.names);
+    if (!states)
+        return std::vector<core::Problem>{{states.error().code, states.error().message, states.error().hint}};
+    const auto record = read_runtime_record(context.root).value_or(RuntimeRecord());
+    for (const RuntimeState& state : *states) {
+        const std::string& name = state.instance.name;
+        const auto known = record.runtimes.find(name);
+        const RuntimePlan plan = plan_runtime(context.root, state, known == record.runtimes.end() ? nullptr : &known->second,
+                                              request.settings, request.goal);
+        if (plan.problem && request.is_asked)
+            problems.push_back({plan.problem->code, name + ": " + plan.problem->message, plan.problem->hint});
+        else if (plan.problem)
+            context.warn(name + ": " + plan.problem->message);
+    }
+    return problems;
+}
+
+} // namespace
+
+void register_runtime_steps(core::StepKinds& kinds) {
+    core::StepKind kind;
+    kind.name = "runtime.configure";
+    kind.sandbox = core::Sandbox::Runtimes;
+    kind.deadline = std::chrono::minutes(15); // several that are slow to come back, and back again
+    kind.preflight = preflight;
+    kind.apply = [](StepContext& context, const Json& args) { return converge_runtimes(context, request_of(args)); };
+    kind.undo = [](StepContext& context, const Json& args) {
+        return put_back_runtimes(context, request_of(args).settings.restart);
+    };
+    kinds.add(std::move(kind));
+}
+
+core::Step runtime_step(const ConvergeRequest& request) {
+    return {"runtime.configure", summary_of(request),
+            {{"goal", request.goal == Goal::Restored ? "restored" : "configured"},
+             {"names", request.names},
+             {"settings", to_json(request.settings)},
+             {"asked", request.is_asked}}};
+}
+
+} // namespace gpuhost::runtime

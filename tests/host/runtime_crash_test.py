@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A runtime is configured, ended at every record of its journal by an error, by SIGKILL of worker and daemon, and by a power cut (crash.py).
+
+Whatever happens, containerd starts with what is there, its files are all of before or all as they were to be, and it runs with
+them.
+"""
+import os
+
+import tap
+from crash import Case, Recording, check_crashes, check_deaths, check_errors, listing
+from fake_host import FakeHost, read
+from runtime_files import CONFIG, DROP_IN, PLAIN, dump, install_containerd, loaded, systemctl
+
+CONFIGURE = 1
+
+
+def faults(host, outcomes):
+    wrong = []
+    end = host.journal(CONFIGURE)[-1]
+    if end.get("type") != "end" or end.get("outcome") not in outcomes:
+        wrong.append(f"outcome is {end.get('outcome')}, not one of {outcomes}: {end.get('error')}")
+    if not host.read("/proc/sys/kernel/random/boot_id").endswith("1") and not os.path.exists(host.path(f"/proc/{host.read('/fake-containerd/pid')}")):
+        systemctl(host, "start")  # after a power cut it starts when the host is ready
+    has_drop_in, imports = os.path.exists(host.path(DROP_IN)), DROP_IN in read(host.path(CONFIG))
+    if has_drop_in != imports:
+        wrong.append(f"one file of two: ours is there: {has_drop_in}, it is imported: {imports}")
+    if not imports and read(host.path(CONFIG)) != PLAIN:
+        wrong.append(f"its file is not as before: {read(host.path(CONFIG))}")
+    if end.get("outcome") == "committed" and not imports:
+        wrong.append("it is not configured")
+    if dump(host) is None:
+        wrong.append("containerd does not start with what is there")
+    if loaded(host) != dump(host):
+        wrong.append(f"it runs with another configuration: {loaded(host)}")
+    for path in ("/run/gpuhost/jobs", "/var/lib/gpuhost/staging"):
+        if listing(host, path):
+            wrong.append(f"left in {path}: {listing(host, path)}")
+    if end.get("outcome") == "committed" and host.json("plan", "--only", "runtime")["steps"]:
+        wrong.append(f"there is more to do: {host.ctl('plan').stdout}")
+    return wrong
+
+
+def outcomes(recording, moment, power_cut):
+    if not power_cut or moment.ended:
+        return ("committed",)
+    return ("committed", "rolled-back", "refused", "interrupted")
+
+
+def main():
+    t = tap.Tap()
+    host = FakeHost()
+    try:
+        host.install()
+        install_containerd(host)
+        case = Case(host, CONFIGURE, ("runtime", "configure"), faults, outcomes)
+        recording = Recording(case, "run")
+        t.equal(recording.outcome, "committed", "a runtime is configured")
+        check_crashes(t, case, recording, "configure")
+        check_errors(t, case, recording, "configure")
+        for who in "worker", "daemon":
+            check_deaths(t, case, who)
+    finally:
+        host.close()
+    t.done()
+
+
+main()
