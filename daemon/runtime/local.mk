@@ -84,5 +84,11 @@ noinst_LIBRARIES += %D%/libruntime.a
     %D%/spec_files.hpp \
     %D%/toml.cpp \
     %D%/toml.hpp \
+    %D%/toml_edit.cpp \
+    %D%/toml_edit.hpp \
+    %D%/toml_list_edit.cpp \
+    %D%/toml_list_edit.hpp \
+    %D%/toml_writer.cpp \
+    %D%/toml_writer.hpp \
     %D%/yaml.cpp \
     %D%/yaml.hpp

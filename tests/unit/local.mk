@@ -141,7 +141,9 @@ check_PROGRAMS += %D%/stub-nvml.so
     %D%/runtime/runtime_find_test.cpp \
     %D%/runtime/runtime_state_test.cpp \
     %D%/runtime/spec_files_test.cpp \
+    %D%/runtime/toml_edit_test.cpp \
     %D%/runtime/toml_test.cpp \
+    %D%/runtime/toml_writer_test.cpp \
     %D%/runtime/yaml_test.cpp
 
 %C%_host_tests_CPPFLAGS = $(test_cppflags)
