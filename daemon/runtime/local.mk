@@ -33,6 +33,8 @@ noinst_LIBRARIES += %D%/libruntime.a
     %D%/containerd_files.hpp \
     %D%/containerd_merge.cpp \
     %D%/containerd_merge.hpp \
+    %D%/docker_edit.cpp \
+    %D%/docker_edit.hpp \
     %D%/driver_root.cpp \
     %D%/driver_root.hpp \
     %D%/file_search.cpp \

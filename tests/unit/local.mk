@@ -128,6 +128,7 @@ check_PROGRAMS += %D%/stub-nvml.so
     %D%/runtime/container_state_test.cpp \
     %D%/runtime/containerd_files_test.cpp \
     %D%/runtime/containerd_merge_test.cpp \
+    %D%/runtime/docker_edit_test.cpp \
     %D%/runtime/driver_root_test.cpp \
     %D%/runtime/gpus_test.cpp \
     %D%/runtime/hook_cuda_compat_test.cpp \
