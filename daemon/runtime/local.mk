@@ -36,6 +36,8 @@ noinst_LIBRARIES += %D%/libruntime.a
     %D%/containerd_merge.hpp \
     %D%/crio_change.cpp \
     %D%/docker_change.cpp \
+    %D%/docker_edit.cpp \
+    %D%/docker_edit.hpp \
     %D%/driver_root.cpp \
     %D%/driver_root.hpp \
     %D%/file_search.cpp \
@@ -115,5 +117,11 @@ noinst_LIBRARIES += %D%/libruntime.a
     %D%/toml.hpp \
     %D%/trusted_program.cpp \
     %D%/trusted_program.hpp \
+    %D%/toml_edit.cpp \
+    %D%/toml_edit.hpp \
+    %D%/toml_list_edit.cpp \
+    %D%/toml_list_edit.hpp \
+    %D%/toml_writer.cpp \
+    %D%/toml_writer.hpp \
     %D%/yaml.cpp \
     %D%/yaml.hpp

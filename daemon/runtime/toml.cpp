@@ -151,19 +151,84 @@ tl::unexpected<base::Error> wrong(std::string_view what, std::size_t line, std::
                       std::string(what) + ": line " + std::to_string(line) + ": " + std::string(why));
 }
 
-} // namespace
-
-Result<Json> parse_toml(std::string_view text, std::string_view what) {
+Result<toml::table> parsed(std::string_view text, std::string_view what) {
     for (const auto check : {unfit_line, unfit})
         if (const auto found = check(text))
             return wrong(what, found->line, found->why);
     try {
-        return table_to_json(toml::parse(text));
+        return toml::parse(text);
     } catch (const toml::parse_error& error) {
         return wrong(what, error.source().begin.line, error.description());
     } catch (const Impossible&) {
         return base::fail(Errc::BadContent, std::string(what) + ": is no TOML");
     }
+}
+
+/// The library counts lines and, in them, code points; a byte order mark is none to it. All places are found in one walk, as
+/// a list may have as many elements as a line has room for.
+class Places {
+  public:
+    void add(const toml::source_region& region, TextRange& range) {
+        wanted_.emplace_back(region.begin, &range.begin);
+        wanted_.emplace_back(region.end, &range.end);
+    }
+
+    void find(std::string_view text) {
+        std::sort(wanted_.begin(), wanted_.end(),
+                  [](const auto& a, const auto& b) { return a.first < b.first; });
+        toml::source_position here{1, 1};
+        std::size_t at = base::starts_with(text, "\xEF\xBB\xBF") ? 3 : 0;
+        for (const auto& [position, offset] : wanted_) {
+            for (; at < text.size() && here < position; at = behind_code_point(text, at))
+                here = text[at] == '\n' ? toml::source_position{here.line + 1, 1}
+                                        : toml::source_position{here.line, here.column + 1};
+            *offset = at;
+        }
+    }
+
+  private:
+    static std::size_t behind_code_point(std::string_view text, std::size_t at) {
+        for (++at; at < text.size() && (static_cast<unsigned char>(text[at]) & 0xC0U) == 0x80U;)
+            ++at;
+        return at;
+    }
+
+    std::vector<std::pair<toml::source_position, std::size_t*>> wanted_;
+};
+
+/// A table, or some that have headers.
+bool has_tables(const toml::node& node) {
+    const auto* const list = node.as_array();
+    return node.is_table() ||
+           (list != nullptr &&
+            std::any_of(list->begin(), list->end(), [](const auto& element) { return element.is_table(); }));
+}
+
+} // namespace
+
+Result<Json> parse_toml(std::string_view text, std::string_view what) {
+    GPUHOST_TRY(document, parsed(text, what));
+    return table_to_json(document);
+}
+
+Result<TomlText> locate_toml(std::string_view text, std::string_view what) {
+    GPUHOST_TRY(document, parsed(text, what));
+    TomlText located{table_to_json(document), {}};
+    Places places;
+    for (const auto& [key, value] : document) {
+        if (has_tables(value))
+            continue;
+        TomlPlace& place = located.places[std::string(key.str())];
+        places.add(key.source(), place.key);
+        places.add(value.source(), place.value);
+        if (const auto* const list = value.as_array()) {
+            place.elements.resize(list->size());
+            for (std::size_t i = 0; i < list->size(); ++i)
+                places.add((*list)[i].source(), place.elements[i]);
+        }
+    }
+    places.find(text);
+    return located;
 }
 
 } // namespace gpuhost::runtime

@@ -128,6 +128,7 @@ check_PROGRAMS += %D%/stub-nvml.so
     %D%/runtime/container_state_test.cpp \
     %D%/runtime/containerd_files_test.cpp \
     %D%/runtime/containerd_merge_test.cpp \
+    %D%/runtime/docker_edit_test.cpp \
     %D%/runtime/driver_root_test.cpp \
     %D%/runtime/gpus_test.cpp \
     %D%/runtime/hook_cuda_compat_test.cpp \
@@ -142,7 +143,9 @@ check_PROGRAMS += %D%/stub-nvml.so
     %D%/runtime/runtime_find_test.cpp \
     %D%/runtime/runtime_state_test.cpp \
     %D%/runtime/spec_files_test.cpp \
+    %D%/runtime/toml_edit_test.cpp \
     %D%/runtime/toml_test.cpp \
+    %D%/runtime/toml_writer_test.cpp \
     %D%/runtime/yaml_test.cpp
 
 %C%_host_tests_CPPFLAGS = $(test_cppflags)
