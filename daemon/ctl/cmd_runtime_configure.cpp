@@ -23,8 +23,8 @@ const Verb runtime_configure_verb{
     "Does what runtime plan shows, as one operation: writes the runtimes' configuration, restarts each once "
     "where what it is configured to do has changed, and looks whether it does that. If a step fails, the "
     "files "
-    "are as they were. Without NAME, all runtimes that gpuhostd.conf(5) names. Containers go on while their "
-    "runtime restarts.",
+    "are as they were. Without NAME, all runtimes that gpuhostd.conf(5) names. Containers go on "
+    "meanwhile; Docker's do where its live-restore is on.",
     0,
     100,
     options,
