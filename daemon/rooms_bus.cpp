@@ -2,12 +2,14 @@
 // The daemon's alone: workers have no bus.
 #include "daemon/bus/bundle_object.hpp"
 #include "daemon/bus/driver_object.hpp"
+#include "daemon/bus/runtime_object.hpp"
 #include "daemon/rooms.hpp"
 
 namespace gpuhost {
 
 std::vector<bus::RoomObject> bus_objects() {
-    return {bus::room_object<bus::DriverObject>(), bus::room_object<bus::BundleObject>()};
+    return {bus::room_object<bus::DriverObject>(), bus::room_object<bus::BundleObject>(),
+            bus::room_object<bus::RuntimeObject>()};
 }
 
 } // namespace gpuhost

@@ -22,5 +22,7 @@ noinst_LIBRARIES += %D%/libbus.a
     %D%/operation_object.hpp \
     %D%/requests.cpp \
     %D%/requests.hpp \
+    %D%/runtime_object.cpp \
+    %D%/runtime_object.hpp \
     %D%/server.cpp \
     %D%/server.hpp

@@ -59,7 +59,11 @@ noinst_LIBRARIES += %D%/libctl.a
     %D%/cmd_operation_wait.cpp \
     %D%/cmd_plan.cpp \
     %D%/cmd_reload.cpp \
+    %D%/cmd_runtime_configure.cpp \
+    %D%/cmd_runtime_plan.cpp \
+    %D%/cmd_runtime_restore.cpp \
     %D%/cmd_runtime_show.cpp \
+    %D%/cmd_runtime_verify.cpp \
     %D%/cmd_status.cpp \
     %D%/cmd_wait_ready.cpp \
     %D%/document.hpp \
@@ -76,6 +80,8 @@ noinst_LIBRARIES += %D%/libctl.a
     %D%/host_inventory.hpp \
     %D%/input_files.cpp \
     %D%/input_files.hpp \
+    %D%/line_diff.cpp \
+    %D%/line_diff.hpp \
     %D%/nearest.cpp \
     %D%/only_option.hpp \
     %D%/output_file.cpp \
@@ -88,6 +94,8 @@ noinst_LIBRARIES += %D%/libctl.a
     %D%/progress.hpp \
     %D%/request.cpp \
     %D%/request.hpp \
+    %D%/runtime_call.hpp \
+    %D%/runtime_wanted.hpp \
     %D%/session.cpp \
     %D%/session.hpp \
     %D%/small_file.cpp \
@@ -117,6 +125,8 @@ noinst_LIBRARIES += %D%/libctl.a
     %D%/view_plan.cpp \
     %D%/view_runtime.cpp \
     %D%/view_runtime.hpp \
+    %D%/view_runtime_change.cpp \
+    %D%/view_runtime_change.hpp \
     %D%/view_status.cpp
 
 bin_PROGRAMS += gpuhostctl

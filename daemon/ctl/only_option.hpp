@@ -7,7 +7,7 @@
 
 namespace gpuhost::ctl {
 
-inline constexpr Option only_option{"only", "driver|images|cdi", "nothing but this part of the host"};
+inline constexpr Option only_option{"only", "driver|images|cdi|runtime", "nothing but this part of the host"};
 
 /// As the daemon takes it.
 [[nodiscard]] inline Options only_given(const Arguments& given) {

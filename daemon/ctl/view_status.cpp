@@ -3,6 +3,7 @@
 #include "daemon/ctl/table.hpp"
 #include "daemon/ctl/text.hpp"
 #include "daemon/ctl/view.hpp"
+#include "daemon/ctl/view_runtime_change.hpp"
 
 #include <array>
 
@@ -17,9 +18,9 @@ struct ComponentLines {
     void (*add)(Facts& facts, const Screen& screen, const Json& observed);
 };
 /// In the order in which they are shown.
-constexpr std::array component_lines{ComponentLines{"driver", add_driver_lines},
-                                     ComponentLines{"cdi", add_cdi_lines},
-                                     ComponentLines{"images", add_image_lines}};
+constexpr std::array component_lines{
+    ComponentLines{"driver", add_driver_lines}, ComponentLines{"cdi", add_cdi_lines},
+    ComponentLines{"runtime", add_runtime_lines}, ComponentLines{"images", add_image_lines}};
 
 Style style_of_host(std::string_view state) {
     if (state == "idle")

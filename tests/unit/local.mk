@@ -171,6 +171,7 @@ check_PROGRAMS += %D%/stub-nvml.so
     %D%/ctl/documents.hpp \
     %D%/ctl/help_test.cpp \
     %D%/ctl/input_files_test.cpp \
+    %D%/ctl/line_diff_test.cpp \
     %D%/ctl/output_file_test.cpp \
     %D%/ctl/progress_test.cpp \
     %D%/ctl/table_test.cpp \
@@ -179,6 +180,7 @@ check_PROGRAMS += %D%/stub-nvml.so
     %D%/ctl/view_driver_test.cpp \
     %D%/ctl/view_operation_test.cpp \
     %D%/ctl/view_plan_test.cpp \
+    %D%/ctl/view_runtime_change_test.cpp \
     %D%/ctl/view_runtime_test.cpp \
     %D%/ctl/view_status_test.cpp
 

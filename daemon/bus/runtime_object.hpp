@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "daemon/bus/authority.hpp"
+#include "daemon/bus/object.hpp"
+#include "daemon/bus/requests.hpp"
+
+namespace gpuhost::bus {
+
+/// /org/gpuhost1/runtime, org.gpuhost1.Runtime: each method is one request to the component "runtime".
+class RuntimeObject {
+  public:
+    RuntimeObject(host::Manager& manager, Authority& authority)
+        : authority_(authority), requests_(manager, "runtime") {}
+
+    static const Interface interface;
+
+  private:
+    static const sd_bus_vtable vtable[];
+
+    int plan(sd_bus_message* call);
+    int configure(sd_bus_message* call);
+    int restore(sd_bus_message* call);
+
+    /// Of `name`, with the names of runtimes that the call has.
+    [[nodiscard]] base::Result<void> start(sd_bus_message* call, const char* name);
+
+    Authority& authority_;
+    Requests requests_;
+};
+
+} // namespace gpuhost::bus
