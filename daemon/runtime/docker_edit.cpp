@@ -19,6 +19,7 @@ constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
 constexpr const char* features = "features";
 constexpr const char* runtimes = "runtimes";
 constexpr const char* default_runtime = "default-runtime";
+constexpr const char* spec_dirs = "cdi-spec-dirs";
 
 std::string number_text(double number) {
     return Document(number).dump();
@@ -117,6 +118,10 @@ Document edited(Document document, const DockerEdit& edit) {
         document.erase(default_runtime);
     else if (edit.default_runtime)
         document[default_runtime] = *edit.default_runtime;
+    if (edit.spec_dirs && edit.spec_dirs->empty())
+        document.erase(spec_dirs);
+    else if (edit.spec_dirs)
+        document[spec_dirs] = *edit.spec_dirs;
     return document;
 }
 

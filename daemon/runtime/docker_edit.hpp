@@ -20,6 +20,7 @@ struct DockerEdit {
         runtimes; ///< name to path; one that has the path keeps what else it says
     std::vector<std::string> removed_runtimes;
     std::optional<std::string> default_runtime; ///< of "" the key goes
+    std::optional<std::vector<std::string>> spec_dirs; ///< cdi-spec-dirs; of none the key goes
 };
 
 /// No text is no file. Where nothing changes the text comes back as it is; of "features" and "runtimes" all other members

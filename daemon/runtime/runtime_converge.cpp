@@ -19,6 +19,14 @@ namespace {
 
 constexpr std::size_t most_restarts = 3; ///< within an hour, that nobody asked for
 constexpr std::uint64_t hour = 3600;
+constexpr const char* restored = "restored";
+
+/// Is something of ours in its files?
+bool has_ours(const RecordedRuntime& recorded) {
+    return std::any_of(recorded.files.begin(), recorded.files.end(), [](const auto& entry) {
+        return entry.second.written && entry.second.written != entry.second.before;
+    });
+}
 
 class Converger {
   public:
@@ -55,10 +63,17 @@ class Converger {
   private:
     Result<void> converge(const RuntimeState& state) {
         RecordedRuntime& recorded = record_.runtimes[state.instance.name];
+        if (recorded.outcome == restored && !request_.is_asked) {
+            recorded.inputs.clear(); // what a person took out stays out, whatever becomes of its files
+            return {};
+        }
         RuntimePlan plan = plan_runtime(root_, state, &recorded, request_.settings, request_.goal);
         recorded.kind = name_of(state.instance.kind);
         const auto done = carry_out(plan, recorded);
-        recorded.outcome = done ? plan.outcome == Outcome::Change ? "configured" : name_of(plan.outcome) : "refused";
+        recorded.outcome = !done                                          ? "refused"
+                           : request_.goal == Goal::Restored              ? restored
+                           : plan.outcome == Outcome::Change || has_ours(recorded) ? "configured"
+                                                                          : std::string(name_of(plan.outcome));
         recorded.text = done ? plan.text : done.error().message;
         if (!done && plan.state.instance.is_replaced)
             recorded.awaits = stamp_process(root_, plan.state.instance.pid); // its end is when to look again
@@ -148,6 +163,9 @@ class Converger {
     Result<void> give_up(const std::string& name, base::Error error) {
         auto back = undo_.put_back(root_, name, record_, request_.settings.restart,
                                    [this](const std::string& text) { context_.warn(text); });
+        undo_.forget(name);
+        if (back)
+            back = write_undo(context_, undo_);
         if (!back)
             error.message += "; and what was there could not be put back: " + back.error().message;
         else

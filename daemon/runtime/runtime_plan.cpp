@@ -82,6 +82,15 @@ Result<void> check_state(const RuntimeState& state) {
     return {};
 }
 
+/// The verdict, which says also that there is nothing to do.
+std::string state_text(const RuntimeState& state) {
+    constexpr std::string_view ending = ": nothing to do";
+    std::string text = verdict(state);
+    if (base::ends_with(text, ending))
+        text.erase(text.size() - ending.size());
+    return text;
+}
+
 Result<RuntimeChange> change_for(const Root& root, RuntimePlan& plan, const RecordedRuntime* recorded,
                                  const RuntimeSettings& settings, Goal goal) {
     GPUHOST_CHECK(check_state(plan.state));
@@ -111,7 +120,7 @@ void plan_restart(const Root& root, RuntimePlan& plan, const RecordedRuntime* re
     plan.restart_text = instance.name + " reads its configuration when it starts, so it is restarted, once";
     std::string why_not;
     if (!settings.restart)
-        why_not = "section [Runtime] says Restart=no";
+        why_not = "restarts are switched off (Restart=no, --no-restart)";
     else if (instance.unit.empty())
         why_not = "no service of systemd holds it";
     else
@@ -119,7 +128,8 @@ void plan_restart(const Root& root, RuntimePlan& plan, const RecordedRuntime* re
     if (why_not.empty())
         return;
     plan.restart = Restart::Wanted;
-    plan.restart_text = "it does so once it is restarted, which is left to you: " + why_not;
+    const std::string how = instance.unit.empty() ? "" : " by 'systemctl restart " + instance.unit + "'";
+    plan.restart_text = "restart it yourself" + how + ": " + why_not;
 }
 
 } // namespace
@@ -146,7 +156,7 @@ RuntimePlan plan_runtime(const Root& root, RuntimeState state, const RecordedRun
                              plan.state.instance.name != "docker-containerd" &&
                              plan.state.config.cdi != CdiState::On;
         plan.outcome = is_left && goal == Goal::Configured ? Outcome::ByHand : Outcome::Nothing;
-        plan.text = verdict(plan.state);
+        plan.text = state_text(plan.state);
         return plan;
     }
     auto change = change_for(root, plan, recorded, settings, goal);
@@ -167,8 +177,8 @@ RuntimePlan plan_runtime(const Root& root, RuntimeState state, const RecordedRun
         plan.outcome = Outcome::Change;
     plan.text = !plan.change.reasons.empty() ? base::join(plan.change.reasons, ", ")
                 : goal == Goal::Restored     ? "nothing of gpuhost's is in its configuration"
-                : plan.wish.classes.empty()  ? verdict(plan.state)
-                                             : "its runtime classes are there: nothing to do";
+                : plan.wish.classes.empty()  ? state_text(plan.state)
+                                             : "its runtime classes are there";
     return plan;
 }
 

@@ -18,6 +18,7 @@ class RuntimeUndo {
     /// `process` is the runtime's, which has not read what is about to be written.
     void remember(const std::string& name, const RuntimeChange& change, const RecordedRuntime& recorded,
                   const std::optional<ProcessStamp>& process);
+    void forget(const std::string& name) { entries_.erase(name); }
     [[nodiscard]] std::vector<std::string> names() const;
 
     /// Files that hold what this transaction wrote get back what they had; another's content stays, with a warning. A runtime

@@ -77,10 +77,12 @@ def check_no_start(t, host):
     write(host.path(CONFIG), PLAIN)
     systemctl(host, "restart")
     write(host.path("/fake-containerd/broken"), "")
+    count = calls(host)
     run = host.ctl("runtime", "configure")
     t.ok(run.returncode != 0 and "in force again" in run.stderr, "one that does not start with it is an error", run.returncode, run.stderr)
     t.ok(read(host.path(CONFIG)) == PLAIN and not os.path.exists(host.path(DROP_IN)), "its files are as they were", files(host))
     t.ok(loaded(host) == dump(host) and host.read("/fake-containerd/pid"), "and it runs again")
+    t.equal(calls(host), count + 2, "after one restart more")
     t.equal(state(host)["state"], "problem", "status says it")
     os.unlink(host.path("/fake-containerd/broken"))
 
@@ -88,7 +90,7 @@ def check_no_start(t, host):
 def check_restart_by_hand(t, host):
     count = calls(host)
     run = host.ctl("runtime", "configure", "--no-restart")
-    t.ok(run.returncode == 0 and calls(host) == count and "left to you" in run.stdout + run.stderr, "with --no-restart a person does it",
+    t.ok(run.returncode == 0 and calls(host) == count and "restart it yourself by" in run.stdout + run.stderr, "with --no-restart a person does it",
          run.stdout, run.stderr)
     t.ok(state(host)["restart_wanted"], "which status wants")
     systemctl(host, "restart")

@@ -7,8 +7,8 @@ them.
 import os
 
 import tap
-from crash import Case, Recording, check_crashes, check_deaths, check_errors, listing
-from fake_host import FakeHost, read
+from crash import Case, Recording, check_crashes, check_deaths, check_errors, listing, restore
+from fake_host import FakeHost, read, write
 from runtime_files import CONFIG, DROP_IN, PLAIN, dump, install_containerd, loaded, systemctl
 
 CONFIGURE = 1
@@ -43,7 +43,42 @@ def faults(host, outcomes):
 def outcomes(recording, moment, power_cut):
     if not power_cut or moment.ended:
         return ("committed",)
-    return ("committed", "rolled-back", "refused", "interrupted")
+    return ("committed", "rolled-back", "cancelled")
+
+
+def die(host, case, number, who):
+    """One run whose worker dies before its `number`th change of a name. False where it makes fewer."""
+    restore(host, case.start)
+    path = host.path("/fake-worker/die-at")
+    write(path, f"{number} {who}\n")
+    host.environment |= {"LD_PRELOAD": os.path.join(tap.TOP_BUILDDIR, "tests/host/die-at.so"), "DIE_AT": path}
+    host.start_daemon()
+    host.settle()
+    host.ctl(*case.words)
+    for name in "LD_PRELOAD", "DIE_AT":
+        del host.environment[name]
+    if os.path.exists(path):
+        host.kill_daemon()
+        return False
+    if who == "both":
+        host.kill_daemon()
+        host.boot()
+        host.start_daemon()
+    host.settle()
+    return True
+
+
+def check_changes(t, case, words):
+    """It dies at each change of a name; those of the first run say how many there are."""
+    host = case.host
+    for who, what, ends in ("worker", "SIGKILL", ("committed",)), ("both", "power cut", ("committed", "rolled-back", "cancelled")):
+        number = 1
+        while die(host, case, number, who):
+            wrong = faults(host, ends)
+            t.ok(not wrong, f"{words}: {what} before change {number}", *wrong, host.tail() if wrong else "")
+            host.kill_daemon()
+            number += 1
+        t.ok(number > 8, f"{words}: there are changes to die at", number)
 
 
 def main():
@@ -59,6 +94,7 @@ def main():
         check_errors(t, case, recording, "configure")
         for who in "worker", "daemon":
             check_deaths(t, case, who)
+        check_changes(t, case, "configure")
     finally:
         host.close()
     t.done()
