@@ -81,6 +81,15 @@ std::optional<Wrong> unfit_line(std::string_view text) {
     return std::nullopt;
 }
 
+std::size_t line_of(std::string_view text, std::size_t at) {
+    return 1 + static_cast<std::size_t>(std::count(text.begin(), text.begin() + at, '\n'));
+}
+
+/// Behind a bare value the library would take what is quoted for more of it, also where that is not ASCII.
+bool may_begin_text(std::string_view text, std::size_t at) {
+    return at == 0 || std::string_view(" \t\r\n=,.[{\xBF").find(text[at - 1]) != std::string_view::npos;
+}
+
 /// What the library must not see. A key of many dots makes as many tables one in the other, which it does not count, and would
 /// end with the stack that it takes to destroy them. What is not ASCII stands in texts and comments alone, and elsewhere leads
 /// it to what it takes for unreachable.
@@ -89,6 +98,8 @@ std::optional<Wrong> unfit(std::string_view text) {
     for (std::size_t at = base::starts_with(text, "\xEF\xBB\xBF") ? 3 : 0; at < text.size(); ++at) {
         const char c = text[at];
         const bool is_ascii = static_cast<unsigned char>(c) < 0x80;
+        if ((c == '"' || c == '\'') && !may_begin_text(text, at))
+            return Wrong{line_of(text, at), "has a quote where no text begins"};
         if (c == '"' || c == '\'')
             at = end_of_quoted(text, at);
         else if (c == '#')
@@ -98,7 +109,7 @@ std::optional<Wrong> unfit(std::string_view text) {
         else if (std::string_view("\n=,[]{}").find(c) != std::string_view::npos)
             dots = 0;
         if (!is_ascii || dots > most_dots)
-            return Wrong{1 + static_cast<std::size_t>(std::count(text.begin(), text.begin() + at, '\n')),
+            return Wrong{line_of(text, at),
                          is_ascii ? "is nested too deeply" : "has what is not ASCII outside of texts"};
     }
     return std::nullopt;

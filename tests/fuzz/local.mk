@@ -233,6 +233,11 @@ fuzz_corpus = \
     %D%/corpus/toml/deep.toml \
     %D%/corpus/toml/dots.toml \
     %D%/corpus/toml/everything.toml \
+    %D%/corpus/toml/imports-empty.toml \
+    %D%/corpus/toml/imports-line.toml \
+    %D%/corpus/toml/imports-lines.toml \
+    %D%/corpus/toml/imports-ours.toml \
+    %D%/corpus/toml/imports-table.toml \
     %D%/corpus/toml/k3s.toml \
     %D%/corpus/toml/quotes-short.toml \
     %D%/corpus/toml/quotes.toml \

@@ -5,10 +5,12 @@ Whatever happens, containerd starts with what is there, its files are all of bef
 them.
 """
 import os
+import time
 
 import tap
 from crash import Case, Recording, check_crashes, check_deaths, check_errors, listing, restore
 from fake_host import FakeHost, read, write
+from programs import PATIENCE
 from runtime_files import CONFIG, DROP_IN, PLAIN, dump, install_containerd, loaded, systemctl
 
 CONFIGURE = 1
@@ -46,6 +48,14 @@ def outcomes(recording, moment, power_cut):
     return ("committed", "rolled-back", "cancelled")
 
 
+def eventually(is_so, what):
+    deadline = time.monotonic() + PATIENCE
+    while not is_so():
+        if time.monotonic() > deadline:
+            raise TimeoutError(what)
+        time.sleep(0.01)
+
+
 def die(host, case, number, who):
     """One run whose worker dies before its `number`th change of a name. False where it makes fewer."""
     restore(host, case.start)
@@ -54,7 +64,8 @@ def die(host, case, number, who):
     host.environment |= {"LD_PRELOAD": os.path.join(tap.TOP_BUILDDIR, "tests/host/die-at.so"), "DIE_AT": path}
     host.start_daemon()
     host.settle()
-    host.ctl(*case.words)
+    host.ctl(*case.words, "--no-wait")
+    eventually(lambda: not os.path.exists(path) or case.journal()[-1].get("type") == "end", "it dies, or is done")
     for name in "LD_PRELOAD", "DIE_AT":
         del host.environment[name]
     if os.path.exists(path):
