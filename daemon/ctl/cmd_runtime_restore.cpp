@@ -21,8 +21,8 @@ const Verb runtime_restore_verb{
     "[NAME…]",
     "take gpuhostd's part out of runtimes' configuration",
     "Takes out of the runtimes' configuration what gpuhostd has written there, and leaves what others have "
-    "written. Without NAME, of all runtimes. To keep it so, set Configure=no, or Runtimes= without them, in "
-    "section [Runtime] of gpuhostd.conf(5): else the next apply, as at boot, writes it again.",
+    "written. Without NAME, of all runtimes. They stay so: apply leaves them alone until 'runtime configure' "
+    "names them or all.",
     0,
     100,
     options,

@@ -2,7 +2,8 @@
 // The component "runtime": container runtimes, configured so that containers get GPUs. Its requests:
 //
 //   {"request": "configure", "names": [...], "no-restart": bool}
-//   {"request": "restore", "names": [...], "no-restart": bool}    names empty: all, also where [Runtime] names some
+//   {"request": "restore", "names": [...], "no-restart": bool}    names empty: all, also where [Runtime] names some;
+//                                                                 apply leaves them so until they are configured again
 #pragma once
 
 #include "daemon/base/root.hpp"

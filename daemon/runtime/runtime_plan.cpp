@@ -3,6 +3,7 @@
 
 #include "daemon/base/parse.hpp"
 #include "daemon/runtime/runtime_busy.hpp"
+#include "daemon/runtime/runtime_files.hpp"
 
 #include <algorithm>
 
@@ -67,6 +68,14 @@ void restore_bytes(RuntimeChange& change, const RecordedRuntime* recorded) {
         if (const auto known = recorded->files.find(file.path);
             known != recorded->files.end() && known->second.written == file.before)
             file.after = known->second.before;
+}
+
+constexpr const char* nothing_of_ours = "nothing of gpuhost's is in its configuration";
+
+bool has_ours(const Root& root, const RuntimeState& state, const RecordedRuntime* recorded) {
+    const std::string drop_in = drop_in_of(state.instance);
+    return (recorded != nullptr && !recorded->files.empty()) || (!drop_in.empty() && root.exists(drop_in)) ||
+           (!drop_in.empty() && is_named(state.files.front(), drop_in));
 }
 
 Result<void> check_state(const RuntimeState& state) {
@@ -159,6 +168,10 @@ RuntimePlan plan_runtime(const Root& root, RuntimeState state, const RecordedRun
         plan.text = state_text(plan.state);
         return plan;
     }
+    if (goal == Goal::Restored && !has_ours(root, plan.state, recorded)) {
+        plan.text = nothing_of_ours;
+        return plan; // whatever is wrong with it
+    }
     auto change = change_for(root, plan, recorded, settings, goal);
     if (!change && change.error().code == Errc::Unsupported) {
         plan.outcome = Outcome::ByHand;
@@ -176,7 +189,7 @@ RuntimePlan plan_runtime(const Root& root, RuntimeState state, const RecordedRun
     if (!plan.change.files.empty() || plan.restart == Restart::Now)
         plan.outcome = Outcome::Change;
     plan.text = !plan.change.reasons.empty() ? base::join(plan.change.reasons, ", ")
-                : goal == Goal::Restored     ? "nothing of gpuhost's is in its configuration"
+                : goal == Goal::Restored     ? nothing_of_ours
                 : plan.wish.classes.empty()  ? state_text(plan.state)
                                              : "its runtime classes are there";
     return plan;

@@ -21,7 +21,8 @@ def faults(host, outcomes):
     end = host.journal(CONFIGURE)[-1]
     if end.get("type") != "end" or end.get("outcome") not in outcomes:
         wrong.append(f"outcome is {end.get('outcome')}, not one of {outcomes}: {end.get('error')}")
-    if not host.read("/proc/sys/kernel/random/boot_id").endswith("1") and not os.path.exists(host.path(f"/proc/{host.read('/fake-containerd/pid')}")):
+    boot = int(host.read("/proc/sys/kernel/random/boot_id").rpartition("-")[2])
+    if boot > 1 and not os.path.exists(host.path(f"/proc/{host.read('/fake-containerd/pid')}")):
         systemctl(host, "start")  # after a power cut it starts when the host is ready
     has_drop_in, imports = os.path.exists(host.path(DROP_IN)), DROP_IN in read(host.path(CONFIG))
     if has_drop_in != imports:
@@ -73,9 +74,11 @@ def die(host, case, number, who):
         return False
     if who == "both":
         host.kill_daemon()
+        host.kill_workers()
         host.boot()
         host.start_daemon()
     host.settle()
+    eventually(lambda: case.journal()[-1].get("type") == "end" and host.json("status")["operation"] is None, "it ends")
     return True
 
 
