@@ -44,9 +44,10 @@ std::vector<std::unique_ptr<core::Component>> make_components(const base::Root& 
 }
 
 std::vector<std::span<const core::SettingKey>> setting_keys() {
-    return {kmod::driver_setting_keys(),     images::images_setting_keys(), images::mirror_setting_keys(),
-            images::registry_setting_keys(), images::peers_setting_keys(),  images::repository_setting_keys(),
-            runtime::cdi_setting_keys(),     runtime::runtime_setting_keys()};
+    return {kmod::driver_setting_keys(),   images::images_setting_keys(),
+            images::mirror_setting_keys(), images::registry_setting_keys(),
+            images::peers_setting_keys(),  images::repository_setting_keys(),
+            runtime::cdi_setting_keys(),   runtime::runtime_setting_keys()};
 }
 
 } // namespace gpuhost

@@ -114,7 +114,8 @@ std::string_view user_of(Sandbox sandbox) noexcept {
 }
 
 Sandbox widest(const std::vector<Sandbox>& sandboxes) noexcept {
-    for (const Sandbox candidate : {Sandbox::Modules, Sandbox::Devices, Sandbox::Runtimes, Sandbox::Units, Sandbox::System})
+    for (const Sandbox candidate :
+         {Sandbox::Modules, Sandbox::Devices, Sandbox::Runtimes, Sandbox::Units, Sandbox::System})
         if (std::find(sandboxes.begin(), sandboxes.end(), candidate) != sandboxes.end())
             return candidate;
     return sandboxes.empty() ? Sandbox::Store : sandboxes.front();
@@ -156,8 +157,9 @@ Properties sandbox_properties(Sandbox sandbox, Words writable) {
         return for_all(capability(CAP_KILL) | processes, {"AF_UNIX"}, {"@system-service"});
     case Sandbox::Runtimes:
         made = for_all(files | processes, {"AF_UNIX"}, {"@system-service"});
-        for (const char* property : {"PrivateTmp", "PrivateDevices", "PrivateIPC", "ProtectKernelTunables", "ProtectKernelLogs",
-                                     "ProtectControlGroups", "ProtectClock", "ProtectHostname"})
+        for (const char* property :
+             {"PrivateTmp", "PrivateDevices", "PrivateIPC", "ProtectKernelTunables", "ProtectKernelLogs",
+              "ProtectControlGroups", "ProtectClock", "ProtectHostname"})
             made.push_back(on(property));
         made.push_back(text("ProtectHome", "yes"));
         made.push_back(hidden_modules());

@@ -36,27 +36,31 @@ unsigned version_to_write(const RuntimeState& base) {
 }
 
 /// Before 2.0 a table of runtimes takes the place of the built-in one: pkg/cri/config/config_unix.go of 1.6 and 1.7.
-Json built_in_runc() {
-    return {{"runtime_type", runc_type},
-            {"options",
-             {{"BinaryName", ""},
-              {"CriuImagePath", ""},
-              {"CriuPath", ""},
-              {"CriuWorkPath", ""},
-              {"IoGid", 0},
-              {"IoUid", 0},
-              {"NoNewKeyring", false},
-              {"NoPivotRoot", false},
-              {"Root", ""},
-              {"ShimCgroup", ""},
-              {"SystemdCgroup", false}}}};
+Json built_in_runc(const RuntimeInstance& instance) {
+    Json table{{"runtime_type", runc_type},
+               {"options",
+                {{"BinaryName", ""},
+                 {"CriuImagePath", ""},
+                 {"CriuPath", ""},
+                 {"CriuWorkPath", ""},
+                 {"IoGid", 0},
+                 {"IoUid", 0},
+                 {"NoNewKeyring", false},
+                 {"NoPivotRoot", false},
+                 {"Root", ""},
+                 {"ShimCgroup", ""},
+                 {"SystemdCgroup", false}}}};
+    if (instance.version && instance.version->is_at_least(1, 7))
+        table["sandbox_mode"] = "podsandbox";
+    return table;
 }
 
 /// As the default runtime, so that cgroups are driven in the same way, but by another program.
 Json class_table(const Json& runtimes, const std::string& default_handler, const std::string& binary) {
     Json table = Json::object();
     for (const std::string& name : {default_handler, std::string("runc"), std::string("crun")})
-        if (const Json& like = member(runtimes, name); !base::starts_with(name, "nvidia") && like.is_object()) {
+        if (const Json& like = member(runtimes, name);
+            !base::starts_with(name, "nvidia") && like.is_object()) {
             table = like;
             break;
         }
@@ -82,7 +86,7 @@ Json cri_table(const RuntimeState& base, const RuntimeWish& wish) {
         cri["cdi_spec_dirs"].push_back(wish.spec_directory);
     }
     if (!wish.classes.empty() && whole && !runtimes.is_object())
-        cri["containerd"]["runtimes"]["runc"] = built_in_runc();
+        cri["containerd"]["runtimes"]["runc"] = built_in_runc(base.instance);
     for (const RuntimeClass& one : wish.classes)
         cri["containerd"]["runtimes"][one.name] =
             class_table(runtimes, base.config.default_handler, one.binary);
@@ -114,7 +118,8 @@ bool is_imported(const ConfigFile& main, const std::string& path) {
     });
 }
 
-Result<Text> main_text(const RuntimeState& base, const Text& now, const std::string& drop_in, bool is_wanted) {
+Result<Text> main_text(const RuntimeState& base, const Text& now, const std::string& drop_in,
+                       bool is_wanted) {
     const ConfigFile& main = base.files.front();
     if (!now && !is_wanted)
         return Text();

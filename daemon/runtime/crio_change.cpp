@@ -20,8 +20,7 @@ namespace {
 Json runtime_table(const RuntimeState& base, const std::string& name) {
     Json table;
     for (const Json& file : contents_of(base.files))
-        if (const Json& said =
-                member(member(member(member(file, "crio"), "runtime"), "runtimes"), name);
+        if (const Json& said = member(member(member(member(file, "crio"), "runtime"), "runtimes"), name);
             said.is_object())
             table = said;
     return table;
@@ -30,8 +29,7 @@ Json runtime_table(const RuntimeState& base, const std::string& name) {
 /// As the default runtime, but another program.
 Json class_table(const RuntimeState& base, const std::string& binary) {
     Json table = Json::object();
-    for (const std::string& name :
-         {base.config.default_handler, std::string("runc"), std::string("crun")}) {
+    for (const std::string& name : {base.config.default_handler, std::string("runc"), std::string("crun")}) {
         const Json like = runtime_table(base, name);
         if (!base::starts_with(name, "nvidia") && like.is_object()) {
             table = like;

@@ -19,7 +19,7 @@ struct DockerEdit {
     std::map<std::string, std::string>
         runtimes; ///< name to path; one that has the path keeps what else it says
     std::vector<std::string> removed_runtimes;
-    std::optional<std::string> default_runtime; ///< of "" the key goes
+    std::optional<std::string> default_runtime;        ///< of "" the key goes
     std::optional<std::vector<std::string>> spec_dirs; ///< cdi-spec-dirs; of none the key goes
 };
 

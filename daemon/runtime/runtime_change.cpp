@@ -51,13 +51,14 @@ Result<RuntimeChange> runtime_change(const RuntimeState& state, const RuntimeWis
         return change;
     const auto& problems = change->after.config.problems;
     if (!problems.empty() && state.config.problems.empty())
-        return base::fail(Errc::Refused, "with what is missing its configuration would be wrong: " +
-                                             problems.front());
+        return base::fail(Errc::Refused,
+                          "with what is missing its configuration would be wrong: " + problems.front());
     if (const auto left = lacking(change->after.config, wish); !left.empty())
         return base::fail(Errc::Refused,
                           "what another file says stands in the way: " + base::join(left, ", ") +
                               " also with gpuhost's part of it",
-                          "See 'gpuhostctl runtime show " + state.instance.name + "' for the files that it reads.");
+                          "See 'gpuhostctl runtime show " + state.instance.name +
+                              "' for the files that it reads.");
     return change;
 }
 

@@ -26,10 +26,12 @@ struct FileChange {
 };
 
 struct RuntimeChange {
-    std::vector<FileChange> files;    ///< in an order in which the runtime loads what each prefix leaves; none: it is so
+    std::vector<FileChange>
+        files; ///< in an order in which the runtime loads what each prefix leaves; none: it is so
     std::vector<std::string> reasons; ///< phrases
-    bool is_effective = false;        ///< the runtime is configured to do something else, and reads that when it starts
-    RuntimeState after;               ///< with the files as they will be
+    bool is_effective =
+        false;          ///< the runtime is configured to do something else, and reads that when it starts
+    RuntimeState after; ///< with the files as they will be
 };
 
 /// The files that a change may touch, in no order.
@@ -43,7 +45,8 @@ struct RuntimeChange {
                                                          const std::map<std::string, Text>& originals);
 
 /// The runtimes of which each of the above has one of its own.
-[[nodiscard]] base::Result<RuntimeChange> containerd_change(const RuntimeState& state, const RuntimeWish& wish,
+[[nodiscard]] base::Result<RuntimeChange> containerd_change(const RuntimeState& state,
+                                                            const RuntimeWish& wish,
                                                             const std::map<std::string, Text>& texts);
 [[nodiscard]] base::Result<RuntimeChange> crio_change(const RuntimeState& state, const RuntimeWish& wish,
                                                       const std::map<std::string, Text>& texts);

@@ -37,30 +37,36 @@ Result<std::string> ask(const Root& root, const std::vector<std::string>& argv, 
     if (answer.exit_status == 0)
         return std::move(answer.output);
     const auto again = run_trusted(root, argv, answer_time); // for its reason, which is on stderr
-    return base::fail(Errc::Refused, argv.front() + " does not load " + what + ": " +
-                                         last_line(again ? again->output : ""));
+    return base::fail(Errc::Refused,
+                      argv.front() + " does not load " + what + ": " + last_line(again ? again->output : ""));
 }
 
 // --- containerd
 
 Result<Json> containerd_dump(const Root& root, const RuntimeState& state, const std::string& config,
                              const std::string& what) {
-    std::vector<std::string> argv{state.instance.executable};
-    if (!config.empty())
-        argv.insert(argv.end(), {"--config", config});
-    argv.insert(argv.end(), {"config", "dump"});
-    GPUHOST_TRY(output, ask(root, argv, what));
+    GPUHOST_TRY(output, ask(root, {state.instance.executable, "--config", config, "config", "dump"}, what));
     return parse_toml(output, state.instance.executable + " config dump");
 }
 
 Result<Json> live_containerd(const Root& root, const RuntimeState& state) {
-    const bool exists = state.files.front().exists;
-    return containerd_dump(root, state, exists ? root.host_path(state.instance.config) : "", "its configuration");
+    return containerd_dump(root, state, root.host_path(state.instance.config), "its configuration");
+}
+
+/// What it does by default, where it has no file: 1.6 says nothing then.
+Result<Json> default_containerd(const Root& root, const RuntimeState& state, const RuntimeChange& change,
+                                const std::string& staging) {
+    const std::string path = staging + "/default.toml";
+    const unsigned version = config_version(change.after.files.front().content);
+    GPUHOST_CHECK(root.make_directories(staging, 0700));
+    GPUHOST_CHECK(root.write_atomic(path, "version = " + std::to_string(version) + "\n", secret));
+    return containerd_dump(root, state, root.host_path(path), "a file that says nothing");
 }
 
 /// All files that it would read by their own paths, but those that change in the staging directory: so that what patterns and
 /// relative paths stand for is as it will be.
-Result<std::string> stage_containerd(const Root& root, const RuntimeChange& change, const std::string& staging) {
+Result<std::string> stage_containerd(const Root& root, const RuntimeChange& change,
+                                     const std::string& staging) {
     std::set<std::string> staged;
     const auto place = [&](const std::string& path) { return staging + path; };
     const std::string& main = change.after.instance.config;
@@ -69,7 +75,8 @@ Result<std::string> stage_containerd(const Root& root, const RuntimeChange& chan
         if (file.path == main)
             main_text = file.after.value_or("");
         else if (file.after) {
-            GPUHOST_CHECK(root.make_directories(place(file.path).substr(0, place(file.path).rfind('/')), 0700));
+            GPUHOST_CHECK(
+                root.make_directories(place(file.path).substr(0, place(file.path).rfind('/')), 0700));
             GPUHOST_CHECK(root.write_atomic(place(file.path), *file.after, secret));
             staged.insert(file.path);
         }
@@ -126,7 +133,8 @@ std::string first_difference(const Json& a, const Json& b) {
 
 Result<void> check_containerd(const Root& root, const RuntimeState& state, const RuntimeChange& change,
                               const RuntimeWish& wish, const std::string& staging) {
-    GPUHOST_TRY(before, live_containerd(root, state));
+    GPUHOST_TRY(before, state.files.front().exists ? live_containerd(root, state)
+                                                   : default_containerd(root, state, change, staging));
     GPUHOST_TRY(path, stage_containerd(root, change, staging));
     GPUHOST_TRY(after, containerd_dump(root, state, root.host_path(path), "what would be written"));
     const RuntimeConfig made = containerd_config({after}, state.instance.version);
@@ -149,7 +157,8 @@ Result<void> copy_drop_ins(const Root& root, const RuntimeState& state, const st
             continue;
         GPUHOST_TRY(text, root.read(file.path));
         std::string flat = file.path.substr(own.size() + 1);
-        GPUHOST_CHECK(root.make_directories((directory + "/" + flat).substr(0, (directory + "/" + flat).rfind('/')), 0700));
+        GPUHOST_CHECK(root.make_directories(
+            (directory + "/" + flat).substr(0, (directory + "/" + flat).rfind('/')), 0700));
         GPUHOST_CHECK(root.write_atomic(directory + "/" + flat, text, secret));
     }
     return {};
@@ -181,7 +190,8 @@ Result<void> validate_docker(const Root& root, const RuntimeState& state, const 
                              const std::string& what) {
     if (!state.instance.version || !state.instance.version->is_at_least(23, 0))
         return {}; // it can't say
-    GPUHOST_CHECK(ask(root, {state.instance.executable, "--validate", "--config-file", root.host_path(path)}, what));
+    GPUHOST_CHECK(
+        ask(root, {state.instance.executable, "--validate", "--config-file", root.host_path(path)}, what));
     return {};
 }
 
@@ -198,7 +208,8 @@ Result<void> check_docker(const Root& root, const RuntimeState& state, const Run
 Result<void> check_staged(const Root& root, const RuntimeState& state, const RuntimeChange& change,
                           const RuntimeWish& wish, const std::string& staging) {
     if (state.instance.executable.empty())
-        return base::fail(Errc::NotFound, "its program is not known, so nothing can be checked before it is live");
+        return base::fail(Errc::NotFound,
+                          "its program is not known, so nothing can be checked before it is live");
     switch (state.instance.kind) {
     case RuntimeKind::Docker:
         return check_docker(root, state, change, staging);
@@ -221,7 +232,7 @@ Result<void> check_live(const Root& root, const RuntimeState& state) {
         GPUHOST_CHECK(ask(root, argv, "its configuration"));
         return {};
     }
-    if (is_containerd(instance.kind))
+    if (is_containerd(instance.kind) && state.files.front().exists)
         GPUHOST_CHECK(live_containerd(root, state));
     return {};
 }

@@ -58,7 +58,8 @@ Plan plan_request(const RuntimeSettings& configured, const Json& request) {
         wanted.goal = Goal::Restored;
         wanted.settings.runtimes.clear();
     } else if (asked != "configure") {
-        plan.problems.push_back({Errc::InvalidArgument, "no request '" + asked + "' of container runtimes", ""});
+        plan.problems.push_back(
+            {Errc::InvalidArgument, "no request '" + asked + "' of container runtimes", ""});
         return plan;
     }
     plan.kind = "runtime." + asked;
@@ -108,11 +109,13 @@ Plan RuntimeComponent::plan(const core::Desired& desired, const Json& observed) 
         if (settings.repair)
             plan.reasons.push_back("'" + path + "' has changed");
     for (const Json& runtime : base::member(observed, "runtimes"))
-        if (base::string_or(runtime, "state", "") == "problem" && base::bool_or(runtime, "was_restarted", false))
+        if (base::string_or(runtime, "state", "") == "problem" &&
+            base::bool_or(runtime, "was_restarted", false))
             plan.reasons.push_back(base::string_or(runtime, "name", "") + " was restarted");
         else if (settings.restart && base::bool_or(runtime, "restart_wanted", false) &&
-            base::string_or(runtime, "restart_text", "").empty())
-            plan.reasons.push_back(base::string_or(runtime, "name", "") + " runs with its earlier configuration");
+                 base::string_or(runtime, "restart_text", "").empty())
+            plan.reasons.push_back(base::string_or(runtime, "name", "") +
+                                   " runs with its earlier configuration");
     if (plan.reasons.empty())
         return plan;
     core::Step step = runtime_step({Goal::Configured, {}, settings, false});

@@ -70,10 +70,11 @@ class Converger {
         RuntimePlan plan = plan_runtime(root_, state, &recorded, request_.settings, request_.goal);
         recorded.kind = name_of(state.instance.kind);
         const auto done = carry_out(plan, recorded);
-        recorded.outcome = !done                                          ? "refused"
-                           : request_.goal == Goal::Restored              ? restored
-                           : plan.outcome == Outcome::Change || has_ours(recorded) ? "configured"
-                                                                          : std::string(name_of(plan.outcome));
+        recorded.outcome = !done                             ? "refused"
+                           : request_.goal == Goal::Restored ? restored
+                           : plan.outcome == Outcome::Change || has_ours(recorded)
+                               ? "configured"
+                               : std::string(name_of(plan.outcome));
         recorded.text = done ? plan.text : done.error().message;
         if (!done && plan.state.instance.is_replaced)
             recorded.awaits = stamp_process(root_, plan.state.instance.pid); // its end is when to look again
@@ -114,7 +115,8 @@ class Converger {
                 return give_up(name, written.error());
         const RuntimeState now = read_runtime_named(root_, name).value_or(plan.state);
         if (const auto left = lacking(now.config, plan.wish); !left.empty())
-            return give_up(name, {Errc::Failed, "what was written is not what is in force: " + base::join(left, ", "), ""});
+            return give_up(name, {Errc::Failed,
+                                  "what was written is not what is in force: " + base::join(left, ", "), ""});
         if (auto loads = check_live(root_, now); !loads)
             return give_up(name, loads.error());
         // One that has started meanwhile may have read half of it.
@@ -150,7 +152,8 @@ class Converger {
         } else {
             recorded.restarts.push_back(now);
             GPUHOST_CHECK(write_runtime_record(root_, record_));
-            GPUHOST_CHECK(restart_runtime(root_, plan.state, [this](std::string_view text) { context_.progress(-1, text); }));
+            GPUHOST_CHECK(restart_runtime(root_, plan.state,
+                                          [this](std::string_view text) { context_.progress(-1, text); }));
             recorded.awaits.reset();
             was_restarted_ = true;
         }

@@ -18,11 +18,13 @@ struct ConvergeRequest {
     Goal goal = Goal::Configured;
     std::vector<std::string> names; ///< empty: those of the settings
     RuntimeSettings settings;
-    bool is_asked = false; ///< by a person, for these: what is in the way is an error, and restarts are not counted
+    bool is_asked =
+        false; ///< by a person, for these: what is in the way is an error, and restarts are not counted
 };
 
 /// {"runtimes": [{"name", "outcome", "text", "restarted"}]}. Run again after an interruption it goes on.
-[[nodiscard]] base::Result<base::Json> converge_runtimes(core::StepContext& context, const ConvergeRequest& request);
+[[nodiscard]] base::Result<base::Json> converge_runtimes(core::StepContext& context,
+                                                         const ConvergeRequest& request);
 
 /// All files as this transaction found them, but those that somebody has written since; runtimes that have read ours are
 /// restarted. Also after a reboot.

@@ -105,7 +105,8 @@ Result<RuntimeChange> change_for(const Root& root, RuntimePlan& plan, const Reco
     GPUHOST_CHECK(check_state(plan.state));
     GPUHOST_TRY(texts, read_texts(root, plan.state.instance));
     if (goal == Goal::Configured) {
-        GPUHOST_TRY(wish, wish_for(root, without_ours(plan.state).config, plan.state.instance.version->text, settings));
+        GPUHOST_TRY(wish, wish_for(root, without_ours(plan.state).config, plan.state.instance.version->text,
+                                   settings));
         plan.wish = std::move(wish);
     }
     const auto originals = originals_of(recorded);
@@ -122,7 +123,8 @@ Result<RuntimeChange> change_for(const Root& root, RuntimePlan& plan, const Reco
 void plan_restart(const Root& root, RuntimePlan& plan, const RecordedRuntime* recorded,
                   const RuntimeSettings& settings) {
     const RuntimeInstance& instance = plan.state.instance;
-    const bool awaits = recorded != nullptr && recorded->awaits && recorded->awaits == stamp_process(root, instance.pid);
+    const bool awaits =
+        recorded != nullptr && recorded->awaits && recorded->awaits == stamp_process(root, instance.pid);
     if (instance.pid == 0 || !(plan.change.is_effective || awaits))
         return;
     plan.restart = Restart::Now;

@@ -43,8 +43,9 @@ struct RuntimePlan {
 };
 
 /// Reads its files again. `recorded` is what is known of the last time; nullptr: nothing.
-[[nodiscard]] RuntimePlan plan_runtime(const base::Root& root, RuntimeState state, const RecordedRuntime* recorded,
-                                       const RuntimeSettings& settings, Goal goal);
+[[nodiscard]] RuntimePlan plan_runtime(const base::Root& root, RuntimeState state,
+                                       const RecordedRuntime* recorded, const RuntimeSettings& settings,
+                                       Goal goal);
 
 /// Those of `names`, or of the settings where there are none, or all. NotFound names what is not here.
 [[nodiscard]] base::Result<std::vector<RuntimeState>> chosen_runtimes(const base::Root& root,

@@ -35,14 +35,16 @@ Json document_of(const RuntimePlan& plan) {
                         : plan.restart == Restart::Wanted ? "wanted"
                                                           : "none"},
             {"restart_text", plan.restart_text},
-            {"problem", plan.problem ? Json{{"message", plan.problem->message}, {"hint", plan.problem->hint}} : Json()}};
+            {"problem",
+             plan.problem ? Json{{"message", plan.problem->message}, {"hint", plan.problem->hint}} : Json()}};
 }
 
 /// The record is root's alone, and runtimes' files and processes are not for everybody either.
 Result<void> need_root() {
     if (::geteuid() == 0)
         return {};
-    return base::fail(Errc::AccessDenied, "only root may see all of the runtimes' configuration", "Run it as root.");
+    return base::fail(Errc::AccessDenied, "only root may see all of the runtimes' configuration",
+                      "Run it as root.");
 }
 
 struct Known {
@@ -102,7 +104,8 @@ Json verify(const Root& root, const RuntimePlan& plan) {
 
 } // namespace
 
-Result<Json> plan_runtimes(const Root& root, const core::Settings& settings, const std::vector<std::string>& names) {
+Result<Json> plan_runtimes(const Root& root, const core::Settings& settings,
+                           const std::vector<std::string>& names) {
     GPUHOST_TRY(known, look(root, settings, names));
     Json documents = Json::array();
     for (const RuntimeState& state : known.states)
@@ -110,7 +113,8 @@ Result<Json> plan_runtimes(const Root& root, const core::Settings& settings, con
     return Json{{"runtimes", std::move(documents)}};
 }
 
-Result<Json> verify_runtimes(const Root& root, const core::Settings& settings, const std::vector<std::string>& names) {
+Result<Json> verify_runtimes(const Root& root, const core::Settings& settings,
+                             const std::vector<std::string>& names) {
     GPUHOST_TRY(known, look(root, settings, names));
     Json documents = Json::array();
     for (const RuntimeState& state : known.states)

@@ -45,12 +45,14 @@ Json to_json(const RecordedRuntime& one) {
 }
 
 RecordedRuntime runtime_from_json(const Json& value) {
-    RecordedRuntime one{base::string_or(value, "kind", ""), base::string_or(value, "outcome", ""),
-                        base::string_or(value, "text", ""), {},
-                        base::string_map_or_empty(value, "inputs"), process_stamp_from_json(base::member(value, "awaits")),
-                        base::string_or(value, "restart_text", ""), {}};
+    RecordedRuntime one{
+        base::string_or(value, "kind", ""),         base::string_or(value, "outcome", ""),
+        base::string_or(value, "text", ""),         {},
+        base::string_map_or_empty(value, "inputs"), process_stamp_from_json(base::member(value, "awaits")),
+        base::string_or(value, "restart_text", ""), {}};
     for (const auto& [path, file] : base::member(value, "files").items())
-        one.files[path] = {text_from_json(base::member(file, "before")), text_from_json(base::member(file, "written"))};
+        one.files[path] = {text_from_json(base::member(file, "before")),
+                           text_from_json(base::member(file, "written"))};
     for (const Json& moment : base::member(value, "restarts"))
         if (moment.is_number_unsigned())
             one.restarts.push_back(moment.get<std::uint64_t>());
@@ -117,7 +119,9 @@ std::map<std::string, std::string> inputs_of(const Root& host, const RuntimeStat
         add(file.path);
         for (const std::string& import : base::strings_or_empty(file.content, "imports"))
             if (import.find('*') != std::string::npos)
-                add((std::filesystem::path(file.path).parent_path() / import).lexically_normal().parent_path());
+                add((std::filesystem::path(file.path).parent_path() / import)
+                        .lexically_normal()
+                        .parent_path());
     }
     add(drop_in_of(state.instance));
     add(state.instance.config_directory);
@@ -148,7 +152,8 @@ std::optional<ProcessStamp> stamp_process(const Root& host, std::uint64_t pid) {
     const auto started = fields.size() > starttime ? base::parse_uint(fields[starttime]) : std::nullopt;
     if (!started)
         return std::nullopt;
-    return ProcessStamp{pid, *started, host.read_line("/proc/sys/kernel/random/boot_id").value_or(std::string())};
+    return ProcessStamp{pid, *started,
+                        host.read_line("/proc/sys/kernel/random/boot_id").value_or(std::string())};
 }
 
 } // namespace gpuhost::runtime

@@ -30,8 +30,8 @@ struct ProcessStamp {
 
 struct RecordedRuntime {
     std::string kind;
-    std::string outcome; ///< as in RuntimePlan
-    std::string text;    ///< a sentence
+    std::string outcome;                       ///< as in RuntimePlan
+    std::string text;                          ///< a sentence
     std::map<std::string, WrittenFile> files;  ///< of ours
     std::map<std::string, std::string> inputs; ///< path → what stamp_of() said of it
     std::optional<ProcessStamp> awaits;        ///< it runs with what was configured before

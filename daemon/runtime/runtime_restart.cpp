@@ -45,7 +45,8 @@ Result<std::string> systemctl(const Root& root, std::vector<std::string> words) 
     if (finished.timed_out)
         return base::fail(Errc::Timeout, "systemctl " + base::join(words, " ") + " takes too long");
     if (finished.exit_status != 0)
-        return base::fail(Errc::Failed, "systemctl " + base::join(words, " ") + ": " + last_line(finished.output));
+        return base::fail(Errc::Failed,
+                          "systemctl " + base::join(words, " ") + ": " + last_line(finished.output));
     return std::move(finished.output);
 }
 
@@ -75,7 +76,8 @@ bool is_cri_well(std::string_view list) {
     const std::vector<std::string> lines = base::split(list, '\n');
     return std::any_of(lines.begin(), lines.end(), [](const std::string& line) {
         const std::vector<std::string> words = base::split_words(line);
-        return words.size() >= 3 && words[0] == "io.containerd.grpc.v1" && words[1] == "cri" && words.back() == "ok";
+        return words.size() >= 3 && words[0] == "io.containerd.grpc.v1" && words[1] == "cri" &&
+               words.back() == "ok";
     });
 }
 
@@ -83,9 +85,11 @@ Result<void> ask_containerd(const Root& root, const RuntimeState& state) {
     const std::string client = client_of(root, state.instance);
     if (client.empty())
         return {}; // that it takes connections has to do
-    GPUHOST_TRY(answer, run_trusted(root, {client, "--address", state.instance.socket, "plugins", "list"}, one_answer));
+    GPUHOST_TRY(answer, run_trusted(root, {client, "--address", state.instance.socket, "plugins", "list"},
+                                    one_answer));
     if (answer.timed_out || answer.exit_status != 0)
-        return base::fail(Errc::Timeout, state.instance.name + " does not answer: " + last_line(answer.output));
+        return base::fail(Errc::Timeout,
+                          state.instance.name + " does not answer: " + last_line(answer.output));
     if (state.config.serves_cri && !is_cri_well(answer.output))
         return base::fail(Errc::Failed, "the CRI plugin of " + state.instance.name + " did not start",
                           "See journalctl --unit " + state.instance.unit);

@@ -35,8 +35,9 @@ Result<std::vector<core::Problem>> preflight(StepContext& context, const Json& a
     for (const RuntimeState& state : *states) {
         const std::string& name = state.instance.name;
         const auto known = record.runtimes.find(name);
-        const RuntimePlan plan = plan_runtime(context.root, state, known == record.runtimes.end() ? nullptr : &known->second,
-                                              request.settings, request.goal);
+        const RuntimePlan plan =
+            plan_runtime(context.root, state, known == record.runtimes.end() ? nullptr : &known->second,
+                         request.settings, request.goal);
         if (plan.problem && request.is_asked)
             problems.push_back({plan.problem->code, name + ": " + plan.problem->message, plan.problem->hint});
         else if (plan.problem)
@@ -53,7 +54,9 @@ void register_runtime_steps(core::StepKinds& kinds) {
     kind.sandbox = core::Sandbox::Runtimes;
     kind.deadline = std::chrono::minutes(15); // several that are slow to come back, and back again
     kind.preflight = preflight;
-    kind.apply = [](StepContext& context, const Json& args) { return converge_runtimes(context, request_of(args)); };
+    kind.apply = [](StepContext& context, const Json& args) {
+        return converge_runtimes(context, request_of(args));
+    };
     kind.undo = [](StepContext& context, const Json& args) {
         return put_back_runtimes(context, request_of(args).settings.restart);
     };
@@ -61,7 +64,8 @@ void register_runtime_steps(core::StepKinds& kinds) {
 }
 
 core::Step runtime_step(const ConvergeRequest& request) {
-    return {"runtime.configure", summary_of(request),
+    return {"runtime.configure",
+            summary_of(request),
             {{"goal", request.goal == Goal::Restored ? "restored" : "configured"},
              {"names", request.names},
              {"settings", to_json(request.settings)},

@@ -70,8 +70,8 @@ Result<void> write_text(const Root& root, const std::string& path, const Text& t
     return root.write_atomic(path, *text, st ? st->st_mode & permissions : readable);
 }
 
-void RuntimeUndo::remember(const std::string& name, const RuntimeChange& change, const RecordedRuntime& recorded,
-                           const std::optional<ProcessStamp>& process) {
+void RuntimeUndo::remember(const std::string& name, const RuntimeChange& change,
+                           const RecordedRuntime& recorded, const std::optional<ProcessStamp>& process) {
     if (!entries_.contains(name)) {
         RuntimeRecord one;
         one.runtimes[name] = recorded;
@@ -96,7 +96,8 @@ std::vector<std::string> RuntimeUndo::names() const {
     return names;
 }
 
-Result<void> RuntimeUndo::put_back(const Root& root, const std::string& name, RuntimeRecord& record, bool may_restart,
+Result<void> RuntimeUndo::put_back(const Root& root, const std::string& name, RuntimeRecord& record,
+                                   bool may_restart,
                                    const std::function<void(const std::string&)>& warn) const {
     const auto entry = entries_.find(name);
     if (entry == entries_.end())
@@ -140,7 +141,8 @@ RuntimeUndo RuntimeUndo::from_json(const Json& value) {
         entry.recorded = base::member(said, "recorded");
         entry.process = process_stamp_from_json(base::member(said, "process"));
         for (const Json& file : base::member(said, "files"))
-            entry.files.push_back({base::string_or(file, "path", ""), text_from_json(base::member(file, "before")),
+            entry.files.push_back({base::string_or(file, "path", ""),
+                                   text_from_json(base::member(file, "before")),
                                    text_from_json(base::member(file, "after"))});
     }
     return undo;

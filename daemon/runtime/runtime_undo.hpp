@@ -24,8 +24,8 @@ class RuntimeUndo {
     /// Files that hold what this transaction wrote get back what they had; another's content stays, with a warning. A runtime
     /// whose process is not the one of before is restarted, but for one that has started after a reboot, when others may wait
     /// for this: the next plan sees to it. `record` gets back its entry.
-    [[nodiscard]] base::Result<void> put_back(const base::Root& root, const std::string& name, RuntimeRecord& record,
-                                              bool may_restart,
+    [[nodiscard]] base::Result<void> put_back(const base::Root& root, const std::string& name,
+                                              RuntimeRecord& record, bool may_restart,
                                               const std::function<void(const std::string&)>& warn) const;
 
     [[nodiscard]] base::Json to_json() const;
@@ -45,6 +45,7 @@ class RuntimeUndo {
 [[nodiscard]] base::Result<void> write_undo(const core::StepContext& context, const RuntimeUndo& undo);
 
 /// Durable; nothing removes the file. A new one is readable for all, another keeps its mode.
-[[nodiscard]] base::Result<void> write_text(const base::Root& root, const std::string& path, const Text& text);
+[[nodiscard]] base::Result<void> write_text(const base::Root& root, const std::string& path,
+                                            const Text& text);
 
 } // namespace gpuhost::runtime

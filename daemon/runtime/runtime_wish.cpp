@@ -45,15 +45,16 @@ Result<std::vector<RuntimeClass>> named_classes(const base::Root& root, const Ru
     for (const std::string& name : settings.classes) {
         const KnownClass* const known = find_class(name);
         if (known == nullptr)
-            return base::fail(Errc::InvalidArgument, "Classes=" + base::join(settings.classes, " ") +
-                                                         " in section [Runtime]: '" + name +
-                                                         "' is no runtime class of NVIDIA's toolkit",
+            return base::fail(Errc::InvalidArgument,
+                              "Classes=" + base::join(settings.classes, " ") + " in section [Runtime]: '" +
+                                  name + "' is no runtime class of NVIDIA's toolkit",
                               "Set auto, none, or some of nvidia, nvidia-cdi and nvidia-legacy.");
         RuntimeClass one = class_of(*known, settings);
         if (!root.stat(one.binary))
-            return base::fail(Errc::NotFound, "runtime class '" + name + "': '" + one.binary + "' is not there",
-                              "Install NVIDIA's container toolkit, or set ToolkitDirectory= or Classes=none in "
-                              "section [Runtime].");
+            return base::fail(
+                Errc::NotFound, "runtime class '" + name + "': '" + one.binary + "' is not there",
+                "Install NVIDIA's container toolkit, or set ToolkitDirectory= or Classes=none in "
+                "section [Runtime].");
         classes.push_back(std::move(one));
     }
     return classes;

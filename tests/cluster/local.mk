@@ -34,6 +34,7 @@ EXTRA_DIST += \
     %D%/node/sandbox.py \
     %D%/node/service.py \
     %D%/node/site.py \
+    %D%/node/units.py \
     %D%/node/waiting.py \
     %D%/node_test.py \
     %D%/prepare \
@@ -45,7 +46,8 @@ EXTRA_DIST += \
     %D%/scenarios/placement.py \
     %D%/scenarios/policies.py \
     %D%/scenarios/registry.py \
-    %D%/scenarios/runtime.py
+    %D%/scenarios/runtime.py \
+    %D%/scenarios/runtime_change.py
 
 .PHONY: check-cluster
 check-cluster: gpuhostctl gpuhostd gpuhost-fetch gpuhost-registry gpuhost-worker

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Namespaces of processes, mounts and network for the whole run.
 
-Only loopback is up, so there is provably no way to a registry; what the node writes below /run, /var/lib and /var/log is
+Only loopback is up, so there is provably no way to a registry; what the node writes below /etc, /run, /var/lib and /var/log is
 gone afterwards; and no process outlives the run, since the kernel ends them all with the first.
 """
 
@@ -43,7 +43,7 @@ def enter():
                               "--mount-proc", sys.executable, *sys.argv])
     _command("mount", "-t", "tmpfs", "-o", "mode=755", "tmpfs", "/run")
     STATE.mkdir()
-    for directory in ("/var/lib", "/var/log"):
+    for directory in ("/etc", "/var/lib", "/var/log"):
         _keep_changes_here(directory, STATE / "overlay" / Path(directory).name)
     for name, value in TUNABLES.items():
         seen = STATE / "tunables" / name

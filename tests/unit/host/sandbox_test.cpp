@@ -15,10 +15,9 @@ namespace gpuhost::host {
 namespace {
 
 constexpr const char* analyze = "/usr/bin/systemd-analyze";
-constexpr std::array all{core::Sandbox::Parse, core::Sandbox::Content, core::Sandbox::Compile,
-                         core::Sandbox::Store, core::Sandbox::System,  core::Sandbox::Modules,
-                         core::Sandbox::Units, core::Sandbox::Runtimes,
-                         core::Sandbox::Devices};
+constexpr std::array all{core::Sandbox::Parse, core::Sandbox::Content,  core::Sandbox::Compile,
+                         core::Sandbox::Store, core::Sandbox::System,   core::Sandbox::Modules,
+                         core::Sandbox::Units, core::Sandbox::Runtimes, core::Sandbox::Devices};
 
 std::string capabilities(std::uint64_t mask) {
     constexpr std::array<std::pair<unsigned, const char*>, 9> names{

@@ -66,7 +66,9 @@ class RuntimeChangeTest : public testing::Test {
         }
         return paths;
     }
-    [[nodiscard]] std::string text_of(const char* path) const { return host_.read(std::string(path).substr(1)); }
+    [[nodiscard]] std::string text_of(const char* path) const {
+        return host_.read(std::string(path).substr(1));
+    }
 
     tests::TempDir host_;
     std::map<std::string, Text> originals_;
@@ -74,18 +76,19 @@ class RuntimeChangeTest : public testing::Test {
 
 using Paths = std::vector<std::string>;
 
-const std::string kubespray = "version = 2\n"
-                              "root = \"/var/lib/containerd\" # data\n"
-                              "\n"
-                              "[plugins]\n"
-                              "  [plugins.\"io.containerd.grpc.v1.cri\"]\n"
-                              "    sandbox_image = \"registry.site/pause:3.9\"\n"
-                              "    [plugins.\"io.containerd.grpc.v1.cri\".containerd]\n"
-                              "      default_runtime_name = \"runc\"\n"
-                              "      [plugins.\"io.containerd.grpc.v1.cri\".containerd.runtimes.runc]\n"
-                              "        runtime_type = \"io.containerd.runc.v2\"\n"
-                              "        [plugins.\"io.containerd.grpc.v1.cri\".containerd.runtimes.runc.options]\n"
-                              "          SystemdCgroup = true # the kubelet's driver\n";
+const std::string kubespray =
+    "version = 2\n"
+    "root = \"/var/lib/containerd\" # data\n"
+    "\n"
+    "[plugins]\n"
+    "  [plugins.\"io.containerd.grpc.v1.cri\"]\n"
+    "    sandbox_image = \"registry.site/pause:3.9\"\n"
+    "    [plugins.\"io.containerd.grpc.v1.cri\".containerd]\n"
+    "      default_runtime_name = \"runc\"\n"
+    "      [plugins.\"io.containerd.grpc.v1.cri\".containerd.runtimes.runc]\n"
+    "        runtime_type = \"io.containerd.runc.v2\"\n"
+    "        [plugins.\"io.containerd.grpc.v1.cri\".containerd.runtimes.runc.options]\n"
+    "          SystemdCgroup = true # the kubelet's driver\n";
 
 TEST_F(RuntimeChangeTest, WhereCdiIsOnNothingIsChanged) {
     host_.write("etc/containerd/config.toml", kubespray);
@@ -146,7 +149,8 @@ TEST_F(RuntimeChangeTest, From2OnTheDropInHasOnlyWhatIsOurs) {
 }
 
 TEST_F(RuntimeChangeTest, TheDropInsVersionIsTheFirstFiles) {
-    for (const auto& [first, said] : {std::pair("version = 3\n", "version = 3\n"), {"version = 2\n", "version = 2\n"}, {"", ""}}) {
+    for (const auto& [first, said] :
+         {std::pair("version = 3\n", "version = 3\n"), {"version = 2\n", "version = 2\n"}, {"", ""}}) {
         host_.write("etc/containerd/config.toml", std::string(first) + "[debug]\nlevel = \"info\"\n");
         carry_out(state(2, 3), classes());
         const std::string text = text_of(drop_in);
@@ -175,8 +179,7 @@ TEST_F(RuntimeChangeTest, APatternThatIsThereImportsIt) {
 }
 
 TEST_F(RuntimeChangeTest, ALaterFileThatTakesTheTableStandsInTheWay) {
-    host_.write("etc/containerd/config.toml",
-                "version = 2\nimports = [\"/etc/containerd/conf.d/*.toml\"]\n");
+    host_.write("etc/containerd/config.toml", "version = 2\nimports = [\"/etc/containerd/conf.d/*.toml\"]\n");
     host_.write("etc/containerd/conf.d/99-nvidia.toml",
                 "version = 2\n[plugins.\"io.containerd.grpc.v1.cri\"]\nenable_selinux = false\n");
     const auto made = change(state(1, 7), cdi());
@@ -225,8 +228,9 @@ TEST_F(RuntimeChangeTest, CrioGetsADropInAlone) {
 }
 
 TEST_F(RuntimeChangeTest, DockerKeepsWhatIsNotOurs) {
-    const std::string before = "{\n  \"features\": {\"containerd-snapshotter\": true},\n  \"default-runtime\": \"crun\",\n"
-                               "  \"runtimes\": {\"crun\": {\"path\": \"/usr/bin/crun\"}}\n}\n";
+    const std::string before =
+        "{\n  \"features\": {\"containerd-snapshotter\": true},\n  \"default-runtime\": \"crun\",\n"
+        "  \"runtimes\": {\"crun\": {\"path\": \"/usr/bin/crun\"}}\n}\n";
     host_.write("etc/docker/daemon.json", before);
     RuntimeWish wish = cdi();
     wish.classes = classes().classes;
@@ -242,7 +246,8 @@ TEST_F(RuntimeChangeTest, DockerKeepsWhatIsNotOurs) {
     EXPECT_EQ(carry_out(after, {}), Paths()) << "nothing is taken out that is not known to be ours";
     originals_["/etc/docker/daemon.json"] = before;
     carry_out(after, {});
-    EXPECT_EQ(base::parse_json(text_of("/etc/docker/daemon.json"), "").value(), base::parse_json(before, "").value());
+    EXPECT_EQ(base::parse_json(text_of("/etc/docker/daemon.json"), "").value(),
+              base::parse_json(before, "").value());
 }
 
 TEST_F(RuntimeChangeTest, WhatACommandLineSaysStandsInTheWayOfDockersFile) {
