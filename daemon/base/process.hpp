@@ -19,7 +19,7 @@ struct Command {
     std::string directory;                      ///< empty: inherited
     std::chrono::milliseconds deadline{60'000}; ///< then SIGKILL to its process group
     std::size_t output_limit = 1U << 20; ///< of stdout and stderr together; the rest is dropped and counted
-    bool drop_errors = false; ///< stderr goes nowhere: for what is to be parsed
+    bool drop_errors = false;            ///< stderr goes nowhere: for what is to be parsed
     int interrupt = -1; ///< readable: SIGTERM to its process group, and SIGKILL where that does not help
     std::function<void(std::string_view line)> on_line; ///< every output line as it comes; may be empty
 };

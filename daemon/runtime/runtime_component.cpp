@@ -41,8 +41,8 @@ Json observe_runtime(const base::Root& root, const std::string& name, const Reco
             {"was_restarted", recorded.awaits && !awaits_restart(root, recorded)}};
 }
 
-bool is_any_here(const std::map<std::string, bool>& programs) {
-    return std::any_of(programs.begin(), programs.end(), [](const auto& entry) { return entry.second; });
+bool is_any_here(const std::map<std::string, bool>& places) {
+    return std::any_of(places.begin(), places.end(), [](const auto& entry) { return entry.second; });
 }
 
 Plan plan_request(const RuntimeSettings& configured, const Json& request) {
@@ -75,12 +75,12 @@ Plan plan_request(const RuntimeSettings& configured, const Json& request) {
 Result<Json> RuntimeComponent::observe(const core::Settings& settings) {
     const RuntimeSettings wanted = runtime_settings(settings);
     const auto record = read_runtime_record(root_);
-    const auto programs = known_programs(root_);
+    const auto places = known_places(root_);
     Json document{{"configure", wanted.configure},
                   {"is_known", record.has_value()},
-                  {"is_here", is_any_here(programs)},
+                  {"is_here", is_any_here(places)},
                   {"settings_changed", record && record->settings != to_json(wanted)},
-                  {"programs_changed", record && record->programs != programs},
+                  {"places_changed", record && record->places != places},
                   {"changed", Json::array()},
                   {"runtimes", Json::array()}};
     for (const auto& [name, recorded] : record ? record->runtimes : decltype(record->runtimes)()) {
@@ -103,7 +103,7 @@ Plan RuntimeComponent::plan(const core::Desired& desired, const Json& observed) 
         plan.reasons.emplace_back("nobody has looked at container runtimes yet");
     if (base::bool_or(observed, "settings_changed", false))
         plan.reasons.emplace_back("the settings in section [Runtime] or [CDI] are others");
-    if (base::bool_or(observed, "programs_changed", false))
+    if (base::bool_or(observed, "places_changed", false))
         plan.reasons.emplace_back("container runtimes have come or gone");
     for (const std::string& path : base::strings_or_empty(observed, "changed"))
         if (settings.repair)

@@ -178,7 +178,7 @@ class Converger {
 
     void finish(const std::vector<RuntimeState>& states) {
         record_.settings = to_json(request_.settings);
-        record_.programs = known_programs(root_);
+        record_.places = known_places(root_);
         if (!request_.names.empty())
             return;
         std::erase_if(record_.runtimes, [&](const auto& entry) {

@@ -77,7 +77,7 @@ Json to_json(const RuntimeRecord& record) {
     Json runtimes = Json::object();
     for (const auto& [name, one] : record.runtimes)
         runtimes[name] = to_json(one);
-    return {{"settings", record.settings}, {"runtimes", std::move(runtimes)}, {"programs", record.programs}};
+    return {{"settings", record.settings}, {"runtimes", std::move(runtimes)}, {"places", record.places}};
 }
 
 RuntimeRecord runtime_record_from_json(const Json& value) {
@@ -85,8 +85,8 @@ RuntimeRecord runtime_record_from_json(const Json& value) {
     record.settings = base::member(value, "settings");
     for (const auto& [name, one] : base::member(value, "runtimes").items())
         record.runtimes[name] = runtime_from_json(one);
-    for (const auto& [path, exists] : base::member(value, "programs").items())
-        record.programs[path] = exists.is_boolean() && exists.get<bool>();
+    for (const auto& [path, exists] : base::member(value, "places").items())
+        record.places[path] = exists.is_boolean() && exists.get<bool>();
     return record;
 }
 
@@ -132,14 +132,18 @@ std::map<std::string, std::string> inputs_of(const Root& host, const RuntimeStat
     return inputs;
 }
 
-std::map<std::string, bool> known_programs(const Root& host) {
-    std::map<std::string, bool> programs;
+std::map<std::string, bool> known_places(const Root& host) {
+    std::map<std::string, bool> places;
+    const auto add = [&](std::string_view path) { places[std::string(path)] = host.exists(path); };
     for (const RuntimeProfile& profile : runtime_profiles())
-        if (profile.kind != RuntimeKind::Podman) // which takes nothing but CDI
-            programs[std::string(profile.executable)] = host.exists(profile.executable);
+        if (profile.kind != RuntimeKind::Podman) { // which takes nothing but CDI
+            add(profile.executable);
+            if (!base::starts_with(profile.config, "/run/")) // Docker's own containerd's comes and goes
+                add(profile.config);
+        }
     for (const char* path : other_programs)
-        programs[path] = host.exists(path);
-    return programs;
+        add(path);
+    return places;
 }
 
 std::optional<ProcessStamp> stamp_process(const Root& host, std::uint64_t pid) {

@@ -42,7 +42,7 @@ struct RecordedRuntime {
 struct RuntimeRecord {
     base::Json settings; ///< of the last time
     std::map<std::string, RecordedRuntime> runtimes;
-    std::map<std::string, bool> programs; ///< which runtimes' programs were there
+    std::map<std::string, bool> places; ///< which of known_places() there were
 };
 
 [[nodiscard]] base::Json to_json(const RuntimeRecord& record);
@@ -55,8 +55,8 @@ struct RuntimeRecord {
 [[nodiscard]] std::string stamp_of(const base::Root& host, const std::string& path);
 /// What decides how a runtime is to be configured: its files, their directories, its program, its unit.
 [[nodiscard]] std::map<std::string, std::string> inputs_of(const base::Root& host, const RuntimeState& state);
-/// Where runtimes may come to be.
-[[nodiscard]] std::map<std::string, bool> known_programs(const base::Root& host);
+/// Programs and files that say that there is a runtime.
+[[nodiscard]] std::map<std::string, bool> known_places(const base::Root& host);
 
 [[nodiscard]] base::Json to_json(const ProcessStamp& stamp);
 [[nodiscard]] std::optional<ProcessStamp> process_stamp_from_json(const base::Json& value);

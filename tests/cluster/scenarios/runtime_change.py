@@ -53,7 +53,7 @@ oom_score = -999
   stream_server_address = "127.0.0.1"
   max_container_log_line_size = 262144
 [plugins."io.containerd.grpc.v1.cri".cni]
-  bin_dir = "/home/kubernetes/bin"
+  bin_dir = "/opt/kubernetes/bin"
   conf_dir = "/etc/cni/net.d"
 [plugins."io.containerd.grpc.v1.cri".containerd.runtimes.runc]
   runtime_type = "io.containerd.runc.v2"
