@@ -154,6 +154,7 @@ std::vector<RuntimeInstance> instances_of(const std::vector<RuntimeUnit>& units,
         const auto found = std::find_if(instances.begin(), instances.end(), is_it);
         RuntimeInstance& instance = found != instances.end() ? *found : add(process.command, process.unit);
         instance.pid = process.pid;
+        instance.is_held = !process.unit.empty();
         if (!process.unit.empty() && instance.unit != process.unit) {
             const auto unit = std::find_if(units.begin(), units.end(),
                                            [&](const RuntimeUnit& one) { return one.name == process.unit; });

@@ -132,14 +132,14 @@ void plan_restart(const Root& root, RuntimePlan& plan, const RecordedRuntime* re
     std::string why_not;
     if (!settings.restart)
         why_not = "restarts are switched off (Restart=no, --no-restart)";
-    else if (instance.unit.empty())
+    else if (instance.unit.empty() || !instance.is_held)
         why_not = "no service of systemd holds it";
     else
         why_not = harm_of_restart(root, plan.state);
     if (why_not.empty())
         return;
     plan.restart = Restart::Wanted;
-    const std::string how = instance.unit.empty() ? "" : " by 'systemctl restart " + instance.unit + "'";
+    const std::string how = instance.unit.empty() || !instance.is_held ? "" : " by 'systemctl restart " + instance.unit + "'";
     plan.restart_text = "restart it yourself" + how + ": " + why_not;
 }
 

@@ -49,7 +49,7 @@ Result<void> settle(const Root& root, const std::string& name, const std::option
         return {};
     const bool is_this_boot =
         root.read_line("/proc/sys/kernel/random/boot_id").value_or(std::string()) == then->boot_id;
-    if (is_this_boot && may_restart && !state->instance.unit.empty())
+    if (is_this_boot && may_restart && !state->instance.unit.empty() && state->instance.is_held)
         return restart_runtime(root, *state, [](std::string_view) {});
     recorded.awaits = now;
     return {};

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Figures, each beside a baseline of the same run. Not in make check: a busy machine is no defect. make bench-vm: tests/vm.
-EXTRA_DIST += %D%/bundle %D%/cdi %D%/daemon %D%/hook %D%/registry
+EXTRA_DIST += %D%/bundle %D%/cdi %D%/runtime %D%/daemon %D%/hook %D%/registry
 
 EXTRA_PROGRAMS += %D%/blob-client
 CLEANFILES += %D%/blob-client

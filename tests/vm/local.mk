@@ -39,6 +39,7 @@ EXTRA_DIST += \
     %D%/scenarios/expect.py \
     %D%/scenarios/failures.py \
     %D%/scenarios/containers.py \
+    %D%/scenarios/runtimes.py \
     %D%/scenarios/holders.py \
     %D%/scenarios/install.py \
     %D%/scenarios/package.py \

@@ -295,3 +295,45 @@ def plain_cdi(host):
                     host.admin.ctl("runtime", "restore", "containerd")
     finally:
         host.admin.settings(SETTINGS)
+
+
+@case("CRI-O gets its classes in a file of its own, which it loads", start="host")
+def crio(host):
+    program, home = host.crio.program, Path("/etc/crio")
+    (home / "crio.conf.d").mkdir(parents=True)
+    (home / "crio.conf").write_text(host.crio.configuration.read_text())
+    (home / "crio.conf.d/10-site.conf").write_text('[crio.runtime.runtimes.runc]\nmonitor_path = "/usr/bin/conmon"\nruntime_root = "/run/runc-site"\n')
+    service = Unit("crio.service", [program], "/run/crio/crio.sock")
+    seen = {path: path.read_bytes() for path in home.rglob("*.conf")}
+    host.admin.settings(SETTINGS.replace("Runtimes=containerd", "Runtimes=cri-o"))
+    try:
+        host.admin.ctl("apply", "--only", "runtime")
+        said = tomllib.loads(programs.run([program, "--config", home / "crio.conf", "--config-dir", home / "crio.conf.d", "config"]).stdout)
+        made = said["crio"]["runtime"]["runtimes"]
+        assert made["nvidia-cdi"]["runtime_path"] == str(TOOLKIT / "nvidia-container-runtime.cdi"), made
+        assert made["nvidia-cdi"]["runtime_root"] == "/run/runc-site" and said["crio"]["runtime"]["default_runtime"] == "runc", made
+        host.admin.ctl("runtime", "restore", "cri-o")
+        assert {path: path.read_bytes() for path in home.rglob("*.conf")} == seen
+    finally:
+        host.admin.settings(SETTINGS)
+        service.file.unlink()
+
+
+@case("Docker keeps what its file says otherwise, and gets it back", start="host")
+def docker(host):
+    file = host.docker.state / "daemon.json"  # of the one that runs, which no service holds
+    before = file.read_text()
+    text = '{\n  "features": {"buildkit": true},\n  "default-runtime": "crun",\n  "runtimes": {"crun": {"path": "/usr/bin/crun"}}\n}'
+    file.write_text(text)
+    host.admin.settings(SETTINGS.replace("Runtimes=containerd", "Runtimes=docker") + "DefaultClass=nvidia\n")
+    try:
+        done = host.admin.ask("runtime", "configure", "docker")
+        assert done.returncode == 0 and "no service of systemd holds it" in done.stdout + done.stderr, done
+        said = json.loads(file.read_text())
+        assert list(said) == ["features", "default-runtime", "runtimes"] and said["features"] == {"buildkit": True}, said
+        assert said["default-runtime"] == "nvidia" and list(said["runtimes"]) == ["crun", "nvidia", "nvidia-cdi"], said
+        host.admin.ctl("runtime", "restore", "docker")
+        assert file.read_text() == text, file.read_text()
+    finally:
+        file.write_text(before)
+        host.admin.settings(SETTINGS)

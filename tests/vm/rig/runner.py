@@ -65,6 +65,7 @@ def make_payload(deb, work):
         for package in inputs.driver(version):
             files[f"debs/{version}/{package.name}"] = package
     files["images"] = make_images(work / "images")
+    files["containerd.deb"] = inputs.find("containerd").path
     files["headers.deb"] = inputs.find(f"linux-headers-{modules.KERNEL}").path
     return payload.make(work / "payload.raw", files)
 
