@@ -47,7 +47,8 @@ EXTRA_DIST += \
     %D%/scenarios/policies.py \
     %D%/scenarios/registry.py \
     %D%/scenarios/runtime.py \
-    %D%/scenarios/runtime_change.py
+    %D%/scenarios/runtime_change.py \
+    %D%/scenarios/runtime_hosts.py
 
 .PHONY: check-cluster
 check-cluster: gpuhostctl gpuhostd gpuhost-fetch gpuhost-registry gpuhost-worker
