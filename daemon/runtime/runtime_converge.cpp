@@ -150,7 +150,8 @@ class Converger {
             recorded.restart_text = "it was restarted " + std::to_string(most_restarts) +
                                     " times within the hour, since another program changes its configuration";
         } else {
-            recorded.restarts.push_back(now);
+            if (!request_.is_asked)
+                recorded.restarts.push_back(now);
             GPUHOST_CHECK(write_runtime_record(root_, record_));
             GPUHOST_CHECK(restart_runtime(root_, plan.state,
                                           [this](std::string_view text) { context_.progress(-1, text); }));
