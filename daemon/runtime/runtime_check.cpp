@@ -90,6 +90,14 @@ Result<std::string> stage_containerd(const Root& root, const RuntimeChange& chan
     return staging + "/config.toml";
 }
 
+/// Without our drop-in, which may repeat what its first file has said differently since.
+Result<Json> bare_containerd(const Root& root, const RuntimeState& state, const std::string& staging) {
+    RuntimeChange nothing;
+    nothing.after = without_ours(state);
+    GPUHOST_TRY(path, stage_containerd(root, nothing, staging));
+    return containerd_dump(root, state, root.host_path(path), "its configuration");
+}
+
 /// Takes out what is ours to change, so that the rest can be compared.
 void erase_ours(Json& document, const RuntimeWish& wish, const RuntimeState& state) {
     document.erase("imports");
@@ -133,7 +141,7 @@ std::string first_difference(const Json& a, const Json& b) {
 
 Result<void> check_containerd(const Root& root, const RuntimeState& state, const RuntimeChange& change,
                               const RuntimeWish& wish, const std::string& staging) {
-    GPUHOST_TRY(before, state.files.front().exists ? live_containerd(root, state)
+    GPUHOST_TRY(before, state.files.front().exists ? bare_containerd(root, state, staging + "/bare")
                                                    : default_containerd(root, state, change, staging));
     GPUHOST_TRY(path, stage_containerd(root, change, staging));
     GPUHOST_TRY(after, containerd_dump(root, state, root.host_path(path), "what would be written"));
