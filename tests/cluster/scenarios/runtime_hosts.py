@@ -17,7 +17,7 @@ from rig.case import case
 
 from .cdi import DEVICE, check_given
 from .runtime_change import (CONFIG, DROP_IN, KUBESPRAY, SETTINGS, SOCKET, TOOLKIT, answers, cri_of, dump, each_containerd, files, plan,
-                             tree, unit, version_of)
+                             stopped, tree, unit, version_of)
 
 CDI_ALONE = "[Runtime]\nRuntimes=containerd\nClasses=none\n"
 # A site's own, with which the rig's containers run; the shim is beside containerd, and not in the PATH of the unit.
@@ -157,18 +157,6 @@ def device_after_restart(host):
                 check_given(later)
         host.admin.ctl("runtime", "restore", "containerd")
         assert CONFIG.read_text() == text
-
-
-@contextmanager
-def stopped(service):
-    """The rig's own, which is no unit's, while another of its kind is there."""
-    ran = service.process is not None
-    service.end()
-    try:
-        yield
-    finally:
-        if ran:
-            service.run()
 
 
 @contextmanager
