@@ -128,7 +128,8 @@ def files(texts):
 
 @contextmanager
 def unit(containerd):
-    """As a distribution's package has it."""
+    """As a distribution's package has it, on a host that gpuhostd has not looked at yet."""
+    Path("/var/lib/gpuhost/runtime.json").unlink(missing_ok=True)
     one = Unit("containerd.service", [containerd.programs_at / "containerd", "--root", "/run/units/root", "--address", SOCKET], SOCKET)
     Path("/run/units/containerd.log").touch()
     try:
