@@ -13,9 +13,9 @@ using base::Result;
 
 std::string drop_in_of(const RuntimeInstance& instance) {
     if (instance.kind == RuntimeKind::Crio)
-        return instance.config_directory + "/99-gpuhost.conf";
+        return instance.config_directory + "/zz-gpuhost.conf";
     if (is_containerd(instance.kind))
-        return instance.config.substr(0, instance.config.rfind('/')) + "/conf.d/99-gpuhost.toml";
+        return instance.config.substr(0, instance.config.rfind('/')) + "/conf.d/zz-gpuhost.toml";
     return {};
 }
 

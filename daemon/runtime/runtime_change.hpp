@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // By which edits of its files a runtime comes to do what is wished. Pure; an empty wish takes out all that is ours.
 //
-// containerd   /etc/containerd/conf.d/99-gpuhost.toml (beside its file, where that is another), and an element of "imports"
-// CRI-O        99-gpuhost.conf in its drop-ins' directory
+// containerd   /etc/containerd/conf.d/zz-gpuhost.toml (beside its file, where that is another), and an element of "imports"
+// CRI-O        zz-gpuhost.conf in its drop-ins' directory
 // Docker       members of daemon.json, which has no drop-ins
+//
+// The drop-ins' names come behind those of other tools, as 99-nvidia.toml: the last file has the last word.
 #pragma once
 
 #include "daemon/runtime/runtime_state.hpp"

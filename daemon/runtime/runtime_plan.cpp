@@ -139,7 +139,8 @@ void plan_restart(const Root& root, RuntimePlan& plan, const RecordedRuntime* re
     if (why_not.empty())
         return;
     plan.restart = Restart::Wanted;
-    const std::string how = instance.unit.empty() || !instance.is_held ? "" : " by 'systemctl restart " + instance.unit + "'";
+    const std::string how =
+        instance.unit.empty() || !instance.is_held ? "" : " by 'systemctl restart " + instance.unit + "'";
     plan.restart_text = "restart it yourself" + how + ": " + why_not;
 }
 

@@ -36,7 +36,7 @@ struct RecordedRuntime {
     std::map<std::string, std::string> inputs; ///< path → what stamp_of() said of it
     std::optional<ProcessStamp> awaits;        ///< it runs with what was configured before
     std::string restart_text;                  ///< why it was not started again
-    std::vector<std::uint64_t> restarts;       ///< seconds since 1970, of the last hour, that nobody asked for
+    std::vector<std::uint64_t> restarts; ///< seconds since 1970, of the last hour, that nobody asked for
 };
 
 struct RuntimeRecord {

@@ -5,7 +5,7 @@ import os
 
 from fake_host import write
 
-CONFIG, DROP_IN = "/etc/containerd/config.toml", "/etc/containerd/conf.d/99-gpuhost.toml"
+CONFIG, DROP_IN = "/etc/containerd/config.toml", "/etc/containerd/conf.d/zz-gpuhost.toml"
 UNIT = "containerd.service"
 PLAIN = """version = 2 # of the site
 [plugins."io.containerd.grpc.v1.cri"]

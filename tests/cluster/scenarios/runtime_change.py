@@ -15,7 +15,7 @@ from rig.case import case
 
 from .runtime import config, default, runtime
 
-CONFIG, DROP_IN = Path("/etc/containerd/config.toml"), Path("/etc/containerd/conf.d/99-gpuhost.toml")
+CONFIG, DROP_IN = Path("/etc/containerd/config.toml"), Path("/etc/containerd/conf.d/zz-gpuhost.toml")
 SOCKET = Path("/run/containerd/containerd.sock")
 TOOLKIT = Path("/run/units/toolkit")
 SETTINGS = "[Runtime]\nRuntimes=containerd\nClasses=nvidia nvidia-cdi\nToolkitDirectory=" + str(TOOLKIT) + "\n"

@@ -17,7 +17,7 @@ from rig.case import case
 
 from .cdi import DEVICE, check_given
 from .runtime_change import (CONFIG, DROP_IN, KUBESPRAY, SETTINGS, SOCKET, TOOLKIT, answers, cri_of, dump, each_containerd, files, plan,
-                             stopped, tree, unit, version_of)
+                             stopped, tree, unit)
 
 CDI_ALONE = "[Runtime]\nRuntimes=containerd\nClasses=none\n"
 # A site's own, with which the rig's containers run; the shim is beside containerd, and not in the PATH of the unit.
@@ -95,22 +95,18 @@ def nvidia_ctk():
     assert DROP_IN.with_name("99-nvidia.toml").exists(), tree()
 
 
-@case("a host that nvidia-ctk configured before gets what it lacks, or is left as it is where that file has the last word", start="host")
+@case("a host that nvidia-ctk configured before gets what it lacks, and keeps what it has", start="host")
 def after_nvidia_ctk(host):
     for containerd, service in each_containerd(host):
         with files({CONFIG: KUBESPRAY}):
             nvidia_ctk()
             seen, before, count = tree(), dump(containerd), service.restarts()
             service.do("start")
-            if version_of(containerd) < (2, 0):  # 99-nvidia.toml comes behind 99-gpuhost.toml, and stands for all of the CRI's table
-                done = host.admin.ask("runtime", "configure", "containerd")
-                assert done.returncode != 0 and "what another file says stands in the way" in done.stderr, done
-            else:
-                host.admin.ctl("runtime", "configure", "containerd")
-                assert service.restarts() == count + 1 and answers(containerd), service.restarts()
-                assert {"nvidia", "nvidia-cdi"} <= classes_of(containerd), classes_of(containerd)
-                nothing_to_do(host, service)
-                host.admin.ctl("runtime", "restore", "containerd")
+            host.admin.ctl("runtime", "configure", "containerd")
+            assert service.restarts() == count + 1 and answers(containerd), service.restarts()
+            assert {"nvidia", "nvidia-cdi"} <= classes_of(containerd), classes_of(containerd)
+            nothing_to_do(host, service)
+            host.admin.ctl("runtime", "restore", "containerd")
             assert tree() == seen and dump(containerd) == before, f"{containerd.name}: {tree()}"
 
 
@@ -221,10 +217,10 @@ def crio_serves(host):
           settings(host, SETTINGS.replace("Runtimes=containerd", "Runtimes=cri-o"))):
         before = file.read_bytes()
         host.admin.ctl("runtime", "configure", "cri-o")
-        assert service.restarts() == 1 and os.listdir(drop_ins) == ["99-gpuhost.conf"], service.restarts()
+        assert service.restarts() == 1 and os.listdir(drop_ins) == ["zz-gpuhost.conf"], service.restarts()
         assert f"{TOOLKIT}/nvidia-container-runtime.cdi" in eventually("CRI-O says how it runs", lambda: crio_says(host))
         host.admin.ctl("runtime", "configure", "cri-o")
         assert service.restarts() == 1, "what is so already costs a restart"
         host.admin.ctl("runtime", "restore", "cri-o")
         assert service.restarts() == 2 and str(TOOLKIT) not in crio_says(host)
-        assert file.read_bytes() == before and not (drop_ins / "99-gpuhost.conf").exists()
+        assert file.read_bytes() == before and not (drop_ins / "zz-gpuhost.conf").exists()

@@ -8,7 +8,7 @@ namespace gpuhost::runtime {
 namespace {
 
 constexpr const char* config = "/etc/containerd/config.toml";
-constexpr const char* drop_in = "/etc/containerd/conf.d/99-gpuhost.toml";
+constexpr const char* drop_in = "/etc/containerd/conf.d/zz-gpuhost.toml";
 constexpr const char* toolkit = "/usr/bin/nvidia-container-runtime";
 
 RuntimeWish cdi() {
@@ -180,7 +180,7 @@ TEST_F(RuntimeChangeTest, APatternThatIsThereImportsIt) {
 
 TEST_F(RuntimeChangeTest, ALaterFileThatTakesTheTableStandsInTheWay) {
     host_.write("etc/containerd/config.toml", "version = 2\nimports = [\"/etc/containerd/conf.d/*.toml\"]\n");
-    host_.write("etc/containerd/conf.d/99-nvidia.toml",
+    host_.write("etc/containerd/conf.d/zzz-site.toml",
                 "version = 2\n[plugins.\"io.containerd.grpc.v1.cri\"]\nenable_selinux = false\n");
     const auto made = change(state(1, 7), cdi());
     ASSERT_FALSE(made);
@@ -217,14 +217,14 @@ TEST_F(RuntimeChangeTest, CrioGetsADropInAlone) {
                                       "[crio.runtime.runtimes.crun]\nruntime_path = \"/usr/bin/crun\"\n"
                                       "monitor_path = \"/usr/libexec/crio/conmon\"\n");
     const RuntimeState before = state(1, 30, RuntimeKind::Crio);
-    EXPECT_EQ(carry_out(before, classes()), Paths{"/etc/crio/crio.conf.d/99-gpuhost.conf"});
-    const std::string text = text_of("/etc/crio/crio.conf.d/99-gpuhost.conf");
+    EXPECT_EQ(carry_out(before, classes()), Paths{"/etc/crio/crio.conf.d/zz-gpuhost.conf"});
+    const std::string text = text_of("/etc/crio/crio.conf.d/zz-gpuhost.conf");
     EXPECT_NE(text.find("monitor_path = \"/usr/libexec/crio/conmon\""), std::string::npos) << text;
     const RuntimeState after = state(1, 30, RuntimeKind::Crio);
     EXPECT_TRUE(lacking(after.config, classes()).empty());
     EXPECT_EQ(after.config.default_handler, "crun");
     EXPECT_EQ(carry_out(after, classes()), Paths());
-    EXPECT_EQ(carry_out(after, {}), Paths{"/etc/crio/crio.conf.d/99-gpuhost.conf"});
+    EXPECT_EQ(carry_out(after, {}), Paths{"/etc/crio/crio.conf.d/zz-gpuhost.conf"});
 }
 
 TEST_F(RuntimeChangeTest, DockerKeepsWhatIsNotOurs) {

@@ -7,7 +7,7 @@ from . import expect
 from .install import NEW, OLD
 
 CONFIG = "/etc/containerd/config.toml"
-DROP_IN = "/etc/containerd/conf.d/99-gpuhost.toml"
+DROP_IN = "/etc/containerd/conf.d/zz-gpuhost.toml"
 
 
 def install(host):
@@ -48,7 +48,7 @@ def repaired(host):
     host.check(f"cp {CONFIG} /root/config.toml && gpuhostctl runtime configure containerd", 120)
     host.wait_until("[ $(systemctl show -P ActiveState gpuhost-runtime) = inactive ]", 60)
     host.check(f"cp /root/config.toml {CONFIG}")
-    host.wait_until(f"grep -q 99-gpuhost {CONFIG}", 60)
+    host.wait_until(f"grep -q zz-gpuhost {CONFIG}", 60)
     host.wait_until("[ $(systemctl show -P ActiveState gpuhost-runtime) = inactive ]", 60)
     host.reboot()
     host.wait_until("systemctl is-active -q containerd", 120)
