@@ -12,7 +12,6 @@ power_test.py --recording DIR --point NUMBER    one point of a recording that a 
 """
 import argparse
 import concurrent.futures
-import contextlib
 import hashlib
 import json
 import multiprocessing
@@ -82,22 +81,6 @@ class Bundles:
 # --- the recording
 
 
-@contextlib.contextmanager
-def disk_of(host, kind, image):
-    """What outlives a boot of what an import changes: /var and /etc."""
-    os.makedirs(host.path("/var"), exist_ok=True)
-    os.makedirs(host.path("/etc"), exist_ok=True)
-    with recorded_disk.mounted(kind, image, host.path("/var")):
-        os.makedirs(host.path("/var/etc"), exist_ok=True)
-        own_mounts.bind(host.path("/var/etc"), host.path("/etc"))
-        try:
-            yield
-        finally:
-            host.kill_daemon()
-            host.kill_workers()
-            own_mounts.detach(host.path("/etc"))
-
-
 def plain(value):
     return json.loads(json.dumps(value))
 
@@ -164,14 +147,14 @@ def record(kind, directory, operations=record_all, **environment):
         bundles = Bundles(directory)
         base, image, log, disk = (os.path.join(directory, name) for name in ("base", "disk-now", "log", "disk"))
         recorded_disk.make_image(kind, base)
-        with disk_of(host, kind, base):
+        with recorded_disk.disk_of(host, kind, base):
             host.install()
             for path in ("/etc/gpuhost/trust.d", "/etc/containerd"):
                 os.makedirs(host.path(path))
             shutil.copy(bundles.maker.site.file("ca.pem"), host.path("/etc/gpuhost/trust.d/site.pem"))
             write(host.path("/etc/gpuhost/gpuhostd.conf"), "[Images]\nAllowUnsigned=yes\n")
         recorded_disk.copy_sparse(base, image)
-        with recorded_disk.recorded(image, log, disk), disk_of(host, kind, disk):
+        with recorded_disk.recorded(image, log, disk), recorded_disk.disk_of(host, kind, disk):
             host.start_daemon()
             host.settle()
             recorder = Recorder(host, log)
@@ -356,7 +339,7 @@ def daemon_faults(host, recording, at):
 def check_point(host, recording, cuts, point):
     image = cuts.cut(point.at, point.is_written())
     try:
-        with disk_of(host, recording.kind, image):
+        with recorded_disk.disk_of(host, recording.kind, image):
             wrong = disk_faults(host.path("/var/lib/gpuhost"), recording, point.at)
             if point.daemon and not wrong:
                 wrong = daemon_faults(host, recording, point.at)

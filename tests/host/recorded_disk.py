@@ -184,6 +184,22 @@ def recorded(image, log, file):
             programs.wait(server)
 
 
+@contextlib.contextmanager
+def disk_of(host, kind, image):
+    """What outlives a boot of what operations change: /var and /etc."""
+    os.makedirs(host.path("/var"), exist_ok=True)
+    os.makedirs(host.path("/etc"), exist_ok=True)
+    with mounted(kind, image, host.path("/var")):
+        os.makedirs(host.path("/var/etc"), exist_ok=True)
+        own_mounts.bind(host.path("/var/etc"), host.path("/etc"))
+        try:
+            yield
+        finally:
+            host.kill_daemon()
+            host.kill_workers()
+            own_mounts.detach(host.path("/etc"))
+
+
 def copy_sparse(source, target):
     """A copy, but for the holes: fast for what is mostly not there."""
     with open(source, "rb", buffering=0) as old, open(target, "wb", buffering=0) as new:

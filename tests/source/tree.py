@@ -33,7 +33,8 @@ def listed_rule(tree):
     named = {place + "/" + name for place, text in fragments.items() for name in re.findall(r"%D%/([\w./-]+)", text)}
     named.update(name for text in fragments.values() for name in re.findall(r"(?<![\w/])[\w./-]+", text))
     for path in tree:
-        if is_cpp(path) and not path.startswith(KERNEL_MODULES) and path not in named:
+        is_test = path.startswith("tests/") and path.endswith(".py")
+        if (is_cpp(path) or is_test) and not path.startswith(KERNEL_MODULES) and path not in named:
             yield f"{path}: not in a local.mk"
 
 
@@ -49,5 +50,6 @@ main(
     ("every source is in its room's local.mk", listed_rule, {
         "a forgotten source": {"kmod/local.mk": "x = %D%/b.cpp\n", "kmod/b.cpp": "", "kmod/a.cpp": ""},
         "a forgotten test": {"tests/unit/local.mk": "", "tests/unit/base/a_test.cpp": ""},
+        "a forgotten part of one": {"tests/host/local.mk": "x = %D%/a_test.py\n", "tests/host/a_test.py": "", "tests/host/files.py": ""},
     }),
 )

@@ -55,7 +55,7 @@ oom_score = -999
 [plugins."io.containerd.grpc.v1.cri".cni]
   bin_dir = "/opt/kubernetes/bin"
   conf_dir = "/etc/cni/net.d"
-  conf_template = "/home/kubernetes/cni.template"
+  conf_template = "/srv/kubernetes/cni.template"
 [plugins."io.containerd.grpc.v1.cri".containerd.runtimes.runc]
   runtime_type = "io.containerd.runc.v2"
 [plugins."io.containerd.grpc.v1.cri".containerd.runtimes.runc.options]
