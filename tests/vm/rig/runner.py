@@ -56,7 +56,16 @@ def make_images(directory):
     return directory
 
 
-def make_payload(deb, work):
+def make_pod(directory, tools):
+    """A client of CRI, and the only image of its pods, whose program prints a version and stays."""
+    layout = image_files.Layout(directory / "layout")
+    files = {"hold": ((tools / "hold").read_bytes(), 0o755), "version": (b"1\n", 0o644)}
+    layout.tag(layout.add_manifest([image_files.pack(files)], command=["/hold"]), "v1")
+    shutil.copy(tools / "cri", directory)
+    return directory
+
+
+def make_payload(deb, work, tools):
     files = {"gpuhostd.deb": deb, "gpuhostd-next.deb": next_version(deb, work)}
     for version in modules.VERSIONS:
         built = modules.driver(version)
@@ -67,12 +76,14 @@ def make_payload(deb, work):
     files["images"] = make_images(work / "images")
     files["containerd.deb"] = inputs.find("containerd").path
     files["headers.deb"] = inputs.find(f"linux-headers-{modules.KERNEL}").path
+    if tools:
+        files["pod"] = make_pod(work / "pod", tools)
     return payload.make(work / "payload.raw", files)
 
 
-def first_boot(deb, work):
+def first_boot(deb, work, tools=None):
     ready = image.guest()
-    drive = make_payload(deb, work)
+    drive = make_payload(deb, work, tools)
     how = accel.choose(ready)
     disk = guest.create_overlay(work / "disk.qcow2", ready / "disk.raw")
     with say.step(f"booting the guest ({how})"):

@@ -1,12 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
-"""containerd as Debian packages it, under systemd: one restart switches CDI on, and it stays so. Its containers are tests/cluster's."""
+"""containerd as Debian packages it, under systemd: one restart switches CDI on, and it stays so; its pods get the driver that runs."""
+
+import json
 
 from rig.case import case
+from rig.tap import Skip
 
 from . import expect
 from .install import NEW, OLD
 
+CRI = "/payload/pod/cri /run/containerd/containerd.sock"
+IMAGE = "registry.example/hold:v1"
+LIBRARIES = "usr/lib/x86_64-linux-gnu"
 CONFIG = "/etc/containerd/config.toml"
+# As kubeadm wants it. systemd then holds the device rules of each container, and sets them anew in a daemon-reload.
+SYSTEMD_CGROUP = """[plugins."io.containerd.grpc.v1.cri".containerd.runtimes.runc]
+  runtime_type = "io.containerd.runc.v2"
+  [plugins."io.containerd.grpc.v1.cri".containerd.runtimes.runc.options]
+    SystemdCgroup = true
+"""
 DROP_IN = "/etc/containerd/conf.d/zz-gpuhost.toml"
 
 
@@ -40,6 +52,60 @@ def through_a_swap(host):
     assert "nothing to do" in host.check("gpuhostctl runtime plan containerd")
     host.swap(OLD)
     expect.driver(host, OLD)
+
+
+def take_image(host):
+    """The pods' own, and the one that the sandbox is of by containerd's default."""
+    host.check("cd /root && tar -C /payload/pod/layout -cf pod.tar . && "
+               f"ctr -n k8s.io image import --local --base-name {IMAGE.rpartition(':')[0]} pod.tar", 120)
+    sandbox = json.loads(host.check("containerd config dump | sed -n 's/ *sandbox_image = //p'").split()[0])
+    host.check(f"ctr -n k8s.io image tag {IMAGE} {sandbox}")
+
+
+class Pod:
+    """Of one container with a GPU; its files are seen through its process."""
+    def __init__(self, host):
+        self.host = host
+        started = json.loads(host.check(f"{CRI} start system.slice {IMAGE} nvidia.com/gpu=0", 120))
+        self.name = started["pod"]
+        self.process = f"/proc/{json.loads(started['container']['info']['info'])['pid']}"
+        self.root = f"{self.process}/root"
+
+    def sees(self, version):
+        nodes = set(self.host.check(f"ls {self.root}/dev | grep nvidia").split())
+        assert nodes == {"nvidia-modeset", "nvidia-uvm", "nvidia-uvm-tools", "nvidia0", "nvidiactl"}, nodes
+        libraries = self.host.check(f"ls {self.root}/{LIBRARIES}").split()
+        assert f"libcuda.so.{version}" in libraries and "libcuda.so.1" in libraries, libraries
+        assert not [name for name in libraries if name.endswith(OLD if version == NEW else NEW)], libraries
+        assert f"/{LIBRARIES}/libcuda.so.1" in self.host.check(f"busybox strings {self.root}/etc/ld.so.cache")
+
+    def opens_its_gpu(self):
+        """Under the device rules of the container's cgroup, as its process does."""
+        return self.host.run(f"echo $$ >/sys/fs/cgroup/$(cut -d: -f3 {self.process}/cgroup)/cgroup.procs && true <{self.root}/dev/nvidiactl").rc == 0
+
+    def stop(self):
+        self.host.check(f"{CRI} stop {self.name}", 120)
+
+
+@case("containerd's pods get the driver that runs, and keep their GPU through a daemon-reload", start="both")
+def pods(host):
+    if host.run("test -x /payload/pod/cri").rc != 0:
+        raise Skip("no client of CRI: --tools was not given")
+    install(host)
+    host.check(f"cat >>{CONFIG} <<'END'\n{SYSTEMD_CGROUP}END")
+    host.check("gpuhostctl runtime configure containerd", 120)
+    take_image(host)
+    first = pid(host)
+    for version in (OLD, NEW):
+        if version != OLD:
+            host.swap(version)
+        pod = Pod(host)
+        pod.sees(version)
+        assert pod.opens_its_gpu(), "before a daemon-reload"
+        host.check("systemctl daemon-reload")
+        assert pod.opens_its_gpu(), "after a daemon-reload"
+        pod.stop()
+    assert pid(host) == first, "containerd was restarted"
 
 
 @case("containerd's configuration is put right when another program writes it, and outlives boots", start="both")
