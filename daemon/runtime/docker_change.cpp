@@ -4,6 +4,7 @@
 #include "daemon/runtime/runtime_change.hpp"
 
 #include <algorithm>
+#include <functional>
 
 namespace gpuhost::runtime {
 
@@ -35,40 +36,71 @@ void add_wished(DockerEdit& edit, const RuntimeState& state, const RuntimeWish& 
         edit.default_runtime = wish.default_class;
 }
 
-/// What stands there since us and is not wished: as it was before.
-void take_back(DockerEdit& edit, const Json& now, const Json& before, const RuntimeWish& wish) {
-    for (const auto& [name, said] : member(now, "runtimes").items())
-        if (base::starts_with(name, "nvidia") && !wants(wish, name) &&
-            !member(member(before, "runtimes"), name).is_object())
-            edit.removed_runtimes.push_back(name);
-    const std::string chosen = base::string_or(now, "default-runtime", "");
-    if (wish.default_class.empty() && base::starts_with(chosen, "nvidia") &&
-        base::string_or(before, "default-runtime", "") != chosen)
-        edit.default_runtime = base::string_or(before, "default-runtime", "");
-    const Json& cdi = member(member(before, "features"), "cdi");
-    if (!wish.cdi && member(member(now, "features"), "cdi") != cdi) {
-        edit.drop_cdi = !cdi.is_boolean();
-        if (cdi.is_boolean())
-            edit.cdi = cdi.get<bool>();
+/// The file as it is, as we wrote it, and as it was before us.
+struct Versions {
+    const Json& now;
+    const Json& written;
+    const Json& before;
+
+    /// Stands there what we put there? What others have said since is theirs.
+    [[nodiscard]] bool is_ours(const std::function<const Json&(const Json&)>& of) const {
+        return of(now) == of(written) && of(written) != of(before);
     }
-    if (!wish.cdi && member(now, "cdi-spec-dirs") != member(before, "cdi-spec-dirs"))
-        edit.spec_dirs = base::strings_or_empty(before, "cdi-spec-dirs");
+};
+
+/// What is ours and no longer wished: as it was before.
+void take_back(DockerEdit& edit, const Versions& file, const RuntimeWish& wish) {
+    for (const auto& entry : member(file.now, "runtimes").items()) {
+        const std::string& name = entry.key();
+        const auto of = [&](const Json& document) -> const Json& {
+            return member(member(document, "runtimes"), name);
+        };
+        if (wants(wish, name) || !file.is_ours(of))
+            continue;
+        if (of(file.before).is_object())
+            edit.earlier_runtimes[name] = of(file.before);
+        else
+            edit.removed_runtimes.push_back(name);
+    }
+    const auto of_default = [](const Json& document) -> const Json& {
+        return member(document, "default-runtime");
+    };
+    if (wish.default_class.empty() && file.is_ours(of_default))
+        edit.default_runtime = base::string_or(file.before, "default-runtime", "");
+    const auto of_cdi = [](const Json& document) -> const Json& {
+        return member(member(document, "features"), "cdi");
+    };
+    if (!wish.cdi && file.is_ours(of_cdi)) {
+        edit.drop_cdi = !of_cdi(file.before).is_boolean();
+        if (!edit.drop_cdi)
+            edit.cdi = of_cdi(file.before).get<bool>();
+    }
+    const auto of_dirs = [](const Json& document) -> const Json& {
+        return member(document, "cdi-spec-dirs");
+    };
+    if (!wish.cdi && file.is_ours(of_dirs))
+        edit.spec_dirs = base::strings_or_empty(file.before, "cdi-spec-dirs");
+}
+
+Result<void> take_back(DockerEdit& edit, const Json& now, const KnownFile& known, const RuntimeWish& wish,
+                       const std::string& path) {
+    GPUHOST_TRY(before, document_of(known.before, path));
+    GPUHOST_TRY(written, document_of(known.written, path));
+    take_back(edit, Versions{now, written, before}, wish);
+    return {};
 }
 
 } // namespace
 
 Result<RuntimeChange> docker_change(const RuntimeState& state, const RuntimeWish& wish,
-                                    const std::map<std::string, Text>& texts,
-                                    const std::map<std::string, Text>& originals) {
+                                    const std::map<std::string, Text>& texts, const KnownFiles& known) {
     const std::string& path = state.instance.config;
     const Text& now = texts.at(path);
     GPUHOST_TRY(document, document_of(now, path));
     DockerEdit edit;
     add_wished(edit, state, wish);
-    if (const auto original = originals.find(path); original != originals.end()) {
-        GPUHOST_TRY(before, document_of(original->second, path));
-        take_back(edit, document, before, wish);
-    }
+    if (const auto file = known.find(path); file != known.end())
+        GPUHOST_CHECK(take_back(edit, document, file->second, wish, path));
     GPUHOST_TRY(edited, edit_docker(now.value_or(""), edit, path));
     RuntimeChange change;
     Text after = edited;

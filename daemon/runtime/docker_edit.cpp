@@ -107,6 +107,8 @@ void set_runtime(Document& document, const std::string& name, const std::string&
 Document edited(Document document, const DockerEdit& edit) {
     for (const auto& [name, path] : edit.runtimes)
         set_runtime(document, name, path);
+    for (const auto& [name, runtime] : edit.earlier_runtimes)
+        document[runtimes][name] = Document::parse(base::dump(runtime));
     for (const std::string& name : edit.removed_runtimes)
         if (edit.runtimes.count(name) == 0)
             remove_member(document, runtimes, name);

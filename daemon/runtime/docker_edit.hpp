@@ -2,6 +2,7 @@
 // Changes of Docker's daemon.json that keep the order of its keys and its indentation.
 #pragma once
 
+#include "daemon/base/json.hpp"
 #include "daemon/base/result.hpp"
 
 #include <map>
@@ -18,6 +19,8 @@ struct DockerEdit {
     bool drop_cdi = false;   ///< features.cdi is as if nobody had said it; `cdi` says nothing then
     std::map<std::string, std::string>
         runtimes; ///< name to path; one that has the path keeps what else it says
+    std::map<std::string, base::Json>
+        earlier_runtimes; ///< as they stood before `runtimes` were written over them
     std::vector<std::string> removed_runtimes;
     std::optional<std::string> default_runtime;        ///< of "" the key goes
     std::optional<std::vector<std::string>> spec_dirs; ///< cdi-spec-dirs; of none the key goes

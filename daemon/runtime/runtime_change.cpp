@@ -41,10 +41,9 @@ RuntimeState without_ours(const RuntimeState& state) {
 }
 
 Result<RuntimeChange> runtime_change(const RuntimeState& state, const RuntimeWish& wish,
-                                     const std::map<std::string, Text>& texts,
-                                     const std::map<std::string, Text>& originals) {
+                                     const std::map<std::string, Text>& texts, const KnownFiles& known) {
     Result<RuntimeChange> change =
-        state.instance.kind == RuntimeKind::Docker ? docker_change(state, wish, texts, originals)
+        state.instance.kind == RuntimeKind::Docker ? docker_change(state, wish, texts, known)
         : state.instance.kind == RuntimeKind::Crio ? crio_change(state, wish, texts)
                                                    : containerd_change(state, wish, texts);
     if (!change)

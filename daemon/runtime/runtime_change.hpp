@@ -20,6 +20,13 @@ namespace gpuhost::runtime {
 
 using Text = std::optional<std::string>; ///< of a file; nothing: it is not there
 
+/// What is remembered of a file with something of ours.
+struct KnownFile {
+    Text before;  ///< what stood there before anything of ours
+    Text written; ///< what we left there
+};
+using KnownFiles = std::map<std::string, KnownFile>;
+
 struct FileChange {
     std::string path;
     Text before;
@@ -41,10 +48,10 @@ struct RuntimeChange {
 /// The runtime as it were without us: what a wish is made for.
 [[nodiscard]] RuntimeState without_ours(const RuntimeState& state);
 
-/// `texts` are those of changeable_files(); `originals` what stood in them before us, as far as it is known.
+/// `texts` are those of changeable_files(); `known` says what of them is ours, where nothing else tells.
 [[nodiscard]] base::Result<RuntimeChange> runtime_change(const RuntimeState& state, const RuntimeWish& wish,
                                                          const std::map<std::string, Text>& texts,
-                                                         const std::map<std::string, Text>& originals);
+                                                         const KnownFiles& known);
 
 /// The runtimes of which each of the above has one of its own.
 [[nodiscard]] base::Result<RuntimeChange> containerd_change(const RuntimeState& state,
@@ -54,6 +61,6 @@ struct RuntimeChange {
                                                       const std::map<std::string, Text>& texts);
 [[nodiscard]] base::Result<RuntimeChange> docker_change(const RuntimeState& state, const RuntimeWish& wish,
                                                         const std::map<std::string, Text>& texts,
-                                                        const std::map<std::string, Text>& originals);
+                                                        const KnownFiles& known);
 
 } // namespace gpuhost::runtime

@@ -194,12 +194,26 @@ Result<void> check_crio(const Root& root, const RuntimeState& state, const Runti
 
 // --- Docker
 
+/// With what it is started with: dockerd ends where an option and the file say the same thing.
+std::vector<std::string> docker_arguments(const RuntimeInstance& instance) {
+    std::vector<std::string> words;
+    for (std::size_t i = 1; i < instance.arguments.size(); ++i)
+        if (const std::string& word = instance.arguments[i]; word == "--config-file")
+            ++i;
+        else if (!base::starts_with(word, "--config-file=") && !base::starts_with(word, "$"))
+            words.push_back(word);
+    return words;
+}
+
 Result<void> validate_docker(const Root& root, const RuntimeState& state, const std::string& path,
                              const std::string& what) {
     if (!state.instance.version || !state.instance.version->is_at_least(23, 0))
         return {}; // it can't say
-    GPUHOST_CHECK(
-        ask(root, {state.instance.executable, "--validate", "--config-file", root.host_path(path)}, what));
+    std::vector<std::string> argv{state.instance.executable, "--validate", "--config-file",
+                                  root.host_path(path)};
+    const auto arguments = docker_arguments(state.instance);
+    argv.insert(argv.end(), arguments.begin(), arguments.end());
+    GPUHOST_CHECK(ask(root, argv, what));
     return {};
 }
 

@@ -25,6 +25,11 @@ std::vector<std::string> changed_inputs(const base::Root& root, const RecordedRu
     return changed;
 }
 
+bool is_chosen(const RuntimeSettings& settings, const std::string& name) {
+    const auto& names = settings.runtimes;
+    return names.empty() || std::find(names.begin(), names.end(), name) != names.end();
+}
+
 bool awaits_restart(const base::Root& root, const RecordedRuntime& recorded) {
     return recorded.awaits && stamp_process(root, recorded.awaits->pid) == recorded.awaits;
 }
@@ -50,13 +55,11 @@ Plan plan_request(const RuntimeSettings& configured, const Json& request) {
     wanted.settings = configured;
     wanted.is_asked = true;
     wanted.names = base::strings_or_empty(request, "names");
-    if (base::bool_or(request, "no-restart", false))
-        wanted.settings.restart = false;
+    wanted.no_restart = base::bool_or(request, "no-restart", false);
     const std::string asked = base::string_or(request, "request", "");
     Plan plan;
     if (asked == "restore") {
         wanted.goal = Goal::Restored;
-        wanted.settings.runtimes.clear();
     } else if (asked != "configure") {
         plan.problems.push_back(
             {Errc::InvalidArgument, "no request '" + asked + "' of container runtimes", ""});
@@ -76,16 +79,19 @@ Result<Json> RuntimeComponent::observe(const core::Settings& settings) {
     const RuntimeSettings wanted = runtime_settings(settings);
     const auto record = read_runtime_record(root_);
     const auto places = known_places(root_);
+    const bool is_known =
+        record && record->settings.is_object(); // not only one of them, which somebody named
     Json document{{"configure", wanted.configure},
-                  {"is_known", record.has_value()},
+                  {"is_known", is_known},
                   {"is_here", is_any_here(places)},
-                  {"settings_changed", record && record->settings != to_json(wanted)},
-                  {"places_changed", record && record->places != places},
+                  {"settings_changed", is_known && record->settings != to_json(wanted)},
+                  {"places_changed", is_known && record->places != places},
                   {"changed", Json::array()},
                   {"runtimes", Json::array()}};
     for (const auto& [name, recorded] : record ? record->runtimes : decltype(record->runtimes)()) {
-        for (const std::string& path : changed_inputs(root_, recorded))
-            document["changed"].push_back(path);
+        if (is_chosen(wanted, name))
+            for (const std::string& path : changed_inputs(root_, recorded))
+                document["changed"].push_back(path);
         document["runtimes"].push_back(observe_runtime(root_, name, recorded));
     }
     return document;

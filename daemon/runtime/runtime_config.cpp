@@ -35,11 +35,14 @@ void add_tables(Json& to, const Json& from) {
 CdiState docker_cdi(const Json& daemon, const std::vector<std::string>& arguments,
                     const std::optional<RuntimeVersion>& version) {
     auto enabled = base::get_bool(member(daemon, "features"), "cdi");
-    for (const std::string& argument : arguments)
-        if (argument == "--feature=cdi" || argument == "--feature=cdi=true")
+    for (std::size_t i = 0; i < arguments.size(); ++i) {
+        const bool is_two = arguments[i] == "--feature" && i + 1 < arguments.size();
+        const std::string word = is_two ? "--feature=" + arguments[i + 1] : arguments[i];
+        if (word == "--feature=cdi" || word == "--feature=cdi=true")
             enabled = true;
-        else if (argument == "--feature=cdi=false")
+        else if (word == "--feature=cdi=false")
             enabled = false;
+    }
     if (version && !version->is_at_least(25, 0))
         return CdiState::Unsupported;
     if (enabled)

@@ -3,7 +3,9 @@
 
 #include "daemon/base/clock.hpp"
 #include "daemon/base/parse.hpp"
+#include "daemon/content/file_operation.hpp"
 #include "daemon/runtime/runtime_check.hpp"
+#include "daemon/runtime/runtime_files.hpp"
 #include "daemon/runtime/runtime_restart.hpp"
 #include "daemon/runtime/runtime_undo.hpp"
 
@@ -14,6 +16,7 @@ namespace gpuhost::runtime {
 using base::Errc;
 using base::Json;
 using base::Result;
+using base::Root;
 
 namespace {
 
@@ -35,14 +38,11 @@ class Converger {
           record_(read_runtime_record(root_).value_or(RuntimeRecord())), undo_(read_undo(context)) {}
 
     Result<Json> run() {
-        GPUHOST_TRY(states, chosen_runtimes(root_, request_.settings, request_.names));
+        GPUHOST_TRY(targets, targets_of(root_, request_, record_));
         Json documents = Json::array();
         Result<void> failed;
-        for (const RuntimeState& state : states) {
-            const std::string& name = state.instance.name;
-            context_.progress(-1, name);
-            was_restarted_ = false;
-            if (auto done = converge(state); !done && request_.is_asked && failed)
+        const auto tell = [&](const std::string& name, const Result<void>& done) {
+            if (!done && request_.is_asked && failed)
                 failed = base::fail(done.error().context(name));
             else if (!done)
                 context_.warn(name + ": " + done.error().message);
@@ -52,8 +52,16 @@ class Converger {
                                  {"text", recorded.text},
                                  {"restart_text", recorded.restart_text},
                                  {"restarted", was_restarted_}});
+        };
+        for (const RuntimeState& state : targets.here) {
+            context_.progress(-1, state.instance.name);
+            was_restarted_ = false;
+            tell(state.instance.name, converge(state));
         }
-        finish(states);
+        was_restarted_ = false;
+        for (const std::string& name : targets.gone)
+            tell(name, restore_files(name));
+        finish(targets.here);
         GPUHOST_CHECK(write_runtime_record(root_, record_));
         if (!failed)
             return base::fail(failed.error());
@@ -61,15 +69,23 @@ class Converger {
     }
 
   private:
-    Result<void> converge(const RuntimeState& state) {
-        RecordedRuntime& recorded = record_.runtimes[state.instance.name];
+    Result<void> converge(const RuntimeState& found) {
+        RecordedRuntime& recorded = record_.runtimes[found.instance.name];
         if (recorded.outcome == restored && !request_.is_asked) {
             recorded.inputs.clear(); // what a person took out stays out, whatever becomes of its files
             return {};
         }
+        if (request_.is_asked)
+            recorded.is_restart_theirs = request_.no_restart;
+        adopt_unfinished(recorded);
+        // The runtime before may have taken its time.
+        const RuntimeState state = read_runtime_named(root_, found.instance.name).value_or(found);
+        inputs_ = inputs_of(root_, state);
         RuntimePlan plan = plan_runtime(root_, state, &recorded, request_.settings, request_.goal);
         recorded.kind = name_of(state.instance.kind);
         const auto done = carry_out(plan, recorded);
+        if (done && request_.goal == Goal::Restored)
+            recorded.files.clear();
         recorded.outcome = !done                             ? "refused"
                            : request_.goal == Goal::Restored ? restored
                            : plan.outcome == Outcome::Change || has_ours(recorded)
@@ -78,13 +94,26 @@ class Converger {
         recorded.text = done ? plan.text : done.error().message;
         if (!done && plan.state.instance.is_replaced)
             recorded.awaits = stamp_process(root_, plan.state.instance.pid); // its end is when to look again
-        recorded.inputs = inputs_of(root_, read_runtime_named(root_, state.instance.name).value_or(state));
+        recorded.inputs = inputs_;
         return done;
+    }
+
+    /// An interrupted run has written a file, or has not: then it is as it was left before.
+    void adopt_unfinished(RecordedRuntime& recorded) const {
+        for (auto& [path, file] : recorded.unfinished) {
+            const auto known = recorded.files.find(path);
+            const auto now = read_text(root_, path);
+            if (now && (known == recorded.files.end() || *now != known->second.written))
+                recorded.files[path] = std::move(file);
+        }
+        recorded.unfinished.clear();
     }
 
     Result<void> carry_out(RuntimePlan& plan, RecordedRuntime& recorded) {
         if (plan.outcome == Outcome::Refused)
             return base::fail(plan.problem.value_or(base::Error{}));
+        if (plan.outcome == Outcome::ByHand && request_.is_asked)
+            context_.warn(plan.state.instance.name + ": " + plan.text);
         if (plan.outcome == Outcome::ByHand || plan.outcome == Outcome::Nothing)
             return {};
         const std::string& name = plan.state.instance.name;
@@ -106,14 +135,18 @@ class Converger {
         const auto process = stamp_process(root_, plan.state.instance.pid);
         undo_.remember(name, plan.change, recorded, plan.change.is_effective ? process : std::nullopt);
         GPUHOST_CHECK(write_undo(context_, undo_));
-        remember_files(plan, recorded);
+        announce_files(plan, recorded);
         if (plan.change.is_effective)
             recorded.awaits = process;
         GPUHOST_CHECK(write_runtime_record(root_, record_));
         for (const FileChange& file : plan.change.files)
-            if (auto written = write_text(root_, file.path, file.after); !written)
+            if (auto written = write_over(plan.state, file); !written)
                 return give_up(name, written.error());
+        for (auto& [path, file] : recorded.unfinished)
+            recorded.files[path] = std::move(file);
+        recorded.unfinished.clear();
         const RuntimeState now = read_runtime_named(root_, name).value_or(plan.state);
+        stamp_own(plan.change, now);
         if (const auto left = lacking(now.config, plan.wish); !left.empty())
             return give_up(name, {Errc::Failed,
                                   "what was written is not what is in force: " + base::join(left, ", "), ""});
@@ -125,27 +158,87 @@ class Converger {
         return {};
     }
 
-    void remember_files(const RuntimePlan& plan, RecordedRuntime& recorded) const {
+    static void announce_files(const RuntimePlan& plan, RecordedRuntime& recorded) {
         for (const FileChange& file : plan.change.files) {
-            WrittenFile& known = recorded.files[file.path];
-            if (!known.written || known.written != file.before)
-                known.before = plan.without_us.at(file.path);
-            known.written = file.after;
+            const auto known = recorded.files.find(file.path);
+            const bool is_as_left = known != recorded.files.end() && known->second.written == file.before;
+            recorded.unfinished[file.path] = {
+                is_as_left ? known->second.before : plan.without_us.at(file.path), file.after};
         }
-        if (request_.goal == Goal::Restored)
-            recorded.files.clear();
+    }
+
+    /// What the runtime's own program has checked was made of what the file said then.
+    Result<void> write_over(const RuntimeState& state, const FileChange& file) const {
+        GPUHOST_TRY(now, read_text(root_, file.path));
+        if (now != file.before)
+            return base::fail(Errc::Busy, "'" + file.path + "' was changed meanwhile by another program",
+                              "Try again when that is done.");
+        return write_text(root_, file.path, file.after, mode_of_new(state));
+    }
+
+    /// 1.x's drop-in repeats what files say that may be for root alone.
+    [[nodiscard]] mode_t mode_of_new(const RuntimeState& state) const {
+        mode_t mode = 0644;
+        for (const ConfigFile& file : state.files)
+            if (const auto st = root_.stat(file.path); st && file.path != drop_in_of(state.instance))
+                mode &= st->st_mode;
+        return mode;
+    }
+
+    /// From here on it is our own write that is known, but another program's between the plan and this is not.
+    void stamp_own(const RuntimeChange& change, const RuntimeState& now) {
+        auto inputs = inputs_of(root_, now);
+        const auto is_ours = [&](const std::string& path) {
+            return std::any_of(change.files.begin(), change.files.end(), [&](const FileChange& file) {
+                return file.path == path || base::starts_with(file.path, path + "/");
+            });
+        };
+        for (auto& [path, stamp] : inputs)
+            if (const auto before = inputs_.find(path); before != inputs_.end() && !is_ours(path))
+                stamp = before->second;
+        inputs_ = std::move(inputs);
+    }
+
+    /// Of a runtime that is no longer here.
+    Result<void> restore_files(const std::string& name) {
+        RecordedRuntime& recorded = record_.runtimes[name];
+        adopt_unfinished(recorded);
+        RuntimeChange change;
+        Result<void> left;
+        for (const auto& [path, file] : recorded.files) {
+            GPUHOST_TRY(now, read_text(root_, path));
+            if (now == file.written || (now && content::is_ours(root_, path)))
+                change.files.push_back({path, now, file.before});
+            else if (now)
+                left = base::fail(
+                    Errc::Busy, "'" + path + "' was changed by another program since",
+                    "Take out of it what is gpuhost's, or remove it, since the runtime is no longer here.");
+        }
+        undo_.remember(name, change, recorded, std::nullopt);
+        GPUHOST_CHECK(write_undo(context_, undo_));
+        for (const FileChange& file : change.files)
+            GPUHOST_CHECK(write_text(root_, file.path, file.after, 0600));
+        if (left)
+            recorded = {};
+        recorded.outcome = left ? restored : "refused";
+        recorded.text = left ? "nothing of gpuhost's is left of it" : left.error().message;
+        return left;
     }
 
     Result<void> restart(const RuntimePlan& plan, RecordedRuntime& recorded) {
         recorded.restart_text.clear();
         if (!recorded.awaits || recorded.awaits != stamp_process(root_, recorded.awaits->pid)) {
             recorded.awaits.reset(); // it is gone, and whatever is there has read the files
+            recorded.is_restart_theirs = false;
             return {};
         }
         const std::uint64_t now = base::realtime_us() / 1'000'000;
         std::erase_if(recorded.restarts, [&](std::uint64_t when) { return when + hour < now || when > now; });
+        const std::string obstacle = plan.restart == Restart::Now ? obstacle_to_restart(root_) : "";
         if (plan.restart != Restart::Now) {
             recorded.restart_text = plan.restart_text;
+        } else if (!obstacle.empty()) {
+            recorded.restart_text = restart_by_hand(plan.state.instance) + obstacle;
         } else if (!request_.is_asked && recorded.restarts.size() >= most_restarts) {
             recorded.restart_text = "it was restarted " + std::to_string(most_restarts) +
                                     " times within the hour, since another program changes its configuration";
@@ -156,6 +249,7 @@ class Converger {
             GPUHOST_CHECK(restart_runtime(root_, plan.state,
                                           [this](std::string_view text) { context_.progress(-1, text); }));
             recorded.awaits.reset();
+            recorded.is_restart_theirs = false;
             was_restarted_ = true;
         }
         if (!recorded.restart_text.empty())
@@ -165,8 +259,10 @@ class Converger {
 
     /// This runtime alone: others that are well stay so.
     Result<void> give_up(const std::string& name, base::Error error) {
-        auto back = undo_.put_back(root_, name, record_, request_.settings.restart,
+        auto back = undo_.put_back(root_, name, record_, request_.settings.restart && !request_.no_restart,
                                    [this](const std::string& text) { context_.warn(text); });
+        if (const auto state = read_runtime_named(root_, name); state && error.code != Errc::Busy)
+            inputs_ = inputs_of(root_, *state); // tried again only when something is different
         undo_.forget(name);
         if (back)
             back = write_undo(context_, undo_);
@@ -177,16 +273,21 @@ class Converger {
         return base::fail(std::move(error));
     }
 
-    void finish(const std::vector<RuntimeState>& states) {
-        record_.settings = to_json(request_.settings);
-        record_.places = known_places(root_);
+    /// Of all runtimes that the settings choose; of one that somebody named nothing is known about the others.
+    void finish(const std::vector<RuntimeState>& here) {
         if (!request_.names.empty())
             return;
+        record_.settings = to_json(request_.settings);
+        record_.places = known_places(root_);
+        const auto is_here = [&](const std::string& name) {
+            return std::any_of(here.begin(), here.end(),
+                               [&](const RuntimeState& state) { return state.instance.name == name; });
+        };
+        for (auto& [name, recorded] : record_.runtimes)
+            if (!is_here(name))
+                recorded.inputs.clear(); // that it comes back is seen by its place
         std::erase_if(record_.runtimes, [&](const auto& entry) {
-            return entry.second.files.empty() &&
-                   std::none_of(states.begin(), states.end(), [&](const RuntimeState& state) {
-                       return state.instance.name == entry.first;
-                   });
+            return !is_here(entry.first) && entry.second.files.empty() && entry.second.outcome != restored;
         });
     }
 
@@ -195,10 +296,36 @@ class Converger {
     const ConvergeRequest& request_;
     RuntimeRecord record_;
     RuntimeUndo undo_;
+    std::map<std::string, std::string> inputs_; ///< of the runtime at hand, as the plan found them
     bool was_restarted_ = false;
 };
 
 } // namespace
+
+Result<Targets> targets_of(const Root& root, const ConvergeRequest& request, const RuntimeRecord& record) {
+    Targets targets;
+    std::vector<RuntimeState> all = read_runtimes(root);
+    std::vector<std::string> names = request.names;
+    const bool is_restored = request.goal == Goal::Restored;
+    for (const auto& [name, recorded] : record.runtimes) {
+        const bool is_here = std::any_of(all.begin(), all.end(), [&name = name](const RuntimeState& state) {
+            return state.instance.name == name;
+        });
+        const bool is_asked = names.empty() || std::find(names.begin(), names.end(), name) != names.end();
+        if (is_restored && !is_here && is_asked && !(recorded.files.empty() && recorded.unfinished.empty()))
+            targets.gone.push_back(name);
+    }
+    std::erase_if(names, [&](const std::string& name) {
+        return std::find(targets.gone.begin(), targets.gone.end(), name) != targets.gone.end();
+    });
+    if (names.empty() && !request.names.empty())
+        return targets;
+    GPUHOST_TRY(here,
+                chosen_runtimes(std::move(all),
+                                is_restored ? std::vector<std::string>() : request.settings.runtimes, names));
+    targets.here = std::move(here);
+    return targets;
+}
 
 Result<Json> converge_runtimes(core::StepContext& context, const ConvergeRequest& request) {
     return Converger(context, request).run();

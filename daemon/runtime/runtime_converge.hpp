@@ -20,7 +20,17 @@ struct ConvergeRequest {
     RuntimeSettings settings;
     bool is_asked =
         false; ///< by a person, for these: what is in the way is an error, and restarts are not counted
+    bool no_restart = false; ///< who asks does it, until they ask again
 };
+
+struct Targets {
+    std::vector<RuntimeState> here;
+    std::vector<std::string>
+        gone; ///< of which there is nothing but files with something of ours, to be restored
+};
+/// NotFound names what is neither.
+[[nodiscard]] base::Result<Targets> targets_of(const base::Root& root, const ConvergeRequest& request,
+                                               const RuntimeRecord& record);
 
 /// {"runtimes": [{"name", "outcome", "text", "restarted"}]}. Run again after an interruption it goes on.
 [[nodiscard]] base::Result<base::Json> converge_runtimes(core::StepContext& context,

@@ -136,6 +136,7 @@ std::vector<RuntimeInstance> instances_of(const std::vector<RuntimeUnit>& units,
             continue; // k3s.service and k3s-agent.service are one containerd
         RuntimeInstance& instance = add(unit.command, unit.name);
         instance.unit_file = unit.file;
+        instance.bound_to = unit.bound_to;
         apply_command(instance, unit.command);
     }
     for (const RuntimeProcess& process : processes) {
@@ -160,6 +161,7 @@ std::vector<RuntimeInstance> instances_of(const std::vector<RuntimeUnit>& units,
                                            [&](const RuntimeUnit& one) { return one.name == process.unit; });
             instance.unit = process.unit;
             instance.unit_file = unit == units.end() ? "" : unit->file;
+            instance.bound_to = unit == units.end() ? std::vector<std::string>() : unit->bound_to;
         }
         instance.is_replaced = base::ends_with(process.executable, gone);
         if (!process.executable.empty())

@@ -25,6 +25,7 @@ struct RuntimeInstance {
     RuntimeKind kind = RuntimeKind::Containerd;
     std::string unit;                      ///< "containerd.service", where systemd starts it
     std::string unit_file;                 ///< where that is
+    std::vector<std::string> bound_to;     ///< units whose restart restarts it too
     bool is_held = true;                   ///< what runs is the unit's: to restart that restarts it
     std::uint64_t pid = 0;                 ///< 0: it does not run
     std::string executable;                ///< empty: not known

@@ -27,7 +27,7 @@ bool is_configured_here(const RuntimeState& state) {
 }
 
 /// Only what this process would leave as it found it: atomic writes make another file.
-Result<Text> read_text(const Root& root, const std::string& path) {
+Result<Text> read_changeable(const Root& root, const std::string& path) {
     const auto st = root.lstat(path);
     if (!st && st.error().code == Errc::NotFound)
         return Text();
@@ -46,18 +46,10 @@ Result<Text> read_text(const Root& root, const std::string& path) {
 Result<std::map<std::string, Text>> read_texts(const Root& root, const RuntimeInstance& instance) {
     std::map<std::string, Text> texts;
     for (const std::string& path : changeable_files(instance)) {
-        GPUHOST_TRY(text, read_text(root, path));
+        GPUHOST_TRY(text, read_changeable(root, path));
         texts[path] = std::move(text);
     }
     return texts;
-}
-
-std::map<std::string, Text> originals_of(const RecordedRuntime* recorded) {
-    std::map<std::string, Text> originals;
-    if (recorded != nullptr)
-        for (const auto& [path, file] : recorded->files)
-            originals[path] = file.before;
-    return originals;
 }
 
 /// Where nobody has touched a file since, what stood there comes back byte for byte.
@@ -78,8 +70,18 @@ bool has_ours(const Root& root, const RuntimeState& state, const RecordedRuntime
            (!drop_in.empty() && is_named(state.files.front(), drop_in));
 }
 
-Result<void> check_state(const RuntimeState& state) {
+/// Deckhouse makes containerd's file of its own deckhouse.toml and of all that is in conf.d, in that order, so what a drop-in of ours
+/// repeats would be in force for ever.
+bool is_made_by_deckhouse(const Root& root, const RuntimeInstance& instance) {
+    return is_containerd(instance.kind) &&
+           root.exists(instance.config.substr(0, instance.config.rfind('/')) + "/deckhouse.toml");
+}
+
+Result<void> check_state(const Root& root, const RuntimeState& state) {
     const std::string& name = state.instance.name;
+    if (is_made_by_deckhouse(root, state.instance))
+        return base::fail(Errc::Unsupported, "Deckhouse writes '" + state.instance.config +
+                                                 "': have it switch on CDI, by a NodeGroupConfiguration");
     if (state.is_secret)
         return base::fail(Errc::AccessDenied, "not all of its files may be read", "Run it as root.");
     if (!state.config.problems.empty())
@@ -102,16 +104,16 @@ std::string state_text(const RuntimeState& state) {
 
 Result<RuntimeChange> change_for(const Root& root, RuntimePlan& plan, const RecordedRuntime* recorded,
                                  const RuntimeSettings& settings, Goal goal) {
-    GPUHOST_CHECK(check_state(plan.state));
+    GPUHOST_CHECK(check_state(root, plan.state));
     GPUHOST_TRY(texts, read_texts(root, plan.state.instance));
     if (goal == Goal::Configured) {
         GPUHOST_TRY(wish, wish_for(root, without_ours(plan.state).config, plan.state.instance.version->text,
                                    settings));
         plan.wish = std::move(wish);
     }
-    const auto originals = originals_of(recorded);
-    GPUHOST_TRY(change, runtime_change(plan.state, plan.wish, texts, originals));
-    GPUHOST_TRY(removal, runtime_change(plan.state, {}, texts, originals));
+    const KnownFiles known = recorded != nullptr ? recorded->files : KnownFiles();
+    GPUHOST_TRY(change, runtime_change(plan.state, plan.wish, texts, known));
+    GPUHOST_TRY(removal, runtime_change(plan.state, {}, texts, known));
     for (const FileChange& file : removal.files)
         texts[file.path] = file.after;
     plan.without_us = std::move(texts);
@@ -131,7 +133,9 @@ void plan_restart(const Root& root, RuntimePlan& plan, const RecordedRuntime* re
     plan.restart_text = instance.name + " reads its configuration when it starts, so it is restarted, once";
     std::string why_not;
     if (!settings.restart)
-        why_not = "restarts are switched off (Restart=no, --no-restart)";
+        why_not = "restarts are switched off (Restart=no)";
+    else if (recorded != nullptr && recorded->is_restart_theirs)
+        why_not = "you said that you would (--no-restart)";
     else if (instance.unit.empty() || !instance.is_held)
         why_not = "no service of systemd holds it";
     else
@@ -139,9 +143,7 @@ void plan_restart(const Root& root, RuntimePlan& plan, const RecordedRuntime* re
     if (why_not.empty())
         return;
     plan.restart = Restart::Wanted;
-    const std::string how =
-        instance.unit.empty() || !instance.is_held ? "" : " by 'systemctl restart " + instance.unit + "'";
-    plan.restart_text = "restart it yourself" + how + ": " + why_not;
+    plan.restart_text = restart_by_hand(instance) + why_not;
 }
 
 } // namespace
@@ -157,6 +159,12 @@ std::string_view name_of(Outcome outcome) {
     default:
         return "nothing";
     }
+}
+
+std::string restart_by_hand(const RuntimeInstance& instance) {
+    const std::string how =
+        instance.unit.empty() || !instance.is_held ? "" : " by 'systemctl restart " + instance.unit + "'";
+    return "restart it yourself" + how + ": ";
 }
 
 RuntimePlan plan_runtime(const Root& root, RuntimeState state, const RecordedRuntime* recorded,
@@ -198,9 +206,9 @@ RuntimePlan plan_runtime(const Root& root, RuntimeState state, const RecordedRun
     return plan;
 }
 
-Result<std::vector<RuntimeState>> chosen_runtimes(const Root& root, const RuntimeSettings& settings,
+Result<std::vector<RuntimeState>> chosen_runtimes(std::vector<RuntimeState> states,
+                                                  const std::vector<std::string>& of_settings,
                                                   const std::vector<std::string>& names) {
-    std::vector<RuntimeState> states = read_runtimes(root);
     const auto is_here = [&](const std::string& name) {
         return std::any_of(states.begin(), states.end(),
                            [&](const RuntimeState& state) { return state.instance.name == name; });
@@ -209,7 +217,7 @@ Result<std::vector<RuntimeState>> chosen_runtimes(const Root& root, const Runtim
         if (!is_here(name))
             return base::fail(Errc::NotFound, "no container runtime '" + name + "' is here",
                               "'gpuhostctl runtime show' names those that are.");
-    const std::vector<std::string>& chosen = names.empty() ? settings.runtimes : names;
+    const std::vector<std::string>& chosen = names.empty() ? of_settings : names;
     if (!chosen.empty())
         std::erase_if(states, [&](const RuntimeState& state) {
             return std::find(chosen.begin(), chosen.end(), state.instance.name) == chosen.end();

@@ -42,15 +42,18 @@ struct RuntimePlan {
     std::optional<base::Error> problem; ///< of Refused
 };
 
-/// Reads its files again. `recorded` is what is known of the last time; nullptr: nothing.
+/// What to do where gpuhost does not; the reason follows.
+[[nodiscard]] std::string restart_by_hand(const RuntimeInstance& instance);
+
+/// Reads the texts of its files; what they come to is `state`'s. `recorded` is what is known of the last time; nullptr: nothing.
 [[nodiscard]] RuntimePlan plan_runtime(const base::Root& root, RuntimeState state,
                                        const RecordedRuntime* recorded, const RuntimeSettings& settings,
                                        Goal goal);
 
-/// Those of `names`, or of the settings where there are none, or all. NotFound names what is not here.
-[[nodiscard]] base::Result<std::vector<RuntimeState>> chosen_runtimes(const base::Root& root,
-                                                                      const RuntimeSettings& settings,
-                                                                      const std::vector<std::string>& names);
+/// Those of `names`, or `of_settings` where there are none, or all. NotFound names what is not here.
+[[nodiscard]] base::Result<std::vector<RuntimeState>>
+chosen_runtimes(std::vector<RuntimeState> all, const std::vector<std::string>& of_settings,
+                const std::vector<std::string>& names);
 
 /// org.gpuhost1(5) has the documents.
 [[nodiscard]] base::Result<base::Json> plan_runtimes(const base::Root& root, const core::Settings& settings,

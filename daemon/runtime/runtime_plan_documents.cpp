@@ -63,7 +63,7 @@ Result<Known> look(const Root& root, const core::Settings& settings, const std::
     if (root.is_host())
         GPUHOST_CHECK(need_root());
     Known known{runtime_settings(settings), read_runtime_record(root).value_or(RuntimeRecord()), {}};
-    GPUHOST_TRY(states, chosen_runtimes(root, known.settings, names));
+    GPUHOST_TRY(states, chosen_runtimes(read_runtimes(root), known.settings.runtimes, names));
     known.states = std::move(states);
     return known;
 }

@@ -17,6 +17,12 @@ bool has(const std::vector<std::string>& command, std::string_view word) {
     return std::find(command.begin(), command.end(), word) != command.end();
 }
 
+/// "containerd --config FILE config dump", "dockerd --validate": it says something, and ends.
+bool only_answers(const std::vector<std::string>& command) {
+    return has(command, "config") || has(command, "--version") || has(command, "-v") ||
+           has(command, "--validate") || has(command, "--help") || has(command, "-h");
+}
+
 /// "k3s server": with a containerd of its own, unless it is told to use another runtime.
 bool is_node(const std::vector<std::string>& command) {
     return command.size() > 1 && (command[1] == "server" || command[1] == "agent") &&
@@ -30,8 +36,9 @@ std::optional<RuntimeProgram> program_of(const std::vector<std::string>& command
     if (command.empty())
         return std::nullopt;
     const std::string_view program = file_name(command.front());
-    const bool serves = command.size() == 1 || command[1].empty() ||
-                        std::string_view("-$").find(command[1][0]) != std::string_view::npos;
+    const bool serves = (command.size() == 1 || command[1].empty() ||
+                         std::string_view("-$").find(command[1][0]) != std::string_view::npos) &&
+                        !only_answers(command);
     if (program == "containerd" && serves)
         return RuntimeProgram::Containerd;
     if (program == "dockerd" && serves)

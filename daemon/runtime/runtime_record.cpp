@@ -30,29 +30,45 @@ Text text_from_json(const Json& value) {
     return value.is_string() ? Text(value.get<std::string>()) : Text();
 }
 
-Json to_json(const RecordedRuntime& one) {
+Json to_json(const KnownFiles& known) {
     Json files = Json::object();
-    for (const auto& [path, file] : one.files)
+    for (const auto& [path, file] : known)
         files[path] = {{"before", to_json(file.before)}, {"written", to_json(file.written)}};
+    return files;
+}
+
+KnownFiles files_from_json(const Json& value) {
+    KnownFiles known;
+    for (const auto& [path, file] : value.items())
+        known[path] = {text_from_json(base::member(file, "before")),
+                       text_from_json(base::member(file, "written"))};
+    return known;
+}
+
+Json to_json(const RecordedRuntime& one) {
     return {{"kind", one.kind},
             {"outcome", one.outcome},
             {"text", one.text},
-            {"files", std::move(files)},
+            {"files", to_json(one.files)},
+            {"unfinished", to_json(one.unfinished)},
             {"inputs", one.inputs},
             {"awaits", one.awaits ? runtime::to_json(*one.awaits) : Json()},
             {"restart_text", one.restart_text},
+            {"is_restart_theirs", one.is_restart_theirs},
             {"restarts", one.restarts}};
 }
 
 RecordedRuntime runtime_from_json(const Json& value) {
-    RecordedRuntime one{
-        base::string_or(value, "kind", ""),         base::string_or(value, "outcome", ""),
-        base::string_or(value, "text", ""),         {},
-        base::string_map_or_empty(value, "inputs"), process_stamp_from_json(base::member(value, "awaits")),
-        base::string_or(value, "restart_text", ""), {}};
-    for (const auto& [path, file] : base::member(value, "files").items())
-        one.files[path] = {text_from_json(base::member(file, "before")),
-                           text_from_json(base::member(file, "written"))};
+    RecordedRuntime one;
+    one.kind = base::string_or(value, "kind", "");
+    one.outcome = base::string_or(value, "outcome", "");
+    one.text = base::string_or(value, "text", "");
+    one.inputs = base::string_map_or_empty(value, "inputs");
+    one.awaits = process_stamp_from_json(base::member(value, "awaits"));
+    one.restart_text = base::string_or(value, "restart_text", "");
+    one.is_restart_theirs = base::bool_or(value, "is_restart_theirs", false);
+    one.files = files_from_json(base::member(value, "files"));
+    one.unfinished = files_from_json(base::member(value, "unfinished"));
     for (const Json& moment : base::member(value, "restarts"))
         if (moment.is_number_unsigned())
             one.restarts.push_back(moment.get<std::uint64_t>());

@@ -15,11 +15,6 @@
 
 namespace gpuhost::runtime {
 
-struct WrittenFile {
-    Text before;  ///< what stood there before anything of ours
-    Text written; ///< what we left there
-};
-
 /// A process by what no later one with its number has.
 struct ProcessStamp {
     std::uint64_t pid = 0;
@@ -32,15 +27,17 @@ struct RecordedRuntime {
     std::string kind;
     std::string outcome;                       ///< as in RuntimePlan
     std::string text;                          ///< a sentence
-    std::map<std::string, WrittenFile> files;  ///< of ours
+    KnownFiles files;                          ///< of ours
+    KnownFiles unfinished;                     ///< what is about to be written, and may have been
     std::map<std::string, std::string> inputs; ///< path → what stamp_of() said of it
     std::optional<ProcessStamp> awaits;        ///< it runs with what was configured before
     std::string restart_text;                  ///< why it was not started again
+    bool is_restart_theirs = false;            ///< somebody has said that they would do it
     std::vector<std::uint64_t> restarts; ///< seconds since 1970, of the last hour, that nobody asked for
 };
 
 struct RuntimeRecord {
-    base::Json settings; ///< of the last time
+    base::Json settings; ///< of the last time that all runtimes were looked at
     std::map<std::string, RecordedRuntime> runtimes;
     std::map<std::string, bool> places; ///< which of known_places() there were
 };

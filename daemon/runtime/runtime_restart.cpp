@@ -132,6 +132,13 @@ Result<void> ask_runtime(const Root& root, const RuntimeState& state) {
     return {};
 }
 
+std::string obstacle_to_restart(const Root& root) {
+    const auto state = systemctl(root, {"show", "--property=ActiveState", "--", "gpuhost-ready.service"});
+    return state && base::trim(*state) == "ActiveState=activating"
+               ? "gpuhost-ready.service, behind which runtimes start, waited for this"
+               : "";
+}
+
 Result<void> restart_runtime(const Root& root, const RuntimeState& state,
                              const std::function<void(std::string_view)>& progress) {
     progress("restart " + state.instance.unit);

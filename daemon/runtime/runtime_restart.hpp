@@ -14,6 +14,9 @@ namespace gpuhost::runtime {
 [[nodiscard]] base::Result<void> restart_runtime(const base::Root& root, const RuntimeState& state,
                                                  const std::function<void(std::string_view)>& progress);
 
+/// A phrase, where systemd would stop a runtime and start it only behind what waits for this very operation; else empty.
+[[nodiscard]] std::string obstacle_to_restart(const base::Root& root);
+
 /// Does it answer?
 [[nodiscard]] base::Result<void> ask_runtime(const base::Root& root, const RuntimeState& state);
 

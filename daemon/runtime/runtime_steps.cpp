@@ -14,7 +14,7 @@ namespace {
 ConvergeRequest request_of(const Json& args) {
     return {base::string_or(args, "goal", "") == "restored" ? Goal::Restored : Goal::Configured,
             base::strings_or_empty(args, "names"), runtime_settings_from_json(base::member(args, "settings")),
-            base::bool_or(args, "asked", false)};
+            base::bool_or(args, "asked", false), base::bool_or(args, "no-restart", false)};
 }
 
 std::string summary_of(const ConvergeRequest& request) {
@@ -28,11 +28,12 @@ std::string summary_of(const ConvergeRequest& request) {
 Result<std::vector<core::Problem>> preflight(StepContext& context, const Json& args) {
     const ConvergeRequest request = request_of(args);
     std::vector<core::Problem> problems;
-    const auto states = chosen_runtimes(context.root, request.settings, request.names);
-    if (!states)
-        return std::vector<core::Problem>{{states.error().code, states.error().message, states.error().hint}};
     const auto record = read_runtime_record(context.root).value_or(RuntimeRecord());
-    for (const RuntimeState& state : *states) {
+    const auto targets = targets_of(context.root, request, record);
+    if (!targets)
+        return std::vector<core::Problem>{
+            {targets.error().code, targets.error().message, targets.error().hint}};
+    for (const RuntimeState& state : targets->here) {
         const std::string& name = state.instance.name;
         const auto known = record.runtimes.find(name);
         const RuntimePlan plan =
@@ -58,7 +59,8 @@ void register_runtime_steps(core::StepKinds& kinds) {
         return converge_runtimes(context, request_of(args));
     };
     kind.undo = [](StepContext& context, const Json& args) {
-        return put_back_runtimes(context, request_of(args).settings.restart);
+        const ConvergeRequest request = request_of(args);
+        return put_back_runtimes(context, request.settings.restart && !request.no_restart);
     };
     kinds.add(std::move(kind));
 }
@@ -69,7 +71,8 @@ core::Step runtime_step(const ConvergeRequest& request) {
             {{"goal", request.goal == Goal::Restored ? "restored" : "configured"},
              {"names", request.names},
              {"settings", to_json(request.settings)},
-             {"asked", request.is_asked}}};
+             {"asked", request.is_asked},
+             {"no-restart", request.no_restart}}};
 }
 
 } // namespace gpuhost::runtime

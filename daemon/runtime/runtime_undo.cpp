@@ -2,6 +2,8 @@
 #include "daemon/runtime/runtime_undo.hpp"
 
 #include "daemon/base/parse.hpp"
+#include "daemon/content/file_operation.hpp"
+#include "daemon/runtime/runtime_busy.hpp"
 #include "daemon/runtime/runtime_restart.hpp"
 
 #include <algorithm>
@@ -16,6 +18,7 @@ using base::Root;
 namespace {
 
 constexpr std::size_t undo_limit = 64U << 20U;
+constexpr mode_t secret = 0600; ///< of what comes back: who reads it is root
 
 std::string path_of(const core::StepContext& context) {
     return context.staging + "/runtime-undo.json";
@@ -29,15 +32,6 @@ Text text_from_json(const Json& value) {
     return value.is_string() ? Text(value.get<std::string>()) : Text();
 }
 
-Result<Text> read_text(const Root& root, const std::string& path) {
-    auto text = root.read(path);
-    if (!text && text.error().code == Errc::NotFound)
-        return Text();
-    if (!text)
-        return base::fail(text.error());
-    return Text(*std::move(text));
-}
-
 /// With its old files in place: `then` ran when they were written over.
 Result<void> settle(const Root& root, const std::string& name, const std::optional<ProcessStamp>& then,
                     RecordedRuntime& recorded, bool may_restart) {
@@ -49,7 +43,8 @@ Result<void> settle(const Root& root, const std::string& name, const std::option
         return {};
     const bool is_this_boot =
         root.read_line("/proc/sys/kernel/random/boot_id").value_or(std::string()) == then->boot_id;
-    if (is_this_boot && may_restart && !state->instance.unit.empty() && state->instance.is_held)
+    if (is_this_boot && may_restart && !state->instance.unit.empty() && state->instance.is_held &&
+        harm_of_restart(root, *state).empty())
         return restart_runtime(root, *state, [](std::string_view) {});
     recorded.awaits = now;
     return {};
@@ -57,17 +52,31 @@ Result<void> settle(const Root& root, const std::string& name, const std::option
 
 } // namespace
 
-Result<void> write_text(const Root& root, const std::string& path, const Text& text) {
+Result<Text> read_text(const Root& root, const std::string& path) {
+    auto text = root.read(path);
+    if (!text && text.error().code == Errc::NotFound)
+        return Text();
+    if (!text)
+        return base::fail(text.error());
+    return Text(*std::move(text));
+}
+
+Result<void> write_text(const Root& root, const std::string& path, const Text& text, mode_t mode) {
     const std::string directory = path.substr(0, path.rfind('/'));
+    const std::string unfinished = directory.substr(0, directory.rfind('/')) + "/gpuhost-runtime.unfinished";
     if (!text) {
+        GPUHOST_CHECK(root.remove(unfinished));
         GPUHOST_CHECK(root.remove(path));
         return root.exists(directory) ? root.sync_directory(directory) : Result<void>();
     }
-    const auto st = root.stat(path);
     constexpr mode_t permissions = 0777;
-    constexpr mode_t readable = 0644;
+    if (const auto st = root.stat(path))
+        mode = content::is_ours(root, path) ? st->st_mode & mode : st->st_mode & permissions;
     GPUHOST_CHECK(root.make_directories(directory));
-    return root.write_atomic(path, *text, st ? st->st_mode & permissions : readable);
+    if (!base::ends_with(directory, ".d"))
+        return root.write_atomic(path, *text, mode);
+    GPUHOST_CHECK(root.write_atomic(unfinished, *text, mode));
+    return root.rename(unfinished, path);
 }
 
 void RuntimeUndo::remember(const std::string& name, const RuntimeChange& change,
@@ -82,10 +91,13 @@ void RuntimeUndo::remember(const std::string& name, const RuntimeChange& change,
     for (const FileChange& file : change.files) {
         const auto known = std::find_if(files.begin(), files.end(),
                                         [&](const FileChange& one) { return one.path == file.path; });
-        if (known == files.end())
+        if (known == files.end()) {
             files.push_back(file);
-        else
-            known->after = file.after;
+            continue;
+        }
+        if (file.before != known->before && file.before != known->after)
+            known->before = file.before; // which somebody has written since
+        known->after = file.after;
     }
 }
 
@@ -103,20 +115,25 @@ Result<void> RuntimeUndo::put_back(const Root& root, const std::string& name, Ru
     if (entry == entries_.end())
         return {};
     const std::vector<FileChange>& files = entry->second.files;
+    std::string theirs; // what others have written since
     for (auto file = files.rbegin(); file != files.rend(); ++file) {
         GPUHOST_TRY(now, read_text(root, file->path));
         if (now == file->before)
             continue;
-        if (now != file->after)
+        if (now != file->after) {
             warn("'" + file->path + "' was changed meanwhile by another program, and stays as it is");
-        else
-            GPUHOST_CHECK(write_text(root, file->path, file->before));
+            theirs += now.value_or("");
+        } else if (!file->before && theirs.find(file->path) != std::string::npos) {
+            warn("'" + file->path + "' stays too, since that file names it");
+        } else {
+            GPUHOST_CHECK(write_text(root, file->path, file->before, secret));
+        }
     }
     const RuntimeRecord before = runtime_record_from_json(entry->second.recorded);
     std::vector<std::uint64_t> restarts = std::move(record.runtimes[name].restarts);
     RecordedRuntime& recorded = record.runtimes[name] = before.runtimes.at(name);
     recorded.restarts = std::move(restarts);
-    return settle(root, name, entry->second.process, recorded, may_restart);
+    return settle(root, name, entry->second.process, recorded, may_restart && theirs.empty());
 }
 
 Json RuntimeUndo::to_json() const {

@@ -14,14 +14,15 @@ namespace gpuhost::runtime {
 
 class RuntimeUndo {
   public:
-    /// What it knows already stays: a step that runs again finds its own files.
+    /// What it knows already stays, but what others have written since: a step that runs again finds its own files.
     /// `process` is the runtime's, which has not read what is about to be written.
     void remember(const std::string& name, const RuntimeChange& change, const RecordedRuntime& recorded,
                   const std::optional<ProcessStamp>& process);
     void forget(const std::string& name) { entries_.erase(name); }
     [[nodiscard]] std::vector<std::string> names() const;
 
-    /// Files that hold what this transaction wrote get back what they had; another's content stays, with a warning. A runtime
+    /// Files that hold what this transaction wrote get back what they had; another's content stays, with a warning, and so does
+    /// a file that it names. A runtime
     /// whose process is not the one of before is restarted, but for one that has started after a reboot, when others may wait
     /// for this: the next plan sees to it. `record` gets back its entry.
     [[nodiscard]] base::Result<void> put_back(const base::Root& root, const std::string& name,
@@ -44,8 +45,11 @@ class RuntimeUndo {
 [[nodiscard]] RuntimeUndo read_undo(const core::StepContext& context);
 [[nodiscard]] base::Result<void> write_undo(const core::StepContext& context, const RuntimeUndo& undo);
 
-/// Durable; nothing removes the file. A new one is readable for all, another keeps its mode.
-[[nodiscard]] base::Result<void> write_text(const base::Root& root, const std::string& path,
-                                            const Text& text);
+/// Nothing where there is no such file.
+[[nodiscard]] base::Result<Text> read_text(const base::Root& root, const std::string& path);
+/// Durable; nothing removes the file. A new one has this mode, another keeps its own, but one of ours gets no more than this.
+/// What is half written lies beside a directory of drop-ins, never in it: CRI-O reads all that is there.
+[[nodiscard]] base::Result<void> write_text(const base::Root& root, const std::string& path, const Text& text,
+                                            mode_t mode);
 
 } // namespace gpuhost::runtime

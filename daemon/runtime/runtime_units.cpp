@@ -91,6 +91,17 @@ std::vector<std::string> exec_start(const std::vector<std::string>& texts) {
     return words;
 }
 
+std::vector<std::string> bound_to(const std::vector<std::string>& texts) {
+    std::vector<std::string> units;
+    for (const std::string& text : texts)
+        for (const base::IniEntry& entry : base::parse_ini(text).entries)
+            if (entry.section == "Unit" &&
+                (entry.key == "Requires" || entry.key == "BindsTo" || entry.key == "PartOf"))
+                for (std::string& unit : base::split_words(entry.value))
+                    units.push_back(std::move(unit));
+    return units;
+}
+
 std::vector<RuntimeUnit> read_runtime_units(const Root& root) {
     std::vector<RuntimeUnit> units;
     for (const auto& [name, file] : files_named(root, "", ".service")) {
@@ -101,7 +112,7 @@ std::vector<RuntimeUnit> read_runtime_units(const Root& root) {
             continue; // masked, or a template, of which no runtime is started
         for (const auto& [drop_in, path] : files_named(root, "/" + name + ".d", ".conf"))
             texts.push_back(read_unit(root, path));
-        RuntimeUnit unit{name, file, exec_start(texts)};
+        RuntimeUnit unit{name, file, exec_start(texts), bound_to(texts)};
         if (program_of(unit.command))
             units.push_back(std::move(unit));
     }

@@ -12,7 +12,8 @@ namespace gpuhost::runtime {
 struct RuntimeUnit {
     std::string name; ///< "containerd.service"
     std::string file;
-    std::vector<std::string> command; ///< ExecStart= after drop-ins, without the marks before the program
+    std::vector<std::string> command;  ///< ExecStart= after drop-ins, without the marks before the program
+    std::vector<std::string> bound_to; ///< units with which it is stopped and started again
 };
 
 /// In words, as systemd takes a command line apart: quotes enclose blanks, a backslash stands for the next character.
@@ -20,6 +21,9 @@ struct RuntimeUnit {
 
 /// The first ExecStart= of a unit file and its drop-ins, the later ones last; empty: there is none.
 [[nodiscard]] std::vector<std::string> exec_start(const std::vector<std::string>& texts);
+
+/// Of Requires=, BindsTo= and PartOf=, after which systemd restarts it with any of them.
+[[nodiscard]] std::vector<std::string> bound_to(const std::vector<std::string>& texts);
 
 /// Services whose program is a container runtime, by name. Masked ones are none.
 [[nodiscard]] std::vector<RuntimeUnit> read_runtime_units(const base::Root& root);

@@ -93,9 +93,89 @@ def check_restart_by_hand(t, host):
     t.ok(run.returncode == 0 and calls(host) == count and "restart it yourself by" in run.stdout + run.stderr, "with --no-restart a person does it",
          run.stdout, run.stderr)
     t.ok(state(host)["restart_wanted"], "which status wants")
+    t.equal(host.json("plan", "--only", "runtime")["steps"], [], "no other run does it")
+    write(host.path(CONFIG), PLAIN.replace("3.9", "4.1"))
+    run = host.ctl("apply", "--only", "runtime")
+    t.ok(run.returncode == 0 and DROP_IN in read(host.path(CONFIG)) and calls(host) == count, "nor one that has something to write", run.stderr)
     systemctl(host, "restart")
     t.ok(not state(host)["restart_wanted"] and "enable_cdi" in loaded(host), "until it was done")
     host.ctl("runtime", "restore", check=0)
+
+
+def check_edited_meanwhile(t, host):
+    """Between the plan and the write; and while a restart fails."""
+    write(host.path(CONFIG), PLAIN)
+    systemctl(host, "restart")
+    write(host.path("/fake-containerd/edit-at-dump"), "# of a person\n")
+    run = host.ctl("runtime", "configure")
+    t.ok(run.returncode != 0 and "was changed meanwhile" in run.stderr, "what somebody writes meanwhile is not written over", run.returncode, run.stderr)
+    t.ok(read(host.path(CONFIG)) == PLAIN + "# of a person\n" and not os.path.exists(host.path(DROP_IN)), "and nothing of ours is left", files(host))
+    run = host.ctl("apply", "--only", "runtime")
+    t.ok(run.returncode == 0 and "# of a person" in read(host.path(CONFIG)) and "enable_cdi" in loaded(host), "the next apply does it", run.stderr)
+    host.ctl("runtime", "restore", check=0)
+    write(host.path("/fake-containerd/broken"), "# of another person\n")
+    run = host.ctl("runtime", "configure")
+    os.unlink(host.path("/fake-containerd/broken"))
+    t.ok(run.returncode != 0 and "# of another person" in read(host.path(CONFIG)) and dump(host) is not None,
+         "a file that somebody has written since stays, with what it imports", run.stderr, files(host))
+    systemctl(host, "restart")
+    run = host.ctl("runtime", "restore")
+    t.ok(run.returncode == 0 and DROP_IN not in read(host.path(CONFIG)) and not os.path.exists(host.path(DROP_IN)) and dump(host) is not None,
+         "restore then takes both out", run.stderr, read(host.path(CONFIG)))
+    write(host.path(CONFIG), PLAIN)
+    systemctl(host, "restart")
+
+
+def check_secrets(t, host):
+    os.chmod(host.path(CONFIG), 0o600)
+    host.ctl("runtime", "configure", check=0)
+    modes = [os.stat(host.path(path)).st_mode & 0o777 for path in (CONFIG, DROP_IN)]
+    t.equal(modes, [0o600, 0o600], "what repeats a file of root's own is of root alone")
+    host.ctl("runtime", "restore", check=0)
+    os.chmod(host.path(CONFIG), 0o644)
+
+
+def check_ready_waits(t, host):
+    """systemd would start it only behind gpuhost-ready, which waits for us."""
+    count = calls(host)
+    write(host.path("/fake-containerd/ready-waits"), "")
+    run = host.ctl("runtime", "configure")
+    os.unlink(host.path("/fake-containerd/ready-waits"))
+    t.ok(run.returncode == 0 and calls(host) == count and "gpuhost-ready.service" in state(host)["restart_text"], "no restart that waits for itself",
+         run.stderr, state(host))
+    host.ctl("runtime", "configure", check=0)
+    t.equal(calls(host), count + 1, "it is restarted when somebody asks for it then")
+    host.ctl("runtime", "restore", check=0)
+
+
+def check_deckhouse(t, host):
+    write(host.path("/etc/containerd/deckhouse.toml"), PLAIN)
+    run = host.ctl("runtime", "configure")
+    t.ok("Deckhouse" in run.stdout + run.stderr and read(host.path(CONFIG)) == PLAIN, "what Deckhouse writes is left to it", run.stdout, run.stderr)
+    os.unlink(host.path("/etc/containerd/deckhouse.toml"))
+
+
+def check_names(t, host):
+    os.unlink(host.path("/var/lib/gpuhost/runtime.json"))
+    host.ctl("runtime", "configure", "containerd", check=0)
+    t.equal(host.json("plan", "--only", "runtime")["reasons"], ["nobody has looked at container runtimes yet"],
+            "to configure one says nothing about the others")
+    host.ctl("apply", "--only", "runtime", check=0)
+
+
+def check_gone(t, host):
+    """It is configured, and its package is removed."""
+    for path in "/usr/bin/containerd", "/usr/lib/systemd/system/containerd.service":
+        os.rename(host.path(path), host.path(path + ".away"))
+    os.system(f"rm -rf {host.path('/proc')}/{host.read('/fake-containerd/pid')}")
+    host.ctl("apply", "--only", "runtime", check=0)
+    t.equal(host.json("plan", "--only", "runtime")["steps"], [], "one that has gone is looked at once")
+    run = host.ctl("runtime", "restore", "containerd")
+    t.ok(run.returncode == 0 and read(host.path(CONFIG)) == PLAIN and not os.path.exists(host.path(DROP_IN)), "and its files are restored",
+         run.stderr, read(host.path(CONFIG)))
+    for path in "/usr/bin/containerd", "/usr/lib/systemd/system/containerd.service":
+        os.rename(host.path(path + ".away"), host.path(path))
+    systemctl(host, "start")
 
 
 def check_links(t, host):
@@ -131,7 +211,8 @@ def main():
         install_containerd(host)
         host.start_daemon()
         host.settle()
-        for check in (check_first, check_apply, check_foreign, check_broken, check_no_start, check_restart_by_hand, check_links, check_settings):
+        for check in (check_first, check_apply, check_foreign, check_broken, check_no_start, check_restart_by_hand, check_edited_meanwhile,
+                      check_secrets, check_ready_waits, check_deckhouse, check_names, check_gone, check_links, check_settings):
             check(t, host)
         if t.failed:
             print("\n".join("# " + line for line in host.tail().splitlines()))

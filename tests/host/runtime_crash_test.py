@@ -73,6 +73,9 @@ def die(host, case, number, who):
         host.kill_daemon()
         return False
     if who == "both":
+        left = [name for name in listing(host, os.path.dirname(DROP_IN)) if name != os.path.basename(DROP_IN)]
+        if left:
+            raise AssertionError(f"half of a file among drop-ins: {left}")
         host.kill_daemon()
         host.kill_workers()
         host.boot()

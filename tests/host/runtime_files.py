@@ -42,6 +42,11 @@ def toml(table, head=""):
 if sys.argv[1:] == ["--version"]:
     print("containerd github.com/containerd/containerd 1.7.24 0000")
     sys.exit()
+edit = ROOT + "/fake-containerd/edit-at-dump"
+if os.path.exists(edit):
+    with open(edit) as wanted, open(place("/etc/containerd/config.toml"), "a") as file:
+        file.write(wanted.read())
+    os.unlink(edit)
 config = sys.argv[sys.argv.index("--config") + 1] if "--config" in sys.argv else "/etc/containerd/config.toml"
 merged, pending = {}, [config] if "--config" in sys.argv or os.path.exists(place(config)) else []
 while pending:
@@ -60,6 +65,7 @@ SYSTEMCTL = """#!/bin/sh
 # restart UNIT: another process, which loads what is configured then; unless it can't.
 root={root}
 state=$root/fake-containerd
+[ "$1" != show ] || [ ! -e $state/ready-waits ] || echo ActiveState=activating
 [ "$1" = restart ] || [ "$1" = start ] || exit 0
 echo "$1 $3" >>$state/calls
 old=$(cat $state/pid 2>/dev/null)
@@ -67,6 +73,7 @@ old=$(cat $state/pid 2>/dev/null)
 : >$state/pid
 export FAKE_ROOT=$root
 if [ -e $state/broken ] && grep -q gpuhost $root/etc/containerd/config.toml; then
+    cat $state/broken >>$root/etc/containerd/config.toml
     echo "Job for $3 failed because the control process exited with error code." >&2
     exit 1
 fi

@@ -50,7 +50,7 @@ class RuntimeChangeTest : public testing::Test {
         return all;
     }
     [[nodiscard]] base::Result<RuntimeChange> change(const RuntimeState& now, const RuntimeWish& wish) const {
-        return runtime_change(now, wish, texts(now.instance), originals_);
+        return runtime_change(now, wish, texts(now.instance), known_);
     }
     /// Done as a step does it; its files in their order.
     std::vector<std::string> carry_out(const RuntimeState& now, const RuntimeWish& wish) {
@@ -71,7 +71,7 @@ class RuntimeChangeTest : public testing::Test {
     }
 
     tests::TempDir host_;
-    std::map<std::string, Text> originals_;
+    KnownFiles known_;
 };
 
 using Paths = std::vector<std::string>;
@@ -244,10 +244,46 @@ TEST_F(RuntimeChangeTest, DockerKeepsWhatIsNotOurs) {
     EXPECT_EQ(carry_out(after, wish), Paths());
 
     EXPECT_EQ(carry_out(after, {}), Paths()) << "nothing is taken out that is not known to be ours";
-    originals_["/etc/docker/daemon.json"] = before;
+    known_["/etc/docker/daemon.json"] = {before, text_of("/etc/docker/daemon.json")};
     carry_out(after, {});
     EXPECT_EQ(base::parse_json(text_of("/etc/docker/daemon.json"), "").value(),
               base::parse_json(before, "").value());
+}
+
+/// nvidia-ctk writes into the same file, before us or after.
+TEST_F(RuntimeChangeTest, DockersMembersOfOthersStay) {
+    const char* path = "/etc/docker/daemon.json";
+    carry_out(state(27, 5, RuntimeKind::Docker), cdi());
+    known_[path] = {Text(), text_of(path)};
+    const std::string theirs =
+        "{\n    \"default-runtime\": \"nvidia\",\n    \"features\": {\n        \"cdi\": true\n    },\n"
+        "    \"runtimes\": {\n        \"nvidia\": {\n            \"path\": \"nvidia-container-runtime\"\n"
+        "        }\n    }\n}\n";
+    host_.write("etc/docker/daemon.json", theirs);
+    EXPECT_EQ(carry_out(state(27, 5, RuntimeKind::Docker), cdi()), Paths());
+    carry_out(state(27, 5, RuntimeKind::Docker), {});
+    const base::Json left = base::parse_json(text_of(path), "").value();
+    EXPECT_EQ(left["default-runtime"], "nvidia");
+    EXPECT_TRUE(left["runtimes"].contains("nvidia"));
+    EXPECT_FALSE(left.contains("features")) << "that was ours alone";
+}
+
+TEST_F(RuntimeChangeTest, AnEarlierPathOfDockersRuntimeComesBack) {
+    const char* path = "/etc/docker/daemon.json";
+    const std::string before = R"({"runtimes": {"nvidia": {"path": "/opt/nvidia", "runtimeArgs": ["x"]}}})";
+    host_.write("etc/docker/daemon.json", before);
+    RuntimeWish wish;
+    wish.classes = classes().classes;
+    carry_out(state(27, 5, RuntimeKind::Docker), wish);
+    ASSERT_NE(text_of(path), before);
+    known_[path] = {before, text_of(path)};
+    base::Json since = base::parse_json(text_of(path), "").value();
+    since["debug"] = true;
+    host_.write("etc/docker/daemon.json", since.dump());
+    carry_out(state(27, 5, RuntimeKind::Docker), {});
+    base::Json wanted = base::parse_json(before, "").value();
+    wanted["debug"] = true;
+    EXPECT_EQ(base::parse_json(text_of(path), "").value(), wanted);
 }
 
 TEST_F(RuntimeChangeTest, WhatACommandLineSaysStandsInTheWayOfDockersFile) {

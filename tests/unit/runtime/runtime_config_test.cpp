@@ -44,6 +44,8 @@ TEST(DockerConfig, CdiIsOnByAFeatureAndWithoutItSince28) {
     EXPECT_EQ(docker_config(Json::object(), {}, version(28, 2)).cdi, CdiState::On);
     EXPECT_EQ(docker_config(off, {}, version(28, 2)).cdi, CdiState::Off);
     EXPECT_EQ(docker_config(Json::object(), {"dockerd", "--feature=cdi"}, version(27, 0)).cdi, CdiState::On);
+    EXPECT_EQ(docker_config(Json::object(), {"dockerd", "--feature", "cdi=false"}, version(28, 2)).cdi,
+              CdiState::Off);
     EXPECT_EQ(docker_config(Json::object(), {}, std::nullopt).cdi, CdiState::Unknown);
 }
 

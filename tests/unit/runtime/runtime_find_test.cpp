@@ -34,6 +34,12 @@ TEST(RuntimeUnits, ALaterFileReplacesWhatItEmptied) {
               (Texts{"/usr/local/bin/k3s", "server", "--disable", "traefik"}));
 }
 
+TEST(RuntimeUnits, WhatRestartsWithAnotherSaysSo) {
+    EXPECT_EQ(bound_to({"[Unit]\nRequires=docker.socket containerd.service\nWants=a.service\n",
+                        "[Unit]\nBindsTo=b.service\n"}),
+              (Texts{"docker.socket", "containerd.service", "b.service"}));
+}
+
 TEST(RuntimePrograms, OnlyWhatServesIsARuntime) {
     EXPECT_EQ(program_of({"/usr/bin/containerd"}), RuntimeProgram::Containerd);
     EXPECT_EQ(program_of({"containerd", "-c", "/x"}), RuntimeProgram::Containerd);
@@ -44,7 +50,10 @@ TEST(RuntimePrograms, OnlyWhatServesIsARuntime) {
          {Texts{}, Texts{"/usr/bin/containerd", "config", "dump"}, Texts{"/usr/bin/containerd-shim"},
           Texts{"k3s", "kubectl"}, Texts{"k3s", "server", "--docker"},
           Texts{"k3s", "agent", "--container-runtime-endpoint=/run/crio/crio.sock"},
-          Texts{"/usr/bin/snap", "run", "lxd.daemon"}})
+          Texts{"/usr/bin/snap", "run", "lxd.daemon"},
+          Texts{"/usr/bin/containerd", "--config", "/x", "config", "dump"},
+          Texts{"/usr/bin/dockerd", "--validate", "--config-file", "/x"},
+          Texts{"/usr/bin/crio", "--version"}})
         EXPECT_EQ(program_of(other), std::nullopt);
 }
 

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/runtime/runtime_busy.hpp"
+#include "tests/support/tmpdir.hpp"
+
+#include <filesystem>
+
+#include <gtest/gtest.h>
+
+namespace gpuhost::runtime {
+namespace {
+
+/// A host with containerd, and a Docker that runs.
+class RuntimeBusyTest : public testing::Test {
+  protected:
+    void SetUp() override {
+        host_.write("usr/lib/systemd/system/containerd.service",
+                    "[Service]\nExecStart=/usr/bin/containerd\n");
+        host_.write("usr/bin/containerd", "");
+        host_.write("usr/bin/dockerd", "");
+        host_.write("proc/70/cmdline", std::string("/usr/bin/dockerd\0", 17));
+        host_.write("proc/70/status", "Uid:\t0\t0\t0\t0\nNSpid:\t70\n");
+        host_.write("proc/70/cgroup", "0::/system.slice/docker.service\n");
+        std::filesystem::create_symlink("/", host_.path("proc/70/root"));
+        std::filesystem::create_symlink("/usr/bin/dockerd", host_.path("proc/70/exe"));
+        docker_unit("Wants=containerd.service");
+    }
+    void docker_unit(const std::string& relation) const {
+        host_.write("usr/lib/systemd/system/docker.service",
+                    "[Unit]\n" + relation + "\n[Service]\nExecStart=/usr/bin/dockerd\n");
+    }
+    void run_container() const {
+        host_.write("run/containerd/io.containerd.runtime.v2.task/moby/abc/pid", "1\n");
+    }
+    [[nodiscard]] std::string harm(const std::string& name) const {
+        const auto state = read_runtime_named(host_.root(), name);
+        EXPECT_TRUE(state) << name;
+        return state ? harm_of_restart(host_.root(), *state) : "";
+    }
+
+    tests::TempDir host_;
+};
+
+TEST_F(RuntimeBusyTest, DockersContainersEndWithIt) {
+    EXPECT_EQ(harm("docker"), "");
+    run_container();
+    EXPECT_NE(harm("docker").find("a container runs, and ends with Docker"), std::string::npos);
+    host_.write("etc/docker/daemon.json", R"({"live-restore": true})");
+    EXPECT_EQ(harm("docker"), "");
+}
+
+TEST_F(RuntimeBusyTest, ContainerdTakesADockerAlongThatIsBoundToIt) {
+    run_container();
+    EXPECT_EQ(harm("containerd"), "");
+    docker_unit("Requires=docker.socket containerd.service");
+    EXPECT_NE(harm("containerd").find("docker.service is restarted with it"), std::string::npos);
+    host_.write("etc/docker/daemon.json", R"({"live-restore": true})");
+    EXPECT_EQ(harm("containerd"), "");
+}
+
+} // namespace
+} // namespace gpuhost::runtime
