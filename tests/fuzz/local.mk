@@ -7,6 +7,7 @@ fuzz_programs = \
     %D%/fuzz-cms \
     %D%/fuzz-deb \
     %D%/fuzz-dns \
+    %D%/fuzz-docker \
     %D%/fuzz-foreign \
     %D%/fuzz-ini \
     %D%/fuzz-inventory \
@@ -64,6 +65,11 @@ endif
 %C%_fuzz_dns_LDFLAGS = $(fuzz_flags)
 %C%_fuzz_dns_LDADD = $(fuzz_main) $(images_libs) $(RESOLV_LIBS)
 %C%_fuzz_dns_SOURCES = %D%/dns.cpp
+
+%C%_fuzz_docker_CPPFLAGS = $(fuzz_cppflags)
+%C%_fuzz_docker_LDFLAGS = $(fuzz_flags)
+%C%_fuzz_docker_LDADD = $(fuzz_main) $(runtime_libs)
+%C%_fuzz_docker_SOURCES = %D%/docker.cpp
 
 %C%_fuzz_foreign_CPPFLAGS = $(fuzz_cppflags)
 %C%_fuzz_foreign_LDFLAGS = $(fuzz_flags)
@@ -166,6 +172,15 @@ fuzz_corpus = \
     %D%/corpus/dns/nothing \
     %D%/corpus/dns/server \
     %D%/corpus/dns/strange \
+    %D%/corpus/docker/broken.json \
+    %D%/corpus/docker/empty.json \
+    %D%/corpus/docker/members.json \
+    %D%/corpus/docker/nothing.json \
+    %D%/corpus/docker/numbers.json \
+    %D%/corpus/docker/odd.json \
+    %D%/corpus/docker/twice.json \
+    %D%/corpus/docker/types.json \
+    %D%/corpus/docker/windows.json \
     %D%/corpus/foreign/docker-1.9.tar.gz \
     %D%/corpus/foreign/docker-24.tar.gz \
     %D%/corpus/foreign/layout.tar.gz \
