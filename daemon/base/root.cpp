@@ -318,21 +318,30 @@ Result<void> Root::sync_directory(std::string_view path) const {
     return fsync_fd(fd.get(), path);
 }
 
+/// At once what a file says that it has; pipes and /proc say nothing.
 Result<std::string> read_all(int fd, std::size_t limit, std::string_view what) {
+    constexpr std::size_t step = 16384;
+    struct stat st {};
+    const bool is_sized = ::fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0;
     std::string content;
-    std::array<char, 16384> buffer{};
+    content.resize(is_sized ? std::min(static_cast<std::size_t>(st.st_size), limit) + 1 : step);
+    std::size_t size = 0;
     for (;;) {
-        const ssize_t n = ::read(fd, buffer.data(), buffer.size());
+        if (size == content.size())
+            content.resize(size + step);
+        const ssize_t n = ::read(fd, content.data() + size, content.size() - size);
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0)
             return fail_errno(what, errno);
-        if (n == 0)
-            return content;
-        if (content.size() + static_cast<std::size_t>(n) > limit)
+        size += static_cast<std::size_t>(n);
+        if (size > limit)
             return fail(Errc::BadContent,
                         std::string(what) + ": larger than " + std::to_string(limit) + " bytes");
-        content.append(buffer.data(), static_cast<std::size_t>(n));
+        if (n == 0) {
+            content.resize(size);
+            return content;
+        }
     }
 }
 
