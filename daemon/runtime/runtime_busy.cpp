@@ -3,17 +3,15 @@
 
 #include "daemon/base/parse.hpp"
 #include "daemon/runtime/runtime_find.hpp"
+#include "daemon/runtime/runtime_processes.hpp"
 
 #include <algorithm>
-#include <array>
 
 namespace gpuhost::runtime {
 
 namespace {
 
-/// A directory each of Docker's containers that run, in the host's containerd or in its own.
-constexpr std::array docker_tasks{"/run/containerd/io.containerd.runtime.v2.task/moby",
-                                  "/run/docker/containerd/daemon/io.containerd.runtime.v2.task/moby"};
+constexpr std::string_view docker_space = "moby"; ///< its namespace in containerd
 
 bool restores_live(const RuntimeState& state) {
     const auto& arguments = state.instance.arguments;
@@ -26,9 +24,7 @@ bool restores_live(const RuntimeState& state) {
 std::string harm_of_dockers(const base::Root& root, const RuntimeState& docker) {
     if (restores_live(docker))
         return {};
-    std::size_t count = 0;
-    for (const char* directory : docker_tasks)
-        count += root.list(directory).value_or(std::vector<std::string>()).size();
+    const std::size_t count = count_shims(root, docker_space);
     if (count == 0)
         return {};
     return (count == 1 ? "a container runs" : std::to_string(count) + " containers run") +

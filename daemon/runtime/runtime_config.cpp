@@ -35,14 +35,11 @@ void add_tables(Json& to, const Json& from) {
 CdiState docker_cdi(const Json& daemon, const std::vector<std::string>& arguments,
                     const std::optional<RuntimeVersion>& version) {
     auto enabled = base::get_bool(member(daemon, "features"), "cdi");
-    for (std::size_t i = 0; i < arguments.size(); ++i) {
-        const bool is_two = arguments[i] == "--feature" && i + 1 < arguments.size();
-        const std::string word = is_two ? "--feature=" + arguments[i + 1] : arguments[i];
-        if (word == "--feature=cdi" || word == "--feature=cdi=true")
+    for (const std::string& feature : option_values(arguments, "--feature"))
+        if (feature == "cdi" || feature == "cdi=true")
             enabled = true;
-        else if (word == "--feature=cdi=false")
+        else if (feature == "cdi=false")
             enabled = false;
-    }
     if (version && !version->is_at_least(25, 0))
         return CdiState::Unsupported;
     if (enabled)
@@ -123,6 +120,8 @@ RuntimeConfig docker_config(const Json& daemon, const std::vector<std::string>& 
                                    systemd ? std::optional(true) : std::nullopt});
     config.cdi = docker_cdi(daemon, arguments, version);
     config.cdi_spec_dirs = spec_dirs(daemon, "cdi-spec-dirs");
+    if (auto directories = option_values(arguments, "--cdi-spec-dir"); !directories.empty())
+        config.cdi_spec_dirs = std::move(directories);
     return config;
 }
 

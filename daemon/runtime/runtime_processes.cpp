@@ -43,6 +43,18 @@ std::vector<std::string> words_of(std::string_view cmdline) {
     return words;
 }
 
+/// All that run, by number, with nothing but their commands.
+std::vector<RuntimeProcess> read_commands(const Root& root) {
+    std::vector<RuntimeProcess> processes;
+    for (const std::string& name : root.list("/proc").value_or(std::vector<std::string>()))
+        if (const auto pid = base::parse_uint(name))
+            processes.push_back(
+                {*pid, "", "", words_of(root.read("/proc/" + name + "/cmdline").value_or(std::string()))});
+    std::sort(processes.begin(), processes.end(),
+              [](const RuntimeProcess& a, const RuntimeProcess& b) { return a.pid < b.pid; });
+    return processes;
+}
+
 } // namespace
 
 std::string service_of_cgroup(std::string_view text) {
@@ -53,15 +65,20 @@ std::string service_of_cgroup(std::string_view text) {
     return {};
 }
 
+std::size_t count_shims(const Root& root, std::string_view space) {
+    const auto processes = read_commands(root);
+    return static_cast<std::size_t>(
+        std::count_if(processes.begin(), processes.end(), [&](const RuntimeProcess& process) {
+            const std::string program = process.command.empty() ? "" : process.command.front();
+            return base::starts_with(program.substr(program.rfind('/') + 1), "containerd-shim") &&
+                   option_value(process.command, {"-namespace", "--namespace"}) == space;
+        }));
+}
+
 std::vector<RuntimeProcess> read_runtime_processes(const Root& root) {
     std::vector<RuntimeProcess> processes;
-    for (const std::string& name : root.list("/proc").value_or(std::vector<std::string>())) {
-        const auto pid = base::parse_uint(name);
-        if (!pid)
-            continue;
-        const std::string directory = "/proc/" + name;
-        RuntimeProcess process{*pid, "", "",
-                               words_of(root.read(directory + "/cmdline").value_or(std::string()))};
+    for (RuntimeProcess& process : read_commands(root)) {
+        const std::string directory = "/proc/" + std::to_string(process.pid);
         if (!program_of(process.command) ||
             !is_of_host(root.read(directory + "/status").value_or(std::string())))
             continue;
@@ -71,8 +88,6 @@ std::vector<RuntimeProcess> read_runtime_processes(const Root& root) {
         process.executable = root.read_link(directory + "/exe").value_or(std::string());
         processes.push_back(std::move(process));
     }
-    std::sort(processes.begin(), processes.end(),
-              [](const RuntimeProcess& a, const RuntimeProcess& b) { return a.pid < b.pid; });
     return processes;
 }
 

@@ -24,4 +24,7 @@ struct RuntimeProcess {
 /// Of root and of the host, by number. What a user calls containerd, or a container has in it, is none of them.
 [[nodiscard]] std::vector<RuntimeProcess> read_runtime_processes(const base::Root& root);
 
+/// containerd's shims of one of its namespaces, whatever its state directory: of Docker's, "moby", one a container.
+[[nodiscard]] std::size_t count_shims(const base::Root& root, std::string_view space);
+
 } // namespace gpuhost::runtime

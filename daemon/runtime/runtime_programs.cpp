@@ -66,4 +66,14 @@ std::string option_value(const std::vector<std::string>& command,
     return {};
 }
 
+std::vector<std::string> option_values(const std::vector<std::string>& command, std::string_view name) {
+    std::vector<std::string> values;
+    for (std::size_t i = 1; i < command.size(); ++i)
+        if (command[i] == name && i + 1 < command.size())
+            values.push_back(command[++i]);
+        else if (base::starts_with(command[i], std::string(name) + "="))
+            values.push_back(command[i].substr(name.size() + 1));
+    return values;
+}
+
 } // namespace gpuhost::runtime

@@ -19,5 +19,8 @@ enum class RuntimeProgram { Containerd, Crio, Dockerd, K3s, Rke2, Microk8s };
 /// The value of the first option that has one of these names, as "--config FILE" or "--config=FILE"; empty: not there.
 [[nodiscard]] std::string option_value(const std::vector<std::string>& command,
                                        std::initializer_list<std::string_view> names);
+/// All of one that may be given several times.
+[[nodiscard]] std::vector<std::string> option_values(const std::vector<std::string>& command,
+                                                     std::string_view name);
 
 } // namespace gpuhost::runtime

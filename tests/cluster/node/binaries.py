@@ -149,10 +149,16 @@ def debian_docker():
     return debian("docker.io", "20.10")
 
 
+def debian_13_docker():
+    """(the daemon's directory, the client's)"""
+    return debian("docker.io", "26.1", "trixie"), debian("docker-cli", "26.1", "trixie")
+
+
 def prepare():
     for module in (TOOLS, CONTAINERD, KUBERNETES, CRIO, TOOLKIT):
         built(module)
     debian_containerd()
     debian_13_containerd()
     debian_docker()
+    debian_13_docker()
     inputs.fetch(inputs.of_driver(DRIVER))

@@ -89,8 +89,12 @@ class Unit:
     def __init__(self, name, command, socket):
         self.name = name
         self.file = Path("/etc/systemd/system", name)
-        self.file.write_text(f"[Service]\nExecStart={' '.join(map(str, command))}\n")
+        self.set_command(command)
         (STATE / f"{name}.socket").write_text(str(socket))
+
+    def set_command(self, command):
+        """For its next start."""
+        self.file.write_text(f"[Service]\nExecStart={' '.join(map(str, command))}\n")
 
     def do(self, verb):
         done = programs.run(["/usr/bin/systemctl", verb, self.name])

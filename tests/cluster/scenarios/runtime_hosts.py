@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 import programs
@@ -181,6 +182,12 @@ def docker_says(client, socket, key):
     return json.loads(done.stdout)
 
 
+def tell_docker(client, socket, *words):
+    done = programs.run([client, "--host", f"unix://{socket}", *words])
+    assert done.returncode == 0, f"docker {' '.join(map(str, words))}: {done.stderr}"
+    return done.stdout
+
+
 @case("Docker on a host has its classes after one restart, and not after another", start="host")
 def docker_serves(host):
     socket, file = Path("/run/units/docker.sock"), Path("/etc/docker/daemon.json")
@@ -199,6 +206,38 @@ def docker_serves(host):
         assert service.restarts() == 2 and file.read_text() == DAEMON_JSON, file.read_text()
         assert docker_says(host.docker.client, socket, "DefaultRuntime") == "runc"
         assert "nvidia" not in docker_says(host.docker.client, socket, "Runtimes")
+
+
+@case("Docker 26 gives our device after one restart, which its own validation has seen before", start="specified")
+def docker_gives_devices(host):
+    daemon, client = binaries.debian_13_docker()
+    socket, file = Path("/run/units/docker.sock"), Path("/etc/docker/daemon.json")
+    tell = partial(tell_docker, client / "docker", socket)
+    command = [daemon / "dockerd", "--host", f"unix://{socket}", "--containerd", host.containerd17.socket, "--exec-root", "/run/units/docker-run",
+               "--pidfile", "/run/units/docker.pid", "--iptables=false", "--bridge=none", "--group=root", "--userland-proxy=false",
+               "--exec-opt", "native.cgroupdriver=cgroupfs", "--cgroup-parent", host.cgroup.name]
+    with (stopped(host.docker), only_file(file, DAEMON_JSON), serving("docker.service", command, socket) as service,
+          settings(host, CDI_ALONE.replace("containerd", "docker"))):
+        count = service.restarts() + 1  # earlier cases' too
+        tell("load", "--quiet", "--input", host.cdi.image)
+        run = ("run", "--detach", "--name=cdi", "--network=none", f"--device={DEVICE}", "cdi:1")
+        assert programs.run([client / "docker", "--host", f"unix://{socket}", *run]).returncode != 0, "CDI is on before"
+        tell("rm", "--force", "cdi")
+        host.admin.ctl("runtime", "configure", "docker")
+        assert service.restarts() == count and json.loads(file.read_text())["features"] == {"cdi": True}, file.read_text()
+        tell(*run)
+        check_given(tell("inspect", "--format={{.State.Pid}}", "cdi").strip())
+        host.admin.ctl("runtime", "restore", "docker")
+        assert service.restarts() == count, "a container ran, and would have ended"
+        tell("rm", "--force", "cdi")
+        assert file.read_text() == DAEMON_JSON, file.read_text()
+        service.set_command([*command, "--default-runtime=runc"])
+        service.do("stop")
+        service.do("start")
+        host.admin.settings(SETTINGS.replace("Runtimes=containerd", "Runtimes=docker") + "DefaultClass=nvidia\n")
+        done = host.admin.ask("runtime", "configure", "docker")
+        assert done.returncode != 0 and "specified both as a flag and in the configuration file" in done.stderr, done.stderr
+        assert service.restarts() == count and file.read_text() == DAEMON_JSON
 
 
 def crio_says(host):

@@ -29,7 +29,9 @@ class RuntimeBusyTest : public testing::Test {
                     "[Unit]\n" + relation + "\n[Service]\nExecStart=/usr/bin/dockerd\n");
     }
     void run_container() const {
-        host_.write("run/containerd/io.containerd.runtime.v2.task/moby/abc/pid", "1\n");
+        const std::string command =
+            std::string("/usr/bin/containerd-shim-runc-v2\0-namespace\0moby\0-id\0abc", 56);
+        host_.write("proc/71/cmdline", command);
     }
     [[nodiscard]] std::string harm(const std::string& name) const {
         const auto state = read_runtime_named(host_.root(), name);

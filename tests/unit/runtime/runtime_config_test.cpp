@@ -49,6 +49,12 @@ TEST(DockerConfig, CdiIsOnByAFeatureAndWithoutItSince28) {
     EXPECT_EQ(docker_config(Json::object(), {}, std::nullopt).cdi, CdiState::Unknown);
 }
 
+TEST(DockerConfig, ItsOptionsSayWhereSpecificationsAre) {
+    const std::vector<std::string> command{"dockerd", "--cdi-spec-dir", "/a", "--cdi-spec-dir=/b"};
+    EXPECT_EQ(docker_config(Json{{"cdi-spec-dirs", {"/c"}}}, command, version(27, 0)).cdi_spec_dirs,
+              (std::vector<std::string>{"/a", "/b"}));
+}
+
 TEST(DockerConfig, RuntimesAreThoseOfItsFileAndRunc) {
     const RuntimeConfig config = docker_config(
         {{"default-runtime", "nvidia"},
