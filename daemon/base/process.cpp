@@ -13,6 +13,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -142,14 +143,19 @@ Ending collect(int fd, const Command& command, Clock::time_point deadline, std::
 
 /// The output may be closed long before the end; never wait for that without a bound either.
 std::optional<int> wait_until(pid_t pid, Clock::time_point deadline) {
+    const UniqueFd process(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
+    constexpr std::int64_t without_pidfd = 5; // ms; a sandbox may forbid those
     for (;;) {
         int status = 0;
         const pid_t ended = ::waitpid(pid, &status, WNOHANG);
         if (ended == pid)
             return status;
-        if (Clock::now() >= deadline)
+        const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now());
+        if (left.count() <= 0)
             return std::nullopt;
-        ::poll(nullptr, 0, 5);
+        pollfd end{process.get(), POLLIN, 0};
+        ::poll(&end, 1,
+               static_cast<int>(std::min<std::int64_t>(left.count(), process ? 1'000'000 : without_pidfd)));
     }
 }
 

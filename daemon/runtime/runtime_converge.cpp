@@ -6,6 +6,7 @@
 #include "daemon/content/file_operation.hpp"
 #include "daemon/runtime/runtime_check.hpp"
 #include "daemon/runtime/runtime_files.hpp"
+#include "daemon/runtime/runtime_find.hpp"
 #include "daemon/runtime/runtime_restart.hpp"
 #include "daemon/runtime/runtime_undo.hpp"
 
@@ -304,13 +305,12 @@ class Converger {
 
 Result<Targets> targets_of(const Root& root, const ConvergeRequest& request, const RuntimeRecord& record) {
     Targets targets;
-    std::vector<RuntimeState> all = read_runtimes(root);
+    std::vector<RuntimeInstance> all = find_runtimes(root);
     std::vector<std::string> names = request.names;
     const bool is_restored = request.goal == Goal::Restored;
     for (const auto& [name, recorded] : record.runtimes) {
-        const bool is_here = std::any_of(all.begin(), all.end(), [&name = name](const RuntimeState& state) {
-            return state.instance.name == name;
-        });
+        const bool is_here = std::any_of(
+            all.begin(), all.end(), [&name = name](const RuntimeInstance& one) { return one.name == name; });
         const bool is_asked = names.empty() || std::find(names.begin(), names.end(), name) != names.end();
         if (is_restored && !is_here && is_asked && !(recorded.files.empty() && recorded.unfinished.empty()))
             targets.gone.push_back(name);
@@ -320,9 +320,8 @@ Result<Targets> targets_of(const Root& root, const ConvergeRequest& request, con
     });
     if (names.empty() && !request.names.empty())
         return targets;
-    GPUHOST_TRY(here,
-                chosen_runtimes(std::move(all),
-                                is_restored ? std::vector<std::string>() : request.settings.runtimes, names));
+    const auto of_settings = is_restored ? std::vector<std::string>() : request.settings.runtimes;
+    GPUHOST_TRY(here, read_chosen_runtimes(root, std::move(all), of_settings, names));
     targets.here = std::move(here);
     return targets;
 }

@@ -206,22 +206,22 @@ RuntimePlan plan_runtime(const Root& root, RuntimeState state, const RecordedRun
     return plan;
 }
 
-Result<std::vector<RuntimeState>> chosen_runtimes(std::vector<RuntimeState> states,
-                                                  const std::vector<std::string>& of_settings,
-                                                  const std::vector<std::string>& names) {
+Result<std::vector<RuntimeState>> read_chosen_runtimes(const Root& root, std::vector<RuntimeInstance> all,
+                                                       const std::vector<std::string>& of_settings,
+                                                       const std::vector<std::string>& names) {
     const auto is_here = [&](const std::string& name) {
-        return std::any_of(states.begin(), states.end(),
-                           [&](const RuntimeState& state) { return state.instance.name == name; });
+        return std::any_of(all.begin(), all.end(),
+                           [&](const RuntimeInstance& one) { return one.name == name; });
     };
     for (const std::string& name : names)
         if (!is_here(name))
             return base::fail(Errc::NotFound, "no container runtime '" + name + "' is here",
                               "'gpuhostctl runtime show' names those that are.");
     const std::vector<std::string>& chosen = names.empty() ? of_settings : names;
-    if (!chosen.empty())
-        std::erase_if(states, [&](const RuntimeState& state) {
-            return std::find(chosen.begin(), chosen.end(), state.instance.name) == chosen.end();
-        });
+    std::vector<RuntimeState> states;
+    for (RuntimeInstance& one : all)
+        if (chosen.empty() || std::find(chosen.begin(), chosen.end(), one.name) != chosen.end())
+            states.push_back(read_runtime(root, std::move(one)));
     return states;
 }
 

@@ -50,10 +50,10 @@ struct RuntimePlan {
                                        const RecordedRuntime* recorded, const RuntimeSettings& settings,
                                        Goal goal);
 
-/// Those of `names`, or `of_settings` where there are none, or all. NotFound names what is not here.
+/// Those of `all` that `names` name, or `of_settings` where there are none, or all. NotFound names what is not here.
 [[nodiscard]] base::Result<std::vector<RuntimeState>>
-chosen_runtimes(std::vector<RuntimeState> all, const std::vector<std::string>& of_settings,
-                const std::vector<std::string>& names);
+read_chosen_runtimes(const base::Root& root, std::vector<RuntimeInstance> all,
+                     const std::vector<std::string>& of_settings, const std::vector<std::string>& names);
 
 /// org.gpuhost1(5) has the documents.
 [[nodiscard]] base::Result<base::Json> plan_runtimes(const base::Root& root, const core::Settings& settings,

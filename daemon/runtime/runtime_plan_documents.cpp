@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/runtime/runtime_check.hpp"
+#include "daemon/runtime/runtime_find.hpp"
 #include "daemon/runtime/runtime_plan.hpp"
 #include "daemon/runtime/runtime_restart.hpp"
 
@@ -63,7 +64,7 @@ Result<Known> look(const Root& root, const core::Settings& settings, const std::
     if (root.is_host())
         GPUHOST_CHECK(need_root());
     Known known{runtime_settings(settings), read_runtime_record(root).value_or(RuntimeRecord()), {}};
-    GPUHOST_TRY(states, chosen_runtimes(read_runtimes(root), known.settings.runtimes, names));
+    GPUHOST_TRY(states, read_chosen_runtimes(root, find_runtimes(root), known.settings.runtimes, names));
     known.states = std::move(states);
     return known;
 }
