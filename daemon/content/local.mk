@@ -19,6 +19,8 @@ noinst_LIBRARIES += %D%/libcontent.a
     %D%/openssl.hpp \
     %D%/publication.cpp \
     %D%/publication.hpp \
+    %D%/rpm.cpp \
+    %D%/rpm.hpp \
     %D%/set_writer.cpp \
     %D%/set_writer.hpp \
     %D%/sha256.cpp \
