@@ -17,6 +17,12 @@ using base::Result;
 
 namespace {
 
+/// By now the toolkit that a class leads to is selected, or it will not be.
+RuntimeSettings as_selected(RuntimeSettings settings) {
+    settings.toolkit.programs = settings.toolkit.directory;
+    return settings;
+}
+
 constexpr std::size_t most_restarts = 3; ///< within an hour, that nobody asked for
 constexpr std::uint64_t hour = 3600;
 constexpr const char* restored = "restored";
@@ -67,7 +73,8 @@ class Converger {
             recorded.inputs.clear(); // what a person took out stays out, whatever becomes of its files
             return {};
         }
-        RuntimePlan plan = plan_runtime(root_, state, &recorded, request_.settings, request_.goal);
+        RuntimePlan plan =
+            plan_runtime(root_, state, &recorded, as_selected(request_.settings), request_.goal);
         recorded.kind = name_of(state.instance.kind);
         const auto done = carry_out(plan, recorded);
         recorded.outcome = !done                             ? "refused"
