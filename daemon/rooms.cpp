@@ -7,6 +7,9 @@
 #include "daemon/runtime/runtime_component.hpp"
 #include "daemon/runtime/runtime_settings.hpp"
 #include "daemon/runtime/runtime_steps.hpp"
+#include "daemon/runtime/toolkit_component.hpp"
+#include "daemon/runtime/toolkit_settings.hpp"
+#include "daemon/runtime/toolkit_steps.hpp"
 #include "images/bundle_steps.hpp"
 #include "images/images_component.hpp"
 #include "images/images_settings.hpp"
@@ -23,31 +26,47 @@
 
 namespace gpuhost {
 
+namespace {
+
+/// What of a bundle is other rooms'. What publishes takes the staging directory over from what reads, so all of that comes first.
+std::vector<core::Step> bundle_import_steps() {
+    std::vector<core::Step> steps = kmod::bundle_import_steps();
+    runtime::ToolkitImportSteps toolkit = runtime::toolkit_import_steps();
+    steps.insert(steps.begin(), std::move(toolkit.take));
+    steps.push_back(std::move(toolkit.publish));
+    return steps;
+}
+
+} // namespace
+
 void add_step_kinds(core::StepKinds& kinds) {
     kmod::register_store_steps(kinds);
     kmod::register_driver_steps(kinds);
     images::register_bundle_steps(kinds);
     runtime::register_cdi_steps(kinds);
+    runtime::register_toolkit_steps(kinds);
     runtime::register_runtime_steps(kinds);
 }
 
 std::vector<std::unique_ptr<core::Component>> make_components(const base::Root& root) {
     std::vector<std::unique_ptr<core::Component>> components;
     components.push_back(std::make_unique<images::ImagesComponent>(
-        root, kmod::bundle_import_steps(),
+        root, bundle_import_steps(),
         [&root](const core::Settings& settings) { return kmod::driver_wish(root, settings); }));
     components.push_back(std::make_unique<kmod::DriverComponent>(root, runtime::cdi_steps_around));
     components.push_back(std::make_unique<runtime::CdiComponent>(
         root, std::vector<core::Step>{kmod::driver_devices_step()})); // behind the driver, of which it tells
+    // Before the runtimes, whose classes lead to its programs.
+    components.push_back(std::make_unique<runtime::ToolkitComponent>(root));
     components.push_back(std::make_unique<runtime::RuntimeComponent>(root));
     return components;
 }
 
 std::vector<std::span<const core::SettingKey>> setting_keys() {
-    return {kmod::driver_setting_keys(),   images::images_setting_keys(),
-            images::mirror_setting_keys(), images::registry_setting_keys(),
-            images::peers_setting_keys(),  images::repository_setting_keys(),
-            runtime::cdi_setting_keys(),   runtime::runtime_setting_keys()};
+    return {
+        kmod::driver_setting_keys(),     images::images_setting_keys(),   images::mirror_setting_keys(),
+        images::registry_setting_keys(), images::peers_setting_keys(),    images::repository_setting_keys(),
+        runtime::cdi_setting_keys(),     runtime::runtime_setting_keys(), runtime::toolkit_setting_keys()};
 }
 
 } // namespace gpuhost

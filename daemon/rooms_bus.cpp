@@ -3,13 +3,14 @@
 #include "daemon/bus/bundle_object.hpp"
 #include "daemon/bus/driver_object.hpp"
 #include "daemon/bus/runtime_object.hpp"
+#include "daemon/bus/toolkit_object.hpp"
 #include "daemon/rooms.hpp"
 
 namespace gpuhost {
 
 std::vector<bus::RoomObject> bus_objects() {
     return {bus::room_object<bus::DriverObject>(), bus::room_object<bus::BundleObject>(),
-            bus::room_object<bus::RuntimeObject>()};
+            bus::room_object<bus::RuntimeObject>(), bus::room_object<bus::ToolkitObject>()};
 }
 
 } // namespace gpuhost

@@ -38,7 +38,7 @@ std::set<std::string_view> needed_blobs(const BundleManifest& manifest, const Ho
     return needed;
 }
 
-/// A driver's files are unpacked side by side; the others are a tree.
+/// Packages and modules are unpacked side by side; the others are a tree.
 bool is_name_in(const std::string& name, const std::string& kind) {
     return is_tree(kind) ? is_path_in_tree(name) : is_file_name(name);
 }
@@ -99,7 +99,7 @@ Result<HostArtifacts> host_artifacts(const base::Root& root, const SignedManifes
         GPUHOST_TRY(artifact, read_artifact(root, bundle, source, needed));
         files += artifact.files.size();
         if (files > most_files)
-            return base::fail(Errc::BadContent, "its drivers, packages and files are more than " +
+            return base::fail(Errc::BadContent, "its drivers, toolkits, packages and files are more than " +
                                                     std::to_string(most_files) + " files");
         if (!is_tree(artifact.kind)) {
             artifacts.others.push_back(std::move(artifact));

@@ -37,6 +37,7 @@ struct ArtifactKind {
 };
 constexpr std::array artifact_kinds{ArtifactKind{"driver-packages", base::is_driver_version, false},
                                     ArtifactKind{"driver-modules", base::is_driver_version, true},
+                                    ArtifactKind{toolkit_kind, base::is_toolkit_version, false},
                                     ArtifactKind{packages_kind, is_distribution, false},
                                     ArtifactKind{files_kind, is_bundle_name, false}};
 constexpr std::array paths{std::string_view("oci-layout"), std::string_view("index.json")};
@@ -200,7 +201,7 @@ Result<BundleArtifact> parse_artifact(const Json& value) {
     if (!known->is_name(artifact.name) || value.contains("kernel") != known->of_kernel ||
         (known->of_kernel && !base::is_kernel_release(artifact.kernel)))
         return base::fail(
-            bad("an artifact is of no driver version, distribution or name, or modules are of no kernel"));
+            bad("an artifact is of no version, distribution or name, or modules are of no kernel"));
     if (value.contains("flavour") && (!known->of_kernel || !is_flavour(artifact.flavour)))
         return base::fail(bad("artifact '" + artifact.name + "' has a flavour that is none of modules"));
     if (artifact.size > document_limit)

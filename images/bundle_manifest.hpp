@@ -46,15 +46,20 @@ constexpr std::size_t most_annotation_bytes = 4096;
 
 constexpr std::string_view packages_kind = "packages"; ///< of the operating system, as a repository
 constexpr std::string_view files_kind = "files";       ///< for whoever needs them
-/// Is that kept on hosts as a tree of files? What is not is a driver's.
+constexpr std::string_view toolkit_kind = "toolkit";   ///< NVIDIA's for containers
+/// Is that kept on hosts as a tree of files?
 [[nodiscard]] constexpr bool is_tree(std::string_view kind) {
     return kind == packages_kind || kind == files_kind;
+}
+
+[[nodiscard]] constexpr bool is_of_driver(std::string_view kind) {
+    return kind.substr(0, 7) == "driver-";
 }
 
 /// What is no image: an OCI manifest whose layers are files, each with its name as title; of a tree its path in
 /// that.
 struct BundleArtifact {
-    std::string kind; ///< "driver-packages", "driver-modules", "packages", "files"
+    std::string kind; ///< "driver-packages", "driver-modules", "toolkit", "packages", "files"
     std::string
         name; ///< "550.163.01"; of packages the distribution: "debian-12"; of files as the site calls them
     std::string kernel; ///< of modules that are built

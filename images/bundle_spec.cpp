@@ -35,6 +35,7 @@ struct ArtifactSection {
 constexpr std::array artifact_sections{
     ArtifactSection{"Driver ", "driver-packages", "Packages", base::is_driver_version, false},
     ArtifactSection{"Modules ", "driver-modules", "Files", base::is_driver_version, true},
+    ArtifactSection{"Toolkit ", toolkit_kind, "Packages", base::is_toolkit_version, false},
     ArtifactSection{"Packages ", packages_kind, "Files", is_distribution, false, "Repository"},
     ArtifactSection{"Files ", files_kind, "Files", is_bundle_name, false, "Directory"}};
 
@@ -142,7 +143,8 @@ Result<ArtifactSource> new_artifact(const Section& section, const ArtifactSectio
         (words.size() > least && !is_platform(words[least])))
         return base::fail(
             Errc::InvalidArgument, section.where + ": section [" + section.name + "] is not understood",
-            "Say [Driver VERSION], [Modules VERSION KERNEL], [Packages DISTRIBUTION] with a "
+            "Say [Driver VERSION], [Modules VERSION KERNEL], [Toolkit VERSION], [Packages DISTRIBUTION] with "
+            "a "
             "DISTRIBUTION as debian-12, or [Files NAME] with a NAME of small letters and digits, and "
             "behind it a PLATFORM as linux/amd64 if only hosts of that one are to take it.");
     ArtifactSource artifact{std::string(kind.kind), words[0], {}, {}, {}, section.where};
@@ -187,7 +189,7 @@ Result<void> set_artifact(ArtifactSource& artifact, const ArtifactSection& kind,
         artifact.directory = entry.value;
     else if (kind.of_kernel && entry.key == "Flavour")
         return set_flavour(artifact, entry, where);
-    else if (!is_tree(kind.kind) && entry.key == "GPUs")
+    else if (is_of_driver(kind.kind) && entry.key == "GPUs")
         return set_gpus(artifact, std::move(words), where);
     else
         return unknown_key(entry, where);
@@ -235,8 +237,8 @@ Result<void> add_section(BundleSpec& spec, const Section& section) {
     if (section.name != "Bundle")
         return base::fail(
             Errc::InvalidArgument, section.where + ": unknown section [" + section.name + "]",
-            "[Bundle], [Image NAME], [Images], [Driver VERSION], [Modules VERSION KERNEL], [Packages "
-            "DISTRIBUTION] and [Files NAME] are known.");
+            "[Bundle], [Image NAME], [Images], [Driver VERSION], [Modules VERSION KERNEL], [Toolkit "
+            "VERSION], [Packages DISTRIBUTION] and [Files NAME] are known.");
     for (const IniEntry& entry : section.entries)
         GPUHOST_CHECK(set_bundle(spec, entry, section.at(entry)));
     return {};

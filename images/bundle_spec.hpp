@@ -21,6 +21,9 @@
 //   Flavour=open            or proprietary; empty: for either. A bundle may have both
 //   GPUs=10de:2330          of a driver's too: for hosts with one of these; empty: with any of NVIDIA's
 //
+//   [Toolkit 1.18.1]        NVIDIA's for containers, for hosts of the platform that its packages' names say; or with that behind it
+//   Packages=toolkit/*.deb  what 'gpuhostctl toolkit import' takes
+//
 //   [Packages debian-12]    of the operating system, for hosts of that distribution; likewise
 //   Files=debs/*.deb        a repository is made of them; or Repository=, a directory that is one
 //   OpenPGPKey=ops@example  the repository is signed with it

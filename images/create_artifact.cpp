@@ -32,8 +32,13 @@ struct Architecture {
     std::string_view suffix; ///< of a package's file name
     std::string_view platform;
 };
-constexpr std::array architectures{Architecture{"_amd64.deb", "linux/amd64"},
-                                   Architecture{"_arm64.deb", "linux/arm64"}};
+constexpr std::array architectures{
+    Architecture{"_amd64.deb", "linux/amd64"}, Architecture{".x86_64.rpm", "linux/amd64"},
+    Architecture{"_arm64.deb", "linux/arm64"}, Architecture{".aarch64.rpm", "linux/arm64"}};
+/// Likewise of an archive: "_amd64.tar.gz".
+constexpr std::array archive_words{
+    Architecture{"amd64", "linux/amd64"}, Architecture{"x86_64", "linux/amd64"},
+    Architecture{"arm64", "linux/arm64"}, Architecture{"aarch64", "linux/arm64"}};
 
 constexpr std::size_t most_layers = 10'000; ///< that parse_document() takes
 
@@ -69,10 +74,14 @@ std::string escaped(const std::string& directory) {
 /// Platforms that the names of these packages say.
 std::vector<std::string> platforms_of(const std::map<std::string, std::string>& files) {
     std::set<std::string> platforms;
-    for (const auto& [name, path] : files)
+    for (const auto& [name, path] : files) {
         for (const Architecture& architecture : architectures)
             if (base::ends_with(name, architecture.suffix))
                 platforms.emplace(architecture.platform);
+        for (const Architecture& word : archive_words)
+            if (name.find("_" + std::string(word.suffix) + ".tar") != std::string::npos)
+                platforms.emplace(word.platform);
+    }
     return {platforms.begin(), platforms.end()};
 }
 
@@ -176,6 +185,23 @@ Result<NewArtifact> make_driver(const ArtifactSource& source, const std::string&
     return made;
 }
 
+/// For all hosts of the one platform: with a GPU or without, a toolkit does no harm.
+Result<NewArtifact> make_toolkit(const ArtifactSource& source, const std::string& directory) {
+    GPUHOST_TRY(names, find_files(source, directory));
+    const auto platforms =
+        source.platform.empty() ? platforms_of(names) : std::vector<std::string>{source.platform};
+    if (platforms.size() != 1)
+        return base::fail(Errc::InvalidArgument,
+                          platforms.empty()
+                              ? "the names of its files say no platform"
+                              : "its packages are for several platforms: " + base::join(platforms, ", "),
+                          "Make a section for each: [Toolkit " + source.name + " linux/amd64].");
+    NewArtifact made;
+    made.hosts = platforms;
+    GPUHOST_CHECK(read_files(made, names));
+    return made;
+}
+
 Result<NewArtifact> make_files(const ArtifactSource& source, const CollectOptions& options) {
     NewArtifact made;
     made.hosts =
@@ -244,9 +270,10 @@ Result<void> take_tree(NewArtifact& made, const std::string& directory,
 }
 
 Result<NewArtifact> make_artifact(const ArtifactSource& source, const CollectOptions& options) {
-    GPUHOST_TRY(made, source.kind == packages_kind ? make_packages(source, options)
-                      : source.kind == files_kind  ? make_files(source, options)
-                                                   : make_driver(source, options.directory));
+    GPUHOST_TRY(made, source.kind == packages_kind  ? make_packages(source, options)
+                      : source.kind == files_kind   ? make_files(source, options)
+                      : source.kind == toolkit_kind ? make_toolkit(source, options.directory)
+                                                    : make_driver(source, options.directory));
     for (const NewArtifact::File& file : made.files)
         if (!can_be_carried(file.name))
             return not_carried(file.name);

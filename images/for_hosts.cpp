@@ -70,7 +70,7 @@ Result<Offers> offers_of(const Contents& contents, const HostFacts& host) {
         members.emplace(member.hex, &member);
     Offers offers;
     for (const BundleArtifact& artifact : contents.manifest.artifacts) {
-        if (is_tree(artifact.kind) || !fits(members.at(artifact.hex)->hosts, host))
+        if (!is_of_driver(artifact.kind) || !fits(members.at(artifact.hex)->hosts, host))
             continue;
         Offer& offer = offers[artifact.name];
         if (!artifact.kernel.empty()) {
@@ -225,7 +225,7 @@ Result<std::vector<Unserved>> unserved(const Contents& contents, const std::vect
         Examination examination(host, found);
         examination.look_at_bundle(contents.manifest);
         examination.look_at_images(contents.manifest.images);
-        const auto is_driver = [](const BundleArtifact& artifact) { return !is_tree(artifact.kind); };
+        const auto is_driver = [](const BundleArtifact& artifact) { return is_of_driver(artifact.kind); };
         examination.look_at_drivers(offers, std::any_of(contents.manifest.artifacts.begin(),
                                                         contents.manifest.artifacts.end(), is_driver));
         examination.look_at_packages(contents.manifest);

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <optional>
 
 namespace gpuhost::kmod {
 namespace {
@@ -56,17 +55,6 @@ std::string systemd_path(std::string_view text) {
     return unified;
 }
 
-std::optional<Mapping> parse_mapping(std::string_view line) {
-    // 7f1c2a000000-7f1c2a021000 r--p 00000000 fd:01 131   /usr/lib/libcuda.so.1
-    const std::vector<std::string> words = base::split_words(line);
-    if (words.size() < 6 || words[5].front() != '/')
-        return std::nullopt;
-    const auto inode = base::parse_uint(words[4]);
-    if (!inode)
-        return std::nullopt;
-    return Mapping{*inode, std::string(line.substr(line.find('/')))};
-}
-
 } // namespace
 
 Origin parse_cgroup(std::string_view text) {
@@ -83,20 +71,6 @@ Origin parse_cgroup(std::string_view text) {
             origin.pod = std::move(uid);
     }
     return origin;
-}
-
-std::vector<Mapping> parse_maps(std::string_view text) {
-    std::vector<Mapping> mappings;
-    while (!text.empty()) {
-        const auto end = std::min(text.find('\n'), text.size());
-        auto mapping = parse_mapping(text.substr(0, end));
-        text.remove_prefix(std::min(end + 1, text.size()));
-        // one file's segments stand side by side
-        if (mapping && (mappings.empty() || mappings.back().inode != mapping->inode ||
-                        mappings.back().path != mapping->path))
-            mappings.push_back(std::move(*mapping));
-    }
-    return mappings;
 }
 
 std::string may_be_driver_device(std::string_view path) {

@@ -2,7 +2,8 @@
 // What procfs says about one process, as text in and values out.
 #pragma once
 
-#include <cstdint>
+#include "daemon/base/file_users.hpp"
+
 #include <string>
 #include <string_view>
 #include <utility>
@@ -20,13 +21,8 @@ struct Origin {
 /// Of /proc/PID/cgroup, of either hierarchy.
 [[nodiscard]] Origin parse_cgroup(std::string_view text);
 
-struct Mapping {
-    std::uint64_t inode = 0;
-    std::string path;
-};
-
-/// File mappings of /proc/PID/maps, each file once.
-[[nodiscard]] std::vector<Mapping> parse_maps(std::string_view text);
+using base::Mapping;
+using base::parse_maps;
 
 /// The path of a mapping that is worth a look, as a path: "/dev/nvidia0", "/dev/nvidiactl" of "/dev/nvidiactl
 /// (deleted)", "/run/nvidia/driver/dev/nvidia-uvm", "/dev/dri/card0", but also "/srv/dev/nvidia-sdk/x.so".

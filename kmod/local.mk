@@ -11,8 +11,6 @@ noinst_LIBRARIES += %D%/libkmodroom.a
     %D%/converge.cpp \
     %D%/converge.hpp \
     %D%/converge_steps.cpp \
-    %D%/deb.cpp \
-    %D%/deb.hpp \
     %D%/device_node.cpp \
     %D%/device_node.hpp \
     %D%/device_steps.cpp \
@@ -82,8 +80,6 @@ noinst_LIBRARIES += %D%/libkmodroom.a
     %D%/select_steps.cpp \
     %D%/selection_files.cpp \
     %D%/selection_files.hpp \
-    %D%/set_writer.cpp \
-    %D%/set_writer.hpp \
     %D%/source_tree.cpp \
     %D%/stage.cpp \
     %D%/stage.hpp \

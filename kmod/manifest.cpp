@@ -2,13 +2,11 @@
 #include "kmod/manifest.hpp"
 
 #include "daemon/base/parse.hpp"
-#include "daemon/content/archive.hpp"
 #include "daemon/content/sha256.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <map>
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -26,43 +24,10 @@ namespace {
 constexpr std::array<std::pair<SetKind, std::string_view>, 3> kinds{
     {{SetKind::Userland, "userland"}, {SetKind::Modules, "modules"}, {SetKind::Source, "source"}}};
 
-Json to_json(const TreeFile& file) {
-    if (!file.target.empty())
-        return Json{{"path", file.path}, {"target", file.target}};
-    return Json{{"path", file.path},
-                {"mode", file.executable ? "0555" : "0444"},
-                {"size", file.size},
-                {"sha256", file.sha256}};
-}
-
 Json module_json(const ModuleFile& module) {
     return Json{{"name", module.name},         {"file", module.file},
                 {"version", module.version},   {"srcversion", module.srcversion},
                 {"vermagic", module.vermagic}, {"depends", module.depends}};
-}
-
-Result<TreeFile> file_from_json(const Json& value) {
-    TreeFile file;
-    GPUHOST_TRY(path, base::get_string(value, "path"));
-    const auto safe = content::safe_relative_path(path);
-    if (path.empty() || !safe || *safe != path || path == manifest_name)
-        return base::fail(Errc::BadContent, "a file's path can't be used: '" + path + "'");
-    file.path = path;
-    file.target = base::string_or(value, "target", {});
-    if (!file.target.empty()) {
-        if (!content::link_stays_inside(file.path, file.target))
-            return base::fail(Errc::BadContent, "link '" + file.path + "' leads out");
-        return file;
-    }
-    GPUHOST_TRY(mode, base::get_string(value, "mode"));
-    GPUHOST_TRY(size, base::get_int(value, "size"));
-    GPUHOST_TRY(digest, base::get_string(value, "sha256"));
-    if ((mode != "0444" && mode != "0555") || size < 0 || !content::is_sha256(digest))
-        return base::fail(Errc::BadContent, "file '" + path + "' is described wrongly");
-    file.executable = mode == "0555";
-    file.size = static_cast<std::uint64_t>(size);
-    file.sha256 = std::move(digest);
-    return file;
 }
 
 Result<ModuleFile> module_from_json(const Json& value, const std::vector<TreeFile>& files) {
@@ -101,10 +66,8 @@ Result<Manifest> from_json(const Json& value) {
         return base::fail(Errc::BadContent, "'" + manifest.kernel + "' is not a kernel release");
     if (manifest.kind != SetKind::Userland && manifest.flavour != "open" && manifest.flavour != "proprietary")
         return base::fail(Errc::BadContent, "'" + manifest.flavour + "' is not a flavour");
-    for (const Json& item : base::member(value, "files")) {
-        GPUHOST_TRY(file, file_from_json(item));
-        manifest.files.push_back(std::move(file));
-    }
+    GPUHOST_TRY(files, content::files_from_json(base::member(value, "files")));
+    manifest.files = std::move(files);
     for (const Json& item : base::member(value, "modules")) {
         GPUHOST_TRY(module, module_from_json(item, manifest.files));
         manifest.modules.push_back(std::move(module));
@@ -112,38 +75,6 @@ Result<Manifest> from_json(const Json& value) {
     if (manifest.files.empty() || (manifest.kind == SetKind::Modules) != !manifest.modules.empty())
         return base::fail(Errc::BadContent, "has no files, or modules where none belong");
     return manifest;
-}
-
-std::string difference(const TreeFile& wanted, const TreeFile& found) {
-    if (!wanted.target.empty() || !found.target.empty())
-        return wanted.path + ": link to '" + found.target + "', expected '" + wanted.target + "'";
-    if (wanted.size != found.size)
-        return wanted.path + ": " + std::to_string(found.size) + " bytes, expected " +
-               std::to_string(wanted.size);
-    if (wanted.sha256 != found.sha256)
-        return wanted.path + ": digest mismatch";
-    return wanted.path + ": mode differs";
-}
-
-std::vector<std::string> differences(const Manifest& manifest, std::vector<TreeFile> found) {
-    std::map<std::string, TreeFile> left;
-    for (TreeFile& file : found)
-        if (file.path != manifest_name)
-            left.emplace(file.path, std::move(file));
-    std::vector<std::string> bad;
-    for (const TreeFile& wanted : manifest.files) {
-        const auto file = left.find(wanted.path);
-        if (file == left.end()) {
-            bad.push_back(wanted.path + ": is missing");
-            continue;
-        }
-        if (file->second != wanted)
-            bad.push_back(difference(wanted, file->second));
-        left.erase(file);
-    }
-    for (const auto& [path, file] : left)
-        bad.push_back(path + ": does not belong here");
-    return bad;
 }
 
 } // namespace
@@ -163,9 +94,7 @@ std::string encode(const Manifest& manifest) {
         value["flavour"] = manifest.flavour;
     if (manifest.kind == SetKind::Source)
         value["directory"] = manifest.directory;
-    Json& files = value["files"] = Json::array();
-    for (const TreeFile& file : manifest.files)
-        files.push_back(to_json(file));
+    value["files"] = content::to_json(manifest.files);
     if (manifest.kind == SetKind::Modules) {
         Json& modules = value["modules"] = Json::array();
         for (const ModuleFile& module : manifest.modules)
@@ -193,6 +122,13 @@ std::string set_place(const Manifest& manifest) {
     return place;
 }
 
+Result<void> finish_set(content::SetWriter& writer, Manifest manifest) {
+    return writer.finish([&](const std::vector<TreeFile>& files) {
+        manifest.files = files;
+        return encode(manifest);
+    });
+}
+
 Result<SetOnDisk> read_set_at(const base::Root& root, const std::string& path) {
     const std::string name(manifest_name);
     const std::string file = path + "/" + name;
@@ -215,7 +151,7 @@ Result<CheckedSet> check_set_at(const base::Root& root, const std::string& path,
                                 const content::OnBytes& on_bytes) {
     GPUHOST_TRY(set, read_set_at(root, path));
     GPUHOST_TRY(found, content::hash_tree(set.directory.get(), path, on_bytes));
-    auto bad = differences(set.manifest, std::move(found));
+    auto bad = content::differences(set.manifest.files, std::move(found));
     return CheckedSet{std::move(set), std::move(bad)};
 }
 

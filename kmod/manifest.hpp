@@ -6,7 +6,8 @@
 #pragma once
 
 #include "daemon/base/root.hpp"
-#include "daemon/content/tree.hpp"
+#include "daemon/content/file_list.hpp"
+#include "daemon/content/set_writer.hpp"
 #include "kmod/store.hpp"
 
 #include <string>
@@ -15,8 +16,8 @@
 
 namespace gpuhost::kmod {
 
-inline constexpr std::string_view manifest_name = "manifest.json";
-inline constexpr std::size_t manifest_limit = std::size_t{4} << 20U;
+using content::manifest_limit;
+using content::manifest_name;
 
 enum class SetKind { Userland, Modules, Source };
 [[nodiscard]] std::string_view name(SetKind kind) noexcept;
@@ -39,6 +40,9 @@ struct Manifest {
 
 /// Where sets like this one stand, each below its digest: "550.163.01/modules/6.1.0-50-amd64-open".
 [[nodiscard]] std::string set_place(const Manifest& manifest);
+
+/// Puts what was written into `manifest` and writes that.
+[[nodiscard]] base::Result<void> finish_set(content::SetWriter& writer, Manifest manifest);
 
 /// A set on disk: what its manifest says, and no look at its files.
 struct SetOnDisk {

@@ -11,6 +11,7 @@ namespace gpuhost::kmod {
 
 using base::Errc;
 using base::Result;
+using content::SetWriter;
 
 namespace {
 
@@ -115,7 +116,7 @@ Result<Manifest> stage_modules(const base::Root& staging, const std::vector<Modu
         manifest.modules.push_back(
             {info.name, module.file, info.version, info.srcversion, info.vermagic, info.depends, 0, {}});
     }
-    GPUHOST_CHECK(writer.finish(manifest));
+    GPUHOST_CHECK(finish_set(writer, manifest));
     const std::string place = "/modules/" + manifest.kernel + "-" + manifest.flavour;
     GPUHOST_CHECK(staging.remove_tree(place));
     GPUHOST_CHECK(staging.rename(incoming, place));

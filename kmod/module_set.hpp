@@ -2,7 +2,7 @@
 // Makes a module set out of built modules, wherever they came from: an import or our own compile.
 #pragma once
 
-#include "kmod/set_writer.hpp"
+#include "kmod/manifest.hpp"
 
 #include <string>
 #include <vector>

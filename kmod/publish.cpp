@@ -2,17 +2,15 @@
 #include "kmod/publish.hpp"
 
 #include "daemon/base/parse.hpp"
+#include "daemon/content/publication.hpp"
 #include "kmod/manifest.hpp"
 #include "kmod/step_kind.hpp"
 #include "kmod/store.hpp"
 
 #include <algorithm>
-#include <cerrno>
 #include <map>
 
-#include <fcntl.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 namespace gpuhost::kmod {
 
@@ -20,7 +18,7 @@ using base::Errc;
 using base::Json;
 using base::Result;
 using base::Root;
-using base::UniqueFd;
+using content::Publication;
 using core::StepContext;
 
 namespace {
@@ -30,10 +28,6 @@ struct StagedSet {
     std::string to;   ///< its place in the store
     Manifest manifest;
 };
-
-Result<UniqueFd> open_directory(const Root& root, const std::string& path) {
-    return root.open_file(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
-}
 
 void add_places(const Root& root, const std::string& staging, std::vector<std::string>& places) {
     if (root.exists(staging + "/userland"))
@@ -67,60 +61,7 @@ Result<StagedSet> read_staged(const Root& root, const std::string& from, const c
     return StagedSet{from, parent + "/" + checked.set.digest, std::move(checked.set.manifest)};
 }
 
-// --- what this transaction publishes: for a second run, and for undo
-
-struct Intent {
-    std::map<std::string, std::string> places; ///< from → to
-    std::vector<std::string> added;            ///< of the latter those where nothing was before
-};
-
-std::string intent_path(const StepContext& context) {
-    return context.staging + "/published.json";
-}
-
-/// The parser could leave a file of this name as well. Only one that we wrote counts.
-Result<std::optional<Intent>> read_intent(const StepContext& context) {
-    const std::string path = intent_path(context);
-    const auto st = context.root.lstat(path);
-    if (!st || !S_ISREG(st->st_mode) || st->st_uid != ::geteuid() || st->st_nlink != 1)
-        return std::nullopt;
-    GPUHOST_TRY(text, context.root.read(path));
-    GPUHOST_TRY(value, base::parse_json(text, path));
-    GPUHOST_TRY(added, base::get_strings(value, "added"));
-    Intent intent{{}, std::move(added)};
-    const Json& places = base::member(value, "places");
-    for (const auto& [from, to] : places.items())
-        intent.places.emplace(from, to.is_string() ? to.get<std::string>() : std::string());
-    return std::optional(std::move(intent));
-}
-
-/// Written before the first rename: from then on what is in place may be ours.
-Result<Intent> write_intent(const StepContext& context, const std::vector<StagedSet>& sets) {
-    Intent intent;
-    for (const StagedSet& set : sets) {
-        intent.places.emplace(set.from, set.to);
-        if (!context.root.exists(set.to))
-            intent.added.push_back(set.to);
-    }
-    const Json value{{"places", intent.places}, {"added", intent.added}};
-    GPUHOST_CHECK(context.root.write_atomic(intent_path(context), base::dump(value), 0600));
-    return intent;
-}
-
 // --- phases
-
-/// From here on nobody but root writes in the staging directory: the parser's worker is gone with its whole
-/// cgroup.
-Result<void> take_over(const StepContext& context) {
-    GPUHOST_TRY(directory, open_directory(context.root, context.staging));
-    const bool root = ::geteuid() == 0;
-    if ((root && ::fchown(directory.get(), 0, 0) < 0) || ::fchmod(directory.get(), 0700) < 0)
-        return base::fail_errno(context.staging, errno);
-    const auto intent = context.root.lstat(intent_path(context));
-    if (intent && intent->st_uid != ::geteuid())
-        return context.root.remove(intent_path(context));
-    return {};
-}
 
 /// What was asked for must be among what the workers left.
 Result<void> check_wanted(const std::vector<StagedSet>& sets, const Json& args) {
@@ -143,30 +84,8 @@ bool intact(const Root& root, const std::string& path) {
     return checked && checked->bad.empty();
 }
 
-/// The newest set is the one that a swap takes, and what was imported last is the newest, also where it was in the
-/// store before.
-Result<void> make_newest(const Root& root, const std::string& path) {
-    const std::string file = path + "/" + std::string(manifest_name);
-    GPUHOST_TRY(manifest, root.open_file(file, O_RDONLY | O_NOFOLLOW));
-    if (::futimens(manifest.get(), nullptr) < 0 || ::fsync(manifest.get()) < 0)
-        return base::fail_errno(file, errno);
-    return {};
-}
-
-/// Ends in the same state wherever a run before it was interrupted.
-Result<void> put_in_place(const Root& root, const std::string& from, const std::string& to) {
-    const bool present = root.exists(to);
-    if (present && (!root.exists(from) || intact(root, to)))
-        return make_newest(root, to);
-    GPUHOST_TRY(directory, open_directory(root, from));
-    GPUHOST_CHECK(content::seal_tree(directory.get(), from));
-    GPUHOST_CHECK(root.make_directories(to.substr(0, to.rfind('/'))));
-    // A damaged set is mended by bringing it in again; the exchange leaves no moment without one.
-    return present ? root.exchange(from, to) : root.rename(from, to);
-}
-
 /// Hashes all that was staged and says where it goes.
-Result<Intent> check_staged(const StepContext& context, const Json& args) {
+Result<Publication> check_staged(const StepContext& context, const Json& args) {
     std::vector<StagedSet> sets;
     std::uint64_t hashed = 0;
     for (const std::string& place : staged_places(context.root, context.staging)) {
@@ -177,28 +96,32 @@ Result<Intent> check_staged(const StepContext& context, const Json& args) {
         sets.push_back(std::move(set));
     }
     GPUHOST_CHECK(check_wanted(sets, args));
-    return write_intent(context, sets);
+    std::map<std::string, std::string> places;
+    for (const StagedSet& set : sets)
+        places.emplace(set.from, set.to);
+    return content::write_publication(context.root, context.staging, std::move(places));
 }
 
 Result<Json> apply(StepContext& context, const Json& args) {
-    GPUHOST_CHECK(take_over(context));
+    GPUHOST_CHECK(content::take_over(context.root, context.staging));
     // A run before this one that came as far as its intent had checked everything, and since then it is ours.
-    GPUHOST_TRY(known, read_intent(context));
+    GPUHOST_TRY(known, content::read_publication(context.root, context.staging));
     if (!known) {
-        GPUHOST_TRY(intent, check_staged(context, args));
-        known = std::move(intent);
+        GPUHOST_TRY(publication, check_staged(context, args));
+        known = std::move(publication);
     }
+    const auto is_intact = [&](const std::string& path) { return intact(context.root, path); };
     std::vector<std::string> paths;
     for (const auto& [from, to] : known->places) {
         context.progress(-1, "writing to disk");
-        GPUHOST_CHECK(put_in_place(context.root, from, to));
+        GPUHOST_CHECK(content::put_in_place(context.root, from, to, is_intact));
         paths.push_back(to);
     }
     return Json{{"sets", paths}};
 }
 
 Result<void> verify(StepContext& context, const Json&) {
-    GPUHOST_TRY(intent, read_intent(context));
+    GPUHOST_TRY(publication, content::read_publication(context.root, context.staging));
     GPUHOST_TRY(store, read_store(context.root));
     std::vector<std::string> present;
     for (const DriverVersion& version : store.versions) {
@@ -209,31 +132,14 @@ Result<void> verify(StepContext& context, const Json&) {
         for (const auto& set : version.sources)
             present.push_back(set.path);
     }
-    for (const auto& [from, path] : intent.value_or(Intent{}).places)
+    for (const auto& [from, path] : publication.value_or(Publication()).places)
         if (std::find(present.begin(), present.end(), path) == present.end())
             return base::fail(Errc::Failed, path + " is not in the store after publishing it");
     return {};
 }
 
-/// A whole set goes in one rename; it is deleted with the staging directory.
 Result<void> undo(StepContext& context, const Json&) {
-    const Root& root = context.root;
-    GPUHOST_TRY(intent, read_intent(context));
-    if (!intent)
-        return {};
-    const std::string aside = context.staging + "/unpublished";
-    GPUHOST_CHECK(root.make_directories(aside));
-    for (const std::string& path : intent->added) {
-        if (!root.exists(path))
-            continue;
-        GPUHOST_CHECK(root.rename(path, aside + path.substr(path.rfind('/'))));
-        // The directories above, as far as nothing else is in them.
-        for (std::string up = path.substr(0, path.rfind('/')); up.size() > store_directory.size();
-             up.resize(up.rfind('/')))
-            if (!root.remove(up))
-                break;
-    }
-    return {};
+    return content::withdraw_publication(context.root, context.staging, store_directory);
 }
 
 } // namespace

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/base/parse.hpp"
+#include "daemon/content/deb.hpp"
 #include "daemon/content/tree.hpp"
 #include "kmod/build.hpp"
-#include "kmod/deb.hpp"
 
 #include <fcntl.h>
 
@@ -22,7 +22,7 @@ std::optional<std::string> below(const std::string& path, const std::string& dir
 }
 
 Result<void> unpack_one(const ArchiveEntry& entry, const std::string& path, const std::string& inside,
-                        Deb& deb, const base::Root& staging) {
+                        content::Deb& deb, const base::Root& staging) {
     if (entry.type == ArchiveEntry::Type::Directory)
         return staging.make_directories(path);
     GPUHOST_CHECK(staging.make_directories(path.substr(0, path.rfind('/'))));
@@ -44,7 +44,7 @@ Result<void> unpack_one(const ArchiveEntry& entry, const std::string& path, cons
 
 Result<SourceTree> unpack_source(int fd, const std::string& package, const std::string& directory,
                                  const base::Root& staging, const std::string& place) {
-    GPUHOST_TRY(deb, Deb::open(fd, package));
+    GPUHOST_TRY(deb, content::Deb::open(fd, package));
     SourceTree tree;
     for (;;) {
         GPUHOST_TRY(entry, deb.next());

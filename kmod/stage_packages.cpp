@@ -2,9 +2,8 @@
 #include "daemon/base/elf.hpp"
 #include "daemon/base/mapped_file.hpp"
 #include "daemon/base/parse.hpp"
-#include "kmod/deb.hpp"
+#include "daemon/content/deb.hpp"
 #include "kmod/layout.hpp"
-#include "kmod/set_writer.hpp"
 #include "kmod/stage.hpp"
 
 #include <algorithm>
@@ -18,6 +17,10 @@ namespace gpuhost::kmod {
 using base::Errc;
 using base::Result;
 using content::ArchiveEntry;
+using content::Deb;
+using content::deb_architecture;
+using content::DebControl;
+using content::SetWriter;
 
 namespace {
 
@@ -47,7 +50,7 @@ Result<std::string> common_version(const std::vector<Package>& packages) {
         if (control.architecture != "all" && control.architecture != deb_architecture())
             return base::fail(Errc::BadContent, package.file.name + ": is for " + control.architecture +
                                                     ", this host is " + std::string(deb_architecture()));
-        by_version[control.driver].push_back(control.package);
+        by_version[control.upstream].push_back(control.package);
     }
     std::vector<std::string> groups;
     groups.reserve(by_version.size());
@@ -180,7 +183,7 @@ class Stager {
         manifest.kind = SetKind::Userland;
         manifest.version = version_;
         result_.places.push_back(set_place(manifest));
-        return userland.finish(std::move(manifest));
+        return finish_set(userland, std::move(manifest));
     }
 
     /// The package stays as it came: 200 MB of source are unpacked when somebody builds.
@@ -206,7 +209,7 @@ class Stager {
             return base::fail(Errc::BadContent, package.file.name + ": is empty");
         GPUHOST_CHECK(writer.add(file, false, raw, [this](std::uint64_t n) { advance(n); }));
         result_.places.push_back(set_place(manifest));
-        return writer.finish(std::move(manifest));
+        return finish_set(writer, std::move(manifest));
     }
 
     /// What a package says of its size is only good for a first look.

@@ -9,6 +9,8 @@ noinst_LIBRARIES += %D%/libbase.a
     %D%/elf.hpp \
     %D%/error.cpp \
     %D%/error.hpp \
+    %D%/file_users.cpp \
+    %D%/file_users.hpp \
     %D%/handle.hpp \
     %D%/page_buffer.hpp \
     %D%/ini.cpp \

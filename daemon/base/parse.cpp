@@ -152,6 +152,18 @@ bool is_driver_version(std::string_view text) {
     });
 }
 
+bool is_toolkit_version(std::string_view text) {
+    constexpr std::string_view candidate = "~rc.";
+    const auto tilde = text.find('~');
+    const std::string_view number = text.substr(0, tilde);
+    if (!is_driver_version(number) || tilde == std::string_view::npos)
+        return is_driver_version(number);
+    const std::string_view rest = text.substr(tilde);
+    return starts_with(rest, candidate) && rest.size() > candidate.size() &&
+           rest.size() <= candidate.size() + 3 &&
+           std::all_of(rest.begin() + candidate.size(), rest.end(), is_digit);
+}
+
 bool is_kernel_release(std::string_view text) {
     const auto allowed = [](char c) {
         return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '.' || c == '-' ||

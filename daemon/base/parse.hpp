@@ -29,6 +29,8 @@ parse_bool(std::string_view text); ///< as systemd: yes/no, true/false, on/off, 
 
 /// A driver version as NVIDIA writes them: two to four groups of digits ("535.261.03").
 [[nodiscard]] bool is_driver_version(std::string_view text);
+/// One of NVIDIA's container toolkit: "1.18.1", "1.18.0~rc.2".
+[[nodiscard]] bool is_toolkit_version(std::string_view text);
 /// A kernel release that is safe as a path component ("6.1.0-50-amd64").
 [[nodiscard]] bool is_kernel_release(std::string_view text);
 /// A kernel module's file by its name, packed or not: "nvidia.ko", "nvidia-uvm.ko.xz".

@@ -52,6 +52,8 @@ int support(archive* handle, ArchiveFormat format) {
         return archive_read_support_format_ar(handle);
     case ArchiveFormat::Tar:
         return support_filters(handle) ? archive_read_support_format_tar(handle) : ARCHIVE_FATAL;
+    case ArchiveFormat::Cpio:
+        return support_filters(handle) ? archive_read_support_format_cpio(handle) : ARCHIVE_FATAL;
     case ArchiveFormat::Raw:
         return support_filters(handle) ? archive_read_support_format_raw(handle) : ARCHIVE_FATAL;
     }

@@ -17,9 +17,10 @@
 namespace gpuhost::content {
 
 enum class ArchiveFormat {
-    Ar,  ///< as .deb files have it outside
-    Tar, ///< plain, or compressed with gzip, xz or zstd; bzip2 and lz4 where libarchive has them built in
-    Raw, ///< one compressed file, seen as one member
+    Ar,   ///< as .deb files have it outside
+    Tar,  ///< plain, or compressed with gzip, xz or zstd; bzip2 and lz4 where libarchive has them built in
+    Cpio, ///< likewise, as .rpm files have it inside
+    Raw,  ///< one compressed file, seen as one member
 };
 
 struct ArchiveLimits {

@@ -7,12 +7,22 @@ noinst_LIBRARIES += %D%/libcontent.a
     %D%/cms.hpp \
     %D%/cms_sign.cpp \
     %D%/cms_verify.cpp \
+    %D%/deb.cpp \
+    %D%/deb.hpp \
+    %D%/file_list.cpp \
+    %D%/file_list.hpp \
     %D%/file_operation.cpp \
     %D%/file_operation.hpp \
     %D%/key_store.cpp \
     %D%/key_store.hpp \
     %D%/openssl.cpp \
     %D%/openssl.hpp \
+    %D%/publication.cpp \
+    %D%/publication.hpp \
+    %D%/rpm.cpp \
+    %D%/rpm.hpp \
+    %D%/set_writer.cpp \
+    %D%/set_writer.hpp \
     %D%/sha256.cpp \
     %D%/sha256.hpp \
     %D%/tree.cpp \

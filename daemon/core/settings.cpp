@@ -34,6 +34,10 @@ std::string mismatch(const SettingKey& key, std::string_view value) {
     case SettingType::Version:
         return value.empty() || base::is_driver_version(value) ? ""
                                                                : "not a driver version (as '550.163.01')";
+    case SettingType::ToolkitVersion:
+        return base::is_toolkit_version(value) || value == "auto" || value == "off" || value == "preinstalled"
+                   ? ""
+                   : "not auto, off, preinstalled or a version (as '1.18.1')";
     case SettingType::Choice: {
         const auto choices = base::split_words(key.choices);
         return std::find(choices.begin(), choices.end(), value) != choices.end()

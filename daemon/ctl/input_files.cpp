@@ -51,6 +51,14 @@ Result<std::vector<std::string>> files_in(const std::string& directory) {
     return paths;
 }
 
+Result<void> check_names(const std::vector<std::string>& paths) {
+    std::set<std::string> seen;
+    for (const std::string& path : paths)
+        if (!seen.insert(name_of(path)).second)
+            return base::fail(Errc::InvalidArgument, "the file name '" + name_of(path) + "' is given twice");
+    return {};
+}
+
 Result<void> check(const std::vector<std::string>& paths) {
     const auto packages = std::count_if(paths.begin(), paths.end(), is_package);
     const auto modules = std::count_if(paths.begin(), paths.end(), base::is_module_file);
@@ -62,7 +70,6 @@ Result<void> check(const std::vector<std::string>& paths) {
                           std::to_string(paths.size()) + " files, at most " +
                               std::to_string(input_file_limit) + " can be imported at once",
                           std::string(packages > 0 ? fewer_packages : fewer_modules));
-    std::set<std::string> seen;
     for (const std::string& path : paths) {
         if (is_directory(path))
             return base::fail(Errc::InvalidArgument, "'" + path + "' is a directory beside other arguments",
@@ -70,10 +77,8 @@ Result<void> check(const std::vector<std::string>& paths) {
         if (!is_package(path) && !base::is_module_file(path))
             return base::fail(Errc::InvalidArgument, "'" + path + "' is neither a .deb nor a .ko file",
                               std::string(hint));
-        if (!seen.insert(name_of(path)).second)
-            return base::fail(Errc::InvalidArgument, "the file name '" + name_of(path) + "' is given twice");
     }
-    return {};
+    return check_names(paths);
 }
 
 Result<InputFile> open_one(const std::string& path) {
@@ -89,6 +94,15 @@ Result<InputFile> open_one(const std::string& path) {
     return InputFile{name_of(path), std::move(fd)};
 }
 
+Result<std::vector<InputFile>> open_all(const std::vector<std::string>& paths) {
+    std::vector<InputFile> files;
+    for (const std::string& path : paths) {
+        GPUHOST_TRY(file, open_one(path));
+        files.push_back(std::move(file));
+    }
+    return files;
+}
+
 } // namespace
 
 Result<std::vector<InputFile>> open_input_files(std::span<const std::string> arguments) {
@@ -98,12 +112,18 @@ Result<std::vector<InputFile>> open_input_files(std::span<const std::string> arg
         paths = std::move(found);
     }
     GPUHOST_CHECK(check(paths));
-    std::vector<InputFile> files;
-    for (const std::string& path : paths) {
-        GPUHOST_TRY(file, open_one(path));
-        files.push_back(std::move(file));
-    }
-    return files;
+    return open_all(paths);
+}
+
+Result<std::vector<InputFile>> open_package_files(std::span<const std::string> arguments) {
+    const std::vector<std::string> paths(arguments.begin(), arguments.end());
+    if (paths.size() > input_file_limit)
+        return base::fail(Errc::InvalidArgument,
+                          std::to_string(paths.size()) + " files, at most " +
+                              std::to_string(input_file_limit) + " can be imported at once",
+                          "leave out packages for debugging and development");
+    GPUHOST_CHECK(check_names(paths));
+    return open_all(paths);
 }
 
 } // namespace gpuhost::ctl

@@ -18,4 +18,7 @@ inline constexpr std::size_t input_file_limit = 16;
 /// name twice or more than the limit is an error.
 [[nodiscard]] base::Result<std::vector<InputFile>> open_input_files(std::span<const std::string> paths);
 
+/// Packages or archives of whatever kind, which those say themselves.
+[[nodiscard]] base::Result<std::vector<InputFile>> open_package_files(std::span<const std::string> paths);
+
 } // namespace gpuhost::ctl

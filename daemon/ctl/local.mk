@@ -65,6 +65,10 @@ noinst_LIBRARIES += %D%/libctl.a
     %D%/cmd_runtime_show.cpp \
     %D%/cmd_runtime_verify.cpp \
     %D%/cmd_status.cpp \
+    %D%/cmd_toolkit_import.cpp \
+    %D%/cmd_toolkit_list.cpp \
+    %D%/cmd_toolkit_remove.cpp \
+    %D%/cmd_toolkit_show.cpp \
     %D%/cmd_wait_ready.cpp \
     %D%/document.hpp \
     %D%/driver_call.hpp \
@@ -106,6 +110,7 @@ noinst_LIBRARIES += %D%/libctl.a
     %D%/terminal.hpp \
     %D%/text.cpp \
     %D%/text.hpp \
+    %D%/toolkit_call.hpp \
     %D%/verb.cpp \
     %D%/verb.hpp \
     %D%/verbs_bundle.hpp \
@@ -115,6 +120,7 @@ noinst_LIBRARIES += %D%/libctl.a
     %D%/verbs_image.hpp \
     %D%/verbs_operation.hpp \
     %D%/verbs_runtime.hpp \
+    %D%/verbs_toolkit.hpp \
     %D%/view.hpp \
     %D%/view_bundle.cpp \
     %D%/view_cdi.cpp \
@@ -127,6 +133,8 @@ noinst_LIBRARIES += %D%/libctl.a
     %D%/view_runtime.hpp \
     %D%/view_runtime_change.cpp \
     %D%/view_runtime_change.hpp \
+    %D%/view_toolkit.cpp \
+    %D%/view_toolkit.hpp \
     %D%/view_status.cpp
 
 bin_PROGRAMS += gpuhostctl

@@ -7,7 +7,8 @@
 
 namespace gpuhost::ctl {
 
-inline constexpr Option only_option{"only", "driver|images|cdi|runtime", "nothing but this part of the host"};
+inline constexpr Option only_option{"only", "driver|images|cdi|toolkit|runtime",
+                                    "nothing but this part of the host"};
 
 /// As the daemon takes it.
 [[nodiscard]] inline Options only_given(const Arguments& given) {

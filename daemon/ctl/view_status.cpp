@@ -4,6 +4,7 @@
 #include "daemon/ctl/text.hpp"
 #include "daemon/ctl/view.hpp"
 #include "daemon/ctl/view_runtime_change.hpp"
+#include "daemon/ctl/view_toolkit.hpp"
 
 #include <array>
 
@@ -20,7 +21,8 @@ struct ComponentLines {
 /// In the order in which they are shown.
 constexpr std::array component_lines{
     ComponentLines{"driver", add_driver_lines}, ComponentLines{"cdi", add_cdi_lines},
-    ComponentLines{"runtime", add_runtime_lines}, ComponentLines{"images", add_image_lines}};
+    ComponentLines{"toolkit", add_toolkit_lines}, ComponentLines{"runtime", add_runtime_lines},
+    ComponentLines{"images", add_image_lines}};
 
 Style style_of_host(std::string_view state) {
     if (state == "idle")

@@ -117,6 +117,34 @@ noinst_LIBRARIES += %D%/libruntime.a
     %D%/toml.hpp \
     %D%/trusted_program.cpp \
     %D%/trusted_program.hpp \
+    %D%/toolkit_choice.cpp \
+    %D%/toolkit_choice.hpp \
+    %D%/toolkit_component.cpp \
+    %D%/toolkit_component.hpp \
+    %D%/toolkit_config.cpp \
+    %D%/toolkit_config.hpp \
+    %D%/toolkit_documents.cpp \
+    %D%/toolkit_documents.hpp \
+    %D%/toolkit_kinds.cpp \
+    %D%/toolkit_options.cpp \
+    %D%/toolkit_options.hpp \
+    %D%/toolkit_package.cpp \
+    %D%/toolkit_package.hpp \
+    %D%/toolkit_publish.cpp \
+    %D%/toolkit_remove.cpp \
+    %D%/toolkit_select.cpp \
+    %D%/toolkit_set.cpp \
+    %D%/toolkit_set.hpp \
+    %D%/toolkit_settings.cpp \
+    %D%/toolkit_settings.hpp \
+    %D%/toolkit_stage.cpp \
+    %D%/toolkit_stage.hpp \
+    %D%/toolkit_steps.hpp \
+    %D%/toolkit_store.cpp \
+    %D%/toolkit_store.hpp \
+    %D%/toolkit_unpack.cpp \
+    %D%/toolkit_use.cpp \
+    %D%/toolkit_use.hpp \
     %D%/toml_edit.cpp \
     %D%/toml_edit.hpp \
     %D%/toml_list_edit.cpp \

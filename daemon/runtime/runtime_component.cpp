@@ -4,6 +4,7 @@
 #include "daemon/base/parse.hpp"
 #include "daemon/runtime/runtime_record.hpp"
 #include "daemon/runtime/runtime_steps.hpp"
+#include "daemon/runtime/toolkit_choice.hpp"
 
 #include <algorithm>
 
@@ -46,6 +47,14 @@ Json observe_runtime(const base::Root& root, const std::string& name, const Reco
             {"was_restarted", recorded.awaits && !awaits_restart(root, recorded)}};
 }
 
+Json to_json(const ToolkitPlace& place) {
+    return {{"directory", place.directory}, {"programs", place.programs}};
+}
+
+ToolkitPlace place_from_json(const Json& value) {
+    return {base::string_or(value, "directory", ""), base::string_or(value, "programs", "")};
+}
+
 bool is_any_here(const std::map<std::string, bool>& places) {
     return std::any_of(places.begin(), places.end(), [](const auto& entry) { return entry.second; });
 }
@@ -76,12 +85,16 @@ Plan plan_request(const RuntimeSettings& configured, const Json& request) {
 } // namespace
 
 Result<Json> RuntimeComponent::observe(const core::Settings& settings) {
-    const RuntimeSettings wanted = runtime_settings(settings);
+    const ToolkitSettings toolkit = toolkit_settings(settings);
+    const ToolkitPlace place = place_of(wanted_toolkit(root_, toolkit));
+    const RuntimeSettings wanted = runtime_settings(settings, place);
     const auto record = read_runtime_record(root_);
     const auto places = known_places(root_);
     const bool is_known =
         record && record->settings.is_object(); // not only one of them, which somebody named
     Json document{{"configure", wanted.configure},
+                  {"toolkit", to_json(place)},
+                  {"toolkit_now", to_json(place_of(present_toolkit(root_, toolkit)))},
                   {"is_known", is_known},
                   {"is_here", is_any_here(places)},
                   {"settings_changed", is_known && record->settings != to_json(wanted)},
@@ -98,8 +111,11 @@ Result<Json> RuntimeComponent::observe(const core::Settings& settings) {
 }
 
 Plan RuntimeComponent::plan(const core::Desired& desired, const Json& observed) const {
-    const RuntimeSettings settings = runtime_settings(desired.settings);
-    if (!desired.request.empty())
+    // A request is done alone; with apply the toolkit comes first.
+    const bool is_request = !desired.request.empty();
+    const RuntimeSettings settings = runtime_settings(
+        desired.settings, place_from_json(base::member(observed, is_request ? "toolkit_now" : "toolkit")));
+    if (is_request)
         return plan_request(settings, base::member(desired.request, "runtime"));
     Plan plan;
     plan.kind = "runtime.converge";

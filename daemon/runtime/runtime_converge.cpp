@@ -21,6 +21,12 @@ using base::Root;
 
 namespace {
 
+/// By now the toolkit that a class leads to is selected, or it will not be.
+RuntimeSettings as_selected(RuntimeSettings settings) {
+    settings.toolkit.programs = settings.toolkit.directory;
+    return settings;
+}
+
 constexpr std::size_t most_restarts = 3; ///< within an hour, that nobody asked for
 constexpr std::uint64_t hour = 3600;
 constexpr const char* restored = "restored";
@@ -82,7 +88,8 @@ class Converger {
         // The runtime before may have taken its time.
         const RuntimeState state = read_runtime_named(root_, found.instance.name).value_or(found);
         inputs_ = inputs_of(root_, state);
-        RuntimePlan plan = plan_runtime(root_, state, &recorded, request_.settings, request_.goal);
+        RuntimePlan plan =
+            plan_runtime(root_, state, &recorded, as_selected(request_.settings), request_.goal);
         recorded.kind = name_of(state.instance.kind);
         const auto done = carry_out(plan, recorded);
         if (done && request_.goal == Goal::Restored)

@@ -3,6 +3,7 @@
 #include "daemon/runtime/runtime_find.hpp"
 #include "daemon/runtime/runtime_plan.hpp"
 #include "daemon/runtime/runtime_restart.hpp"
+#include "daemon/runtime/toolkit_choice.hpp"
 
 #include <unistd.h>
 
@@ -63,7 +64,9 @@ struct Known {
 Result<Known> look(const Root& root, const core::Settings& settings, const std::vector<std::string>& names) {
     if (root.is_host())
         GPUHOST_CHECK(need_root());
-    Known known{runtime_settings(settings), read_runtime_record(root).value_or(RuntimeRecord()), {}};
+    Known known{runtime_settings(settings, place_of(present_toolkit(root, toolkit_settings(settings)))),
+                read_runtime_record(root).value_or(RuntimeRecord()),
+                {}};
     GPUHOST_TRY(states, read_chosen_runtimes(root, find_runtimes(root), known.settings.runtimes, names));
     known.states = std::move(states);
     return known;

@@ -21,8 +21,8 @@ constexpr std::array keys{
                "runtime classes of NVIDIA's toolkit: auto, none, or nvidia, nvidia-cdi, nvidia-legacy"},
     SettingKey{"Runtime", "DefaultClass", SettingType::String, "", "",
                "runtime class that containers get by default; empty: the one that is configured"},
-    SettingKey{"Runtime", "ToolkitDirectory", SettingType::String, "/usr/bin", "",
-               "where the programs of NVIDIA's runtime classes are"},
+    SettingKey{"Runtime", "ToolkitDirectory", SettingType::String, "", "",
+               "where the programs of NVIDIA's runtime classes are; empty: in the toolkit that is used"},
     SettingKey{"Runtime", "Restart", SettingType::Boolean, "yes", "",
                "restart a runtime, once, when its configuration has changed"},
     SettingKey{"Runtime", "Repair", SettingType::Boolean, "yes", "",
@@ -35,13 +35,13 @@ std::span<const SettingKey> runtime_setting_keys() {
     return keys;
 }
 
-RuntimeSettings runtime_settings(const core::Settings& settings) {
+RuntimeSettings runtime_settings(const core::Settings& settings, ToolkitPlace toolkit) {
     RuntimeSettings values;
     values.configure = settings.boolean("Runtime", "Configure");
     values.runtimes = settings.words("Runtime", "Runtimes");
     values.classes = settings.words("Runtime", "Classes");
     values.default_class = settings.string("Runtime", "DefaultClass");
-    values.toolkit_directory = settings.string("Runtime", "ToolkitDirectory");
+    values.toolkit = std::move(toolkit);
     values.restart = settings.boolean("Runtime", "Restart");
     values.repair = settings.boolean("Runtime", "Repair");
     values.cdi = settings.boolean("CDI", "Enable");
@@ -54,7 +54,8 @@ Json to_json(const RuntimeSettings& settings) {
             {"runtimes", settings.runtimes},
             {"classes", settings.classes},
             {"default_class", settings.default_class},
-            {"toolkit_directory", settings.toolkit_directory},
+            {"toolkit_directory", settings.toolkit.directory},
+            {"toolkit_programs", settings.toolkit.programs},
             {"restart", settings.restart},
             {"repair", settings.repair},
             {"cdi", settings.cdi},
@@ -62,15 +63,17 @@ Json to_json(const RuntimeSettings& settings) {
 }
 
 RuntimeSettings runtime_settings_from_json(const Json& value) {
-    return {base::bool_or(value, "configure", true),
-            base::strings_or_empty(value, "runtimes"),
-            base::strings_or_empty(value, "classes"),
-            base::string_or(value, "default_class", ""),
-            base::string_or(value, "toolkit_directory", "/usr/bin"),
-            base::bool_or(value, "restart", true),
-            base::bool_or(value, "repair", true),
-            base::bool_or(value, "cdi", true),
-            base::string_or(value, "cdi_directory", "/run/cdi")};
+    return {
+        base::bool_or(value, "configure", true),
+        base::strings_or_empty(value, "runtimes"),
+        base::strings_or_empty(value, "classes"),
+        base::string_or(value, "default_class", ""),
+        {base::string_or(value, "toolkit_directory", "/usr/bin"),
+         base::string_or(value, "toolkit_programs", base::string_or(value, "toolkit_directory", "/usr/bin"))},
+        base::bool_or(value, "restart", true),
+        base::bool_or(value, "repair", true),
+        base::bool_or(value, "cdi", true),
+        base::string_or(value, "cdi_directory", "/run/cdi")};
 }
 
 } // namespace gpuhost::runtime

@@ -11,21 +11,29 @@
 
 namespace gpuhost::runtime {
 
+/// Where the programs of NVIDIA's runtime classes are: as runtimes are told, and as they can be looked for now, also where
+/// nothing leads there yet. Empty: nowhere.
+struct ToolkitPlace {
+    std::string directory{"/usr/bin"};
+    std::string programs{"/usr/bin"};
+    friend bool operator==(const ToolkitPlace&, const ToolkitPlace&) = default;
+};
+
 struct RuntimeSettings {
-    bool configure = true;                     ///< also by apply, not only when asked
-    std::vector<std::string> runtimes;         ///< by name; empty: all
-    std::vector<std::string> classes{"auto"};  ///< "auto", "none", or names of NVIDIA's runtime classes
-    std::string default_class;                 ///< empty: the default runtime stays
-    std::string toolkit_directory{"/usr/bin"}; ///< where the programs of runtime classes are
-    bool restart = true;                       ///< what is configured otherwise is started again
-    bool repair = true;                        ///< what another program has overwritten is written again
-    bool cdi = true;                           ///< specifications are written at all
-    std::string cdi_directory{"/run/cdi"};     ///< where
+    bool configure = true;                    ///< also by apply, not only when asked
+    std::vector<std::string> runtimes;        ///< by name; empty: all
+    std::vector<std::string> classes{"auto"}; ///< "auto", "none", or names of NVIDIA's runtime classes
+    std::string default_class;                ///< empty: the default runtime stays
+    ToolkitPlace toolkit;                     ///< of the toolkit that is used
+    bool restart = true;                      ///< what is configured otherwise is started again
+    bool repair = true;                       ///< what another program has overwritten is written again
+    bool cdi = true;                          ///< specifications are written at all
+    std::string cdi_directory{"/run/cdi"};    ///< where
     friend bool operator==(const RuntimeSettings&, const RuntimeSettings&) = default;
 };
 
 [[nodiscard]] std::span<const core::SettingKey> runtime_setting_keys();
-[[nodiscard]] RuntimeSettings runtime_settings(const core::Settings& settings);
+[[nodiscard]] RuntimeSettings runtime_settings(const core::Settings& settings, ToolkitPlace toolkit);
 
 /// As a step's arguments.
 [[nodiscard]] base::Json to_json(const RuntimeSettings& settings);

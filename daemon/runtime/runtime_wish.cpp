@@ -28,15 +28,30 @@ const KnownClass* find_class(const std::string& name) {
 }
 
 RuntimeClass class_of(const KnownClass& known, const RuntimeSettings& settings) {
-    return {std::string(known.name), settings.toolkit_directory + "/" + std::string(known.program)};
+    return {std::string(known.name), settings.toolkit.directory + "/" + std::string(known.program)};
+}
+
+bool is_here(const base::Root& root, const KnownClass& known, const RuntimeSettings& settings) {
+    return !settings.toolkit.programs.empty() &&
+           root.stat(settings.toolkit.programs + "/" + std::string(known.program));
+}
+
+base::Error not_here(const RuntimeClass& missing, const RuntimeSettings& settings) {
+    if (settings.toolkit.directory.empty())
+        return {Errc::NotFound,
+                "runtime class '" + missing.name + "' needs NVIDIA's toolkit, and none is used here",
+                "Import one, or set Version= in section [Toolkit], or Classes=none in section [Runtime]."};
+    return {
+        Errc::NotFound, "runtime class '" + missing.name + "': '" + missing.binary + "' is not there",
+        "Import NVIDIA's container toolkit, or set ToolkitDirectory= or Classes=none in section [Runtime]."};
 }
 
 /// Those that the toolkit of this host has: an old one lacks some.
 std::vector<RuntimeClass> classes_here(const base::Root& root, const RuntimeSettings& settings) {
     std::vector<RuntimeClass> classes;
     for (const KnownClass& known : known_classes)
-        if (RuntimeClass one = class_of(known, settings); root.stat(one.binary))
-            classes.push_back(std::move(one));
+        if (is_here(root, known, settings))
+            classes.push_back(class_of(known, settings));
     return classes;
 }
 
@@ -50,11 +65,8 @@ Result<std::vector<RuntimeClass>> named_classes(const base::Root& root, const Ru
                                   name + "' is no runtime class of NVIDIA's toolkit",
                               "Set auto, none, or some of nvidia, nvidia-cdi and nvidia-legacy.");
         RuntimeClass one = class_of(*known, settings);
-        if (!root.stat(one.binary))
-            return base::fail(
-                Errc::NotFound, "runtime class '" + name + "': '" + one.binary + "' is not there",
-                "Install NVIDIA's container toolkit, or set ToolkitDirectory= or Classes=none in "
-                "section [Runtime].");
+        if (!is_here(root, *known, settings))
+            return base::fail(not_here(one, settings));
         classes.push_back(std::move(one));
     }
     return classes;
@@ -81,10 +93,11 @@ Result<RuntimeWish> wish_for(const base::Root& root, const RuntimeConfig& config
     if (is_auto && config.cdi == CdiState::Unsupported && settings.cdi) {
         wish.classes = classes_here(root, settings);
         if (wish.classes.empty())
-            return base::fail(Errc::Unsupported,
-                              "version " + version + " has no CDI, and NVIDIA's toolkit is not in " +
-                                  settings.toolkit_directory,
-                              "Install a newer version of the runtime, or NVIDIA's container toolkit.");
+            return base::fail(
+                Errc::Unsupported,
+                "version " + version + " has no CDI, and NVIDIA's toolkit is not " +
+                    (settings.toolkit.directory.empty() ? "used here" : "in " + settings.toolkit.directory),
+                "Install a newer version of the runtime, or import NVIDIA's container toolkit.");
     } else if (!is_auto && settings.classes != std::vector<std::string>{"none"}) {
         GPUHOST_TRY(classes, named_classes(root, settings));
         wish.classes = std::move(classes);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A Debian package as driver import walks it, and the places that its files get.
-#include "kmod/deb.hpp"
+#include "daemon/content/deb.hpp"
 
 #include "kmod/layout.hpp"
 #include "tests/fuzz/fuzz.hpp"
@@ -8,7 +8,7 @@
 using namespace gpuhost;
 
 int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-    auto deb = kmod::Deb::open(fuzz::text_of(data, size), "input");
+    auto deb = content::Deb::open(fuzz::text_of(data, size), "input");
     if (!deb)
         return 0;
     fuzz::require(deb->control().package.find('/') == std::string::npos, "a package's name is no path");

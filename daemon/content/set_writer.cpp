@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "kmod/set_writer.hpp"
+#include "daemon/content/set_writer.hpp"
+
+#include "daemon/content/file_list.hpp"
 
 #include <algorithm>
 
 #include <fcntl.h>
 
-namespace gpuhost::kmod {
+namespace gpuhost::content {
 
 using base::Errc;
 using base::Result;
@@ -23,8 +25,8 @@ Result<void> SetWriter::make_parent(const std::string& path) const {
                                       : staging_->make_directories(place_ + "/" + path.substr(0, slash));
 }
 
-Result<void> SetWriter::add(const std::string& path, bool executable, content::ArchiveReader& archive,
-                            const content::OnBytes& on_bytes) {
+Result<void> SetWriter::add(const std::string& path, bool executable, ArchiveReader& archive,
+                            const OnBytes& on_bytes) {
     if (has(path))
         return base::fail(Errc::BadContent, "two packages bring '" + path + "'", "Leave one of them out.");
     GPUHOST_CHECK(make_parent(path));
@@ -38,7 +40,7 @@ Result<void> SetWriter::add(const std::string& path, bool executable, content::A
 }
 
 Result<void> SetWriter::adopt(const std::string& temporary, const std::string& path,
-                              const content::FileDigest& digest) {
+                              const FileDigest& digest) {
     if (has(path))
         return base::fail(Errc::BadContent, "two files bring '" + path + "'", "Leave one of them out.");
     GPUHOST_CHECK(staging_->rename(place_ + "/" + temporary, place_ + "/" + path));
@@ -61,10 +63,9 @@ Result<UniqueFd> SetWriter::open(const std::string& path) const {
     return staging_->open_file(place_ + "/" + path, O_RDONLY | O_NOFOLLOW);
 }
 
-Result<void> SetWriter::finish(Manifest manifest) {
+Result<void> SetWriter::finish(const std::function<std::string(const std::vector<TreeFile>&)>& encode) {
     std::sort(files_.begin(), files_.end(), [](const auto& a, const auto& b) { return a.path < b.path; });
-    manifest.files = files_;
-    return staging_->write_atomic(place_ + "/" + std::string(manifest_name), encode(manifest));
+    return staging_->write_atomic(place_ + "/" + std::string(manifest_name), encode(files_));
 }
 
-} // namespace gpuhost::kmod
+} // namespace gpuhost::content

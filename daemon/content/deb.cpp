@@ -1,17 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "kmod/deb.hpp"
+#include "daemon/content/deb.hpp"
 
 #include "daemon/base/parse.hpp"
 
 #include <algorithm>
 
-namespace gpuhost::kmod {
+namespace gpuhost::content {
 
 using base::Errc;
 using base::Result;
-using content::ArchiveEntry;
-using content::ArchiveFormat;
-using content::ArchiveReader;
 
 namespace {
 
@@ -39,7 +36,7 @@ Result<void> go_to(ArchiveReader& outer, std::string_view name, const std::strin
 }
 
 Result<DebControl> read_control(ArchiveReader& outer, const std::string& what) {
-    const content::ArchiveLimits limits{1000, std::uint64_t{64} << 20U, std::uint64_t{256} << 20U, 512};
+    const ArchiveLimits limits{1000, std::uint64_t{64} << 20U, std::uint64_t{256} << 20U, 512};
     GPUHOST_TRY(inner, ArchiveReader::open(outer, ArchiveFormat::Tar, what + ": control.tar", limits));
     for (;;) {
         GPUHOST_TRY(entry, inner.next());
@@ -107,7 +104,7 @@ Result<DebControl> parse_deb_control(std::string_view text, std::string_view wha
             control.installed_bytes = std::min(base::parse_uint(value).value_or(0), installed_limit_kib)
                                       << 10U;
     }
-    control.driver = upstream_version(control.version);
+    control.upstream = upstream_version(control.version);
     if (!is_package_name(control.package) || control.version.empty() || control.version.size() > 128)
         return not_a_package(std::string(what), "its control file names no package or version");
     return control;
@@ -121,4 +118,4 @@ std::string_view deb_architecture() noexcept {
 #endif
 }
 
-} // namespace gpuhost::kmod
+} // namespace gpuhost::content

@@ -9,12 +9,12 @@
 #include <string>
 #include <string_view>
 
-namespace gpuhost::kmod {
+namespace gpuhost::content {
 
 struct DebControl {
     std::string package;
     std::string version;               ///< as written: "535.261.03-1"
-    std::string driver;                ///< without epoch and revision: "535.261.03"
+    std::string upstream;              ///< without epoch and revision: "535.261.03"
     std::string architecture;          ///< "amd64", "all"
     std::uint64_t installed_bytes = 0; ///< what the package claims; 0 if it says nothing
 };
@@ -27,17 +27,17 @@ class Deb {
 
     [[nodiscard]] const DebControl& control() const { return control_; }
     /// The next file of the package, as ArchiveReader::next.
-    [[nodiscard]] base::Result<std::optional<content::ArchiveEntry>> next() { return data_.next(); }
-    [[nodiscard]] content::ArchiveReader& data() { return data_; }
+    [[nodiscard]] base::Result<std::optional<ArchiveEntry>> next() { return data_.next(); }
+    [[nodiscard]] ArchiveReader& data() { return data_; }
 
   private:
-    Deb(content::ArchiveReader outer, DebControl control, content::ArchiveReader data)
+    Deb(ArchiveReader outer, DebControl control, ArchiveReader data)
         : outer_(std::move(outer)), control_(std::move(control)), data_(std::move(data)) {}
-    [[nodiscard]] static base::Result<Deb> read(content::ArchiveReader outer, const std::string& what);
+    [[nodiscard]] static base::Result<Deb> read(ArchiveReader outer, const std::string& what);
 
-    content::ArchiveReader outer_;
+    ArchiveReader outer_;
     DebControl control_;
-    content::ArchiveReader data_; ///< reads from outer_: after it, so that it goes first
+    ArchiveReader data_; ///< reads from outer_: after it, so that it goes first
 };
 
 /// The control file's fields that matter; a package without a usable name and version is BadContent.
@@ -46,4 +46,4 @@ class Deb {
 /// dpkg's word for the machine that this program was built for.
 [[nodiscard]] std::string_view deb_architecture() noexcept;
 
-} // namespace gpuhost::kmod
+} // namespace gpuhost::content

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "daemon/bus/authority.hpp"
+#include "daemon/bus/object.hpp"
+#include "daemon/bus/requests.hpp"
+
+namespace gpuhost::bus {
+
+/// /org/gpuhost1/toolkit, org.gpuhost1.Toolkit: each method is one request to the component "toolkit".
+class ToolkitObject {
+  public:
+    ToolkitObject(host::Manager& manager, Authority& authority)
+        : manager_(manager), authority_(authority), requests_(manager, "toolkit") {}
+
+    static const Interface interface;
+
+  private:
+    static const sd_bus_vtable vtable[];
+    [[nodiscard]] std::string selected_version() const;
+
+    int list(sd_bus_message* call);
+    int plan(sd_bus_message* call);
+    int import(sd_bus_message* call);
+    int remove(sd_bus_message* call);
+
+    host::Manager& manager_;
+    Authority& authority_;
+    Requests requests_;
+};
+
+} // namespace gpuhost::bus

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/runtime/toolkit_choice.hpp"
+
+#include "daemon/base/parse.hpp"
+
+namespace gpuhost::runtime {
+
+namespace {
+
+const std::string current_programs = std::string(toolkit_current) + "/usr/bin";
+
+ToolkitChoice of_store(const ToolkitSettings& settings, const ToolkitSet& set) {
+    return {ToolkitSource::Store,
+            set.manifest.version,
+            set.path,
+            settings.directory.empty() ? current_programs : settings.directory,
+            settings.directory.empty() ? set.path + "/usr/bin" : settings.directory,
+            {}};
+}
+
+ToolkitChoice preinstalled(const ToolkitSettings& settings) {
+    const std::string directory = preinstalled_directory(settings);
+    return {ToolkitSource::Preinstalled, {}, {}, directory, directory, {}};
+}
+
+/// What stood before stays where what is wanted is not there.
+ToolkitChoice unavailable(const ToolkitSettings& settings, const ToolkitSet* selected) {
+    ToolkitChoice choice = selected != nullptr ? of_store(settings, *selected) : ToolkitChoice();
+    choice.problem = "toolkit " + settings.version + " is wanted by [Toolkit] Version=, and not in the store";
+    return choice;
+}
+
+} // namespace
+
+std::string_view name_of(ToolkitSource source) {
+    switch (source) {
+    case ToolkitSource::Off:
+        return "off";
+    case ToolkitSource::Preinstalled:
+        return "preinstalled";
+    case ToolkitSource::Store:
+        return "store";
+    }
+    return {};
+}
+
+std::string preinstalled_directory(const ToolkitSettings& settings) {
+    return settings.directory.empty() ? "/usr/bin" : settings.directory;
+}
+
+bool is_toolkit_in(const base::Root& root, const std::string& directory) {
+    return root.stat(directory + "/" + std::string(toolkit_program)).has_value();
+}
+
+ToolkitChoice choose_toolkit(const ToolkitSettings& settings, const ToolkitStore& store,
+                             const std::string& current, bool is_preinstalled) {
+    if (settings.version == "off")
+        return {};
+    if (settings.version == "preinstalled")
+        return preinstalled(settings);
+    if (settings.version != "auto") {
+        const ToolkitSet* const set = store.find(settings.version);
+        return set != nullptr ? of_store(settings, *set) : unavailable(settings, store.at(current));
+    }
+    // Who names a directory means the toolkit in it.
+    const bool is_elsewhere = !settings.directory.empty() && is_preinstalled &&
+                              !base::starts_with(settings.directory, toolkit_directory);
+    const ToolkitSet* const newest = is_elsewhere ? nullptr : store.find();
+    if (newest != nullptr)
+        return of_store(settings, *newest);
+    return is_preinstalled || !settings.directory.empty() ? preinstalled(settings) : ToolkitChoice();
+}
+
+ToolkitPlace place_of(const ToolkitChoice& choice) {
+    return {choice.directory, choice.programs};
+}
+
+ToolkitChoice wanted_toolkit(const base::Root& root, const ToolkitSettings& settings) {
+    return choose_toolkit(settings, read_toolkit_store(root), current_toolkit(root),
+                          is_toolkit_in(root, preinstalled_directory(settings)));
+}
+
+ToolkitChoice present_toolkit(const base::Root& root, const ToolkitSettings& settings) {
+    ToolkitStore store = read_toolkit_store(root);
+    const std::string current = current_toolkit(root);
+    std::erase_if(store.sets, [&](const ToolkitSet& set) { return set.path != current; });
+    return choose_toolkit(settings, store, current, is_toolkit_in(root, preinstalled_directory(settings)));
+}
+
+} // namespace gpuhost::runtime

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// The component "toolkit": which of NVIDIA's container toolkits is used, and how. It works as well with none at all. Its
+// requests:
+//
+//   {"request": "import", "files": [names]}     with their descriptors
+//   {"request": "remove", "version": "1.18.1"}
+#pragma once
+
+#include "daemon/base/root.hpp"
+#include "daemon/core/component.hpp"
+
+namespace gpuhost::runtime {
+
+class ToolkitComponent final : public core::Component {
+  public:
+    /// `root` must outlive it.
+    explicit ToolkitComponent(const base::Root& root) : root_(root) {}
+
+    [[nodiscard]] std::string_view name() const override { return "toolkit"; }
+    [[nodiscard]] base::Result<base::Json> observe(const core::Settings& settings) override;
+    [[nodiscard]] core::Plan plan(const core::Desired& desired, const base::Json& observed) const override;
+    /// Once one is selected it is kept so; to begin with that needs a person's word.
+    [[nodiscard]] bool converge_at_start(const base::Json& observed) const override {
+        return !base::string_or(observed, "current", "").empty();
+    }
+
+  private:
+    const base::Root& root_;
+};
+
+} // namespace gpuhost::runtime
