@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: Apache-2.0
+"""NVIDIA's container toolkit in a bundle, beside a driver: made, imported, selected by apply, replaced, and lied about."""
+import os
+import shutil
+
+import programs
+import tap
+from driver_files import write_driver
+from fake_host import NEW as DRIVER, FakeHost, write
+from image_files import Site
+from toolkit_files import CURRENT, DEB, OTHER_DEB, PROGRAM, base_files, deb, write_bytes, write_debs, write_rpms
+
+BAD_ARGUMENT, BAD_CONTENT = 2, 9
+OLD, NEW = "1.18.1", "1.20.0"
+SPEC = f"""[Bundle]
+Name=toolkits
+Generation={{generation}}
+
+[Driver {DRIVER}]
+Packages=driver/*.deb
+
+[Toolkit {{version}}]
+Packages={{packages}}
+"""
+
+
+class Maker:
+    def __init__(self, directory):
+        self.directory = directory
+        self.site = Site(self.path("site"))
+        write_driver(self.path("driver"), DRIVER)
+        write_debs(self.path("debs"), OLD)
+        write_rpms(self.path("rpms"), NEW)
+        write_bytes(self.path("tars/toolkit.tar.gz"), b"")
+        write_bytes(self.path(f"other/nvidia-container-toolkit-base_{OLD}-1_{OTHER_DEB}.deb"),
+                    deb("nvidia-container-toolkit-base", OLD, base_files(OLD), OTHER_DEB))
+
+    def path(self, name):
+        return os.path.join(self.directory, name)
+
+    def run(self, *words):
+        return programs.run([os.path.join(tap.TOP_BUILDDIR, "gpuhostctl"), "bundle", *words], env=programs.environment(NO_COLOR="1", LC_ALL="C"))
+
+    def create(self, version, packages, generation=1):
+        write(self.path("site.spec"), SPEC.format(version=version, packages=packages, generation=generation))
+        return self.run("create", self.path("site.spec"), "-o", self.path("site.bundle"), *self.site.signing())
+
+
+def versions(host):
+    return [one["version"] for one in host.json("toolkit", "list")["toolkits"]]
+
+
+def check_mistakes(t, maker):
+    for version, packages, words in (("newest", "debs/*.deb", "is not understood"), (OLD, "tars/*.tar.gz", "say no platform"),
+                                     (OLD, "debs/*.deb other/*.deb", "several platforms"), (OLD, "none/*.deb", "no file is named")):
+        run = maker.create(version, packages)
+        t.ok(run.returncode != 0 and words in run.stderr, f"a specification's mistake is named: {words}", run.returncode, run.stderr)
+
+
+def check_import(t, host, maker):
+    run = maker.create(OLD, "debs/*.deb")
+    t.equal(run.returncode, 0, "a bundle is made of a driver and a toolkit")
+    shown = maker.run("show", maker.path("site.bundle"), "--trust", maker.site.file("ca.pem"))
+    t.ok(f"toolkit {OLD} on linux/{DEB}" in shown.stdout, "show names it, with its hosts", shown.stdout, shown.stderr)
+    run = host.ctl("bundle", "import", maker.path("site.bundle"))
+    t.ok(run.returncode == 0 and versions(host) == [OLD], "an import brings it into the store", run.stdout, run.stderr)
+    t.equal([one["version"] for one in host.json("driver", "list")["versions"]], [DRIVER], "and the driver into its own, in one operation")
+    t.equal(len(host.json("toolkit", "list")["toolkits"][0]["packages"]), 2, "of all its packages")
+    run = host.ctl("apply")
+    t.ok(run.returncode == 0 and os.path.exists(host.path(f"{CURRENT}/{PROGRAM}")), "apply selects it", run.stdout, run.stderr)
+
+
+def check_again(t, host, maker):
+    place = host.json("toolkit", "list")["toolkits"][0]["path"]
+    before = os.stat(host.path(f"{place}/{PROGRAM}")).st_ino
+    host.ctl("bundle", "import", maker.path("site.bundle"), check=0)
+    t.equal((versions(host), os.stat(host.path(f"{place}/{PROGRAM}")).st_ino), ([OLD], before), "the same once more changes nothing")
+    maker.create(NEW, "rpms/*.rpm", 2)
+    run = host.ctl("bundle", "import", maker.path("site.bundle"))
+    t.ok(run.returncode == 0 and versions(host) == [NEW, OLD], "the next generation's comes beside it", run.stderr)
+    host.ctl("apply", check=0)
+    t.ok(host.json("toolkit", "show", "--root", host.root)["selected"] == NEW, "and is selected")
+    host.ctl("bundle", "remove", "toolkits", check=0)
+    t.equal(versions(host), [NEW, OLD], "they stay when the bundle goes")
+
+
+def check_others(t, host, maker):
+    """What is for other hosts, and what is not what the bundle says."""
+    maker.create(OLD, "other/*.deb", 3)
+    run = host.ctl("bundle", "import", maker.path("site.bundle"))
+    t.ok(run.returncode == 0 and versions(host) == [NEW, OLD], "a toolkit for another platform is left in the bundle", run.stderr)
+    maker.create("1.19.0", "debs/*.deb", 4)
+    run = host.ctl("bundle", "import", maker.path("site.bundle"))
+    t.ok(run.returncode == BAD_CONTENT and f"its files are of {OLD}" in run.stderr and versions(host) == [NEW, OLD],
+         "one whose files are of another version is refused, with nothing changed", run.returncode, run.stderr)
+    t.equal([one["generation"] for one in host.json("bundle", "list")["bundles"]], [3], "the bundle before is there as it was")
+
+
+def main():
+    t = tap.Tap()
+    host = FakeHost()
+    try:
+        maker = Maker(os.path.join(host.scratch, "made"))
+        host.install()
+        os.makedirs(host.path("/etc/gpuhost/trust.d"))
+        shutil.copy(maker.site.file("ca.pem"), host.path("/etc/gpuhost/trust.d/site.pem"))
+        host.start_daemon()
+        host.settle()
+        check_mistakes(t, maker)
+        for check in (check_import, check_again, check_others):
+            check(t, host, maker)
+        if t.failed:
+            print("\n".join("# " + line for line in host.tail().splitlines()))
+    finally:
+        host.close()
+    t.done()
+
+
+main()

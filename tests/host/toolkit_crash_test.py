@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A toolkit is imported, selected in place of another, and removed, each ended at every record of its journal by an error, by SIGKILL of worker and
+daemon, and by a power cut (crash.py); and while it is selected, at each change of a name (die_at.c).
+
+Whatever happens, the link leads to a whole toolkit, config.toml is of before or as it is to be, and of the store all is there or nothing.
+"""
+import os
+import time
+
+import tap
+from crash import Case, Recording, check_crashes, check_deaths, check_errors, listing, restore
+from fake_host import FakeHost, read, write
+from programs import PATIENCE
+from toolkit_files import CONFIG, CURRENT, PROGRAM, STORE, program, write_debs
+
+OLD, NEW = "1.18.1", "1.20.0"
+IMPORT, SELECT, REMOVE = 3, 4, 5  # after one import and one apply
+
+
+def intact(host, version):
+    """Does the store have it, whole? None: nothing of it."""
+    place = host.path(f"{STORE}/{version}")
+    if not os.path.isdir(place):
+        return None
+    digests = os.listdir(place)
+    path = f"{place}/{digests[0]}/{PROGRAM}" if len(digests) == 1 else ""
+    return os.path.exists(path) and open(path, "rb").read() == program(version, "nvidia-container-runtime")
+
+
+def selected(host):
+    target = host.path(CURRENT)
+    return os.readlink(target).partition("/")[0] if os.path.islink(target) else ""
+
+
+def mode(host):
+    return "jit-cdi" if 'mode = "jit-cdi"' in read(host.path(CONFIG)) else "auto" if 'mode = "auto"' in read(host.path(CONFIG)) else ""
+
+
+def end_faults(host, operation, outcomes):
+    end = host.journal(operation)[-1]
+    wrong = [] if end.get("outcome") in outcomes else [f"outcome is {end.get('outcome')}, not one of {outcomes}: {end.get('error')}"]
+    for path in ("/run/gpuhost/jobs", "/var/lib/gpuhost/staging"):
+        if listing(host, path):
+            wrong.append(f"left in {path}: {listing(host, path)}")
+    if not os.path.exists(host.path(f"{CURRENT}/{PROGRAM}")):
+        wrong.append("the link leads to no toolkit")
+    return end.get("outcome"), wrong
+
+
+def import_faults(host, outcomes):
+    outcome, wrong = end_faults(host, IMPORT, outcomes)
+    if intact(host, NEW) is not (True if outcome == "committed" else None):
+        wrong.append(f"{outcome}, and of {NEW} there is: {intact(host, NEW)}")
+    if (intact(host, OLD), selected(host)) != (True, OLD):
+        wrong.append("what is selected is not as it was")
+    return wrong
+
+
+def select_faults(host, outcomes):
+    outcome, wrong = end_faults(host, SELECT, outcomes)
+    wanted = (NEW, "jit-cdi") if outcome == "committed" else (OLD, "auto")
+    if (selected(host), mode(host)) != wanted:
+        wrong.append(f"{outcome}: selected is {selected(host)} with mode {mode(host)}, not {wanted}")
+    if outcome == "committed" and host.json("plan", "--only", "toolkit")["steps"]:
+        wrong.append(f"there is more to do: {host.ctl('plan').stdout}")
+    return wrong
+
+
+def remove_faults(host, outcomes):
+    outcome, wrong = end_faults(host, REMOVE, outcomes)
+    if intact(host, OLD) is not (None if outcome in ("committed", "failed") else True):  # failed: on the way forward
+        wrong.append(f"{outcome}, and of {OLD} there is: {intact(host, OLD)}")
+    if outcome == "committed" and os.path.exists(host.path(f"{STORE}/.trash")):
+        wrong.append("its files are not deleted")
+    return wrong
+
+
+def outcomes(recording, moment, power_cut):
+    if not power_cut or moment.ended:
+        return ("committed",)
+    return ("committed", "rolled-back", "cancelled")
+
+
+def import_outcomes(recording, moment, power_cut):
+    """A daemon that is started again no longer has the files."""
+    return ("committed",) if moment.ended else ("committed", "rolled-back", "cancelled", "failed")
+
+
+def eventually(is_so, what):
+    deadline = time.monotonic() + PATIENCE
+    while not is_so():
+        if time.monotonic() > deadline:
+            raise TimeoutError(what)
+        time.sleep(0.01)
+
+
+def die(host, case, number, who):
+    """One run whose worker dies before its `number`th change of a name. False where it makes fewer."""
+    restore(host, case.start)
+    path = host.path("/fake-worker/die-at")
+    write(path, f"{number} {who}\n")
+    host.environment |= {"LD_PRELOAD": os.path.join(tap.TOP_BUILDDIR, "tests/host/die-at.so"), "DIE_AT": path}
+    host.start_daemon()
+    host.settle()
+    host.ctl(*case.words, "--no-wait")
+    eventually(lambda: not os.path.exists(path) or case.journal()[-1].get("type") == "end", "it dies, or is done")
+    for name in "LD_PRELOAD", "DIE_AT":
+        del host.environment[name]
+    if os.path.exists(path):
+        host.kill_daemon()
+        return False
+    if who == "both":
+        host.kill_daemon()
+        host.kill_workers()
+        host.boot()
+        host.start_daemon()
+    host.settle()
+    eventually(lambda: case.journal()[-1].get("type") == "end" and host.json("status")["operation"] is None, "it ends")
+    return True
+
+
+def check_changes(t, case, words):
+    for who, what, ends in ("worker", "SIGKILL", ("committed",)), ("both", "power cut", ("committed", "rolled-back", "cancelled")):
+        number = 1
+        while die(case.host, case, number, who):
+            wrong = case.faults(case.host, ends)
+            t.ok(not wrong, f"{words}: {what} before change {number}", *wrong, case.host.tail() if wrong else "")
+            case.host.kill_daemon()
+            number += 1
+        t.ok(number > 3, f"{words}: there are changes to die at", number)
+
+
+def check_case(t, case, words, deaths=True):
+    recording = Recording(case, f"run-{case.operation}")
+    t.equal(recording.outcome, "committed", f"{words} is done")
+    check_crashes(t, case, recording, words)
+    check_errors(t, case, recording, words)
+    for who in ("worker", "daemon") if deaths else ():
+        check_deaths(t, case, who)
+    restore(case.host, recording.moments[-1].tree)
+
+
+def main():
+    t = tap.Tap()
+    host = FakeHost()
+    try:
+        host.install()
+        write(host.path("/etc/gpuhost/gpuhostd.conf"), "[Runtime]\nConfigure=no\n[CDI]\nEnable=no\n")
+        host.start_daemon()
+        host.settle()
+        host.ctl("toolkit", "import", *write_debs(os.path.join(host.scratch, "old"), OLD), check=0)
+        host.ctl("apply", check=0)
+        host.kill_daemon()
+        packages = write_debs(os.path.join(host.scratch, "new"), NEW)
+        check_case(t, Case(host, IMPORT, ("toolkit", "import", *packages), import_faults, import_outcomes), "an import", deaths=False)
+        write(host.path("/etc/gpuhost/gpuhostd.conf"), "[Runtime]\nConfigure=no\n[CDI]\nEnable=no\n[Toolkit]\nMode=jit-cdi\n")
+        select = Case(host, SELECT, ("apply",), select_faults, outcomes)
+        check_case(t, select, "a selection")
+        check_changes(t, select, "a selection")
+        restore(host, select.start)
+        host.start_daemon()
+        host.settle()
+        host.ctl("apply", check=0)
+        host.kill_daemon()
+        check_case(t, Case(host, REMOVE, ("toolkit", "remove", OLD), remove_faults, outcomes, no_return="toolkit.purge"), "a removal")
+    finally:
+        host.close()
+    t.done()
+
+
+main()
