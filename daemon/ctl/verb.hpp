@@ -47,7 +47,7 @@ struct Family {
 
 namespace option {
 inline constexpr Option json{"json", "short|pretty", "print JSON instead of text; short is one line", true};
-inline constexpr Option no_wait{"no-wait", "", "print the operation's number, 0 for nothing to do, at once"};
+inline constexpr Option no_wait{"no-wait", "", "print the operation's number, 0 for none, at once"};
 inline constexpr Option dry_run{"dry-run", "", "check on the host and print what would be done"};
 inline constexpr Option holders{"holders", "refuse|wait|terminate",
                                 "what to do about processes that hold the driver"};

@@ -160,4 +160,12 @@ Plan ToolkitComponent::plan(const core::Desired& desired, const Json& observed) 
     return plan;
 }
 
+bool ToolkitComponent::converge_at_start(const Json& observed) const {
+    const std::string wanted = base::string_or(base::member(observed, "wanted"), "version", "");
+    const std::string state = base::string_or(base::member(observed, "config"), "state", "");
+    if (wanted.empty()) // all that was left is the link, for containers that ran
+        return !base::string_or(observed, "current", "").empty() && state != "ours" && state != "outdated";
+    return base::string_or(observed, "selected", "") == wanted;
+}
+
 } // namespace gpuhost::runtime

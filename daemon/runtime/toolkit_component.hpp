@@ -19,10 +19,8 @@ class ToolkitComponent final : public core::Component {
     [[nodiscard]] std::string_view name() const override { return "toolkit"; }
     [[nodiscard]] base::Result<base::Json> observe(const core::Settings& settings) override;
     [[nodiscard]] core::Plan plan(const core::Desired& desired, const base::Json& observed) const override;
-    /// Once one is selected it is kept so; to begin with that needs a person's word.
-    [[nodiscard]] bool converge_at_start(const base::Json& observed) const override {
-        return !base::string_or(observed, "current", "").empty();
-    }
+    /// What is selected is kept as it is to be; another one, or none, needs a person's word.
+    [[nodiscard]] bool converge_at_start(const base::Json& observed) const override;
 
   private:
     const base::Root& root_;

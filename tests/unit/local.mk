@@ -34,6 +34,7 @@ read_seam = -Wl,--wrap=read -Wl,--wrap=pread
 %C%_content_tests_SOURCES = \
     %D%/content/archive_test.cpp \
     %D%/content/cms_test.cpp \
+    %D%/content/rpm_test.cpp \
     %D%/content/sha256_test.cpp \
     %D%/content/tree_test.cpp
 
@@ -143,6 +144,8 @@ check_PROGRAMS += %D%/stub-nvml.so
     %D%/runtime/runtime_find_test.cpp \
     %D%/runtime/runtime_state_test.cpp \
     %D%/runtime/spec_files_test.cpp \
+    %D%/runtime/toolkit_choice_test.cpp \
+    %D%/runtime/toolkit_config_test.cpp \
     %D%/runtime/toml_edit_test.cpp \
     %D%/runtime/toml_test.cpp \
     %D%/runtime/toml_writer_test.cpp \
