@@ -4,7 +4,7 @@
 #include "daemon/ctl/session.hpp"
 #include "daemon/ctl/text.hpp"
 #include "daemon/ctl/verbs_cdi.hpp"
-#include "daemon/runtime/cdi_facts.hpp"
+#include "daemon/runtime/cdi_modes.hpp"
 #include "daemon/runtime/spec_files.hpp"
 
 #include <algorithm>
@@ -18,8 +18,8 @@ using base::Result;
 
 namespace {
 
-constexpr Option mode_option{"mode", "gpu|management",
-                             "whom it is for: who computes, or who looks after GPUs"};
+constexpr Option mode_option{"mode", "gpu|management|imex|gds|gdrcopy|mofed|nvswitch",
+                             "for who computes, who looks after GPUs, or what is beside them"};
 constexpr Option file_option{"output", "PATH", "write it there and not to the standard output",
                              false,    false,  'o'};
 constexpr Option driver_option{"driver-root", "DIRECTORY",
@@ -44,8 +44,10 @@ Result<runtime::Spec> make_spec(const base::Root& root, const Arguments& given) 
     GPUHOST_TRY(devices, chosen_directory(given, device_option));
     const runtime::CdiSources sources{driver, devices.value_or(driver.value_or("")),
                                       !given.has(groups_option)};
-    return mode == "gpu" ? runtime::make_gpu_spec(root, sources)
-                         : runtime::make_management_spec(root, sources);
+    const auto modes = runtime::cdi_modes();
+    const auto found =
+        std::find_if(modes.begin(), modes.end(), [&](const auto& one) { return one.name == mode; });
+    return found->make(root, sources);
 }
 
 /// Two files of one directory take a name from each other, and from each container that asks for it.

@@ -34,13 +34,19 @@ std::string usage(const Screen& screen, std::string_view rest) {
     return screen.paint(Style::Bold, "Usage:") + " gpuhostctl " + std::string(rest) + "\n";
 }
 
+/// In two columns. What is too long for the first has the second below it.
 std::string section(const Screen& screen, std::string_view title, const Lines& lines) {
+    constexpr std::size_t widest = 48;
     std::size_t width = 0;
     for (const auto& [left, right] : lines)
-        width = std::max(width, text_width(left));
+        if (text_width(left) <= widest)
+            width = std::max(width, text_width(left));
     std::string out = "\n" + screen.paint(Style::Bold, title) + "\n";
     for (const auto& [left, right] : lines)
-        out += "  " + pad_right(left, width) + "  " + right + "\n";
+        out +=
+            "  " +
+            (text_width(left) <= width ? pad_right(left, width) : left + "\n" + std::string(width + 2, ' ')) +
+            "  " + right + "\n";
     return out;
 }
 

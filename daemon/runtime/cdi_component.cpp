@@ -25,7 +25,8 @@ constexpr std::array input_names{Input{"userland", "the driver's libraries have 
                                  Input{"gpus", "GPUs have changed since"},
                                  Input{"instances", "instances of MIG have changed since"},
                                  Input{"nodes", "device nodes have changed since"},
-                                 Input{"sockets", "sockets of the driver's daemons have changed since"}};
+                                 Input{"sockets", "sockets of the driver's daemons have changed since"},
+                                 Input{"files", "the configuration of GPUDirect Storage has changed since"}};
 
 /// Why the specifications that `record` tells of are not those of now.
 std::vector<std::string> differences(const CdiSettings& settings, const Json& inputs,

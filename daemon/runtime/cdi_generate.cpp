@@ -10,6 +10,8 @@ namespace gpuhost::runtime {
 namespace {
 
 const std::vector<std::string> file_options{"ro", "nosuid", "nodev", "rbind", "rprivate"};
+/// NVIDIA's own runtime has nothing more to do.
+constexpr const char* nothing_for_nvidias_runtime = "NVIDIA_VISIBLE_DEVICES=void";
 const std::vector<std::string> socket_options{"nosuid", "nodev", "rbind", "rprivate", "noexec"};
 
 void add_mounts(SpecEdits& edits, const std::vector<DriverFile>& files,
@@ -72,7 +74,7 @@ void add_driver(SpecEdits& edits, const CdiFacts& facts) {
     add_hook(edits, facts.hook, {"enable-cuda-compat", "--host-driver-version=" + driver.version});
     add_linker_hook(edits, facts.hook, driver.libraries);
     edits.env.push_back("NVIDIA_CTK_LIBCUDA_DIR=" + base::join(driver.library_directories, ":"));
-    edits.env.emplace_back("NVIDIA_VISIBLE_DEVICES=void"); // NVIDIA's own runtime has nothing more to do
+    edits.env.emplace_back(nothing_for_nvidias_runtime);
 }
 
 template <class T>
@@ -151,6 +153,32 @@ Spec management_spec(const CdiFacts& facts) {
     spec.devices.push_back(std::move(all));
     add_driver(spec.edits, facts);
     return finished(std::move(spec), facts.groups);
+}
+
+Spec service_spec(const std::string& name, const std::vector<SpecNode>& nodes,
+                  const std::vector<DriverFile>& files, bool groups) {
+    Spec spec;
+    spec.kind = "nvidia.com/" + name;
+    SpecDevice all{"all", {}, {}};
+    add_nodes(all.edits, nodes);
+    add_mounts(all.edits, files, file_options);
+    spec.devices.push_back(std::move(all));
+    spec.edits.env.emplace_back(nothing_for_nvidias_runtime);
+    return finished(std::move(spec), groups);
+}
+
+Spec imex_spec(const std::map<unsigned, SpecNode>& channels) {
+    Spec spec;
+    spec.kind = "nvidia.com/imex-channel";
+    SpecDevice all{"all", {}, {}};
+    for (const auto& [number, node] : channels) {
+        all.edits.nodes.push_back(node);
+        spec.devices.push_back({std::to_string(number), {}, {}});
+        spec.devices.back().edits.nodes.push_back(node);
+    }
+    spec.devices.push_back(std::move(all));
+    spec.edits.env.emplace_back(nothing_for_nvidias_runtime);
+    return finished(std::move(spec), true);
 }
 
 } // namespace gpuhost::runtime

@@ -2,14 +2,14 @@
 // What a host has → the specification by which its containers get it. Pure. The content is that of NVIDIA's
 // "nvidia-ctk cdi generate", with gpuhost-cdi-hook(8) in the place of its hook.
 //
-// Each kind of device is one function here and the facts that it needs. Still to come are instances of MIG, channels of
-// IMEX, GPUDirect Storage and GDRCopy.
+// Each kind of device is one function here and the facts that it needs. Still to come are instances of MIG.
 #pragma once
 
 #include "daemon/runtime/cdi_spec.hpp"
 #include "daemon/runtime/driver_root.hpp"
 #include "daemon/runtime/gpus.hpp"
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -37,5 +37,12 @@ struct CdiFacts {
 
 /// Kind management.nvidia.com/gpu: "all", for what looks after GPUs and computes nothing on them.
 [[nodiscard]] Spec management_spec(const CdiFacts& facts);
+
+/// Kind nvidia.com/NAME: "all", for what works beside GPUs and needs no library of the driver.
+[[nodiscard]] Spec service_spec(const std::string& name, const std::vector<SpecNode>& nodes,
+                                const std::vector<DriverFile>& files, bool groups);
+
+/// Kind nvidia.com/imex-channel: each by its number, and "all".
+[[nodiscard]] Spec imex_spec(const std::map<unsigned, SpecNode>& channels);
 
 } // namespace gpuhost::runtime

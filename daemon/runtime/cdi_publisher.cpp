@@ -2,12 +2,11 @@
 #include "daemon/runtime/cdi_publisher.hpp"
 
 #include "daemon/base/parse.hpp"
-#include "daemon/runtime/cdi_facts.hpp"
+#include "daemon/runtime/cdi_modes.hpp"
 #include "daemon/runtime/character_device.hpp"
 #include "daemon/runtime/other_specs.hpp"
 #include "daemon/runtime/spec_files.hpp"
 
-#include <array>
 #include <chrono>
 #include <set>
 
@@ -18,29 +17,18 @@ using base::Errc;
 using base::Result;
 using base::Root;
 
-struct Kind {
-    std::string_view file;
-    Result<Spec> (*make)(const Root&, const CdiSources&);
-};
-constexpr std::array kinds{Kind{"nvidia.yaml", make_gpu_spec},
-                           Kind{"management.nvidia.com-gpu.yaml", make_management_spec}};
 constexpr std::string_view volatile_directory = "/run/cdi";
 constexpr std::chrono::seconds waking{60};
 
-std::string path_of(std::string_view directory, const Kind& kind) {
-    return std::string(directory) + "/" + std::string(kind.file);
-}
-
-/// By the hook in it, and without parsing what may be another's.
-bool is_ours(const Root& host, const std::string& path) {
-    return host.read(path).value_or(std::string()).find(hook_program) != std::string::npos;
+std::string path_of(std::string_view directory, const CdiMode& mode) {
+    return std::string(directory) + "/" + std::string(mode.file);
 }
 
 /// Where ours may be: what is recorded, which in /etc outlives a boot, and what a record that was lost would have.
 std::set<std::string> known_paths(const Root& host) {
     std::set<std::string> paths;
-    for (const Kind& kind : kinds)
-        paths.insert(path_of(volatile_directory, kind));
+    for (const CdiMode& mode : cdi_modes())
+        paths.insert(path_of(volatile_directory, mode));
     const auto record = read_cdi_record(host);
     for (const auto& entry : record ? record->files : std::map<std::string, std::string>())
         paths.insert(entry.first);
@@ -55,7 +43,7 @@ Result<bool> remove_ours(const Root& host, const std::string& path) {
     if (!st || !S_ISREG(st->st_mode))
         return false;
     GPUHOST_TRY(text, host.read(path));
-    if (text.find(hook_program) == std::string::npos)
+    if (!is_ours(text))
         return false;
     GPUHOST_CHECK(host.remove(path));
     GPUHOST_CHECK(host.sync_directory(path.substr(0, path.rfind('/'))));
@@ -90,9 +78,9 @@ class Publisher {
         const auto awake = wake_gpus(host_);
         record_.inputs = cdi_inputs(host_); // before: what changes from here on is seen by who looks again
         std::set<std::string> stale = known_paths(host_);
-        for (const Kind& kind : kinds)
-            if (publish(kind))
-                stale.erase(path_of(record_.directory, kind));
+        for (const CdiMode& mode : cdi_modes())
+            if (publish(mode))
+                stale.erase(path_of(record_.directory, mode));
         for (const std::string& path : stale)
             if (const auto removed = remove_ours(host_, path); !removed) {
                 say(removed.error().message);
@@ -108,14 +96,17 @@ class Publisher {
 
   private:
     /// Does its file stay? A host whose driver serves no GPU, or not yet, is not broken for it: its containers get none.
-    bool publish(const Kind& kind) {
-        const std::string path = path_of(record_.directory, kind);
-        if (record_.directory != volatile_directory && host_.exists(path) && !is_ours(host_, path)) {
+    bool publish(const CdiMode& mode) {
+        const auto spec = make(mode);
+        if (!spec && mode.optional && spec.error().code == Errc::NotFound)
+            return false;
+        const std::string path = path_of(record_.directory, mode);
+        if (record_.directory != volatile_directory && host_.exists(path) &&
+            !is_ours(host_.read(path).value_or(std::string()))) {
             say("'" + path + "' is another program's: remove it, or set Directory=/run/cdi in section [CDI]");
             record_.files[path] = identify(host_, path); // until it has gone
             return true;
         }
-        const auto spec = make(kind);
         const auto written = spec ? write(path, *spec) : base::fail(spec.error());
         if (written)
             return true;
@@ -124,8 +115,8 @@ class Publisher {
         return false;
     }
 
-    [[nodiscard]] Result<Spec> make(const Kind& kind) const {
-        GPUHOST_TRY(spec, kind.make(host_, {std::nullopt, "", record_.groups}));
+    [[nodiscard]] Result<Spec> make(const CdiMode& mode) const {
+        GPUHOST_TRY(spec, mode.make(host_, {std::nullopt, "", record_.groups}));
         const std::string libraries = driver_version(spec);
         const std::string loaded = base::string_or(record_.inputs, "driver", "");
         if (!libraries.empty() && libraries != loaded)
@@ -138,7 +129,8 @@ class Publisher {
     }
 
     Result<void> write(const std::string& path, const Spec& spec) {
-        const std::string text = to_text(spec);
+        const std::string content = to_text(spec);
+        const std::string text = (is_ours(content) ? "" : std::string(own_mark)) + content;
         GPUHOST_CHECK(host_.make_directories(record_.directory));
         // Docker makes a directory of a file that is not there when a container mounts it.
         if (const auto st = host_.lstat(path); st && S_ISDIR(st->st_mode))
@@ -146,6 +138,7 @@ class Publisher {
         if (host_.read(path).value_or(std::string()) != text)
             GPUHOST_CHECK(host_.write_atomic(path, text));
         record_.files[path] = identify(host_, path);
+        kinds_.push_back(spec.kind);
         for (const SpecDevice& device : spec.devices)
             if (!base::starts_with(device.name, "GPU-"))
                 record_.devices.push_back(spec.kind + "=" + device.name);
@@ -162,15 +155,16 @@ class Publisher {
 
     void warn_of_others() const {
         std::set<std::string_view> own;
-        for (const Kind& kind : kinds)
-            own.insert(kind.file);
-        for (const std::string& sentence : other_specs(host_, record_.directory, own))
+        for (const CdiMode& mode : cdi_modes())
+            own.insert(mode.file);
+        for (const std::string& sentence : other_specs(host_, record_.directory, own, kinds_))
             context_.warn(sentence);
     }
 
     core::StepContext& context_;
     const Root& host_;
     CdiRecord record_;
+    std::vector<std::string> kinds_; ///< that it has written
 };
 
 } // namespace

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/runtime/cdi_record.hpp"
 
-#include "daemon/runtime/cdi_facts.hpp"
+#include "daemon/runtime/cdi_services.hpp"
 #include "daemon/runtime/driver_root.hpp"
 
 namespace gpuhost::runtime {
@@ -27,6 +27,8 @@ Json cdi_inputs(const Root& host) {
     Json nodes = Json::object();
     for (const SpecNode& node : driver_nodes(host))
         nodes[node.path] = describe(node);
+    for (const SpecNode& node : service_nodes(host))
+        nodes[node.path] = describe(node);
     Json sockets = Json::array();
     for (const std::string& path : driver_sockets(host))
         sockets.push_back(path);
@@ -38,7 +40,8 @@ Json cdi_inputs(const Root& host) {
             {"gpus", gpu_addresses(host)},
             {"instances", mig_instances(host)},
             {"nodes", std::move(nodes)},
-            {"sockets", std::move(sockets)}};
+            {"sockets", std::move(sockets)},
+            {"files", service_files(host)}};
 }
 
 Json to_json(const CdiRecord& record) {

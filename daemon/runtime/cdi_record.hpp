@@ -16,8 +16,8 @@
 namespace gpuhost::runtime {
 
 /// {"driver": version, "userland": directory, "libraries": the loader's cache where somebody else installed them, "gpus":
-/// [addresses], "instances": [of MIG], "nodes": {path: numbers and rights}, "sockets": [paths]} of the driver that is loaded.
-/// Never waits for a GPU.
+/// [addresses], "instances": [of MIG], "nodes": {path: numbers and rights}, "sockets": [paths], "files": [paths of what GPUDirect
+/// Storage is configured by]} of the driver that is loaded. Never waits for a GPU.
 [[nodiscard]] base::Json cdi_inputs(const base::Root& host);
 
 struct CdiRecord {

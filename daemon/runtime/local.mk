@@ -9,11 +9,17 @@ noinst_LIBRARIES += %D%/libruntime.a
     %D%/cdi_facts.hpp \
     %D%/cdi_generate.cpp \
     %D%/cdi_generate.hpp \
+    %D%/cdi_modes.cpp \
+    %D%/cdi_modes.hpp \
+    %D%/cdi_nodes.cpp \
+    %D%/cdi_nodes.hpp \
     %D%/cdi_parse.cpp \
     %D%/cdi_publisher.cpp \
     %D%/cdi_publisher.hpp \
     %D%/cdi_record.cpp \
     %D%/cdi_record.hpp \
+    %D%/cdi_services.cpp \
+    %D%/cdi_services.hpp \
     %D%/cdi_settings.cpp \
     %D%/cdi_settings.hpp \
     %D%/cdi_spec.cpp \

@@ -21,17 +21,18 @@ bool speaks_of(std::string_view text, std::string_view kind) {
 }
 
 std::vector<std::string> other_specs(const base::Root& host, const std::string& directory,
-                                     const std::set<std::string_view>& own) {
+                                     const std::set<std::string_view>& own,
+                                     const std::vector<std::string>& kinds) {
     std::vector<std::string> found;
     for (const std::string& name : host.list(directory).value_or(std::vector<std::string>())) {
         if (!is_spec_file(name) || own.count(name) != 0)
             continue;
         const std::string path = directory + "/" + name;
         const std::string text = host.read(path).value_or(std::string());
-        for (const std::string_view kind : {"nvidia.com/gpu", "management.nvidia.com/gpu"})
+        for (const std::string& kind : kinds)
             if (speaks_of(text, kind))
                 found.push_back(
-                    path + " has devices of " + std::string(kind) +
+                    path + " has devices of " + kind +
                     " too: a name that both have no container gets. Remove it; 'gpuhostctl cdi list' "
                     "shows the names");
     }

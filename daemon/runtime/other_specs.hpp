@@ -14,9 +14,10 @@ namespace gpuhost::runtime {
 /// it: nothing is parsed.
 [[nodiscard]] bool speaks_of(std::string_view text, std::string_view kind);
 
-/// Sentences on the files in `directory`, other than those of the names `own`, that have devices of NVIDIA's kinds: two files of
+/// Sentences on the files in `directory`, other than those of the names `own`, that have devices of `kinds`: two files of
 /// one directory that have the same devices take them from all containers.
 [[nodiscard]] std::vector<std::string> other_specs(const base::Root& host, const std::string& directory,
-                                                   const std::set<std::string_view>& own);
+                                                   const std::set<std::string_view>& own,
+                                                   const std::vector<std::string>& kinds);
 
 } // namespace gpuhost::runtime

@@ -28,7 +28,7 @@ Json document_of(const SpecFile& file) {
         document["kind"] = file.spec->kind;
         document["cdi_version"] = file.spec->version;
         document["driver"] = driver_version(*file.spec);
-        document["ours"] = is_ours(*file.spec);
+        document["ours"] = file.ours;
         document["devices"] = file.spec->devices.size();
     }
     return document;
@@ -38,7 +38,7 @@ Json document_of(const DeviceClaim& claim) {
     return {{"name", claim.name},
             {"file", claim.file->path},
             {"driver", driver_version(*claim.file->spec)},
-            {"ours", is_ours(*claim.file->spec)},
+            {"ours", claim.file->ours},
             {"stale", !claim.file->stale.empty()},
             {"state", state_name(claim.state)},
             {"other", claim.other == nullptr ? "" : claim.other->path}};

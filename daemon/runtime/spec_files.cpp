@@ -116,6 +116,7 @@ void settle(std::span<DeviceClaim> claims) {
 SpecFile check_spec_file(const Root& host, const std::string& path, const base::Result<std::string>& text) {
     SpecFile file;
     file.path = path;
+    file.ours = text && is_ours(*text);
     auto spec = text ? parse_spec(*text, path) : base::fail(text.error());
     if (!spec) {
         file.problems = {spec.error().message};
@@ -151,12 +152,8 @@ std::vector<SpecFile> read_spec_files(const Root& host) {
     return files;
 }
 
-bool is_ours(const Spec& spec) {
-    const auto edits = all_edits(spec);
-    return std::any_of(edits.begin(), edits.end(), [](const SpecEdits* one) {
-        return std::any_of(one->hooks.begin(), one->hooks.end(),
-                           [](const SpecHook& hook) { return hook.path == hook_program; });
-    });
+bool is_ours(std::string_view text) {
+    return base::starts_with(text, own_mark) || text.find(hook_program) != std::string_view::npos;
 }
 
 std::string driver_version(const Spec& spec) {

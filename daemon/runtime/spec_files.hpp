@@ -14,7 +14,8 @@ namespace gpuhost::runtime {
 
 struct SpecFile {
     std::string path;
-    std::size_t directory = 0;         ///< its place among those that are read: a later one outranks
+    std::size_t directory = 0; ///< its place among those that are read: a later one outranks
+    bool ours = false;
     std::optional<Spec> spec;          ///< nothing if it can't be read as one
     std::vector<std::string> problems; ///< for which runtimes refuse the file
     std::vector<std::string>
@@ -30,8 +31,10 @@ struct SpecFile {
 /// All in /etc/cdi and /run/cdi, by directory and name; each of at most 1 MiB.
 [[nodiscard]] std::vector<SpecFile> read_spec_files(const base::Root& host);
 
-/// Did we write it: is our hook in it?
-[[nodiscard]] bool is_ours(const Spec& spec);
+/// The first line of files of ours in which no hook is. What reads YAML takes it for a comment.
+inline constexpr std::string_view own_mark = "# Written by gpuhostd: section [CDI] of gpuhostd.conf(5)\n";
+/// Did we write a file that says `text`: is our hook or our mark in it? Nothing is parsed of what may be another's.
+[[nodiscard]] bool is_ours(std::string_view text);
 /// Of the driver whose libraries it mounts; empty: of none.
 [[nodiscard]] std::string driver_version(const Spec& spec);
 

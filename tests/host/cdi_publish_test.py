@@ -108,6 +108,56 @@ def check_settings(t, host):
     host.ctl("driver", "swap", OLD, check=0)
 
 
+MOFED, GDS, IMEX = (f"/run/cdi/nvidia.com-{name}.yaml" for name in ("mofed", "gds", "imex-channel"))
+
+
+def service(host, path):
+    """What a file of ours says that has no hook, and so says whose it is."""
+    mark, _, text = read(host.path(path)).partition("\n")
+    assert mark.startswith("# Written by gpuhostd"), mark
+    return json.loads(text)
+
+
+def check_services(t, host):
+    """What there is beside GPUs is published as it comes, and goes with the driver."""
+    t.ok(not [path for path in (MOFED, GDS, IMEX) if os.path.exists(host.path(path))], "without their devices there are no services")
+    for number, name in enumerate(("infiniband/uverbs0", "nvidia-fs0", "nvidia-caps-imex-channels/channel3")):
+        write(host.path(f"/dev/{name}"), f"c {500 + number}:0 666\n")
+    t.ok("device nodes have changed" in status(host), "their nodes are seen", status(host))
+    run = host.ctl("apply", "--only", "cdi")
+    nodes = service(host, MOFED)["devices"][0]["containerEdits"]["deviceNodes"]
+    t.ok(run.returncode == 0 and [(node["path"], node["major"]) for node in nodes] == [("/dev/infiniband/uverbs0", 500)],
+         "and published", run.stderr, nodes)
+    t.equal([device["name"] for device in service(host, IMEX)["devices"]], ["3", "all"], "channels of IMEX each by its number")
+    devices = host.ctl("cdi", "list", "--root", host.root).stdout
+    t.ok("nvidia.com/gds=all" in devices and "nvidia.com/imex-channel=3" in devices, "runtimes read them", devices)
+    t.equal(host.json("plan")["steps"], [], "and nothing is left to do")
+    write(host.path("/etc/cufile.json"), "{}")
+    t.ok("configuration of GPUDirect Storage has changed" in status(host), "a configuration that came is seen", status(host))
+    write(host.path("/run/cdi/nvidia.com-gdrcopy.yaml"), read(host.path(GDS)))
+    write(host.path(MOFED), "another's")
+    os.unlink(host.path(GDS))
+    host.ctl("apply", check=0)
+    t.ok("/etc/cufile.json" in read(host.path(GDS)) and service(host, MOFED)["kind"] == "nvidia.com/mofed", "what was changed is written again")
+    t.ok(not os.path.exists(host.path("/run/cdi/nvidia.com-gdrcopy.yaml")), "what is ours and of no device goes")
+    seen = set()
+
+    def decide(_where, _count):
+        seen.add((os.path.exists(host.path(SPEC)), os.path.exists(host.path(MOFED))))
+        return "go"
+
+    gates = Gates(host, decide)
+    host.ctl("driver", "swap", NEW, check=0)
+    gates.close()
+    t.equal(seen, {(True, True), (False, False)}, "a swap takes them away with the driver, and brings them again")
+    for name in ("infiniband/uverbs0", "nvidia-fs0"):
+        os.unlink(host.path(f"/dev/{name}"))
+    host.ctl("apply", check=0)
+    t.ok(not os.path.exists(host.path(MOFED)) and not os.path.exists(host.path(GDS)) and os.path.exists(host.path(IMEX)),
+         "a service whose devices go is gone")
+    host.ctl("driver", "swap", OLD, check=0)
+
+
 def check_in_the_way(t, host):
     """Nothing of it makes a driver go back."""
     os.unlink(host.path(SPEC))
@@ -163,4 +213,4 @@ def check_boot(t, host):
     t.equal(host.json("plan")["steps"], [], "which is not tried again and again")
 
 
-run_checks(check_swap, check_rollback, check_foreign, check_settings, check_in_the_way, check_etc, check_boot)
+run_checks(check_swap, check_rollback, check_foreign, check_settings, check_services, check_in_the_way, check_etc, check_boot)

@@ -12,6 +12,11 @@ from fake_host import scratch, write
 
 BAD_ARGUMENT, NOT_FOUND, BAD_CONTENT = 2, 4, 9
 VERSION = "550.163.01"
+# {mode: (the kind's class, its nodes)}
+SERVICES = {"imex": ("imex-channel", ["nvidia-caps-imex-channels/channel0", "nvidia-caps-imex-channels/channel7"]),
+            "gds": ("gds", ["nvidia-fs0", "nvidia-fs1"]), "gdrcopy": ("gdrcopy", ["gdrdrv"]),
+            "mofed": ("mofed", ["infiniband/rdma_cm", "infiniband/uverbs0"]),
+            "nvswitch": ("nvswitch", ["nvidia-nvswitch0", "nvidia-nvswitchctl"])}
 YAML = f"""---
 cdiVersion: 0.5.0
 kind: nvidia.com/gpu
@@ -55,6 +60,7 @@ def check_refusals(t, host):
     for words, status, message in (
             (["generate"], NOT_FOUND, "the driver serves no GPU"),
             (["generate", "--mode", "management"], NOT_FOUND, "there is no device node"),
+            *((["generate", "--mode", mode], NOT_FOUND, f"there is no device node of {mode}") for mode in SERVICES),
             (["generate", "--driver-root", "/usr/share"], NOT_FOUND, "No such file"),
             (["generate", "--driver-root", "relative"], BAD_ARGUMENT, "--driver-root is no absolute path"),
             (["generate", "--mode", "mig"], BAD_ARGUMENT, "mig")):
@@ -134,6 +140,33 @@ def check_made(t, host):
     check_hooks(t, host, spec["containerEdits"]["hooks"])
 
 
+def check_services(t, host):
+    """What works beside GPUs: with nodes alone, and no driver's libraries."""
+    for count, (mode, (_class, nodes)) in enumerate(SERVICES.items()):
+        for minor, name in enumerate(nodes):
+            path = host.path(f"/dev/{name}")
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            os.mknod(path, stat.S_IFCHR | 0o666, os.makedev(500 + count, minor))
+    os.mknod(host.path("/dev/nvidia-caps-imex-channels/channelX"), stat.S_IFCHR | 0o666, os.makedev(500, 9))
+    write(host.path("/etc/cufile.json"), "{}")
+    os.makedirs(host.path("/run/udev"))
+    for mode, (name, nodes) in SERVICES.items():
+        spec = json.loads(host.cdi("generate", "--mode", mode).stdout)
+        every = spec["devices"][-1]
+        t.equal((spec["kind"], every["name"], [node["path"] for node in every["containerEdits"]["deviceNodes"]]),
+                (f"nvidia.com/{name}", "all", [f"/dev/{node}" for node in nodes]), f"in mode {mode} its nodes are made known")
+        t.equal(spec["containerEdits"], {"env": ["NVIDIA_VISIBLE_DEVICES=void"]}, "and nothing of the driver")
+        mounts = [mount["hostPath"] for mount in every["containerEdits"].get("mounts", [])]
+        t.equal(mounts, ["/etc/cufile.json", "/run/udev"] if mode == "gds" else [], "with the files that it needs")
+    spec = json.loads(host.cdi("generate", "--mode", "imex").stdout)
+    t.equal([device["name"] for device in spec["devices"]], ["0", "7", "all"], "a channel of IMEX goes by its number")
+    run = host.cdi("generate", "--mode", "mofed", "-o", host.path("/run/cdi/mofed.json"))
+    shown = host.cdi("show", "nvidia.com/mofed=all").stdout
+    t.ok(run.returncode == 0 and "/dev/infiniband/uverbs0" in shown, "one of them is shown like any other", run.stderr, shown)
+    paths = [node["path"] for node in json.loads(host.cdi("generate", "--mode", "management").stdout)["devices"][0]["containerEdits"]["deviceNodes"]]
+    t.ok(not [path for path in paths if "nvidia-fs" in path or "nvswitch" in path], "none of them is in the GPUs' own kind", paths)
+
+
 def check_warnings(t, host):
     write(host.path("/sys/module/nvidia/version"), "580.65.06\n")
     information = host.path("/proc/driver/nvidia/gpus/0000:06:00.0/information")
@@ -181,7 +214,7 @@ def main():
     root = scratch()
     try:
         host = Host(root)
-        for check in (check_nothing, check_refusals, check_files, check_wrong, check_pipe, check_made):
+        for check in (check_nothing, check_refusals, check_files, check_wrong, check_pipe, check_made, check_services):
             check(t, host)
     finally:
         shutil.rmtree(root)

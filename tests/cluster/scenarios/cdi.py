@@ -20,10 +20,13 @@ GPUS = 3
 LIBRARIES = "usr/lib/x86_64-linux-gnu"
 VIDEO = 44
 NODES = {"nvidiactl": (195, 255), "nvidia-modeset": (195, 254), "nvidia-uvm": (511, 0), "nvidia-uvm-tools": (511, 1),
-         "nvidia-caps/nvidia-cap1": (510, 1), "nvidia-nvswitch0": (509, 0), **{f"nvidia{n}": (195, n) for n in range(GPUS)}}
+         "nvidia-caps/nvidia-cap1": (510, 1), "nvidia-nvswitch0": (509, 0), "nvidia-nvswitchctl": (509, 255),
+         "nvidia-caps-imex-channels/channel0": (508, 0), "nvidia-caps-imex-channels/channel12": (508, 12),
+         "nvidia-fs0": (507, 0), "nvidia-fs1": (507, 1), "gdrdrv": (506, 0), "infiniband/uverbs0": (231, 192),
+         "infiniband/rdma_cm": (10, 122), "infiniband/umad0": (231, 0), **{f"nvidia{n}": (195, n) for n in range(GPUS)}}
 FILES = ("usr/share/glvnd/egl_vendor.d/10_nvidia.json", "etc/vulkan/icd.d/nvidia_icd.json", "etc/OpenCL/vendors/nvidia.icd",
          "usr/lib/xorg/modules/drivers/nvidia_drv.so", f"usr/lib/xorg/modules/extensions/libglxserver_nvidia.so.{VERSION}",
-         "run/nvidia-persistenced/socket", "tmp/nvidia-mps/control")
+         "run/nvidia-persistenced/socket", "tmp/nvidia-mps/control", "etc/cufile.json", "run/udev/control")
 # {library: its soname}: one for each link that is made, and for each place that is looked into.
 STAND_INS = {f"{name}.so.{VERSION}": f"{name}.so.1" for name in ("libnvidia-opticalflow", "libnvidia-allocator", "libnvidia-vulkan-producer")} | {
     f"libGLX_nvidia.so.{VERSION}": "libGLX_nvidia.so.0", f"libnvidia-nvvm.so.{VERSION}": "libnvidia-nvvm.so.4",
@@ -163,6 +166,26 @@ def same_for_gpus(host):
 @case("a specification for who manages GPUs is that of nvidia-ctk", start="driver tree")
 def same_for_management(host):
     check_same(host.cdi.theirs(*MANAGEMENT), host.cdi.ours("generate", "--mode", "management"))
+
+
+CLASSES = {"imex": "imex-channel", "gds": "gds", "gdrcopy": "gdrcopy", "mofed": "mofed", "nvswitch": "nvswitch"}
+
+
+@case("specifications for what is beside GPUs are those of nvidia-ctk", start="driver tree")
+def same_for_services(host):
+    for mode, name in CLASSES.items():
+        theirs = host.cdi.theirs(*GENERATE, f"--mode={mode}", f"--class={name}")
+        check_same(theirs, host.cdi.ours("generate", "--mode", mode))
+        nodes = normal(theirs)["devices"][-1]["containerEdits"]["deviceNodes"]
+        assert len(nodes) == {"gdrcopy": 1}.get(mode, 2), nodes
+
+
+@case("and below another root too", start="driver tree")
+def same_services_below_root(host):
+    root = str(host.cdi.path)
+    for mode, name in CLASSES.items():
+        theirs = host.cdi.theirs(*GENERATE, f"--mode={mode}", f"--class={name}", "--driver-root", root, "--dev-root", root, inside=False)
+        check_same(theirs, host.cdi.ours("generate", "--mode", mode, "--driver-root", root, root=False))
 
 
 @case("a driver below another root gives what it gives nvidia-ctk", start="driver tree")

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/runtime/cdi_facts.hpp"
 #include "daemon/runtime/cdi_generate.hpp"
+#include "daemon/runtime/cdi_modes.hpp"
 #include "tests/support/elf_images.hpp"
 #include "tests/support/tmpdir.hpp"
 
@@ -149,6 +149,39 @@ TEST(CdiGenerate, WhatIsMadeIsWhatRuntimesTake) {
     EXPECT_EQ(spec_problems(gpu_spec(bare)), Texts());
 }
 
+TEST(CdiGenerate, AServiceIsOneDeviceWithItsNodesAndItsFiles) {
+    SpecNode disk = node("/dev/nvidia-fs0", 237, 0);
+    disk.file_mode = 0660;
+    disk.gid = 6;
+    const std::vector<DriverFile> files{{"/d/run/udev", "/run/udev"}};
+    const Spec spec = service_spec("gds", {node("/dev/nvidia-fs1", 237, 1), disk}, files, true);
+    EXPECT_EQ(spec.kind, "nvidia.com/gds");
+    EXPECT_EQ(names(spec), Texts{"all"});
+    EXPECT_EQ(paths(spec.devices[0].edits), (Texts{"/dev/nvidia-fs0", "/dev/nvidia-fs1"}));
+    EXPECT_EQ(spec.devices[0].edits.additional_gids, std::vector<std::uint32_t>{6});
+    ASSERT_EQ(spec.devices[0].edits.mounts.size(), 1U);
+    EXPECT_EQ(spec.devices[0].edits.mounts[0],
+              (SpecMount{"/d/run/udev", "/run/udev", {"ro", "nosuid", "nodev", "rbind", "rprivate"}, ""}));
+    EXPECT_EQ(spec.edits.env, Texts{"NVIDIA_VISIBLE_DEVICES=void"});
+    EXPECT_TRUE(spec.edits.mounts.empty() && spec.edits.hooks.empty()) << "it needs no driver";
+    EXPECT_EQ(service_spec("gds", {disk}, files, false).version, "0.3.0");
+    EXPECT_EQ(spec_problems(spec), Texts());
+}
+
+TEST(CdiGenerate, AChannelOfImexHasItsNumberForAName) {
+    SpecNode first;
+    first.path = first.host_path = "/dev/nvidia-caps-imex-channels/channel0";
+    SpecNode other;
+    other.path = other.host_path = "/dev/nvidia-caps-imex-channels/channel2047";
+    const Spec spec = imex_spec({{2047, other}, {0, first}});
+    EXPECT_EQ(spec.kind, "nvidia.com/imex-channel");
+    EXPECT_EQ(names(spec), (Texts{"0", "2047", "all"}));
+    EXPECT_EQ(spec.devices[1].edits.nodes, std::vector<SpecNode>{other});
+    EXPECT_EQ(paths(spec.devices[2].edits), (Texts{first.path, other.path}));
+    EXPECT_EQ(spec.version, "0.5.0");
+    EXPECT_EQ(spec_problems(spec), Texts());
+}
+
 /// Without root a tree has no device nodes; /dev/null is one wherever this runs.
 TEST(CdiFacts, WithoutDriverGpuOrNodeItSaysWhatLacks) {
     const tests::TempDir host;
@@ -168,6 +201,14 @@ TEST(CdiFacts, WithoutDriverGpuOrNodeItSaysWhatLacks) {
     ASSERT_FALSE(management);
     EXPECT_EQ(management.error().message, "there is no device node of the driver");
     EXPECT_EQ(management.error().code, base::Errc::NotFound);
+    host.write("dev/gdrdrv", "");
+    for (const CdiMode& mode : cdi_modes()) {
+        const auto spec = mode.make(root, {});
+        ASSERT_FALSE(spec) << mode.name;
+        EXPECT_EQ(spec.error().code, base::Errc::NotFound) << mode.name;
+        EXPECT_EQ(mode.optional,
+                  spec.error().message == "there is no device node of " + std::string(mode.name));
+    }
 }
 
 } // namespace

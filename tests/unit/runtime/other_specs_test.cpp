@@ -20,12 +20,13 @@ TEST(OtherSpecs, SpeakOfAKindInYamlAndInJson) {
 
 TEST(OtherSpecs, AreThoseThatRuntimesReadUnderOtherNames) {
     const tests::TempDir host;
+    const std::vector<std::string> kinds{"nvidia.com/gds", "nvidia.com/gpu"};
     for (const char* name : {"nvidia.yaml", "other.json", "other.txt"})
         host.write(std::string("run/cdi/") + name, "kind: nvidia.com/gpu");
-    const auto found = other_specs(host.root(), "/run/cdi", {"nvidia.yaml"});
+    const auto found = other_specs(host.root(), "/run/cdi", {"nvidia.yaml"}, kinds);
     ASSERT_EQ(found.size(), 1U);
     EXPECT_EQ(found.front().find("/run/cdi/other.json has devices of nvidia.com/gpu too"), 0U);
-    EXPECT_TRUE(other_specs(host.root(), "/absent", {}).empty());
+    EXPECT_TRUE(other_specs(host.root(), "/absent", {}, kinds).empty());
 }
 
 } // namespace

@@ -146,6 +146,10 @@ TEST_F(SpecFilesTest, OursAreThoseWithOurHook) {
     const Json files = list_devices(read())["files"];
     EXPECT_EQ(files[0]["ours"], true);
     EXPECT_EQ(files[1]["ours"], false);
+    EXPECT_TRUE(is_ours(std::string(own_mark) + "{}")) << "what has no hook says so in a comment";
+    EXPECT_FALSE(is_ours("{}\n" + std::string(own_mark)));
+    EXPECT_TRUE(parse_spec(std::string(own_mark) + spec({"0"}).dump(), "a.yaml"))
+        << "which is none of the content";
 }
 
 TEST_F(SpecFilesTest, ADeviceIsShownAsAContainerGetsIt) {
