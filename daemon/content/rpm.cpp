@@ -51,9 +51,9 @@ struct Header {
             if (number_at(index, at) != tag || number_at(index, at + 4) != string_type)
                 continue;
             const std::size_t offset = number_at(index, at + 8);
-            const auto end = offset < store.size() ? store.find('\0', offset) : std::string_view::npos;
-            return end == std::string_view::npos ? std::string()
-                                                 : std::string(store.substr(offset, end - offset));
+            const auto nul = offset < store.size() ? store.find('\0', offset) : std::string_view::npos;
+            return nul == std::string_view::npos ? std::string()
+                                                 : std::string(store.substr(offset, nul - offset));
         }
         return {};
     }
