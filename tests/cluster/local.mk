@@ -48,7 +48,8 @@ EXTRA_DIST += \
     %D%/scenarios/registry.py \
     %D%/scenarios/runtime.py \
     %D%/scenarios/runtime_change.py \
-    %D%/scenarios/runtime_hosts.py
+    %D%/scenarios/runtime_hosts.py \
+    %D%/scenarios/toolkit.py
 
 .PHONY: check-cluster
 check-cluster: gpuhostctl gpuhostd gpuhost-fetch gpuhost-registry gpuhost-worker

@@ -7,5 +7,6 @@ package tools
 
 import (
 	_ "github.com/NVIDIA/nvidia-container-toolkit/cmd/nvidia-cdi-hook"
+	_ "github.com/NVIDIA/nvidia-container-toolkit/cmd/nvidia-container-runtime"
 	_ "github.com/NVIDIA/nvidia-container-toolkit/cmd/nvidia-ctk"
 )
