@@ -6,6 +6,7 @@
 #include "daemon/runtime/runtime_check.hpp"
 #include "daemon/runtime/runtime_restart.hpp"
 #include "daemon/runtime/runtime_undo.hpp"
+#include "daemon/runtime/toolkit_choice.hpp"
 
 #include <algorithm>
 
@@ -17,9 +18,12 @@ using base::Result;
 
 namespace {
 
-/// By now the toolkit that a class leads to is selected, or it will not be.
-RuntimeSettings as_selected(RuntimeSettings settings) {
-    settings.toolkit.programs = settings.toolkit.directory;
+/// By now the toolkit that is wanted is selected, or this is done without that: then what was before it counts on.
+RuntimeSettings as_selected(const base::Root& root, RuntimeSettings settings) {
+    ToolkitPlace& toolkit = settings.toolkit;
+    if (!toolkit.directory.empty() && !is_toolkit_in(root, toolkit.directory))
+        toolkit.directory = toolkit.otherwise;
+    toolkit.programs = toolkit.directory;
     return settings;
 }
 
@@ -74,7 +78,7 @@ class Converger {
             return {};
         }
         RuntimePlan plan =
-            plan_runtime(root_, state, &recorded, as_selected(request_.settings), request_.goal);
+            plan_runtime(root_, state, &recorded, as_selected(root_, request_.settings), request_.goal);
         recorded.kind = name_of(state.instance.kind);
         const auto done = carry_out(plan, recorded);
         recorded.outcome = !done                             ? "refused"
@@ -185,7 +189,10 @@ class Converger {
     }
 
     void finish(const std::vector<RuntimeState>& states) {
-        record_.settings = to_json(request_.settings);
+        // Without the toolkit that is wanted it is to be done again.
+        const RuntimeSettings used = as_selected(root_, request_.settings);
+        const bool is_whole = used.toolkit.directory == request_.settings.toolkit.directory;
+        record_.settings = to_json(is_whole ? request_.settings : used);
         record_.places = known_places(root_);
         if (!request_.names.empty())
             return;
