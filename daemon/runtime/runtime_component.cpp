@@ -48,11 +48,12 @@ Json observe_runtime(const base::Root& root, const std::string& name, const Reco
 }
 
 Json to_json(const ToolkitPlace& place) {
-    return {{"directory", place.directory}, {"programs", place.programs}};
+    return {{"directory", place.directory}, {"programs", place.programs}, {"otherwise", place.otherwise}};
 }
 
 ToolkitPlace place_from_json(const Json& value) {
-    return {base::string_or(value, "directory", ""), base::string_or(value, "programs", "")};
+    return {base::string_or(value, "directory", ""), base::string_or(value, "programs", ""),
+            base::string_or(value, "otherwise", "")};
 }
 
 bool is_any_here(const std::map<std::string, bool>& places) {
@@ -86,7 +87,9 @@ Plan plan_request(const RuntimeSettings& configured, const Json& request) {
 
 Result<Json> RuntimeComponent::observe(const core::Settings& settings) {
     const ToolkitSettings toolkit = toolkit_settings(settings);
-    const ToolkitPlace place = place_of(wanted_toolkit(root_, toolkit));
+    const ToolkitPlace now = place_of(present_toolkit(root_, toolkit));
+    ToolkitPlace place = place_of(wanted_toolkit(root_, toolkit));
+    place.otherwise = now.directory;
     const RuntimeSettings wanted = runtime_settings(settings, place);
     const auto record = read_runtime_record(root_);
     const auto places = known_places(root_);
@@ -94,7 +97,7 @@ Result<Json> RuntimeComponent::observe(const core::Settings& settings) {
         record && record->settings.is_object(); // not only one of them, which somebody named
     Json document{{"configure", wanted.configure},
                   {"toolkit", to_json(place)},
-                  {"toolkit_now", to_json(place_of(present_toolkit(root_, toolkit)))},
+                  {"toolkit_now", to_json(now)},
                   {"is_known", is_known},
                   {"is_here", is_any_here(places)},
                   {"settings_changed", is_known && record->settings != to_json(wanted)},

@@ -9,6 +9,7 @@
 #include "daemon/runtime/runtime_find.hpp"
 #include "daemon/runtime/runtime_restart.hpp"
 #include "daemon/runtime/runtime_undo.hpp"
+#include "daemon/runtime/toolkit_choice.hpp"
 
 #include <algorithm>
 
@@ -21,9 +22,12 @@ using base::Root;
 
 namespace {
 
-/// By now the toolkit that a class leads to is selected, or it will not be.
-RuntimeSettings as_selected(RuntimeSettings settings) {
-    settings.toolkit.programs = settings.toolkit.directory;
+/// By now the toolkit that is wanted is selected, or this is done without that: then what was before it counts on.
+RuntimeSettings as_selected(const base::Root& root, RuntimeSettings settings) {
+    ToolkitPlace& toolkit = settings.toolkit;
+    if (!toolkit.directory.empty() && !is_toolkit_in(root, toolkit.directory))
+        toolkit.directory = toolkit.otherwise;
+    toolkit.programs = toolkit.directory;
     return settings;
 }
 
@@ -89,7 +93,7 @@ class Converger {
         const RuntimeState state = read_runtime_named(root_, found.instance.name).value_or(found);
         inputs_ = inputs_of(root_, state);
         RuntimePlan plan =
-            plan_runtime(root_, state, &recorded, as_selected(request_.settings), request_.goal);
+            plan_runtime(root_, state, &recorded, as_selected(root_, request_.settings), request_.goal);
         recorded.kind = name_of(state.instance.kind);
         const auto done = carry_out(plan, recorded);
         if (done && request_.goal == Goal::Restored)
@@ -285,7 +289,10 @@ class Converger {
     void finish(const std::vector<RuntimeState>& here) {
         if (!request_.names.empty())
             return;
-        record_.settings = to_json(request_.settings);
+        // Without the toolkit that is wanted it is to be done again.
+        const RuntimeSettings used = as_selected(root_, request_.settings);
+        const bool is_whole = used.toolkit.directory == request_.settings.toolkit.directory;
+        record_.settings = to_json(is_whole ? request_.settings : used);
         record_.places = known_places(root_);
         const auto is_here = [&](const std::string& name) {
             return std::any_of(here.begin(), here.end(),

@@ -56,24 +56,34 @@ Json to_json(const RuntimeSettings& settings) {
             {"default_class", settings.default_class},
             {"toolkit_directory", settings.toolkit.directory},
             {"toolkit_programs", settings.toolkit.programs},
+            {"toolkit_otherwise", settings.toolkit.otherwise},
             {"restart", settings.restart},
             {"repair", settings.repair},
             {"cdi", settings.cdi},
             {"cdi_directory", settings.cdi_directory}};
 }
 
+namespace {
+
+/// Before there was a store of toolkits only the directory was written.
+ToolkitPlace toolkit_place_of(const Json& value) {
+    const std::string directory = base::string_or(value, "toolkit_directory", "/usr/bin");
+    return {directory, base::string_or(value, "toolkit_programs", directory),
+            base::string_or(value, "toolkit_otherwise", directory)};
+}
+
+} // namespace
+
 RuntimeSettings runtime_settings_from_json(const Json& value) {
-    return {
-        base::bool_or(value, "configure", true),
-        base::strings_or_empty(value, "runtimes"),
-        base::strings_or_empty(value, "classes"),
-        base::string_or(value, "default_class", ""),
-        {base::string_or(value, "toolkit_directory", "/usr/bin"),
-         base::string_or(value, "toolkit_programs", base::string_or(value, "toolkit_directory", "/usr/bin"))},
-        base::bool_or(value, "restart", true),
-        base::bool_or(value, "repair", true),
-        base::bool_or(value, "cdi", true),
-        base::string_or(value, "cdi_directory", "/run/cdi")};
+    return {base::bool_or(value, "configure", true),
+            base::strings_or_empty(value, "runtimes"),
+            base::strings_or_empty(value, "classes"),
+            base::string_or(value, "default_class", ""),
+            toolkit_place_of(value),
+            base::bool_or(value, "restart", true),
+            base::bool_or(value, "repair", true),
+            base::bool_or(value, "cdi", true),
+            base::string_or(value, "cdi_directory", "/run/cdi")};
 }
 
 } // namespace gpuhost::runtime

@@ -16,6 +16,7 @@ namespace gpuhost::runtime {
 struct ToolkitPlace {
     std::string directory{"/usr/bin"};
     std::string programs{"/usr/bin"};
+    std::string otherwise{"/usr/bin"}; ///< the directory that counts as long as nothing is in the first
     friend bool operator==(const ToolkitPlace&, const ToolkitPlace&) = default;
 };
 

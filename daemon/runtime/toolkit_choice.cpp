@@ -72,7 +72,7 @@ ToolkitChoice choose_toolkit(const ToolkitSettings& settings, const ToolkitStore
 }
 
 ToolkitPlace place_of(const ToolkitChoice& choice) {
-    return {choice.directory, choice.programs};
+    return {choice.directory, choice.programs, choice.directory};
 }
 
 ToolkitChoice wanted_toolkit(const base::Root& root, const ToolkitSettings& settings) {

@@ -103,6 +103,8 @@ std::vector<std::string> reasons_of(const Json& observed) {
         reasons.push_back(file + " is not there");
     if (state == "outdated")
         reasons.push_back(file + " is not as the settings want it");
+    if (state == "other" && !reasons.empty())
+        reasons.push_back(file + " is not gpuhost's, stays as it is, and has the last word");
     return reasons;
 }
 

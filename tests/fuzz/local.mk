@@ -19,6 +19,7 @@ fuzz_programs = \
     %D%/fuzz-oci \
     %D%/fuzz-procfs \
     %D%/fuzz-registry \
+    %D%/fuzz-rpm \
     %D%/fuzz-settings \
     %D%/fuzz-toml
 check_PROGRAMS += $(fuzz_programs)
@@ -125,6 +126,11 @@ endif
 %C%_fuzz_registry_LDFLAGS = $(fuzz_flags)
 %C%_fuzz_registry_LDADD = $(fuzz_main) $(images_libs)
 %C%_fuzz_registry_SOURCES = %D%/registry.cpp
+
+%C%_fuzz_rpm_CPPFLAGS = $(fuzz_cppflags)
+%C%_fuzz_rpm_LDFLAGS = $(fuzz_flags)
+%C%_fuzz_rpm_LDADD = $(fuzz_main) $(content_libs)
+%C%_fuzz_rpm_SOURCES = %D%/rpm.cpp
 
 %C%_fuzz_settings_CPPFLAGS = $(fuzz_cppflags)
 %C%_fuzz_settings_LDFLAGS = $(fuzz_flags)
@@ -235,6 +241,10 @@ fuzz_corpus = \
     %D%/corpus/registry/page \
     %D%/corpus/registry/range \
     %D%/corpus/registry/referrers \
+    %D%/corpus/rpm/climbing.rpm \
+    %D%/corpus/rpm/gzip.rpm \
+    %D%/corpus/rpm/index.rpm \
+    %D%/corpus/rpm/zstd.rpm \
     %D%/corpus/settings/0 \
     %D%/corpus/settings/1 \
     %D%/corpus/settings/2 \

@@ -8,6 +8,7 @@ import struct
 import tarfile
 
 from driver_files import ET_DYN, TRIPLET, elf
+from programs import run
 
 DEB = {"x86_64": "amd64", "aarch64": "arm64"}[platform.machine()]
 RPM = platform.machine()
@@ -112,3 +113,32 @@ def write_rpms(directory, version):
                         rpm("nvidia-container-toolkit-base", version, base_files(version))),
             write_bytes(f"{directory}/libnvidia-container1-{version}-1.{RPM}.rpm",
                         rpm("libnvidia-container1", version, library_files(version, "usr/lib64")))]
+
+
+RPM_SPEC = """Name: nvidia-container-toolkit-base
+Version: {version}
+Release: 1
+Summary: fake
+License: none
+%description
+%install
+cp -r {tree}/usr %{{buildroot}}/
+%files
+/usr/bin/*
+"""
+
+
+def real_package(directory, tool, version):
+    """One that rpmbuild, with zstd as Fedora has it, or dpkg-deb makes; its path."""
+    tree = directory + "/tree"
+    write_bytes(f"{tree}/{PROGRAM}", program(version, "nvidia-container-runtime"))
+    os.chmod(f"{tree}/{PROGRAM}", 0o755)
+    if tool == "dpkg-deb":
+        write_bytes(tree + "/DEBIAN/control", f"Package: nvidia-container-toolkit-base\nVersion: {version}-1\nArchitecture: {DEB}\n"
+                    "Maintainer: x\nDescription: x\n".encode())
+        run(["dpkg-deb", "--root-owner-group", "--build", tree, directory + "/base.deb"], check=True)
+        return directory + "/base.deb"
+    write_bytes(directory + "/x.spec", RPM_SPEC.format(version=version, tree=tree).encode())
+    run(["rpmbuild", "--define", f"_topdir {directory}/top", "--define", "_binary_payload w3.zstdio", "--define", "debug_package %{nil}",
+         "--define", "__os_install_post %{nil}", "-bb", directory + "/x.spec"], check=True)
+    return f"{directory}/top/RPMS/{RPM}/nvidia-container-toolkit-base-{version}-1.{RPM}.rpm"

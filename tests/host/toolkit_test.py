@@ -4,12 +4,13 @@
 The programs are real, the host is a directory, and containerd is played (runtime_files.py)."""
 import os
 import shutil
+import tarfile
 import tomllib
 
 import tap
 from fake_host import FakeHost, read, write
 from runtime_files import DROP_IN, calls, dump, install_containerd, loaded
-from toolkit_files import (CONFIG, CURRENT, OTHER_DEB, OTHER_RPM, PROGRAM, STORE, TRIPLET, base_files, deb, program, rpm, tar,
+from toolkit_files import (CONFIG, CURRENT, OTHER_DEB, OTHER_RPM, PROGRAM, STORE, TRIPLET, base_files, deb, program, real_package, rpm, tar,
                            write_bytes, write_debs, write_rpms)
 
 BAD_ARGUMENT, NOT_FOUND, IN_USE, BAD_CONTENT, UNSUPPORTED = 2, 4, 7, 9, 10
@@ -152,6 +153,34 @@ def check_tars(t, host):
          run.returncode, run.stderr)
 
 
+def show_maps(host):
+    """The processes of containerd, which a test plays, map nothing."""
+    for pid in os.listdir(host.path("/proc")):
+        if pid.isdigit():
+            write(host.path(f"/proc/{pid}/maps"), "")
+
+
+def bomb(path):
+    """A tar with a member that says it has 64 GiB."""
+    member = tarfile.TarInfo(PROGRAM)
+    member.size = 64 << 30
+    return write_bytes(path, member.tobuf(tarfile.GNU_FORMAT) + bytes(10240))
+
+
+def check_real(t, host):
+    """Packages that rpmbuild and dpkg-deb make, packed as distributions do today."""
+    tools = [tool for tool in ("rpmbuild", "dpkg-deb") if shutil.which(tool)]
+    for number, tool in enumerate(tools):
+        version = f"1.16.{number}"
+        package = real_package(inside(host, f"real-{tool}"), tool, version)
+        run = host.ctl("toolkit", "import", package)
+        t.ok(run.returncode == 0 and version in versions(host), f"what {tool} makes comes in", run.stderr)
+        show_maps(host)
+        host.ctl("toolkit", "remove", version, check=0)
+    for tool in {"rpmbuild", "dpkg-deb"} - set(tools):
+        t.skip(f"what {tool} makes comes in", f"no {tool} here")
+
+
 HOSTILE = {
     "an absolute path": {"/usr/bin/nvidia-container-runtime": (b"x", 0o755)},
     "a path that climbs": {"usr/bin/../../../etc/passwd": (b"x", 0o644)},
@@ -185,6 +214,9 @@ def check_hostile(t, host):
     for name, file, content, status in cases:
         run = host.ctl("toolkit", "import", write_bytes(inside(host, f"hostile/{file}"), content))
         t.ok(run.returncode == status and tree(host) == before, f"refused, with nothing changed: {name}", run.returncode, run.stdout, run.stderr)
+    run = host.ctl("toolkit", "import", bomb(inside(host, "hostile/nvidia-container-toolkit-1.18.2.tar")))
+    t.ok(run.returncode == BAD_CONTENT and "is larger than" in run.stderr and tree(host) == before, "refused, with nothing changed: a member without an end",
+         run.returncode, run.stderr)
     mixed = [write_debs(inside(host, "mixed"), "1.18.2")[0], write_debs(inside(host, "mixed"), "1.18.3")[1]]
     run = host.ctl("toolkit", "import", *mixed)
     t.ok(run.returncode == BAD_CONTENT and "different versions" in run.stderr and tree(host) == before, "two versions in one are refused", run.stderr)
@@ -199,9 +231,7 @@ def check_remove(t, host):
     run = host.ctl("toolkit", "remove", "7.7.7")
     t.equal(run.returncode, NOT_FOUND, "nor one that is not here")
     old = next(one["path"] for one in host.json("toolkit", "list")["toolkits"] if one["version"] == NEW)
-    for pid in os.listdir(host.path("/proc")):  # containerd's, which a test plays
-        if pid.isdigit():
-            write(host.path(f"/proc/{pid}/maps"), "")
+    show_maps(host)
     task = "/run/containerd/io.containerd.runtime.v2.task/k8s.io/c0ffee/options.json"
     write(host.path(task), f'{{"binary_name":"{old}/{PROGRAM}"}}')
     run = host.ctl("toolkit", "remove", NEW)
@@ -229,6 +259,7 @@ def check_others(t, host):
     t.ok('nvidia-container-runtime.mode is "legacy" there, and would be "auto"' in shown and "as-volume-mounts is true there" in shown,
          "show says which options differ", shown)
     settings(host, "[Toolkit]\nVersion=1.19.0\n[Runtime]\nClasses=nvidia\n")
+    t.ok("stays as it is, and has the last word" in host.ctl("plan").stdout, "a plan that selects another version says it too")
     run = host.ctl("apply")
     t.ok(run.returncode == 0 and selected(host) == "1.19.0" and read(host.path(CONFIG)) == theirs, "another version is selected all the same", run.stderr)
     t.ok("has the last word" in run.stdout + run.stderr, "with a word on it", run.stdout, run.stderr)
@@ -260,6 +291,20 @@ def check_off(t, host):
     t.ok(selected(host) == NEWEST and CURRENT in dump(host), "by default the store's comes before it", dump(host))
 
 
+def check_alone(t, host):
+    """What looks after runtimes every hour does not know whether anybody selects what came in."""
+    settings(host, "[Toolkit]\nVersion=preinstalled\n[Runtime]\nClasses=nvidia\n")
+    host.ctl("apply", check=0)
+    settings(host, "[Runtime]\nClasses=nvidia\n")
+    run = host.ctl("apply", "--only", "runtime")
+    t.ok(run.returncode == 0 and '"/usr/bin/nvidia-container-runtime"' in dump(host), "runtimes alone go on with the toolkit that is selected", run.stderr, dump(host))
+    before = read(host.path(DROP_IN))
+    host.ctl("apply", "--only", "runtime", check=0)
+    t.equal(read(host.path(DROP_IN)), before, "however often they are looked after")
+    run = host.ctl("apply")
+    t.ok(run.returncode == 0 and CURRENT in dump(host) and selected(host) == NEWEST, "until all is applied", run.stderr, dump(host))
+
+
 def check_damage(t, host):
     place = host.path(next(one["path"] for one in host.json("toolkit", "list")["toolkits"] if one["version"] == "1.19.0"))
     path = f"{place}/{PROGRAM}"
@@ -282,8 +327,8 @@ def main():
         install_containerd(host)
         host.start_daemon()
         host.settle()
-        for check in (check_none, check_debs, check_select, check_settings, check_classes, check_tars, check_hostile, check_remove, check_others, check_off,
-                      check_damage):
+        for check in (check_none, check_debs, check_select, check_settings, check_classes, check_tars, check_real, check_hostile, check_remove, check_others, check_off,
+                      check_alone, check_damage):
             check(t, host)
         if t.failed:
             print("\n".join("# " + line for line in host.tail().splitlines()))
