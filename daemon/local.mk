@@ -27,6 +27,11 @@ gpuhost_cdi_hook_SOURCES = %D%/hook_main.cpp
 gpuhost_cdi_hook_LDFLAGS = $(AM_LDFLAGS) $(STATIC_LDFLAGS)
 gpuhost_cdi_hook_LDADD = daemon/runtime/libruntime.a $(base_libs)
 
+# Its own process, for a library that we have not written.
+gpuhostlibexec_PROGRAMS += gpuhost-nvml
+gpuhost_nvml_SOURCES = %D%/nvml_main.cpp %D%/runtime/nvml_library.cpp %D%/runtime/nvml_library.hpp
+gpuhost_nvml_LDADD = daemon/runtime/libruntime.a $(base_libs) -ldl
+
 gpuhost_worker_CPPFLAGS = $(AM_CPPFLAGS) $(SYSTEMD_CFLAGS)
 gpuhost_worker_SOURCES = %D%/worker_main.cpp
 gpuhost_worker_LDADD = $(rooms_libs)

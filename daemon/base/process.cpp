@@ -20,7 +20,7 @@
 namespace gpuhost::base {
 namespace {
 
-constexpr std::chrono::seconds time_to_end{5}; ///< of what is interrupted
+constexpr std::chrono::seconds time_to_end{5}; ///< of what is interrupted or killed
 constexpr std::string_view search_path = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
 std::vector<char*> pointers(std::vector<std::string>& strings) {
@@ -181,9 +181,8 @@ Result<Finished> run(const Command& command) {
     if (!status) {
         finished.timed_out = true;
         ::kill(-pid, SIGKILL);
-        int raw = 0;
-        ::waitpid(pid, &raw, 0);
-        status = raw;
+        // What sleeps in a driver is not killed before it wakes: it is left to who inherits it.
+        status = wait_until(pid, Clock::now() + time_to_end).value_or(SIGKILL);
     }
     finished.exit_status = WIFSIGNALED(*status) ? 128 + WTERMSIG(*status) : WEXITSTATUS(*status);
     return finished;

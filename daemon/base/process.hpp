@@ -17,7 +17,7 @@ struct Command {
     std::string program; ///< what is started in the place of argv[0], as "/proc/self/fd/3"; empty: that
     std::vector<std::string> environment;       ///< "NAME=value" added to PATH, LC_ALL=C and nothing else
     std::string directory;                      ///< empty: inherited
-    std::chrono::milliseconds deadline{60'000}; ///< then SIGKILL to its process group
+    std::chrono::milliseconds deadline{60'000}; ///< then SIGKILL to its process group, and some seconds more
     std::size_t output_limit = 1U << 20; ///< of stdout and stderr together; the rest is dropped and counted
     bool drop_errors = false;            ///< stderr goes nowhere: for what is to be parsed
     int interrupt = -1; ///< readable: SIGTERM to its process group, and SIGKILL where that does not help
@@ -30,7 +30,7 @@ struct Finished {
     std::string output; ///< stdout and stderr as they came
 };
 
-/// Failing to start is an Error; a non-zero exit is not.
+/// Failing to start is an Error; a non-zero exit is not. Nothing is waited for without a bound, not even what a kill does not end.
 [[nodiscard]] Result<Finished> run(const Command& command);
 
 } // namespace gpuhost::base

@@ -38,7 +38,7 @@ Result<std::optional<std::string>> chosen_directory(const Arguments& given, cons
     return path;
 }
 
-Result<runtime::Spec> make_spec(const base::Root& root, const Arguments& given) {
+Result<runtime::MadeSpec> make_spec(const base::Root& root, const Arguments& given) {
     const std::string mode = given.value(mode_option).value_or("gpu");
     GPUHOST_TRY(driver, chosen_directory(given, driver_option));
     GPUHOST_TRY(devices, chosen_directory(given, device_option));
@@ -64,18 +64,26 @@ void warn_of_conflict(const Session& session, const base::Root& root, const std:
                      " too, so no container gets it. Keep one of the two files.\n");
 }
 
+/// GPUs that can be asked for by index alone.
+std::size_t unnamed_gpus(const runtime::Spec& spec) {
+    const auto count = [&](const auto& is_it) {
+        return static_cast<std::size_t>(std::count_if(spec.devices.begin(), spec.devices.end(),
+                                                      [&](const auto& one) { return is_it(one.name); }));
+    };
+    return count([](const std::string& name) { return base::parse_uint(name).has_value(); }) -
+           count([](const std::string& name) { return base::starts_with(name, "GPU-"); });
+}
+
 /// A specification may be as it should be for a host that is not.
-void warn_of_host(const Session& session, const base::Root& root, const runtime::Spec& spec,
+void warn_of_host(const Session& session, const base::Root& root, const runtime::MadeSpec& made,
                   const std::string& text) {
+    for (const std::string& problem : made.problems)
+        session.note("Warning: " + printable(problem) + ".\n");
     for (const std::string& stale : runtime::check_spec_file(root, "new.json", text).stale)
         session.note("Warning: " + printable(stale) + ".\n");
-    const auto is_uuid = [](const runtime::SpecDevice& one) { return base::starts_with(one.name, "GPU-"); };
-    const auto by_uuid = std::count_if(spec.devices.begin(), spec.devices.end(), is_uuid);
-    const auto gpus = static_cast<std::ptrdiff_t>(spec.devices.size()) - 1 - by_uuid; // "all" is none
-    if (gpus > by_uuid)
+    if (const auto unnamed = made.spec.kind == "nvidia.com/gpu" ? unnamed_gpus(made.spec) : 0)
         session.note(
-            "Warning: the driver knows no UUID yet of " +
-            plural(static_cast<std::uint64_t>(gpus - by_uuid), "GPU", "GPUs") +
+            "Warning: the driver knows no UUID yet of " + plural(unnamed, "GPU", "GPUs") +
             ", to be asked for by index alone. Use each once, as nvidia-smi does, and write it again.\n");
 }
 
@@ -83,9 +91,10 @@ Result<int> run(Session& session) {
     const Arguments& given = session.arguments();
     const std::string path = given.value(file_option).value_or("-");
     GPUHOST_TRY(root, base::Root::open(given.value(cdi_root_option).value_or("/")));
-    GPUHOST_TRY(spec, make_spec(root, given));
+    GPUHOST_TRY(made, make_spec(root, given));
+    const runtime::Spec& spec = made.spec;
     const std::string text = runtime::to_text(spec);
-    warn_of_host(session, root, spec, text);
+    warn_of_host(session, root, made, text);
     if (path == "-") {
         session.print(text);
         return 0;
@@ -111,7 +120,7 @@ const Verb cdi_generate_verb{
     "Writes a specification of the Container Device Interface, in JSON: the driver's device nodes, "
     "libraries, programs and firmware, and the hooks that make them found in a container. Its devices are "
     "nvidia.com/gpu by index and by UUID, and 'all'. The driver is the one that gpuhostd has selected, else "
-    "the one that is installed. Needs no daemon, no privileges and no NVML.",
+    "the one that is installed. Needs no daemon, no privileges, and NVML for names of MIG alone.",
     0,
     0,
     options,

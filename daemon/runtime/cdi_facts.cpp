@@ -2,6 +2,7 @@
 #include "daemon/runtime/cdi_facts.hpp"
 
 #include "daemon/runtime/cdi_nodes.hpp"
+#include "daemon/runtime/mig_devices.hpp"
 
 namespace gpuhost::runtime {
 
@@ -10,6 +11,9 @@ using base::Result;
 using base::Root;
 
 namespace {
+
+constexpr const char* mig_hint =
+    "'nvidia-smi -L' says what NVML knows of it, and 'nvidia-smi mig -cgi … -C' makes instances.";
 
 Result<DriverFiles> read_driver(const Root& host, const CdiSources& sources) {
     if (sources.driver_root)
@@ -31,16 +35,10 @@ std::vector<SpecNode> driver_nodes(const Root& host) {
     return found;
 }
 
-Result<Spec> make_gpu_spec(const Root& host, const CdiSources& sources) {
+Result<MadeSpec> make_gpu_spec(const Root& host, const CdiSources& sources) {
     CdiFacts facts;
     GPUHOST_TRY(driver, read_driver(host, sources));
     facts.driver = std::move(driver);
-    // Instances are devices of their own, with names that the driver tells nobody but NVML.
-    if (const auto instances = mig_instances(host); !instances.empty())
-        return base::fail(
-            Errc::Unsupported, "a GPU is split into instances of MIG (" + instances.front() + ")",
-            "gpuhostd does not describe them yet; 'nvidia-ctk cdi generate' does. Set Enable=no in "
-            "section [CDI] of gpuhostd.conf(5) where that writes /run/cdi/nvidia.yaml.");
     const NodeReader nodes(host, sources.device_root);
     for (Gpu& gpu : read_gpus(host)) {
         GPUHOST_TRY(found, nodes.find(std::move(gpu)));
@@ -50,12 +48,20 @@ Result<Spec> make_gpu_spec(const Root& host, const CdiSources& sources) {
         return base::fail(Errc::NotFound, "the driver serves no GPU", nodes_hint);
     GPUHOST_TRY(control, nodes.find_control());
     facts.control = std::move(control);
+    MigDevices mig(host, nodes, facts.driver);
+    for (GpuNodes& gpu : facts.gpus)
+        gpu.instances = mig.instances(gpu.gpu);
     facts.hook = hook_program;
     facts.groups = sources.groups;
-    return gpu_spec(facts);
+    MadeSpec made{gpu_spec(facts), mig.problems()};
+    if (made.spec.devices.size() > 1) // "all" is of none
+        return made;
+    const std::string problem =
+        made.problems.empty() ? "every GPU is split, and has no instance of MIG" : made.problems.front();
+    return base::fail(Errc::Unsupported, problem, mig_hint);
 }
 
-Result<Spec> make_management_spec(const Root& host, const CdiSources& sources) {
+Result<MadeSpec> make_management_spec(const Root& host, const CdiSources& sources) {
     CdiFacts facts;
     GPUHOST_TRY(driver, read_driver(host, sources));
     facts.driver = std::move(driver);
@@ -64,7 +70,7 @@ Result<Spec> make_management_spec(const Root& host, const CdiSources& sources) {
         return base::fail(Errc::NotFound, "there is no device node of the driver", nodes_hint);
     facts.hook = hook_program;
     facts.groups = sources.groups;
-    return management_spec(facts);
+    return MadeSpec{management_spec(facts), {}};
 }
 
 } // namespace gpuhost::runtime

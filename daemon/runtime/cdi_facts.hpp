@@ -17,12 +17,17 @@ struct CdiSources {
     bool groups = true; ///< as in CdiFacts
 };
 
+struct MadeSpec {
+    Spec spec;
+    std::vector<std::string> problems; ///< sentences: what it lacks, though the host has it
+};
+
 /// Our hook, as containers' runtimes start it.
 inline constexpr std::string_view hook_program = GPUHOST_LIBEXECDIR "/gpuhost-cdi-hook";
 
 /// NotFound where there is no driver, or not a node of it that a container needs.
-[[nodiscard]] base::Result<Spec> make_gpu_spec(const base::Root& host, const CdiSources& sources);
-[[nodiscard]] base::Result<Spec> make_management_spec(const base::Root& host, const CdiSources& sources);
+[[nodiscard]] base::Result<MadeSpec> make_gpu_spec(const base::Root& host, const CdiSources& sources);
+[[nodiscard]] base::Result<MadeSpec> make_management_spec(const base::Root& host, const CdiSources& sources);
 
 /// Every node of the driver and of its GPUs that there is now; asks the driver nothing.
 [[nodiscard]] std::vector<SpecNode> driver_nodes(const base::Root& host);

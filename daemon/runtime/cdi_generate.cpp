@@ -126,15 +126,24 @@ Spec gpu_spec(const CdiFacts& facts) {
     Spec spec;
     spec.kind = "nvidia.com/gpu";
     SpecDevice all{"all", {}, {}};
+    const auto add = [&](const std::string& index, const std::string& uuid,
+                         const std::vector<SpecNode>& nodes, const std::vector<DriverLink>& links) {
+        SpecEdits edits;
+        add_nodes(edits, nodes);
+        add_link_hook(edits, facts.hook, links);
+        append(all.edits, edits);
+        if (!uuid.empty())
+            spec.devices.push_back({uuid, {}, edits});
+        spec.devices.push_back({index, {}, std::move(edits)});
+    };
     for (std::size_t index = 0; index < facts.gpus.size(); ++index) {
         const GpuNodes& gpu = facts.gpus[index];
-        SpecEdits edits;
-        add_nodes(edits, gpu.nodes);
-        add_link_hook(edits, facts.hook, gpu.links);
-        append(all.edits, edits);
-        if (!gpu.gpu.uuid.empty())
-            spec.devices.push_back({gpu.gpu.uuid, {}, edits});
-        spec.devices.push_back({std::to_string(index), {}, std::move(edits)});
+        const std::string name = std::to_string(index);
+        if (!gpu.instances)
+            add(name, gpu.gpu.uuid, gpu.nodes, gpu.links);
+        else
+            for (const MigNodes& one : *gpu.instances)
+                add(name + ":" + std::to_string(one.index), one.uuid, one.nodes, one.links);
     }
     spec.devices.push_back(std::move(all));
     add_nodes(spec.edits, facts.control);

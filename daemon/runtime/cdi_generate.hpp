@@ -2,7 +2,7 @@
 // What a host has → the specification by which its containers get it. Pure. The content is that of NVIDIA's
 // "nvidia-ctk cdi generate", with gpuhost-cdi-hook(8) in the place of its hook.
 //
-// Each kind of device is one function here and the facts that it needs. Still to come are instances of MIG.
+// Each kind of device is one function here and the facts that it needs.
 #pragma once
 
 #include "daemon/runtime/cdi_spec.hpp"
@@ -10,16 +10,27 @@
 #include "daemon/runtime/gpus.hpp"
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
 namespace gpuhost::runtime {
 
+/// An instance of MIG.
+struct MigNodes {
+    unsigned index = 0; ///< among its GPU's
+    std::string uuid;   ///< "MIG-…"
+    std::vector<SpecNode> nodes;
+    std::vector<DriverLink> links; ///< in /dev/dri/by-path
+    friend bool operator==(const MigNodes&, const MigNodes&) = default;
+};
+
 /// A GPU with what is there of it in /dev.
 struct GpuNodes {
     Gpu gpu;
     std::vector<SpecNode> nodes;
-    std::vector<DriverLink> links; ///< in /dev/dri/by-path
+    std::vector<DriverLink> links;                  ///< in /dev/dri/by-path
+    std::optional<std::vector<MigNodes>> instances; ///< what is offered in its place, if it is split
 };
 
 struct CdiFacts {
@@ -32,7 +43,7 @@ struct CdiFacts {
         true; ///< who is not root in a container gets at nodes through their groups, from CDI 0.7.0 on
 };
 
-/// Kind nvidia.com/gpu: each GPU by index and by UUID, and "all".
+/// Kind nvidia.com/gpu: each GPU by index and by UUID, instances of MIG ("0:1", "MIG-…") in the place of theirs, and "all".
 [[nodiscard]] Spec gpu_spec(const CdiFacts& facts);
 
 /// Kind management.nvidia.com/gpu: "all", for what looks after GPUs and computes nothing on them.

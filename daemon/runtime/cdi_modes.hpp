@@ -13,7 +13,7 @@ struct CdiMode {
     std::string_view name; ///< as "gpuhostctl cdi generate --mode" has it, and NVIDIA's tool
     std::string_view file; ///< among those of runtimes
     bool optional;         ///< NotFound is no problem
-    base::Result<Spec> (*make)(const base::Root&, const CdiSources&);
+    base::Result<MadeSpec> (*make)(const base::Root&, const CdiSources&);
 };
 
 /// Files have the names under which NVIDIA's own tools write theirs.

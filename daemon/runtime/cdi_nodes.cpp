@@ -109,7 +109,7 @@ Result<GpuNodes> NodeReader::find(Gpu gpu) const {
     if (!node)
         return base::fail(Errc::NotFound, on_host(path) + " of GPU " + gpu.address + " is not there",
                           nodes_hint);
-    GpuNodes found{std::move(gpu), {*node}, {}};
+    GpuNodes found{std::move(gpu), {*node}, {}, {}};
     for (SpecNode& graphics : find_graphics(found.gpu.drm))
         found.nodes.push_back(std::move(graphics));
     found.links = find_links(found.gpu.address, found.nodes);

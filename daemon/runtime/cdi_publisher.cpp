@@ -24,6 +24,10 @@ std::string path_of(std::string_view directory, const CdiMode& mode) {
     return std::string(directory) + "/" + std::string(mode.file);
 }
 
+bool is_uuid(std::string_view device) {
+    return base::starts_with(device, "GPU-") || base::starts_with(device, "MIG-");
+}
+
 /// Where ours may be: what is recorded, which in /etc outlives a boot, and what a record that was lost would have.
 std::set<std::string> known_paths(const Root& host) {
     std::set<std::string> paths;
@@ -97,8 +101,8 @@ class Publisher {
   private:
     /// Does its file stay? A host whose driver serves no GPU, or not yet, is not broken for it: its containers get none.
     bool publish(const CdiMode& mode) {
-        const auto spec = make(mode);
-        if (!spec && mode.optional && spec.error().code == Errc::NotFound)
+        const auto made = make(mode);
+        if (!made && mode.optional && made.error().code == Errc::NotFound)
             return false;
         const std::string path = path_of(record_.directory, mode);
         if (record_.directory != volatile_directory && host_.exists(path) &&
@@ -107,25 +111,29 @@ class Publisher {
             record_.files[path] = identify(host_, path); // until it has gone
             return true;
         }
-        const auto written = spec ? write(path, *spec) : base::fail(spec.error());
-        if (written)
+        const auto written = made ? write(path, made->spec) : base::fail(made.error());
+        if (written) {
+            for (const std::string& problem : made->problems)
+                say(problem);
+            record_.failed = record_.failed || !made->problems.empty(); // NVML may answer the next time
             return true;
+        }
         say(written.error().message);
-        record_.failed = record_.failed || spec.has_value();
+        record_.failed = record_.failed || made.has_value();
         return false;
     }
 
-    [[nodiscard]] Result<Spec> make(const CdiMode& mode) const {
-        GPUHOST_TRY(spec, mode.make(host_, {std::nullopt, "", record_.groups}));
-        const std::string libraries = driver_version(spec);
+    [[nodiscard]] Result<MadeSpec> make(const CdiMode& mode) const {
+        GPUHOST_TRY(made, mode.make(host_, {std::nullopt, "", record_.groups}));
+        const std::string libraries = driver_version(made.spec);
         const std::string loaded = base::string_or(record_.inputs, "driver", "");
         if (!libraries.empty() && libraries != loaded)
             return base::fail(Errc::Unsupported, "the driver's libraries are of " + libraries + ", and " +
                                                      loaded + " is loaded");
-        if (const auto problems = spec_problems(spec); !problems.empty())
+        if (const auto problems = spec_problems(made.spec); !problems.empty())
             return base::fail(Errc::BadContent,
                               "runtimes would refuse the specification: " + problems.front());
-        return std::move(spec);
+        return std::move(made);
     }
 
     Result<void> write(const std::string& path, const Spec& spec) {
@@ -140,7 +148,7 @@ class Publisher {
         record_.files[path] = identify(host_, path);
         kinds_.push_back(spec.kind);
         for (const SpecDevice& device : spec.devices)
-            if (!base::starts_with(device.name, "GPU-"))
+            if (!is_uuid(device.name))
                 record_.devices.push_back(spec.kind + "=" + device.name);
         return {};
     }

@@ -48,36 +48,36 @@ tl::unexpected<base::Error> none_of(const std::string& name) {
                       "Its driver makes one when it is loaded. Without it containers need none.");
 }
 
-Result<Spec> make_service_spec(const Root& host, const CdiSources& sources, const std::string& name,
-                               std::span<const NodePattern> patterns,
-                               const std::vector<DriverFile>& files = {}) {
+Result<MadeSpec> make_service_spec(const Root& host, const CdiSources& sources, const std::string& name,
+                                   std::span<const NodePattern> patterns,
+                                   const std::vector<DriverFile>& files = {}) {
     const auto nodes = find_nodes(NodeReader(host, sources.device_root), patterns);
     if (nodes.empty())
         return none_of(name);
-    return service_spec(name, nodes, files, sources.groups);
+    return MadeSpec{service_spec(name, nodes, files, sources.groups), {}};
 }
 
 } // namespace
 
-Result<Spec> make_gds_spec(const Root& host, const CdiSources& sources) {
+Result<MadeSpec> make_gds_spec(const Root& host, const CdiSources& sources) {
     const std::string root = sources.driver_root.value_or("");
     return make_service_spec(host, sources, "gds", gds_nodes, find_files(host, root == "/" ? "" : root));
 }
 
-Result<Spec> make_gdrcopy_spec(const Root& host, const CdiSources& sources) {
+Result<MadeSpec> make_gdrcopy_spec(const Root& host, const CdiSources& sources) {
     return make_service_spec(host, sources, "gdrcopy", gdrcopy_nodes);
 }
 
-Result<Spec> make_mofed_spec(const Root& host, const CdiSources& sources) {
+Result<MadeSpec> make_mofed_spec(const Root& host, const CdiSources& sources) {
     return make_service_spec(host, sources, "mofed", mofed_nodes);
 }
 
-Result<Spec> make_nvswitch_spec(const Root& host, const CdiSources& sources) {
+Result<MadeSpec> make_nvswitch_spec(const Root& host, const CdiSources& sources) {
     return make_service_spec(host, sources, "nvswitch", nvswitch_nodes);
 }
 
 /// A channel's numbers are left to the runtime: they are made anew while containers come and go.
-Result<Spec> make_imex_spec(const Root& host, const CdiSources& sources) {
+Result<MadeSpec> make_imex_spec(const Root& host, const CdiSources& sources) {
     const NodeReader reader(host, sources.device_root);
     std::map<unsigned, SpecNode> channels;
     for (const SpecNode& found : reader.find_all(imex_nodes)) {
@@ -90,7 +90,7 @@ Result<Spec> make_imex_spec(const Root& host, const CdiSources& sources) {
     }
     if (channels.empty())
         return none_of("imex");
-    return imex_spec(channels);
+    return MadeSpec{imex_spec(channels), {}};
 }
 
 std::vector<SpecNode> service_nodes(const Root& host) {

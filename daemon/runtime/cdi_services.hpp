@@ -7,11 +7,11 @@
 namespace gpuhost::runtime {
 
 /// NotFound where the host has no such device. `driver_root` is whose configuration counts.
-[[nodiscard]] base::Result<Spec> make_imex_spec(const base::Root& host, const CdiSources& sources);
-[[nodiscard]] base::Result<Spec> make_gds_spec(const base::Root& host, const CdiSources& sources);
-[[nodiscard]] base::Result<Spec> make_gdrcopy_spec(const base::Root& host, const CdiSources& sources);
-[[nodiscard]] base::Result<Spec> make_mofed_spec(const base::Root& host, const CdiSources& sources);
-[[nodiscard]] base::Result<Spec> make_nvswitch_spec(const base::Root& host, const CdiSources& sources);
+[[nodiscard]] base::Result<MadeSpec> make_imex_spec(const base::Root& host, const CdiSources& sources);
+[[nodiscard]] base::Result<MadeSpec> make_gds_spec(const base::Root& host, const CdiSources& sources);
+[[nodiscard]] base::Result<MadeSpec> make_gdrcopy_spec(const base::Root& host, const CdiSources& sources);
+[[nodiscard]] base::Result<MadeSpec> make_mofed_spec(const base::Root& host, const CdiSources& sources);
+[[nodiscard]] base::Result<MadeSpec> make_nvswitch_spec(const base::Root& host, const CdiSources& sources);
 
 /// All that there are now, but for IMEX's channels, which are nodes of the driver.
 [[nodiscard]] std::vector<SpecNode> service_nodes(const base::Root& host);

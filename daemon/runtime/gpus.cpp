@@ -53,13 +53,21 @@ std::vector<std::string> drm_names(const base::Root& root, const std::string& ad
 }
 
 std::vector<std::string> mig_instances(const base::Root& root) {
-    constexpr std::string_view capabilities = "/proc/driver/nvidia/capabilities/";
+    const std::string capabilities = "/proc/driver/nvidia/capabilities/";
+    const auto below = [&](const std::string& path, std::string_view prefix) {
+        std::vector<std::string> found;
+        for (const std::string& name : root.list(capabilities + path).value_or(std::vector<std::string>()))
+            if (base::starts_with(name, prefix))
+                found.push_back(path.empty() ? name : path + "/" + name);
+        return found;
+    };
     std::vector<std::string> instances;
-    for (const std::string& gpu : root.list(capabilities).value_or(std::vector<std::string>()))
-        for (const std::string& name :
-             root.list(std::string(capabilities) + gpu + "/mig").value_or(std::vector<std::string>()))
-            if (base::starts_with(name, "gi"))
-                instances.push_back(gpu + "/mig/" + name);
+    for (const std::string& gpu : below("", "gpu"))
+        for (const std::string& instance : below(gpu + "/mig", "gi")) {
+            instances.push_back(instance);
+            for (std::string& compute : below(instance, "ci"))
+                instances.push_back(std::move(compute));
+        }
     return instances;
 }
 

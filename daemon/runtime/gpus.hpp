@@ -28,7 +28,7 @@ struct Gpu {
 /// Names in /dev/dri of the device with that PCI address.
 [[nodiscard]] std::vector<std::string> drm_names(const base::Root& root, const std::string& address);
 
-/// Of MIG, of all GPUs, as "gpu0/mig/gi1": the number is the GPU's minor.
+/// Of MIG, of all GPUs, as "gpu0/mig/gi1" and "gpu0/mig/gi1/ci0": the first number is the GPU's minor.
 [[nodiscard]] std::vector<std::string> mig_instances(const base::Root& root);
 
 /// In the order of their PCI addresses, which is NVML's: a GPU's place is its index. None without a driver.

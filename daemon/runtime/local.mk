@@ -62,8 +62,14 @@ noinst_LIBRARIES += %D%/libruntime.a
     %D%/hook_search_path.hpp \
     %D%/hook_symlinks.cpp \
     %D%/hook_symlinks.hpp \
+    %D%/mig_devices.cpp \
+    %D%/mig_devices.hpp \
+    %D%/mig_minors.cpp \
+    %D%/mig_minors.hpp \
     %D%/mount_calls.cpp \
     %D%/mount_calls.hpp \
+    %D%/nvml_answer.cpp \
+    %D%/nvml_answer.hpp \
     %D%/other_specs.cpp \
     %D%/other_specs.hpp \
     %D%/privileges.cpp \

@@ -15,6 +15,7 @@ fuzz_programs = \
     %D%/fuzz-journal \
     %D%/fuzz-json \
     %D%/fuzz-manifest \
+    %D%/fuzz-mig \
     %D%/fuzz-module \
     %D%/fuzz-oci \
     %D%/fuzz-procfs \
@@ -106,6 +107,11 @@ endif
 %C%_fuzz_manifest_LDFLAGS = $(fuzz_flags)
 %C%_fuzz_manifest_LDADD = $(fuzz_main) $(kmod_libs)
 %C%_fuzz_manifest_SOURCES = %D%/manifest.cpp
+
+%C%_fuzz_mig_CPPFLAGS = $(fuzz_cppflags)
+%C%_fuzz_mig_LDFLAGS = $(fuzz_flags)
+%C%_fuzz_mig_LDADD = $(fuzz_main) $(runtime_libs)
+%C%_fuzz_mig_SOURCES = %D%/mig.cpp
 
 %C%_fuzz_module_CPPFLAGS = $(fuzz_cppflags)
 %C%_fuzz_module_LDFLAGS = $(fuzz_flags)
@@ -221,6 +227,10 @@ fuzz_corpus = \
     %D%/corpus/json/utf8.json \
     %D%/corpus/manifest/modules.json \
     %D%/corpus/manifest/userland.json \
+    %D%/corpus/mig/answer \
+    %D%/corpus/mig/error \
+    %D%/corpus/mig/minors \
+    %D%/corpus/mig/twice \
     %D%/corpus/module/module.ko \
     %D%/corpus/module/signed.ko \
     %D%/corpus/oci/both.json \

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """What containers are told of the driver, through swaps, boots, other programs' writes and changed settings."""
+import glob
 import json
 import os
 import shutil
 
+import tap
 from driver_files import KERNEL
 from fake_host import NEW, OLD, read, run_checks, write
 from gates import Gates
@@ -213,4 +215,73 @@ def check_boot(t, host):
     t.equal(host.json("plan")["steps"], [], "which is not tried again and again")
 
 
-run_checks(check_swap, check_rollback, check_foreign, check_settings, check_services, check_in_the_way, check_etc, check_boot)
+CAPABILITIES, MINORS = "/proc/driver/nvidia/capabilities", "/proc/driver/nvidia-caps/mig-minors"
+UUIDS = [f"MIG-00000000-0000-0000-0000-0000000000a{n}" for n in (0, 3)]
+
+
+def install_nvml(host):
+    """gpuhost-nvml where the worker looks for it, and a library that reads what it says from a file."""
+    place = os.path.dirname(json.loads(read(host.path(SPEC)))["containerEdits"]["hooks"][0]["path"])
+    os.makedirs(host.path(place))
+    os.symlink(os.path.join(tap.TOP_BUILDDIR, "gpuhost-nvml"), host.path(place + "/gpuhost-nvml"))
+    library, = glob.glob(host.path(f"/var/lib/gpuhost/driver/{OLD}/userland/*/lib/libnvidia-ml.so.{OLD}"))
+    os.unlink(library)
+    shutil.copy(os.path.join(tap.TOP_BUILDDIR, "tests/unit/stub-nvml.so"), library)
+
+
+def add_instances(host, instances):
+    """{(GPU's minor, its instance, compute instance): the two nodes' minors} as the driver tells of them in /proc."""
+    lines = ["config 1", "monitor 2"]
+    for (gpu, outer, inner), minors in instances.items():
+        for below, minor in zip((f"gi{outer}", f"gi{outer}/ci{inner}"), minors):
+            write(host.path(f"{CAPABILITIES}/gpu{gpu}/mig/{below}/access"), f"DeviceFileMinor: {minor}\nDeviceFileMode: 292\nDeviceFileModify: 1\n")
+            lines.append(f"gpu{gpu}/{below}/access {minor}")
+    write(host.path(MINORS), "\n".join(lines) + "\n")
+
+
+def check_mig(t, host):
+    host.boot()
+    host.ctl("apply", check=0)
+    install_nvml(host)
+    whole = devices(host)
+    add_instances(host, {(0, 1, 0): (12, 13), (0, 5, 0): (30, 31)})
+    write(host.path("/stub-nvml"), "print hello\ndevices 2\nsplit 1\n"
+          f"instance 1 0 1 0 0 {UUIDS[0]}\ninstance 1 3 5 0 0 {UUIDS[1]}\n")
+    t.ok("instances of MIG have changed" in status(host), "instances of MIG that came are seen", status(host))
+    run = host.ctl("apply")
+    names = devices(host)
+    t.equal((run.returncode, names), (0, ["0:0", "0:3", "1", *UUIDS, "all"]),
+            "they stand in the place of their GPU, by index and by UUID")
+    given = {device["name"]: [node["path"] for node in device["containerEdits"]["deviceNodes"]] for device in json.loads(read(host.path(SPEC)))["devices"]}
+    t.equal(given["0:3"], ["/dev/nvidia0", "/dev/nvidia-caps/nvidia-cap30", "/dev/nvidia-caps/nvidia-cap31"], "each with its GPU's node and its own")
+    t.equal(host.json("plan")["steps"], [], "and nothing is left to do")
+    check_nvml_problems(t, host)
+    shutil.rmtree(host.path(CAPABILITIES + "/gpu0/mig"))
+    write(host.path("/stub-nvml"), "devices 2\n")
+    t.ok("instances of MIG have changed" in status(host), "instances that go are seen", status(host))
+    host.ctl("apply", check=0)
+    t.equal(devices(host), whole, "and the GPU is whole again")
+
+
+def check_nvml_problems(t, host):
+    answer = read(host.path("/stub-nvml"))
+    for trouble, says in (("error 18\n", "Driver/library version mismatch"), ("die\n", "NVML gave no answer"),
+                          (answer + "instance 1 4 5 0 0 MIG-../../x\n", "a UUID of MIG that is none"),
+                          (answer + "instance 1 4 9 0 0 MIG-9\n", "instance MIG-9 of GPU 0000:01:00.0 is left out")):
+        write(host.path("/stub-nvml"), trouble)
+        os.unlink(host.path(SPEC))
+        run = host.ctl("apply")
+        left = ["0:0", "0:3", "1"] if "MIG-9" in trouble else ["1"]
+        t.ok(run.returncode == 0 and says in status(host) and [name for name in devices(host) if name[0].isdigit()] == left,
+             f"'{says}' keeps what it is about from containers, and nothing else", status(host), devices(host))
+    write(host.path("/stub-nvml"), answer)
+    minors = read(host.path(MINORS))
+    write(host.path(MINORS), "gpu0/gi1/access 12\n\0rubbish")
+    host.ctl("apply", check=0)
+    t.ok("line 2 of /proc/driver/nvidia-caps/mig-minors is no capability" in status(host), "so does a file that is none", status(host))
+    write(host.path(MINORS), minors)
+    run = host.ctl("apply")
+    t.ok(run.returncode == 0 and "get not all" not in status(host) and "0:3" in devices(host), "it is asked again until it answers", status(host))
+
+
+run_checks(check_swap, check_rollback, check_foreign, check_settings, check_services, check_in_the_way, check_etc, check_boot, check_mig)

@@ -2,17 +2,85 @@
 // Stands in for libnvidia-ml.so.1 where no GPU can start. Says what the environment tells it to:
 // STUB_NVML_ERROR (of nvmlInit), STUB_NVML_VERSION, STUB_NVML_DEVICES. Device N is at 0000:1N:00.0, and the minors count
 // down, so that nobody takes one number for the other.
+//
+// For who has no such environment, and for MIG, there is the file /stub-nvml, below FAKE_ROOT if that is set. One line each:
+//   devices COUNT                    split DEVICE                      MIG is on
+//   instance DEVICE INDEX GPU-INSTANCE COMPUTE-INSTANCE PROFILE UUID   of MIG; the profile's number is NVML's
+//   error NUMBER                     of nvmlInit                       hang, die, print TEXT: what nvmlInit does
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static const char* value_or(const char* name, const char* fallback) {
     const char* value = getenv(name);
     return value ? value : fallback;
 }
 
+enum { success = 0, invalid_argument = 2, not_supported = 3, not_found = 6 };
+enum { most_devices = 16, most_instances = 32 };
+/* Handles: a device is its number from 1 on, the others are that of their instance from these on. */
+enum { mig_handle = 0x1000, gpu_instance_handle = 0x2000, compute_instance_handle = 0x3000 };
+
+struct instance {
+    unsigned device, index, gpu_instance, compute_instance, profile;
+    char uuid[96];
+};
+
+static struct instance instances[most_instances];
+static unsigned instance_count;
+static int is_split[most_devices];
+static int told_devices = -1;
+
+static int behave(const char* word, const char* rest) {
+    if (strcmp(word, "hang") == 0)
+        for (;;)
+            pause();
+    if (strcmp(word, "die") == 0)
+        abort();
+    if (strcmp(word, "print") == 0)
+        fputs(rest, stdout);
+    return strcmp(word, "error") == 0 ? atoi(rest) : success;
+}
+
+static int read_line(const char* line) {
+    struct instance one = {0};
+    unsigned number = 0;
+    char word[32] = "";
+    int length = 0;
+    sscanf(line, "%31s %n", word, &length);
+    if (sscanf(line, "devices %u", &number) == 1)
+        told_devices = (int)number;
+    else if (sscanf(line, "split %u", &number) == 1 && number < most_devices)
+        is_split[number] = 1;
+    else if (instance_count < most_instances &&
+             sscanf(line, "instance %u %u %u %u %u %95s", &one.device, &one.index, &one.gpu_instance,
+                    &one.compute_instance, &one.profile, one.uuid) == 6)
+        instances[instance_count++] = one;
+    else
+        return behave(word, line + length);
+    return success;
+}
+
+static int read_file(void) {
+    char path[4096];
+    char line[256];
+    int result = success;
+    snprintf(path, sizeof path, "%s/stub-nvml", value_or("FAKE_ROOT", ""));
+    FILE* file = fopen(path, "r");
+    if (file == NULL)
+        return success;
+    instance_count = 0;
+    memset(is_split, 0, sizeof is_split);
+    while (result == success && fgets(line, sizeof line, file))
+        result = read_line(line);
+    fclose(file);
+    return result;
+}
+
 int nvmlInit_v2(void) {
-    return atoi(value_or("STUB_NVML_ERROR", "0"));
+    const int told = read_file();
+    return told != success ? told : atoi(value_or("STUB_NVML_ERROR", "0"));
 }
 
 int nvmlShutdown(void) {
@@ -24,8 +92,12 @@ int nvmlSystemGetDriverVersion(char* version, unsigned length) {
     return 0;
 }
 
+static unsigned device_count(void) {
+    return told_devices >= 0 ? (unsigned)told_devices : (unsigned)atoi(value_or("STUB_NVML_DEVICES", "0"));
+}
+
 int nvmlDeviceGetCount_v2(unsigned* count) {
-    *count = (unsigned)atoi(value_or("STUB_NVML_DEVICES", "0"));
+    *count = device_count();
     return 0;
 }
 
@@ -40,28 +112,36 @@ struct pci_info {
     char bus_id[32];
 };
 
-static unsigned device_count(void) {
-    return (unsigned)atoi(value_or("STUB_NVML_DEVICES", "0"));
-}
-
 static void write_uuid(unsigned index, char* uuid, unsigned length) {
     snprintf(uuid, length, "GPU-00000000-0000-0000-0000-%012u", index);
 }
 
-/* A device's handle is its number, counted from 1. */
 static unsigned index_of(const void* device) {
     return (unsigned)(size_t)device - 1;
 }
 
+/* NULL: the handle is none of `kind`. */
+static const struct instance* instance_of(const void* handle, unsigned kind) {
+    const size_t number = (size_t)handle - kind;
+    return (size_t)handle >= kind && number < instance_count ? &instances[number] : NULL;
+}
+
+static void* handle_of(const struct instance* one, unsigned kind) {
+    return (void*)(size_t)(kind + (unsigned)(one - instances));
+}
+
 int nvmlDeviceGetHandleByIndex_v2(unsigned index, void** device) {
-    const int not_found = 6;
     *device = (void*)(size_t)(index + 1);
     return index < device_count() ? 0 : not_found;
 }
 
 int nvmlDeviceGetHandleByUUID(const char* uuid, void** device) {
-    const int not_found = 6;
     char own[64];
+    for (unsigned i = 0; i < instance_count; ++i)
+        if (strcmp(instances[i].uuid, uuid) == 0) {
+            *device = handle_of(&instances[i], mig_handle);
+            return success;
+        }
     for (unsigned index = 0; index < device_count(); ++index) {
         write_uuid(index, own, sizeof own);
         if (strcmp(own, uuid) == 0)
@@ -71,6 +151,11 @@ int nvmlDeviceGetHandleByUUID(const char* uuid, void** device) {
 }
 
 int nvmlDeviceGetUUID(void* device, char* uuid, unsigned length) {
+    const struct instance* const one = instance_of(device, mig_handle);
+    if (one) {
+        snprintf(uuid, length, "%s", one->uuid);
+        return success;
+    }
     write_uuid(index_of(device), uuid, length);
     return 0;
 }
@@ -91,4 +176,147 @@ int nvmlDeviceGetPciInfo_v3(void* device, struct pci_info* info) {
     info->bus = 0x10 + index_of(device);
     snprintf(info->bus_id, sizeof info->bus_id, "00000000:%02X:00.0", info->bus);
     return 0;
+}
+
+int nvmlDeviceGetMigMode(void* device, unsigned* current, unsigned* pending) {
+    const unsigned index = index_of(device);
+    if (index >= most_devices)
+        return not_supported;
+    *current = *pending = (unsigned)is_split[index];
+    return success;
+}
+
+int nvmlDeviceGetMaxMigDeviceCount(void* device, unsigned* count) {
+    *count = index_of(device) < most_devices ? 7 : 0;
+    return success;
+}
+
+int nvmlDeviceGetMigDeviceHandleByIndex(void* device, unsigned index, void** found) {
+    for (unsigned i = 0; i < instance_count; ++i)
+        if (instances[i].device == index_of(device) && instances[i].index == index) {
+            *found = handle_of(&instances[i], mig_handle);
+            return success;
+        }
+    return not_found;
+}
+
+int nvmlDeviceIsMigDeviceHandle(void* device, unsigned* is_mig) {
+    *is_mig = instance_of(device, mig_handle) != NULL;
+    return success;
+}
+
+int nvmlDeviceGetDeviceHandleFromMigDeviceHandle(void* device, void** parent) {
+    const struct instance* const one = instance_of(device, mig_handle);
+    if (!one)
+        return invalid_argument;
+    return nvmlDeviceGetHandleByIndex_v2(one->device, parent);
+}
+
+int nvmlDeviceGetGpuInstanceId(void* device, unsigned* id) {
+    const struct instance* const one = instance_of(device, mig_handle);
+    *id = one ? one->gpu_instance : 0;
+    return one ? success : invalid_argument;
+}
+
+int nvmlDeviceGetComputeInstanceId(void* device, unsigned* id) {
+    const struct instance* const one = instance_of(device, mig_handle);
+    *id = one ? one->compute_instance : 0;
+    return one ? success : invalid_argument;
+}
+
+int nvmlDeviceGetGpuInstanceById(void* device, unsigned id, void** found) {
+    for (unsigned i = 0; i < instance_count; ++i)
+        if (instances[i].device == index_of(device) && instances[i].gpu_instance == id) {
+            *found = handle_of(&instances[i], gpu_instance_handle);
+            return success;
+        }
+    return not_found;
+}
+
+/* What follows is as NVML's own header has it. */
+struct gpu_instance_info {
+    void* device;
+    unsigned id, profile_id, placement_start, placement_size;
+};
+struct gpu_instance_profile {
+    unsigned id, is_p2p_supported, slice_count, instance_count, multiprocessors, copy, decoder, encoder, jpeg,
+        ofa;
+    unsigned long long memory_mb;
+};
+struct compute_instance_info {
+    void *device, *gpu_instance;
+    unsigned id, profile_id, placement_start, placement_size;
+};
+struct compute_instance_profile {
+    unsigned id, slice_count, instance_count, multiprocessors, copy, decoder, encoder, jpeg, ofa;
+};
+struct attributes {
+    unsigned multiprocessors, copy, decoder, encoder, jpeg, ofa, gpu_slices, compute_slices;
+    unsigned long long memory_mb;
+};
+struct memory {
+    unsigned long long total, free, used;
+};
+enum { profiles = 0x12, first_profile_id = 100 };
+
+int nvmlGpuInstanceGetInfo(void* handle, struct gpu_instance_info* info) {
+    const struct instance* const one = instance_of(handle, gpu_instance_handle);
+    if (!one)
+        return invalid_argument;
+    memset(info, 0, sizeof *info);
+    info->id = one->gpu_instance;
+    info->profile_id = first_profile_id + one->profile;
+    return success;
+}
+
+int nvmlDeviceGetGpuInstanceProfileInfo(void* device, unsigned profile, struct gpu_instance_profile* info) {
+    (void)device;
+    if (profile >= profiles)
+        return invalid_argument;
+    memset(info, 0, sizeof *info);
+    info->id = first_profile_id + profile;
+    return success;
+}
+
+int nvmlGpuInstanceGetComputeInstanceById(void* handle, unsigned id, void** found) {
+    const struct instance* const outer = instance_of(handle, gpu_instance_handle);
+    for (unsigned i = 0; outer && i < instance_count; ++i)
+        if (instances[i].device == outer->device && instances[i].gpu_instance == outer->gpu_instance &&
+            instances[i].compute_instance == id) {
+            *found = handle_of(&instances[i], compute_instance_handle);
+            return success;
+        }
+    return not_found;
+}
+
+int nvmlComputeInstanceGetInfo_v2(void* handle, struct compute_instance_info* info) {
+    const struct instance* const one = instance_of(handle, compute_instance_handle);
+    if (!one)
+        return invalid_argument;
+    memset(info, 0, sizeof *info);
+    info->id = one->compute_instance;
+    return success;
+}
+
+int nvmlGpuInstanceGetComputeInstanceProfileInfo(void* handle, unsigned profile, unsigned engine,
+                                                 struct compute_instance_profile* info) {
+    (void)engine;
+    if (!instance_of(handle, gpu_instance_handle) || profile > 0)
+        return not_supported;
+    memset(info, 0, sizeof *info);
+    info->slice_count = 1;
+    return success;
+}
+
+int nvmlDeviceGetAttributes_v2(void* device, struct attributes* attributes) {
+    memset(attributes, 0, sizeof *attributes);
+    attributes->memory_mb = 9856;
+    return instance_of(device, mig_handle) ? success : not_supported;
+}
+
+int nvmlDeviceGetMemoryInfo(void* device, struct memory* memory) {
+    (void)device;
+    memset(memory, 0, sizeof *memory);
+    memory->total = 85520809984ULL;
+    return success;
 }

@@ -138,6 +138,7 @@ check_PROGRAMS += %D%/stub-nvml.so
     %D%/runtime/hook_options_test.cpp \
     %D%/runtime/hook_search_path_test.cpp \
     %D%/runtime/hook_symlinks_test.cpp \
+    %D%/runtime/mig_test.cpp \
     %D%/runtime/other_specs_test.cpp %D%/runtime/runtime_busy_test.cpp \
     %D%/runtime/runtime_change_test.cpp \
     %D%/runtime/runtime_config_test.cpp \

@@ -19,8 +19,9 @@ VERSION = binaries.DRIVER
 GPUS = 3
 LIBRARIES = "usr/lib/x86_64-linux-gnu"
 VIDEO = 44
-NODES = {"nvidiactl": (195, 255), "nvidia-modeset": (195, 254), "nvidia-uvm": (511, 0), "nvidia-uvm-tools": (511, 1),
-         "nvidia-caps/nvidia-cap1": (510, 1), "nvidia-nvswitch0": (509, 0), "nvidia-nvswitchctl": (509, 255),
+NODES = {"null": (1, 3), "nvidiactl": (195, 255), "nvidia-modeset": (195, 254), "nvidia-uvm": (511, 0), "nvidia-uvm-tools": (511, 1),
+         "nvidia-caps/nvidia-cap1": (510, 1), **{f"nvidia-caps/nvidia-cap{n}": (510, n) for n in (12, 13, 30, 31, 33)},
+         "nvidia-nvswitch0": (509, 0), "nvidia-nvswitchctl": (509, 255),
          "nvidia-caps-imex-channels/channel0": (508, 0), "nvidia-caps-imex-channels/channel12": (508, 12),
          "nvidia-fs0": (507, 0), "nvidia-fs1": (507, 1), "gdrdrv": (506, 0), "infiniband/uverbs0": (231, 192),
          "infiniband/rdma_cm": (10, 122), "infiniband/umad0": (231, 0), **{f"nvidia{n}": (195, n) for n in range(GPUS)}}
@@ -104,13 +105,18 @@ class Tree:
         return path
 
     def _add_tool(self):
-        tool = binaries.built(binaries.TOOLKIT) / "nvidia-ctk"
-        shutil.copy(tool, self.path / "nvidia-ctk")
-        for word in programs.run(["ldd", tool]).stdout.split():
-            if word.startswith("/"):
-                target = self.path / word[1:]
-                target.parent.mkdir(parents=True, exist_ok=True)
-                shutil.copy(word, target)
+        self.add_program(binaries.built(binaries.TOOLKIT) / "nvidia-ctk", "/nvidia-ctk")
+
+    def add_program(self, program, place):
+        """With its libraries, for a chroot."""
+        target = self.path / place.lstrip("/")
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(program, target)
+        for word in programs.run(["ldd", program]).stdout.split():
+            library = self.path / word[1:]
+            if word.startswith("/") and not library.exists():
+                library.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy(word, library)
 
     def theirs(self, *words, inside=True):
         where = ["chroot", self.path, "/nvidia-ctk"] if inside else [self.path / "nvidia-ctk"]
@@ -140,6 +146,11 @@ def normal(text):
     return spec
 
 
+def hook_of(text):
+    """Where a specification of ours has its hook."""
+    return json.loads(text)["containerEdits"]["hooks"][0]["path"]
+
+
 def check_same(theirs, ours):
     pages = [json.dumps(normal(text), indent=1, sort_keys=True).splitlines() for text in (theirs, ours)]
     assert pages[0] == pages[1], "\n".join(difflib.unified_diff(*pages, "nvidia-ctk", "gpuhostctl", n=6, lineterm=""))
@@ -166,6 +177,41 @@ def same_for_gpus(host):
 @case("a specification for who manages GPUs is that of nvidia-ctk", start="driver tree")
 def same_for_management(host):
     check_same(host.cdi.theirs(*MANAGEMENT), host.cdi.ours("generate", "--mode", "management"))
+
+
+# GPU 0 has minor 2: two compute instances in one of its instances, and one that draws. GPU 1 is split, and has none.
+STUB_NVML = f"""devices {GPUS}
+split 0
+split 1
+instance 0 0 1 0 0 MIG-00000000-0000-0000-0000-0000000000a0
+instance 0 1 5 0 0 MIG-00000000-0000-0000-0000-0000000000a1
+instance 0 4 5 2 10 MIG-00000000-0000-0000-0000-0000000000a4
+"""
+MINORS = "gpu2/gi1/access 12\ngpu2/gi1/ci0/access 13\ngpu2/gi5/access 30\ngpu2/gi5/ci0/access 31\ngpu2/gi5/ci2/access 33\n"
+
+
+@case("so are instances of MIG, whose names NVML alone knows", start="driver tree")
+def same_for_mig(host):
+    tree, driver = host.cdi, Path("proc/driver")
+    files = {"stub-nvml": STUB_NVML, driver / "nvidia-caps/mig-minors": "config 1\nmonitor 2\n" + MINORS,
+             driver / "nvidia/capabilities/gpu2/mig/gi1/access": "DeviceFileMinor: 12\n"}
+    for name, text in files.items():
+        write(tree.path / name, text)
+    (tree.path / "mnt").mkdir()
+    hook = hook_of(tree.ours("generate", "--mode=management"))
+    tree.add_program(host.site.ctl, "/gpuhostctl")
+    tree.add_program(find(host.daemon.tree, "gpuhost-nvml"), str(Path(hook).parent / "gpuhost-nvml"))
+    theirs = tree.theirs(*GENERATE, "--mode=nvml")
+    # It starts a program, and looks through /proc what it starts.
+    done = programs.run(["unshare", "--mount", "sh", "-c", "mount --bind proc/driver mnt && mount --rbind /proc proc && "
+                         "mount --bind mnt proc/driver && exec chroot . /gpuhostctl cdi generate"], cwd=tree.path)
+    assert done.returncode == 0 and "left out" not in done.stderr, done.stderr
+    check_same(theirs, done.stdout)
+    names = {device["name"] for device in normal(theirs)["devices"]}
+    assert {"0:0", "0:1", "0:4", "2", "all"} < names and not {"0", "1"} & names, names
+    for name in files:
+        (tree.path / name).unlink()
+    shutil.rmtree(tree.path / driver / "nvidia/capabilities")
 
 
 CLASSES = {"imex": "imex-channel", "gds": "gds", "gdrcopy": "gdrcopy", "mofed": "mofed", "nvswitch": "nvswitch"}

@@ -40,8 +40,9 @@ CdiFacts facts() {
     card.gid = 44;
     made.gpus = {{{"0000:06:00.0", "GPU-b", 1, {"card1"}},
                   {node("/dev/nvidia1", 195, 1), card},
-                  {{"../card1", "/dev/dri/by-path/pci-0000:06:00.0-card"}}},
-                 {{"0000:07:00.0", "", 0, {}}, {node("/dev/nvidia0", 195, 0)}, {}}};
+                  {{"../card1", "/dev/dri/by-path/pci-0000:06:00.0-card"}},
+                  std::nullopt},
+                 {{"0000:07:00.0", "", 0, {}}, {node("/dev/nvidia0", 195, 0)}, {}, std::nullopt}};
     made.control = {node("/dev/nvidiactl", 195, 255)};
     made.all = {node("/dev/nvidia-caps/nvidia-cap1", 240, 1), node("/dev/nvidiactl", 195, 255)};
     made.hook = "/usr/libexec/gpuhost/gpuhost-cdi-hook";
@@ -81,6 +82,24 @@ TEST(CdiGenerate, AGpuHasItsIndexAndItsUuidAndIsAmongAll) {
     EXPECT_EQ(paths(spec.devices[1].edits), Texts{"/dev/nvidia0"});
     EXPECT_EQ(paths(spec.devices[3].edits), (Texts{"/dev/nvidia0", "/dev/nvidia1", "/dev/dri/card1"}));
     EXPECT_EQ(paths(spec.edits), Texts{"/dev/nvidiactl"});
+}
+
+TEST(CdiGenerate, InstancesOfMigStandInThePlaceOfTheirGpu) {
+    CdiFacts split = facts();
+    const std::vector<SpecNode> nodes{node("/dev/nvidia1", 195, 1),
+                                      node("/dev/nvidia-caps/nvidia-cap12", 240, 12),
+                                      node("/dev/nvidia-caps/nvidia-cap13", 240, 13)};
+    split.gpus[0].instances = {{0, "MIG-a", nodes, {}}, {3, "MIG-b", nodes, {}}};
+    const Spec spec = gpu_spec(split);
+    EXPECT_EQ(names(spec), (Texts{"0:0", "0:3", "1", "MIG-a", "MIG-b", "all"})) << "and no GPU-b";
+    EXPECT_EQ(paths(spec.devices[1].edits),
+              (Texts{"/dev/nvidia1", "/dev/nvidia-caps/nvidia-cap12", "/dev/nvidia-caps/nvidia-cap13"}));
+    EXPECT_EQ(spec.devices[1].edits, spec.devices[4].edits);
+    EXPECT_TRUE(spec.devices[1].edits.hooks.empty()) << "it can't draw";
+    EXPECT_EQ(paths(spec.devices[5].edits).size(), 4U);
+    EXPECT_EQ(spec_problems(spec), Texts());
+    split.gpus[0].instances->clear();
+    EXPECT_EQ(names(gpu_spec(split)), (Texts{"1", "all"}));
 }
 
 TEST(CdiGenerate, WhoIsInNoGroupOfANodeIsPutInIt) {

@@ -50,6 +50,16 @@ TEST(Gpus, TheIndexIsTheOrderOfPciAddressesWhateverTheMinors) {
     EXPECT_EQ(gpus[3].minor, 0U);
 }
 
+TEST(Gpus, InstancesOfMigAreWhatTheDriverHasCapabilitiesFor) {
+    const tests::TempDir host;
+    EXPECT_TRUE(mig_instances(host.root()).empty());
+    for (const char* path : {"mig/config", "gpu0/mig/gi1/access", "gpu0/mig/gi1/ci0/access",
+                             "gpu10/mig/gi2/access", "gpu1/other/gi3/access", "fabric/mig/gi4/access"})
+        host.write("proc/driver/nvidia/capabilities/" + std::string(path), "");
+    EXPECT_EQ(mig_instances(host.root()),
+              (std::vector<std::string>{"gpu0/mig/gi1", "gpu0/mig/gi1/ci0", "gpu10/mig/gi2"}));
+}
+
 TEST(Gpus, WithoutADriverThereAreNone) {
     const tests::TempDir host;
     EXPECT_TRUE(read_gpus(host.root()).empty());

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "daemon/base/result.hpp"
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace gpuhost::runtime {
+
+inline constexpr std::string_view mig_minors_file = "/proc/driver/nvidia-caps/mig-minors";
+
+/// Which node /dev/nvidia-caps/nvidia-capN lets a process use which instance of MIG. GPUs are told by their minors.
+class MigMinors {
+  public:
+    /// Of that file. BadContent names the line that is none of it.
+    [[nodiscard]] static base::Result<MigMinors> parse(std::string_view text);
+
+    /// The node's path; nothing where the file does not have the instance.
+    [[nodiscard]] std::optional<std::string> of_gpu_instance(unsigned gpu, unsigned instance) const;
+    [[nodiscard]] std::optional<std::string> of_compute_instance(unsigned gpu, unsigned gpu_instance,
+                                                                 unsigned instance) const;
+
+  private:
+    [[nodiscard]] std::optional<std::string> node(const std::string& capability) const;
+
+    std::map<std::string, std::uint64_t> minors_; ///< "gpu0/gi1/ci0/access" → N
+};
+
+} // namespace gpuhost::runtime

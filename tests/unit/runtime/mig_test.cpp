@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/runtime/mig_devices.hpp"
+#include "daemon/runtime/mig_minors.hpp"
+#include "daemon/runtime/nvml_answer.hpp"
+#include "tests/support/tmpdir.hpp"
+
+#include <gtest/gtest.h>
+
+namespace gpuhost::runtime {
+namespace {
+
+using base::Errc;
+
+TEST(MigMinors, ANodeIsThatOfAnInstance) {
+    const auto minors = MigMinors::parse("config 1\nmonitor 2\ngpu0/gi1/access 12\ngpu0/gi1/ci0/access 13\n"
+                                         "gpu10/gi1/access 1203\n");
+    ASSERT_TRUE(minors);
+    EXPECT_EQ(minors->of_gpu_instance(0, 1), "/dev/nvidia-caps/nvidia-cap12");
+    EXPECT_EQ(minors->of_compute_instance(0, 1, 0), "/dev/nvidia-caps/nvidia-cap13");
+    EXPECT_EQ(minors->of_gpu_instance(10, 1), "/dev/nvidia-caps/nvidia-cap1203");
+    EXPECT_EQ(minors->of_compute_instance(0, 1, 1), std::nullopt);
+    EXPECT_EQ(minors->of_gpu_instance(1, 1), std::nullopt);
+    EXPECT_EQ(MigMinors::parse("")->of_gpu_instance(0, 0), std::nullopt);
+    EXPECT_TRUE(MigMinors::parse("config 1\nconfig 1\nof-a-later-driver 7\n"));
+}
+
+TEST(MigMinors, ALineThatIsNoneIsNamed) {
+    for (const char* line :
+         {"gpu0/gi1/access", "gpu0/gi1/access ", "gpu0/gi1/access x", "gpu0/gi1/access 1 2",
+          "gpu0/gi1/access -1", "gpu0/gi1/access 1048576", "gpu0/gi1/access 99999999999999999999", " 1",
+          "\x01\xff", "gpu0/gi1/access\t1"}) {
+        const auto minors = MigMinors::parse(std::string("config 1\n") + line + "\n");
+        ASSERT_FALSE(minors) << line;
+        EXPECT_EQ(minors.error().code, Errc::BadContent);
+        EXPECT_EQ(minors.error().message.find("line 2 of /proc/driver/nvidia-caps/mig-minors"), 0U) << line;
+    }
+    const auto twice = MigMinors::parse("config 1\nconfig 2\n");
+    ASSERT_FALSE(twice);
+    EXPECT_NE(twice.error().message.find("gives a capability another minor"), std::string::npos);
+}
+
+TEST(NvmlAnswer, IsTheLastLineAndReadAsItWasWritten) {
+    const std::vector<NvmlGpu> gpus{{0, true, {{3, "MIG-a1-b2", 5, 1, true}, {4, "MIG-c", 6, 0, false}}},
+                                    {7, false, {}}};
+    const auto again = parse_nvml_answer("half a line of the library\n" + base::dump(to_json(gpus)) + "\n");
+    ASSERT_TRUE(again);
+    EXPECT_EQ(*again, gpus);
+    EXPECT_EQ(*parse_nvml_answer(base::dump(to_json(std::vector<NvmlGpu>()))), std::vector<NvmlGpu>());
+}
+
+TEST(NvmlAnswer, AnErrorIsOneAndSoIsWhatIsNoAnswer) {
+    const auto told = parse_nvml_answer(R"({"error": "nvmlInit_v2: Driver/library version mismatch"})");
+    ASSERT_FALSE(told);
+    EXPECT_EQ(told.error().message, "NVML: nvmlInit_v2: Driver/library version mismatch");
+    const auto instance = [](const std::string& members) {
+        return R"({"gpus": [{"minor": 0, "split": true, "instances": [{)" + members + "}]}]}";
+    };
+    const std::string good = R"("index": 0, "gpu_instance": 1, "compute_instance": 0, "uuid": )";
+    EXPECT_TRUE(parse_nvml_answer(instance(good + R"("MIG-a")")));
+    for (const std::string& text :
+         {std::string(), std::string("[]"), std::string("{}"), std::string(R"({"gpus": 1})"),
+          std::string(R"({"gpus": [7]})"), std::string(R"({"gpus": [{"minor": -1}]})"), instance(""),
+          std::string(R"({"gpus": [{"minor": 0, "instances": "no"}]})"), instance(good + "0"),
+          instance(good + R"("GPU-a")"), instance(good + R"("MIG-")"), instance(good + R"("MIG-a/1/0")"),
+          instance(good + "\"MIG-" + std::string(200, 'a') + "\"")}) {
+        const auto answer = parse_nvml_answer(text);
+        ASSERT_FALSE(answer) << text;
+        EXPECT_EQ(answer.error().code, Errc::BadContent) << text;
+    }
+}
+
+/// Below another root than the host's nothing is asked, so a GPU that is split is left out with the reason.
+TEST(MigDevices, WithoutNvmlASplitGpuIsLeftOutAndAWholeOneIsNot) {
+    const tests::TempDir host;
+    const base::Root root = host.root();
+    const NodeReader nodes(root, "");
+    DriverFiles driver;
+    driver.version = "550.163.01";
+    EXPECT_TRUE(MigDevices(root, nodes, driver).problems().empty());
+    host.write("proc/driver/nvidia/capabilities/gpu1/mig/gi1/access", "");
+    const Gpu split{"0000:06:00.0", "GPU-a", 1, {}};
+    const auto problem = [&] {
+        MigDevices mig(root, nodes, driver);
+        EXPECT_EQ(mig.instances({"0000:07:00.0", "GPU-b", 0, {}}), std::nullopt);
+        EXPECT_TRUE(mig.problems().empty());
+        const auto instances = mig.instances(split);
+        EXPECT_TRUE(instances && instances->empty());
+        return mig.problems().empty() ? "" : mig.problems().front();
+    };
+    const std::string begin = "the instances of MIG of GPU 0000:06:00.0 are left out: ";
+    EXPECT_NE(problem().find("mig-minors"), std::string::npos);
+    host.write("proc/driver/nvidia-caps/mig-minors", "gpu1/gi1/access 12\n");
+    EXPECT_EQ(problem(), begin + "the driver has no library of NVML");
+    driver.libraries = {{"/usr/lib64/libnvidia-ml.so.550.163.01", "/usr/lib64/libnvidia-ml.so.550.163.01"}};
+    EXPECT_EQ(problem(), begin + "'" GPUHOST_LIBEXECDIR "/gpuhost-nvml' is no program of the running host");
+}
+
+} // namespace
+} // namespace gpuhost::runtime
