@@ -191,6 +191,7 @@ class Examination {
 
 std::vector<LeftOut> leave_out(BundleManifest& manifest, const std::vector<Inventory>& hosts) {
     std::vector<HostFacts> facts;
+    facts.reserve(hosts.size());
     for (const Inventory& host : hosts)
         facts.push_back(host.facts());
     std::map<std::string, LeftOut> reasons;
@@ -213,6 +214,7 @@ std::vector<LeftOut> leave_out(BundleManifest& manifest, const std::vector<Inven
         left.bytes += member.size;
     }
     std::vector<LeftOut> list;
+    list.reserve(reasons.size());
     for (auto& [why, left] : reasons)
         list.push_back(std::move(left));
     return list;

@@ -112,6 +112,7 @@ class Converger {
         GPUHOST_CHECK(load_dependencies());
         read_ahead(root_, coming);
         std::vector<Move> moves;
+        moves.reserve(going.size() + coming.size());
         for (const LoadedModule& module : going)
             moves.push_back({Move::Type::Unload, module.name, {}, {}, false});
         moves.insert(moves.end(), coming.begin(), coming.end());

@@ -5,6 +5,7 @@
 #include "daemon/runtime/runtime_record.hpp"
 #include "daemon/runtime/runtime_steps.hpp"
 #include "daemon/runtime/toolkit_choice.hpp"
+#include "daemon/runtime/toolkit_steps.hpp"
 
 #include <algorithm>
 
@@ -88,7 +89,8 @@ Plan plan_request(const RuntimeSettings& configured, const Json& request) {
 Result<Json> RuntimeComponent::observe(const core::Settings& settings) {
     const ToolkitSettings toolkit = toolkit_settings(settings);
     const ToolkitPlace now = place_of(present_toolkit(root_, toolkit));
-    ToolkitPlace place = place_of(wanted_toolkit(root_, toolkit));
+    const ToolkitChoice choice = wanted_toolkit(root_, toolkit);
+    ToolkitPlace place = place_of(choice);
     place.otherwise = now.directory;
     const RuntimeSettings wanted = runtime_settings(settings, place);
     const auto record = read_runtime_record(root_);
@@ -98,6 +100,7 @@ Result<Json> RuntimeComponent::observe(const core::Settings& settings) {
     Json document{{"configure", wanted.configure},
                   {"toolkit", to_json(place)},
                   {"toolkit_now", to_json(now)},
+                  {"is_link_left", choice.path.empty() && !current_toolkit(root_).empty()},
                   {"is_known", is_known},
                   {"is_here", is_any_here(places)},
                   {"settings_changed", is_known && record->settings != to_json(wanted)},
@@ -146,6 +149,9 @@ Plan RuntimeComponent::plan(const core::Desired& desired, const Json& observed) 
     core::Step step = runtime_step({Goal::Configured, {}, settings, false});
     plan.title = step.summary;
     plan.steps.push_back(std::move(step));
+    if (base::bool_or(observed, "is_link_left", false)) // runtimes named it until now
+        plan.steps.push_back(
+            toolkit_select_step(toolkit_settings(desired.settings), "", "take away the link to a toolkit"));
     return plan;
 }
 

@@ -3,6 +3,8 @@
 
 #include "daemon/base/parse.hpp"
 
+#include <algorithm>
+
 namespace gpuhost::runtime {
 
 namespace {
@@ -28,6 +30,16 @@ ToolkitChoice unavailable(const ToolkitSettings& settings, const ToolkitSet* sel
     ToolkitChoice choice = selected != nullptr ? of_store(settings, *selected) : ToolkitChoice();
     choice.problem = "toolkit " + settings.version + " is wanted by [Toolkit] Version=, and not in the store";
     return choice;
+}
+
+/// What is wrong with the one that is selected.
+const std::string* problem_of(const ToolkitStore& store, const std::string& current) {
+    const auto found =
+        std::find_if(store.problems.begin(), store.problems.end(), [&](const std::string& problem) {
+            return problem.find(current + "/") != std::string::npos;
+        });
+    return current.empty() || store.at(current) != nullptr || found == store.problems.end() ? nullptr
+                                                                                            : &*found;
 }
 
 } // namespace
@@ -62,6 +74,13 @@ ToolkitChoice choose_toolkit(const ToolkitSettings& settings, const ToolkitStore
         const ToolkitSet* const set = store.find(settings.version);
         return set != nullptr ? of_store(settings, *set) : unavailable(settings, store.at(current));
     }
+    if (const std::string* const problem = problem_of(store, current); problem != nullptr)
+        return {ToolkitSource::Store,
+                {},
+                current,
+                current_programs,
+                current + "/usr/bin",
+                "the selected toolkit can't be read: " + *problem};
     // Who names a directory means the toolkit in it.
     const bool is_elsewhere = !settings.directory.empty() && is_preinstalled &&
                               !base::starts_with(settings.directory, toolkit_directory);

@@ -4,6 +4,7 @@
 #include "daemon/base/parse.hpp"
 #include "daemon/runtime/toolkit_config.hpp"
 #include "daemon/runtime/toolkit_steps.hpp"
+#include "daemon/runtime/toolkit_use.hpp"
 
 #include <algorithm>
 
@@ -88,7 +89,7 @@ std::vector<std::string> reasons_of(const Json& observed) {
     const std::string file = base::string_or(config, "path", "");
     std::vector<std::string> reasons;
     if (path.empty()) {
-        if (!current.empty())
+        if (!current.empty() && base::strings_or_empty(observed, "link_users").empty())
             reasons.push_back(std::string(toolkit_current) + " still leads to a toolkit");
         if (state == "ours" || state == "outdated")
             reasons.push_back(file + " is still gpuhost's");
@@ -129,6 +130,8 @@ Result<Json> ToolkitComponent::observe(const core::Settings& settings) {
                   {"problem", choice.problem}}},
                 {"selected", selected != nullptr ? selected->manifest.version : std::string()},
                 {"current", current},
+                {"link_users",
+                 choice.path.empty() && !current.empty() ? users_of_link(root_) : std::vector<std::string>()},
                 {"preinstalled", is_preinstalled ? elsewhere : std::string()},
                 {"mode", wanted.mode},
                 {"config",
@@ -163,11 +166,11 @@ Plan ToolkitComponent::plan(const core::Desired& desired, const Json& observed) 
 }
 
 bool ToolkitComponent::converge_at_start(const Json& observed) const {
-    const std::string wanted = base::string_or(base::member(observed, "wanted"), "version", "");
+    const std::string wanted = base::string_or(base::member(observed, "wanted"), "path", "");
     const std::string state = base::string_or(base::member(observed, "config"), "state", "");
-    if (wanted.empty()) // all that was left is the link, for containers that ran
+    if (wanted.empty()) // all that was left is the link, for what needed it
         return !base::string_or(observed, "current", "").empty() && state != "ours" && state != "outdated";
-    return base::string_or(observed, "selected", "") == wanted;
+    return base::string_or(observed, "current", "") == wanted;
 }
 
 } // namespace gpuhost::runtime

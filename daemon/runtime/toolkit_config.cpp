@@ -26,17 +26,30 @@ bool is_suse(const base::Root& root) {
     return false;
 }
 
+bool has(const ToolkitFacts& facts, std::string_view program) {
+    return std::find(facts.programs.begin(), facts.programs.end(), program) != facts.programs.end();
+}
+
+/// Besides what somebody sets there.
+void add_libraries(Json& document, const ToolkitFacts& facts) {
+    constexpr std::string_view variable = "LD_LIBRARY_PATH=";
+    Json words = get_option(document, environment_key);
+    if (facts.libraries.empty() || !words.is_array() ||
+        std::any_of(words.begin(), words.end(), [&](const Json& word) {
+            return word.is_string() && base::starts_with(word.get<std::string>(), variable);
+        }))
+        return;
+    words.push_back(std::string(variable) + std::string(toolkit_current) + "/" + facts.libraries);
+    set_option(document, environment_key, std::move(words));
+}
+
 /// Everything that NVIDIA's programs would look for in /usr/bin, or in the loader's cache, where our toolkit is not:
 /// nvidia-container-cli finds one of its libraries by dlopen(3), for which its own search path does not count.
 void set_places(Json& document, const ToolkitFacts& facts) {
     const std::string current(toolkit_current);
-    set_option(document, "nvidia-ctk.path", current + "/usr/bin/nvidia-ctk");
-    set_option(document, "nvidia-container-runtime-hook.path",
-               current + "/usr/bin/nvidia-container-runtime-hook");
-    set_option(document, "nvidia-container-cli.path", current + "/usr/bin/nvidia-container-cli");
-    if (!facts.libraries.empty())
-        set_option(document, environment_key,
-                   Json::array({"LD_LIBRARY_PATH=" + current + "/" + facts.libraries}));
+    for (const char* program : {"nvidia-ctk", "nvidia-container-runtime-hook", "nvidia-container-cli"})
+        if (has(facts, program))
+            set_option(document, std::string(program) + ".path", current + "/usr/bin/" + program);
     if (facts.has_real_ldconfig)
         set_option(document, ldconfig_key, "@/sbin/ldconfig.real");
     if (facts.is_suse)
@@ -53,7 +66,10 @@ bool is_refused_ldconfig(const Json& document) {
 } // namespace
 
 ToolkitFacts toolkit_facts(const base::Root& root, const ToolkitSet& set) {
-    return {root.stat("/sbin/ldconfig.real").has_value(), is_suse(root), set.libraries()};
+    ToolkitFacts facts{root.stat("/sbin/ldconfig.real").has_value(), is_suse(root), set.libraries(),
+                       set.programs(), false};
+    facts.has_cli = has(facts, "nvidia-container-cli") || root.stat("/usr/bin/nvidia-container-cli");
+    return facts;
 }
 
 ToolkitConfig make_toolkit_config(const ToolkitSettings& settings, const ToolkitFacts& facts) {
@@ -68,6 +84,11 @@ ToolkitConfig make_toolkit_config(const ToolkitSettings& settings, const Toolkit
         else
             config.problems.push_back("[Toolkit] Options=: " + parsed.error().message);
     }
+    add_libraries(config.document, facts);
+    if (settings.mode == "legacy" && !facts.has_cli)
+        config.problems.emplace_back(
+            "[Toolkit] Mode=legacy needs nvidia-container-cli, which is neither in this toolkit nor "
+            "on the host: import libnvidia-container-tools and libnvidia-container1 with it");
     if (is_refused_ldconfig(config.document)) {
         config.problems.emplace_back("[Toolkit] Options=: nvidia-container-cli.ldconfig is a path of the "
                                      "host, with an @ in front, unless "

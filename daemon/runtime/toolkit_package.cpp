@@ -79,6 +79,20 @@ ArchiveReader& ToolkitPackage::data() {
     return std::get<ArchiveReader>(reader_);
 }
 
+namespace {
+
+/// "~rc.2" of "-rc.2.tar.gz"; empty: a release.
+std::string candidate_of(std::string_view rest) {
+    if (!base::starts_with(rest, "-rc.") && !base::starts_with(rest, "~rc."))
+        return {};
+    constexpr std::size_t number = 4;
+    const std::string_view digits =
+        rest.substr(number, rest.find_first_not_of("0123456789", number) - number);
+    return digits.empty() ? std::string() : "~rc." + std::string(digits);
+}
+
+} // namespace
+
 std::string version_in_name(std::string_view file) {
     constexpr std::string_view digits = "0123456789";
     for (std::size_t at = 0; at < file.size(); ++at) {
@@ -90,7 +104,7 @@ std::string version_in_name(std::string_view file) {
         while (base::ends_with(word, "."))
             word.remove_suffix(1); // of ".tar"
         if (base::split(word, '.').size() >= 3 && base::is_toolkit_version(word))
-            return std::string(word);
+            return std::string(word) + candidate_of(file.substr(at + word.size()));
     }
     return {};
 }

@@ -21,7 +21,8 @@ namespace {
 const std::string link_path(toolkit_current);
 const std::string config_path(toolkit_config_path);
 
-/// What is to stand on the host. Off, what is ours goes; the link stays as long as a container needs it for its end.
+/// What is to stand on the host. Off, what is ours goes; the link stays as long as a container needs it for its end, or a
+/// runtime names it.
 struct Goal {
     std::string link;                  ///< where `current` leads; empty: nowhere
     std::string config;                ///< of config.toml; empty: none of ours
@@ -127,9 +128,9 @@ Result<Json> apply(StepContext& context, const Json& args) {
         GPUHOST_CHECK(content::perform(context.root, config_with(goal.config)));
     if (!goal.link.empty())
         return Json{{"link", goal.link}, {"config", is_ours ? "written" : "another's"}};
-    const auto users = containers_of(context.root, link_path);
+    const auto users = users_of_link(context.root);
     if (!users.empty()) {
-        context.warn(link_path + " stays until the next apply: " + users.front());
+        context.warn(link_path + " stays for now: " + users.front());
         return Json{{"link", "kept"}, {"config", "removed"}};
     }
     GPUHOST_CHECK(content::perform(context.root, link_to({})));
@@ -155,6 +156,10 @@ Result<void> undo(StepContext& context, const Json&) {
         GPUHOST_CHECK(content::perform(context.root, config_with(found->config)));
     else if (found->is_ours && now != found->config)
         context.warn(config_path + " was changed meanwhile by another program, and stays as it is");
+    if (const auto users = users_of_link(context.root); found->link.empty() && !users.empty()) {
+        context.warn(link_path + " stays for now: " + users.front());
+        return {};
+    }
     return content::perform(context.root, link_to(found->link));
 }
 

@@ -7,6 +7,7 @@
 #include "daemon/runtime/toolkit_set.hpp"
 #include "daemon/runtime/toolkit_stage.hpp"
 
+#include <climits>
 #include <map>
 
 #include <fcntl.h>
@@ -107,14 +108,23 @@ class Unpacker {
             if (!content::link_stays_inside(entry.path, entry.target))
                 return base::fail(Errc::BadContent,
                                   where + " is a link that leads out, to '" + entry.target + "'");
-            links_.emplace(entry.path, entry.target);
-            return {};
+            if (entry.target.size() >= PATH_MAX)
+                return base::fail(Errc::BadContent, where + " is a link with too long a target");
+            if (const auto known = links_.emplace(entry.path, entry.target);
+                known.first->second != entry.target)
+                return base::fail(Errc::BadContent, where + " is another link in another package");
+            return check_count(where);
         }
-        if (writer_.files().size() >= most_kept)
-            return base::fail(Errc::BadContent,
-                              where + ": more than " + std::to_string(most_kept) + " files of a toolkit");
+        GPUHOST_CHECK(check_count(where));
         GPUHOST_CHECK(take_space(entry.size, where)); // the archive's reader holds a member to its size
         return writer_.add(entry.path, (entry.mode & 0111U) != 0, package.data());
+    }
+
+    [[nodiscard]] Result<void> check_count(const std::string& where) const {
+        if (writer_.files().size() + links_.size() >= most_kept)
+            return base::fail(Errc::BadContent,
+                              where + ": more than " + std::to_string(most_kept) + " files of a toolkit");
+        return {};
     }
 
     Result<void> remember(const PackageName& name, const std::string& file) {

@@ -3,6 +3,8 @@
 
 #include "daemon/base/file_users.hpp"
 #include "daemon/base/parse.hpp"
+#include "daemon/runtime/runtime_record.hpp"
+#include "daemon/runtime/toolkit_store.hpp"
 
 #include <array>
 #include <set>
@@ -66,6 +68,27 @@ std::vector<std::string> containers_of(const Root& root, const std::string& path
     std::vector<std::string> users;
     find_tasks(root, path + "/", users);
     find_commands(root, path + "/", users);
+    return users;
+}
+
+std::vector<std::string> runtimes_of(const Root& root, const std::string& path) {
+    std::vector<std::string> users;
+    const RuntimeRecord record = read_runtime_record(root).value_or(RuntimeRecord());
+    for (const auto& [name, recorded] : record.runtimes) {
+        if (recorded.awaits && stamp_process(root, recorded.awaits->pid) == recorded.awaits)
+            users.push_back(name + " was configured otherwise, and not started again since");
+        for (const auto& [file, known] : recorded.files)
+            if (is_named_in(root, file, task_file_limit, path + "/"))
+                users.push_back(file + " names it");
+    }
+    return users;
+}
+
+std::vector<std::string> users_of_link(const Root& root) {
+    const std::string path(toolkit_current);
+    std::vector<std::string> users = runtimes_of(root, path);
+    const auto containers = containers_of(root, path);
+    users.insert(users.end(), containers.begin(), containers.end());
     return users;
 }
 

@@ -14,6 +14,12 @@ namespace gpuhost::runtime {
 /// directory, the link `current` among them; it is looked for as it is written.
 [[nodiscard]] std::vector<std::string> containers_of(const base::Root& root, const std::string& path);
 
+/// Runtimes whose configuration names `path`, or that run with one of before, as sentences.
+[[nodiscard]] std::vector<std::string> runtimes_of(const base::Root& root, const std::string& path);
+
+/// What needs the link `current` to lead somewhere.
+[[nodiscard]] std::vector<std::string> users_of_link(const base::Root& root);
+
 /// These of `directory`, and processes with files of it. A process that can't be looked at is an error.
 [[nodiscard]] base::Result<std::vector<std::string>> toolkit_users(const base::Root& root,
                                                                    const std::string& directory);

@@ -85,8 +85,8 @@ def check_select(t, host):
     t.ok(read(host.path(CONFIG)).startswith(MARK + "\n"), "config.toml is marked as ours")
     written = config(host)
     t.equal((written["nvidia-ctk"]["path"], written["nvidia-container-cli"]["path"], written["nvidia-container-runtime-hook"]["path"]),
-            tuple(f"{CURRENT}/usr/bin/{name}" for name in ("nvidia-ctk", "nvidia-container-cli", "nvidia-container-runtime-hook")),
-            "and leads to its programs by that link")
+            (f"{CURRENT}/usr/bin/nvidia-ctk", f"{CURRENT}/usr/bin/nvidia-container-cli", "nvidia-container-runtime-hook"),
+            "and leads to its programs by that link, but for one that it does not have")
     t.equal(written["nvidia-container-cli"]["environment"], [f"LD_LIBRARY_PATH={CURRENT}/usr/lib/{TRIPLET}"], "and to its libraries")
     t.equal((written["nvidia-container-runtime"]["mode"], written["features"]["allow-ldconfig-from-container"]), ("auto", False),
             "all else is NVIDIA's default")
@@ -278,6 +278,16 @@ def check_off(t, host):
     os.unlink(host.path(task))
     run = host.ctl("apply")
     t.ok(run.returncode == 0 and not os.path.lexists(host.path(CURRENT)), "and then goes too", run.stderr)
+    settings(host, "[Runtime]\nClasses=nvidia\n")
+    host.ctl("apply", "--only", "toolkit", check=0)
+    host.ctl("runtime", "configure", check=0)  # restarts that somebody asks for are not counted
+    settings(host, "[Toolkit]\nVersion=off\n[Runtime]\nClasses=nvidia\n")
+    run = host.ctl("apply")
+    t.ok(run.returncode == 0 and CURRENT in dump(host) and os.path.lexists(host.path(CURRENT)), "it stays while a runtime names it", run.stderr)
+    settings(host, "[Toolkit]\nVersion=off\n")
+    host.ctl("runtime", "configure", check=0)
+    run = host.ctl("apply")
+    t.ok(run.returncode == 0 and not os.path.lexists(host.path(CURRENT)), "and goes behind that", run.stdout, run.stderr)
     t.ok(CURRENT not in dump(host) and "enable_cdi" in dump(host), "runtimes give GPUs by CDI", dump(host))
     t.equal(host.json("plan")["steps"], [], "which is all")
     write(host.path("/usr/bin/nvidia-container-runtime"), "#!/bin/sh\n")
@@ -294,7 +304,9 @@ def check_off(t, host):
 def check_alone(t, host):
     """What looks after runtimes every hour does not know whether anybody selects what came in."""
     settings(host, "[Toolkit]\nVersion=preinstalled\n[Runtime]\nClasses=nvidia\n")
+    host.ctl("runtime", "configure", check=0)
     host.ctl("apply", check=0)
+    t.ok(not os.path.lexists(host.path(CURRENT)), "nothing names the store's")
     settings(host, "[Runtime]\nClasses=nvidia\n")
     run = host.ctl("apply", "--only", "runtime")
     t.ok(run.returncode == 0 and '"/usr/bin/nvidia-container-runtime"' in dump(host), "runtimes alone go on with the toolkit that is selected", run.stderr, dump(host))

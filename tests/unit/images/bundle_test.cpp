@@ -361,11 +361,11 @@ TEST(BundleManifestTest, RefusesWhatItCanNotKeepTo) {
         {text_with("[" + blob() + "]", "[]",
                    R"(,"artifacts":[{"kind":"packages","name":"../12","digest":"sha256:)" + hex +
                        R"(","size":7}])"),
-         "no driver version, distribution or name"},
+         "no version, distribution or name"},
         {text_with("[" + blob() + "]", "[]",
                    R"(,"artifacts":[{"kind":"files","name":"../../etc","digest":"sha256:)" + hex +
                        R"(","size":7}])"),
-         "no driver version, distribution or name"},
+         "no version, distribution or name"},
         {text_with(
              "[" + blob() + "]", "[]",
              R"(,"artifacts":[{"kind":"driver-packages","name":"550.163.01","flavour":"open","digest":"sha256:)" +

@@ -59,6 +59,8 @@ TEST(ToolkitVersionTest, IsInNamesOfArchivesAndReleases) {
     EXPECT_EQ(version_in_name("nvidia-container-toolkit_1.18.1_deb_amd64.tar.gz"), "1.18.1");
     EXPECT_EQ(version_in_name("nvidia-container-toolkit-1.18.1.tar.gz"), "1.18.1");
     EXPECT_EQ(version_in_name("toolkit-v1.18.1.tgz"), "1.18.1");
+    EXPECT_EQ(version_in_name("nvidia-container-toolkit-1.18.0-rc.2.tar.gz"), "1.18.0~rc.2");
+    EXPECT_EQ(version_in_name("nvidia-container-toolkit-1.18.0~rc.10_amd64.tar"), "1.18.0~rc.10");
     EXPECT_EQ(version_in_name("toolkit-x86_64.tar.gz"), "");
     EXPECT_EQ(version_in_name("toolkit1.18.1.tar"), "");
     EXPECT_EQ(toolkit_version("1.18.0", "0.1.rc.2"), "1.18.0~rc.2");
@@ -162,6 +164,16 @@ TEST_F(ToolkitPlanTest, KeepsAtStartWhatIsSelected) {
         << "another one needs a person";
     EXPECT_FALSE(component_.converge_at_start(observed_of("", "1.17.9", "ours")));
     EXPECT_TRUE(component_.converge_at_start(observed_of("", "1.17.9", "none"))) << "the link alone is left";
+}
+
+TEST(ToolkitChoiceTest, WhatIsSelectedAndCanNotBeReadStays) {
+    ToolkitStore store = store_of({"1.17.9"});
+    const std::string current = set_of("1.18.1").path;
+    store.problems.push_back(current + "/manifest.json: input/output error");
+    const ToolkitChoice choice = choose_toolkit(wants("auto"), store, current, true);
+    EXPECT_NE(choice.problem.find("can't be read"), std::string::npos) << choice.problem;
+    EXPECT_EQ(choice.directory, std::string(toolkit_current) + "/usr/bin");
+    EXPECT_EQ(choose_toolkit(wants("auto"), store, "", true).version, "1.17.9");
 }
 
 } // namespace

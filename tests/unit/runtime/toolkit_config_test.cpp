@@ -65,16 +65,29 @@ TEST(ToolkitOptionsTest, RefusesWhatIsNone) {
 }
 
 TEST(ToolkitConfigTest, LeadsToOurProgramsAndLibraries) {
-    const auto config = make_toolkit_config({}, {false, false, "usr/lib64"});
+    const auto config = make_toolkit_config({}, {false, false, "usr/lib64", {"nvidia-ctk"}});
     EXPECT_TRUE(config.problems.empty());
     EXPECT_EQ(value(config, "nvidia-ctk.path"), "/var/lib/gpuhost/toolkit/current/usr/bin/nvidia-ctk");
     EXPECT_EQ(value(config, "nvidia-container-cli.environment"),
               Json::array({"LD_LIBRARY_PATH=/var/lib/gpuhost/toolkit/current/usr/lib64"}));
     EXPECT_EQ(value(config, "nvidia-container-cli.ldconfig"), "@/sbin/ldconfig");
+    EXPECT_EQ(value(config, "nvidia-container-runtime-hook.path"), "nvidia-container-runtime-hook")
+        << "it may be the host's";
+    const auto more =
+        make_toolkit_config(with({"nvidia-container-cli.environment=A=1"}), {false, false, "usr/lib"});
+    EXPECT_EQ(value(more, "nvidia-container-cli.environment"),
+              Json::array({"A=1", "LD_LIBRARY_PATH=/var/lib/gpuhost/toolkit/current/usr/lib"}));
     const auto bare = make_toolkit_config({}, {true, true, ""});
     EXPECT_EQ(value(bare, "nvidia-container-cli.environment"), Json::array());
     EXPECT_EQ(value(bare, "nvidia-container-cli.ldconfig"), "@/sbin/ldconfig.real");
     EXPECT_EQ(value(bare, "nvidia-container-cli.user"), "root:video");
+}
+
+TEST(ToolkitConfigTest, SaysWhatAModeNeeds) {
+    ToolkitSettings settings;
+    settings.mode = "legacy";
+    EXPECT_EQ(make_toolkit_config(settings, {}).problems.size(), 1U);
+    EXPECT_TRUE(make_toolkit_config(settings, {false, false, "", {}, true}).problems.empty());
 }
 
 TEST(ToolkitConfigTest, LetsSettingsHaveTheLastWord) {
@@ -110,7 +123,7 @@ TEST(ToolkitConfigTest, IsReadAsItWasWritten) {
 
 TEST(ToolkitConfigTest, KnowsWhoseAFileIs) {
     const tests::TempDir host;
-    const auto config = make_toolkit_config({}, {});
+    const auto config = make_toolkit_config({}, {false, false, "", {"nvidia-ctk"}});
     const std::string text = toolkit_config_text(config.document);
     EXPECT_EQ(toolkit_config_state(host.root(), text), ConfigState::None);
     host.write(toolkit_config_path, text);
