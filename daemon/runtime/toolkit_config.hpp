@@ -21,8 +21,8 @@ struct ToolkitFacts {
     bool has_real_ldconfig = false; ///< /sbin/ldconfig is a script, and the program has another name
     bool is_suse = false;
     std::string libraries; ///< below the toolkit's directory; empty: none
-    std::vector<std::string>
-        programs;         ///< of the toolkit: what else is called is looked for by NVIDIA's defaults
+    std::vector<std::string> programs =
+        {};               ///< of the toolkit: what else is called is looked for by NVIDIA's defaults
     bool has_cli = false; ///< nvidia-container-cli is in it, or on the host
 };
 [[nodiscard]] ToolkitFacts toolkit_facts(const base::Root& root, const ToolkitSet& set);
