@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/base/parse.hpp"
 #include "daemon/ctl/output_file.hpp"
+#include "daemon/ctl/root_option.hpp"
 #include "daemon/ctl/session.hpp"
 #include "daemon/ctl/text.hpp"
 #include "daemon/ctl/verbs_cdi.hpp"
@@ -28,7 +29,7 @@ constexpr Option device_option{"dev-root", "DIRECTORY", "take the device nodes i
 constexpr Option groups_option{"without-groups", "",
                                "leave out the groups of nodes, which are new in CDI 0.7"};
 constexpr std::array options{mode_option,   file_option,   driver_option,
-                             device_option, groups_option, cdi_root_option};
+                             device_option, groups_option, root_option};
 
 Result<std::optional<std::string>> chosen_directory(const Arguments& given, const Option& option) {
     const auto path = given.value(option);
@@ -90,7 +91,7 @@ void warn_of_host(const Session& session, const base::Root& root, const runtime:
 Result<int> run(Session& session) {
     const Arguments& given = session.arguments();
     const std::string path = given.value(file_option).value_or("-");
-    GPUHOST_TRY(root, base::Root::open(given.value(cdi_root_option).value_or("/")));
+    GPUHOST_TRY(root, given_root(given));
     GPUHOST_TRY(made, make_spec(root, given));
     const runtime::Spec& spec = made.spec;
     const std::string text = runtime::to_text(spec);
