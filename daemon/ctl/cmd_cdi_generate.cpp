@@ -12,6 +12,8 @@
 #include <array>
 #include <filesystem>
 
+#include <sys/stat.h>
+
 namespace gpuhost::ctl {
 
 using base::Errc;
@@ -100,6 +102,7 @@ Result<int> run(Session& session) {
         session.print(text);
         return 0;
     }
+    (void)::umask(022);                                // runtimes of every user read it, and find it
     GPUHOST_CHECK(make_directory(directory_of(path))); // a new host has no /etc/cdi
     GPUHOST_TRY(file, OutputFile::create(path));
     GPUHOST_CHECK(base::write_all(file.fd(), text, path));
