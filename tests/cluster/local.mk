@@ -51,5 +51,5 @@ EXTRA_DIST += \
     %D%/scenarios/runtime_hosts.py
 
 .PHONY: check-cluster
-check-cluster: gpuhostctl gpuhostd gpuhost-fetch gpuhost-registry gpuhost-worker
+check-cluster: gpuhostctl gpuhostd gpuhost-fetch gpuhost-nvml gpuhost-registry gpuhost-worker
 	$(PYTHON) $(top_srcdir)/tests/cluster/check-cluster --build .
