@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/base/parse.hpp"
 #include "daemon/ctl/byte_meter.hpp"
+#include "daemon/ctl/root_option.hpp"
 #include "daemon/ctl/session.hpp"
 #include "daemon/ctl/text.hpp"
 #include "daemon/ctl/verbs_bundle.hpp"
@@ -21,7 +22,6 @@ using base::Result;
 
 namespace {
 
-constexpr Option root_option{"root", "DIRECTORY", "read the store of the system mounted there"};
 constexpr std::array options{root_option, option::json};
 
 /// ioprio_set(2), whose header is no C++: of this process, class idle.
@@ -81,7 +81,7 @@ void show(const Session& session, const images::Scrub& scrub) {
 }
 
 Result<int> run(Session& session) {
-    GPUHOST_TRY(root, base::Root::open(session.arguments().value(root_option).value_or("/")));
+    GPUHOST_TRY(root, given_root(session.arguments()));
     yield_to_jobs();
     GPUHOST_TRY(scrubber, images::Scrubber::open(root));
     std::optional<ByteMeter> meter(std::in_place, session.err(), "reading", scrubber.total_bytes());

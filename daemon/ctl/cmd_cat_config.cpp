@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/core/settings.hpp"
+#include "daemon/ctl/root_option.hpp"
 #include "daemon/ctl/session.hpp"
 #include "daemon/ctl/text.hpp"
 #include "daemon/ctl/verbs_host.hpp"
@@ -9,7 +10,6 @@
 namespace gpuhost::ctl {
 namespace {
 
-constexpr Option root_option{"root", "DIRECTORY", "read the files of the system mounted there"};
 constexpr std::array options{root_option, option::json};
 
 base::Json as_json(const std::vector<core::SettingsFile>& files) {
@@ -32,7 +32,7 @@ std::string as_text(const Screen& screen, const std::vector<core::SettingsFile>&
 }
 
 base::Result<int> run(Session& session) {
-    GPUHOST_TRY(root, base::Root::open(session.arguments().value(root_option).value_or("/")));
+    GPUHOST_TRY(root, given_root(session.arguments()));
     const auto files = core::settings_files(root);
     for (const auto& file : files)
         if (!file.problem.empty())

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/base/parse.hpp"
 #include "daemon/ctl/output_file.hpp"
+#include "daemon/ctl/root_option.hpp"
 #include "daemon/ctl/session.hpp"
 #include "daemon/ctl/text.hpp"
 #include "daemon/ctl/verbs_cdi.hpp"
@@ -10,6 +11,8 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
+
+#include <sys/stat.h>
 
 namespace gpuhost::ctl {
 
@@ -28,7 +31,7 @@ constexpr Option device_option{"dev-root", "DIRECTORY", "take the device nodes i
 constexpr Option groups_option{"without-groups", "",
                                "leave out the groups of nodes, which are new in CDI 0.7"};
 constexpr std::array options{mode_option,   file_option,   driver_option,
-                             device_option, groups_option, cdi_root_option};
+                             device_option, groups_option, root_option};
 
 Result<std::optional<std::string>> chosen_directory(const Arguments& given, const Option& option) {
     const auto path = given.value(option);
@@ -90,7 +93,7 @@ void warn_of_host(const Session& session, const base::Root& root, const runtime:
 Result<int> run(Session& session) {
     const Arguments& given = session.arguments();
     const std::string path = given.value(file_option).value_or("-");
-    GPUHOST_TRY(root, base::Root::open(given.value(cdi_root_option).value_or("/")));
+    GPUHOST_TRY(root, given_root(given));
     GPUHOST_TRY(made, make_spec(root, given));
     const runtime::Spec& spec = made.spec;
     const std::string text = runtime::to_text(spec);
@@ -99,6 +102,7 @@ Result<int> run(Session& session) {
         session.print(text);
         return 0;
     }
+    (void)::umask(022);                                // runtimes of every user read it, and find it
     GPUHOST_CHECK(make_directory(directory_of(path))); // a new host has no /etc/cdi
     GPUHOST_TRY(file, OutputFile::create(path));
     GPUHOST_CHECK(base::write_all(file.fd(), text, path));

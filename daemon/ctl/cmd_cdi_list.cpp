@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "daemon/ctl/root_option.hpp"
 #include "daemon/ctl/session.hpp"
 #include "daemon/ctl/verbs_cdi.hpp"
 #include "daemon/ctl/view_cdi.hpp"
@@ -9,10 +10,10 @@
 namespace gpuhost::ctl {
 namespace {
 
-constexpr std::array options{cdi_root_option, option::json};
+constexpr std::array options{root_option, option::json};
 
 base::Result<int> run(Session& session) {
-    GPUHOST_TRY(root, base::Root::open(session.arguments().value(cdi_root_option).value_or("/")));
+    GPUHOST_TRY(root, given_root(session.arguments()));
     const base::Json list = runtime::list_devices(runtime::read_spec_files(root));
     if (session.wants_json())
         session.print_json(list);

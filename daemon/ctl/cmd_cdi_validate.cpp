@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/ctl/document.hpp"
+#include "daemon/ctl/root_option.hpp"
 #include "daemon/ctl/session.hpp"
 #include "daemon/ctl/small_file.hpp"
 #include "daemon/ctl/verbs_cdi.hpp"
@@ -12,7 +13,7 @@
 namespace gpuhost::ctl {
 namespace {
 
-constexpr std::array options{cdi_root_option, option::json};
+constexpr std::array options{root_option, option::json};
 
 /// Those that are named, else all that runtimes read.
 std::vector<runtime::SpecFile> chosen_files(const base::Root& root, const std::vector<std::string>& names) {
@@ -33,7 +34,7 @@ bool is_bad(const base::Json& file) {
 
 base::Result<int> run(Session& session) {
     const Arguments& given = session.arguments();
-    GPUHOST_TRY(root, base::Root::open(given.value(cdi_root_option).value_or("/")));
+    GPUHOST_TRY(root, given_root(given));
     const base::Json checked = runtime::check_files(chosen_files(root, given.words()));
     if (session.wants_json())
         session.print_json(checked);

@@ -3,6 +3,7 @@
 #include "daemon/content/sha256.hpp"
 #include "daemon/ctl/byte_meter.hpp"
 #include "daemon/ctl/output_file.hpp"
+#include "daemon/ctl/root_option.hpp"
 #include "daemon/ctl/session.hpp"
 #include "daemon/ctl/text.hpp"
 #include "daemon/ctl/verbs_driver.hpp"
@@ -31,7 +32,6 @@ namespace {
 constexpr Option directory_option{"output", "PATH", "the directory to write to; made if it is not there",
                                   false,    false,  'o'};
 constexpr Option kernel_option{"kernel", "RELEASE", "only the modules for this kernel", false, true};
-constexpr Option root_option{"root", "DIRECTORY", "read the store of the system mounted there"};
 constexpr std::array options{directory_option, kernel_option, root_option, option::json};
 
 constexpr std::size_t block_bytes = std::size_t{1} << 20U;
@@ -180,7 +180,7 @@ Result<int> run(Session& session) {
     if (!directory || directory->empty())
         return base::fail(Errc::InvalidArgument, "--output is missing",
                           "Name the directory to write to: -o DIRECTORY.");
-    GPUHOST_TRY(root, base::Root::open(given.value(root_option).value_or("/")));
+    GPUHOST_TRY(root, given_root(given));
     GPUHOST_TRY(store, kmod::read_store(root));
     GPUHOST_TRY(version, find_version(store, given.words()[0]));
     GPUHOST_TRY(sets, choose_sets(store, *version, given.values(kernel_option)));

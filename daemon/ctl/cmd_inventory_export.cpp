@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/ctl/host_inventory.hpp"
 #include "daemon/ctl/output_file.hpp"
+#include "daemon/ctl/root_option.hpp"
 #include "daemon/ctl/session.hpp"
 #include "daemon/ctl/text.hpp"
 #include "daemon/ctl/verbs_host.hpp"
@@ -15,12 +16,11 @@ namespace {
 
 constexpr Option file_option{"output", "PATH", "write it there and not to the standard output",
                              false,    false,  'o'};
-constexpr Option root_option{"root", "DIRECTORY", "read the files of the system mounted there"};
 constexpr std::array options{file_option, root_option};
 
 Result<int> run(Session& session) {
     const Arguments& given = session.arguments();
-    GPUHOST_TRY(root, base::Root::open(given.value(root_option).value_or("/")));
+    GPUHOST_TRY(root, given_root(given));
     GPUHOST_TRY(inventory, read_inventory(root));
     const std::string text = images::to_text(inventory);
     const auto path = given.value(file_option);

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "daemon/ctl/root_option.hpp"
 #include "daemon/ctl/runtime_wanted.hpp"
 #include "daemon/ctl/session.hpp"
 #include "daemon/ctl/verbs_cdi.hpp"
@@ -11,11 +12,11 @@
 namespace gpuhost::ctl {
 namespace {
 
-constexpr std::array options{cdi_root_option, option::json};
+constexpr std::array options{root_option, option::json};
 
 base::Result<int> run(Session& session) {
     const Arguments& given = session.arguments();
-    GPUHOST_TRY(root, base::Root::open(given.value(cdi_root_option).value_or("/")));
+    GPUHOST_TRY(root, given_root(given));
     GPUHOST_TRY(plan, runtime::plan_runtimes(root, wanted_of_runtimes(root), given.words()));
     if (session.wants_json())
         session.print_json(plan);

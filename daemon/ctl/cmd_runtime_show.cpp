@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "daemon/ctl/root_option.hpp"
 #include "daemon/ctl/session.hpp"
 #include "daemon/ctl/verbs_cdi.hpp"
 #include "daemon/ctl/verbs_runtime.hpp"
@@ -10,10 +11,10 @@
 namespace gpuhost::ctl {
 namespace {
 
-constexpr std::array options{cdi_root_option, option::json};
+constexpr std::array options{root_option, option::json};
 
 base::Result<int> run(Session& session) {
-    GPUHOST_TRY(root, base::Root::open(session.arguments().value(cdi_root_option).value_or("/")));
+    GPUHOST_TRY(root, given_root(session.arguments()));
     base::Json document;
     const auto& names = session.arguments().words();
     if (names.empty()) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/ctl/document.hpp"
+#include "daemon/ctl/root_option.hpp"
 #include "daemon/ctl/runtime_wanted.hpp"
 #include "daemon/ctl/session.hpp"
 #include "daemon/ctl/verbs_cdi.hpp"
@@ -12,7 +13,7 @@
 namespace gpuhost::ctl {
 namespace {
 
-constexpr std::array options{cdi_root_option, option::json};
+constexpr std::array options{root_option, option::json};
 
 /// Names them: who has many hosts reads this line alone.
 base::Result<int> conclude(const base::Json& checked) {
@@ -27,7 +28,7 @@ base::Result<int> conclude(const base::Json& checked) {
 
 base::Result<int> run(Session& session) {
     const Arguments& given = session.arguments();
-    GPUHOST_TRY(root, base::Root::open(given.value(cdi_root_option).value_or("/")));
+    GPUHOST_TRY(root, given_root(given));
     GPUHOST_TRY(checked, runtime::verify_runtimes(root, wanted_of_runtimes(root), given.words()));
     if (session.wants_json())
         session.print_json(checked);

@@ -100,6 +100,7 @@ noinst_LIBRARIES += %D%/libctl.a
     %D%/request.hpp \
     %D%/runtime_call.hpp \
     %D%/runtime_wanted.hpp \
+    %D%/root_option.hpp \
     %D%/session.cpp \
     %D%/session.hpp \
     %D%/small_file.cpp \

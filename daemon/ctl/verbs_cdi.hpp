@@ -15,6 +15,4 @@ extern const Verb cdi_validate_verb;
 inline constexpr std::array cdi_verbs{&cdi_generate_verb, &cdi_list_verb, &cdi_show_verb, &cdi_validate_verb};
 inline constexpr Family cdi_family{"GPUs in containers:", cdi_verbs};
 
-inline constexpr Option cdi_root_option{"root", "DIRECTORY", "read the files of the system mounted there"};
-
 } // namespace gpuhost::ctl

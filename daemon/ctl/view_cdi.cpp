@@ -118,6 +118,20 @@ std::string render_cdi_files(const Screen& screen, const Json& checked) {
     return text + wrong_lines(screen, checked);
 }
 
+namespace {
+
+/// A host may have thousands of channels of IMEX.
+std::string some_of(std::vector<std::string> devices) {
+    constexpr std::size_t shown = 12;
+    if (devices.size() <= shown)
+        return base::join(devices, " ");
+    const std::size_t more = devices.size() - shown;
+    devices.resize(shown);
+    return base::join(devices, " ") + " and " + std::to_string(more) + " more ('gpuhostctl cdi list')";
+}
+
+} // namespace
+
 void add_cdi_lines(Facts& facts, const Screen& screen, const Json& cdi) {
     const Json& record = base::member(cdi, "record");
     const auto devices = base::strings_or_empty(record, "devices");
@@ -125,7 +139,7 @@ void add_cdi_lines(Facts& facts, const Screen& screen, const Json& cdi) {
     if (!base::bool_or(cdi, "enable", true))
         facts.add("Containers", "are told of GPUs by other programs (Enable=no in section [CDI])");
     else if (!devices.empty())
-        facts.add("Containers", "get " + printable(base::join(devices, " ")) + " of driver " +
+        facts.add("Containers", "get " + printable(some_of(devices)) + " of driver " +
                                     printable(text_of(base::member(record, "inputs"), "driver")));
     if (!problem.empty())
         facts.add("Containers",

@@ -253,6 +253,26 @@ Result<SpecDevice> read_device(const Json& value, const std::string& where) {
     return device;
 }
 
+/// No member of it may be there twice: runtimes read JSON as the YAML that it is too, and refuse the file.
+Result<Json> parse_json_once(std::string_view text, std::string_view what) {
+    GPUHOST_TRY(document, base::parse_json(text, what));
+    std::vector<std::set<std::string>> open; // keys so far, of each object that is not over
+    std::optional<std::string> repeated;
+    document = Json::parse(text, [&](int /*depth*/, Json::parse_event_t event, Json& parsed) {
+        if (event == Json::parse_event_t::object_start)
+            open.emplace_back();
+        else if (event == Json::parse_event_t::object_end)
+            open.pop_back();
+        else if (event == Json::parse_event_t::key && !open.back().insert(parsed.get<std::string>()).second)
+            repeated = parsed.get<std::string>();
+        return true;
+    });
+    if (repeated)
+        return base::fail(Errc::BadContent,
+                          std::string(what) + ": has the key '" + *repeated + "' twice in one place");
+    return std::move(document);
+}
+
 } // namespace
 
 Result<Spec> spec_from_json(const Json& document, std::string_view what) {
@@ -273,7 +293,7 @@ bool is_spec_file(std::string_view name) {
 
 Result<Spec> parse_spec(std::string_view text, std::string_view name) {
     GPUHOST_TRY(document,
-                base::ends_with(name, ".json") ? base::parse_json(text, name) : parse_yaml(text, name));
+                base::ends_with(name, ".json") ? parse_json_once(text, name) : parse_yaml(text, name));
     return spec_from_json(document, name);
 }
 

@@ -52,5 +52,5 @@ EXTRA_DIST += \
     %D%/scenarios/toolkit.py
 
 .PHONY: check-cluster
-check-cluster: gpuhostctl gpuhostd gpuhost-fetch gpuhost-registry gpuhost-worker
+check-cluster: gpuhostctl gpuhostd gpuhost-fetch gpuhost-nvml gpuhost-registry gpuhost-worker
 	$(PYTHON) $(top_srcdir)/tests/cluster/check-cluster --build .

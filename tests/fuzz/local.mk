@@ -173,6 +173,7 @@ fuzz_corpus = \
     %D%/corpus/cdi/itself.yaml \
     %D%/corpus/cdi/many.yaml \
     %D%/corpus/cdi/problems.yaml \
+    %D%/corpus/cdi/twice.json \
     %D%/corpus/cms/detached.der \
     %D%/corpus/cms/list.pem \
     %D%/corpus/cms/signed.der \

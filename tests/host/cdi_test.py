@@ -123,7 +123,11 @@ def check_made(t, host):
     t.ok(run.returncode == NOT_FOUND and "/dev/nvidia-uvm is not there" in run.stderr and not os.path.exists(made),
          "without a node that all need there is none", run.returncode, run.stderr)
     os.rename(host.path("/dev/away"), host.path("/dev/nvidia-uvm"))
+    mask = os.umask(0o077)
     run = host.cdi("generate", "-o", made)
+    os.umask(mask)
+    t.equal([stat.S_IMODE(os.stat(path).st_mode) for path in (made, os.path.dirname(made))], [0o644, 0o755],
+            "runtimes of every user can read what is written, whatever the umask")
     t.ok(run.returncode == 0 and run.stdout == "" and "Wrote 3 devices of nvidia.com/gpu" in run.stderr, "a specification is made",
          run.stdout, run.stderr)
     with open(made, encoding="utf-8") as file:
@@ -165,6 +169,20 @@ def check_services(t, host):
     t.ok(run.returncode == 0 and "/dev/infiniband/uverbs0" in shown, "one of them is shown like any other", run.stderr, shown)
     paths = [node["path"] for node in json.loads(host.cdi("generate", "--mode", "management").stdout)["devices"][0]["containerEdits"]["deviceNodes"]]
     t.ok(not [path for path in paths if "nvidia-fs" in path or "nvswitch" in path], "none of them is in the GPUs' own kind", paths)
+
+
+def check_split(t, host):
+    """Below --root no library is asked for the names of MIG's instances."""
+    write(host.path("/proc/driver/nvidia/capabilities/gpu0/mig/gi1/access"), "DeviceFileMinor: 12\n")
+    write(host.path("/proc/driver/nvidia-caps/mig-minors"), "gpu0/gi1/access 12\n")
+    run = host.cdi("generate")
+    left_out = "the instances of MIG of GPU 0000:06:00.0 are left out"
+    t.ok(run.returncode != 0 and run.stdout == "" and left_out in run.stderr, "a host with one GPU, which is split, says why it has no device", run.stderr)
+    os.mknod(host.path("/dev/nvidia1"), stat.S_IFCHR | 0o666, os.makedev(195, 1))
+    write(host.path("/proc/driver/nvidia/gpus/0000:07:00.0/information"), "GPU UUID: GPU-b\nDevice Minor: 1\n")
+    run = host.cdi("generate")
+    t.ok(run.returncode == 0 and f"Warning: {left_out}" in run.stderr, "with another one that is a warning", run.stderr)
+    t.equal([device["name"] for device in json.loads(run.stdout)["devices"]], ["1", "GPU-b", "all"], "and that one is offered, under its own number")
 
 
 def check_warnings(t, host):
@@ -214,7 +232,7 @@ def main():
     root = scratch()
     try:
         host = Host(root)
-        for check in (check_nothing, check_refusals, check_files, check_wrong, check_pipe, check_made, check_services):
+        for check in (check_nothing, check_refusals, check_files, check_wrong, check_pipe, check_made, check_services, check_split):
             check(t, host)
     finally:
         shutil.rmtree(root)

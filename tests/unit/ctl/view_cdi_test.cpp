@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "daemon/ctl/table.hpp"
+#include "daemon/ctl/view.hpp"
 #include "daemon/ctl/view_cdi.hpp"
 
 #include <gtest/gtest.h>
@@ -65,6 +67,21 @@ TEST(CdiView, ADeviceIsWhatAContainerGets) {
                                             "Variable: A=B\n"
                                             "   Group: 44\n"
                                             "    Hook: /hook update-ldcache --folder /usr/lib?\n");
+}
+
+TEST(CdiView, StatusNamesSomeOfManyDevices) {
+    const auto lines = [](unsigned count) {
+        Json devices = Json::array();
+        for (unsigned number = 0; number < count; ++number)
+            devices.push_back("imex=" + std::to_string(number));
+        Facts facts;
+        add_cdi_lines(facts, {},
+                      {{"record", {{"devices", devices}, {"inputs", {{"driver", "550.163.01"}}}}}});
+        return facts.render();
+    };
+    EXPECT_NE(lines(12).find("imex=10 imex=11 of driver 550.163.01"), std::string::npos);
+    EXPECT_NE(lines(2048).find("imex=11 and 2036 more ('gpuhostctl cdi list') of driver"), std::string::npos)
+        << lines(2048);
 }
 
 TEST(CdiView, GoodFilesAreNamedToo) {

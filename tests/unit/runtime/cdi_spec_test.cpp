@@ -173,5 +173,22 @@ TEST(CdiSpec, RuntimesLookAtTwoEndingsAlone) {
     EXPECT_FALSE(is_spec_file("nvidia.yml") || is_spec_file("nvidia.yaml.bak"));
 }
 
+/// Runtimes read JSON with what reads YAML, which takes no key twice.
+TEST(CdiSpec, AKeyIsThereOnceInJsonAsInYaml) {
+    const auto parse = [](const std::string& text) { return parse_spec(text, "a.json"); };
+    EXPECT_TRUE(
+        parse(R"({"cdiVersion": "0.3.0", "kind": "a.b/c", "devices": [{"name": "x"}, {"name": "x"}]})"));
+    for (const char* text :
+         {R"({"cdiVersion": "0.3.0", "kind": "a.b/c", "kind": "a.b/d", "devices": []})",
+          R"({"cdiVersion": "0.3.0", "kind": "a.b/c", "devices": [{"name": "x", "name": "y"}]})",
+          R"({"cdiVersion": "0.3.0", "kind": "a.b/c", "k\u0069nd": "a.b/c", "devices": []})"}) {
+        const auto spec = parse(text);
+        ASSERT_FALSE(spec) << text;
+        EXPECT_EQ(spec.error().code, base::Errc::BadContent);
+        EXPECT_NE(spec.error().message.find("' twice in one place"), std::string::npos)
+            << spec.error().message;
+    }
+}
+
 } // namespace
 } // namespace gpuhost::runtime
