@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "daemon/ctl/root_option.hpp"
 #include "daemon/ctl/runtime_wanted.hpp"
 #include "daemon/ctl/session.hpp"
-#include "daemon/ctl/verbs_cdi.hpp"
 #include "daemon/ctl/verbs_toolkit.hpp"
 #include "daemon/ctl/view_toolkit.hpp"
 #include "daemon/runtime/toolkit_documents.hpp"
@@ -11,10 +11,10 @@
 namespace gpuhost::ctl {
 namespace {
 
-constexpr std::array options{cdi_root_option, option::json};
+constexpr std::array options{root_option, option::json};
 
 base::Result<int> run(Session& session) {
-    GPUHOST_TRY(root, base::Root::open(session.arguments().value(cdi_root_option).value_or("/")));
+    GPUHOST_TRY(root, given_root(session.arguments()));
     const base::Json document =
         runtime::toolkit_document(root, runtime::toolkit_settings(wanted_of_runtimes(root)));
     if (session.wants_json())
