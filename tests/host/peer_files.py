@@ -7,6 +7,7 @@ import shutil
 import socket
 import ssl
 import threading
+import time
 
 from programs import run
 from registry_service import RegistryService
@@ -101,7 +102,10 @@ class Chatterbox:
 
 
 class Relay:
-    """The way to a server. After so many bytes from it `then` is called once; with `stall` nothing comes behind them."""
+    """The way to a server. After so many bytes from it `then` is called once, and it is cut; with `stall` it stays, and
+    nothing comes any more. Each connection has one pace, so that none is done before the others have shaken hands."""
+    BYTES_PER_SECOND = 32 << 20
+
     def __init__(self, address, after=None, then=None, stall=False):
         self.target = address
         self.after, self.then, self.stall = after, then, stall
@@ -130,8 +134,11 @@ class Relay:
         try:
             while data := source.recv(65536):
                 if counted and not self._count(len(data)):
-                    continue
+                    if self.stall:
+                        continue
+                    break
                 sink.sendall(data)
+                time.sleep(len(data) / self.BYTES_PER_SECOND)
         except OSError:
             pass
         for one in (source, sink):
@@ -148,7 +155,7 @@ class Relay:
             then, self.then = (self.then, None) if over else (None, self.then)
         if then:
             then()
-        return not (over and self.stall)
+        return not over
 
     def close(self):
         self.socket.close()

@@ -333,7 +333,7 @@ def check_resumed(t, rack):
     total = sum(map(len, rack.layers))
     t.ok(run.returncode == 0 and rack.is_whole(), "the next one brings all of it, and what a power cut damaged again", *said(run))
     t.ok(damaged, "which is one that was whole")
-    t.ok(relay.bytes < total - 6 * MIB, "and asks for nothing that had come", relay.bytes, total)
+    t.ok(relay.bytes < total - 6 * MIB, "and asks for nothing that had come", relay.bytes, total, *said(run))
     relay.close()
 
 
