@@ -96,8 +96,12 @@ def check_containers(host, containerd, runtime):
         host.admin.ctl("apply", "--only", "toolkit")
         assert CURRENT.is_symlink() and not CONFIG_TOML.exists(), "a container needs the link for its end"
     host.admin.ctl("apply", "--only", "toolkit")
-    assert not os.path.lexists(CURRENT)
+    assert CURRENT.is_symlink(), "containerd's class needs the link"
+    host.admin.ctl("runtime", "configure", "containerd")
+    host.admin.ctl("apply", "--only", "toolkit")
+    assert not os.path.lexists(CURRENT), "nothing needs the link any more"
     host.admin.settings(WANTED)
     host.admin.ctl("apply", "--only", "toolkit")
+    host.admin.ctl("runtime", "configure", "containerd")
     with container(containerd, "again", runtime) as pid:
         check_given(pid)

@@ -37,15 +37,21 @@ class Tap:
         except Exception as error:  # pylint: disable=broad-except
             self.failed += 1
             self._line(False, name, f" ({time.monotonic() - start:.1f} s)")
-            where = traceback.extract_tb(error.__traceback__)
-            mine = next((f for f in reversed(where) if "/scenarios/" in f.filename), where[-1])
-            self.comment(f"{type(error).__name__} at {mine.name}:{mine.lineno}: {mine.line}")
-            self.comment(error)
+            self._explain(error)
             if diagnose:
                 self.comment(diagnose())
             return False
         self._line(True, name, f" ({time.monotonic() - start:.1f} s)")
         return True
+
+    def _explain(self, error):
+        """What came first stands first: what a case's `finally` finds may only follow from it."""
+        if error.__context__:
+            self._explain(error.__context__)
+        where = traceback.extract_tb(error.__traceback__)
+        mine = next((f for f in reversed(where) if "/scenarios/" in f.filename), where[-1])
+        self.comment(f"{type(error).__name__} at {mine.name}:{mine.lineno}: {mine.line}")
+        self.comment(error)
 
     def fail(self, name, reason):
         self.failed += 1
