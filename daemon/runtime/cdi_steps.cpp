@@ -2,6 +2,7 @@
 #include "daemon/runtime/cdi_steps.hpp"
 
 #include "daemon/runtime/cdi_publisher.hpp"
+#include "daemon/runtime/cdi_state.hpp"
 
 namespace gpuhost::runtime {
 namespace {
@@ -10,14 +11,34 @@ using base::Json;
 using base::Result;
 using core::StepContext;
 
+CdiSettings settings_of(const Json& args) {
+    CdiSettings settings;
+    settings.enable = base::bool_or(args, "enable", true);
+    settings.directory = base::string_or(args, "directory", "");
+    settings.groups = base::bool_or(args, "groups", true);
+    return settings;
+}
+
 CdiRecord publish(StepContext& context, const Json& args) {
-    return publish_specs(context, base::string_or(args, "directory", ""),
-                         base::bool_or(args, "groups", true));
+    const CdiSettings settings = settings_of(args);
+    return publish_specs(context, settings.directory, settings.groups);
 }
 
 Result<Json> withdraw(StepContext& context, const Json& /*args*/) {
     GPUHOST_TRY(files, withdraw_specs(context.root));
     return Json{{"files", files}};
+}
+
+/// By what is there now: a step before this one may have loaded a driver that the plan did not see.
+Result<Json> converge(StepContext& context, const Json& args) {
+    const CdiSettings settings = settings_of(args);
+    const Json observed = observe_cdi(context.root);
+    if (!settings.enable || observed_driver(observed).empty())
+        return withdraw(context, args);
+    const auto told = cdi_record_from_json(base::member(observed, "record"));
+    const bool is_told = told && cdi_reasons(settings, observed).empty();
+    const CdiRecord record = is_told ? *told : publish(context, args);
+    return Json{{"files", record.files.size()}, {"devices", record.devices}};
 }
 
 core::StepKind new_kind(const char* name) {
@@ -30,10 +51,7 @@ core::StepKind new_kind(const char* name) {
 
 core::StepKind publish_kind() {
     core::StepKind kind = new_kind("cdi.publish");
-    kind.apply = [](StepContext& context, const Json& args) -> Result<Json> {
-        const CdiRecord record = publish(context, args);
-        return Json{{"files", record.files.size()}, {"devices", record.devices}};
-    };
+    kind.apply = converge;
     kind.undo = [](StepContext& context, const Json& args) -> Result<void> {
         if (base::bool_or(args, "stays", false))
             return {};
@@ -58,8 +76,10 @@ Json args_of(const CdiSettings& settings) {
     return {{"enable", settings.enable}, {"directory", settings.directory}, {"groups", settings.groups}};
 }
 
-core::Step publish_step(const CdiSettings& settings, bool stays) {
-    core::Step step{"cdi.publish", "tell containers of the driver", args_of(settings)};
+core::Step publish_step(const CdiSettings& settings, bool stays, std::string summary = {}) {
+    if (summary.empty())
+        summary = "tell containers of the driver";
+    core::Step step{"cdi.publish", std::move(summary), args_of(settings)};
     step.args["stays"] = stays;
     return step;
 }
@@ -71,17 +91,13 @@ void register_cdi_steps(core::StepKinds& kinds) {
     kinds.add(withdraw_kind());
 }
 
-core::Step cdi_publish_step(const CdiSettings& settings) {
-    return publish_step(settings, true);
-}
-
-core::Step cdi_withdraw_step(const CdiSettings& settings) {
-    return {"cdi.withdraw", "give no container the driver", args_of(settings)};
+core::Step cdi_publish_step(const CdiSettings& settings, std::string summary) {
+    return publish_step(settings, true, std::move(summary));
 }
 
 core::StepsAround cdi_steps_around(const core::Settings& settings) {
     const CdiSettings cdi = cdi_settings(settings);
-    core::StepsAround around{{cdi_withdraw_step(cdi)}, {}};
+    core::StepsAround around{{{"cdi.withdraw", "give no container the driver", args_of(cdi)}}, {}};
     if (cdi.enable)
         around.after.push_back(publish_step(cdi, false));
     return around;

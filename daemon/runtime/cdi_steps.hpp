@@ -3,7 +3,9 @@
 //
 //   cdi.withdraw  Devices  takes our specifications away, so that no container begins with a driver that is about to go;
 //                          undone, it publishes for whatever driver runs then
-//   cdi.publish   Devices  writes them for the driver that is loaded and selected; never fails (cdi_publisher.hpp)
+//   cdi.publish   Devices  writes them for the driver that is loaded and selected, where they are not right already; takes
+//                          them away where none is loaded. What is in the way fails no change of a driver
+//                          (cdi_publisher.hpp)
 #pragma once
 
 #include "daemon/core/step.hpp"
@@ -15,8 +17,7 @@ namespace gpuhost::runtime {
 void register_cdi_steps(core::StepKinds& kinds);
 
 /// By itself: undone, it leaves what it wrote, which is as right as what was there.
-[[nodiscard]] core::Step cdi_publish_step(const CdiSettings& settings);
-[[nodiscard]] core::Step cdi_withdraw_step(const CdiSettings& settings);
+[[nodiscard]] core::Step cdi_publish_step(const CdiSettings& settings, std::string summary = {});
 
 /// For a change of the driver. Where CDI is switched off what is still there goes.
 [[nodiscard]] core::StepsAround cdi_steps_around(const core::Settings& settings);

@@ -24,6 +24,8 @@ noinst_LIBRARIES += %D%/libruntime.a
     %D%/cdi_settings.hpp \
     %D%/cdi_spec.cpp \
     %D%/cdi_spec.hpp \
+    %D%/cdi_state.cpp \
+    %D%/cdi_state.hpp \
     %D%/cdi_steps.cpp \
     %D%/cdi_steps.hpp \
     %D%/character_device.cpp \

@@ -173,6 +173,13 @@ def check_in_the_way(t, host):
     host.ctl("driver", "swap", OLD, check=0)
 
 
+def unload(host):
+    """As if nobody had loaded the driver since the boot."""
+    for name in sorted(os.listdir(host.path("/sys/module"))):
+        shutil.rmtree(host.path(f"/sys/module/{name}"))
+    shutil.rmtree(host.path("/proc/driver"), ignore_errors=True)
+
+
 def check_etc(t, host):
     """There they outlive a boot."""
     configure(host, "[CDI]\nDirectory=/etc/cdi\n")
@@ -182,9 +189,7 @@ def check_etc(t, host):
     modules = host.path(f"/lib/modules/{KERNEL}/updates/gpuhost")
     shutil.rmtree(host.path("/sys/bus/pci/devices"))
     t.ok(host.told("/etc/cdi/nvidia.yaml") == OLD and os.path.islink(modules), "in /etc/cdi they outlive a boot")
-    for name in sorted(os.listdir(host.path("/sys/module"))):
-        shutil.rmtree(host.path(f"/sys/module/{name}"))
-    shutil.rmtree(host.path("/proc/driver"), ignore_errors=True)
+    unload(host)
     host.start_daemon()
     host.settle()
     t.equal(host.told("/etc/cdi/nvidia.yaml"), None, "but not one without a GPU")
@@ -195,6 +200,18 @@ def check_etc(t, host):
     t.equal(host.told("/etc/cdi/nvidia.yaml"), OLD, "and are there with the next one")
     configure(host, "")
     host.ctl("apply", check=0)
+
+
+def check_late(t, host):
+    """udev may load nothing, as behind an unload that hung: then one operation brings the driver, planned while there was none."""
+    host.kill_daemon()
+    host.boot()
+    unload(host)
+    host.start_daemon()
+    host.settle()
+    run = host.ctl("apply")
+    t.equal((run.returncode, host.loaded().get("nvidia"), host.told()), (0, OLD, OLD), "a driver that comes late is told of")
+    t.equal(host.json("plan")["steps"], [], "by the operation that brings it")
 
 
 def check_boot(t, host):
@@ -284,4 +301,4 @@ def check_nvml_problems(t, host):
     t.ok(run.returncode == 0 and "get not all" not in status(host) and "0:3" in devices(host), "it is asked again until it answers", status(host))
 
 
-run_checks(check_swap, check_rollback, check_foreign, check_settings, check_services, check_in_the_way, check_etc, check_boot, check_mig)
+run_checks(check_swap, check_rollback, check_foreign, check_settings, check_services, check_in_the_way, check_etc, check_late, check_boot, check_mig)

@@ -51,8 +51,9 @@ class CdiComponentTest : public testing::Test {
 TEST_F(CdiComponentTest, WithoutDriverThereIsNothingToTell) {
     EXPECT_EQ(steps(), Texts());
     publish();
-    EXPECT_EQ(steps(), Texts{"cdi.withdraw"});
+    EXPECT_EQ(steps(), Texts{"cdi.publish"});
     EXPECT_EQ(plan().reasons, Texts{"no driver is loaded"});
+    EXPECT_EQ(plan().title, "tell containers of no driver");
 }
 
 TEST_F(CdiComponentTest, WhatWasToldOnceIsNotToldAgain) {
@@ -124,7 +125,8 @@ TEST_F(CdiComponentTest, OtherSettingsAreFollowed) {
     set("Directory", "/etc/cdi");
     EXPECT_EQ(plan().steps.back().args["directory"], "/etc/cdi");
     set("Enable", "no");
-    EXPECT_EQ(steps(), Texts{"cdi.withdraw"});
+    EXPECT_EQ(steps(), Texts{"cdi.publish"});
+    EXPECT_EQ(plan().steps.back().args["enable"], false);
     EXPECT_EQ(cdi_steps_around(settings_).before.front().args["enable"], false)
         << "what is there goes and stays away";
     EXPECT_TRUE(cdi_steps_around(settings_).after.empty());

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/runtime/cdi_state.hpp"
+
+#include "daemon/runtime/cdi_record.hpp"
+
+#include <array>
+
+namespace gpuhost::runtime {
+namespace {
+
+using base::Json;
+using Texts = std::vector<std::string>;
+
+constexpr auto driver_of = [](const Json& inputs) { return base::string_or(inputs, "driver", ""); };
+
+struct Input {
+    std::string_view key;
+    std::string_view changed;
+};
+constexpr std::array input_names{Input{"userland", "the driver's libraries have changed since"},
+                                 Input{"libraries", "the host's libraries have changed since"},
+                                 Input{"gpus", "GPUs have changed since"},
+                                 Input{"instances", "instances of MIG have changed since"},
+                                 Input{"nodes", "device nodes have changed since"},
+                                 Input{"sockets", "sockets of the driver's daemons have changed since"},
+                                 Input{"files", "the configuration of GPUDirect Storage has changed since"}};
+
+/// Why the specifications that `record` tells of are not those of now.
+Texts differences(const CdiSettings& settings, const Json& inputs, const CdiRecord& record) {
+    Texts found;
+    const std::string then = driver_of(record.inputs);
+    const std::string now = driver_of(inputs);
+    if (then != now)
+        found.push_back("containers are told of driver " + then + ", and " + now + " is loaded");
+    for (const auto& [key, changed] : input_names)
+        if (then == now && base::member(inputs, key) != base::member(record.inputs, key))
+            found.emplace_back(changed);
+    if (record.directory != settings.directory || record.groups != settings.groups)
+        found.emplace_back("the settings in section [CDI] are others");
+    if (record.failed)
+        found.push_back(record.problem);
+    return found;
+}
+
+/// Why what there is has to go.
+Texts reasons_for_none(const CdiSettings& settings, const CdiRecord& record) {
+    if (!settings.enable)
+        return {"section [CDI] says Enable=no"};
+    return record.files.empty() ? Texts() : Texts{"no driver is loaded"};
+}
+
+} // namespace
+
+Json observe_cdi(const base::Root& host) {
+    const auto record = read_cdi_record(host);
+    return Json{{"inputs", cdi_inputs(host)},
+                {"record", record ? to_json(*record) : Json()},
+                {"missing", record ? missing_files(host, *record) : Texts()},
+                {"changed", record ? changed_files(host, *record) : Texts()}};
+}
+
+std::string observed_driver(const Json& observed) {
+    return driver_of(base::member(observed, "inputs"));
+}
+
+Texts cdi_reasons(const CdiSettings& settings, const Json& observed) {
+    const auto record = cdi_record_from_json(base::member(observed, "record"));
+    const std::string driver = observed_driver(observed);
+    if (!settings.enable || driver.empty())
+        return record ? reasons_for_none(settings, *record) : Texts();
+    Texts reasons = record ? differences(settings, base::member(observed, "inputs"), *record)
+                           : Texts{"containers have not been told of driver " + driver};
+    for (const std::string& path : base::strings_or_empty(observed, "missing"))
+        reasons.push_back("'" + path + "' is not there");
+    for (const std::string& path : base::strings_or_empty(observed, "changed"))
+        if (settings.repair)
+            reasons.push_back("another program has changed '" + path + "'");
+    return reasons;
+}
+
+} // namespace gpuhost::runtime
