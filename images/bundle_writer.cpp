@@ -7,6 +7,8 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <memory>
+#include <utility>
 
 #include <unistd.h>
 
@@ -28,14 +30,10 @@ Result<void> copy_member(BundleOutput& out, const Member& member, const MemberBy
     for (std::uint64_t done = 0; done < member.size;) {
         const auto most =
             static_cast<std::size_t>(std::min<std::uint64_t>(buffer.size(), member.size - done));
-        const ssize_t n = ::pread(in.fd.get(), buffer.data(), most, static_cast<off_t>(in.offset + done));
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            return base::fail_errno(member.place(), errno);
+        GPUHOST_TRY(n, in(buffer.span().first(most)));
         if (n == 0)
             return wrong();
-        const std::string_view bytes(buffer.data(), static_cast<std::size_t>(n));
+        const std::string_view bytes(buffer.data(), n);
         done += bytes.size();
         hash.update(bytes);
         GPUHOST_CHECK(out.write(bytes));
@@ -55,6 +53,21 @@ std::uint64_t size_of(const BundleManifest& manifest, std::uint64_t manifest_byt
 }
 
 } // namespace
+
+MemberBytes bytes_of(base::UniqueFd fd, std::uint64_t offset, std::string place) {
+    const auto file = std::make_shared<base::UniqueFd>(std::move(fd)); // a function can be copied
+    return [file, offset, place = std::move(place)](std::span<char> buffer) mutable -> Result<std::size_t> {
+        for (;;) {
+            const ssize_t n = ::pread(file->get(), buffer.data(), buffer.size(), static_cast<off_t>(offset));
+            if (n < 0 && errno == EINTR)
+                continue;
+            if (n < 0)
+                return base::fail_errno(place, errno);
+            offset += static_cast<std::uint64_t>(n);
+            return static_cast<std::size_t>(n);
+        }
+    };
+}
 
 Result<void> write_bundle(BundleOutput& out, const BundleManifest& manifest, const content::SigningKey& key,
                           const OpenMember& open, const std::function<void(std::uint64_t)>& on_bytes) {

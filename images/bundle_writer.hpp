@@ -7,15 +7,16 @@
 
 #include <cstdint>
 #include <functional>
+#include <span>
+#include <string>
 #include <string_view>
 
 namespace gpuhost::images {
 
-/// Where a member's bytes are: as many as its size, from `offset` on.
-struct MemberBytes {
-    base::UniqueFd fd;
-    std::uint64_t offset = 0;
-};
+/// Reads on in a member's bytes: how many it put into the buffer, 0 at their end. Never asked for more than its size.
+using MemberBytes = std::function<base::Result<std::size_t>(std::span<char>)>;
+/// Those of a file from `offset` on. `place` is for messages.
+[[nodiscard]] MemberBytes bytes_of(base::UniqueFd fd, std::uint64_t offset, std::string place);
 using OpenMember = std::function<base::Result<MemberBytes>(const Member&)>;
 
 /// Where a bundle goes, byte by byte.

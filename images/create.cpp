@@ -352,17 +352,17 @@ Result<MemberBytes> Contents::open(const Member& member) const {
         if (!fd)
             return base::fail_errno(member.place(), errno);
         GPUHOST_CHECK(base::write_all(fd.get(), text->second, member.place()));
-        return MemberBytes{std::move(fd), 0};
+        return bytes_of(std::move(fd), 0, member.place());
     }
     if (const auto source = blobs.find(member.hex); source != blobs.end()) {
         GPUHOST_TRY(bytes, source->second->open(member.hex));
-        return MemberBytes{std::move(bytes.fd), bytes.offset};
+        return bytes_of(std::move(bytes.fd), bytes.offset, member.place());
     }
     const auto file = files.find(member.hex);
     UniqueFd fd(file == files.end() ? -1 : ::open(file->second.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
     if (!fd)
         return base::fail_errno(member.place(), file == files.end() ? ENOENT : errno);
-    return MemberBytes{std::move(fd), 0};
+    return bytes_of(std::move(fd), 0, member.place());
 }
 
 Result<Contents> collect(const BundleSpec& spec, const CollectOptions& options) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/ctl/bundle_files.hpp"
 
+#include "daemon/base/parse.hpp"
 #include "daemon/base/root.hpp"
 #include "daemon/ctl/input_files.hpp"
 #include "daemon/ctl/session.hpp"
@@ -8,6 +9,7 @@
 #include "images/trust.hpp"
 
 #include <cerrno>
+#include <cstdio>
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -25,14 +27,38 @@ std::string base_name(std::string path) {
     return path.substr(path.find_last_of('/') + 1);
 }
 
+/// The first volume and those that stand beside it; of anything else, itself.
+std::vector<std::string> volumes_of(const std::string& path) {
+    const std::string first = volume_name("", 1);
+    std::vector<std::string> volumes{path};
+    if (!base::ends_with(path, first))
+        return volumes;
+    const std::string bundle = path.substr(0, path.size() - first.size());
+    for (std::size_t number = 2; number <= input_file_limit; ++number) {
+        std::string next = volume_name(bundle, number);
+        if (::access(next.c_str(), F_OK) != 0)
+            break;
+        volumes.push_back(std::move(next));
+    }
+    return volumes;
+}
+
 } // namespace
+
+std::string volume_name(const std::string& bundle, std::size_t number) {
+    char suffix[24];
+    (void)std::snprintf(suffix, sizeof suffix, ".%03zu", number);
+    return bundle + suffix;
+}
 
 Result<std::vector<InputFile>> open_bundle_files(std::span<const std::string> paths) {
     if (paths.size() > input_file_limit)
         return base::fail(Errc::InvalidArgument,
                           "a bundle has at most " + std::to_string(input_file_limit) + " volumes");
+    const std::vector<std::string> beside =
+        paths.size() == 1 ? volumes_of(paths.front()) : std::vector<std::string>();
     std::vector<InputFile> files;
-    for (const std::string& path : paths) {
+    for (const std::string& path : beside.empty() ? paths : std::span(beside)) {
         const bool standard = path == "-";
         base::UniqueFd fd(standard ? ::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3)
                                    : ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));

@@ -3,13 +3,13 @@
 
 #include "daemon/base/parse.hpp"
 #include "daemon/base/root.hpp"
+#include "daemon/ctl/bundle_files.hpp"
 #include "daemon/ctl/input_files.hpp"
 #include "daemon/ctl/session.hpp"
 #include "daemon/ctl/text.hpp"
 #include "images/bundle_layout.hpp"
 
 #include <algorithm>
-#include <cstdio>
 
 #include <unistd.h>
 
@@ -44,12 +44,6 @@ Result<std::uint64_t> chosen_volume_size(const Session& session) {
     return *size / images::data_alignment * images::data_alignment;
 }
 
-std::string BundleFiles::volume_name(std::size_t number) const {
-    char suffix[24];
-    (void)std::snprintf(suffix, sizeof suffix, ".%03zu", number);
-    return path_ + suffix;
-}
-
 Result<void> BundleFiles::begin(std::uint64_t size) {
     const std::uint64_t volumes = volume_size_ == 0 ? 1 : parts_of(size, volume_size_);
     if (volumes <= most_volumes)
@@ -62,7 +56,7 @@ Result<void> BundleFiles::begin(std::uint64_t size) {
 }
 
 Result<void> BundleFiles::next_file() {
-    names_.push_back(volume_size_ == 0 ? path_ : volume_name(files_.size() + 1));
+    names_.push_back(volume_size_ == 0 ? path_ : volume_name(path_, files_.size() + 1));
     GPUHOST_TRY(file, OutputFile::create(names_.back()));
     files_.push_back(std::move(file));
     written_ = 0;
@@ -91,7 +85,7 @@ Result<void> BundleFiles::finish() {
             return finished;
         }
     for (std::size_t number = files_.size() + 1; volume_size_ != 0 && number <= most_volumes; ++number)
-        (void)::unlink(volume_name(number).c_str());
+        (void)::unlink(volume_name(path_, number).c_str());
     return {};
 }
 

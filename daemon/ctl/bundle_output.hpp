@@ -35,7 +35,6 @@ class BundleFiles : public images::BundleOutput {
     [[nodiscard]] const std::vector<std::string>& names() const { return names_; }
 
   private:
-    [[nodiscard]] std::string volume_name(std::size_t number) const;
     [[nodiscard]] base::Result<void> next_file();
 
     std::string path_;

@@ -8,10 +8,7 @@
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <map>
-
-#include <fcntl.h>
 
 namespace gpuhost::ctl {
 
@@ -33,7 +30,7 @@ Result<BundleReader> open_bundle(const std::vector<InputFile>& files, const cont
     return BundleReader::open(std::move(input), trust);
 }
 
-/// Where each member of a file stands in it.
+/// Where each member of a bundle stands in it.
 Result<std::map<std::string, std::uint64_t>> offsets_of(BundleReader& bundle) {
     std::map<std::string, std::uint64_t> offsets;
     for (;;) {
@@ -87,10 +84,12 @@ Result<int> run(Session& session) {
     GPUHOST_TRY(offsets, offsets_of(newer));
     const Delta delta = delta_of(older.manifest(), newer.manifest());
     const auto open = [&](const Member& member) -> Result<images::MemberBytes> {
-        base::UniqueFd fd(::fcntl(new_files.front().fd.get(), F_DUPFD_CLOEXEC, 3));
-        if (!fd)
-            return base::fail_errno(member.place(), errno);
-        return images::MemberBytes{std::move(fd), offsets.at(member.hex)};
+        GPUHOST_TRY(input, bundle_input(new_files));
+        GPUHOST_CHECK(input.skip(offsets.at(member.hex)));
+        return [input](std::span<char> buffer) mutable -> Result<std::size_t> {
+            GPUHOST_CHECK(input.read(buffer));
+            return buffer.size();
+        };
     };
     BundleFiles files(target, volume_size);
     GPUHOST_CHECK(images::write_bundle(files, delta.manifest, key, open));
@@ -118,7 +117,9 @@ const Verb bundle_diff_verb{
     "make a bundle of what NEW has and OLD has not",
     "Makes a bundle that is NEW without the blobs that OLD has. Hosts that have OLD take it as they would "
     "take NEW; others "
-    "refuse it and name the blobs that they lack. With --volume-size it is split as 'bundle create' does. "
+    "refuse it and name the blobs that they lack. A bundle in volumes is named by the first of them, "
+    "PATH.001; "
+    "the others stand beside it. With --volume-size the result is split so. "
     "Needs no daemon and no privileges.",
     2,
     2,

@@ -356,6 +356,10 @@ def check_volumes(t, host, maker, seen):
     shutil.rmtree(host.path("/var/lib/gpuhost/store"))
     run = host.ctl("bundle", "import", *made[:3])
     t.ok(run.returncode == 0 and state(host) == seen, "which come in", run.stderr)
+    shutil.rmtree(host.path("/var/lib/gpuhost/store"))
+    run = host.ctl("bundle", "import", made[0])
+    t.ok(run.returncode == 0 and state(host) == seen, "by the name of the first one too", run.stderr)
+    check_diff_of_volumes(t, maker)
     for size, words in (("1023K", "at least 1M"), ("1G5", "is no size")):
         run = maker.create(name="parts.bundle", options=("--volume-size", size))
         t.ok(run.returncode == BAD_ARGUMENT and words in run.stderr, f"a mistake in a size is named: {words}", run.stderr)
@@ -363,6 +367,22 @@ def check_volumes(t, host, maker, seen):
                     "--trust", maker.site.file("ca.pem"), *maker.site.signing())
     t.ok(run.returncode == 0 and os.path.exists(maker.path("none.bundle.001")) and not os.path.exists(maker.path("none.bundle")),
          "and so does a delta", run.stderr)
+
+
+def check_diff_of_volumes(t, maker):
+    def diff(old, new, output):
+        return maker.ctl("bundle", "diff", maker.path(old), maker.path(new), "-o", maker.path(output), "--trust", maker.site.file("ca.pem"),
+                         *maker.site.signing())
+    run = diff("old.bundle", "parts.bundle.001", "parts.delta")
+    t.ok(run.returncode == 0 and os.path.getsize(maker.path("parts.delta")) < 100_000 and maker.verify("parts.delta").returncode == 0,
+         "a delta to volumes is whole", run.stderr)
+    run = diff("parts.bundle.001", "old.bundle", "none.delta")
+    t.ok(run.returncode == 0 and os.path.getsize(maker.path("none.delta")) < 100_000, "and so is one from them", run.stderr)
+    os.rename(maker.path("parts.bundle.002"), maker.path("aside"))
+    run = diff("old.bundle", "parts.bundle.001", "lost.delta")
+    t.ok(run.returncode == BAD_CONTENT and "volume is missing" in run.stderr and not os.path.exists(maker.path("lost.delta")),
+         "without one of them there is none", run.stderr)
+    os.rename(maker.path("aside"), maker.path("parts.bundle.002"))
 
 
 def feed(pipe, some, killed):

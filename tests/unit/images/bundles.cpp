@@ -51,7 +51,7 @@ Result<std::string> TestBundle::write(const Identity& signer) const {
     const auto key = content::SigningKey::from_pem(signer.key, signer.certificate, "");
     EXPECT_TRUE(key);
     const auto open = [this](const images::Member& member) -> Result<images::MemberBytes> {
-        return images::MemberBytes{memory_file("before" + contents.at(member.hex)), 6};
+        return images::bytes_of(memory_file("before" + contents.at(member.hex)), 6, member.place());
     };
     MemoryOutput out;
     GPUHOST_CHECK(images::write_bundle(out, manifest, *key, open));
