@@ -72,7 +72,8 @@ CRIO = Module(
     ("containers_image_openpgp", "containers_image_ostree_stub", "exclude_graphdriver_btrfs"))
 _TOOLKIT = "github.com/NVIDIA/nvidia-container-toolkit"
 TOOLKIT = Module(
-    "toolkit", tuple(f"{_TOOLKIT}/cmd/{name}" for name in ("nvidia-ctk", "nvidia-cdi-hook", "nvidia-container-runtime")),
+    "toolkit", tuple(f"{_TOOLKIT}/cmd/{name}" for name in (
+        "nvidia-ctk", "nvidia-cdi-hook", "nvidia-container-runtime", "nvidia-container-runtime-hook")),
     {f"{_TOOLKIT}/internal/info.version": "{version}"}, _TOOLKIT,
     # It opens libnvidia-ml.so.1 at run time, and has no library for the functions in it when it is linked.
     cgo=("-Wl,--export-dynamic", "-Wl,--unresolved-symbols=ignore-in-object-files", "-Wl,-z,lazy"))

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""NVIDIA's own nvidia-container-runtime, out of the host's store, starts containers of containerd's class `nvidia`, and gives them the
-driver by our specification; nothing of the toolkit is installed."""
+"""NVIDIA's own nvidia-container-runtime, out of the host's store, starts containers of containerd's class `nvidia`, in each of its
+modes; nothing of the toolkit is installed. libnvidia-container alone can't be had: a stand-in notes what its program is asked."""
 
+import io
 import json
 import os
 import tarfile
@@ -14,20 +15,25 @@ from node.site import PAUSE
 from node.waiting import eventually
 from rig.case import case
 
-from .cdi import check_given
+from .cdi import GPUS, LIBRARIES, VERSION, check_given
 from .runtime_change import CONFIG, SETTINGS, SOCKET, cri_of, dump, files, unit
 from .runtime_hosts import SERVING, Client
 
-PROGRAMS = ("nvidia-container-runtime", "nvidia-ctk", "nvidia-cdi-hook")
+PROGRAMS = ("nvidia-container-runtime", "nvidia-container-runtime-hook", "nvidia-ctk", "nvidia-cdi-hook")
+ASKED = Path("/run/units/asked-of-cli")
+CLI = f"""#!/bin/sh
+printf '%s\\n' "$@" >{ASKED}
+"""
 CURRENT = Path("/var/lib/gpuhost/toolkit/current")
 CONFIG_TOML = Path("/etc/nvidia-container-runtime/config.toml")
-WANTED = """[Toolkit]
-Mode=cdi
-Options=nvidia-container-runtime.modes.cdi.default-kind=management.nvidia.com/gpu
-[Runtime]
+RUNTIME = """[Runtime]
 Runtimes=containerd
 Classes=nvidia
 """
+WANTED = """[Toolkit]
+Mode=cdi
+Options=nvidia-container-runtime.modes.cdi.default-kind=management.nvidia.com/gpu
+""" + RUNTIME
 
 
 def package(path):
@@ -35,6 +41,9 @@ def package(path):
     with tarfile.open(path, "w:gz") as tar:
         for name in PROGRAMS:
             tar.add(binaries.built(binaries.TOOLKIT) / name, f"usr/bin/{name}")
+        cli = tarfile.TarInfo("usr/bin/nvidia-container-cli")
+        cli.size, cli.mode = len(CLI), 0o755
+        tar.addfile(cli, io.BytesIO(CLI.encode()))
     return path
 
 
@@ -105,3 +114,35 @@ def check_containers(host, containerd, runtime):
     host.admin.ctl("runtime", "configure", "containerd")
     with container(containerd, "again", runtime) as pid:
         check_given(pid)
+    check_jit(host, containerd, runtime)
+    check_legacy(host, containerd, runtime)
+    host.admin.settings(WANTED)
+    host.admin.ctl("apply", "--only", "toolkit")
+
+
+def set_mode(host, mode, options=""):
+    host.admin.settings(f"[Toolkit]\nMode={mode}\nOptions={options}\n{RUNTIME}")
+    host.admin.ctl("apply", "--only", "toolkit")
+
+
+def check_jit(host, containerd, runtime):
+    """The runtime asks NVML itself, and makes the specification as the container starts. It takes the tree for its driver's root."""
+    tree = host.cdi.path
+    wrapper = Path("/run/units/with-nvml")
+    wrapper.write_text(f"#!/bin/sh\nSTUB_NVML_DEVICES={GPUS} STUB_NVML_VERSION={VERSION} exec {runtime} \"$@\"\n")
+    wrapper.chmod(0o755)
+    set_mode(host, "jit-cdi", f"nvidia-container-cli.root={tree}")
+    with container(containerd, "jit", str(wrapper)) as pid:
+        inside = Path("/proc", str(pid), "root")
+        assert sorted(node.name for node in (inside / "dev").glob("nvidia[0-9]")) == [f"nvidia{n}" for n in range(GPUS)]
+        library = f"{LIBRARIES}/nvidia/current/libcuda.so.{VERSION}"
+        assert (inside / library).samefile(tree / library), "the library is not the driver's"
+
+
+def check_legacy(host, containerd, runtime):
+    """The runtime has NVIDIA's hook run before the container's program, which hands it to libnvidia-container's."""
+    set_mode(host, "legacy", "nvidia-container-cli.no-cgroups=true")
+    with container(containerd, "legacy", runtime):
+        asked = ASKED.read_text().splitlines()
+    assert "configure" in asked and "--device=all" in asked and "--no-cgroups" in asked, asked
+    assert any(word.startswith("--ldconfig=@/sbin/ldconfig") for word in asked), asked
