@@ -12,6 +12,7 @@ from pathlib import Path
 import programs
 from node import TESTS, binaries
 from node.gpuhost import find
+from node.waiting import eventually
 from rig import inputs
 from rig.case import case
 
@@ -308,6 +309,18 @@ def check_containerd(host, containerd):
 def given_by_containerd(host):
     with host.kubelet.asleep():  # it ends pods that it does not know
         check_containerd(host, host.containerd)
+
+
+@case("and one that containerd's own client starts with --device", start="specified")
+def given_by_ctr(host):
+    containerd = host.containerd
+    containerd.ctr("images", "import", host.cdi.image)
+    containerd.ctr("run", "--detach", f"--device={DEVICE}", "docker.io/library/cdi:1", "cdi-ctr")
+    pid = next(row.split()[1] for row in containerd.ctr("tasks", "ls").splitlines() if row.startswith("cdi-ctr "))
+    check_given(int(pid))
+    containerd.ctr("tasks", "kill", "--signal=KILL", "cdi-ctr")
+    eventually("it ends", lambda: containerd.ask("tasks", "rm", "cdi-ctr").returncode == 0)
+    containerd.ctr("containers", "rm", "cdi-ctr")
 
 
 @case("and one that asks containerd 1.7 with enable_cdi", start="specified")
