@@ -103,7 +103,7 @@ Result<Json> RuntimeComponent::observe(const core::Settings& settings) {
                   {"is_link_left", choice.path.empty() && !current_toolkit(root_).empty()},
                   {"is_known", is_known},
                   {"is_here", is_any_here(places)},
-                  {"settings_changed", is_known && record->settings != to_json(wanted)},
+                  {"settings_changed", is_known && record->settings != settled_settings(wanted)},
                   {"places_changed", is_known && record->places != places},
                   {"changed", Json::array()},
                   {"runtimes", Json::array()}};

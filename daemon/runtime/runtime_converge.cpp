@@ -106,6 +106,8 @@ class Converger {
         recorded.text = done ? plan.text : done.error().message;
         if (!done && plan.state.instance.is_replaced)
             recorded.awaits = stamp_process(root_, plan.state.instance.pid); // its end is when to look again
+        else if (!done && recorded.awaits && recorded.awaits != stamp_process(root_, recorded.awaits->pid))
+            recorded.awaits.reset(); // it has ended, which was looked at now
         recorded.inputs = inputs_;
         return done;
     }
@@ -292,7 +294,7 @@ class Converger {
         // Without the toolkit that is wanted it is to be done again.
         const RuntimeSettings used = as_selected(root_, request_.settings);
         const bool is_whole = used.toolkit.directory == request_.settings.toolkit.directory;
-        record_.settings = to_json(is_whole ? request_.settings : used);
+        record_.settings = settled_settings(is_whole ? request_.settings : used);
         record_.places = known_places(root_);
         const auto is_here = [&](const std::string& name) {
             return std::any_of(here.begin(), here.end(),

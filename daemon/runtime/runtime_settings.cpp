@@ -63,6 +63,11 @@ Json to_json(const RuntimeSettings& settings) {
             {"cdi_directory", settings.cdi_directory}};
 }
 
+Json settled_settings(RuntimeSettings settings) {
+    settings.toolkit.otherwise = settings.toolkit.directory;
+    return to_json(settings);
+}
+
 namespace {
 
 /// Before there was a store of toolkits only the directory was written.

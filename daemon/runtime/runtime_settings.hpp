@@ -38,6 +38,8 @@ struct RuntimeSettings {
 
 /// As a step's arguments.
 [[nodiscard]] base::Json to_json(const RuntimeSettings& settings);
+/// To compare with those of another time: without what counted only until a toolkit was selected.
+[[nodiscard]] base::Json settled_settings(RuntimeSettings settings);
 [[nodiscard]] RuntimeSettings runtime_settings_from_json(const base::Json& value);
 
 } // namespace gpuhost::runtime

@@ -1,0 +1,197 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whatever happened to a host, one apply puts all of it right: driver, specifications, toolkit, runtime.
+
+A plan is made of what is there before its steps, and a component's step may change what another one saw. So things happen
+to the host by chance, several at a time, and behind one apply nothing may be left to do.
+
+converge_test.py                                SEED=535, ROUNDS=25; FULL=1: 400"""
+import glob
+import json
+import os
+import random
+import shutil
+import tomllib
+
+from fake_host import CLIENT, NEW, OLD, read, run_checks, write
+from runtime_files import CONFIG, PLAIN, calls, dump, install_containerd, systemctl
+from toolkit_files import CURRENT, write_debs
+
+SEED = os.environ.get("SEED", "535")
+ROUNDS = 400 if os.environ.get("FULL") == "1" else int(os.environ.get("ROUNDS", "25"))
+TOOLKITS = ("1.18.1", "1.20.0")
+SPECS = ("/run/cdi/nvidia.yaml", "/run/cdi/management.nvidia.com-gpu.yaml", "/etc/cdi/nvidia.yaml")
+SETTINGS = {
+    "CDI": ("Enable=no", "Directory=/etc/cdi", "Groups=no"),
+    "Runtime": ("Classes=nvidia", "Classes=none", "Classes=nvidia nvidia-cdi", "Runtimes=containerd"),
+    "Toolkit": ("Version=off", f"Version={TOOLKITS[0]}", "Mode=cdi", "Mode=legacy"),
+}
+FOREIGN = "cdiVersion: 0.5.0\nkind: nvidia.com/gpu\ndevices:\n- name: theirs\n  containerEdits: {env: [A=B]}\n"
+
+
+class Fate:
+    """What happens to a host. Each event leaves it such that nothing is in the way of all being right."""
+    def __init__(self, host, chance):
+        self.host = host
+        self.chance = chance
+
+    def unload(self):
+        for name in sorted(os.listdir(self.host.path("/sys/module"))):
+            shutil.rmtree(self.host.path(f"/sys/module/{name}"))
+        shutil.rmtree(self.host.path("/proc/driver"), ignore_errors=True)
+        for link in glob.glob(self.host.path("/sys/bus/pci/devices/*/driver")):
+            os.unlink(link)
+
+    def boot(self):
+        self.host.kill_daemon()
+        self.host.boot()
+        systemctl(self.host, "restart")
+        self.host.start_daemon()
+        self.host.settle()
+
+    def boot_without_driver(self):
+        self.host.kill_daemon()
+        self.host.boot()
+        self.unload()
+        systemctl(self.host, "restart")
+        self.host.start_daemon()
+        self.host.settle()
+
+    def kill(self):
+        self.host.kill_daemon()
+        self.host.start_daemon()
+        self.host.settle()
+
+    def swap(self):
+        self.host.ctl("driver", "swap", self.chance.choice((OLD, NEW)))
+
+    def lose_specs(self):
+        for path in SPECS:
+            if self.chance.random() < 0.5 and os.path.exists(self.host.path(path)):
+                os.unlink(self.host.path(path))
+
+    def overwrite_spec(self):
+        write(self.host.path("/run/cdi/nvidia.yaml"), FOREIGN)
+
+    def lose_record(self):
+        name = self.chance.choice(("cdi.json", "runtime.json", "toolkit.json"))
+        for path in glob.glob(self.host.path("/var/lib/gpuhost/") + name):
+            write(path, self.chance.choice(("", "[]", "{}")))
+
+    def come_and_go(self):
+        socket = self.host.path("/run/nvidia-persistenced/socket")
+        if os.path.exists(socket):
+            os.unlink(socket)
+        else:
+            write(socket, "")
+
+    def overwrite_config(self):
+        write(self.host.path(CONFIG), PLAIN.replace("3.9", f"{self.chance.randrange(9)}.0"))
+
+    def restart_runtime(self):
+        systemctl(self.host, "restart")
+
+    def lose_drop_in(self):
+        for path in glob.glob(self.host.path("/etc/containerd/conf.d/*")):
+            if self.chance.random() < 0.7:
+                os.unlink(path)
+        if "gpuhost" in read(self.host.path(CONFIG)):
+            self.overwrite_config()  # else containerd starts no more, which is not ours to mend
+
+    def lose_link(self):
+        if os.path.islink(self.host.path(CURRENT)):
+            os.unlink(self.host.path(CURRENT))
+
+    def lose_toolkit_config(self):
+        for path in glob.glob(self.host.path("/etc/nvidia-container-runtime/*")):
+            os.unlink(path)
+
+    def configure(self):
+        text = ""
+        for section, lines in SETTINGS.items():
+            chosen = {line.partition("=")[0]: line for line in lines if self.chance.random() < 0.3}
+            text += "\n".join([f"[{section}]", *chosen.values(), ""])
+        write(self.host.path("/etc/gpuhost/gpuhostd.conf.d/fate.conf"), text)
+        self.host.ctl("reload", check=0)
+
+    def happen(self):
+        events = [getattr(self, name) for name in sorted(vars(Fate)) if name not in ("happen", "__init__") and callable(getattr(self, name))]
+        chosen = self.chance.sample(events, self.chance.randint(1, 4))
+        for event in chosen:
+            event()
+        return [event.__name__ for event in chosen]
+
+
+def cdi_settings(host):
+    observed = host.json("status")["components"]["cdi"]["observed"]
+    return observed["enable"], observed["directory"]
+
+
+def programs_of(text):
+    """Paths that containerd's classes lead to."""
+    found, tables = [], [tomllib.loads(text)]
+    while tables:
+        for key, value in tables.pop().items():
+            if isinstance(value, dict):
+                tables.append(value)
+            elif key == "BinaryName" and value:
+                found.append(value)
+    return found
+
+
+def is_contradictory(host):
+    """A class is wanted and no toolkit: status says so, and what somebody else took away does not come back."""
+    text = read(host.path("/etc/gpuhost/gpuhostd.conf.d/fate.conf"))
+    return "Version=off" in text and "Classes=nvidia" in text and "needs NVIDIA's toolkit" in host.ctl("status").stdout
+
+
+def faults(host):
+    """What is not as it should be behind an apply."""
+    found = []
+    plan = host.json("plan")
+    if plan["steps"]:
+        found.append(f"the plan still has {[step['summary'] for step in plan['steps']]}: {plan['reasons']}")
+    enable, directory = cdi_settings(host)
+    driver = host.loaded().get("nvidia")
+    told = {path: host.told(path) for path in SPECS[:1] + SPECS[2:] if read(host.path(path)) not in ("", FOREIGN)}
+    wanted = {f"{directory}/nvidia.yaml": driver} if enable and driver else {}
+    if told != wanted:
+        found.append(f"containers are told {told}, and should be {wanted}")
+    if driver is None:
+        found.append("no driver is loaded")
+    config = dump(host)
+    if config is None:
+        return [*found, "containerd would not start"]
+    for program in programs_of(config):
+        if CURRENT in program and not os.path.exists(host.path(CURRENT)) and not is_contradictory(host):
+            found.append(f"a class leads to {program}, and the link is not there")
+    return found
+
+
+def install(host):
+    client = read(host.path("/usr/bin/systemctl"))
+    install_containerd(host)
+    for name, text in (("of-driver", client), ("of-containerd", read(host.path("/usr/bin/systemctl")))):
+        write(host.path(f"/usr/bin/systemctl-{name}"), text)
+        os.chmod(host.path(f"/usr/bin/systemctl-{name}"), 0o755)
+    write(host.path("/usr/bin/systemctl"), f'#!/bin/sh\ncase "$*" in *{CLIENT}*) exec {host.root}/usr/bin/systemctl-of-driver "$@" ;; esac\n'
+          f'exec {host.root}/usr/bin/systemctl-of-containerd "$@"\n')
+    for version in TOOLKITS:
+        host.ctl("toolkit", "import", *write_debs(os.path.join(host.scratch, "debs" + version), version), check=0)
+    host.ctl("apply", check=0)
+
+
+def check_rounds(t, host):
+    install(host)
+    t.equal(faults(host), [], "a host with all of it is as it should be")
+    for number in range(ROUNDS):
+        fate = Fate(host, random.Random(f"{SEED}/{number}"))
+        events = fate.happen()
+        run = host.ctl("apply")
+        settled = calls(host)
+        t.ok(run.returncode == 0 and not faults(host), f"round {number}: {', '.join(events)}; then one apply", run.returncode, run.stdout, run.stderr,
+             json.dumps(faults(host), indent=1), read(host.path("/etc/gpuhost/gpuhostd.conf.d/fate.conf")))
+        host.ctl("apply", check=0)
+        t.equal(calls(host), settled, f"round {number}: a second one restarts nothing")
+
+
+run_checks(check_rounds)
