@@ -15,6 +15,7 @@ struct Desired {
     /// Only that one is asked. Its requests are in its own header.
     /// What is wrong with a request itself comes back as one of the plan's problems (InvalidArgument, NotFound, …).
     const base::Json& request;
+    bool alone = false; ///< nothing that another component wants is done with it
 };
 
 /// One thing kept in its wanted state. observe reads the truth, plan is a pure function of values: JSON at

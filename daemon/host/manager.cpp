@@ -182,7 +182,7 @@ Result<core::Plan> Manager::plan(const Json& request, std::string_view only) {
             all.problems.push_back({error.code, error.message, error.hint});
             continue;
         }
-        auto one = component->plan({settings_, request}, *observed);
+        auto one = component->plan({settings_, request, asked}, *observed);
         if (asked)
             return one;
         append(all, std::move(one));

@@ -103,7 +103,7 @@ Result<Json> RuntimeComponent::observe(const core::Settings& settings) {
                   {"is_link_left", choice.path.empty() && !current_toolkit(root_).empty()},
                   {"is_known", is_known},
                   {"is_here", is_any_here(places)},
-                  {"settings_changed", is_known && record->settings != settled_settings(wanted)},
+                  {"recorded_settings", is_known ? record->settings : Json()},
                   {"places_changed", is_known && record->places != places},
                   {"changed", Json::array()},
                   {"runtimes", Json::array()}};
@@ -117,11 +117,10 @@ Result<Json> RuntimeComponent::observe(const core::Settings& settings) {
 }
 
 Plan RuntimeComponent::plan(const core::Desired& desired, const Json& observed) const {
-    // A request is done alone; with apply the toolkit comes first.
-    const bool is_request = !desired.request.empty();
+    // Unless it is done alone the toolkit comes first.
     const RuntimeSettings settings = runtime_settings(
-        desired.settings, place_from_json(base::member(observed, is_request ? "toolkit_now" : "toolkit")));
-    if (is_request)
+        desired.settings, place_from_json(base::member(observed, desired.alone ? "toolkit_now" : "toolkit")));
+    if (!desired.request.empty())
         return plan_request(settings, base::member(desired.request, "runtime"));
     Plan plan;
     plan.kind = "runtime.converge";
@@ -129,7 +128,8 @@ Plan RuntimeComponent::plan(const core::Desired& desired, const Json& observed) 
         return plan;
     if (!base::bool_or(observed, "is_known", false) && base::bool_or(observed, "is_here", false))
         plan.reasons.emplace_back("nobody has looked at container runtimes yet");
-    if (base::bool_or(observed, "settings_changed", false))
+    if (const Json& recorded = base::member(observed, "recorded_settings");
+        recorded.is_object() && recorded != settled_settings(settings))
         plan.reasons.emplace_back("the settings in section [Runtime] or [CDI] are others");
     if (base::bool_or(observed, "places_changed", false))
         plan.reasons.emplace_back("container runtimes have come or gone");

@@ -105,6 +105,10 @@ class Fate:
         for path in glob.glob(self.host.path("/etc/nvidia-container-runtime/*")):
             os.unlink(path)
 
+    def exchange_toolkit(self):
+        if self.host.ctl("toolkit", "remove", TOOLKITS[1]).returncode != 0:  # in use, or not here
+            self.host.ctl("toolkit", "import", *glob.glob(os.path.join(self.host.scratch, "debs" + TOOLKITS[1], "*")), check=0)
+
     def configure(self):
         text = ""
         for section, lines in SETTINGS.items():
@@ -150,6 +154,9 @@ def faults(host):
     plan = host.json("plan")
     if plan["steps"]:
         found.append(f"the plan still has {[step['summary'] for step in plan['steps']]}: {plan['reasons']}")
+    for component in ("driver", "cdi", "toolkit", "runtime"):
+        if host.json("plan", "--only", component)["steps"]:
+            found.append(f"the plan of {component} alone has steps")
     enable, directory = cdi_settings(host)
     driver = host.loaded().get("nvidia")
     told = {path: host.told(path) for path in SPECS[:1] + SPECS[2:] if read(host.path(path)) not in ("", FOREIGN)}

@@ -127,6 +127,7 @@ def check_classes(t, host):
     run = host.ctl("toolkit", "import", *write_rpms(inside(host, "rpms"), NEWEST))
     t.ok(run.returncode == 0 and versions(host) == [NEWEST, NEW], "RPM packages come in beside it", run.stdout, run.stderr)
     before = read(host.path(DROP_IN))
+    t.equal(host.json("plan", "--only", "runtime")["steps"], [], "runtimes have nothing to do with it until it is selected")
     run = host.ctl("apply")
     t.ok(run.returncode == 0 and selected(host) == NEWEST, "the newest is taken", run.stdout, run.stderr)
     t.equal((calls(host), read(host.path(DROP_IN))), (restarts, before), "with no restart and no change of the runtime's files")
