@@ -2,7 +2,7 @@
 """Whatever happened to a host, one apply puts all of it right: driver, specifications, toolkit, runtime.
 
 A plan is made of what is there before its steps, and a component's step may change what another one saw. So things happen
-to the host by chance, several at a time, and behind one apply nothing may be left to do.
+to the host by chance, several at a time, an apply that is cut off among them, and behind one more nothing may be left to do.
 
 converge_test.py                                SEED=535, ROUNDS=25; FULL=1: 400"""
 import glob
@@ -10,9 +10,11 @@ import json
 import os
 import random
 import shutil
+import time
 import tomllib
 
 from fake_host import CLIENT, NEW, OLD, read, run_checks, write
+from gates import Gates
 from runtime_files import CONFIG, PLAIN, calls, dump, install_containerd, systemctl
 from toolkit_files import CURRENT, write_debs
 
@@ -117,12 +119,35 @@ class Fate:
         write(self.host.path("/etc/gpuhost/gpuhostd.conf.d/fate.conf"), text)
         self.host.ctl("reload", check=0)
 
+    def interrupted(self):
+        """An apply that ends at one of its steps, in one of three ways."""
+        end, last = self.chance.choice(("error", "worker killed", "all killed")), self.chance.randint(1, 12)
+
+        def decide(_where, _count):
+            if sum(gates.seen.values()) != last:
+                return "go"
+            if end == "all killed":
+                self.host.kill_daemon()
+            return "error failed" if end == "error" else None
+
+        gates = Gates(self.host, decide)
+        with self.host.start_ctl("apply") as ctl:
+            while ctl.poll() is None and self.host.daemon:
+                time.sleep(0.01)
+            gates.close()
+            if not self.host.daemon:
+                self.host.kill_workers()
+                self.host.start_daemon()
+            self.host.settle()
+        return f"apply, {end} at gate {last} of {sum(gates.seen.values())}"
+
     def happen(self):
-        events = [getattr(self, name) for name in sorted(vars(Fate)) if name not in ("happen", "__init__") and callable(getattr(self, name))]
+        events = [event for name, event in sorted(vars(Fate).items()) if callable(event) and name not in ("happen", "interrupted", "__init__")]
         chosen = self.chance.sample(events, self.chance.randint(1, 4))
         for event in chosen:
-            event()
-        return [event.__name__ for event in chosen]
+            event(self)
+        names = [event.__name__ for event in chosen]
+        return [*names, self.interrupted()] if self.chance.random() < 0.5 else names
 
 
 def cdi_settings(host):
