@@ -15,6 +15,7 @@
 #include <fcntl.h>
 #include <sched.h>
 #include <sys/prctl.h>
+#include <sys/sendfile.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -29,8 +30,24 @@ using base::Result;
 using base::UniqueFd;
 
 constexpr std::size_t max_program = 16U << 20;
+constexpr std::size_t head_bytes = 4096; ///< linkers write the program headers first
 constexpr rlim_t max_cache = 64U << 20;
 constexpr rlim_t max_files = 64; ///< an ld.so.conf may include itself
+
+/// Without a buffer of ours: the kernel copies what it has in memory at once.
+Result<void> copy_all(int from, int to, const std::string& path) {
+    for (std::size_t left = max_program; left > 0;) {
+        const ssize_t n = ::sendfile(to, from, nullptr, left);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return fail_errno("copying " + path, errno);
+        if (n == 0)
+            return {};
+        left -= static_cast<std::size_t>(n);
+    }
+    return fail(Errc::BadContent, path + ": larger than a program may be");
+}
 
 /// A copy in a mount that nothing sees and nobody writes to, since a container that sees this process could write to the
 /// host's own file through /proc/PID/exe. No memfd: a host may forbid to run those, by the sysctl vm.memfd_noexec.
@@ -38,15 +55,16 @@ Result<UniqueFd> copy_program(const std::string& path) {
     const UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
     if (!file)
         return fail_errno(path, errno);
-    GPUHOST_TRY(program, base::read_all(file.get(), max_program, path));
-    if (!is_static_program(program))
-        return fail(Errc::Unsupported, path + ": not a program that needs no libraries",
-                    "Give the path of glibc's ldconfig with --ldconfig-path.");
     GPUHOST_TRY(tmpfs, make_tmpfs(max_program));
-    UniqueFd copy(::openat(tmpfs.get(), "ldconfig", O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0500));
+    UniqueFd copy(::openat(tmpfs.get(), "ldconfig", O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0500));
     if (!copy)
         return fail_errno("copying " + path, errno);
-    GPUHOST_CHECK(base::write_all(copy.get(), program, path));
+    GPUHOST_CHECK(copy_all(file.get(), copy.get(), path));
+    std::array<char, head_bytes> head{};
+    const ssize_t n = ::pread(copy.get(), head.data(), head.size(), 0);
+    if (!is_static_program({head.data(), n < 0 ? 0 : static_cast<std::size_t>(n)}))
+        return fail(Errc::Unsupported, path + ": not a program that needs no libraries",
+                    "Give the path of glibc's ldconfig with --ldconfig-path.");
     copy.reset(); // or it would be busy
     GPUHOST_CHECK(make_read_only(tmpfs.get()));
     copy.reset(::openat(tmpfs.get(), "ldconfig", O_PATH | O_CLOEXEC));
@@ -73,6 +91,7 @@ Result<void> become_ldconfig(const std::string& path, int program) {
     GPUHOST_CHECK(limit(RLIMIT_NOFILE, max_files));
     GPUHOST_CHECK(limit(RLIMIT_CORE, 0));
     GPUHOST_CHECK(keep_only_file_access());
+    GPUHOST_CHECK(forbid_sockets());
     const std::array<const char*, 6> argv{"ldconfig",         "-f",   "/etc/ld.so.conf", "-C",
                                           "/etc/ld.so.cache", nullptr};
     const std::array<const char*, 1> environment{nullptr};
@@ -106,7 +125,7 @@ Result<void> run_ldconfig(const ContainerRoot& root, const std::string& program)
     GPUHOST_CHECK(root.check_own("/etc/ld.so.cache"));
     GPUHOST_CHECK(
         root.remove("/etc/ld.so.cache~")); // where ldconfig writes: a pipe of the image's would never end
-    constexpr long spaces = CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWNET;
+    constexpr long spaces = CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS;
     const auto pid =
         static_cast<pid_t>(::syscall(SYS_clone, spaces | SIGCHLD, nullptr, nullptr, nullptr, nullptr));
     if (pid < 0)

@@ -8,7 +8,7 @@ namespace gpuhost::runtime {
 
 /// Makes the root's /etc/ld.so.cache (Refused where that is mounted), and the links that ldconfig makes beside libraries. `program` is a path of the
 /// host. It runs from a read-only copy in memory, in namespaces of its own where the container's root is "/", what is mounted in
-/// that cannot be written, /proc, /sys and /dev are not there, and it has no capability but to write files.
+/// that cannot be written, /proc, /sys and /dev are not there, it has no capability but to write files, and makes no socket.
 [[nodiscard]] base::Result<void> run_ldconfig(const ContainerRoot& root, const std::string& program);
 
 /// Runs without another program or library: what ldconfig is with glibc. `elf` is the beginning of the file.

@@ -3,11 +3,13 @@
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <linux/capability.h>
+#include <linux/io_uring.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -57,5 +59,13 @@ int main(int argc, char** argv, char** environment) {
     say(report, "remount", mount(NULL, "/volume", NULL, MS_REMOUNT | MS_BIND, NULL) == 0);
     say(report, "chroot", chroot("/etc") == 0);
     say(report, "namespace", unshare(CLONE_NEWNS) == 0);
+    say(report, "socket", socket(AF_UNIX, SOCK_STREAM, 0) >= 0 || socket(AF_INET, SOCK_DGRAM, 0) >= 0);
+    int pair[2];
+    say(report, "socketpair", socketpair(AF_UNIX, SOCK_STREAM, 0, pair) == 0);
+    struct io_uring_params ring = {0};
+    say(report, "io_uring", syscall(SYS_io_uring_setup, 1, &ring) >= 0);
+#ifdef __x86_64__
+    say(report, "x32-socket", syscall(0x40000000 | SYS_socket, AF_INET, SOCK_DGRAM, 0) >= 0);
+#endif
     return fclose(report) == 0 ? 0 : 1;
 }
