@@ -30,8 +30,12 @@ class Question {
         std::vector<NvmlGpu> gpus;
         for (unsigned index = 0; index < count; ++index) {
             nvml::Device device = nullptr;
-            GPUHOST_CHECK(check("nvmlDeviceGetHandleByIndex_v2", library_.device_by_index(index, &device)));
-            GPUHOST_TRY(gpu, describe(device));
+            NvmlGpu gpu; // one that is sick, and so can't be named, is no reason to say nothing of the others
+            if (library_.device_by_index(index, &device) != nvml::success ||
+                library_.minor_number(device, &gpu.minor) != nvml::success)
+                continue;
+            if (const auto described = describe(device, gpu); !described)
+                gpu.problem = described.error().message;
             gpus.push_back(std::move(gpu));
         }
         return gpus;
@@ -44,19 +48,15 @@ class Question {
         return base::fail(Errc::Failed, library_.describe(function, error));
     }
 
-    [[nodiscard]] Result<NvmlGpu> describe(nvml::Device device) const {
-        NvmlGpu gpu;
-        GPUHOST_CHECK(check("nvmlDeviceGetMinorNumber", library_.minor_number(device, &gpu.minor)));
+    [[nodiscard]] Result<void> describe(nvml::Device device, NvmlGpu& gpu) const {
         unsigned mode = 0;
         unsigned pending = 0;
         const int error = library_.mig_mode(device, &mode, &pending);
         if (error == nvml::not_supported || error == nvml::function_not_found)
-            return gpu;
+            return {};
         GPUHOST_CHECK(check("nvmlDeviceGetMigMode", error));
         gpu.split = mode == nvml::mig_enabled;
-        if (gpu.split)
-            GPUHOST_CHECK(add_instances(device, gpu));
-        return gpu;
+        return gpu.split ? add_instances(device, gpu) : Result<void>();
     }
 
     /// Their numbers may have gaps, where one was destroyed.
@@ -69,9 +69,13 @@ class Question {
             if (error == nvml::not_found || error == nvml::invalid_argument)
                 continue;
             GPUHOST_CHECK(check("nvmlDeviceGetMigDeviceHandleByIndex", error));
-            GPUHOST_TRY(described, describe(device, instance));
-            described.index = index;
-            gpu.instances.push_back(std::move(described));
+            auto described = describe(device, instance);
+            if (!described) { // it may have been destroyed since
+                gpu.problem = described.error().message;
+                continue;
+            }
+            described->index = index;
+            gpu.instances.push_back(*std::move(described));
         }
         return {};
     }

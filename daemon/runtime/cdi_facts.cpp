@@ -56,9 +56,9 @@ Result<MadeSpec> make_gpu_spec(const Root& host, const CdiSources& sources) {
     MadeSpec made{gpu_spec(facts), mig.problems()};
     if (made.spec.devices.size() > 1) // "all" is of none
         return made;
-    const std::string problem =
-        made.problems.empty() ? "every GPU is split, and has no instance of MIG" : made.problems.front();
-    return base::fail(Errc::Unsupported, problem, mig_hint);
+    if (made.problems.empty())
+        return base::fail(Errc::Unsupported, "every GPU is split, and has no instance of MIG", mig_hint);
+    return base::fail(Errc::Failed, made.problems.front(), mig_hint); // it may go well the next time
 }
 
 Result<MadeSpec> make_management_spec(const Root& host, const CdiSources& sources) {

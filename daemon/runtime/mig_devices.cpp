@@ -60,7 +60,11 @@ std::optional<std::vector<MigNodes>> MigDevices::instances(const Gpu& gpu) {
                             " are left out: " + (untold_ ? untold_->message : "NVML does not know the GPU"));
         return std::vector<MigNodes>();
     }
-    if (!told->split)
+    const bool is_unclear = !told->problem.empty();
+    if (is_unclear)
+        problems_.push_back("instances of MIG of GPU " + gpu.address +
+                            " are left out: NVML: " + told->problem);
+    if (!told->split && (!is_unclear || split_.count(gpu.minor) == 0))
         return std::nullopt;
     std::vector<MigNodes> found;
     for (const NvmlInstance& instance : told->instances)

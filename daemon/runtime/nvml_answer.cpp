@@ -6,6 +6,8 @@
 
 #include <algorithm>
 
+#include <unistd.h>
+
 namespace gpuhost::runtime {
 
 using base::Errc;
@@ -50,6 +52,7 @@ Result<NvmlGpu> read_gpu(const Json& value) {
     GPUHOST_TRY(minor, get_number(value, "minor"));
     gpu.minor = minor;
     gpu.split = base::bool_or(value, "split", false);
+    gpu.problem = base::string_or(value, "problem", "");
     for (const Json& element : base::member(value, "instances")) {
         GPUHOST_TRY(instance, read_instance(element));
         gpu.instances.push_back(std::move(instance));
@@ -69,7 +72,10 @@ Json to_json(const std::vector<NvmlGpu>& gpus) {
                                  {"gpu_instance", one.gpu_instance},
                                  {"compute_instance", one.compute_instance},
                                  {"graphics", one.graphics}});
-        list.push_back({{"minor", gpu.minor}, {"split", gpu.split}, {"instances", std::move(instances)}});
+        list.push_back({{"minor", gpu.minor},
+                        {"split", gpu.split},
+                        {"instances", std::move(instances)},
+                        {"problem", gpu.problem}});
     }
     return {{"gpus", std::move(list)}};
 }
@@ -91,6 +97,9 @@ Result<std::vector<NvmlGpu>> parse_nvml_answer(std::string_view text) {
 }
 
 Result<std::vector<NvmlGpu>> ask_nvml(const base::Root& host, const std::string& library) {
+    if (host.is_host() &&
+        ::geteuid() == 0) // --driver-root may lead into somebody's directory, and the library's code is run
+        GPUHOST_CHECK(open_trusted(host, library));
     GPUHOST_TRY(finished, run_trusted(host, {program, host.host_path(library)}, patience, true));
     if (finished.timed_out)
         return base::fail(Errc::Timeout,

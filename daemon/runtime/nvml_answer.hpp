@@ -26,6 +26,7 @@ struct NvmlGpu {
     unsigned minor = 0;
     bool split = false; ///< MIG is on, though there may be no instance
     std::vector<NvmlInstance> instances;
+    std::string problem; ///< why that is not all; empty: it is
     friend bool operator==(const NvmlGpu&, const NvmlGpu&) = default;
 };
 

@@ -31,23 +31,28 @@ bool is_in_roots_hands(const base::Root& root, const std::string& path) {
 
 } // namespace
 
+Result<base::UniqueFd> open_trusted(const base::Root& root, const std::string& path) {
+    GPUHOST_TRY(file, root.open_file(path, O_PATH));
+    struct stat st {};
+    if (::fstat(file.get(), &st) < 0 || !S_ISREG(st.st_mode) || !only_root_writes(st))
+        return base::fail(Errc::Refused, "'" + path + "' is not root's alone");
+    // Links on the way may be anybody's, as long as nobody else can change what they lead to.
+    GPUHOST_TRY(canonical, root.read_link("/proc/self/fd/" + std::to_string(file.get())));
+    if (!is_in_roots_hands(root, canonical))
+        return base::fail(Errc::Refused, "others than root may write where '" + path + "' is");
+    return std::move(file);
+}
+
 Result<base::Finished> run_trusted(const base::Root& root, std::vector<std::string> argv,
                                    std::chrono::milliseconds deadline, bool drop_errors) {
     const std::string executable = argv.empty() ? "" : argv.front();
     if (!root.is_host() || !base::starts_with(executable, "/"))
         return base::fail(Errc::Refused, "'" + executable + "' is no program of the running host");
-    GPUHOST_TRY(file, root.open_file(executable, O_PATH));
-    struct stat st {};
-    if (::fstat(file.get(), &st) < 0 || !S_ISREG(st.st_mode) || !only_root_writes(st))
-        return base::fail(Errc::Refused, "'" + executable + "' is not root's alone");
-    // What was looked at is what is started; which it is may depend on the name that it is called by.
-    const std::string opened = "/proc/self/fd/" + std::to_string(file.get());
-    GPUHOST_TRY(canonical, root.read_link(opened));
-    if (!is_in_roots_hands(root, canonical))
-        return base::fail(Errc::Refused, "others than root may write where '" + executable + "' is");
+    GPUHOST_TRY(file, open_trusted(root, executable));
     base::Command command;
     command.argv = std::move(argv);
-    command.program = opened;
+    // What was looked at is what is started; which it is may depend on the name that it is called by.
+    command.program = "/proc/self/fd/" + std::to_string(file.get());
     command.deadline = deadline;
     command.output_limit = output_limit;
     command.drop_errors = drop_errors;

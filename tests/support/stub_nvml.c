@@ -6,6 +6,7 @@
 // For who has no such environment, and for MIG, there is the file /stub-nvml, below FAKE_ROOT if that is set. One line each:
 //   devices COUNT                    split DEVICE                      MIG is on
 //   instance DEVICE INDEX GPU-INSTANCE COMPUTE-INSTANCE PROFILE UUID   of MIG; the profile's number is NVML's
+//   broken DEVICE NUMBER             what it answers to questions about MIG
 //   error NUMBER                     of nvmlInit                       hang, die, print TEXT: what nvmlInit does
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,6 +32,7 @@ static struct instance instances[most_instances];
 static unsigned instance_count;
 static int is_split[most_devices];
 static int told_devices = -1;
+static int broken[most_devices];
 
 static int behave(const char* word, const char* rest) {
     if (strcmp(word, "hang") == 0)
@@ -53,6 +55,8 @@ static int read_line(const char* line) {
         told_devices = (int)number;
     else if (sscanf(line, "split %u", &number) == 1 && number < most_devices)
         is_split[number] = 1;
+    else if (sscanf(line, "broken %u %u", &number, &one.index) == 2 && number < most_devices)
+        broken[number] = (int)one.index;
     else if (instance_count < most_instances &&
              sscanf(line, "instance %u %u %u %u %u %95s", &one.device, &one.index, &one.gpu_instance,
                     &one.compute_instance, &one.profile, one.uuid) == 6)
@@ -72,6 +76,7 @@ static int read_file(void) {
         return success;
     instance_count = 0;
     memset(is_split, 0, sizeof is_split);
+    memset(broken, 0, sizeof broken);
     while (result == success && fgets(line, sizeof line, file))
         result = read_line(line);
     fclose(file);
@@ -183,7 +188,7 @@ int nvmlDeviceGetMigMode(void* device, unsigned* current, unsigned* pending) {
     if (index >= most_devices)
         return not_supported;
     *current = *pending = (unsigned)is_split[index];
-    return success;
+    return broken[index];
 }
 
 int nvmlDeviceGetMaxMigDeviceCount(void* device, unsigned* count) {
