@@ -18,7 +18,9 @@ using base::Result;
 using base::Root;
 
 constexpr std::string_view volatile_directory = "/run/cdi";
+constexpr std::string_view lasting_directory = "/etc/cdi";
 constexpr std::chrono::seconds waking{60};
+constexpr const char* gpu_kind = "nvidia.com/gpu"; ///< the one that needs NVML, for instances of MIG
 
 std::string path_of(std::string_view directory, const CdiMode& mode) {
     return std::string(directory) + "/" + std::string(mode.file);
@@ -31,9 +33,12 @@ bool is_uuid(std::string_view device) {
 /// Where ours may be: what is recorded, which in /etc outlives a boot, and what a record that was lost would have.
 std::set<std::string> known_paths(const Root& host) {
     std::set<std::string> paths;
-    for (const CdiMode& mode : cdi_modes())
-        paths.insert(path_of(volatile_directory, mode));
     const auto record = read_cdi_record(host);
+    for (const CdiMode& mode : cdi_modes()) {
+        paths.insert(path_of(volatile_directory, mode));
+        if (!record)
+            paths.insert(path_of(lasting_directory, mode));
+    }
     for (const auto& entry : record ? record->files : std::map<std::string, std::string>())
         paths.insert(entry.first);
     return paths;
@@ -73,7 +78,7 @@ std::vector<base::UniqueFd> wake_gpus(const Root& host) {
 class Publisher {
   public:
     Publisher(core::StepContext& context, const std::string& directory, bool groups)
-        : context_(context), host_(context.root) {
+        : context_(context), host_(context.root), before_(read_cdi_record(context.root)) {
         record_.directory = directory;
         record_.groups = groups;
     }
@@ -89,6 +94,7 @@ class Publisher {
             if (const auto removed = remove_ours(host_, path); !removed) {
                 say(removed.error().message);
                 record_.failed = true;
+                record_.files[path] = identify(host_, path); // or nobody would know of it
             }
         if (!record_.files.empty())
             warn_of_others();
@@ -105,10 +111,15 @@ class Publisher {
         if (!made && mode.optional && made.error().code == Errc::NotFound)
             return false;
         const std::string path = path_of(record_.directory, mode);
-        if (record_.directory != volatile_directory && host_.exists(path) &&
-            !is_ours(host_.read(path).value_or(std::string()))) {
+        if (record_.directory != volatile_directory && is_others(path)) {
             say("'" + path + "' is another program's: remove it, or set Directory=/run/cdi in section [CDI]");
             record_.files[path] = identify(host_, path); // until it has gone
+            return true;
+        }
+        const bool is_cut_short = made ? !made->problems.empty() : made.error().code == Errc::Failed;
+        if (mode.make == make_gpu_spec && is_cut_short && is_still_right(path)) {
+            say(made ? made->problems.front() : made.error().message);
+            keep(path);
             return true;
         }
         const auto written = made ? write(path, made->spec) : base::fail(made.error());
@@ -116,11 +127,41 @@ class Publisher {
             for (const std::string& problem : made->problems)
                 say(problem);
             record_.failed = record_.failed || !made->problems.empty(); // NVML may answer the next time
+            record_.whole = record_.whole || (mode.make == make_gpu_spec && made->problems.empty());
             return true;
         }
         say(written.error().message);
-        record_.failed = record_.failed || made.has_value();
+        record_.failed = record_.failed || made.has_value() || made.error().code == Errc::Failed;
         return false;
+    }
+
+    [[nodiscard]] bool is_others(const std::string& path) const {
+        const auto st = host_.lstat(path);
+        return st && !S_ISDIR(st->st_mode) && !is_ours(host_.read(path).value_or(std::string()));
+    }
+
+    /// Was all of it told, of what is there now, and is it as it was written? Then an NVML that gives no answer is no
+    /// reason to give containers less.
+    [[nodiscard]] bool is_still_right(const std::string& path) const {
+        if (!before_ || !before_->whole || before_->directory != record_.directory ||
+            before_->groups != record_.groups)
+            return false;
+        const auto file = before_->files.find(path);
+        const auto is_same = [&](const char* input) {
+            return base::member(before_->inputs, input) == base::member(record_.inputs, input);
+        };
+        return file != before_->files.end() && file->second == identify(host_, path) && is_same("driver") &&
+               is_same("userland") && is_same("libraries") && is_same("gpus") && is_same("instances") &&
+               is_same("nodes");
+    }
+
+    void keep(const std::string& path) {
+        record_.files[path] = identify(host_, path);
+        record_.failed = record_.whole = true;
+        for (const std::string& device : before_->devices)
+            if (base::starts_with(device, std::string(gpu_kind) + "="))
+                record_.devices.push_back(device);
+        kinds_.emplace_back(gpu_kind);
     }
 
     [[nodiscard]] Result<MadeSpec> make(const CdiMode& mode) const {
@@ -171,6 +212,7 @@ class Publisher {
 
     core::StepContext& context_;
     const Root& host_;
+    std::optional<CdiRecord> before_;
     CdiRecord record_;
     std::vector<std::string> kinds_; ///< that it has written
 };
@@ -181,6 +223,16 @@ CdiRecord publish_specs(core::StepContext& context, const std::string& directory
     return Publisher(context, directory, groups).publish();
 }
 
+std::vector<std::string> unrecorded_paths(const Root& host) {
+    std::vector<std::string> found;
+    if (read_cdi_record(host))
+        return found;
+    for (const std::string& path : known_paths(host))
+        if (host.lstat(path))
+            found.push_back(path);
+    return found;
+}
+
 Result<std::vector<std::string>> withdraw_specs(const Root& host) {
     std::vector<std::string> paths;
     for (const std::string& path : known_paths(host)) {
@@ -188,7 +240,7 @@ Result<std::vector<std::string>> withdraw_specs(const Root& host) {
         if (was_there)
             paths.push_back(path);
     }
-    GPUHOST_CHECK(forget_cdi_record(host));
+    GPUHOST_CHECK(write_cdi_record(host, {})); // there are none, and what is there is not ours
     return paths;
 }
 

@@ -15,6 +15,9 @@ namespace gpuhost::runtime {
 /// but where they can't be removed.
 [[nodiscard]] CdiRecord publish_specs(core::StepContext& context, const std::string& directory, bool groups);
 
+/// Where ours may be, and something is, though no record says so. Reads none of it.
+[[nodiscard]] std::vector<std::string> unrecorded_paths(const base::Root& host);
+
 /// Takes ours away, wherever they are. Their paths.
 [[nodiscard]] base::Result<std::vector<std::string>> withdraw_specs(const base::Root& host);
 

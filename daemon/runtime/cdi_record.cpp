@@ -47,7 +47,7 @@ Json cdi_inputs(const Root& host) {
 Json to_json(const CdiRecord& record) {
     return {{"inputs", record.inputs},       {"files", record.files},   {"devices", record.devices},
             {"directory", record.directory}, {"groups", record.groups}, {"problem", record.problem},
-            {"failed", record.failed}};
+            {"failed", record.failed},       {"whole", record.whole}};
 }
 
 std::optional<CdiRecord> cdi_record_from_json(const Json& value) {
@@ -59,7 +59,8 @@ std::optional<CdiRecord> cdi_record_from_json(const Json& value) {
                      base::string_or(value, "directory", ""),
                      base::bool_or(value, "groups", true),
                      base::string_or(value, "problem", ""),
-                     base::bool_or(value, "failed", false)};
+                     base::bool_or(value, "failed", false),
+                     base::bool_or(value, "whole", false)};
 }
 
 std::optional<CdiRecord> read_cdi_record(const Root& host) {
@@ -73,14 +74,12 @@ base::Result<void> write_cdi_record(const Root& host, const CdiRecord& record) {
     return host.write_atomic(record_file, base::dump(to_json(record)) + "\n");
 }
 
-base::Result<void> forget_cdi_record(const Root& host) {
-    return host.remove(record_file);
-}
-
 std::string identify(const Root& host, const std::string& path) {
     const auto st = host.lstat(path);
-    if (!st || !S_ISREG(st->st_mode))
+    if (!st)
         return "";
+    if (!S_ISREG(st->st_mode))
+        return "no file, " + std::to_string(st->st_ino);
     return std::to_string(st->st_size) + " " + std::to_string(st->st_mtim.tv_sec) + "." +
            std::to_string(st->st_mtim.tv_nsec);
 }

@@ -28,13 +28,13 @@ struct CdiRecord {
     bool groups = true;
     std::string problem; ///< why containers get not all of it; empty: they do
     bool failed = false; ///< it may go well the next time, though nothing else has changed
+    bool whole = false;  ///< the specification of GPUs was made with nothing left out
 };
 [[nodiscard]] base::Json to_json(const CdiRecord& record);
 [[nodiscard]] std::optional<CdiRecord> cdi_record_from_json(const base::Json& value);
 /// Nothing where there is none that can be read: then nothing is known to have been written.
 [[nodiscard]] std::optional<CdiRecord> read_cdi_record(const base::Root& host);
 [[nodiscard]] base::Result<void> write_cdi_record(const base::Root& host, const CdiRecord& record);
-[[nodiscard]] base::Result<void> forget_cdi_record(const base::Root& host);
 
 /// Changes with every write to the file; empty: it is not there.
 [[nodiscard]] std::string identify(const base::Root& host, const std::string& path);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/runtime/cdi_state.hpp"
 
-#include "daemon/runtime/cdi_record.hpp"
+#include "daemon/runtime/cdi_publisher.hpp"
 
 #include <array>
 
@@ -30,7 +30,9 @@ Texts differences(const CdiSettings& settings, const Json& inputs, const CdiReco
     Texts found;
     const std::string then = driver_of(record.inputs);
     const std::string now = driver_of(inputs);
-    if (then != now)
+    if (then.empty())
+        found.push_back("containers have not been told of driver " + now);
+    else if (then != now)
         found.push_back("containers are told of driver " + then + ", and " + now + " is loaded");
     for (const auto& [key, changed] : input_names)
         if (then == now && base::member(inputs, key) != base::member(record.inputs, key))
@@ -42,11 +44,19 @@ Texts differences(const CdiSettings& settings, const Json& inputs, const CdiReco
     return found;
 }
 
+/// Once: a record follows.
+Texts reasons_to_look(const Json& observed) {
+    Texts reasons;
+    for (const std::string& path : base::strings_or_empty(observed, "unrecorded"))
+        reasons.push_back("'" + path + "' may be gpuhostd's, of which there is no record");
+    return reasons;
+}
+
 /// Why what there is has to go.
 Texts reasons_for_none(const CdiSettings& settings, const CdiRecord& record) {
-    if (!settings.enable)
-        return {"section [CDI] says Enable=no"};
-    return record.files.empty() ? Texts() : Texts{"no driver is loaded"};
+    if (record.files.empty())
+        return {};
+    return {settings.enable ? "no driver is loaded" : "section [CDI] says Enable=no"};
 }
 
 } // namespace
@@ -55,6 +65,7 @@ Json observe_cdi(const base::Root& host) {
     const auto record = read_cdi_record(host);
     return Json{{"inputs", cdi_inputs(host)},
                 {"record", record ? to_json(*record) : Json()},
+                {"unrecorded", unrecorded_paths(host)},
                 {"missing", record ? missing_files(host, *record) : Texts()},
                 {"changed", record ? changed_files(host, *record) : Texts()}};
 }
@@ -67,7 +78,7 @@ Texts cdi_reasons(const CdiSettings& settings, const Json& observed) {
     const auto record = cdi_record_from_json(base::member(observed, "record"));
     const std::string driver = observed_driver(observed);
     if (!settings.enable || driver.empty())
-        return record ? reasons_for_none(settings, *record) : Texts();
+        return record ? reasons_for_none(settings, *record) : reasons_to_look(observed);
     Texts reasons = record ? differences(settings, base::member(observed, "inputs"), *record)
                            : Texts{"containers have not been told of driver " + driver};
     for (const std::string& path : base::strings_or_empty(observed, "missing"))

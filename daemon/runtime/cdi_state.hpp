@@ -11,7 +11,7 @@
 
 namespace gpuhost::runtime {
 
-/// {"inputs": cdi_inputs(), "record": null without one, "missing", "changed": [paths]}. Never waits for a GPU.
+/// {"inputs": cdi_inputs(), "record": null without one, "unrecorded": unrecorded_paths(), "missing", "changed": [paths]}. Never waits for a GPU.
 [[nodiscard]] base::Json observe_cdi(const base::Root& host);
 
 /// Of the driver that is loaded; empty: none is.

@@ -97,6 +97,7 @@ def check_settings(t, host):
     t.ok(run.returncode == 0 and os.listdir(host.path("/etc/cdi")) == [], "with Enable=no there are none", run.stderr)
     run = host.ctl("apply")
     t.ok(run.returncode == 0 and "othing" in run.stdout + run.stderr, "and nothing more is done", run.stdout, run.stderr)
+    check_lost_record(t, host)
     run = host.ctl("driver", "swap", OLD)
     t.ok(run.returncode == 0 and not os.path.exists(host.path(SPEC)), "also by a swap", run.stderr)
     configure(host, "")
@@ -108,6 +109,25 @@ def check_settings(t, host):
     configure(host, "")
     host.ctl("apply", check=0)
     host.ctl("driver", "swap", OLD, check=0)
+
+
+def check_lost_record(t, host):
+    configure(host, "")
+    host.ctl("apply", check=0)
+    configure(host, "[CDI]\nEnable=no\n")
+    os.unlink(host.path("/var/lib/gpuhost/cdi.json"))
+    write(host.path("/etc/cdi/nvidia.yaml"), FOREIGN)
+    run = host.ctl("apply")
+    t.ok(run.returncode == 0 and not os.path.exists(host.path(SPEC)) and read(host.path("/etc/cdi/nvidia.yaml")) == FOREIGN,
+         "without a record ours go too, and another program's stay", run.stderr)
+    t.equal(host.json("plan")["steps"], [], "which is looked for once")
+    os.unlink(host.path("/etc/cdi/nvidia.yaml"))
+    configure(host, "[CDI]\nDirectory=/etc/cdi\n")
+    os.makedirs(host.path("/etc/cdi/nvidia.yaml"))
+    run = host.ctl("apply")
+    t.ok(run.returncode == 0 and host.told("/etc/cdi/nvidia.yaml"), "in /etc/cdi too an empty directory makes room", run.stderr)
+    configure(host, "[CDI]\nEnable=no\n")
+    host.ctl("apply", check=0)
 
 
 MOFED, GDS, IMEX = (f"/run/cdi/nvidia.com-{name}.yaml" for name in ("mofed", "gds", "imex-channel"))
@@ -273,11 +293,39 @@ def check_mig(t, host):
     t.equal(given["0:3"], ["/dev/nvidia0", "/dev/nvidia-caps/nvidia-cap30", "/dev/nvidia-caps/nvidia-cap31"], "each with its GPU's node and its own")
     t.equal(host.json("plan")["steps"], [], "and nothing is left to do")
     check_nvml_problems(t, host)
+    check_all_split(t, host)
     shutil.rmtree(host.path(CAPABILITIES + "/gpu0/mig"))
     write(host.path("/stub-nvml"), "devices 2\n")
     t.ok("instances of MIG have changed" in status(host), "instances that go are seen", status(host))
     host.ctl("apply", check=0)
     t.equal(devices(host), whole, "and the GPU is whole again")
+
+
+def check_all_split(t, host):
+    """An NVML that gives no answer, or not all of one, takes nothing from containers that they have."""
+    add_instances(host, {(0, 1, 0): (12, 13), (1, 1, 0): (40, 41)})
+    answer = f"devices 2\nsplit 0\nsplit 1\ninstance 1 0 1 0 0 {UUIDS[0]}\ninstance 0 0 1 0 0 {UUIDS[1]}\n"
+    write(host.path("/stub-nvml"), answer)
+    host.ctl("apply", check=0)
+    names = devices(host)
+    t.equal(names, ["0:0", "1:0", *UUIDS, "all"], "both are split")
+    for number, (trouble, says) in enumerate((("error 18\n", "Driver/library version mismatch"), (answer + "broken 1 999\n", "Unknown Error"))):
+        write(host.path("/stub-nvml"), trouble)
+        write(host.path(f"/run/nvidia-persistenced/{number}/socket"), "")
+        write(host.path("/run/nvidia-fabricmanager/socket") if number else host.path("/run/nvidia-persistenced/socket"), "")
+        run = host.ctl("apply")
+        t.ok(run.returncode == 0 and says in status(host) and devices(host) == names, f"what they have stays: {says}", status(host), devices(host))
+    write(host.path("/stub-nvml"), trouble)
+    os.unlink(host.path(SPEC))
+    host.ctl("apply", check=0)
+    t.equal([name for name in devices(host) if name[0].isdigit()], ["1:0"], "a sick GPU costs the other one nothing")
+    write(host.path("/stub-nvml"), "error 18\n")
+    os.unlink(host.path(SPEC))
+    host.ctl("apply", check=0)
+    t.equal(host.told(), None, "with no answer at all there is nothing to tell")
+    write(host.path("/stub-nvml"), answer)
+    run = host.ctl("apply")
+    t.ok(run.returncode == 0 and devices(host) == names and "get not all" not in status(host), "it is asked again until it answers", status(host))
 
 
 def check_nvml_problems(t, host):
