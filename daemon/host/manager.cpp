@@ -116,7 +116,7 @@ void Manager::converge() {
         if (!component->converge_at_start(*observed))
             continue;
         // One that can't converge without a person keeps none of the others from it.
-        auto one = component->plan({settings_, Json::object()}, *observed);
+        auto one = component->plan({settings_, Json::object(), true}, *observed);
         if (one.problems.empty())
             append(all, std::move(one));
         else

@@ -101,6 +101,7 @@ Result<Json> RuntimeComponent::observe(const core::Settings& settings) {
                   {"toolkit", to_json(place)},
                   {"toolkit_now", to_json(now)},
                   {"is_link_left", choice.path.empty() && !current_toolkit(root_).empty()},
+                  {"settings_changed", is_known && record->settings != settled_settings(wanted)},
                   {"is_known", is_known},
                   {"is_here", is_any_here(places)},
                   {"recorded_settings", is_known ? record->settings : Json()},
@@ -149,7 +150,8 @@ Plan RuntimeComponent::plan(const core::Desired& desired, const Json& observed) 
     core::Step step = runtime_step({Goal::Configured, {}, settings, false});
     plan.title = step.summary;
     plan.steps.push_back(std::move(step));
-    if (base::bool_or(observed, "is_link_left", false)) // runtimes named it until now
+    // Runtimes named it until now. To switch a toolkit off needs a person's word, which an apply of all is.
+    if (!desired.alone && base::bool_or(observed, "is_link_left", false))
         plan.steps.push_back(
             toolkit_select_step(toolkit_settings(desired.settings), "", "take away the link to a toolkit"));
     return plan;

@@ -13,6 +13,7 @@
 
 namespace gpuhost::runtime {
 
+using base::Errc;
 using base::Result;
 using base::Root;
 
@@ -34,7 +35,10 @@ std::vector<std::string> names(const Root& root, const std::string& path) {
 }
 
 bool is_named_in(const Root& root, const std::string& file, std::size_t limit, const std::string& path) {
-    return root.read(file, limit).value_or(std::string()).find(path) != std::string::npos;
+    const auto text = root.read(file, limit);
+    if (!text)
+        return text.error().code != Errc::NotFound; // what can't be read may name it
+    return text->find(path) != std::string::npos;
 }
 
 void find_tasks(const Root& root, const std::string& path, std::vector<std::string>& users) {
