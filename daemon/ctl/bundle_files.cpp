@@ -34,7 +34,7 @@ std::vector<std::string> volumes_of(const std::string& path) {
     if (!base::ends_with(path, first))
         return volumes;
     const std::string bundle = path.substr(0, path.size() - first.size());
-    for (std::size_t number = 2; number <= input_file_limit; ++number) {
+    for (std::size_t number = 2; number <= input_file_limit + 1; ++number) { // one too many is seen
         std::string next = volume_name(bundle, number);
         if (::access(next.c_str(), F_OK) != 0)
             break;
@@ -52,13 +52,14 @@ std::string volume_name(const std::string& bundle, std::size_t number) {
 }
 
 Result<std::vector<InputFile>> open_bundle_files(std::span<const std::string> paths) {
-    if (paths.size() > input_file_limit)
-        return base::fail(Errc::InvalidArgument,
-                          "a bundle has at most " + std::to_string(input_file_limit) + " volumes");
     const std::vector<std::string> beside =
         paths.size() == 1 ? volumes_of(paths.front()) : std::vector<std::string>();
+    const std::span<const std::string> all = beside.empty() ? paths : std::span(beside);
+    if (all.size() > input_file_limit)
+        return base::fail(Errc::InvalidArgument,
+                          "a bundle has at most " + std::to_string(input_file_limit) + " volumes");
     std::vector<InputFile> files;
-    for (const std::string& path : beside.empty() ? paths : std::span(beside)) {
+    for (const std::string& path : all) {
         const bool standard = path == "-";
         base::UniqueFd fd(standard ? ::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3)
                                    : ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
@@ -68,6 +69,8 @@ Result<std::vector<InputFile>> open_bundle_files(std::span<const std::string> pa
             return base::fail(Errc::InvalidArgument, "a bundle does not come from a terminal");
         files.push_back({standard ? "standard input" : base_name(path), std::move(fd)});
     }
+    if (beside.size() > 1) // whoever reads an error is to know what was read
+        files.front().name += " to " + beside.back().substr(beside.back().rfind('/') + 1);
     return files;
 }
 

@@ -376,6 +376,10 @@ def check_diff_of_volumes(t, maker):
     run = diff("old.bundle", "parts.bundle.001", "parts.delta")
     t.ok(run.returncode == 0 and os.path.getsize(maker.path("parts.delta")) < 100_000 and maker.verify("parts.delta").returncode == 0,
          "a delta to volumes is whole", run.stderr)
+    shutil.copy(maker.path("old.bundle"), maker.path("left.001"))
+    shutil.copy(maker.path("old.bundle"), maker.path("left.002"))
+    run = maker.verify("left.001")
+    t.ok(run.returncode == BAD_CONTENT and "left.001 to left.002" in run.stderr, "what is no volume and looks like one is named", run.stderr)
     run = diff("parts.bundle.001", "old.bundle", "none.delta")
     t.ok(run.returncode == 0 and os.path.getsize(maker.path("none.delta")) < 100_000, "and so is one from them", run.stderr)
     os.rename(maker.path("parts.bundle.002"), maker.path("aside"))
