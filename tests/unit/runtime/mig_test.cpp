@@ -40,8 +40,8 @@ TEST(MigMinors, ALineThatIsNoneIsNamed) {
 }
 
 TEST(NvmlAnswer, IsTheLastLineAndReadAsItWasWritten) {
-    const std::vector<NvmlGpu> gpus{{0, true, {{3, "MIG-a1-b2", 5, 1, true}, {4, "MIG-c", 6, 0, false}}},
-                                    {7, false, {}}};
+    const std::vector<NvmlGpu> gpus{{0, true, {{3, "MIG-a1-b2", 5, 1, true}, {4, "MIG-c", 6, 0, false}}, ""},
+                                    {7, false, {}, "GPU is lost"}};
     const auto again = parse_nvml_answer("half a line of the library\n" + base::dump(to_json(gpus)) + "\n");
     ASSERT_TRUE(again);
     EXPECT_EQ(*again, gpus);
