@@ -33,3 +33,12 @@ noinst_LIBRARIES += %D%/libbase.a
     %D%/result.hpp \
     %D%/root.cpp \
     %D%/root.hpp
+
+# A library of its own, so that only what reads YAML links yaml-cpp.
+noinst_LIBRARIES += %D%/libyaml.a
+%C%_libyaml_a_CPPFLAGS = $(AM_CPPFLAGS) $(YAML_CFLAGS)
+%C%_libyaml_a_SOURCES = \
+    %D%/yaml.cpp \
+    %D%/yaml.hpp \
+    %D%/yaml_scalar.cpp \
+    %D%/yaml_scalar.hpp

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/base/parse.hpp"
+#include "daemon/base/yaml.hpp"
 #include "daemon/runtime/cdi_spec.hpp"
-#include "daemon/runtime/yaml.hpp"
 
 #include <limits>
 #include <set>
@@ -292,8 +292,9 @@ bool is_spec_file(std::string_view name) {
 }
 
 Result<Spec> parse_spec(std::string_view text, std::string_view name) {
-    GPUHOST_TRY(document,
-                base::ends_with(name, ".json") ? parse_json_once(text, name) : parse_yaml(text, name));
+    GPUHOST_TRY(document, base::ends_with(name, ".json")
+                              ? parse_json_once(text, name)
+                              : base::parse_yaml(text, name, base::YamlReader::ContainerRuntime));
     return spec_from_json(document, name);
 }
 

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 noinst_LIBRARIES += %D%/libruntime.a
-%C%_libruntime_a_CPPFLAGS = $(AM_CPPFLAGS) $(YAML_CFLAGS)
 %C%_libruntime_a_SOURCES = \
     %D%/cdi_check.cpp \
     %D%/cdi_component.cpp \
@@ -164,6 +163,4 @@ noinst_LIBRARIES += %D%/libruntime.a
     %D%/toml_list_edit.cpp \
     %D%/toml_list_edit.hpp \
     %D%/toml_writer.cpp \
-    %D%/toml_writer.hpp \
-    %D%/yaml.cpp \
-    %D%/yaml.hpp
+    %D%/toml_writer.hpp

@@ -17,7 +17,7 @@ LIBRARIES = {
     r"gnutls/.*": ("images/client_certificate.cpp",),
     r"microhttpd\.h": ("images/registry_server.cpp",),
     r"systemd/sd-.*": ("daemon/host", "daemon/bus", "daemon/ctl/client_bus.hpp"),
-    r"yaml-cpp/.*": ("daemon/runtime/yaml.cpp",),
+    r"yaml-cpp/.*": ("daemon/base/yaml.cpp",),
     r"toml\+\+/.*": ("daemon/runtime/toml.cpp",),
     r"nlohmann/.*": ("daemon/base",),
     r"tl/.*": ("daemon/base",),

@@ -8,7 +8,7 @@ read_seam = -Wl,--wrap=read -Wl,--wrap=pread
 
 %C%_base_tests_CPPFLAGS = $(test_cppflags)
 %C%_base_tests_LDFLAGS = $(AM_LDFLAGS) $(sync_seam)
-%C%_base_tests_LDADD = $(test_libs) $(test_inputs) $(base_libs)
+%C%_base_tests_LDADD = $(test_libs) $(test_inputs) $(yaml_libs)
 %C%_base_tests_SOURCES = \
     %D%/base/arguments_test.cpp \
     %D%/base/elf_test.cpp \
@@ -16,6 +16,7 @@ read_seam = -Wl,--wrap=read -Wl,--wrap=pread
     %D%/base/root_sync_test.cpp \
     %D%/base/root_test.cpp \
     %D%/base/text_test.cpp \
+    %D%/base/yaml_test.cpp \
     tests/support/sync_seam.c \
     tests/support/sync_seam.h
 
@@ -149,8 +150,7 @@ check_PROGRAMS += %D%/stub-nvml.so
     %D%/runtime/toolkit_config_test.cpp \
     %D%/runtime/toml_edit_test.cpp \
     %D%/runtime/toml_test.cpp \
-    %D%/runtime/toml_writer_test.cpp \
-    %D%/runtime/yaml_test.cpp
+    %D%/runtime/toml_writer_test.cpp
 
 %C%_host_tests_CPPFLAGS = $(test_cppflags)
 %C%_host_tests_LDADD = $(test_libs) $(bus_libs)

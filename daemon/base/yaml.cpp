@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/runtime/yaml.hpp"
+#include "daemon/base/yaml.hpp"
 
-#include "daemon/base/parse.hpp"
+#include "daemon/base/yaml_scalar.hpp"
 
 #include <algorithm>
-#include <array>
-#include <limits>
+#include <cmath>
 #include <map>
 #include <optional>
+#include <set>
 #include <sstream>
 #include <utility>
 #include <vector>
@@ -15,52 +15,21 @@
 #include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/yaml.h>
 
-namespace gpuhost::runtime {
-
-using base::Errc;
-using base::Json;
-using base::Result;
-
+namespace gpuhost::base {
 namespace {
 
 constexpr std::size_t deepest = 64;
 constexpr std::size_t value_cost = 16; ///< beside its text
 constexpr std::size_t most_spent = 2U
                                    << 20U; ///< a specification of a MiB does not come near it without aliases
+constexpr std::string_view plain = "?";    ///< what yaml-cpp calls the tag of a scalar without one
+constexpr std::string_view quoted = "!";
+constexpr std::string_view text_tag = "tag:yaml.org,2002:str";
 
-template <std::size_t N>
-bool is_one_of(const std::string& text, const std::array<std::string_view, N>& words) {
-    return std::find(words.begin(), words.end(), text) != words.end();
-}
-
-std::optional<std::uint64_t> unsigned_number(std::string_view text) {
-    if (text.size() > 2 && text[0] == '0')
-        switch (text[1]) {
-        case 'x':
-            return base::parse_uint(text.substr(2), 16);
-        case 'o':
-            return base::parse_uint(text.substr(2), 8);
-        case 'b':
-            return base::parse_uint(text.substr(2), 2);
-        default:
-            break;
-        }
-    return base::parse_uint(text, text.size() > 1 && text[0] == '0' ? 8 : 10);
-}
-
-Json plain_scalar(const std::string& text) {
-    if (is_one_of(text, std::array<std::string_view, 5>{"", "~", "null", "Null", "NULL"}))
-        return nullptr;
-    if (is_one_of(text, std::array<std::string_view, 3>{"true", "True", "TRUE"}))
-        return true;
-    if (is_one_of(text, std::array<std::string_view, 3>{"false", "False", "FALSE"}))
-        return false;
-    if (const auto number = unsigned_number(text))
-        return *number;
-    if (text[0] == '-')
-        if (const auto number = unsigned_number(std::string_view(text).substr(1));
-            number && *number <= static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max()))
-            return -static_cast<std::int64_t>(*number);
+/// A key in an error is what somebody wrote.
+std::string in_one_line(std::string text) {
+    std::replace_if(
+        text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < ' '; }, '?');
     return text;
 }
 
@@ -68,6 +37,7 @@ Json plain_scalar(const std::string& text) {
 /// is not stopped recurses as deep as the text says.
 class JsonBuilder final : public YAML::EventHandler {
   public:
+    explicit JsonBuilder(YamlReader reader) : reader_(reader) {}
     [[nodiscard]] Json take() && { return std::move(document_); }
 
     void OnDocumentStart(const YAML::Mark&) override {}
@@ -83,11 +53,13 @@ class JsonBuilder final : public YAML::EventHandler {
                   const std::string& text) override {
         const std::size_t cost = value_cost + text.size();
         spend(mark, made_, cost);
+        refuse_tag(mark, tag);
         if (!is_key_next())
-            return put(mark, {tag == "?" ? plain_scalar(text) : Json(text), cost}, anchor);
-        if (open_.back().value.contains(text))
-            throw YAML::ParserException(mark, "has the key '" + text + "' twice in one place");
-        open_.back().key = text;
+            return put(mark, {value_of(mark, tag, text), cost}, anchor);
+        Open& map = open_.back();
+        map.merges = reader_ == YamlReader::Kubectl && tag == plain && text == "<<";
+        if (!map.merges)
+            map.key = key_of(mark, tag, text);
     }
 
     void OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) override {
@@ -96,6 +68,8 @@ class JsonBuilder final : public YAML::EventHandler {
         if (named == anchors_.end())
             throw YAML::ParserException(mark, "has an alias inside of what it stands for");
         spend(mark, made_, named->second.cost);
+        if (!open_.empty() && open_.back().merges && !named->second.value.is_object())
+            refuse_to_merge(mark);
         put(mark, named->second, 0);
     }
 
@@ -122,11 +96,54 @@ class JsonBuilder final : public YAML::EventHandler {
         YAML::Mark mark;
         YAML::anchor_t anchor;
         std::size_t made_before;
-        std::optional<std::string> key; ///< whose value is next
+        std::set<std::string> keys = {};     ///< those of its own, without what was merged
+        std::optional<std::string> key = {}; ///< whose value is next
+        bool merges = false;                 ///< what is next has members of this map
     };
 
     [[nodiscard]] bool is_key_next() const {
-        return !open_.empty() && open_.back().value.is_object() && !open_.back().key;
+        return !open_.empty() && open_.back().value.is_object() && !open_.back().key && !open_.back().merges;
+    }
+
+    [[nodiscard]] Json value_of(const YAML::Mark& mark, const std::string& tag,
+                                const std::string& text) const {
+        Json value = tag == plain ? plain_scalar(text, reader_) : Json(text);
+        if (value.is_number_float() && !std::isfinite(value.get<double>()))
+            throw YAML::ParserException(mark, "has the number " + text + ", which JSON can't say");
+        return value;
+    }
+
+    [[nodiscard]] std::string key_of(const YAML::Mark& mark, const std::string& tag,
+                                     const std::string& text) {
+        const auto key = tag == plain ? plain_key(text, reader_) : std::optional(text);
+        if (!key)
+            throw YAML::ParserException(mark, "has a key that is no text");
+        if (!open_.back().keys.insert(*key).second)
+            throw YAML::ParserException(mark, "has the key '" + *key + "' twice in one place");
+        return *key;
+    }
+
+    /// Of the others, each makes something else of a text, and nobody writes them.
+    void refuse_tag(const YAML::Mark& mark, const std::string& tag) const {
+        if (reader_ == YamlReader::Kubectl && tag != plain && tag != quoted && tag != text_tag)
+            throw YAML::ParserException(mark, "has the tag '" + tag + "', which is not read here");
+    }
+
+    [[noreturn]] static void refuse_to_merge(const YAML::Mark& mark) {
+        throw YAML::ParserException(mark, "has '<<' before what is no map, nor a list of maps");
+    }
+
+    /// In the order of the text, as Go's reader has it: what is merged replaces what stood before it.
+    static void merge(const YAML::Mark& mark, Json& into, const Json& value) {
+        if (value.is_object())
+            return into.update(value);
+        if (!value.is_array())
+            refuse_to_merge(mark);
+        for (auto one = value.rbegin(); one != value.rend(); ++one) { // the first of them wins
+            if (!one->is_object())
+                refuse_to_merge(mark);
+            into.update(*one);
+        }
     }
 
     void refuse_as_key(const YAML::Mark& mark) const {
@@ -145,7 +162,7 @@ class JsonBuilder final : public YAML::EventHandler {
         refuse_as_key(mark);
         if (open_.size() == deepest)
             throw YAML::ParserException(mark, "is nested too deeply");
-        open_.push_back({std::move(value), mark, anchor, made_, std::nullopt});
+        open_.push_back({std::move(value), mark, anchor, made_});
         spend(mark, made_, value_cost);
     }
 
@@ -165,10 +182,13 @@ class JsonBuilder final : public YAML::EventHandler {
             document_ = std::move(made.value);
         else if (Open& outer = open_.back(); outer.value.is_array())
             outer.value.push_back(std::move(made.value));
+        else if (std::exchange(outer.merges, false))
+            merge(mark, outer.value, made.value);
         else
             outer.value[*std::exchange(outer.key, std::nullopt)] = std::move(made.value);
     }
 
+    YamlReader reader_;
     Json document_;
     std::vector<Open> open_;
     std::map<YAML::anchor_t, Named> anchors_;
@@ -178,17 +198,19 @@ class JsonBuilder final : public YAML::EventHandler {
 
 } // namespace
 
-Result<Json> parse_yaml(std::string_view text, std::string_view what) {
+Result<Json> parse_yaml(std::string_view text, std::string_view what, YamlReader reader) {
+    if (reader == YamlReader::Kubectl && !is_yaml_text(text))
+        return fail(Errc::BadContent, std::string(what) + ": is no text in UTF-8");
     std::istringstream input{std::string(text)};
     try {
         YAML::Parser parser(input);
-        JsonBuilder builder;
+        JsonBuilder builder(reader);
         (void)parser.HandleNextDocument(builder); // without a document it is null
         return std::move(builder).take();
     } catch (const YAML::Exception& error) {
-        return base::fail(Errc::BadContent, std::string(what) + ": line " +
-                                                std::to_string(error.mark.line + 1) + ": " + error.msg);
+        return fail(Errc::BadContent, std::string(what) + ": line " + std::to_string(error.mark.line + 1) +
+                                          ": " + in_one_line(error.msg));
     }
 }
 
-} // namespace gpuhost::runtime
+} // namespace gpuhost::base
