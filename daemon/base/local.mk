@@ -3,6 +3,8 @@ noinst_LIBRARIES += %D%/libbase.a
 %C%_libbase_a_SOURCES = \
     %D%/arguments.cpp \
     %D%/arguments.hpp \
+    %D%/base64.cpp \
+    %D%/base64.hpp \
     %D%/clock.cpp \
     %D%/clock.hpp \
     %D%/elf.cpp \

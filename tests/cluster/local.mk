@@ -41,6 +41,7 @@ EXTRA_DIST += \
     %D%/scenarios/__init__.py \
     %D%/scenarios/bundles.py \
     %D%/scenarios/cdi.py \
+    %D%/scenarios/kubeconfig.py \
     %D%/scenarios/network.py \
     %D%/scenarios/peers.py \
     %D%/scenarios/placement.py \

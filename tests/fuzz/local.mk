@@ -14,6 +14,7 @@ fuzz_programs = \
     %D%/fuzz-job \
     %D%/fuzz-journal \
     %D%/fuzz-json \
+    %D%/fuzz-kubeconfig \
     %D%/fuzz-manifest \
     %D%/fuzz-mig \
     %D%/fuzz-module \
@@ -102,6 +103,11 @@ endif
 %C%_fuzz_json_LDFLAGS = $(fuzz_flags)
 %C%_fuzz_json_LDADD = $(fuzz_main) $(base_libs)
 %C%_fuzz_json_SOURCES = %D%/json.cpp
+
+%C%_fuzz_kubeconfig_CPPFLAGS = $(fuzz_cppflags)
+%C%_fuzz_kubeconfig_LDFLAGS = $(fuzz_flags)
+%C%_fuzz_kubeconfig_LDADD = $(fuzz_main) $(cluster_libs)
+%C%_fuzz_kubeconfig_SOURCES = %D%/kubeconfig.cpp
 
 %C%_fuzz_manifest_CPPFLAGS = $(fuzz_cppflags)
 %C%_fuzz_manifest_LDFLAGS = $(fuzz_flags)
@@ -226,6 +232,21 @@ fuzz_corpus = \
     %D%/corpus/json/error.json \
     %D%/corpus/json/numbers.json \
     %D%/corpus/json/utf8.json \
+    %D%/corpus/kubeconfig/exec.yaml \
+    %D%/corpus/kubeconfig/files.yaml \
+    %D%/corpus/kubeconfig/impersonation.yaml \
+    %D%/corpus/kubeconfig/infinite.yaml \
+    %D%/corpus/kubeconfig/key-newline.yaml \
+    %D%/corpus/kubeconfig/kubeadm.yaml \
+    %D%/corpus/kubeconfig/map-newline.yaml \
+    %D%/corpus/kubeconfig/merged.yaml \
+    %D%/corpus/kubeconfig/newline.yaml \
+    %D%/corpus/kubeconfig/pem.yaml \
+    %D%/corpus/kubeconfig/scalars.yaml \
+    %D%/corpus/kubeconfig/self.yaml \
+    %D%/corpus/kubeconfig/tag-newline.yaml \
+    %D%/corpus/kubeconfig/token.json \
+    %D%/corpus/kubeconfig/twice.yaml \
     %D%/corpus/manifest/modules.json \
     %D%/corpus/manifest/userland.json \
     %D%/corpus/mig/answer \

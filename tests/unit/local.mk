@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # One program a room; ROOM/FOO_test.cpp stands for the room's FOO.
-unit_programs = %D%/base-tests %D%/core-tests %D%/content-tests %D%/images-tests %D%/kmod-tests %D%/runtime-tests %D%/host-tests %D%/ctl-tests
+unit_programs = %D%/base-tests %D%/core-tests %D%/content-tests %D%/images-tests %D%/kmod-tests %D%/runtime-tests %D%/cluster-tests %D%/host-tests %D%/ctl-tests
 check_PROGRAMS += $(unit_programs)
 TESTS += $(unit_programs)
 sync_seam = -Wl,--wrap=fsync -Wl,--wrap=fdatasync
@@ -11,6 +11,7 @@ read_seam = -Wl,--wrap=read -Wl,--wrap=pread
 %C%_base_tests_LDADD = $(test_libs) $(test_inputs) $(yaml_libs)
 %C%_base_tests_SOURCES = \
     %D%/base/arguments_test.cpp \
+    %D%/base/base64_test.cpp \
     %D%/base/elf_test.cpp \
     %D%/base/process_test.cpp \
     %D%/base/root_sync_test.cpp \
@@ -151,6 +152,13 @@ check_PROGRAMS += %D%/stub-nvml.so
     %D%/runtime/toml_edit_test.cpp \
     %D%/runtime/toml_test.cpp \
     %D%/runtime/toml_writer_test.cpp
+
+%C%_cluster_tests_CPPFLAGS = $(test_cppflags)
+%C%_cluster_tests_LDADD = $(test_libs) $(cluster_libs)
+%C%_cluster_tests_SOURCES = \
+    %D%/cluster/credentials_test.cpp \
+    %D%/cluster/kubeconfig_test.cpp \
+    %D%/cluster/kubeconfigs.hpp
 
 %C%_host_tests_CPPFLAGS = $(test_cppflags)
 %C%_host_tests_LDADD = $(test_libs) $(bus_libs)

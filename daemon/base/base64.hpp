@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace gpuhost::base {
+
+/// RFC 4648's base64 with its padding; line breaks are skipped, as Go's decoder does. None for anything else.
+[[nodiscard]] std::optional<std::string> decode_base64(std::string_view text);
+
+} // namespace gpuhost::base

@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Our side of the kubeconfigs that tests/cluster/scenarios/kubeconfig.py gives to kubectl."""
+import json
+import os
+import tempfile
+
+import kubeconfigs
+import programs
+import tap
+
+PROBE = os.path.join(tap.TOP_BUILDDIR, "tests/host/kubeconfig-probe")
+
+
+def check(report, case, wanted, got):
+    if case.takes is not None:
+        report.equal(json.dumps(got, indent=1, sort_keys=True), json.dumps(wanted, indent=1, sort_keys=True), case.name)
+    else:
+        error = got.get("error", {"message": f"is taken: {got}"})
+        report.ok(case.refusal and case.refusal in error["message"], case.name, f"got: {error['message']}", f"wanted: {case.refusal}")
+
+
+def main():
+    report = tap.Tap()
+    with tempfile.TemporaryDirectory() as directory:
+        site = kubeconfigs.Site(directory)
+        paths = [site.write(number, case) for number, case in enumerate(kubeconfigs.CASES)]
+        lines = programs.run([PROBE, *paths]).stdout.splitlines()
+        report.equal(len(lines), len(paths), "each is answered")
+        for case, line in zip(kubeconfigs.CASES, lines):
+            check(report, case, site.expected(case) if case.takes is not None else None, json.loads(line))
+    names = [case.name for case in kubeconfigs.CASES]
+    report.equal(len(set(names)), len(names), "each has a name of its own")
+    report.equal([case.name for case in kubeconfigs.CASES if (case.takes is not None) != case.kubectl_takes() and not case.why], [],
+                 "where kubectl differs, there is a reason")
+    report.done()
+
+
+main()

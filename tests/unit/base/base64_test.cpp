@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/base/base64.hpp"
+
+#include <utility>
+
+#include <gtest/gtest.h>
+
+namespace gpuhost::base {
+namespace {
+
+TEST(Base64, IsDecoded) {
+    const std::pair<std::string, std::string> rows[] = {
+        // RFC 4648, 10
+        {"", ""},
+        {"Zg==", "f"},
+        {"Zm8=", "fo"},
+        {"Zm9v", "foo"},
+        {"Zm9vYg==", "foob"},
+        {"Zm9vYmE=", "fooba"},
+        {"Zm9vYmFy", "foobar"},
+        {"Zm9v\r\nYmFy\n", "foobar"},
+        {"+/+/", "\xfb\xff\xbf"},
+        {"AAAA", std::string(3, '\0')},
+        {"Zh==", "f"}, // bits that nobody reads: Go does not mind either
+    };
+    for (const auto& [text, bytes] : rows)
+        EXPECT_EQ(decode_base64(text), bytes) << text;
+}
+
+TEST(Base64, AnythingElseIsNot) {
+    for (const char* text : {"Z", "Zg", "Zg=", "Zm9", "Zg===", "====", "=",
+                             "Z===", "Zg==Zg==", "Z=g=", "Zm9v Zm9v", "-_-_", "Zm9v!", "\xff\xff\xff\xff"})
+        EXPECT_EQ(decode_base64(text), std::nullopt) << text;
+}
+
+} // namespace
+} // namespace gpuhost::base
