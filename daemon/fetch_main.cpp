@@ -281,7 +281,7 @@ std::vector<std::string> discover(const base::Root& root, Asker& asker) {
 
 Result<int> fetch(const base::Root& root, const std::vector<std::string>& bundles, Asker& asker) {
     const auto settings = load(root);
-    GPUHOST_TRY(keys, images::tls_keys_directory());
+    GPUHOST_TRY(keys, images::read_tls_keys());
     GPUHOST_TRY(client, images::PeerClient::make(keys, settings.timeout));
     GPUHOST_TRY(daemon, ctl::Client::connect(false));
     std::vector<std::string> peers = settings.peers;

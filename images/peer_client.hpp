@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // HTTPS to peers: many requests at a time, answers of a known size. Both ends show a certificate of the site's authority
-// for peers; nothing else of the machine's configuration has a say: no other authority, no proxy, no redirect.
+// for peers.
 #pragma once
 
 #include "daemon/base/result.hpp"
+#include "images/tls_keys.hpp"
 
 #include <chrono>
 #include <cstdint>
@@ -29,8 +30,8 @@ struct PeerAnswer {
 
 class PeerClient {
   public:
-    /// `keys` is a directory as tls_keys.hpp describes. `patience`: without a byte.
-    [[nodiscard]] static base::Result<PeerClient> make(const std::string& keys,
+    /// `patience`: without a byte.
+    [[nodiscard]] static base::Result<PeerClient> make(const TlsKeys& keys,
                                                        std::chrono::milliseconds patience);
     PeerClient(PeerClient&&) noexcept;
     PeerClient& operator=(PeerClient&&) noexcept;

@@ -14,8 +14,6 @@ namespace {
 
 constexpr std::size_t key_limit = 1U << 20U;
 
-} // namespace
-
 Result<std::string> tls_keys_directory() {
     const char* directory = std::getenv("CREDENTIALS_DIRECTORY");
     if (directory == nullptr || *directory == '\0')
@@ -24,6 +22,8 @@ Result<std::string> tls_keys_directory() {
             "Put ca.pem, cert.pem and key.pem into /etc/gpuhost/peers; its unit hands them over.");
     return std::string(directory);
 }
+
+} // namespace
 
 Result<TlsKeys> read_tls_keys() {
     GPUHOST_TRY(name, tls_keys_directory());

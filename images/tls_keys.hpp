@@ -15,8 +15,7 @@ struct TlsKeys {
     std::string key;         ///< key.pem
 };
 
-/// Where the files are: $CREDENTIALS_DIRECTORY. NotFound if the unit got none.
-[[nodiscard]] base::Result<std::string> tls_keys_directory();
+/// From $CREDENTIALS_DIRECTORY. NotFound if the unit got none.
 [[nodiscard]] base::Result<TlsKeys> read_tls_keys();
 
 } // namespace gpuhost::images

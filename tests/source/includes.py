@@ -12,7 +12,7 @@ LIBRARIES = {
     r"libkmod\.h": ("kmod",),
     r"archive(_entry)?\.h": ("daemon/content",),
     r"openssl/.*": ("daemon/content",),
-    r"curl/.*": ("images/peer_client.cpp",),
+    r"curl/.*": ("daemon/http",),
     r"resolv\.h|arpa/nameser\.h": ("images/dns_sd.cpp", "images/discovery.cpp"),
     r"gnutls/.*": ("images/client_certificate.cpp",),
     r"microhttpd\.h": ("images/registry_server.cpp",),

@@ -17,7 +17,7 @@ PeerClient::PeerClient(PeerClient&&) noexcept = default;
 PeerClient& PeerClient::operator=(PeerClient&&) noexcept = default;
 PeerClient::~PeerClient() = default;
 
-base::Result<PeerClient> PeerClient::make(const std::string&, milliseconds) {
+base::Result<PeerClient> PeerClient::make(const TlsKeys&, milliseconds) {
     return PeerClient(std::make_unique<Transfers>());
 }
 

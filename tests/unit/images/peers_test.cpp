@@ -87,7 +87,7 @@ class PeersOfAHost : public ::testing::Test {
     tests::Identity site_ = tests::make_identity({});
     content::TrustAnchors trust_;
     HostFacts host_{"linux/amd64", {}};
-    PeerClient client_ = PeerClient::make("", {}).value();
+    PeerClient client_ = PeerClient::make({}, {}).value();
     std::vector<std::string> asked_; ///< for manifests: "one site"
     std::string notes_;
 

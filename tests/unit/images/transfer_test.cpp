@@ -73,7 +73,7 @@ class ATransfer : public ::testing::Test {
 
     tests::TempDir directory_;
     base::Root root_ = directory_.root();
-    PeerClient client_ = PeerClient::make("", {}).value();
+    PeerClient client_ = PeerClient::make({}, {}).value();
     std::vector<BlobFetch::Wanted> wanted_;
     std::map<std::string, std::string> contents_;
     std::string lacking_;   ///< a blob that nobody has

@@ -1,0 +1,488 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/http/client.hpp"
+
+#include "daemon/base/handle.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <cerrno>
+#include <set>
+#include <utility>
+
+#include <curl/curl.h>
+#include <poll.h>
+#include <sys/epoll.h>
+#include <sys/mman.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+namespace gpuhost::http {
+
+using base::Errc;
+using base::Result;
+using base::UniqueFd;
+using std::chrono::milliseconds;
+
+namespace {
+
+using Easy = base::CHandle<CURL, curl_easy_cleanup>;
+using Multi = base::CHandle<CURLM, curl_multi_cleanup>;
+using List = base::CHandle<curl_slist, curl_slist_free_all>;
+
+constexpr long keepalive_idle_s = 30; ///< a watch on a network that is gone is to end
+constexpr long keepalive_interval_s = 10;
+
+/// PEM as a file that libcurl can be told of: not all of its versions take each of them from memory.
+class MemoryFile {
+  public:
+    MemoryFile() = default;
+    [[nodiscard]] static Result<MemoryFile> make(const std::string& text) {
+        MemoryFile made;
+        if (text.empty())
+            return made;
+        made.fd_ = UniqueFd(::memfd_create("pem", MFD_CLOEXEC));
+        if (!made.fd_)
+            return base::fail_errno("a file in memory", errno);
+        for (std::size_t done = 0; done < text.size();) {
+            const ssize_t n = ::write(made.fd_.get(), text.data() + done, text.size() - done);
+            if (n < 0)
+                return base::fail_errno("a file in memory", errno);
+            done += static_cast<std::size_t>(n);
+        }
+        made.path_ = "/proc/self/fd/" + std::to_string(made.fd_.get());
+        return made;
+    }
+    /// Null for an empty one.
+    [[nodiscard]] const char* path() const { return path_.empty() ? nullptr : path_.c_str(); }
+
+  private:
+    UniqueFd fd_;
+    std::string path_;
+};
+
+struct TlsFiles {
+    MemoryFile authorities;
+    MemoryFile certificate;
+    MemoryFile key;
+
+    [[nodiscard]] static Result<std::shared_ptr<const TlsFiles>> make(const Tls& tls) {
+        if (tls.authorities.empty())
+            return base::fail(Errc::InvalidArgument, "nobody is trusted: an authority is needed");
+        auto files = std::make_shared<TlsFiles>();
+        GPUHOST_TRY(authorities, MemoryFile::make(tls.authorities));
+        GPUHOST_TRY(certificate, MemoryFile::make(tls.certificate));
+        GPUHOST_TRY(key, MemoryFile::make(tls.key));
+        files->authorities = std::move(authorities);
+        files->certificate = std::move(certificate);
+        files->key = std::move(key);
+        return std::shared_ptr<const TlsFiles>(std::move(files));
+    }
+};
+
+bool is_clean(const std::string& header) {
+    return header.find_first_of("\r\n") == std::string::npos;
+}
+
+Failure failure_of(CURLcode code) {
+    switch (code) {
+    case CURLE_OK:
+        return Failure::None;
+    case CURLE_OPERATION_TIMEDOUT:
+        return Failure::Timeout;
+    case CURLE_PEER_FAILED_VERIFICATION:
+    case CURLE_SSL_CERTPROBLEM:
+    case CURLE_SSL_CONNECT_ERROR:
+    case CURLE_SSL_CACERT_BADFILE:
+    case CURLE_SSL_ISSUER_ERROR:
+        return Failure::Untrusted;
+    case CURLE_PARTIAL_FILE:
+        return Failure::TooLittle;
+    default:
+        return Failure::Unreachable;
+    }
+}
+
+/// "host:port" of "https://host:port/…".
+std::string authority_of(const std::string& url) {
+    const std::size_t from = url.find("://") + 3;
+    return url.substr(from, url.find('/', from) - from);
+}
+
+struct Transfer {
+    Request request;
+    Answer answer;
+    bool too_much = false;
+    bool is_good = false; ///< 2xx
+    std::array<char, CURL_ERROR_SIZE> words{};
+    std::shared_ptr<const TlsFiles> tls;
+    List headers;
+    List connect_to;
+    Easy easy;
+
+    [[nodiscard]] std::uint64_t most() const { return request.length > 0 ? request.length : request.limit; }
+
+    bool take(std::string_view bytes) {
+        if (request.on_bytes && is_good)
+            return request.on_bytes(bytes);
+        if (bytes.size() > most() - answer.body.size())
+            return false;
+        answer.body.append(bytes);
+        return true;
+    }
+
+    void take_header(std::string_view line) {
+        if (line.substr(0, 5) == "HTTP/") {
+            answer.headers.clear(); // of an answer before this one, as a proxy's
+            return;
+        }
+        if (line == "\r\n" || line == "\n") {
+            long status = 0;
+            (void)curl_easy_getinfo(easy.get(), CURLINFO_RESPONSE_CODE, &status);
+            is_good = status >= 200 && status < 300;
+            if (is_good && request.on_begin)
+                request.on_begin();
+            return;
+        }
+        const std::size_t colon = line.find(':');
+        if (colon == std::string_view::npos || answer.headers.size() >= most_headers)
+            return;
+        std::string name(line.substr(0, colon));
+        std::transform(name.begin(), name.end(), name.begin(),
+                       [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+        std::string_view value = line.substr(colon + 1);
+        while (!value.empty() && std::string_view(" \t\r\n").find(value.front()) != std::string_view::npos)
+            value.remove_prefix(1);
+        while (!value.empty() && std::string_view(" \t\r\n").find(value.back()) != std::string_view::npos)
+            value.remove_suffix(1);
+        answer.headers.insert_or_assign(std::move(name), std::string(value));
+    }
+
+    void finish(CURLcode code) {
+        long status = 0;
+        (void)curl_easy_getinfo(easy.get(), CURLINFO_RESPONSE_CODE, &status);
+        answer.status = static_cast<unsigned>(status);
+        answer.failure = too_much ? Failure::TooMuch : failure_of(code);
+        if (too_much)
+            answer.problem = "sent more than was asked for";
+        else if (code != CURLE_OK)
+            answer.problem = words[0] != '\0' ? words.data() : curl_easy_strerror(code);
+        else if (is_good && request.length > 0 && answer.body.size() != request.length) {
+            answer.failure = Failure::TooLittle;
+            answer.problem = "sent less than was asked for";
+        }
+    }
+
+    static constexpr std::size_t most_headers = 100;
+};
+
+/// For libcurl: what throws ends the transfer.
+template <class Function>
+bool guarded(Function&& function) noexcept {
+    try {
+        return function();
+    } catch (...) {
+        return false;
+    }
+}
+
+std::size_t on_body(const char* bytes, std::size_t one, std::size_t count, void* self) noexcept {
+    auto& transfer = *static_cast<Transfer*>(self);
+    if (guarded([&] { return transfer.take({bytes, one * count}); }))
+        return one * count;
+    transfer.too_much = true;
+    return 0; // ends it
+}
+
+std::size_t on_header(const char* bytes, std::size_t one, std::size_t count, void* self) noexcept {
+    const bool taken = guarded([&] {
+        static_cast<Transfer*>(self)->take_header({bytes, one * count});
+        return true;
+    });
+    return taken ? one * count : 0;
+}
+
+} // namespace
+
+struct Client::Transfers {
+    Options options;
+    std::shared_ptr<const TlsFiles> tls;
+    UniqueFd poll;
+    UniqueFd timer;
+    Multi multi;
+    std::uint64_t last_id = 0;
+    std::map<std::uint64_t, std::unique_ptr<Transfer>> running;
+    std::vector<std::uint64_t> started; ///< from within what libcurl calls, where it takes none
+    std::set<std::uint64_t> cancelled;  ///< likewise
+    std::vector<Answer> refused;        ///< without having been asked
+    bool is_working = false;
+
+    Transfers() = default;
+    Transfers(const Transfers&) = delete;
+    Transfers& operator=(const Transfers&) = delete;
+    ~Transfers() {
+        for (const auto& [id, transfer] : running)
+            (void)curl_multi_remove_handle(multi.get(), transfer->easy.get());
+    }
+
+    static int on_socket(CURL* /*easy*/, curl_socket_t fd, int what, void* self, void* /*own*/) noexcept {
+        const int poll = static_cast<Transfers*>(self)->poll.get();
+        if (what == CURL_POLL_REMOVE) {
+            (void)::epoll_ctl(poll, EPOLL_CTL_DEL, fd, nullptr);
+            return 0;
+        }
+        epoll_event event{};
+        event.events =
+            ((what & CURL_POLL_IN) != 0 ? EPOLLIN : 0U) | ((what & CURL_POLL_OUT) != 0 ? EPOLLOUT : 0U);
+        event.data.fd = fd;
+        // libcurl may have closed the one that had this number, and told nobody.
+        if (::epoll_ctl(poll, EPOLL_CTL_MOD, fd, &event) < 0 && errno == ENOENT)
+            (void)::epoll_ctl(poll, EPOLL_CTL_ADD, fd, &event);
+        return 0;
+    }
+
+    static int on_timer(CURLM* /*multi*/, long ms, void* self) noexcept {
+        static_cast<Transfers*>(self)->arm(ms);
+        return 0;
+    }
+
+    /// Negative: never. Now is in a nanosecond, since no time at all would be never.
+    void arm(long ms) const {
+        itimerspec when{};
+        if (ms >= 0) {
+            when.it_value.tv_sec = ms / 1000;
+            when.it_value.tv_nsec = ms % 1000 * 1'000'000 + (ms == 0 ? 1 : 0);
+        }
+        (void)::timerfd_settime(timer.get(), 0, &when, nullptr);
+    }
+
+    void set_up(Transfer& transfer) const {
+        const auto set = [easy = transfer.easy.get()](CURLoption option, auto value) {
+            (void)curl_easy_setopt(easy, option, value);
+        };
+        set(CURLOPT_NOSIGNAL, 1L);
+        set(CURLOPT_ERRORBUFFER, transfer.words.data());
+        set(CURLOPT_PRIVATE, static_cast<void*>(&transfer));
+        set(CURLOPT_WRITEFUNCTION, &on_body);
+        set(CURLOPT_WRITEDATA, static_cast<void*>(&transfer));
+        set(CURLOPT_HEADERFUNCTION, &on_header);
+        set(CURLOPT_HEADERDATA, static_cast<void*>(&transfer));
+        set_up_connection(transfer);
+        set_up_request(transfer);
+    }
+
+    void set_up_connection(Transfer& transfer) const {
+        CURL* easy = transfer.easy.get();
+        const auto set = [easy](CURLoption option, auto value) {
+            (void)curl_easy_setopt(easy, option, value);
+        };
+#if LIBCURL_VERSION_NUM >= 0x075500
+        set(CURLOPT_PROTOCOLS_STR, "https");
+#else
+        set(CURLOPT_PROTOCOLS, CURLPROTO_HTTPS);
+#endif
+#if LIBCURL_VERSION_NUM >= 0x075700
+        // Else libcurl waits for the thread that looks up a name which is not found in time, and with it every other transfer.
+        set(CURLOPT_QUICK_EXIT, 1L);
+        set(CURLOPT_CA_CACHE_TIMEOUT, 0L); // it goes by the file's name
+#endif
+        set(CURLOPT_PROXY, options.proxy.c_str());
+        set(CURLOPT_HTTP_VERSION,
+            static_cast<long>(options.http2 ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_1_1));
+        set(CURLOPT_PIPEWAIT, options.http2 ? 1L : 0L);
+        set(CURLOPT_SSLVERSION, static_cast<long>(CURL_SSLVERSION_TLSv1_2));
+        set(CURLOPT_CAINFO, transfer.tls->authorities.path());
+        set(CURLOPT_CAPATH, static_cast<const char*>(nullptr)); // the distribution's own has no say
+        set(CURLOPT_SSLCERT, transfer.tls->certificate.path());
+        set(CURLOPT_SSLKEY, transfer.tls->key.path());
+        set(CURLOPT_TCP_KEEPALIVE, 1L);
+        set(CURLOPT_TCP_KEEPIDLE, keepalive_idle_s);
+        set(CURLOPT_TCP_KEEPINTVL, keepalive_interval_s);
+    }
+
+    void set_up_request(Transfer& transfer) const {
+        const Request& request = transfer.request;
+        const auto set = [easy = transfer.easy.get()](CURLoption option, auto value) {
+            (void)curl_easy_setopt(easy, option, value);
+        };
+        std::string url = request.url;
+        if (!options.server_name.empty()) {
+            const std::string authority = authority_of(url);
+            const std::size_t port = authority.rfind(':');
+            const bool has_port = port != std::string::npos && authority.find(']', port) == std::string::npos;
+            url.replace(url.find(authority), has_port ? port : authority.size(), options.server_name);
+            transfer.connect_to.reset(
+                curl_slist_append(nullptr, ("::" + authority + (has_port ? "" : ":443")).c_str()));
+            set(CURLOPT_CONNECT_TO, transfer.connect_to.get());
+        }
+        set(CURLOPT_URL, url.c_str());
+        curl_slist* headers = curl_slist_append(nullptr, "Expect:");
+        for (const std::string& header : request.headers)
+            headers = curl_slist_append(headers, header.c_str());
+        transfer.headers.reset(headers);
+        set(CURLOPT_HTTPHEADER, transfer.headers.get());
+        if (request.method != "GET") {
+            set(CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(request.body.size()));
+            set(CURLOPT_POSTFIELDS, request.body.c_str());
+            set(CURLOPT_CUSTOMREQUEST, request.method.c_str());
+        }
+        if (request.length > 0) {
+            const std::uint64_t last = request.first + request.length - 1;
+            set(CURLOPT_RANGE, (std::to_string(request.first) + "-" + std::to_string(last)).c_str());
+            transfer.answer.body.reserve(static_cast<std::size_t>(request.length));
+        }
+        set(CURLOPT_CONNECTTIMEOUT_MS, static_cast<long>(request.connect_deadline.count()));
+        set(CURLOPT_TIMEOUT_MS, static_cast<long>(request.deadline.count()));
+        if (request.silence.count() > 0) {
+            set(CURLOPT_LOW_SPEED_LIMIT, static_cast<long>(request.least_speed));
+            set(CURLOPT_LOW_SPEED_TIME, std::max<long>(1, static_cast<long>(request.silence.count() / 1000)));
+        }
+    }
+
+    void begin_started() {
+        for (const std::uint64_t id : std::exchange(started, {}))
+            if (const auto found = running.find(id); found != running.end())
+                (void)curl_multi_add_handle(multi.get(), found->second->easy.get());
+    }
+
+    void drop_cancelled() {
+        for (const std::uint64_t id : std::exchange(cancelled, {}))
+            if (const auto found = running.find(id); found != running.end()) {
+                (void)curl_multi_remove_handle(multi.get(), found->second->easy.get());
+                running.erase(found);
+            }
+    }
+
+    void run_what_is_ready() {
+        std::array<epoll_event, 16> events{};
+        int active = 0;
+        is_working = true;
+        for (;;) {
+            const int n = ::epoll_wait(poll.get(), events.data(), static_cast<int>(events.size()), 0);
+            for (int i = 0; i < n; ++i)
+                run(events[static_cast<std::size_t>(i)], active);
+            if (n < static_cast<int>(events.size()))
+                break;
+        }
+        is_working = false;
+        drop_cancelled();
+        begin_started();
+    }
+
+    void run(const epoll_event& event, int& active) {
+        if (event.data.fd == timer.get()) {
+            std::uint64_t times = 0;
+            (void)!::read(timer.get(), &times, sizeof times);
+            (void)curl_multi_socket_action(multi.get(), CURL_SOCKET_TIMEOUT, 0, &active);
+            return;
+        }
+        const int what = ((event.events & (EPOLLIN | EPOLLHUP)) != 0 ? CURL_CSELECT_IN : 0) |
+                         ((event.events & EPOLLOUT) != 0 ? CURL_CSELECT_OUT : 0) |
+                         ((event.events & EPOLLERR) != 0 ? CURL_CSELECT_ERR : 0);
+        (void)curl_multi_socket_action(multi.get(), event.data.fd, what, &active);
+    }
+
+    [[nodiscard]] std::vector<Answer> collect() {
+        std::vector<Answer> answers = std::exchange(refused, {});
+        int left = 0;
+        while (CURLMsg* message = curl_multi_info_read(multi.get(), &left)) {
+            if (message->msg != CURLMSG_DONE)
+                continue;
+            char* self = nullptr;
+            (void)curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, &self);
+            auto* transfer = reinterpret_cast<Transfer*>(self);
+            transfer->finish(message->data.result);
+            (void)curl_multi_remove_handle(multi.get(), message->easy_handle);
+            answers.push_back(std::move(transfer->answer));
+            running.erase(answers.back().id);
+        }
+        return answers;
+    }
+};
+
+Client::Client(std::unique_ptr<Transfers> transfers) : transfers_(std::move(transfers)) {}
+Client::Client(Client&&) noexcept = default;
+Client& Client::operator=(Client&&) noexcept = default;
+Client::~Client() = default;
+
+Result<Client> Client::make(Options options) {
+    if (curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK)
+        return base::fail(Errc::Failed, "libcurl does not start");
+    auto transfers = std::make_unique<Transfers>();
+    GPUHOST_TRY(tls, TlsFiles::make(options.tls));
+    transfers->tls = std::move(tls);
+    transfers->options = std::move(options);
+    transfers->poll = UniqueFd(::epoll_create1(EPOLL_CLOEXEC));
+    transfers->timer = UniqueFd(::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK));
+    transfers->multi.reset(curl_multi_init());
+    epoll_event event{};
+    event.events = EPOLLIN;
+    event.data.fd = transfers->timer.get();
+    if (!transfers->poll || !transfers->timer || !transfers->multi ||
+        ::epoll_ctl(transfers->poll.get(), EPOLL_CTL_ADD, event.data.fd, &event) < 0)
+        return base::fail_errno("starting libcurl", errno);
+    CURLM* multi = transfers->multi.get();
+    (void)curl_multi_setopt(multi, CURLMOPT_SOCKETFUNCTION, &Transfers::on_socket);
+    (void)curl_multi_setopt(multi, CURLMOPT_SOCKETDATA, transfers.get());
+    (void)curl_multi_setopt(multi, CURLMOPT_TIMERFUNCTION, &Transfers::on_timer);
+    (void)curl_multi_setopt(multi, CURLMOPT_TIMERDATA, transfers.get());
+    (void)curl_multi_setopt(multi, CURLMOPT_MAXCONNECTS,
+                            static_cast<long>(transfers->options.most_idle_connections));
+    return Client(std::move(transfers));
+}
+
+Result<void> Client::set_tls(const Tls& tls) {
+    GPUHOST_TRY(files, TlsFiles::make(tls));
+    transfers_->tls = std::move(files);
+    return {};
+}
+
+std::uint64_t Client::start(Request request) {
+    auto transfer = std::make_unique<Transfer>();
+    transfer->request = std::move(request);
+    transfer->answer.id = ++transfers_->last_id;
+    const auto& headers = transfer->request.headers;
+    transfer->easy.reset(curl_easy_init());
+    if (!transfer->easy || !std::all_of(headers.begin(), headers.end(), is_clean)) {
+        transfer->answer.failure = Failure::Unreachable;
+        transfer->answer.problem =
+            transfer->easy ? "a header has more than one line" : "libcurl does not start";
+        transfers_->refused.push_back(std::move(transfer->answer));
+        transfers_->arm(0);
+        return transfers_->last_id;
+    }
+    transfer->tls = transfers_->tls;
+    transfers_->set_up(*transfer);
+    transfers_->running.emplace(transfers_->last_id, std::move(transfer));
+    transfers_->started.push_back(transfers_->last_id);
+    if (!transfers_->is_working)
+        transfers_->begin_started();
+    return transfers_->last_id;
+}
+
+void Client::cancel(std::uint64_t id) {
+    std::erase_if(transfers_->refused, [id](const Answer& answer) { return answer.id == id; });
+    transfers_->cancelled.insert(id);
+    if (!transfers_->is_working)
+        transfers_->drop_cancelled();
+}
+
+int Client::descriptor() const {
+    return transfers_->poll.get();
+}
+
+std::vector<Answer> Client::work() {
+    transfers_->run_what_is_ready();
+    return transfers_->collect();
+}
+
+std::vector<Answer> Client::wait(milliseconds most, int writable) {
+    auto answers = work();
+    if (!answers.empty())
+        return answers;
+    std::array polled{pollfd{descriptor(), POLLIN, 0}, pollfd{writable, POLLOUT, 0}};
+    (void)::poll(polled.data(), polled.size(), static_cast<int>(most.count()));
+    return work();
+}
+
+} // namespace gpuhost::http

@@ -1,0 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+noinst_LIBRARIES += %D%/libhttp.a
+%C%_libhttp_a_SOURCES = \
+    %D%/client.cpp \
+    %D%/client.hpp
