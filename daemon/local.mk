@@ -16,10 +16,15 @@ gpuhost_registry_CPPFLAGS = $(AM_CPPFLAGS) $(SYSTEMD_CFLAGS)
 gpuhost_registry_SOURCES = %D%/registry_main.cpp
 gpuhost_registry_LDADD = $(images_libs) $(MICROHTTPD_LIBS) $(GNUTLS_LIBS) $(SYSTEMD_LIBS)
 
+sbin_PROGRAMS += gpuhost-cluster
+gpuhost_cluster_CPPFLAGS = $(AM_CPPFLAGS) $(SYSTEMD_CFLAGS)
+gpuhost_cluster_SOURCES = %D%/cluster_main.cpp
+gpuhost_cluster_LDADD = $(cluster_libs) $(ctl_libs) $(host_libs)
+
 # Its own program, so that nobody else has an HTTP client in him.
 gpuhost_fetch_CPPFLAGS = $(AM_CPPFLAGS) $(SYSTEMD_CFLAGS)
 gpuhost_fetch_SOURCES = %D%/fetch_main.cpp
-gpuhost_fetch_LDADD = $(ctl_libs) $(CURL_LIBS) $(RESOLV_LIBS)
+gpuhost_fetch_LDADD = $(ctl_libs) $(http_libs) $(RESOLV_LIBS)
 
 # Started with each container: it needs no library of the host, and but for JSON little of ours.
 gpuhostlibexec_PROGRAMS += gpuhost-cdi-hook

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/rooms.hpp"
 
+#include "daemon/cluster/cluster_settings.hpp"
 #include "daemon/runtime/cdi_component.hpp"
 #include "daemon/runtime/cdi_settings.hpp"
 #include "daemon/runtime/cdi_steps.hpp"
@@ -63,10 +64,11 @@ std::vector<std::unique_ptr<core::Component>> make_components(const base::Root& 
 }
 
 std::vector<std::span<const core::SettingKey>> setting_keys() {
-    return {
-        kmod::driver_setting_keys(),     images::images_setting_keys(),   images::mirror_setting_keys(),
-        images::registry_setting_keys(), images::peers_setting_keys(),    images::repository_setting_keys(),
-        runtime::cdi_setting_keys(),     runtime::runtime_setting_keys(), runtime::toolkit_setting_keys()};
+    return {kmod::driver_setting_keys(),     images::images_setting_keys(),
+            images::mirror_setting_keys(),   images::registry_setting_keys(),
+            images::peers_setting_keys(),    images::repository_setting_keys(),
+            runtime::cdi_setting_keys(),     runtime::runtime_setting_keys(),
+            runtime::toolkit_setting_keys(), cluster::cluster_setting_keys()};
 }
 
 } // namespace gpuhost

@@ -18,6 +18,22 @@ std::size_t strip_padding(std::string& text) {
 
 } // namespace
 
+std::string encode_base64(std::string_view bytes) {
+    std::string encoded;
+    encoded.reserve((bytes.size() + 2) / 3 * 4);
+    for (std::size_t i = 0; i < bytes.size(); i += 3) {
+        const auto at = [&](std::size_t k) -> std::uint32_t {
+            return k < bytes.size() ? static_cast<unsigned char>(bytes[k]) : 0U;
+        };
+        const std::uint32_t bits = at(i) << 16U | at(i + 1) << 8U | at(i + 2);
+        for (const unsigned shift : {18U, 12U, 6U, 0U})
+            encoded.push_back(alphabet[bits >> shift & 63U]);
+    }
+    if (const std::size_t rest = bytes.size() % 3; rest != 0)
+        encoded.replace(encoded.size() - (3 - rest), 3 - rest, 3 - rest, '=');
+    return encoded;
+}
+
 std::optional<std::string> decode_base64(std::string_view text) {
     std::string digits(text);
     std::erase_if(digits, [](char c) { return c == '\r' || c == '\n'; });

@@ -36,6 +36,11 @@ noinst_LIBRARIES += %D%/libctl.a
     %D%/cmd_cdi_list.cpp \
     %D%/cmd_cdi_show.cpp \
     %D%/cmd_cdi_validate.cpp \
+    %D%/cluster_service.cpp \
+    %D%/cluster_service.hpp \
+    %D%/cmd_cluster_join.cpp \
+    %D%/cmd_cluster_leave.cpp \
+    %D%/cmd_cluster_status.cpp \
     %D%/cmd_driver_build.cpp \
     %D%/cmd_driver_export.cpp \
     %D%/cmd_driver_import.cpp \
@@ -121,11 +126,14 @@ noinst_LIBRARIES += %D%/libctl.a
     %D%/verbs_image.hpp \
     %D%/verbs_operation.hpp \
     %D%/verbs_runtime.hpp \
+    %D%/verbs_cluster.hpp \
     %D%/verbs_toolkit.hpp \
     %D%/view.hpp \
     %D%/view_bundle.cpp \
     %D%/view_cdi.cpp \
     %D%/view_cdi.hpp \
+    %D%/view_cluster.cpp \
+    %D%/view_cluster.hpp \
     %D%/view_driver.cpp \
     %D%/view_image.cpp \
     %D%/view_operation.cpp \

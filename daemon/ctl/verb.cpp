@@ -3,6 +3,7 @@
 
 #include "daemon/ctl/verbs_bundle.hpp"
 #include "daemon/ctl/verbs_cdi.hpp"
+#include "daemon/ctl/verbs_cluster.hpp"
 #include "daemon/ctl/verbs_driver.hpp"
 #include "daemon/ctl/verbs_host.hpp"
 #include "daemon/ctl/verbs_image.hpp"
@@ -24,8 +25,9 @@ std::span<const Option> common_options() noexcept {
 }
 
 std::span<const Family> families() noexcept {
-    static constexpr std::array list{host_family, driver_family,  bundle_family,  image_family,
-                                     cdi_family,  runtime_family, toolkit_family, operation_family};
+    static constexpr std::array list{host_family,    driver_family,  bundle_family,
+                                     image_family,   cdi_family,     runtime_family,
+                                     toolkit_family, cluster_family, operation_family};
     return list;
 }
 

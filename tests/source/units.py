@@ -10,7 +10,7 @@ from programs import environment, run
 from tap import TOP_BUILDDIR, TOP_SRCDIR, Tap
 
 EXPOSURE = {"gpuhostd.service": 30, "gpuhost-registry.service": 15, "gpuhost-peers.service": 15,
-            "gpuhost-fetch.service": 15, "gpuhost-scrub.service": 15, "gpuhost-cdi.service": 15,
+            "gpuhost-fetch.service": 15, "gpuhost-cluster.service": 15, "gpuhost-scrub.service": 15, "gpuhost-cdi.service": 15,
             "gpuhost-runtime.service": 15}  # tenths, of `systemd-analyze security`
 
 

@@ -158,6 +158,8 @@ check_PROGRAMS += %D%/stub-nvml.so
 %C%_cluster_tests_SOURCES = \
     %D%/cluster/credentials_test.cpp \
     %D%/cluster/kubeconfig_test.cpp \
+    %D%/cluster/node_change_test.cpp \
+    %D%/cluster/readiness_test.cpp \
     %D%/cluster/kubeconfigs.hpp
 
 %C%_host_tests_CPPFLAGS = $(test_cppflags)

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/cluster/cluster_settings.hpp"
+
+#include "daemon/cluster/readiness.hpp"
+
+#include <array>
+
+namespace gpuhost::cluster {
+namespace {
+
+using core::SettingKey;
+using core::SettingType;
+
+constexpr std::string_view section = "Cluster";
+
+constexpr std::array keys{
+    SettingKey{"Cluster", "NodeName", SettingType::String, "", "",
+               "this host's Node in Kubernetes; empty: the host's name in lower case"},
+    SettingKey{"Cluster", "StartupTaints", SettingType::Words, "gpuhost.io/not-ready", "",
+               "keys of taints that come off the Node once the host is ready"},
+    SettingKey{"Cluster", "TaintWhenNotReady", SettingType::Boolean, "no", "",
+               "put the first of StartupTaints= on the Node whenever the host is not ready"},
+    SettingKey{"Cluster", "ReadyWhen", SettingType::Choice, "runtime", "driver runtime images",
+               "how much is to be there for the host to be ready; each takes those before it"},
+};
+
+/// What ReadyWhen= may say, and the condition that it adds to those before.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 3> conditions{
+    {{"driver", driver_ready}, {"runtime", runtime_ready}, {"images", images_ready}}};
+
+} // namespace
+
+std::span<const SettingKey> cluster_setting_keys() {
+    return keys;
+}
+
+ClusterSettings cluster_settings(const core::Settings& settings) {
+    ClusterSettings values;
+    values.node = settings.string(section, "NodeName");
+    values.wish.taints = settings.words(section, "StartupTaints");
+    values.wish.taint_when_not_ready = settings.boolean(section, "TaintWhenNotReady");
+    const std::string last = settings.string(section, "ReadyWhen");
+    for (const auto& [name, type] : conditions) {
+        values.wish.ready.emplace_back(type);
+        if (name == last)
+            break;
+    }
+    return values;
+}
+
+} // namespace gpuhost::cluster

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// Section [Cluster] of gpuhostd.conf(5).
+#pragma once
+
+#include "daemon/cluster/node_change.hpp"
+#include "daemon/core/settings.hpp"
+
+#include <span>
+#include <string>
+
+namespace gpuhost::cluster {
+
+[[nodiscard]] std::span<const core::SettingKey> cluster_setting_keys();
+
+struct ClusterSettings {
+    std::string node; ///< empty: the host's name
+    NodeWish wish;
+};
+
+[[nodiscard]] ClusterSettings cluster_settings(const core::Settings& settings);
+
+} // namespace gpuhost::cluster

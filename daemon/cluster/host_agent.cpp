@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/cluster/host_agent.hpp"
+
+#include "daemon/base/parse.hpp"
+
+#include <algorithm>
+#include <ctime>
+#include <utility>
+
+namespace gpuhost::cluster {
+
+using base::Error;
+using base::Json;
+using base::member;
+using base::string_or;
+
+namespace {
+
+constexpr Time first_wait{1'000};
+constexpr Time most_wait{60'000};
+constexpr unsigned conflict = 409;
+
+std::string rfc3339_now() {
+    const std::time_t seconds = static_cast<std::time_t>(base::realtime_us() / 1'000'000);
+    std::tm parts{};
+    (void)::gmtime_r(&seconds, &parts);
+    char text[sizeof "2026-11-22T16:00:00Z"] = {};
+    (void)std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts);
+    return text;
+}
+
+/// A server with several members may tell of an older one after a newer one; versions grow (KEP-5504).
+bool is_older(const Json& node, const Json& than) {
+    const auto version = [](const Json& object) {
+        return base::parse_uint(string_or(member(object, "metadata"), "resourceVersion", ""));
+    };
+    const auto uid = [](const Json& object) { return string_or(member(object, "metadata"), "uid", ""); };
+    const auto one = version(node);
+    const auto other = version(than);
+    return one && other && *one < *other && uid(node) == uid(than);
+}
+
+Json to_json(const Condition& condition) {
+    return {{"type", condition.type},
+            {"status", condition.status},
+            {"reason", condition.reason},
+            {"message", condition.message}};
+}
+
+} // namespace
+
+HostAgent::HostAgent(Api& api, std::string node, NodeWish wish, Say say)
+    : api_(api), name_(std::move(node)), wish_(std::move(wish)), say_(std::move(say)),
+      backoff_(first_wait, most_wait),
+      watch_(api, "/api/v1/nodes", "fieldSelector=metadata.name%3D" + percent_encoded(name_),
+             {[this](std::vector<Json>&& nodes) {
+                  if (nodes.empty())
+                      lose_node();
+                  else
+                      take_node(std::move(nodes.front()));
+              },
+              [this](Json&& changed) { take_node(std::move(changed)); }, [this](Json&&) { lose_node(); },
+              [this](const Error& trouble) { note(trouble); }}) {}
+
+void HostAgent::set_readiness(Readiness readiness) {
+    readiness_ = std::move(readiness);
+    is_told_ = true;
+    act();
+}
+
+void HostAgent::retry() {
+    backoff_.reset();
+    due_ = Time(0);
+    watch_.retry();
+}
+
+std::optional<Time> HostAgent::due() const {
+    const auto other = watch_.due();
+    if (!due_ || !other)
+        return due_ ? due_ : other;
+    return std::min(*due_, *other);
+}
+
+void HostAgent::turn() {
+    watch_.turn();
+    if (!due_ || now() < *due_)
+        return;
+    due_.reset();
+    act();
+}
+
+void HostAgent::take_node(Json&& node) {
+    if (string_or(member(node, "metadata"), "name", "") != name_)
+        return; // a server that does not know field selectors
+    if (!is_known_ || node_.is_null())
+        say_("node '" + name_ + "' is there");
+    if (!is_known_ || !is_older(node, node_))
+        node_ = std::move(node);
+    is_known_ = true;
+    if (refusal_.message.empty())
+        due_.reset(); // what a conflict waited for
+    act();
+}
+
+void HostAgent::lose_node() {
+    if (!is_known_ || !node_.is_null())
+        say_("there is no node '" + name_ + "'; it is the kubelet that makes it");
+    is_known_ = true;
+    node_ = nullptr;
+}
+
+void HostAgent::act() {
+    if (!writes_ && !due_ && is_told_ && !node_.is_null())
+        write();
+}
+
+/// The status first: a taint comes off when it is there to be read why.
+void HostAgent::write() {
+    NodeChange change = change_node(node_, readiness_, wish_, rfc3339_now());
+    const bool status = !change.status.body.is_null();
+    NodePatch& patch = status ? change.status : change.node;
+    if (patch.body.is_null()) {
+        refusal_ = {};
+        return;
+    }
+    writes_ = true;
+    (void)api_.patch("/api/v1/nodes/" + percent_encoded(name_) + (status ? "/status" : "") +
+                         "?fieldManager=gpuhost",
+                     status ? PatchType::Strategic : PatchType::Merge, patch.body,
+                     [this, said = std::move(patch.said)](ApiAnswer&& answer) {
+                         if (answer.done())
+                             for (const std::string& line : said)
+                                 say_("node '" + name_ + "': " + line);
+                         written(std::move(answer));
+                     });
+}
+
+void HostAgent::written(ApiAnswer&& answer) {
+    writes_ = false;
+    if (answer.done()) {
+        backoff_.reset();
+        refusal_ = {};
+        return take_node(std::move(answer.body));
+    }
+    if (answer.status != conflict) {
+        if (answer.error.message != refusal_.message)
+            say_("node '" + name_ + "' can't be written: " + answer.error.message);
+        refusal_ = std::move(answer.error);
+    }
+    // After a conflict the watch brings the version that was in the way, mostly sooner.
+    due_ = now() + std::max<Time>(backoff_.next(), answer.retry_after.value_or(std::chrono::seconds(0)));
+}
+
+void HostAgent::note(const Error& trouble) {
+    if (trouble.message != trouble_.message)
+        say_(trouble.message.empty() ? "watching node '" + name_ + "' at " + api_.config().server
+                                     : "can't watch node '" + name_ + "': " + trouble.message);
+    trouble_ = trouble;
+}
+
+Json HostAgent::document() const {
+    Json conditions = Json::array();
+    for (const Condition& condition : readiness_.conditions)
+        conditions.push_back(to_json(condition));
+    Json published = Json::array();
+    for (const Condition& condition : conditions_of(node_))
+        published.push_back(to_json(condition));
+    const Error& error = trouble_.message.empty() ? refusal_ : trouble_;
+    return {{"server", api_.config().server},
+            {"user", api_.config().user},
+            {"node", name_},
+            {"state", !trouble_.message.empty() ? "disconnected"
+                      : !is_known_              ? "connecting"
+                      : node_.is_null()         ? "no-node"
+                                                : "connected"},
+            {"error", error.message.empty() ? Json() : base::to_json(error)},
+            {"conditions", std::move(conditions)},
+            {"published", std::move(published)},
+            {"taints", taints_of(node_, wish_)}};
+}
+
+} // namespace gpuhost::cluster

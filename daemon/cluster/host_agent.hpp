@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// This host in the cluster: says on its Node what is true of it. It watches that one Node and writes no other.
+#pragma once
+
+#include "daemon/cluster/node_change.hpp"
+#include "daemon/cluster/watch.hpp"
+
+#include <functional>
+#include <optional>
+#include <string>
+
+namespace gpuhost::cluster {
+
+class HostAgent {
+  public:
+    using Say = std::function<void(const std::string& line)>;
+
+    /// `node` is the name of the host's Node. `api` outlives it.
+    HostAgent(Api& api, std::string node, NodeWish wish, Say say);
+
+    void set_readiness(Readiness readiness);
+    /// The credentials are others: what waits is tried at once.
+    void retry();
+
+    [[nodiscard]] std::optional<Time> due() const; ///< when turn() has something to do
+    void turn();
+
+    /// Of `gpuhostctl cluster status --json`; org.gpuhost1(5).
+    [[nodiscard]] base::Json document() const;
+
+  private:
+    void take_node(base::Json&& node);
+    void lose_node();
+    void write();
+    void written(ApiAnswer&& answer);
+    void note(const base::Error& trouble);
+    void act();
+
+    Api& api_;
+    std::string name_;
+    NodeWish wish_;
+    Say say_;
+    Backoff backoff_;
+    base::Json node_; ///< as the server has it; null: it has none, or that is not known yet
+    bool is_known_ = false;
+    Readiness readiness_;
+    bool is_told_ = false; ///< the daemon has answered, or does not
+    bool writes_ = false;  ///< one at a time
+    std::optional<Time> due_;
+    base::Error trouble_; ///< of the connection
+    base::Error refusal_; ///< of the last write
+    Watch watch_;         ///< last: it calls the others
+};
+
+} // namespace gpuhost::cluster

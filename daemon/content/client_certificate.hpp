@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// Keys and certificates by which this host is known to a server.
+#pragma once
+
+#include "daemon/base/result.hpp"
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace gpuhost::content {
+
+/// P-256, PEM, not encrypted.
+[[nodiscard]] base::Result<std::string> make_private_key();
+
+struct Subject {
+    std::string organization;
+    std::string name; ///< CN
+};
+
+struct CertificateRequest {
+    std::string pem;    ///< PKCS #10, RFC 2986
+    std::string digest; ///< SHA-256 of the public key (SubjectPublicKeyInfo), in hexadecimal
+};
+
+/// Signed with `key` (PEM).
+[[nodiscard]] base::Result<CertificateRequest> request_certificate(std::string_view key,
+                                                                   const Subject& subject);
+
+struct CertificateFacts {
+    std::uint64_t from = 0; ///< seconds since 1970
+    std::uint64_t until = 0;
+    std::string name;   ///< CN of whom it is for
+    std::string digest; ///< as of CertificateRequest
+};
+
+/// Of the first certificate in `pem`.
+[[nodiscard]] base::Result<CertificateFacts> read_certificate(std::string_view pem, std::string_view what);
+
+} // namespace gpuhost::content

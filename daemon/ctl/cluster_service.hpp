@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "daemon/base/result.hpp"
+
+#include <string>
+#include <vector>
+
+namespace gpuhost::ctl {
+
+/// systemctl with these words, about gpuhost-cluster.service.
+[[nodiscard]] base::Result<void> control_cluster_service(const std::vector<std::string>& words);
+
+} // namespace gpuhost::ctl

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "daemon/base/json.hpp"
+#include "daemon/ctl/terminal.hpp"
+
+#include <string>
+
+namespace gpuhost::ctl {
+
+/// What gpuhost-cluster says of itself.
+[[nodiscard]] std::string render_cluster(const Screen& screen, const base::Json& document);
+
+} // namespace gpuhost::ctl

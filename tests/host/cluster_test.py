@@ -1,0 +1,349 @@
+# SPDX-License-Identifier: Apache-2.0
+"""gpuhost-cluster on a host whose API server does whatever API servers do: what the Node says, and that nothing that happens to the
+connection makes it say anything else or ask too often."""
+import json
+import os
+import signal
+import time
+
+import tap
+from fake_api import NODES, REQUESTS, FakeApi
+from fake_host import NEW, FakeHost, prepare, read, write
+from programs import end, run, start
+
+NOT_FOUND, ALREADY, DENIED = 4, 5, 12
+TAINT = "gpuhost.io/not-ready"
+READY = {"DriverReady": ("True", "Loaded"), "RuntimeReady": ("True", "AsConfigured"), "ImagesReady": ("True", "Present")}
+
+
+class Agent:
+    def __init__(self, host, *options):
+        self.host = host
+        self.path = os.path.join(host.scratch, "cluster-log")
+        self.options = options
+        self.process = None
+
+    def start(self, *options):
+        os.makedirs(self.host.path("/run/gpuhost-cluster"), exist_ok=True)
+        os.makedirs(self.host.path("/var/lib/gpuhost/cluster"), exist_ok=True)
+        with open(self.path, "a", encoding="utf-8") as log:
+            self.process = start([os.path.join(tap.TOP_BUILDDIR, "gpuhost-cluster"), f"--root={self.host.root}", *self.options, *options],
+                                 env=self.host.environment, stdout=log, stderr=log)
+
+    def stop(self, number=signal.SIGTERM):
+        process, self.process = self.process, None
+        if process:
+            end(process, number)
+
+    def said(self):
+        return read(self.path)
+
+    def status(self):
+        text = self.host.read("/run/gpuhost-cluster/status.json")
+        return json.loads(text) if text else {}
+
+
+class Site:
+    """A host, its API server, and what says of the one to the other."""
+    def __init__(self):
+        self.host = FakeHost()
+        prepare(self.host)
+        self.host.start_daemon()
+        self.host.settle()
+        write(self.host.path("/proc/sys/kernel/hostname"), "GPU01\n")
+        self.api = FakeApi(os.path.join(self.host.scratch, "api"))
+        self.agent = Agent(self.host)
+
+    def close(self):
+        self.agent.stop()
+        self.api.stop()
+        self.host.close()
+
+    def kubeconfig(self, name="gpuhost:host:gpu01"):
+        """An administrator's, for the user of this name."""
+        keys = self.api.authority.keys(name, purposes="clientAuth")
+        directory = self.host.path("/etc/gpuhost/cluster")
+        os.makedirs(directory, exist_ok=True)
+        for name in ("ca.pem", "cert.pem", "key.pem"):
+            with open(os.path.join(keys, name), "rb") as source, open(os.path.join(directory, name), "wb") as copy:
+                copy.write(source.read())
+        write(os.path.join(directory, "kubeconfig"), json.dumps({
+            "apiVersion": "v1", "kind": "Config", "current-context": "c",
+            "clusters": [{"name": "site", "cluster": {"server": self.api.url, "certificate-authority": "ca.pem"}}],
+            "users": [{"name": "host", "user": {"client-certificate": "cert.pem", "client-key": "key.pem"}}],
+            "contexts": [{"name": "c", "context": {"cluster": "site", "user": "host"}}]}))
+
+    def eventually(self, t, condition, what, seconds=30):
+        deadline = time.monotonic() + seconds
+        while not (good := condition()) and time.monotonic() < deadline:
+            time.sleep(0.05)
+        t.ok(good, what, self.api.node(), self.agent.status(), "\n".join(self.agent.said().splitlines()[-15:]))
+        return good
+
+
+def check_ready(t, site):
+    site.kubeconfig()
+    site.api.add_node("gpu01", taints=["other", TAINT])
+    site.agent.start()
+    site.eventually(t, lambda: site.api.conditions() == READY, "the Node of a host that is as wanted says so")
+    site.eventually(t, lambda: site.api.taints() == ["other"], "its startup taint comes off, and no other one")
+    t.equal(site.api.node()["metadata"]["labels"].get("nvidia.com/gpu.present"), "true", "it is labelled")
+    t.equal({call[3] for call in site.api.calls}, {"gpuhost:host:gpu01"}, "all by the host's own certificate")
+    before = len(site.api.calls)
+    site.api.change(podCIDR="10.0.0.0/24")
+    time.sleep(3)
+    t.equal(len(site.api.calls), before, "what others change there is no reason to ask or to write anything")
+    shown = site.host.ctl("cluster", "status", f"--root={site.host.root}", check=0).stdout
+    t.ok("gpu01, watched" in shown and "serves 2 GPUs" in shown and "does not say so" not in shown, "cluster status shows it", shown)
+
+
+def check_swap(t, site):
+    write(site.host.path("/etc/gpuhost/gpuhostd.conf"), "")
+    site.host.ctl("driver", "swap", NEW, check=0)
+    message = lambda: next((one["message"] for one in site.api.node()["status"]["conditions"] if one["type"] == "gpuhost.io/DriverReady"), "")  # noqa: E731
+    site.eventually(t, lambda: NEW in message(), "a swap shows on the Node within a second or two")
+
+
+def check_daemon(t, site):
+    site.host.kill_daemon()
+    site.eventually(t, lambda: {status for status, _ in site.api.conditions().values()} == {"Unknown"}, "with no daemon nothing is known")
+    site.host.start_daemon()
+    site.host.settle()
+    site.eventually(t, lambda: site.api.conditions() == READY, "and with it all is again")
+    site.host.kill_daemon()
+    site.host.start_daemon()
+    site.host.settle()
+    time.sleep(2)
+    t.equal(site.api.conditions(), READY, "a restart of it is no reason to say anything")
+
+
+def check_connection(t, site):
+    api = site.api
+    watches = api.watches()
+    api.cut()
+    site.eventually(t, lambda: api.watches() > watches, "a watch that broke is taken up")
+    t.equal(api.count("GET", f"{NODES}?fieldSelector"), 1, "with no list")
+    api.forget()
+    api.cut()
+    site.eventually(t, lambda: api.count("GET", f"{NODES}?fieldSelector") == 2, "a version that the server no longer knows is listed anew (410)")
+    api.stop()
+    site.eventually(t, lambda: site.agent.status().get("state") == "disconnected", "a server that is gone is told of")
+    shown = site.host.ctl("cluster", "status", f"--root={site.host.root}", check=0).stdout
+    t.ok("out of reach" in shown and "Problem" in shown, "and in cluster status", shown)
+    api.change(taints=[{"key": TAINT, "effect": "NoSchedule"}])
+    time.sleep(3)
+    t.equal(site.agent.said().count("Couldn't connect"), 1, "one problem is one line of the log")
+    api.start()
+    site.eventually(t, lambda: api.taints() == [] and site.agent.status().get("state") == "connected", "it is caught up with what changed meanwhile", 45)
+
+
+def check_refusals(t, site):
+    api = site.api
+    for status, headers in ((500, {}), (429, {"Retry_After": 2}), (503, {}), (409, {})):
+        api.fail(status, "PATCH", **headers)
+        before, began = api.count("PATCH"), time.monotonic()
+        api.change(taints=[{"key": TAINT, "effect": "NoSchedule"}])
+        site.eventually(t, lambda: api.taints() == [], f"a write that was answered {status} is made again")
+        took = time.monotonic() - began
+        t.equal(api.count("PATCH") - before, 2, "once")
+        t.ok(status != 429 or took >= 2, "and not before the server wants it", took)
+    api.fail(403, "PATCH")
+    api.change(taints=[{"key": TAINT, "effect": "NoSchedule"}])
+    site.eventually(t, lambda: "can't be written" in site.agent.said(), "what is forbidden is told of")
+    site.eventually(t, lambda: api.taints() == [], "and tried again")
+    site.eventually(t, lambda: site.agent.status().get("error") is None, "then it is forgotten")
+    for status in (500, 429):
+        api.fail(status, "GET", "watch=1")
+        api.cut()
+        before = api.watches()
+        site.eventually(t, lambda: api.watches() >= before + 2, f"a watch that was answered {status} is asked for again")
+
+
+def check_conflict(t, site):
+    """Somebody else changes the Node between what we saw and what we write, again and again."""
+    api = site.api
+    api.frozen = True
+    api.change(taints=[{"key": TAINT, "effect": "NoSchedule"}])
+    time.sleep(1)
+    api.change(unschedulable=True, taints=[{"key": TAINT, "effect": "NoSchedule"}, {"key": "new", "effect": "NoExecute"}])
+    api.frozen = False
+    site.eventually(t, lambda: api.taints() == ["new"], "a taint that came meanwhile is not lost")
+    t.ok(api.node()["spec"].get("unschedulable"), "nor is a cordon")
+    api.change(taints=[])
+
+
+def check_node(t, site):
+    api = site.api
+    api.drop(NODES, "gpu01")
+    site.eventually(t, lambda: site.agent.status().get("state") == "no-node", "a Node that is deleted is not made again")
+    before = api.count("PATCH")
+    time.sleep(1)
+    t.equal(api.count("PATCH"), before, "nor written to")
+    api.add_node("gpu02", taints=[TAINT])
+    api.add_node("gpu01", taints=[TAINT])
+    site.eventually(t, lambda: api.conditions() == READY and api.taints() == [], "one that the kubelet makes anew is told everything")
+    t.equal(api.conditions("gpu02"), {}, "another one nothing")
+
+
+def check_settings(t, site):
+    site.agent.stop()
+    write(site.host.path("/etc/gpuhost/gpuhostd.conf"),
+          "[Cluster]\nNodeName=gpu02\nStartupTaints=readiness.k8s.io/gpu\nTaintWhenNotReady=yes\nReadyWhen=driver\n")
+    t.equal(site.host.ctl("reload").returncode, 0, "the daemon knows the section")
+    site.agent.start()
+    site.eventually(t, lambda: site.api.conditions("gpu02") == READY, "NodeName= names the Node")
+    t.equal(site.api.taints("gpu02"), [TAINT], "a taint that is not in StartupTaints= stays")
+    site.host.kill_daemon()
+    site.eventually(t, lambda: site.api.taints("gpu02") == [TAINT, "readiness.k8s.io/gpu"], "TaintWhenNotReady= puts one there")
+    site.host.start_daemon()
+    site.eventually(t, lambda: site.api.taints("gpu02") == [TAINT], "until the host is ready")
+    site.agent.stop()
+    os.unlink(site.host.path("/etc/gpuhost/gpuhostd.conf"))
+
+
+def check_rotation(t, site):
+    site.agent.start()
+    site.eventually(t, lambda: site.agent.status().get("state") == "connected", "it runs")
+    keys = site.api.authority.keys("gpuhost:host:gpu01 again", purposes="clientAuth")
+    for name in ("key.pem", "cert.pem"):
+        os.replace(os.path.join(keys, name), site.host.path(f"/etc/gpuhost/cluster/{name}"))
+    site.eventually(t, lambda: any(call[3].endswith("again") for call in site.api.calls), "another certificate on disk is taken up without a restart", 60)
+    write(site.host.path("/etc/gpuhost/cluster/cert.pem"), "no certificate\n")
+    site.eventually(t, lambda: "the credentials stay as they were" in site.agent.said(), "one that is none is told of", 60)
+    t.equal(site.agent.status().get("state"), "connected", "and changes nothing")
+    site.agent.stop()
+    site.kubeconfig("gpuhost:host:gpu01 anew")
+
+
+def check_check(t, site):
+    program = [os.path.join(tap.TOP_BUILDDIR, "gpuhost-cluster"), f"--root={site.host.root}", "--check"]
+    site.host.ctl("cluster", "status", f"--root={site.host.root}")
+    for text, status, words in (("", 0, "knows node 'gpu01'"), ("gpu99", NOT_FOUND, "knows no node 'gpu99'")):
+        write(site.host.path("/etc/gpuhost/gpuhostd.conf"), f"[Cluster]\nNodeName={text}\n")
+        asked = run(program)
+        t.ok(asked.returncode == status and words in asked.stdout + asked.stderr, f"--check: {words}", asked.returncode, asked.stdout, asked.stderr)
+    os.unlink(site.host.path("/etc/gpuhost/gpuhostd.conf"))
+    config = site.host.path("/etc/gpuhost/cluster/kubeconfig")
+    good = read(config)
+    other = FakeApi(os.path.join(site.host.scratch, "other"))
+    write(config, good.replace(site.api.url, other.url))
+    asked = run(program)
+    t.ok(asked.returncode == DENIED and "certificate" in asked.stderr, "a server of another authority is not believed", asked.returncode, asked.stderr)
+    other.stop()
+    asked = run(program)
+    t.ok(asked.returncode == 1 and "127.0.0.1" in asked.stderr, "nor is one that is not there an answer", asked.returncode, asked.stderr)
+    write(config, good.replace("https://", "http://"))
+    asked = run(program)
+    t.ok(asked.returncode != 0 and "http" in asked.stderr, "without TLS nothing is asked", asked.returncode, asked.stderr)
+    os.unlink(config)
+    asked = run(program)
+    t.ok(asked.returncode == NOT_FOUND and "cluster join" in asked.stderr, "with no kubeconfig it says how to get one", asked.returncode, asked.stderr)
+
+
+def join(site, *more):
+    token = os.path.join(site.host.scratch, "token")
+    write(token, "abcdef.0123456789abcdef\n")
+    return site.host.ctl("cluster", "join", f"{site.api.url}/", f"--ca={site.api.authority.path}/ca.pem", f"--token-file={token}",
+                         f"--root={site.host.root}", *more)
+
+
+def requests(site):
+    return sorted(site.api.objects[REQUESTS])
+
+
+def check_join(t, site):
+    host, api = site.host, site.api
+    for words, what in ((["cluster", "join", "http://a"], "no URL"), (["cluster", "join", "https://a"], "--ca= is needed"),
+                        (["cluster", "join", "https://a", "--ca=/dev/null"], "/dev/null")):
+        asked = host.ctl(*words, f"--root={host.root}")
+        t.ok(asked.returncode == 2 or "null" in asked.stderr, f"cluster join says: {what}", asked.returncode, asked.stderr)
+        t.ok(what in asked.stderr, "with the reason", asked.stderr)
+    t.ok(not os.path.exists(host.path("/etc/gpuhost/cluster/bootstrap-kubeconfig")), "and writes nothing")
+    asked = join(site)
+    t.ok(asked.returncode == 0, "cluster join writes what it needs", asked.stderr)
+    t.equal(os.stat(host.path("/etc/gpuhost/cluster/bootstrap-kubeconfig")).st_mode & 0o007, 0, "for no stranger")
+    site.agent.start()
+    site.eventually(t, lambda: len(requests(site)) == 1, "a request for a certificate comes")
+    name, = requests(site)
+    asked = api.objects[REQUESTS][name]["spec"]
+    t.ok(name.startswith("gpuhost-gpu01-") and asked["signerName"] == "kubernetes.io/kube-apiserver-client", "of a name that says whose it is", name)
+    t.equal({call[3] for call in api.calls if REQUESTS in call[1]}, {"Bearer abcdef.0123456789abcdef"}, "by the bootstrap token")
+    for number in (signal.SIGKILL, signal.SIGTERM):
+        site.agent.stop(number)
+        site.agent.start()
+        time.sleep(1)
+    t.equal(requests(site), [name], "one that was killed goes on with the same request")
+    t.equal(site.agent.status().get("state"), "joining", "and says that it waits")
+    api.drop(REQUESTS, name)
+    site.eventually(t, lambda: requests(site) == [name], "a request that was cleaned away is made again")
+    api.deny(name, "not this host")
+    site.eventually(t, lambda: "not this host" in str(site.agent.status().get("error")), "a refusal is told of")
+    site.agent.stop()
+    site.agent.start()
+    site.eventually(t, lambda: len(requests(site)) == 2, "after it another key asks")
+    name, = set(requests(site)) - {name}
+    before = len(api.calls)
+    api.approve(name)
+    site.eventually(t, lambda: site.agent.status().get("state") == "connected", "approved, the host is in the cluster")
+    t.equal({call[3] for call in api.calls[before:] if NODES in call[1]}, {"gpuhost:host:gpu01"}, "by its own certificate")
+    identity = host.path("/var/lib/gpuhost/cluster/client.pem")
+    t.equal((os.stat(identity).st_mode & 0o777, os.path.exists(host.path("/var/lib/gpuhost/cluster/pending-key.pem"))), (0o600, False), "whose key is its own")
+    refused = join(site)
+    t.ok(refused.returncode == ALREADY and "cluster leave" in refused.stderr, "who has joined does not join again", refused.returncode, refused.stderr)
+
+
+def check_renewal(t, site):
+    """The certificate that there is has ended by more than 90 per cent, so the next one is asked for at once."""
+    host, api = site.host, site.api
+    site.agent.stop()
+    identity = host.path("/var/lib/gpuhost/cluster/client.pem")
+    old = read(identity)
+    key = os.path.join(host.scratch, "own.key")
+    write(key, old[:old.index("-----BEGIN CERTIFICATE")])
+    subject = ["-subj", "/O=gpuhost:hosts/CN=gpuhost:host:gpu01"]
+    run(["openssl", "req", "-new", "-key", key, *subject, "-out", key + ".csr"], check=True)
+    stamp = lambda seconds: time.strftime("%Y%m%d%H%M%SZ", time.gmtime(time.time() + seconds))  # noqa: E731
+    write(key + ".cnf", f"[ca]\ndefault_ca=a\n[a]\ndatabase={key}.db\nnew_certs_dir={host.scratch}\nserial={key}.serial\ndefault_md=sha256\npolicy=p\n"
+          "copy_extensions=none\n[p]\norganizationName=optional\ncommonName=supplied\n")
+    write(key + ".db", "")
+    write(key + ".serial", "77\n")
+    run(["openssl", "ca", "-batch", "-notext", "-config", key + ".cnf", "-cert", "ca.pem", "-keyfile", "ca.key", "-in", key + ".csr", "-startdate", stamp(-86400), "-enddate",
+         stamp(3600), "-out", key + ".pem"], cwd=api.authority.path, check=True)
+    write(identity, read(key) + read(key + ".pem"))
+    known = set(requests(site))
+    site.agent.start()
+    site.eventually(t, lambda: len(set(requests(site)) - known) == 1, "before a certificate ends the next one is asked for")
+    name, = set(requests(site)) - known
+    t.equal(api.calls[-1][3] if REQUESTS in api.calls[-1][1] else [call[3] for call in api.calls if call[0] == "POST"][-1], "gpuhost:host:gpu01", "with the one that there is")
+    site.eventually(t, lambda: site.agent.status().get("state") == "connected", "and all goes on meanwhile")
+    api.approve(name)
+    site.eventually(t, lambda: "took up new credentials" in site.agent.said().split(name)[-1], "and is taken up at once")
+    t.ok(read(identity) not in (old, ""), "with another key")
+    site.agent.stop()
+
+
+def check_leave(t, site):
+    left = site.host.ctl("cluster", "leave", f"--root={site.host.root}")
+    t.equal((left.returncode, os.listdir(site.host.path("/var/lib/gpuhost/cluster")), [name for name in os.listdir(site.host.path("/etc/gpuhost/cluster")) if "bootstrap" in name]), (0, [], []), "cluster leave takes all of it away")
+    shown = site.host.ctl("cluster", "status", "--root=/nonexistent")
+    t.ok(shown.returncode != 0, "a root that is not there is an error")
+    os.unlink(site.host.path("/run/gpuhost-cluster/status.json"))
+    shown = site.host.ctl("cluster", "status", f"--root={site.host.root}")
+    t.ok(shown.returncode == NOT_FOUND and "cluster join" in shown.stderr, "with nothing running cluster status says what to do", shown.stderr)
+
+
+def main():
+    t = tap.Tap()
+    site = Site()
+    try:
+        for check in (check_ready, check_swap, check_daemon, check_connection, check_refusals, check_conflict, check_node, check_settings, check_rotation,
+                      check_check, check_join, check_renewal, check_leave):
+            check(t, site)
+        if t.failed:
+            print("\n".join("# " + line for line in site.agent.said().splitlines()[-30:]))
+    finally:
+        site.close()
+    t.done()
+
+
+main()
