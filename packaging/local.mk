@@ -21,6 +21,10 @@ EXTRA_DIST += \
 EXTRA_DIST += %D%/rpm/gpuhostd.spec
 CLEANFILES += %D%/rpm/gpuhostd.spec
 
+# For whoever administers a cluster.
+kubernetesdir = $(datadir)/gpuhost/kubernetes
+dist_kubernetes_DATA = %D%/kubernetes/host.yaml %D%/kubernetes/host-policy.yaml
+
 bashcompletiondir = $(BASH_COMPLETION_DIR)
 dist_bashcompletion_DATA = %D%/completion/gpuhostctl
 

@@ -3,6 +3,7 @@
 
 #include "config.h"
 #include "daemon/base/parse.hpp"
+#include "daemon/cluster/event_lines.hpp"
 
 #include <utility>
 
@@ -15,33 +16,8 @@ using base::Result;
 
 namespace {
 
-constexpr std::size_t most_answer = 8U << 20U; ///< an object is 1.5 MiB in etcd, and longer as JSON
+constexpr std::size_t most_answer = EventLines::longest;
 constexpr unsigned most_reads = 3;
-constexpr std::size_t most_event = 8U << 20U;
-
-/// What a watch sends is one JSON value a line; bytes come cut anywhere.
-class Lines {
-  public:
-    explicit Lines(Api::OnEvent on_event) : on_event_(std::move(on_event)) {}
-
-    /// False: it is no watch.
-    bool take(std::string_view bytes) {
-        for (std::size_t end = bytes.find('\n'); end != std::string_view::npos; end = bytes.find('\n')) {
-            rest_.append(bytes.substr(0, end));
-            bytes.remove_prefix(end + 1);
-            auto event = base::parse_json(std::exchange(rest_, {}), "an event of the API server");
-            if (!event || !event->is_object())
-                return false;
-            on_event_(std::move(*event));
-        }
-        rest_.append(bytes);
-        return rest_.size() <= most_event;
-    }
-
-  private:
-    Api::OnEvent on_event_;
-    std::string rest_;
-};
 
 Error refusal(unsigned status, const Json& body) {
     const std::string said = base::string_or(body, "message", "");
@@ -188,7 +164,7 @@ std::uint64_t Api::watch(const std::string& path, std::function<void()> on_begin
     http::Request asked = request("GET", path);
     asked.on_begin = std::move(on_begin);
     asked.deadline = std::chrono::milliseconds(0);
-    asked.on_bytes = [lines = std::make_shared<Lines>(std::move(on_event))](std::string_view bytes) {
+    asked.on_bytes = [lines = std::make_shared<EventLines>(std::move(on_event))](std::string_view bytes) {
         return lines->take(bytes);
     };
     return start(std::move(asked), std::move(done));

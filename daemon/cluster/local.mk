@@ -14,6 +14,8 @@ noinst_LIBRARIES += %D%/libcluster.a
     %D%/endpoint.hpp \
     %D%/enrolment.cpp \
     %D%/enrolment.hpp \
+    %D%/event_lines.cpp \
+    %D%/event_lines.hpp \
     %D%/host_agent.cpp \
     %D%/host_agent.hpp \
     %D%/kubeconfig.cpp \

@@ -7,6 +7,9 @@ EXTRA_DIST += \
     %D%/modules/containerd/go.mod \
     %D%/modules/containerd/go.sum \
     %D%/modules/containerd/tools.go \
+    %D%/modules/controlplane/go.mod \
+    %D%/modules/controlplane/go.sum \
+    %D%/modules/controlplane/tools.go \
     %D%/modules/crio/go.mod \
     %D%/modules/crio/go.sum \
     %D%/modules/crio/tools.go \
@@ -24,6 +27,7 @@ EXTRA_DIST += \
     %D%/node/__init__.py \
     %D%/node/binaries.py \
     %D%/node/containerd.py \
+    %D%/node/controlplane.py \
     %D%/node/cri.py \
     %D%/node/crio.py \
     %D%/node/docker.py \
@@ -42,6 +46,7 @@ EXTRA_DIST += \
     %D%/scenarios/bundles.py \
     %D%/scenarios/cdi.py \
     %D%/scenarios/kubeconfig.py \
+    %D%/scenarios/kubernetes.py \
     %D%/scenarios/network.py \
     %D%/scenarios/peers.py \
     %D%/scenarios/placement.py \
@@ -53,5 +58,5 @@ EXTRA_DIST += \
     %D%/scenarios/toolkit.py
 
 .PHONY: check-cluster
-check-cluster: gpuhostctl gpuhostd gpuhost-fetch gpuhost-nvml gpuhost-registry gpuhost-worker
+check-cluster: gpuhost-cluster gpuhostctl gpuhostd gpuhost-fetch gpuhost-nvml gpuhost-registry gpuhost-worker
 	$(PYTHON) $(top_srcdir)/tests/cluster/check-cluster --build .

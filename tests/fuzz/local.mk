@@ -18,6 +18,7 @@ fuzz_programs = \
     %D%/fuzz-manifest \
     %D%/fuzz-mig \
     %D%/fuzz-module \
+    %D%/fuzz-node \
     %D%/fuzz-oci \
     %D%/fuzz-procfs \
     %D%/fuzz-registry \
@@ -123,6 +124,11 @@ endif
 %C%_fuzz_module_LDFLAGS = $(fuzz_flags)
 %C%_fuzz_module_LDADD = $(fuzz_main) $(kmod_libs)
 %C%_fuzz_module_SOURCES = %D%/module.cpp
+
+%C%_fuzz_node_CPPFLAGS = $(fuzz_cppflags)
+%C%_fuzz_node_LDFLAGS = $(fuzz_flags)
+%C%_fuzz_node_LDADD = $(fuzz_main) $(cluster_libs)
+%C%_fuzz_node_SOURCES = %D%/node.cpp
 
 %C%_fuzz_oci_CPPFLAGS = $(fuzz_cppflags)
 %C%_fuzz_oci_LDFLAGS = $(fuzz_flags)
@@ -232,6 +238,10 @@ fuzz_corpus = \
     %D%/corpus/json/error.json \
     %D%/corpus/json/numbers.json \
     %D%/corpus/json/utf8.json \
+    %D%/corpus/node/cut \
+    %D%/corpus/node/events \
+    %D%/corpus/node/no-object \
+    %D%/corpus/node/shapes \
     %D%/corpus/kubeconfig/exec.yaml \
     %D%/corpus/kubeconfig/files.yaml \
     %D%/corpus/kubeconfig/impersonation.yaml \

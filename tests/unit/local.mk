@@ -35,6 +35,7 @@ read_seam = -Wl,--wrap=read -Wl,--wrap=pread
 %C%_content_tests_LDADD = $(test_libs) $(test_inputs) $(content_libs)
 %C%_content_tests_SOURCES = \
     %D%/content/archive_test.cpp \
+    %D%/content/client_certificate_test.cpp \
     %D%/content/cms_test.cpp \
     %D%/content/rpm_test.cpp \
     %D%/content/sha256_test.cpp \

@@ -32,6 +32,7 @@ class Module:
     pinned: str = ""                           # the module that has this version
     tags: tuple = ()
     cgo: tuple = ()                            # what the linker is told; () for a module without C
+    named: dict = field(default_factory=dict)  # {program as Go names it: as it is called}
 
     @property
     def path(self):
@@ -66,6 +67,11 @@ KUBERNETES = Module(
     ("k8s.io/kubernetes/cmd/kubelet",),
     {f"{_COMPONENT}.gitVersion": "v{version}", f"{_COMPONENT}.gitMajor": "{major}", f"{_COMPONENT}.gitMinor": "{minor}"},
     "k8s.io/kubernetes")
+# Without the kubelet, which is another module so that neither is built anew with the other.
+CONTROL_PLANE = Module(
+    "controlplane",
+    ("go.etcd.io/etcd/server/v3", *(f"k8s.io/kubernetes/cmd/{name}" for name in ("kube-apiserver", "kube-controller-manager", "kubectl"))),
+    KUBERNETES.stamp, "k8s.io/kubernetes", named={"server": "etcd"})
 CRIO = Module(
     "crio", ("github.com/cri-o/cri-o/cmd/crio",), {}, "github.com/cri-o/cri-o",
     # No C library: none of GPGME, Btrfs, libseccomp.
@@ -115,6 +121,8 @@ def _build(module, out):
         with say.step(f"building {', '.join(Path(package).name for package in module.packages)} {module.version()}"):
             _go(go, work, *BUILD, "-tags", ",".join(module.tags), "-ldflags", module.flags(), "-o", f"{out}/", *module.packages,
                 cgo=bool(module.cgo), cwd=module.path)
+    for made, called in module.named.items():
+        (out / made).rename(out / called)
 
 
 def built(module):
@@ -156,7 +164,7 @@ def debian_13_docker():
 
 
 def prepare():
-    for module in (TOOLS, CONTAINERD, KUBERNETES, CRIO, TOOLKIT):
+    for module in (TOOLS, CONTAINERD, KUBERNETES, CONTROL_PLANE, CRIO, TOOLKIT):
         built(module)
     debian_containerd()
     debian_13_containerd()

@@ -174,3 +174,37 @@ def fetched(host):
     assert "the DNS " in asked and "ended with status" not in asked, asked  # which knows nobody, but may be asked
     served = host.check("journalctl -b -u gpuhost-peers -o cat")
     assert "Started" in served and "Failed" not in served, served
+
+
+@case("gpuhost-cluster asks a server over TLS as a user that may do nothing else", start="bundled")
+def cluster(host):
+    """Who answers is the registry for peers, which knows no Node: what matters is who asks, and from where."""
+    host.check("mkdir -p /etc/gpuhost/peers && cp /payload/images/peers/host/*.pem /etc/gpuhost/peers/ && systemctl start gpuhost-peers.socket")
+    host.check("echo token >/root/token")
+    none = host.ctl("cluster", "status")
+    assert none.rc != 0 and "cluster join" in none.err, f"{none}"
+    host.ctl_ok("cluster", "join", "https://127.0.0.1:2990", "--ca=/etc/gpuhost/peers/ca.pem", "--token-file=/root/token", "--no-wait")
+    assert host.check("systemctl is-enabled gpuhost-cluster").strip() == "enabled"
+    assert host.check("stat -c '%U:%G %a' /etc/gpuhost/cluster/bootstrap-kubeconfig").strip() == "root:gpuhost 640"
+    host.check("for i in $(seq 100); do [ -e /var/lib/gpuhost/cluster/pending-key.pem ] && break; sleep 0.2; done")
+    assert host.check("stat -c '%U %a' /var/lib/gpuhost/cluster/pending-key.pem").strip() == "gpuhost 600"
+    assert "joins" in host.ctl_ok("cluster", "status").out
+    host.ctl_ok("cluster", "leave")
+    assert host.check("ls -A /var/lib/gpuhost/cluster /etc/gpuhost/cluster | grep pem || true").strip() == ""
+    host.check("""cd /etc/gpuhost/cluster && cp ../peers/*.pem . && cat >kubeconfig <<'END'
+apiVersion: v1
+kind: Config
+current-context: c
+clusters: [{name: s, cluster: {server: "https://127.0.0.1:2990", certificate-authority: ca.pem}}]
+users: [{name: h, user: {client-certificate: cert.pem, client-key: key.pem}}]
+contexts: [{name: c, context: {cluster: s, user: h}}]
+END
+chgrp gpuhost * && chmod 0640 * && systemctl start gpuhost-cluster""")
+    host.check("for i in $(seq 100); do grep -q disconnected /run/gpuhost-cluster/status.json && break; sleep 0.2; done")
+    shown = host.ctl_ok("cluster", "status").out
+    assert "out of reach" in shown and "404" in shown, shown  # it was let in, and asked
+    assert host.check("ps -o user= -C gpuhost-cluster").strip() == "gpuhost"
+    assert host.check("systemctl is-active gpuhost-cluster").strip() == "active"
+    said = host.check("journalctl -b -u gpuhost-cluster -o cat")
+    assert "can't watch node" in said and "Failed" not in said, said
+    host.check("systemctl stop gpuhost-cluster gpuhost-peers.socket && rm -r /etc/gpuhost/cluster/* /etc/gpuhost/peers")
