@@ -35,6 +35,7 @@ constexpr const char* group = "gpuhost";
 constexpr std::size_t most_authorities = 1U << 20U;
 constexpr std::size_t most_token = 64U << 10U;
 constexpr std::chrono::milliseconds between_looks{500};
+constexpr unsigned patience = 30; ///< looks
 
 Result<std::string> required(const Session& session, const Option& option) {
     const auto value = session.arguments().value(option);
@@ -114,8 +115,10 @@ Result<void> refuse_second(const base::Root& root) {
 Result<int> follow(Session& session, const base::Root& root) {
     std::string request;
     std::string problem;
-    for (;; std::this_thread::sleep_for(between_looks)) {
+    for (unsigned looks = 1;; ++looks, std::this_thread::sleep_for(between_looks)) {
         const auto text = root.read(cluster::status_file);
+        if (!text && looks == patience)
+            session.note("gpuhost-cluster says nothing yet; see: journalctl -u gpuhost-cluster\n");
         const auto document = text ? base::parse_json(*text, "the status") : base::Result<Json>(Json());
         if (!document || !document->is_object())
             continue;

@@ -7,9 +7,9 @@ import signal
 import time
 
 import tap
-from fake_api import NODES, REQUESTS, FakeApi
+from fake_api import NODES, REQUESTS, FakeApi, Proxy
 from fake_host import NEW, FakeHost, prepare, read, write
-from programs import end, run, start
+from programs import end, environment, run, start
 
 NOT_FOUND, ALREADY, DENIED = 4, 5, 12
 TAINT = "gpuhost.io/not-ready"
@@ -230,6 +230,25 @@ def check_check(t, site):
     asked = run(program)
     t.ok(asked.returncode == DENIED and "certificate" in asked.stderr, "a server of another authority is not believed", asked.returncode, asked.stderr)
     other.stop()
+    write(config, good.replace("127.0.0.1", "localhost"))
+    asked = run(program)
+    t.ok(asked.returncode == DENIED and "localhost" in asked.stderr, "nor one whose certificate is for another name", asked.returncode, asked.stderr)
+    document = json.loads(good.replace("127.0.0.1", "localhost"))
+    document["clusters"][0]["cluster"]["tls-server-name"] = "127.0.0.1"
+    write(config, json.dumps(document))
+    asked = run(program)
+    t.ok(asked.returncode == 0, "unless tls-server-name names it", asked.returncode, asked.stderr)
+    proxy = Proxy()
+    document = json.loads(good)
+    document["clusters"][0]["cluster"]["proxy-url"] = proxy.url
+    write(config, json.dumps(document))
+    asked = run(program, env=environment(https_proxy="http://127.0.0.1:9", HTTPS_PROXY="http://127.0.0.1:9"))
+    t.equal((asked.returncode, proxy.asked), (0, [site.api.url.removeprefix("https://")]), "proxy-url leads there by a proxy")
+    proxy.shutdown()
+    write(config, good)
+    asked = run(program, env=environment(https_proxy="http://127.0.0.1:9", HTTPS_PROXY="http://127.0.0.1:9", SSL_CERT_FILE="/dev/null"))
+    t.equal(asked.returncode, 0, "the environment has no say")
+    write(config, good.replace(site.api.url, other.url))
     asked = run(program)
     t.ok(asked.returncode == 1 and "127.0.0.1" in asked.stderr, "nor is one that is not there an answer", asked.returncode, asked.stderr)
     write(config, good.replace("https://", "http://"))

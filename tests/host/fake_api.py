@@ -201,6 +201,46 @@ class Server(http.server.ThreadingHTTPServer):
                 pass
 
 
+class Proxy(http.server.ThreadingHTTPServer):
+    """One that is asked to connect, and counts how often."""
+    daemon_threads = True
+
+    def __init__(self):
+        self.asked = []
+        super().__init__(("127.0.0.1", 0), ProxyHandler)
+        threading.Thread(target=self.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
+
+    @property
+    def url(self):
+        return f"http://127.0.0.1:{self.server_address[1]}"
+
+
+class ProxyHandler(http.server.BaseHTTPRequestHandler):
+    def log_message(self, *_):
+        pass
+
+    def do_CONNECT(self):
+        self.server.asked.append(self.path)
+        host, _, port = self.path.rpartition(":")
+        with socket.create_connection((host, int(port))) as other:
+            self.send_response(200)
+            self.end_headers()
+            back = threading.Thread(target=self.pump, args=(other, self.connection), daemon=True)
+            back.start()
+            self.pump(self.connection, other)
+            back.join()
+        self.close_connection = True
+
+    @staticmethod
+    def pump(source, sink):
+        try:
+            while data := source.recv(65536):
+                sink.sendall(data)
+            sink.shutdown(socket.SHUT_WR)
+        except OSError:
+            pass
+
+
 class Handler(http.server.BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 

@@ -55,12 +55,12 @@ class Pod:
 
 
 class Kubelet(Service):
-    def __init__(self, program, containerd, place, cgroup):
-        super().__init__("kubelet", place.logs)
+    def __init__(self, program, containerd, place, cgroup, name="kubelet"):
+        super().__init__(name, place.logs)
         self.program = program
         self.containerd = containerd
         self.names = (f"pod{number}" for number in itertools.count(1))
-        state = place.state / "kubelet"
+        state = place.state / name
         self.manifests = state / "manifests"
         self.pod_logs = state / "pods"
         self.manifests.mkdir(parents=True)
@@ -152,3 +152,21 @@ class Kubelet(Service):
         finally:
             manifest.unlink()
             eventually(f"{pod.name} is gone", pod.is_gone)
+
+
+class MemberKubelet(Kubelet):
+    """One of a cluster, whose Node it makes and keeps, with a taint from the start."""
+    def __init__(self, program, containerd, place, cgroup, *, node, kubeconfig, taint):
+        super().__init__(program, containerd, place, cgroup, f"kubelet-{node}")
+        self.node = node
+        self.kubeconfig = kubeconfig
+        del self.settings["staticPodPath"]
+        self.settings |= {
+            "port": PORT + 2, "readOnlyPort": 0, "healthzPort": PORT + 3, "nodeStatusUpdateFrequency": "2s", "nodeStatusReportFrequency": "4s",
+            "registerWithTaints": [{"key": taint, "effect": "NoSchedule"}]}
+        self.configuration.write_text(json.dumps(self.settings))
+
+    def run(self):
+        self.start([self.program, "--config", self.configuration, "--root-dir", self.root, "--hostname-override", self.node,
+                    "--kubeconfig", self.kubeconfig])
+        return self

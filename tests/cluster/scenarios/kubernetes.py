@@ -12,6 +12,7 @@ from http.client import HTTPSConnection
 from node import binaries
 from node.controlplane import ControlPlane, manifests
 from node.gpuhost import find
+from node.kubelet import MemberKubelet
 from node.service import Service
 from node.waiting import eventually
 from rig.case import case
@@ -314,3 +315,30 @@ def idle(node):
         assert not new, f"in {IDLE_SECONDS} s: {new}"
         print(f"# gpuhost-cluster: {agent.own_kib()} KiB of its own")
         assert agent.own_kib() < MOST_KIB, agent.own_kib()
+
+
+@case("a kubelet registers with a startup taint, and keeps what the host says on its Node", start="joined")
+def kubelet(node):
+    plane = node.controlplane
+    plane.kubectl("delete", "node", HOST)
+    member = MemberKubelet(binaries.built(binaries.KUBERNETES) / "kubelet", node.containerd, node.place, node.cgroup, node=HOST,
+                           kubeconfig=plane.identity("kubelet", f"system:node:{HOST}", "system:nodes"), taint=TAINT)
+    with running(node) as agent:
+        eventually("it sees that its Node is gone", lambda: agent.status().get("state") == "no-node")
+        node.run_too(member)
+        eventually(lambda: f"the host says that it is ready: {member.tail()} {agent.tail()}", lambda: node_exists(plane) and len(conditions(node)) == 3)
+        eventually(lambda: f"the taint is gone: {agent.tail()}", lambda: TAINT not in taint_keys(node))
+        beats = heartbeat(plane)
+        eventually("the kubelet has written its status some more", lambda: heartbeat(plane) > beats)
+        assert len(conditions(node)) == 3 and TAINT not in taint_keys(node), conditions(node)
+        before = len(plane.calls(USER))
+        time.sleep(10)
+        assert not plane.calls(USER)[before:], "a kubelet's heartbeats are no reason to call"
+
+
+def node_exists(plane):
+    return plane.ask("get", "node", HOST).returncode == 0
+
+
+def heartbeat(plane):
+    return next(one["lastHeartbeatTime"] for one in plane.get("node", HOST)["status"]["conditions"] if one["type"] == "Ready")
