@@ -23,6 +23,7 @@ PeerAnswer read(http::Answer&& answer) {
 
 std::vector<PeerAnswer> read(std::vector<http::Answer>&& answers) {
     std::vector<PeerAnswer> all;
+    all.reserve(answers.size());
     for (http::Answer& answer : answers)
         all.push_back(read(std::move(answer)));
     return all;
