@@ -92,11 +92,15 @@ class ControlPlane:
         return self.ask("get", "--raw", "/readyz").returncode == 0
 
     def stop_api(self):
-        self.api.end()
+        """Killed: asked to end it waits a minute for those who watch."""
+        if self.api.process:
+            programs.end(self.api.process)
+            self.api.process = None
 
     def end(self):
-        for service in (self.manager, self.api, self.etcd):
-            service.end()
+        self.manager.end()
+        self.stop_api()
+        self.etcd.end()
 
     def tail(self):
         return "\n".join(service.tail() for service in (self.etcd, self.api, self.manager))
