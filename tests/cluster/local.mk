@@ -52,6 +52,7 @@ EXTRA_DIST += \
     %D%/scenarios/placement.py \
     %D%/scenarios/policies.py \
     %D%/scenarios/registry.py \
+    %D%/scenarios/rights.py \
     %D%/scenarios/runtime.py \
     %D%/scenarios/runtime_change.py \
     %D%/scenarios/runtime_hosts.py \

@@ -3,7 +3,9 @@
 
 import json
 import os
+import ssl
 import subprocess
+from http.client import HTTPSConnection
 from pathlib import Path
 
 import programs
@@ -126,6 +128,25 @@ class ControlPlane:
         rows = [json.loads(row) for row in self.audit_log.read_text().splitlines()]
         return [(row["verb"], "/".join(filter(None, (row.get("objectRef", {}).get("resource"), row.get("objectRef", {}).get("subresource")))),
                  row.get("objectRef", {}).get("name", ""), row.get("responseStatus", {}).get("code")) for row in rows if row["user"]["username"] == user]
+
+
+class Session:
+    """The requests of one identity, over one connection."""
+    def __init__(self, plane, name):
+        context = ssl.create_default_context(cafile=str(plane.pki / "ca.crt"))
+        context.load_cert_chain(plane.pki / f"{name}.crt", plane.pki / f"{name}.key")
+        self.connection = HTTPSConnection("127.0.0.1", PORT, context=context, timeout=programs.PATIENCE)
+
+    def ask(self, method, path, body=None, kind="json", **headers):
+        """(status, document)"""
+        self.connection.request(method, path, None if body is None else json.dumps(body),
+                                {"Content-Type": f"application/{kind}", "Accept": "application/json", **headers})
+        answer = self.connection.getresponse()
+        content = answer.read()
+        try:
+            return answer.status, json.loads(content)
+        except ValueError:  # a watch, a page of text
+            return answer.status, {"message": content.decode(errors="replace")}
 
 
 def manifests():

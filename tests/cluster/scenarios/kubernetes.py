@@ -1,13 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""gpuhost-cluster with a real API server: a host joins, says what it is, and may do nothing else."""
+"""gpuhost-cluster with a real API server: a host joins and says what it is. What else it may do is in rights.py."""
 
 import json
 import os
 import re
-import ssl
 import time
 from contextlib import contextmanager
-from http.client import HTTPSConnection
 
 from node import binaries
 from node.controlplane import ControlPlane, manifests
@@ -18,7 +16,7 @@ from node.waiting import eventually
 from rig.case import case
 
 HOST = "gpu01"
-USER, GROUP = f"gpuhost:host:{HOST}", "gpuhost:hosts"
+USER = f"gpuhost:host:{HOST}"
 TAINT = "gpuhost.io/not-ready"
 TOKEN = "abcdef.0123456789abcdef"
 IDLE_SECONDS = 300 if os.environ.get("FULL") == "1" else 30
@@ -45,166 +43,8 @@ def start(node):
     plane = node.controlplane
     for name in ("host.yaml", "host-policy.yaml"):
         plane.kubectl("apply", "-f", manifests() / name)
-    checked = eventually("the policy is looked at", lambda: plane.get("validatingadmissionpolicy", "gpuhost-host").get("status", {}).get("observedGeneration"))
-    assert checked and not plane.get("validatingadmissionpolicy", "gpuhost-host")["status"].get("typeChecking", {}).get("expressionWarnings"), "it has no warnings"
     plane.apply(bootstrap_secret())
     node.agent = Agent(node)
-
-
-# What a host may do
-
-
-class Rights:
-    """A host's own requests, by HTTPS."""
-    def __init__(self, plane):
-        plane.identity("rights", USER, GROUP)
-        context = ssl.create_default_context(cafile=str(plane.pki / "ca.crt"))
-        context.load_cert_chain(plane.pki / "rights.crt", plane.pki / "rights.key")
-        self.connection = HTTPSConnection("127.0.0.1", int(plane.url.rpartition(":")[2]), context=context)
-
-    def ask(self, method, path, body=None, kind="application/json"):
-        """(status, message)"""
-        self.connection.request(method, path, json.dumps(body) if body is not None else None, {"Content-Type": kind, "Accept": "application/json"})
-        answer = self.connection.getresponse()
-        data = answer.read()
-        try:
-            return answer.status, json.loads(data).get("message", "")
-        except ValueError:
-            return answer.status, data.decode(errors="replace")
-
-    def patch(self, path, body, kind="merge"):
-        return self.ask("PATCH", path, body, f"application/{kind}-patch+json")
-
-
-OWN, OWN_STATUS, OTHER = f"/api/v1/nodes/{HOST}", f"/api/v1/nodes/{HOST}/status", "/api/v1/nodes/gpu02"
-
-
-def condition(kind):
-    return {"status": {"conditions": [{"type": kind, "status": "True", "reason": "R", "message": "m"}]}}
-
-
-def taints(*keys):
-    return {"spec": {"taints": [{"key": key, "effect": "NoSchedule"} for key in keys]}}
-
-
-# Each leaves the Node so that the next one changes something.
-ALLOWED = (
-    (OWN, {"metadata": {"labels": {"nvidia.com/gpu.present": "true", "gpuhost.io/x": "1"}}}, "merge"),
-    (OWN, {"metadata": {"labels": {"nvidia.com/gpu.present": None, "gpuhost.io/x": "2"}}}, "merge"),
-    (OWN, {"metadata": {"annotations": {"gpuhost.io/x": "1"}}}, "strategic-merge"),
-    (OWN, taints("other", TAINT, "readiness.k8s.io/gpu", "startup-taint.cluster-autoscaler.kubernetes.io/gpu"), "merge"),
-    (OWN, taints("other"), "merge"),
-    (OWN_STATUS, condition("gpuhost.io/DriverReady"), "strategic-merge"),
-    (OWN, [{"op": "add", "path": "/metadata/labels/gpuhost.io~1x", "value": "3"}], "json"),
-)
-# (what of it the policy names, the request)
-FORBIDDEN = (
-    ("is not the host of node", (OTHER, {"metadata": {"labels": {"gpuhost.io/x": "1"}}}, "merge")),
-    ("is not the host of node", (OTHER + "/status", condition("gpuhost.io/DriverReady"), "strategic-merge")),
-    ("of labels", (OWN, {"metadata": {"labels": {"site": "b"}}}, "merge")),
-    ("of labels", (OWN, {"metadata": {"labels": {"site": None}}}, "merge")),
-    ("of labels", (OWN, {"metadata": {"labels": {"nvidia.com/gpu.product": "x"}}}, "merge")),
-    ("of labels", (OWN, {"metadata": {"labels": {"node-role.kubernetes.io/control-plane": ""}}}, "merge")),
-    ("of labels", (OWN, {"metadata": {"labels": None}}, "merge")),
-    ("of labels", (OWN_STATUS, {"metadata": {"labels": {"site": "b"}}}, "merge")),
-    ("of annotations", (OWN, {"metadata": {"annotations": {"site": "b"}}}, "merge")),
-    ("of annotations", (OWN, {"metadata": {"annotations": None}}, "merge")),
-    ("finalizers", (OWN, {"metadata": {"finalizers": ["site/x"]}}, "merge")),
-    ("finalizers", (OWN, {"metadata": {"ownerReferences": [{"apiVersion": "v1", "kind": "Node", "name": "a", "uid": "b"}]}}, "merge")),
-    ("of taints", (OWN, taints(), "merge")),
-    ("of taints", (OWN, taints("other", "node.kubernetes.io/unschedulable"), "merge")),
-    ("of taints", (OWN, {"spec": {"taints": [{"key": "other", "effect": "NoExecute"}]}}, "merge")),
-    ("of taints", (OWN, [{"op": "remove", "path": "/spec/taints"}], "json")),
-    ("of the spec", (OWN, {"spec": {"unschedulable": True}}, "merge")),
-    ("of the spec", (OWN, {"spec": {"podCIDR": "10.1.0.0/24", "podCIDRs": ["10.1.0.0/24"]}}, "merge")),
-    ("of the spec", (OWN, {"spec": {"providerID": "x://y"}}, "merge")),
-    ("of conditions", (OWN_STATUS, condition("Ready"), "strategic-merge")),
-    ("of conditions", (OWN_STATUS, condition("gpuhost.iox/DriverReady"), "strategic-merge")),
-    ("of the status", (OWN_STATUS, {"status": {"capacity": {"nvidia.com/gpu": "8"}}}, "merge")),
-    ("of the status", (OWN_STATUS, {"status": {"allocatable": {"nvidia.com/gpu": "8"}}}, "merge")),
-    ("of the status", (OWN_STATUS, {"status": {"addresses": [{"type": "InternalIP", "address": "10.0.0.9"}]}}, "merge")),
-    ("of the status", (OWN_STATUS, {"status": {"nodeInfo": {"kernelVersion": "x"}}}, "merge")),
-    ("of the status", (OWN_STATUS, {"status": {"images": [{"names": ["a"]}]}}, "merge")),
-    ("of the status", (OWN_STATUS, {"status": {"volumesInUse": ["a"]}}, "merge")),
-    ("of the status", (OWN_STATUS, {"status": {"daemonEndpoints": {"kubeletEndpoint": {"Port": 1}}}}, "merge")),
-)
-MAY = {("nodes", "get"), ("nodes", "list"), ("nodes", "watch"), ("nodes", "patch"), ("nodes/status", "patch"),
-       *(("certificatesigningrequests", verb) for verb in ("create", "get", "list", "watch")),
-       # What everybody may ask about himself (system:basic-user).
-       *((name, "create") for name in ("selfsubjectaccessreviews", "selfsubjectrulesreviews", "selfsubjectreviews"))}
-VERBS = ("create", "get", "list", "watch", "update", "patch", "delete", "deletecollection")
-
-
-@case("a host may change what is its own to say, on its own Node", start="kubernetes")
-def own_node(node):
-    plane = node.controlplane
-    plane.apply(node_object(HOST, "other"), node_object("gpu02"))
-    plane.manager.end()  # it has taints of its own for a Node without a kubelet
-    plane.kubectl("patch", "node", HOST, "--type=merge", "-p", json.dumps(taints("other")))
-    rights = Rights(plane)
-    for path, body, kind in ALLOWED:
-        status, message = rights.patch(path, body, kind)
-        assert status == 200, f"{path} {body}: {status} {message}"
-    before = plane.get("nodes")
-    for words, (path, body, kind) in FORBIDDEN:
-        status, message = rights.patch(path, body, kind)
-        assert status == 422 and words in message, f"{path} {body}: {status} {message}"
-    kept = [{key: one[key] for key in ("metadata", "spec")} for one in before["items"]]
-    assert kept == [{key: one[key] for key in ("metadata", "spec")} for one in plane.get("nodes")["items"]], "nothing of it was done"
-    plane.start_manager()
-
-
-@case("a host may do nothing else", start="kubernetes")
-def nothing_else(node):
-    """Each verb on each resource, by what the server itself answers to the question whether it may."""
-    plane = node.controlplane
-    rights = Rights(plane)
-    groups = [("", "v1")]
-    groups += [(one["name"], one["preferredVersion"]["version"]) for one in json.loads(plane.kubectl("get", "--raw", "/apis"))["groups"]]
-    asked = 0
-    for group, version in groups:
-        path = f"/apis/{group}/{version}" if group else f"/api/{version}"
-        for resource in json.loads(plane.kubectl("get", "--raw", path))["resources"]:
-            name, _, sub = resource["name"].partition("/")
-            for verb in VERBS:
-                status, answer = review(rights, group, name, sub, verb)
-                assert status == 201, answer
-                allowed = (resource["name"], verb) in MAY
-                assert answer == allowed, f"{verb} {resource['name']} of '{group}': {answer}"
-                asked += 1
-    assert asked > 500, asked
-    for method, path in (("POST", "/api/v1/nodes"), ("PUT", OWN), ("DELETE", OWN), ("DELETE", "/api/v1/nodes"), ("GET", "/api/v1/pods"),
-                         ("GET", "/api/v1/namespaces/kube-system/secrets"), ("POST", "/api/v1/namespaces/default/pods"), ("GET", OWN + "/proxy/"),
-                         ("PUT", "/apis/certificates.k8s.io/v1/certificatesigningrequests/x/approval")):
-        status, message = rights.ask(method, path, node_object("x") if method in ("POST", "PUT") else None)
-        assert status == 403 and USER in message, f"{method} {path}: {status} {message}"
-
-
-def review(rights, group, name, sub, verb):
-    body = {"apiVersion": "authorization.k8s.io/v1", "kind": "SelfSubjectAccessReview",
-            "spec": {"resourceAttributes": {"group": group, "resource": name, "subresource": sub, "verb": verb}}}
-    rights.connection.request("POST", "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", json.dumps(body), {"Content-Type": "application/json"})
-    answer = rights.connection.getresponse()
-    document = json.loads(answer.read())
-    return answer.status, document.get("status", {}).get("allowed", document)
-
-
-@case("without admission policies a host can do what it has to", start="kubernetes")
-def no_policy(node):
-    plane = node.controlplane
-    plane.kubectl("delete", "-f", manifests() / "host-policy.yaml")
-    try:
-        rights = Rights(plane)
-        eventually("the policy is gone", lambda: rights.patch(OTHER, {"metadata": {"labels": {"gpuhost.io/x": str(time.time())[:10]}}})[0] == 200)
-        for path, body, kind in ALLOWED:
-            status, message = rights.patch(path, body, kind)
-            assert status == 200, f"{path} {body}: {status} {message}"
-    finally:
-        plane.kubectl("apply", "-f", manifests() / "host-policy.yaml")
-        eventually("the policy is back", lambda: Rights(plane).patch(OTHER, {"metadata": {"labels": {"gpuhost.io/x": "never"}}})[0] == 422)
-
-
-# What gpuhost-cluster does
 
 
 class Agent(Service):

@@ -1,0 +1,370 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What packaging/kubernetes lets a host do in a cluster: all that it has to, and of everything else nothing. A real API server is asked
+for each, by a host's own certificate."""
+
+import json
+from contextlib import contextmanager
+
+from node.controlplane import Session, manifests
+from node.waiting import eventually
+from rig.case import case
+
+HOST, OTHER = "rights01", "rights02"
+USER = f"gpuhost:host:{HOST}"
+OWN, OWN_STATUS = f"/api/v1/nodes/{HOST}", f"/api/v1/nodes/{HOST}/status"
+CSR = ("certificates.k8s.io", "certificatesigningrequests")
+ASKS = {CSR: {"create", "get", "list", "watch"}}
+IS_HOST = {("", "nodes"): {"get", "list", "watch", "patch"}, ("", "nodes/status"): {"patch"}, **ASKS}
+# (name, user, group, its rights)
+WHO = (("host", USER, "gpuhost:hosts", IS_HOST),
+       ("joining", "system:bootstrap:abcdef", "system:bootstrappers:gpuhost", ASKS))
+# What everybody may ask about himself, by Kubernetes' own role system:basic-user.
+EVERYBODY = {("authorization.k8s.io", "selfsubjectaccessreviews"): {"create"}, ("authorization.k8s.io", "selfsubjectrulesreviews"): {"create"},
+             ("authentication.k8s.io", "selfsubjectreviews"): {"create"}}
+CLOSED = ("/metrics", "/debug/pprof/", "/logs/", "/configz", "/flagz")
+
+MERGE, STRATEGIC, JSON, APPLY = "merge-patch+json", "strategic-merge-patch+json", "json-patch+json", "apply-patch+yaml"
+
+
+def labels(**changed):
+    return {"metadata": {"labels": changed}}
+
+
+def of_metadata(**changed):
+    return {"metadata": changed}
+
+
+def condition(kind, status="True"):
+    return {"status": {"conditions": [{"type": kind, "status": status, "reason": "Tested", "message": "it is tested"}]}}
+
+
+def taints(change):
+    """The controller manager changes them too, and a list is written as a whole: for the version that was read."""
+    def body(node):
+        changed = change(node["spec"].get("taints", []))
+        return {"metadata": {"resourceVersion": node["metadata"]["resourceVersion"]}, "spec": {"taints": changed}}
+    return body
+
+
+def taint(key, effect="NoSchedule", **more):
+    return {"key": key, "effect": effect, **more}
+
+
+def with_taint(*keys):
+    return taints(lambda old: old + [taint(key) for key in keys])
+
+
+def without_taint(*keys):
+    return taints(lambda old: [one for one in old if one["key"] not in keys])
+
+
+def as_is(node):
+    """The whole Node, as those send it who read, change and write."""
+    return node | {"metadata": node["metadata"] | {"labels": node["metadata"]["labels"] | {"gpuhost.io/x": "4"}}}
+
+
+# What a Node has before a host says something.
+NODE = {"apiVersion": "v1", "kind": "Node", "metadata": {"labels": {"site": "a", "nvidia.com/mig.config": "all"}, "annotations": {"site": "a"}},
+        "spec": {"taints": [taint("site"), taint("nvidia.com/gpu", "NoExecute", value="x")]}}
+STATUS = {"capacity": {"cpu": "2", "memory": "16777216Ki", "nvidia.com/gpu": "8"}, "allocatable": {"cpu": "1500m", "nvidia.com/gpu": "8"},
+          "addresses": [{"type": "InternalIP", "address": "10.0.0.1"}, {"type": "Hostname", "address": HOST}],
+          "daemonEndpoints": {"kubeletEndpoint": {"Port": 10250}}, "volumesInUse": ["site/volume"],
+          "nodeInfo": {"kernelVersion": "6.1.0", "osImage": "Site Linux"},
+          "images": [{"names": [f"site/image{number}:{tag}" for tag in range(5)], "sizeBytes": 1 << 30} for number in range(50)],
+          "runtimeHandlers": [{"name": "nvidia", "features": {"userNamespaces": True}}],
+          "conditions": [{"type": kind, "status": "True", "reason": "Site", "message": "it is"} for kind in ("Ready", "site/Healthy", "DiskPressure")]}
+
+TAINTS = ("gpuhost.io/not-ready", "readiness.k8s.io/gpu", "startup-taint.cluster-autoscaler.kubernetes.io/gpu",
+          "ignore-taint.cluster-autoscaler.kubernetes.io/gpu")
+# In their order; each leaves something for the next to change.
+ALLOWED = (
+    (OWN, MERGE, labels(**{"nvidia.com/gpu.present": "true", "gpuhost.io/x": "1"})),
+    (OWN, STRATEGIC, labels(**{"nvidia.com/gpu.present": "false", "gpuhost.io/x": None})),
+    (OWN, JSON, [{"op": "remove", "path": "/metadata/labels/nvidia.com~1gpu.present"}]),
+    (OWN, APPLY, {"apiVersion": "v1", "kind": "Node"} | labels(**{"gpuhost.io/x": "2"})),
+    (OWN_STATUS, MERGE, labels(**{"gpuhost.io/x": "3"})),
+    (OWN, MERGE, as_is),
+    (OWN, MERGE, of_metadata(annotations={"gpuhost.io/x": "1"})),
+    (OWN, MERGE, of_metadata(annotations={"gpuhost.io/x": None})),
+    (OWN, MERGE, with_taint(*TAINTS)),
+    (OWN, MERGE, taints(lambda old: [one | {"value": "y"} if one["key"] in TAINTS else one for one in old])),
+    (OWN, MERGE, without_taint(*TAINTS)),
+    (OWN_STATUS, STRATEGIC, condition("gpuhost.io/DriverReady")),
+    (OWN_STATUS, STRATEGIC, condition("gpuhost.io/DriverReady", "False")),
+    (OWN_STATUS, STRATEGIC, {"status": {"conditions": [{"type": "gpuhost.io/DriverReady", "$patch": "delete"}]}}),
+)
+# A host without labels, annotations and taints, as a kubelet of another system may make it.
+BARE = (
+    (OWN, MERGE, of_metadata(annotations={"gpuhost.io/x": "1"})),
+    (OWN_STATUS, STRATEGIC, condition("gpuhost.io/DriverReady")),
+    (OWN, MERGE, with_taint(TAINTS[0])),
+    (OWN, MERGE, labels(**{"gpuhost.io/x": "1"})),
+)
+# Each rule of the policy: {how its refusal begins: what of it is tried, with what the refusal names}
+REFUSED = {
+    "a host may change its own Node only": [
+        (f"/api/v1/nodes/{OTHER}", MERGE, labels(**{"gpuhost.io/x": "1"}), OTHER),
+        (f"/api/v1/nodes/{OTHER}", STRATEGIC, labels(**{"gpuhost.io/x": "1"}), OTHER),
+        (f"/api/v1/nodes/{OTHER}", JSON, [{"op": "add", "path": "/metadata/labels/gpuhost.io~1x", "value": "1"}], OTHER),
+        (f"/api/v1/nodes/{OTHER}", APPLY, {"apiVersion": "v1", "kind": "Node"} | labels(**{"gpuhost.io/x": "1"}), OTHER),
+        (f"/api/v1/nodes/{OTHER}", MERGE, with_taint(TAINTS[0]), OTHER),
+        (f"/api/v1/nodes/{OTHER}/status", STRATEGIC, condition("gpuhost.io/DriverReady"), OTHER),
+        (f"/api/v1/nodes/{OTHER}/status", JSON, [{"op": "replace", "path": "/status/conditions", "value": []}], OTHER),
+    ],
+    "of the metadata a host may change labels and annotations only": [
+        (OWN, MERGE, of_metadata(finalizers=["site/x"]), "finalizers"),
+        (OWN_STATUS, MERGE, of_metadata(finalizers=["site/x"]), "finalizers"),
+        (OWN, MERGE, of_metadata(ownerReferences=[{"apiVersion": "v1", "kind": "Node", "name": OTHER, "uid": "x"}]), "ownerReferences"),
+    ],
+    "of labels a host may change": [
+        (OWN, MERGE, labels(site="b"), "site"),
+        (OWN, MERGE, labels(site=None), "site"),
+        (OWN, MERGE, labels(extra=""), "extra"),
+        (OWN, JSON, [{"op": "replace", "path": "/metadata/labels", "value": {"gpuhost.io/x": "1"}}], "nvidia.com/mig.config"),
+        (OWN, MERGE, of_metadata(labels=None), "nvidia.com/mig.config"),
+        (OWN, STRATEGIC, labels(**{"gpuhost.io/x": "1", "nvidia.com/gpu.product": "x"}), "nvidia.com/gpu.product"),
+        (OWN, MERGE, labels(**{"nvidia.com/gpu.present.too": "true"}), "nvidia.com/gpu.present.too"),
+        (OWN, MERGE, labels(**{"gpuhost.iox/x": "1"}), "gpuhost.iox/x"),
+        (OWN, MERGE, labels(**{"gpuhost.io": "1"}), "gpuhost.io"),
+        (OWN, MERGE, labels(**{"sub.gpuhost.io/x": "1"}), "sub.gpuhost.io/x"),
+        (OWN, MERGE, labels(**{"node-role.kubernetes.io/control-plane": ""}), "node-role.kubernetes.io/control-plane"),
+        (OWN, MERGE, labels(**{"node-restriction.kubernetes.io/x": ""}), "node-restriction.kubernetes.io/x"),
+        (OWN_STATUS, MERGE, labels(site="b"), "site"),
+        (OWN, APPLY, {"apiVersion": "v1", "kind": "Node"} | labels(site="b"), "site"),
+    ],
+    "of annotations a host may change": [
+        (OWN, MERGE, of_metadata(annotations={"site": "b"}), "site"),
+        (OWN, MERGE, of_metadata(annotations=None), "site"),
+        (OWN, MERGE, of_metadata(annotations={"nvidia.com/gpu.present": "true"}), "nvidia.com/gpu.present"),
+        (OWN_STATUS, STRATEGIC, of_metadata(annotations={"node.alpha.kubernetes.io/ttl": "9"}), "node.alpha.kubernetes.io/ttl"),
+    ],
+    "of the spec a host may change taints only": [
+        (OWN, MERGE, {"spec": {"unschedulable": True}}, "unschedulable"),
+        (OWN, MERGE, {"spec": {"podCIDR": "10.1.0.0/24", "podCIDRs": ["10.1.0.0/24"]}}, "podCIDR"),
+        (OWN, MERGE, {"spec": {"providerID": "site://x"}}, "providerID"),
+    ],
+    "of taints a host may change": [
+        (OWN, MERGE, with_taint("node.kubernetes.io/unschedulable"), "node.kubernetes.io/unschedulable:NoSchedule"),
+        (OWN, MERGE, with_taint("gpuhost.iox/x"), "gpuhost.iox/x"),
+        (OWN, MERGE, with_taint(TAINTS[0], "extra"), "extra"),
+        (OWN, MERGE, without_taint("site"), "site:NoSchedule"),
+        (OWN, MERGE, taints(lambda _: []), "site:NoSchedule"),
+        (OWN, JSON, [{"op": "remove", "path": "/spec/taints"}], "site:NoSchedule"),
+        (OWN, MERGE, taints(lambda old: [one | {"effect": "PreferNoSchedule"} if one["key"] == "site" else one for one in old]), "site:PreferNoSchedule"),
+        (OWN, MERGE, taints(lambda old: [one | {"value": "z"} if one["key"] == "nvidia.com/gpu" else one for one in old]), "nvidia.com/gpu"),
+        (OWN, MERGE, taints(lambda old: old[::-1]), "in their order"),
+    ],
+    "of conditions a host may change gpuhost.io/": [
+        (OWN_STATUS, STRATEGIC, condition("Ready", "False"), "Ready"),
+        (OWN_STATUS, STRATEGIC, condition("gpuhost.iox/DriverReady"), "gpuhost.iox/DriverReady"),
+        (OWN_STATUS, STRATEGIC, {"status": {"conditions": [{"type": "site/Healthy", "$patch": "delete"}]}}, "site/Healthy"),
+        (OWN_STATUS, MERGE, condition("gpuhost.io/DriverReady"), "site/Healthy"),
+        (OWN_STATUS, MERGE, {"status": {"conditions": None}}, "site/Healthy"),
+    ],
+    "of the status a host may change conditions only": [
+        (OWN_STATUS, MERGE, {"status": {"capacity": {"nvidia.com/gpu": "16"}}}, "capacity"),
+        (OWN_STATUS, MERGE, {"status": {"capacity": {"nvidia.com/gpu": None}}}, "capacity"),
+        (OWN_STATUS, MERGE, {"status": {"allocatable": {"nvidia.com/gpu": "16"}}}, "allocatable"),
+        (OWN_STATUS, STRATEGIC, {"status": {"addresses": [{"type": "InternalIP", "address": "10.0.0.9"}]}}, "addresses"),
+        (OWN_STATUS, MERGE, {"status": {"nodeInfo": {"kernelVersion": "x"}}}, "nodeInfo"),
+        (OWN_STATUS, MERGE, {"status": {"images": None}}, "images"),
+        (OWN_STATUS, MERGE, {"status": {"volumesInUse": []}}, "volumesInUse"),
+        (OWN_STATUS, MERGE, {"status": {"volumesAttached": [{"name": "site/x", "devicePath": "/dev/x"}]}}, "volumesAttached"),
+        (OWN_STATUS, MERGE, {"status": {"daemonEndpoints": {"kubeletEndpoint": {"Port": 1}}}}, "daemonEndpoints"),
+        (OWN_STATUS, MERGE, {"status": {"phase": "Terminated"}}, "phase"),
+        (OWN_STATUS, MERGE, {"status": {"runtimeHandlers": [{"name": "site"}]}}, "runtimeHandlers"),
+        (OWN_STATUS, MERGE, {"status": {"features": {"supplementalGroupsPolicy": True}}}, "features"),
+        (OWN_STATUS, MERGE, {"status": {"declaredFeatures": ["Extra"]}}, "declaredFeatures"),
+    ],
+}
+# A path writes its own half of the object, and the other's is dropped without a word.
+DROPPED = (
+    (OWN, MERGE, {"status": {"capacity": {"nvidia.com/gpu": "16"}}}),
+    (OWN_STATUS, MERGE, {"spec": {"unschedulable": True}}),
+)
+
+
+def send(session, path, kind, body):
+    """(status, message), for the version of the Node that was read last."""
+    def once():
+        made = body(session.ask("GET", path.removesuffix("/status"))[1]) if callable(body) else body
+        status, document = session.ask("PATCH", path + ("?fieldManager=rights&force=true" if kind == APPLY else ""), made, kind)
+        return None if callable(body) and status == 409 else (status, document.get("message", ""))
+    return eventually(f"{path} is changed by nobody else meanwhile", once)
+
+
+def check_allowed(session, rows):
+    refused = [f"{path} {kind} {body}: {status} {message}" for path, kind, body in rows
+               for status, message in [send(session, path, kind, body)] if status != 200]
+    assert not refused, "\n".join(refused)
+
+
+def check_refused(session):
+    wrong = []
+    for words, rows in REFUSED.items():
+        for path, kind, body, named in rows:
+            status, message = send(session, path, kind, body)
+            _, _, said = message.partition("denied request: ")
+            if status != 403 or not said.startswith(words) or named not in said:
+                wrong.append(f"{words}, {named}: {status} {message}")
+    assert not wrong, "\n".join(wrong)
+
+
+def make_nodes(plane):
+    admin = Session(plane, "admin")
+    for name in (HOST, OTHER):
+        plane.kubectl("delete", "node", name, "--ignore-not-found")
+        plane.apply(NODE | {"metadata": NODE["metadata"] | {"name": name}})
+        status, answer = admin.ask("PATCH", f"/api/v1/nodes/{name}/status", {"status": STATUS}, MERGE)
+        assert status == 200, answer
+
+
+def known(plane, name):
+    """All of a Node but what the controller manager changes."""
+    node = plane.get("node", name)
+    kept = {key: node["metadata"].get(key) for key in ("labels", "annotations", "finalizers", "ownerReferences")}
+    site = lambda rows, key: [row for row in rows if "/" in row[key] and "node.kubernetes.io/" not in row[key]]  # noqa: E731
+    return {"metadata": kept, "spec": node["spec"] | {"taints": site(node["spec"].get("taints", []) + [taint("site/x")], "key")},
+            "status": node["status"] | {"conditions": site(node["status"]["conditions"], "type")}}
+
+
+def has_policy(plane, session, wanted):
+    """The API server takes a while to take up what it was told."""
+    def refuses():
+        status, _ = send(session, f"/api/v1/nodes/{OTHER}", MERGE, labels(**{"gpuhost.io/tried": "1"}))
+        send(Session(plane, "admin"), f"/api/v1/nodes/{OTHER}", MERGE, labels(**{"gpuhost.io/tried": None}))
+        return (status == 403) == wanted
+    eventually(f"the policy {'counts' if wanted else 'is gone'}", refuses)
+
+
+@contextmanager
+def rights(host):
+    """(the control plane with two Nodes, a host's requests)"""
+    plane = host.controlplane
+    make_nodes(plane)
+    for name, user, group, _ in WHO:
+        plane.identity(name, user, group)
+    session = Session(plane, "host")
+    has_policy(plane, session, True)
+    try:
+        yield plane, session
+    finally:
+        plane.kubectl("delete", "node", HOST, OTHER, "--ignore-not-found")
+
+
+@case("a host's rights: the API server has no warning about the policy", start="kubernetes")
+def no_warning(host):
+    with rights(host) as (plane, _):
+        def status():
+            policy = plane.get("validatingadmissionpolicy", "gpuhost-host")
+            return policy["status"] if policy.get("status", {}).get("observedGeneration") == policy["metadata"]["generation"] else None
+        warnings = eventually("the policy's types are checked", status).get("typeChecking", {}).get("expressionWarnings")
+        assert not warnings, json.dumps(warnings, indent=1)
+
+
+@case("a host's rights: what is its own to say it may say, on its own Node", start="kubernetes")
+def own_node(host):
+    with rights(host) as (plane, session):
+        before = known(plane, HOST)
+        check_allowed(session, ALLOWED)
+        after = known(plane, HOST)
+        assert after["metadata"]["labels"].pop("gpuhost.io/x") == "4"
+        assert after == before, f"{before}\n{after}"
+        plane.kubectl("label", "node", HOST, "gpuhost.io/x=5", "--overwrite", identity=plane.state / "host.kubeconfig")
+        Session(plane, "admin").ask("PATCH", OWN, {"metadata": {"labels": None, "annotations": None}, "spec": {"taints": None}}, MERGE)
+        check_allowed(session, BARE)
+
+
+@case("a host's rights: everything else of a Node is refused, with what it may", start="kubernetes")
+def rest_of_nodes(host):
+    with rights(host) as (plane, session):
+        before = [known(plane, name) for name in (HOST, OTHER)]
+        check_refused(session)
+        check_allowed(session, DROPPED)
+        assert [known(plane, name) for name in (HOST, OTHER)] == before, "nothing of it was done"
+        cordon = plane.ask("cordon", HOST, identity=plane.state / "host.kubeconfig")
+        assert "of the spec a host may change taints only, not: unschedulable" in cordon.stderr, cordon.stderr
+        status, message = send(session, "/api/v1/nodes/rights03", APPLY, {"apiVersion": "v1", "kind": "Node"} | of_metadata(name="rights03"))
+        assert status == 403 and "cannot create" in message, f"a Node that is not there: {status} {message}"
+
+
+def resources(admin):
+    """(path of its version, group, what discovery says of it), in each version of each group."""
+    groups = admin.ask("GET", "/apis")[1]["groups"]
+    versions = [("/api/v1", "")] + [(f"/apis/{one['groupVersion']}", group["name"]) for group in groups for one in group["versions"]]
+    return [(path, group, one) for path, group in versions for one in admin.ask("GET", path)[1]["resources"]]
+
+
+def attempts(path, resource):
+    """(verb, method, URL) for each that there is in RBAC, whether the server has it or not."""
+    name, _, sub = resource["name"].partition("/")
+    collection = f"{path}/namespaces/default/{name}" if resource["namespaced"] else f"{path}/{name}"
+    one = f"{collection}/{HOST}" + (f"/{sub}" if sub else "")
+    yield from (("get", "GET", one), ("update", "PUT", one), ("patch", "PATCH", one), ("delete", "DELETE", one))
+    if sub:
+        yield "create", "POST", one
+        return
+    everywhere = f"{path}/{name}"
+    yield from (("create", "POST", collection), ("deletecollection", "DELETE", collection), ("list", "GET", collection), ("list", "GET", everywhere),
+                ("watch", "GET", f"{collection}?watch=1&timeoutSeconds=1"), ("watch", "GET", f"{everywhere}?watch=1&timeoutSeconds=1"))
+
+
+def sweep(admin, session, user, granted):
+    """How many attempts were made; each is allowed or refused as it is to be."""
+    wrong, count = [], 0
+    for path, group, resource in resources(admin):
+        for verb, method, url in attempts(path, resource):
+            kind = {"PATCH": MERGE}.get(method, "json")
+            status, document = session.ask(method, url, None if method == "GET" else {}, kind)
+            message = document.get("message", "")
+            expected = verb in granted.get((group, resource["name"]), ())
+            refused = status == 403 and f'User "{user}" cannot {verb} resource "{resource["name"]}" in API group "{group}"' in message
+            count += 1
+            if refused == expected or (not refused and status == 403):
+                wrong.append(f"{method} {url}: {status} {message}")
+    assert not wrong, "\n".join(wrong)
+    return count
+
+
+def rules(session):
+    """{(group, resource): verbs} by the server's own account, which has the verbs too that no path has: approve, sign, impersonate, bind."""
+    review = {"apiVersion": "authorization.k8s.io/v1", "kind": "SelfSubjectRulesReview", "spec": {"namespace": "kube-system"}}
+    status, answer = session.ask("POST", "/apis/authorization.k8s.io/v1/selfsubjectrulesreviews", review)
+    assert status == 201, answer
+    assert all(set(rule["verbs"]) == {"get"} for rule in answer["status"]["nonResourceRules"]), answer
+    assert not any(rule.get("resourceNames") for rule in answer["status"]["resourceRules"]), answer
+    found = {}
+    for rule in answer["status"]["resourceRules"]:
+        for key in ((group, name) for group in rule["apiGroups"] for name in rule["resources"]):
+            found.setdefault(key, set()).update(rule["verbs"])
+    return found
+
+
+@case("a host's rights: of all that the API server has nothing else is allowed", start="kubernetes")
+def nothing_else(host):
+    with rights(host) as (plane, _):
+        admin = Session(plane, "admin")
+        for name, user, _, own in WHO:
+            session = Session(plane, name)
+            granted = own | EVERYBODY
+            assert rules(session) == granted, rules(session)
+            count = sweep(admin, session, user, granted)
+            assert count > 800, count
+            for path in CLOSED:
+                status, document = session.ask("GET", path)
+                assert status == 403 and f'cannot get path "{path}"' in document["message"], f"{path}: {status} {document}"
+            for header, value in (("Impersonate-User", "admin"), ("Impersonate-User", f"gpuhost:host:{OTHER}")):
+                status, document = session.ask("GET", "/api/v1/nodes", **{header: value})
+                assert status == 403 and "cannot impersonate" in document["message"], f"{value}: {status} {document}"
+
+
+@case("a host's rights: where there are no admission policies it can do what it has to", start="kubernetes")
+def no_policy(host):
+    with rights(host) as (plane, session):
+        plane.kubectl("delete", "-f", manifests() / "host-policy.yaml")
+        try:
+            has_policy(plane, session, False)
+            check_allowed(session, ALLOWED)
+        finally:
+            plane.kubectl("apply", "-f", manifests() / "host-policy.yaml")
+            has_policy(plane, session, True)
