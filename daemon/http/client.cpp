@@ -8,6 +8,7 @@
 #include <cctype>
 #include <cerrno>
 #include <set>
+#include <system_error>
 #include <utility>
 
 #include <curl/curl.h>
@@ -109,6 +110,19 @@ std::string authority_of(const std::string& url) {
     return url.substr(from, url.find('/', from) - from);
 }
 
+/// libcurl's own words for these have a time in them, and whoever tells of each problem once would tell of it each time.
+std::string words_of(CURL* easy, CURLcode code, const char* words) {
+    if (code == CURLE_OPERATION_TIMEDOUT)
+        return "no answer in time";
+    if (code == CURLE_COULDNT_CONNECT) {
+        long error = 0;
+        (void)curl_easy_getinfo(easy, CURLINFO_OS_ERRNO, &error);
+        return error == 0 ? "can't connect"
+                          : "can't connect: " + std::system_category().message(static_cast<int>(error));
+    }
+    return *words != '\0' ? words : curl_easy_strerror(code);
+}
+
 struct Transfer {
     Request request;
     Answer answer;
@@ -166,7 +180,7 @@ struct Transfer {
         if (too_much)
             answer.problem = "sent more than was asked for";
         else if (code != CURLE_OK)
-            answer.problem = words[0] != '\0' ? words.data() : curl_easy_strerror(code);
+            answer.problem = words_of(easy.get(), code, words.data());
         else if (is_good && request.length > 0 && answer.body.size() != request.length) {
             answer.failure = Failure::TooLittle;
             answer.problem = "sent less than was asked for";

@@ -132,7 +132,7 @@ def check_connection(t, site):
     t.ok("out of reach" in shown and "Problem" in shown, "and in cluster status", shown)
     api.change(taints=[{"key": TAINT, "effect": "NoSchedule"}])
     time.sleep(3)
-    t.equal(site.agent.said().count("Couldn't connect"), 1, "one problem is one line of the log")
+    t.equal(site.agent.said().count("can't connect: Connection refused"), 1, "one problem is one line of the log")
     api.start()
     site.eventually(t, lambda: api.taints() == [] and site.agent.status().get("state") == "connected", "it is caught up with what changed meanwhile", 45)
 
