@@ -2,11 +2,13 @@
 """What packaging/kubernetes lets a host do in a cluster: all that it has to, and of everything else nothing. A real API server is asked
 for each, by a host's own certificate."""
 
+import base64
 import json
 from contextlib import contextmanager
 
 from node.controlplane import Session, manifests
 from node.waiting import eventually
+from peer_files import KEY
 from rig.case import case
 
 HOST, OTHER = "rights01", "rights02"
@@ -255,11 +257,12 @@ def rights(host):
 @case("a host's rights: the API server has no warning about the policy", start="kubernetes")
 def no_warning(host):
     with rights(host) as (plane, _):
-        def status():
-            policy = plane.get("validatingadmissionpolicy", "gpuhost-host")
+        def status(name):
+            policy = plane.get("validatingadmissionpolicy", name)
             return policy["status"] if policy.get("status", {}).get("observedGeneration") == policy["metadata"]["generation"] else None
-        warnings = eventually("the policy's types are checked", status).get("typeChecking", {}).get("expressionWarnings")
-        assert not warnings, json.dumps(warnings, indent=1)
+        for name in ("gpuhost-host", "gpuhost-requests"):
+            warnings = eventually(f"{name}'s types are checked", lambda: status(name)).get("typeChecking", {}).get("expressionWarnings")  # noqa: B023 pylint: disable=cell-var-from-loop
+            assert not warnings, json.dumps(warnings, indent=1)
 
 
 @case("a host's rights: what is its own to say it may say, on its own Node", start="kubernetes")
@@ -356,6 +359,35 @@ def nothing_else(host):
             for header, value in (("Impersonate-User", "admin"), ("Impersonate-User", f"gpuhost:host:{OTHER}")):
                 status, document = session.ask("GET", "/api/v1/nodes", **{header: value})
                 assert status == 403 and "cannot impersonate" in document["message"], f"{value}: {status} {document}"
+
+
+def certificate_request(plane, name, signer, usages):
+    plane.openssl("req", *KEY, "-subj", f"/O=gpuhost:hosts/CN={USER}", "-keyout", "asked.key", "-out", "asked.csr")
+    return {"apiVersion": "certificates.k8s.io/v1", "kind": "CertificateSigningRequest", "metadata": {"name": name},
+            "spec": {"signerName": signer, "usages": usages, "request": base64.b64encode((plane.pki / "asked.csr").read_bytes()).decode()}}
+
+
+CLIENT = ("kubernetes.io/kube-apiserver-client", ["digital signature", "client auth"])
+# (who, the request's name, its signer and usages, what is said of it)
+REQUESTS = (
+    ("host", f"gpuhost-{HOST}-1", *CLIENT, None),
+    ("joining", f"gpuhost-{HOST}-1", *CLIENT, None),
+    ("host", f"gpuhost-{OTHER}-1", *CLIENT, "a host names its requests"),
+    ("joining", "site-1", *CLIENT, "a host names its requests"),
+    ("host", f"gpuhost-{HOST}-1", "kubernetes.io/kubelet-serving", ["digital signature", "server auth"], "a host may ask kubernetes.io/kube-apiserver-client"),
+    ("joining", f"gpuhost-{HOST}-1", "kubernetes.io/kube-apiserver-client-kubelet", ["digital signature", "client auth"],
+     "a host may ask kubernetes.io/kube-apiserver-client"),
+    ("joining", f"gpuhost-{HOST}-1", CLIENT[0], ["client auth", "cert sign"], "a host may ask for certificates of clients only"),
+)
+
+
+@case("a host's rights: it asks for a client's certificate, by its own name, and for no other", start="kubernetes")
+def requests(host):
+    with rights(host) as (plane, _):
+        for who, name, signer, usages, said in REQUESTS:
+            body = certificate_request(plane, name, signer, usages)
+            status, answer = Session(plane, who).ask("POST", "/apis/certificates.k8s.io/v1/certificatesigningrequests?dryRun=All", body)
+            assert status == (403 if said else 201) and (said or "") in answer.get("message", ""), f"{who} {name} {signer} {usages}: {status} {answer}"
 
 
 @case("a host's rights: where there are no admission policies it can do what it has to", start="kubernetes")
