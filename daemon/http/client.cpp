@@ -147,7 +147,7 @@ struct Transfer {
 
     void take_header(std::string_view line) {
         if (line.substr(0, 5) == "HTTP/") {
-            answer.headers.clear(); // of an answer before this one, as a proxy's
+            answer.headers.clear(); // of one before this one, which said to go on
             return;
         }
         if (line == "\r\n" || line == "\n") {
@@ -301,6 +301,7 @@ struct Client::Transfers {
         set(CURLOPT_CA_CACHE_TIMEOUT, 0L); // it goes by the file's name
 #endif
         set(CURLOPT_PROXY, options.proxy.c_str());
+        set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L); // an answer's headers are the server's, not a proxy's
         set(CURLOPT_HTTP_VERSION,
             static_cast<long>(options.http2 ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_1_1));
         set(CURLOPT_PIPEWAIT, options.http2 ? 1L : 0L);
