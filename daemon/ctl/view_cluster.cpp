@@ -41,7 +41,7 @@ bool is_published(const Json& condition, const Json& published) {
 
 std::string render_cluster(const Screen& screen, const Json& document) {
     Facts facts;
-    facts.add("Server", text_of(document, "server") + " as user " + text_of(document, "user"));
+    facts.add("Server", text_of(document, "server"));
     facts.add("Node", text_of(document, "node") + ", " + state_words(screen, text_of(document, "state")));
     if (const Json& error = base::member(document, "error"); error.is_object()) {
         facts.add("Problem", screen.paint(Style::Bad, text_of(error, "message")));
