@@ -58,6 +58,7 @@ base::Result<Json> DriverComponent::observe(const core::Settings& settings) {
     std::erase_if(observed.store.selected, [&](const auto& selected) {
         return selected.first != kernel && !kernel_is_installed(root_, selected.first);
     });
+    observed.configured = driver_settings(settings).version;
     observed.units = active_units(root_, driver_settings(settings).client_units);
     observed.wrong_files = wrong_files(root_, observed);
     observed.options = root_.read(options_file).value_or(std::string());

@@ -35,6 +35,7 @@ struct Observed {
     std::vector<std::string> units;       ///< of ClientUnits=, those that run
     std::vector<std::string> wrong_files; ///< of the selection
     std::string options;                  ///< /etc/modprobe.d/gpuhost.conf
+    std::string configured;               ///< Version=
     std::string current;                  ///< current_userland()
     bool devices_complete = true;
     bool door_shut = false;

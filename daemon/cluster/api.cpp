@@ -150,6 +150,21 @@ std::uint64_t Api::create(const std::string& collection, const Json& object, Don
     return start(std::move(asked), std::move(done));
 }
 
+std::uint64_t Api::remove(const std::string& path, const Json& object, Done done, Json options) {
+    const Json& metadata = base::member(object, "metadata");
+    http::Request asked = request("DELETE", path);
+    asked.headers.emplace_back("Content-Type: application/json");
+    Json preconditions = Json::object();
+    for (const char* key : {"uid", "resourceVersion"})
+        if (const std::string value = base::string_or(metadata, key, ""); !value.empty())
+            preconditions[key] = value;
+    options["apiVersion"] = "v1";
+    options["kind"] = "DeleteOptions";
+    options["preconditions"] = std::move(preconditions);
+    asked.body = base::dump(options);
+    return start(std::move(asked), std::move(done));
+}
+
 std::uint64_t Api::patch(const std::string& path, PatchType type, const Json& patch, Done done) {
     http::Request asked = request("PATCH", path);
     asked.headers.emplace_back(type == PatchType::Merge

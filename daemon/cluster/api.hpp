@@ -50,6 +50,10 @@ class Api {
     std::uint64_t get(const std::string& path, Done done);
     std::uint64_t patch(const std::string& path, PatchType type, const base::Json& patch, Done done);
     std::uint64_t create(const std::string& collection, const base::Json& object, Done done);
+    /// Only that object, by its uid, and if it has one only that version of it.
+    /// `options`: more of DeleteOptions.
+    std::uint64_t remove(const std::string& path, const base::Json& object, Done done,
+                         base::Json options = base::Json::object());
     /// From `on_begin`, when the server has taken it, until it ends it, which is no error, or the connection breaks.
     std::uint64_t watch(const std::string& path, std::function<void()> on_begin, OnEvent on_event, Done done);
     void cancel(std::uint64_t id); ///< its Done is never called

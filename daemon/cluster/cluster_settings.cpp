@@ -22,6 +22,10 @@ constexpr std::array keys{
                "put the first of StartupTaints= on the Node whenever the host is not ready"},
     SettingKey{"Cluster", "ReadyWhen", SettingType::Choice, "runtime", "driver runtime images",
                "how much is to be there for the host to be ready; each takes those before it"},
+    SettingKey{"Cluster", "Upgrades", SettingType::Boolean, "yes", "",
+               "upgrade this host's driver as the cluster's policy says"},
+    SettingKey{"Cluster", "Candidate", SettingType::Boolean, "no", "",
+               "this host may lead: hand out the grants by which hosts upgrade"},
 };
 
 /// What ReadyWhen= may say, and the condition that it adds to those before.
@@ -39,6 +43,8 @@ ClusterSettings cluster_settings(const core::Settings& settings) {
     values.node = settings.string(section, "NodeName");
     values.wish.taints = settings.words(section, "StartupTaints");
     values.wish.taint_when_not_ready = settings.boolean(section, "TaintWhenNotReady");
+    values.upgrades = settings.boolean(section, "Upgrades");
+    values.candidate = settings.boolean(section, "Candidate");
     const std::string last = settings.string(section, "ReadyWhen");
     for (const auto& [name, type] : conditions) {
         values.wish.ready.emplace_back(type);

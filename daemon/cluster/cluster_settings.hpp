@@ -15,6 +15,8 @@ namespace gpuhost::cluster {
 struct ClusterSettings {
     std::string node; ///< empty: the host's name
     NodeWish wish;
+    bool upgrades = true;
+    bool candidate = false;
 };
 
 [[nodiscard]] ClusterSettings cluster_settings(const core::Settings& settings);

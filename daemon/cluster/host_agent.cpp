@@ -2,9 +2,9 @@
 #include "daemon/cluster/host_agent.hpp"
 
 #include "daemon/base/parse.hpp"
+#include "daemon/cluster/kube_time.hpp"
 
 #include <algorithm>
-#include <ctime>
 #include <utility>
 
 namespace gpuhost::cluster {
@@ -20,15 +20,6 @@ constexpr Time first_wait{1'000};
 constexpr Time most_wait{60'000};
 constexpr unsigned conflict = 409;
 
-std::string rfc3339_now() {
-    const std::time_t seconds = static_cast<std::time_t>(base::realtime_us() / 1'000'000);
-    std::tm parts{};
-    (void)::gmtime_r(&seconds, &parts);
-    char text[sizeof "2026-11-22T16:00:00Z"] = {};
-    (void)std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts);
-    return text;
-}
-
 /// A server with several members may tell of an older one after a newer one; versions grow (KEP-5504).
 bool is_older(const Json& node, const Json& than) {
     const auto version = [](const Json& object) {
@@ -40,6 +31,15 @@ bool is_older(const Json& node, const Json& than) {
     return one && other && *one < *other && uid(node) == uid(than);
 }
 
+/// Both are merge patches of one Node.
+void join(NodePatch& patch, NodePatch&& other) {
+    if (patch.body.is_null())
+        patch.body = std::move(other.body);
+    else if (!other.body.is_null())
+        patch.body.update(other.body, true);
+    patch.said.insert(patch.said.end(), other.said.begin(), other.said.end());
+}
+
 Json to_json(const Condition& condition) {
     return {{"type", condition.type},
             {"status", condition.status},
@@ -49,18 +49,16 @@ Json to_json(const Condition& condition) {
 
 } // namespace
 
-HostAgent::HostAgent(Api& api, std::string node, NodeWish wish, Say say)
-    : api_(api), name_(std::move(node)), wish_(std::move(wish)), say_(std::move(say)),
+HostAgent::HostAgent(Api& api, std::string node, NodeWish wish, Say say, NodeAuthor* author)
+    : api_(api), name_(std::move(node)), wish_(std::move(wish)), say_(std::move(say)), author_(author),
       backoff_(first_wait, most_wait),
       watch_(api, "/api/v1/nodes", "fieldSelector=metadata.name%3D" + percent_encoded(name_),
-             {[this](std::vector<Json>&& nodes) {
-                  if (nodes.empty())
+             {[this](Json&& listed) { take_node(std::move(listed)); },
+              [this](const std::set<std::string>& names) {
+                  if (names.count(name_) == 0)
                       lose_node();
-                  else
-                      take_node(std::move(nodes.front()));
               },
-              [this](Json&& changed) { take_node(std::move(changed)); }, [this](Json&&) { lose_node(); },
-              [this](const Error& trouble) { note(trouble); }}) {}
+              [this](Json&&) { lose_node(); }, [this](const Error& trouble) { note(trouble); }}) {}
 
 void HostAgent::set_readiness(Readiness readiness) {
     readiness_ = std::move(readiness);
@@ -83,9 +81,8 @@ std::optional<Time> HostAgent::due() const {
 
 void HostAgent::turn() {
     watch_.turn();
-    if (!due_ || now() < *due_)
-        return;
-    due_.reset();
+    if (due_ && now() >= *due_)
+        due_.reset();
     act();
 }
 
@@ -107,6 +104,8 @@ void HostAgent::lose_node() {
         say_("there is no node '" + name_ + "'; it is the kubelet that makes it");
     is_known_ = true;
     node_ = nullptr;
+    if (author_ != nullptr)
+        author_->no_node();
 }
 
 void HostAgent::act() {
@@ -116,9 +115,15 @@ void HostAgent::act() {
 
 /// The status first: a taint comes off when it is there to be read why.
 void HostAgent::write() {
-    NodeChange change = change_node(node_, readiness_, wish_, rfc3339_now());
+    NodeChange change = change_node(node_, readiness_, wish_, kube_time(base::realtime_us()));
     const bool status = !change.status.body.is_null();
-    NodePatch& patch = status ? change.status : change.node;
+    NodePatch patch = std::move(status ? change.status : change.node);
+    bool authored = false;
+    if (!status && author_ != nullptr) {
+        NodePatch other = author_->change(node_);
+        authored = !other.body.is_null();
+        join(patch, std::move(other));
+    }
     if (patch.body.is_null()) {
         refusal_ = {};
         return;
@@ -127,10 +132,12 @@ void HostAgent::write() {
     (void)api_.patch("/api/v1/nodes/" + percent_encoded(name_) + (status ? "/status" : "") +
                          "?fieldManager=gpuhost",
                      status ? PatchType::Strategic : PatchType::Merge, patch.body,
-                     [this, said = std::move(patch.said)](ApiAnswer&& answer) {
+                     [this, authored, said = std::move(patch.said)](ApiAnswer&& answer) {
                          if (answer.done())
                              for (const std::string& line : said)
                                  say_("node '" + name_ + "': " + line);
+                         if (answer.done() && authored)
+                             author_->written(answer.body);
                          written(std::move(answer));
                      });
 }

@@ -11,12 +11,23 @@
 
 namespace gpuhost::cluster {
 
+/// Somebody else who has something to say on the Node.
+class NodeAuthor {
+  public:
+    virtual ~NodeAuthor() = default;
+    /// A merge patch that names the version of `node`, or none. Asked whenever the Node could be written, and nothing of
+    /// before is on its way.
+    [[nodiscard]] virtual NodePatch change(const base::Json& node) = 0;
+    virtual void written(const base::Json& node) = 0; ///< the server has taken the last one
+    virtual void no_node() = 0;                       ///< there is none, for now
+};
+
 class HostAgent {
   public:
     using Say = std::function<void(const std::string& line)>;
 
-    /// `node` is the name of the host's Node. `api` outlives it.
-    HostAgent(Api& api, std::string node, NodeWish wish, Say say);
+    /// `node` is the name of the host's Node. `api` outlives it, and `author`, which may be null.
+    HostAgent(Api& api, std::string node, NodeWish wish, Say say, NodeAuthor* author = nullptr);
 
     void set_readiness(Readiness readiness);
     /// The credentials are others: what waits is tried at once.
@@ -40,6 +51,7 @@ class HostAgent {
     std::string name_;
     NodeWish wish_;
     Say say_;
+    NodeAuthor* author_;
     Backoff backoff_;
     base::Json node_; ///< as the server has it; null: it has none, or that is not known yet
     bool is_known_ = false;

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 noinst_LIBRARIES += %D%/libcluster.a
+%C%_libcluster_a_CPPFLAGS = $(AM_CPPFLAGS) $(DATE_CFLAGS)
 %C%_libcluster_a_SOURCES = \
+    %D%/admission.cpp \
+    %D%/admission.hpp \
     %D%/api.cpp \
     %D%/api.hpp \
     %D%/backoff.hpp \
@@ -16,16 +19,48 @@ noinst_LIBRARIES += %D%/libcluster.a
     %D%/enrolment.hpp \
     %D%/event_lines.cpp \
     %D%/event_lines.hpp \
+    %D%/grant.cpp \
+    %D%/grant.hpp \
     %D%/host_agent.cpp \
     %D%/host_agent.hpp \
+    %D%/kube_time.cpp \
+    %D%/kube_time.hpp \
     %D%/kubeconfig.cpp \
     %D%/kubeconfig.hpp \
     %D%/kubeconfig_types.cpp \
     %D%/kubeconfig_types.hpp \
+    %D%/leader.cpp \
+    %D%/leader.hpp \
     %D%/node_change.cpp \
     %D%/node_change.hpp \
     %D%/paths.hpp \
+    %D%/pod_mover.cpp \
+    %D%/pod_mover.hpp \
+    %D%/pods.cpp \
+    %D%/pods.hpp \
+    %D%/policy.cpp \
+    %D%/policy.hpp \
+    %D%/policy_fields.cpp \
+    %D%/policy_fields.hpp \
+    %D%/policy_merge.cpp \
+    %D%/policy_merge.hpp \
+    %D%/policy_source.cpp \
+    %D%/policy_source.hpp \
     %D%/readiness.cpp \
     %D%/readiness.hpp \
+    %D%/selector.cpp \
+    %D%/selector.hpp \
+    %D%/upgrade.cpp \
+    %D%/upgrade.hpp \
+    %D%/upgrade_agent.cpp \
+    %D%/upgrade_agent.hpp \
+    %D%/upgrade_host.hpp \
+    %D%/upgrade_node.cpp \
+    %D%/upgrade_node.hpp \
+    %D%/upgrade_patch.cpp \
+    %D%/upgrade_patch.hpp \
+    %D%/upgrade_pause.cpp \
     %D%/watch.cpp \
-    %D%/watch.hpp
+    %D%/watch.hpp \
+    %D%/windows.cpp \
+    %D%/windows.hpp

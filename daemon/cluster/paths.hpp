@@ -16,6 +16,10 @@ inline constexpr const char* own_identity =
     "/var/lib/gpuhost/cluster/client.pem"; ///< key and certificate, as one file
 inline constexpr const char* pending_key = "/var/lib/gpuhost/cluster/pending-key.pem";
 
+/// What the daemon lends of the kubelet's files, each below it where the kubelet has it.
+inline constexpr const char* kubelet_directory = "/run/gpuhost-cluster/kubelet";
+
 inline constexpr const char* status_file = "/run/gpuhost-cluster/status.json";
+inline constexpr const char* policy_status_file = "/run/gpuhost-cluster/policy.json";
 
 } // namespace gpuhost::cluster

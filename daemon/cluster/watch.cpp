@@ -15,6 +15,7 @@ constexpr Time first_wait{500};
 constexpr Time most_wait{30'000};
 constexpr Time short_watch{1'000}; ///< a server that ends watches at once is not asked at once again
 constexpr unsigned gone = 410;     ///< the version is too old for the server
+constexpr unsigned page = 100;     ///< objects: Nodes with many images have 100 KB each
 
 /// Seconds after which the server ends a watch, so that hosts spread over servers again.
 std::string timeout_seconds() {
@@ -28,9 +29,9 @@ std::string version_of(const Json& object) {
 
 } // namespace
 
-Watch::Watch(Api& api, std::string collection, std::string selector, WatchHandlers handlers)
+Watch::Watch(Api& api, std::string collection, std::string selector, WatchHandlers handlers, Begin begin)
     : api_(api), collection_(std::move(collection)), selector_(std::move(selector)),
-      handlers_(std::move(handlers)), backoff_(first_wait, most_wait) {}
+      handlers_(std::move(handlers)), backoff_(first_wait, most_wait), as_told_(begin == Begin::AsTold) {}
 
 Watch::~Watch() {
     if (request_ != 0)
@@ -41,7 +42,7 @@ void Watch::turn() {
     if (!due_ || now() < *due_)
         return;
     due_.reset();
-    if (version_.empty())
+    if (version_.empty() && !as_told_)
         list();
     else
         follow();
@@ -54,32 +55,56 @@ void Watch::retry() {
     due_ = Time(0);
 }
 
+void Watch::list_anew() {
+    list_again();
+    retry();
+}
+
 void Watch::list() {
-    const std::string query = selector_.empty() ? "" : "?" + selector_;
+    std::string query = "?limit=" + std::to_string(page);
+    if (!selector_.empty())
+        query += "&" + selector_;
+    if (!continue_.empty())
+        query += "&continue=" + percent_encoded(continue_);
     request_ = api_.get(collection_ + query, [this](ApiAnswer&& answer) { listed(std::move(answer)); });
+}
+
+void Watch::list_again() {
+    version_.clear();
+    continue_.clear();
+    names_.clear();
+    as_told_ = false;
 }
 
 void Watch::listed(ApiAnswer&& answer) {
     request_ = 0;
+    if (answer.status == gone) // the next page is of a list that the server has forgotten
+        list_again();
     if (!answer.done())
         return later(answer.error, answer.retry_after);
-    version_ = version_of(answer.body);
+    const std::string version = version_of(answer.body);
     const auto items = answer.body.find("items");
-    if (version_.empty() || items == answer.body.end() || !items->is_array())
+    if (version.empty() || items == answer.body.end() || !items->is_array())
         return later({base::Errc::BadContent, "the API server's answer is no list", ""});
-    std::vector<Json> objects;
-    for (Json& object : *items)
-        objects.push_back(std::move(object));
-    up_to_date();
-    handlers_.on_list(std::move(objects));
+    continue_ = base::string_or(base::member(answer.body, "metadata"), "continue", "");
+    for (Json& object : *items) {
+        names_.insert(base::string_or(base::member(object, "metadata"), "name", ""));
+        handlers_.on_object(std::move(object));
+    }
     due_ = now();
+    if (!continue_.empty())
+        return;
+    version_ = version;
+    up_to_date();
+    handlers_.on_listed(std::exchange(names_, {}));
 }
 
 void Watch::follow() {
     began_ = now();
-    const std::string query =
-        "?watch=1&allowWatchBookmarks=true&resourceVersion=" + percent_encoded(version_) +
-        "&timeoutSeconds=" + timeout_seconds() + (selector_.empty() ? "" : "&" + selector_);
+    const std::string query = "?watch=1&allowWatchBookmarks=true" +
+                              (version_.empty() ? "" : "&resourceVersion=" + percent_encoded(version_)) +
+                              "&timeoutSeconds=" + timeout_seconds() +
+                              (selector_.empty() ? "" : "&" + selector_);
     request_ = api_.watch(
         collection_ + query, [this] { up_to_date(); }, [this](Json&& event) { take(std::move(event)); },
         [this](ApiAnswer&& answer) { followed(std::move(answer)); });
@@ -92,7 +117,7 @@ void Watch::take(Json&& event) {
     if (type == "ERROR") {
         // The server ends the watch itself.
         if (base::int_or(object, "code", 0) == gone)
-            version_.clear();
+            list_again();
         return;
     }
     if (std::string version = version_of(object); !version.empty())
@@ -108,7 +133,7 @@ void Watch::followed(ApiAnswer&& answer) {
     if (now() - began_ >= short_watch)
         backoff_.reset();
     if (answer.status == gone)
-        version_.clear();
+        list_again();
     if (answer.status != gone && !answer.done())
         return later(answer.error, answer.retry_after);
     due_ = now() - began_ < short_watch ? now() + backoff_.next() : now();

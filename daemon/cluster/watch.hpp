@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a list of objects says, and from then on each change of it, whatever happens to the connection: listed once,
-// watched from that version on, listed again only when the server no longer knows the version.
+// What a list of objects says, and from then on each change of it, whatever happens to the connection: listed once, a page
+// at a time, watched from that version on, listed again only when the server no longer knows the version.
 #pragma once
 
 #include "daemon/cluster/api.hpp"
@@ -8,23 +8,30 @@
 
 #include <functional>
 #include <optional>
+#include <set>
 #include <string>
-#include <vector>
 
 namespace gpuhost::cluster {
 
 struct WatchHandlers {
-    std::function<void(std::vector<base::Json>&&)> on_list; ///< all there are: what is not in it is gone
-    std::function<void(base::Json&&)> on_object;            ///< a new one, or one that changed
-    std::function<void(base::Json&&)> on_gone;              ///< as it was last
+    std::function<void(base::Json&&)> on_object; ///< one that there is: listed, new or changed
+    /// All that were listed, by their names: what is not among them is gone.
+    std::function<void(const std::set<std::string>& names)> on_listed;
+    std::function<void(base::Json&&)> on_gone; ///< as it was last
     /// It is not up to date any more, and why; an error without a message: it is again.
     std::function<void(const base::Error&)> on_trouble;
 };
 
 class Watch {
   public:
+    enum class Begin {
+        Listed, ///< what is not there is known, too
+        AsTold, ///< one call less: what there is comes first, what there is not is not said
+    };
+
     /// `collection` is a path, `selector` a part of its query, or empty. `api` outlives it.
-    Watch(Api& api, std::string collection, std::string selector, WatchHandlers handlers);
+    Watch(Api& api, std::string collection, std::string selector, WatchHandlers handlers,
+          Begin begin = Begin::Listed);
     Watch(const Watch&) = delete;
     Watch& operator=(const Watch&) = delete;
     ~Watch();
@@ -33,11 +40,14 @@ class Watch {
     void turn();
     /// Now, whatever it waits for: the credentials are others.
     void retry();
+    /// What there is is asked for once more.
+    void list_anew();
 
   private:
     void list();
     void follow();
     void listed(ApiAnswer&& answer);
+    void list_again();
     void take(base::Json&& event);
     void followed(ApiAnswer&& answer);
     void later(const base::Error& why, std::optional<std::chrono::seconds> at_least = {});
@@ -50,6 +60,9 @@ class Watch {
     Backoff backoff_;
     std::uint64_t request_ = 0; ///< 0: none runs
     std::string version_;       ///< from which to follow; empty: list first
+    std::string continue_;      ///< of the next page
+    std::set<std::string> names_;
+    bool as_told_; ///< nothing has been asked yet that says from where to follow
     std::optional<Time> due_ = Time(0);
     Time began_{0}; ///< following
     bool troubled_ = true;

@@ -69,6 +69,7 @@ class Client {
     [[nodiscard]] base::Result<bool> running(); ///< the daemon is on the bus; does not start it
     [[nodiscard]] base::Result<bool> ready();
     [[nodiscard]] base::Result<std::vector<std::string>> reload();
+    [[nodiscard]] base::Result<void> reboot(); ///< refused unless the daemon asks for one
 
     [[nodiscard]] base::Result<std::vector<OperationRow>> list_operations();
     [[nodiscard]] base::Result<base::Json> describe_operation(std::uint64_t id);

@@ -61,3 +61,7 @@ EXTRA_DIST += \
 .PHONY: check-cluster
 check-cluster: gpuhost-cluster gpuhostctl gpuhostd gpuhost-fetch gpuhost-nvml gpuhost-registry gpuhost-worker
 	$(PYTHON) $(top_srcdir)/tests/cluster/check-cluster --build .
+
+check_PROGRAMS += %D%/fleet/fleet
+%C%_fleet_fleet_SOURCES = %D%/fleet/fleet.cpp
+%C%_fleet_fleet_LDADD = $(cluster_libs)

@@ -18,6 +18,7 @@ LIBRARIES = {
     r"microhttpd\.h": ("images/registry_server.cpp",),
     r"systemd/sd-.*": ("daemon/host", "daemon/bus", "daemon/ctl/client_bus.hpp"),
     r"yaml-cpp/.*": ("daemon/base/yaml.cpp",),
+    r"date/tz\.h": ("daemon/cluster/windows.cpp",),
     r"toml\+\+/.*": ("daemon/runtime/toml.cpp",),
     r"nlohmann/.*": ("daemon/base",),
     r"tl/.*": ("daemon/base",),

@@ -157,10 +157,15 @@ check_PROGRAMS += %D%/stub-nvml.so
 %C%_cluster_tests_CPPFLAGS = $(test_cppflags)
 %C%_cluster_tests_LDADD = $(test_libs) $(cluster_libs)
 %C%_cluster_tests_SOURCES = \
+    %D%/cluster/admission_test.cpp \
     %D%/cluster/credentials_test.cpp \
     %D%/cluster/kubeconfig_test.cpp \
     %D%/cluster/node_change_test.cpp \
+    %D%/cluster/pods_test.cpp \
+    %D%/cluster/policy_test.cpp \
     %D%/cluster/readiness_test.cpp \
+    %D%/cluster/upgrade_test.cpp \
+    %D%/cluster/windows_test.cpp \
     %D%/cluster/kubeconfigs.hpp
 
 %C%_host_tests_CPPFLAGS = $(test_cppflags)

@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/cluster/admission.hpp"
+
+#include <algorithm>
+#include <limits>
+
+namespace gpuhost::cluster {
+namespace {
+
+constexpr unsigned no_limit = std::numeric_limits<unsigned>::max();
+
+void sooner(std::optional<std::int64_t>& due, std::int64_t other) {
+    due = due ? std::min(*due, other) : other;
+}
+
+/// One pool's hosts, in the order of their names.
+class PoolRound {
+  public:
+    PoolRound(const Pool& pool, const Fleet& fleet, const Circumstances& circumstances, Admission& admission)
+        : policy_(pool.policy), fleet_(fleet), circumstances_(circumstances), admission_(admission) {}
+
+    void take(const FleetHost& host, bool granted) {
+        Member member{&host, granted, wave_of(host)};
+        ++numbers_.hosts;
+        count(member);
+        if (granted && !host.topology.empty())
+            topology_ = host.topology;
+        members_.push_back(member);
+    }
+
+    /// `left`: places that the cap over all pools leaves.
+    void run(unsigned& left, const std::string& closed) {
+        const std::string shut = shut_reason(closed);
+        if (policy_.mode != UpgradeMode::OnRequest)
+            find_wave();
+        std::stable_sort(members_.begin(), members_.end(),
+                         [](const Member& a, const Member& b) { return a.wave < b.wave; });
+        for (const Member& member : members_)
+            if (!member.granted && member.host->node.state == UpgradeState::UpgradeRequired)
+                consider(member, left, shut);
+        const unsigned parallel = free_places();
+        numbers_.available = std::min({parallel, unavailable_left(), left});
+        admission_.pools.push_back(numbers_);
+        admission_.reasons.push_back(!shut.empty() ? shut : reason_);
+    }
+
+  private:
+    struct Member {
+        const FleetHost* host;
+        bool granted;
+        std::size_t wave;
+    };
+
+    /// Out of the administrators' or the kubelet's hands anyway, so that the rollout makes nothing less available.
+    [[nodiscard]] bool is_outside(const UpgradeNode& node) const {
+        return !node.ready || node.skip || node.others_cordoned();
+    }
+
+    [[nodiscard]] bool is_done(const UpgradeNode& node) const {
+        return node.state == UpgradeState::UpgradeDone && node.record.version == policy_.version;
+    }
+
+    [[nodiscard]] bool has_failed(const UpgradeNode& node) const {
+        return node.state == UpgradeState::UpgradeFailed && node.record.version == policy_.version;
+    }
+
+    /// The first that selects it and is not full yet.
+    std::size_t wave_of(const FleetHost& host) {
+        if (members_.empty())
+            prepare_waves();
+        for (std::size_t i = 0; i < wave_room_.size(); ++i)
+            if ((host.waves >> i & 1U) != 0 && wave_room_[i] > 0) {
+                --wave_room_[i];
+                return i;
+            }
+        return wave_room_.size();
+    }
+
+    void prepare_waves() {
+        const std::size_t pool = admission_.pools.size();
+        for (std::size_t i = 0; i < policy_.waves.size(); ++i) {
+            unsigned selected = 0;
+            for (const auto& [name, host] : fleet_.hosts)
+                selected += host.pool == pool && (host.waves >> i & 1U) != 0 ? 1 : 0;
+            const unsigned size = policy_.waves[i].size.of(selected);
+            wave_room_.push_back(policy_.waves[i].size.number == 0 ? selected : size);
+        }
+    }
+
+    void count(const Member& member) {
+        const UpgradeNode& node = member.host->node;
+        const bool all = policy_.count_all_unavailable;
+        if (all || member.granted || !is_outside(node))
+            ++total_;
+        if (is_unavailable(member))
+            ++unavailable_;
+        numbers_.in_progress += member.granted ? 1 : 0;
+        numbers_.pending += !member.granted && node.state == UpgradeState::UpgradeRequired ? 1 : 0;
+        numbers_.done += is_done(node) ? 1 : 0;
+        numbers_.failed += has_failed(node) ? 1 : 0;
+    }
+
+    [[nodiscard]] bool is_unavailable(const Member& member) const {
+        const UpgradeNode& node = member.host->node;
+        if (policy_.count_all_unavailable)
+            return member.granted || node.unschedulable || !node.ready;
+        return member.granted ? !node.others_cordoned() : !is_outside(node) && node.unschedulable;
+    }
+
+    [[nodiscard]] unsigned free_places() const {
+        if (policy_.max_parallel == 0)
+            return no_limit;
+        return policy_.max_parallel > numbers_.in_progress ? policy_.max_parallel - numbers_.in_progress : 0;
+    }
+
+    [[nodiscard]] unsigned unavailable_left() const {
+        const unsigned most = policy_.max_unavailable.of(total_);
+        return most > unavailable_ ? most - unavailable_ : 0;
+    }
+
+    /// What holds everybody in the pool.
+    std::string shut_reason(const std::string& closed) {
+        if (!policy_.driver_enabled)
+            return "driver.enabled is false";
+        if (policy_.version.empty())
+            return "the policy names no driver.version";
+        if (!closed.empty())
+            return closed;
+        if (numbers_.failed > policy_.failure_budget.of(numbers_.hosts))
+            return "halted: more hosts have failed than rollout.failureBudget " +
+                   policy_.failure_budget.text() + " allows";
+        const WindowState window = window_at(policy_.windows, circumstances_.now);
+        if (window.until)
+            sooner(admission_.again, *window.until);
+        return window.open ? "" : window.reason;
+    }
+
+    /// Which wave it is the turn of: the first that is not done, or has not soaked.
+    void find_wave() {
+        for (turn_ = 0; turn_ < policy_.waves.size(); ++turn_) {
+            std::int64_t last = 0;
+            for (const Member& member : members_) {
+                const UpgradeNode& node = member.host->node;
+                if (member.wave != turn_)
+                    continue;
+                if (!is_done(node) && (member.granted || (node.ready && !node.skip))) {
+                    wave_reason_ = "wave '" + policy_.waves[turn_].name +
+                                   "' comes first, and is not done: node '" + node.name + "'" +
+                                   (has_failed(node) ? " has failed" : "");
+                    return;
+                }
+                last = std::max(last, is_done(node) ? node.record.since : 0);
+            }
+            const std::int64_t soaked = last + policy_.waves[turn_].soak.count();
+            if (last != 0 && soaked > circumstances_.now) {
+                sooner(admission_.again, soaked);
+                wave_reason_ = "wave '" + policy_.waves[turn_].name + "' soaks for " +
+                               std::to_string(policy_.waves[turn_].soak.count()) + " s";
+                return;
+            }
+        }
+    }
+
+    /// Why this host is none to be chosen from.
+    std::string own_reason(const UpgradeNode& node) {
+        if (node.skip)
+            return "label " + std::string(key::skip) + " is set";
+        if (!node.ready)
+            return "the node is not ready";
+        if (policy_.mode == UpgradeMode::OnRequest && !node.record.requested)
+            return "autoUpgrade is off";
+        if (node.record.retry_at > circumstances_.now) {
+            sooner(admission_.again, node.record.retry_at);
+            return node.record.cause.empty() ? "it tries again later" : node.record.cause;
+        }
+        if (!node.record.prepared || (node.record.version != policy_.version && !node.record.requested))
+            return node.reason.empty() ? "the host has not checked version " + policy_.version + " yet"
+                                       : node.reason;
+        return {};
+    }
+
+    void consider(const Member& member, unsigned& left, const std::string& shut) {
+        const UpgradeNode& node = member.host->node;
+        std::string why = own_reason(node);
+        if (why.empty() && !shut.empty())
+            why = shut;
+        if (why.empty())
+            why = common_reason(member, left);
+        if (!why.empty()) {
+            admission_.waiting[node.name] = why;
+            return;
+        }
+        admission_.admit.push_back(node.name);
+        unavailable_ +=
+            is_unavailable(member) || (!policy_.count_all_unavailable && node.others_cordoned()) ? 0 : 1;
+        ++numbers_.in_progress;
+        --numbers_.pending;
+        --left;
+        if (!member.host->topology.empty())
+            topology_ = member.host->topology;
+    }
+
+    /// And why not now, though it could be.
+    std::string common_reason(const Member& member, unsigned left) {
+        const std::string why = place_reason(member, left);
+        if (!why.empty() && reason_.empty())
+            reason_ = why;
+        return why;
+    }
+
+    std::string place_reason(const Member& member, unsigned left) const {
+        const UpgradeNode& node = member.host->node;
+        if (policy_.mode != UpgradeMode::OnRequest && member.wave > turn_)
+            return wave_reason_;
+        if (left == 0)
+            return "all places are taken: rollout.maxParallelUpgrades";
+        if (free_places() == 0)
+            return "all places are taken: maxParallelUpgrades is " + std::to_string(policy_.max_parallel);
+        const bool adds =
+            !is_unavailable(member) && (policy_.count_all_unavailable || !node.others_cordoned());
+        if (unavailable_ + (adds ? 1 : 0) > policy_.max_unavailable.of(total_) &&
+            (adds || policy_.count_all_unavailable))
+            return "as many hosts are unavailable as maxUnavailable " + policy_.max_unavailable.text() +
+                   " allows";
+        if (!topology_.empty() && !member.host->topology.empty() && topology_ != member.host->topology)
+            return "one " + policy_.topology_key + " at a time: it is the turn of " + topology_;
+        return {};
+    }
+
+    const UpgradePolicy& policy_;
+    const Fleet& fleet_;
+    const Circumstances& circumstances_;
+    Admission& admission_;
+    std::vector<Member> members_;
+    std::vector<unsigned> wave_room_;
+    std::size_t turn_ = 0;
+    std::string wave_reason_;
+    std::string topology_; ///< whose turn it is
+    std::string reason_;
+    PoolNumbers numbers_;
+    unsigned total_ = 0;
+    unsigned unavailable_ = 0;
+};
+
+/// A grant that nobody can use, or whose place is given on.
+bool is_void(const Grant& grant, const Fleet& fleet, const Policy& policy) {
+    const auto host = fleet.hosts.find(grant.node);
+    if (host == fleet.hosts.end() || host->second.node.uid != grant.uid)
+        return true;
+    if (policy.silence.count() == 0 || grant.silent < policy.silence)
+        return false;
+    return policy.release_silent || !is_under_way(host->second.node.state);
+}
+
+} // namespace
+
+FleetHost place(UpgradeNode node, const Labels& labels, const Policy& policy) {
+    FleetHost host;
+    host.node = std::move(node);
+    host.pool = policy.pool_of(labels);
+    const UpgradePolicy& upgrade = policy.pools[host.pool].policy;
+    for (std::size_t i = 0; i < upgrade.waves.size() && i < 64; ++i)
+        if (upgrade.waves[i].selector.matches(labels))
+            host.waves |= std::uint64_t{1} << i;
+    if (const auto label = labels.find(upgrade.topology_key); label != labels.end())
+        host.topology = label->second;
+    return host;
+}
+
+Admission admit(const Fleet& fleet, const Policy& policy, const Circumstances& circumstances) {
+    Admission admission;
+    unsigned granted = 0;
+    for (const auto& [name, grant] : fleet.grants)
+        if (is_void(grant, fleet, policy))
+            admission.revoke.push_back(name);
+        else
+            ++granted;
+    unsigned left = policy.max_parallel == 0        ? no_limit
+                    : policy.max_parallel > granted ? policy.max_parallel - granted
+                                                    : 0;
+    const std::string closed = policy.problems.empty()
+                                   ? circumstances.closed
+                                   : "the policy has a problem: " + policy.problems.front();
+    for (std::size_t index = 0; index < policy.pools.size(); ++index) {
+        PoolRound round(policy.pools[index], fleet, circumstances, admission);
+        for (const auto& [name, host] : fleet.hosts) {
+            const auto grant = fleet.grants.find(name);
+            if (host.pool == index)
+                round.take(host, grant != fleet.grants.end() && !is_void(grant->second, fleet, policy));
+        }
+        round.run(left, closed);
+    }
+    return admission;
+}
+
+} // namespace gpuhost::cluster

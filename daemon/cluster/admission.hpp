@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which hosts may upgrade now: a pure function of the fleet as it is and of the policy. It needs no memory, so that whoever
+// leads next decides the same.
+#pragma once
+
+#include "daemon/cluster/policy.hpp"
+#include "daemon/cluster/upgrade_node.hpp"
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace gpuhost::cluster {
+
+/// A host, and where the policy puts it.
+struct FleetHost {
+    UpgradeNode node;
+    std::size_t pool = 0;
+    std::uint64_t waves = 0; ///< a bit for each wave of the pool that selects it
+    std::string topology;    ///< its value of the pool's topologyKey; empty: none
+};
+
+/// A Lease gpuhost-upgrade-NODE.
+struct Grant {
+    std::string node;
+    std::string uid;   ///< of the Node that it was for
+    Seconds silent{0}; ///< for how long nobody has renewed it
+};
+
+struct Fleet {
+    std::map<std::string, FleetHost> hosts;
+    std::map<std::string, Grant> grants;
+};
+
+/// What is not of the fleet, and says that nothing may begin.
+struct Circumstances {
+    std::int64_t now = 0; ///< seconds since 1970
+    std::string closed;   ///< why, by what gates say; empty: open
+};
+
+struct PoolNumbers {
+    unsigned hosts = 0;
+    unsigned pending = 0;
+    unsigned in_progress = 0;
+    unsigned done = 0;
+    unsigned failed = 0;
+    unsigned available = 0; ///< places that are free
+};
+
+struct Admission {
+    std::vector<std::string> admit; ///< nodes to grant, in this order
+    std::vector<std::string>
+        revoke; ///< of these there is nobody any more to use the grant, or it is given on
+    std::map<std::string, std::string> waiting; ///< node → why it is not upgraded now
+    std::vector<std::string>
+        reasons; ///< of each pool, for all that could be and wait: without numbers that change
+    std::vector<PoolNumbers> pools;
+    std::optional<std::int64_t> again; ///< when the time alone changes the answer
+};
+
+/// Where `policy` puts a host.
+[[nodiscard]] FleetHost place(UpgradeNode node, const Labels& labels, const Policy& policy);
+
+[[nodiscard]] Admission admit(const Fleet& fleet, const Policy& policy, const Circumstances& circumstances);
+
+} // namespace gpuhost::cluster

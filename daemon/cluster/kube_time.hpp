@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+// Kubernetes' times: RFC 3339, in UTC.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace gpuhost::cluster {
+
+[[nodiscard]] std::string kube_time(std::uint64_t realtime_us);       ///< "2026-11-23T16:00:00Z"
+[[nodiscard]] std::string kube_micro_time(std::uint64_t realtime_us); ///< "2026-11-23T16:00:00.123456Z"
+
+} // namespace gpuhost::cluster

@@ -1,0 +1,441 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/cluster/leader.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace gpuhost::cluster {
+
+using base::Error;
+using base::Json;
+
+namespace {
+
+constexpr Seconds lease_duration{15};
+constexpr Time renew_every{5'000};
+constexpr Time margin{3'000}; ///< before its end nothing is begun any more under the lease
+constexpr Seconds grant_duration{300};
+constexpr Time gather{20};            ///< what happens at once is decided at once
+constexpr Time request_lives{70'000}; ///< kube-apiserver's --request-timeout, and ours, are a minute
+constexpr Time first_wait{1'000};
+constexpr Time most_wait{30'000};
+
+std::string lease_path(const std::string& name) {
+    return std::string(leases_path) + "/" + percent_encoded(name);
+}
+
+std::string only(const char* name) {
+    return "fieldSelector=metadata.name%3D" + std::string(name);
+}
+
+std::string packed(const Labels& labels) {
+    std::string text;
+    for (const auto& [name, value] : labels)
+        text += name + "\n" + value + "\n";
+    return text;
+}
+
+Labels unpacked(const std::string& text) {
+    Labels labels;
+    for (std::size_t at = 0; at < text.size();) {
+        const std::size_t middle = text.find('\n', at);
+        const std::size_t end = text.find('\n', middle + 1);
+        labels.emplace(text.substr(at, middle - at), text.substr(middle + 1, end - middle - 1));
+        at = end + 1;
+    }
+    return labels;
+}
+
+void sooner(std::optional<Time>& due, std::optional<Time> other) {
+    if (other)
+        due = due ? std::min(*due, *other) : *other;
+}
+
+} // namespace
+
+Leader::Leader(Api& api, std::string node, Say say)
+    : api_(api), name_(std::move(node)), say_(std::move(say)), backoff_(first_wait, most_wait),
+      own_(api, leases_path, only(leader_lease),
+           {[this](Json&& lease) { take_lease(lease_facts(lease)); },
+            [this](const std::set<std::string>& names) {
+                if (names.empty())
+                    lose_lease();
+            },
+            [this](Json&&) { lose_lease(); },
+            [this](const Error& trouble) {
+                if (trouble.message != trouble_ && !trouble.message.empty())
+                    say_("can't watch who leads: " + trouble.message);
+                trouble_ = trouble.message;
+            }}) {}
+
+void Leader::set_policy(const Policy* policy) {
+    policy_ = policy;
+    place_all();
+}
+
+void Leader::set_closed(std::string why) {
+    if (std::exchange(closed_, why) != why)
+        changed();
+}
+
+void Leader::retry() {
+    backoff_.reset();
+    own_.retry();
+    for (const auto& watch : {nodes_.get(), grants_.get()})
+        if (watch != nullptr)
+            watch->retry();
+}
+
+std::optional<Time> Leader::due() const {
+    std::optional<Time> due = own_.due();
+    sooner(due, lease_due_);
+    sooner(due, valid_until_);
+    sooner(due, decide_due_);
+    sooner(due, doubt_due_);
+    for (const auto& watch : {nodes_.get(), grants_.get()})
+        if (watch != nullptr)
+            sooner(due, watch->due());
+    return due;
+}
+
+void Leader::turn() {
+    own_.turn();
+    if (valid_until_ && now() >= *valid_until_)
+        end("its lease could not be renewed in time");
+    if (lease_due_ && now() >= *lease_due_ && !asks_) {
+        lease_due_.reset();
+        if (leads())
+            renew();
+        else
+            seize();
+    }
+    for (const auto& watch : {nodes_.get(), grants_.get()})
+        if (watch != nullptr)
+            watch->turn();
+    if (doubt_due_ && now() >= *doubt_due_) {
+        doubt_due_.reset();
+        if (grants_)
+            grants_->list_anew();
+    }
+    if (decide_due_ && now() >= *decide_due_)
+        decide();
+}
+
+// Who leads
+
+void Leader::take_lease(const LeaseFacts& lease) {
+    if (!lease_there_ || lease.renewed != lease_.renewed || lease.holder != lease_.holder)
+        lease_seen_ = now();
+    lease_ = lease;
+    lease_known_ = lease_there_ = true;
+    if (leads() && lease.holder != name_)
+        return end("node '" + lease.holder + "' leads");
+    if (!leads() && !asks_)
+        lease_due_ = lease.holder.empty() || lease.holder == name_
+                         ? now()
+                         : lease_seen_ + std::chrono::duration_cast<Time>(lease.duration) + backoff_.next();
+}
+
+void Leader::lose_lease() {
+    lease_known_ = true;
+    lease_there_ = false;
+    if (leads())
+        end("its lease is gone");
+    if (!asks_)
+        lease_due_ = now();
+}
+
+/// Whoever held it has not renewed it for as long as it said it would at most.
+void Leader::seize() {
+    if (!lease_known_)
+        return;
+    asks_ = true;
+    const Time asked = now();
+    const auto done = [this, asked](ApiAnswer&& answer) { answered(std::move(answer), asked); };
+    if (!lease_there_) {
+        (void)api_.create(leases_path, new_leader(name_, lease_duration, base::realtime_us()), done);
+        return;
+    }
+    Json patch = renewal(lease_, base::realtime_us());
+    patch["spec"]["holderIdentity"] = name_;
+    patch["spec"]["acquireTime"] = patch["spec"]["renewTime"];
+    patch["spec"]["leaseDurationSeconds"] = lease_duration.count();
+    patch["spec"]["leaseTransitions"] = lease_.transitions + 1;
+    (void)api_.patch(lease_path(leader_lease), PatchType::Merge, patch, done);
+}
+
+void Leader::renew() {
+    asks_ = true;
+    const Time asked = now();
+    (void)api_.patch(lease_path(leader_lease), PatchType::Merge, renewal(lease_, base::realtime_us()),
+                     [this, asked](ApiAnswer&& answer) { answered(std::move(answer), asked); });
+}
+
+void Leader::answered(ApiAnswer&& answer, Time asked) {
+    asks_ = false;
+    if (!answer.done()) {
+        // Somebody else was first (409), which the watch will tell; or it is tried again.
+        const Time wait = std::max<Time>(backoff_.next(), answer.retry_after.value_or(Seconds(0)));
+        lease_due_ = now() + (leads() ? std::min(wait, renew_every) : wait);
+        if (answer.status != 409 && answer.error.message != trouble_)
+            say_("can't write who leads: " + answer.error.message);
+        trouble_ = answer.status == 409 ? "" : answer.error.message;
+        return;
+    }
+    backoff_.reset();
+    trouble_.clear();
+    const bool led = leads();
+    lease_ = lease_facts(answer.body);
+    lease_there_ = true;
+    lease_seen_ = now();
+    valid_until_ = asked + std::chrono::duration_cast<Time>(lease_duration);
+    lease_due_ = asked + renew_every;
+    if (!led)
+        begin();
+}
+
+/// What it knew as leader before, it does not know any more: all is read again after the lease is its own.
+void Leader::begin() {
+    say_("this host leads: it hands out grants to upgrade (term " + std::to_string(lease_.transitions) + ")");
+    nodes_ = std::make_unique<Watch>(
+        api_, "/api/v1/nodes", "labelSelector=" + percent_encoded(std::string(key::gpu_present) + "=true"),
+        WatchHandlers{
+            [this](Json&& node) { take_node(std::move(node)); },
+            [this](const std::set<std::string>& names) {
+                for (auto at = fleet_.hosts.begin(); at != fleet_.hosts.end();) {
+                    const std::string name = (at++)->first;
+                    if (names.count(name) == 0)
+                        forget_node(name);
+                }
+                nodes_listed_ = true;
+                changed();
+            },
+            [this](Json&& node) { forget_node(base::string_or(base::member(node, "metadata"), "name", "")); },
+            [](const Error&) {}});
+    grants_ = std::make_unique<Watch>(
+        api_, leases_path, "",
+        WatchHandlers{[this](Json&& lease) { take_grant(std::move(lease)); },
+                      [this](const std::set<std::string>& names) { keep_grants(names); },
+                      [this](Json&& lease) {
+                          forget_grant(base::string_or(base::member(lease, "metadata"), "name", ""));
+                      },
+                      [](const Error&) {}});
+}
+
+void Leader::end(const std::string& why) {
+    say_("this host does not lead any more: " + why);
+    valid_until_.reset();
+    decide_due_.reset();
+    doubt_due_.reset();
+    nodes_.reset();
+    grants_.reset();
+    nodes_listed_ = grants_listed_ = false;
+    labels_.clear();
+    grant_seen_.clear();
+    leases_.clear();
+    asked_.clear();
+    fleet_ = {};
+    admission_ = {};
+    published_.clear();
+    if (lease_there_ && !asks_)
+        lease_due_ = lease_seen_ + std::chrono::duration_cast<Time>(lease_duration) + backoff_.next();
+}
+
+// The fleet
+
+void Leader::take_node(Json&& node) {
+    UpgradeNode made = upgrade_node(node);
+    const Labels labels = labels_of(node);
+    std::string name = made.name;
+    labels_[name] = packed(labels);
+    if (policy_ != nullptr)
+        fleet_.hosts[name] = place(std::move(made), labels, *policy_);
+    else
+        fleet_.hosts[name].node = std::move(made);
+    changed();
+}
+
+void Leader::forget_node(const std::string& name) {
+    fleet_.hosts.erase(name);
+    labels_.erase(name);
+    changed();
+}
+
+void Leader::place_all() {
+    if (policy_ == nullptr)
+        return;
+    for (auto& [name, host] : fleet_.hosts)
+        host = place(std::move(host.node), unpacked(labels_[name]), *policy_);
+    changed();
+}
+
+void Leader::take_grant(Json&& lease) {
+    LeaseFacts facts = lease_facts(lease);
+    const std::string node = granted_node(facts.name);
+    const auto before = leases_.find(facts.name);
+    const bool renewed = before == leases_.end() || before->second.renewed != facts.renewed;
+    const std::string name = facts.name;
+    if (!node.empty()) {
+        if (renewed)
+            grant_seen_[node] = now();
+        fleet_.grants[node] = {node, facts.node_uid, Seconds(0)};
+    }
+    leases_[name] = std::move(facts);
+    changed();
+}
+
+void Leader::forget_grant(const std::string& name) {
+    leases_.erase(name);
+    const std::string node = granted_node(name);
+    if (asked_.count(node) == 0 || !asked_[node])
+        fleet_.grants.erase(node);
+    grant_seen_.erase(node);
+    changed();
+}
+
+void Leader::keep_grants(const std::set<std::string>& leases) {
+    std::set<std::string> gone;
+    for (const auto& [name, lease] : leases_)
+        gone.insert(name);
+    for (const auto& [node, grant] : fleet_.grants)
+        gone.insert(grant_name(node));
+    for (const std::string& name : gone)
+        if (leases.count(name) == 0)
+            forget_grant(name);
+    grants_listed_ = true;
+    changed();
+}
+
+// What it does about it
+
+void Leader::changed() {
+    if (leads() && nodes_listed_ && grants_listed_ && policy_ != nullptr)
+        sooner(decide_due_, std::max(now(), decided_ + gather));
+}
+
+void Leader::decide() {
+    decide_due_.reset();
+    decided_ = now();
+    for (auto& [node, grant] : fleet_.grants)
+        if (const auto seen = grant_seen_.find(node); seen != grant_seen_.end())
+            grant.silent = std::chrono::duration_cast<Seconds>(now() - seen->second);
+    admission_ =
+        admit(fleet_, *policy_, {static_cast<std::int64_t>(base::realtime_us() / 1'000'000), closed_});
+    if (!fleet_.grants.empty() && policy_->silence.count() != 0)
+        decide_due_ = now() + std::chrono::duration_cast<Time>(policy_->silence) / 4;
+    if (admission_.again) {
+        const std::int64_t left =
+            *admission_.again - static_cast<std::int64_t>(base::realtime_us() / 1'000'000);
+        constexpr std::int64_t most = 3'600; // clocks are set
+        sooner(decide_due_, now() + Time(std::clamp<std::int64_t>(left, 0, most) * 1000 + 10));
+    }
+    if (now() + margin >= *valid_until_)
+        return;
+    for (const std::string& node : admission_.revoke)
+        revoke(node);
+    for (const std::string& node : admission_.admit)
+        grant(node);
+    publish();
+}
+
+void Leader::grant(const std::string& node) {
+    if (asked_.count(node) != 0)
+        return;
+    const FleetHost& host = fleet_.hosts[node];
+    const std::string& version = policy_->pools[host.pool].policy.version;
+    Seconds duration = grant_duration;
+    if (policy_->silence.count() != 0)
+        duration = std::min(duration, std::max(policy_->silence / 2, Seconds(2)));
+    // It counts from now on, whenever the answer comes.
+    fleet_.grants[node] = {node, host.node.uid, Seconds(0)};
+    grant_seen_[node] = now();
+    asked_[node] = true;
+    (void)api_.create(leases_path,
+                      new_grant(host.node, version, lease_.transitions, duration, base::realtime_us()),
+                      [this, node, version](ApiAnswer&& answer) {
+                          asked_.erase(node);
+                          if (answer.done()) {
+                              say_("node '" + node + "' may upgrade to version " + version);
+                              if (leads())
+                                  take_grant(std::move(answer.body));
+                              return;
+                          }
+                          // What was not answered may be done yet, and counts until it is known.
+                          if (answer.status == 0 || answer.status >= 500)
+                              doubt_due_ = now() + request_lives;
+                          else if (leases_.count(grant_name(node)) == 0)
+                              fleet_.grants.erase(node);
+                          if (answer.status != 409)
+                              say_("can't grant node '" + node + "' its upgrade: " + answer.error.message);
+                          sooner(decide_due_, now() + backoff_.next());
+                      });
+}
+
+void Leader::revoke(const std::string& node) {
+    const auto lease = leases_.find(grant_name(node));
+    if (lease == leases_.end() || asked_.count(node) != 0)
+        return;
+    asked_[node] = false;
+    const Json object = {
+        {"metadata", {{"uid", lease->second.uid}, {"resourceVersion", lease->second.version}}}};
+    (void)api_.remove(lease_path(lease->first), object, [this, node](ApiAnswer&& answer) {
+        asked_.erase(node);
+        if (answer.done())
+            say_("node '" + node +
+                 "' has lost its grant: nothing was heard of it, or it is another node now");
+        else if (answer.status != 404 && answer.status != 409)
+            say_("can't take the grant of node '" + node + "' away: " + answer.error.message);
+    });
+}
+
+/// For those who wait, and only when it says something else.
+void Leader::publish() {
+    Json waits = Json::object();
+    for (std::size_t i = 0; i < admission_.reasons.size(); ++i)
+        if (!admission_.reasons[i].empty())
+            waits[policy_->pools[i].name] = admission_.reasons[i];
+    const std::string text = base::dump(waits);
+    if (publishes_ || text == published_)
+        return;
+    publishes_ = true;
+    const Json metadata = {{"name", rollout_lease}, {"annotations", {{key::waits, text}}}};
+    const auto done = [this, text](ApiAnswer&& answer) {
+        publishes_ = false;
+        if (answer.done()) {
+            published_ = text;
+            return;
+        }
+        say_("can't say why hosts wait: " + answer.error.message);
+        sooner(decide_due_, now() + backoff_.next());
+    };
+    if (leases_.count(rollout_lease) != 0)
+        (void)api_.patch(lease_path(rollout_lease), PatchType::Merge, {{"metadata", metadata}}, done);
+    else
+        (void)api_.create(leases_path,
+                          {{"apiVersion", "coordination.k8s.io/v1"},
+                           {"kind", "Lease"},
+                           {"metadata", metadata},
+                           {"spec", {{"holderIdentity", name_}}}},
+                          done);
+}
+
+Json Leader::document() const {
+    Json document = {{"leads", leads()}, {"leader", lease_there_ ? lease_.holder : ""}};
+    if (!leads())
+        return document;
+    Json pools = Json::array();
+    for (std::size_t i = 0; i < admission_.pools.size(); ++i) {
+        const PoolNumbers& numbers = admission_.pools[i];
+        pools.push_back({{"name", policy_->pools[i].name},
+                         {"hosts", numbers.hosts},
+                         {"pending", numbers.pending},
+                         {"in_progress", numbers.in_progress},
+                         {"done", numbers.done},
+                         {"failed", numbers.failed},
+                         {"waits", admission_.reasons[i]}});
+    }
+    document["pools"] = std::move(pools);
+    return document;
+}
+
+} // namespace gpuhost::cluster

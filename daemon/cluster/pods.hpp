@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which pods of a node must leave it for a driver upgrade, and which can't: pure. The rules are those of the GPU Operator,
+// which are kubectl drain's: https://kubernetes.io/docs/tasks/administer-cluster/safely-drain-node/
+#pragma once
+
+#include "daemon/base/json.hpp"
+#include "daemon/cluster/upgrade.hpp"
+
+#include <map>
+#include <string>
+#include <vector>
+
+namespace gpuhost::cluster {
+
+struct PodFacts {
+    std::string space; ///< namespace
+    std::string name;
+    std::string uid;
+    Labels labels;
+    bool is_active = false; ///< Running or Pending
+    bool is_leaving = false;
+    bool is_ready = false;
+    bool uses_gpu = false;
+    bool is_daemon = false; ///< of a DaemonSet, which would make it again at once
+    bool is_mirror = false; ///< of a file on the host
+    bool is_managed = false;
+    bool has_empty_dir = false;
+
+    [[nodiscard]] std::string text() const { return space + "/" + name; }
+};
+
+[[nodiscard]] PodFacts pod_facts(const base::Json& pod);
+
+/// Of all pods of the node those that `act` (WaitForJobs, DeletePods, Drain, Validate) is about.
+struct PodChoice {
+    std::vector<const PodFacts*> leave; ///< are to go; of WaitForJobs to end, of Validate to get ready
+    std::vector<std::string> refuse;    ///< must not be made to, and why: as long as there are any, nobody is
+    std::vector<std::string> ignored;   ///< stay, and why
+};
+[[nodiscard]] PodChoice choose_pods(const std::map<std::string, PodFacts>& pods, UpgradeAct act,
+                                    const UpgradePolicy& policy);
+
+/// What the server says of a budget that does not let a pod go: "web (needs 2 healthy pods and has 2 currently)"; empty: no budget.
+[[nodiscard]] std::string budget_in_the_way(const base::Json& status);
+
+} // namespace gpuhost::cluster

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// Label selectors: https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/#label-selectors
+#pragma once
+
+#include "daemon/base/json.hpp"
+#include "daemon/base/result.hpp"
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace gpuhost::cluster {
+
+using Labels = std::map<std::string, std::string>;
+
+class Selector {
+  public:
+    /// As kubectl takes it: "a=b,c!=d,e,!f,g in (h,i),j notin (k)". Empty: everything.
+    [[nodiscard]] static base::Result<Selector> parse(std::string_view text);
+    /// A text as above, or a map of labels: {"tier": "canary"}.
+    [[nodiscard]] static base::Result<Selector> read(const base::Json& value);
+
+    [[nodiscard]] bool matches(const Labels& labels) const;
+    [[nodiscard]] bool empty() const { return requirements_.empty(); }
+
+  private:
+    struct Requirement {
+        std::string key;
+        bool has = true;                 ///< false: none of `values`, or with no values not there at all
+        std::vector<std::string> values; ///< empty: any
+    };
+    std::vector<Requirement> requirements_;
+};
+
+} // namespace gpuhost::cluster

@@ -1,0 +1,477 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/cluster/upgrade.hpp"
+
+#include <algorithm>
+
+namespace gpuhost::cluster {
+namespace {
+
+using enum UpgradeState;
+
+constexpr unsigned most_reboots = 1; ///< for one version: what two boots don't load, a third does not
+constexpr unsigned most_doublings = 10;
+
+class Step {
+  public:
+    explicit Step(const UpgradeSituation& situation)
+        : at_(situation), policy_(*situation.policy), node_(situation.node) {
+        move_.state = node_.state;
+        move_.record = node_.record;
+        move_.reason = node_.reason;
+        move_.was_unschedulable = node_.was_unschedulable;
+    }
+
+    UpgradeMove run() {
+        switch (node_.state) {
+        case Unknown:
+        case UpgradeDone:
+            idle();
+            break;
+        case UpgradeRequired:
+            required();
+            break;
+        case CordonRequired:
+            cordon();
+            break;
+        case WaitForJobsRequired:
+            jobs();
+            break;
+        case PodDeletionRequired:
+        case DrainRequired:
+            pods();
+            break;
+        case PodRestartRequired:
+            swap();
+            break;
+        case ValidationRequired:
+            validate();
+            break;
+        case UncordonRequired:
+            uncordon();
+            break;
+        case UpgradeFailed:
+            failed();
+            break;
+        }
+        return std::move(move_);
+    }
+
+  private:
+    // What is true
+
+    [[nodiscard]] bool has_wish() const {
+        return policy_.driver_enabled && !policy_.version.empty() && at_.driver.has_gpus;
+    }
+    [[nodiscard]] bool runs_wanted() const {
+        return at_.driver.running == policy_.version && at_.driver.ready;
+    }
+    [[nodiscard]] bool is_paused() const {
+        return !has_wish() || (policy_.mode == UpgradeMode::OnRequest && !move_.record.requested);
+    }
+    [[nodiscard]] bool is_late(Seconds timeout) const {
+        return timeout.count() != 0 && at_.now >= node_.record.since + timeout.count();
+    }
+    void mind(Seconds timeout) {
+        if (timeout.count() != 0)
+            mind(node_.record.since + timeout.count());
+    }
+    void mind(std::int64_t when) { move_.due = move_.due ? std::min(*move_.due, when) : when; }
+
+    // What it says
+
+    void to(UpgradeState state, std::string reason = {}) {
+        move_.state = state;
+        move_.record.state = state;
+        move_.record.since = at_.now;
+        move_.reason = std::move(reason);
+        move_.act = UpgradeAct::None;
+        move_.due.reset();
+        if (state != Unknown && state != node_.state)
+            tell("Successfully updated node state label to " + std::string(state_name(state)));
+    }
+
+    void stay(UpgradeAct act, std::string reason) {
+        move_.act = act;
+        move_.reason = std::move(reason);
+    }
+
+    void tell(std::string message) { move_.events.push_back({false, std::move(message)}); }
+    void warn(std::string message) { move_.events.push_back({true, std::move(message)}); }
+
+    void give_back_schedulability() {
+        move_.labels = unpaused(at_.labels);
+        if (move_.record.cordoned && node_.unschedulable)
+            move_.cordon = false;
+        move_.record.cordoned = false;
+        move_.was_unschedulable = false;
+    }
+
+    /// Back to where it waited, without blame.
+    void release(const std::string& why) {
+        if (move_.record.attempts > 0)
+            --move_.record.attempts;
+        give_back_schedulability();
+        to(is_paused() ? Unknown : UpgradeRequired, why);
+    }
+
+    void fail(const std::string& failure, const std::string& why, bool is_final = false) {
+        const unsigned attempts = move_.record.attempts;
+        move_.record.failure = failure;
+        move_.record.cause = why;
+        const bool again = !is_final && attempts <= policy_.retries && at_.driver.ready;
+        if (at_.driver.ready)
+            give_back_schedulability();
+        else
+            move_.labels = unpaused(at_.labels);
+        if (!again) {
+            to(UpgradeFailed, failure + ": " + why);
+            return;
+        }
+        const std::int64_t delay = policy_.retry_delay.count()
+                                   << std::min(attempts > 0 ? attempts - 1 : 0, most_doublings);
+        to(UpgradeRequired, "tries again after: " + why);
+        move_.record.retry_at = at_.now + delay;
+    }
+
+    // The states
+
+    void idle() {
+        if (node_.requested && has_wish())
+            return begin(true);
+        if (!has_wish())
+            return forget();
+        if (runs_wanted()) {
+            if (policy_.mode == UpgradeMode::OnRequest)
+                return forget();
+            if (node_.state != UpgradeDone || node_.record.version != policy_.version) {
+                give_back_schedulability();
+                move_.record = {};
+                move_.record.version = policy_.version;
+                to(UpgradeDone);
+            }
+            move_.reason.clear();
+            return;
+        }
+        if (policy_.mode == UpgradeMode::OnRequest)
+            return forget("version " + policy_.version + " is wanted; autoUpgrade is off");
+        if (at_.driver.running == policy_.version)
+            return stay(UpgradeAct::None, at_.driver.problem);
+        begin(false);
+    }
+
+    /// Nobody wants anything of this host.
+    void forget(const std::string& why = {}) {
+        move_.reason = why;
+        if (node_.state == Unknown && !move_.record.cordoned)
+            return;
+        give_back_schedulability();
+        to(Unknown, why);
+        move_.record = {};
+    }
+
+    /// It is worth a label once it is known whether it can be done at all.
+    void begin(bool requested) {
+        if (at_.check.state == Task::State::None || at_.check.state == Task::State::Running) {
+            move_.act = UpgradeAct::Check;
+            return;
+        }
+        const bool cordoned = move_.record.cordoned && node_.unschedulable;
+        move_.record = {};
+        move_.record.version = policy_.version;
+        move_.record.requested = requested;
+        move_.record.prepared = at_.check.is_done();
+        move_.record.cordoned = cordoned;
+        to(UpgradeRequired, at_.check.is_done() ? waiting_reason() : at_.check.text);
+    }
+
+    [[nodiscard]] std::string waiting_reason() const {
+        if (node_.skip)
+            return "label " + std::string(key::skip) + " is set";
+        if (!node_.ready)
+            return "the node is not ready";
+        if (!at_.policy_problem.empty())
+            return "the policy has a problem: " + at_.policy_problem;
+        return at_.waits.empty() ? "waits for its turn" : at_.waits;
+    }
+
+    void required() {
+        UpgradeRecord& record = move_.record;
+        if (node_.requested || record.state != UpgradeRequired) { // a person's
+            const bool cordoned = record.cordoned;
+            record = {};
+            record.state = UpgradeRequired;
+            record.requested = true;
+            record.cordoned = cordoned;
+            record.since = at_.now;
+        }
+        if (!has_wish() || is_paused())
+            return forget(has_wish() ? "version " + policy_.version + " is wanted; autoUpgrade is off" : "");
+        if (!record.requested && runs_wanted())
+            return done();
+        if (at_.driver.pinned != policy_.version && !at_.driver.pinned.empty()) {
+            record.prepared = false;
+            return stay(UpgradeAct::None, "gpuhostd.conf has Version=" + at_.driver.pinned +
+                                              ", which the cluster does not override");
+        }
+        move_.act = UpgradeAct::Check;
+        if (at_.check.is_done() || at_.check.has_failed()) {
+            record.version = policy_.version;
+            record.prepared = at_.check.is_done();
+        } else if (record.version != policy_.version) {
+            record.prepared = false;
+        }
+        if (!record.prepared || record.version != policy_.version) {
+            move_.reason = at_.check.has_failed()
+                               ? at_.check.text
+                               : "checks whether version " + policy_.version + " can be had here";
+            return;
+        }
+        if (record.retry_at > at_.now) {
+            mind(record.retry_at);
+            return;
+        }
+        const WindowState window = window_at(policy_.windows, at_.now);
+        if (window.until)
+            mind(*window.until);
+        move_.wants_grant = window.open && !node_.skip && node_.ready && at_.policy_problem.empty();
+        if (!move_.wants_grant || !at_.granted) {
+            move_.reason = window.open ? waiting_reason() : window.reason;
+            return;
+        }
+        record.attempts += 1;
+        record.retry_at = 0;
+        record.from = at_.driver.running;
+        record.failure.clear();
+        record.cause.clear();
+        move_.was_unschedulable = node_.unschedulable && !record.cordoned;
+        to(CordonRequired);
+        move_.wants_grant = true;
+    }
+
+    /// Nothing that can't be taken back has happened yet: is there a reason to?
+    bool is_released() {
+        if (is_paused()) {
+            release("autoUpgrade is off");
+            return true;
+        }
+        if (policy_.version != node_.record.version) {
+            move_.record.prepared = false;
+            release("version " + policy_.version + " is wanted by now");
+            return true;
+        }
+        if (at_.revoked) {
+            release("its place was given on");
+            return true;
+        }
+        move_.wants_grant = true;
+        return false;
+    }
+
+    bool is_outside_window() {
+        const WindowState window = window_at(policy_.windows, at_.now);
+        if (window.open) {
+            if (window.until)
+                mind(*window.until);
+            return false;
+        }
+        release(window.reason);
+        return true;
+    }
+
+    void cordon() {
+        if (is_released() || is_outside_window() || !at_.granted)
+            return;
+        if (!node_.unschedulable) {
+            move_.cordon = true;
+            move_.record.cordoned = true;
+        }
+        if (!policy_.wait_for.empty()) {
+            to(WaitForJobsRequired);
+            if (policy_.wait_timeout.count() != 0)
+                move_.wait_began = at_.now;
+        } else {
+            after_jobs();
+        }
+        move_.wants_grant = true;
+    }
+
+    void after_jobs() {
+        if (policy_.deletion.enabled)
+            to(PodDeletionRequired);
+        else if (policy_.drain.enabled)
+            to(DrainRequired);
+        else
+            to_swap();
+    }
+
+    void to_swap() {
+        move_.labels = paused(at_.labels);
+        to(PodRestartRequired);
+    }
+
+    void jobs() {
+        if (is_released() || is_outside_window() || !at_.granted)
+            return;
+        if (at_.jobs.is_done() || is_late(policy_.wait_timeout))
+            return after_jobs();
+        mind(policy_.wait_timeout);
+        stay(UpgradeAct::WaitForJobs, "waits for pods to end: " + at_.jobs.text);
+    }
+
+    void pods() {
+        if (is_released() || !at_.granted)
+            return;
+        const bool deletes = node_.state == PodDeletionRequired;
+        if (at_.pods.is_done()) {
+            if (!at_.pods.text.empty())
+                tell(deletes ? "Deleted workload pods on the node for the driver upgrade"
+                             : "Successfully drained the node");
+            return to_swap();
+        }
+        if (!at_.pods.has_failed())
+            return stay(deletes ? UpgradeAct::DeletePods : UpgradeAct::Drain, at_.pods.text);
+        if (!deletes) {
+            warn("Failed to drain the node, " + at_.pods.text);
+            return fail("drain", at_.pods.text);
+        }
+        warn("Failed to delete workload pods on the node for the driver upgrade, " + at_.pods.text);
+        if (!policy_.drain.enabled)
+            return fail("eviction", at_.pods.text);
+        warn("Pod deletion failed but drain is enabled in spec. Will attempt a node drain");
+        to(DrainRequired, at_.pods.text);
+    }
+
+    void swap() {
+        move_.wants_grant = true;
+        const bool runs = at_.driver.running == node_.record.version;
+        const bool is_swapping = at_.swap.state == Task::State::Running;
+        if (at_.driver.reboot_required && !is_swapping)
+            return reboot();
+        if (runs && !is_swapping && (at_.driver.ready || at_.swap.is_done()))
+            return swapped();
+        if (at_.swap.is_done())
+            return fail("swap", "the swap has ended, and driver " + at_.driver.running + " runs");
+        if (at_.swap.has_failed())
+            return fail("swap", at_.swap.text, at_.swap.is_final);
+        if (is_swapping) {
+            mind(policy_.swap_timeout);
+            return stay(is_late(policy_.swap_timeout) ? UpgradeAct::CancelSwap : UpgradeAct::Swap,
+                        at_.swap.text);
+        }
+        if (node_.record.boot == at_.driver.boot || node_.record.boot.empty()) {
+            if (is_released() || !at_.granted)
+                return;
+        }
+        if (is_late(policy_.swap_timeout))
+            return fail("swap", "the driver was not swapped within " +
+                                    std::to_string(policy_.swap_timeout.count()) + " s");
+        mind(policy_.swap_timeout);
+        stay(UpgradeAct::Swap, "");
+    }
+
+    void swapped() {
+        move_.labels = unpaused(at_.labels);
+        to(ValidationRequired);
+        move_.validation_began = at_.now;
+    }
+
+    void reboot() {
+        UpgradeRecord& record = move_.record;
+        if (!policy_.may_reboot)
+            return fail("reboot", "the host is to be rebooted: " + at_.driver.problem, true);
+        if (record.boot != at_.driver.boot) {
+            if (record.reboots >= most_reboots)
+                return fail("reboot",
+                            "the host has been rebooted, and is to be rebooted again: " + at_.driver.problem,
+                            true);
+            ++record.reboots;
+            record.boot = at_.driver.boot;
+        }
+        stay(UpgradeAct::Reboot, "reboots");
+    }
+
+    void validate() {
+        UpgradeRecord& record = move_.record;
+        if (record.failure == "validation")
+            return roll_back();
+        const bool passes =
+            at_.driver.running == record.version && at_.driver.ready && at_.validators.is_done();
+        if (passes) {
+            if (node_.was_unschedulable || !record.cordoned)
+                return done();
+            return to(UncordonRequired);
+        }
+        const std::string why = !at_.driver.ready ? at_.driver.problem
+                                : at_.driver.running != record.version
+                                    ? "driver " + at_.driver.running + " runs"
+                                    : at_.validators.text;
+        if (!is_late(policy_.validation_timeout)) {
+            mind(policy_.validation_timeout);
+            return stay(UpgradeAct::Validate, why);
+        }
+        record.failure = "validation";
+        record.cause = why;
+        roll_back();
+    }
+
+    /// To what ran before, where there was anything.
+    void roll_back() {
+        const UpgradeRecord& record = move_.record;
+        const std::string why = record.cause;
+        if (!policy_.rollback || record.from.empty() || record.from == record.version ||
+            at_.swap.has_failed())
+            return fail("validation", why, true);
+        if (at_.driver.running == record.from && at_.driver.ready)
+            return fail("validation", why + "; version " + record.from + " runs again");
+        stay(UpgradeAct::RollBack, "goes back to version " + record.from + ", since version " +
+                                       record.version + " is not valid: " + why);
+    }
+
+    void uncordon() { done(); }
+
+    void done() {
+        const std::string version = node_.record.version.empty() ? policy_.version : node_.record.version;
+        give_back_schedulability();
+        to(UpgradeDone);
+        move_.record = {};
+        move_.record.state = UpgradeDone;
+        move_.record.version = version;
+        move_.record.since = at_.now;
+    }
+
+    void failed() {
+        if (has_wish() && node_.record.version != policy_.version && policy_.mode != UpgradeMode::OnRequest)
+            return runs_wanted() ? done() : begin(false);
+        if (node_.requested && has_wish())
+            return begin(true);
+        if (at_.driver.running != node_.record.version || !at_.driver.ready)
+            return;
+        if (!at_.validators.is_done())
+            return stay(UpgradeAct::Validate, node_.reason);
+        if (node_.record.cordoned)
+            return to(UncordonRequired);
+        done();
+    }
+
+    const UpgradeSituation& at_;
+    const UpgradePolicy& policy_;
+    const UpgradeNode& node_;
+    UpgradeMove move_;
+};
+
+} // namespace
+
+UpgradeMove next_move(const UpgradeSituation& situation) {
+    if (situation.policy == nullptr || !situation.driver.is_known) {
+        UpgradeMove still;
+        still.state = situation.node.state;
+        still.record = situation.node.record;
+        still.reason = situation.node.reason;
+        still.was_unschedulable = situation.node.was_unschedulable;
+        still.wants_grant = is_under_way(situation.node.state);
+        return still;
+    }
+    return Step(situation).run();
+}
+
+} // namespace gpuhost::cluster

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// A host's own upgrade: watches its grant, says on its Node where it is, and has the host do what is next. It does nothing
+// that can't be taken back unless the server has taken the word of it, and its grant is fresh.
+#pragma once
+
+#include "daemon/cluster/grant.hpp"
+#include "daemon/cluster/host_agent.hpp"
+#include "daemon/cluster/upgrade_host.hpp"
+#include "daemon/cluster/watch.hpp"
+
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace gpuhost::cluster {
+
+class UpgradeAgent final : public NodeAuthor {
+  public:
+    using Say = std::function<void(const std::string& line)>;
+
+    /// `node` is this host's; `api` and `host` outlive it.
+    UpgradeAgent(Api& api, std::string node, UpgradeHost& host, Say say);
+
+    /// Null: not known. It outlives the next call.
+    void set_policy(const Policy* policy) { policy_ = policy; }
+
+    [[nodiscard]] std::optional<Time> due() const;
+    void turn();
+    void retry(); ///< the credentials are others
+
+    [[nodiscard]] NodePatch change(const base::Json& node) override;
+    void written(const base::Json& node) override;
+    void no_node() override;
+
+    [[nodiscard]] base::Json document() const; ///< of `gpuhostctl cluster status --json`
+
+  private:
+    [[nodiscard]] UpgradeSituation situation(const base::Json& node) const;
+    [[nodiscard]] Task validators(const Labels& labels) const;
+    [[nodiscard]] bool is_granted() const;
+    void mind_grant(const UpgradeMove& move, bool under_way);
+    void watch_grant(bool from_list);
+    void watch_waits(bool wanted);
+    void take_lease(const LeaseFacts& lease);
+    void lose_lease();
+    void confirm();
+    void renew();
+    void give_back();
+    void send_events();
+
+    Api& api_;
+    std::string name_;
+    UpgradeHost& host_;
+    Say say_;
+    const Policy* policy_ = nullptr;
+
+    std::string uid_;                  ///< of the Node
+    UpgradeMove move_;                 ///< the last that was made up
+    std::vector<UpgradeEvent> events_; ///< to send once the Node says so
+    std::string reason_said_;
+    std::optional<Time> reason_at_; ///< when the reason alone was written last
+    std::optional<Time> due_;
+
+    std::optional<LeaseFacts> lease_;
+    bool lease_known_ = false; ///< whether there is one
+    bool confirmed_ = false;   ///< it is of the term that counts
+    bool returns_ = false;     ///< it is not needed any more
+    bool asks_ = false;        ///< about the lease
+    Time renewed_{0};          ///< the last time that surely counted
+    std::optional<Time> lease_due_;
+    std::string waits_; ///< of this host's pool
+    std::string pool_;
+    Backoff backoff_;
+    std::unique_ptr<Watch> grant_watch_;
+    std::unique_ptr<Watch> waits_watch_;
+};
+
+} // namespace gpuhost::cluster

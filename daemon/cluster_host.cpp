@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/cluster_host.hpp"
+
+#include "daemon/base/log.hpp"
+#include "daemon/base/parse.hpp"
+#include "daemon/cluster/paths.hpp"
+#include "daemon/cluster/readiness.hpp"
+#include "daemon/ctl/driver_call.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace gpuhost {
+
+using base::Errc;
+using base::Error;
+using base::Json;
+using base::member;
+using base::Result;
+using base::string_or;
+using cluster::Task;
+using cluster::Time;
+using cluster::UpgradeAct;
+
+namespace {
+
+constexpr Time between_checks{60'000}; ///< of what could not be had: bundles come
+constexpr Time between_tries{15'000};  ///< of what another operation is in the way of
+constexpr std::uint64_t holders_leave_us = 120'000'000;
+constexpr std::int64_t second_us = 1'000'000;
+
+bool is_in_use(const Json& problem) {
+    return string_or(problem, "code", "") == "in-use";
+}
+
+/// What is in the way of a swap for other reasons than that pods still use the driver, which they won't by then.
+std::string lasting_problems(const Json& problems) {
+    std::vector<std::string> texts;
+    if (problems.is_array())
+        for (const Json& problem : problems)
+            if (!is_in_use(problem)) {
+                const std::string hint = string_or(problem, "hint", "");
+                texts.push_back(string_or(problem, "text", "") + (hint.empty() ? "" : ". " + hint));
+            }
+    return base::join(texts, "; ");
+}
+
+std::string text_of(const Json& error) {
+    const std::string hint = string_or(error, "hint", "");
+    return string_or(error, "message", "it failed") + (hint.empty() ? "" : ". " + hint);
+}
+
+bool is_swap(const std::string& kind) {
+    return kind == "driver.swap" || kind == "driver.rollback";
+}
+
+} // namespace
+
+ClusterHost::ClusterHost(ctl::Client& daemon, const base::Root& root, std::string node, Say say)
+    : daemon_(daemon), root_(root), node_(std::move(node)), say_(std::move(say)),
+      mover_(
+          node_, [this] { return open_kubelet(); }, [this](const std::string& line) { say_(line); }) {}
+
+void ClusterHost::see(const Json& host) {
+    const Json& observed = member(member(member(host, "components"), "driver"), "observed");
+    const cluster::Readiness readiness = cluster::readiness_of(host);
+    const cluster::Condition* const ready = readiness.find(cluster::driver_ready);
+    driver_.is_known = string_or(host, "state", "starting") != "starting";
+    driver_.has_gpus = readiness.gpus.value_or(0) > 0;
+    driver_.running = string_or(observed, "loaded_version", "");
+    driver_.ready = ready != nullptr && ready->status == "True";
+    driver_.problem = ready != nullptr ? ready->message : "an operation goes on";
+    driver_.pinned = string_or(observed, "configured", "");
+    driver_.reboot_required = string_or(host, "state", "") == "reboot-required";
+    if (driver_.boot.empty())
+        driver_.boot = root_.read_line("/proc/sys/kernel/random/boot_id").value_or("");
+    look_at_operations();
+    if (check_.has_failed() && check_again_)
+        check_again_ = std::min(*check_again_, cluster::now() + between_tries);
+}
+
+void ClusterHost::lose() {
+    driver_.is_known = false;
+    check_ = {};
+    check_id_ = 0;
+}
+
+// What the daemon is at
+
+void ClusterHost::look_at_operations() {
+    const auto rows = daemon_.list_operations();
+    if (!rows)
+        return;
+    follow_check();
+    for (auto row = rows->rbegin(); row != rows->rend(); ++row) {
+        if (!is_swap(row->kind) || row->id == check_id_ || row->state == "checked")
+            continue;
+        if (row->id == swap_.id && swap_.task.state != Task::State::Running)
+            return;
+        const auto operation = daemon_.describe_operation(row->id);
+        if (!operation)
+            return;
+        const std::string state = string_or(*operation, "state", "");
+        const Json& error = member(*operation, "error");
+        swap_.id = row->id;
+        swap_.version = string_or(*operation, "title", "");
+        swap_.began = static_cast<std::int64_t>(row->began_us) / second_us;
+        if (state == "running" || state == "undoing") {
+            swap_.task = {Task::State::Running, string_or(*operation, "text", ""), false};
+        } else if (state == "committed" || state == "reboot-required") {
+            swap_.task = {Task::State::Done, "", false};
+        } else {
+            const std::string problems = lasting_problems(member(*operation, "problems"));
+            swap_.task = {Task::State::Failed, problems.empty() ? text_of(error) : problems,
+                          !problems.empty()};
+        }
+        return;
+    }
+}
+
+Task ClusterHost::swap(const std::string&, std::int64_t since) const {
+    // One second is what two clocks' rounding may make of it.
+    return swap_.id != 0 && swap_.began + 1 >= since ? swap_.task : Task();
+}
+
+void ClusterHost::begin_swap(const std::string& version, const cluster::UpgradePolicy* policy,
+                             std::int64_t since) {
+    if (swap(version, since).state != Task::State::None || (swap_again_ && cluster::now() < *swap_again_))
+        return;
+    std::uint64_t patience = holders_leave_us;
+    if (policy != nullptr && policy->swap_timeout.count() > 0)
+        patience = std::min<std::uint64_t>(
+            patience, static_cast<std::uint64_t>(policy->swap_timeout.count()) * second_us / 2);
+    const auto started = daemon_.start(ctl::driver_call("Swap", {version}),
+                                       {{"holders", std::string("wait")}, {"holder-timeout-usec", patience}});
+    swap_again_ = cluster::now() + between_tries;
+    if (!started) {
+        say_("the driver can't be swapped to version " + version + ": " + started.error().message);
+        if (started.error().code != Errc::Busy)
+            swap_ = {
+                ~std::uint64_t{0}, version, since, {Task::State::Failed, started.error().message, false}};
+        return;
+    }
+    say_("swaps the driver to version " + version);
+    look_at_operations();
+}
+
+// Whether it could
+
+Task ClusterHost::check(const std::string& version) const {
+    return version == check_version_ ? check_ : Task();
+}
+
+void ClusterHost::begin_check(const std::string& version) {
+    if (version == check_version_ && check_.state != Task::State::None &&
+        !(check_again_ && cluster::now() >= *check_again_))
+        return;
+    const bool again = version == check_version_;
+    check_version_ = version;
+    check_again_ = cluster::now() + between_checks;
+    // While it is looked at again, what was found before counts.
+    if (!again)
+        check_ = {Task::State::Running, "", false};
+    const auto plan = daemon_.ask({"/org/gpuhost1/driver",
+                                   "org.gpuhost1.Driver",
+                                   "Plan",
+                                   {std::string("swap"), std::vector<std::string>{version}, ctl::Options{}}});
+    if (!plan) {
+        check_ = {Task::State::Failed, plan.error().message, false};
+        return;
+    }
+    if (const std::string problems = lasting_problems(member(*plan, "problems")); !problems.empty()) {
+        check_ = {Task::State::Failed, problems, false};
+        return;
+    }
+    const auto started = daemon_.start(ctl::driver_call("Swap", {version}), {{"dry-run", true}});
+    if (started && *started != 0) {
+        check_id_ = *started;
+        return;
+    }
+    if (started) {
+        check_ = {Task::State::Done, "", false};
+        check_again_.reset();
+    } else if (started.error().code == Errc::Busy) {
+        check_again_ = cluster::now() + between_tries;
+        check_ = {};
+    } else {
+        check_ = {Task::State::Failed, started.error().message, false};
+    }
+}
+
+void ClusterHost::follow_check() {
+    if (check_id_ == 0)
+        return;
+    const auto operation = daemon_.describe_operation(check_id_);
+    const std::string state = operation ? string_or(*operation, "state", "") : "";
+    if (operation && (state == "running" || state == "undoing"))
+        return;
+    check_id_ = 0;
+    const std::string problems =
+        operation ? lasting_problems(member(*operation, "problems")) : operation.error().message;
+    if (problems.empty() && (state == "checked" || state == "refused")) {
+        check_ = {Task::State::Done, "", false};
+        check_again_.reset();
+        return;
+    }
+    check_ = {Task::State::Failed, problems.empty() ? text_of(member(*operation, "error")) : problems, false};
+}
+
+// What it is to be at
+
+void ClusterHost::be_at(const cluster::UpgradeWork& work) {
+    mover_.be_at(work.act, work.policy, work.since);
+    switch (work.act) {
+    case UpgradeAct::Check:
+        return begin_check(work.version);
+    case UpgradeAct::Swap:
+    case UpgradeAct::RollBack:
+        return begin_swap(work.version, work.policy, work.since);
+    case UpgradeAct::CancelSwap:
+        if (swap_.task.state == Task::State::Running)
+            if (const auto cancelled = daemon_.cancel(swap_.id); !cancelled)
+                say_("can't cancel the swap: " + cancelled.error().message);
+        return;
+    case UpgradeAct::Reboot:
+        if (swap_again_ && cluster::now() < *swap_again_)
+            return;
+        swap_again_ = cluster::now() + between_tries;
+        if (const auto rebooted = daemon_.reboot(); !rebooted)
+            say_("can't reboot this host: " + rebooted.error().message);
+        return;
+    default:
+        return;
+    }
+}
+
+std::optional<Time> ClusterHost::due() const {
+    std::optional<Time> due = mover_.due();
+    for (const auto& other : {check_again_, swap_again_})
+        if (other && *other > cluster::now())
+            due = due ? std::min(*due, *other) : *other;
+    return due;
+}
+
+void ClusterHost::turn() {
+    if (kubelet_)
+        kubelet_->work();
+    mover_.turn();
+}
+
+int ClusterHost::descriptor() const {
+    return kubelet_ ? kubelet_->descriptor() : -1;
+}
+
+/// As they are now: the kubelet's certificate is another every few months. They are kept where only this program reads.
+Result<cluster::Api*> ClusterHost::open_kubelet() {
+    GPUHOST_TRY(lent, daemon_.ask(ctl::manager_call("LendKubeletCredentials")));
+    const auto files = base::string_map_or_empty(lent, "files");
+    GPUHOST_CHECK(root_.make_directories(cluster::kubelet_directory, 0700));
+    std::string kubeconfig;
+    for (const auto& [path, text] : files) {
+        const std::string copy = cluster::kubelet_directory + path;
+        GPUHOST_CHECK(root_.make_directories(copy.substr(0, copy.rfind('/')), 0700));
+        GPUHOST_CHECK(root_.write_atomic(copy, text, 0600));
+        if (kubeconfig.empty() && (base::ends_with(path, ".conf") || base::ends_with(path, "kubeconfig")))
+            kubeconfig = path;
+    }
+    if (kubeconfig.empty())
+        return base::fail(Errc::NotFound, "there is no kubeconfig of the kubelet, to move pods with",
+                          "Name it in KubeletFiles= of section [Cluster] of gpuhostd.conf(5).");
+    kubelet_.reset();
+    GPUHOST_TRY(below, base::Root::open(root_.host_path(cluster::kubelet_directory)));
+    kubelet_root_.emplace(std::move(below));
+    GPUHOST_TRY(api, cluster::Api::open(*kubelet_root_, kubeconfig));
+    kubelet_.emplace(std::move(api));
+    return &*kubelet_;
+}
+
+} // namespace gpuhost

@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/cluster_program.hpp"
+
+#include "daemon/base/log.hpp"
+#include "daemon/cluster/paths.hpp"
+#include "daemon/host/notify.hpp"
+
+#include <algorithm>
+#include <cerrno>
+
+#include <sys/epoll.h>
+
+namespace gpuhost {
+
+using base::Errc;
+using base::Json;
+using base::Result;
+using cluster::Time;
+
+namespace {
+
+constexpr Time look_again{300'000}; ///< at the host: not all that the daemon tells of comes with a signal
+constexpr Time between_looks{500};
+constexpr Time daemon_restarts{15'000}; ///< before it is said that it is not there
+constexpr Time between_stats{30'000};   ///< of the credentials' files
+
+void say(const std::string& line) {
+    base::log::info(line);
+}
+
+} // namespace
+
+void StatusFile::write(const Json& document) {
+    std::string text = base::dump(document) + "\n";
+    if (text == written_)
+        return;
+    written_ = std::move(text);
+    if (const std::string state = base::string_or(document, "state", ""); !state.empty())
+        host::notify::status(state);
+    if (const auto written = root_.write_atomic(path_, written_); !written)
+        base::log::warning(written.error().message);
+}
+
+Renewal::Renewal(const base::Root& root, cluster::Api& api, std::string node)
+    : root_(root), api_(api), node_(std::move(node)) {
+    plan();
+}
+
+std::optional<Time> Renewal::due() const {
+    return enrolment_ ? enrolment_->due() : std::nullopt;
+}
+
+bool Renewal::turn() {
+    if (!enrolment_ && base::realtime_us() / 1'000'000 >= at_)
+        enrolment_ =
+            std::make_unique<cluster::Enrolment>(root_, api_, node_, say, [this] { issued_ = true; });
+    if (enrolment_)
+        enrolment_->turn();
+    if (!issued_)
+        return false;
+    issued_ = false;
+    enrolment_.reset();
+    plan();
+    return true;
+}
+
+void Renewal::plan() {
+    const auto due = cluster::renewal_due(root_);
+    if (!due)
+        base::log::warning(due.error().message);
+    at_ = due.value_or(0);
+}
+
+ClusterProgram::ClusterProgram(const base::Root& root, ctl::Client& daemon, cluster::Api& api,
+                               const std::string& node, const cluster::ClusterSettings& settings, bool renews,
+                               StatusFile& status)
+    : daemon_(daemon), api_(api), status_(status), policy_file_(root, cluster::policy_status_file),
+      refresh_at_(cluster::now() + between_stats), policy_(api, root, say),
+      agent_(api, node, settings.wish, say, [&]() -> cluster::NodeAuthor* {
+          if (!settings.upgrades)
+              return nullptr;
+          host_.emplace(daemon, root, node, say);
+          upgrade_.emplace(api, node, *host_, say);
+          return &*upgrade_;
+      }()) {
+    if (renews)
+        renewal_.emplace(root, api, node);
+    if (settings.candidate)
+        leader_.emplace(api, node, say);
+}
+
+Result<void> ClusterProgram::run() {
+    epoll_.reset(::epoll_create1(EPOLL_CLOEXEC));
+    epoll_event readable{};
+    readable.events = EPOLLIN;
+    if (!epoll_ || ::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, api_.descriptor(), &readable) != 0)
+        return base::fail(base::errno_error("waiting for the API server", errno));
+    GPUHOST_CHECK(daemon_.subscribe());
+    GPUHOST_TRY(running, daemon_.running());
+    if (!running)
+        lose_daemon();
+    host::notify::ready("");
+    for (;;) {
+        look();
+        turn();
+        refresh();
+        report();
+        GPUHOST_CHECK(wait());
+        api_.work();
+    }
+}
+
+/// In this order: what is decided is written in the same round.
+void ClusterProgram::turn() {
+    policy_.turn();
+    take_policy();
+    if (leader_)
+        leader_->turn();
+    if (host_)
+        host_->turn();
+    if (upgrade_)
+        upgrade_->turn();
+    agent_.turn();
+}
+
+void ClusterProgram::take_policy() {
+    if (policy_.changes() == policy_seen_)
+        return;
+    policy_seen_ = policy_.changes();
+    if (upgrade_)
+        upgrade_->set_policy(policy_.policy());
+    if (leader_)
+        leader_->set_policy(policy_.policy());
+}
+
+Time ClusterProgram::next() const {
+    Time soonest = std::min(look_at_, refresh_at_);
+    for (const auto& due : {agent_.due(), policy_.due(), renewal_ ? renewal_->due() : std::nullopt,
+                            host_ ? host_->due() : std::nullopt, upgrade_ ? upgrade_->due() : std::nullopt,
+                            leader_ ? leader_->due() : std::nullopt})
+        soonest = std::min(soonest, due.value_or(soonest));
+    return soonest;
+}
+
+Result<void> ClusterProgram::wait() {
+    // It may be another by now, of the same number; one that is closed is gone from here by itself.
+    if (const int kubelet = host_ ? host_->descriptor() : -1; kubelet >= 0) {
+        epoll_event readable{};
+        readable.events = EPOLLIN;
+        (void)::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, kubelet, &readable);
+    }
+    GPUHOST_TRY(event, daemon_.wait(std::max(Time(0), next() - cluster::now()), epoll_.get()));
+    take(event);
+    return {};
+}
+
+void ClusterProgram::take(ctl::Client::Event event) {
+    using Event = ctl::Client::Event;
+    if (event == Event::Gone)
+        lose_daemon();
+    if (event == Event::Came || event == Event::Changed || event == Event::Ended) {
+        gone_ = false;
+        look_at_ = std::min(look_at_, std::max(cluster::now(), looked_at_ + between_looks));
+    }
+}
+
+void ClusterProgram::lose_daemon() {
+    gone_ = true;
+    look_at_ = cluster::now() + daemon_restarts;
+}
+
+void ClusterProgram::look() {
+    if (cluster::now() < look_at_)
+        return;
+    looked_at_ = cluster::now();
+    look_at_ = looked_at_ + look_again;
+    const auto host = gone_ ? base::Result<Json>(base::fail(Errc::Failed, "gpuhostd is not running",
+                                                            "Start it with: systemctl start gpuhostd"))
+                            : daemon_.describe_host();
+    if (host_ && host)
+        host_->see(*host);
+    else if (host_)
+        host_->lose();
+    agent_.set_readiness(host ? cluster::readiness_of(*host)
+                              : cluster::readiness_without_daemon(host.error()));
+}
+
+void ClusterProgram::refresh() {
+    const bool renewed = renewal_ && renewal_->turn();
+    if (!renewed && cluster::now() < refresh_at_)
+        return;
+    refresh_at_ = cluster::now() + between_stats;
+    const auto refreshed = api_.refresh();
+    if (!refreshed) {
+        base::log::warning("the credentials stay as they were: " + refreshed.error().message);
+    } else if (*refreshed) {
+        say("took up new credentials");
+        agent_.retry();
+        policy_.retry();
+        if (upgrade_)
+            upgrade_->retry();
+        if (leader_)
+            leader_->retry();
+    }
+}
+
+void ClusterProgram::report() {
+    Json document = agent_.document();
+    if (upgrade_)
+        document["upgrade"] = upgrade_->document();
+    if (leader_)
+        document["leader"] = leader_->document();
+    status_.write(document);
+    policy_file_.write({{"policy", policy_.document()}});
+}
+
+} // namespace gpuhost

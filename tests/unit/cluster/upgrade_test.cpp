@@ -1,0 +1,480 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/cluster/upgrade_patch.hpp"
+
+#include <random>
+
+#include <gtest/gtest.h>
+
+namespace gpuhost::cluster {
+namespace {
+
+using base::Json;
+
+constexpr const char* before = "535.216.01";
+constexpr const char* wanted = "550.163.01";
+
+/// A host and its Node: what is not on the Node is forgotten at each step, as if gpuhost-cluster had just been started.
+struct Rig {
+    UpgradePolicy policy;
+    Json node = {
+        {"metadata", {{"name", "a"}, {"uid", "u"}, {"resourceVersion", "1"}, {"labels", Json::object()}}},
+        {"spec", Json::object()}};
+    HostDriver driver;
+    Task check{Task::State::Done, "", false};
+    Task jobs{Task::State::Done, "", false};
+    Task pods{Task::State::Done, "", false};
+    Task validators{Task::State::Done, "", false};
+    Task swap;
+    bool granted = true;
+    bool revoked = false;
+    bool swap_fails = false;
+    bool needs_reboot = false;
+    bool never_ready = false; ///< with the version that is wanted
+    std::int64_t now = 1'800'000'000;
+    std::vector<std::string> path; ///< states that the Node had
+    std::vector<std::string> told;
+    unsigned swaps = 0;
+    unsigned reboots = 0;
+
+    Rig() {
+        driver.is_known = driver.has_gpus = driver.ready = true;
+        driver.running = before;
+        driver.boot = "boot1";
+        policy.version = wanted;
+        policy.mode = UpgradeMode::Controlled;
+        policy.retry_delay = Seconds(60);
+        policy.swap_timeout = Seconds(1200);
+        policy.validation_timeout = Seconds(600);
+        policy.deletion.timeout = Seconds(300);
+        policy.drain.enabled = false;
+    }
+
+    [[nodiscard]] UpgradeSituation situation() const {
+        UpgradeSituation at;
+        at.node = upgrade_node(node);
+        at.labels = labels_of(node);
+        at.policy = &policy;
+        at.driver = driver;
+        at.granted = granted;
+        at.revoked = revoked;
+        at.check = check;
+        at.jobs = jobs;
+        at.pods = pods;
+        at.swap = swap;
+        at.validators = validators;
+        at.now = now;
+        return at;
+    }
+
+    [[nodiscard]] std::string state() const {
+        return base::string_or(node["metadata"]["labels"], key::state, "");
+    }
+    [[nodiscard]] bool cordoned() const { return base::bool_or(node["spec"], "unschedulable", false); }
+    [[nodiscard]] std::string annotation(const char* name) const {
+        return base::string_or(base::member(node["metadata"], "annotations"), name, "");
+    }
+
+    /// False: there is nothing to do but wait.
+    bool step() {
+        const UpgradeMove move = next_move(situation());
+        const UpgradePatch patch = upgrade_patch(node, move);
+        if (!patch.node.body.is_null()) {
+            if (state() != std::string(state_name(move.state)))
+                swap = {};
+            node.merge_patch(patch.node.body);
+            for (const UpgradeEvent& event : move.events)
+                told.push_back(event.message);
+            if (path.empty() || path.back() != state())
+                path.push_back(state());
+            return true;
+        }
+        if (move.act == UpgradeAct::Reboot) {
+            ++reboots;
+            driver.boot += "+";
+            driver.reboot_required = needs_reboot && reboots > 5;
+            driver.running = move.record.version;
+            driver.ready = true;
+            return true;
+        }
+        if (move.act != UpgradeAct::Swap && move.act != UpgradeAct::RollBack)
+            return false;
+        if (swap.state != Task::State::None)
+            return false;
+        ++swaps;
+        if (needs_reboot) {
+            driver.reboot_required = true;
+            driver.ready = false;
+            driver.problem = "the module does not unload";
+            swap = {Task::State::Done, "", false};
+        } else if (swap_fails) {
+            swap = {Task::State::Failed, "the kernel refused the module", false};
+        } else {
+            const bool back = move.act == UpgradeAct::RollBack;
+            driver.running = back ? move.record.from : move.record.version;
+            driver.ready = back || !never_ready;
+            driver.problem = driver.ready ? "" : "its devices are not there";
+            swap = {Task::State::Done, "", false};
+        }
+        return true;
+    }
+
+    void settle() {
+        for (unsigned left = 100; left > 0 && step(); --left)
+            ASSERT_GT(left, 1U) << "it goes round in circles: " << state();
+    }
+    void wait(std::int64_t seconds) {
+        now += seconds;
+        settle();
+    }
+};
+
+using Path = std::vector<std::string>;
+
+const Path whole{"upgrade-required",    "cordon-required",   "pod-deletion-required", "pod-restart-required",
+                 "validation-required", "uncordon-required", "upgrade-done"};
+
+TEST(Upgrade, GoesThroughTheOperatorsStates) {
+    Rig rig;
+    rig.settle();
+    EXPECT_EQ(rig.path, whole);
+    EXPECT_EQ(rig.driver.running, wanted);
+    EXPECT_FALSE(rig.cordoned());
+    ASSERT_EQ(rig.told.size(), whole.size());
+    for (std::size_t i = 0; i < whole.size(); ++i)
+        EXPECT_EQ(rig.told[i], "Successfully updated node state label to " + whole[i]);
+    EXPECT_EQ(rig.annotation(key::was_unschedulable) + rig.annotation(key::validation_began) +
+                  rig.annotation(key::reason),
+              "");
+}
+
+TEST(Upgrade, AHostThatIsAsWantedSaysSoAndOneWithoutGpusSaysNothing) {
+    Rig rig;
+    rig.driver.running = wanted;
+    rig.settle();
+    EXPECT_EQ(rig.path, Path{"upgrade-done"});
+    Rig bare;
+    bare.driver.has_gpus = false;
+    bare.settle();
+    EXPECT_TRUE(bare.path.empty());
+}
+
+TEST(Upgrade, NothingBeginsThatCantBeHadHereAndItSaysWhatIsMissing) {
+    Rig rig;
+    rig.check = {Task::State::Failed, "version 550.163.01 is not in the store", false};
+    rig.settle();
+    EXPECT_EQ(rig.state(), "upgrade-required");
+    EXPECT_EQ(rig.annotation(key::reason), "version 550.163.01 is not in the store");
+    EXPECT_FALSE(upgrade_node(rig.node).record.prepared);
+    EXPECT_FALSE(next_move(rig.situation()).wants_grant);
+    rig.check = {Task::State::Done, "", false};
+    rig.settle();
+    EXPECT_EQ(rig.state(), "upgrade-done");
+}
+
+TEST(Upgrade, WhatWasCordonedBeforeStaysSo) {
+    Rig rig;
+    rig.node["spec"]["unschedulable"] = true;
+    rig.settle();
+    EXPECT_EQ(rig.state(), "upgrade-done");
+    EXPECT_TRUE(rig.cordoned());
+    EXPECT_EQ(rig.annotation(key::was_unschedulable), "");
+    EXPECT_EQ(rig.path.back(), "upgrade-done");
+    EXPECT_EQ(rig.path[rig.path.size() - 2], "validation-required") << "there is nothing to uncordon";
+}
+
+TEST(Upgrade, WaitsForJobsAsLongAsThePolicySays) {
+    Rig rig;
+    rig.policy.wait_for = Selector::parse("job=yes").value();
+    rig.policy.wait_timeout = Seconds(100);
+    rig.jobs = {Task::State::Running, "default/train", false};
+    rig.settle();
+    EXPECT_EQ(rig.state(), "wait-for-jobs-required");
+    EXPECT_EQ(rig.annotation(key::wait_began), std::to_string(rig.now));
+    EXPECT_EQ(rig.annotation(key::reason), "waits for pods to end: default/train");
+    rig.wait(100);
+    EXPECT_EQ(rig.state(), "upgrade-done");
+    EXPECT_EQ(rig.annotation(key::wait_began), "");
+}
+
+TEST(Upgrade, PodsThatDoNotLeaveAreDrainedOrEndIt) {
+    Rig rig;
+    rig.pods = {Task::State::Failed, "default/a has an emptyDir", false};
+    rig.policy.retries = 0;
+    rig.settle();
+    EXPECT_EQ(rig.state(), "upgrade-failed");
+    EXPECT_EQ(upgrade_node(rig.node).record.failure, "eviction");
+    EXPECT_FALSE(rig.cordoned()) << "it serves with the driver that it had";
+    EXPECT_EQ(rig.swaps, 0U);
+    EXPECT_EQ(rig.told[3],
+              "Failed to delete workload pods on the node for the driver upgrade, default/a has an emptyDir");
+
+    Rig drains;
+    drains.pods = rig.pods;
+    drains.policy.drain.enabled = true;
+    drains.policy.retries = 0;
+    drains.settle();
+    EXPECT_EQ(drains.path[3], "drain-required");
+    EXPECT_EQ(upgrade_node(drains.node).record.failure, "drain");
+}
+
+TEST(Upgrade, ASwapThatFailsIsTriedAgainLaterAndThenItHasFailed) {
+    Rig rig;
+    rig.swap_fails = true;
+    rig.policy.retries = 2;
+    rig.settle();
+    EXPECT_EQ(rig.state(), "upgrade-required");
+    EXPECT_FALSE(rig.cordoned());
+    EXPECT_FALSE(next_move(rig.situation()).wants_grant) << "its place is for others meanwhile";
+    rig.wait(59);
+    EXPECT_EQ(rig.swaps, 1U);
+    rig.wait(1);
+    EXPECT_EQ(rig.swaps, 2U);
+    rig.wait(119);
+    EXPECT_EQ(rig.swaps, 2U) << "twice as long each time";
+    rig.wait(1);
+    EXPECT_EQ(rig.state(), "upgrade-failed");
+    EXPECT_EQ(rig.swaps, 3U);
+    EXPECT_EQ(upgrade_node(rig.node).record.cause, "the kernel refused the module");
+    EXPECT_FALSE(rig.cordoned());
+    rig.wait(100'000);
+    EXPECT_EQ(rig.swaps, 3U);
+
+    // An administrator's retry.
+    rig.swap_fails = false;
+    rig.node["metadata"]["labels"][key::state] = "upgrade-required";
+    rig.settle();
+    EXPECT_EQ(rig.state(), "upgrade-done");
+}
+
+TEST(Upgrade, ANewVersionIsANewBeginningForAHostThatHasFailed) {
+    Rig rig;
+    rig.swap_fails = true;
+    rig.policy.retries = 0;
+    rig.settle();
+    EXPECT_EQ(rig.state(), "upgrade-failed");
+    rig.swap_fails = false;
+    rig.policy.version = "570.86.15";
+    rig.settle();
+    EXPECT_EQ(rig.state(), "upgrade-done");
+    EXPECT_EQ(rig.driver.running, "570.86.15");
+}
+
+TEST(Upgrade, WhatIsNotValidInTimeGoesBack) {
+    Rig rig;
+    rig.never_ready = true;
+    rig.policy.retries = 0;
+    rig.settle();
+    EXPECT_EQ(rig.state(), "validation-required");
+    EXPECT_EQ(rig.annotation(key::reason), "its devices are not there");
+    rig.wait(600);
+    EXPECT_EQ(rig.state(), "upgrade-failed");
+    EXPECT_EQ(rig.driver.running, before);
+    EXPECT_FALSE(rig.cordoned());
+    EXPECT_EQ(rig.annotation(key::reason),
+              "validation: its devices are not there; version 535.216.01 runs again");
+}
+
+TEST(Upgrade, ValidationIsNotSkippedByARetry) {
+    Rig rig;
+    rig.validators = {Task::State::Running, "nvidia-operator-validator is not ready", false};
+    rig.policy.retries = 0;
+    rig.policy.rollback = false;
+    rig.settle();
+    rig.wait(600);
+    EXPECT_EQ(rig.state(), "upgrade-failed");
+    rig.wait(1000);
+    EXPECT_EQ(rig.state(), "upgrade-failed") << "the driver runs, and is not valid for that";
+    rig.node["metadata"]["labels"][key::state] = "upgrade-required";
+    rig.settle();
+    EXPECT_EQ(rig.state(), "validation-required");
+    rig.validators = {Task::State::Done, "", false};
+    rig.settle();
+    EXPECT_EQ(rig.state(), "upgrade-done");
+}
+
+TEST(Upgrade, RebootsOnceWhereItMay) {
+    Rig rig;
+    rig.needs_reboot = true;
+    rig.settle();
+    EXPECT_EQ(rig.state(), "upgrade-failed");
+    EXPECT_TRUE(rig.cordoned()) << "no driver serves there";
+    EXPECT_EQ(rig.reboots, 0U);
+
+    Rig may;
+    may.needs_reboot = may.policy.may_reboot = true;
+    may.settle();
+    EXPECT_EQ(may.reboots, 1U);
+    EXPECT_EQ(may.state(), "upgrade-done");
+}
+
+TEST(Upgrade, AHostThatAsksForAnotherRebootGetsNone) {
+    Rig rig;
+    rig.policy.may_reboot = true;
+    rig.needs_reboot = true;
+    for (unsigned i = 0; i < 20 && rig.state() != "upgrade-failed"; ++i) {
+        (void)rig.step();
+        if (rig.reboots > 0) {
+            rig.driver.reboot_required = true;
+            rig.driver.ready = false;
+        }
+    }
+    EXPECT_EQ(rig.reboots, 1U);
+    EXPECT_EQ(rig.state(), "upgrade-failed");
+}
+
+TEST(Upgrade, NvidiasOperandsAreAwayWhileTheDriverChanges) {
+    Rig rig;
+    rig.node["metadata"]["labels"] = {{"nvidia.com/gpu.deploy.device-plugin", "true"},
+                                      {"nvidia.com/gpu.deploy.dcgm", "false"},
+                                      {"nvidia.com/gpu.deploy.mig-manager", "custom"}};
+    while (rig.state() != "pod-restart-required")
+        ASSERT_TRUE(rig.step());
+    EXPECT_EQ(rig.node["metadata"]["labels"]["nvidia.com/gpu.deploy.device-plugin"],
+              "paused-for-driver-upgrade");
+    EXPECT_EQ(rig.node["metadata"]["labels"]["nvidia.com/gpu.deploy.dcgm"], "false");
+    EXPECT_EQ(rig.node["metadata"]["labels"]["nvidia.com/gpu.deploy.mig-manager"],
+              "custom_paused-for-driver-upgrade");
+    rig.settle();
+    EXPECT_EQ(rig.node["metadata"]["labels"]["nvidia.com/gpu.deploy.device-plugin"], "true");
+    EXPECT_EQ(rig.node["metadata"]["labels"]["nvidia.com/gpu.deploy.mig-manager"], "custom");
+}
+
+TEST(Upgrade, TheRequestAnnotationIsObeyedAndTakenOff) {
+    Rig rig;
+    rig.driver.running = wanted;
+    rig.settle();
+    rig.path.clear();
+    rig.node["metadata"]["annotations"][key::requested] = "true";
+    rig.settle();
+    EXPECT_EQ(rig.path, whole);
+    EXPECT_EQ(rig.annotation(key::requested), "");
+}
+
+TEST(Upgrade, WithoutAutoUpgradeAHostWaitsForALabel) {
+    Rig rig;
+    rig.policy.mode = UpgradeMode::OnRequest;
+    rig.settle();
+    EXPECT_EQ(rig.state(), "");
+    EXPECT_EQ(rig.annotation(key::reason), "version 550.163.01 is wanted; autoUpgrade is off");
+    rig.node["metadata"]["labels"][key::state] = "upgrade-required";
+    rig.settle();
+    EXPECT_EQ(rig.driver.running, wanted);
+    EXPECT_EQ(rig.state(), "") << "done, and as without the controller there is no label";
+    EXPECT_FALSE(rig.cordoned());
+}
+
+TEST(Upgrade, APinnedHostIsNotOverridden) {
+    Rig rig;
+    rig.driver.pinned = before;
+    rig.settle();
+    EXPECT_EQ(rig.state(), "upgrade-required");
+    EXPECT_EQ(rig.annotation(key::reason),
+              "gpuhostd.conf has Version=535.216.01, which the cluster does not override");
+}
+
+TEST(Upgrade, PausedAtAnyStateItIsEitherReleasedOrFinished) {
+    for (unsigned steps = 1; steps < 12; ++steps) {
+        Rig rig;
+        for (unsigned i = 0; i < steps; ++i)
+            (void)rig.step();
+        const std::string at = rig.state();
+        rig.policy.mode = UpgradeMode::OnRequest;
+        rig.settle();
+        EXPECT_FALSE(rig.cordoned()) << at;
+        EXPECT_EQ(rig.state(), "") << at;
+        rig.policy.mode = UpgradeMode::Controlled;
+        rig.settle();
+        EXPECT_EQ(rig.state(), "upgrade-done") << at;
+        EXPECT_FALSE(rig.cordoned()) << at;
+        EXPECT_EQ(rig.annotation(key::was_unschedulable), "") << at;
+    }
+}
+
+TEST(Upgrade, WhoseGrantIsGoneGoesBackUnlessTheDriverChangesAlready) {
+    for (unsigned steps = 1; steps < 12; ++steps) {
+        Rig rig;
+        for (unsigned i = 0; i < steps; ++i)
+            (void)rig.step();
+        rig.granted = false;
+        rig.revoked = true;
+        rig.settle();
+        EXPECT_FALSE(rig.cordoned()) << steps;
+        EXPECT_EQ(rig.state(), rig.driver.running == before ? "upgrade-required" : "upgrade-done") << steps;
+    }
+}
+
+TEST(Upgrade, WithoutAFreshGrantNothingNewIsBegun) {
+    for (unsigned steps = 1; steps < 12; ++steps) {
+        Rig rig;
+        for (unsigned i = 0; i < steps; ++i)
+            (void)rig.step();
+        const unsigned swaps = rig.swaps;
+        rig.granted = false;
+        rig.settle();
+        EXPECT_EQ(rig.swaps, swaps) << steps;
+    }
+}
+
+/// Whatever people and machines do meanwhile: once they let it be, every host is as wanted, serves, and is not cordoned.
+TEST(Upgrade, ComesToAGoodEndOutOfAnyStory) {
+    std::mt19937 random(6);
+    const auto some = [&](unsigned most) { return std::uniform_int_distribution<unsigned>(0, most)(random); };
+    for (unsigned story = 0; story < 400; ++story) {
+        Rig rig;
+        rig.policy.retries = some(2);
+        rig.policy.rollback = some(1) == 0;
+        rig.policy.drain.enabled = some(1) == 0;
+        for (unsigned event = 0; event < 30; ++event) {
+            switch (some(11)) {
+            case 0:
+                rig.policy.mode = some(1) == 0 ? UpgradeMode::OnRequest : UpgradeMode::Controlled;
+                break;
+            case 1:
+                rig.swap_fails = !rig.swap_fails;
+                break;
+            case 2:
+                rig.never_ready = !rig.never_ready;
+                break;
+            case 3:
+                rig.granted = some(1) == 0;
+                rig.revoked = !rig.granted && some(1) == 0;
+                break;
+            case 4:
+                rig.pods = {some(1) == 0 ? Task::State::Failed : Task::State::Done, "x", false};
+                break;
+            case 5:
+                rig.policy.version = some(1) == 0 ? wanted : "570.86.15";
+                break;
+            case 6:
+                rig.now += some(1500);
+                break;
+            case 7:
+                if (some(3) == 0)
+                    rig.node["metadata"]["labels"][key::state] = "upgrade-required";
+                break;
+            case 8:
+                if (some(3) == 0)
+                    rig.node["metadata"]["labels"].erase(key::state);
+                break;
+            default:
+                for (unsigned i = some(3); i > 0; --i)
+                    (void)rig.step();
+            }
+        }
+        rig.policy.mode = UpgradeMode::Controlled;
+        rig.policy.version = "580.65.06";
+        rig.swap_fails = rig.never_ready = rig.revoked = false;
+        rig.driver.ready = true;
+        rig.granted = true;
+        rig.pods = {Task::State::Done, "", false};
+        for (unsigned i = 0; i < 20; ++i)
+            rig.wait(3000);
+        ASSERT_EQ(rig.state(), "upgrade-done") << "story " << story << ": " << rig.node.dump();
+        ASSERT_EQ(rig.driver.running, "580.65.06") << "story " << story;
+        ASSERT_FALSE(rig.cordoned()) << "story " << story << ": " << rig.node.dump();
+        ASSERT_EQ(rig.annotation(key::was_unschedulable), "") << story;
+    }
+}
+
+} // namespace
+} // namespace gpuhost::cluster
