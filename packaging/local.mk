@@ -24,6 +24,9 @@ CLEANFILES += %D%/rpm/gpuhostd.spec
 # For whoever administers a cluster.
 kubernetesdir = $(datadir)/gpuhost/kubernetes
 dist_kubernetes_DATA = %D%/kubernetes/host.yaml %D%/kubernetes/host-policy.yaml
+# Not beside them: the GPU Operator brings its own.
+kubernetescrddir = $(kubernetesdir)/crd
+dist_kubernetescrd_DATA = %D%/kubernetes/crd/cluster-policy-crd.yaml
 
 bashcompletiondir = $(BASH_COMPLETION_DIR)
 dist_bashcompletion_DATA = %D%/completion/gpuhostctl

@@ -19,6 +19,10 @@ bool is_uid_of(uid_t uid, const char* user) {
     return entry != nullptr && entry->pw_uid == uid;
 }
 
+bool is_allowed(uid_t uid, const char* user) {
+    return uid == 0 || uid == ::geteuid() || (user != nullptr && is_uid_of(uid, user));
+}
+
 tl::unexpected<base::Error> denied(const std::string& why) {
     return base::fail(Errc::AccessDenied, why, "Ask again as root.");
 }
@@ -43,11 +47,20 @@ Result<void> verdict(sd_bus_message* reply) {
 
 } // namespace
 
+int Authority::require_user(sd_bus_message* call, const char* user, const Answer& then) {
+    return answer(call, [&](sd_bus_message*) -> Result<void> {
+        GPUHOST_TRY(subject, subject_of(call));
+        if (!is_allowed(subject.uid, user))
+            return base::fail(Errc::AccessDenied,
+                              "only root and the user '" + std::string(user) + "' may do this");
+        return then(call);
+    });
+}
+
 int Authority::require(sd_bus_message* call, const char* action, Answer then, const char* user) {
     return answer(call, [&](sd_bus_message*) -> Result<void> {
         GPUHOST_TRY(subject, subject_of(call));
-        if (subject.uid == 0 || subject.uid == ::geteuid() ||
-            (user != nullptr && is_uid_of(subject.uid, user)))
+        if (is_allowed(subject.uid, user))
             return then(call);
         checks_.push_front({this, host::Message(sd_bus_message_ref(call)), std::move(then), nullptr, {}});
         checks_.front().self = checks_.begin();

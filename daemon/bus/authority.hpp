@@ -15,6 +15,8 @@ inline constexpr const char* action_apply = "org.gpuhost1.apply";     ///< what 
 
 /// Runs gpuhost-fetch, which has no other right.
 inline constexpr const char* fetch_user = "gpuhost-fetch";
+/// Runs gpuhost-cluster, which swaps the driver when it is this host's turn.
+inline constexpr const char* cluster_user = "gpuhost";
 
 class Authority {
   public:
@@ -23,6 +25,8 @@ class Authority {
     /// Answers the call with `then` once its sender is known to be allowed, else with AccessDenied. The user of that
     /// name always is.
     int require(sd_bus_message* call, const char* action, Answer then, const char* user = nullptr);
+    /// The same for root and the user of that name, and nobody else, whatever polkit says.
+    int require_user(sd_bus_message* call, const char* user, const Answer& then);
 
   private:
     struct Check {

@@ -139,10 +139,11 @@ int DriverObject::remove(sd_bus_message* call) {
 }
 
 int DriverObject::swap(sd_bus_message* call) {
-    return authority_.require(call, action_apply, [this](sd_bus_message* m) -> Result<void> {
+    const auto then = [this](sd_bus_message* m) -> Result<void> {
         GPUHOST_TRY(version, read_string(m));
         return requests_.start(m, {{"request", "swap"}, {"version", version}}, swap_options);
-    });
+    };
+    return authority_.require(call, action_apply, then, cluster_user);
 }
 
 int DriverObject::rollback(sd_bus_message* call) {

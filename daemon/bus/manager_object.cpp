@@ -2,6 +2,7 @@
 #include "daemon/bus/manager_object.hpp"
 
 #include "config.h"
+#include "daemon/base/log.hpp"
 
 #include <array>
 
@@ -35,6 +36,10 @@ const sd_bus_vtable ManagerObject::vtable[] = {
                              method<&ManagerObject::get_operation>, SD_BUS_VTABLE_UNPRIVILEGED),
     SD_BUS_METHOD_WITH_NAMES("Reload", "", , "as", SD_BUS_PARAM(problems), method<&ManagerObject::reload>,
                              SD_BUS_VTABLE_UNPRIVILEGED),
+    SD_BUS_METHOD_WITH_NAMES("Reboot", "a{sv}", SD_BUS_PARAM(options), "", , method<&ManagerObject::reboot>,
+                             SD_BUS_VTABLE_UNPRIVILEGED),
+    SD_BUS_METHOD_WITH_NAMES("LendKubeletCredentials", "", , "s", SD_BUS_PARAM(json),
+                             method<&ManagerObject::lend_kubelet_credentials>, SD_BUS_VTABLE_UNPRIVILEGED),
     SD_BUS_SIGNAL_WITH_NAMES("OperationAdded", "to", SD_BUS_PARAM(id) SD_BUS_PARAM(operation), 0),
     SD_BUS_SIGNAL_WITH_NAMES("OperationEnded", "tos",
                              SD_BUS_PARAM(id) SD_BUS_PARAM(operation) SD_BUS_PARAM(outcome), 0),
@@ -113,6 +118,41 @@ int ManagerObject::reload(sd_bus_message* call) {
         if (r >= 0)
             r = sd_bus_message_close_container(reply.get());
         return check(r < 0 ? r : sd_bus_message_send(reply.get()), "reply");
+    });
+}
+
+/// For what asks for a reboot alone, so that whoever may swap drivers can't reboot hosts at will.
+int ManagerObject::reboot(sd_bus_message* call) {
+    const auto then = [this](sd_bus_message* m) -> Result<void> {
+        GPUHOST_CHECK(read_options(m, {}));
+        if (manager_.state() != "reboot-required")
+            return base::fail(Errc::Refused, "nothing on this host asks for a reboot",
+                              "Reboot it by hand: systemctl reboot");
+        GPUHOST_TRY(subject, subject_of(m));
+        base::log::warning("uid " + std::to_string(subject.uid) +
+                           " has this host rebooted, as the driver asks for it");
+        const int r = sd_bus_call_method_async(sd_bus_message_get_bus(m), nullptr, "org.freedesktop.login1",
+                                               "/org/freedesktop/login1", "org.freedesktop.login1.Manager",
+                                               "Reboot", on_reboot, nullptr, "b", 0);
+        GPUHOST_CHECK(check(r, "asking for a reboot"));
+        return check(sd_bus_reply_method_return(m, nullptr), "reply");
+    };
+    return authority_.require(call, action_apply, then, cluster_user);
+}
+
+int ManagerObject::on_reboot(sd_bus_message* reply, void*, sd_bus_error*) {
+    if (sd_bus_message_is_method_error(reply, nullptr) > 0)
+        base::log::error(host::bus_error("rebooting", sd_bus_message_get_error(reply)).message);
+    return 0;
+}
+
+int ManagerObject::lend_kubelet_credentials(sd_bus_message* call) {
+    return authority_.require_user(call, cluster_user, [this](sd_bus_message* m) -> Result<void> {
+        GPUHOST_TRY(subject, subject_of(m));
+        const Json lent = manager_.lend_kubelet_files();
+        base::log::info("lent the kubelet's credentials to uid " + std::to_string(subject.uid) +
+                        ", to move pods with");
+        return reply_json(m, lent);
     });
 }
 

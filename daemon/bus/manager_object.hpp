@@ -26,6 +26,9 @@ class ManagerObject {
     int list_operations(sd_bus_message* call);
     int get_operation(sd_bus_message* call);
     int reload(sd_bus_message* call);
+    int reboot(sd_bus_message* call);
+    int lend_kubelet_credentials(sd_bus_message* call);
+    static int on_reboot(sd_bus_message* reply, void* userdata, sd_bus_error* error);
 
     host::Manager& manager_;
     Authority& authority_;

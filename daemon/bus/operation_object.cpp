@@ -94,12 +94,17 @@ int OperationObjects::describe(sd_bus_message* call) {
     });
 }
 
+/// gpuhost-cluster cancels what it has started, and nothing else.
 int OperationObjects::cancel(sd_bus_message* call) {
-    return authority_.require(call, action_apply, [this](sd_bus_message* m) -> Result<void> {
+    const auto then = [this](sd_bus_message* m) -> Result<void> {
         GPUHOST_TRY(subject, subject_of(m));
         GPUHOST_CHECK(manager_.runner().cancel(operation_of(sd_bus_message_get_path(m)), subject));
         return check(sd_bus_reply_method_return(m, nullptr), "reply");
-    });
+    };
+    const auto caller = subject_of(call);
+    const host::Operation* operation = at(sd_bus_message_get_path(call));
+    const bool own = caller && operation && operation->transaction.subject().uid == caller->uid;
+    return authority_.require(call, action_apply, then, own ? cluster_user : nullptr);
 }
 
 } // namespace gpuhost::bus

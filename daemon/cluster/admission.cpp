@@ -16,8 +16,8 @@ void sooner(std::optional<std::int64_t>& due, std::int64_t other) {
 /// One pool's hosts, in the order of their names.
 class PoolRound {
   public:
-    PoolRound(const Pool& pool, const Fleet& fleet, const Circumstances& circumstances, Admission& admission)
-        : policy_(pool.policy), fleet_(fleet), circumstances_(circumstances), admission_(admission) {}
+    PoolRound(const Pool& pool, const Fleet& fleet, std::int64_t now, Admission& admission)
+        : policy_(pool.policy), fleet_(fleet), now_(now), admission_(admission) {}
 
     void take(const FleetHost& host, bool granted) {
         Member member{&host, granted, wave_of(host)};
@@ -129,7 +129,7 @@ class PoolRound {
         if (numbers_.failed > policy_.failure_budget.of(numbers_.hosts))
             return "halted: more hosts have failed than rollout.failureBudget " +
                    policy_.failure_budget.text() + " allows";
-        const WindowState window = window_at(policy_.windows, circumstances_.now);
+        const WindowState window = window_at(policy_.windows, now_);
         if (window.until)
             sooner(admission_.again, *window.until);
         return window.open ? "" : window.reason;
@@ -152,7 +152,7 @@ class PoolRound {
                 last = std::max(last, is_done(node) ? node.record.since : 0);
             }
             const std::int64_t soaked = last + policy_.waves[turn_].soak.count();
-            if (last != 0 && soaked > circumstances_.now) {
+            if (last != 0 && soaked > now_) {
                 sooner(admission_.again, soaked);
                 wave_reason_ = "wave '" + policy_.waves[turn_].name + "' soaks for " +
                                std::to_string(policy_.waves[turn_].soak.count()) + " s";
@@ -169,7 +169,7 @@ class PoolRound {
             return "the node is not ready";
         if (policy_.mode == UpgradeMode::OnRequest && !node.record.requested)
             return "autoUpgrade is off";
-        if (node.record.retry_at > circumstances_.now) {
+        if (node.record.retry_at > now_) {
             sooner(admission_.again, node.record.retry_at);
             return node.record.cause.empty() ? "it tries again later" : node.record.cause;
         }
@@ -229,7 +229,7 @@ class PoolRound {
 
     const UpgradePolicy& policy_;
     const Fleet& fleet_;
-    const Circumstances& circumstances_;
+    std::int64_t now_; ///< seconds since 1970
     Admission& admission_;
     std::vector<Member> members_;
     std::vector<unsigned> wave_room_;
@@ -267,7 +267,7 @@ FleetHost place(UpgradeNode node, const Labels& labels, const Policy& policy) {
     return host;
 }
 
-Admission admit(const Fleet& fleet, const Policy& policy, const Circumstances& circumstances) {
+Admission admit(const Fleet& fleet, const Policy& policy, std::int64_t now) {
     Admission admission;
     unsigned granted = 0;
     for (const auto& [name, grant] : fleet.grants)
@@ -278,11 +278,10 @@ Admission admit(const Fleet& fleet, const Policy& policy, const Circumstances& c
     unsigned left = policy.max_parallel == 0        ? no_limit
                     : policy.max_parallel > granted ? policy.max_parallel - granted
                                                     : 0;
-    const std::string closed = policy.problems.empty()
-                                   ? circumstances.closed
-                                   : "the policy has a problem: " + policy.problems.front();
+    const std::string closed =
+        policy.problems.empty() ? std::string() : "the policy has a problem: " + policy.problems.front();
     for (std::size_t index = 0; index < policy.pools.size(); ++index) {
-        PoolRound round(policy.pools[index], fleet, circumstances, admission);
+        PoolRound round(policy.pools[index], fleet, now, admission);
         for (const auto& [name, host] : fleet.hosts) {
             const auto grant = fleet.grants.find(name);
             if (host.pool == index)

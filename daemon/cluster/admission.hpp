@@ -34,12 +34,6 @@ struct Fleet {
     std::map<std::string, Grant> grants;
 };
 
-/// What is not of the fleet, and says that nothing may begin.
-struct Circumstances {
-    std::int64_t now = 0; ///< seconds since 1970
-    std::string closed;   ///< why, by what gates say; empty: open
-};
-
 struct PoolNumbers {
     unsigned hosts = 0;
     unsigned pending = 0;
@@ -63,6 +57,7 @@ struct Admission {
 /// Where `policy` puts a host.
 [[nodiscard]] FleetHost place(UpgradeNode node, const Labels& labels, const Policy& policy);
 
-[[nodiscard]] Admission admit(const Fleet& fleet, const Policy& policy, const Circumstances& circumstances);
+/// `now`: seconds since 1970.
+[[nodiscard]] Admission admit(const Fleet& fleet, const Policy& policy, std::int64_t now);
 
 } // namespace gpuhost::cluster

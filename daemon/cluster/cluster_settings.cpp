@@ -24,6 +24,16 @@ constexpr std::array keys{
                "how much is to be there for the host to be ready; each takes those before it"},
     SettingKey{"Cluster", "Upgrades", SettingType::Boolean, "yes", "",
                "upgrade this host's driver as the cluster's policy says"},
+    SettingKey{
+        "Cluster", "KubeletFiles", SettingType::Words,
+        "/etc/kubernetes/kubelet.conf /etc/kubernetes/pki/ca.crt /var/lib/kubelet/kubeconfig "
+        "/var/lib/kubelet/pki/kubelet-client-current.pem "
+        "/var/lib/rancher/k3s/agent/kubelet.kubeconfig /var/lib/rancher/k3s/agent/client-kubelet.crt "
+        "/var/lib/rancher/k3s/agent/client-kubelet.key /var/lib/rancher/k3s/agent/server-ca.crt "
+        "/var/lib/rancher/rke2/agent/kubelet.kubeconfig /var/lib/rancher/rke2/agent/client-kubelet.crt "
+        "/var/lib/rancher/rke2/agent/client-kubelet.key /var/lib/rancher/rke2/agent/server-ca.crt",
+        "",
+        "the kubelet's kubeconfig and what it names, with which pods are moved before the driver is swapped"},
     SettingKey{"Cluster", "Candidate", SettingType::Boolean, "no", "",
                "this host may lead: hand out the grants by which hosts upgrade"},
 };

@@ -115,14 +115,12 @@ void Enrolment::follow() {
     };
     watch_ = std::make_unique<Watch>(
         api_, collection, "fieldSelector=metadata.name%3D" + percent_encoded(name_),
-        WatchHandlers{[see, lost](std::vector<Json>&& requests) {
-                          if (requests.empty())
+        WatchHandlers{[see](Json&& request) { see(request); },
+                      [lost](const std::set<std::string>& names) {
+                          if (names.empty())
                               lost();
-                          else
-                              see(requests.front());
                       },
-                      [see](Json&& request) { see(request); }, [lost](Json&&) { lost(); },
-                      [this](const Error& trouble) { error_ = trouble; }});
+                      [lost](Json&&) { lost(); }, [this](const Error& trouble) { error_ = trouble; }});
 }
 
 void Enrolment::take(const Json& request) {

@@ -73,11 +73,6 @@ void Leader::set_policy(const Policy* policy) {
     place_all();
 }
 
-void Leader::set_closed(std::string why) {
-    if (std::exchange(closed_, why) != why)
-        changed();
-}
-
 void Leader::retry() {
     backoff_.reset();
     own_.retry();
@@ -319,8 +314,7 @@ void Leader::decide() {
     for (auto& [node, grant] : fleet_.grants)
         if (const auto seen = grant_seen_.find(node); seen != grant_seen_.end())
             grant.silent = std::chrono::duration_cast<Seconds>(now() - seen->second);
-    admission_ =
-        admit(fleet_, *policy_, {static_cast<std::int64_t>(base::realtime_us() / 1'000'000), closed_});
+    admission_ = admit(fleet_, *policy_, static_cast<std::int64_t>(base::realtime_us() / 1'000'000));
     if (!fleet_.grants.empty() && policy_->silence.count() != 0)
         decide_due_ = now() + std::chrono::duration_cast<Time>(policy_->silence) / 4;
     if (admission_.again) {

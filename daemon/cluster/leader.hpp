@@ -26,8 +26,6 @@ class Leader {
 
     /// Null: not known. It outlives the next call.
     void set_policy(const Policy* policy);
-    /// Why gates are closed; empty: they are open.
-    void set_closed(std::string why);
 
     [[nodiscard]] std::optional<Time> due() const;
     void turn();
@@ -62,7 +60,6 @@ class Leader {
     std::string name_;
     Say say_;
     const Policy* policy_ = nullptr;
-    std::string closed_;
 
     // The lease
     LeaseFacts lease_;

@@ -114,16 +114,6 @@ Wave read_wave(Reader& read, const Json& value, std::size_t index) {
     return wave;
 }
 
-GateRule read_gate(Reader& read, const Json& value, std::size_t index) {
-    const std::string path = "rollout.gates[" + std::to_string(index) + "]";
-    GateRule gate{string_or(value, "url", ""), string_or(value, "query", ""), string_or(value, "alerts", "")};
-    if (const std::string unknown = unknown_member(value, {"url", "query", "alerts"}); !unknown.empty())
-        read.problem(path, unknown);
-    if (gate.url.empty() || gate.query.empty() == gate.alerts.empty())
-        read.problem(path, "is to have a url, and one of query and alerts");
-    return gate;
-}
-
 UpgradePolicy read_upgrade(const MergedPolicy& merged, const std::string& where,
                            std::vector<std::string>& problems) {
     Reader read(merged, where, problems);
@@ -217,8 +207,6 @@ Policy read_policy(const MergedPolicy& merged) {
     policy.release_silent = read.is("rollout.onSilence", "release");
     policy.toolkit_enabled = read.boolean("toolkit.enabled");
     policy.toolkit_version = read.text("toolkit.version");
-    for (const Json& gate : read.list("rollout.gates"))
-        policy.gates.push_back(read_gate(read, gate, policy.gates.size()));
     for (const Json& pool : read.list("rollout.pools"))
         policy.pools.push_back(read_pool(merged, pool, policy.pools.size(), policy.problems));
     policy.pools.push_back({"default", Selector(), read_upgrade(merged, "", policy.problems)});

@@ -78,19 +78,11 @@ struct Pool {
     UpgradePolicy policy;
 };
 
-/// Closed by what Prometheus says.
-struct GateRule {
-    std::string url;
-    std::string query;  ///< any sample but 0 closes it, or
-    std::string alerts; ///< an alert that fires, whose name this regular expression has whole
-};
-
 struct Policy {
     std::vector<Pool> pools;   ///< a host is in the first that selects it; the last selects all
     unsigned max_parallel = 0; ///< over all pools; 0: no limit
     Seconds silence{0};        ///< after which a host that upgrades counts as lost
     bool release_silent = false;
-    std::vector<GateRule> gates;
     bool toolkit_enabled = true;
     std::string toolkit_version;
     std::vector<std::string> problems; ///< as long as there are any, no upgrade is begun

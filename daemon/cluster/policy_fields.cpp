@@ -56,7 +56,6 @@ constexpr std::array fields{
     PolicyField{"rollout.topologyKey", Text, R"("")"},
     PolicyField{"rollout.windows", List, "[]"},
     PolicyField{"rollout.waves", List, "[]"},
-    PolicyField{"rollout.gates", List, "[]"},
     PolicyField{"rollout.pools", List, "[]"},
 };
 
@@ -85,7 +84,6 @@ constexpr std::array ignored{
             "hosts always write CDI specifications; [Runtime] in gpuhostd.conf configures the runtime"},
     Ignored{"operator.", "there is no operator"},
     Ignored{"validator.", "hosts validate themselves"},
-    Ignored{"rollout.", "no such field: gpuhost-policy(5) lists them"},
     Ignored{"", "it is for the GPU Operator's own operands, which gpuhost leaves alone"},
 };
 

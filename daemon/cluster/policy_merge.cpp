@@ -44,6 +44,10 @@ class Overlay {
             walk(value, path);
         else if (has_fields_below(path))
             policy_.problems.push_back(layer_.name + ": " + path + " is to be a map of fields");
+        else if (base::starts_with(path, "rollout."))
+            // Ours alone, where what is misspelt may be what was to hold a rollout back.
+            policy_.problems.push_back(layer_.name + ": there is no field " + path +
+                                       "; gpuhost-policy(5) lists them");
         else
             policy_.ignored.push_back({path, layer_.name, std::string(why_ignored(path))});
     }

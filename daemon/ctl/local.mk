@@ -40,6 +40,7 @@ noinst_LIBRARIES += %D%/libctl.a
     %D%/cluster_service.hpp \
     %D%/cmd_cluster_join.cpp \
     %D%/cmd_cluster_leave.cpp \
+    %D%/cmd_cluster_policy.cpp \
     %D%/cmd_cluster_status.cpp \
     %D%/cmd_driver_build.cpp \
     %D%/cmd_driver_export.cpp \

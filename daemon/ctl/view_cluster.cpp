@@ -37,6 +37,37 @@ bool is_published(const Json& condition, const Json& published) {
     return false;
 }
 
+/// "upgrade-required: waits for its turn"
+void add_upgrade(const Screen& screen, Facts& facts, const Json& upgrade) {
+    const std::string state = text_of(upgrade, "state");
+    const std::string reason = text_of(upgrade, "reason");
+    if (state.empty() && reason.empty())
+        return;
+    const Style style = state == "upgrade-done"     ? Style::Good
+                        : state == "upgrade-failed" ? Style::Bad
+                                                    : Style::Warn;
+    const std::string version = text_of(upgrade, "version");
+    facts.add("Upgrade", (state.empty() ? "" : screen.paint(style, state)) +
+                             (version.empty() ? "" : " " + version) +
+                             (reason.empty() ? "" : (state.empty() ? "" : ": ") + reason));
+}
+
+void add_leader(Facts& facts, const Json& leader) {
+    if (!leader.is_object())
+        return;
+    const bool leads = base::bool_or(leader, "leads", false);
+    const std::string name = text_of(leader, "leader");
+    facts.add("Leader", leads ? "this host" : name.empty() ? "none yet" : name);
+    for (const Json& pool : list_of(leader, "pools")) {
+        const auto count = [&](const char* key) { return std::to_string(base::int_or(pool, key, 0)); };
+        facts.add("Pool", text_of(pool, "name") + ": " + count("done") + " of " + count("hosts") +
+                              " hosts done, " + count("in_progress") + " under way, " + count("pending") +
+                              " waiting, " + count("failed") + " failed");
+        if (const std::string waits = text_of(pool, "waits"); !waits.empty())
+            facts.add("", waits);
+    }
+}
+
 } // namespace
 
 std::string render_cluster(const Screen& screen, const Json& document) {
@@ -58,10 +89,38 @@ std::string render_cluster(const Screen& screen, const Json& document) {
         if (!is_published(condition, published))
             facts.add("", screen.paint(Style::Warn, "the Node does not say so yet"));
     }
+    add_upgrade(screen, facts, base::member(document, "upgrade"));
+    add_leader(facts, base::member(document, "leader"));
     if (const auto taints = base::strings_or_empty(document, "taints"); !taints.empty())
         facts.add("Taints", screen.paint(Style::Warn, printable(base::join(taints, " "))) +
                                 " keep pods away until the host is ready");
     return facts.render();
+}
+
+std::string render_cluster_policy(const Screen& screen, const Json& policy) {
+    std::string text;
+    for (const Json& problem : list_of(policy, "problems"))
+        text += screen.paint(Style::Bad,
+                             "Problem: " + printable(problem.is_string() ? problem.get<std::string>() : "")) +
+                "\n";
+    if (!text.empty())
+        text += "No upgrade begins as long as there are problems.\n\n";
+    Table table({{"FIELD"}, {"VALUE"}, {"FROM"}});
+    for (const Json& field : list_of(policy, "fields")) {
+        const std::string from = text_of(field, "source");
+        const Json& value = base::member(field, "value");
+        const std::string shown = value.is_string() ? value.get<std::string>() : base::dump(value);
+        table.add({text_of(field, "path"),
+                   printable(shown),
+                   {from, from == "default" ? Style::Dim : Style::Plain}});
+    }
+    text += table.render(screen);
+    Table ignored({{"IGNORED"}, {"WHY"}, {"FROM"}});
+    for (const Json& field : list_of(policy, "ignored"))
+        ignored.add({text_of(field, "path"), text_of(field, "reason"), text_of(field, "source")});
+    if (!ignored.empty())
+        text += "\n" + ignored.render(screen);
+    return text;
 }
 
 } // namespace gpuhost::ctl

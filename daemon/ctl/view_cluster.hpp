@@ -11,4 +11,7 @@ namespace gpuhost::ctl {
 /// What gpuhost-cluster says of itself.
 [[nodiscard]] std::string render_cluster(const Screen& screen, const base::Json& document);
 
+/// What `gpuhostctl cluster policy` shows.
+[[nodiscard]] std::string render_cluster_policy(const Screen& screen, const base::Json& policy);
+
 } // namespace gpuhost::ctl

@@ -15,6 +15,8 @@ noinst_LIBRARIES += %D%/libhost.a
     %D%/launcher.hpp \
     %D%/launcher_direct.cpp \
     %D%/launcher_direct.hpp \
+    %D%/kubelet_files.cpp \
+    %D%/kubelet_files.hpp \
     %D%/launcher_systemd.cpp \
     %D%/launcher_systemd.hpp \
     %D%/manager.cpp \

@@ -4,6 +4,7 @@
 #include "config.h"
 #include "daemon/base/messages.hpp"
 #include "daemon/base/parse.hpp"
+#include "daemon/host/kubelet_files.hpp"
 #include "daemon/host/notify.hpp"
 
 #include <algorithm>
@@ -89,6 +90,10 @@ void Manager::load_settings() {
     settings_ = std::move(loaded.settings);
     problems_ = std::move(loaded.problems);
     runner_.set_settings(settings_.to_json());
+}
+
+Json Manager::lend_kubelet_files() const {
+    return read_kubelet_files(root_, settings_.words("Cluster", "KubeletFiles"));
 }
 
 std::vector<std::string> Manager::reload() {

@@ -39,6 +39,8 @@ class Manager {
     /// What a component sees now.
     [[nodiscard]] base::Result<base::Json> observe(std::string_view component);
     [[nodiscard]] base::Json describe();
+    /// read_kubelet_files() of KubeletFiles=.
+    [[nodiscard]] base::Json lend_kubelet_files() const;
     /// Reads the configuration again; what is wrong in it.
     std::vector<std::string> reload();
 

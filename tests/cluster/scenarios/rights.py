@@ -16,10 +16,12 @@ USER = f"gpuhost:host:{HOST}"
 OWN, OWN_STATUS = f"/api/v1/nodes/{HOST}", f"/api/v1/nodes/{HOST}/status"
 CSR = ("certificates.k8s.io", "certificatesigningrequests")
 ASKS = {CSR: {"create", "get", "list", "watch"}}
-IS_HOST = {("", "nodes"): {"get", "list", "watch", "patch"}, ("", "nodes/status"): {"patch"}, **ASKS}
-# (name, user, group, its rights)
-WHO = (("host", USER, "gpuhost:hosts", IS_HOST),
-       ("joining", "system:bootstrap:abcdef", "system:bootstrappers:gpuhost", ASKS))
+IS_HOST = {("", "nodes"): {"get", "list", "watch", "patch"}, ("", "nodes/status"): {"patch"},
+           ("nvidia.com", "clusterpolicies"): {"get", "list", "watch"}, **ASKS}
+EVENTS = {("", "events"): {"create"}}  # in namespace default, and nowhere else
+# (name, user, group, its rights everywhere, those in namespace default)
+WHO = (("host", USER, "gpuhost:hosts", IS_HOST, EVENTS),
+       ("joining", "system:bootstrap:abcdef", "system:bootstrappers:gpuhost", ASKS, {}))
 # What everybody may ask about himself, by Kubernetes' own role system:basic-user.
 EVERYBODY = {("authorization.k8s.io", "selfsubjectaccessreviews"): {"create"}, ("authorization.k8s.io", "selfsubjectrulesreviews"): {"create"},
              ("authentication.k8s.io", "selfsubjectreviews"): {"create"}}
@@ -78,6 +80,8 @@ STATUS = {"capacity": {"cpu": "2", "memory": "16777216Ki", "nvidia.com/gpu": "8"
 
 TAINTS = ("gpuhost.io/not-ready", "readiness.k8s.io/gpu", "startup-taint.cluster-autoscaler.kubernetes.io/gpu",
           "ignore-taint.cluster-autoscaler.kubernetes.io/gpu")
+UPGRADE = ("nvidia.com/gpu-driver-upgrade.node-initial-state.unschedulable", "nvidia.com/gpu-driver-upgrade-wait-for-pod-completion-start-time",
+           "nvidia.com/gpu-driver-upgrade-validation-start-time", "nvidia.com/gpu-driver-upgrade-requested")
 # In their order; each leaves something for the next to change.
 ALLOWED = (
     (OWN, MERGE, labels(**{"nvidia.com/gpu.present": "true", "gpuhost.io/x": "1"})),
@@ -88,6 +92,12 @@ ALLOWED = (
     (OWN, MERGE, as_is),
     (OWN, MERGE, of_metadata(annotations={"gpuhost.io/x": "1"})),
     (OWN, MERGE, of_metadata(annotations={"gpuhost.io/x": None})),
+    (OWN, MERGE, labels(**{"nvidia.com/gpu-driver-upgrade-state": "upgrade-required", "nvidia.com/gpu.deploy.dcgm": "paused-for-driver-upgrade"})),
+    (OWN, MERGE, of_metadata(annotations={name: "1" for name in UPGRADE})),
+    (OWN, MERGE, {"spec": {"unschedulable": True}}),
+    (OWN, MERGE, {"spec": {"unschedulable": None}}),
+    (OWN, MERGE, labels(**{"nvidia.com/gpu-driver-upgrade-state": None, "nvidia.com/gpu.deploy.dcgm": None})),
+    (OWN, MERGE, of_metadata(annotations={name: None for name in UPGRADE})),
     (OWN, MERGE, with_taint(*TAINTS)),
     (OWN, MERGE, taints(lambda old: [one | {"value": "y"} if one["key"] in TAINTS else one for one in old])),
     (OWN, MERGE, without_taint(*TAINTS)),
@@ -126,6 +136,8 @@ REFUSED = {
         (OWN, MERGE, of_metadata(labels=None), "nvidia.com/mig.config"),
         (OWN, STRATEGIC, labels(**{"gpuhost.io/x": "1", "nvidia.com/gpu.product": "x"}), "nvidia.com/gpu.product"),
         (OWN, MERGE, labels(**{"nvidia.com/gpu.present.too": "true"}), "nvidia.com/gpu.present.too"),
+        (OWN, MERGE, labels(**{"nvidia.com/gpu-driver-upgrade.skip": "true"}), "nvidia.com/gpu-driver-upgrade.skip"),
+        (OWN, MERGE, labels(**{"nvidia.com/gpu.deploy": "true"}), "nvidia.com/gpu.deploy"),
         (OWN, MERGE, labels(**{"gpuhost.iox/x": "1"}), "gpuhost.iox/x"),
         (OWN, MERGE, labels(**{"gpuhost.io": "1"}), "gpuhost.io"),
         (OWN, MERGE, labels(**{"sub.gpuhost.io/x": "1"}), "sub.gpuhost.io/x"),
@@ -138,10 +150,10 @@ REFUSED = {
         (OWN, MERGE, of_metadata(annotations={"site": "b"}), "site"),
         (OWN, MERGE, of_metadata(annotations=None), "site"),
         (OWN, MERGE, of_metadata(annotations={"nvidia.com/gpu.present": "true"}), "nvidia.com/gpu.present"),
+        (OWN, MERGE, of_metadata(annotations={"nvidia.com/gpu-driver-upgrade-enabled": "true"}), "nvidia.com/gpu-driver-upgrade-enabled"),
         (OWN_STATUS, STRATEGIC, of_metadata(annotations={"node.alpha.kubernetes.io/ttl": "9"}), "node.alpha.kubernetes.io/ttl"),
     ],
-    "of the spec a host may change taints only": [
-        (OWN, MERGE, {"spec": {"unschedulable": True}}, "unschedulable"),
+    "of the spec a host may change taints and unschedulable only": [
         (OWN, MERGE, {"spec": {"podCIDR": "10.1.0.0/24", "podCIDRs": ["10.1.0.0/24"]}}, "podCIDR"),
         (OWN, MERGE, {"spec": {"providerID": "site://x"}}, "providerID"),
     ],
@@ -244,7 +256,7 @@ def rights(host):
     """(the control plane with two Nodes, a host's requests)"""
     plane = host.controlplane
     make_nodes(plane)
-    for name, user, group, _ in WHO:
+    for name, user, group, *_ in WHO:
         plane.identity(name, user, group)
     session = Session(plane, "host")
     has_policy(plane, session, True)
@@ -260,7 +272,7 @@ def no_warning(host):
         def status(name):
             policy = plane.get("validatingadmissionpolicy", name)
             return policy["status"] if policy.get("status", {}).get("observedGeneration") == policy["metadata"]["generation"] else None
-        for name in ("gpuhost-host", "gpuhost-requests"):
+        for name in ("gpuhost-host", "gpuhost-leases", "gpuhost-events", "gpuhost-requests"):
             warnings = eventually(f"{name}'s types are checked", lambda: status(name)).get("typeChecking", {}).get("expressionWarnings")  # noqa: B023 pylint: disable=cell-var-from-loop
             assert not warnings, json.dumps(warnings, indent=1)
 
@@ -285,8 +297,8 @@ def rest_of_nodes(host):
         check_refused(session)
         check_allowed(session, DROPPED)
         assert [known(plane, name) for name in (HOST, OTHER)] == before, "nothing of it was done"
-        cordon = plane.ask("cordon", HOST, identity=plane.state / "host.kubeconfig")
-        assert "of the spec a host may change taints only, not: unschedulable" in cordon.stderr, cordon.stderr
+        cordon = plane.ask("cordon", OTHER, identity=plane.state / "host.kubeconfig")
+        assert "a host may change its own Node only" in cordon.stderr, cordon.stderr
         status, message = send(session, "/api/v1/nodes/rights03", APPLY, {"apiVersion": "v1", "kind": "Node"} | of_metadata(name="rights03"))
         assert status == 403 and "cannot create" in message, f"a Node that is not there: {status} {message}"
 
@@ -323,7 +335,7 @@ def sweep(admin, session, user, granted):
             expected = verb in granted.get((group, resource["name"]), ())
             refused = status == 403 and f'User "{user}" cannot {verb} resource "{resource["name"]}" in API group "{group}"' in message
             count += 1
-            if refused == expected or (not refused and status == 403):
+            if refused == expected or (not refused and status == 403 and "denied request" not in message):
                 wrong.append(f"{method} {url}: {status} {message}")
     assert not wrong, "\n".join(wrong)
     return count
@@ -347,11 +359,11 @@ def rules(session):
 def nothing_else(host):
     with rights(host) as (plane, _):
         admin = Session(plane, "admin")
-        for name, user, _, own in WHO:
+        for name, user, _, own, here in WHO:
             session = Session(plane, name)
             granted = own | EVERYBODY
             assert rules(session) == granted, rules(session)
-            count = sweep(admin, session, user, granted)
+            count = sweep(admin, session, user, granted | here)
             assert count > 800, count
             for path in CLOSED:
                 status, document = session.ask("GET", path)
@@ -359,6 +371,82 @@ def nothing_else(host):
             for header, value in (("Impersonate-User", "admin"), ("Impersonate-User", f"gpuhost:host:{OTHER}")):
                 status, document = session.ask("GET", "/api/v1/nodes", **{header: value})
                 assert status == 403 and "cannot impersonate" in document["message"], f"{value}: {status} {document}"
+
+
+LEASES = "/apis/coordination.k8s.io/v1/namespaces/gpuhost/leases"
+
+
+def lease(name, holder, **spec):
+    return {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": {"name": name}, "spec": {"holderIdentity": holder} | spec}
+
+
+OWN_GRANT, OTHERS_GRANT = f"gpuhost-upgrade-{HOST}", f"gpuhost-upgrade-{OTHER}"
+RENEWED = {"spec": {"renewTime": "2026-11-23T16:00:00.000000Z"}}
+# (method, Lease, body, what is said of it to a host, and to a candidate); the first are allowed to both
+GRANTS = (
+    ("PATCH", OWN_GRANT, RENEWED, None, None),
+    ("PATCH", OWN_GRANT, {"metadata": {"annotations": {"gpuhost.io/x": "1"}}}, None, None),
+    ("PATCH", OWN_GRANT, {"spec": {"leaseDurationSeconds": 100000}}, "of its grant a host may change renewTime only", "of its grant a host may change renewTime only"),
+    ("PATCH", OWN_GRANT, {"spec": {"holderIdentity": OTHER}}, "of its grant a host may change renewTime only", "of its grant a host may change renewTime only"),
+    ("PATCH", OTHERS_GRANT, RENEWED, "its own grant only", "a candidate may take gpuhost-leader for itself"),
+    ("PATCH", "gpuhost-leader", {"spec": {"holderIdentity": HOST}}, "its own grant only", None),
+    ("PATCH", "gpuhost-leader", {"spec": {"holderIdentity": OTHER}}, "its own grant only", "a candidate may take gpuhost-leader for itself"),
+    ("PATCH", "gpuhost-rollout", {"metadata": {"annotations": {"gpuhost.io/waits": "{}"}}}, "its own grant only", None),
+    ("PATCH", "site", RENEWED, "its own grant only", "a candidate may take gpuhost-leader for itself"),
+    ("POST", "gpuhost-upgrade-x", lease("gpuhost-upgrade-x", "x"), "cannot create", None),
+    ("POST", "gpuhost-upgrade-y", lease("gpuhost-upgrade-y", HOST), "cannot create", "a candidate may create grants"),
+    ("POST", "site2", lease("site2", HOST), "cannot create", "a candidate may create grants"),
+    ("DELETE", "site", None, "its own grant only", "a candidate may take grants away only"),
+    ("DELETE", "gpuhost-leader", None, "its own grant only", "a candidate may take grants away only"),
+    ("DELETE", OTHERS_GRANT, None, "its own grant only", None),
+    ("DELETE", OWN_GRANT, None, None, None),
+)
+
+
+def try_leases(session, column):
+    wrong = []
+    for method, name, body, *said in GRANTS:
+        path = (LEASES if method == "POST" else f"{LEASES}/{name}") + "?dryRun=All"
+        status, answer = session.ask(method, path, body, MERGE if method == "PATCH" else "json")
+        message = answer.get("message", "")
+        if status not in ((200, 201) if said[column] is None else (403,)) or (said[column] or "") not in message:
+            wrong.append(f"{method} {name} {body}: {status} {message}")
+    assert not wrong, "\n".join(wrong)
+
+
+@case("a host's rights: of Leases its own grant, and a candidate's besides are who leads and the others' grants", start="kubernetes")
+def leases(host):
+    with rights(host) as (plane, session):
+        made = [lease(name, holder) for name, holder in ((OWN_GRANT, HOST), (OTHERS_GRANT, OTHER), ("gpuhost-leader", OTHER),
+                                                         ("gpuhost-rollout", OTHER), ("site", "site"))]
+        plane.apply(*[one | {"metadata": one["metadata"] | {"namespace": "gpuhost"}} for one in made])
+        try:
+            try_leases(session, 0)
+            plane.kubectl("create", "rolebinding", "-n", "gpuhost", "candidate", "--role=gpuhost-candidate", f"--user={USER}")
+            try_leases(session, 1)
+            status, answer = session.ask("POST", "/apis/coordination.k8s.io/v1/namespaces/default/leases", lease(OWN_GRANT, HOST))
+            assert status == 403 and "cannot create" in answer["message"], answer
+        finally:
+            plane.kubectl("delete", "rolebinding", "-n", "gpuhost", "candidate", "--ignore-not-found")
+            plane.kubectl("delete", "lease", "-n", "gpuhost", "--all")
+
+
+def event(kind, name, reason):
+    return {"apiVersion": "v1", "kind": "Event", "metadata": {"generateName": "x.", "namespace": "default"}, "reason": reason, "message": "x",
+            "involvedObject": {"apiVersion": "v1", "kind": kind, "name": name}, "type": "Normal", "source": {"component": "gpuhost-cluster"}}
+
+
+@case("a host's rights: it tells of its own Node's upgrade, and reads the policy and nothing beside it", start="kubernetes")
+def events_and_policy(host):
+    with rights(host) as (plane, session):
+        for body, said in ((event("Node", HOST, "GPUDriverUpgrade"), None), (event("Node", OTHER, "GPUDriverUpgrade"), "its own Node only"),
+                           (event("Pod", HOST, "GPUDriverUpgrade"), "its own Node only"), (event("Node", HOST, "NodeReady"), "GPUDriverUpgrade only")):
+            status, answer = session.ask("POST", "/api/v1/namespaces/default/events?dryRun=All", body)
+            assert status == (403 if said else 201) and (said or "") in answer.get("message", ""), f"{body}: {status} {answer}"
+        maps = "/api/v1/namespaces/gpuhost/configmaps"
+        for path, good in ((f"{maps}/gpuhost-policy", 404), (f"{maps}?fieldSelector=metadata.name%3Dgpuhost-policy", 200), (f"{maps}/site", 403), (maps, 403)):
+            status, answer = session.ask("GET", path)
+            assert status == good, f"{path}: {status} {answer}"
 
 
 def certificate_request(plane, name, signer, usages):

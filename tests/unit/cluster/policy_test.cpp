@@ -146,7 +146,7 @@ TEST(Policy, WhatIsWrongInAListIsNamedWithItsPlace) {
                                   "  pools: [{nodeSelector: {a: b}}, {name: x, nodeselector: {a: b}}, {name: "
                                   "y, nodeSelector: \"a==\"}]\n"
                                   "  windows: [{start: 22, end: \"04:00\"}]\n"
-                                  "  gates: [{url: \"http://p\"}]\n");
+                                  "  failureBugdet: 1\n");
     const Policy policy = read(texts);
     const auto names = [&](const char* part) {
         for (const std::string& problem : policy.problems)
@@ -157,7 +157,7 @@ TEST(Policy, WhatIsWrongInAListIsNamedWithItsPlace) {
     EXPECT_TRUE(names("rollout.pools[0]"));
     EXPECT_TRUE(names("rollout.pools[1]: has no field 'nodeselector'"));
     EXPECT_TRUE(names("rollout.windows[0]"));
-    EXPECT_TRUE(names("rollout.gates[0]"));
+    EXPECT_TRUE(names("there is no field rollout.failureBugdet"));
 }
 
 TEST(Selector, IsKubectls) {
