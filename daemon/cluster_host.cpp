@@ -40,14 +40,14 @@ std::string lasting_problems(const Json& problems) {
         for (const Json& problem : problems)
             if (!is_in_use(problem)) {
                 const std::string hint = string_or(problem, "hint", "");
-                texts.push_back(string_or(problem, "text", "") + (hint.empty() ? "" : ". " + hint));
+                texts.push_back(string_or(problem, "text", "") + (hint.empty() ? "" : "; " + hint));
             }
     return base::join(texts, "; ");
 }
 
 std::string text_of(const Json& error) {
     const std::string hint = string_or(error, "hint", "");
-    return string_or(error, "message", "it failed") + (hint.empty() ? "" : ". " + hint);
+    return string_or(error, "message", "it failed") + (hint.empty() ? "" : "; " + hint);
 }
 
 bool is_swap(const std::string& kind) {
@@ -103,7 +103,7 @@ void ClusterHost::look_at_operations() {
         const std::string state = string_or(*operation, "state", "");
         const Json& error = member(*operation, "error");
         swap_.id = row->id;
-        swap_.version = string_or(*operation, "title", "");
+        swap_.title = string_or(*operation, "title", "");
         swap_.began = static_cast<std::int64_t>(row->began_us) / second_us;
         if (state == "running" || state == "undoing") {
             swap_.task = {Task::State::Running, string_or(*operation, "text", ""), false};
@@ -118,9 +118,9 @@ void ClusterHost::look_at_operations() {
     }
 }
 
-Task ClusterHost::swap(const std::string&, std::int64_t since) const {
-    // One second is what two clocks' rounding may make of it.
-    return swap_.id != 0 && swap_.began + 1 >= since ? swap_.task : Task();
+Task ClusterHost::swap(const std::string& version, std::int64_t since) const {
+    const bool is_it = swap_.began >= since && base::ends_with(swap_.title, version);
+    return swap_.id != 0 && is_it ? swap_.task : Task();
 }
 
 void ClusterHost::begin_swap(const std::string& version, const cluster::UpgradePolicy* policy,

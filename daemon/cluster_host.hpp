@@ -55,7 +55,7 @@ class ClusterHost final : public cluster::UpgradeHost {
     /// The newest that changes, or would change, the driver.
     struct Swap {
         std::uint64_t id = 0;
-        std::string version;
+        std::string title;      ///< which names the version
         std::int64_t began = 0; ///< seconds since 1970
         cluster::Task task;
     };

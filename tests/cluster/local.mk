@@ -46,6 +46,7 @@ EXTRA_DIST += \
     %D%/scenarios/bundles.py \
     %D%/scenarios/cdi.py \
     %D%/scenarios/kubeconfig.py \
+    %D%/scenarios/fleet.py \
     %D%/scenarios/kubernetes.py \
     %D%/scenarios/network.py \
     %D%/scenarios/peers.py \
@@ -56,7 +57,8 @@ EXTRA_DIST += \
     %D%/scenarios/runtime.py \
     %D%/scenarios/runtime_change.py \
     %D%/scenarios/runtime_hosts.py \
-    %D%/scenarios/toolkit.py
+    %D%/scenarios/toolkit.py \
+    %D%/scenarios/upgrades.py
 
 .PHONY: check-cluster
 check-cluster: gpuhost-cluster gpuhostctl gpuhostd gpuhost-fetch gpuhost-nvml gpuhost-registry gpuhost-worker

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Many hosts in one process: the agents of gpuhost-cluster as they are, on hosts whose drivers swap by themselves. Ends when
-// its input does.
+// Many hosts in one process: the agents of gpuhost-cluster as they are, on hosts whose drivers swap by themselves. It runs
+// until it is killed.
 //
 //   fleet --kubeconfig=FILE --hosts=COUNT [--first=N] [--prefix=NAME] [--version=V] [--swap-ms=N] [--candidates=N]
 //         [--fail=NODE,…] (their swaps fail) [--bad=NODE,…] (their new drivers don't get ready)
@@ -18,7 +18,6 @@
 #include <span>
 
 #include <poll.h>
-#include <unistd.h>
 
 namespace {
 
@@ -164,7 +163,8 @@ struct Member {
     std::uint64_t seen = 0;
 };
 
-base::Result<int> run(const Options& options) {
+/// Until something breaks.
+base::Result<void> run(const Options& options) {
     GPUHOST_TRY(root, base::Root::open("/"));
     const auto among = [](const std::string& words) {
         const auto list = base::split(words, ',');
@@ -174,7 +174,7 @@ base::Result<int> run(const Options& options) {
     const std::set<std::string> bad = among(options.bad);
     std::vector<std::unique_ptr<Api>> apis;
     std::vector<std::unique_ptr<Member>> members;
-    std::vector<pollfd> polled{{STDIN_FILENO, POLLIN, 0}};
+    std::vector<pollfd> polled;
     for (unsigned i = 0; i < number(options.hosts); ++i) {
         if (i % hosts_per_connection == 0) {
             GPUHOST_TRY(api, Api::open(root, options.kubeconfig));
@@ -199,8 +199,6 @@ base::Result<int> run(const Options& options) {
         }
         const Time left = soonest ? std::clamp(*soonest - now(), Time(0), Time(60'000)) : Time(60'000);
         (void)::poll(polled.data(), polled.size(), static_cast<int>(left.count()));
-        if (polled[0].revents != 0)
-            return 0;
         for (const auto& api : apis)
             api->work();
     }
@@ -222,9 +220,6 @@ int main(int argc, char* argv[]) {
                                    {"--fail=", &options.fail},
                                    {"--bad=", &options.bad}}))
         return *status;
-    const auto status = run(options);
-    if (status)
-        return *status;
-    base::log::error(status.error().message);
+    base::log::error(run(options).error().message);
     return 1;
 }

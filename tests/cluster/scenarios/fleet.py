@@ -1,0 +1,272 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A fleet's driver upgrade at a real API server: the agents of gpuhost-cluster for many hosts, whose drivers are simulated."""
+
+import collections
+import contextlib
+import json
+import random
+import time
+
+from node.controlplane import Session
+from node.service import Service
+from node.waiting import eventually
+from rig.case import case
+
+OLD, NEW = "535.216.01", "550.163.01"
+STATE = "nvidia.com/gpu-driver-upgrade-state"
+SKIP = "nvidia.com/gpu-driver-upgrade.skip"
+RECORD = "gpuhost.io/upgrade"
+REASON = "gpuhost.io/upgrade-reason"
+UNDER_WAY = {"cordon-required", "wait-for-jobs-required", "pod-deletion-required", "drain-required", "pod-restart-required",
+             "validation-required", "uncordon-required"}
+MOST_CALLS = 25  # a host and upgrade
+NODES = "/api/v1/nodes"
+
+
+class Hosts(Service):
+    """Some of the fleet, as one process."""
+    def __init__(self, node, name, *options):
+        super().__init__(name, node.place.logs)
+        self.command = [node.tests / "tests/cluster/fleet/fleet", f"--kubeconfig={node.controlplane.admin}", *options]
+
+    def run(self):
+        self.start(self.command)
+
+    def kill(self):
+        self.process.kill()
+        self.process.wait()
+        self.process = None
+
+
+class Fleet:
+    """`count` hosts, whose Nodes are there and ready. No kubelet says so, so nobody may take it back."""
+    def __init__(self, node, count):
+        self.plane = node.controlplane
+        self.node = node
+        self.admin = Session(self.plane, "admin")
+        self.names = [f"sim{number:04}" for number in range(1, count + 1)]
+        self.services = []
+
+    def __enter__(self):
+        self.plane.manager.end()
+        self.wipe()
+        self.plane.apply(*[{"apiVersion": "v1", "kind": "Node", "metadata": {"name": name, "labels": {"nvidia.com/gpu.present": "true"}}}
+                           for name in self.names])
+        for name in self.names:
+            self.ready(name)
+        return self
+
+    def __exit__(self, *_):
+        for service in self.services:
+            service.end()
+        self.wipe()
+        self.plane.start_manager()
+
+    def wipe(self):
+        self.plane.kubectl("delete", "nodes", "--all", "--wait=false")
+        for kind in ("leases", "configmaps"):
+            self.plane.kubectl("delete", kind, "-n", "gpuhost", "--all", "--wait=false")
+        self.plane.kubectl("delete", "events", "-n", "default", "--all", "--wait=false")
+
+    def patch(self, name, body, sub=""):
+        status, answer = self.admin.ask("PATCH", f"{NODES}/{name}{sub}", body, "strategic-merge-patch+json")
+        assert status == 200, answer
+
+    def ready(self, name, status="True"):
+        self.patch(name, {"status": {"conditions": [{"type": "Ready", "status": status, "reason": "Tested", "message": "it is"}]}}, "/status")
+        self.admin.ask("PATCH", f"{NODES}/{name}", {"spec": {"taints": None}}, "merge-patch+json")
+
+    def hosts(self, *options, name="fleet"):
+        service = Hosts(self.node, name, f"--hosts={len(self.names)}", *options)
+        self.services.append(service)
+        service.run()
+        return service
+
+    def wants(self, version, rollout=None, auto=True, **upgrade):
+        policy = {"driver": {"version": version, "upgradePolicy": {"autoUpgrade": auto, "maxUnavailable": "100%", **upgrade}}, "rollout": rollout or {}}
+        self.plane.apply({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "gpuhost-policy", "namespace": "gpuhost"},
+                          "data": {"policy.yaml": json.dumps(policy)}})
+
+    def nodes(self):
+        status, answer = self.admin.ask("GET", NODES)
+        assert status == 200, answer
+        return {one["metadata"]["name"]: one for one in answer["items"] if one["metadata"]["name"] in self.names}
+
+    def states(self):
+        return {name: one["metadata"].get("labels", {}).get(STATE, "") for name, one in self.nodes().items()}
+
+    def record(self, name):
+        return json.loads(self.nodes()[name]["metadata"].get("annotations", {}).get(RECORD, "{}"))
+
+    def reason(self, name):
+        return self.nodes()[name]["metadata"].get("annotations", {}).get(REASON, "")
+
+    def done(self, version):
+        """The names of those that are."""
+        return {name for name, one in self.nodes().items() if one["metadata"].get("labels", {}).get(STATE) == "upgrade-done"
+                and json.loads(one["metadata"]["annotations"][RECORD])["version"] == version and not one["spec"].get("unschedulable")}
+
+    def eventually_done(self, version, names=None, seconds=90):
+        wanted = set(names or self.names)
+        eventually(lambda: f"all run {version}: {collections.Counter(self.states().values())} {self.tail()}", lambda: self.done(version) >= wanted, seconds)
+
+    def grants(self):
+        leases = self.admin.ask("GET", "/apis/coordination.k8s.io/v1/namespaces/gpuhost/leases")[1].get("items", [])
+        return {one["metadata"]["name"].removeprefix("gpuhost-upgrade-") for one in leases if one["metadata"]["name"].startswith("gpuhost-upgrade-")}
+
+    def tail(self):
+        return "\n".join(service.tail() for service in self.services)
+
+    def busy(self):
+        """Those that upgrade just now; more than may is the one thing that must never be."""
+        return {name for name, one in self.nodes().items() if one["metadata"].get("labels", {}).get(STATE) in UNDER_WAY or one["spec"].get("unschedulable")}
+
+
+def start_on_old(fleet, *options):
+    fleet.wants(OLD)
+    made = fleet.hosts(*options)
+    fleet.eventually_done(OLD)
+    return made
+
+
+@case("a fleet: ten hosts upgrade one by one within seconds, by the commands of the GPU Operator's page", start="kubernetes")
+def rollout(node):
+    with Fleet(node, 10) as fleet:
+        start_on_old(fleet)
+        before, began = len(fleet.plane.calls("admin")), time.monotonic()
+        fleet.wants(NEW, maxParallelUpgrades=1)
+        most = 0
+        while fleet.done(NEW) != set(fleet.names):
+            most = max(most, len(fleet.busy()))
+            assert time.monotonic() < began + 60, fleet.tail()
+        took = time.monotonic() - began
+        assert most <= 1, most
+        eventually("all grants are given back", lambda: not fleet.grants())
+        calls = [call for call in fleet.plane.calls("admin")[before:] if call[1] in ("nodes", "leases", "events") and call[0] not in ("list",)]
+        print(f"# 10 hosts one by one: {took:.1f} s, {len(calls) / 10:.1f} calls a host with those of this test")
+        shown = fleet.plane.kubectl("get", "node", "-l", "nvidia.com/gpu.present",
+                                    r'-ojsonpath={range .items[*]}{.metadata.name}{"\t"}{.metadata.labels.nvidia\.com/gpu-driver-upgrade-state}{"\n"}{end}')
+        assert shown.count("upgrade-done") == 10, shown
+        events = fleet.plane.kubectl("get", "events", "-n", "default", "--sort-by=.lastTimestamp")
+        for state in ("upgrade-required", "cordon-required", "pod-restart-required", "upgrade-done"):
+            assert f"Successfully updated node state label to {state}" in events and "GPUDriverUpgrade" in events, events
+
+
+@case("a fleet: hosts that are not ready, skipped or gone stop nobody, and are named", start="kubernetes")
+def away(node):
+    with Fleet(node, 10) as fleet:
+        start_on_old(fleet)
+        for name in fleet.names[:3]:
+            fleet.ready(name, "Unknown")
+        fleet.patch(fleet.names[3], {"metadata": {"labels": {SKIP: "true"}}})
+        fleet.plane.kubectl("delete", "node", fleet.names[4])
+        fleet.wants(NEW, maxUnavailable="25%", maxParallelUpgrades=0)
+        fleet.eventually_done(NEW, fleet.names[5:])
+        eventually("who is not ready says so", lambda: "not ready" in fleet.reason(fleet.names[0]))
+        assert "skip" in fleet.reason(fleet.names[3]), fleet.reason(fleet.names[3])
+        assert not fleet.done(NEW) & set(fleet.names[:4])
+        fleet.ready(fleet.names[0])
+        fleet.patch(fleet.names[3], {"metadata": {"labels": {SKIP: None}}})
+        fleet.plane.apply({"apiVersion": "v1", "kind": "Node", "metadata": {"name": fleet.names[4], "labels": {"nvidia.com/gpu.present": "true"}}})
+        fleet.ready(fleet.names[4])
+        fleet.eventually_done(NEW, [fleet.names[number] for number in (0, 3, 4)])
+
+
+@case("a fleet: one that was cordoned before stays so, and a failed one is tried again by its label", start="kubernetes")
+def cordoned_and_failed(node):
+    with Fleet(node, 4) as fleet:
+        start_on_old(fleet, "--fail=sim0002", "--bad=sim0003")
+        fleet.patch("sim0001", {"spec": {"unschedulable": True}})
+        fleet.wants(NEW, {"retries": 1, "retryDelaySeconds": 1, "validationTimeoutSeconds": 2, "failureBudget": 2}, maxParallelUpgrades=1)
+        fleet.eventually_done(NEW, ["sim0004"])
+        eventually(lambda: f"two have failed: {fleet.states()}", lambda: list(fleet.states().values()).count("upgrade-failed") == 2)
+        eventually("the first has upgraded", lambda: fleet.record("sim0001").get("version") == NEW and fleet.states()["sim0001"] == "upgrade-done")
+        nodes = fleet.nodes()
+        assert nodes["sim0001"]["spec"].get("unschedulable"), "as it was"
+        assert not nodes["sim0002"]["spec"].get("unschedulable") and not nodes["sim0003"]["spec"].get("unschedulable"), "they serve as before"
+        assert fleet.record("sim0002")["failure"] == "swap" and fleet.record("sim0002")["attempts"] == 2, fleet.record("sim0002")
+        assert "535.216.01 runs again" in fleet.reason("sim0003"), fleet.reason("sim0003")
+        fleet.services[0].kill()
+        fleet.services.clear()
+        fleet.hosts(name="fleet-2")
+        fleet.plane.kubectl("label", "node", "sim0002", f"{STATE}=upgrade-required", "--overwrite")
+        fleet.eventually_done(NEW, ["sim0002"])
+
+
+@case("a fleet: autoUpgrade off and on again at any time leaves no Node cordoned", start="kubernetes")
+def toggled(node):
+    with Fleet(node, 6) as fleet:
+        start_on_old(fleet, "--swap-ms=300")
+        chance = random.Random(6)
+        for _ in range(8):
+            fleet.wants(NEW, maxParallelUpgrades=3)
+            time.sleep(chance.uniform(0, 0.8))
+            fleet.wants(NEW, auto=False, maxParallelUpgrades=3)
+            time.sleep(chance.uniform(0, 0.5))
+        eventually(lambda: f"nobody is half way: {fleet.states()}", lambda: not fleet.busy() and not fleet.grants())
+        assert set(fleet.states().values()) == {""}, fleet.states()
+        fleet.wants(NEW, maxParallelUpgrades=3)
+        fleet.eventually_done(NEW)
+
+
+@case("a fleet: whoever is killed, and whenever, never more than may upgrade, and all do in the end", start="kubernetes")
+def killed(node):
+    with Fleet(node, 24) as fleet:
+        fleet.wants(OLD)
+        halves = [Hosts(node, f"half{number}", "--hosts=12", f"--first={1 + 12 * number}", "--swap-ms=200") for number in range(2)]
+        fleet.services += halves
+        for half in halves:
+            half.run()
+        fleet.eventually_done(OLD)
+        fleet.wants(NEW, maxParallelUpgrades=4)
+        chance, most, next_kill, end = random.Random(24), 0, time.monotonic(), time.monotonic() + 40
+        while time.monotonic() < end:
+            most = max(most, len(fleet.grants()), len(fleet.busy()))
+            assert most <= 4, f"{most}: {fleet.states()} {fleet.tail()}"
+            if time.monotonic() > next_kill:
+                half = chance.choice(halves)
+                half.kill()
+                time.sleep(chance.uniform(0, 1))
+                half.run()
+                next_kill = time.monotonic() + chance.uniform(0.5, 4)
+        fleet.eventually_done(NEW, seconds=120)
+
+
+@case("a fleet: an API server that goes and comes again stops nothing for good", start="kubernetes")
+def server_away(node):
+    with Fleet(node, 8) as fleet:
+        start_on_old(fleet, "--swap-ms=500")
+        fleet.wants(NEW, maxParallelUpgrades=2)
+        for _ in range(2):
+            time.sleep(1)
+            fleet.plane.stop_api()
+            time.sleep(2)
+            fleet.plane.start_api()
+            fleet.admin = Session(fleet.plane, "admin")
+        fleet.eventually_done(NEW, seconds=150)
+
+
+@contextlib.contextmanager
+def labelled(fleet, **labels):
+    for name, value in labels.items():
+        fleet.patch(name, {"metadata": {"labels": {"tier": value}}})
+    yield
+
+
+@case("a fleet: pools have their own version and limits, a canary goes first, and outside its window nothing begins", start="kubernetes")
+def pools_and_waves(node):
+    with Fleet(node, 6) as fleet, labelled(fleet, sim0001="lab", sim0002="canary"):
+        start_on_old(fleet)
+        closed = time.gmtime(time.time() + 12 * 3600)
+        window = {"days": [time.strftime("%a", closed)], "start": time.strftime("%H:00", closed), "end": time.strftime("%H:30", closed)}
+        pools = [{"name": "lab", "nodeSelector": {"tier": "lab"}, "driver": {"version": "570.86.15"}, "rollout": {"windows": []}}]
+        waves = [{"name": "canary", "nodeSelector": "tier=canary", "soakSeconds": 3}]
+        fleet.wants(NEW, {"pools": pools, "waves": waves, "windows": [window]}, maxParallelUpgrades=0)
+        fleet.eventually_done("570.86.15", ["sim0001"])
+        eventually(lambda: f"the others wait for their window: {fleet.reason('sim0003')}", lambda: "window opens" in fleet.reason("sim0003"))
+        assert not fleet.done(NEW)
+        fleet.wants(NEW, {"pools": pools, "waves": waves}, maxParallelUpgrades=0)
+        fleet.eventually_done(NEW, ["sim0002"])
+        since = fleet.record("sim0002")["since"]
+        fleet.eventually_done(NEW, fleet.names[1:])
+        assert all(fleet.record(name)["since"] >= since + 3 for name in fleet.names[2:]), "the canary has soaked"

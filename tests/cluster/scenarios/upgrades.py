@@ -1,0 +1,223 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One host's driver upgrade at a real API server: gpuhost-cluster with a host's own rights, gpuhostd on a kernel that is played, and
+pods that are moved with a kubelet's credentials."""
+
+import json
+import os
+import re
+import time
+
+import fake_host
+import tap
+from node.controlplane import Session, manifests
+from node.gpuhost import find
+from node.service import Service
+from node.waiting import eventually
+from rig.case import case
+
+HOST = "upgrade01"
+STATE = "nvidia.com/gpu-driver-upgrade-state"
+CRD = "crd/cluster-policy-crd.yaml"
+
+
+class Machine:
+    """A host with GPUs that runs an old driver and has a new one in store, and is a candidate to lead."""
+    def __init__(self, node):
+        tap.TOP_BUILDDIR = str(node.tests)
+        self.versions = fake_host.OLD, fake_host.NEW
+        self.plane = node.controlplane
+        self.host = fake_host.FakeHost()
+        fake_host.prepare(self.host)
+        self.agent = Service("gpuhost-cluster-upgrade", node.place.logs)
+        self.program = find(node.daemon.tree, "gpuhost-cluster")
+        self.admin = Session(self.plane, "admin")
+
+    def configure(self):
+        identity = self.plane.identity("upgrade-host", f"gpuhost:host:{HOST}", "gpuhost:hosts")
+        self.copy(identity, "/etc/gpuhost/cluster/kubeconfig")
+        kubelet = self.plane.identity("upgrade-kubelet", f"system:node:{HOST}", "system:nodes")
+        self.copy(kubelet, "/etc/kubernetes/kubelet.conf")
+        files = " ".join(["/etc/kubernetes/kubelet.conf", *(str(self.plane.pki / name) for name in ("ca.crt", "upgrade-kubelet.crt", "upgrade-kubelet.key"))])
+        for name in ("ca.crt", "upgrade-host.crt", "upgrade-host.key", "upgrade-kubelet.crt", "upgrade-kubelet.key"):
+            self.copy(self.plane.pki / name, str(self.plane.pki / name))
+        self.write("/etc/gpuhost/gpuhostd.conf", f"[Cluster]\nNodeName={HOST}\nCandidate=yes\nKubeletFiles={files}\n")
+        os.makedirs(self.host.path("/run/gpuhost-cluster"), exist_ok=True)
+
+    def copy(self, source, path):
+        with open(source, encoding="utf-8") as file:
+            self.write(path, file.read())
+
+    def write(self, path, text):
+        place = self.host.path(path)
+        os.makedirs(os.path.dirname(place), exist_ok=True)
+        with open(place, "w", encoding="utf-8") as file:
+            file.write(text)
+        os.chmod(place, 0o600)
+
+    def run(self):
+        self.host.start_daemon()
+        self.host.settle()
+        self.agent.start([self.program, f"--root={self.host.root}"], DBUS_SYSTEM_BUS_ADDRESS=self.host.address)
+
+    def end(self):
+        self.agent.end()
+        if self.host:
+            self.host.close()
+            self.host = None
+
+    def tail(self):
+        return self.agent.tail()
+
+    def node(self):
+        status, answer = self.admin.ask("GET", f"/api/v1/nodes/{HOST}")
+        assert status == 200, answer
+        return answer
+
+    def state(self):
+        return self.node()["metadata"].get("labels", {}).get(STATE, "")
+
+    def why(self):
+        return f"{self.state()} {self.node()['metadata'].get('annotations')} {self.agent.tail()}\n{self.host.tail()}"
+
+    def reaches(self, state):
+        eventually(lambda: f"it gets to {state}: {self.why()}", lambda: self.state() == state)
+
+    def pod(self, name, **more):
+        metadata = {"name": name, "namespace": "default", "labels": {"app": name}}
+        if owner := more.pop("owner", None):
+            metadata["ownerReferences"] = [{"apiVersion": "apps/v1", "kind": owner, "name": "x", "uid": "00000000-0000-4000-8000-000000000000", "controller": True}]
+        status, answer = self.admin.ask("POST", "/api/v1/namespaces/default/pods", {
+            "apiVersion": "v1", "kind": "Pod", "metadata": metadata,
+            "spec": {"nodeName": HOST, "terminationGracePeriodSeconds": 1, "automountServiceAccountToken": False, "containers": [
+                {"name": "main", "image": "x", "resources": {"limits": {"nvidia.com/gpu": "1"}}}], **more}})
+        assert status == 201, answer
+        running = {"status": {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}], "containerStatuses": []}}
+        self.admin.ask("PATCH", f"/api/v1/namespaces/default/pods/{name}/status", running, "strategic-merge-patch+json")
+
+    def pods(self):
+        return {one["metadata"]["name"]: one for one in self.admin.ask("GET", "/api/v1/namespaces/default/pods")[1]["items"]}
+
+    def play_kubelet(self):
+        """What is asked to end has ended."""
+        for name, one in self.pods().items():
+            if one["metadata"].get("deletionTimestamp"):
+                self.admin.ask("DELETE", f"/api/v1/namespaces/default/pods/{name}", {"gracePeriodSeconds": 0})
+
+
+def want(plane, version, **upgrade):
+    plane.kubectl("patch", "clusterpolicies.nvidia.com/cluster-policy", "--type=merge", "-p",
+                  json.dumps({"spec": {"driver": {"version": version, "upgradePolicy": {"autoUpgrade": True, **upgrade}}}}))
+
+
+@case("a host that leads itself: what it runs is what its ClusterPolicy wants", start="kubernetes", makes="upgrading")
+def start(node):
+    plane = node.controlplane
+    plane.kubectl("apply", "-f", manifests() / CRD)
+    plane.kubectl("wait", "--for=condition=Established", "crd/clusterpolicies.nvidia.com")
+    plane.manager.end()  # nobody takes back what a kubelet would say
+    machine = node.machine = Machine(node)
+    machine.configure()
+    plane.apply({"apiVersion": "v1", "kind": "Node", "metadata": {"name": HOST}})
+    plane.kubectl("create", "rolebinding", "-n", "gpuhost", "candidate-upgrade", "--role=gpuhost-candidate", f"--user=gpuhost:host:{HOST}")
+    eventually("there may be pods", lambda: plane.ask("get", "-n", "default", "pods").returncode == 0)
+    plane.apply({"apiVersion": "nvidia.com/v1", "kind": "ClusterPolicy", "metadata": {"name": "cluster-policy"},
+                 "spec": {"driver": {"version": machine.versions[0], "upgradePolicy": {"autoUpgrade": True}}, "dcgm": {"enabled": True}}})
+    node.run_too(machine)
+    machine.reaches("upgrade-done")
+    shown = machine.host.ctl("cluster", "policy", f"--root={machine.host.root}", check=0).stdout
+    assert re.search(r"driver\.version +535\.261\.03 +ClusterPolicy cluster-policy", shown), shown
+    assert re.search(r"dcgm\S* .*GPU Operator", shown), shown
+    shown = machine.host.ctl("cluster", "status", f"--root={machine.host.root}", check=0).stdout
+    assert "upgrade-done" in shown and "this host" in shown, shown
+
+
+@case("a host that leads itself: one patch, and its pods leave, its driver is another, and it serves again", start="upgrading")
+def whole_way(node):
+    machine, plane = node.machine, node.controlplane
+    old, new = machine.versions
+    machine.pod("train", owner="ReplicaSet")
+    machine.pod("plain-daemon", owner="DaemonSet", containers=[{"name": "main", "image": "x"}])
+    plane.kubectl("patch", "clusterpolicies.nvidia.com/cluster-policy", "--type=json",
+                  "-p", json.dumps([{"op": "replace", "path": "/spec/driver/version", "value": new}]))
+    eventually(lambda: f"the pod is asked to leave: {machine.why()}", lambda: machine.pods()["train"]["metadata"].get("deletionTimestamp"))
+    assert machine.state() == "pod-deletion-required" and machine.node()["spec"]["unschedulable"], machine.why()
+    assert machine.host.loaded()["nvidia"] == old, "as long as it is there the driver stays"
+    machine.play_kubelet()
+    machine.reaches("upgrade-done")
+    assert machine.host.loaded()["nvidia"] == new and not machine.node()["spec"].get("unschedulable"), machine.why()
+    assert "plain-daemon" in machine.pods() and "train" not in machine.pods()
+    evictions = [call for call in plane.calls(f"system:node:{HOST}") if call[1] == "pods/eviction"]
+    assert [call[3] for call in evictions] == [201], evictions
+    assert not [call for call in plane.calls(f"gpuhost:host:{HOST}") if call[3] == 403], "it has the rights that it needs"
+    events = plane.kubectl("get", "events", "-n", "default")
+    assert "Deleted workload pods on the node for the driver upgrade" in events, events
+
+
+@case("a host that leads itself: a disruption budget is named, and respected to the end", start="upgrading")
+def budget(node):
+    machine, plane = node.machine, node.controlplane
+    machine.pod("guarded", owner="ReplicaSet")
+    plane.apply({"apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": {"name": "web", "namespace": "default"},
+                 "spec": {"minAvailable": 1, "selector": {"matchLabels": {"app": "guarded"}}}})
+    machine.admin.ask("PATCH", "/apis/policy/v1/namespaces/default/poddisruptionbudgets/web/status", {"status": {
+        "observedGeneration": 1, "disruptionsAllowed": 0, "currentHealthy": 1, "desiredHealthy": 1, "expectedPods": 1}}, "merge-patch+json")
+    try:
+        runs = machine.host.loaded()["nvidia"]
+        want(plane, next(one for one in machine.versions if one != runs), podDeletion={"timeoutSeconds": 14})
+        eventually(lambda: f"the budget is named: {machine.why()}",
+                   lambda: "web" in machine.node()["metadata"].get("annotations", {}).get("gpuhost.io/upgrade-reason", ""))
+        eventually(lambda: f"it gives up, and serves: {machine.why()}",
+                   lambda: not machine.node()["spec"].get("unschedulable") and "have not left" in machine.node()["metadata"]["annotations"]["gpuhost.io/upgrade-reason"])
+        assert "guarded" in machine.pods() and machine.host.loaded()["nvidia"] == runs
+        asked = [call for call in plane.calls(f"system:node:{HOST}") if call[1] == "pods/eviction" and call[2] == "guarded"]
+        assert 2 <= len(asked) <= 6, f"unhurried: {asked}"
+    finally:
+        plane.kubectl("delete", "pdb", "web")
+        machine.admin.ask("DELETE", "/api/v1/namespaces/default/pods/guarded", {"gracePeriodSeconds": 0})
+    plane.kubectl("annotate", "node", HOST, "nvidia.com/gpu-driver-upgrade-requested=true")
+    machine.reaches("upgrade-done")
+
+
+@case("a host that leads itself: a version that it has not got costs nobody anything", start="upgrading")
+def missing(node):
+    machine, plane = node.machine, node.controlplane
+    runs = machine.host.loaded()["nvidia"]
+    want(plane, "999.99.99")
+    eventually(lambda: f"it says what is missing: {machine.why()}",
+               lambda: "999.99.99" in machine.node()["metadata"].get("annotations", {}).get("gpuhost.io/upgrade-reason", ""))
+    time.sleep(2)
+    assert machine.state() == "upgrade-required" and not machine.node()["spec"].get("unschedulable"), machine.why()
+    assert machine.host.loaded()["nvidia"] == runs
+    want(plane, runs)
+    machine.reaches("upgrade-done")
+
+
+@case("a host that leads itself: killed at any time, it goes on where it was", start="upgrading")
+def killed(node):
+    machine, plane = node.machine, node.controlplane
+    for number in range(4):
+        runs = machine.host.loaded()["nvidia"]
+        wanted = next(one for one in machine.versions if one != runs)
+        want(plane, wanted)
+        for _ in range(3):
+            time.sleep(0.3 + 0.4 * number)
+            machine.agent.process.kill()
+            machine.agent.process.wait()
+            if number % 2:
+                machine.host.kill_daemon()
+                machine.host.start_daemon()
+            machine.agent.start([machine.program, f"--root={machine.host.root}"], DBUS_SYSTEM_BUS_ADDRESS=machine.host.address)
+        eventually(lambda: f"it runs what is wanted: {machine.why()}",  # noqa: B023
+                   lambda: machine.state() == "upgrade-done" and machine.host.loaded().get("nvidia") == wanted, 120)  # noqa: B023 pylint: disable=cell-var-from-loop
+        assert not machine.node()["spec"].get("unschedulable"), machine.why()
+
+
+@case("a host that leads itself: it ends with the tests", start="upgrading")
+def end(node):
+    machine, plane = node.machine, node.controlplane
+    plane.kubectl("delete", "clusterpolicy", "--all")
+    plane.kubectl("delete", "node", HOST)
+    plane.kubectl("delete", "lease", "-n", "gpuhost", "--all")
+    plane.kubectl("delete", "pods", "-n", "default", "--all", "--force")
+    machine.end()
+    plane.start_manager()
