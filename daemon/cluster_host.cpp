@@ -13,7 +13,6 @@
 namespace gpuhost {
 
 using base::Errc;
-using base::Error;
 using base::Json;
 using base::member;
 using base::Result;

@@ -202,7 +202,7 @@ class PoolRound {
 
     /// And why not now, though it could be.
     std::string common_reason(const Member& member, unsigned left) {
-        const std::string why = place_reason(member, left);
+        std::string why = place_reason(member, left);
         if (!why.empty() && reason_.empty())
             reason_ = why;
         return why;

@@ -63,7 +63,7 @@ Leader::Leader(Api& api, std::string node, Say say)
             },
             [this](Json&&) { lose_lease(); },
             [this](const Error& trouble) {
-                if (trouble.message != trouble_ && !trouble.message.empty())
+                if (trouble.message != trouble_ && trouble.code == base::Errc::AccessDenied)
                     say_("can't watch who leads: " + trouble.message);
                 trouble_ = trouble.message;
             }}) {}

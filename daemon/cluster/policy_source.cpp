@@ -127,8 +127,9 @@ void PolicySource::watch_cluster_policies() {
                       }});
 }
 
+/// That the server is away is said once, of the Node.
 void PolicySource::note(const std::string& what, const Error& trouble, std::string& said) {
-    if (std::exchange(said, trouble.message) != trouble.message && !trouble.message.empty())
+    if (std::exchange(said, trouble.message) != trouble.message && trouble.code == Errc::AccessDenied)
         say_("can't watch " + what + ": " + trouble.message);
 }
 

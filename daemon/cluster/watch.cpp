@@ -87,6 +87,7 @@ void Watch::listed(ApiAnswer&& answer) {
     if (version.empty() || items == answer.body.end() || !items->is_array())
         return later({base::Errc::BadContent, "the API server's answer is no list", ""});
     continue_ = base::string_or(base::member(answer.body, "metadata"), "continue", "");
+    up_to_date(); // first: what objects say may be trouble of another kind
     for (Json& object : *items) {
         names_.insert(base::string_or(base::member(object, "metadata"), "name", ""));
         handlers_.on_object(std::move(object));
@@ -95,7 +96,6 @@ void Watch::listed(ApiAnswer&& answer) {
     if (!continue_.empty())
         return;
     version_ = version;
-    up_to_date();
     handlers_.on_listed(std::exchange(names_, {}));
 }
 

@@ -153,7 +153,7 @@ def check_refusals(t, site):
     site.eventually(t, lambda: api.taints() == [], "and tried again")
     site.eventually(t, lambda: site.agent.status().get("error") is None, "then it is forgotten")
     for status in (500, 429):
-        api.fail(status, "GET", "watch=1")
+        api.fail(status, "GET", f"{NODES}?watch=1")
         api.cut()
         before = api.watches()
         site.eventually(t, lambda: api.watches() >= before + 2, f"a watch that was answered {status} is asked for again")

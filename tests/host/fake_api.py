@@ -19,6 +19,7 @@ from programs import run
 
 NODES = "/api/v1/nodes"
 REQUESTS = "/apis/certificates.k8s.io/v1/certificatesigningrequests"
+CONFIG_MAPS = "/api/v1/namespaces/gpuhost/configmaps"  # there is no policy
 
 
 def merged(old, patch, lists=None):
@@ -45,7 +46,7 @@ class FakeApi:
         self.authority = Authority(os.path.join(directory, "authority"))
         self.keys = self.authority.keys("server")
         self.lock = threading.Condition()
-        self.objects = {NODES: {}, REQUESTS: {}}
+        self.objects = {NODES: {}, REQUESTS: {}, CONFIG_MAPS: {}}
         self.events = []  # (version, collection, type, object)
         self.version = 100
         self.oldest = 0   # watches from before this one get 410
@@ -167,7 +168,7 @@ class FakeApi:
             return sum(call[0] == method and text in call[1] + "?" + call[2] for call in self.calls)
 
     def watches(self):
-        return self.count("GET", "watch=1")
+        return self.count("GET", f"{NODES}?watch=1")
 
 
 class Server(http.server.ThreadingHTTPServer):

@@ -191,16 +191,20 @@ base::Result<void> run(const Options& options) {
                                      i < number(options.candidates)));
     }
     for (;;) {
+        // Those alone that have heard something, or whose time has come: there are many.
         std::optional<Time> soonest;
-        for (const auto& member : members) {
-            member->turn();
-            if (const auto due = member->due())
+        for (std::size_t i = 0; i < members.size(); ++i) {
+            const std::optional<Time> before = members[i]->due();
+            if (polled[i / hosts_per_connection].revents != 0 || (before && *before <= now()))
+                members[i]->turn();
+            if (const auto due = members[i]->due())
                 soonest = soonest ? std::min(*soonest, *due) : *due;
         }
         const Time left = soonest ? std::clamp(*soonest - now(), Time(0), Time(60'000)) : Time(60'000);
         (void)::poll(polled.data(), polled.size(), static_cast<int>(left.count()));
-        for (const auto& api : apis)
-            api->work();
+        for (std::size_t i = 0; i < apis.size(); ++i)
+            if (polled[i].revents != 0)
+                apis[i]->work();
     }
 }
 
