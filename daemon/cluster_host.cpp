@@ -23,8 +23,8 @@ using cluster::UpgradeAct;
 
 namespace {
 
-constexpr Time between_checks{60'000}; ///< of what could not be had: bundles come
-constexpr Time between_tries{15'000};  ///< of what another operation is in the way of
+constexpr Time between_checks{300'000}; ///< of what could not be had, unless the store changes
+constexpr Time between_tries{15'000};   ///< of what another operation is in the way of
 constexpr std::uint64_t holders_leave_us = 120'000'000;
 constexpr std::int64_t second_us = 1'000'000;
 
@@ -73,9 +73,10 @@ void ClusterHost::see(const Json& host) {
     driver_.reboot_required = string_or(host, "state", "") == "reboot-required";
     if (driver_.boot.empty())
         driver_.boot = root_.read_line("/proc/sys/kernel/random/boot_id").value_or("");
-    look_at_operations();
-    if (check_.has_failed() && check_again_)
-        check_again_ = std::min(*check_again_, cluster::now() + between_tries);
+    // What was missing may have come.
+    if (std::string store = base::dump(member(observed, "store"));
+        std::exchange(store_, store) != store && check_.has_failed())
+        check_again_ = cluster::now();
 }
 
 void ClusterHost::lose() {
@@ -141,7 +142,10 @@ void ClusterHost::begin_swap(const std::string& version, const cluster::UpgradeP
         return;
     }
     say_("swaps the driver to version " + version);
-    look_at_operations();
+    swap_ = {*started,
+             version,
+             static_cast<std::int64_t>(base::realtime_us()) / second_us,
+             {Task::State::Running, "", false}};
 }
 
 // Whether it could

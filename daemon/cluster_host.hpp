@@ -21,8 +21,10 @@ class ClusterHost final : public cluster::UpgradeHost {
     /// `daemon` and `root` outlive it. `node` is the name of the host's Node.
     ClusterHost(ctl::Client& daemon, const base::Root& root, std::string node, Say say);
 
-    void see(const base::Json& host); ///< what the daemon says of the host now
-    void lose();                      ///< the daemon is not there
+    /// What the daemon is at; then `host`, what it says of the host after that: a swap that has ended shows there.
+    void look_at_operations();
+    void see(const base::Json& host);
+    void lose(); ///< the daemon is not there
 
     [[nodiscard]] std::optional<cluster::Time> due() const;
     void turn();
@@ -35,7 +37,6 @@ class ClusterHost final : public cluster::UpgradeHost {
     void be_at(const cluster::UpgradeWork& work) override;
 
   private:
-    void look_at_operations();
     void follow_check();
     void begin_check(const std::string& version);
     void begin_swap(const std::string& version, const cluster::UpgradePolicy* policy, std::int64_t since);
@@ -47,6 +48,7 @@ class ClusterHost final : public cluster::UpgradeHost {
     Say say_;
     cluster::HostDriver driver_;
 
+    std::string store_; ///< of drivers, as it was seen last
     std::string check_version_;
     std::uint64_t check_id_ = 0; ///< of the dry run
     cluster::Task check_;

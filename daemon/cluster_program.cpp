@@ -2,6 +2,7 @@
 #include "daemon/cluster_program.hpp"
 
 #include "daemon/base/log.hpp"
+#include "daemon/cluster/metrics.hpp"
 #include "daemon/cluster/paths.hpp"
 #include "daemon/host/notify.hpp"
 
@@ -31,13 +32,14 @@ void say(const std::string& line) {
 } // namespace
 
 void StatusFile::write(const Json& document) {
-    std::string text = base::dump(document) + "\n";
+    write(base::dump(document) + "\n");
+}
+
+void StatusFile::write(std::string text) {
     if (text == written_)
         return;
     written_ = std::move(text);
-    if (const std::string state = base::string_or(document, "state", ""); !state.empty())
-        host::notify::status(state);
-    if (const auto written = root_.write_atomic(path_, written_); !written)
+    if (const auto written = root_.write_atomic(path_, written_, 0644); !written)
         base::log::warning(written.error().message);
 }
 
@@ -75,8 +77,8 @@ ClusterProgram::ClusterProgram(const base::Root& root, ctl::Client& daemon, clus
                                const std::string& node, const cluster::ClusterSettings& settings, bool renews,
                                StatusFile& status)
     : daemon_(daemon), api_(api), status_(status), policy_file_(root, cluster::policy_status_file),
-      refresh_at_(cluster::now() + between_stats), policy_(api, root, say),
-      agent_(api, node, settings.wish, say, [&]() -> cluster::NodeAuthor* {
+      metrics_file_(root, cluster::metrics_file), refresh_at_(cluster::now() + between_stats),
+      policy_(api, root, say), agent_(api, node, settings.wish, say, [&]() -> cluster::NodeAuthor* {
           if (!settings.upgrades)
               return nullptr;
           host_.emplace(daemon, root, node, say);
@@ -174,6 +176,8 @@ void ClusterProgram::look() {
         return;
     looked_at_ = cluster::now();
     look_at_ = looked_at_ + look_again;
+    if (host_ && !gone_)
+        host_->look_at_operations();
     const auto host = gone_ ? base::Result<Json>(base::fail(Errc::Failed, "gpuhostd is not running",
                                                             "Start it with: systemctl start gpuhostd"))
                             : daemon_.describe_host();
@@ -210,6 +214,11 @@ void ClusterProgram::report() {
         document["upgrade"] = upgrade_->document();
     if (leader_)
         document["leader"] = leader_->document();
+    if (const std::string state = base::string_or(document, "state", ""); state != state_) {
+        host::notify::status(state);
+        state_ = state;
+    }
+    metrics_file_.write(cluster::metrics_text(document));
     status_.write(document);
     policy_file_.write({{"policy", policy_.document()}});
 }

@@ -23,6 +23,7 @@ class StatusFile {
     StatusFile(const base::Root& root, const char* path) : root_(root), path_(path) {}
 
     void write(const base::Json& document);
+    void write(std::string text);
 
   private:
     const base::Root& root_;
@@ -73,6 +74,8 @@ class ClusterProgram {
     cluster::Api& api_;
     StatusFile& status_;
     StatusFile policy_file_;
+    StatusFile metrics_file_;
+    std::string state_; ///< that systemd was told
     bool gone_ = false; ///< the daemon
     cluster::Time look_at_{0};
     cluster::Time looked_at_{0};

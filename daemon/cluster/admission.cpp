@@ -39,7 +39,7 @@ class PoolRound {
             if (!member.granted && member.host->node.state == UpgradeState::UpgradeRequired)
                 consider(member, left, shut);
         const unsigned parallel = free_places();
-        numbers_.available = std::min({parallel, unavailable_left(), left});
+        numbers_.available = std::min({parallel, unavailable_left(), left, numbers_.pending});
         admission_.pools.push_back(numbers_);
         admission_.reasons.push_back(!shut.empty() ? shut : reason_);
     }

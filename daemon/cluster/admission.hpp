@@ -40,7 +40,7 @@ struct PoolNumbers {
     unsigned in_progress = 0;
     unsigned done = 0;
     unsigned failed = 0;
-    unsigned available = 0; ///< places that are free
+    unsigned available = 0; ///< places that are free, and wanted
 };
 
 struct Admission {

@@ -417,6 +417,8 @@ Json Leader::document() const {
     Json document = {{"leads", leads()}, {"leader", lease_there_ ? lease_.holder : ""}};
     if (!leads())
         return document;
+    if (policy_ != nullptr)
+        document["auto_upgrade"] = policy_->pools.back().policy.mode == UpgradeMode::Controlled;
     Json pools = Json::array();
     for (std::size_t i = 0; i < admission_.pools.size(); ++i) {
         const PoolNumbers& numbers = admission_.pools[i];
@@ -426,6 +428,7 @@ Json Leader::document() const {
                          {"in_progress", numbers.in_progress},
                          {"done", numbers.done},
                          {"failed", numbers.failed},
+                         {"available", numbers.available},
                          {"waits", admission_.reasons[i]}});
     }
     document["pools"] = std::move(pools);

@@ -31,6 +31,8 @@ noinst_LIBRARIES += %D%/libcluster.a
     %D%/kubeconfig_types.hpp \
     %D%/leader.cpp \
     %D%/leader.hpp \
+    %D%/metrics.cpp \
+    %D%/metrics.hpp \
     %D%/node_change.cpp \
     %D%/node_change.hpp \
     %D%/paths.hpp \

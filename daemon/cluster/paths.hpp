@@ -20,6 +20,7 @@ inline constexpr const char* pending_key = "/var/lib/gpuhost/cluster/pending-key
 inline constexpr const char* kubelet_directory = "/run/gpuhost-cluster/kubelet";
 
 inline constexpr const char* status_file = "/run/gpuhost-cluster/status.json";
+inline constexpr const char* metrics_file = "/run/gpuhost-cluster/metrics.prom";
 inline constexpr const char* policy_status_file = "/run/gpuhost-cluster/policy.json";
 
 } // namespace gpuhost::cluster

@@ -118,8 +118,10 @@ class Step {
         const unsigned attempts = move_.record.attempts;
         move_.record.failure = failure;
         move_.record.cause = why;
-        const bool again = !is_final && attempts <= policy_.retries && at_.driver.ready;
-        if (at_.driver.ready)
+        // A driver that nobody has touched yet is as good as it was.
+        const bool serves = at_.driver.ready || node_.state < PodRestartRequired;
+        const bool again = !is_final && attempts <= policy_.retries && serves;
+        if (serves)
             give_back_schedulability();
         else
             move_.labels = unpaused(at_.labels);
@@ -259,7 +261,7 @@ class Step {
             release("version " + policy_.version + " is wanted by now");
             return true;
         }
-        if (at_.revoked) {
+        if (at_.revoked && (at_.driver.ready || node_.state < PodRestartRequired)) {
             release("its place was given on");
             return true;
         }
@@ -358,10 +360,8 @@ class Step {
             return stay(is_late(policy_.swap_timeout) ? UpgradeAct::CancelSwap : UpgradeAct::Swap,
                         at_.swap.text);
         }
-        if (node_.record.boot == at_.driver.boot || node_.record.boot.empty()) {
-            if (is_released() || !at_.granted)
-                return;
-        }
+        if (is_released() || !at_.granted)
+            return;
         if (is_late(policy_.swap_timeout))
             return fail("swap", "the driver was not swapped within " +
                                     std::to_string(policy_.swap_timeout.count()) + " s");

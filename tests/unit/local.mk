@@ -160,6 +160,7 @@ check_PROGRAMS += %D%/stub-nvml.so
     %D%/cluster/admission_test.cpp \
     %D%/cluster/credentials_test.cpp \
     %D%/cluster/kubeconfig_test.cpp \
+    %D%/cluster/metrics_test.cpp \
     %D%/cluster/node_change_test.cpp \
     %D%/cluster/pods_test.cpp \
     %D%/cluster/policy_test.cpp \

@@ -37,6 +37,8 @@ UpgradeNode node(const std::string& name, UpgradeState state) {
 }
 
 struct Site {
+    explicit Site(Policy made) : policy(std::move(made)) {}
+
     Policy policy;
     Fleet fleet;
     std::int64_t time = now;
@@ -275,8 +277,9 @@ TEST(Admission, KeepsItsLimitsInAnyFleet) {
             // What adds nothing to those that are away may go where they are too many already.
             const bool adds = !(upgrade.count_all_unavailable ? one.unschedulable
                                                               : one.others_cordoned() || one.unschedulable);
-            if (adds)
+            if (adds) {
                 EXPECT_LE(taken, upgrade.max_unavailable.of(total)) << "round " << round;
+            }
         }
     }
 }
