@@ -44,6 +44,7 @@ noinst_LIBRARIES += %D%/libcluster.a
     %D%/policy.hpp \
     %D%/policy_fields.cpp \
     %D%/policy_fields.hpp \
+    %D%/policy_ignored.cpp \
     %D%/policy_merge.cpp \
     %D%/policy_merge.hpp \
     %D%/policy_source.cpp \

@@ -59,34 +59,6 @@ constexpr std::array fields{
     PolicyField{"rollout.pools", List, "[]"},
 };
 
-struct Ignored {
-    std::string_view prefix;
-    std::string_view reason;
-};
-
-/// The first that fits.
-constexpr std::array ignored{
-    Ignored{"driver.repository", "drivers come from bundles, not from a registry"},
-    Ignored{"driver.image", "drivers come from bundles, not from a registry"},
-    Ignored{"driver.usePrecompiled",
-            "a host takes prebuilt modules where a bundle has them, and else builds"},
-    Ignored{"driver.kernelModuleType", "Flavour= in gpuhostd.conf says it"},
-    Ignored{"driver.kernelModuleConfig", "ModuleParameters= in gpuhostd.conf says it"},
-    Ignored{"driver.useNvidiaDriverCRD", "rollout.pools has what NVIDIADriver objects are for"},
-    Ignored{"driver.useOpenKernelModules", "Flavour= in gpuhostd.conf says it"},
-    Ignored{"driver.rdma", "peer memory modules are not gpuhost's"},
-    Ignored{"driver.manager", "there is no driver manager: each host moves its own pods"},
-    Ignored{"driver.startupProbe", "there is no driver container; rollout.swapTimeoutSeconds bounds a swap"},
-    Ignored{"driver.", "there is no driver container"},
-    Ignored{"daemonsets.", "there are no daemon sets"},
-    Ignored{"toolkit.", "the toolkit is installed on the host, not by a container"},
-    Ignored{"cdi.",
-            "hosts always write CDI specifications; [Runtime] in gpuhostd.conf configures the runtime"},
-    Ignored{"operator.", "there is no operator"},
-    Ignored{"validator.", "hosts validate themselves"},
-    Ignored{"", "it is for the GPU Operator's own operands, which gpuhost leaves alone"},
-};
-
 bool is_count(const Json& value) {
     constexpr std::int64_t most = 1'000'000'000;
     return value.is_number_integer() && value.get<std::int64_t>() >= 0 && value.get<std::int64_t>() <= most;
@@ -148,12 +120,6 @@ std::string wrong_value(const PolicyField& field, const Json& value) {
         std::find(choices.begin(), choices.end(), value.get_ref<const std::string&>()) != choices.end())
         return "";
     return "one of: " + base::join(choices, ", ");
-}
-
-std::string_view why_ignored(std::string_view path) {
-    return std::find_if(ignored.begin(), ignored.end(),
-                        [&](const Ignored& i) { return base::starts_with(path, i.prefix); })
-        ->reason;
 }
 
 } // namespace gpuhost::cluster

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a person can type, read or call stands in a manual page: settings, errors, the D-Bus interface."""
+"""What a person can type, read or call stands in a manual page: settings, errors, the D-Bus interface, a policy's fields."""
 import re
 import xml.etree.ElementTree as ElementTree
 
@@ -8,6 +8,9 @@ from sources import main
 SETTINGS_PAGE = "man/gpuhostd.conf.5.scd"
 ERRORS_PAGE = "man/gpuhostctl.1.scd"
 BUS_PAGE = "man/org.gpuhost1.5.scd"
+POLICY_PAGE = "man/gpuhost-policy.5.scd"
+POLICY_FIELDS = "daemon/cluster/policy_fields.cpp"
+POLICY_IGNORED = "daemon/cluster/policy_ignored.cpp"
 INTERFACE = "systemd/org.gpuhost1.xml"
 ERRORS = "daemon/base/error.cpp"
 SETTING = re.compile(r'\{\s*(?:\.section = )?"(\w+)",\s*(?:\.key = )?"(\w+)",\s*(?:\.type = )?(?:core::)?SettingType::')
@@ -58,6 +61,21 @@ def bus_rule(tree):
             yield f"{interface}.{member} is not in {BUS_PAGE}"
 
 
+def policy_rule(tree):
+    """Fields of ours stand there with their last word, the others' with all of them."""
+    page = tree.get(POLICY_PAGE, "")
+    known = re.findall(r'PolicyField\{"([\w.]+)"', tree.get(POLICY_FIELDS, ""))
+    ignored = re.findall(r'Ignored\{"([\w.]+)"', tree.get(POLICY_IGNORED, ""))
+    if not known or not ignored:
+        yield f"no fields found in {POLICY_FIELDS} and {POLICY_IGNORED}"
+    for path in known:
+        if not re.search(rf"[*._]{re.escape(path.rpartition('.')[2])}[*_]", page.replace("\\_", "_")):
+            yield f"field {path} is not in {POLICY_PAGE}"
+    for path in ignored:
+        if f"*{path}*" not in page:
+            yield f"why {path} does nothing is not in {POLICY_PAGE}"
+
+
 ROW = 'ErrcInfo{Errc::Busy, "busy", "org.gpuhost1.Error.Busy", 6},'
 NODE = '<node><interface name="a.B"><method name="Go"/></interface></node>'
 main(
@@ -72,5 +90,9 @@ main(
     ("org.gpuhost1(5) has every member", bus_rule, {
         "an undocumented method": {INTERFACE: NODE, BUS_PAGE: "# A.B\n*Come*\n"},
         "a method under another interface": {INTERFACE: NODE, BUS_PAGE: "# A.C\n*Go*\n# A.B\n"},
+    }),
+    ("gpuhost-policy(5) has every field, and why some do nothing", policy_rule, {
+        "an undocumented field": {POLICY_FIELDS: 'PolicyField{"a.b", Count}', POLICY_IGNORED: 'Ignored{"c", x}', POLICY_PAGE: "*c*"},
+        "a field without a reason": {POLICY_FIELDS: 'PolicyField{"a.b", Count}', POLICY_IGNORED: 'Ignored{"c", x}', POLICY_PAGE: "*a.b*"},
     }),
 )
