@@ -23,7 +23,7 @@ namespace {
 constexpr Time look_again{300'000}; ///< at the host: not all that the daemon tells of comes with a signal
 constexpr Time between_looks{500};
 constexpr Time daemon_restarts{15'000}; ///< before it is said that it is not there
-constexpr Time between_stats{30'000};   ///< of the credentials' files
+constexpr Time between_stats{30'000};   ///< of the credentials' files, and the policy's
 
 void say(const std::string& line) {
     base::log::info(line);
@@ -194,6 +194,7 @@ void ClusterProgram::refresh() {
     if (!renewed && cluster::now() < refresh_at_)
         return;
     refresh_at_ = cluster::now() + between_stats;
+    policy_.refresh();
     const auto refreshed = api_.refresh();
     if (!refreshed) {
         base::log::warning("the credentials stay as they were: " + refreshed.error().message);

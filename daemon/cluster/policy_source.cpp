@@ -93,12 +93,26 @@ PolicySource::PolicySource(Api& api, const base::Root& root, Say say)
                              merge();
                          },
                          [this](const Error& trouble) { note(config_map, trouble, config_map_trouble_); }}) {
+    read_file();
+    watch_cluster_policies();
+}
+
+/// What can't be read leaves what it said before.
+void PolicySource::read_file() {
     auto text = root_.read(policy_file);
+    const bool is_there = text || text.error().code != Errc::NotFound;
     if (text)
         texts_.file = std::move(*text);
-    else if (text.error().code != Errc::NotFound)
-        say_(text.error().message);
-    watch_cluster_policies();
+    else if (!is_there)
+        texts_.file.reset();
+    std::string trouble = text || !is_there ? "" : text.error().message;
+    if (std::exchange(file_trouble_, trouble) != trouble && !trouble.empty())
+        say_(trouble);
+}
+
+void PolicySource::refresh() {
+    read_file();
+    merge();
 }
 
 void PolicySource::watch_cluster_policies() {

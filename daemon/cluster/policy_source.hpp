@@ -38,7 +38,8 @@ class PolicySource {
 
     [[nodiscard]] std::optional<Time> due() const;
     void turn();
-    void retry(); ///< the credentials are others
+    void retry();   ///< the credentials are others
+    void refresh(); ///< somebody may have changed the file
 
     /// Null until every source has been read.
     [[nodiscard]] const Policy* policy() const { return policy_ ? &*policy_ : nullptr; }
@@ -49,6 +50,7 @@ class PolicySource {
     [[nodiscard]] base::Json document() const; ///< of `gpuhostctl cluster policy --json`
 
   private:
+    void read_file();
     void watch_cluster_policies();
     void choose();
     void merge();
@@ -65,6 +67,7 @@ class PolicySource {
     std::optional<Time> look_again_;
     std::string cluster_policies_trouble_;
     std::string config_map_trouble_;
+    std::string file_trouble_;
     MergedPolicy merged_;
     std::optional<Policy> policy_;
     std::uint64_t changes_ = 0;
