@@ -5,6 +5,8 @@ noinst_LIBRARIES += %D%/libbase.a
     %D%/arguments.hpp \
     %D%/base64.cpp \
     %D%/base64.hpp \
+    %D%/become.cpp \
+    %D%/become.hpp \
     %D%/clock.cpp \
     %D%/clock.hpp \
     %D%/elf.cpp \

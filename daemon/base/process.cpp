@@ -188,4 +188,26 @@ Result<Finished> run(const Command& command) {
     return finished;
 }
 
+Result<Running> Running::start(const Command& command) {
+    std::array<int, 2> ends{};
+    if (::pipe2(ends.data(), O_CLOEXEC) < 0)
+        return fail_errno("pipe", errno);
+    UniqueFd reader(ends[0]);
+    const UniqueFd writer(ends[1]);
+    if (::fcntl(reader.get(), F_SETFL, O_NONBLOCK) < 0)
+        return fail_errno("pipe", errno);
+    GPUHOST_TRY(pid, spawn(command, writer.get()));
+    return Running(std::move(reader), pid);
+}
+
+Running::~Running() {
+    if (pid_ < 0)
+        return;
+    ::kill(-pid_, SIGTERM);
+    if (wait_until(pid_, Clock::now() + time_to_end))
+        return;
+    ::kill(-pid_, SIGKILL);
+    (void)wait_until(pid_, Clock::now() + time_to_end);
+}
+
 } // namespace gpuhost::base

@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs another program to its end. For workers only: the daemon's loop never waits.
+// Runs another program, to its end or beside. For workers only: the daemon's loop never waits.
 #pragma once
 
+#include "daemon/base/handle.hpp"
 #include "daemon/base/result.hpp"
 
 #include <chrono>
 #include <functional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
+
+#include <sys/types.h>
 
 namespace gpuhost::base {
 
@@ -32,5 +36,25 @@ struct Finished {
 
 /// Failing to start is an Error; a non-zero exit is not. Nothing is waited for without a bound, not even what a kill does not end.
 [[nodiscard]] Result<Finished> run(const Command& command);
+
+/// A program that runs beside, and whose process group ends when this goes.
+class Running {
+  public:
+    /// Of a command without a deadline, a limit and `on_line`.
+    [[nodiscard]] static Result<Running> start(const Command& command);
+    Running(Running&& other) noexcept
+        : output_(std::move(other.output_)), pid_(std::exchange(other.pid_, -1)) {}
+    Running& operator=(Running&&) = delete;
+    Running(const Running&) = delete;
+    Running& operator=(const Running&) = delete;
+    ~Running();
+
+    [[nodiscard]] int output() const { return output_.get(); } ///< what it writes, without blocking
+
+  private:
+    Running(UniqueFd output, pid_t pid) : output_(std::move(output)), pid_(pid) {}
+    UniqueFd output_;
+    pid_t pid_;
+};
 
 } // namespace gpuhost::base

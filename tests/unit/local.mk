@@ -12,6 +12,7 @@ read_seam = -Wl,--wrap=read -Wl,--wrap=pread
 %C%_base_tests_SOURCES = \
     %D%/base/arguments_test.cpp \
     %D%/base/base64_test.cpp \
+    %D%/base/become_test.cpp \
     %D%/base/elf_test.cpp \
     %D%/base/process_test.cpp \
     %D%/base/root_sync_test.cpp \

@@ -130,5 +130,24 @@ TEST(Process, BoundsTheOutputButSeesEveryLine) {
     EXPECT_EQ(lines.back(), "last");
 }
 
+TEST(Running, BringsWhatItWritesAndEndsWithItsOwner) {
+    pid_t child = -1;
+    {
+        const auto running = Running::start(shell("trap '' HUP; echo $$; exec sleep 60"));
+        ASSERT_TRUE(running);
+        pollfd readable{running->output(), POLLIN, 0};
+        ASSERT_EQ(::poll(&readable, 1, 10'000), 1);
+        std::array<char, 32> text{};
+        ASSERT_GT(::read(running->output(), text.data(), text.size() - 1), 0);
+        child = static_cast<pid_t>(std::atoi(text.data()));
+        EXPECT_EQ(::kill(child, 0), 0);
+        EXPECT_EQ(::read(running->output(), text.data(), text.size()), -1) << "it does not block";
+    }
+    EXPECT_EQ(::kill(child, 0), -1);
+    Command absent;
+    absent.argv = {"/no/such/program"};
+    EXPECT_EQ(Running::start(absent).error().code, Errc::NotFound);
+}
+
 } // namespace
 } // namespace gpuhost::base

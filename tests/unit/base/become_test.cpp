@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/base/become.hpp"
+
+#include <functional>
+
+#include <gtest/gtest.h>
+#include <pwd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace gpuhost::base {
+namespace {
+
+/// Whether it is so in a child, which may change who it is.
+bool holds_in_child(const std::function<bool()>& condition) {
+    const pid_t pid = ::fork();
+    if (pid == 0)
+        ::_exit(condition() ? 0 : 1);
+    int status = -1;
+    return ::waitpid(pid, &status, 0) == pid && status == 0;
+}
+
+TEST(Become, GivesUpRootForGood) {
+    const passwd* const nobody = ::getpwnam("nobody");
+    if (::geteuid() != 0 || nobody == nullptr)
+        GTEST_SKIP() << "needs root, and somebody else";
+    const uid_t uid = nobody->pw_uid;
+    EXPECT_TRUE(holds_in_child([uid] {
+        return become("nobody") && ::getuid() == uid && ::geteuid() == uid && ::getegid() != 0 &&
+               ::setuid(0) != 0 && ::setgid(0) != 0;
+    }));
+}
+
+TEST(Become, NamesWhoIsNotThere) {
+    const auto became = become("no-such-user-here");
+    ASSERT_FALSE(became);
+    EXPECT_EQ(became.error().code, Errc::NotFound);
+    EXPECT_NE(became.error().message.find("no-such-user-here"), std::string::npos);
+}
+
+} // namespace
+} // namespace gpuhost::base
