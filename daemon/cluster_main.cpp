@@ -2,9 +2,11 @@
 // gpuhost-cluster: this host's part in a Kubernetes cluster. It alone speaks to the API server; what it knows of the host it
 // asks the daemon.
 #include "daemon/base/arguments.hpp"
+#include "daemon/base/become.hpp"
 #include "daemon/base/log.hpp"
 #include "daemon/cluster/cluster_settings.hpp"
 #include "daemon/cluster/enrolment.hpp"
+#include "daemon/cluster_fleet.hpp"
 #include "daemon/cluster_program.hpp"
 #include "daemon/host/notify.hpp"
 
@@ -13,6 +15,8 @@
 #include <csignal>
 #include <cstdio>
 #include <span>
+
+#include <unistd.h>
 
 namespace {
 
@@ -32,10 +36,14 @@ Tells Kubernetes whether this host is ready for pods with GPUs. Started by syste
                      /etc/gpuhost/cluster/kubeconfig)
   --check            say whether the API server answers and knows this host's
                      Node, and exit
+  --fleet            print how far the upgrade of all hosts is, as JSON, and
+                     exit; gpuhostctl cluster status --fleet shows it
+  --follow           with --fleet: print it again whenever it has changed
   -h, --help         print this
       --version      print the version
 )";
 
+constexpr const char* user = "gpuhost"; ///< as which the service runs
 constexpr Time check_takes{30'000};
 constexpr Time between_stats{30'000}; ///< of the credentials' files
 
@@ -43,6 +51,10 @@ struct Options {
     std::string root = "/";
     std::string kubeconfig;
     bool check = false;
+    bool fleet = false;
+    bool follow = false;
+
+    [[nodiscard]] bool is_service() const { return !check && !fleet; }
 };
 
 void say(const std::string& line) {
@@ -126,12 +138,16 @@ Result<std::string> kubeconfig(const base::Root& root, const Options& options, c
     if (!root.exists(cluster::bootstrap_kubeconfig))
         return base::fail(Errc::NotFound, "this host has no credentials for a cluster",
                           "Join one with: gpuhostctl cluster join; gpuhost-cluster(8) shows how.");
-    if (!options.check)
-        GPUHOST_CHECK(join(root, node, status));
+    if (!options.is_service())
+        return base::fail(Errc::NotFound, "this host has no certificate yet",
+                          "What it waits for says: gpuhostctl cluster status");
+    GPUHOST_CHECK(join(root, node, status));
     return std::string(cluster::own_kubeconfig);
 }
 
 Result<int> run(const Options& options) {
+    if (options.fleet && ::geteuid() == 0 && options.root == "/")
+        GPUHOST_CHECK(base::become(user));
     GPUHOST_TRY(root, base::Root::open(options.root));
     const auto settings =
         cluster::cluster_settings(core::load_settings(root, {cluster::cluster_setting_keys()}).settings);
@@ -143,6 +159,10 @@ Result<int> run(const Options& options) {
         base::log::warning(note);
     if (options.check)
         return check(api, node);
+    if (options.fleet) {
+        GPUHOST_CHECK(show_fleet(root, api, options.follow));
+        return 0;
+    }
     GPUHOST_TRY(daemon, ctl::Client::connect(false));
     GPUHOST_CHECK(
         ClusterProgram(root, daemon, api, node, settings, path == cluster::own_kubeconfig, status).run());
@@ -157,12 +177,16 @@ int main(int argc, char* argv[]) {
             base::parse_arguments(std::span(argv, static_cast<std::size_t>(argc)), {"gpuhost-cluster", usage},
                                   {{"--root=", &options.root},
                                    {"--kubeconfig=", &options.kubeconfig},
-                                   {"--check", nullptr, &options.check}}))
+                                   {"--check", nullptr, &options.check},
+                                   {"--fleet", nullptr, &options.fleet},
+                                   {"--follow", nullptr, &options.follow}}))
         return *status;
     (void)std::signal(SIGPIPE, SIG_IGN);
     const auto status = run(options);
     if (status)
         return *status;
+    if (options.fleet)
+        std::printf("%s\n", base::dump({{"error", base::to_json(status.error())}}).c_str());
     base::log::error(status.error().message);
     if (!status.error().hint.empty())
         base::log::error(status.error().hint);

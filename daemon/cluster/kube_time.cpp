@@ -30,4 +30,12 @@ std::string kube_micro_time(std::uint64_t realtime_us) {
     return without_zone(realtime_us) + fraction;
 }
 
+std::optional<std::int64_t> kube_seconds(const std::string& time) {
+    std::tm parts{};
+    const char* const rest = ::strptime(time.c_str(), "%Y-%m-%dT%H:%M:%S", &parts);
+    if (rest == nullptr || time.back() != 'Z')
+        return std::nullopt;
+    return ::timegm(&parts);
+}
+
 } // namespace gpuhost::cluster

@@ -3,11 +3,14 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 namespace gpuhost::cluster {
 
 [[nodiscard]] std::string kube_time(std::uint64_t realtime_us);       ///< "2026-11-23T16:00:00Z"
 [[nodiscard]] std::string kube_micro_time(std::uint64_t realtime_us); ///< "2026-11-23T16:00:00.123456Z"
+/// Seconds since 1970 of either.
+[[nodiscard]] std::optional<std::int64_t> kube_seconds(const std::string& time);
 
 } // namespace gpuhost::cluster

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/cluster/leader.hpp"
 
+#include "daemon/cluster/fleet_document.hpp"
+
 #include <algorithm>
 #include <utility>
 
@@ -420,17 +422,8 @@ Json Leader::document() const {
     if (policy_ != nullptr)
         document["auto_upgrade"] = policy_->pools.back().policy.mode == UpgradeMode::Controlled;
     Json pools = Json::array();
-    for (std::size_t i = 0; i < admission_.pools.size(); ++i) {
-        const PoolNumbers& numbers = admission_.pools[i];
-        pools.push_back({{"name", policy_->pools[i].name},
-                         {"hosts", numbers.hosts},
-                         {"pending", numbers.pending},
-                         {"in_progress", numbers.in_progress},
-                         {"done", numbers.done},
-                         {"failed", numbers.failed},
-                         {"available", numbers.available},
-                         {"waits", admission_.reasons[i]}});
-    }
+    for (std::size_t i = 0; i < admission_.pools.size(); ++i)
+        pools.push_back(pool_document(policy_->pools[i], admission_.pools[i], admission_.reasons[i]));
     document["pools"] = std::move(pools);
     return document;
 }

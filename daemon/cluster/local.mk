@@ -19,6 +19,10 @@ noinst_LIBRARIES += %D%/libcluster.a
     %D%/enrolment.hpp \
     %D%/event_lines.cpp \
     %D%/event_lines.hpp \
+    %D%/fleet_document.cpp \
+    %D%/fleet_document.hpp \
+    %D%/fleet_watch.cpp \
+    %D%/fleet_watch.hpp \
     %D%/grant.cpp \
     %D%/grant.hpp \
     %D%/host_agent.cpp \

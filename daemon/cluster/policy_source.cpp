@@ -142,9 +142,13 @@ void PolicySource::watch_cluster_policies() {
 }
 
 /// That the server is away is said once, of the Node.
-void PolicySource::note(const std::string& what, const Error& trouble, std::string& said) {
-    if (std::exchange(said, trouble.message) != trouble.message && trouble.code == Errc::AccessDenied)
+void PolicySource::note(const std::string& what, const Error& trouble, Error& known) {
+    if (std::exchange(known, trouble).message != trouble.message && trouble.code == Errc::AccessDenied)
         say_("can't watch " + what + ": " + trouble.message);
+}
+
+const Error& PolicySource::trouble() const {
+    return config_map_trouble_.message.empty() ? cluster_policies_trouble_ : config_map_trouble_;
 }
 
 std::optional<Time> PolicySource::due() const {

@@ -43,6 +43,8 @@ class PolicySource {
 
     /// Null until every source has been read.
     [[nodiscard]] const Policy* policy() const { return policy_ ? &*policy_ : nullptr; }
+    /// Why it is not up to date; without a message: it is.
+    [[nodiscard]] const base::Error& trouble() const;
     [[nodiscard]] const MergedPolicy& merged() const { return merged_; }
     [[nodiscard]] std::uint64_t changes() const {
         return changes_;
@@ -54,7 +56,7 @@ class PolicySource {
     void watch_cluster_policies();
     void choose();
     void merge();
-    void note(const std::string& what, const base::Error& trouble, std::string& said);
+    void note(const std::string& what, const base::Error& trouble, base::Error& known);
 
     Api& api_;
     const base::Root& root_;
@@ -65,8 +67,8 @@ class PolicySource {
     bool config_map_known_ = false;
     bool is_not_served_ = false; ///< there is no such kind
     std::optional<Time> look_again_;
-    std::string cluster_policies_trouble_;
-    std::string config_map_trouble_;
+    base::Error cluster_policies_trouble_;
+    base::Error config_map_trouble_;
     std::string file_trouble_;
     MergedPolicy merged_;
     std::optional<Policy> policy_;

@@ -160,6 +160,7 @@ check_PROGRAMS += %D%/stub-nvml.so
 %C%_cluster_tests_SOURCES = \
     %D%/cluster/admission_test.cpp \
     %D%/cluster/credentials_test.cpp \
+    %D%/cluster/fleet_document_test.cpp \
     %D%/cluster/kubeconfig_test.cpp \
     %D%/cluster/metrics_test.cpp \
     %D%/cluster/node_change_test.cpp \

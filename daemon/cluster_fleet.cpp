@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/cluster_fleet.hpp"
+
+#include "daemon/base/clock.hpp"
+#include "daemon/base/log.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <utility>
+
+#include <poll.h>
+#include <unistd.h>
+
+namespace gpuhost {
+namespace {
+
+using base::Errc;
+using base::Error;
+using base::Json;
+using base::Result;
+using cluster::now;
+using cluster::Time;
+
+constexpr Time between_documents{1'000};
+constexpr Time between_looks{5'000};  ///< at who reads, and at the time
+constexpr Time between_stats{30'000}; ///< of the credentials' files, and the policy's
+constexpr Time patience{3'000};       ///< with trouble, before there is anything to show
+constexpr Time silence{20'000};       ///< of the server, likewise
+
+std::int64_t clock_seconds() {
+    return static_cast<std::int64_t>(base::realtime_us() / 1'000'000);
+}
+
+class FleetProgram {
+  public:
+    FleetProgram(const base::Root& root, cluster::Api& api, bool follow)
+        : api_(api), follow_(follow),
+          watch_(api, root, [](const std::string& line) { base::log::info(line); }) {}
+
+    Result<void> run() {
+        while (has_reader()) {
+            watch_.turn();
+            GPUHOST_CHECK(report());
+            if (!follow_ && has_shown_)
+                break;
+            refresh();
+            api_.wait(std::clamp(next() - now(), Time(0), between_looks));
+        }
+        return {};
+    }
+
+  private:
+    [[nodiscard]] Time next() const {
+        const Time due = watch_.due().value_or(now() + between_looks);
+        return has_news() ? std::min(due, std::max(show_at_, now())) : due;
+    }
+
+    [[nodiscard]] bool has_news() const {
+        return watch_.is_known() && watch_.trouble().message.empty() &&
+               (watch_.changes() != seen_ || told_trouble_ || silent() != told_silent_);
+    }
+
+    [[nodiscard]] bool silent() const { return cluster::is_silent(watch_.leader(), clock_seconds()); }
+
+    Result<void> report() {
+        const Error& trouble = watch_.trouble();
+        if (trouble.message.empty())
+            troubled_since_.reset();
+        else if (!troubled_since_)
+            troubled_since_ = now();
+        if (!has_shown_)
+            GPUHOST_CHECK(give_up(trouble));
+        if (has_shown_ && troubled_since_ && now() >= *troubled_since_ + patience && !told_trouble_) {
+            told_trouble_ = true;
+            print({{"error", base::to_json(trouble)}});
+        }
+        if (has_news() && now() >= show_at_)
+            show();
+        return {};
+    }
+
+    /// There is nothing to show yet, and nothing comes.
+    [[nodiscard]] Result<void> give_up(const Error& trouble) const {
+        constexpr const char* hint = "What is in this host's own way says: gpuhostctl cluster status";
+        const bool lasts = troubled_since_ && now() >= *troubled_since_ + patience;
+        if (lasts || (troubled_since_ && trouble.code == Errc::AccessDenied))
+            return base::fail(trouble.hint.empty() ? trouble.with_hint(hint) : trouble);
+        if (now() >= std::max(began_, watch_.heard()) + silence)
+            return base::fail(Errc::Timeout, api_.config().server + " does not answer", hint);
+        return {};
+    }
+
+    void show() {
+        seen_ = watch_.changes();
+        told_silent_ = silent();
+        Json document = watch_.document(clock_seconds());
+        document["server"] = api_.config().server;
+        std::string text = base::dump(document);
+        if (!std::exchange(told_trouble_, false) && text == shown_)
+            return;
+        shown_ = std::move(text);
+        write(shown_);
+        has_shown_ = true;
+        show_at_ = now() + between_documents;
+    }
+
+    static void print(const Json& document) { write(base::dump(document)); }
+
+    static void write(const std::string& line) {
+        std::fputs((line + "\n").c_str(), stdout);
+        std::fflush(stdout);
+    }
+
+    /// A pipe's end tells when the other one is closed.
+    static bool has_reader() {
+        pollfd out{STDOUT_FILENO, 0, 0};
+        return std::ferror(stdout) == 0 && (::poll(&out, 1, 0) <= 0 || (out.revents & POLLERR) == 0);
+    }
+
+    void refresh() {
+        if (now() < refresh_at_)
+            return;
+        refresh_at_ = now() + between_stats;
+        watch_.refresh();
+        if (const auto refreshed = api_.refresh(); refreshed && *refreshed)
+            watch_.retry();
+    }
+
+    cluster::Api& api_;
+    bool follow_;
+    cluster::FleetWatch watch_;
+    std::uint64_t seen_ = 0; ///< of its changes
+    Time began_ = now();
+    Time refresh_at_ = began_ + between_stats;
+    Time show_at_{0};
+    std::optional<Time> troubled_since_;
+    bool told_trouble_ = false;
+    bool told_silent_ = false;
+    bool has_shown_ = false;
+    std::string shown_;
+};
+
+} // namespace
+
+Result<void> show_fleet(const base::Root& root, cluster::Api& api, bool follow) {
+    return FleetProgram(root, api, follow).run();
+}
+
+} // namespace gpuhost
