@@ -80,6 +80,10 @@ noinst_LIBRARIES += %D%/libctl.a
     %D%/driver_call.hpp \
     %D%/fetch_socket.cpp \
     %D%/fetch_socket.hpp \
+    %D%/fleet.cpp \
+    %D%/fleet.hpp \
+    %D%/fleet_source.cpp \
+    %D%/fleet_source.hpp \
     %D%/follow.cpp \
     %D%/follow.hpp \
     %D%/help.cpp \
@@ -92,6 +96,8 @@ noinst_LIBRARIES += %D%/libctl.a
     %D%/input_files.hpp \
     %D%/line_diff.cpp \
     %D%/line_diff.hpp \
+    %D%/live_screen.cpp \
+    %D%/live_screen.hpp \
     %D%/nearest.cpp \
     %D%/only_option.hpp \
     %D%/output_file.cpp \
@@ -136,6 +142,8 @@ noinst_LIBRARIES += %D%/libctl.a
     %D%/view_cluster.cpp \
     %D%/view_cluster.hpp \
     %D%/view_driver.cpp \
+    %D%/view_fleet.cpp \
+    %D%/view_fleet.hpp \
     %D%/view_image.cpp \
     %D%/view_operation.cpp \
     %D%/view_plan.cpp \

@@ -17,14 +17,6 @@ namespace {
 
 constexpr std::size_t bar_width = 24;
 
-std::string bar(double fraction) {
-    const auto filled = static_cast<std::size_t>(fraction * bar_width);
-    std::string text(filled, '=');
-    if (filled < bar_width)
-        text += '>';
-    return "[" + pad_right(text, bar_width) + "]";
-}
-
 std::string position(std::size_t step, std::size_t steps) {
     return std::to_string(step + 1) + "/" + std::to_string(steps) + " ";
 }
@@ -56,6 +48,14 @@ bool goes_back(std::string_view state) {
 }
 
 } // namespace
+
+std::string bar(double fraction) {
+    const auto filled = static_cast<std::size_t>(fraction * bar_width);
+    std::string text(filled, '=');
+    if (filled < bar_width)
+        text += '>';
+    return "[" + pad_right(text, bar_width) + "]";
+}
 
 std::string progress_bar(const Screen& screen, const Json& operation) {
     const double fraction = progress_of(operation);

@@ -10,6 +10,9 @@
 
 namespace gpuhost::ctl {
 
+/// "[=====>      ]"
+[[nodiscard]] std::string bar(double fraction);
+
 /// One line of at most `screen.columns - 1` columns: " 43% [=====>      ] 3/7 load nvidia 550.163.01: loading
 /// …".
 [[nodiscard]] std::string progress_bar(const Screen& screen, const base::Json& operation);

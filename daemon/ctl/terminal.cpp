@@ -16,12 +16,9 @@ std::string_view environment(const char* name) {
     return value == nullptr ? std::string_view{} : value;
 }
 
-std::size_t columns_of(int fd) {
-    struct winsize size {};
-    if (::ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
-        return size.ws_col;
-    const auto columns = base::parse_uint(environment("COLUMNS"));
-    return columns && *columns > 0 && *columns < 10'000 ? static_cast<std::size_t>(*columns) : 80;
+std::size_t given(const char* name, std::size_t fallback) {
+    const auto number = base::parse_uint(environment(name));
+    return number && *number > 0 && *number < 10'000 ? static_cast<std::size_t>(*number) : fallback;
 }
 
 } // namespace
@@ -37,7 +34,10 @@ Screen screen_of(int fd) {
     Screen screen;
     screen.terminal = ::isatty(fd) == 1 && environment("TERM") != "dumb";
     screen.colour = screen.terminal && environment("NO_COLOR").empty();
-    screen.columns = columns_of(fd);
+    struct winsize size {};
+    const bool is_known = ::ioctl(fd, TIOCGWINSZ, &size) == 0;
+    screen.columns = is_known && size.ws_col > 0 ? size.ws_col : given("COLUMNS", screen.columns);
+    screen.rows = is_known && size.ws_row > 0 ? size.ws_row : given("LINES", screen.rows);
     return screen;
 }
 

@@ -15,12 +15,13 @@ struct Screen {
     bool terminal = false;
     bool colour = false;
     std::size_t columns = 80;
+    std::size_t rows = 24;
 
     [[nodiscard]] std::string paint(Style style, std::string_view text) const;
 };
 
-/// Colour only on a terminal that has it and without $NO_COLOR (no-color.org). $COLUMNS stands in where the
-/// terminal does not know its width.
+/// Colour only on a terminal that has it and without $NO_COLOR (no-color.org). $COLUMNS and $LINES stand in where the
+/// terminal does not know its size.
 [[nodiscard]] Screen screen_of(int fd);
 
 } // namespace gpuhost::ctl

@@ -141,6 +141,15 @@ std::string human_span(std::uint64_t us) {
     return two(s / 86400, s < 2ULL * 86400 ? "day" : "days", s / 3600 % 24, "h");
 }
 
+std::string short_span(std::uint64_t seconds) {
+    if (seconds < 120)
+        return std::to_string(seconds) + "s";
+    if (seconds < 2ULL * 3600)
+        return std::to_string(seconds / 60) + "m";
+    return seconds < 2ULL * 86400 ? std::to_string(seconds / 3600) + "h"
+                                  : std::to_string(seconds / 86400) + "d";
+}
+
 std::string human_ago(std::uint64_t then_us, std::uint64_t now_us) {
     constexpr std::uint64_t second = 1'000'000;
     if (then_us + 2 * second > now_us)

@@ -21,8 +21,9 @@ namespace gpuhost::ctl {
 /// terminal.
 [[nodiscard]] std::string printable(std::string_view text);
 
-[[nodiscard]] std::string human_bytes(std::uint64_t bytes); ///< "17.3 MiB"
-[[nodiscard]] std::string human_span(std::uint64_t us);     ///< "2 min 5 s", "0.4 s": two units at most
+[[nodiscard]] std::string human_bytes(std::uint64_t bytes);  ///< "17.3 MiB"
+[[nodiscard]] std::string human_span(std::uint64_t us);      ///< "2 min 5 s", "0.4 s": two units at most
+[[nodiscard]] std::string short_span(std::uint64_t seconds); ///< "45s", "12m", "3h", "2d": for a column
 /// "5 min ago", "just now"; a time in the future, as after a clock was set back, is "just now".
 [[nodiscard]] std::string human_ago(std::uint64_t then_us, std::uint64_t now_us);
 [[nodiscard]] std::string plural(std::size_t count, std::string_view one,

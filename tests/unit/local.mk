@@ -201,6 +201,7 @@ check_PROGRAMS += %D%/stub-nvml.so
     %D%/ctl/text_test.cpp \
     %D%/ctl/view_cdi_test.cpp \
     %D%/ctl/view_driver_test.cpp \
+    %D%/ctl/view_fleet_test.cpp \
     %D%/ctl/view_operation_test.cpp \
     %D%/ctl/view_plan_test.cpp \
     %D%/ctl/view_runtime_change_test.cpp \

@@ -4,10 +4,14 @@
 import collections
 import contextlib
 import json
+import os
 import random
+import shutil
 import time
 
+import programs
 from node.controlplane import Session
+from node.gpuhost import find
 from node.service import Service
 from node.waiting import eventually
 from rig.case import case
@@ -270,3 +274,57 @@ def pools_and_waves(node):
         since = fleet.record("sim0002")["since"]
         fleet.eventually_done(NEW, fleet.names[1:])
         assert all(fleet.record(name)["since"] >= since + 3 for name in fleet.names[2:]), "the canary has soaked"
+
+
+class Viewer(Service):
+    """An administrator on a host that has joined: with its credentials, and nothing else of it."""
+    def __init__(self, node):
+        super().__init__("viewer", node.place.logs)
+        plane, self.root = node.controlplane, node.place.state / "viewer"
+        config = json.loads(plane.identity("viewer", "gpuhost:host:viewer", "gpuhost:hosts").read_text())
+        etc = self.root / "etc/gpuhost/cluster"
+        etc.mkdir(parents=True)
+        (self.root / "proc/sys/kernel").mkdir(parents=True)
+        (self.root / "proc/sys/kernel/hostname").write_text("viewer\n")
+        for name in ("ca.crt", "viewer.crt", "viewer.key"):
+            shutil.copy(plane.pki / name, etc)
+        config["clusters"][0]["cluster"]["certificate-authority"] = "ca.crt"
+        config["users"][0]["user"] = {"client-certificate": "viewer.crt", "client-key": "viewer.key"}
+        (etc / "kubeconfig").write_text(json.dumps(config))
+        self.command = [find(node.daemon.tree, "gpuhostctl"), "cluster", "status", "--fleet", f"--root={self.root}"]
+        self.more = {"PATH": f"{find(node.daemon.tree, 'gpuhost-cluster').parent}:{os.environ['PATH']}", "LC_ALL": "C.UTF-8"}
+
+    def follow(self):
+        self.start([*self.command, "--follow"], **self.more)
+
+    def shows(self, *more):
+        done = programs.run([*self.command, *more], env=programs.environment(**self.more))
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+
+@case("a fleet: whoever is on a host sees how far all are and why each waits, while it goes on", start="kubernetes")
+def shown(node):
+    with Fleet(node, 40) as fleet:
+        start_on_old(fleet, "--swap-ms=2000", "--fail=sim0002")
+        viewer = Viewer(node)
+        fleet.services.append(viewer)
+        viewer.follow()
+        fleet.ready("sim0040", "Unknown")
+        fleet.wants(NEW, {"retries": 0, "failureBudget": "100%"}, maxParallelUpgrades=4)
+        text = ""
+
+        def in_the_middle():
+            nonlocal text
+            text = viewer.shows()
+            return all(part in text for part in (" done\n", "1 failed", "4 under way", "sim0002  ", "maxParallelUpgrades is 4", "the node is not ready"))
+        eventually(lambda: f"the table has all kinds: {text}", in_the_middle)
+        print("".join(f"# {line}\n" for line in text.splitlines()), end="")
+        document = json.loads(viewer.shows("--json"))
+        assert [one["name"] for one in document["nodes"]] == fleet.names, document
+        fleet.eventually_done(NEW, set(fleet.names) - {"sim0002", "sim0040"})
+        text = viewer.shows()
+        assert "38 of 40 done" in text and "1 failed, 1 waiting" in text and "the kernel refused the module" in text, text
+        eventually(lambda: f"who follows has seen each of them: {viewer.tail()}", lambda: "38 of 40 done" in viewer.log.read_text())
+        log = viewer.log.read_text()
+        assert all(f"{name} upgrade-done {NEW}" in log for name in fleet.names if name not in ("sim0002", "sim0040")), log
