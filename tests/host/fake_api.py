@@ -19,7 +19,8 @@ from programs import run
 
 NODES = "/api/v1/nodes"
 REQUESTS = "/apis/certificates.k8s.io/v1/certificatesigningrequests"
-CONFIG_MAPS = "/api/v1/namespaces/gpuhost/configmaps"  # there is no policy
+CONFIG_MAPS = "/api/v1/namespaces/gpuhost/configmaps"  # there is no policy, unless a test puts one there
+LEASES = "/apis/coordination.k8s.io/v1/namespaces/gpuhost/leases"
 
 
 def merged(old, patch, lists=None):
@@ -40,13 +41,20 @@ def merged(old, patch, lists=None):
     return new
 
 
+def selects(query):
+    """Whether a list or a watch with this query has an object: by its name, by one label."""
+    name = query.get("fieldSelector", "").removeprefix("metadata.name=")
+    label, _, value = query.get("labelSelector", "").partition("=")
+    return lambda one: name in ("", one["metadata"]["name"]) and (not label or one["metadata"].get("labels", {}).get(label) == value)
+
+
 class FakeApi:
     """Objects by collection and name, and every change of one; `calls` are the requests that came."""
     def __init__(self, directory):
         self.authority = Authority(os.path.join(directory, "authority"))
         self.keys = self.authority.keys("server")
         self.lock = threading.Condition()
-        self.objects = {NODES: {}, REQUESTS: {}, CONFIG_MAPS: {}}
+        self.objects = {NODES: {}, REQUESTS: {}, CONFIG_MAPS: {}, LEASES: {}}
         self.events = []  # (version, collection, type, object)
         self.version = 100
         self.oldest = 0   # watches from before this one get 410
@@ -297,17 +305,18 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if not (found := self.route("GET")):
             return
         collection, name, _, query = found
-        selector = query.get("fieldSelector", "").removeprefix("metadata.name=")
         if name:
             with self.api.lock:
                 one = self.api.objects[collection].get(name)
             self.answer(200, one) if one else self.refuse(404, f'"{name}" not found')
         elif query.get("watch"):
-            self.watch(collection, selector, int(query["resourceVersion"]))
+            self.watch(collection, selects(query), int(query["resourceVersion"]))
         else:
+            first, limit = int(query.get("continue", 0)), int(query.get("limit", 1_000_000))
             with self.api.lock:
-                items = [one for key, one in self.api.objects[collection].items() if selector in ("", key)]
-                answer = {"kind": "List", "metadata": {"resourceVersion": str(self.api.version)}, "items": copy.deepcopy(items)}
+                items = list(filter(selects(query), self.api.objects[collection].values()))
+                more = {"continue": str(first + limit)} if len(items) > first + limit else {}
+                answer = {"kind": "List", "metadata": {"resourceVersion": str(self.api.version), **more}, "items": copy.deepcopy(items[first:first + limit])}
             self.answer(200, answer)
 
     def send_event(self, kind, one):
@@ -316,7 +325,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.wfile.write(f"{len(part):x}\r\n".encode() + part + b"\r\n")
             self.wfile.flush()
 
-    def watch(self, collection, selector, version):
+    def watch(self, collection, selected, version):
         api = self.api
         self.close_connection = True
         self.send_response(200)
@@ -335,7 +344,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
                     api.lock.wait(0.2)
             for number, _, kind, one in new:
                 version = number
-                if selector in ("", one["metadata"]["name"]):
+                if selected(one):
                     self.send_event(kind, one)
 
     def do_POST(self):

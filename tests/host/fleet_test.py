@@ -1,0 +1,293 @@
+# SPDX-License-Identifier: Apache-2.0
+"""gpuhostctl cluster status --fleet, and gpuhost-cluster that asks the API server for it: what is shown of a fleet in the middle of a
+rollout, what follows with each change, and what is said when there is no server."""
+import fcntl
+import json
+import os
+import pty
+import re
+import select
+import shutil
+import signal
+import struct
+import termios
+import time
+
+import tap
+from fake_api import CONFIG_MAPS, LEASES, NODES, FakeApi
+from fake_host import scratch, write
+from programs import end, environment, run, start, wait
+
+OLD, NEW = "535.216.01", "550.163.01"
+FAILED, NOT_FOUND, DENIED = 1, 4, 12
+STATE, RECORD, REASON = "nvidia.com/gpu-driver-upgrade-state", "gpuhost.io/upgrade", "gpuhost.io/upgrade-reason"
+PLACES = "all places are taken: maxParallelUpgrades is 2"
+PATIENCE = 30  # seconds
+
+
+class Site:
+    """An API server, and a host whose credentials are for it; gpuhost-cluster itself does not run there."""
+    def __init__(self):
+        self.directory = scratch()
+        self.root = os.path.join(self.directory, "root")
+        self.api = FakeApi(os.path.join(self.directory, "api"))
+        write(f"{self.root}/proc/sys/kernel/hostname", "gpu01\n")
+        keys = self.api.authority.keys("gpuhost:host:gpu01", purposes="clientAuth")
+        etc = f"{self.root}/etc/gpuhost/cluster"
+        os.makedirs(etc)
+        for name in ("ca.pem", "cert.pem", "key.pem"):
+            shutil.copy(os.path.join(keys, name), etc)
+        self.kubeconfig = f"{etc}/kubeconfig"
+        write(self.kubeconfig, json.dumps({
+            "apiVersion": "v1", "kind": "Config", "current-context": "c",
+            "clusters": [{"name": "site", "cluster": {"server": self.api.url, "certificate-authority": "ca.pem"}}],
+            "users": [{"name": "host", "user": {"client-certificate": "cert.pem", "client-key": "key.pem"}}],
+            "contexts": [{"name": "c", "context": {"cluster": "site", "user": "host"}}]}))
+        build = os.path.abspath(tap.TOP_BUILDDIR)
+        self.environment = environment(PATH=f"{build}:{os.environ['PATH']}", NO_COLOR="1", LC_ALL="C.UTF-8", TERM="xterm")
+        self.command = [f"{build}/gpuhostctl", "cluster", "status", "--fleet", f"--root={self.root}"]
+
+    def close(self):
+        self.api.stop()
+        shutil.rmtree(self.directory)
+
+    def node(self, name, state, reason="", version=NEW, age=90, **more):
+        """One more host, or the same in another state."""
+        record = {"state": state, "version": version, "since": int(time.time()) - age, "prepared": True}
+        old = self.api.node(name) or {}
+        self.api.put(NODES, name, {
+            "metadata": {"uid": f"uid-{name}", "labels": {"nvidia.com/gpu.present": "true", STATE: state},
+                         "annotations": {RECORD: json.dumps(record), REASON: reason}},
+            "spec": {}, "status": old.get("status", {"conditions": [{"type": "Ready", "status": "True"}]}), **more})
+
+    def lease(self, name, annotations=None, renewed=0):
+        stamp = time.strftime("%Y-%m-%dT%H:%M:%S.000000Z", time.gmtime(time.time() - renewed))
+        self.api.put(LEASES, name, {"metadata": {"annotations": annotations or {}},
+                                    "spec": {"holderIdentity": "gpu01", "leaseDurationSeconds": 15, "renewTime": stamp}})
+
+    def grant(self, name):
+        self.lease(f"gpuhost-upgrade-{name}", {"gpuhost.io/node-uid": f"uid-{name}"})
+
+    def policy(self, **rollout):
+        text = {"driver": {"version": NEW, "upgradePolicy": {"autoUpgrade": True, "maxParallelUpgrades": 2, "maxUnavailable": "100%"}}, "rollout": rollout}
+        self.api.put(CONFIG_MAPS, "gpuhost-policy", {"data": {"policy.yaml": json.dumps(text)}})
+
+    def ctl(self, *more):
+        return run([*self.command, *more], env=self.environment)
+
+    def fleet(self, *more):
+        """What the program itself says."""
+        return run([os.path.join(tap.TOP_BUILDDIR, "gpuhost-cluster"), "--fleet", f"--root={self.root}", *more], env=self.environment)
+
+
+class Terminal:
+    """80 columns and 24 rows in which a command runs."""
+    def __init__(self, command, **options):
+        self.text = ""
+        self.master, slave = pty.openpty()
+        fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
+        self.process = start(command, stdin=slave, stdout=slave, stderr=slave, **options)
+        os.close(slave)
+
+    def read(self, seconds=0.1):
+        if select.select([self.master], [], [], seconds)[0]:
+            try:
+                self.text += os.read(self.master, 65536).decode()
+            except OSError:  # the other end is closed
+                return False
+        return True
+
+    def eventually(self, text):
+        deadline = time.monotonic() + PATIENCE
+        while text not in self.text and time.monotonic() < deadline:
+            self.read()
+        return text in self.text
+
+    def rows(self):
+        """As it was painted last."""
+        return self.text.split("\033[H")[-1].replace("\033[K", "").split("\033[J")[0].splitlines()
+
+    def end(self, number):
+        self.process.send_signal(number)
+        status = wait(self.process)
+        while self.read(0) and select.select([self.master], [], [], 0)[0]:
+            pass
+        os.close(self.master)
+        return status
+
+
+def check_table(t, site):
+    for number in range(230):
+        site.node(f"done{number:03}", "upgrade-done")
+    site.node("bad", "upgrade-failed", "swap: the kernel refused the module")
+    for number in range(40):
+        site.node(f"wait{number:02}", "upgrade-required", PLACES, age=600)
+    for name in ("busy1", "busy2"):
+        site.node(name, "drain-required", "1 pod is left")
+        site.grant(name)
+    site.node("off", "upgrade-required", "waits for its turn", status={"conditions": [{"type": "Ready", "status": "Unknown"}]})
+    site.api.add_node("no-gpu")
+    site.lease("gpuhost-leader")
+    site.policy()
+    shown = site.ctl()
+    t.equal((shown.returncode, shown.stderr), (0, ""), "the fleet is shown, by a host where nothing of ours runs")
+    want = f"""Server: {site.api.url}
+Leader: gpu01
+  Pool: default, driver {NEW}
+        [====================>   ] 230 of 274 done
+        1 failed, 2 under way, 41 waiting
+        {PLACES}
+
+NODE      STATE             AGE  REASON
+bad       upgrade-failed    90s  swap: the kernel refused the module
+busy1     drain-required    90s  1 pod is left
+busy2     drain-required    90s  1 pod is left
+off       upgrade-required  90s  the node is not ready
+40 nodes  upgrade-required  10m  {PLACES}
+"""
+    t.equal(re.sub(r"9\ds", "90s", shown.stdout), want, "with what is not done by name")
+    every = site.ctl("--all").stdout
+    t.ok("done229" in every and "wait39" in every and "no-gpu" not in every, "--all has each host", every[-300:])
+    document = json.loads(site.ctl("--json").stdout)
+    t.equal((len(document["nodes"]), document["leader"]["name"]), (274, "gpu01"), "--json has all that is known")
+    t.equal({call[0] for call in site.api.calls}, {"GET"}, "nothing is written")
+    lists = [call for call in site.api.calls if call[1] == NODES and "watch" not in call[2]]
+    t.equal(len(lists), 3 * 3, "Nodes come page by page, once")
+
+
+def check_hostile(t, site):
+    """What a Node says is anybody's."""
+    site.node("evil", "upgrade-failed", "\033[2J\n" + "x" * 100_000, version="\033]0;owned\007")
+    shown = site.ctl().stdout
+    t.ok("\033" not in shown and "\007" not in shown and "evil" in shown, "no Node steers the terminal", shown[-300:])
+    t.ok(max(map(len, shown.splitlines())) < 5000, "nor floods it")
+    site.api.drop(NODES, "evil")
+
+
+def check_lines(t, site):
+    """Without a terminal: a line for each change."""
+    with open(os.path.join(site.directory, "lines"), "w+", encoding="utf-8") as out:
+        following = start([*site.command, "--follow"], env=site.environment, stdout=out, stderr=out)
+
+        def has(text):
+            deadline = time.monotonic() + PATIENCE
+            while time.monotonic() < deadline:
+                out.seek(0)
+                if text in out.read():
+                    return True
+                time.sleep(0.05)
+            return False
+
+        t.ok(has("40 nodes"), "first comes the table")
+        site.node("busy1", "pod-restart-required", "swaps")
+        t.ok(has(f"busy1 pod-restart-required {NEW}: swaps\n"), "then each change")
+        site.node("busy1", "upgrade-done")
+        site.api.drop(LEASES, "gpuhost-upgrade-busy1")
+        t.ok(has(f"busy1 upgrade-done {NEW}\n") and has("pool default: 231 of 274 done, 1 failed, 1 under way, 41 waiting"), "of pools, too")
+        for number in range(50):
+            site.node("busy2", "drain-required", f"{number} pods are left")
+        t.ok(has("49 pods are left"), "what changes often")
+        out.seek(0)
+        t.ok(out.read().count("pods are left") < 10, "is told once a second")
+        watches = site.api.watches()
+        site.api.stop()
+        t.ok(has("problem: "), "a server that goes is told of")
+        site.node("wait00", "upgrade-done")
+        site.api.start()
+        t.ok(has(f"wait00 upgrade-done {NEW}\n") and site.api.watches() > watches, "and what changed meanwhile when it is back")
+        t.equal(end(following, signal.SIGTERM), -signal.SIGTERM, "until it is ended")
+
+
+def check_policy(t, site):
+    """Another policy counts while somebody looks."""
+    with open(os.path.join(site.directory, "json"), "w+", encoding="utf-8") as out:
+        following = start([*site.command, "--follow", "--json=short"], env=site.environment, stdout=out, stderr=out)
+
+        def last(condition):
+            deadline = time.monotonic() + PATIENCE
+            while time.monotonic() < deadline:
+                out.seek(0)
+                lines = out.read().splitlines()
+                if lines and condition(json.loads(lines[-1])):
+                    return True
+                time.sleep(0.05)
+            return False
+
+        t.ok(last(lambda one: [pool["name"] for pool in one["pools"]] == ["default"]), "documents, a line each")
+        site.policy(pools=[{"name": "lab", "nodeSelector": {"tier": "lab"}}])
+        t.ok(last(lambda one: [pool["hosts"] for pool in one["pools"]] == [0, 274]), "with other pools Nodes are sorted anew")
+        site.policy()
+        t.ok(last(lambda one: len(one["pools"]) == 1), "and back")
+        end(following, signal.SIGTERM)
+
+
+def check_terminal(t, site):
+    terminal = Terminal([*site.command, "--follow"], env=site.environment)
+    t.ok(terminal.eventually("39 nodes"), "on a terminal a table is painted", terminal.text)
+    site.node("busy2", "validation-required", "the driver gets ready")
+    t.ok(terminal.eventually("the driver gets ready"), "again with each change", terminal.text)
+    t.ok(all(len(row) <= 80 for row in terminal.rows()) and len(terminal.rows()) < 24, "and fits", *terminal.rows())
+    before = terminal.text.count("\033[H")
+    time.sleep(2.5)
+    terminal.read()
+    t.ok(before + 2 <= terminal.text.count("\033[H") <= before + 5, "ages grow, once a second")
+    t.equal(terminal.end(signal.SIGINT), -signal.SIGINT, "Ctrl-C ends it")
+    t.ok(terminal.text.count("\033[?1049h") == terminal.text.count("\033[?1049l") == 1 and
+         "39 nodes" in terminal.text.rpartition("\033[?1049l")[2], "and leaves the last table on the terminal as it was", terminal.text[-500:])
+
+
+def check_reader_gone(t, site):
+    """gpuhost-cluster does not outlive who reads."""
+    command = [os.path.join(tap.TOP_BUILDDIR, "gpuhost-cluster"), "--fleet", "--follow", f"--root={site.root}"]
+    reader, writer = os.pipe()
+    program = start(command, env=site.environment, stdout=writer)
+    os.close(writer)
+    os.read(reader, 10)
+    os.close(reader)
+    t.equal(wait(program), 0, "without a reader gpuhost-cluster ends")
+
+
+def check_leader(t, site):
+    site.lease("gpuhost-leader", renewed=700)
+    t.ok("Leader: gpu01, not heard of for 11m: no upgrade begins" in site.ctl().stdout, "a leader that is silent is told of")
+    site.api.drop(LEASES, "gpuhost-leader")
+    t.ok("Leader: none: no upgrade begins" in site.ctl().stdout, "as is that there is none")
+
+
+def check_errors(t, site):
+    site.api.fail(403, "GET", NODES)
+    asked = site.ctl()
+    t.ok(asked.returncode == DENIED and "Hint: Apply the manifests" in asked.stderr and not asked.stdout, "who may not look is told so", asked.stderr)
+    site.api.fail(403, "GET", CONFIG_MAPS)
+    asked = site.ctl()
+    t.ok(asked.returncode == DENIED and "Hint: Apply the manifests" in asked.stderr, "also of the policy", asked.returncode, asked.stderr)
+    site.api.fail(500, "GET", f"{NODES}?limit")
+    site.api.fail(429, "GET", LEASES, Retry_After=1)
+    t.equal(site.ctl().returncode, 0, "a server that is busy is asked again")
+    site.api.stop()
+    began = time.monotonic()
+    asked = site.ctl()
+    t.ok(asked.returncode == FAILED and "Connection refused" in asked.stderr and "Hint: What is in this host's own way says: gpuhostctl cluster status" in asked.stderr,
+         "one that is not there is told of", asked.returncode, asked.stderr)
+    t.ok(time.monotonic() - began < 10, "soon")
+    document = json.loads(site.fleet().stdout)
+    t.ok(document["error"]["code"] == "failed" and document["error"]["hint"], "the program says it as JSON", document)
+    os.unlink(site.kubeconfig)
+    asked = site.ctl()
+    t.ok(asked.returncode == NOT_FOUND and "cluster join" in asked.stderr, "without credentials it says how to get some", asked.stderr)
+    asked = run([*site.command], env={**site.environment, "PATH": "/nonexistent"})
+    t.ok(asked.returncode == NOT_FOUND and "package gpuhostd" in asked.stderr, "and without the program where it is", asked.stderr)
+
+
+def main():
+    t = tap.Tap()
+    site = Site()
+    try:
+        for check in (check_table, check_hostile, check_lines, check_policy, check_terminal, check_reader_gone, check_leader, check_errors):
+            check(t, site)
+    finally:
+        site.close()
+    t.done()
+
+
+main()
