@@ -19,11 +19,11 @@ class PoolRound {
     PoolRound(const Pool& pool, const Fleet& fleet, std::int64_t now, Admission& admission)
         : policy_(pool.policy), fleet_(fleet), now_(now), admission_(admission) {}
 
-    void take(const FleetHost& host, bool granted) {
-        Member member{&host, granted, wave_of(host)};
+    void take(const FleetHost& host, bool has_place) {
+        Member member{&host, has_place, wave_of(host)};
         ++numbers_.hosts;
         count(member);
-        if (granted && !host.topology.empty())
+        if (has_place && !host.topology.empty())
             topology_ = host.topology;
         members_.push_back(member);
     }
@@ -36,7 +36,7 @@ class PoolRound {
         std::stable_sort(members_.begin(), members_.end(),
                          [](const Member& a, const Member& b) { return a.wave < b.wave; });
         for (const Member& member : members_)
-            if (!member.granted && member.host->node.state == UpgradeState::UpgradeRequired)
+            if (!member.has_place && member.host->node.state == UpgradeState::UpgradeRequired)
                 consider(member, left, shut);
         const unsigned parallel = free_places();
         numbers_.available = std::min({parallel, unavailable_left(), left, numbers_.pending});
@@ -47,7 +47,7 @@ class PoolRound {
   private:
     struct Member {
         const FleetHost* host;
-        bool granted;
+        bool has_place;
         std::size_t wave;
     };
 
@@ -90,12 +90,12 @@ class PoolRound {
     void count(const Member& member) {
         const UpgradeNode& node = member.host->node;
         const bool all = policy_.count_all_unavailable;
-        if (all || member.granted || !is_outside(node))
+        if (all || member.has_place || !is_outside(node))
             ++total_;
         if (is_unavailable(member))
             ++unavailable_;
-        numbers_.in_progress += member.granted ? 1 : 0;
-        numbers_.pending += !member.granted && node.state == UpgradeState::UpgradeRequired ? 1 : 0;
+        numbers_.in_progress += member.has_place ? 1 : 0;
+        numbers_.pending += !member.has_place && node.state == UpgradeState::UpgradeRequired ? 1 : 0;
         numbers_.done += is_done(node) ? 1 : 0;
         numbers_.failed += has_failed(node) ? 1 : 0;
     }
@@ -103,8 +103,8 @@ class PoolRound {
     [[nodiscard]] bool is_unavailable(const Member& member) const {
         const UpgradeNode& node = member.host->node;
         if (policy_.count_all_unavailable)
-            return member.granted || node.unschedulable || !node.ready;
-        return member.granted ? !node.others_cordoned() : !is_outside(node) && node.unschedulable;
+            return member.has_place || node.unschedulable || !node.ready;
+        return member.has_place ? !node.others_cordoned() : !is_outside(node) && node.unschedulable;
     }
 
     [[nodiscard]] unsigned free_places() const {
@@ -143,7 +143,10 @@ class PoolRound {
                 const UpgradeNode& node = member.host->node;
                 if (member.wave != turn_)
                     continue;
-                if (!is_done(node) && (member.granted || (node.ready && !node.skip))) {
+                // One that its new driver has killed is not ready either.
+                const bool is_waited_for =
+                    member.has_place || (!node.skip && (node.ready || has_failed(node)));
+                if (!is_done(node) && is_waited_for) {
                     wave_reason_ = "wave '" + policy_.waves[turn_].name +
                                    "' comes first, and is not done: node '" + node.name + "'" +
                                    (has_failed(node) ? " has failed" : "");
@@ -242,14 +245,22 @@ class PoolRound {
     unsigned unavailable_ = 0;
 };
 
-/// A grant that nobody can use, or whose place is given on.
+/// A grant that nobody can use, or whose place is to be given on. Until it is gone it counts: its host may renew it yet.
 bool is_void(const Grant& grant, const Fleet& fleet, const Policy& policy) {
     const auto host = fleet.hosts.find(grant.node);
     if (host == fleet.hosts.end() || host->second.node.uid != grant.uid)
         return true;
-    if (policy.silence.count() == 0 || grant.silent < policy.silence)
+    // Its host acts by the duration that the grant was made with, whatever the policy says since.
+    if (policy.silence.count() == 0 || grant.silent < std::max(policy.silence, 2 * grant.duration))
         return false;
     return policy.release_silent || !is_under_way(host->second.node.state);
+}
+
+/// Who has a grant; and who is at it without one, unless places of hosts that are not heard of are to be given on.
+bool has_place(const FleetHost& host, const Fleet& fleet, const Policy& policy) {
+    const UpgradeNode& node = host.node;
+    return fleet.grants.count(node.name) != 0 ||
+           (!policy.release_silent && is_under_way(node.state) && node.record.state == node.state);
 }
 
 } // namespace
@@ -269,24 +280,24 @@ FleetHost place(UpgradeNode node, const Labels& labels, const Policy& policy) {
 
 Admission admit(const Fleet& fleet, const Policy& policy, std::int64_t now) {
     Admission admission;
-    unsigned granted = 0;
-    for (const auto& [name, grant] : fleet.grants)
+    std::size_t taken = 0;
+    for (const auto& [name, grant] : fleet.grants) {
         if (is_void(grant, fleet, policy))
             admission.revoke.push_back(name);
-        else
-            ++granted;
-    unsigned left = policy.max_parallel == 0        ? no_limit
-                    : policy.max_parallel > granted ? policy.max_parallel - granted
-                                                    : 0;
+        taken += fleet.hosts.count(name) == 0 ? 1 : 0;
+    }
+    for (const auto& [name, host] : fleet.hosts)
+        taken += has_place(host, fleet, policy) ? 1 : 0;
+    unsigned left = policy.max_parallel == 0      ? no_limit
+                    : policy.max_parallel > taken ? policy.max_parallel - static_cast<unsigned>(taken)
+                                                  : 0;
     const std::string closed =
         policy.problems.empty() ? std::string() : "the policy has a problem: " + policy.problems.front();
     for (std::size_t index = 0; index < policy.pools.size(); ++index) {
         PoolRound round(policy.pools[index], fleet, now, admission);
-        for (const auto& [name, host] : fleet.hosts) {
-            const auto grant = fleet.grants.find(name);
+        for (const auto& [name, host] : fleet.hosts)
             if (host.pool == index)
-                round.take(host, grant != fleet.grants.end() && !is_void(grant->second, fleet, policy));
-        }
+                round.take(host, has_place(host, fleet, policy));
         round.run(left, closed);
     }
     return admission;

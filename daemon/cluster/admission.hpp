@@ -25,8 +25,9 @@ struct FleetHost {
 /// A Lease gpuhost-upgrade-NODE.
 struct Grant {
     std::string node;
-    std::string uid;   ///< of the Node that it was for
-    Seconds silent{0}; ///< for how long nobody has renewed it
+    std::string uid;     ///< of the Node that it was for
+    Seconds silent{0};   ///< for how long nobody has renewed it
+    Seconds duration{0}; ///< for how long it counts on its host without that
 };
 
 struct Fleet {
@@ -45,8 +46,8 @@ struct PoolNumbers {
 
 struct Admission {
     std::vector<std::string> admit; ///< nodes to grant, in this order
-    std::vector<std::string>
-        revoke; ///< of these there is nobody any more to use the grant, or it is given on
+    /// Of these there is nobody any more to use the grant, or it is to be given on, which it is once it is surely gone.
+    std::vector<std::string> revoke;
     std::map<std::string, std::string> waiting; ///< node → why it is not upgraded now
     std::vector<std::string>
         reasons; ///< of each pool, for all that could be and wait: without numbers that change

@@ -18,6 +18,8 @@ namespace {
 
 constexpr std::size_t most_answer = EventLines::longest;
 constexpr unsigned most_reads = 3;
+/// The server has a bookmark for a watch each minute: one that brings nothing leads nowhere any more.
+constexpr std::chrono::minutes watch_silence{5};
 
 Error refusal(unsigned status, const Json& body) {
     const std::string said = base::string_or(body, "message", "");
@@ -179,6 +181,7 @@ std::uint64_t Api::watch(const std::string& path, std::function<void()> on_begin
     http::Request asked = request("GET", path);
     asked.on_begin = std::move(on_begin);
     asked.deadline = std::chrono::milliseconds(0);
+    asked.silence = watch_silence;
     asked.on_bytes = [lines = std::make_shared<EventLines>(std::move(on_event))](std::string_view bytes) {
         return lines->take(bytes);
     };

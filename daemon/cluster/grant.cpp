@@ -37,6 +37,10 @@ std::string grant_name(const std::string& node) {
     return std::string(grant_prefix) + node;
 }
 
+std::string term_of(const LeaseFacts& leader) {
+    return leader.uid + "." + std::to_string(leader.transitions);
+}
+
 std::string granted_node(const std::string& lease) {
     return base::starts_with(lease, grant_prefix) ? lease.substr(grant_prefix.size()) : std::string();
 }
@@ -54,15 +58,14 @@ Json new_leader(const std::string& node, Seconds duration, std::uint64_t now_us)
               {"leaseTransitions", 1}}}};
 }
 
-Json new_grant(const UpgradeNode& node, const std::string& version, std::int64_t term, Seconds duration,
+Json new_grant(const UpgradeNode& node, const std::string& version, const std::string& term, Seconds duration,
                std::uint64_t now_us) {
     const std::string time = kube_micro_time(now_us);
     return {{"apiVersion", "coordination.k8s.io/v1"},
             {"kind", "Lease"},
             {"metadata",
              {{"name", grant_name(node.name)},
-              {"annotations",
-               {{key::version, version}, {key::term, std::to_string(term)}, {key::node_uid, node.uid}}},
+              {"annotations", {{key::version, version}, {key::term, term}, {key::node_uid, node.uid}}},
               // Who deletes a Node deletes its grant.
               {"ownerReferences",
                {{{"apiVersion", "v1"}, {"kind", "Node"}, {"name", node.name}, {"uid", node.uid}}}}}},

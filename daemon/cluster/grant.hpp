@@ -17,7 +17,7 @@ inline constexpr const char* rollout_lease = "gpuhost-rollout"; ///< why hosts w
 inline constexpr std::string_view grant_prefix = "gpuhost-upgrade-";
 
 namespace key {
-inline constexpr const char* term = "gpuhost.io/term"; ///< of the leader that made it: its leaseTransitions
+inline constexpr const char* term = "gpuhost.io/term";       ///< of the leader that made it: term_of()
 inline constexpr const char* version = "gpuhost.io/version"; ///< that the grant is for
 inline constexpr const char* node_uid = "gpuhost.io/node-uid";
 inline constexpr const char* waits = "gpuhost.io/waits"; ///< {pool: reason}
@@ -39,12 +39,14 @@ struct LeaseFacts {
 
 [[nodiscard]] LeaseFacts lease_facts(const base::Json& lease);
 [[nodiscard]] std::string grant_name(const std::string& node);
+/// Of the Lease gpuhost-leader: another each time that somebody takes it, even when it was deleted in between.
+[[nodiscard]] std::string term_of(const LeaseFacts& leader);
 /// Empty: it is no grant.
 [[nodiscard]] std::string granted_node(const std::string& lease);
 
 [[nodiscard]] base::Json new_leader(const std::string& node, Seconds duration, std::uint64_t now_us);
-[[nodiscard]] base::Json new_grant(const UpgradeNode& node, const std::string& version, std::int64_t term,
-                                   Seconds duration, std::uint64_t now_us);
+[[nodiscard]] base::Json new_grant(const UpgradeNode& node, const std::string& version,
+                                   const std::string& term, Seconds duration, std::uint64_t now_us);
 /// A merge patch that counts for this version of the Lease alone.
 [[nodiscard]] base::Json renewal(const LeaseFacts& lease, std::uint64_t now_us);
 

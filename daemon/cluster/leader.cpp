@@ -85,10 +85,12 @@ void Leader::retry() {
 
 std::optional<Time> Leader::due() const {
     std::optional<Time> due = own_.due();
-    sooner(due, lease_due_);
+    if (!asks_)
+        sooner(due, lease_due_);
     sooner(due, valid_until_);
     sooner(due, decide_due_);
-    sooner(due, doubt_due_);
+    for (const auto& [node, until] : doubts_)
+        sooner(due, until);
     for (const auto& watch : {nodes_.get(), grants_.get()})
         if (watch != nullptr)
             sooner(due, watch->due());
@@ -103,17 +105,16 @@ void Leader::turn() {
         lease_due_.reset();
         if (leads())
             renew();
+        else if (now() < lease_ends())
+            lease_due_ = lease_ends() + backoff_.next();
         else
             seize();
     }
     for (const auto& watch : {nodes_.get(), grants_.get()})
         if (watch != nullptr)
             watch->turn();
-    if (doubt_due_ && now() >= *doubt_due_) {
-        doubt_due_.reset();
-        if (grants_)
-            grants_->list_anew();
-    }
+    if (std::erase_if(doubts_, [](const auto& doubt) { return now() >= doubt.second; }) != 0)
+        grants_->list_anew();
     if (decide_due_ && now() >= *decide_due_)
         decide();
 }
@@ -128,9 +129,13 @@ void Leader::take_lease(const LeaseFacts& lease) {
     if (leads() && lease.holder != name_)
         return end("node '" + lease.holder + "' leads");
     if (!leads() && !asks_)
-        lease_due_ = lease.holder.empty() || lease.holder == name_
-                         ? now()
-                         : lease_seen_ + std::chrono::duration_cast<Time>(lease.duration) + backoff_.next();
+        lease_due_ = lease_ends() > now() ? lease_ends() + backoff_.next() : now();
+}
+
+/// When it is anybody's. Whoever held it has not renewed it by then for as long as it said it would at most.
+Time Leader::lease_ends() const {
+    const bool is_free = !lease_there_ || lease_.holder.empty() || lease_.holder == name_;
+    return is_free ? Time(0) : lease_seen_ + std::chrono::duration_cast<Time>(lease_.duration);
 }
 
 void Leader::lose_lease() {
@@ -142,13 +147,12 @@ void Leader::lose_lease() {
         lease_due_ = now();
 }
 
-/// Whoever held it has not renewed it for as long as it said it would at most.
 void Leader::seize() {
     if (!lease_known_)
         return;
     asks_ = true;
     const Time asked = now();
-    const auto done = [this, asked](ApiAnswer&& answer) { answered(std::move(answer), asked); };
+    const auto done = [this, asked](ApiAnswer&& answer) { answered(std::move(answer), asked, true); };
     if (!lease_there_) {
         (void)api_.create(leases_path, new_leader(name_, lease_duration, base::realtime_us()), done);
         return;
@@ -165,10 +169,10 @@ void Leader::renew() {
     asks_ = true;
     const Time asked = now();
     (void)api_.patch(lease_path(leader_lease), PatchType::Merge, renewal(lease_, base::realtime_us()),
-                     [this, asked](ApiAnswer&& answer) { answered(std::move(answer), asked); });
+                     [this, asked](ApiAnswer&& answer) { answered(std::move(answer), asked, false); });
 }
 
-void Leader::answered(ApiAnswer&& answer, Time asked) {
+void Leader::answered(ApiAnswer&& answer, Time asked, bool seized) {
     asks_ = false;
     if (!answer.done()) {
         // Somebody else was first (409), which the watch will tell; or it is tried again.
@@ -185,14 +189,18 @@ void Leader::answered(ApiAnswer&& answer, Time asked) {
     lease_ = lease_facts(answer.body);
     lease_there_ = true;
     lease_seen_ = now();
-    valid_until_ = asked + std::chrono::duration_cast<Time>(lease_duration);
     lease_due_ = asked + renew_every;
+    // One that has ended meanwhile has forgotten what it had asked for: only a new term makes all that void.
+    if (!led && !seized)
+        return;
+    valid_until_ = asked + std::chrono::duration_cast<Time>(lease_duration);
     if (!led)
         begin();
 }
 
 /// What it knew as leader before, it does not know any more: all is read again after the lease is its own.
 void Leader::begin() {
+    term_ = term_of(lease_);
     say_("this host leads: it hands out grants to upgrade (term " + std::to_string(lease_.transitions) + ")");
     nodes_ = std::make_unique<Watch>(
         api_, "/api/v1/nodes", "labelSelector=" + percent_encoded(std::string(key::gpu_present) + "=true"),
@@ -221,9 +229,10 @@ void Leader::begin() {
 
 void Leader::end(const std::string& why) {
     say_("this host does not lead any more: " + why);
+    term_.clear();
     valid_until_.reset();
     decide_due_.reset();
-    doubt_due_.reset();
+    doubts_.clear();
     nodes_.reset();
     grants_.reset();
     nodes_listed_ = grants_listed_ = false;
@@ -234,6 +243,7 @@ void Leader::end(const std::string& why) {
     fleet_ = {};
     admission_ = {};
     published_.clear();
+    publishes_ = false;
     if (lease_there_ && !asks_)
         lease_due_ = lease_seen_ + std::chrono::duration_cast<Time>(lease_duration) + backoff_.next();
 }
@@ -275,7 +285,8 @@ void Leader::take_grant(Json&& lease) {
     if (!node.empty()) {
         if (renewed)
             grant_seen_[node] = now();
-        fleet_.grants[node] = {node, facts.node_uid, Seconds(0)};
+        fleet_.grants[node] = {node, facts.node_uid, Seconds(0), facts.duration};
+        doubts_.erase(node);
     }
     leases_[name] = std::move(facts);
     changed();
@@ -284,9 +295,12 @@ void Leader::take_grant(Json&& lease) {
 void Leader::forget_grant(const std::string& name) {
     leases_.erase(name);
     const std::string node = granted_node(name);
-    if (asked_.count(node) == 0 || !asked_[node])
+    const auto asked = asked_.find(node);
+    const bool may_come = (asked != asked_.end() && asked->second) || doubts_.count(node) != 0;
+    if (!may_come) {
         fleet_.grants.erase(node);
-    grant_seen_.erase(node);
+        grant_seen_.erase(node);
+    }
     changed();
 }
 
@@ -312,6 +326,8 @@ void Leader::changed() {
 
 void Leader::decide() {
     decide_due_.reset();
+    if (!leads() || !nodes_listed_ || !grants_listed_ || policy_ == nullptr)
+        return;
     decided_ = now();
     for (auto& [node, grant] : fleet_.grants)
         if (const auto seen = grant_seen_.find(node); seen != grant_seen_.end())
@@ -343,28 +359,36 @@ void Leader::grant(const std::string& node) {
     if (policy_->silence.count() != 0)
         duration = std::min(duration, std::max(policy_->silence / 2, Seconds(2)));
     // It counts from now on, whenever the answer comes.
-    fleet_.grants[node] = {node, host.node.uid, Seconds(0)};
+    fleet_.grants[node] = {node, host.node.uid, Seconds(0), duration};
     grant_seen_[node] = now();
     asked_[node] = true;
-    (void)api_.create(leases_path,
-                      new_grant(host.node, version, lease_.transitions, duration, base::realtime_us()),
-                      [this, node, version](ApiAnswer&& answer) {
-                          asked_.erase(node);
-                          if (answer.done()) {
+    (void)api_.create(leases_path, new_grant(host.node, version, term_, duration, base::realtime_us()),
+                      [this, node, version, term = term_](ApiAnswer&& answer) {
+                          if (answer.done())
                               say_("node '" + node + "' may upgrade to version " + version);
-                              if (leads())
-                                  take_grant(std::move(answer.body));
-                              return;
-                          }
-                          // What was not answered may be done yet, and counts until it is known.
-                          if (answer.status == 0 || answer.status >= 500)
-                              doubt_due_ = now() + request_lives;
-                          else if (leases_.count(grant_name(node)) == 0)
-                              fleet_.grants.erase(node);
-                          if (answer.status != 409)
-                              say_("can't grant node '" + node + "' its upgrade: " + answer.error.message);
-                          sooner(decide_due_, now() + backoff_.next());
+                          if (term == term_)
+                              granted(node, answer);
                       });
+}
+
+/// What there is of grants the watch alone says: an answer may come when the host has given its own back already.
+void Leader::granted(const std::string& node, const ApiAnswer& answer) {
+    constexpr unsigned exists =
+        409; // libcurl asks twice where a connection broke, and the first time may have counted
+    asked_.erase(node);
+    const bool is_refused =
+        answer.status >= 400 && answer.status < 500 && answer.status != exists && !answer.done();
+    if (leases_.count(grant_name(node)) == 0) {
+        if (is_refused)
+            fleet_.grants.erase(node);
+        else
+            doubts_[node] = now() + request_lives;
+    }
+    if (answer.done())
+        return;
+    if (answer.status != exists)
+        say_("can't grant node '" + node + "' its upgrade: " + answer.error.message);
+    sooner(decide_due_, now() + backoff_.next());
 }
 
 void Leader::revoke(const std::string& node) {
@@ -374,8 +398,9 @@ void Leader::revoke(const std::string& node) {
     asked_[node] = false;
     const Json object = {
         {"metadata", {{"uid", lease->second.uid}, {"resourceVersion", lease->second.version}}}};
-    (void)api_.remove(lease_path(lease->first), object, [this, node](ApiAnswer&& answer) {
-        asked_.erase(node);
+    (void)api_.remove(lease_path(lease->first), object, [this, node, term = term_](ApiAnswer&& answer) {
+        if (term == term_)
+            asked_.erase(node);
         if (answer.done())
             say_("node '" + node +
                  "' has lost its grant: nothing was heard of it, or it is another node now");
@@ -395,7 +420,9 @@ void Leader::publish() {
         return;
     publishes_ = true;
     const Json metadata = {{"name", rollout_lease}, {"annotations", {{key::waits, text}}}};
-    const auto done = [this, text](ApiAnswer&& answer) {
+    const auto done = [this, text, term = term_](ApiAnswer&& answer) {
+        if (term != term_)
+            return;
         publishes_ = false;
         if (answer.done()) {
             published_ = text;

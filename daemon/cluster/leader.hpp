@@ -41,7 +41,8 @@ class Leader {
     void lose_lease();
     void seize();
     void renew();
-    void answered(ApiAnswer&& answer, Time asked);
+    void answered(ApiAnswer&& answer, Time asked, bool seized);
+    [[nodiscard]] Time lease_ends() const;
     void begin();
     void end(const std::string& why);
     void take_node(base::Json&& node);
@@ -52,6 +53,7 @@ class Leader {
     void place_all();
     void decide();
     void grant(const std::string& node);
+    void granted(const std::string& node, const ApiAnswer& answer);
     void revoke(const std::string& node);
     void publish();
     void changed(); ///< decides soon
@@ -68,6 +70,7 @@ class Leader {
     Time lease_seen_{0}; ///< when it changed last
     bool asks_ = false;
     std::optional<Time> lease_due_;
+    std::string term_;                ///< while it leads: what was asked in another is no more answered
     std::optional<Time> valid_until_; ///< while it leads
     std::string trouble_;
     Backoff backoff_;
@@ -85,7 +88,8 @@ class Leader {
     Time decided_{0};
     std::string published_;
     bool publishes_ = false;
-    std::optional<Time> doubt_due_; ///< then the server has surely done, or not, what it did not answer
+    /// Nodes whose grant nobody has seen, and until when it may still come to be: so long it counts.
+    std::map<std::string, Time> doubts_;
     std::unique_ptr<Watch> nodes_;
     std::unique_ptr<Watch> grants_;
     Watch own_; ///< last: it calls the others

@@ -75,6 +75,8 @@ class Step {
         if (timeout.count() != 0)
             mind(node_.record.since + timeout.count());
     }
+    /// A driver that nobody has touched yet is as good as it was.
+    [[nodiscard]] bool serves() const { return at_.driver.ready || node_.state < PodRestartRequired; }
     void mind(std::int64_t when) { move_.due = move_.due ? std::min(*move_.due, when) : when; }
 
     // What it says
@@ -110,7 +112,11 @@ class Step {
     void release(const std::string& why) {
         if (move_.record.attempts > 0)
             --move_.record.attempts;
-        give_back_schedulability();
+        // Without its place it waits for another, where no driver serves cordoned as it is.
+        if (!at_.revoked || serves())
+            give_back_schedulability();
+        else
+            move_.labels = unpaused(at_.labels);
         to(is_paused() ? Unknown : UpgradeRequired, why);
     }
 
@@ -118,10 +124,8 @@ class Step {
         const unsigned attempts = move_.record.attempts;
         move_.record.failure = failure;
         move_.record.cause = why;
-        // A driver that nobody has touched yet is as good as it was.
-        const bool serves = at_.driver.ready || node_.state < PodRestartRequired;
-        const bool again = !is_final && attempts <= policy_.retries && serves;
-        if (serves)
+        const bool again = !is_final && attempts <= policy_.retries && serves();
+        if (serves())
             give_back_schedulability();
         else
             move_.labels = unpaused(at_.labels);
@@ -145,7 +149,8 @@ class Step {
         if (runs_wanted()) {
             if (policy_.mode == UpgradeMode::OnRequest)
                 return forget();
-            if (node_.state != UpgradeDone || node_.record.version != policy_.version) {
+            if (node_.state != UpgradeDone || node_.record.state != UpgradeDone ||
+                node_.record.version != policy_.version) {
                 give_back_schedulability();
                 move_.record = {};
                 move_.record.version = policy_.version;
@@ -242,7 +247,8 @@ class Step {
         }
         record.attempts += 1;
         record.retry_at = 0;
-        record.from = at_.driver.running;
+        if (!at_.driver.running.empty() || record.from.empty()) // what a swap that was cut short has unloaded
+            record.from = at_.driver.running;
         record.failure.clear();
         record.cause.clear();
         move_.was_unschedulable = node_.unschedulable && !record.cordoned;
@@ -261,7 +267,7 @@ class Step {
             release("version " + policy_.version + " is wanted by now");
             return true;
         }
-        if (at_.revoked && (at_.driver.ready || node_.state < PodRestartRequired)) {
+        if (at_.revoked) {
             release("its place was given on");
             return true;
         }

@@ -42,7 +42,8 @@ UpgradeAgent::UpgradeAgent(Api& api, std::string node, UpgradeHost& host, Say sa
 
 std::optional<Time> UpgradeAgent::due() const {
     std::optional<Time> due = due_;
-    sooner(due, lease_due_);
+    if (!asks_)
+        sooner(due, lease_due_);
     for (const auto& watch : {grant_watch_.get(), waits_watch_.get()})
         if (watch != nullptr)
             sooner(due, watch->due());
@@ -62,9 +63,9 @@ void UpgradeAgent::turn() {
         return;
     if (returns_)
         give_back();
-    else if (!confirmed_)
+    else if (is_ours() && renewed_ && !confirmed_)
         confirm();
-    else
+    else if (is_ours())
         renew();
 }
 
@@ -78,6 +79,7 @@ void UpgradeAgent::retry() {
 void UpgradeAgent::no_node() {
     host_.be_at({});
     move_ = {};
+    uid_.clear();
     watch_waits(false);
 }
 
@@ -120,8 +122,11 @@ Task UpgradeAgent::validators(const Labels& labels) const {
 }
 
 NodePatch UpgradeAgent::change(const Json& node) {
+    if (std::string uid = upgrade_node(node).uid; uid != uid_) {
+        uid_ = std::move(uid);
+        lease_due_ = now();
+    }
     const UpgradeSituation at = situation(node);
-    uid_ = at.node.uid;
     pool_ = at.pool;
     move_ = next_move(at);
     mind_grant(move_, is_under_way(at.node.state));
@@ -162,7 +167,13 @@ void UpgradeAgent::written(const Json& node) {
 // Its grant
 
 bool UpgradeAgent::is_granted() const {
-    return lease_ && confirmed_ && now() < renewed_ + as_time(lease_->duration) * 9 / 10;
+    return is_ours() && confirmed_ && !returns_ && renewed_ &&
+           now() < *renewed_ + as_time(lease_->duration) * 9 / 10;
+}
+
+/// Not of a Node of the same name before this one.
+bool UpgradeAgent::is_ours() const {
+    return lease_ && lease_->holder == name_ && !uid_.empty() && lease_->node_uid == uid_;
 }
 
 void UpgradeAgent::mind_grant(const UpgradeMove& move, bool under_way) {
@@ -175,7 +186,7 @@ void UpgradeAgent::mind_grant(const UpgradeMove& move, bool under_way) {
     if (std::exchange(returns_, returns) != returns)
         lease_due_ = now();
     // What was begun under it needs no second word of whose it is.
-    if (lease_ && under_way)
+    if (is_ours() && under_way)
         confirmed_ = true;
     watch_waits(move.state == UpgradeState::UpgradeRequired && move.wants_grant && !lease_);
 }
@@ -215,14 +226,10 @@ void UpgradeAgent::take_lease(const LeaseFacts& lease) {
     lease_known_ = true;
     const bool is_new = !lease_ || lease_->uid != lease.uid;
     lease_ = lease;
-    if (lease.node_uid != uid_ || lease.holder != name_) { // of a Node of the same name, before this one
-        confirmed_ = false;
-        return;
-    }
     if (!is_new)
         return;
     confirmed_ = false;
-    renewed_ = now();
+    renewed_.reset();
     lease_due_ = now();
 }
 
@@ -230,58 +237,68 @@ void UpgradeAgent::lose_lease() {
     lease_known_ = true;
     lease_.reset();
     confirmed_ = false;
+    renewed_.reset();
     lease_due_.reset();
 }
 
 /// A leader that was cut off may have made it after another took over, who does not count it.
 void UpgradeAgent::confirm() {
     asks_ = true;
-    (void)api_.get(std::string(leases_path) + "/" + leader_lease, [this](ApiAnswer&& answer) {
-        asks_ = false;
-        if (!lease_)
-            return;
-        if (!answer.done() && answer.status != not_found) {
-            lease_due_ = now() + backoff_.next();
-            return;
-        }
-        backoff_.reset();
-        confirmed_ = answer.done() && std::to_string(lease_facts(answer.body).transitions) == lease_->term;
-        if (confirmed_) {
-            lease_due_ = renewed_ + as_time(lease_->duration) / 3;
-            return;
-        }
-        say_("the grant to upgrade is of a leader that leads no more: it does not count");
-        give_back();
-    });
+    (void)api_.get(std::string(leases_path) + "/" + leader_lease,
+                   [this, uid = lease_->uid](ApiAnswer&& answer) {
+                       asks_ = false;
+                       if (!lease_ || lease_->uid != uid || !renewed_)
+                           return;
+                       if (!answer.done() && answer.status != not_found) {
+                           lease_due_ = now() + backoff_.next();
+                           return;
+                       }
+                       backoff_.reset();
+                       confirmed_ = answer.done() && term_of(lease_facts(answer.body)) == lease_->term;
+                       if (confirmed_) {
+                           lease_due_ = returns_ ? now() : *renewed_ + as_time(lease_->duration) / 3;
+                           return;
+                       }
+                       say_("the grant to upgrade is of a leader that leads no more: it does not count");
+                       give_back();
+                   });
 }
 
 void UpgradeAgent::renew() {
     asks_ = true;
     const Time asked = now();
     (void)api_.patch(std::string(leases_path) + "/" + percent_encoded(lease_->name), PatchType::Merge,
-                     renewal(*lease_, base::realtime_us()), [this, asked](ApiAnswer&& answer) {
+                     renewal(*lease_, base::realtime_us()),
+                     [this, asked, uid = lease_->uid](ApiAnswer&& answer) {
                          asks_ = false;
-                         if (!lease_)
-                             return;
-                         if (answer.done()) {
-                             backoff_.reset();
-                             lease_ = lease_facts(answer.body);
-                             renewed_ = asked;
-                             lease_due_ = asked + as_time(lease_->duration) / 3;
-                             return;
-                         }
-                         if (answer.status == not_found)
-                             return lose_lease();
-                         lease_due_ = now() + backoff_.next();
+                         if (lease_ && lease_->uid == uid)
+                             renewed(std::move(answer), asked);
                      });
 }
 
+void UpgradeAgent::renewed(ApiAnswer&& answer, Time asked) {
+    if (answer.status == not_found)
+        return lose_lease();
+    if (!answer.done()) {
+        lease_due_ = now() + backoff_.next();
+        return;
+    }
+    backoff_.reset();
+    lease_ = lease_facts(answer.body);
+    renewed_ = asked;
+    lease_due_ = returns_ || !confirmed_ ? now() : asked + as_time(lease_->duration) / 3;
+}
+
+/// Once it is asked for it may be done at any time, unless a renewal was first.
 void UpgradeAgent::give_back() {
     asks_ = true;
+    renewed_.reset();
     const Json object = {{"metadata", {{"uid", lease_->uid}, {"resourceVersion", lease_->version}}}};
     (void)api_.remove(std::string(leases_path) + "/" + percent_encoded(lease_->name), object,
-                      [this](ApiAnswer&& answer) {
+                      [this, uid = lease_->uid](ApiAnswer&& answer) {
                           asks_ = false;
+                          if (!lease_ || lease_->uid != uid)
+                              return;
                           if (answer.done() || answer.status == not_found) {
                               backoff_.reset();
                               return lose_lease();

@@ -38,6 +38,7 @@ class UpgradeAgent final : public NodeAuthor {
     [[nodiscard]] UpgradeSituation situation(const base::Json& node) const;
     [[nodiscard]] Task validators(const Labels& labels) const;
     [[nodiscard]] bool is_granted() const;
+    [[nodiscard]] bool is_ours() const;
     void mind_grant(const UpgradeMove& move, bool under_way);
     void watch_grant(bool from_list);
     void watch_waits(bool wanted);
@@ -45,6 +46,7 @@ class UpgradeAgent final : public NodeAuthor {
     void lose_lease();
     void confirm();
     void renew();
+    void renewed(ApiAnswer&& answer, Time asked);
     void give_back();
     void send_events();
 
@@ -66,7 +68,8 @@ class UpgradeAgent final : public NodeAuthor {
     bool confirmed_ = false;   ///< it is of the term that counts
     bool returns_ = false;     ///< it is not needed any more
     bool asks_ = false;        ///< about the lease
-    Time renewed_{0};          ///< the last time that surely counted
+    /// The last time that surely counted. What merely lies there, nobody may have renewed for long.
+    std::optional<Time> renewed_;
     std::optional<Time> lease_due_;
     std::string waits_; ///< of this host's pool
     std::string pool_;

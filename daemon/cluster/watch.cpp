@@ -111,7 +111,6 @@ void Watch::follow() {
 }
 
 void Watch::take(Json&& event) {
-    backoff_.reset();
     const std::string type = base::string_or(event, "type", "");
     Json& object = event["object"];
     if (type == "ERROR") {
@@ -120,6 +119,7 @@ void Watch::take(Json&& event) {
             list_again();
         return;
     }
+    backoff_.reset();
     if (std::string version = version_of(object); !version.empty())
         version_ = std::move(version);
     if (type == "ADDED" || type == "MODIFIED")

@@ -5,6 +5,7 @@ check_PROGRAMS += $(unit_programs)
 TESTS += $(unit_programs)
 sync_seam = -Wl,--wrap=fsync -Wl,--wrap=fdatasync
 read_seam = -Wl,--wrap=read -Wl,--wrap=pread
+time_seam = -Wl,--wrap=clock_gettime -Wl,--wrap=_ZNSt13random_device9_M_getvalEv
 
 %C%_base_tests_CPPFLAGS = $(test_cppflags)
 %C%_base_tests_LDFLAGS = $(AM_LDFLAGS) $(sync_seam)
@@ -156,6 +157,7 @@ check_PROGRAMS += %D%/stub-nvml.so
     %D%/runtime/toml_writer_test.cpp
 
 %C%_cluster_tests_CPPFLAGS = $(test_cppflags)
+%C%_cluster_tests_LDFLAGS = $(AM_LDFLAGS) $(time_seam)
 %C%_cluster_tests_LDADD = $(test_libs) $(cluster_libs)
 %C%_cluster_tests_SOURCES = \
     %D%/cluster/admission_test.cpp \
@@ -167,9 +169,12 @@ check_PROGRAMS += %D%/stub-nvml.so
     %D%/cluster/pods_test.cpp \
     %D%/cluster/policy_test.cpp \
     %D%/cluster/readiness_test.cpp \
+    %D%/cluster/rollout_test.cpp \
     %D%/cluster/upgrade_test.cpp \
     %D%/cluster/windows_test.cpp \
-    %D%/cluster/kubeconfigs.hpp
+    %D%/cluster/kubeconfigs.hpp \
+    tests/support/simulated_server.cpp \
+    tests/support/simulated_server.hpp
 
 %C%_host_tests_CPPFLAGS = $(test_cppflags)
 %C%_host_tests_LDADD = $(test_libs) $(bus_libs)

@@ -1,0 +1,442 @@
+// SPDX-License-Identifier: Apache-2.0
+// Leaders and hosts as they are, on a simulated network that does its worst: never more hosts upgrade than may, and once it
+// lets them be all of them do. A story is one seed: STORIES= tells how many, SEED= which is the first.
+#include "daemon/cluster/leader.hpp"
+#include "daemon/cluster/upgrade_agent.hpp"
+#include "tests/support/simulated_server.hpp"
+#include "tests/support/tmpdir.hpp"
+#include "tests/unit/cluster/kubeconfigs.hpp"
+
+#include <cstdlib>
+#include <deque>
+#include <set>
+
+#include <gtest/gtest.h>
+
+namespace gpuhost::cluster {
+namespace {
+
+using base::Json;
+using gpuhost::tests::SimulatedServer;
+using gpuhost::tests::TempDir;
+
+constexpr const char* before = "535.216.01";
+constexpr const char* wanted = "550.163.01";
+
+std::string node_path(const std::string& name) {
+    return "/api/v1/nodes/" + name;
+}
+
+std::string grant_path(const std::string& name) {
+    return std::string(leases_path) + "/" + grant_name(name);
+}
+
+/// What is there whether gpuhost-cluster runs or not: the daemon and its driver.
+struct Machine final : public UpgradeHost {
+    explicit Machine(SimulatedServer& made_in) : server(made_in) {}
+
+    [[nodiscard]] HostDriver driver() const override {
+        HostDriver now_here;
+        now_here.is_known = is_known;
+        now_here.has_gpus = true;
+        now_here.running = running;
+        now_here.ready = !swaps;
+        now_here.problem = swaps ? "an operation goes on" : "";
+        now_here.boot = "boot";
+        return now_here;
+    }
+    [[nodiscard]] Task check(const std::string& version) const override {
+        return version == checked ? Task{Task::State::Done, "", false} : Task();
+    }
+    [[nodiscard]] Task swap(const std::string& version, std::int64_t since) const override {
+        return version == swap_version && since == swap_since ? swap_task : Task();
+    }
+    [[nodiscard]] Task pods(UpgradeAct act) const override { return act == pods_act ? pods_task : Task(); }
+
+    void be_at(const UpgradeWork& work) override {
+        if (work.act == UpgradeAct::Check)
+            checked = work.version;
+        move_pods(work);
+        if ((work.act != UpgradeAct::Swap && work.act != UpgradeAct::RollBack) || swaps ||
+            (work.version == swap_version && work.since == swap_since))
+            return;
+        swaps = true;
+        begins("swaps");
+        swap_version = work.version;
+        swap_since = work.since;
+        swap_task = {Task::State::Running, "swaps", false};
+        server.after(Time(server.some(40'000)), [this] {
+            swaps = false;
+            const bool fails = fail_next > 0;
+            fail_next -= fails ? 1 : 0;
+            swap_task = {fails ? Task::State::Failed : Task::State::Done, "the kernel refused it", false};
+            running = fails ? running : swap_version;
+            heard = true;
+        });
+    }
+
+    void move_pods(const UpgradeWork& work) {
+        const bool moves = work.act == UpgradeAct::DeletePods || work.act == UpgradeAct::Drain;
+        if (!moves)
+            pods_act = UpgradeAct::None;
+        if (!moves || (work.act == pods_act && work.since == pods_since))
+            return;
+        begins("moves pods");
+        pods_act = work.act;
+        pods_since = work.since;
+        pods_task = {Task::State::Running, "default/pod", false};
+        server.after(Time(server.some(20'000)), [this, since = work.since] {
+            if (since != pods_since || pods_act == UpgradeAct::None)
+                return;
+            pods_task = {Task::State::Done, "pods have left", false};
+            heard = true;
+        });
+    }
+
+    SimulatedServer& server;
+    std::function<void(const char* what)> begins;
+    bool is_known = true;
+    std::string running = before;
+    std::string checked;
+    bool swaps = false;
+    unsigned fail_next = 0;
+    std::string swap_version;
+    std::int64_t swap_since = 0;
+    Task swap_task;
+    UpgradeAct pods_act = UpgradeAct::None;
+    std::int64_t pods_since = 0;
+    Task pods_task;
+    bool heard = true; ///< gpuhost-cluster is to look
+};
+
+/// gpuhost-cluster on one host.
+struct Process {
+    Process(const base::Root& root, const std::string& name, UpgradeHost& machine, const Policy& policy,
+            bool candidate, const std::function<void(const std::string&)>& say)
+        : api(Api::open(root, "/etc/k.conf").value()), upgrade(api, name, machine, say),
+          agent(api, name, {}, say, &upgrade) {
+        Readiness ready;
+        ready.gpus = 1;
+        upgrade.set_policy(&policy);
+        agent.set_readiness(ready);
+        if (candidate) {
+            leader.emplace(api, name, say);
+            leader->set_policy(&policy);
+        }
+    }
+
+    void turn() {
+        api.work();
+        if (leader)
+            leader->turn();
+        upgrade.turn();
+        agent.turn();
+    }
+    [[nodiscard]] std::optional<Time> due() const {
+        std::optional<Time> soonest;
+        for (const auto& one : {leader ? leader->due() : std::nullopt, upgrade.due(), agent.due()})
+            if (one)
+                soonest = soonest ? std::min(*soonest, *one) : *one;
+        return soonest;
+    }
+
+    Api api;
+    UpgradeAgent upgrade;
+    std::optional<Leader> leader;
+    HostAgent agent;
+};
+
+struct Shape {
+    unsigned hosts = 5;
+    unsigned candidates = 3;
+    unsigned parallel = 1;
+    Seconds silence{600};
+    bool release = false;
+};
+
+class Story {
+  public:
+    Story(unsigned seed, Shape made_of) : shape(made_of), server(seed) {
+        directory_.write("etc/k.conf", tests::kubeconfig(tests::cluster_members("https://api")));
+        UpgradePolicy upgrade;
+        upgrade.version = wanted;
+        upgrade.mode = UpgradeMode::Controlled;
+        upgrade.max_parallel = shape.parallel;
+        upgrade.max_unavailable = {100, true};
+        upgrade.failure_budget = {100, true};
+        upgrade.retries = 100;
+        upgrade.retry_delay = Seconds(5);
+        upgrade.swap_timeout = Seconds(1200);
+        upgrade.validation_timeout = Seconds(600);
+        policy.pools.push_back({"default", Selector(), upgrade});
+        policy.silence = shape.silence;
+        policy.release_silent = shape.release;
+        for (unsigned i = 0; i < shape.hosts; ++i)
+            add_host(i);
+        server.on_change = [this] { count(); };
+        for (unsigned i = 0; i < shape.hosts; ++i)
+            start(i);
+    }
+
+    struct Host {
+        explicit Host(SimulatedServer& in) : machine(in) {}
+        std::string name;
+        Machine machine;
+        std::unique_ptr<Process> process;
+        Time paused_until{0};
+        bool given_on =
+            false; ///< by a leader that heard nothing of it: it does not count until it has a grant again
+        unsigned turns = 0; ///< at one time
+    };
+
+    void start(unsigned i) {
+        Host& host = *hosts[i];
+        server.enter(i);
+        host.process = std::make_unique<Process>(
+            root_, host.name, host.machine, policy, i < shape.candidates,
+            [this, &host](const std::string& line) { say(host.name + ": " + line); });
+    }
+    void kill(unsigned i) {
+        hosts[i]->process.reset();
+        hosts[i]->machine.pods_act = UpgradeAct::None;
+    }
+    void add_node(unsigned i) {
+        server.put(node_path(hosts[i]->name),
+                   {{"metadata", {{"labels", {{"nvidia.com/gpu.present", "true"}}}}},
+                    {"spec", Json::object()},
+                    {"status", {{"conditions", {{{"type", "Ready"}, {"status", "True"}}}}}}});
+    }
+
+    /// Until then whatever is due is done.
+    void run(Time duration) {
+        const Time end = server.now() + duration;
+        while (server.now() < end && problems.empty())
+            step(end);
+    }
+
+    [[nodiscard]] bool is_over() const {
+        for (const auto& host : hosts) {
+            const Json* const node = server.find(node_path(host->name));
+            if (node == nullptr || server.find(grant_path(host->name)) != nullptr)
+                return false;
+            const UpgradeNode there = upgrade_node(*node);
+            if (there.state != UpgradeState::UpgradeDone || there.unschedulable ||
+                host->machine.running != policy.pools[0].policy.version)
+                return false;
+        }
+        return true;
+    }
+    [[nodiscard]] std::string text() const {
+        std::string all;
+        for (const std::string& problem : problems)
+            all += problem + "\n";
+        for (const auto& host : hosts) {
+            const Json* const node = server.find(node_path(host->name));
+            all += host->name + ": " + (node == nullptr ? "no Node" : (*node)["metadata"].dump()) +
+                   (server.find(grant_path(host->name)) != nullptr ? ", has a grant" : "") + "\n";
+        }
+        for (const std::string& line : lines)
+            all += line + "\n";
+        return all;
+    }
+    void say(const std::string& line) {
+        lines.push_back(std::to_string(server.now().count() - 3'600'000) + " ms: " + line);
+        if (lines.size() > 150)
+            lines.pop_front();
+    }
+
+    Shape shape;
+    SimulatedServer server;
+    Policy policy;
+    std::vector<std::unique_ptr<Host>> hosts;
+    std::vector<std::string> problems;
+    std::deque<std::string> lines;
+    std::set<std::string> at_it; ///< who upgrades, and counts
+
+  private:
+    void add_host(unsigned i) {
+        hosts.push_back(std::make_unique<Host>(server));
+        Host& host = *hosts.back();
+        host.name = "h" + std::to_string(i);
+        host.machine.begins = [this, &host](const char* what) { begins(host, what); };
+        add_node(i);
+    }
+
+    void step(Time end) {
+        std::optional<Time> soonest = server.next();
+        for (unsigned i = 0; i < hosts.size(); ++i)
+            if (const auto due = due_of(i))
+                soonest = soonest ? std::min(*soonest, *due) : *due;
+        const Time to = std::clamp(soonest.value_or(end), server.now(), end);
+        if (to > server.now())
+            for (auto& host : hosts)
+                host->turns = 0;
+        server.advance(to);
+        for (unsigned i = 0; i < hosts.size(); ++i)
+            if (const auto due = due_of(i); due && *due <= server.now()) {
+                Host& host = *hosts[i];
+                host.machine.heard = false;
+                server.enter(i);
+                host.process->turn();
+                if (++host.turns > 200)
+                    problems.push_back(
+                        host.name + " goes round and round: leader " +
+                        text_of(host.process->leader ? host.process->leader->due() : std::nullopt) + ", upgrade " +
+                        text_of(host.process->upgrade.due()) + ", node " + text_of(host.process->agent.due()));
+            }
+    }
+
+    [[nodiscard]] std::string text_of(std::optional<Time> due) const {
+        return due ? std::to_string((*due - server.now()).count()) + " ms" : "never";
+    }
+
+    [[nodiscard]] std::optional<Time> due_of(unsigned i) const {
+        const Host& host = *hosts[i];
+        if (!host.process)
+            return std::nullopt;
+        const auto due =
+            server.has_answers(i) || host.machine.heard ? std::optional(server.now()) : host.process->due();
+        return due ? std::optional(std::max(*due, host.paused_until)) : std::nullopt;
+    }
+
+    /// At each change of anything.
+    void count() {
+        std::set<std::string> now_at_it;
+        for (const auto& host : hosts) {
+            const Json* const node = server.find(node_path(host->name));
+            const bool granted = server.find(grant_path(host->name)) != nullptr;
+            const bool under_way = node != nullptr && is_under_way(upgrade_node(*node).state);
+            if (granted || !under_way)
+                host->given_on = false;
+            else if (shape.release && at_it.count(host->name) != 0)
+                host->given_on = true;
+            if (node != nullptr && !host->given_on && (under_way || host->machine.swaps))
+                now_at_it.insert(host->name);
+        }
+        const bool more = std::any_of(now_at_it.begin(), now_at_it.end(),
+                                      [this](const auto& name) { return at_it.count(name) == 0; });
+        at_it = std::move(now_at_it);
+        if (!more || at_it.size() <= shape.parallel)
+            return;
+        std::string names;
+        for (const std::string& name : at_it)
+            names += " " + name;
+        problems.push_back(std::to_string(server.now().count() - 3'600'000) +
+                           " ms: these upgrade at once:" + names);
+    }
+
+    void begins(const Host& host, const char* what) {
+        count();
+        say(host.name + " " + what);
+        if (server.find(grant_path(host.name)) == nullptr)
+            begun_without_grant += host.name + " " + what + " without a grant at " +
+                                   std::to_string(server.now().count() - 3'600'000) + " ms\n";
+    }
+
+    TempDir directory_;
+    base::Root root_ = directory_.root();
+
+  public:
+    std::string begun_without_grant;
+};
+
+unsigned number_of(const char* variable, unsigned otherwise) {
+    const char* const text = std::getenv(variable);
+    return text == nullptr ? otherwise : static_cast<unsigned>(std::strtoul(text, nullptr, 10));
+}
+
+/// Something bad, of the network and the processes.
+void harm(Story& story) {
+    SimulatedServer& server = story.server;
+    const unsigned i = server.some(story.shape.hosts - 1);
+    Story::Host& host = *story.hosts[i];
+    switch (server.some(9)) {
+    case 0:
+        if (host.process) {
+            story.say(host.name + " is killed");
+            story.kill(i);
+            server.after(Time(server.some(60'000)), [&story, i] {
+                if (!story.hosts[i]->process)
+                    story.start(i);
+            });
+        }
+        break;
+    case 1: {
+        const Time pause(server.some(90'000));
+        story.say(host.name + " is paused for " + std::to_string(pause.count()) + " ms");
+        host.paused_until = server.now() + pause;
+        break;
+    }
+    case 2:
+    case 3: {
+        const Time length(server.some(server.some(3) == 0 ? 900'000 : 60'000));
+        const bool hangs = server.some(1) == 0;
+        story.say(host.name + " is cut off for " + std::to_string(length.count()) + " ms" +
+                  (hangs ? ", silently" : ""));
+        server.cut(i, length, hangs);
+        break;
+    }
+    case 4:
+        story.say("the server forgets");
+        server.forget();
+        break;
+    case 5:
+        server.faults.slowest = Time(server.some(1) == 0 ? 20 : server.some(8'000));
+        break;
+    case 6:
+        server.faults.late = server.some(1) * server.some(300);
+        server.faults.unheard = server.some(1) * server.some(300);
+        break;
+    case 7:
+        server.faults.failed = server.some(1) * server.some(300);
+        server.faults.refused = server.some(1) * server.some(300);
+        break;
+    case 8:
+        host.machine.fail_next = 1;
+        break;
+    default:
+        server.set_clock(i, std::chrono::seconds(static_cast<int>(server.some(14'400)) - 7'200));
+        break;
+    }
+}
+
+void tell(unsigned seed, Shape shape, const std::function<void(Story&)>& event) {
+    Story story(seed, shape);
+    for (unsigned i = 0; i < 40 && story.problems.empty(); ++i) {
+        event(story);
+        story.run(Time(story.server.some(30'000)));
+    }
+    story.server.faults = {};
+    story.say("all is well from here on");
+    for (unsigned i = 0; i < 240 && story.problems.empty() && !story.is_over(); ++i)
+        story.run(Time(60'000));
+    ASSERT_TRUE(story.problems.empty()) << "SEED=" << seed << "\n" << story.text();
+    ASSERT_TRUE(story.is_over()) << "SEED=" << seed << ": not all have upgraded\n" << story.text();
+    ASSERT_EQ(story.begun_without_grant, "") << "SEED=" << seed << "\n" << story.text();
+}
+
+Shape shape_of(unsigned seed, bool release) {
+    Shape shape;
+    shape.parallel = 1 + seed % 2;
+    shape.silence = Seconds(seed % 3 == 0 ? 60 : 600);
+    shape.release = release;
+    return shape;
+}
+
+void tell_stories(bool release, const std::function<void(Story&)>& event) {
+    const unsigned first = number_of("SEED", 1);
+    for (unsigned seed = first;
+         seed < first + number_of("STORIES", 10) && !::testing::Test::HasFatalFailure(); ++seed)
+        tell(seed, shape_of(seed, release), event);
+}
+
+TEST(Rollout, NeverMoreThanMayHoweverTheNetworkIs) {
+    tell_stories(false, harm);
+}
+
+TEST(Rollout, NeverMoreThanMayWherePlacesOfSilentHostsAreGivenOn) {
+    tell_stories(true, harm);
+}
+
+} // namespace
+} // namespace gpuhost::cluster
