@@ -79,6 +79,12 @@ void ClusterHost::see(const Json& host) {
         check_again_ = cluster::now();
 }
 
+cluster::HostDriver ClusterHost::driver() const {
+    cluster::HostDriver driver = driver_;
+    driver.swaps = swap_.task.state == Task::State::Running;
+    return driver;
+}
+
 void ClusterHost::lose() {
     driver_.is_known = false;
     check_ = {};

@@ -30,7 +30,7 @@ class ClusterHost final : public cluster::UpgradeHost {
     void turn();
     [[nodiscard]] int descriptor() const; ///< of the kubelet's API, or -1: readable, call turn()
 
-    [[nodiscard]] cluster::HostDriver driver() const override { return driver_; }
+    [[nodiscard]] cluster::HostDriver driver() const override;
     [[nodiscard]] cluster::Task check(const std::string& version) const override;
     [[nodiscard]] cluster::Task swap(const std::string& version, std::int64_t since) const override;
     [[nodiscard]] cluster::Task pods(cluster::UpgradeAct act) const override { return mover_.task(act); }

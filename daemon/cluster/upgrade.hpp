@@ -33,7 +33,8 @@ struct HostDriver {
     std::string problem; ///< why not
     std::string pinned;  ///< the version that gpuhostd.conf insists on; empty: none
     bool reboot_required = false;
-    std::string boot; ///< id of this boot
+    bool swaps = false; ///< another takes its place just now, whatever the Node says
+    std::string boot;   ///< id of this boot
 };
 
 struct UpgradeSituation {

@@ -182,7 +182,7 @@ void UpgradeAgent::mind_grant(const UpgradeMove& move, bool under_way) {
     if (!move.wants_grant && !under_way && grant_watch_ &&
         (lease_known_ || move.state != UpgradeState::UpgradeRequired) && !lease_)
         grant_watch_.reset();
-    const bool returns = lease_ && !move.wants_grant && !under_way;
+    const bool returns = lease_ && !move.wants_grant && !under_way && !host_.driver().swaps;
     if (std::exchange(returns_, returns) != returns)
         lease_due_ = now();
     // What was begun under it needs no second word of whose it is.

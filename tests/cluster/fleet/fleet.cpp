@@ -55,6 +55,7 @@ class SimulatedHost final : public UpgradeHost {
         driver.running = running_;
         driver.ready = !(bad_ && running_ != good_) && task_.state != Task::State::Running;
         driver.problem = driver.ready ? "" : "the driver's device nodes are not all there";
+        driver.swaps = task_.state == Task::State::Running;
         driver.boot = "boot";
         return driver;
     }

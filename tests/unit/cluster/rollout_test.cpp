@@ -41,6 +41,7 @@ struct Machine final : public UpgradeHost {
         now_here.has_gpus = true;
         now_here.running = running;
         now_here.ready = !swaps;
+        now_here.swaps = swaps;
         now_here.problem = swaps ? "an operation goes on" : "";
         now_here.boot = "boot";
         return now_here;
@@ -185,7 +186,7 @@ class Story {
         std::unique_ptr<Process> process;
         Time paused_until{0};
         bool given_on =
-            false; ///< by a leader that heard nothing of it: it does not count until it has a grant again
+            false; ///< its Node is gone, or nothing was heard of it: it does not count before it has a grant again
         unsigned turns = 0; ///< at one time
     };
 
@@ -205,6 +206,15 @@ class Story {
                    {{"metadata", {{"labels", {{"nvidia.com/gpu.present", "true"}}}}},
                     {"spec", Json::object()},
                     {"status", {{"conditions", {{{"type", "Ready"}, {"status", "True"}}}}}}});
+    }
+
+    void tell_policy() {
+        for (auto& host : hosts)
+            if (host->process) {
+                host->machine.heard = true;
+                if (host->process->leader)
+                    host->process->leader->set_policy(&policy);
+            }
     }
 
     /// Until then whatever is due is done.
@@ -281,8 +291,9 @@ class Story {
                 if (++host.turns > 200)
                     problems.push_back(
                         host.name + " goes round and round: leader " +
-                        text_of(host.process->leader ? host.process->leader->due() : std::nullopt) + ", upgrade " +
-                        text_of(host.process->upgrade.due()) + ", node " + text_of(host.process->agent.due()));
+                        text_of(host.process->leader ? host.process->leader->due() : std::nullopt) +
+                        ", upgrade " + text_of(host.process->upgrade.due()) + ", node " +
+                        text_of(host.process->agent.due()));
             }
     }
 
@@ -304,12 +315,15 @@ class Story {
         std::set<std::string> now_at_it;
         for (const auto& host : hosts) {
             const Json* const node = server.find(node_path(host->name));
-            const bool granted = server.find(grant_path(host->name)) != nullptr;
-            const bool under_way = node != nullptr && is_under_way(upgrade_node(*node).state);
-            if (granted || !under_way)
+            const Json* const grant = server.find(grant_path(host->name));
+            const UpgradeNode there = node != nullptr ? upgrade_node(*node) : UpgradeNode();
+            const bool under_way = is_under_way(there.state) && there.record.state == there.state;
+            if (grant != nullptr && lease_facts(*grant).node_uid == there.uid)
                 host->given_on = false;
-            else if (shape.release && at_it.count(host->name) != 0)
+            else if (node == nullptr || (shape.release && at_it.count(host->name) != 0))
                 host->given_on = true;
+            else if (!under_way && !host->machine.swaps)
+                host->given_on = false;
             if (node != nullptr && !host->given_on && (under_way || host->machine.swaps))
                 now_at_it.insert(host->name);
         }
@@ -400,14 +414,114 @@ void harm(Story& story) {
     }
 }
 
+/// People, who may do what they like with objects of the API.
+void meddle(Story& story) {
+    SimulatedServer& server = story.server;
+    const unsigned i = server.some(story.shape.hosts - 1);
+    Story::Host& host = *story.hosts[i];
+    const std::string node = node_path(host.name);
+    const auto label = [&](const char* name, const Json& value) {
+        story.say("somebody labels " + host.name + ": " + name + "=" + value.dump());
+        (void)server.patch(node, {{"metadata", {{"labels", {{name, value}}}}}});
+    };
+    UpgradePolicy& policy = story.policy.pools[0].policy;
+    switch (server.some(14)) {
+    case 0:
+        story.say("somebody deletes gpuhost-leader");
+        return server.remove(std::string(leases_path) + "/" + leader_lease);
+    case 1:
+        story.say("somebody deletes all leases");
+        for (const std::string& path : server.below(leases_path))
+            server.remove(path);
+        return;
+    case 2:
+        story.say("somebody deletes the grant of " + host.name);
+        return server.remove(grant_path(host.name));
+    case 3:
+    case 4:
+        policy.mode =
+            policy.mode == UpgradeMode::OnRequest ? UpgradeMode::Controlled : UpgradeMode::OnRequest;
+        story.say(std::string("autoUpgrade is ") + (policy.mode == UpgradeMode::OnRequest ? "off" : "on"));
+        return story.tell_policy();
+    case 5:
+        story.say("driver.enabled changes");
+        policy.driver_enabled = !policy.driver_enabled;
+        return story.tell_policy();
+    case 6:
+        story.say("Node " + host.name + " is deleted");
+        server.remove(node);
+        server.after(Time(server.some(60'000)), [&story, i] {
+            if (story.server.find(node_path(story.hosts[i]->name)) == nullptr)
+                story.add_node(i);
+        });
+        return;
+    case 7:
+        return label(key::gpu_present, server.some(1) == 0 ? Json() : Json("true"));
+    case 8:
+        return label(key::skip, server.some(1) == 0 ? Json() : Json("true"));
+    case 9: {
+        const bool ready = server.some(1) == 0;
+        (void)server.patch(
+            node,
+            {{"status", {{"conditions", {{{"type", "Ready"}, {"status", ready ? "True" : "Unknown"}}}}}}});
+        return;
+    }
+    case 10:
+        story.say("somebody changes whether " + host.name + " is cordoned");
+        (void)server.patch(node, {{"spec", {{"unschedulable", server.some(1) == 0 ? Json() : Json(true)}}}});
+        return;
+    case 11: {
+        const auto state = static_cast<UpgradeState>(server.some(10));
+        return label(key::state, state == UpgradeState::Unknown ? Json() : Json(state_name(state)));
+    }
+    case 12:
+        (void)server.patch(
+            node, {{"metadata", {{"annotations", {{key::record, server.some(1) == 0 ? "{" : "[1]"}}}}}});
+        return;
+    case 13:
+        host.machine.is_known = !host.machine.is_known;
+        host.machine.heard = true;
+        return;
+    default:
+        return;
+    }
+}
+
+/// As the people left them when they went home.
+void tidy(Story& story) {
+    UpgradePolicy& policy = story.policy.pools[0].policy;
+    policy.mode = UpgradeMode::Controlled;
+    policy.driver_enabled = true;
+    policy.version = "590.1";
+    story.tell_policy();
+    for (unsigned i = 0; i < story.hosts.size(); ++i) {
+        Story::Host& host = *story.hosts[i];
+        host.machine.is_known = host.machine.heard = true;
+        if (story.server.find(node_path(host.name)) == nullptr)
+            story.add_node(i);
+        const Json labels = {{key::skip, nullptr}, {key::gpu_present, "true"}};
+        (void)story.server.patch(node_path(host.name),
+                                 {{"metadata", {{"labels", labels}}},
+                                  {"spec", {{"unschedulable", nullptr}}},
+                                  {"status", {{"conditions", {{{"type", "Ready"}, {"status", "True"}}}}}}});
+    }
+}
+
 void tell(unsigned seed, Shape shape, const std::function<void(Story&)>& event) {
     Story story(seed, shape);
-    for (unsigned i = 0; i < 40 && story.problems.empty(); ++i) {
+    for (unsigned i = 0; i < 50 && story.problems.empty(); ++i) {
         event(story);
         story.run(Time(story.server.some(30'000)));
+        if (story.is_over()) {
+            UpgradePolicy& policy = story.policy.pools[0].policy;
+            policy.version = "570." + std::to_string(i);
+            story.say("version " + policy.version + " is wanted");
+            story.tell_policy();
+        }
     }
     story.server.faults = {};
     story.say("all is well from here on");
+    tidy(story);
     for (unsigned i = 0; i < 240 && story.problems.empty() && !story.is_over(); ++i)
         story.run(Time(60'000));
     ASSERT_TRUE(story.problems.empty()) << "SEED=" << seed << "\n" << story.text();
@@ -425,9 +539,28 @@ Shape shape_of(unsigned seed, bool release) {
 
 void tell_stories(bool release, const std::function<void(Story&)>& event) {
     const unsigned first = number_of("SEED", 1);
-    for (unsigned seed = first;
-         seed < first + number_of("STORIES", 10) && !::testing::Test::HasFatalFailure(); ++seed)
+    for (unsigned seed = first; seed < first + number_of("STORIES", 4) && !::testing::Test::HasFatalFailure();
+         ++seed)
         tell(seed, shape_of(seed, release), event);
+}
+
+/// Whether hosts act without a grant is no question where people delete Leases: what they see of that comes later.
+void tell_stories_with_people(bool release) {
+    tell_stories(release, [](Story& story) {
+        if (story.server.some(1) == 0)
+            harm(story);
+        else
+            meddle(story);
+        story.begun_without_grant.clear();
+    });
+}
+
+TEST(Rollout, NeverMoreThanMayWhateverPeopleDo) {
+    tell_stories_with_people(false);
+}
+
+TEST(Rollout, ComesToAGoodEndWhateverPeopleDoWherePlacesAreGivenOn) {
+    tell_stories_with_people(true);
 }
 
 TEST(Rollout, NeverMoreThanMayHoweverTheNetworkIs) {
