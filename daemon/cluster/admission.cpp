@@ -172,10 +172,6 @@ class PoolRound {
             return "the node is not ready";
         if (policy_.mode == UpgradeMode::OnRequest && !node.record.requested)
             return "autoUpgrade is off";
-        if (node.record.retry_at > now_) {
-            sooner(admission_.again, node.record.retry_at);
-            return node.record.cause.empty() ? "it tries again later" : node.record.cause;
-        }
         if (!node.record.prepared || (node.record.version != policy_.version && !node.record.requested))
             return node.reason.empty() ? "the host has not checked version " + policy_.version + " yet"
                                        : node.reason;

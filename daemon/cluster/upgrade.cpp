@@ -10,6 +10,8 @@ using enum UpgradeState;
 
 constexpr unsigned most_reboots = 1; ///< for one version: what two boots don't load, a third does not
 constexpr unsigned most_doublings = 10;
+constexpr std::int64_t set_back =
+    60; ///< seconds: what is to have been so long from now was before the clock was set
 
 class Step {
   public:
@@ -22,6 +24,10 @@ class Step {
     }
 
     UpgradeMove run() {
+        if (node_.record.since > at_.now + set_back && at_.swap.state == Task::State::None) {
+            move_.record.since = at_.now;
+            move_.record.retry_at = 0;
+        }
         switch (node_.state) {
         case Unknown:
         case UpgradeDone:
@@ -136,6 +142,7 @@ class Step {
         const std::int64_t delay = policy_.retry_delay.count()
                                    << std::min(attempts > 0 ? attempts - 1 : 0, most_doublings);
         to(UpgradeRequired, "tries again after: " + why);
+        move_.record.prepared = false;
         move_.record.retry_at = at_.now + delay;
     }
 
@@ -223,18 +230,19 @@ class Step {
         move_.act = UpgradeAct::Check;
         if (at_.check.is_done() || at_.check.has_failed()) {
             record.version = policy_.version;
-            record.prepared = at_.check.is_done();
+            // The leader has another clock: by this it knows that the time has come.
+            record.prepared = at_.check.is_done() && record.retry_at <= at_.now;
         } else if (record.version != policy_.version) {
             record.prepared = false;
+        }
+        if (record.retry_at > at_.now && !at_.check.has_failed()) {
+            mind(record.retry_at);
+            return;
         }
         if (!record.prepared || record.version != policy_.version) {
             move_.reason = at_.check.has_failed()
                                ? at_.check.text
                                : "checks whether version " + policy_.version + " can be had here";
-            return;
-        }
-        if (record.retry_at > at_.now) {
-            mind(record.retry_at);
             return;
         }
         const WindowState window = window_at(policy_.windows, at_.now);

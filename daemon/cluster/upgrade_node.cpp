@@ -122,6 +122,9 @@ UpgradeNode upgrade_node(const Json& node) {
     made.skip = string_or(labels, key::skip, "") == "true";
     made.ready = is_ready(node);
     made.unschedulable = base::bool_or(member(node, "spec"), "unschedulable", false);
+    // Without a record of ours it is as where the GPU Operator began: who has cordoned it says its annotation.
+    if (made.record.state == UpgradeState::Unknown && is_under_way(made.state) && made.unschedulable)
+        made.record.cordoned = !made.was_unschedulable;
     return made;
 }
 

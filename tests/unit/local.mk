@@ -170,6 +170,8 @@ check_PROGRAMS += %D%/stub-nvml.so
     %D%/cluster/policy_test.cpp \
     %D%/cluster/readiness_test.cpp \
     %D%/cluster/rollout_test.cpp \
+    %D%/cluster/upgrade_rig.hpp \
+    %D%/cluster/upgrade_table_test.cpp \
     %D%/cluster/upgrade_test.cpp \
     %D%/cluster/windows_test.cpp \
     %D%/cluster/kubeconfigs.hpp \

@@ -101,21 +101,16 @@ TEST(Admission, WhoIsCordonedAlreadyHasNoWayAroundTheLimit) {
     EXPECT_EQ(site.run().admit, Names{"n100"}) << "it makes nothing less available, and takes a place";
 }
 
-TEST(Admission, SkippedUnpreparedAndDelayedHostsAreNamedWithTheReason) {
+TEST(Admission, SkippedAndUnpreparedHostsAreNamedWithTheReason) {
     Site site{policy_of(0, {100, true})};
     site.add(node("skipped", UpgradeState::UpgradeRequired)).skip = true;
     UpgradeNode& unprepared = site.add(node("unprepared", UpgradeState::UpgradeRequired));
     unprepared.record.prepared = false;
     unprepared.reason = "no bundle here has it";
-    UpgradeNode& delayed = site.add(node("delayed", UpgradeState::UpgradeRequired));
-    delayed.record.retry_at = now + 50;
-    delayed.record.cause = "the kernel refused it";
     const Admission admission = site.run();
     EXPECT_TRUE(admission.admit.empty());
     EXPECT_EQ(admission.waiting.at("skipped"), "label nvidia.com/gpu-driver-upgrade.skip is set");
     EXPECT_EQ(admission.waiting.at("unprepared"), "no bundle here has it");
-    EXPECT_EQ(admission.waiting.at("delayed"), "the kernel refused it");
-    EXPECT_EQ(admission.again, now + 50);
 }
 
 TEST(Admission, FailedHostsTakeNoPlaceAndEndTheRolloutWhenTheyAreTooMany) {
@@ -318,7 +313,6 @@ struct AnyFleet {
         one.record.cordoned = chance(2);
         one.record.prepared = !chance(5);
         one.record.requested = chance(6);
-        one.record.retry_at = chance(8) ? now + some(60) : 0;
         if (chance(8))
             one.record.state = UpgradeState::Unknown;
         if (chance(5))
@@ -377,7 +371,6 @@ void check_limits(const Site& site, const Admission& admission) {
         const Counted counted(site, admission, host.pool);
         EXPECT_TRUE(one.ready && !one.skip && one.record.prepared &&
                     one.state == UpgradeState::UpgradeRequired);
-        EXPECT_LE(one.record.retry_at, now);
         EXPECT_TRUE(site.policy.problems.empty() && upgrade.driver_enabled);
         EXPECT_TRUE(window_at(upgrade.windows, now).open);
         EXPECT_TRUE(upgrade.mode == UpgradeMode::Controlled || one.record.requested);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/cluster/upgrade_patch.hpp"
+#include "tests/unit/cluster/upgrade_rig.hpp"
 
 #include <random>
 
@@ -9,124 +9,9 @@ namespace gpuhost::cluster {
 namespace {
 
 using base::Json;
-
-constexpr const char* before = "535.216.01";
-constexpr const char* wanted = "550.163.01";
-
-/// A host and its Node: what is not on the Node is forgotten at each step, as if gpuhost-cluster had just been started.
-struct Rig {
-    UpgradePolicy policy;
-    Json node = {
-        {"metadata", {{"name", "a"}, {"uid", "u"}, {"resourceVersion", "1"}, {"labels", Json::object()}}},
-        {"spec", Json::object()}};
-    HostDriver driver;
-    Task check{Task::State::Done, "", false};
-    Task jobs{Task::State::Done, "", false};
-    Task pods{Task::State::Done, "", false};
-    Task validators{Task::State::Done, "", false};
-    Task swap;
-    bool granted = true;
-    bool revoked = false;
-    bool swap_fails = false;
-    bool needs_reboot = false;
-    bool never_ready = false; ///< with the version that is wanted
-    std::int64_t now = 1'800'000'000;
-    std::vector<std::string> path; ///< states that the Node had
-    std::vector<std::string> told;
-    unsigned swaps = 0;
-    unsigned reboots = 0;
-
-    Rig() {
-        driver.is_known = driver.has_gpus = driver.ready = true;
-        driver.running = before;
-        driver.boot = "boot1";
-        policy.version = wanted;
-        policy.mode = UpgradeMode::Controlled;
-        policy.retry_delay = Seconds(60);
-        policy.swap_timeout = Seconds(1200);
-        policy.validation_timeout = Seconds(600);
-        policy.deletion.timeout = Seconds(300);
-        policy.drain.enabled = false;
-    }
-
-    [[nodiscard]] UpgradeSituation situation() const {
-        UpgradeSituation at;
-        at.node = upgrade_node(node);
-        at.labels = labels_of(node);
-        at.policy = &policy;
-        at.driver = driver;
-        at.granted = granted;
-        at.revoked = revoked;
-        at.check = check;
-        at.jobs = jobs;
-        at.pods = pods;
-        at.swap = swap;
-        at.validators = validators;
-        at.now = now;
-        return at;
-    }
-
-    [[nodiscard]] std::string state() const {
-        return base::string_or(node["metadata"]["labels"], key::state, "");
-    }
-    [[nodiscard]] bool cordoned() const { return base::bool_or(node["spec"], "unschedulable", false); }
-    [[nodiscard]] std::string annotation(const char* name) const {
-        return base::string_or(base::member(node["metadata"], "annotations"), name, "");
-    }
-
-    /// False: there is nothing to do but wait.
-    bool step() {
-        const UpgradeMove move = next_move(situation());
-        const UpgradePatch patch = upgrade_patch(node, move);
-        if (!patch.node.body.is_null()) {
-            if (state() != std::string(state_name(move.state)))
-                swap = {};
-            node.merge_patch(patch.node.body);
-            for (const UpgradeEvent& event : move.events)
-                told.push_back(event.message);
-            if (path.empty() || path.back() != state())
-                path.push_back(state());
-            return true;
-        }
-        if (move.act == UpgradeAct::Reboot) {
-            ++reboots;
-            driver.boot += "+";
-            driver.reboot_required = needs_reboot && reboots > 5;
-            driver.running = move.record.version;
-            driver.ready = true;
-            return true;
-        }
-        if (move.act != UpgradeAct::Swap && move.act != UpgradeAct::RollBack)
-            return false;
-        if (swap.state != Task::State::None)
-            return false;
-        ++swaps;
-        if (needs_reboot) {
-            driver.reboot_required = true;
-            driver.ready = false;
-            driver.problem = "the module does not unload";
-            swap = {Task::State::Done, "", false};
-        } else if (swap_fails) {
-            swap = {Task::State::Failed, "the kernel refused the module", false};
-        } else {
-            const bool back = move.act == UpgradeAct::RollBack;
-            driver.running = back ? move.record.from : move.record.version;
-            driver.ready = back || !never_ready;
-            driver.problem = driver.ready ? "" : "its devices are not there";
-            swap = {Task::State::Done, "", false};
-        }
-        return true;
-    }
-
-    void settle() {
-        for (unsigned left = 100; left > 0 && step(); --left)
-            ASSERT_GT(left, 1U) << "it goes round in circles: " << state();
-    }
-    void wait(std::int64_t seconds) {
-        now += seconds;
-        settle();
-    }
-};
+using tests::before;
+using tests::Rig;
+using tests::wanted;
 
 using Path = std::vector<std::string>;
 
@@ -225,6 +110,7 @@ TEST(Upgrade, ASwapThatFailsIsTriedAgainLaterAndThenItHasFailed) {
     EXPECT_EQ(rig.state(), "upgrade-required");
     EXPECT_FALSE(rig.cordoned());
     EXPECT_FALSE(next_move(rig.situation()).wants_grant) << "its place is for others meanwhile";
+    EXPECT_FALSE(upgrade_node(rig.node).record.prepared) << "which tells the leader, whose clock is another";
     rig.wait(59);
     EXPECT_EQ(rig.swaps, 1U);
     rig.wait(1);
@@ -242,6 +128,18 @@ TEST(Upgrade, ASwapThatFailsIsTriedAgainLaterAndThenItHasFailed) {
     // An administrator's retry.
     rig.swap_fails = false;
     rig.node["metadata"]["labels"][key::state] = "upgrade-required";
+    rig.settle();
+    EXPECT_EQ(rig.state(), "upgrade-done");
+}
+
+TEST(Upgrade, AClockThatIsSetBackPutsNothingOffForYears) {
+    Rig rig;
+    rig.swap_fails = true;
+    rig.policy.retries = 1;
+    rig.settle();
+    EXPECT_EQ(rig.state(), "upgrade-required");
+    rig.now -= 100'000'000;
+    rig.swap_fails = false;
     rig.settle();
     EXPECT_EQ(rig.state(), "upgrade-done");
 }

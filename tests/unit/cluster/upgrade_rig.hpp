@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+// A host that upgrades, step by step, with everything that may happen to it.
+#pragma once
+
+#include "daemon/cluster/upgrade_patch.hpp"
+
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace gpuhost::cluster::tests {
+
+using base::Json;
+
+inline constexpr const char* before = "535.216.01";
+inline constexpr const char* wanted = "550.163.01";
+
+/// A host and its Node: what is not on the Node is forgotten at each step, as if gpuhost-cluster had just been started.
+struct Rig {
+    UpgradePolicy policy;
+    Json node = {
+        {"metadata", {{"name", "a"}, {"uid", "u"}, {"resourceVersion", "1"}, {"labels", Json::object()}}},
+        {"spec", Json::object()}};
+    HostDriver driver;
+    Task check{Task::State::Done, "", false};
+    Task jobs{Task::State::Done, "", false};
+    Task pods{Task::State::Done, "", false};
+    Task validators{Task::State::Done, "", false};
+    Task swap;
+    bool granted = true;
+    bool revoked = false;
+    std::string policy_problem;
+    bool swap_fails = false;
+    bool needs_reboot = false;
+    bool never_ready = false; ///< with the version that is wanted
+    std::int64_t now = 1'800'000'000;
+    std::vector<std::string> path; ///< states that the Node had
+    std::vector<std::string> told;
+    unsigned swaps = 0;
+    unsigned reboots = 0;
+
+    Rig() {
+        driver.is_known = driver.has_gpus = driver.ready = true;
+        driver.running = before;
+        driver.boot = "boot1";
+        policy.version = wanted;
+        policy.mode = UpgradeMode::Controlled;
+        policy.retry_delay = Seconds(60);
+        policy.swap_timeout = Seconds(1200);
+        policy.validation_timeout = Seconds(600);
+        policy.deletion.timeout = Seconds(300);
+        policy.drain.enabled = false;
+    }
+
+    [[nodiscard]] UpgradeSituation situation() const {
+        UpgradeSituation at;
+        at.node = upgrade_node(node);
+        at.labels = labels_of(node);
+        at.policy = &policy;
+        at.policy_problem = policy_problem;
+        at.driver = driver;
+        at.granted = granted;
+        at.revoked = revoked;
+        at.check = check;
+        at.jobs = jobs;
+        at.pods = pods;
+        at.swap = swap;
+        at.validators = validators;
+        at.now = now;
+        return at;
+    }
+
+    [[nodiscard]] std::string state() const {
+        return base::string_or(node["metadata"]["labels"], key::state, "");
+    }
+    [[nodiscard]] bool cordoned() const { return base::bool_or(node["spec"], "unschedulable", false); }
+    [[nodiscard]] std::string annotation(const char* name) const {
+        return base::string_or(base::member(node["metadata"], "annotations"), name, "");
+    }
+
+    /// False: there is nothing to do but wait.
+    bool step() {
+        const UpgradeMove move = next_move(situation());
+        const UpgradePatch patch = upgrade_patch(node, move);
+        if (!patch.node.body.is_null()) {
+            if (state() != std::string(state_name(move.state)))
+                swap = {};
+            node.merge_patch(patch.node.body);
+            for (const UpgradeEvent& event : move.events)
+                told.push_back(event.message);
+            if (path.empty() || path.back() != state())
+                path.push_back(state());
+            return true;
+        }
+        if (move.act == UpgradeAct::Reboot) {
+            ++reboots;
+            driver.boot += "+";
+            driver.reboot_required = needs_reboot && reboots > 5;
+            driver.running = move.record.version;
+            driver.ready = true;
+            return true;
+        }
+        if (move.act != UpgradeAct::Swap && move.act != UpgradeAct::RollBack)
+            return false;
+        if (swap.state != Task::State::None)
+            return false;
+        ++swaps;
+        if (needs_reboot) {
+            driver.reboot_required = true;
+            driver.ready = false;
+            driver.problem = "the module does not unload";
+            swap = {Task::State::Done, "", false};
+        } else if (swap_fails) {
+            swap = {Task::State::Failed, "the kernel refused the module", false};
+        } else {
+            const bool back = move.act == UpgradeAct::RollBack;
+            driver.running = back ? move.record.from : move.record.version;
+            driver.ready = back || !never_ready;
+            driver.problem = driver.ready ? "" : "its devices are not there";
+            swap = {Task::State::Done, "", false};
+        }
+        return true;
+    }
+
+    void settle() {
+        for (unsigned left = 100; left > 0 && step(); --left)
+            ASSERT_GT(left, 1U) << "it goes round in circles: " << state();
+    }
+    void wait(std::int64_t seconds) {
+        now += seconds;
+        settle();
+    }
+};
+
+} // namespace gpuhost::cluster::tests

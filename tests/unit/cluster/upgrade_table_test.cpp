@@ -1,0 +1,402 @@
+// SPDX-License-Identifier: Apache-2.0
+// The GPU Operator's transitions, row by row, and what ours are; then whatever may come in the way, at each state.
+#include "tests/unit/cluster/upgrade_rig.hpp"
+
+#include <functional>
+
+namespace gpuhost::cluster {
+namespace {
+
+using base::Json;
+using tests::before;
+using tests::Rig;
+using tests::wanted;
+using Given = std::function<void(Rig&)>;
+
+void put(Rig& rig, const std::string& state) {
+    rig.node["metadata"]["labels"][key::state] = state;
+    UpgradeRecord record;
+    record.state = state_of(state);
+    record.version = wanted;
+    record.from = before;
+    record.since = rig.now;
+    record.attempts = 1;
+    record.prepared = true;
+    record.cordoned = is_under_way(record.state) && record.state != UpgradeState::CordonRequired;
+    if (record.cordoned)
+        rig.node["spec"]["unschedulable"] = true;
+    rig.node["metadata"]["annotations"][key::record] = base::dump(to_json(record));
+}
+
+void runs_new(Rig& rig) {
+    rig.driver.running = wanted;
+}
+
+struct Row {
+    const char* what; ///< the reference's condition
+    const char* from;
+    Given given;
+    const char* to;   ///< ours
+    const char* here; ///< why it is another than the reference's; empty: it is the same
+};
+
+const Given nothing = [](Rig&) {};
+
+const Row rows[] = {
+    {"driver out of sync", "", nothing, "upgrade-required", ""},
+    {"driver out of sync", "upgrade-done", nothing, "upgrade-required", ""},
+    {"in sync", "", runs_new, "upgrade-done", ""},
+    {"in sync", "upgrade-done", runs_new, "upgrade-done", ""},
+    {"upgrade-requested", "upgrade-done",
+     [](Rig& rig) {
+         runs_new(rig);
+         rig.node["metadata"]["annotations"][key::requested] = "true";
+     },
+     "upgrade-required", ""},
+    {"skip label", "upgrade-required", [](Rig& rig) { rig.node["metadata"]["labels"][key::skip] = "true"; },
+     "upgrade-required", ""},
+    {"no slot", "upgrade-required", [](Rig& rig) { rig.granted = false; }, "upgrade-required", ""},
+    {"no slot, cordoned already", "upgrade-required",
+     [](Rig& rig) {
+         rig.granted = false;
+         rig.node["spec"]["unschedulable"] = true;
+     },
+     "upgrade-required", "whoever is cordoned has no way around the limits"},
+    {"a slot", "upgrade-required", nothing, "cordon-required", ""},
+    {"a slot, not ready", "upgrade-required",
+     [](Rig& rig) {
+         rig.node["status"]["conditions"] = {{{"type", "Ready"}, {"status", "Unknown"}}};
+     },
+     "upgrade-required", "nothing is begun on a host that is not ready"},
+    {"cordon, podSelector given", "cordon-required",
+     [](Rig& rig) { rig.policy.wait_for = Selector::parse("a=b").value(); }, "wait-for-jobs-required", ""},
+    {"cordon, no podSelector", "cordon-required", nothing, "pod-deletion-required",
+     "one write less: there is nothing to wait for"},
+    {"jobs have ended", "wait-for-jobs-required", nothing, "pod-deletion-required", ""},
+    {"jobs have ended, no pod deletion", "wait-for-jobs-required",
+     [](Rig& rig) {
+         rig.policy.deletion.enabled = false;
+         rig.policy.drain.enabled = true;
+     },
+     "drain-required", ""},
+    {"jobs have ended, neither", "wait-for-jobs-required",
+     [](Rig& rig) { rig.policy.deletion.enabled = false; }, "pod-restart-required", ""},
+    {"jobs run, no timeout", "wait-for-jobs-required",
+     [](Rig& rig) {
+         rig.jobs.state = Task::State::Running;
+         rig.now += 1'000'000;
+     },
+     "wait-for-jobs-required", ""},
+    {"jobs run, timeout over", "wait-for-jobs-required",
+     [](Rig& rig) {
+         rig.jobs.state = Task::State::Running;
+         rig.policy.wait_timeout = Seconds(10);
+         rig.now += 10;
+     },
+     "pod-deletion-required", ""},
+    {"no GPU pods, drain enabled", "pod-deletion-required", [](Rig& rig) { rig.policy.drain.enabled = true; },
+     "pod-restart-required", ""},
+    {"pods can't be deleted, drain enabled", "pod-deletion-required",
+     [](Rig& rig) {
+         rig.policy.drain.enabled = true;
+         rig.pods.state = Task::State::Failed;
+     },
+     "drain-required", ""},
+    {"pods can't be deleted, no drain", "pod-deletion-required",
+     [](Rig& rig) { rig.pods.state = Task::State::Failed; }, "upgrade-failed", ""},
+    {"drained", "drain-required", nothing, "pod-restart-required", ""},
+    {"drain fails", "drain-required", [](Rig& rig) { rig.pods.state = Task::State::Failed; },
+     "upgrade-failed", ""},
+    {"driver not in sync", "pod-restart-required", nothing, "pod-restart-required", ""},
+    {"in sync and ready", "pod-restart-required", runs_new, "validation-required", ""},
+    {"in sync, does not get ready", "pod-restart-required",
+     [](Rig& rig) {
+         rig.swap = {Task::State::Failed, "restarts", true};
+         rig.driver.ready = false;
+     },
+     "upgrade-failed", ""},
+    {"neither, for ever", "pod-restart-required",
+     [](Rig& rig) {
+         rig.driver.ready = false;
+         rig.now += 1200;
+     },
+     "upgrade-failed", "it has an end"},
+    {"valid", "validation-required", runs_new, "uncordon-required", ""},
+    {"valid, was cordoned before", "validation-required",
+     [](Rig& rig) {
+         runs_new(rig);
+         rig.node["metadata"]["annotations"][key::was_unschedulable] = "true";
+     },
+     "upgrade-done", ""},
+    {"validators not ready, in time", "validation-required",
+     [](Rig& rig) {
+         runs_new(rig);
+         rig.validators.state = Task::State::Running;
+     },
+     "validation-required", ""},
+    {"validators not ready, timeout over", "validation-required",
+     [](Rig& rig) {
+         runs_new(rig);
+         rig.validators.state = Task::State::Running;
+         rig.policy.rollback = false;
+         rig.now += 600;
+     },
+     "upgrade-failed", ""},
+    {"", "uncordon-required", runs_new, "upgrade-done", ""},
+    {"driver in sync and ready", "upgrade-failed", runs_new, "upgrade-done", ""},
+    {"driver in sync and ready, never validated", "upgrade-failed",
+     [](Rig& rig) {
+         runs_new(rig);
+         rig.validators.state = Task::State::Running;
+     },
+     "upgrade-failed", "a failure does not skip the validation"},
+    {"else", "upgrade-failed", nothing, "upgrade-failed", ""},
+    {"autoUpgrade off", "pod-deletion-required",
+     [](Rig& rig) {
+         rig.policy.mode = UpgradeMode::OnRequest;
+         rig.pods.state = Task::State::Running;
+     },
+     "", "the reference takes the label off too, but leaves the cordon"},
+};
+
+TEST(UpgradeTable, HasTheOperatorsRows) {
+    for (const Row& row : rows) {
+        SCOPED_TRACE(std::string(row.from) + ", " + row.what);
+        Rig rig;
+        rig.policy.retries = 0;
+        if (*row.from != '\0')
+            put(rig, row.from);
+        row.given(rig);
+        const UpgradeMove move = next_move(rig.situation());
+        EXPECT_EQ(state_name(move.state), row.to) << row.here;
+    }
+}
+
+// Whatever comes in the way, at each state
+
+const std::vector<std::string> states{"",
+                                      "upgrade-required",
+                                      "cordon-required",
+                                      "wait-for-jobs-required",
+                                      "pod-deletion-required",
+                                      "drain-required",
+                                      "pod-restart-required",
+                                      "validation-required",
+                                      "uncordon-required",
+                                      "upgrade-done",
+                                      "upgrade-failed"};
+
+/// On its way, and just come to `state`.
+Rig at(const std::string& state) {
+    Rig rig;
+    rig.policy.retries = 0;
+    rig.policy.wait_for = Selector::parse("job=yes").value();
+    rig.policy.deletion.enabled = state != "drain-required";
+    rig.policy.drain.enabled = state == "drain-required";
+    rig.swap_fails = state == "upgrade-failed";
+    for (unsigned left = 40; left > 0 && rig.state() != state; --left)
+        (void)rig.step();
+    EXPECT_EQ(rig.state(), state);
+    rig.swap_fails = false;
+    return rig;
+}
+
+/// Nothing of the upgrade is left but its outcome.
+void expect_served(const Rig& rig, const std::string& version) {
+    EXPECT_EQ(rig.state(), "upgrade-done");
+    EXPECT_EQ(rig.driver.running, version);
+    EXPECT_FALSE(rig.cordoned());
+    for (const char* name : {key::was_unschedulable, key::wait_began, key::validation_began, key::requested})
+        EXPECT_EQ(rig.annotation(name), "") << name;
+}
+
+/// What has an end comes to it, and where that is a failure a person asks for another try.
+void ask_again(Rig& rig) {
+    rig.wait(3'000);
+    if (rig.state() == "upgrade-failed")
+        rig.node["metadata"]["labels"][key::state] = "upgrade-required";
+    rig.settle();
+}
+
+void at_each_state(const Given& happens, const Given& then) {
+    for (const std::string& state : states) {
+        SCOPED_TRACE("at '" + state + "'");
+        Rig rig = at(state);
+        happens(rig);
+        rig.settle();
+        then(rig);
+    }
+}
+
+TEST(UpgradeTable, AutoUpgradeOffAndOnAtEachState) {
+    at_each_state([](Rig& rig) { rig.policy.mode = UpgradeMode::OnRequest; },
+                  [](Rig& rig) {
+                      EXPECT_FALSE(rig.cordoned());
+                      EXPECT_TRUE(rig.state().empty() || rig.state() == "upgrade-failed") << rig.state();
+                      rig.policy.mode = UpgradeMode::Controlled;
+                      ask_again(rig);
+                      expect_served(rig, wanted);
+                  });
+}
+
+TEST(UpgradeTable, DriverDisabledAndEnabledAtEachState) {
+    at_each_state([](Rig& rig) { rig.policy.driver_enabled = false; },
+                  [](Rig& rig) {
+                      EXPECT_FALSE(rig.cordoned());
+                      EXPECT_TRUE(rig.state().empty() || rig.state() == "upgrade-failed") << rig.state();
+                      rig.policy.driver_enabled = true;
+                      ask_again(rig);
+                      expect_served(rig, wanted);
+                  });
+}
+
+TEST(UpgradeTable, AnotherVersionAtEachState) {
+    for (const char* version : {"570.86.15", before})
+        at_each_state([version](Rig& rig) { rig.policy.version = version; },
+                      [version](Rig& rig) { expect_served(rig, version); });
+}
+
+TEST(UpgradeTable, AProblemOfThePolicyAtEachStateHoldsWhoHasNotBegun) {
+    at_each_state([](Rig& rig) { rig.policy_problem = "no such field"; },
+                  [](Rig& rig) {
+                      if (rig.swaps == 0) {
+                          EXPECT_EQ(rig.state(), "upgrade-required");
+                          EXPECT_EQ(rig.annotation(key::reason), "the policy has a problem: no such field");
+                      }
+                      EXPECT_FALSE(rig.cordoned());
+                      rig.policy_problem.clear();
+                      ask_again(rig);
+                      expect_served(rig, wanted);
+                  });
+}
+
+TEST(UpgradeTable, TheDaemonAwayAtEachStateChangesNothing) {
+    for (const std::string& state : states) {
+        SCOPED_TRACE("at '" + state + "'");
+        Rig rig = at(state);
+        const Json was = rig.node;
+        rig.driver.is_known = false;
+        rig.wait(100'000);
+        EXPECT_EQ(rig.node, was);
+        rig.driver.is_known = true;
+        rig.settle();
+        ask_again(rig);
+        expect_served(rig, wanted);
+    }
+}
+
+TEST(UpgradeTable, TheNodeDeletedAndMadeAgainAtEachState) {
+    at_each_state(
+        [](Rig& rig) {
+            rig.node = {
+                {"metadata",
+                 {{"name", "a"}, {"uid", "another"}, {"resourceVersion", "9"}, {"labels", Json::object()}}},
+                {"spec", Json::object()}};
+            rig.granted = false;
+            rig.swap = {};
+        },
+        [](Rig& rig) {
+            EXPECT_FALSE(rig.cordoned());
+            rig.granted = true;
+            rig.settle();
+            expect_served(rig, wanted);
+        });
+}
+
+TEST(UpgradeTable, ARebootAtEachState) {
+    for (const bool half : {false, true})
+        at_each_state(
+            [half](Rig& rig) {
+                rig.driver.boot = "boot2";
+                rig.swap = {};
+                if (half && rig.state() == "pod-restart-required") { // what boots is the one or the other
+                    rig.driver.running = wanted;
+                }
+            },
+            [](Rig& rig) {
+                ask_again(rig);
+                expect_served(rig, wanted);
+            });
+}
+
+TEST(UpgradeTable, CordonedOrUncordonedBySomebodyAtEachState) {
+    for (const bool cordoned : {false, true})
+        for (const std::string& state : states) {
+            SCOPED_TRACE("at '" + state + "'");
+            Rig rig = at(state);
+            const bool by_us = upgrade_node(rig.node).record.cordoned;
+            rig.node["spec"]["unschedulable"] = cordoned;
+            rig.settle();
+            ask_again(rig);
+            EXPECT_EQ(rig.state(), "upgrade-done");
+            EXPECT_EQ(rig.driver.running, wanted);
+            EXPECT_EQ(rig.cordoned(), cordoned && !by_us) << "who cordons what we have cordoned is not seen";
+            EXPECT_EQ(rig.annotation(key::was_unschedulable), "");
+        }
+}
+
+TEST(UpgradeTable, AnyLabelAtEachState) {
+    std::vector<std::string> labels = states;
+    labels.insert(labels.end(), {"node-maintenance-required", "post-maintenance-required", "no state"});
+    for (const std::string& label : labels) {
+        SCOPED_TRACE("label '" + label + "'");
+        at_each_state(
+            [&](Rig& rig) {
+                if (label.empty())
+                    rig.node["metadata"]["labels"].erase(key::state);
+                else
+                    rig.node["metadata"]["labels"][key::state] = label;
+            },
+            [](Rig& rig) {
+                ask_again(rig);
+                expect_served(rig, wanted);
+            });
+    }
+}
+
+TEST(UpgradeTable, ARecordThatMakesNoSenseAtEachState) {
+    for (const char* text :
+         {"", "{", "[]", "null", "7",
+          R"({"state":"drain-required","cordoned":true,"since":99999999999999,"attempts":-3})",
+          R"({"version":{},"cordoned":"yes","since":"now"})"}) {
+        SCOPED_TRACE(text);
+        at_each_state([text](Rig& rig) { rig.node["metadata"]["annotations"][key::record] = text; },
+                      [](Rig& rig) {
+                          ask_again(rig);
+                          expect_served(rig, wanted);
+                      });
+    }
+}
+
+TEST(UpgradeTable, WithoutAFreshGrantAtEachStateNothingIsBegun) {
+    for (const std::string& state : states) {
+        SCOPED_TRACE("at '" + state + "'");
+        Rig rig = at(state);
+        rig.granted = false;
+        rig.needs_reboot = rig.policy.may_reboot = true;
+        const unsigned swaps = rig.swaps;
+        const bool cordoned = rig.cordoned();
+        rig.settle();
+        EXPECT_EQ(rig.swaps, swaps);
+        EXPECT_EQ(rig.reboots, 0U);
+        EXPECT_TRUE(!rig.cordoned() || cordoned);
+    }
+}
+
+TEST(UpgradeTable, AHostThatHasLostItsPlaceInTheMiddleOfASwapWaitsForAnotherOne) {
+    Rig rig = at("pod-restart-required");
+    rig.driver.running.clear();
+    rig.driver.ready = false;
+    rig.granted = false;
+    rig.revoked = true;
+    rig.settle();
+    EXPECT_EQ(rig.state(), "upgrade-required");
+    EXPECT_TRUE(rig.cordoned()) << "no driver serves there";
+    rig.granted = true;
+    rig.revoked = false;
+    rig.settle();
+    expect_served(rig, wanted);
+}
+
+} // namespace
+} // namespace gpuhost::cluster
