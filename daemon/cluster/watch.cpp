@@ -100,13 +100,18 @@ void Watch::listed(ApiAnswer&& answer) {
 }
 
 void Watch::follow() {
-    began_ = now();
+    began_.reset();
     const std::string query = "?watch=1&allowWatchBookmarks=true" +
                               (version_.empty() ? "" : "&resourceVersion=" + percent_encoded(version_)) +
                               "&timeoutSeconds=" + timeout_seconds() +
                               (selector_.empty() ? "" : "&" + selector_);
     request_ = api_.watch(
-        collection_ + query, [this] { up_to_date(); }, [this](Json&& event) { take(std::move(event)); },
+        collection_ + query,
+        [this] {
+            began_ = now();
+            up_to_date();
+        },
+        [this](Json&& event) { take(std::move(event)); },
         [this](ApiAnswer&& answer) { followed(std::move(answer)); });
 }
 
@@ -130,13 +135,15 @@ void Watch::take(Json&& event) {
 
 void Watch::followed(ApiAnswer&& answer) {
     request_ = 0;
-    if (now() - began_ >= short_watch)
+    // Not that it was tried for so long: a connection that nobody answers takes its time, too.
+    const bool lasted = began_ && now() - *began_ >= short_watch;
+    if (lasted)
         backoff_.reset();
     if (answer.status == gone)
         list_again();
     if (answer.status != gone && !answer.done())
         return later(answer.error, answer.retry_after);
-    due_ = now() - began_ < short_watch ? now() + backoff_.next() : now();
+    due_ = lasted ? now() : now() + backoff_.next();
 }
 
 void Watch::later(const Error& why, std::optional<std::chrono::seconds> at_least) {

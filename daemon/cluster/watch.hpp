@@ -64,7 +64,7 @@ class Watch {
     std::set<std::string> names_;
     bool as_told_; ///< nothing has been asked yet that says from where to follow
     std::optional<Time> due_ = Time(0);
-    Time began_{0}; ///< following
+    std::optional<Time> began_; ///< following: the server has taken it
     bool troubled_ = true;
 };
 

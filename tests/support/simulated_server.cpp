@@ -197,8 +197,9 @@ void SimulatedServer::send(const std::shared_ptr<SimulatedTransfers>& transfers,
               });
         return;
     }
-    const Time wait =
-        by_chance(faults.late) ? Time(some(static_cast<unsigned>(longest_life.count()))) : travel();
+    const Time wait = request.method != "GET" && by_chance(faults.late)
+                          ? Time(some(static_cast<unsigned>(longest_life.count())))
+                          : travel();
     after(wait,
           [this, weak = std::weak_ptr(transfers), id, host, request] { arrive(weak, id, host, request); });
 }

@@ -27,7 +27,7 @@ struct SimulatedTransfers; ///< of one http::Client
 /// What may happen to a request; shares of a thousand.
 struct NetworkFaults {
     Time slowest{20};     ///< one way
-    unsigned late = 0;    ///< it is carried out up to a minute later
+    unsigned late = 0;    ///< a write is carried out up to a minute later
     unsigned unheard = 0; ///< it is carried out, and the answer is lost
     unsigned refused = 0; ///< 429 with Retry-After
     unsigned failed = 0;  ///< 500 or 504, done or not

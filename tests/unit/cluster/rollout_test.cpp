@@ -17,6 +17,7 @@ namespace gpuhost::cluster {
 namespace {
 
 using base::Json;
+using gpuhost::tests::NetworkFaults;
 using gpuhost::tests::SimulatedServer;
 using gpuhost::tests::TempDir;
 
@@ -414,6 +415,31 @@ void harm(Story& story) {
     }
 }
 
+/// Whoever leads does not for long, and what it had asked for comes later.
+void unseat(Story& story) {
+    SimulatedServer& server = story.server;
+    server.faults.late = 300;
+    const Json* const lease = server.find(std::string(leases_path) + "/" + leader_lease);
+    const std::string leader = lease == nullptr ? "" : lease_facts(*lease).holder;
+    for (unsigned i = 0; i < story.hosts.size(); ++i) {
+        Story::Host& host = *story.hosts[i];
+        if (host.name != leader || !host.process)
+            continue;
+        story.say("leader " + leader + " is unseated");
+        switch (server.some(2)) {
+        case 0:
+            return server.cut(i, Time(server.some(40'000)), server.some(1) == 0);
+        case 1:
+            host.paused_until = server.now() + Time(server.some(40'000));
+            return;
+        default:
+            story.kill(i);
+            story.start(i);
+            return;
+        }
+    }
+}
+
 /// People, who may do what they like with objects of the API.
 void meddle(Story& story) {
     SimulatedServer& server = story.server;
@@ -544,6 +570,48 @@ void tell_stories(bool release, const std::function<void(Story&)>& event) {
         tell(seed, shape_of(seed, release), event);
 }
 
+TEST(Rollout, OneLeadsAsLongAsItLives) {
+    for (unsigned seed = 1; seed < 6; ++seed) {
+        Story story(seed, {});
+        story.run(std::chrono::minutes(5));
+        const Json* const lease = story.server.find(std::string(leases_path) + "/" + leader_lease);
+        ASSERT_NE(lease, nullptr);
+        EXPECT_EQ(lease_facts(*lease).transitions, 1) << "SEED=" << seed << "\n" << story.text();
+    }
+}
+
+TEST(Rollout, ClocksThatAreHoursApartChangeNothing) {
+    Story story(1, {});
+    for (unsigned i = 0; i < story.hosts.size(); ++i)
+        story.server.set_clock(i, std::chrono::seconds(7'200) * (static_cast<int>(i) - 2));
+    for (auto& host : story.hosts)
+        host->machine.fail_next = 1;
+    story.run(std::chrono::minutes(15));
+    EXPECT_TRUE(story.problems.empty() && story.is_over()) << story.text();
+}
+
+/// How often each host asks a server that has nothing but errors for it, that refuses it, or that is not there.
+TEST(Rollout, AServerInTroubleIsAskedSeldom) {
+    constexpr unsigned minutes = 20;
+    for (unsigned trouble = 0; trouble < 4; ++trouble) {
+        Story story(7, {});
+        story.run(Time(1'000));
+        NetworkFaults& faults = story.server.faults;
+        (trouble == 0 ? faults.failed : trouble == 1 ? faults.refused : faults.unheard) = 1000;
+        for (unsigned i = 0; i < story.hosts.size(); ++i)
+            story.server.cut(i, trouble == 3 ? Time(std::chrono::minutes(minutes)) : Time(0), false);
+        story.server.calls_of.clear();
+        story.run(std::chrono::minutes(minutes));
+        for (unsigned i = 0; i < story.hosts.size(); ++i)
+            EXPECT_LE(story.server.calls_of[i], minutes * (i < story.shape.candidates ? 12 : 8))
+                << "trouble " << trouble << " of " << story.hosts[i]->name;
+        faults = {};
+        story.run(std::chrono::minutes(30));
+        EXPECT_TRUE(story.problems.empty() && story.is_over()) << "trouble " << trouble << "\n"
+                                                               << story.text();
+    }
+}
+
 /// Whether hosts act without a grant is no question where people delete Leases: what they see of that comes later.
 void tell_stories_with_people(bool release) {
     tell_stories(release, [](Story& story) {
@@ -565,6 +633,10 @@ TEST(Rollout, ComesToAGoodEndWhateverPeopleDoWherePlacesAreGivenOn) {
 
 TEST(Rollout, NeverMoreThanMayHoweverTheNetworkIs) {
     tell_stories(false, harm);
+}
+
+TEST(Rollout, NeverMoreThanMayWhoeverLeads) {
+    tell_stories(false, unseat);
 }
 
 TEST(Rollout, NeverMoreThanMayWherePlacesOfSilentHostsAreGivenOn) {
