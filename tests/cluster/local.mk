@@ -31,6 +31,7 @@ EXTRA_DIST += \
     %D%/node/cri.py \
     %D%/node/crio.py \
     %D%/node/docker.py \
+    %D%/node/faulty.py \
     %D%/node/gpuhost.py \
     %D%/node/kubelet.py \
     %D%/node/node.py \
@@ -47,6 +48,7 @@ EXTRA_DIST += \
     %D%/scenarios/cdi.py \
     %D%/scenarios/kubeconfig.py \
     %D%/scenarios/fleet.py \
+    %D%/scenarios/fleet_faults.py \
     %D%/scenarios/kubernetes.py \
     %D%/scenarios/network.py \
     %D%/scenarios/peers.py \

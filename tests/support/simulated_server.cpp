@@ -200,7 +200,7 @@ void SimulatedServer::send(const std::shared_ptr<SimulatedTransfers>& transfers,
     const Time wait = request.method != "GET" && by_chance(faults.late)
                           ? Time(some(static_cast<unsigned>(longest_life.count())))
                           : travel();
-    after(wait,
+    after(wait + hold(request),
           [this, weak = std::weak_ptr(transfers), id, host, request] { arrive(weak, id, host, request); });
 }
 

@@ -58,6 +58,8 @@ class SimulatedServer {
     [[nodiscard]] bool has_answers(unsigned host) const;
 
     NetworkFaults faults;
+    /// How much longer one is on its way than others.
+    std::function<Time(const http::Request&)> hold = [](const http::Request&) { return Time(0); };
 
     // Objects, by their paths
 

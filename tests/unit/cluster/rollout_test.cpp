@@ -67,7 +67,7 @@ struct Machine final : public UpgradeHost {
         swap_version = work.version;
         swap_since = work.since;
         swap_task = {Task::State::Running, "swaps", false};
-        server.after(Time(server.some(40'000)), [this] {
+        server.after(takes.value_or(Time(server.some(40'000))), [this] {
             swaps = false;
             const bool fails = fail_next > 0;
             fail_next -= fails ? 1 : 0;
@@ -102,6 +102,7 @@ struct Machine final : public UpgradeHost {
     std::string checked;
     bool swaps = false;
     unsigned fail_next = 0;
+    std::optional<Time> takes; ///< else as long as chance says
     std::string swap_version;
     std::int64_t swap_since = 0;
     Task swap_task;
@@ -419,6 +420,11 @@ void harm(Story& story) {
 void unseat(Story& story) {
     SimulatedServer& server = story.server;
     server.faults.late = 300;
+    // Else the next would choose the same hosts.
+    const std::string one = story.hosts[server.some(story.shape.hosts - 1)]->name;
+    (void)server.patch(
+        node_path(one),
+        {{"metadata", {{"labels", {{key::skip, server.some(1) == 0 ? Json() : Json("true")}}}}}});
     const Json* const lease = server.find(std::string(leases_path) + "/" + leader_lease);
     const std::string leader = lease == nullptr ? "" : lease_facts(*lease).holder;
     for (unsigned i = 0; i < story.hosts.size(); ++i) {
@@ -568,6 +574,51 @@ void tell_stories(bool release, const std::function<void(Story&)>& event) {
     for (unsigned seed = first; seed < first + number_of("STORIES", 4) && !::testing::Test::HasFatalFailure();
          ++seed)
         tell(seed, shape_of(seed, release), event);
+}
+
+/// The first grant that is asked for is on its way for most of a minute, to a host that is skipped meanwhile; then another has its
+/// place. `unseats`: whoever asked for it does not lead any more.
+void hold_the_first_grant(Story& story, bool unseats) {
+    for (auto& host : story.hosts)
+        host->machine.takes = Time(600'000);
+    std::string held;
+    story.server.hold = [&held](const http::Request& request) {
+        if (request.method != "POST" || !held.empty() || request.body.find(grant_prefix) == std::string::npos)
+            return Time(0);
+        held = base::string_or(Json::parse(request.body)["metadata"], "name", "");
+        return Time(50'000);
+    };
+    while (held.empty())
+        story.run(Time(100));
+    const Json* const lease = story.server.find(std::string(leases_path) + "/" + leader_lease);
+    ASSERT_NE(lease, nullptr);
+    const std::string node = node_path(granted_node(held));
+    (void)story.server.patch(node, {{"metadata", {{"labels", {{key::skip, "true"}}}}}});
+    for (unsigned i = 0; i < story.hosts.size(); ++i)
+        if (story.hosts[i]->name == lease_facts(*lease).holder) {
+            if (unseats) {
+                story.kill(i);
+                story.start(i); // which is another term
+            } else {
+                story.server.cut(i, Time(100), false);
+            }
+        }
+    story.server.forget();
+    story.run(Time(45'000));
+    (void)story.server.patch(node, {{"metadata", {{"labels", {{key::skip, nullptr}}}}}});
+    story.run(Time(300'000));
+    EXPECT_TRUE(story.problems.empty()) << story.text();
+    EXPECT_EQ(story.at_it.size(), 1U) << story.text();
+}
+
+TEST(Rollout, AGrantOfALeaderThatLeadsNoMoreIsNoneWheneverItComes) {
+    Story story(1, {});
+    hold_the_first_grant(story, true);
+}
+
+TEST(Rollout, AGrantThatWasNotAnsweredCountsUntilItIsKnown) {
+    Story story(1, {});
+    hold_the_first_grant(story, false);
 }
 
 TEST(Rollout, OneLeadsAsLongAsItLives) {
