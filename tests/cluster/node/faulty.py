@@ -145,12 +145,12 @@ class FaultyWay:
         return Handler
 
 
-def some(share, *faults, writes_only=False, seed=1):
+def some(share, *faults, methods=("GET", "POST", "PATCH", "DELETE")):
     """That share of all requests meets one of `faults`; watches do not."""
-    chance = random.Random(seed)
+    chance = random.Random(1)
 
     def harm(method, path):
-        if "watch=1" in path or (writes_only and method == "GET") or chance.random() > share:
+        if "watch=1" in path or method not in methods or chance.random() > share:
             return None
         return chance.choice(faults)
     return harm

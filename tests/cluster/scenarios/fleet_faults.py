@@ -185,7 +185,7 @@ def leaders_die(node):
 FAULTS = {
     "refuses with 429": some(0.3, ("status", 429, [("Retry-After", "1")])),
     "errs, done or not": some(0.2, ("status", 500, []), ("after", 500), ("after", 504)),
-    "answers with conflicts": some(0.3, ("status", 409, []), writes_only=True),
+    "answers with conflicts": some(0.3, ("status", 409, []), methods=("PATCH",)),
     "has forgotten": some(0.3, ("status", 410, [])),
     "is slow": some(0.5, ("slow", 2)),
     "breaks off after it was done": some(0.2, ("cut",)),

@@ -621,6 +621,19 @@ TEST(Rollout, AGrantThatWasNotAnsweredCountsUntilItIsKnown) {
     hold_the_first_grant(story, false);
 }
 
+TEST(Rollout, AGrantCountsOnceItsHostHasRenewedIt) {
+    Story story(1, {});
+    story.server.hold = [](const http::Request& request) {
+        const bool renews = request.method == "PATCH" && request.url.find(grant_prefix) != std::string::npos;
+        return Time(renews ? 20'000 : 0);
+    };
+    story.run(Time(15'000));
+    EXPECT_EQ(story.server.below(leases_path).size(), 3U) << "a grant lies there\n" << story.text();
+    EXPECT_TRUE(story.at_it.empty()) << story.text();
+    story.run(Time(15'000));
+    EXPECT_EQ(story.at_it.size(), 1U) << story.text();
+}
+
 TEST(Rollout, OneLeadsAsLongAsItLives) {
     for (unsigned seed = 1; seed < 6; ++seed) {
         Story story(seed, {});
