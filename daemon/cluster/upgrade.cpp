@@ -415,6 +415,9 @@ class Step {
                 return done();
             return to(UncordonRequired);
         }
+        // It was rebooted, or somebody else has swapped it: no time makes this one the other.
+        if (at_.driver.ready && at_.driver.running != record.version)
+            return fail("validation", "driver " + at_.driver.running + " runs again");
         const std::string why = !at_.driver.ready ? at_.driver.problem
                                 : at_.driver.running != record.version
                                     ? "driver " + at_.driver.running + " runs"

@@ -319,6 +319,17 @@ TEST(UpgradeTable, ARebootAtEachState) {
             });
 }
 
+TEST(UpgradeTable, AHostThatBootsTheOldDriverWhileItIsValidatedTriesAgain) {
+    Rig rig = at("validation-required");
+    rig.policy.retries = 1;
+    rig.driver.running = before;
+    rig.settle();
+    EXPECT_EQ(rig.state(), "upgrade-required");
+    EXPECT_FALSE(rig.cordoned());
+    rig.wait(60);
+    expect_served(rig, wanted);
+}
+
 TEST(UpgradeTable, CordonedOrUncordonedBySomebodyAtEachState) {
     for (const bool cordoned : {false, true})
         for (const std::string& state : states) {
