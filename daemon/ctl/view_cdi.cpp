@@ -146,6 +146,10 @@ void add_cdi_lines(Facts& facts, const Screen& screen, const Json& cdi) {
                   screen.paint(Style::Warn, "get not all of the driver") + ": " + printable(problem));
     for (const std::string& path : base::strings_or_empty(cdi, "changed"))
         facts.add("", printable(path) + " was changed by another program");
+    for (const auto& [name, one] : base::member(cdi, "validations").items())
+        if (text_of(one, "file") == "other")
+            facts.add("Operands",
+                      "/run/nvidia/validations/" + printable(name) + " is another program's, and stays");
 }
 
 } // namespace gpuhost::ctl

@@ -4,6 +4,7 @@
 #include "daemon/runtime/cdi_settings.hpp"
 #include "daemon/runtime/cdi_state.hpp"
 #include "daemon/runtime/cdi_steps.hpp"
+#include "daemon/runtime/validations.hpp"
 
 namespace gpuhost::runtime {
 
@@ -15,6 +16,7 @@ base::Result<Json> CdiComponent::observe(const core::Settings& settings) {
     const CdiSettings cdi = cdi_settings(settings);
     observed["enable"] = cdi.enable;
     observed["directory"] = cdi.directory;
+    observed["validations"] = observe_validations(root_, validation_settings(settings.to_json()));
     return observed;
 }
 
@@ -28,10 +30,14 @@ Plan CdiComponent::plan(const core::Desired& desired, const Json& observed) cons
     plan.kind = "cdi.converge";
     plan.title = is_none ? "tell containers of no driver" : "tell containers of driver " + driver;
     plan.reasons = cdi_reasons(settings, observed);
-    if (plan.reasons.empty())
+    const std::vector<std::string> of_operands = validation_reasons(base::member(observed, "validations"));
+    if (plan.reasons.empty() && of_operands.empty())
         return plan;
     if (!is_none)
         plan.steps = before_;
+    if (plan.reasons.empty())
+        plan.title = "tell NVIDIA's operands of " + (driver.empty() ? "no driver" : "driver " + driver);
+    plan.reasons.insert(plan.reasons.end(), of_operands.begin(), of_operands.end());
     plan.steps.push_back(cdi_publish_step(settings, is_none ? plan.title : std::string()));
     return plan;
 }

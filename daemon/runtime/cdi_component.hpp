@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The component "cdi": what container runtimes are told of the driver. It has no requests.
+// The component "cdi": what container runtimes, and NVIDIA's operands (validations.hpp), are told of the driver. It has
+// no requests.
 #pragma once
 
 #include "daemon/base/root.hpp"

@@ -18,6 +18,8 @@ constexpr std::array keys{
                      "give containers the groups of device nodes, which are new in CDI 0.7"},
     core::SettingKey{"CDI", "Repair", SettingType::Boolean, "yes", "",
                      "write specifications again that another program has changed"},
+    core::SettingKey{"Cluster", "Validations", SettingType::Boolean, "yes", "",
+                     "tell NVIDIA's operands when the driver and containers are ready"},
 };
 
 } // namespace

@@ -3,6 +3,7 @@
 
 #include "daemon/runtime/cdi_publisher.hpp"
 #include "daemon/runtime/cdi_state.hpp"
+#include "daemon/runtime/validations.hpp"
 
 namespace gpuhost::runtime {
 namespace {
@@ -25,20 +26,29 @@ CdiRecord publish(StepContext& context, const Json& args) {
 }
 
 Result<Json> withdraw(StepContext& context, const Json& /*args*/) {
+    GPUHOST_CHECK(withdraw_validations(context));
     GPUHOST_TRY(files, withdraw_specs(context.root));
     return Json{{"files", files}};
 }
 
 /// By what is there now: a step before this one may have loaded a driver that the plan did not see.
-Result<Json> converge(StepContext& context, const Json& args) {
+Result<Json> converge_specs(StepContext& context, const Json& args) {
     const CdiSettings settings = settings_of(args);
     const Json observed = observe_cdi(context.root);
-    if (!settings.enable || observed_driver(observed).empty())
-        return withdraw(context, args);
+    if (!settings.enable || observed_driver(observed).empty()) {
+        GPUHOST_TRY(files, withdraw_specs(context.root));
+        return Json{{"files", files}};
+    }
     const auto told = cdi_record_from_json(base::member(observed, "record"));
     const bool is_told = told && cdi_reasons(settings, observed).empty();
     const CdiRecord record = is_told ? *told : publish(context, args);
     return Json{{"files", record.files.size()}, {"devices", record.devices}};
+}
+
+Result<Json> converge(StepContext& context, const Json& args) {
+    GPUHOST_TRY(told, converge_specs(context, args));
+    converge_validations(context);
+    return std::move(told);
 }
 
 core::StepKind new_kind(const char* name) {
@@ -67,6 +77,7 @@ core::StepKind withdraw_kind() {
     kind.undo = [](StepContext& context, const Json& args) -> Result<void> {
         if (base::bool_or(args, "enable", true))
             (void)publish(context, args);
+        converge_validations(context);
         return {};
     };
     return kind;
@@ -98,7 +109,7 @@ core::Step cdi_publish_step(const CdiSettings& settings, std::string summary) {
 core::StepsAround cdi_steps_around(const core::Settings& settings) {
     const CdiSettings cdi = cdi_settings(settings);
     core::StepsAround around{{{"cdi.withdraw", "give no container the driver", args_of(cdi)}}, {}};
-    if (cdi.enable)
+    if (cdi.enable || validation_settings(settings.to_json()).keep)
         around.after.push_back(publish_step(cdi, false));
     return around;
 }

@@ -163,4 +163,6 @@ noinst_LIBRARIES += %D%/libruntime.a
     %D%/toml_list_edit.cpp \
     %D%/toml_list_edit.hpp \
     %D%/toml_writer.cpp \
-    %D%/toml_writer.hpp
+    %D%/toml_writer.hpp \
+    %D%/validations.cpp \
+    %D%/validations.hpp

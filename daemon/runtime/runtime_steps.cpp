@@ -2,6 +2,7 @@
 #include "daemon/runtime/runtime_steps.hpp"
 
 #include "daemon/base/parse.hpp"
+#include "daemon/runtime/validations.hpp"
 
 namespace gpuhost::runtime {
 
@@ -55,12 +56,16 @@ void register_runtime_steps(core::StepKinds& kinds) {
     kind.sandbox = core::Sandbox::Runtimes;
     kind.deadline = std::chrono::minutes(15); // several that are slow to come back, and back again
     kind.preflight = preflight;
-    kind.apply = [](StepContext& context, const Json& args) {
-        return converge_runtimes(context, request_of(args));
+    kind.apply = [](StepContext& context, const Json& args) -> Result<Json> {
+        GPUHOST_TRY(done, converge_runtimes(context, request_of(args)));
+        converge_toolkit_validation(context);
+        return std::move(done);
     };
-    kind.undo = [](StepContext& context, const Json& args) {
+    kind.undo = [](StepContext& context, const Json& args) -> Result<void> {
         const ConvergeRequest request = request_of(args);
-        return put_back_runtimes(context, request.settings.restart && !request.no_restart);
+        const auto back = put_back_runtimes(context, request.settings.restart && !request.no_restart);
+        converge_toolkit_validation(context);
+        return back;
     };
     kinds.add(std::move(kind));
 }

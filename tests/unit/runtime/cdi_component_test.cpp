@@ -6,6 +6,7 @@
 #include "tests/support/tmpdir.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/sysmacros.h>
 
 namespace gpuhost::runtime {
 namespace {
@@ -129,7 +130,24 @@ TEST_F(CdiComponentTest, OtherSettingsAreFollowed) {
     EXPECT_EQ(plan().steps.back().args["enable"], false);
     EXPECT_EQ(cdi_steps_around(settings_).before.front().args["enable"], false)
         << "what is there goes and stays away";
+    EXPECT_FALSE(cdi_steps_around(settings_).after.empty()) << "NVIDIA's operands are told all the same";
+    ASSERT_TRUE(settings_.set("Cluster", "Validations", "no", "test"));
     EXPECT_TRUE(cdi_steps_around(settings_).after.empty());
+}
+
+TEST_F(CdiComponentTest, NvidiasOperandsAreToldToo) {
+    load("550.163.01");
+    publish();
+    ASSERT_TRUE(root_.make_directories("/dev"));
+    if (!root_.make_node("/dev/nvidiactl", S_IFCHR | 0666, makedev(195, 255)))
+        GTEST_SKIP() << "device nodes can't be made here";
+    ASSERT_TRUE(root_.make_node("/dev/nvidia0", S_IFCHR | 0666, makedev(195, 0)));
+    publish();
+    EXPECT_EQ(plan().title, "tell NVIDIA's operands of driver 550.163.01");
+    EXPECT_EQ(plan().reasons.size(), 2U);
+    EXPECT_EQ(steps(), (Texts{"nodes", "cdi.publish"}));
+    ASSERT_TRUE(settings_.set("Cluster", "Validations", "no", "test"));
+    EXPECT_EQ(steps(), Texts());
 }
 
 TEST_F(CdiComponentTest, ARecordThatCantBeReadIsNone) {
