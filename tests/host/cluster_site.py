@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A host with gpuhost-cluster, and the API server that it speaks to."""
+import json
+import os
+import signal
+import time
+
+import tap
+from fake_api import FakeApi
+from fake_host import FakeHost, prepare, read, write
+from programs import end, start
+
+READY = {"DriverReady": ("True", "Loaded"), "RuntimeReady": ("True", "AsConfigured"), "ImagesReady": ("True", "Present")}
+
+
+class Agent:
+    def __init__(self, host, *options):
+        self.host = host
+        self.path = os.path.join(host.scratch, "cluster-log")
+        self.options = options
+        self.process = None
+
+    def start(self, *options):
+        os.makedirs(self.host.path("/run/gpuhost-cluster"), exist_ok=True)
+        os.makedirs(self.host.path("/var/lib/gpuhost/cluster"), exist_ok=True)
+        with open(self.path, "a", encoding="utf-8") as log:
+            self.process = start([os.path.join(tap.TOP_BUILDDIR, "gpuhost-cluster"), f"--root={self.host.root}", *self.options, *options],
+                                 env=self.host.environment, stdout=log, stderr=log)
+
+    def stop(self, number=signal.SIGTERM):
+        process, self.process = self.process, None
+        if process:
+            end(process, number)
+
+    def said(self):
+        return read(self.path)
+
+    def status(self):
+        text = self.host.read("/run/gpuhost-cluster/status.json")
+        return json.loads(text) if text else {}
+
+
+class Site:
+    """A host, its API server, and what says of the one to the other. `prepared` is given the host before its daemon runs."""
+    def __init__(self, prepared=lambda host: None):
+        self.host = FakeHost()
+        prepare(self.host)
+        prepared(self.host)
+        self.host.start_daemon()
+        self.host.settle()
+        write(self.host.path("/proc/sys/kernel/hostname"), "GPU01\n")
+        self.api = FakeApi(os.path.join(self.host.scratch, "api"))
+        self.agent = Agent(self.host)
+
+    def close(self):
+        self.agent.stop()
+        self.api.stop()
+        self.host.close()
+
+    def kubeconfig(self, name="gpuhost:host:gpu01"):
+        """An administrator's, for the user of this name."""
+        keys = self.api.authority.keys(name, purposes="clientAuth")
+        directory = self.host.path("/etc/gpuhost/cluster")
+        os.makedirs(directory, exist_ok=True)
+        for name in ("ca.pem", "cert.pem", "key.pem"):
+            with open(os.path.join(keys, name), "rb") as source, open(os.path.join(directory, name), "wb") as copy:
+                copy.write(source.read())
+        write(os.path.join(directory, "kubeconfig"), json.dumps({
+            "apiVersion": "v1", "kind": "Config", "current-context": "c",
+            "clusters": [{"name": "site", "cluster": {"server": self.api.url, "certificate-authority": "ca.pem"}}],
+            "users": [{"name": "host", "user": {"client-certificate": "cert.pem", "client-key": "key.pem"}}],
+            "contexts": [{"name": "c", "context": {"cluster": "site", "user": "host"}}]}))
+
+    def eventually(self, t, condition, what, seconds=30):
+        deadline = time.monotonic() + seconds
+        while not (good := condition()) and time.monotonic() < deadline:
+            time.sleep(0.05)
+        t.ok(good, what, self.api.node(), self.agent.status(), "\n".join(self.agent.said().splitlines()[-15:]))
+        return good
