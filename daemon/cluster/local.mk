@@ -57,6 +57,8 @@ noinst_LIBRARIES += %D%/libcluster.a
     %D%/readiness.hpp \
     %D%/selector.cpp \
     %D%/selector.hpp \
+    %D%/toolkit_tag.cpp \
+    %D%/toolkit_tag.hpp \
     %D%/upgrade.cpp \
     %D%/upgrade.hpp \
     %D%/upgrade_agent.cpp \

@@ -2,6 +2,7 @@
 #include "daemon/cluster/policy.hpp"
 
 #include "daemon/base/parse.hpp"
+#include "daemon/cluster/toolkit_tag.hpp"
 
 #include <algorithm>
 
@@ -205,8 +206,8 @@ Policy read_policy(const MergedPolicy& merged) {
     policy.max_parallel = read.count("rollout.maxParallelUpgrades");
     policy.silence = read.seconds("rollout.silenceSeconds");
     policy.release_silent = read.is("rollout.onSilence", "release");
-    policy.toolkit_enabled = read.boolean("toolkit.enabled");
-    policy.toolkit_version = read.text("toolkit.version");
+    policy.toolkit =
+        read.boolean("toolkit.enabled") ? toolkit_version_of(read.text("toolkit.version")) : "off";
     for (const Json& pool : read.list("rollout.pools"))
         policy.pools.push_back(read_pool(merged, pool, policy.pools.size(), policy.problems));
     policy.pools.push_back({"default", Selector(), read_upgrade(merged, "", policy.problems)});

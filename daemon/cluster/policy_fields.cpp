@@ -2,6 +2,7 @@
 #include "daemon/cluster/policy_fields.hpp"
 
 #include "daemon/base/parse.hpp"
+#include "daemon/cluster/toolkit_tag.hpp"
 
 #include <algorithm>
 #include <array>
@@ -40,7 +41,7 @@ constexpr std::array fields{
     PolicyField{"daemonsets.updateStrategy", Choice, R"("OnDelete")", "RollingUpdate OnDelete"},
     PolicyField{"daemonsets.rollingUpdate.maxUnavailable", CountOrShare, "1"},
     PolicyField{"toolkit.enabled", Boolean, "true"},
-    PolicyField{"toolkit.version", Text, R"("")"},
+    PolicyField{"toolkit.version", ToolkitImage, R"("")"},
     PolicyField{"rollout.maxParallelUpgrades", Count, "0"},
     PolicyField{"rollout.countUnavailable", Choice, R"("candidates")", "candidates all"},
     PolicyField{"rollout.failureBudget", CountOrShare, R"("10%")"},
@@ -112,6 +113,11 @@ std::string wrong_value(const PolicyField& field, const Json& value) {
                                   base::is_driver_version(value.get_ref<const std::string&>())))
             return "";
         return "a driver's version such as \"550.163.01\", as a text";
+    case ToolkitImage:
+        if (value.is_string() && (value.get_ref<const std::string&>().empty() ||
+                                  !toolkit_version_of(value.get_ref<const std::string&>()).empty()))
+            return "";
+        return "a toolkit's version or its image's tag such as \"v1.17.8-ubuntu20.04\", as a text";
     case Choice:
         break;
     }

@@ -18,8 +18,9 @@ enum class FieldKind {
     Seconds,      ///< a whole number; 0: without end
     Text,
     Choice,
-    Version, ///< of a driver
-    List,    ///< read by who knows its elements
+    Version,      ///< of a driver
+    ToolkitImage, ///< a tag of NVIDIA's: toolkit_version_of()
+    List,         ///< read by who knows its elements
 };
 
 struct PolicyField {

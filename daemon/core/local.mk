@@ -3,6 +3,8 @@ noinst_LIBRARIES += %D%/libcore.a
 %C%_libcore_a_SOURCES = \
     %D%/artifact.cpp \
     %D%/artifact.hpp \
+    %D%/cluster_wish.cpp \
+    %D%/cluster_wish.hpp \
     %D%/component.hpp \
     %D%/driver_wish.hpp \
     %D%/job.cpp \

@@ -2,6 +2,7 @@
 #include "daemon/runtime/toolkit_choice.hpp"
 
 #include "daemon/base/parse.hpp"
+#include "daemon/core/cluster_wish.hpp"
 
 #include <algorithm>
 
@@ -28,7 +29,9 @@ ToolkitChoice preinstalled(const ToolkitSettings& settings) {
 /// What stood before stays where what is wanted is not there.
 ToolkitChoice unavailable(const ToolkitSettings& settings, const ToolkitSet* selected) {
     ToolkitChoice choice = selected != nullptr ? of_store(settings, *selected) : ToolkitChoice();
-    choice.problem = "toolkit " + settings.version + " is wanted by [Toolkit] Version=, and not in the store";
+    choice.problem = "toolkit " + settings.version + " is wanted by " +
+                     (settings.of_cluster ? std::string(core::cluster_policy_source) : "[Toolkit] Version=") +
+                     ", and not in the store";
     return choice;
 }
 

@@ -2,6 +2,7 @@
 #include "daemon/runtime/toolkit_component.hpp"
 
 #include "daemon/base/parse.hpp"
+#include "daemon/core/cluster_wish.hpp"
 #include "daemon/runtime/toolkit_config.hpp"
 #include "daemon/runtime/toolkit_steps.hpp"
 #include "daemon/runtime/toolkit_use.hpp"
@@ -127,7 +128,8 @@ Result<Json> ToolkitComponent::observe(const core::Settings& settings) {
                  {{"source", name_of(choice.source)},
                   {"version", choice.version},
                   {"path", choice.path},
-                  {"problem", choice.problem}}},
+                  {"problem", choice.problem},
+                  {"of_cluster", wanted.of_cluster}}},
                 {"selected", selected != nullptr ? selected->manifest.version : std::string()},
                 {"current", current},
                 {"link_users",
@@ -159,6 +161,9 @@ Plan ToolkitComponent::plan(const core::Desired& desired, const Json& observed) 
     if (plan.reasons.empty())
         return plan;
     const std::string version = base::string_or(wanted, "version", "");
+    if (base::bool_or(wanted, "of_cluster", false))
+        plan.reasons.push_back(std::string(core::cluster_policy_source) + " wants " +
+                               (version.empty() ? "none" : version));
     plan.title = version.empty() ? "use no toolkit of gpuhost's" : "use NVIDIA's toolkit " + version;
     plan.steps.push_back(toolkit_select_step(toolkit_settings(desired.settings),
                                              base::string_or(wanted, "path", ""), plan.title));

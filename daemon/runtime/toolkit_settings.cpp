@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/runtime/toolkit_settings.hpp"
 
+#include "daemon/core/cluster_wish.hpp"
+
 #include <array>
 
 namespace gpuhost::runtime {
@@ -29,7 +31,8 @@ std::span<const SettingKey> toolkit_setting_keys() {
 
 ToolkitSettings toolkit_settings(const core::Settings& settings) {
     return {settings.string("Toolkit", "Version"), settings.string("Toolkit", "Mode"),
-            settings.words("Toolkit", "Options"), settings.string("Runtime", "ToolkitDirectory")};
+            settings.words("Toolkit", "Options"), settings.string("Runtime", "ToolkitDirectory"),
+            settings.get("Toolkit", "Version").source == core::cluster_policy_source};
 }
 
 Json to_json(const ToolkitSettings& settings) {
@@ -41,7 +44,7 @@ Json to_json(const ToolkitSettings& settings) {
 
 ToolkitSettings toolkit_settings_from_json(const Json& value) {
     return {base::string_or(value, "version", "auto"), base::string_or(value, "mode", "auto"),
-            base::strings_or_empty(value, "options"), base::string_or(value, "directory", "")};
+            base::strings_or_empty(value, "options"), base::string_or(value, "directory", ""), false};
 }
 
 } // namespace gpuhost::runtime

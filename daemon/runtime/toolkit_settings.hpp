@@ -17,6 +17,7 @@ struct ToolkitSettings {
     std::vector<std::string> options; ///< of config.toml, "KEY=VALUE"
     std::string
         directory; ///< of [Runtime]: where its programs are, whatever is selected; empty: follows that
+    bool of_cluster = false; ///< `version` is the cluster's policy's, and no step's argument
     friend bool operator==(const ToolkitSettings&, const ToolkitSettings&) = default;
 };
 

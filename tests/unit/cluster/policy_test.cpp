@@ -74,6 +74,34 @@ TEST(Policy, WhatIsNoValueIsAProblemAndChangesNothing) {
     EXPECT_EQ(merge_texts(texts).problems.size(), 1U);
 }
 
+TEST(Policy, ToolkitsAreNamedByTheirImagesTag) {
+    const auto toolkit = [](const std::string& text) {
+        PolicyTexts texts;
+        texts.config_map = config_map(("toolkit: {" + text + "}\n").c_str());
+        const Policy policy = read_policy(merge_texts(texts));
+        return policy.problems.empty() ? policy.toolkit : "problem";
+    };
+    EXPECT_EQ(read_policy(merge_texts({})).toolkit, "");
+    for (const auto& [tag, version] : {std::pair{"v1.17.8-ubuntu20.04", "1.17.8"},
+                                       {"v1.18.1", "1.18.1"},
+                                       {"1.16.2", "1.16.2"},
+                                       {"v1.14.3-ubi8", "1.14.3"},
+                                       {"v1.19.0-rc.1", "1.19.0~rc.1"},
+                                       {"v1.19.0-rc.12-ubi9", "1.19.0~rc.12"},
+                                       {"", ""},
+                                       {"latest", "problem"},
+                                       {"v", "problem"},
+                                       {"sha256:0123", "problem"},
+                                       {"v1.17.8-", "problem"},
+                                       {"v1.17.8-ubuntu20.04-x", "problem"},
+                                       {"v1.17.8-UBI8", "problem"},
+                                       {"v1.17.8-rc.1234", "problem"},
+                                       {"vv1.17.8", "problem"}})
+        EXPECT_EQ(toolkit("version: \"" + std::string(tag) + "\""), version) << tag;
+    EXPECT_EQ(toolkit("version: 1.17"), "problem") << "a number is no text";
+    EXPECT_EQ(toolkit("enabled: false, version: v1.17.8"), "off");
+}
+
 TEST(Policy, FieldsWithoutAMeaningHereAreNamedWithTheReason) {
     PolicyTexts texts;
     texts.cluster_policy = cluster_policy(

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/core/cluster_wish.hpp"
+#include "daemon/core/settings.hpp"
+#include "tests/support/tmpdir.hpp"
+
+#include <array>
+
+#include <gtest/gtest.h>
+
+namespace gpuhost::core {
+namespace {
+
+using base::Json;
+
+constexpr std::array keys{
+    SettingKey{"Toolkit", "Version", SettingType::ToolkitVersion, "auto", "", "wanted version"}};
+
+TEST(ClusterWish, IsReadAndWrittenAsJson) {
+    for (const Json& value :
+         {Json::object(), Json{{"toolkit", "off"}}, Json{{"toolkit", "1.17.8"}, {"driver", "550.163.01"}},
+          Json{{"toolkit", "1.19.0~rc.1"}}}) {
+        const auto wish = cluster_wish_from_json(value);
+        ASSERT_TRUE(wish) << value;
+        EXPECT_EQ(to_json(*wish), value);
+    }
+    EXPECT_EQ(cluster_wish_from_json({{"toolkit", nullptr}}), ClusterWish());
+}
+
+TEST(ClusterWish, WhatIsNoneIsRefused) {
+    for (const Json& value :
+         {Json(), Json::array(), Json("off"), Json{{"toolkit", "auto"}}, Json{{"toolkit", "preinstalled"}},
+          Json{{"toolkit", ""}}, Json{{"toolkit", "1.17.8\n[Driver]\nVersion=1.1"}}, Json{{"toolkit", 1}},
+          Json{{"driver", "latest"}}, Json{{"driver", "../1.1"}}, Json{{"Toolkit", "off"}},
+          Json{{"settings", Json::object()}}})
+        EXPECT_FALSE(cluster_wish_from_json(value)) << value;
+}
+
+TEST(ClusterWish, IsTheLowestOfAllSettings) {
+    const tests::TempDir directory;
+    const base::Root root = directory.root();
+    const auto version = [&] { return load_settings(root, {keys}).settings.get("Toolkit", "Version"); };
+    directory.write(std::string(cluster_wish_file), settings_text({"off", "550.163.01"}));
+    EXPECT_EQ(version().value, "off");
+    EXPECT_EQ(version().source, cluster_policy_source);
+    EXPECT_EQ(settings_files(root).front().path, cluster_wish_file);
+    EXPECT_TRUE(load_settings(root, {keys}).problems.empty());
+    directory.write("/usr/lib/gpuhost/gpuhostd.conf.d/10-site.conf", "[Toolkit]\nVersion=1.17.8\n");
+    EXPECT_EQ(version().value, "1.17.8");
+    directory.write("/etc/gpuhost/gpuhostd.conf.d/20-host.conf", "[Toolkit]\nVersion=\n");
+    EXPECT_EQ(version().value, "auto") << "an administrator has said that it is the default";
+    EXPECT_NE(version().source, cluster_policy_source);
+}
+
+TEST(ClusterWish, WhatStandsInItsFileIsReadBack) {
+    for (const char* toolkit : {"off", "1.17.8", "1.19.0~rc.1", ""})
+        EXPECT_EQ(cluster_wish_from_settings(settings_text({toolkit, "550.163.01"})),
+                  (ClusterWish{toolkit, ""}));
+    EXPECT_EQ(cluster_wish_from_settings("[Toolkit]\nVersion=auto\n[Driver]\nVersion=1.1\n"), ClusterWish());
+    EXPECT_EQ(cluster_wish_from_settings("\x01["), ClusterWish());
+}
+
+} // namespace
+} // namespace gpuhost::core
