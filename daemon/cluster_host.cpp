@@ -70,6 +70,7 @@ void ClusterHost::see(const Json& host) {
     driver_.ready = ready != nullptr && ready->status == "True";
     driver_.problem = ready != nullptr ? ready->message : "an operation goes on";
     driver_.pinned = string_or(observed, "configured", "");
+    driver_.requested = string_or(member(host, "cluster"), "upgrade_requested", "");
     driver_.reboot_required = string_or(host, "state", "") == "reboot-required";
     if (driver_.boot.empty())
         driver_.boot = root_.read_line("/proc/sys/kernel/random/boot_id").value_or("");
@@ -241,6 +242,12 @@ void ClusterHost::be_at(const cluster::UpgradeWork& work) {
     default:
         return;
     }
+}
+
+void ClusterHost::drop_request() {
+    if (const auto dropped = daemon_.ask(ctl::manager_call("RequestUpgrade", {std::string()})); !dropped)
+        say_("can't tell gpuhostd that its upgrade is under way: " + dropped.error().message);
+    driver_.requested.clear(); // it says so again if it has not heard
 }
 
 std::optional<Time> ClusterHost::due() const {

@@ -35,6 +35,7 @@ class ClusterHost final : public cluster::UpgradeHost {
     [[nodiscard]] cluster::Task swap(const std::string& version, std::int64_t since) const override;
     [[nodiscard]] cluster::Task pods(cluster::UpgradeAct act) const override { return mover_.task(act); }
     void be_at(const cluster::UpgradeWork& work) override;
+    void drop_request() override;
 
   private:
     void follow_check();

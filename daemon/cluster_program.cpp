@@ -78,7 +78,8 @@ ClusterProgram::ClusterProgram(const base::Root& root, ctl::Client& daemon, clus
                                StatusFile& status)
     : daemon_(daemon), api_(api), status_(status), policy_file_(root, cluster::policy_status_file),
       metrics_file_(root, cluster::metrics_file), refresh_at_(cluster::now() + between_stats),
-      policy_(api, root, say), agent_(api, node, settings.wish, say, [&]() -> cluster::NodeAuthor* {
+      policy_(api, root, say), wish_(daemon, say),
+      agent_(api, node, settings.wish, say, [&]() -> cluster::NodeAuthor* {
           if (!settings.upgrades)
               return nullptr;
           host_.emplace(daemon, root, node, say);
@@ -123,6 +124,15 @@ void ClusterProgram::turn() {
     if (upgrade_)
         upgrade_->turn();
     agent_.turn();
+    tell_wish();
+}
+
+/// Not while the policy is not all understood, nor in the middle of an upgrade.
+void ClusterProgram::tell_wish() {
+    const cluster::Policy* const policy = policy_.policy();
+    if (policy == nullptr || !policy->problems.empty() || (upgrade_ && !upgrade_->is_quiet()))
+        return;
+    wish_.tell({policy->toolkit, upgrade_ ? upgrade_->offer() : std::string()});
 }
 
 void ClusterProgram::take_policy() {
@@ -137,9 +147,10 @@ void ClusterProgram::take_policy() {
 
 Time ClusterProgram::next() const {
     Time soonest = std::min(look_at_, refresh_at_);
-    for (const auto& due : {agent_.due(), policy_.due(), renewal_ ? renewal_->due() : std::nullopt,
-                            host_ ? host_->due() : std::nullopt, upgrade_ ? upgrade_->due() : std::nullopt,
-                            leader_ ? leader_->due() : std::nullopt})
+    for (const auto& due :
+         {agent_.due(), policy_.due(), wish_.due(), renewal_ ? renewal_->due() : std::nullopt,
+          host_ ? host_->due() : std::nullopt, upgrade_ ? upgrade_->due() : std::nullopt,
+          leader_ ? leader_->due() : std::nullopt})
         soonest = std::min(soonest, due.value_or(soonest));
     return soonest;
 }
@@ -181,6 +192,10 @@ void ClusterProgram::look() {
     const auto host = gone_ ? base::Result<Json>(base::fail(Errc::Failed, "gpuhostd is not running",
                                                             "Start it with: systemctl start gpuhostd"))
                             : daemon_.describe_host();
+    if (host)
+        wish_.see(*host);
+    else
+        wish_.lose();
     if (host_ && host)
         host_->see(*host);
     else if (host_)

@@ -8,6 +8,7 @@
 #include "daemon/cluster/policy_source.hpp"
 #include "daemon/cluster/upgrade_agent.hpp"
 #include "daemon/cluster_host.hpp"
+#include "daemon/cluster_wish.hpp"
 #include "daemon/ctl/client.hpp"
 
 #include <memory>
@@ -68,6 +69,7 @@ class ClusterProgram {
     void refresh();
     void take_policy();
     void turn();
+    void tell_wish();
     void report();
 
     ctl::Client& daemon_;
@@ -84,6 +86,7 @@ class ClusterProgram {
     base::UniqueFd epoll_; ///< of all that is to wake it but the daemon
     std::optional<Renewal> renewal_;
     cluster::PolicySource policy_;
+    WishTeller wish_;
     std::optional<ClusterHost> host_;
     std::optional<cluster::UpgradeAgent> upgrade_;
     std::optional<cluster::Leader> leader_;

@@ -40,6 +40,11 @@ const sd_bus_vtable ManagerObject::vtable[] = {
                              SD_BUS_VTABLE_UNPRIVILEGED),
     SD_BUS_METHOD_WITH_NAMES("LendKubeletCredentials", "", , "s", SD_BUS_PARAM(json),
                              method<&ManagerObject::lend_kubelet_credentials>, SD_BUS_VTABLE_UNPRIVILEGED),
+    SD_BUS_METHOD_WITH_NAMES("SetClusterWish", "sa{sv}", SD_BUS_PARAM(json) SD_BUS_PARAM(options), "to",
+                             SD_BUS_PARAM(id) SD_BUS_PARAM(operation),
+                             method<&ManagerObject::set_cluster_wish>, SD_BUS_VTABLE_UNPRIVILEGED),
+    SD_BUS_METHOD_WITH_NAMES("RequestUpgrade", "s", SD_BUS_PARAM(version), "s", SD_BUS_PARAM(json),
+                             method<&ManagerObject::request_upgrade>, SD_BUS_VTABLE_UNPRIVILEGED),
     SD_BUS_SIGNAL_WITH_NAMES("OperationAdded", "to", SD_BUS_PARAM(id) SD_BUS_PARAM(operation), 0),
     SD_BUS_SIGNAL_WITH_NAMES("OperationEnded", "tos",
                              SD_BUS_PARAM(id) SD_BUS_PARAM(operation) SD_BUS_PARAM(outcome), 0),
@@ -154,6 +159,47 @@ int ManagerObject::lend_kubelet_credentials(sd_bus_message* call) {
                         ", to move pods with");
         return reply_json(m, lent);
     });
+}
+
+int ManagerObject::set_cluster_wish(sd_bus_message* call) {
+    return authority_.require_user(call, cluster_user, [this](sd_bus_message* m) -> Result<void> {
+        GPUHOST_TRY(text, read_string(m));
+        GPUHOST_CHECK(read_options(m, {}));
+        GPUHOST_TRY(subject, subject_of(m));
+        GPUHOST_TRY(json, base::parse_json(text, "a cluster's wish"));
+        GPUHOST_TRY(wish, core::cluster_wish_from_json(json));
+        GPUHOST_TRY(id, manager_.set_cluster_wish(wish, std::move(subject)));
+        GPUHOST_CHECK(follow_wisher(m, !wish.driver.empty()));
+        return reply_operation(m, id);
+    });
+}
+
+/// Without whoever would act on it a wish for a driver is none.
+Result<void> ManagerObject::follow_wisher(sd_bus_message* call, bool wants_driver) {
+    wisher_.reset();
+    if (!wants_driver)
+        return {};
+    int r = sd_bus_track_new(sd_bus_message_get_bus(call), base::OutPtr(wisher_), on_wisher_gone, this);
+    if (r >= 0)
+        r = sd_bus_track_add_sender(wisher_.get(), call);
+    return check(r, "following who wishes");
+}
+
+int ManagerObject::on_wisher_gone(sd_bus_track*, void* userdata) {
+    return host::guard("a cluster's wish", [&] {
+        static_cast<ManagerObject*>(userdata)->manager_.withdraw_cluster_driver();
+        return 1; // with 0 it would be called again and again
+    });
+}
+
+/// gpuhost-cluster says that it has taken it up.
+int ManagerObject::request_upgrade(sd_bus_message* call) {
+    const auto then = [this](sd_bus_message* m) -> Result<void> {
+        GPUHOST_TRY(version, read_string(m));
+        GPUHOST_CHECK(manager_.request_upgrade(version));
+        return reply_json(m, Json{{"upgrade_requested", version}});
+    };
+    return authority_.require(call, action_apply, then, cluster_user);
 }
 
 } // namespace gpuhost::bus

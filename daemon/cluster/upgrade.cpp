@@ -59,6 +59,7 @@ class Step {
             failed();
             break;
         }
+        take_request();
         return std::move(move_);
     }
 
@@ -70,6 +71,13 @@ class Step {
     }
     [[nodiscard]] bool runs_wanted() const {
         return at_.driver.running == policy_.version && at_.driver.ready;
+    }
+    /// By an administrator, on the Node or on the host.
+    [[nodiscard]] bool is_requested() const {
+        return node_.requested || (at_.driver.requested == policy_.version && has_wish() && !runs_wanted());
+    }
+    [[nodiscard]] bool is_pinned_elsewhere() const {
+        return !at_.driver.pinned.empty() && at_.driver.pinned != policy_.version;
     }
     [[nodiscard]] bool is_paused() const {
         return !has_wish() || (policy_.mode == UpgradeMode::OnRequest && !move_.record.requested);
@@ -105,6 +113,18 @@ class Step {
 
     void tell(std::string message) { move_.events.push_back({false, std::move(message)}); }
     void warn(std::string message) { move_.events.push_back({true, std::move(message)}); }
+
+    /// The Node remembers it from here on. What the host waits for without it is offered to its administrators.
+    void take_request() {
+        const bool is_on_node =
+            is_under_way(node_.state) || (node_.state == UpgradeRequired &&
+                                          node_.record.state == UpgradeRequired && node_.record.requested);
+        move_.drops_request = !at_.driver.requested.empty() && (!is_requested() || is_on_node);
+        const bool waits =
+            policy_.mode == UpgradeMode::OnRequest && has_wish() && !runs_wanted() && !is_pinned_elsewhere();
+        if (waits && (move_.state == Unknown || move_.state == UpgradeDone || move_.state == UpgradeFailed))
+            move_.offer = policy_.version;
+    }
 
     void give_back_schedulability() {
         move_.labels = unpaused(at_.labels);
@@ -149,7 +169,7 @@ class Step {
     // The states
 
     void idle() {
-        if (node_.requested && has_wish())
+        if (is_requested() && has_wish())
             return begin(true);
         if (!has_wish())
             return forget();
@@ -210,7 +230,8 @@ class Step {
 
     void required() {
         UpgradeRecord& record = move_.record;
-        if (node_.requested || record.state != UpgradeRequired) { // a person's
+        if (node_.requested || (is_requested() && !record.requested) ||
+            record.state != UpgradeRequired) { // a person's
             const bool cordoned = record.cordoned;
             record = {};
             record.state = UpgradeRequired;
@@ -222,7 +243,7 @@ class Step {
             return forget(has_wish() ? "version " + policy_.version + " is wanted; autoUpgrade is off" : "");
         if (!record.requested && runs_wanted())
             return done();
-        if (at_.driver.pinned != policy_.version && !at_.driver.pinned.empty()) {
+        if (is_pinned_elsewhere()) {
             record.prepared = false;
             return stay(UpgradeAct::None, "gpuhostd.conf has Version=" + at_.driver.pinned +
                                               ", which the cluster does not override");
@@ -459,7 +480,7 @@ class Step {
     void failed() {
         if (has_wish() && node_.record.version != policy_.version && policy_.mode != UpgradeMode::OnRequest)
             return runs_wanted() ? done() : begin(false);
-        if (node_.requested && has_wish())
+        if (is_requested() && has_wish())
             return begin(true);
         if (at_.driver.running != node_.record.version || !at_.driver.ready)
             return;

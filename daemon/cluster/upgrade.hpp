@@ -28,10 +28,11 @@ struct Task {
 struct HostDriver {
     bool is_known = false; ///< the daemon has said so
     bool has_gpus = false;
-    std::string running; ///< version; empty: none
-    bool ready = false;  ///< it runs, and is all there
-    std::string problem; ///< why not
-    std::string pinned;  ///< the version that gpuhostd.conf insists on; empty: none
+    std::string running;   ///< version; empty: none
+    bool ready = false;    ///< it runs, and is all there
+    std::string problem;   ///< why not
+    std::string pinned;    ///< the version that gpuhostd.conf insists on; empty: none
+    std::string requested; ///< the version that an administrator of the host has asked for; empty: none
     bool reboot_required = false;
     bool swaps = false; ///< another takes its place just now, whatever the Node says
     std::string boot;   ///< id of this boot
@@ -84,8 +85,11 @@ struct UpgradeMove {
     std::map<std::string, std::string> labels; ///< others to set
     UpgradeAct act = UpgradeAct::None;         ///< once all that is written
     bool wants_grant = false;                  ///< it would use one, or does
-    std::optional<std::int64_t> due;           ///< when time alone changes the answer
-    std::vector<UpgradeEvent> events;          ///< to tell once it is written
+    std::string offer; ///< the version that the host takes once somebody asks for it; empty: none
+    bool drops_request =
+        false; ///< what an administrator of the host has asked for is on the Node by now, or void
+    std::optional<std::int64_t> due;  ///< when time alone changes the answer
+    std::vector<UpgradeEvent> events; ///< to tell once it is written
 };
 
 [[nodiscard]] UpgradeMove next_move(const UpgradeSituation& situation);

@@ -143,6 +143,8 @@ NodePatch UpgradeAgent::change(const Json& node) {
         reason_at_ = now();
         return std::move(patch.node);
     }
+    if (move_.drops_request)
+        host_.drop_request();
     const bool goes_back = move_.act == UpgradeAct::RollBack;
     const bool checks = move_.act == UpgradeAct::Check && at.policy != nullptr;
     host_.be_at({move_.act,

@@ -32,6 +32,11 @@ class UpgradeAgent final : public NodeAuthor {
     void written(const base::Json& node) override;
     void no_node() override;
 
+    /// The Node is known, and no upgrade of this host is under way.
+    [[nodiscard]] bool is_quiet() const { return !uid_.empty() && !is_under_way(move_.state); }
+    /// UpgradeMove::offer
+    [[nodiscard]] const std::string& offer() const { return move_.offer; }
+
     [[nodiscard]] base::Json document() const; ///< of `gpuhostctl cluster status --json`
 
   private:

@@ -29,6 +29,8 @@ class UpgradeHost {
 
     /// Asked again and again, does it once. What it was at before, and is not to be at any more, ends.
     virtual void be_at(const UpgradeWork& work) = 0;
+    /// driver().requested is not to be asked for any more.
+    virtual void drop_request() = 0;
 };
 
 } // namespace gpuhost::cluster

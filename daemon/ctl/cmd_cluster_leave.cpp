@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/cluster/paths.hpp"
+#include "daemon/core/cluster_wish.hpp"
 #include "daemon/ctl/cluster_service.hpp"
 #include "daemon/ctl/root_option.hpp"
 #include "daemon/ctl/session.hpp"
@@ -12,6 +13,18 @@ namespace {
 
 constexpr std::array options{root_option};
 
+/// The daemon has the host follow. Where it does not run, and below another root, the next one finds no wish.
+base::Result<void> end_wish(Session& session, const base::Root& root) {
+    const auto client = root.is_host() ? session.client() : base::fail(base::Errc::NotFound, "");
+    if (!client || !(*client)->running().value_or(false))
+        return root.remove(core::cluster_wish_file);
+    GPUHOST_TRY(id, (*client)->start(manager_call("SetClusterWish", {std::string("{}")}), {}));
+    if (id != 0)
+        session.note("Operation " + std::to_string(id) +
+                     " has the toolkit follow gpuhostd.conf alone again.\n");
+    return {};
+}
+
 base::Result<int> run(Session& session) {
     GPUHOST_TRY(root, given_root(session.arguments()));
     if (root.exists(cluster::given_kubeconfig))
@@ -20,6 +33,7 @@ base::Result<int> run(Session& session) {
                           "Remove it first.");
     if (root.is_host())
         GPUHOST_CHECK(control_cluster_service({"disable", "--now"}));
+    GPUHOST_CHECK(end_wish(session, root));
     for (const char* path : {cluster::bootstrap_kubeconfig, cluster::bootstrap_authorities,
                              cluster::own_kubeconfig, cluster::own_identity, cluster::pending_key})
         GPUHOST_CHECK(root.remove(path));

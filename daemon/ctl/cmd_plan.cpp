@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "daemon/ctl/cluster_offer.hpp"
 #include "daemon/ctl/only_option.hpp"
 #include "daemon/ctl/session.hpp"
 #include "daemon/ctl/verbs_host.hpp"
@@ -11,9 +12,23 @@ namespace {
 
 constexpr std::array options{only_option, option::json};
 
+/// What a cluster offers is no step of this host's own.
+base::Result<base::Json> plan_of(Client& client, const Options& only) {
+    GPUHOST_TRY(offer, cluster_offer(client, only));
+    if (offer.driver.empty())
+        return client.ask(manager_call("Plan", {only}));
+    base::Json plan{{"kind", "apply"}, {"title", "converge the host"}, {"steps", base::Json::array()}};
+    if (!offer.rest.empty()) {
+        GPUHOST_TRY(rest, client.ask(manager_call("Plan", {Options{{"only", offer.rest}}})));
+        plan = std::move(rest);
+    }
+    plan["upgrade"] = offer.driver;
+    return plan;
+}
+
 base::Result<int> run(Session& session) {
     GPUHOST_TRY(client, session.client());
-    GPUHOST_TRY(plan, client->ask(manager_call("Plan", {only_given(session.arguments())})));
+    GPUHOST_TRY(plan, plan_of(*client, only_given(session.arguments())));
     if (session.wants_json())
         session.print_json(plan);
     else

@@ -36,6 +36,8 @@ noinst_LIBRARIES += %D%/libctl.a
     %D%/cmd_cdi_list.cpp \
     %D%/cmd_cdi_show.cpp \
     %D%/cmd_cdi_validate.cpp \
+    %D%/cluster_offer.cpp \
+    %D%/cluster_offer.hpp \
     %D%/cluster_service.cpp \
     %D%/cluster_service.hpp \
     %D%/cmd_cluster_join.cpp \

@@ -59,9 +59,13 @@ std::string render_problems(const Screen& screen, const Json& problems) {
 std::string render_plan(const Screen& screen, const Json& plan) {
     const Json& problems = list_of(plan, "problems");
     const Json& steps = list_of(plan, "steps");
+    std::string out;
+    if (const std::string upgrade = text_of(plan, "upgrade"); !upgrade.empty())
+        out = "The cluster wants driver " + upgrade + " here: apply has gpuhost-cluster upgrade this host.\n";
     if (steps.empty() && problems.empty())
-        return nothing_to_do(plan);
-    std::string out = screen.paint(Style::Bold, text_of(plan, "title")) + "\n" + reasons(plan);
+        return out.empty() ? nothing_to_do(plan) : out;
+    out +=
+        (out.empty() ? "" : "\n") + screen.paint(Style::Bold, text_of(plan, "title")) + "\n" + reasons(plan);
     if (!steps.empty())
         out += "\n" + plural(steps.size(), "step", "steps") + ":\n" + steps_of(plan);
     if (!problems.empty())

@@ -62,6 +62,20 @@ bool add_all_pending(Facts& facts, const Screen& screen, const Json& components)
     return any;
 }
 
+/// What the cluster's policy wants, and who is to do it.
+void add_cluster(Facts& facts, const Json& cluster) {
+    const Json& wish = base::member(cluster, "wish");
+    const std::string toolkit = text_of(wish, "toolkit");
+    const std::string driver = text_of(wish, "driver");
+    const std::string requested = text_of(cluster, "upgrade_requested");
+    if (!toolkit.empty())
+        facts.add("Cluster", toolkit == "off" ? "wants no toolkit of gpuhost's" : "wants toolkit " + toolkit);
+    if (!requested.empty())
+        facts.add("Cluster", "is asked to upgrade this host to driver " + requested);
+    else if (!driver.empty())
+        facts.add("Cluster", "wants driver " + driver + " here, once 'gpuhostctl apply' asks for it");
+}
+
 void add_last(Facts& facts, const Screen& screen, const Json& last, std::uint64_t now_us) {
     const std::string state = text_of(last, "state");
     const std::uint64_t ended = number_of(last, "ended_us");
@@ -95,6 +109,7 @@ std::string render_status(const Screen& screen, const Json& host, const Json& la
         if (const Json& observed = base::member(base::member(components, component), "observed");
             observed.is_object())
             add(facts, screen, observed);
+    add_cluster(facts, base::member(host, "cluster"));
     // Half way through an operation the host is never as wanted; what counts then is how far that is.
     const bool busy = text_of(host, "state") == "busy";
     if (!busy && !add_all_pending(facts, screen, components))

@@ -4,6 +4,8 @@ noinst_LIBRARIES += %D%/libhost.a
 %C%_libhost_a_SOURCES = \
     %D%/bus_connection.cpp \
     %D%/bus_connection.hpp \
+    %D%/cluster_side.cpp \
+    %D%/cluster_side.hpp \
     %D%/descriptor_socket.cpp \
     %D%/descriptor_socket.hpp \
     %D%/event.cpp \

@@ -38,10 +38,10 @@ void append(core::Plan& all, core::Plan one) {
     std::move(one.problems.begin(), one.problems.end(), std::back_inserter(all.problems));
 }
 
-core::Plan everything() {
+core::Plan everything(const std::vector<std::string>& only = {}) {
     core::Plan plan;
     plan.kind = "apply";
-    plan.title = "converge the host";
+    plan.title = "converge " + (only.empty() ? "the host" : base::join(only, ", "));
     return plan;
 }
 
@@ -50,7 +50,7 @@ core::Plan everything() {
 Manager::Manager(Event& event, const base::Root& root, Runner& runner, Components components, Keys keys,
                  std::string kernel)
     : event_(event), root_(root), runner_(runner), components_(std::move(components)), keys_(std::move(keys)),
-      kernel_(std::move(kernel)), settings_(keys_) {
+      kernel_(std::move(kernel)), cluster_(root), settings_(keys_) {
     runner_.listen({[this](const Operation& operation) {
                         if (listener_.added)
                             listener_.added(operation);
@@ -78,6 +78,7 @@ Result<void> Manager::start() {
 }
 
 void Manager::load_settings() {
+    cluster_.load();
     auto loaded = core::load_settings(root_, keys_);
     for (const auto& problem : loaded.problems)
         log::event(log::Level::Warning, base::message::config_problem, {}, problem);
@@ -102,6 +103,42 @@ std::vector<std::string> Manager::reload() {
     settle();
     notify::ready(state());
     return problems_;
+}
+
+Result<std::uint64_t> Manager::set_cluster_wish(const core::ClusterWish& wish, core::Subject subject) {
+    if (runner_.running())
+        return base::fail(Errc::Busy, "operation " + std::to_string(runner_.running()->id) + " runs",
+                          "Ask again when it has ended.");
+    const auto wanted_toolkit = [this] {
+        const auto observed = observe("toolkit");
+        return observed ? base::member(*observed, "wanted") : Json();
+    };
+    const Json before = wanted_toolkit();
+    GPUHOST_TRY(is_another, cluster_.keep(wish));
+    if (is_another)
+        load_settings();
+    settle();
+    // What an administrator's files want waits for an administrator.
+    const Json after = wanted_toolkit();
+    if (after == before && !base::bool_or(after, "of_cluster", false))
+        return 0;
+    auto wanted = plan(Json::object(), "toolkit runtime");
+    if (!wanted || !wanted->problems.empty() || wanted->steps.empty())
+        return 0;
+    return runner_.start(*std::move(wanted), std::move(subject), {});
+}
+
+void Manager::withdraw_cluster_driver() {
+    cluster_.withdraw_driver();
+    if (changed_)
+        changed_();
+}
+
+Result<void> Manager::request_upgrade(const std::string& version) {
+    GPUHOST_CHECK(cluster_.request_upgrade(version));
+    if (changed_)
+        changed_();
+    return {};
 }
 
 /// Once, when nothing that was left unfinished runs any more. Whatever comes out of it, the host is then as
@@ -172,28 +209,30 @@ std::string_view Manager::state() const {
 // --- requests
 
 Result<core::Plan> Manager::plan(const Json& request, std::string_view only) {
-    core::Plan all = everything();
-    bool found = only.empty();
+    auto names = base::split_words(only);
+    const bool is_one = !request.empty() || names.size() == 1;
+    core::Plan all = everything(names);
+    std::vector<std::string> missing = names;
     for (const auto& component : components_) {
-        const bool asked = request.contains(std::string(component->name())) || component->name() == only;
-        if ((!request.empty() || !only.empty()) && !asked)
+        const std::string name(component->name());
+        const bool asked = request.contains(name) || std::erase(missing, name) != 0;
+        if ((!request.empty() || !names.empty()) && !asked)
             continue;
-        found = true;
         auto observed = component->observe(settings_);
         if (!observed) {
             const Error error = observed.error().context("looking at the " + std::string(component->name()));
-            if (asked)
+            if (is_one)
                 return base::fail(error);
             all.problems.push_back({error.code, error.message, error.hint});
             continue;
         }
-        auto one = component->plan({settings_, request, asked}, *observed);
-        if (asked)
+        auto one = component->plan({settings_, request, is_one}, *observed);
+        if (is_one)
             return one;
         append(all, std::move(one));
     }
-    if (!found)
-        return base::fail(Errc::NotFound, "there is no component '" + std::string(only) + "'",
+    if (!missing.empty())
+        return base::fail(Errc::NotFound, "there is no component '" + missing.front() + "'",
                           "See 'gpuhostctl status --json' for those that there are.");
     if (!request.empty())
         return base::fail(Errc::InvalidArgument, "no component takes this request");
@@ -239,6 +278,7 @@ Json Manager::describe() {
             {"kernel", kernel_},
             {"state", state()},
             {"ready", ready_},
+            {"cluster", cluster_.document()},
             {"operation", running ? Json(running->id) : Json()},
             {"components", std::move(components)}};
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "daemon/core/component.hpp"
+#include "daemon/host/cluster_side.hpp"
 #include "daemon/host/runner.hpp"
 
 #include <functional>
@@ -29,7 +30,7 @@ class Manager {
     /// State, readiness or what a component sees may have changed; one callback, the bus's.
     void on_change(std::function<void()> callback) { changed_ = std::move(callback); }
 
-    /// What a request would do. Empty request: every component, or `only` the one of that name.
+    /// What a request would do. Empty request: every component, or `only` those of these names.
     [[nodiscard]] base::Result<core::Plan> plan(const base::Json& request, std::string_view only = {});
     /// Starts it, or with `check_only` its preflight alone. 0 with nothing to do. A plan with problems is the
     /// error that they make.
@@ -41,6 +42,13 @@ class Manager {
     [[nodiscard]] base::Json describe();
     /// read_kubelet_files() of KubeletFiles=.
     [[nodiscard]] base::Json lend_kubelet_files() const;
+    /// Has the host's toolkit and runtimes follow, where that is another wish than before: the operation that does it, 0 for none.
+    /// What stands in their way is no error, and shows in what describe() says of them. Busy: nothing was changed.
+    [[nodiscard]] base::Result<std::uint64_t> set_cluster_wish(const core::ClusterWish& wish,
+                                                               core::Subject subject);
+    void withdraw_cluster_driver();
+    /// ClusterSide::request_upgrade()
+    [[nodiscard]] base::Result<void> request_upgrade(const std::string& version);
     /// Reads the configuration again; what is wrong in it.
     std::vector<std::string> reload();
 
@@ -62,6 +70,7 @@ class Manager {
     Components components_;
     Keys keys_;
     std::string kernel_;
+    ClusterSide cluster_;
     core::Settings settings_;
     std::vector<std::string> problems_; ///< of the configuration
     Runner::Listener listener_;

@@ -27,6 +27,7 @@ time_seam = -Wl,--wrap=clock_gettime -Wl,--wrap=_ZNSt13random_device9_M_getvalEv
 %C%_core_tests_LDFLAGS = $(AM_LDFLAGS) $(sync_seam)
 %C%_core_tests_LDADD = $(test_libs) $(core_libs)
 %C%_core_tests_SOURCES = \
+    %D%/core/cluster_wish_test.cpp \
     %D%/core/journal_test.cpp \
     %D%/core/settings_test.cpp \
     %D%/core/transaction_test.cpp \
@@ -154,7 +155,8 @@ check_PROGRAMS += %D%/stub-nvml.so
     %D%/runtime/toolkit_config_test.cpp \
     %D%/runtime/toml_edit_test.cpp \
     %D%/runtime/toml_test.cpp \
-    %D%/runtime/toml_writer_test.cpp
+    %D%/runtime/toml_writer_test.cpp \
+    %D%/runtime/validations_test.cpp
 
 %C%_cluster_tests_CPPFLAGS = $(test_cppflags)
 %C%_cluster_tests_LDFLAGS = $(AM_LDFLAGS) $(time_seam)
@@ -181,6 +183,7 @@ check_PROGRAMS += %D%/stub-nvml.so
 %C%_host_tests_CPPFLAGS = $(test_cppflags)
 %C%_host_tests_LDADD = $(test_libs) $(bus_libs)
 %C%_host_tests_SOURCES = \
+    %D%/host/cluster_side_test.cpp \
     %D%/host/event_test.cpp \
     %D%/host/fake_launcher.hpp \
     %D%/host/job_files_test.cpp \

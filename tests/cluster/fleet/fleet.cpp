@@ -67,6 +67,7 @@ class SimulatedHost final : public UpgradeHost {
     }
     [[nodiscard]] Task pods(UpgradeAct) const override { return {Task::State::Done, "", false}; }
 
+    void drop_request() override {}
     void be_at(const UpgradeWork& work) override {
         if (work.act == UpgradeAct::Check)
             checked_ = work.version;

@@ -261,6 +261,58 @@ TEST(Upgrade, WithoutAutoUpgradeAHostWaitsForALabel) {
     EXPECT_FALSE(rig.cordoned());
 }
 
+TEST(Upgrade, WithoutAutoUpgradeAnAdministratorOfTheHostMayAskForIt) {
+    Rig rig;
+    rig.policy.mode = UpgradeMode::OnRequest;
+    EXPECT_EQ(next_move(rig.situation()).offer, wanted);
+    rig.driver.requested = wanted;
+    EXPECT_FALSE(next_move(rig.situation()).drops_request) << "nothing remembers it yet";
+    rig.step();
+    EXPECT_EQ(rig.state(), "upgrade-required");
+    EXPECT_TRUE(next_move(rig.situation()).drops_request) << "from here on the Node does";
+    EXPECT_EQ(next_move(rig.situation()).offer, "");
+    rig.driver.requested.clear();
+    rig.settle();
+    EXPECT_EQ(rig.driver.running, wanted);
+    EXPECT_EQ(Path(rig.path.begin(), rig.path.begin() + 4), Path(whole.begin(), whole.begin() + 4))
+        << "the same way as by the label";
+    EXPECT_EQ(next_move(rig.situation()).offer, "");
+}
+
+TEST(Upgrade, ARequestOfTheHostIsVoidForAnythingElse) {
+    Rig rig;
+    rig.policy.mode = UpgradeMode::OnRequest;
+    rig.driver.requested = "560.35.03";
+    EXPECT_TRUE(next_move(rig.situation()).drops_request);
+    rig.settle();
+    EXPECT_EQ(rig.state(), "") << "it is not what the cluster wants";
+    rig.driver.requested = wanted;
+    rig.driver.running = wanted;
+    EXPECT_TRUE(next_move(rig.situation()).drops_request) << "it runs";
+    rig.settle();
+    EXPECT_EQ(rig.swaps, 0U);
+}
+
+TEST(Upgrade, AHostThatHasFailedIsAskedAgain) {
+    Rig rig;
+    rig.policy.mode = UpgradeMode::OnRequest;
+    rig.policy.retries = 0;
+    rig.swap_fails = true;
+    rig.driver.requested = wanted;
+    rig.step();
+    rig.driver.requested.clear();
+    rig.settle();
+    EXPECT_EQ(rig.state(), "upgrade-failed");
+    EXPECT_EQ(next_move(rig.situation()).offer, wanted);
+    rig.swap_fails = false;
+    rig.driver.requested = wanted;
+    rig.step();
+    EXPECT_EQ(rig.state(), "upgrade-required");
+    rig.driver.requested.clear();
+    rig.settle();
+    EXPECT_EQ(rig.driver.running, wanted);
+}
+
 TEST(Upgrade, APinnedHostIsNotOverridden) {
     Rig rig;
     rig.driver.pinned = before;

@@ -35,6 +35,16 @@ TEST(PlanView, StepsAndReasons) {
     EXPECT_EQ(plan_exit_status(plan()), 0);
 }
 
+TEST(PlanView, WhatAClusterOffersStandsFirst) {
+    Json with = plan();
+    with["upgrade"] = "550.163.01";
+    const std::string offer =
+        "The cluster wants driver 550.163.01 here: apply has gpuhost-cluster upgrade this host.\n";
+    EXPECT_EQ(render_plan({}, with), offer + "\n" + render_plan({}, plan()));
+    with["steps"] = Json::array();
+    EXPECT_EQ(render_plan({}, with), offer);
+}
+
 TEST(PlanView, WarningsOfTheChecksStandLast) {
     Json with = plan();
     with["checked"] = true;

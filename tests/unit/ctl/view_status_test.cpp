@@ -40,6 +40,22 @@ TEST(StatusView, AConvergedHost) {
               "    Last: operation 12, swap driver 535.261.03 → 550.163.01: committed, 1 min ago\n");
 }
 
+TEST(StatusView, WhatTheClusterWants) {
+    Json wanted = host();
+    wanted["cluster"] = {{"wish", {{"toolkit", "1.17.8"}, {"driver", "560.35.03"}}},
+                         {"upgrade_requested", ""}};
+    const std::string offered = render_status({}, wanted, Json(), 0);
+    EXPECT_NE(offered.find(" Cluster: wants toolkit 1.17.8\n"), std::string::npos) << offered;
+    EXPECT_NE(offered.find(" Cluster: wants driver 560.35.03 here, once 'gpuhostctl apply' asks for it\n"),
+              std::string::npos)
+        << offered;
+    wanted["cluster"]["upgrade_requested"] = "560.35.03";
+    wanted["cluster"]["wish"]["toolkit"] = "off";
+    const std::string asked = render_status({}, wanted, Json(), 0);
+    EXPECT_NE(asked.find(" Cluster: wants no toolkit of gpuhost's\n"), std::string::npos) << asked;
+    EXPECT_NE(asked.find("is asked to upgrade this host to driver 560.35.03\n"), std::string::npos) << asked;
+}
+
 TEST(StatusView, WhatIsPendingAndWhy) {
     Json pending = host();
     Json& driver = pending["components"]["driver"];

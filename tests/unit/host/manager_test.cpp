@@ -167,6 +167,21 @@ TEST_F(ManagerTest, OneComponentCanBeAskedForAlone) {
     EXPECT_EQ(manager->plan(Json::object(), "fake")->steps.size(), 1U);
     EXPECT_EQ(manager->plan(Json::object(), "other").error().code, Errc::NotFound);
     EXPECT_EQ(manager->apply(Json::object(), {}, {}, false, "other").error().code, Errc::NotFound);
+    EXPECT_EQ(manager->plan(Json::object(), "fake other").error().code, Errc::NotFound);
+    EXPECT_EQ(manager->plan(Json::object(), "fake fake")->steps.size(), 1U);
+}
+
+TEST_F(ManagerTest, WhatAClusterWantsWaitsForAnOperation) {
+    directory.write("/var/lib/gpuhost/x", "");
+    begin();
+    ASSERT_TRUE(ask(2));
+    EXPECT_EQ(manager->set_cluster_wish({"off", ""}, {}).error().code, Errc::Busy);
+    EXPECT_EQ(manager->describe()["cluster"]["wish"], Json::object()) << "nothing was changed";
+    finish_operation();
+    EXPECT_EQ(manager->set_cluster_wish({"off", "550.163.01"}, {}).value_or(77), 0U) << "there is no toolkit";
+    EXPECT_EQ(manager->describe()["cluster"]["wish"], (Json{{"toolkit", "off"}, {"driver", "550.163.01"}}));
+    manager->withdraw_cluster_driver();
+    EXPECT_EQ(manager->describe()["cluster"]["wish"], (Json{{"toolkit", "off"}}));
 }
 
 TEST_F(ManagerTest, ABlindComponentIsSaidAndStopsNothing) {

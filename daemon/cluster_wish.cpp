@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/cluster_wish.hpp"
+
+#include <utility>
+
+namespace gpuhost {
+
+using base::Errc;
+using base::Json;
+using base::member;
+using cluster::Time;
+
+namespace {
+
+constexpr Time between_tries{15'000}; ///< an operation ends, a daemon comes back
+
+bool is_full(const Json& list) {
+    return list.is_array() && !list.empty();
+}
+
+} // namespace
+
+void WishTeller::see(const Json& host) {
+    const Json& components = member(host, "components");
+    const Json& toolkit = member(components, "toolkit");
+    is_seen_ = base::string_or(host, "state", "starting") != "starting";
+    has_gpus_ = is_full(member(member(member(components, "driver"), "observed"), "gpus"));
+    is_pending_ = is_full(member(member(toolkit, "plan"), "steps")) &&
+                  base::bool_or(member(member(toolkit, "observed"), "wanted"), "of_cluster", false);
+    store_ = base::dump(member(member(toolkit, "observed"), "store"));
+    told_ =
+        core::cluster_wish_from_json(member(member(host, "cluster"), "wish")).value_or(core::ClusterWish());
+}
+
+/// A toolkit that is not in the store is tried again once the store is another one; a host without GPUs needs none.
+void WishTeller::tell(const core::ClusterWish& wanted) {
+    if (!is_seen_ || (again_ && cluster::now() < *again_))
+        return;
+    again_.reset();
+    const core::ClusterWish wish = has_gpus_ ? wanted : core::ClusterWish();
+    const std::string text = base::dump(core::to_json(wish));
+    if (wish == told_ && (!is_pending_ || wish.toolkit.empty() || tried_ == text + store_))
+        return;
+    const auto started = daemon_.start(ctl::manager_call("SetClusterWish", {text}), {});
+    if (!started)
+        return note(started.error());
+    trouble_.clear();
+    tried_ = text + store_;
+    if (wish.toolkit != told_.toolkit)
+        say_(wish.toolkit.empty() ? "the cluster's policy says nothing of toolkits any more"
+                                  : "the cluster's policy wants toolkit: " + wish.toolkit);
+    told_ = wish;
+}
+
+void WishTeller::note(const base::Error& trouble) {
+    again_ = cluster::now() + between_tries;
+    if (trouble.code != Errc::Busy && std::exchange(trouble_, trouble.message) != trouble.message)
+        say_("can't tell gpuhostd what the cluster wants: " + trouble.message);
+}
+
+} // namespace gpuhost
