@@ -88,8 +88,10 @@ ClusterProgram::ClusterProgram(const base::Root& root, ctl::Client& daemon, clus
       }()) {
     if (renews)
         renewal_.emplace(root, api, node);
-    if (settings.candidate)
-        leader_.emplace(api, node, say);
+    if (settings.candidate) {
+        gates_.emplace(root, say);
+        leader_.emplace(api, *gates_, node, say);
+    }
 }
 
 Result<void> ClusterProgram::run() {
@@ -111,6 +113,14 @@ Result<void> ClusterProgram::run() {
         GPUHOST_CHECK(wait());
         api_.work();
     }
+}
+
+/// One that is watched already stays so; one that is closed is gone from there by itself.
+void ClusterProgram::watch(int descriptor) {
+    epoll_event readable{};
+    readable.events = EPOLLIN;
+    if (descriptor >= 0)
+        (void)::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, descriptor, &readable);
 }
 
 /// In this order: what is decided is written in the same round.
@@ -156,12 +166,9 @@ Time ClusterProgram::next() const {
 }
 
 Result<void> ClusterProgram::wait() {
-    // It may be another by now, of the same number; one that is closed is gone from here by itself.
-    if (const int kubelet = host_ ? host_->descriptor() : -1; kubelet >= 0) {
-        epoll_event readable{};
-        readable.events = EPOLLIN;
-        (void)::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, kubelet, &readable);
-    }
+    // They may be others by now, of the same numbers.
+    watch(host_ ? host_->descriptor() : -1);
+    watch(gates_ ? gates_->descriptor() : -1);
     GPUHOST_TRY(event, daemon_.wait(std::max(Time(0), next() - cluster::now()), epoll_.get()));
     take(event);
     return {};

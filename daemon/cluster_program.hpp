@@ -65,6 +65,7 @@ class ClusterProgram {
     [[nodiscard]] base::Result<void> wait();
     void take(ctl::Client::Event event);
     void lose_daemon();
+    void watch(int descriptor);
     void look();
     void refresh();
     void take_policy();
@@ -89,6 +90,7 @@ class ClusterProgram {
     WishTeller wish_;
     std::optional<ClusterHost> host_;
     std::optional<cluster::UpgradeAgent> upgrade_;
+    std::optional<cluster::GateKeeper> gates_;
     std::optional<cluster::Leader> leader_;
     cluster::HostAgent agent_;
 };

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 namespace gpuhost::cluster {
 namespace {
@@ -16,8 +17,9 @@ void sooner(std::optional<std::int64_t>& due, std::int64_t other) {
 /// One pool's hosts, in the order of their names.
 class PoolRound {
   public:
-    PoolRound(const Pool& pool, const Fleet& fleet, std::int64_t now, Admission& admission)
-        : policy_(pool.policy), fleet_(fleet), now_(now), admission_(admission) {}
+    PoolRound(const Pool& pool, const Fleet& fleet, const GateStates& gates, std::int64_t now,
+              Admission& admission)
+        : policy_(pool.policy), fleet_(fleet), gates_(gates), now_(now), admission_(admission) {}
 
     void take(const FleetHost& host, bool has_place) {
         Member member{&host, has_place, wave_of(host)};
@@ -38,8 +40,9 @@ class PoolRound {
         for (const Member& member : members_)
             if (!member.has_place && member.host->node.state == UpgradeState::UpgradeRequired)
                 consider(member, left, shut);
-        const unsigned parallel = free_places();
-        numbers_.available = std::min({parallel, unavailable_left(), left, numbers_.pending});
+        if (shut.empty() && gate_reason_.empty())
+            numbers_.available = std::min(
+                {policy_.max_parallel == 0 ? numbers_.pending : free_places(), unavailable_left(), left});
         admission_.pools.push_back(numbers_);
         admission_.reasons.push_back(!shut.empty() ? shut : reason_);
     }
@@ -110,7 +113,8 @@ class PoolRound {
     [[nodiscard]] unsigned free_places() const {
         if (policy_.max_parallel == 0)
             return no_limit;
-        return policy_.max_parallel > numbers_.in_progress ? policy_.max_parallel - numbers_.in_progress : 0;
+        const unsigned taken = numbers_.in_progress + held_;
+        return policy_.max_parallel > taken ? policy_.max_parallel - taken : 0;
     }
 
     [[nodiscard]] unsigned unavailable_left() const {
@@ -189,11 +193,16 @@ class PoolRound {
             admission_.waiting[node.name] = why;
             return;
         }
-        admission_.admit.push_back(node.name);
+        if (is_held_) {
+            ++held_;
+            admission_.waiting[node.name] = "a gate has not answered yet";
+        } else {
+            admission_.admit.push_back(node.name);
+            ++numbers_.in_progress;
+            --numbers_.pending;
+        }
         unavailable_ +=
             is_unavailable(member) || (!policy_.count_all_unavailable && node.others_cordoned()) ? 0 : 1;
-        ++numbers_.in_progress;
-        --numbers_.pending;
         --left;
         if (!member.host->topology.empty())
             topology_ = member.host->topology;
@@ -202,6 +211,10 @@ class PoolRound {
     /// And why not now, though it could be.
     std::string common_reason(const Member& member, unsigned left) {
         std::string why = place_reason(member, left);
+        if (why.empty()) {
+            look_at_gates();
+            why = gate_reason_;
+        }
         if (!why.empty() && reason_.empty())
             reason_ = why;
         return why;
@@ -226,8 +239,25 @@ class PoolRound {
         return {};
     }
 
+    /// Only once somebody could begin: nobody is asked for nothing.
+    void look_at_gates() {
+        if (std::exchange(gates_seen_, true))
+            return;
+        for (const Gate& gate : policy_.gates) {
+            const auto state = gates_.find(gate);
+            if (state != gates_.end() && state->second.empty())
+                continue;
+            admission_.asks.insert(gate);
+            if (state == gates_.end())
+                is_held_ = true;
+            else if (gate_reason_.empty())
+                gate_reason_ = state->second;
+        }
+    }
+
     const UpgradePolicy& policy_;
     const Fleet& fleet_;
+    const GateStates& gates_;
     std::int64_t now_; ///< seconds since 1970
     Admission& admission_;
     std::vector<Member> members_;
@@ -236,6 +266,10 @@ class PoolRound {
     std::string wave_reason_;
     std::string topology_; ///< whose turn it is
     std::string reason_;
+    bool gates_seen_ = false;
+    bool is_held_ = false; ///< until a gate has answered
+    std::string gate_reason_;
+    unsigned held_ = 0;
     PoolNumbers numbers_;
     unsigned total_ = 0;
     unsigned unavailable_ = 0;
@@ -274,7 +308,7 @@ FleetHost place(UpgradeNode node, const Labels& labels, const Policy& policy) {
     return host;
 }
 
-Admission admit(const Fleet& fleet, const Policy& policy, std::int64_t now) {
+Admission admit(const Fleet& fleet, const Policy& policy, const GateStates& gates, std::int64_t now) {
     Admission admission;
     std::size_t taken = 0;
     for (const auto& [name, grant] : fleet.grants) {
@@ -290,7 +324,7 @@ Admission admit(const Fleet& fleet, const Policy& policy, std::int64_t now) {
     const std::string closed =
         policy.problems.empty() ? std::string() : "the policy has a problem: " + policy.problems.front();
     for (std::size_t index = 0; index < policy.pools.size(); ++index) {
-        PoolRound round(policy.pools[index], fleet, now, admission);
+        PoolRound round(policy.pools[index], fleet, gates, now, admission);
         for (const auto& [name, host] : fleet.hosts)
             if (host.pool == index)
                 round.take(host, has_place(host, fleet, policy));

@@ -3,12 +3,14 @@
 // leads next decides the same.
 #pragma once
 
+#include "daemon/cluster/gate.hpp"
 #include "daemon/cluster/policy.hpp"
 #include "daemon/cluster/upgrade_node.hpp"
 
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -41,7 +43,7 @@ struct PoolNumbers {
     unsigned in_progress = 0;
     unsigned done = 0;
     unsigned failed = 0;
-    unsigned available = 0; ///< places that are free, and wanted
+    unsigned available = 0; ///< places for more, as the GPU Operator counts them; none while nobody may begin
 };
 
 struct Admission {
@@ -52,13 +54,15 @@ struct Admission {
     std::vector<std::string>
         reasons; ///< of each pool, for all that could be and wait: without numbers that change
     std::vector<PoolNumbers> pools;
+    std::set<Gate> asks; ///< gates that hosts could begin but for: each is shut, or nobody knows
     std::optional<std::int64_t> again; ///< when the time alone changes the answer
 };
 
 /// Where `policy` puts a host.
 [[nodiscard]] FleetHost place(UpgradeNode node, const Labels& labels, const Policy& policy);
 
-/// `now`: seconds since 1970.
-[[nodiscard]] Admission admit(const Fleet& fleet, const Policy& policy, std::int64_t now);
+/// `now`: seconds since 1970. While a gate is in none of `gates`, who could begin but for it keeps a place, and is not admitted.
+[[nodiscard]] Admission admit(const Fleet& fleet, const Policy& policy, const GateStates& gates,
+                              std::int64_t now);
 
 } // namespace gpuhost::cluster

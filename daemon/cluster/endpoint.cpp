@@ -97,6 +97,16 @@ Result<std::string> parse_server_url(std::string_view text) {
     return joined(url);
 }
 
+Result<std::string> parse_http_url(std::string_view text) {
+    GPUHOST_TRY(url, parse_url(text));
+    if (url.scheme != "http" && url.scheme != "https")
+        return base::fail(Errc::BadContent, "begins with neither http:// nor https://");
+    if (!url.user.empty())
+        return base::fail(Errc::Refused, "has a user or a password in it",
+                          "A token can come from a file of the host: tokenFile.");
+    return joined(url);
+}
+
 Result<std::string> parse_proxy_url(std::string_view text) {
     GPUHOST_TRY(url, parse_url(text));
     if (url.scheme != "http" && url.scheme != "https" && url.scheme != "socks5")

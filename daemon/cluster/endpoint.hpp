@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// URLs in a kubeconfig: of the API server, and of a proxy on the way to it.
+// URLs of servers: in a kubeconfig of the API server, and of a proxy on the way to it; in a policy of a Prometheus.
 #pragma once
 
 #include "daemon/base/result.hpp"
@@ -15,5 +15,8 @@ namespace gpuhost::cluster {
 
 /// "http", "https" or "socks5", and maybe "USER:PASSWORD@" before the host.
 [[nodiscard]] base::Result<std::string> parse_proxy_url(std::string_view text);
+
+/// "http" or "https", else as parse_server_url().
+[[nodiscard]] base::Result<std::string> parse_http_url(std::string_view text);
 
 } // namespace gpuhost::cluster

@@ -55,8 +55,8 @@ void sooner(std::optional<Time>& due, std::optional<Time> other) {
 
 } // namespace
 
-Leader::Leader(Api& api, std::string node, Say say)
-    : api_(api), name_(std::move(node)), say_(std::move(say)), backoff_(first_wait, most_wait),
+Leader::Leader(Api& api, GateKeeper& gates, std::string node, Say say)
+    : api_(api), gates_(gates), name_(std::move(node)), say_(std::move(say)), backoff_(first_wait, most_wait),
       own_(api, leases_path, only(leader_lease),
            {[this](Json&& lease) { take_lease(lease_facts(lease)); },
             [this](const std::set<std::string>& names) {
@@ -91,6 +91,7 @@ std::optional<Time> Leader::due() const {
     sooner(due, decide_due_);
     for (const auto& [node, until] : doubts_)
         sooner(due, until);
+    sooner(due, gates_.due());
     for (const auto& watch : {nodes_.get(), grants_.get()})
         if (watch != nullptr)
             sooner(due, watch->due());
@@ -115,6 +116,8 @@ void Leader::turn() {
             watch->turn();
     if (std::erase_if(doubts_, [](const auto& doubt) { return now() >= doubt.second; }) != 0)
         grants_->list_anew();
+    if (gates_.turn())
+        changed();
     if (decide_due_ && now() >= *decide_due_)
         decide();
 }
@@ -235,6 +238,7 @@ void Leader::end(const std::string& why) {
     doubts_.clear();
     nodes_.reset();
     grants_.reset();
+    gates_.forget();
     nodes_listed_ = grants_listed_ = false;
     labels_.clear();
     grant_seen_.clear();
@@ -332,7 +336,9 @@ void Leader::decide() {
     for (auto& [node, grant] : fleet_.grants)
         if (const auto seen = grant_seen_.find(node); seen != grant_seen_.end())
             grant.silent = std::chrono::duration_cast<Seconds>(now() - seen->second);
-    admission_ = admit(fleet_, *policy_, static_cast<std::int64_t>(base::realtime_us() / 1'000'000));
+    admission_ =
+        admit(fleet_, *policy_, gates_.states(), static_cast<std::int64_t>(base::realtime_us() / 1'000'000));
+    gates_.want(admission_.asks);
     if (!fleet_.grants.empty() && policy_->silence.count() != 0)
         decide_due_ = now() + std::chrono::duration_cast<Time>(policy_->silence) / 4;
     if (admission_.again) {
@@ -452,6 +458,10 @@ Json Leader::document() const {
     for (std::size_t i = 0; i < admission_.pools.size(); ++i)
         pools.push_back(pool_document(policy_->pools[i], admission_.pools[i], admission_.reasons[i]));
     document["pools"] = std::move(pools);
+    Json gates = Json::array();
+    for (const auto& [gate, shut] : gates_.states())
+        gates.push_back({{"name", gate.name}, {"open", shut.empty()}});
+    document["gates"] = std::move(gates);
     return document;
 }
 

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "daemon/cluster/admission.hpp"
+#include "daemon/cluster/gate_keeper.hpp"
 #include "daemon/cluster/grant.hpp"
 #include "daemon/cluster/watch.hpp"
 
@@ -21,8 +22,8 @@ class Leader {
   public:
     using Say = std::function<void(const std::string& line)>;
 
-    /// `node` is this host's, `api` outlives it.
-    Leader(Api& api, std::string node, Say say);
+    /// `node` is this host's; `api` and `gates` outlive it.
+    Leader(Api& api, GateKeeper& gates, std::string node, Say say);
 
     /// Null: not known. It outlives the next call.
     void set_policy(const Policy* policy);
@@ -59,6 +60,7 @@ class Leader {
     void changed(); ///< decides soon
 
     Api& api_;
+    GateKeeper& gates_;
     std::string name_;
     Say say_;
     const Policy* policy_ = nullptr;

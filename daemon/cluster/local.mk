@@ -23,6 +23,10 @@ noinst_LIBRARIES += %D%/libcluster.a
     %D%/fleet_document.hpp \
     %D%/fleet_watch.cpp \
     %D%/fleet_watch.hpp \
+    %D%/gate.cpp \
+    %D%/gate.hpp \
+    %D%/gate_keeper.cpp \
+    %D%/gate_keeper.hpp \
     %D%/grant.cpp \
     %D%/grant.hpp \
     %D%/host_agent.cpp \

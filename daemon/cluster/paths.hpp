@@ -10,6 +10,9 @@ inline constexpr const char* given_kubeconfig = "/etc/gpuhost/cluster/kubeconfig
 inline constexpr const char* bootstrap_kubeconfig = "/etc/gpuhost/cluster/bootstrap-kubeconfig";
 inline constexpr const char* bootstrap_authorities = "/etc/gpuhost/cluster/bootstrap-ca.pem";
 
+/// What a rollout's gates are asked with: authorities and tokens, by the names that a policy has for them.
+inline constexpr const char* gates_directory = "/etc/gpuhost/cluster/gates";
+
 /// gpuhost-cluster's own.
 inline constexpr const char* own_kubeconfig = "/var/lib/gpuhost/cluster/kubeconfig";
 inline constexpr const char* own_identity =

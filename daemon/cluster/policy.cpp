@@ -153,6 +153,9 @@ UpgradePolicy read_upgrade(const MergedPolicy& merged, const std::string& where,
     for (const Json& window : read.list("rollout.windows"))
         policy.windows.push_back(read.take(parse_window(window),
                                            "rollout.windows[" + std::to_string(policy.windows.size()) + "]"));
+    for (const Json& gate : read.list("rollout.gates"))
+        policy.gates.push_back(
+            read.take(parse_gate(gate), "rollout.gates[" + std::to_string(policy.gates.size()) + "]"));
     return policy;
 }
 

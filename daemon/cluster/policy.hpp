@@ -2,6 +2,7 @@
 // What the cluster's administrators want of driver upgrades, in values: gpuhost-policy(5).
 #pragma once
 
+#include "daemon/cluster/gate.hpp"
 #include "daemon/cluster/policy_merge.hpp"
 #include "daemon/cluster/selector.hpp"
 #include "daemon/cluster/windows.hpp"
@@ -70,6 +71,7 @@ struct UpgradePolicy {
     std::string topology_key; ///< hosts of one value of this label at a time
     std::vector<Wave> waves;
     std::vector<Window> windows;
+    std::vector<Gate> gates;
 };
 
 struct Pool {

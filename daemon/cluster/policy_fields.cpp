@@ -56,6 +56,7 @@ constexpr std::array fields{
     PolicyField{"rollout.validationTimeoutSeconds", Seconds, "600"},
     PolicyField{"rollout.topologyKey", Text, R"("")"},
     PolicyField{"rollout.windows", List, "[]"},
+    PolicyField{"rollout.gates", List, "[]"},
     PolicyField{"rollout.waves", List, "[]"},
     PolicyField{"rollout.pools", List, "[]"},
 };

@@ -31,6 +31,7 @@ using Easy = base::CHandle<CURL, curl_easy_cleanup>;
 using Multi = base::CHandle<CURLM, curl_multi_cleanup>;
 using List = base::CHandle<curl_slist, curl_slist_free_all>;
 
+constexpr const char* nobody_trusted = "nobody is trusted: an authority is needed";
 constexpr long keepalive_idle_s = 30; ///< a watch on a network that is gone is to end
 constexpr long keepalive_interval_s = 10;
 
@@ -69,7 +70,7 @@ struct TlsFiles {
 
     [[nodiscard]] static Result<std::shared_ptr<const TlsFiles>> make(const Tls& tls) {
         if (tls.authorities.empty())
-            return base::fail(Errc::InvalidArgument, "nobody is trusted: an authority is needed");
+            return base::fail(Errc::InvalidArgument, nobody_trusted);
         auto files = std::make_shared<TlsFiles>();
         GPUHOST_TRY(authorities, MemoryFile::make(tls.authorities));
         GPUHOST_TRY(certificate, MemoryFile::make(tls.certificate));
@@ -83,6 +84,14 @@ struct TlsFiles {
 
 bool is_clean(const std::string& header) {
     return header.find_first_of("\r\n") == std::string::npos;
+}
+
+/// Why it is not asked at all; empty: it is.
+std::string objection(const Request& request, const TlsFiles& tls) {
+    if (!std::all_of(request.headers.begin(), request.headers.end(), is_clean))
+        return "a header has more than one line";
+    const bool is_plain = request.url.compare(0, 5, "http:") == 0;
+    return is_plain || tls.authorities.path() != nullptr ? "" : nobody_trusted;
 }
 
 Failure failure_of(CURLcode code) {
@@ -291,9 +300,9 @@ struct Client::Transfers {
             (void)curl_easy_setopt(easy, option, value);
         };
 #if LIBCURL_VERSION_NUM >= 0x075500
-        set(CURLOPT_PROTOCOLS_STR, "https");
+        set(CURLOPT_PROTOCOLS_STR, options.plain ? "http,https" : "https");
 #else
-        set(CURLOPT_PROTOCOLS, CURLPROTO_HTTPS);
+        set(CURLOPT_PROTOCOLS, static_cast<long>(CURLPROTO_HTTPS | (options.plain ? CURLPROTO_HTTP : 0)));
 #endif
 #if LIBCURL_VERSION_NUM >= 0x075700
         // Else libcurl waits for the thread that looks up a name which is not found in time, and with it every other transfer.
@@ -424,8 +433,11 @@ Result<Client> Client::make(Options options) {
     if (curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK)
         return base::fail(Errc::Failed, "libcurl does not start");
     auto transfers = std::make_unique<Transfers>();
-    GPUHOST_TRY(tls, TlsFiles::make(options.tls));
-    transfers->tls = std::move(tls);
+    transfers->tls = std::make_shared<TlsFiles>();
+    if (!options.plain || !options.tls.authorities.empty()) {
+        GPUHOST_TRY(tls, TlsFiles::make(options.tls));
+        transfers->tls = std::move(tls);
+    }
     transfers->options = std::move(options);
     transfers->poll = UniqueFd(::epoll_create1(EPOLL_CLOEXEC));
     transfers->timer = UniqueFd(::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK));
@@ -456,12 +468,11 @@ std::uint64_t Client::start(Request request) {
     auto transfer = std::make_unique<Transfer>();
     transfer->request = std::move(request);
     transfer->answer.id = ++transfers_->last_id;
-    const auto& headers = transfer->request.headers;
     transfer->easy.reset(curl_easy_init());
-    if (!transfer->easy || !std::all_of(headers.begin(), headers.end(), is_clean)) {
+    transfer->answer.problem =
+        transfer->easy ? objection(transfer->request, *transfers_->tls) : "libcurl does not start";
+    if (!transfer->answer.problem.empty()) {
         transfer->answer.failure = Failure::Unreachable;
-        transfer->answer.problem =
-            transfer->easy ? "a header has more than one line" : "libcurl does not start";
         transfers_->refused.push_back(std::move(transfer->answer));
         transfers_->arm(0);
         return transfers_->last_id;

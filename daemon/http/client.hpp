@@ -18,7 +18,7 @@
 
 namespace gpuhost::http {
 
-/// PEM. One who trusts nobody can ask nobody: `authorities` is never empty.
+/// PEM. One who trusts nobody can ask nobody by https: `authorities` is never empty there.
 struct Tls {
     std::string authorities; ///< whom alone to trust
     std::string certificate; ///< our own, with those between it and its authority; empty: we show none
@@ -29,13 +29,14 @@ struct Options {
     Tls tls;
     std::string server_name; ///< verified, and asked for, in place of the URL's own; empty: that
     std::string proxy;       ///< http, https or socks5 URL; empty: none
+    bool plain = false;      ///< http:// too, where whoever answers is believed
     bool http2 = false;      ///< where the server speaks it: one connection for all
     std::size_t most_idle_connections = 4;
 };
 
 struct Request {
     std::string method = "GET";
-    std::string url;                  ///< https
+    std::string url;                  ///< https, or http where Options::plain says so
     std::vector<std::string> headers; ///< "Accept: application/json"; a line each, or it is not asked
     std::string body;
     std::uint64_t first = 0;       ///< with `length`: only these bytes

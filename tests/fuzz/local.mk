@@ -9,6 +9,7 @@ fuzz_programs = \
     %D%/fuzz-dns \
     %D%/fuzz-docker \
     %D%/fuzz-foreign \
+    %D%/fuzz-gate \
     %D%/fuzz-ini \
     %D%/fuzz-inventory \
     %D%/fuzz-job \
@@ -79,6 +80,11 @@ endif
 %C%_fuzz_foreign_LDFLAGS = $(fuzz_flags)
 %C%_fuzz_foreign_LDADD = $(fuzz_main) $(images_libs)
 %C%_fuzz_foreign_SOURCES = %D%/foreign.cpp
+
+%C%_fuzz_gate_CPPFLAGS = $(fuzz_cppflags)
+%C%_fuzz_gate_LDFLAGS = $(fuzz_flags)
+%C%_fuzz_gate_LDADD = $(fuzz_main) $(cluster_libs)
+%C%_fuzz_gate_SOURCES = %D%/gate.cpp
 
 %C%_fuzz_ini_CPPFLAGS = $(fuzz_cppflags)
 %C%_fuzz_ini_LDFLAGS = $(fuzz_flags)
@@ -217,6 +223,14 @@ fuzz_corpus = \
     %D%/corpus/foreign/sparse-gnu-old.tar.gz \
     %D%/corpus/foreign/sparse-sun-cut.tar.gz \
     %D%/corpus/foreign/sparse-sun.tar.gz \
+    %D%/corpus/gate/alerts.json \
+    %D%/corpus/gate/empty.json \
+    %D%/corpus/gate/error.json \
+    %D%/corpus/gate/matrix.json \
+    %D%/corpus/gate/partial.json \
+    %D%/corpus/gate/policy.json \
+    %D%/corpus/gate/query.json \
+    %D%/corpus/gate/scalar.json \
     %D%/corpus/ini/broken.conf \
     %D%/corpus/ini/bytes.conf \
     %D%/corpus/ini/joined.conf \

@@ -165,6 +165,8 @@ check_PROGRAMS += %D%/stub-nvml.so
     %D%/cluster/admission_test.cpp \
     %D%/cluster/credentials_test.cpp \
     %D%/cluster/fleet_document_test.cpp \
+    %D%/cluster/gate_keeper_test.cpp \
+    %D%/cluster/gate_test.cpp \
     %D%/cluster/kubeconfig_test.cpp \
     %D%/cluster/metrics_test.cpp \
     %D%/cluster/node_change_test.cpp \

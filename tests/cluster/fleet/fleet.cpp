@@ -120,10 +120,10 @@ Readiness ready() {
 struct Member {
     Member(Api& api, const base::Root& root, const std::string& name, SimulatedHost simulated, bool candidate)
         : host(std::move(simulated)), policy(api, root, say(name)), upgrade(api, name, host, say(name)),
-          agent(api, name, {}, say(name), &upgrade) {
+          gates(root, say(name)), agent(api, name, {}, say(name), &upgrade) {
         agent.set_readiness(ready());
         if (candidate)
-            leader.emplace(api, name, say(name));
+            leader.emplace(api, gates, name, say(name));
     }
 
     static std::function<void(const std::string&)> say(const std::string& name) {
@@ -160,6 +160,7 @@ struct Member {
     SimulatedHost host;
     PolicySource policy;
     UpgradeAgent upgrade;
+    GateKeeper gates;
     std::optional<Leader> leader;
     HostAgent agent;
     std::uint64_t seen = 0;
@@ -192,13 +193,19 @@ base::Result<void> run(const Options& options) {
                                                    fails.count(name) != 0, bad.count(name) != 0),
                                      i < number(options.candidates)));
     }
+    const std::size_t gates = polled.size(); // of each candidate
+    polled.resize(gates + std::min<std::size_t>(number(options.candidates), members.size()), {-1, POLLIN, 0});
     for (;;) {
         // Those alone that have heard something, or whose time has come: there are many.
         std::optional<Time> soonest;
         for (std::size_t i = 0; i < members.size(); ++i) {
             const std::optional<Time> before = members[i]->due();
-            if (polled[i / hosts_per_connection].revents != 0 || (before && *before <= now()))
+            const bool leads = gates + i < polled.size();
+            if (polled[i / hosts_per_connection].revents != 0 || (before && *before <= now()) ||
+                (leads && polled[gates + i].revents != 0))
                 members[i]->turn();
+            if (leads)
+                polled[gates + i].fd = members[i]->gates.descriptor();
             if (const auto due = members[i]->due())
                 soonest = soonest ? std::min(*soonest, *due) : *due;
         }

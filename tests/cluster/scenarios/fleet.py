@@ -3,10 +3,12 @@
 
 import collections
 import contextlib
+import http.server
 import json
 import os
 import random
 import shutil
+import threading
 import time
 
 import programs
@@ -40,6 +42,29 @@ class Hosts(Service):
         self.process.kill()
         self.process.wait()
         self.process = None
+
+
+class Prometheus(http.server.ThreadingHTTPServer):
+    """One where alerts fire, or none; the numbers in its answers are others each time."""
+    daemon_threads = True
+
+    def __init__(self):
+        self.firing, self.asked = [], 0
+        super().__init__(("127.0.0.1", 0), PrometheusHandler)
+        self.url = f"http://127.0.0.1:{self.server_address[1]}"
+        threading.Thread(target=self.serve_forever, daemon=True).start()
+
+
+class PrometheusHandler(http.server.BaseHTTPRequestHandler):
+    def log_message(self, *_):
+        pass
+
+    def do_GET(self):
+        self.server.asked += 1
+        result = [{"metric": {"alertname": name, "alertstate": "firing"}, "value": [time.time(), "1"]} for name in self.server.firing]
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(json.dumps({"status": "success", "data": {"resultType": "vector", "result": result}}).encode())
 
 
 class Fleet:
@@ -328,3 +353,38 @@ def shown(node):
         eventually(lambda: f"who follows has seen each of them: {viewer.tail()}", lambda: "38 of 40 done" in viewer.log.read_text())
         log = viewer.log.read_text()
         assert all(f"{name} upgrade-done {NEW}" in log for name in fleet.names if name not in ("sim0002", "sim0040")), log
+
+
+@case("a fleet: while an alert fires nobody begins and all say which; one that comes in between stops no upgrade that runs", start="kubernetes")
+def gates(node):
+    prometheus = Prometheus()
+    prometheus.firing = ["NodeDown"]
+    gate = {"name": "quiet", "url": prometheus.url, "alerts": [".*"], "intervalSeconds": 1}
+    with Fleet(node, 6) as fleet:
+        start_on_old(fleet, "--swap-ms=1500")
+        fleet.wants(OLD, {"gates": [gate]})
+        time.sleep(2)
+        assert prometheus.asked == 0, "nobody could begin"
+        fleet.wants(NEW, {"gates": [gate]}, maxParallelUpgrades=2)
+        shut = "gate 'quiet': alert 'NodeDown' is firing"
+        eventually(lambda: f"all say why they wait: {fleet.reason('sim0001')} {fleet.tail()}",
+                   lambda: {fleet.reason(name) for name in fleet.names} == {shut})
+        before, asked = {name: one["metadata"]["resourceVersion"] for name, one in fleet.nodes().items()}, prometheus.asked
+        prometheus.firing = ["Another", "NodeDown"]
+        time.sleep(4)
+        assert 2 <= prometheus.asked - asked <= 5, prometheus.asked - asked
+        assert before == {name: one["metadata"]["resourceVersion"] for name, one in fleet.nodes().items()}, "it says the same"
+        assert not fleet.busy() and not fleet.grants()
+        prometheus.firing = []
+        eventually("two have begun", lambda: len(fleet.busy()) == 2)
+        first = fleet.busy()
+        prometheus.firing = ["DiskFull"]
+        fleet.eventually_done(NEW, first)
+        eventually(lambda: f"the others wait: {fleet.reason('sim0006')}", lambda: "DiskFull" in fleet.reason("sim0006"))
+        assert fleet.done(NEW) == first, fleet.states()
+        prometheus.shutdown()
+        prometheus.server_close()
+        eventually(lambda: f"or it does not answer: {fleet.reason('sim0006')}", lambda: "Connection refused" in fleet.reason("sim0006"))
+        assert fleet.done(NEW) == first, fleet.states()
+        fleet.wants(NEW, {"gates": []}, maxParallelUpgrades=2)
+        fleet.eventually_done(NEW)

@@ -38,11 +38,16 @@ UpgradeNode node(const std::string& name, UpgradeState state) {
     return made;
 }
 
+Gate gate(const std::string& name) {
+    return parse_gate({{"name", name}, {"url", "http://prometheus"}, {"alerts", {".*"}}}).value();
+}
+
 struct Site {
     explicit Site(Policy made) : policy(std::move(made)) {}
 
     Policy policy;
     Fleet fleet;
+    GateStates gates;
     std::int64_t time = now;
 
     UpgradeNode& add(UpgradeNode one, const Labels& labels = {}) {
@@ -57,7 +62,7 @@ struct Site {
     void grant(const std::string& name, Seconds silent = Seconds(0)) {
         fleet.grants[name] = {name, "uid-" + name, silent, Seconds(300)};
     }
-    [[nodiscard]] Admission run() const { return admit(fleet, policy, time); }
+    [[nodiscard]] Admission run() const { return admit(fleet, policy, gates, time); }
 };
 
 using Names = std::vector<std::string>;
@@ -243,6 +248,92 @@ TEST(Admission, NothingBeginsOutsideTheWindowOrUnderAPolicyWithProblems) {
     EXPECT_TRUE(site.run().again);
 }
 
+TEST(Admission, NobodyBeginsWhileAGateIsShut) {
+    Site site{policy_of(2, {100, true})};
+    site.add(3, UpgradeState::UpgradeRequired);
+    const Gate alerts = gate("alerts");
+    const Gate slow = gate("slow");
+    site.policy.pools[0].policy.gates = {alerts, slow};
+    site.gates = {{alerts, "gate 'alerts': alert 'NodeDown' is firing"}, {slow, ""}};
+    Admission admission = site.run();
+    EXPECT_TRUE(admission.admit.empty());
+    EXPECT_EQ(admission.waiting.at("n102"), "gate 'alerts': alert 'NodeDown' is firing");
+    EXPECT_EQ(admission.reasons[0], "gate 'alerts': alert 'NodeDown' is firing");
+    EXPECT_EQ(admission.asks, std::set<Gate>{alerts}) << "one that is open has been asked";
+    EXPECT_EQ(admission.pools[0].available, 0U);
+    EXPECT_EQ(admission.pools[0].pending, 3U);
+    site.gates[alerts] = "";
+    admission = site.run();
+    EXPECT_EQ(admission.admit, (Names{"n100", "n101"}));
+    EXPECT_TRUE(admission.asks.empty());
+}
+
+TEST(Admission, AGateThatNobodyKnowsOfIsAskedBeforeAnybodyBegins) {
+    Site site{policy_of(2, {100, true})};
+    site.add(3, UpgradeState::UpgradeRequired);
+    site.policy.pools[0].policy.gates = {gate("alerts")};
+    const Admission admission = site.run();
+    EXPECT_TRUE(admission.admit.empty());
+    EXPECT_EQ(admission.asks, std::set<Gate>{gate("alerts")});
+    EXPECT_EQ(admission.reasons[0], "all places are taken: maxParallelUpgrades is 2")
+        << "as when it is open: it is no reason for many Nodes to be written twice";
+    EXPECT_EQ(admission.pools[0].in_progress, 0U);
+    EXPECT_EQ(admission.pools[0].pending, 3U);
+}
+
+TEST(Admission, AGateIsAskedOnlyWhereAHostCouldBeginButForIt) {
+    Site site{policy_of(1, {100, true})};
+    site.policy.pools[0].policy.gates = {gate("alerts")};
+    EXPECT_TRUE(site.run().asks.empty()) << "no hosts";
+    site.add(2, UpgradeState::UpgradeRequired);
+    site.grant("n100");
+    EXPECT_TRUE(site.run().asks.empty()) << "no place";
+    site.fleet.grants.clear();
+    EXPECT_FALSE(site.run().asks.empty());
+    for (auto& [name, host] : site.fleet.hosts)
+        host.node.record.prepared = false;
+    EXPECT_TRUE(site.run().asks.empty()) << "no host that has checked";
+    for (auto& [name, host] : site.fleet.hosts)
+        host.node.record.prepared = true;
+    site.policy.pools[0].policy.windows.push_back(
+        parse_window({{"days", {"Sat"}}, {"start", "22:00"}, {"end", "23:00"}}).value());
+    EXPECT_TRUE(site.run().asks.empty()) << "no window";
+}
+
+TEST(Admission, AShutGateStopsNoUpgradeThatRunsAndNoOtherPool) {
+    Site site{policy_of(2, {100, true})};
+    Pool lab = site.policy.pools[0];
+    lab.name = "lab";
+    lab.selector = Selector::parse("tier=lab").value();
+    site.policy.pools.insert(site.policy.pools.begin(), lab);
+    site.policy.pools[1].policy.gates = {gate("alerts")};
+    site.gates = {{gate("alerts"), "gate 'alerts': alert 'NodeDown' is firing"}};
+    site.add(node("lab", UpgradeState::UpgradeRequired), {{"tier", "lab"}});
+    site.add(node("busy", UpgradeState::PodRestartRequired));
+    site.grant("busy");
+    site.add(1, UpgradeState::UpgradeRequired);
+    const Admission admission = site.run();
+    EXPECT_EQ(admission.admit, Names{"lab"});
+    EXPECT_TRUE(admission.revoke.empty());
+    EXPECT_EQ(admission.pools[1].in_progress, 1U);
+    EXPECT_EQ(admission.reasons, (Names{"", "gate 'alerts': alert 'NodeDown' is firing"}));
+}
+
+TEST(Admission, PlacesAreCountedAsTheOperatorCountsThem) {
+    Site site{policy_of(4, {3, false})};
+    site.add(9, UpgradeState::UpgradeDone);
+    EXPECT_EQ(site.run().pools[0].available, 3U) << "wanted or not";
+    site.add(node("busy", UpgradeState::PodRestartRequired)).unschedulable = true;
+    site.fleet.hosts["busy"].node.record.cordoned = true;
+    site.grant("busy");
+    EXPECT_EQ(site.run().pools[0].available, 2U);
+    site.policy.pools[0].policy.max_parallel = 0;
+    EXPECT_EQ(site.run().pools[0].available, 0U) << "without a limit as many as are pending";
+    site.policy.pools[0].policy.max_parallel = 4;
+    site.policy.problems.push_back("x");
+    EXPECT_EQ(site.run().pools[0].available, 0U) << "nobody may begin";
+}
+
 TEST(Admission, WithoutAutoUpgradeOnlyThoseThatWereAskedFor) {
     Site site{policy_of(0, {100, true})};
     site.policy.pools[0].policy.mode = UpgradeMode::OnRequest;
@@ -288,6 +379,11 @@ struct AnyFleet {
             one.topology_key = "rack";
         if (chance(4))
             one.waves.push_back({"canary", Selector(), {1 + some(2), false}, Seconds(some(100))});
+        if (chance(6)) {
+            one.gates = {gate("g")};
+            if (chance(2))
+                site.gates[gate("g")] = chance(2) ? "" : "shut";
+        }
         if (chance(6))
             one.windows.push_back(
                 parse_window({{"start", "08:00"}, {"end", chance(2) ? "07:00" : "09:00"}}).value());
@@ -373,6 +469,9 @@ void check_limits(const Site& site, const Admission& admission) {
                     one.state == UpgradeState::UpgradeRequired);
         EXPECT_TRUE(site.policy.problems.empty() && upgrade.driver_enabled);
         EXPECT_TRUE(window_at(upgrade.windows, now).open);
+        for (const Gate& one_of_them : upgrade.gates) {
+            EXPECT_TRUE(site.gates.count(one_of_them) != 0 && site.gates.at(one_of_them).empty());
+        }
         EXPECT_TRUE(upgrade.mode == UpgradeMode::Controlled || one.record.requested);
         EXPECT_EQ(site.fleet.grants.count(name), 0U);
         EXPECT_LE(counted.failed, upgrade.failure_budget.of(counted.hosts));

@@ -168,12 +168,33 @@ TEST(Policy, APoolHasWhatItSaysOtherwise) {
     EXPECT_EQ(policy.max_parallel, 4U);
 }
 
+TEST(Policy, APoolHasGatesOfItsOwn) {
+    PolicyTexts texts;
+    texts.config_map = config_map(
+        "rollout:\n"
+        "  gates: [{name: quiet, url: \"http://a:9090\", alerts: [\".*\"], ignoreAlerts: [Watchdog]}]\n"
+        "  pools:\n"
+        "  - {name: lab, nodeSelector: {tier: lab}, rollout: {gates: []}}\n"
+        "  - {name: front, nodeSelector: {tier: front}, rollout: {gates: [{name: own, url: \"http://b\", "
+        "query: up}]}}\n");
+    const Policy policy = read(texts);
+    EXPECT_TRUE(policy.problems.empty()) << policy.problems.front();
+    ASSERT_EQ(policy.pools.size(), 3U);
+    EXPECT_TRUE(policy.pools[0].policy.gates.empty());
+    ASSERT_EQ(policy.pools[1].policy.gates.size(), 1U);
+    EXPECT_EQ(policy.pools[1].policy.gates[0].name, "own");
+    ASSERT_EQ(last(policy).gates.size(), 1U);
+    EXPECT_EQ(last(policy).gates[0].name, "quiet");
+}
+
 TEST(Policy, WhatIsWrongInAListIsNamedWithItsPlace) {
     PolicyTexts texts;
     texts.config_map = config_map("rollout:\n"
                                   "  pools: [{nodeSelector: {a: b}}, {name: x, nodeselector: {a: b}}, {name: "
                                   "y, nodeSelector: \"a==\"}]\n"
                                   "  windows: [{start: 22, end: \"04:00\"}]\n"
+                                  "  gates: [{name: a, url: \"http://b\", query: up}, {name: c, url: d, "
+                                  "query: up}]\n"
                                   "  failureBugdet: 1\n");
     const Policy policy = read(texts);
     const auto names = [&](const char* part) {
@@ -185,6 +206,7 @@ TEST(Policy, WhatIsWrongInAListIsNamedWithItsPlace) {
     EXPECT_TRUE(names("rollout.pools[0]"));
     EXPECT_TRUE(names("rollout.pools[1]: has no field 'nodeselector'"));
     EXPECT_TRUE(names("rollout.windows[0]"));
+    EXPECT_TRUE(names("rollout.gates[1]: url is no URL"));
     EXPECT_TRUE(names("there is no field rollout.failureBugdet"));
 }
 

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a Prometheus answers, and gates of a policy.
+#include "daemon/cluster/gate.hpp"
+
+#include "tests/fuzz/fuzz.hpp"
+
+#include <algorithm>
+
+using namespace gpuhost;
+
+namespace {
+
+cluster::Gate gate(const char* kind) {
+    base::Json value = {{"name", "g"}, {"url", "http://prometheus"}};
+    value[kind] = std::string(kind) == "query" ? base::Json("up == 0") : base::Json::array({".*"});
+    return cluster::parse_gate(value).value();
+}
+
+/// The only answers that open one.
+bool finds_nothing(const base::Json& answer) {
+    const base::Json& data = base::member(answer, "data");
+    const base::Json& result = base::member(data, "result");
+    return base::string_or(answer, "status", "") == "success" && result.is_array() &&
+           (result.empty() || base::string_or(data, "resultType", "") == "scalar");
+}
+
+void check_answer(const cluster::Gate& gate, std::string_view text) {
+    const std::string why = cluster::why_shut(gate, 200, text, "");
+    const auto answer = base::parse_json(text, "input");
+    fuzz::require(!why.empty() || (answer && finds_nothing(*answer)),
+                  "only an answer that finds nothing opens it");
+    fuzz::require(
+        why.size() < 600 &&
+            std::none_of(why.begin(), why.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20; }),
+        "a reason is one line, and not long");
+    fuzz::require(why.empty() || cluster::why_shut(gate, 200, text, why) == why, "it says the same again");
+    fuzz::require(!cluster::why_shut(gate, 503, text, "").empty(), "an error opens nothing");
+}
+
+} // namespace
+
+int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    const auto text = fuzz::text_of(data, size);
+    for (const char* kind : {"query", "alerts"})
+        check_answer(gate(kind), text);
+    if (const auto value = base::parse_json(text, "input"))
+        if (const auto made = cluster::parse_gate(*value)) {
+            const std::string target = cluster::gate_target(*made);
+            fuzz::require(
+                std::all_of(target.begin(), target.end(), [](char c) { return c > ' ' && c < 0x7f; }),
+                "a request is one line of a URL's characters");
+        }
+    return 0;
+}
