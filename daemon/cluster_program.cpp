@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <utility>
 
 #include <sys/epoll.h>
 
@@ -23,7 +24,7 @@ namespace {
 constexpr Time look_again{300'000}; ///< at the host: not all that the daemon tells of comes with a signal
 constexpr Time between_looks{500};
 constexpr Time daemon_restarts{15'000}; ///< before it is said that it is not there
-constexpr Time between_stats{30'000};   ///< of the credentials' files, and the policy's
+constexpr Time between_stats{30'000};   ///< of the credentials' files, and the policy's; and tries to serve metrics
 
 void say(const std::string& line) {
     base::log::info(line);
@@ -88,6 +89,7 @@ ClusterProgram::ClusterProgram(const base::Root& root, ctl::Client& daemon, clus
       }()) {
     if (renews)
         renewal_.emplace(root, api, node);
+    metrics_listen_ = settings.metrics_listen;
     if (settings.candidate) {
         gates_.emplace(root, say);
         leader_.emplace(api, *gates_, node, say);
@@ -100,6 +102,7 @@ Result<void> ClusterProgram::run() {
     readable.events = EPOLLIN;
     if (!epoll_ || ::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, api_.descriptor(), &readable) != 0)
         return base::fail(base::errno_error("waiting for the API server", errno));
+    listen();
     GPUHOST_CHECK(daemon_.subscribe());
     GPUHOST_TRY(running, daemon_.running());
     if (!running)
@@ -112,7 +115,27 @@ Result<void> ClusterProgram::run() {
         report();
         GPUHOST_CHECK(wait());
         api_.work();
+        if (metrics_server_)
+            metrics_server_->turn();
     }
+}
+
+/// Whoever else has the port may give it up: that nobody is served is no reason to let the host wait.
+void ClusterProgram::listen() {
+    if (metrics_listen_.empty() || metrics_server_)
+        return;
+    auto server = cluster::MetricsServer::listen(metrics_listen_);
+    if (!server) {
+        if (std::exchange(listen_trouble_, server.error().message) == server.error().message)
+            return;
+        base::log::warning(server.error().message);
+        if (!server.error().hint.empty())
+            base::log::warning(server.error().hint);
+        return;
+    }
+    metrics_server_ = std::move(*server);
+    watch(metrics_server_->descriptor());
+    say("serves metrics at http://" + metrics_listen_ + "/metrics");
 }
 
 /// One that is watched already stays so; one that is closed is gone from there by itself.
@@ -160,7 +183,7 @@ Time ClusterProgram::next() const {
     for (const auto& due :
          {agent_.due(), policy_.due(), wish_.due(), renewal_ ? renewal_->due() : std::nullopt,
           host_ ? host_->due() : std::nullopt, upgrade_ ? upgrade_->due() : std::nullopt,
-          leader_ ? leader_->due() : std::nullopt})
+          leader_ ? leader_->due() : std::nullopt, metrics_server_ ? metrics_server_->due() : std::nullopt})
         soonest = std::min(soonest, due.value_or(soonest));
     return soonest;
 }
@@ -217,6 +240,7 @@ void ClusterProgram::refresh() {
         return;
     refresh_at_ = cluster::now() + between_stats;
     policy_.refresh();
+    listen();
     const auto refreshed = api_.refresh();
     if (!refreshed) {
         base::log::warning("the credentials stay as they were: " + refreshed.error().message);
@@ -241,7 +265,10 @@ void ClusterProgram::report() {
         host::notify::status(state);
         state_ = state;
     }
-    metrics_file_.write(cluster::metrics_text(document));
+    const std::string metrics = cluster::metrics_text(document);
+    if (metrics_server_)
+        metrics_server_->set_text(metrics);
+    metrics_file_.write(metrics);
     status_.write(document);
     policy_file_.write({{"policy", policy_.document()}});
 }

@@ -5,6 +5,7 @@
 #include "daemon/cluster/cluster_settings.hpp"
 #include "daemon/cluster/enrolment.hpp"
 #include "daemon/cluster/leader.hpp"
+#include "daemon/cluster/metrics_server.hpp"
 #include "daemon/cluster/policy_source.hpp"
 #include "daemon/cluster/upgrade_agent.hpp"
 #include "daemon/cluster_host.hpp"
@@ -65,6 +66,7 @@ class ClusterProgram {
     [[nodiscard]] base::Result<void> wait();
     void take(ctl::Client::Event event);
     void lose_daemon();
+    void listen();
     void watch(int descriptor);
     void look();
     void refresh();
@@ -92,6 +94,9 @@ class ClusterProgram {
     std::optional<cluster::UpgradeAgent> upgrade_;
     std::optional<cluster::GateKeeper> gates_;
     std::optional<cluster::Leader> leader_;
+    std::string metrics_listen_;
+    std::string listen_trouble_;
+    std::unique_ptr<cluster::MetricsServer> metrics_server_;
     cluster::HostAgent agent_;
 };
 

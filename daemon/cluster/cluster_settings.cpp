@@ -36,6 +36,9 @@ constexpr std::array keys{
         "the kubelet's kubeconfig and what it names, with which pods are moved before the driver is swapped"},
     SettingKey{"Cluster", "Candidate", SettingType::Boolean, "no", "",
                "this host may lead: hand out the grants by which hosts upgrade"},
+    SettingKey{
+        "Cluster", "MetricsListen", SettingType::String, "", "",
+        "address and port where Prometheus gets metrics by HTTP, such as 127.0.0.1:9835; empty: nowhere"},
 };
 
 /// What ReadyWhen= may say, and the condition that it adds to those before.
@@ -55,6 +58,7 @@ ClusterSettings cluster_settings(const core::Settings& settings) {
     values.wish.taint_when_not_ready = settings.boolean(section, "TaintWhenNotReady");
     values.upgrades = settings.boolean(section, "Upgrades");
     values.candidate = settings.boolean(section, "Candidate");
+    values.metrics_listen = settings.string(section, "MetricsListen");
     const std::string last = settings.string(section, "ReadyWhen");
     for (const auto& [name, type] : conditions) {
         values.wish.ready.emplace_back(type);

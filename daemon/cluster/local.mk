@@ -41,6 +41,8 @@ noinst_LIBRARIES += %D%/libcluster.a
     %D%/leader.hpp \
     %D%/metrics.cpp \
     %D%/metrics.hpp \
+    %D%/metrics_server.cpp \
+    %D%/metrics_server.hpp \
     %D%/node_change.cpp \
     %D%/node_change.hpp \
     %D%/paths.hpp \

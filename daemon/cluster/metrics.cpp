@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/cluster/metrics.hpp"
 
+#include "config.h"
+
 #include <array>
+#include <map>
 #include <utility>
 #include <vector>
 
@@ -61,6 +64,8 @@ const Json& elements(const Json& object, std::string_view key) {
 }
 
 void add_host(Text& text, const Json& status) {
+    text.family("gpuhost_build_info", "1, with the version of gpuhost-cluster.");
+    text.sample(1, {{"version", PACKAGE_VERSION}});
     text.one("gpuhost_connected", "This host's Node is watched at the API server.",
              string_or(status, "state", "") == "connected" ? 1 : 0);
     if (const Json& conditions = elements(status, "conditions"); !conditions.empty()) {
@@ -94,7 +99,8 @@ constexpr std::array numbers{
     Number{"in_progress", "gpu_operator_nodes_upgrades_in_progress", "Nodes whose driver is being upgraded."},
     Number{"done", "gpu_operator_nodes_upgrades_done", "Nodes that run the driver that is wanted."},
     Number{"failed", "gpu_operator_nodes_upgrades_failed", "Nodes whose upgrade has failed."},
-    Number{"available", "gpu_operator_nodes_upgrades_available", "Nodes that may be begun with now."},
+    Number{"available", "gpu_operator_nodes_upgrades_available",
+           "Nodes whose upgrade can begin now: places that are free."},
     Number{"pending", "gpu_operator_nodes_upgrades_pending", "Nodes that wait to be upgraded."},
 };
 
@@ -119,6 +125,17 @@ void add_fleet(Text& text, const Json& leader) {
         for (const char* state : {"pending", "in_progress", "done", "failed"})
             text.sample(base::int_or(pool, state, 0),
                         {{"pool", string_or(pool, "name", "")}, {"state", state}});
+    std::map<std::string, bool> gates; // those of several pools may have one name, and a series comes once
+    for (const Json& gate : elements(leader, "gates")) {
+        const bool open = base::bool_or(gate, "open", false);
+        const auto [known, is_new] = gates.emplace(string_or(gate, "name", ""), open);
+        known->second = known->second && open;
+    }
+    if (gates.empty())
+        return;
+    text.family("gpuhost_gate_open", "Whether a rollout's gate was open when its Prometheus was asked last.");
+    for (const auto& [name, open] : gates)
+        text.sample(open ? 1 : 0, {{"gate", name}});
 }
 
 } // namespace

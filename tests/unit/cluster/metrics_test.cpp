@@ -44,14 +44,19 @@ TEST(Metrics, TheLeaderHasTheOperatorsNumbers) {
                          {"done", 0},
                          {"failed", 0},
                          {"available", 1}}};
+    const Json gates = {{{"name", "quiet"}, {"open", false}},
+                        {{"name", "slow"}, {"open", true}},
+                        {{"name", "quiet"}, {"open", true}}};
     const std::string text = metrics_text(
-        {{"state", "connected"}, {"leader", {{"leads", true}, {"auto_upgrade", true}, {"pools", pools}}}});
+        {{"state", "connected"},
+         {"leader", {{"leads", true}, {"auto_upgrade", true}, {"pools", pools}, {"gates", gates}}}});
     for (const char* line :
          {"gpu_operator_auto_upgrade_enabled 1", "gpu_operator_driver_auto_upgrade_enabled 1",
           "gpu_operator_gpu_nodes_total 15", "gpu_operator_nodes_upgrades_in_progress 2",
           "gpu_operator_nodes_upgrades_done 4", "gpu_operator_nodes_upgrades_failed 1",
           "gpu_operator_nodes_upgrades_available 1", "gpu_operator_nodes_upgrades_pending 8",
-          "gpuhost_leader 1", R"(gpuhost_upgrade_hosts{pool="a\"b",state="pending"} 3)"})
+          "gpuhost_leader 1", R"(gpuhost_gate_open{gate="quiet"} 0)", R"(gpuhost_gate_open{gate="slow"} 1)",
+          R"(gpuhost_upgrade_hosts{pool="a\"b",state="pending"} 3)"})
         EXPECT_TRUE(has(text, line)) << line << "\n" << text;
     const std::string other = metrics_text({{"leader", {{"leads", false}}}});
     EXPECT_TRUE(has(other, "gpuhost_leader 0"));
