@@ -75,6 +75,15 @@ Json node_document(const FleetHost& host, bool granted, const Admission& admissi
             {"granted", granted}};
 }
 
+/// Only the leader asks gates: who waits for one has been told, and says so.
+GateStates open_gates(const Policy& policy) {
+    GateStates open;
+    for (const Pool& pool : policy.pools)
+        for (const Gate& gate : pool.policy.gates)
+            open.emplace(gate, "");
+    return open;
+}
+
 /// As the leader has told everybody; where it has not, as it would.
 std::string waits_of(const FleetFacts& facts, const Policy& policy, const Admission& admission,
                      std::size_t pool, std::int64_t now) {
@@ -107,7 +116,7 @@ Json pool_document(const Pool& pool, const PoolNumbers& numbers, const std::stri
 }
 
 Json fleet_document(const FleetFacts& facts, const Policy& policy, std::int64_t now) {
-    Admission admission = admit(facts.fleet, policy, now);
+    Admission admission = admit(facts.fleet, policy, open_gates(policy), now);
     for (const std::string& name :
          admission.admit) { // whom a leader would grant it, who waits until one does
         PoolNumbers& numbers = admission.pools[facts.fleet.hosts.at(name).pool];

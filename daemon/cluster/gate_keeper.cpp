@@ -103,7 +103,9 @@ Result<std::uint64_t> GateKeeper::ask(const Gate& gate) {
     }
     http::Request request;
     request.url = gate_target(gate);
-    request.headers = {"Accept: application/json", "User-Agent: gpuhost-cluster/" PACKAGE_VERSION};
+    // A connection for each: whoever answers is verified, and found by its name, each time.
+    request.headers = {"Accept: application/json", "Connection: close",
+                       "User-Agent: gpuhost-cluster/" PACKAGE_VERSION};
     request.limit = most_answer;
     request.deadline = patience;
     if (base::starts_with(gate.url, "https:")) {

@@ -174,7 +174,12 @@ void MetricsServer::turn() {
             (void)::shutdown(connection.fd, SHUT_RDWR);
             connection.end = now() + patience;
         }
-    (void)MHD_run(daemon_);
+    // Whom there was no room for is looked at again in the run after one that made some.
+    std::size_t before = 0;
+    do {
+        before = connections_.size();
+        (void)MHD_run(daemon_);
+    } while (connections_.size() < before);
 }
 
 } // namespace gpuhost::cluster

@@ -35,6 +35,12 @@ class Agent:
     def said(self):
         return read(self.path)
 
+    def seconds(self):
+        """Of a processor."""
+        with open(f"/proc/{self.process.pid}/stat", encoding="ascii") as file:
+            fields = file.read().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
     def status(self):
         text = self.host.read("/run/gpuhost-cluster/status.json")
         return json.loads(text) if text else {}

@@ -1,15 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """gpuhost-cluster on a host whose API server does whatever API servers do: what the Node says, and that nothing that happens to the
 connection makes it say anything else or ask too often."""
+import http.client
 import json
 import os
 import signal
+import socket
 import time
 
 import tap
 from cluster_site import READY, Site
-from fake_api import NODES, REQUESTS, FakeApi, Proxy
-from fake_host import NEW, read, write
+from fake_api import CONFIG_MAPS, LEASES, NODES, REQUESTS, FakeApi, Prometheus, Proxy
+from fake_host import NEW, OLD, read, write
 from programs import environment, run
 
 NOT_FOUND, ALREADY, DENIED = 4, 5, 12
@@ -148,6 +150,127 @@ def check_rotation(t, site):
     t.equal(site.agent.status().get("state"), "connected", "and changes nothing")
     site.agent.stop()
     site.kubeconfig("gpuhost:host:gpu01 anew")
+
+
+def scrape(port, method="GET", path="/metrics"):
+    """(status, headers, text)"""
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
+    try:
+        connection.request(method, path)
+        answer = connection.getresponse()
+        return answer.status, dict(answer.getheaders()), answer.read().decode()
+    except OSError:
+        return 0, {}, ""
+    finally:
+        connection.close()
+
+
+def check_metrics(t, site):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        write(site.host.path("/etc/gpuhost/gpuhostd.conf"), f"[Cluster]\nMetricsListen=127.0.0.1:{port}\n")
+        os.unlink(site.host.path("/run/gpuhost-cluster/status.json"))
+        site.agent.start()
+        site.eventually(t, lambda: site.agent.status().get("state") == "connected", "a port that is somebody else's does not hold it up")
+        t.ok(f"can't serve metrics at 127.0.0.1:{port}: Address already in use" in site.agent.said(), "and is told of", site.agent.said())
+    site.eventually(t, lambda: scrape(port)[0] == 200, "it is tried again", 45)
+    status, headers, text = scrape(port, path="/metrics?name[]=x")
+    t.equal((status, headers.get("Content-Type")), (200, "text/plain; version=0.0.4; charset=utf-8"), "GET /metrics is answered in Prometheus' format")
+    t.equal(text, read(site.host.path("/run/gpuhost-cluster/metrics.prom")), "with what stands in metrics.prom")
+    t.ok("\ngpuhost_connected 1\n" in text, "which says how the host is", text)
+    status, headers, head = scrape(port, "HEAD")
+    t.equal((status, int(headers.get("Content-Length", 0)), head), (200, len(text.encode()), ""), "HEAD is answered with its length alone")
+    t.equal([scrape(port, path=path)[0] for path in ("/", "/metrics/", "/metrics.prom", "/../etc/passwd")], [404] * 4, "there is nothing else")
+    status, headers, _ = scrape(port, "POST")
+    t.equal((status, headers.get("Allow")), (405, "GET, HEAD"), "and nothing to be changed")
+    slow = [socket.create_connection(("127.0.0.1", port)) for _ in range(40)]
+    try:
+        for one in slow:
+            one.sendall(b"GET /metrics HTTP/1.1\r\nHost: a\r\n")
+        began, busy = time.monotonic(), site.agent.seconds()
+        site.api.change(taints=[{"key": TAINT, "effect": "NoSchedule"}])
+        site.eventually(t, lambda: site.api.taints() == [], "who asks slowly holds nothing up", 5)
+        slow[0].settimeout(20)
+        t.equal(slow[0].recv(1), b"", "is not waited for longer than ten seconds")
+        t.ok(8 < time.monotonic() - began < 15, "but for so long", time.monotonic() - began)
+        t.ok(site.agent.seconds() - busy < 2, "nor does it keep a processor busy", site.agent.seconds() - busy)
+    finally:
+        for one in slow:
+            one.close()
+    site.eventually(t, lambda: scrape(port)[0] == 200, "and others get what they ask for")
+    site.agent.stop()
+    for address in ("localhost:9835", "127.0.0.1", "[::1:9835", "::1:9835", "127.0.0.1:0", "127.0.0.1:65536", "127.0.0.1:http", ":9835"):
+        said = len(site.agent.said())
+        write(site.host.path("/etc/gpuhost/gpuhostd.conf"), f"[Cluster]\nMetricsListen={address}\n")
+        site.agent.start()
+        site.eventually(t, lambda: f"'{address}' is no address to listen on" in site.agent.said()[said:], f"{address} is no address, and told of")
+        site.agent.stop()
+    write(site.host.path("/etc/gpuhost/gpuhostd.conf"), f"[Cluster]\nMetricsListen=[::]:{port}\n")
+    site.agent.start()
+    site.eventually(t, lambda: scrape(port)[0] == 200, "[::] is all addresses, those of IPv4 too")
+    site.agent.stop()
+    os.unlink(site.host.path("/etc/gpuhost/gpuhostd.conf"))
+
+
+def check_gate(t, site):
+    """The leader, which is this host itself, asks a Prometheus before the host begins."""
+    api, host = site.api, site.host
+    prometheus = Prometheus(api.keys, "secret")
+    prometheus.firing = ["NodeDown"]
+    gate = {"name": "quiet", "url": prometheus.url, "alerts": [".*"], "ignoreAlerts": ["Watchdog"], "intervalSeconds": 1,
+            "caFile": "ca.pem", "tokenFile": "token"}
+
+    def wants(version, **more):
+        api.put(CONFIG_MAPS, "gpuhost-policy", {"data": {"policy.yaml": json.dumps({
+            "driver": {"version": version, "upgradePolicy": {"autoUpgrade": True, "maxUnavailable": "100%"}}, "rollout": {"gates": [gate | more]}})}})
+
+    reason = lambda: api.annotations().get("gpuhost.io/upgrade-reason", "")  # noqa: E731
+    write(host.path("/etc/gpuhost/gpuhostd.conf"), "[Cluster]\nCandidate=yes\n")
+    wants(NEW)
+    site.agent.start()
+    site.eventually(t, lambda: site.agent.status().get("leader", {}).get("leads"), "a candidate leads")
+    site.eventually(t, lambda: json.loads(api.annotations().get("gpuhost.io/upgrade", "{}")).get("state") == "upgrade-done", "the host runs what is wanted")
+    time.sleep(2)
+    t.equal(prometheus.asked, [], "while nobody could begin no gate is asked")
+    wants(OLD)
+    site.eventually(t, lambda: "gates/ca.pem" in reason(), "without its authorities it is not asked, and the Node says why")
+    t.equal(prometheus.asked, [], "not once")
+    os.makedirs(host.path("/etc/gpuhost/cluster/gates"))
+    write(host.path("/etc/gpuhost/cluster/gates/ca.pem"), read(os.path.join(api.authority.path, "ca.pem")))
+    write(host.path("/etc/gpuhost/cluster/gates/token"), "wrong\n")
+    site.eventually(t, lambda: reason() == f"gate 'quiet': can't ask {prometheus.url}: answered 401", "with another token it is not answered")
+    write(host.path("/etc/gpuhost/cluster/gates/token"), "secret\n")
+    shut = "gate 'quiet': alert 'NodeDown' is firing"
+    site.eventually(t, lambda: reason() == shut, "with its own it is: an alert keeps the host waiting, and is named")
+    t.equal(prometheus.asked[-1], 'ALERTS{alertstate="firing",alertname=~"(?:.*)",alertname!~"(?:Watchdog)"}', "alerts are asked for as series")
+    before, asked, version = api.count("PATCH"), len(prometheus.asked), api.node()["metadata"]["resourceVersion"]
+    prometheus.firing = ["Another", "NodeDown"]
+    time.sleep(4)
+    t.ok(2 <= len(prometheus.asked) - asked <= 5, "it is asked once in its interval", len(prometheus.asked) - asked)
+    t.equal(api.node()["metadata"]["resourceVersion"], version, "an answer that says the same changes nothing")
+    t.ok(api.count("PATCH") - before <= 3, "but the leader's own Lease", api.count("PATCH") - before)
+    prometheus.shutdown()
+    prometheus.server_close()
+    site.eventually(t, lambda: "Connection refused" in reason(), "one that is away keeps it waiting as well")
+    t.ok("gpuhost-upgrade-gpu01" not in api.names(LEASES), "until now nobody has had a grant")
+    prometheus = Prometheus()
+    gate.update(url=prometheus.url)
+    del gate["caFile"], gate["tokenFile"]
+    wants(OLD)
+    site.eventually(t, lambda: "gpuhost-upgrade-gpu01" in api.names(LEASES), "one that has nothing to say lets the host begin")
+    site.eventually(t, lambda: api.node()["spec"].get("unschedulable"), "which it does")
+    prometheus.firing = ["NodeDown"]
+    asked = len(prometheus.asked)
+    time.sleep(2)
+    t.equal((len(prometheus.asked) - asked, "gpuhost-upgrade-gpu01" in api.names(LEASES)), (0, True), "then it is not asked any more, and stops nothing")
+    site.agent.stop()
+    prometheus.shutdown()
+    api.drop(CONFIG_MAPS, "gpuhost-policy")
+    for name in api.names(LEASES):
+        api.drop(LEASES, name)
+    api.drop(NODES, "gpu01")
+    api.add_node("gpu01")
+    os.unlink(host.path("/etc/gpuhost/gpuhostd.conf"))
 
 
 def check_check(t, site):
@@ -290,7 +413,7 @@ def main():
     t = tap.Tap()
     site = Site()
     try:
-        for check in (check_ready, check_swap, check_daemon, check_connection, check_refusals, check_conflict, check_node, check_settings, check_rotation,
+        for check in (check_ready, check_swap, check_daemon, check_connection, check_refusals, check_conflict, check_node, check_settings, check_rotation, check_metrics, check_gate,
                       check_check, check_join, check_renewal, check_leave):
             check(t, site)
         if t.failed:

@@ -20,6 +20,7 @@ from programs import run
 NODES = "/api/v1/nodes"
 REQUESTS = "/apis/certificates.k8s.io/v1/certificatesigningrequests"
 CONFIG_MAPS = "/api/v1/namespaces/gpuhost/configmaps"  # there is no policy, unless a test puts one there
+EVENTS = "/api/v1/namespaces/default/events"
 LEASES = "/apis/coordination.k8s.io/v1/namespaces/gpuhost/leases"
 
 
@@ -54,7 +55,7 @@ class FakeApi:
         self.authority = Authority(os.path.join(directory, "authority"))
         self.keys = self.authority.keys("server")
         self.lock = threading.Condition()
-        self.objects = {NODES: {}, REQUESTS: {}, CONFIG_MAPS: {}, LEASES: {}}
+        self.objects = {NODES: {}, REQUESTS: {}, CONFIG_MAPS: {}, EVENTS: {}, LEASES: {}}
         self.events = []  # (version, collection, type, object)
         self.version = 100
         self.oldest = 0   # watches from before this one get 410
@@ -97,6 +98,13 @@ class FakeApi:
         node = self.node(name)
         node["spec"].update(spec)
         return self.put(NODES, name, node)
+
+    def names(self, collection):
+        with self.lock:
+            return set(self.objects[collection])
+
+    def annotations(self, name="gpu01"):
+        return (self.node(name) or {"metadata": {}})["metadata"].get("annotations") or {}
 
     def add_node(self, name="gpu01", taints=()):
         taints = [{"key": key, "effect": "NoSchedule"} for key in taints]
@@ -210,6 +218,49 @@ class Server(http.server.ThreadingHTTPServer):
                 pass
 
 
+class Prometheus(http.server.ThreadingHTTPServer):
+    """One in which alerts fire, or by an authority's keys, for those who show a token."""
+    daemon_threads = True
+
+    def __init__(self, keys=None, token=None):
+        self.firing = []
+        self.asked = []    # queries
+        self.token = token
+        super().__init__(("127.0.0.1", 0), PrometheusHandler)
+        if keys:
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            context.load_cert_chain(os.path.join(keys, "cert.pem"), os.path.join(keys, "key.pem"))
+            self.socket = context.wrap_socket(self.socket, server_side=True)
+        self.url = f"{'https' if keys else 'http'}://127.0.0.1:{self.server_address[1]}"
+        threading.Thread(target=self.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
+
+    def handle_error(self, *_):
+        pass  # who does not trust it goes
+
+
+class PrometheusHandler(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def log_message(self, *_):
+        pass
+
+    def do_GET(self):
+        url = urllib.parse.urlsplit(self.path)
+        self.server.asked.append(dict(urllib.parse.parse_qsl(url.query)).get("query"))
+        result = [{"metric": {"__name__": "ALERTS", "alertname": name, "alertstate": "firing"}, "value": [time.time(), "1"]}
+                  for name in self.server.firing]
+        if self.server.token and self.headers.get("Authorization") != f"Bearer {self.server.token}":
+            status, body = 401, b"Unauthorized\n"
+        elif url.path != "/api/v1/query":
+            status, body = 404, b"404 page not found\n"
+        else:
+            status, body = 200, json.dumps({"status": "success", "data": {"resultType": "vector", "result": result}}).encode()
+        self.send_response(status)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+
 class Proxy(http.server.ThreadingHTTPServer):
     """One that is asked to connect, and counts how often."""
     daemon_threads = True
@@ -310,7 +361,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
                 one = self.api.objects[collection].get(name)
             self.answer(200, one) if one else self.refuse(404, f'"{name}" not found')
         elif query.get("watch"):
-            self.watch(collection, selects(query), int(query["resourceVersion"]))
+            self.watch(collection, selects(query), int(query.get("resourceVersion") or 0))
         else:
             first, limit = int(query.get("continue", 0)), int(query.get("limit", 1_000_000))
             with self.api.lock:
@@ -333,6 +384,12 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.send_header("Transfer-Encoding", "chunked")
         self.end_headers()
         self.wfile.flush()
+        if version == 0:  # what there is, as if it came now
+            with api.lock:
+                there, version = list(api.objects[collection].values()), api.version
+            for one in there:
+                if selected(one):
+                    self.send_event("ADDED", one)
         if version < api.oldest:
             self.send_event("ERROR", {"kind": "Status", "code": 410, "message": "too old resource version"})
             self.wfile.write(b"0\r\n\r\n")
@@ -358,6 +415,16 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.refuse(409, f'"{name}" already exists')
         else:
             self.answer(201, self.api.put(found[0], name, one))
+
+    def do_DELETE(self):
+        self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        if not (found := self.route("DELETE")):
+            return
+        with self.api.lock:
+            known = found[1] in self.api.objects[found[0]]
+        if known:
+            self.api.drop(found[0], found[1])
+        self.answer(200, {"kind": "Status", "status": "Success"}) if known else self.refuse(404, f'"{found[1]}" not found')
 
     def do_PATCH(self):
         patch = self.body()
