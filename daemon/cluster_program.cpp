@@ -24,7 +24,8 @@ namespace {
 constexpr Time look_again{300'000}; ///< at the host: not all that the daemon tells of comes with a signal
 constexpr Time between_looks{500};
 constexpr Time daemon_restarts{15'000}; ///< before it is said that it is not there
-constexpr Time between_stats{30'000};   ///< of the credentials' files, and the policy's; and tries to serve metrics
+constexpr Time between_stats{
+    30'000}; ///< of the credentials' files, and the policy's; and tries to serve metrics
 
 void say(const std::string& line) {
     base::log::info(line);
