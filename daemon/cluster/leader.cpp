@@ -347,8 +347,10 @@ void Leader::decide() {
         constexpr std::int64_t most = 3'600; // clocks are set
         sooner(decide_due_, now() + Time(std::clamp<std::int64_t>(left, 0, most) * 1000 + 10));
     }
-    if (now() + margin >= *valid_until_)
+    if (now() + margin >= *valid_until_) { // until it is renewed, or has ended
+        sooner(decide_due_, now() + Time(1'000));
         return;
+    }
     for (const std::string& node : admission_.revoke)
         revoke(node);
     for (const std::string& node : admission_.admit)

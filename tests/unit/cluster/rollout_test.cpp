@@ -55,6 +55,7 @@ struct Machine final : public UpgradeHost {
     }
     [[nodiscard]] Task pods(UpgradeAct act) const override { return act == pods_act ? pods_task : Task(); }
 
+    void drop_request() override {}
     void be_at(const UpgradeWork& work) override {
         if (work.act == UpgradeAct::Check)
             checked = work.version;
@@ -116,14 +117,14 @@ struct Machine final : public UpgradeHost {
 struct Process {
     Process(const base::Root& root, const std::string& name, UpgradeHost& machine, const Policy& policy,
             bool candidate, const std::function<void(const std::string&)>& say)
-        : api(Api::open(root, "/etc/k.conf").value()), upgrade(api, name, machine, say),
+        : api(Api::open(root, "/etc/k.conf").value()), gates(root, say), upgrade(api, name, machine, say),
           agent(api, name, {}, say, &upgrade) {
         Readiness ready;
         ready.gpus = 1;
         upgrade.set_policy(&policy);
         agent.set_readiness(ready);
         if (candidate) {
-            leader.emplace(api, name, say);
+            leader.emplace(api, gates, name, say);
             leader->set_policy(&policy);
         }
     }
@@ -144,6 +145,7 @@ struct Process {
     }
 
     Api api;
+    GateKeeper gates;
     UpgradeAgent upgrade;
     std::optional<Leader> leader;
     HostAgent agent;
