@@ -211,8 +211,13 @@ Policy read_policy(const MergedPolicy& merged) {
     policy.release_silent = read.is("rollout.onSilence", "release");
     policy.toolkit =
         read.boolean("toolkit.enabled") ? toolkit_version_of(read.text("toolkit.version")) : "off";
-    for (const Json& pool : read.list("rollout.pools"))
-        policy.pools.push_back(read_pool(merged, pool, policy.pools.size(), policy.problems));
+    for (const Json& pool : read.list("rollout.pools")) {
+        Pool made = read_pool(merged, pool, policy.pools.size(), policy.problems);
+        for (const Pool& other : policy.pools)
+            if (!made.name.empty() && other.name == made.name)
+                policy.problems.push_back("rollout.pools: two have the name '" + made.name + "'");
+        policy.pools.push_back(std::move(made));
+    }
     policy.pools.push_back({"default", Selector(), read_upgrade(merged, "", policy.problems)});
     return policy;
 }

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# One program a room; ROOM/FOO_test.cpp stands for the room's FOO.
-unit_programs = %D%/base-tests %D%/core-tests %D%/content-tests %D%/images-tests %D%/kmod-tests %D%/runtime-tests %D%/cluster-tests %D%/host-tests %D%/ctl-tests
+# One program a room; ROOM/FOO_test.cpp stands for the room's FOO. rollout-tests has the cluster's agents on a simulated network and clock.
+unit_programs = %D%/base-tests %D%/core-tests %D%/content-tests %D%/images-tests %D%/kmod-tests %D%/runtime-tests %D%/cluster-tests %D%/rollout-tests %D%/host-tests %D%/ctl-tests
 check_PROGRAMS += $(unit_programs)
 TESTS += $(unit_programs)
 sync_seam = -Wl,--wrap=fsync -Wl,--wrap=fdatasync
@@ -159,7 +159,6 @@ check_PROGRAMS += %D%/stub-nvml.so
     %D%/runtime/validations_test.cpp
 
 %C%_cluster_tests_CPPFLAGS = $(test_cppflags)
-%C%_cluster_tests_LDFLAGS = $(AM_LDFLAGS) $(time_seam)
 %C%_cluster_tests_LDADD = $(test_libs) $(cluster_libs)
 %C%_cluster_tests_SOURCES = \
     %D%/cluster/admission_test.cpp \
@@ -173,12 +172,18 @@ check_PROGRAMS += %D%/stub-nvml.so
     %D%/cluster/pods_test.cpp \
     %D%/cluster/policy_test.cpp \
     %D%/cluster/readiness_test.cpp \
-    %D%/cluster/rollout_test.cpp \
     %D%/cluster/upgrade_rig.hpp \
     %D%/cluster/upgrade_table_test.cpp \
     %D%/cluster/upgrade_test.cpp \
     %D%/cluster/windows_test.cpp \
+    %D%/cluster/kubeconfigs.hpp
+
+%C%_rollout_tests_CPPFLAGS = $(test_cppflags)
+%C%_rollout_tests_LDFLAGS = $(AM_LDFLAGS) $(time_seam)
+%C%_rollout_tests_LDADD = $(test_libs) $(cluster_libs)
+%C%_rollout_tests_SOURCES = \
     %D%/cluster/kubeconfigs.hpp \
+    %D%/cluster/rollout_test.cpp \
     tests/support/simulated_server.cpp \
     tests/support/simulated_server.hpp
 

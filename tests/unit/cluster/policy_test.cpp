@@ -191,7 +191,7 @@ TEST(Policy, WhatIsWrongInAListIsNamedWithItsPlace) {
     PolicyTexts texts;
     texts.config_map = config_map("rollout:\n"
                                   "  pools: [{nodeSelector: {a: b}}, {name: x, nodeselector: {a: b}}, {name: "
-                                  "y, nodeSelector: \"a==\"}]\n"
+                                  "y, nodeSelector: \"a==\"}, {name: x, nodeSelector: {c: d}}]\n"
                                   "  windows: [{start: 22, end: \"04:00\"}]\n"
                                   "  gates: [{name: a, url: \"http://b\", query: up}, {name: c, url: d, "
                                   "query: up}]\n"
@@ -205,6 +205,7 @@ TEST(Policy, WhatIsWrongInAListIsNamedWithItsPlace) {
     };
     EXPECT_TRUE(names("rollout.pools[0]"));
     EXPECT_TRUE(names("rollout.pools[1]: has no field 'nodeselector'"));
+    EXPECT_TRUE(names("rollout.pools: two have the name 'x'"));
     EXPECT_TRUE(names("rollout.windows[0]"));
     EXPECT_TRUE(names("rollout.gates[1]: url is no URL"));
     EXPECT_TRUE(names("there is no field rollout.failureBugdet"));
