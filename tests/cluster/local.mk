@@ -46,9 +46,11 @@ EXTRA_DIST += \
     %D%/scenarios/__init__.py \
     %D%/scenarios/bundles.py \
     %D%/scenarios/cdi.py \
-    %D%/scenarios/kubeconfig.py \
+    %D%/scenarios/drained.py \
     %D%/scenarios/fleet.py \
     %D%/scenarios/fleet_faults.py \
+    %D%/scenarios/hosts.py \
+    %D%/scenarios/kubeconfig.py \
     %D%/scenarios/kubernetes.py \
     %D%/scenarios/network.py \
     %D%/scenarios/peers.py \

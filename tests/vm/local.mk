@@ -18,6 +18,7 @@ EXTRA_DIST += \
     %D%/rig/accel.py \
     %D%/rig/cache.py \
     %D%/rig/case.py \
+    %D%/rig/control_plane.py \
     %D%/rig/disklog.py \
     %D%/rig/guest.py \
     %D%/rig/host.py \
@@ -40,6 +41,7 @@ EXTRA_DIST += \
     %D%/scenarios/failures.py \
     %D%/scenarios/containers.py \
     %D%/scenarios/runtimes.py \
+    %D%/scenarios/kubernetes.py \
     %D%/scenarios/holders.py \
     %D%/scenarios/install.py \
     %D%/scenarios/package.py \

@@ -70,7 +70,8 @@ KUBERNETES = Module(
 # Without the kubelet, which is another module so that neither is built anew with the other.
 CONTROL_PLANE = Module(
     "controlplane",
-    ("go.etcd.io/etcd/server/v3", *(f"k8s.io/kubernetes/cmd/{name}" for name in ("kube-apiserver", "kube-controller-manager", "kubectl"))),
+    ("go.etcd.io/etcd/server/v3", *(f"k8s.io/kubernetes/cmd/{name}" for name in (
+        "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubectl"))),
     KUBERNETES.stamp, "k8s.io/kubernetes", named={"server": "etcd"})
 CRIO = Module(
     "crio", ("github.com/cri-o/cri-o/cmd/crio",), {}, "github.com/cri-o/cri-o",

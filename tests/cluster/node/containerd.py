@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """containerd with all of its own: root, state, socket, configuration, registries."""
 
+import json
 import os
 import uuid
 
@@ -30,10 +31,29 @@ imports = []
   config_path = "{registries}"
 [plugins."io.containerd.cri.v1.runtime"]
   restrict_oom_score_adj = true
+  [plugins."io.containerd.cri.v1.runtime".cni]
+    bin_dirs = ["{state}/cni/bin"]
+    conf_dir = "{state}/cni/net.d"
 [plugins."io.containerd.internal.v1.opt"]
   path = "{state}/opt"
 """,
 }
+
+# A network for pods that have none of their own, since a node is not ready without any.
+NETWORK = """#!/bin/sh
+case $CNI_COMMAND in
+    VERSION) echo '{"cniVersion": "1.0.0", "supportedVersions": ["1.0.0"]}' ;;
+    ADD) echo '{"cniVersion": "1.0.0", "ips": [{"address": "10.9.0.2/24"}]}' ;;
+esac
+"""
+
+
+def write_network(directory):
+    (directory / "bin").mkdir(parents=True)
+    (directory / "net.d").mkdir()
+    (directory / "bin/none").write_text(NETWORK)
+    (directory / "bin/none").chmod(0o755)
+    (directory / "net.d/10-none.conflist").write_text(json.dumps({"cniVersion": "1.0.0", "name": "none", "plugins": [{"type": "none"}]}))
 
 
 class Containerd(Runtime):
@@ -46,6 +66,7 @@ class Containerd(Runtime):
         self.configuration = self.state / "config.toml"
         cdi = "  enable_cdi = true" if name.endswith("1.7") else ""  # 1.6 does not know it, 2 needs no word
         self.configuration.write_text(CONFIGURATION[major].format(pause=pause, registries=registries, state=self.state, cdi=cdi))
+        write_network(self.state / "cni")
 
     def run(self):
         self.start([self.programs_at / "containerd", "--config", self.configuration, "--root", self.state / "root",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A real API server, with etcd and the controller manager, and whoever a test is to it."""
+"""A real API server, with etcd, the controller manager and the scheduler, and whoever a test is to it."""
 
 import json
 import os
@@ -19,8 +19,8 @@ AUDIT = {"apiVersion": "audit.k8s.io/v1", "kind": "Policy", "omitStages": ["Requ
 
 
 class ControlPlane:
-    """Three services; each identity is a kubeconfig."""
-    def __init__(self, tools, place):
+    """Its services; each identity is a kubeconfig. `names` are what the server is called besides."""
+    def __init__(self, tools, place, names=()):
         self.tools = tools
         self.state = place.state / "controlplane"
         self.pki = self.state / "pki"
@@ -28,7 +28,9 @@ class ControlPlane:
         self.etcd = Service("etcd", place.logs)
         self.api = Service("kube-apiserver", place.logs)
         self.manager = Service("kube-controller-manager", place.logs)
+        self.scheduler = Service("kube-scheduler", place.logs)
         self.url = f"https://127.0.0.1:{PORT}"
+        self.names = ["IP:127.0.0.1", "DNS:localhost", "DNS:kubernetes.default.svc", *names]
 
     # Who is who
 
@@ -57,9 +59,10 @@ class ControlPlane:
         self.pki.mkdir(parents=True)
         self.openssl("req", "-x509", *KEY, "-keyout", "ca.key", "-out", "ca.crt", "-days", 30, "-subj", "/CN=cluster")
         self.openssl("genrsa", "-out", "sa.key", 2048)
-        self.certificate("server", "/CN=kube-apiserver", "subjectAltName=IP:127.0.0.1,DNS:localhost,DNS:kubernetes.default.svc\n")
+        self.certificate("server", "/CN=kube-apiserver", f"subjectAltName={','.join(self.names)}\n")
         self.admin = self.identity("admin", "admin", "system:masters")
         self.kcm = self.identity("kcm", "system:kube-controller-manager")
+        self.scheduling = self.identity("scheduler", "system:kube-scheduler")
         (self.state / "audit.json").write_text(json.dumps(AUDIT))
 
     # The services
@@ -77,6 +80,10 @@ class ControlPlane:
             "--service-account-private-key-file", self.pki / "sa.key", "--root-ca-file", self.pki / "ca.crt",
             "--cluster-signing-cert-file", self.pki / "ca.crt", "--cluster-signing-key-file", self.pki / "ca.key",
             "--node-monitor-grace-period=8s", "--node-monitor-period=2s", "--secure-port=0"])
+
+    def start_scheduler(self):
+        """Only some tests have pods that are to find a node."""
+        self.scheduler.start([self.tools / "kube-scheduler", "--kubeconfig", self.scheduling, "--leader-elect=false", "--secure-port=0"])
 
     def start_api(self):
         pki = self.pki
@@ -100,12 +107,13 @@ class ControlPlane:
             self.api.process = None
 
     def end(self):
+        self.scheduler.end()
         self.manager.end()
         self.stop_api()
         self.etcd.end()
 
     def tail(self):
-        return "\n".join(service.tail() for service in (self.etcd, self.api, self.manager))
+        return "\n".join(service.tail() for service in (self.etcd, self.api, self.manager, self.scheduler))
 
     # What it is asked
 

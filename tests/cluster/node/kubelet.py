@@ -7,6 +7,7 @@ import signal
 import urllib.request
 from contextlib import contextmanager
 
+from . import sandbox
 from .service import Service
 from .waiting import eventually
 
@@ -156,17 +157,19 @@ class Kubelet(Service):
 
 class MemberKubelet(Kubelet):
     """One of a cluster, whose Node it makes and keeps, with a taint from the start."""
+    ports = itertools.count(PORT + 2)
+
     def __init__(self, program, containerd, place, cgroup, *, node, kubeconfig, taint):
         super().__init__(program, containerd, place, cgroup, f"kubelet-{node}")
         self.node = node
         self.kubeconfig = kubeconfig
         del self.settings["staticPodPath"]
         self.settings |= {
-            "port": PORT + 2, "readOnlyPort": 0, "healthzPort": PORT + 3, "nodeStatusUpdateFrequency": "2s", "nodeStatusReportFrequency": "4s",
+            "port": next(self.ports), "readOnlyPort": 0, "healthzPort": next(self.ports), "nodeStatusUpdateFrequency": "2s", "nodeStatusReportFrequency": "4s",
             "registerWithTaints": [{"key": taint, "effect": "NoSchedule"}]}
         self.configuration.write_text(json.dumps(self.settings))
 
     def run(self):
         self.start([self.program, "--config", self.configuration, "--root-dir", self.root, "--hostname-override", self.node,
-                    "--kubeconfig", self.kubeconfig])
+                    "--node-ip", sandbox.ADDRESS, "--kubeconfig", self.kubeconfig])
         return self

@@ -17,6 +17,7 @@ from pathlib import Path
 from .waiting import eventually
 
 INSIDE = "GPUHOST_CLUSTER_INSIDE"
+ADDRESS = "192.0.2.10"  # a kubelet's Node must have one that is not loopback's; it leads nowhere
 STATE = Path("/run/gpuhost-cluster")  # all that the node keeps
 # What a kubelet wants of a machine. It gets to see that it has it, and the machine stays as it is.
 TUNABLES = {"vm/overcommit_memory": 1, "vm/panic_on_oom": 0, "kernel/panic": 10, "kernel/panic_on_oops": 1,
@@ -51,6 +52,7 @@ def enter():
         seen.write_text(f"{value}\n")
         _command("mount", "--bind", seen, f"/proc/sys/{name}")
     _command("ip", "link", "set", "lo", "up")
+    _command("ip", "address", "add", f"{ADDRESS}/32", "dev", "lo")
 
 
 class Cgroup:

@@ -25,6 +25,7 @@ RECORD = "gpuhost.io/upgrade"
 REASON = "gpuhost.io/upgrade-reason"
 UNDER_WAY = {"cordon-required", "wait-for-jobs-required", "pod-deletion-required", "drain-required", "pod-restart-required",
              "validation-required", "uncordon-required"}
+FULL = os.environ.get("FULL") == "1"
 MOST_CALLS = 25  # a host and upgrade
 NODES = "/api/v1/nodes"
 
@@ -248,7 +249,7 @@ def killed(node):
             half.run()
         fleet.eventually_done(OLD)
         fleet.wants(NEW, maxParallelUpgrades=4)
-        chance, most, next_kill, end = random.Random(24), 0, time.monotonic(), time.monotonic() + 40
+        chance, most, next_kill, end = random.Random(24), 0, time.monotonic(), time.monotonic() + (40 if FULL else 20)
         while time.monotonic() < end:
             most = max(most, len(fleet.grants()), len(fleet.busy()))
             assert most <= 4, f"{most}: {fleet.states()} {fleet.tail()}"

@@ -21,26 +21,28 @@ CRD = "crd/cluster-policy-crd.yaml"
 
 
 class Machine:
-    """A host with GPUs that runs an old driver and has a new one in store, and is a candidate to lead."""
-    def __init__(self, node):
+    """A host with GPUs that runs an old driver and has a new one in store, and may be a candidate to lead."""
+    def __init__(self, node, name=HOST, candidate=True):
         tap.TOP_BUILDDIR = str(node.tests)
+        self.name, self.candidate = name, candidate
         self.versions = fake_host.OLD, fake_host.NEW
         self.plane = node.controlplane
         self.host = fake_host.FakeHost()
         fake_host.prepare(self.host)
-        self.agent = Service("gpuhost-cluster-upgrade", node.place.logs)
+        self.agent = Service(f"gpuhost-cluster-{name}", node.place.logs)
         self.program = find(node.daemon.tree, "gpuhost-cluster")
         self.admin = Session(self.plane, "admin")
 
     def configure(self):
-        identity = self.plane.identity("upgrade-host", f"gpuhost:host:{HOST}", "gpuhost:hosts")
-        self.copy(identity, "/etc/gpuhost/cluster/kubeconfig")
-        kubelet = self.plane.identity("upgrade-kubelet", f"system:node:{HOST}", "system:nodes")
-        self.copy(kubelet, "/etc/kubernetes/kubelet.conf")
-        files = " ".join(["/etc/kubernetes/kubelet.conf", *(str(self.plane.pki / name) for name in ("ca.crt", "upgrade-kubelet.crt", "upgrade-kubelet.key"))])
-        for name in ("ca.crt", "upgrade-host.crt", "upgrade-host.key", "upgrade-kubelet.crt", "upgrade-kubelet.key"):
-            self.copy(self.plane.pki / name, str(self.plane.pki / name))
-        self.write("/etc/gpuhost/gpuhostd.conf", f"[Cluster]\nNodeName={HOST}\nCandidate=yes\nKubeletFiles={files}\n")
+        host, kubelet = f"{self.name}-host", f"{self.name}-kubelet"
+        self.copy(self.plane.identity(host, f"gpuhost:host:{self.name}", "gpuhost:hosts"), "/etc/gpuhost/cluster/kubeconfig")
+        self.kubelet = self.plane.identity(kubelet, f"system:node:{self.name}", "system:nodes")
+        self.copy(self.kubelet, "/etc/kubernetes/kubelet.conf")
+        certificates = [str(self.plane.pki / name) for name in ("ca.crt", f"{kubelet}.crt", f"{kubelet}.key")]
+        for path in (*certificates, str(self.plane.pki / f"{host}.crt"), str(self.plane.pki / f"{host}.key")):
+            self.copy(path, path)
+        files = " ".join(["/etc/kubernetes/kubelet.conf", *certificates])
+        self.write("/etc/gpuhost/gpuhostd.conf", f"[Cluster]\nNodeName={self.name}\nCandidate={'yes' if self.candidate else 'no'}\nKubeletFiles={files}\n")
         os.makedirs(self.host.path("/run/gpuhost-cluster"), exist_ok=True)
 
     def copy(self, source, path):
@@ -57,7 +59,15 @@ class Machine:
     def run(self):
         self.host.start_daemon()
         self.host.settle()
+        self.start_agent()
+
+    def start_agent(self):
         self.agent.start([self.program, f"--root={self.host.root}"], DBUS_SYSTEM_BUS_ADDRESS=self.host.address)
+
+    def kill(self):
+        """gpuhost-cluster alone."""
+        self.agent.process.kill()
+        self.agent.process.wait()
 
     def end(self):
         self.agent.end()
@@ -69,7 +79,7 @@ class Machine:
         return self.agent.tail()
 
     def node(self):
-        status, answer = self.admin.ask("GET", f"/api/v1/nodes/{HOST}")
+        status, answer = self.admin.ask("GET", f"/api/v1/nodes/{self.name}")
         assert status == 200, answer
         return answer
 
@@ -79,8 +89,13 @@ class Machine:
     def why(self):
         return f"{self.state()} {self.node()['metadata'].get('annotations')} {self.agent.tail()}\n{self.host.tail()}"
 
-    def reaches(self, state):
-        eventually(lambda: f"it gets to {state}: {self.why()}", lambda: self.state() == state)
+    def reason(self):
+        return self.node()["metadata"].get("annotations", {}).get("gpuhost.io/upgrade-reason", "")
+
+    def reaches(self, state, version=None):
+        """With a driver of `version`, if that is given."""
+        eventually(lambda: f"it gets to {state}: {self.why()}",
+                   lambda: self.state() == state and (not version or self.host.loaded().get("nvidia") == version), 120)
 
     def pod(self, name, **more):
         metadata = {"name": name, "namespace": "default", "labels": {"app": name}}
@@ -88,7 +103,7 @@ class Machine:
             metadata["ownerReferences"] = [{"apiVersion": "apps/v1", "kind": owner, "name": "x", "uid": "00000000-0000-4000-8000-000000000000", "controller": True}]
         status, answer = self.admin.ask("POST", "/api/v1/namespaces/default/pods", {
             "apiVersion": "v1", "kind": "Pod", "metadata": metadata,
-            "spec": {"nodeName": HOST, "terminationGracePeriodSeconds": 1, "automountServiceAccountToken": False, "containers": [
+            "spec": {"nodeName": self.name, "terminationGracePeriodSeconds": 1, "automountServiceAccountToken": False, "containers": [
                 {"name": "main", "image": "x", "resources": {"limits": {"nvidia.com/gpu": "1"}}}], **more}})
         assert status == 201, answer
         running = {"status": {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}], "containerStatuses": []}}
@@ -165,9 +180,9 @@ def budget(node):
         runs = machine.host.loaded()["nvidia"]
         want(plane, next(one for one in machine.versions if one != runs), podDeletion={"timeoutSeconds": 14})
         eventually(lambda: f"the budget is named: {machine.why()}",
-                   lambda: "web" in machine.node()["metadata"].get("annotations", {}).get("gpuhost.io/upgrade-reason", ""))
+                   lambda: "web" in machine.reason())
         eventually(lambda: f"it gives up, and serves: {machine.why()}",
-                   lambda: not machine.node()["spec"].get("unschedulable") and "have not left" in machine.node()["metadata"]["annotations"]["gpuhost.io/upgrade-reason"])
+                   lambda: not machine.node()["spec"].get("unschedulable") and "have not left" in machine.reason())
         assert "guarded" in machine.pods() and machine.host.loaded()["nvidia"] == runs
         asked = [call for call in plane.calls(f"system:node:{HOST}") if call[1] == "pods/eviction" and call[2] == "guarded"]
         assert 2 <= len(asked) <= 6, f"unhurried: {asked}"
@@ -184,7 +199,7 @@ def missing(node):
     runs = machine.host.loaded()["nvidia"]
     want(plane, "999.99.99")
     eventually(lambda: f"it says what is missing: {machine.why()}",
-               lambda: "999.99.99" in machine.node()["metadata"].get("annotations", {}).get("gpuhost.io/upgrade-reason", ""))
+               lambda: "999.99.99" in machine.reason())
     time.sleep(2)
     assert machine.state() == "upgrade-required" and not machine.node()["spec"].get("unschedulable"), machine.why()
     assert machine.host.loaded()["nvidia"] == runs
@@ -201,12 +216,11 @@ def killed(node):
         want(plane, wanted)
         for _ in range(3):
             time.sleep(0.3 + 0.4 * number)
-            machine.agent.process.kill()
-            machine.agent.process.wait()
+            machine.kill()
             if number % 2:
                 machine.host.kill_daemon()
                 machine.host.start_daemon()
-            machine.agent.start([machine.program, f"--root={machine.host.root}"], DBUS_SYSTEM_BUS_ADDRESS=machine.host.address)
+            machine.start_agent()
         eventually(lambda: f"it runs what is wanted: {machine.why()}",  # noqa: B023
                    lambda: machine.state() == "upgrade-done" and machine.host.loaded().get("nvidia") == wanted, 120)  # noqa: B023 pylint: disable=cell-var-from-loop
         assert not machine.node()["spec"].get("unschedulable"), machine.why()

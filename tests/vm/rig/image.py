@@ -20,7 +20,7 @@ PACKAGES = """
 
 # Modules that the guest gets, with all that they depend on; the first line is the initrd's.
 DISK_MODULES = ["virtio_pci", "virtio_blk", "virtio_console", "crc32c_generic", "ext4"]
-MODULES = ["virtio_rng", "video", "drm_kms_helper", "ecdh_generic", "overlay", "loop", "i2c-core",
+MODULES = ["virtio_rng", "virtio_net", "video", "drm_kms_helper", "ecdh_generic", "overlay", "loop", "i2c-core",
            "ipmi_msghandler", "nouveau", "dm_mod", "autofs4"]
 
 MASKED = """

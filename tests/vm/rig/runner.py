@@ -81,13 +81,13 @@ def make_payload(deb, work, tools):
     return payload.make(work / "payload.raw", files)
 
 
-def first_boot(deb, work, tools=None):
+def first_boot(deb, work, tools=None, server=None):
     ready = image.guest()
     drive = make_payload(deb, work, tools)
     how = accel.choose(ready)
     disk = guest.create_overlay(work / "disk.qcow2", ready / "disk.raw")
     with say.step(f"booting the guest ({how})"):
-        host = Host(ready, disk, work, accel=how, payload=drive, options=OPTIONS)
+        host = Host(ready, disk, work, accel=how, payload=drive, options=OPTIONS, server=server)
         try:
             host.wait_boot()
             host.wait_until("systemctl is-active -q multi-user.target", 120)

@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A real API server for the guest to join: it runs beside the guest, on loopback, and is all of a network that the guest has."""
+
+import base64
+import json
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+from .guest import SERVER
+
+sys.path.append(str(Path(__file__).resolve().parents[2] / "cluster"))
+# pylint: disable=wrong-import-position
+from node import controlplane  # noqa: E402
+
+PORT = controlplane.PORT
+TOKEN = "abcdef.0123456789abcdef"
+BOOTSTRAP = {
+    "apiVersion": "v1", "kind": "Secret", "metadata": {"name": f"bootstrap-token-{TOKEN[:6]}", "namespace": "kube-system"},
+    "type": "bootstrap.kubernetes.io/token",
+    "stringData": {"token-id": TOKEN[:6], "token-secret": TOKEN[7:], "usage-bootstrap-authentication": "true",
+                   "auth-extra-groups": "system:bootstrappers:gpuhost"}}
+
+
+class ControlPlane(controlplane.ControlPlane):
+    """As an administrator sets it up for hosts; once, when somebody needs it."""
+    def __init__(self, tools, work):
+        place = SimpleNamespace(state=work, logs=work / "control-plane-logs")
+        place.logs.mkdir()
+        super().__init__(tools, place, [f"IP:{SERVER.partition(':')[0]}"])
+
+    def up(self):
+        if self.etcd.process:
+            return
+        self.run()
+        manifests = controlplane.manifests()
+        for name in ("host.yaml", "host-policy.yaml", "crd/cluster-policy-crd.yaml"):
+            self.kubectl("apply", "-f", manifests / name)
+        self.kubectl("wait", "--for=condition=Established", "crd/clusterpolicies.nvidia.com")
+        self.apply(BOOTSTRAP)
+        self.admin_session = controlplane.Session(self, "admin")
+
+    def carried(self, identity):
+        """A kubeconfig for the guest, with all that it names inside."""
+        config = json.loads(identity.read_text())
+        cluster, user = config["clusters"][0]["cluster"], config["users"][0]["user"]
+        cluster["server"] = f"https://{SERVER}"
+        for part, name in ((cluster, "certificate-authority"), (user, "client-certificate"), (user, "client-key")):
+            part[f"{name}-data"] = base64.b64encode(Path(part.pop(name)).read_bytes()).decode()
+        return json.dumps(config)
