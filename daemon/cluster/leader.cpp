@@ -454,11 +454,12 @@ Json Leader::document() const {
     Json document = {{"leads", leads()}, {"leader", lease_there_ ? lease_.holder : ""}};
     if (!leads())
         return document;
-    if (policy_ != nullptr)
-        document["auto_upgrade"] = policy_->pools.back().policy.mode == UpgradeMode::Controlled;
     Json pools = Json::array();
-    for (std::size_t i = 0; i < admission_.pools.size(); ++i)
-        pools.push_back(pool_document(policy_->pools[i], admission_.pools[i], admission_.reasons[i]));
+    if (policy_ != nullptr) { // which may be newer than what was decided last, and have other pools
+        document["auto_upgrade"] = policy_->pools.back().policy.mode == UpgradeMode::Controlled;
+        for (std::size_t i = 0; i < std::min(policy_->pools.size(), admission_.pools.size()); ++i)
+            pools.push_back(pool_document(policy_->pools[i], admission_.pools[i], admission_.reasons[i]));
+    }
     document["pools"] = std::move(pools);
     Json gates = Json::array();
     for (const auto& [gate, shut] : gates_.states())
