@@ -636,6 +636,23 @@ TEST(Rollout, AGrantCountsOnceItsHostHasRenewedIt) {
     EXPECT_EQ(story.at_it.size(), 1U) << story.text();
 }
 
+TEST(Rollout, ALeaderTellsOfNoPoolThatItsPolicyHasNot) {
+    Story story(1, {});
+    story.run(Time(60'000));
+    unsigned led = 0;
+    for (auto& host : story.hosts) {
+        if (!host->process->leader || !host->process->leader->leads())
+            continue;
+        Leader& leader = *host->process->leader;
+        ++led;
+        EXPECT_EQ(leader.document()["pools"].size(), 1U);
+        leader.set_policy(nullptr);
+        EXPECT_EQ(leader.document()["pools"].size(), 0U);
+        EXPECT_FALSE(leader.document().contains("auto_upgrade"));
+    }
+    EXPECT_EQ(led, 1U) << story.text();
+}
+
 TEST(Rollout, OneLeadsAsLongAsItLives) {
     for (unsigned seed = 1; seed < 6; ++seed) {
         Story story(seed, {});
