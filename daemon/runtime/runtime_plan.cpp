@@ -12,7 +12,6 @@
 namespace gpuhost::runtime {
 
 using base::Errc;
-using base::Error;
 using base::Result;
 using base::Root;
 
