@@ -4,6 +4,7 @@
 The cache gets the binaries alone: what Go needs to make them is 2 GB, and not needed again while go.sum stays.
 """
 
+import functools
 import json
 import os
 import re
@@ -19,7 +20,7 @@ MODULES = Path(__file__).resolve().parent.parent / "modules"
 DRIVER = "550.163.01"  # whose packages are given to containers
 GO = "1.26.8"
 GO_SUM = "h1:ZOmGe1OnfREDMIdb1Qi4G9JSuDPBLGExZMQ4nis1RXM="
-BUILD = ["build", "-mod=readonly", "-trimpath", "-buildvcs=false", "-p", "2"]
+BUILD = ["build", "-mod=readonly", "-trimpath", "-buildvcs=false", "-p", "2", "-gcflags=all=-dwarf=false"]
 
 
 @dataclass(frozen=True)
@@ -86,8 +87,15 @@ TOOLKIT = Module(
     cgo=("-Wl,--export-dynamic", "-Wl,--unresolved-symbols=ignore-in-object-files", "-Wl,-z,lazy"))
 
 
-def _go(program, work, *words, cgo=False, **options):
-    """Go with its caches in `work`."""
+@functools.cache
+def _workshop():
+    """Go's caches, one for all that this process builds: Kubernetes' programs and the runtimes share most of what they
+    are made of. It goes with the process."""
+    return tempfile.TemporaryDirectory(prefix="gpuhost-go.", dir="/var/tmp")
+
+
+def _go(program, *words, cgo=False, **options):
+    work = Path(_workshop().name)
     env = {**os.environ, "GOPATH": str(work / "go"), "GOCACHE": str(work / "cache"), "GOTOOLCHAIN": "local",
            "GOFLAGS": "-modcacherw", "GOWORK": "off", "CGO_ENABLED": "1" if cgo else "0"}
     done = subprocess.run(["nice", program, *words], env=env, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
@@ -97,16 +105,18 @@ def _go(program, work, *words, cgo=False, **options):
     return done.stdout
 
 
-def _toolchain(work):
+@functools.cache
+def _toolchain():
     """This very Go: the machine's own, or what the machine's own fetches."""
     own = shutil.which("go")
     if not own:
         raise RuntimeError("no go on this machine: run ./bootstrap, or install golang-go")
-    if f"go{GO} " in _go(own, work, "version", cwd=work):
+    nowhere = _workshop().name
+    if f"go{GO} " in _go(own, "version", cwd=nowhere):
         return own
     with say.step(f"fetching Go {GO}"):
-        answer = json.loads(_go(own, work, "mod", "download", "-json", f"golang.org/toolchain@v0.0.1-go{GO}.linux-amd64",
-                                cwd=work))
+        answer = json.loads(_go(own, "mod", "download", "-json", f"golang.org/toolchain@v0.0.1-go{GO}.linux-amd64",
+                                cwd=nowhere))
     if answer["Sum"] != GO_SUM:
         raise RuntimeError(f"Go {GO} came as {answer['Sum']}, pinned is {GO_SUM}")
     tree = Path(answer["Dir"])
@@ -116,12 +126,10 @@ def _toolchain(work):
 
 
 def _build(module, out):
-    with tempfile.TemporaryDirectory(prefix="gpuhost-go.", dir="/var/tmp") as name:
-        work = Path(name)
-        go = _toolchain(work)
-        with say.step(f"building {', '.join(Path(package).name for package in module.packages)} {module.version()}"):
-            _go(go, work, *BUILD, "-tags", ",".join(module.tags), "-ldflags", module.flags(), "-o", f"{out}/", *module.packages,
-                cgo=bool(module.cgo), cwd=module.path)
+    go = _toolchain()
+    with say.step(f"building {', '.join(Path(package).name for package in module.packages)} {module.version()}"):
+        _go(go, *BUILD, "-tags", ",".join(module.tags), "-ldflags", module.flags(), "-o", f"{out}/", *module.packages,
+            cgo=bool(module.cgo), cwd=module.path)
     for made, called in module.named.items():
         (out / made).rename(out / called)
 
