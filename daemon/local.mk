@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 gpuhostlibexecdir = $(libexecdir)/gpuhost
-AM_CPPFLAGS += -DGPUHOST_LIBEXECDIR='"$(gpuhostlibexecdir)"'
 
 noinst_LIBRARIES += %D%/librooms.a
 %C%_librooms_a_SOURCES = %D%/rooms.cpp %D%/rooms.hpp %D%/rooms_bus.cpp

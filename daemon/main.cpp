@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // gpuhostd: puts the parts together, nothing else.
 #include "daemon/base/arguments.hpp"
+#include "daemon/base/installed.hpp"
 #include "daemon/bus/introspect.hpp"
 #include "daemon/bus/server.hpp"
 #include "daemon/host/journal_sink.hpp"
@@ -38,7 +39,7 @@ Installs and swaps NVIDIA's kernel driver on this host. Started by systemd; see 
 struct Options {
     std::string root = "/";
     std::string launcher;
-    std::string worker = GPUHOST_LIBEXECDIR "/gpuhost-worker";
+    std::string worker = base::installed_program("gpuhost-worker");
     std::string introspect;
 };
 

@@ -46,3 +46,10 @@ noinst_LIBRARIES += %D%/libyaml.a
     %D%/yaml.hpp \
     %D%/yaml_scalar.cpp \
     %D%/yaml_scalar.hpp
+
+# One of its own too, for what it is compiled with.
+noinst_LIBRARIES += %D%/libinstalled.a
+%C%_libinstalled_a_CPPFLAGS = $(AM_CPPFLAGS) -DGPUHOST_LIBEXECDIR='"$(gpuhostlibexecdir)"'
+%C%_libinstalled_a_SOURCES = \
+    %D%/installed.cpp \
+    %D%/installed.hpp

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/runtime/cdi_facts.hpp"
 
+#include "daemon/base/installed.hpp"
 #include "daemon/runtime/cdi_nodes.hpp"
 #include "daemon/runtime/mig_devices.hpp"
 
@@ -51,7 +52,7 @@ Result<MadeSpec> make_gpu_spec(const Root& host, const CdiSources& sources) {
     MigDevices mig(host, nodes, facts.driver);
     for (GpuNodes& gpu : facts.gpus)
         gpu.instances = mig.instances(gpu.gpu);
-    facts.hook = hook_program;
+    facts.hook = base::installed_program(hook_program);
     facts.groups = sources.groups;
     MadeSpec made{gpu_spec(facts), mig.problems()};
     if (made.spec.devices.size() > 1) // "all" is of none
@@ -68,7 +69,7 @@ Result<MadeSpec> make_management_spec(const Root& host, const CdiSources& source
     facts.all = NodeReader(host, sources.device_root).find_driver();
     if (facts.all.empty())
         return base::fail(Errc::NotFound, "there is no device node of the driver", nodes_hint);
-    facts.hook = hook_program;
+    facts.hook = base::installed_program(hook_program);
     facts.groups = sources.groups;
     return MadeSpec{management_spec(facts), {}};
 }

@@ -22,8 +22,7 @@ struct MadeSpec {
     std::vector<std::string> problems; ///< sentences: what it lacks, though the host has it
 };
 
-/// Our hook, as containers' runtimes start it.
-inline constexpr std::string_view hook_program = GPUHOST_LIBEXECDIR "/gpuhost-cdi-hook";
+inline constexpr std::string_view hook_program = "gpuhost-cdi-hook"; ///< base::installed_program()
 
 /// NotFound where there is no driver, or not a node of it that a container needs.
 [[nodiscard]] base::Result<MadeSpec> make_gpu_spec(const base::Root& host, const CdiSources& sources);

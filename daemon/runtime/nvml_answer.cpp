@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/runtime/nvml_answer.hpp"
 
+#include "daemon/base/installed.hpp"
 #include "daemon/base/parse.hpp"
 #include "daemon/runtime/trusted_program.hpp"
 
@@ -16,7 +17,6 @@ using base::Result;
 
 namespace {
 
-constexpr const char* program = GPUHOST_LIBEXECDIR "/gpuhost-nvml";
 constexpr std::chrono::seconds patience{60}; ///< GPUs that sleep are woken one after the other
 constexpr std::int64_t last_number = 0xffff; ///< of anything that there are some of in a host
 
@@ -100,7 +100,9 @@ Result<std::vector<NvmlGpu>> ask_nvml(const base::Root& host, const std::string&
     if (host.is_host() &&
         ::geteuid() == 0) // --driver-root may lead into somebody's directory, and the library's code is run
         GPUHOST_CHECK(open_trusted(host, library));
-    GPUHOST_TRY(finished, run_trusted(host, {program, host.host_path(library)}, patience, true));
+    GPUHOST_TRY(finished,
+                run_trusted(host, {base::installed_program("gpuhost-nvml"), host.host_path(library)},
+                            patience, true));
     if (finished.timed_out)
         return base::fail(Errc::Timeout,
                           "NVML did not answer within " + std::to_string(patience.count()) + " s");

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/runtime/spec_files.hpp"
 
+#include "daemon/base/installed.hpp"
 #include "daemon/base/parse.hpp"
 #include "daemon/runtime/cdi_facts.hpp"
 #include "daemon/runtime/character_device.hpp"
@@ -153,7 +154,8 @@ std::vector<SpecFile> read_spec_files(const Root& host) {
 }
 
 bool is_ours(std::string_view text) {
-    return base::starts_with(text, own_mark) || text.find(hook_program) != std::string_view::npos;
+    return base::starts_with(text, own_mark) ||
+           text.find(base::installed_program(hook_program)) != std::string_view::npos;
 }
 
 std::string driver_version(const Spec& spec) {

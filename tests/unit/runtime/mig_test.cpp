@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "daemon/base/installed.hpp"
 #include "daemon/runtime/mig_devices.hpp"
 #include "daemon/runtime/mig_minors.hpp"
 #include "daemon/runtime/nvml_answer.hpp"
@@ -92,7 +93,8 @@ TEST(MigDevices, WithoutNvmlASplitGpuIsLeftOutAndAWholeOneIsNot) {
     host.write("proc/driver/nvidia-caps/mig-minors", "gpu1/gi1/access 12\n");
     EXPECT_EQ(problem(), begin + "the driver has no library of NVML");
     driver.libraries = {{"/usr/lib64/libnvidia-ml.so.550.163.01", "/usr/lib64/libnvidia-ml.so.550.163.01"}};
-    EXPECT_EQ(problem(), begin + "'" GPUHOST_LIBEXECDIR "/gpuhost-nvml' is no program of the running host");
+    EXPECT_EQ(problem(),
+              begin + "'" + base::installed_program("gpuhost-nvml") + "' is no program of the running host");
 }
 
 } // namespace

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "daemon/base/installed.hpp"
 #include "daemon/runtime/cdi_facts.hpp"
 #include "daemon/runtime/spec_documents.hpp"
 #include "daemon/runtime/spec_files.hpp"
@@ -139,7 +140,9 @@ TEST_F(SpecFilesTest, OneForAnotherDriverThanTheLoadedOneIsStale) {
 
 TEST_F(SpecFilesTest, OursAreThoseWithOurHook) {
     write("etc/cdi/a.json",
-          spec({"0"}, {{"hooks", {{{"hookName", "createContainer"}, {"path", hook_program}}}}}));
+          spec({"0"},
+               {{"hooks",
+                 {{{"hookName", "createContainer"}, {"path", base::installed_program(hook_program)}}}}}));
     write(
         "etc/cdi/b.json",
         spec({"1"}, {{"hooks", {{{"hookName", "createContainer"}, {"path", "/usr/bin/nvidia-cdi-hook"}}}}}));

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where this installation's own programs are. A library of its own: no other object depends on what configure was told,
+// so that compilers' caches serve them to every build.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace gpuhost::base {
+
+/// The path of a program that others do not start: "/usr/libexec/gpuhost/NAME".
+[[nodiscard]] std::string installed_program(std::string_view name);
+
+} // namespace gpuhost::base
