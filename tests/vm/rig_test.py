@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """The rig's own logic, without a guest: apt sources of every form, the pins, replayed writes, the order of cases."""
 
-import random
+import os
 import struct
 import sys
 import tempfile
 from pathlib import Path
+from unittest import mock
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 # pylint: disable=wrong-import-position
@@ -94,20 +95,42 @@ def test_replay(tap, work):
 
 
 def test_cases(tap):
-    case.add("late", None, "made")
-    tap.equal(case.take({"fresh"}), None, "a case whose state nobody made is not taken")
-    tap.equal(case.take({"fresh", "made"}).name, "late", "it is once the state is there")
+    with mock.patch.dict(os.environ):
+        os.environ.pop("FULL", None)
+        test_samples(tap)
+        os.environ["FULL"] = "1"
+        case.case("full", "fresh", full=True)(None)
+        tap.equal(case.Sample(0).take({"fresh"}).name, "full", "FULL=1 has all of them, and no limit")
 
-    def order(seed):
+
+def test_samples(tap):
+    case.add("late", None, "made")
+    every = case.Sample(None)
+    tap.equal(every.take({"fresh"}), None, "a case whose state nobody made is not taken")
+    tap.equal(every.take({"fresh", "made"}).name, "late", "it is once the state is there")
+
+    def order(seed, minutes=1):
         for name in "abcdef":
             case.add(name, None, "fresh")
         case.case("maker", "fresh", makes="made")(None)
-        chance = random.Random(seed)
-        return [case.take({"fresh"}, chance).name for _ in range(7)]
+        sample = case.Sample(minutes, seed=seed)
+        names = []
+        while one := sample.take({"fresh"}):
+            names.append(one.name)
+        return names, sample.left
 
     first = order(1)
-    tap.ok(first[0] == "maker" and sorted(first[1:]) == list("abcdef"), "by chance: what makes a state first, then all", first)
+    tap.ok(first[0][0] == "maker" and sorted(first[0][1:]) == list("abcdef") and not first[1], "what others build on comes first, then all", first)
     tap.equal(order(1), first, "in the same order for the same seed")
+    tap.equal(order(1, None)[0], [*"abcdef", "maker"], "with no limit in their own")
+    names, left = order(1, 0)
+    tap.equal((names, left), (["maker"], first[0][1:]), "when there is no time what stands apart is left, and named")
+    for name in ("long", "unwanted"):
+        case.case(name, "fresh", apart=True)(None)
+    case.case("full", "fresh", full=True)(None)
+    case.case("short", "fresh")(None)
+    sample = case.Sample(0, wanted=lambda one: one.name != "unwanted")
+    tap.equal((sample.take({"fresh"}).name, sample.take({"fresh"}), sample.left), ("short", None, ["long"]), "only what is wanted counts")
 
 
 def test_work_directory(tap, work):
