@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The programs of others: built from Go modules that go.sum pins, or unpacked from Debian's packages, and cached.
 
-The cache gets the binaries alone: what Go needs to make them is 2 GB, and not needed again while go.sum stays.
+The cache gets the binaries alone: what Go needs to make them is some GB in /var/tmp, and not needed again while go.sum stays.
+Nobody debugs them, so nothing is written for debuggers.
 """
 
 import functools
