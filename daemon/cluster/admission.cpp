@@ -17,12 +17,11 @@ void sooner(std::optional<std::int64_t>& due, std::int64_t other) {
 /// One pool's hosts, in the order of their names.
 class PoolRound {
   public:
-    PoolRound(const Pool& pool, const Fleet& fleet, const GateStates& gates, std::int64_t now,
-              Admission& admission)
-        : policy_(pool.policy), fleet_(fleet), gates_(gates), now_(now), admission_(admission) {}
+    PoolRound(const Pool& pool, const GateStates& gates, std::int64_t now, Admission& admission)
+        : policy_(pool.policy), gates_(gates), now_(now), admission_(admission) {}
 
     void take(const FleetHost& host, bool has_place) {
-        Member member{&host, has_place, wave_of(host)};
+        const Member member{&host, has_place};
         ++numbers_.hosts;
         count(member);
         if (has_place && !host.topology.empty())
@@ -33,6 +32,7 @@ class PoolRound {
     /// `left`: places that the cap over all pools leaves.
     void run(unsigned& left, const std::string& closed) {
         const std::string shut = shut_reason(closed);
+        make_waves();
         if (policy_.mode != UpgradeMode::OnRequest)
             find_wave();
         std::stable_sort(members_.begin(), members_.end(),
@@ -51,7 +51,7 @@ class PoolRound {
     struct Member {
         const FleetHost* host;
         bool has_place;
-        std::size_t wave;
+        std::size_t wave = 0;
     };
 
     /// Out of the administrators' or the kubelet's hands anyway, so that the rollout makes nothing less available.
@@ -67,27 +67,45 @@ class PoolRound {
         return node.state == UpgradeState::UpgradeFailed && node.record.version == policy_.version;
     }
 
-    /// The first that selects it and is not full yet.
-    std::size_t wave_of(const FleetHost& host) {
-        if (members_.empty())
-            prepare_waves();
-        for (std::size_t i = 0; i < wave_room_.size(); ++i)
-            if ((host.waves >> i & 1U) != 0 && wave_room_[i] > 0) {
-                --wave_room_[i];
-                return i;
-            }
-        return wave_room_.size();
+    /// A wave of so many hosts is of those that have begun or are done, the first ones, then of those that could begin: a
+    /// host that is away tries nothing out, and who comes later neither makes a wave soak again nor takes the place of one
+    /// that failed in it.
+    void make_waves() {
+        std::vector<unsigned> room;
+        for (std::size_t i = 0; i < policy_.waves.size(); ++i) {
+            const auto selected = static_cast<unsigned>(
+                std::count_if(members_.begin(), members_.end(),
+                              [&](const Member& member) { return (member.host->waves >> i & 1U) != 0; }));
+            const CountOrShare& size = policy_.waves[i].size;
+            room.push_back(size.number == 0 ? selected : size.of(selected));
+        }
+        std::vector<Member*> order;
+        for (Member& member : members_)
+            order.push_back(&member);
+        std::stable_sort(order.begin(), order.end(), [&](const Member* a, const Member* b) {
+            return turn_for_wave(*a) < turn_for_wave(*b);
+        });
+        for (Member* const member : order)
+            member->wave = take_room(room, member->host->waves);
     }
 
-    void prepare_waves() {
-        const std::size_t pool = admission_.pools.size();
-        for (std::size_t i = 0; i < policy_.waves.size(); ++i) {
-            unsigned selected = 0;
-            for (const auto& [name, host] : fleet_.hosts)
-                selected += host.pool == pool && (host.waves >> i & 1U) != 0 ? 1 : 0;
-            const unsigned size = policy_.waves[i].size.of(selected);
-            wave_room_.push_back(policy_.waves[i].size.number == 0 ? selected : size);
-        }
+    [[nodiscard]] std::pair<unsigned, std::int64_t> turn_for_wave(const Member& member) const {
+        const UpgradeNode& node = member.host->node;
+        if (is_done(node) || member.has_place || (has_failed(node) && !node.skip))
+            return {0, node.record.since};
+        if (!node.ready || node.skip)
+            return {3, 0};
+        return {node.record.prepared && node.record.version == policy_.version ? 1 : 2, 0};
+    }
+
+    /// The first wave that selects it and is not full yet.
+    static std::size_t take_room(std::vector<unsigned>& room, std::uint64_t waves) {
+        for (std::size_t i = 0; i < room.size(); ++i)
+            if ((waves >> i & 1U) != 0 && room[i] > 0) {
+                --room[i];
+                return i;
+            }
+        return room.size();
     }
 
     void count(const Member& member) {
@@ -256,12 +274,10 @@ class PoolRound {
     }
 
     const UpgradePolicy& policy_;
-    const Fleet& fleet_;
     const GateStates& gates_;
     std::int64_t now_; ///< seconds since 1970
     Admission& admission_;
     std::vector<Member> members_;
-    std::vector<unsigned> wave_room_;
     std::size_t turn_ = 0;
     std::string wave_reason_;
     std::string topology_; ///< whose turn it is
@@ -324,7 +340,7 @@ Admission admit(const Fleet& fleet, const Policy& policy, const GateStates& gate
     const std::string closed =
         policy.problems.empty() ? std::string() : "the policy has a problem: " + policy.problems.front();
     for (std::size_t index = 0; index < policy.pools.size(); ++index) {
-        PoolRound round(policy.pools[index], fleet, gates, now, admission);
+        PoolRound round(policy.pools[index], gates, now, admission);
         for (const auto& [name, host] : fleet.hosts)
             if (host.pool == index)
                 round.take(host, has_place(host, fleet, policy));

@@ -227,6 +227,36 @@ TEST(Admission, AWaveBeginsWhenTheOneBeforeIsDoneAndHasSoaked) {
     EXPECT_EQ(site.run().admit.size(), 2U);
 }
 
+TEST(Admission, AHostThatIsAwayIsNoCanary) {
+    Site site{policy_of(0, {100, true})};
+    site.policy.pools[0].policy.waves.push_back({"canary", Selector(), {1, false}, Seconds(3600)});
+    site.add(4, UpgradeState::UpgradeRequired);
+    const auto host = [&](const char* name) -> UpgradeNode& { return site.fleet.hosts[name].node; };
+    host("n100").ready = false;
+    host("n101").skip = true;
+    host("n102").record.prepared = false;
+    EXPECT_EQ(site.run().admit, Names{"n103"}) << "nor is one that does not have the driver";
+    host("n102").record.prepared = true;
+    EXPECT_EQ(site.run().admit, Names{"n102"});
+    host("n102").state = UpgradeState::UpgradeDone;
+    host("n102").record.since = now - 3600;
+    EXPECT_EQ(site.run().admit, Names{"n103"}) << "it has soaked";
+    host("n100").ready = true;
+    host("n100").state = UpgradeState::UpgradeDone;
+    host("n100").record.since = now;
+    EXPECT_EQ(site.run().admit, Names{"n103"})
+        << "who comes later, though first by name, is of no canary's wave";
+    host("n102").state = UpgradeState::UpgradeFailed;
+    host("n100").state = UpgradeState::UpgradeRequired;
+    EXPECT_TRUE(site.run().admit.empty()) << "a canary that failed holds the others up";
+    host("n103").state = UpgradeState::UpgradeDone;
+    host("n103").record.since = now;
+    EXPECT_TRUE(site.run().admit.empty()) << "also when somebody else came to the version meanwhile";
+    host("n102").skip = true;
+    host("n103").state = UpgradeState::UpgradeRequired;
+    EXPECT_EQ(site.run().admit, Names{"n100"}) << "unless it is out of the way: then another one is it";
+}
+
 TEST(Admission, OneTopologyAtATime) {
     Site site{policy_of(0, {100, true})};
     site.policy.pools[0].policy.topology_key = "rack";
