@@ -22,7 +22,8 @@ struct MadeSpec {
     std::vector<std::string> problems; ///< sentences: what it lacks, though the host has it
 };
 
-inline constexpr std::string_view hook_program = "gpuhost-cdi-hook"; ///< base::installed_program()
+inline constexpr std::string_view hook_program =
+    "gpuhost-cdi-hook"; ///< that containers' runtimes start: base::installed_program()
 
 /// NotFound where there is no driver, or not a node of it that a container needs.
 [[nodiscard]] base::Result<MadeSpec> make_gpu_spec(const base::Root& host, const CdiSources& sources);
