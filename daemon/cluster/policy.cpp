@@ -13,7 +13,8 @@ using base::string_or;
 
 namespace {
 
-constexpr std::size_t most_of_a_list = 256; ///< pools, waves, windows, gates
+constexpr std::size_t most_of_a_list = 256; ///< pools, windows, gates
+constexpr std::size_t most_waves = 64;      ///< bits of FleetHost::waves
 
 /// Values are of their fields' kinds by now: merge_policy() has seen to that.
 class Reader {
@@ -150,6 +151,9 @@ UpgradePolicy read_upgrade(const MergedPolicy& merged, const std::string& where,
     policy.topology_key = read.text("rollout.topologyKey");
     for (const Json& wave : read.list("rollout.waves"))
         policy.waves.push_back(read_wave(read, wave, policy.waves.size()));
+    if (policy.waves.size() > most_waves)
+        read.problem("rollout.waves", "has more than " + std::to_string(most_waves) + " elements");
+    policy.waves.resize(std::min(policy.waves.size(), most_waves));
     for (const Json& window : read.list("rollout.windows"))
         policy.windows.push_back(read.take(parse_window(window),
                                            "rollout.windows[" + std::to_string(policy.windows.size()) + "]"));
@@ -209,8 +213,8 @@ Policy read_policy(const MergedPolicy& merged) {
     policy.max_parallel = read.count("rollout.maxParallelUpgrades");
     policy.silence = read.seconds("rollout.silenceSeconds");
     policy.release_silent = read.is("rollout.onSilence", "release");
-    policy.toolkit =
-        read.boolean("toolkit.enabled") ? toolkit_version_of(read.text("toolkit.version")) : "off";
+    if (read.boolean("toolkit.enabled")) // else it is on the hosts, NVIDIA's pages say
+        policy.toolkit = toolkit_version_of(read.text("toolkit.version"));
     for (const Json& pool : read.list("rollout.pools")) {
         Pool made = read_pool(merged, pool, policy.pools.size(), policy.problems);
         for (const Pool& other : policy.pools)

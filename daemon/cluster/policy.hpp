@@ -85,7 +85,7 @@ struct Policy {
     unsigned max_parallel = 0; ///< over all pools; 0: no limit
     Seconds silence{0};        ///< after which a host that upgrades counts as lost
     bool release_silent = false;
-    std::string toolkit;               ///< "off", a version, or empty: hosts use what they have
+    std::string toolkit;               ///< version; empty: what the hosts' own files say
     std::vector<std::string> problems; ///< as long as there are any, no upgrade is begun
 
     [[nodiscard]] std::size_t pool_of(const Labels& labels) const;

@@ -15,10 +15,6 @@ namespace {
 constexpr std::string_view section = "Toolkit";
 constexpr std::string_view key = "Version";
 
-bool is_toolkit(std::string_view text) {
-    return text == "off" || base::is_toolkit_version(text);
-}
-
 Result<std::string> text_of(const Json& value, const char* name, bool (*is_good)(std::string_view)) {
     const Json& text = base::member(value, name);
     if (text.is_null())
@@ -37,7 +33,7 @@ Result<ClusterWish> cluster_wish_from_json(const Json& value) {
     for (const auto& [name, wanted] : value.items())
         if (name != "toolkit" && name != "driver")
             return base::fail(Errc::InvalidArgument, "a cluster can't wish for '" + name + "'");
-    GPUHOST_TRY(toolkit, text_of(value, "toolkit", is_toolkit));
+    GPUHOST_TRY(toolkit, text_of(value, "toolkit", base::is_toolkit_version));
     GPUHOST_TRY(driver, text_of(value, "driver", base::is_driver_version));
     return ClusterWish{toolkit, driver};
 }
@@ -62,7 +58,7 @@ std::string settings_text(const ClusterWish& wish) {
 ClusterWish cluster_wish_from_settings(std::string_view text) {
     ClusterWish wish;
     for (const base::IniEntry& entry : base::parse_ini(text).entries)
-        if (entry.section == section && entry.key == key && is_toolkit(entry.value))
+        if (entry.section == section && entry.key == key && base::is_toolkit_version(entry.value))
             wish.toolkit = entry.value;
     return wish;
 }

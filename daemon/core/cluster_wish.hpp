@@ -10,8 +10,7 @@
 namespace gpuhost::core {
 
 struct ClusterWish {
-    /// [Toolkit] Version=, where no file says otherwise: "off", or a version; empty: whatever the files say. It outlives
-    /// a boot.
+    /// [Toolkit] Version=, where no file says otherwise; empty: whatever the files say. It outlives a boot.
     std::string toolkit;
     /// A driver that the host takes once an administrator says so; empty: none. It counts as long as gpuhost-cluster runs.
     std::string driver;

@@ -69,7 +69,7 @@ void add_cluster(Facts& facts, const Json& cluster) {
     const std::string driver = text_of(wish, "driver");
     const std::string requested = text_of(cluster, "upgrade_requested");
     if (!toolkit.empty())
-        facts.add("Cluster", toolkit == "off" ? "wants no toolkit of gpuhost's" : "wants toolkit " + toolkit);
+        facts.add("Cluster", "wants toolkit " + toolkit);
     if (!requested.empty())
         facts.add("Cluster", "is asked to upgrade this host to driver " + requested);
     else if (!driver.empty())

@@ -162,8 +162,7 @@ Plan ToolkitComponent::plan(const core::Desired& desired, const Json& observed) 
         return plan;
     const std::string version = base::string_or(wanted, "version", "");
     if (base::bool_or(wanted, "of_cluster", false))
-        plan.reasons.push_back(std::string(core::cluster_policy_source) + " wants " +
-                               (version.empty() ? "none" : version));
+        plan.reasons.push_back(std::string(core::cluster_policy_source) + " wants " + version);
     plan.title = version.empty() ? "use no toolkit of gpuhost's" : "use NVIDIA's toolkit " + version;
     plan.steps.push_back(toolkit_select_step(toolkit_settings(desired.settings),
                                              base::string_or(wanted, "path", ""), plan.title));

@@ -81,24 +81,28 @@ def check_files(t, site):
     site.host.ctl("reload", check=0)
     site.host.ctl("apply", check=0)
     t.equal(selected(site), FIRST, "an administrator's file has the last word")
-    policy(site, "toolkit: {enabled: false}\n")
-    site.eventually(t, lambda: cluster(site)["wish"] == {"toolkit": "off"}, "whatever the policy wants")
+    policy(site, f"toolkit: {{version: v{SECOND}}}\n")
+    site.eventually(t, lambda: cluster(site)["wish"] == {"toolkit": SECOND}, "whatever the policy wants")
     t.equal(selected(site), FIRST, "and changes nothing")
     os.unlink(site.host.path("/etc/gpuhost/gpuhostd.conf.d/site.conf"))
     site.host.ctl("reload", check=0)
     plan = site.host.json("plan", "--only", "toolkit")
-    t.ok("the cluster's policy wants none" in plan["reasons"], "without it the policy counts, and plan says so", plan)
+    t.ok(f"the cluster's policy wants {SECOND}" in plan["reasons"], "without it the policy counts, and plan says so", plan)
 
 
-def check_off(t, site):
-    policy(site, f"toolkit: {{version: v{SECOND}}}\n")
-    site.eventually(t, lambda: selected(site) == SECOND, "another version is followed")
+def check_disabled(t, site):
+    for version in (LATER, SECOND):
+        policy(site, f"toolkit: {{version: v{version}}}\n")
+        site.eventually(t, lambda: selected(site) == version, "another version is followed")  # noqa: B023 pylint: disable=cell-var-from-loop
     policy(site, "toolkit: {version: latest}\n")
     site.eventually(t, lambda: "toolkit.version" in site.host.ctl("cluster", "policy", f"--root={site.host.root}").stdout.partition("FIELD")[0],
                     "what is no version is a problem of the policy")
     t.equal(cluster(site)["wish"], {"toolkit": SECOND}, "and changes nothing")
     policy(site, "toolkit: {enabled: false}\n")
-    site.eventually(t, lambda: selected(site) == "", "enabled: false switches it off")
+    site.eventually(t, lambda: selected(site) == LATER, "with enabled: false hosts have what their own files say")
+    t.equal(cluster(site)["wish"], {}, "as if nothing was said")
+    policy(site, f"toolkit: {{version: v{SECOND}}}\n")
+    site.eventually(t, lambda: selected(site) == SECOND, "until it is enabled again")
     site.api.drop(CONFIG_MAPS, "gpuhost-policy")
     site.eventually(t, lambda: selected(site) == LATER, "where the policy goes, so does its wish")
     t.equal((cluster(site)["wish"], os.path.exists(site.host.path(WISH))), ({}, False), "and its file")
@@ -174,7 +178,7 @@ def main():
         for version in (FIRST, SECOND):
             toolkit(site, version)
         site.host.ctl("apply", check=0)
-        for check in (check_toolkit, check_missing, check_files, check_off, check_refused, check_request, check_only_driver, check_leave):
+        for check in (check_toolkit, check_missing, check_files, check_disabled, check_refused, check_request, check_only_driver, check_leave):
             check(t, site)
         if t.failed:
             print("\n".join("# " + line for line in site.agent.said().splitlines()[-30:] + site.host.messages().splitlines()[-30:]))

@@ -17,7 +17,7 @@ constexpr std::array keys{
 
 TEST(ClusterWish, IsReadAndWrittenAsJson) {
     for (const Json& value :
-         {Json::object(), Json{{"toolkit", "off"}}, Json{{"toolkit", "1.17.8"}, {"driver", "550.163.01"}},
+         {Json::object(), Json{{"toolkit", "1.17.7"}}, Json{{"toolkit", "1.17.8"}, {"driver", "550.163.01"}},
           Json{{"toolkit", "1.19.0~rc.1"}}}) {
         const auto wish = cluster_wish_from_json(value);
         ASSERT_TRUE(wish) << value;
@@ -27,11 +27,11 @@ TEST(ClusterWish, IsReadAndWrittenAsJson) {
 }
 
 TEST(ClusterWish, WhatIsNoneIsRefused) {
-    for (const Json& value :
-         {Json(), Json::array(), Json("off"), Json{{"toolkit", "auto"}}, Json{{"toolkit", "preinstalled"}},
-          Json{{"toolkit", ""}}, Json{{"toolkit", "1.17.8\n[Driver]\nVersion=1.1"}}, Json{{"toolkit", 1}},
-          Json{{"driver", "latest"}}, Json{{"driver", "../1.1"}}, Json{{"Toolkit", "off"}},
-          Json{{"settings", Json::object()}}})
+    for (const Json& value : {Json(), Json::array(), Json("off"), Json{{"toolkit", "auto"}},
+                              Json{{"toolkit", "off"}}, Json{{"toolkit", "preinstalled"}},
+                              Json{{"toolkit", ""}}, Json{{"toolkit", "1.17.8\n[Driver]\nVersion=1.1"}},
+                              Json{{"toolkit", 1}}, Json{{"driver", "latest"}}, Json{{"driver", "../1.1"}},
+                              Json{{"Toolkit", "1.17.8"}}, Json{{"settings", Json::object()}}})
         EXPECT_FALSE(cluster_wish_from_json(value)) << value;
 }
 
@@ -39,8 +39,8 @@ TEST(ClusterWish, IsTheLowestOfAllSettings) {
     const tests::TempDir directory;
     const base::Root root = directory.root();
     const auto version = [&] { return load_settings(root, {keys}).settings.get("Toolkit", "Version"); };
-    directory.write(std::string(cluster_wish_file), settings_text({"off", "550.163.01"}));
-    EXPECT_EQ(version().value, "off");
+    directory.write(std::string(cluster_wish_file), settings_text({"1.17.7", "550.163.01"}));
+    EXPECT_EQ(version().value, "1.17.7");
     EXPECT_EQ(version().source, cluster_policy_source);
     EXPECT_EQ(settings_files(root).front().path, cluster_wish_file);
     EXPECT_TRUE(load_settings(root, {keys}).problems.empty());
@@ -52,10 +52,10 @@ TEST(ClusterWish, IsTheLowestOfAllSettings) {
 }
 
 TEST(ClusterWish, WhatStandsInItsFileIsReadBack) {
-    for (const char* toolkit : {"off", "1.17.8", "1.19.0~rc.1", ""})
+    for (const char* toolkit : {"1.17.8", "1.19.0~rc.1", ""})
         EXPECT_EQ(cluster_wish_from_settings(settings_text({toolkit, "550.163.01"})),
                   (ClusterWish{toolkit, ""}));
-    EXPECT_EQ(cluster_wish_from_settings("[Toolkit]\nVersion=auto\n[Driver]\nVersion=1.1\n"), ClusterWish());
+    EXPECT_EQ(cluster_wish_from_settings("[Toolkit]\nVersion=off\n[Driver]\nVersion=1.1\n"), ClusterWish());
     EXPECT_EQ(cluster_wish_from_settings("\x01["), ClusterWish());
 }
 

@@ -175,13 +175,15 @@ TEST_F(ManagerTest, WhatAClusterWantsWaitsForAnOperation) {
     directory.write("/var/lib/gpuhost/x", "");
     begin();
     ASSERT_TRUE(ask(2));
-    EXPECT_EQ(manager->set_cluster_wish({"off", ""}, {}).error().code, Errc::Busy);
+    EXPECT_EQ(manager->set_cluster_wish({"1.17.8", ""}, {}).error().code, Errc::Busy);
     EXPECT_EQ(manager->describe()["cluster"]["wish"], Json::object()) << "nothing was changed";
     finish_operation();
-    EXPECT_EQ(manager->set_cluster_wish({"off", "550.163.01"}, {}).value_or(77), 0U) << "there is no toolkit";
-    EXPECT_EQ(manager->describe()["cluster"]["wish"], (Json{{"toolkit", "off"}, {"driver", "550.163.01"}}));
+    EXPECT_EQ(manager->set_cluster_wish({"1.17.8", "550.163.01"}, {}).value_or(77), 0U)
+        << "there is no toolkit";
+    EXPECT_EQ(manager->describe()["cluster"]["wish"],
+              (Json{{"toolkit", "1.17.8"}, {"driver", "550.163.01"}}));
     manager->withdraw_cluster_driver();
-    EXPECT_EQ(manager->describe()["cluster"]["wish"], (Json{{"toolkit", "off"}}));
+    EXPECT_EQ(manager->describe()["cluster"]["wish"], (Json{{"toolkit", "1.17.8"}}));
 }
 
 TEST_F(ManagerTest, ABlindComponentIsSaidAndStopsNothing) {
