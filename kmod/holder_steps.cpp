@@ -75,8 +75,8 @@ PreflightResult clear_preflight(StepContext& context, const base::Json& args) {
     std::vector<Problem> problems;
     if (is_policy(args, "refuse"))
         for (const Holder& holder : foreign_holders(context, args))
-            problems.push_back(
-                {Errc::InUse, describe(holder) + " holds the driver", std::string(how_to_free)});
+            problems.push_back({Errc::InUse, describe(holder) + " holds the driver", std::string(how_to_free),
+                                to_json(holder)});
     return problems;
 }
 

@@ -142,6 +142,12 @@ std::string describe(const std::vector<Holder>& holders) {
     return text;
 }
 
+base::Json to_json(const Holder& holder) {
+    return {{"pid", holder.pid},          {"command", holder.command},
+            {"unit", holder.origin.unit}, {"container", holder.origin.container},
+            {"pod", holder.origin.pod},   {"devices", holder.devices}};
+}
+
 std::vector<Holder> find_holders(const base::Root& root) {
     DriverDevices driver(root);
     std::vector<Holder> found;

@@ -4,6 +4,7 @@
 // driver's GPUs in /dev/dri are among them.
 #pragma once
 
+#include "daemon/base/json.hpp"
 #include "daemon/base/root.hpp"
 #include "kmod/holder_parse.hpp"
 
@@ -26,6 +27,9 @@ struct Holder {
 [[nodiscard]] std::string describe(const Holder& holder);
 /// The first few, comma-separated, and how many more.
 [[nodiscard]] std::string describe(const std::vector<Holder>& holders);
+
+/// {"pid", "command", "unit", "container", "pod", "devices"}; what it has none of is "".
+[[nodiscard]] base::Json to_json(const Holder& holder);
 
 /// All of them but the calling process.
 [[nodiscard]] std::vector<Holder> find_holders(const base::Root& root);

@@ -53,12 +53,16 @@ Result<Step> step_from_json(const Json& value) {
 }
 
 Json to_json(const Problem& problem) {
-    return Json{{"code", base::info(problem.code).name}, {"text", problem.text}, {"hint", problem.hint}};
+    Json value{{"code", base::info(problem.code).name}, {"text", problem.text}, {"hint", problem.hint}};
+    if (!problem.details.is_null())
+        value["details"] = problem.details;
+    return value;
 }
 
 Problem problem_from_json(const Json& value) {
     return Problem{base::errc_from_name(base::string_or(value, "code", "refused")),
-                   base::string_or(value, "text", ""), base::string_or(value, "hint", "")};
+                   base::string_or(value, "text", ""), base::string_or(value, "hint", ""),
+                   base::member(value, "details")};
 }
 
 Json to_json(const std::vector<Problem>& problems) {

@@ -35,8 +35,9 @@ struct Step {
 /// Something that stands in the way; preflight returns them and plan prints them.
 struct Problem {
     base::Errc code = base::Errc::Refused;
-    std::string text; ///< a sentence
-    std::string hint; ///< what to do next; may be empty
+    std::string text;        ///< a sentence
+    std::string hint;        ///< what to do next; may be empty
+    base::Json details = {}; ///< the same for programs; null where there is no more to say
 };
 
 /// What a kind's worker may do. daemon/host/sandbox.cpp turns each into unit properties;

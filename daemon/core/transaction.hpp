@@ -56,6 +56,9 @@ class Transaction {
     [[nodiscard]] std::uint64_t began_us() const { return began_us_; } ///< CLOCK_REALTIME
     [[nodiscard]] std::uint64_t ended_us() const { return ended_us_; } ///< 0 while it runs
 
+    /// A dry run: it ends after preflight.
+    [[nodiscard]] bool check_only() const { return check_only_; }
+
   private:
     [[nodiscard]] base::Result<void> begin(const Record& record);
     [[nodiscard]] base::Result<void> start(const Record& record);

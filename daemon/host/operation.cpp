@@ -25,6 +25,7 @@ Json to_json(const Operation& operation) {
             {"kind", plan.kind},
             {"title", plan.title},
             {"changes_host", plan.changes_host},
+            {"dry_run", transaction.check_only()},
             {"state", state(operation)},
             {"progress", operation.progress},
             {"text", operation.text},

@@ -134,9 +134,8 @@ void Runner::prune() {
     core::keep_journal_reserve(root_);
     while (ended_.size() > kept) {
         const auto newest = std::prev(ended_.end());
-        auto oldest = std::find_if(ended_.begin(), newest, [](const auto& entry) {
-            return entry.second.transaction.outcome() == Outcome::Checked;
-        });
+        auto oldest = std::find_if(ended_.begin(), newest,
+                                   [](const auto& entry) { return entry.second.transaction.check_only(); });
         if (oldest == newest)
             oldest = std::find_if(ended_.begin(), newest,
                                   [this](const auto& entry) { return !is_stuck(entry.second); });

@@ -88,6 +88,11 @@ def check_holders(t, host):
     run = host.ctl("driver", "swap", NEW)
     t.ok(run.returncode in (IN_USE, REFUSED) and "trainer" in run.stderr + run.stdout, "who holds the driver is named, and nothing is touched", run.returncode, run.stdout, run.stderr)
     t.equal(host.loaded()["nvidia"], OLD, "the old driver serves on")
+    write(host.path("/proc/4242/cgroup"), "0::/kubepods.slice/kubepods-pod12345678_1234_1234_1234_123456789012.slice/cri-containerd-" + "a" * 64 + ".scope\n")
+    refused = json.loads(host.ctl("driver", "swap", NEW, "--dry-run", "--json").stdout)
+    details = next((one.get("details") for one in refused["problems"] if one["code"] == "in-use"), {})
+    t.equal((details["pid"], details["command"], details["pod"], details["container"]),
+            (4242, "trainer", "12345678-1234-1234-1234-123456789012", "a" * 64), "programs get it in pieces")
     shutil.rmtree(host.path("/proc/4242"))
 
 
