@@ -58,7 +58,8 @@ bool is_swap(const std::string& kind) {
 ClusterHost::ClusterHost(ctl::Client& daemon, const base::Root& root, std::string node, Say say)
     : daemon_(daemon), root_(root), node_(std::move(node)), say_(std::move(say)),
       mover_(
-          node_, [this] { return open_kubelet(); }, [this](const std::string& line) { say_(line); }) {}
+          node_, [this] { return open_kubelet(); }, [this] { look_for_holders(); },
+          [this](const std::string& line) { say_(line); }) {}
 
 void ClusterHost::see(const Json& host) {
     const Json& observed = member(member(member(host, "components"), "driver"), "observed");
@@ -90,6 +91,10 @@ void ClusterHost::lose() {
     driver_.is_known = false;
     check_ = {};
     check_id_ = 0;
+    dry_runs_.clear();
+    look_is_stale_ = false;
+    if (std::exchange(look_id_, 0) != 0)
+        mover_.found(base::fail(Errc::Busy, "gpuhostd is not there"));
 }
 
 // What the daemon is at
@@ -99,14 +104,21 @@ void ClusterHost::look_at_operations() {
     if (!rows)
         return;
     follow_check();
+    follow_look();
+    if (!rows->empty())
+        dry_runs_.erase(dry_runs_.begin(), dry_runs_.lower_bound(rows->front().id));
     for (auto row = rows->rbegin(); row != rows->rend(); ++row) {
-        if (!is_swap(row->kind) || row->id == check_id_ || row->state == "checked")
+        if (!is_swap(row->kind) || dry_runs_.count(row->id) != 0)
             continue;
         if (row->id == swap_.id && swap_.task.state != Task::State::Running)
             return;
         const auto operation = daemon_.describe_operation(row->id);
         if (!operation)
             return;
+        if (base::bool_or(*operation, "dry_run", false)) {
+            dry_runs_.insert(row->id);
+            continue;
+        }
         const std::string state = string_or(*operation, "state", "");
         const Json& error = member(*operation, "error");
         swap_.id = row->id;
@@ -217,9 +229,52 @@ void ClusterHost::follow_check() {
     check_ = {Task::State::Failed, problems.empty() ? text_of(member(*operation, "error")) : problems, false};
 }
 
+// Who holds the driver
+
+/// A swap that is only tried refuses for each of them. Only the daemon's workers see other people's processes.
+void ClusterHost::look_for_holders() {
+    look_is_stale_ = look_id_ != 0;
+    if (look_is_stale_) // of an earlier time: another one when it has ended
+        return;
+    const auto started = daemon_.start(ctl::driver_call("Swap", {pods_version_}),
+                                       {{"dry-run", true}, {"holders", std::string("refuse")}});
+    if (!started)
+        mover_.found(base::fail(started.error()));
+    else if (*started == 0) // it serves already
+        mover_.found(std::set<std::string>());
+    else
+        look_id_ = *started;
+}
+
+void ClusterHost::follow_look() {
+    if (look_id_ == 0)
+        return;
+    const auto operation = daemon_.describe_operation(look_id_);
+    const std::string state = operation ? string_or(*operation, "state", "") : "";
+    if (state == "running" || state == "undoing")
+        return;
+    look_id_ = 0;
+    if (std::exchange(look_is_stale_, false))
+        return look_for_holders();
+    if (!operation)
+        return mover_.found(base::fail(operation.error()));
+    const Json& problems = member(*operation, "problems");
+    const bool has_problems = problems.is_array() && !problems.empty();
+    if (state != "checked" && !(state == "refused" && has_problems)) // its checks themselves have failed
+        return mover_.found(base::fail(Errc::Failed, text_of(member(*operation, "error"))));
+    std::set<std::string> pods;
+    if (has_problems)
+        for (const Json& problem : problems)
+            if (std::string pod = string_or(member(problem, "details"), "pod", "");
+                is_in_use(problem) && !pod.empty())
+                pods.insert(std::move(pod));
+    mover_.found(std::move(pods));
+}
+
 // What it is to be at
 
 void ClusterHost::be_at(const cluster::UpgradeWork& work) {
+    pods_version_ = work.version;
     mover_.be_at(work.act, work.policy, work.since);
     switch (work.act) {
     case UpgradeAct::Check:

@@ -9,6 +9,7 @@
 
 #include <functional>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -40,6 +41,8 @@ class ClusterHost final : public cluster::UpgradeHost {
   private:
     void follow_check();
     void begin_check(const std::string& version);
+    void look_for_holders();
+    void follow_look();
     void begin_swap(const std::string& version, const cluster::UpgradePolicy* policy, std::int64_t since);
     [[nodiscard]] base::Result<cluster::Api*> open_kubelet();
 
@@ -54,6 +57,11 @@ class ClusterHost final : public cluster::UpgradeHost {
     std::uint64_t check_id_ = 0; ///< of the dry run
     cluster::Task check_;
     std::optional<cluster::Time> check_again_;
+
+    std::string pods_version_;  ///< the swap that pods make way for
+    std::uint64_t look_id_ = 0; ///< of the dry run that finds who holds the driver
+    bool look_is_stale_ = false;
+    std::set<std::uint64_t> dry_runs_; ///< which change nothing, however they end
 
     /// The newest that changes, or would change, the driver.
     struct Swap {

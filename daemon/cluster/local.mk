@@ -27,6 +27,8 @@ noinst_LIBRARIES += %D%/libcluster.a
     %D%/gate.hpp \
     %D%/gate_keeper.cpp \
     %D%/gate_keeper.hpp \
+    %D%/gpu_users.cpp \
+    %D%/gpu_users.hpp \
     %D%/grant.cpp \
     %D%/grant.hpp \
     %D%/host_agent.cpp \

@@ -18,6 +18,8 @@ constexpr Time between_tries{5'000}; ///< of one pod
 constexpr Time first_wait{1'000};
 constexpr Time most_wait{30'000};
 constexpr std::size_t most_named = 5;
+/// Seconds until a DaemonSet has made its pod, after the node got its label back.
+constexpr std::int64_t validators_come = 30;
 constexpr unsigned not_found = 404;
 constexpr unsigned too_many = 429;
 
@@ -25,6 +27,10 @@ constexpr unsigned too_many = 429;
 Time with_jitter(Time wait) {
     static std::minstd_rand random{std::random_device{}()};
     return wait + Time(std::uniform_int_distribution<Time::rep>(0, wait.count() / 2)(random));
+}
+
+std::int64_t unix_now() {
+    return static_cast<std::int64_t>(base::realtime_us() / 1'000'000);
 }
 
 std::string list_text(const std::vector<std::string>& all) {
@@ -42,8 +48,11 @@ std::string pod_path(const PodFacts& pod) {
 
 } // namespace
 
-PodMover::PodMover(std::string node, Open open, Say say)
-    : node_(std::move(node)), open_(std::move(open)), say_(std::move(say)), backoff_(first_wait, most_wait) {}
+PodMover::PodMover(std::string node, Open open, std::function<void()> look, Say say)
+    : node_(std::move(node)), open_(std::move(open)), say_(std::move(say)),
+      users_(
+          std::move(look), [this] { due_ = now(); }, say_),
+      backoff_(first_wait, most_wait) {}
 
 void PodMover::be_at(UpgradeAct act, const UpgradePolicy* policy, std::int64_t since) {
     const bool concerns = act == UpgradeAct::WaitForJobs || act == UpgradeAct::DeletePods ||
@@ -54,6 +63,7 @@ void PodMover::be_at(UpgradeAct act, const UpgradePolicy* policy, std::int64_t s
     if (act == act_ && since == since_)
         return;
     watch_.reset();
+    users_.end();
     pods_.clear();
     ask_at_.clear();
     in_the_way_.clear();
@@ -72,8 +82,8 @@ Task PodMover::task(UpgradeAct act) const {
 
 std::optional<Time> PodMover::due() const {
     std::optional<Time> due = due_;
-    if (watch_)
-        if (const auto other = watch_->due())
+    for (const auto& other : {watch_ ? watch_->due() : std::nullopt, users_.due()})
+        if (other)
             due = due ? std::min(*due, *other) : *other;
     return due;
 }
@@ -81,7 +91,8 @@ std::optional<Time> PodMover::due() const {
 void PodMover::turn() {
     if (watch_)
         watch_->turn();
-    if (!due_ || now() < *due_)
+    users_.turn();
+    if (act_ == UpgradeAct::None || !due_ || now() < *due_)
         return;
     due_.reset();
     if (!watch_)
@@ -101,6 +112,7 @@ void PodMover::begin() {
         return;
     }
     api_ = *opened;
+    users_.begin(*api_);
     const auto take = [this](Json&& pod) {
         PodFacts facts = pod_facts(pod);
         pods_[facts.uid] = std::move(facts);
@@ -130,8 +142,7 @@ bool PodMover::is_late() const {
     if (act_ != UpgradeAct::DeletePods && act_ != UpgradeAct::Drain)
         return false;
     const Seconds timeout = rules().timeout;
-    return timeout.count() != 0 &&
-           static_cast<std::int64_t>(base::realtime_us() / 1'000'000) >= since_ + timeout.count();
+    return timeout.count() != 0 && unix_now() >= since_ + timeout.count();
 }
 
 const PodRules& PodMover::rules() const {
@@ -144,24 +155,54 @@ void PodMover::fail(const std::string& why) {
     due_.reset();
 }
 
+bool PodMover::has_validator() const {
+    return std::any_of(pods_.begin(), pods_.end(), [](const auto& one) {
+        const PodFacts& pod = one.second;
+        return pod.is_validator && pod.is_active && !pod.is_leaving;
+    });
+}
+
+/// What is waited for before anybody is chosen.
+std::optional<std::string> PodMover::awaited() {
+    if (!listed_)
+        return task_.text;
+    if (act_ == UpgradeAct::DeletePods) {
+        if (const std::string what = users_.mark(pods_); !what.empty())
+            return "not known yet: " + what;
+    } else if (act_ == UpgradeAct::Validate) {
+        const std::int64_t half = policy_->validation_timeout.count() / 2;
+        const std::int64_t patience = half == 0 ? validators_come : std::min(validators_come, half);
+        if (unix_now() < since_ + patience && !has_validator())
+            return "no pod of nvidia-operator-validator is here yet";
+    }
+    return std::nullopt;
+}
+
+void PodMover::wait(std::string why) {
+    task_.text = std::move(why);
+    if (is_late())
+        return fail(task_.text);
+    due_ = now() + Time(1'000);
+}
+
 /// What is left to do, and does what of it is due.
 void PodMover::look() {
     if (policy_ == nullptr || task_.state != Task::State::Running)
         return;
-    if (!listed_) {
-        if (is_late())
-            return fail(task_.text);
-        due_ = now() + Time(1'000);
-        return;
-    }
+    if (const auto first = awaited())
+        return wait(*first);
     const PodChoice choice = choose_pods(pods_, act_, *policy_);
     const bool evicts = act_ == UpgradeAct::DeletePods || act_ == UpgradeAct::Drain;
     if (choice.leave.empty() && (choice.refuse.empty() || !evicts)) {
+        // Somebody may have come while others left.
+        if (act_ == UpgradeAct::DeletePods && !users_.confirm())
+            return wait("pods have left; not known yet: who uses the driver now" +
+                        (users_.trouble().empty() ? "" : ": " + users_.trouble()));
         task_.state = Task::State::Done;
         task_.text = all_asked_ ? "pods have left" : "";
         return;
     }
-    // All or nothing: what can't be done whole is not begun.
+    // What can't be done whole is not begun, as far as anybody knows then.
     if (evicts && !choice.refuse.empty())
         return fail(list_text(choice.refuse));
     std::vector<std::string> texts;
@@ -178,6 +219,7 @@ void PodMover::look() {
         return fail("these pods have not left within " + std::to_string(rules().timeout.count()) +
                     " s: " + task_.text);
     all_asked_ = true;
+    users_.outdate();
     for (const PodFacts* pod : choice.leave)
         if (!pod->is_leaving || (is_late() && policy_->override_pdb))
             ask(*pod);

@@ -4,6 +4,7 @@
 // https://kubernetes.io/docs/concepts/scheduling-eviction/api-eviction/
 #pragma once
 
+#include "daemon/cluster/gpu_users.hpp"
 #include "daemon/cluster/pods.hpp"
 #include "daemon/cluster/watch.hpp"
 
@@ -21,11 +22,13 @@ class PodMover {
     /// The kubelet's way to the API server. What it returns lives as long as the PodMover, or until it asks again.
     using Open = std::function<base::Result<Api*>()>;
 
-    PodMover(std::string node, Open open, Say say);
+    /// `look`: who holds the driver, told by found().
+    PodMover(std::string node, Open open, std::function<void()> look, Say say);
 
     /// None ends it. `policy` lives as long as that goes on.
     void be_at(UpgradeAct act, const UpgradePolicy* policy, std::int64_t since);
     [[nodiscard]] Task task(UpgradeAct act) const;
+    void found(GpuUsers::Holders holders) { users_.found(std::move(holders)); }
 
     [[nodiscard]] std::optional<Time> due() const;
     void turn();
@@ -33,6 +36,9 @@ class PodMover {
   private:
     void begin();
     void look();
+    [[nodiscard]] std::optional<std::string> awaited();
+    void wait(std::string why);
+    [[nodiscard]] bool has_validator() const;
     void ask(const PodFacts& pod);
     void answered(const std::string& uid, const std::string& text, ApiAnswer&& answer);
     [[nodiscard]] bool is_late() const;
@@ -47,6 +53,7 @@ class PodMover {
     const UpgradePolicy* policy_ = nullptr;
     std::int64_t since_ = 0;
     Task task_;
+    GpuUsers users_;
     std::map<std::string, PodFacts> pods_;          ///< by their uids
     std::map<std::string, Time> ask_at_;            ///< uid → when to ask (again)
     std::map<std::string, std::string> in_the_way_; ///< uid → why it has not gone yet

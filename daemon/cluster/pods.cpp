@@ -48,6 +48,20 @@ bool uses_gpu(const Json& spec) {
     return false;
 }
 
+/// Those that it names, and those that were made for it.
+std::vector<std::string> claims_of(const Json& spec, const Json& status) {
+    std::vector<std::string> names;
+    for (const Json* list : {&elements(spec, "resourceClaims"), &elements(status, "resourceClaimStatuses")})
+        for (const Json& claim : *list)
+            if (std::string name = string_or(claim, "resourceClaimName", ""); !name.empty())
+                names.push_back(std::move(name));
+    // A device that an extended resource stands for (Kubernetes 1.34)
+    if (std::string name = string_or(member(status, "extendedResourceClaimStatus"), "resourceClaimName", "");
+        !name.empty())
+        names.push_back(std::move(name));
+    return names;
+}
+
 const Json& controller_of(const Json& metadata) {
     static const Json none;
     for (const Json& owner : elements(metadata, "ownerReferences"))
@@ -72,9 +86,7 @@ class Choice {
             if (pod.is_active && policy_.wait_for.matches(pod.labels))
                 choice.leave.push_back(&pod);
         } else if (act_ == UpgradeAct::Validate) {
-            const auto app = pod.labels.find("app");
-            if (app != pod.labels.end() && app->second == "nvidia-operator-validator" && !pod.is_leaving &&
-                !pod.is_ready)
+            if (pod.is_validator && !pod.is_leaving && !pod.is_ready)
                 choice.leave.push_back(&pod);
         } else if (act_ == UpgradeAct::DeletePods) {
             if (pod.is_active && pod.uses_gpu)
@@ -122,10 +134,13 @@ PodFacts pod_facts(const Json& pod) {
     facts.name = string_or(metadata, "name", "");
     facts.uid = string_or(metadata, "uid", "");
     facts.labels = labels_of(pod);
+    const auto app = facts.labels.find("app");
+    facts.is_validator = app != facts.labels.end() && app->second == "nvidia-operator-validator";
     facts.is_active = phase == "Running" || phase == "Pending";
     facts.is_leaving = !string_or(metadata, "deletionTimestamp", "").empty();
     facts.is_ready = is_ready(status);
     facts.uses_gpu = uses_gpu(spec);
+    facts.claims = claims_of(spec, status);
     facts.is_managed = !controller.is_null();
     facts.is_daemon = string_or(controller, "kind", "") == "DaemonSet";
     const Json& annotations = member(metadata, "annotations");

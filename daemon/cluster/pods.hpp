@@ -20,11 +20,13 @@ struct PodFacts {
     bool is_active = false; ///< Running or Pending
     bool is_leaving = false;
     bool is_ready = false;
-    bool uses_gpu = false;
+    bool uses_gpu = false;  ///< by its spec, or as GpuUsers::mark() has found out
     bool is_daemon = false; ///< of a DaemonSet, which would make it again at once
     bool is_mirror = false; ///< of a file on the host
     bool is_managed = false;
     bool has_empty_dir = false;
+    bool is_validator = false;       ///< the GPU Operator's, which says whether a node's GPUs work
+    std::vector<std::string> claims; ///< names of its ResourceClaims
 
     [[nodiscard]] std::string text() const { return space + "/" + name; }
 };

@@ -42,10 +42,11 @@ std::string parameter(const std::string& query, const std::string& name) {
 }
 
 /// What a list or a watch with these selectors has of it.
-bool is_selected(const Json& object, const std::string& label, const std::string& name) {
+bool is_selected(const Json& object, const std::string& label, const std::string& field) {
     if (object.is_null())
         return false;
-    if (!name.empty() && "metadata.name=" + string_or(member(object, "metadata"), "name", "") != name)
+    if (!field.empty() && "metadata.name=" + string_or(member(object, "metadata"), "name", "") != field &&
+        "spec.nodeName=" + string_or(member(object, "spec"), "nodeName", "") != field)
         return false;
     if (label.empty())
         return true;
@@ -391,7 +392,8 @@ SimulatedServer::Reply SimulatedServer::carry_out(const Request& request) {
         return erase(path, body);
     if (const Json* const found = find(path))
         return {200, *found, ""};
-    const bool is_collection = path == "/api/v1/nodes" || path.substr(path.rfind('/')) == "/leases";
+    const bool is_collection =
+        path == "/api/v1/nodes" || path == "/api/v1/pods" || path.substr(path.rfind('/')) == "/leases";
     return is_collection ? list(path, query) : Reply{404, status_of(404, path + " not found"), ""};
 }
 

@@ -182,7 +182,9 @@ check_PROGRAMS += %D%/stub-nvml.so
 %C%_rollout_tests_LDFLAGS = $(AM_LDFLAGS) $(time_seam)
 %C%_rollout_tests_LDADD = $(test_libs) $(cluster_libs)
 %C%_rollout_tests_SOURCES = \
+    %D%/cluster/gpu_users_test.cpp \
     %D%/cluster/kubeconfigs.hpp \
+    %D%/cluster/pod_mover_test.cpp \
     %D%/cluster/rollout_test.cpp \
     tests/support/simulated_server.cpp \
     tests/support/simulated_server.hpp

@@ -5,6 +5,7 @@ pods that are moved with a kubelet's credentials."""
 import json
 import os
 import re
+import shutil
 import time
 
 import fake_host
@@ -109,8 +110,34 @@ class Machine:
         running = {"status": {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}], "containerStatuses": []}}
         self.admin.ask("PATCH", f"/api/v1/namespaces/default/pods/{name}/status", running, "strategic-merge-patch+json")
 
+    def claim(self, name, driver):
+        """A device of that driver, as its scheduler would have given it."""
+        path = "/apis/resource.k8s.io/v1/namespaces/default/resourceclaims"
+        status, answer = self.admin.ask("POST", path, {
+            "apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaim", "metadata": {"name": name, "namespace": "default"},
+            "spec": {"devices": {"requests": [{"name": "one", "exactly": {"deviceClassName": driver}}]}}})
+        assert status == 201, answer
+        results = [{"request": "one", "driver": driver, "pool": self.name, "device": "device-0"}]
+        status, answer = self.admin.ask("PATCH", f"{path}/{name}/status", {"status": {"allocation": {"devices": {"results": results}}}}, "merge-patch+json")
+        assert status == 200, answer
+
+    def hold(self, pid, pod):
+        """A process of that pod has the driver open."""
+        process = f"/proc/{pid}"
+        os.makedirs(self.host.path(f"{process}/fd"))
+        os.symlink("../../../dev/nvidiactl", self.host.path(f"{process}/fd/3"))
+        self.write(f"{process}/comm", "python3\n")
+        slices = f"kubepods.slice/kubepods-besteffort.slice/kubepods-besteffort-pod{pod.replace('-', '_')}.slice"
+        self.write(f"{process}/cgroup", f"0::/{slices}/cri-containerd-{'0' * 64}.scope\n")
+
+    def let_go(self, pid):
+        shutil.rmtree(self.host.path(f"/proc/{pid}"))
+
     def pods(self):
         return {one["metadata"]["name"]: one for one in self.admin.ask("GET", "/api/v1/namespaces/default/pods")[1]["items"]}
+
+    def leaving(self):
+        return {name for name, pod in self.pods().items() if pod["metadata"].get("deletionTimestamp")}
 
     def play_kubelet(self):
         """What is asked to end has ended."""
@@ -166,6 +193,40 @@ def whole_way(node):
     assert not [call for call in plane.calls(f"gpuhost:host:{HOST}") if call[3] == 403], "it has the rights that it needs"
     events = plane.kubectl("get", "events", "-n", "default")
     assert "Deleted workload pods on the node for the driver upgrade" in events, events
+
+
+@case("a host that leads itself: pods that ask for no GPU and have one leave too, by their claims and by who holds the driver", start="upgrading")
+def unasked(node):
+    machine, plane = node.machine, node.controlplane
+    runs = machine.host.loaded()["nvidia"]
+    plain = {"containers": [{"name": "main", "image": "x"}], "owner": "ReplicaSet"}
+    for name, driver in (("gpu", "gpu.nvidia.com"), ("nic", "nic.example.com")):
+        machine.claim(name, driver)
+        claims = {"resourceClaims": [{"name": "one", "resourceClaimName": name}]}
+        machine.pod(f"claims-{name}", **plain, **claims)
+    machine.pod("holds", **plain)
+    machine.pod("idle", **plain)
+    machine.pod("agent", **{**plain, "owner": "DaemonSet"})
+    machine.hold(4244, machine.pods()["agent"]["metadata"]["uid"])
+    machine.hold(4242, machine.pods()["holds"]["metadata"]["uid"])
+    want(plane, next(one for one in machine.versions if one != runs))
+    eventually(lambda: f"both are asked to leave: {machine.leaving()} {machine.why()}", lambda: machine.leaving() >= {"claims-gpu", "holds"})
+    machine.pod("comes", **plain)
+    machine.hold(4243, machine.pods()["comes"]["metadata"]["uid"])
+    machine.let_go(4242)
+    machine.play_kubelet()
+    eventually(lambda: f"so is who came meanwhile: {machine.leaving()} {machine.why()}", lambda: "comes" in machine.leaving())
+    assert machine.host.loaded()["nvidia"] == runs, machine.why()
+    machine.let_go(4243)
+    machine.play_kubelet()
+    machine.reaches("pod-restart-required")
+    for _ in range(10):
+        time.sleep(0.3)
+        assert machine.state() == "pod-restart-required", f"a DaemonSet's pod stays, and the swap waits for it: {machine.why()}"
+    machine.let_go(4244)
+    machine.reaches("upgrade-done")
+    assert machine.host.loaded()["nvidia"] != runs
+    assert {"claims-nic", "idle", "agent"} <= set(machine.pods()) and not machine.leaving(), machine.pods().keys()
 
 
 @case("a host that leads itself: a disruption budget is named, and respected to the end", start="upgrading")

@@ -69,6 +69,19 @@ TEST(Pods, ThoseThatUseAGpuAreKnownByWhatTheyAskForAndByWaysAroundIt) {
     EXPECT_EQ(node.leave(UpgradeAct::DeletePods), (Names{"class", "init", "limit", "mig", "path"}));
 }
 
+TEST(Pods, ClaimsAreThoseThatAPodNamesAndThoseThatWereMadeForIt) {
+    Json one = pod("claims");
+    one["spec"]["resourceClaims"] = {{{"name", "a"}, {"resourceClaimName", "named"}},
+                                     {{"name", "b"}, {"resourceClaimTemplateName", "template"}}};
+    EXPECT_EQ(pod_facts(one).claims, Names{"named"}) << "the other one is yet to be made";
+    one["status"]["resourceClaimStatuses"] = {{{"name", "b"}, {"resourceClaimName", "made"}}};
+    one["status"]["extendedResourceClaimStatus"] = {{"resourceClaimName", "extended"}};
+    EXPECT_EQ(pod_facts(one).claims, (Names{"named", "made", "extended"}));
+    one["spec"]["resourceClaims"] = "none";
+    one["status"] = Json::array();
+    EXPECT_TRUE(pod_facts(one).claims.empty());
+}
+
 TEST(Pods, WhatWouldBeLostIsNotBegunWithoutLeave) {
     Node node;
     node.add(pod("good"));

@@ -636,6 +636,31 @@ TEST(Rollout, AGrantCountsOnceItsHostHasRenewedIt) {
     EXPECT_EQ(story.at_it.size(), 1U) << story.text();
 }
 
+TEST(Rollout, WhatCannotBeDoneInALeasesLastMomentsIsDoneOnceItIsRenewed) {
+    Story story(1, {.hosts = 2, .candidates = 1});
+    story.hosts[0]->machine.running = wanted;
+    (void)story.server.patch(node_path("h1"), {{"metadata", {{"labels", {{key::skip, "true"}}}}}});
+    Time asked{0};        // for the lease, last
+    bool is_late = false; // so that the lease has all but ended when it is renewed
+    story.server.hold = [&](const http::Request& request) {
+        if (request.method != "PATCH" || request.url.find(leader_lease) == std::string::npos)
+            return Time(0);
+        const Time before_that = std::exchange(asked, story.server.now());
+        return is_late ? before_that + Time(14'200) - asked : Time(0);
+    };
+    story.run(Time(60'000));
+    ASSERT_NE(asked.count(), 0) << story.text();
+    is_late = true;
+    story.hosts[1]->paused_until = story.server.now() + std::chrono::hours(1); // nothing else changes
+    story.run(asked + Time(12'500) - story.server.now());
+    (void)story.server.patch(node_path("h1"), {{"metadata", {{"labels", {{key::skip, nullptr}}}}}});
+    story.run(Time(1'000));
+    ASSERT_EQ(story.server.find(grant_path("h1")), nullptr) << "nothing is begun\n" << story.text();
+    is_late = false;
+    story.run(Time(4'000));
+    EXPECT_NE(story.server.find(grant_path("h1")), nullptr) << story.text();
+}
+
 TEST(Rollout, ALeaderTellsOfNoPoolThatItsPolicyHasNot) {
     Story story(1, {});
     story.run(Time(60'000));
