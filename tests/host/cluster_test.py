@@ -68,8 +68,9 @@ def check_connection(t, site):
     shown = site.host.ctl("cluster", "status", f"--root={site.host.root}", check=0).stdout
     t.ok("out of reach" in shown and "Problem" in shown, "and in cluster status", shown)
     api.change(taints=[{"key": TAINT, "effect": "NoSchedule"}])
+    site.eventually(t, lambda: "can't connect: Connection refused" in site.agent.said(), "the log says why")
     time.sleep(3)
-    t.equal(site.agent.said().count("can't connect: Connection refused"), 1, "one problem is one line of the log")
+    t.equal(site.agent.said().count("can't connect: Connection refused"), 1, "once")
     api.start()
     site.eventually(t, lambda: api.taints() == [] and site.agent.status().get("state") == "connected", "it is caught up with what changed meanwhile", 45)
 

@@ -58,6 +58,7 @@ def serving(node):
     eventually("the controllers run", lambda: plane.ask("get", "serviceaccount", "default", "-n", "default").returncode == 0)
     machine = node.machine = Machine(node, HOST)
     machine.configure()
+    node.kubelet.end()  # on the same containerd it removes what it does not know
     member = MemberKubelet(binaries.built(binaries.KUBERNETES) / "kubelet", node.containerd, node.place, node.cgroup, node=HOST,
                            kubeconfig=machine.kubelet, taint=TAINT)
     node.run_too(member)
