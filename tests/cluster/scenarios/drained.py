@@ -111,7 +111,9 @@ def whole_way(node):
     assert machine.host.loaded()["nvidia"] == new
     assert pods.running("agent") == before["agent"] and pods.running("web") == before["web"], "who has no GPU stays"
     eventually(lambda: f"controllers have made them again: {pods.are()}",
-               lambda: len(pods.running("train")) == 2 and pods.running("db") and pods.running("batch"))
+               lambda: len(pods.running("train")) == 2 and pods.running("db"))
+    eventually("but the Job's, whose program ended well when it was asked to",
+               lambda: plane.get("job", "batch", "-n", "default").get("status", {}).get("succeeded") == 1)
     assert not pods.running("train") & before["train"] and not pods.of("bare"), "a bare pod comes back with nobody"
     spread = [call for call in plane.calls(f"system:node:{HOST}") if call[1] == "pods/eviction"]
     assert len(spread) < 30, f"unhurried: {spread}"
