@@ -42,5 +42,5 @@ format:
 tidy: config.h
 	cd $(top_srcdir) && printf '%s\n' $${TIDY_FILES:-$$(find $(sources) -name '*.cpp')} | \
 	    xargs -P $${TIDY_JOBS:-2} -I '{}' $(CLANG_TIDY) --quiet --warnings-as-errors='*' '{}' -- \
-	    -std=c++20 $(DEFS) $(AM_CPPFLAGS) -iquote $(abs_top_builddir) $(SYSTEMD_CFLAGS) $(KMOD_CFLAGS) \
+	    -std=c++20 $(DEFS) $(AM_CPPFLAGS) $(installed_cppflags) -iquote $(abs_top_builddir) $(SYSTEMD_CFLAGS) $(KMOD_CFLAGS) \
 	    $(ARCHIVE_CFLAGS) $(CRYPTO_CFLAGS)

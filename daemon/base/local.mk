@@ -49,7 +49,8 @@ noinst_LIBRARIES += %D%/libyaml.a
 
 # One of its own too, for what it is compiled with.
 noinst_LIBRARIES += %D%/libinstalled.a
-%C%_libinstalled_a_CPPFLAGS = $(AM_CPPFLAGS) -DGPUHOST_LIBEXECDIR='"$(gpuhostlibexecdir)"'
+installed_cppflags = -DGPUHOST_LIBEXECDIR='"$(gpuhostlibexecdir)"'
+%C%_libinstalled_a_CPPFLAGS = $(AM_CPPFLAGS) $(installed_cppflags)
 %C%_libinstalled_a_SOURCES = \
     %D%/installed.cpp \
     %D%/installed.hpp
