@@ -1,17 +1,34 @@
 # SPDX-License-Identifier: Apache-2.0
 # Figures, each beside a baseline of the same run. Not in make check: a busy machine is no defect. make bench-vm: tests/vm.
-EXTRA_DIST += %D%/bundle %D%/cdi %D%/runtime %D%/daemon %D%/hook %D%/registry
+EXTRA_DIST += %D%/bundle %D%/cdi %D%/runtime %D%/daemon %D%/hook %D%/registry %D%/rollout \
+    %D%/rollouts/__init__.py \
+    %D%/rollouts/admission.py \
+    %D%/rollouts/audit.py \
+    %D%/rollouts/driver_pods.py \
+    %D%/rollouts/figures.py \
+    %D%/rollouts/library.py \
+    %D%/rollouts/ours.py \
+    %D%/rollouts/parts.py \
+    %D%/rollouts/stage.py \
+    %D%/rollouts/states.py \
+    %D%/rollouts/watching.py
 
-EXTRA_PROGRAMS += %D%/blob-client
-CLEANFILES += %D%/blob-client
+EXTRA_PROGRAMS += %D%/admission %D%/blob-client
+CLEANFILES += %D%/admission %D%/blob-client
+%C%_admission_SOURCES = %D%/admission.cpp
+%C%_admission_LDADD = $(cluster_libs)
 %C%_blob_client_SOURCES = %D%/blob_client.cpp
 %C%_blob_client_CXXFLAGS = $(AM_CXXFLAGS) -pthread
 %C%_blob_client_LDFLAGS = $(AM_LDFLAGS) -pthread
 
-.PHONY: bench
+.PHONY: bench bench-cluster
 bench: all $(check_PROGRAMS) %D%/blob-client
 	top_srcdir=$(top_srcdir) top_builddir=. $(PYTHON) $(top_srcdir)/tests/bench/daemon
 	top_srcdir=$(top_srcdir) top_builddir=. $(PYTHON) $(top_srcdir)/tests/bench/bundle
 	top_srcdir=$(top_srcdir) top_builddir=. $(PYTHON) $(top_srcdir)/tests/bench/registry
 	top_srcdir=$(top_srcdir) top_builddir=. $(PYTHON) $(top_srcdir)/tests/bench/hook
 	top_srcdir=$(top_srcdir) top_builddir=. $(PYTHON) $(top_srcdir)/tests/bench/cdi
+
+# Root and Go, as make check-cluster.
+bench-cluster: gpuhost-cluster tests/cluster/fleet/fleet %D%/admission
+	$(PYTHON) $(top_srcdir)/tests/bench/rollout --build .

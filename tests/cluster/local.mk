@@ -24,6 +24,10 @@ EXTRA_DIST += \
     %D%/modules/tools/go.sum \
     %D%/modules/tools/hold/main.go \
     %D%/modules/tools/tools.go \
+    %D%/modules/upgrades/controller/main.go \
+    %D%/modules/upgrades/controller/watch.go \
+    %D%/modules/upgrades/go.mod \
+    %D%/modules/upgrades/go.sum \
     %D%/node/__init__.py \
     %D%/node/binaries.py \
     %D%/node/containerd.py \

@@ -87,6 +87,9 @@ TOOLKIT = Module(
     # It opens libnvidia-ml.so.1 at run time, and has no library for the functions in it when it is linked.
     cgo=("-Wl,--export-dynamic", "-Wl,--unresolved-symbols=ignore-in-object-files", "-Wl,-z,lazy"))
 
+# What tests/bench/rollout compares with, and nobody else needs.
+UPGRADES = Module("upgrades", ("./controller",), {}, "github.com/NVIDIA/k8s-operator-libs")
+
 
 @functools.cache
 def _workshop():
