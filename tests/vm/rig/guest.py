@@ -104,15 +104,15 @@ class Guest:
 
     def _network_options(self):
         if not self.server:
-            return ["-nic", "none"]
+            return []
         forward = f"tcp:{SERVER}-cmd:socat STDIO TCP:127.0.0.1:{self.server}"
-        return ["-nic", f"user,model=virtio-net-pci,restrict=on,guestfwd={forward}"]
+        return ["-netdev", f"user,id=net,restrict=on,guestfwd={forward}", "-device", "virtio-net-pci,netdev=net"]
 
     def _command(self):
         # Emulated, wide vectors are slow: SHA-256 takes 3.5 times as long on "max" as on a machine that has none.
         cpu = ["-cpu", "host" if self.accel == "kvm" else "qemu64"]
         command = ["qemu-system-x86_64", "-M", "pc", "-accel", self.accel, *cpu, "-smp", str(self.cpus), "-m", MEMORY,
-                   "-nodefaults", "-no-user-config", "-display", "none", "-vga", "none", *self._network_options(), "-no-reboot",
+                   "-nodefaults", "-no-user-config", "-display", "none", "-vga", "none", "-nic", "none", "-no-reboot",
                    "-kernel", str(self.image / "vmlinuz"), "-initrd", str(self.image / "initrd"),
                    "-append", f"{KERNEL_OPTIONS} {self.options}", "-serial", f"file:{self.console}",
                    "-qmp", f"unix:{self.work}/qmp,server=on,wait=off",
@@ -122,6 +122,7 @@ class Guest:
         if self.payload:
             command += ["-drive", f"file={self.payload},format=raw,if=none,id=payload,readonly=on",
                         "-device", "virtio-blk-pci,drive=payload"]
+        command += self._network_options()  # behind the agent's port, which is named /dev/vport0p1 as that of the first virtio device
         if self.load:
             command += ["-loadvm", self.load]
         return command

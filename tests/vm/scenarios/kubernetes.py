@@ -60,8 +60,8 @@ class Cluster:
         """upgrade-done with this version, and it serves."""
         def there():
             node = self.node()
-            return (node["metadata"]["labels"].get(STATE) == "upgrade-done" and f'"version":"{version}"' in node["metadata"]["annotations"].get(
-                "gpuhost.io/upgrade", "") and not node["spec"].get("unschedulable"))
+            upgrade = node["metadata"].get("annotations", {}).get("gpuhost.io/upgrade", "")
+            return self.state() == "upgrade-done" and f'"version":"{version}"' in upgrade and not node["spec"].get("unschedulable")
         eventually(self.why, there)
 
     def pod(self, name):
