@@ -96,6 +96,7 @@ check_PROGRAMS += %D%/stub-nvml.so
 %C%_stub_nvml_so_SOURCES = tests/support/stub_nvml.c
 %C%_stub_nvml_so_CFLAGS = -fPIC
 %C%_stub_nvml_so_LDFLAGS = -shared
+EXTRA_%C%_kmod_tests_DEPENDENCIES = %D%/stub-nvml.so
 %C%_kmod_tests_CPPFLAGS = $(test_cppflags)
 %C%_kmod_tests_LDADD = $(test_libs) $(test_inputs) $(kmod_libs)
 %C%_kmod_tests_SOURCES = \
