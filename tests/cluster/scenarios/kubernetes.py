@@ -163,12 +163,8 @@ def idle(node):
 def kubelet(node):
     plane = node.controlplane
     plane.kubectl("delete", "node", HOST)
-    member = MemberKubelet(binaries.built(binaries.KUBERNETES) / "kubelet", node.containerd, node.place, node.cgroup, node=HOST,
-                           kubeconfig=plane.identity("kubelet", f"system:node:{HOST}", "system:nodes"), taint=TAINT)
-    with running(node) as agent:
-        eventually("it sees that its Node is gone", lambda: agent.status().get("state") == "no-node")
-        node.run_too(member)
-        eventually(lambda: f"the host says that it is ready: {member.tail()} {agent.tail()}", lambda: node_exists(plane) and len(conditions(node)) == 3)
+    with running(node) as agent, registering(node):
+        eventually(lambda: f"the host says that it is ready: {agent.tail()}", lambda: node_exists(plane) and len(conditions(node)) == 3)
         eventually(lambda: f"the taint is gone: {agent.tail()}", lambda: TAINT not in taint_keys(node))
         beats = heartbeat(plane)
         eventually("the kubelet has written its status some more", lambda: heartbeat(plane) > beats)
@@ -176,6 +172,21 @@ def kubelet(node):
         before = len(plane.calls(USER))
         time.sleep(10)
         assert not plane.calls(USER)[before:], "a kubelet's heartbeats are no reason to call"
+
+
+@contextmanager
+def registering(node):
+    """A kubelet that makes the host's Node once the host has seen that there is none. It ends, as it would take the containers of
+    another one on its containerd for strangers and remove them."""
+    member = MemberKubelet(binaries.built(binaries.KUBERNETES) / "kubelet", node.containerd, node.place, node.cgroup, node=HOST,
+                           kubeconfig=node.controlplane.identity("kubelet", f"system:node:{HOST}", "system:nodes"), taint=TAINT)
+    eventually("it sees that its Node is gone", lambda: node.agent.status().get("state") == "no-node")
+    member.run()
+    try:
+        eventually(lambda: f"there is a Node: {member.tail()}", lambda: node_exists(node.controlplane))
+        yield
+    finally:
+        member.end()
 
 
 def node_exists(plane):
