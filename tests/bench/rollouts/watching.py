@@ -14,20 +14,26 @@ class Watching(threading.Thread):
     """Hands each event's type and object to `take`, in a thread of its own, from those that there are on until it is closed."""
     def __init__(self, plane, path, take):
         super().__init__(daemon=True)
+        self.path, self.take, self.closed = path, take, False
         self.connection = Session(plane, "admin").connection
         self.connection.timeout = None  # there may be nothing to tell
-        self.connection.request("GET", f"{path}?watch=1&timeoutSeconds=7200")
-        self.answer = self.connection.getresponse()
-        self.take, self.closed = take, False
+        self.answer = self.ask("")
         self.start()
 
+    def ask(self, version):
+        self.connection.request("GET", f"{self.path}?watch=1&timeoutSeconds=7200&resourceVersion={version}")
+        return self.connection.getresponse()
+
     def run(self):
+        version = ""
         try:
-            for line in self.answer:
-                event = json.loads(line)
-                if self.closed:
-                    return
-                self.take(event["type"], event["object"])
+            while not self.closed:
+                for line in self.answer:
+                    event = json.loads(line)
+                    assert event["type"] != "ERROR", event
+                    version = event["object"]["metadata"]["resourceVersion"]
+                    self.take(event["type"], event["object"])
+                self.answer = self.ask(version)  # the server ends a watch whose reader is too slow
         except (OSError, HTTPException):
             if not self.closed:
                 raise
