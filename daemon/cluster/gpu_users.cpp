@@ -18,6 +18,7 @@ constexpr Time between_tries{5'000};
 constexpr unsigned most_failures = 6;
 constexpr unsigned not_found = 404;
 constexpr unsigned forbidden = 403;
+constexpr unsigned too_many = 429;
 /// From Kubernetes 1.34, and before that from 1.32.
 constexpr std::string_view stable = "v1";
 constexpr std::string_view beta = "v1beta1";
@@ -135,9 +136,11 @@ void GpuUsers::turn() {
         return;
     if (look_at_ && now() >= *look_at_)
         look_at_.reset();
-    std::erase_if(claims_, [](const auto& claim) {
-        return claim.second.state == Claim::State::Failed && now() >= claim.second.again;
-    });
+    for (auto& [path, claim] : claims_)
+        if (claim.state == Claim::State::Failed && now() >= claim.again) {
+            claim.state = Claim::State::Asked;
+            ask(path, stable);
+        }
     changed_();
 }
 
@@ -160,19 +163,26 @@ void GpuUsers::answered(const std::string& claim, std::string_view version, cons
                                            : Claim::State::OfOther;
     } else if (answer.status == not_found) {
         known.state = Claim::State::Unallocated;
-    } else if (answer.status == forbidden) {
-        // One pod that moves for nothing does less harm than one that stays on a driver that goes.
-        say_("can't read " + claim.substr(1) +
-             ", which is taken for a claim of a GPU: " + answer.error.message);
-        known.state = Claim::State::OfGpu;
     } else {
-        known.state = Claim::State::Failed;
-        known.trouble = answer.error.message;
-        known.again =
-            now() + std::max(between_tries, std::chrono::duration_cast<Time>(
-                                                answer.retry_after.value_or(std::chrono::seconds(0))));
+        failed(claim, known, answer);
     }
     changed_();
+}
+
+void GpuUsers::failed(const std::string& path, Claim& claim, const ApiAnswer& answer) {
+    const bool is_answer = answer.status != 0 && answer.status != too_many;
+    if (answer.status == forbidden || (is_answer && ++claim.failures == most_failures)) {
+        // One pod that moves for nothing does less harm than one that stays on a driver that goes.
+        say_("can't read " + path.substr(1) +
+             ", which is taken for a claim of a GPU: " + answer.error.message);
+        claim.state = Claim::State::OfGpu;
+        return;
+    }
+    claim.state = Claim::State::Failed;
+    claim.trouble = answer.error.message;
+    claim.again =
+        now() + std::max(between_tries, std::chrono::duration_cast<Time>(
+                                            answer.retry_after.value_or(std::chrono::seconds(0))));
 }
 
 } // namespace gpuhost::cluster

@@ -51,9 +51,11 @@ class GpuUsers {
     struct Claim {
         enum class State { Asked, OfGpu, OfOther, Unallocated, Failed };
         State state = State::Asked;
-        std::string trouble; ///< why it failed
-        Time again{0};       ///< when it failed
+        std::string trouble;   ///< why it failed
+        Time again{0};         ///< when it failed
+        unsigned failures = 0; ///< of a server that answered
     };
+    void failed(const std::string& path, Claim& claim, const ApiAnswer& answer);
 
     std::function<void()> look_;
     std::function<void()> changed_;

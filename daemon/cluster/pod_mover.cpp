@@ -123,7 +123,7 @@ void PodMover::begin() {
         WatchHandlers{take,
                       [this](const std::set<std::string>& names) {
                           for (auto at = pods_.begin(); at != pods_.end();)
-                              at = names.count(at->second.name) == 0 ? pods_.erase(at) : std::next(at);
+                              at = names.count(at->second.text()) == 0 ? pods_.erase(at) : std::next(at);
                           listed_ = true;
                           due_ = now();
                       },

@@ -27,6 +27,14 @@ std::string version_of(const Json& object) {
     return base::string_or(base::member(object, "metadata"), "resourceVersion", "");
 }
 
+/// Where a collection spans namespaces, a name is not enough.
+std::string name_within(const std::string& collection, const Json& object) {
+    const Json& metadata = base::member(object, "metadata");
+    const std::string space = base::string_or(metadata, "namespace", "");
+    const bool spans = !space.empty() && collection.find("/namespaces/") == std::string::npos;
+    return (spans ? space + "/" : "") + base::string_or(metadata, "name", "");
+}
+
 } // namespace
 
 Watch::Watch(Api& api, std::string collection, std::string selector, WatchHandlers handlers, Begin begin)
@@ -89,7 +97,7 @@ void Watch::listed(ApiAnswer&& answer) {
     continue_ = base::string_or(base::member(answer.body, "metadata"), "continue", "");
     up_to_date(); // first: what objects say may be trouble of another kind
     for (Json& object : *items) {
-        names_.insert(base::string_or(base::member(object, "metadata"), "name", ""));
+        names_.insert(name_within(collection_, object));
         handlers_.on_object(std::move(object));
     }
     due_ = now();

@@ -15,7 +15,8 @@ namespace gpuhost::cluster {
 
 struct WatchHandlers {
     std::function<void(base::Json&&)> on_object; ///< one that there is: listed, new or changed
-    /// All that were listed, by their names: what is not among them is gone.
+    /// All that were listed, by their names (namespace/name where the collection spans namespaces): what is not among
+    /// them is gone.
     std::function<void(const std::set<std::string>& names)> on_listed;
     std::function<void(base::Json&&)> on_gone; ///< as it was last
     /// It is not up to date any more, and why; an error without a message: it is again.

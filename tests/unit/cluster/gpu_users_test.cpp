@@ -137,6 +137,28 @@ TEST_F(GpuUsersTest, WhatWasSeenCountsThoughNobodyCanLookAgain) {
     EXPECT_TRUE(users.confirm());
 }
 
+TEST_F(GpuUsersTest, AClaimThatNobodyCanReadIsOneOfAGpuAfterAWhile) {
+    add("claims", {"c"});
+    server.put(claim_path("v1", "c"), claim("nic.example"));
+    server.faults.failed = 1000;
+    EXPECT_EQ(marked(std::chrono::seconds(15)), Names{});
+    EXPECT_NE(unknown.find("what pod default/claims has claimed as 'c'"), std::string::npos) << unknown;
+    EXPECT_EQ(marked(std::chrono::seconds(30)), Names{"claims"});
+    EXPECT_EQ(unknown, "");
+    EXPECT_EQ(server.calls, 6U);
+    ASSERT_EQ(said.size(), 1U);
+}
+
+TEST_F(GpuUsersTest, AClaimIsReadOnceAServerThatWasAwayIsThere) {
+    add("claims", {"c"});
+    server.put(claim_path("v1", "c"), claim("nic.example"));
+    server.cut(0, std::chrono::minutes(2), false);
+    EXPECT_EQ(marked(std::chrono::seconds(110)), Names{});
+    EXPECT_NE(unknown, "");
+    EXPECT_EQ(marked(), Names{});
+    EXPECT_EQ(unknown, "");
+}
+
 TEST_F(GpuUsersTest, WhatIsAnsweredAfterTheEndIsNothing) {
     add("one", {"gpu"});
     server.put(claim_path("v1", "gpu"), claim("gpu.nvidia.com"));

@@ -179,5 +179,23 @@ TEST_F(PodMoverTest, WhoHoldsNothingIsLookedForOnce) {
     EXPECT_EQ(looks, 1U);
 }
 
+TEST_F(PodMoverTest, OfTwoPodsOfOneNameTheOneThatIsGoneIsNotWaitedFor) {
+    policy.deletion.timeout = Seconds(600);
+    put("web", true);
+    put("other-web", true);
+    (void)server.patch(path_of("other-web"), {{"metadata", {{"name", "web"}, {"namespace", "other"}}}});
+    holders = {"web", "other-web"};
+    begin(UpgradeAct::DeletePods);
+    EXPECT_EQ(after(UpgradeAct::DeletePods, seconds(3)).state, Task::State::Running);
+    server.cut(0, seconds(20), false); // the watch misses what comes now
+    (void)after(UpgradeAct::DeletePods, seconds(1));
+    server.remove(path_of("other-web"));
+    server.forget();
+    const Task task = after(UpgradeAct::DeletePods, seconds(120));
+    EXPECT_EQ(task.state, Task::State::Running);
+    EXPECT_EQ(task.text.find("other/web"), std::string::npos) << task.text;
+    EXPECT_EQ(task.text.find("default/web"), 0U) << task.text;
+}
+
 } // namespace
 } // namespace gpuhost::cluster
