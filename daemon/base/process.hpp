@@ -17,7 +17,7 @@
 namespace gpuhost::base {
 
 struct Command {
-    std::vector<std::string> argv; ///< argv[0] is an absolute path, or a name looked up in the fixed PATH
+    std::vector<std::string> argv; ///< argv[0] is an absolute path, or a name looked up in our own PATH
     std::string program; ///< what is started in the place of argv[0], as "/proc/self/fd/3"; empty: that
     std::vector<std::string> environment;       ///< "NAME=value" added to PATH, LC_ALL=C and nothing else
     std::string directory;                      ///< empty: inherited

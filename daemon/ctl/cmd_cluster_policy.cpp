@@ -41,7 +41,7 @@ const Verb cluster_policy_verb{
     "",
     "show how the cluster wants drivers upgraded",
     "Shows each value of the policy that gpuhost-cluster follows and where it comes from, what is wrong in "
-    "it, and which fields do nothing here. gpuhost-policy(5) describes them. Asks no server.",
+    "it, and which fields do nothing here. gpuhost-policy(5) describes them. No API server is asked.",
     0,
     0,
     options,

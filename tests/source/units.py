@@ -53,6 +53,12 @@ def check_tasks(tap):
     tap.ok(allowed > peers, "gpuhost-fetch may have a thread for each peer that the DNS names", allowed, peers)
 
 
+def check_openat2(tap):
+    """A filter of system calls can't look into openat2(2), so that RestrictSUIDSGID= has it fail."""
+    with open(os.path.join(TOP_SRCDIR, "systemd/gpuhost-cluster.service.in"), encoding="utf-8") as file:
+        tap.ok(not re.search(r"^RestrictSUIDSGID=", file.read(), flags=re.M), "gpuhost-cluster may open what is below its copy of the kubelet's files")
+
+
 def check_the_check(tap, directory):
     broken = os.path.join(directory, "broken.service")
     with open(broken, "w", encoding="utf-8") as file:
@@ -66,6 +72,7 @@ def check_the_check(tap, directory):
 def main():
     tap = Tap()
     check_tasks(tap)
+    check_openat2(tap)
     if not shutil.which("systemd-analyze"):
         tap.skip("units", "no systemd-analyze")
         tap.done()

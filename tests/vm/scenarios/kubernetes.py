@@ -111,6 +111,7 @@ def whole_way(host):
     cluster.reaches(OLD)
     assert not [taint for taint in cluster.node()["spec"].get("taints", []) if taint["key"] == "gpuhost.io/not-ready"], "ready: its taint is gone"
 
+    plane.manager.end()  # it would collect a pod whose owner it can't find, and a Node's that no kubelet keeps
     cluster.pod("train")
     cluster.wants(NEW)
     cluster.leaves("train")
