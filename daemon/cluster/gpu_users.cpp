@@ -16,6 +16,7 @@ namespace {
 
 constexpr Time between_tries{5'000};
 constexpr unsigned most_failures = 6;
+constexpr Time most_patience{120'000}; ///< with a server that answers, but never with the claim
 constexpr unsigned not_found = 404;
 constexpr unsigned forbidden = 403;
 constexpr unsigned too_many = 429;
@@ -62,6 +63,7 @@ void GpuUsers::end() {
 
 std::string GpuUsers::mark(std::map<std::string, PodFacts>& pods) {
     std::string unknown;
+    std::set<std::string> named;
     if (!holders_)
         look();
     if (!holders_)
@@ -69,6 +71,7 @@ std::string GpuUsers::mark(std::map<std::string, PodFacts>& pods) {
     for (auto& [uid, pod] : pods) {
         for (const std::string& name : pod.claims) {
             const auto [found, is_new] = claims_.try_emplace(claim_path(pod, name));
+            named.insert(found->first);
             if (is_new)
                 ask(found->first, stable);
             const Claim& claim = found->second;
@@ -79,6 +82,7 @@ std::string GpuUsers::mark(std::map<std::string, PodFacts>& pods) {
         }
         pod.uses_gpu = pod.uses_gpu || (holders_ && holders_->count(uid) != 0);
     }
+    std::erase_if(claims_, [&](const auto& claim) { return named.count(claim.first) == 0; });
     return unknown;
 }
 
@@ -170,8 +174,9 @@ void GpuUsers::answered(const std::string& claim, std::string_view version, cons
 }
 
 void GpuUsers::failed(const std::string& path, Claim& claim, const ApiAnswer& answer) {
-    const bool is_answer = answer.status != 0 && answer.status != too_many;
-    if (answer.status == forbidden || (is_answer && ++claim.failures == most_failures)) {
+    if (!claim.since && answer.status != 0 && answer.status != too_many)
+        claim.since = now();
+    if (answer.status == forbidden || (claim.since && now() >= *claim.since + most_patience)) {
         // One pod that moves for nothing does less harm than one that stays on a driver that goes.
         say_("can't read " + path.substr(1) +
              ", which is taken for a claim of a GPU: " + answer.error.message);
@@ -180,9 +185,8 @@ void GpuUsers::failed(const std::string& path, Claim& claim, const ApiAnswer& an
     }
     claim.state = Claim::State::Failed;
     claim.trouble = answer.error.message;
-    claim.again =
-        now() + std::max(between_tries, std::chrono::duration_cast<Time>(
-                                            answer.retry_after.value_or(std::chrono::seconds(0))));
+    claim.again = now() + std::max(between_tries, std::chrono::duration_cast<Time>(
+                                                      answer.retry_after.value_or(std::chrono::seconds(0))));
 }
 
 } // namespace gpuhost::cluster

@@ -51,9 +51,9 @@ class GpuUsers {
     struct Claim {
         enum class State { Asked, OfGpu, OfOther, Unallocated, Failed };
         State state = State::Asked;
-        std::string trouble;   ///< why it failed
-        Time again{0};         ///< when it failed
-        unsigned failures = 0; ///< of a server that answered
+        std::string trouble;       ///< why it failed
+        Time again{0};             ///< when it failed
+        std::optional<Time> since; ///< the server answers, but not with the claim
     };
     void failed(const std::string& path, Claim& claim, const ApiAnswer& answer);
 

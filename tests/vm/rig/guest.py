@@ -160,8 +160,9 @@ class Guest:
                     self._answers[int(words[0])] = words[1:]
                 self._lock.notify_all()
         with self._lock:
-            self._gone = True
-            self._lock.notify_all()
+            if agent is self._agent:  # else another QEMU has taken its place by now
+                self._gone = True
+                self._lock.notify_all()
 
     def qmp(self, command, timeout=120, **arguments):
         request = {"execute": command, **({"arguments": arguments} if arguments else {})}

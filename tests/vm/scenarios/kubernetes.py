@@ -95,6 +95,13 @@ def whole_way(host):
     if not plane:
         raise Skip("no API server: --control-plane was not given")
     plane.up()
+    try:
+        upgrade(host, cluster, plane)
+    finally:
+        plane.end()
+
+
+def upgrade(host, cluster, plane):
     connect(host)
     plane.apply({"apiVersion": "v1", "kind": "Node", "metadata": {"name": NODE}, "spec": {"taints": [{"key": "gpuhost.io/not-ready", "effect": "NoSchedule"}]}},
                 {"apiVersion": "nvidia.com/v1", "kind": "ClusterPolicy", "metadata": {"name": "cluster-policy"},
