@@ -173,7 +173,7 @@ Task ClusterHost::check(const std::string& version) const {
     return version == check_version_ ? check_ : Task();
 }
 
-void ClusterHost::begin_check(const std::string& version) {
+void ClusterHost::begin_check(const std::string& version, const cluster::UpgradePolicy* policy) {
     if (version == check_version_ && check_.state != Task::State::None &&
         !(check_again_ && cluster::now() >= *check_again_))
         return;
@@ -183,6 +183,13 @@ void ClusterHost::begin_check(const std::string& version) {
     // While it is looked at again, what was found before counts.
     if (!again)
         check_ = {Task::State::Running, "", false};
+    if (policy != nullptr && (policy->deletion.enabled || policy->drain.enabled)) {
+        if (const auto kubelet = open_kubelet(); !kubelet) {
+            check_ = {Task::State::Failed, "pods can't be moved: " + kubelet.error().message, false};
+            check_again_ = cluster::now() + between_tries;
+            return;
+        }
+    }
     const auto plan = daemon_.ask({"/org/gpuhost1/driver",
                                    "org.gpuhost1.Driver",
                                    "Plan",
@@ -278,7 +285,7 @@ void ClusterHost::be_at(const cluster::UpgradeWork& work) {
     mover_.be_at(work.act, work.policy, work.since);
     switch (work.act) {
     case UpgradeAct::Check:
-        return begin_check(work.version);
+        return begin_check(work.version, work.policy);
     case UpgradeAct::Swap:
     case UpgradeAct::RollBack:
         return begin_swap(work.version, work.policy, work.since);

@@ -40,7 +40,7 @@ class ClusterHost final : public cluster::UpgradeHost {
 
   private:
     void follow_check();
-    void begin_check(const std::string& version);
+    void begin_check(const std::string& version, const cluster::UpgradePolicy* policy);
     void look_for_holders();
     void follow_look();
     void begin_swap(const std::string& version, const cluster::UpgradePolicy* policy, std::int64_t since);

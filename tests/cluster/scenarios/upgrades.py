@@ -268,6 +268,24 @@ def missing(node):
     machine.reaches("upgrade-done")
 
 
+@case("a host that leads itself: where pods could not be moved nobody is cordoned for it", start="upgrading")
+def no_kubelet(node):
+    machine, plane = node.machine, node.controlplane
+    runs = machine.host.loaded()["nvidia"]
+    path = machine.host.path("/etc/kubernetes/kubelet.conf")
+    os.rename(path, path + ".away")
+    try:
+        want(plane, next(one for one in machine.versions if one != runs))
+        eventually(lambda: f"it says why: {machine.why()}", lambda: "no kubeconfig of the kubelet" in machine.reason())
+        time.sleep(2)
+        assert machine.state() == "upgrade-required" and not machine.node()["spec"].get("unschedulable"), machine.why()
+        assert machine.host.loaded()["nvidia"] == runs
+    finally:
+        os.rename(path + ".away", path)
+    machine.reaches("upgrade-done")
+    assert machine.host.loaded()["nvidia"] != runs
+
+
 @case("a host that leads itself: killed at any time, it goes on where it was", start="upgrading")
 def killed(node):
     machine, plane = node.machine, node.controlplane
