@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A host with gpuhost-cluster, and the API server that it speaks to."""
+import base64
 import json
 import os
 import signal
@@ -76,6 +77,21 @@ class Site:
             "clusters": [{"name": "site", "cluster": {"server": self.api.url, "certificate-authority": "ca.pem"}}],
             "users": [{"name": "host", "user": {"client-certificate": "cert.pem", "client-key": "key.pem"}}],
             "contexts": [{"name": "c", "context": {"cluster": "site", "user": "host"}}]}))
+
+    def kubelet(self):
+        """Its kubeconfig, with all inside."""
+        keys = self.api.authority.keys("system:node:gpu01", purposes="clientAuth")
+        data = {}
+        for name in ("ca.pem", "cert.pem", "key.pem"):
+            with open(os.path.join(keys, name), "rb") as file:
+                data[name] = base64.b64encode(file.read()).decode()
+        path = self.host.path("/etc/kubernetes/kubelet.conf")
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        write(path, json.dumps({
+            "apiVersion": "v1", "kind": "Config", "current-context": "c",
+            "clusters": [{"name": "site", "cluster": {"server": self.api.url, "certificate-authority-data": data["ca.pem"]}}],
+            "users": [{"name": "kubelet", "user": {"client-certificate-data": data["cert.pem"], "client-key-data": data["key.pem"]}}],
+            "contexts": [{"name": "c", "context": {"cluster": "site", "user": "kubelet"}}]}))
 
     def eventually(self, t, condition, what, seconds=30):
         deadline = time.monotonic() + seconds

@@ -234,6 +234,8 @@ def check_gate(t, site):
     time.sleep(2)
     t.equal(prometheus.asked, [], "while nobody could begin no gate is asked")
     wants(OLD)
+    site.eventually(t, lambda: "no kubeconfig of the kubelet" in reason(), "before any gate is asked, pods must be movable")
+    site.kubelet()
     site.eventually(t, lambda: "gates/ca.pem" in reason(), "without its authorities it is not asked, and the Node says why")
     t.equal(prometheus.asked, [], "not once")
     os.makedirs(host.path("/etc/gpuhost/cluster/gates"))
