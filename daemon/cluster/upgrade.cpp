@@ -482,6 +482,9 @@ class Step {
             return runs_wanted() ? done() : begin(false);
         if (is_requested() && has_wish())
             return begin(true);
+        // It failed with no driver at all, as when the host goes down in a swap, and has the one of before again.
+        if (node_.record.cordoned && at_.driver.ready && at_.driver.running == node_.record.from)
+            return fail(node_.record.failure, node_.record.cause);
         if (at_.driver.running != node_.record.version || !at_.driver.ready)
             return;
         if (!at_.validators.is_done())

@@ -132,6 +132,47 @@ TEST(Upgrade, ASwapThatFailsIsTriedAgainLaterAndThenItHasFailed) {
     EXPECT_EQ(rig.state(), "upgrade-done");
 }
 
+/// Whose host goes down in its swap, and has come up again; no driver serves yet.
+void go_down(Rig& rig) {
+    while (rig.state() != "pod-restart-required")
+        ASSERT_TRUE(rig.step());
+    rig.driver.running.clear();
+    rig.driver.ready = false;
+    rig.swap = {Task::State::Failed, "the host went down", false};
+    rig.settle();
+    ASSERT_EQ(rig.state(), "upgrade-failed");
+    ASSERT_TRUE(rig.cordoned());
+    rig.wait(100);
+    ASSERT_TRUE(rig.cordoned()) << "as long as it has no driver";
+    rig.driver.running = before;
+    rig.driver.ready = true;
+    rig.settle();
+}
+
+TEST(Upgrade, AHostThatWentDownInItsSwapServesAgainAndTriesAgain) {
+    Rig rig;
+    rig.policy.retries = 1;
+    go_down(rig);
+    EXPECT_EQ(rig.state(), "upgrade-required");
+    EXPECT_FALSE(rig.cordoned());
+    rig.wait(59);
+    EXPECT_EQ(rig.swaps, 0U);
+    rig.wait(1);
+    EXPECT_EQ(rig.state(), "upgrade-done");
+    EXPECT_EQ(rig.driver.running, wanted);
+}
+
+TEST(Upgrade, AHostThatWentDownInItsLastTryServesAgain) {
+    Rig rig;
+    rig.policy.retries = 0;
+    go_down(rig);
+    EXPECT_EQ(rig.state(), "upgrade-failed");
+    EXPECT_FALSE(rig.cordoned());
+    EXPECT_EQ(upgrade_node(rig.node).record.cause, "the host went down");
+    rig.wait(100'000);
+    EXPECT_EQ(rig.swaps, 0U);
+}
+
 TEST(Upgrade, AClockThatIsSetBackPutsNothingOffForYears) {
     Rig rig;
     rig.swap_fails = true;

@@ -88,7 +88,7 @@ def connect(host):
     host.check("systemctl daemon-reload && systemctl enable -q --now test-network")
 
 
-@case("a cluster upgrades a host: it joins by a token, a pod leaves, NVIDIA's modules are swapped, and after a reset in the middle once more",
+@case("a cluster upgrades a host: it joins by a token, a pod leaves, NVIDIA's modules are swapped, and a reset in the middle is no end",
       start="both", full=True)
 def whole_way(host):
     cluster, plane = Cluster(host), host.control_plane
@@ -138,8 +138,5 @@ def upgrade(host, cluster, plane):
     time.sleep(2)
     host.reset()
     host.check(f"date -s @{int(time.time())} && mountpoint -q /payload || mount -o ro /dev/vdb /payload")
-    eventually(cluster.why, lambda: cluster.state() == "upgrade-failed")
-    assert "the host went down" in cluster.why(), cluster.why()
-    plane.kubectl("label", "node", NODE, f"{STATE}=upgrade-required", "--overwrite")
     cluster.reaches(OLD)
     expect.driver(host, OLD, host.srcversions(OLD))
