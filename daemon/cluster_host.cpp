@@ -183,7 +183,9 @@ void ClusterHost::begin_check(const std::string& version, const cluster::Upgrade
     // While it is looked at again, what was found before counts.
     if (!again)
         check_ = {Task::State::Running, "", false};
-    if (policy != nullptr && (policy->deletion.enabled || policy->drain.enabled)) {
+    const bool minds_pods =
+        policy != nullptr && (!policy->wait_for.empty() || policy->deletion.enabled || policy->drain.enabled);
+    if (minds_pods) {
         if (const auto kubelet = open_kubelet(); !kubelet) {
             check_ = {Task::State::Failed, "pods can't be moved: " + kubelet.error().message, false};
             check_again_ = cluster::now() + between_tries;

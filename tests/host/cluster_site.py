@@ -72,11 +72,16 @@ class Site:
         for name in ("ca.pem", "cert.pem", "key.pem"):
             with open(os.path.join(keys, name), "rb") as source, open(os.path.join(directory, name), "wb") as copy:
                 copy.write(source.read())
-        write(os.path.join(directory, "kubeconfig"), json.dumps({
+        write(os.path.join(directory, "kubeconfig"), self.document(
+            "host", {"certificate-authority": "ca.pem"}, {"client-certificate": "cert.pem", "client-key": "key.pem"}))
+
+    def document(self, name, cluster, user):
+        """A kubeconfig."""
+        return json.dumps({
             "apiVersion": "v1", "kind": "Config", "current-context": "c",
-            "clusters": [{"name": "site", "cluster": {"server": self.api.url, "certificate-authority": "ca.pem"}}],
-            "users": [{"name": "host", "user": {"client-certificate": "cert.pem", "client-key": "key.pem"}}],
-            "contexts": [{"name": "c", "context": {"cluster": "site", "user": "host"}}]}))
+            "clusters": [{"name": "site", "cluster": {"server": self.api.url, **cluster}}],
+            "users": [{"name": name, "user": user}],
+            "contexts": [{"name": "c", "context": {"cluster": "site", "user": name}}]})
 
     def kubelet(self):
         """Its kubeconfig, with all inside."""
@@ -87,11 +92,9 @@ class Site:
                 data[name] = base64.b64encode(file.read()).decode()
         path = self.host.path("/etc/kubernetes/kubelet.conf")
         os.makedirs(os.path.dirname(path), exist_ok=True)
-        write(path, json.dumps({
-            "apiVersion": "v1", "kind": "Config", "current-context": "c",
-            "clusters": [{"name": "site", "cluster": {"server": self.api.url, "certificate-authority-data": data["ca.pem"]}}],
-            "users": [{"name": "kubelet", "user": {"client-certificate-data": data["cert.pem"], "client-key-data": data["key.pem"]}}],
-            "contexts": [{"name": "c", "context": {"cluster": "site", "user": "kubelet"}}]}))
+        write(path, self.document(
+            "kubelet", {"certificate-authority-data": data["ca.pem"]},
+            {"client-certificate-data": data["cert.pem"], "client-key-data": data["key.pem"]}))
 
     def eventually(self, t, condition, what, seconds=30):
         deadline = time.monotonic() + seconds
