@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kmod/driver_component.hpp"
 
+#include "kmod/clean_plan.hpp"
 #include "kmod/client_units.hpp"
 #include "kmod/devices.hpp"
 #include "kmod/door.hpp"
 #include "kmod/requests.hpp"
+#include "kmod/select_plan.hpp"
 
 #include <algorithm>
 
@@ -33,6 +35,23 @@ std::vector<std::string> wrong_files(const base::Root& root, const Observed& obs
     return wrong;
 }
 
+/// Kernels without headers can't be built for, so of all they are left out.
+Plan build_request(const Json& request, const DriverSettings& settings, const Observed& observed,
+                   const Json& value) {
+    std::string version = base::string_or(request, "version", "");
+    if (version.empty())
+        version = version_in_use(settings, observed);
+    std::vector<std::string> kernels = base::strings_or_empty(request, "kernels");
+    std::vector<std::string> without;
+    if (base::bool_or(request, "all-kernels", false))
+        for (const InstalledKernel& kernel : observed.kernels)
+            (kernel.headers ? kernels : without).push_back(kernel.release);
+    Plan plan = build_plan(version, kernels, base::bool_or(request, "again", false), settings.flavour, value);
+    for (const std::string& kernel : without)
+        plan.reasons.push_back("kernel " + kernel + " is left out: its headers are not installed");
+    return plan;
+}
+
 Plan invalid_request(const std::string& request) {
     Plan plan;
     plan.kind = "driver." + request;
@@ -47,6 +66,8 @@ base::Result<Json> DriverComponent::observe(const core::Settings& settings) {
     Observed observed;
     GPUHOST_TRY(kernel, kernel_release(root_));
     observed.kernel = kernel;
+    for (const std::string& release : installed_kernels(root_))
+        observed.kernels.push_back({release, root_.exists("/lib/modules/" + release + "/build/Makefile")});
     observed.gpus = nvidia_gpus(root_);
     observed.loaded = loaded_driver(root_);
     for (const LoadedModule& module : observed.loaded)
@@ -58,7 +79,7 @@ base::Result<Json> DriverComponent::observe(const core::Settings& settings) {
     std::erase_if(observed.store.selected, [&](const auto& selected) {
         return selected.first != kernel && !kernel_is_installed(root_, selected.first);
     });
-    observed.configured = driver_settings(settings).version;
+    observed.configured = settings.string("Driver", "Version");
     observed.units = active_units(root_, driver_settings(settings).client_units);
     observed.wrong_files = wrong_files(root_, observed);
     observed.options = root_.read(options_file).value_or(std::string());
@@ -80,18 +101,44 @@ Plan DriverComponent::plan(const core::Desired& desired, const Json& value) cons
     if (kind == "import")
         return import_plan(base::strings_or_empty(request, "files"));
     if (kind == "build")
-        return build_plan(version, base::strings_or_empty(request, "kernels"),
-                          base::bool_or(request, "again", false), driver_settings(desired.settings).flavour,
-                          value);
+        return build_request(request, driver_settings(desired.settings), observed, value);
+    if (kind == "select")
+        return select_plan(version, base::strings_or_empty(request, "kernels"),
+                           driver_settings(desired.settings), observed);
+    if (kind == "deselect")
+        return deselect_plan(base::strings_or_empty(request, "kernels"), driver_settings(desired.settings),
+                             observed, around_ ? around_(desired.settings) : core::StepsAround());
     if (kind == "remove")
-        return remove_plan(version, value);
+        return remove_plan(version, driver_settings(desired.settings).pins, value);
+    if (kind == "clean")
+        return clean_plan(driver_settings(desired.settings), observed);
     if (kind == "verify")
         return verify_plan(version, value);
     return invalid_request(kind);
 }
 
+std::optional<Plan> DriverComponent::before_converging(const core::Settings& settings,
+                                                       const Json& value) const {
+    const Observed observed = observed_from_json(value);
+    const DriverSettings driver = driver_settings(settings);
+    const std::string version = version_in_use(driver, observed);
+    const bool headers =
+        std::any_of(observed.kernels.begin(), observed.kernels.end(), [&](const InstalledKernel& kernel) {
+            return kernel.release == observed.kernel && kernel.headers;
+        });
+    if (!driver.build_at_boot || driver.owner != DriverOwner::Gpuhost || version.empty() || !headers ||
+        gpus_to_drive(observed.gpus).empty())
+        return std::nullopt;
+    const std::string flavour = driver.flavour == "any" ? std::string() : driver.flavour;
+    if (observed.store.modules_for(version, observed.kernel, flavour) != nullptr)
+        return std::nullopt;
+    return build_plan(version, {observed.kernel}, false, driver.flavour, value);
+}
+
 bool DriverComponent::converge_at_start(const Json& value) const {
     const Observed observed = observed_from_json(value);
+    if (observed.configured == "preinstalled" || observed.configured == "off")
+        return false;
     const Selection* const selection = observed.selection();
     // A driver that somebody loaded in place of the selected one is theirs; to take it away needs a person's
     // word.

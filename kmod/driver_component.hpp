@@ -5,6 +5,7 @@
 #include "kmod/driver_plan.hpp"
 
 #include <functional>
+#include <optional>
 #include <utility>
 
 namespace gpuhost::kmod {
@@ -13,7 +14,11 @@ namespace gpuhost::kmod {
 ///   {"request": "swap", "version": "550.163.01", "holders": "wait", "holder-timeout-usec": 30000000}
 ///   {"request": "rollback"}, with the same two options
 ///   {"request": "import", "files": ["a.deb", …]}, with the inputs in that order
-///   {"request": "build", "version": …, "kernels": [… or none for the running one], "again": bool}
+///   {"request": "build", "version": … or absent for the one in use, "kernels": [… or none for the running one], "again": bool,
+///    "all-kernels": bool}
+///   {"request": "clean"}
+///   {"request": "select", "version": … or absent, "kernels": [… or none for all but the running one]}
+///   {"request": "deselect", "kernels": [… or none for all]}
 ///   {"request": "remove", "version": …}
 ///   {"request": "verify", "version": … or absent for all}
 class DriverComponent final : public core::Component {
@@ -27,6 +32,8 @@ class DriverComponent final : public core::Component {
     [[nodiscard]] std::string_view name() const override { return "driver"; }
     [[nodiscard]] base::Result<base::Json> observe(const core::Settings& settings) override;
     [[nodiscard]] core::Plan plan(const core::Desired& desired, const base::Json& observed) const override;
+    [[nodiscard]] std::optional<core::Plan> before_converging(const core::Settings& settings,
+                                                              const base::Json& observed) const override;
     [[nodiscard]] bool converge_at_start(const base::Json& observed) const override;
 
   private:

@@ -3,6 +3,7 @@
 
 #include "daemon/base/parse.hpp"
 #include "kmod/graph.hpp"
+#include "kmod/select_plan.hpp"
 
 #include <algorithm>
 
@@ -18,19 +19,20 @@ using core::Step;
 /// What one request wants, with the settings as it changes them.
 struct Wish {
     enum class Kind { Apply, Swap, Rollback } kind = Kind::Apply;
+    std::string request; ///< empty: plain apply
     DriverSettings settings;
     std::string version; ///< empty: none
 };
 
 Wish read_wish(const core::Desired& desired, const Observed& observed) {
     const Json& request = base::member(desired.request, "driver");
-    Wish wish{Wish::Kind::Apply, driver_settings(desired.settings), {}};
+    const std::string kind = base::string_or(request, "request", "");
+    Wish wish{Wish::Kind::Apply, kind, driver_settings(desired.settings), {}};
     wish.settings.holder_policy = base::string_or(request, "holders", wish.settings.holder_policy);
     const std::int64_t timeout = base::int_or(request, "holder-timeout-usec", -1);
     if (timeout >= 0)
         wish.settings.holder_timeout = std::chrono::milliseconds(timeout / 1000);
     const Selection* const selection = observed.selection();
-    const std::string kind = base::string_or(request, "request", "");
     if (kind == "rollback") {
         wish.kind = Wish::Kind::Rollback;
         if (selection != nullptr && selection->previous)
@@ -39,8 +41,8 @@ Wish read_wish(const core::Desired& desired, const Observed& observed) {
     }
     wish.kind = kind == "swap" ? Wish::Kind::Swap : Wish::Kind::Apply;
     wish.version = base::string_or(request, "version", wish.settings.version);
-    if (wish.version.empty() && selection != nullptr)
-        wish.version = selection->generation.version;
+    if (wish.version.empty())
+        wish.version = version_in_use(wish.settings, observed);
     return wish;
 }
 
@@ -304,8 +306,10 @@ Step driver_devices_step() {
 }
 
 Plan driver_plan(const core::Desired& desired, const Observed& observed, const core::StepsAround& around) {
-    Plan plan;
     const Wish wish = read_wish(desired, observed);
+    if (wish.settings.owner != DriverOwner::Gpuhost)
+        return hands_off_plan(wish.settings.owner, wish.request, observed);
+    Plan plan;
     name_plan(wish, observed, plan);
     if (!is_policy(wish.settings.holder_policy)) {
         plan.problems.push_back({Errc::InvalidArgument,

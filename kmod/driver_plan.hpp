@@ -25,9 +25,16 @@
 
 namespace gpuhost::kmod {
 
+struct InstalledKernel {
+    std::string release;
+    bool headers =
+        false; ///< there is something to build against; whether it is whole a build's preflight says
+};
+
 /// observe()'s document as values.
 struct Observed {
     std::string kernel;
+    std::vector<InstalledKernel> kernels; ///< in order of release
     std::vector<PciGpu> gpus;
     std::vector<LoadedModule> loaded;
     std::string loaded_version;

@@ -12,8 +12,8 @@ using core::SettingType;
 constexpr std::string_view section = "Driver";
 
 constexpr std::array keys{
-    SettingKey{"Driver", "Version", SettingType::Version, "", "",
-               "driver version to run; empty: the selected one"},
+    SettingKey{"Driver", "Version", SettingType::DriverVersion, "", "",
+               "driver version to run, preinstalled or off; empty: the selected one"},
     SettingKey{"Driver", "Flavour", SettingType::Choice, "any", "any open proprietary",
                "which kernel modules to use"},
     SettingKey{"Driver", "Modules", SettingType::Words, "nvidia nvidia_uvm nvidia_modeset nvidia_drm", "",
@@ -29,6 +29,11 @@ constexpr std::array keys{
                "time for one module to load or unload"},
     SettingKey{"Driver", "Validation", SettingType::Choice, "kernel", "kernel nvml",
                "what a new driver must pass"},
+    SettingKey{"Driver", "BuildAtBoot", SettingType::Boolean, "yes", "",
+               "whether a kernel that boots without modules of the driver gets them built"},
+    SettingKey{"Driver", "NewKernel", SettingType::Choice, "prepare", "prepare require ignore",
+               "what to do when a package installs a kernel"},
+    SettingKey{"Driver", "Pin", SettingType::Words, "", "", "driver versions that stay in the store"},
     SettingKey{"Driver", "ClientUnits", SettingType::Words,
                "nvidia-persistenced.service nvidia-powerd.service nvidia-fabricmanager.service "
                "nvidia-imex.service nvidia-dcgm.service dcgm.service dcgm-exporter.service",
@@ -43,7 +48,13 @@ std::span<const SettingKey> driver_setting_keys() {
 
 DriverSettings driver_settings(const core::Settings& settings) {
     DriverSettings values;
-    values.version = settings.string(section, "Version");
+    const std::string version = settings.string(section, "Version");
+    if (version == "preinstalled")
+        values.owner = DriverOwner::Preinstalled;
+    else if (version == "off")
+        values.owner = DriverOwner::Nobody;
+    else
+        values.version = version;
     values.flavour = settings.string(section, "Flavour");
     values.modules = settings.words(section, "Modules");
     values.parameters = settings.words(section, "ModuleParameters");
@@ -52,6 +63,8 @@ DriverSettings driver_settings(const core::Settings& settings) {
     values.holder_timeout = settings.span(section, "HolderTimeout");
     values.terminate_grace = settings.span(section, "TerminateGrace");
     values.module_deadline = settings.span(section, "ModuleDeadline");
+    values.build_at_boot = settings.boolean(section, "BuildAtBoot");
+    values.pins = settings.words(section, "Pin");
     values.validation = settings.string(section, "Validation");
     return values;
 }

@@ -13,9 +13,17 @@ namespace gpuhost::kmod {
 
 [[nodiscard]] std::span<const core::SettingKey> driver_setting_keys();
 
+/// Whose the host's driver is, by Version=.
+enum class DriverOwner {
+    Gpuhost,
+    Preinstalled, ///< of whoever installed it: looked at, never touched
+    Nobody,       ///< off: not even looked at
+};
+
 /// The section as values; a request may change some of them for its one swap.
 struct DriverSettings {
-    std::string version; ///< empty: the one selected for the kernel
+    DriverOwner owner = DriverOwner::Gpuhost;
+    std::string version; ///< empty: the one selected for the kernel, or somebody else's
     std::string flavour; ///< "open", "proprietary" or "any"
     std::vector<std::string> modules;
     std::vector<std::string> parameters;
@@ -25,6 +33,8 @@ struct DriverSettings {
     std::chrono::milliseconds terminate_grace{0};
     std::chrono::milliseconds module_deadline{0};
     std::string validation;
+    bool build_at_boot = true;
+    std::vector<std::string> pins; ///< versions that stay in the store
 };
 
 [[nodiscard]] DriverSettings driver_settings(const core::Settings& settings);

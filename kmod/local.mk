@@ -6,6 +6,8 @@ noinst_LIBRARIES += %D%/libkmodroom.a
     %D%/build.hpp \
     %D%/build_log.cpp \
     %D%/build_log.hpp \
+    %D%/clean_plan.cpp \
+    %D%/clean_plan.hpp \
     %D%/client_units.cpp \
     %D%/client_units.hpp \
     %D%/converge.cpp \
@@ -78,6 +80,8 @@ noinst_LIBRARIES += %D%/libkmodroom.a
     %D%/requests.cpp \
     %D%/requests.hpp \
     %D%/select_steps.cpp \
+    %D%/select_plan.cpp \
+    %D%/select_plan.hpp \
     %D%/selection_files.cpp \
     %D%/selection_files.hpp \
     %D%/source_tree.cpp \

@@ -16,7 +16,11 @@ base::Json to_json(const Observed& observed) {
     for (const LoadedModule& module : observed.loaded)
         loaded.push_back(to_json(module));
     const Selection* const selection = observed.selection();
+    base::Json kernels = base::Json::array();
+    for (const InstalledKernel& kernel : observed.kernels)
+        kernels.push_back({{"release", kernel.release}, {"headers", kernel.headers}});
     return {{"kernel", observed.kernel},
+            {"kernels", std::move(kernels)},
             {"gpus", std::move(gpus)},
             {"loaded", std::move(loaded)},
             {"loaded_version", observed.loaded_version},
@@ -34,6 +38,9 @@ base::Json to_json(const Observed& observed) {
 Observed observed_from_json(const base::Json& value) {
     Observed observed;
     observed.kernel = base::string_or(value, "kernel", "");
+    for (const base::Json& kernel : base::member(value, "kernels"))
+        observed.kernels.push_back(
+            {base::string_or(kernel, "release", ""), base::bool_or(kernel, "headers", false)});
     for (const base::Json& gpu : base::member(value, "gpus"))
         observed.gpus.push_back(gpu_from_json(gpu));
     for (const base::Json& module : base::member(value, "loaded"))

@@ -149,7 +149,7 @@ Plan build_plan(const std::string& version, const std::vector<std::string>& kern
     return plan;
 }
 
-Plan remove_plan(const std::string& version, const Json& observed) {
+Plan remove_plan(const std::string& version, const std::vector<std::string>& pins, const Json& observed) {
     Plan plan;
     plan.kind = "driver.remove";
     plan.changes_host = false;
@@ -167,6 +167,9 @@ Plan remove_plan(const std::string& version, const Json& observed) {
     }
     if (base::string_or(observed, "loaded_version", {}) == version)
         plan.problems.push_back({Errc::InUse, "driver " + version + " is loaded", swap_first});
+    if (std::find(pins.begin(), pins.end(), version) != pins.end())
+        plan.problems.push_back({Errc::Refused, "driver " + version + " is pinned",
+                                 "Let it go first: gpuhostctl driver unpin " + version + "."});
     if (!plan.problems.empty())
         return plan;
     const Json args{{"version", version}};

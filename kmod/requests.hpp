@@ -20,7 +20,9 @@ namespace gpuhost::kmod {
 [[nodiscard]] core::Plan build_plan(const std::string& version, const std::vector<std::string>& kernels,
                                     bool again, const std::string& flavour, const base::Json& observed);
 
-[[nodiscard]] core::Plan remove_plan(const std::string& version, const base::Json& observed);
+/// `pins` are versions that stay.
+[[nodiscard]] core::Plan remove_plan(const std::string& version, const std::vector<std::string>& pins,
+                                     const base::Json& observed);
 
 /// `version` empty: every one in the store.
 [[nodiscard]] core::Plan verify_plan(const std::string& version, const base::Json& observed);

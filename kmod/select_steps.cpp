@@ -3,7 +3,7 @@
 // what the host boots and finds (kmod/selection_files.hpp says in which order and why).
 // args of both: {"kernel", "from": driver|null, "to": driver|null}; of select also {"options_from",
 // "options_to": texts of modprobe's configuration, "selection_from", "selection_to": selection|null,
-// "current_from": where current leads}.
+// "current_from": where current leads, "boots_only": the kernel does not run, so nothing but what it boots changes}.
 #include "daemon/base/process.hpp"
 #include "kmod/driver_preflight.hpp"
 #include "kmod/module_index.hpp"

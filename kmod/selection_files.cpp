@@ -58,27 +58,33 @@ void remove_old_tools(const std::vector<std::string>& tools, const std::vector<s
             files.after_index.push_back({Type::Remove, tool_link(name).path, {}});
 }
 
+/// Of this kernel alone.
+SelectionFiles boot_files(std::string_view kernel, const std::optional<Driver>& driver) {
+    const std::string boot = in_store("boot/" + std::string(kernel));
+    if (!driver)
+        return {{{Type::Remove, modules_link(kernel).path, {}}}, {{Type::Remove, boot, {}}}};
+    return {
+        {modules_link(kernel), {Type::Link, boot, "../generation/" + generation_name(driver->generation)}},
+        {}};
+}
+
 /// What kernels share goes back to what another kernel's selection made it.
 SelectionFiles no_driver(std::string_view kernel, const std::vector<std::string>& tools,
                          const std::vector<std::string>& old_tools, const std::string& options,
                          const std::string& others) {
-    SelectionFiles files;
-    files.before_index.push_back({Type::Remove, modules_link(kernel).path, {}});
+    const SelectionFiles boot = boot_files(kernel, std::nullopt);
+    SelectionFiles files{boot.before_index, {}};
     remove_old_tools(tools, old_tools, files);
     files.after_index.push_back(options_write(options));
     add(files.after_index, userland_links(others));
-    files.after_index.push_back({Type::Remove, in_store("boot/" + std::string(kernel)), {}});
+    add(files.after_index, boot.after_index);
     return files;
-}
-
-std::string userland_of(std::string_view kernel) {
-    return "boot/" + std::string(kernel) + "/userland";
 }
 
 /// A selection of this kernel that can't be read goes with the rest of it: what led there would dangle.
 std::string others_current(const base::Json& args) {
     const std::string current = base::string_or(args, "current_from", "");
-    return current == userland_of(base::string_or(args, "kernel", "")) ? std::string() : current;
+    return current == userland_link_of(base::string_or(args, "kernel", "")) ? std::string() : current;
 }
 
 std::vector<std::string> tools_in(const base::Root& root, const std::string& userland) {
@@ -130,13 +136,11 @@ SelectionFiles selection_files(std::string_view kernel, const std::optional<Driv
     SelectionFiles files;
     files.before_index.push_back(options_write(options));
     if (!driver->userland.empty()) {
-        add(files.before_index, userland_links(userland_of(kernel)));
+        add(files.before_index, userland_links(userland_link_of(kernel)));
         for (const std::string& name : tools)
             files.before_index.push_back(tool_link(name));
     }
-    files.before_index.push_back(modules_link(kernel));
-    files.before_index.push_back({Type::Link, in_store("boot/" + std::string(kernel)),
-                                  "../generation/" + generation_name(driver->generation)});
+    add(files.before_index, boot_files(kernel, driver).before_index);
     remove_old_tools(tools, old_tools, files);
     if (driver->userland.empty())
         add(files.after_index, userland_links({}));
@@ -145,12 +149,18 @@ SelectionFiles selection_files(std::string_view kernel, const std::optional<Driv
 
 SelectionFiles selection_files(const base::Root& root, const base::Json& args, const std::string& which) {
     const auto driver = driver_from_json(base::member(args, which));
+    if (base::bool_or(args, "boots_only", false))
+        return boot_files(base::string_or(args, "kernel", ""), driver);
     const auto other = driver_from_json(base::member(args, which == "to" ? "from" : "to"));
     const std::string others = others_current(args);
     return selection_files(base::string_or(args, "kernel", ""), driver,
                            driver || others.empty() ? tools_of(root, driver)
                                                     : tools_in(root, in_store(others)),
                            tools_of(root, other), base::string_or(args, "options_" + which, ""), others);
+}
+
+std::string userland_link_of(std::string_view kernel) {
+    return "boot/" + std::string(kernel) + "/userland";
 }
 
 std::string current_userland(const base::Root& root) {

@@ -51,10 +51,12 @@ struct SelectionFiles {
                                              const std::vector<std::string>& tools,
                                              const std::vector<std::string>& old_tools,
                                              const std::string& options, const std::string& others = {});
-/// The same by the args of driver.select, for "from" or "to".
+/// The same by the args of driver.select, for "from" or "to"; with "boots_only" only what is of this kernel alone.
 [[nodiscard]] SelectionFiles selection_files(const base::Root& root, const base::Json& args,
                                              const std::string& which);
 
+/// Where `current` leads while `kernel` runs.
+[[nodiscard]] std::string userland_link_of(std::string_view kernel);
 /// Where `current` leads, as it stands in the link; empty: it is not there, and nor is the linker's file.
 [[nodiscard]] std::string current_userland(const base::Root& root);
 

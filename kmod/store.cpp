@@ -250,6 +250,15 @@ bool kernel_is_installed(const Root& root, const std::string& kernel) {
     return root.exists(directory + "/kernel") || root.exists(directory + "/modules.builtin");
 }
 
+std::vector<std::string> installed_kernels(const Root& root) {
+    std::vector<std::string> kernels = root.list("/lib/modules").value_or(std::vector<std::string>());
+    std::erase_if(kernels, [&](const std::string& kernel) {
+        return !base::is_kernel_release(kernel) || !kernel_is_installed(root, kernel);
+    });
+    std::sort(kernels.begin(), kernels.end());
+    return kernels;
+}
+
 int compare_versions(std::string_view a, std::string_view b) {
     const auto left = base::split(a, '.');
     const auto right = base::split(b, '.');

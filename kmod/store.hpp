@@ -116,6 +116,8 @@ struct Store {
 [[nodiscard]] base::Result<std::map<std::string, Selection>> read_selections(const base::Root& root);
 /// Of a kernel's package, not of ours: the link in updates/ keeps /lib/modules/<kernel> after its removal.
 [[nodiscard]] bool kernel_is_installed(const base::Root& root, const std::string& kernel);
+/// All of these, in order of name.
+[[nodiscard]] std::vector<std::string> installed_kernels(const base::Root& root);
 /// No kernel boots `version` or rolls back to it from here on.
 [[nodiscard]] base::Result<void> forget_selected(const base::Root& root, std::string_view version);
 /// Atomic and durable.

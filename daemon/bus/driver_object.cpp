@@ -12,7 +12,7 @@ using base::Json;
 using base::Result;
 
 constexpr std::array plain_options{dry_run_option};
-constexpr std::array build_options{dry_run_option, Option{"again", 'b'}};
+constexpr std::array build_options{dry_run_option, Option{"again", 'b'}, Option{"all-kernels", 'b'}};
 constexpr std::array swap_options{dry_run_option, Option{"holders", 's'}, Option{"holder-timeout-usec", 't'}};
 
 std::span<const Option> options_of(std::string_view request) {
@@ -25,19 +25,22 @@ std::span<const Option> options_of(std::string_view request) {
 Result<Json> request_of(const std::string& request, const std::vector<std::string>& arguments) {
     Json made{{"request", request}};
     const std::size_t count = arguments.size();
-    const bool fits = request == "rollback"                       ? count == 0
+    const bool has_kernels = request == "build" || request == "select";
+    const bool fits = request == "rollback" || request == "clean" ? count == 0
                       : request == "swap" || request == "remove"  ? count == 1
                       : request == "verify"                       ? count <= 1
-                      : request == "build" || request == "import" ? count >= 1
-                                                                  : false;
+                      : request == "import" || has_kernels        ? count >= 1
+                                                                  : request == "deselect";
     if (!fits)
         return base::fail(Errc::InvalidArgument,
                           "no request '" + request + "' with " + std::to_string(count) + " arguments");
     if (request == "import")
         made["files"] = arguments;
+    else if (request == "deselect")
+        made["kernels"] = arguments;
     else if (count > 0)
         made["version"] = arguments[0];
-    if (request == "build")
+    if (has_kernels)
         made["kernels"] = std::vector<std::string>(arguments.begin() + 1, arguments.end());
     return made;
 }
@@ -66,6 +69,15 @@ const sd_bus_vtable DriverObject::vtable[] = {
                              SD_BUS_VTABLE_UNPRIVILEGED),
     SD_BUS_METHOD_WITH_NAMES("Remove", "sa{sv}", SD_BUS_PARAM(version) SD_BUS_PARAM(options), "to",
                              SD_BUS_PARAM(id) SD_BUS_PARAM(operation), method<&DriverObject::remove>,
+                             SD_BUS_VTABLE_UNPRIVILEGED),
+    SD_BUS_METHOD_WITH_NAMES("Clean", "a{sv}", SD_BUS_PARAM(options), "to",
+                             SD_BUS_PARAM(id) SD_BUS_PARAM(operation), method<&DriverObject::clean>,
+                             SD_BUS_VTABLE_UNPRIVILEGED),
+    SD_BUS_METHOD_WITH_NAMES(
+        "Select", "sasa{sv}", SD_BUS_PARAM(version) SD_BUS_PARAM(kernels) SD_BUS_PARAM(options), "to",
+        SD_BUS_PARAM(id) SD_BUS_PARAM(operation), method<&DriverObject::select>, SD_BUS_VTABLE_UNPRIVILEGED),
+    SD_BUS_METHOD_WITH_NAMES("Deselect", "asa{sv}", SD_BUS_PARAM(kernels) SD_BUS_PARAM(options), "to",
+                             SD_BUS_PARAM(id) SD_BUS_PARAM(operation), method<&DriverObject::deselect>,
                              SD_BUS_VTABLE_UNPRIVILEGED),
     SD_BUS_METHOD_WITH_NAMES("Swap", "sa{sv}", SD_BUS_PARAM(version) SD_BUS_PARAM(options), "to",
                              SD_BUS_PARAM(id) SD_BUS_PARAM(operation), method<&DriverObject::swap>,
@@ -135,6 +147,28 @@ int DriverObject::remove(sd_bus_message* call) {
     return authority_.require(call, action_apply, [this](sd_bus_message* m) -> Result<void> {
         GPUHOST_TRY(version, read_string(m));
         return requests_.start(m, {{"request", "remove"}, {"version", version}}, plain_options);
+    });
+}
+
+int DriverObject::clean(sd_bus_message* call) {
+    return authority_.require(call, action_apply, [this](sd_bus_message* m) -> Result<void> {
+        return requests_.start(m, {{"request", "clean"}}, plain_options);
+    });
+}
+
+int DriverObject::select(sd_bus_message* call) {
+    return authority_.require(call, action_apply, [this](sd_bus_message* m) -> Result<void> {
+        GPUHOST_TRY(version, read_string(m));
+        GPUHOST_TRY(kernels, read_strings(m));
+        return requests_.start(m, {{"request", "select"}, {"version", version}, {"kernels", kernels}},
+                               plain_options);
+    });
+}
+
+int DriverObject::deselect(sd_bus_message* call) {
+    return authority_.require(call, action_apply, [this](sd_bus_message* m) -> Result<void> {
+        GPUHOST_TRY(kernels, read_strings(m));
+        return requests_.start(m, {{"request", "deselect"}, {"kernels", kernels}}, plain_options);
     });
 }
 

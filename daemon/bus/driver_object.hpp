@@ -26,6 +26,9 @@ class DriverObject {
     int build(sd_bus_message* call);
     int verify(sd_bus_message* call);
     int remove(sd_bus_message* call);
+    int clean(sd_bus_message* call);
+    int select(sd_bus_message* call);
+    int deselect(sd_bus_message* call);
     int swap(sd_bus_message* call);
     int rollback(sd_bus_message* call);
 

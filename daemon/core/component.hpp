@@ -4,6 +4,7 @@
 #include "daemon/core/plan.hpp"
 #include "daemon/core/settings.hpp"
 
+#include <optional>
 #include <string_view>
 
 namespace gpuhost::core {
@@ -29,6 +30,12 @@ class Component {
     /// what to look at.
     [[nodiscard]] virtual base::Result<base::Json> observe(const Settings& settings) = 0;
     [[nodiscard]] virtual Plan plan(const Desired& desired, const base::Json& observed) const = 0;
+    /// What has to be done before plan() finds what it needs, and can be done without a person: at start, and before it
+    /// converges. Nothing if that is nothing.
+    [[nodiscard]] virtual std::optional<Plan> before_converging(const Settings& /*settings*/,
+                                                                const base::Json& /*observed*/) const {
+        return std::nullopt;
+    }
     /// Should the daemon apply this plan by itself at start (the driver of a freshly booted host)?
     [[nodiscard]] virtual bool converge_at_start(const base::Json& observed) const = 0;
 };

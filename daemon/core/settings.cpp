@@ -32,9 +32,10 @@ std::string mismatch(const SettingKey& key, std::string_view value) {
         return base::parse_span(value) ? "" : "not a time span (as '30s', '5min')";
     case SettingType::Unsigned:
         return base::parse_uint(value) ? "" : "not a number";
-    case SettingType::Version:
-        return value.empty() || base::is_driver_version(value) ? ""
-                                                               : "not a driver version (as '550.163.01')";
+    case SettingType::DriverVersion:
+        return value.empty() || base::is_driver_version(value) || value == "off" || value == "preinstalled"
+                   ? ""
+                   : "not off, preinstalled or a driver version (as '550.163.01')";
     case SettingType::ToolkitVersion:
         return base::is_toolkit_version(value) || value == "auto" || value == "off" || value == "preinstalled"
                    ? ""

@@ -20,7 +20,7 @@
 
 namespace gpuhost::core {
 
-enum class SettingType { String, Boolean, Span, Unsigned, Choice, Words, Version, ToolkitVersion };
+enum class SettingType { String, Boolean, Span, Unsigned, Choice, Words, DriverVersion, ToolkitVersion };
 
 struct SettingKey {
     std::string_view section; ///< "Driver"

@@ -141,10 +141,27 @@ Result<void> Manager::request_upgrade(const std::string& version) {
     return {};
 }
 
+/// As modules for a kernel that was not there at the last boot. The host converges when it has ended, however.
+bool Manager::begin_preparation() {
+    for (const auto& component : components_) {
+        const auto observed = component->observe(settings_);
+        if (!observed || !component->converge_at_start(*observed))
+            continue;
+        auto plan = component->before_converging(settings_, *observed);
+        if (!plan || plan->steps.empty() || !plan->problems.empty())
+            continue;
+        if (runner_.start(*std::move(plan), {::geteuid(), ::getpid(), "gpuhostd"}, {}))
+            return true;
+    }
+    return false;
+}
+
 /// Once, when nothing that was left unfinished runs any more. Whatever comes out of it, the host is then as
 /// ready as it gets without a person.
 void Manager::converge() {
     if (converged_ || runner_.running())
+        return;
+    if (!std::exchange(prepared_, true) && begin_preparation())
         return;
     converged_ = true;
     core::Plan all = everything();

@@ -59,6 +59,7 @@ class Manager {
 
   private:
     void load_settings();
+    [[nodiscard]] bool begin_preparation();
     void converge();
     void settle();
     void operation_ended(const Operation& operation);
@@ -77,6 +78,7 @@ class Manager {
     std::function<void()> changed_;
     Source later_;
     bool started_ = false;
+    bool prepared_ = false;  ///< what comes before convergence was begun, or is nothing
     bool converged_ = false; ///< convergence at start was tried
     bool ready_ = false;
     bool degraded_ = false;

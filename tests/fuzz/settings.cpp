@@ -18,7 +18,7 @@ constexpr std::array keys{
     core::SettingKey{"Fuzz", "Unsigned", SettingType::Unsigned, "1", "", ""},
     core::SettingKey{"Fuzz", "Choice", SettingType::Choice, "one", "one two", ""},
     core::SettingKey{"Fuzz", "Words", SettingType::Words, "", "", ""},
-    core::SettingKey{"Fuzz", "Version", SettingType::Version, "", "", ""},
+    core::SettingKey{"Fuzz", "Version", SettingType::DriverVersion, "", "", ""},
 };
 
 } // namespace

@@ -121,6 +121,7 @@ EXTRA_%C%_kmod_tests_DEPENDENCIES = %D%/stub-nvml.so
     %D%/kmod/real_packages_test.cpp \
     %D%/kmod/remove_test.cpp \
     %D%/kmod/requests_test.cpp \
+    %D%/kmod/select_plan_test.cpp \
     %D%/kmod/selection_files_test.cpp \
     %D%/kmod/store_fixture.hpp \
     %D%/kmod/store_test.cpp \

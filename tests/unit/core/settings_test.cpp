@@ -10,7 +10,7 @@ namespace gpuhost::core {
 namespace {
 
 constexpr std::array keys{
-    SettingKey{"Driver", "Version", SettingType::Version, "", "", "wanted version"},
+    SettingKey{"Driver", "Version", SettingType::DriverVersion, "", "", "wanted version"},
     SettingKey{"Driver", "HolderPolicy", SettingType::Choice, "refuse", "refuse wait terminate",
                "what to do"},
     SettingKey{"Driver", "HolderTimeout", SettingType::Span, "10min", "", "how long"},

@@ -99,21 +99,22 @@ TEST(RequestsTest, WhatCannotBeReadCanBeRemovedAndVerified) {
     Json damaged = observed();
     damaged["store"]["problems"] = {
         "/var/lib/gpuhost/driver/1.2.3/userland/abc/manifest.json: digest mismatch"};
-    EXPECT_EQ(kinds(remove_plan("1.2.3", damaged)),
+    EXPECT_EQ(kinds(remove_plan("1.2.3", {}, damaged)),
               (std::vector<std::string>{"store.remove", "store.purge"}));
     EXPECT_EQ(kinds(verify_plan("1.2.3", damaged)), std::vector<std::string>{"store.verify"});
-    expect_problem(remove_plan("1.2", damaged), Errc::NotFound, "not in the store");
+    expect_problem(remove_plan("1.2", {}, damaged), Errc::NotFound, "not in the store");
     damaged["store"]["problems"] = {"/var/lib/gpuhost/driver/selected/6.1.0-50-amd64: not a selection"};
     expect_problem(verify_plan("selected", damaged), Errc::NotFound, "not in the store");
 }
 
 TEST(RequestsTest, RemoveRefusesWhatIsUsed) {
-    const Plan used = remove_plan("535.261.03", observed());
+    const Plan used = remove_plan("535.261.03", {}, observed());
     expect_problem(used, Errc::InUse, "selected for kernel 6.1.0-50-amd64");
     ASSERT_EQ(used.problems.size(), 2U) << "all problems, not the first";
     EXPECT_NE(used.problems[1].text.find("is loaded"), std::string::npos);
-    expect_problem(remove_plan("1.2.3", observed()), Errc::NotFound, "not in the store");
-    const Plan plan = remove_plan("550.163.01", observed());
+    expect_problem(remove_plan("1.2.3", {}, observed()), Errc::NotFound, "not in the store");
+    expect_problem(remove_plan("550.163.01", {"550.163.01"}, observed()), Errc::Refused, "is pinned");
+    const Plan plan = remove_plan("550.163.01", {}, observed());
     EXPECT_EQ(kinds(plan), (std::vector<std::string>{"store.remove", "store.purge"}));
     EXPECT_TRUE(plan.steps[1].forward) << "deleted files do not come back";
     EXPECT_EQ(plan.reasons,

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the driver store need not keep. Pure.
+#pragma once
+
+#include "kmod/driver_plan.hpp"
+
+namespace gpuhost::kmod {
+
+/// Takes out versions older than the one in use that no installed kernel boots or goes back to, and that are not loaded or
+/// pinned. Newer ones are there to be swapped to; where no version is in use all of them are.
+[[nodiscard]] core::Plan clean_plan(const DriverSettings& settings, const Observed& observed);
+
+} // namespace gpuhost::kmod

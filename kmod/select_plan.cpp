@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kmod/select_plan.hpp"
+
+#include "daemon/base/parse.hpp"
+
+#include <algorithm>
+
+namespace gpuhost::kmod {
+namespace {
+
+using base::Errc;
+using base::Json;
+using core::Plan;
+
+bool contains(const std::vector<std::string>& names, const std::string& name) {
+    return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+const Selection* selection_of(const Observed& observed, const std::string& kernel) {
+    const auto found = observed.store.selected.find(kernel);
+    return found == observed.store.selected.end() ? nullptr : &found->second;
+}
+
+Json json_or_null(const std::optional<Driver>& driver) {
+    return driver ? to_json(*driver) : Json();
+}
+Json json_or_null(const std::optional<Selection>& selection) {
+    return selection ? to_json(*selection) : Json();
+}
+
+/// What libraries, programs and parameters lead to is of the kernel that runs. Another one gets these when it boots.
+bool boots_only(const Observed& observed, const std::string& kernel) {
+    return kernel != observed.kernel && observed.current != userland_link_of(kernel);
+}
+
+Json args_for(const Observed& observed, const std::string& kernel, const std::optional<Driver>& to,
+              const std::optional<Selection>& next, const std::string& options) {
+    const Selection* const before = selection_of(observed, kernel);
+    const auto from = before != nullptr ? driver_of(observed.store, before->generation) : std::nullopt;
+    return {{"kernel", kernel},
+            {"from", json_or_null(from)},
+            {"to", json_or_null(to)},
+            {"boots_only", boots_only(observed, kernel)},
+            {"options_from", observed.options},
+            {"options_to", options},
+            {"current_from", observed.current},
+            {"selection_from", before != nullptr ? to_json(*before) : Json()},
+            {"selection_to", json_or_null(next)}};
+}
+
+/// The file that apply looks at is Version='s; both ways out of it are the administrator's.
+void refuse(const std::string& value, Plan& plan) {
+    plan.problems.push_back({Errc::Refused,
+                             "Version=" + value + " in gpuhostd.conf leaves the driver to others",
+                             "to have gpuhostd run a driver, set Version= to one or leave it out"});
+}
+
+void look_at_preinstalled(const Observed& observed, Plan& plan) {
+    std::vector<std::string> without;
+    for (const PciGpu& gpu : gpus_to_drive(observed.gpus))
+        if (gpu.driver != "nvidia")
+            without.push_back(gpu.address);
+    if (observed.gpus.empty())
+        plan.reasons.emplace_back("there is no NVIDIA GPU on this host's PCI buses");
+    else if (observed.loaded_version.empty())
+        plan.problems.push_back({Errc::NotFound,
+                                 "no NVIDIA driver is loaded, and Version=preinstalled leaves that to others",
+                                 "load it (modprobe nvidia), or look why it was not: journalctl -k"});
+    else if (!without.empty())
+        plan.problems.push_back(
+            {Errc::Failed,
+             "driver " + observed.loaded_version + " does not drive " + base::join(without, ", "),
+             "see journalctl -k for lines with NVRM"});
+    else if (!observed.devices_complete)
+        plan.problems.push_back(
+            {Errc::NotFound,
+             "driver " + observed.loaded_version + " is loaded, and its device nodes are not all there",
+             "make them: nvidia-modprobe -c 0 -u, or start nvidia-persistenced"});
+    else
+        plan.reasons.push_back("driver " + observed.loaded_version + " is the host's own, and runs");
+    if (const Selection* const left = observed.selection())
+        plan.problems.push_back(
+            {Errc::Refused,
+             "this kernel would still boot driver " + left->generation.version + " of gpuhostd's store",
+             "let go of it: gpuhostctl driver deselect"});
+}
+
+/// None is a reason, not a problem: a host may have one kernel only.
+std::vector<std::string> kernels_to_select(const std::vector<std::string>& kernels, const Observed& observed,
+                                           Plan& plan) {
+    std::vector<std::string> installed;
+    for (const InstalledKernel& kernel : observed.kernels)
+        installed.push_back(kernel.release);
+    std::vector<std::string> wanted;
+    for (const std::string& kernel : kernels.empty() ? installed : kernels) {
+        if (!contains(installed, kernel))
+            plan.problems.push_back({Errc::NotFound, "no kernel '" + kernel + "' is installed",
+                                     "ls /lib/modules shows those that are"});
+        else if (kernel == observed.kernel && !kernels.empty())
+            plan.problems.push_back({Errc::InvalidArgument, "kernel " + kernel + " runs",
+                                     "change its driver: gpuhostctl driver swap VERSION"});
+        else if (kernel != observed.kernel && !contains(wanted, kernel))
+            wanted.push_back(kernel);
+    }
+    return wanted;
+}
+
+void select_for(const std::string& kernel, const std::string& version, const DriverSettings& settings,
+                const Observed& observed, Plan& plan) {
+    Observed other = observed;
+    other.kernel = kernel;
+    const auto to = find_driver(other, settings, version, plan.problems);
+    if (!to)
+        return;
+    const Selection* const before = selection_of(observed, kernel);
+    if (before != nullptr && before->generation == to->generation) {
+        plan.reasons.push_back("kernel " + kernel + " boots " + version + " already");
+        return;
+    }
+    plan.reasons.push_back("kernel " + kernel + " boots " +
+                           (before != nullptr ? before->generation.version : "no driver") + ", wanted " +
+                           version);
+    Selection next{to->generation, std::nullopt};
+    if (before != nullptr)
+        next.previous = before->generation;
+    const Json args = args_for(observed, kernel, to, next, observed.options);
+    plan.steps.push_back(
+        {"driver.prepare", "prepare firmware and module index of " + version + " for " + kernel, args});
+    plan.steps.push_back({"driver.select", "select " + version + " for kernel " + kernel, args});
+}
+
+std::string owner_word(DriverOwner owner) {
+    return owner == DriverOwner::Nobody ? "off" : "preinstalled";
+}
+
+} // namespace
+
+Plan hands_off_plan(DriverOwner owner, const std::string& request, const Observed& observed) {
+    Plan plan;
+    plan.kind = request.empty() ? "apply" : "driver." + request;
+    plan.title = "nothing to do";
+    if (!request.empty()) {
+        plan.title = request + " the driver";
+        refuse(owner_word(owner), plan);
+    } else if (owner == DriverOwner::Preinstalled) {
+        look_at_preinstalled(observed, plan);
+    } else {
+        plan.reasons.emplace_back("Version=off: the driver is not gpuhostd's");
+    }
+    return plan;
+}
+
+Plan select_plan(const std::string& version, const std::vector<std::string>& kernels,
+                 const DriverSettings& settings, const Observed& observed) {
+    Plan plan;
+    plan.kind = "driver.select";
+    const std::string wanted = version.empty() ? version_in_use(settings, observed) : version;
+    plan.title = "select driver " + wanted + " for other kernels";
+    if (settings.owner != DriverOwner::Gpuhost)
+        refuse(owner_word(settings.owner), plan);
+    else if (wanted.empty())
+        plan.problems.push_back({Errc::InvalidArgument, "no driver version is given, configured or selected",
+                                 "name one: gpuhostctl driver select VERSION"});
+    if (!plan.problems.empty())
+        return plan;
+    for (const std::string& kernel : kernels_to_select(kernels, observed, plan))
+        select_for(kernel, wanted, settings, observed, plan);
+    if (!plan.problems.empty())
+        plan.steps.clear();
+    else if (plan.reasons.empty())
+        plan.reasons.emplace_back("no other kernel is installed");
+    return plan;
+}
+
+Plan deselect_plan(const std::vector<std::string>& kernels, const DriverSettings& settings,
+                   const Observed& observed, const core::StepsAround& around) {
+    Plan plan;
+    plan.kind = "driver.deselect";
+    std::vector<std::string> wanted;
+    for (const auto& [kernel, selection] : observed.store.selected)
+        if (kernels.empty() || contains(kernels, kernel))
+            wanted.push_back(kernel);
+    plan.title = "let go of the driver of " + (wanted.empty() ? "no kernel" : base::join(wanted, ", "));
+    for (const std::string& kernel : kernels)
+        if (!contains(wanted, kernel))
+            plan.reasons.push_back("nothing is selected for kernel " + kernel);
+    if (wanted.empty() && plan.reasons.empty())
+        plan.reasons.emplace_back("nothing is selected");
+    const bool runs = contains(wanted, observed.kernel);
+    if (runs && !settings.version.empty())
+        plan.problems.push_back(
+            {Errc::Refused,
+             "Version=" + settings.version + " in gpuhostd.conf has this host run a driver of gpuhostd",
+             "set Version= to preinstalled or off first, and then: gpuhostctl reload"});
+    if (!plan.problems.empty())
+        return plan;
+    if (runs && !observed.loaded_version.empty())
+        plan.reasons.push_back("driver " + observed.loaded_version +
+                               " goes on to run until the next boot; programs no longer find its libraries");
+    std::size_t left = observed.store.selected.size();
+    for (const std::string& kernel : wanted)
+        plan.steps.push_back({"driver.select", "select no driver for kernel " + kernel,
+                              args_for(observed, kernel, std::nullopt, std::nullopt,
+                                       --left == 0 ? std::string() : observed.options)});
+    if (runs)
+        plan.steps.insert(plan.steps.end(), around.after.begin(), around.after.end());
+    return plan;
+}
+
+std::string version_in_use(const DriverSettings& settings, const Observed& observed) {
+    if (!settings.version.empty())
+        return settings.version;
+    if (const Selection* const selection = observed.selection())
+        return selection->generation.version;
+    for (const auto& [kernel, selection] : observed.store.selected)
+        if (observed.current == userland_link_of(kernel))
+            return selection.generation.version;
+    return {};
+}
+
+} // namespace gpuhost::kmod

@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/base/parse.hpp"
+#include "kmod/clean_plan.hpp"
+#include "kmod/select_plan.hpp"
+
+#include <gtest/gtest.h>
+
+namespace gpuhost::kmod {
+namespace {
+
+using base::Errc;
+using base::Json;
+using core::Plan;
+
+const std::string running = "6.1.0-50-amd64";
+const std::string next = "6.1.0-56-amd64";
+
+DriverVersion driver_version(const std::string& version, const std::vector<std::string>& kernels) {
+    DriverVersion driver;
+    driver.version = version;
+    for (const std::string& kernel : kernels) {
+        ModuleSet set;
+        set.kernel = kernel;
+        set.flavour = "open";
+        set.digest = "m" + version + kernel;
+        set.path = "/modules/" + version + kernel;
+        driver.modules.push_back(set);
+    }
+    driver.userland.push_back({"u" + version, "/userland/" + version, 3, 4, true, {}, 0});
+    return driver;
+}
+
+/// 550 runs and has modules for the next kernel too; 535 has them for the one that runs.
+Observed host() {
+    Observed observed;
+    observed.kernel = running;
+    observed.kernels = {{running, true}, {next, false}};
+    observed.gpus = {{"0000:65:00.0", "0x2330", "nvidia"}};
+    observed.loaded_version = "550.163.01";
+    observed.store.versions = {driver_version("550.163.01", {running, next}),
+                               driver_version("535.261.03", {running})};
+    observed.store.selected[running] = {{"550.163.01", "u550.163.01", "m550.163.01" + running}, std::nullopt};
+    observed.current = "boot/" + running + "/userland";
+    observed.options = "blacklist nouveau\n";
+    return observed;
+}
+
+DriverSettings settings(const std::string& version = {}) {
+    core::Settings values({driver_setting_keys()});
+    EXPECT_TRUE(values.set("Driver", "Version", version, "test"));
+    return driver_settings(values);
+}
+
+std::string kinds(const Plan& plan) {
+    std::vector<std::string> names;
+    for (const core::Step& step : plan.steps)
+        names.push_back(step.kind);
+    return base::join(names, " ");
+}
+
+void expect_problem(const Plan& plan, Errc code, const std::string& text) {
+    ASSERT_FALSE(plan.problems.empty()) << "expected: " << text;
+    EXPECT_EQ(plan.problems[0].code, code);
+    EXPECT_NE(plan.problems[0].text.find(text), std::string::npos) << plan.problems[0].text;
+    EXPECT_FALSE(plan.problems[0].hint.empty());
+    EXPECT_TRUE(plan.steps.empty()) << "a plan with problems has no steps";
+}
+
+TEST(HandsOff, AHostsOwnDriverIsLookedAtAndNotTouched) {
+    Observed own = host();
+    own.store.selected.clear();
+    const Plan plan = hands_off_plan(DriverOwner::Preinstalled, "", own);
+    EXPECT_TRUE(plan.steps.empty());
+    EXPECT_TRUE(plan.problems.empty());
+    ASSERT_EQ(plan.reasons.size(), 1U);
+    EXPECT_NE(plan.reasons[0].find("550.163.01 is the host's own"), std::string::npos);
+}
+
+TEST(HandsOff, WhatIsWrongWithItIsSaid) {
+    Observed own = host();
+    own.store.selected.clear();
+    Observed none = own;
+    none.loaded_version.clear();
+    expect_problem(hands_off_plan(DriverOwner::Preinstalled, "", none), Errc::NotFound,
+                   "no NVIDIA driver is loaded");
+    Observed partial = own;
+    partial.gpus.push_back({"0000:66:00.0", "0x2330", ""});
+    expect_problem(hands_off_plan(DriverOwner::Preinstalled, "", partial), Errc::Failed, "0000:66:00.0");
+    Observed nodes = own;
+    nodes.devices_complete = false;
+    expect_problem(hands_off_plan(DriverOwner::Preinstalled, "", nodes), Errc::NotFound, "device nodes");
+    expect_problem(hands_off_plan(DriverOwner::Preinstalled, "", host()), Errc::Refused, "would still boot");
+    Observed without_gpu = none;
+    without_gpu.gpus.clear();
+    EXPECT_TRUE(hands_off_plan(DriverOwner::Preinstalled, "", without_gpu).problems.empty());
+}
+
+TEST(HandsOff, OffLooksAtNothing) {
+    Observed none = host();
+    none.loaded_version.clear();
+    const Plan plan = hands_off_plan(DriverOwner::Nobody, "", none);
+    EXPECT_TRUE(plan.steps.empty());
+    EXPECT_TRUE(plan.problems.empty());
+    EXPECT_FALSE(plan.reasons.empty());
+}
+
+TEST(HandsOff, ASwapIsRefused) {
+    for (const char* value : {"off", "preinstalled"}) {
+        core::Settings values({driver_setting_keys()});
+        ASSERT_TRUE(values.set("Driver", "Version", value, "test"));
+        const Json request{{"driver", {{"request", "swap"}, {"version", "535.261.03"}}}};
+        const Plan plan = driver_plan({values, request}, host());
+        EXPECT_EQ(plan.kind, "driver.swap");
+        expect_problem(plan, Errc::Refused, std::string("Version=") + value);
+        expect_problem(select_plan("", {}, driver_settings(values), host()), Errc::Refused, value);
+    }
+}
+
+TEST(SelectPlan, AnotherKernelBootsWhatThisOneRuns) {
+    const Plan plan = select_plan("", {}, settings(), host());
+    ASSERT_EQ(kinds(plan), "driver.prepare driver.select");
+    const Json& args = plan.steps[1].args;
+    EXPECT_EQ(args["kernel"], next);
+    EXPECT_EQ(args["boots_only"], true) << "what runs keeps its libraries, programs and parameters";
+    EXPECT_EQ(args["to"]["modules_path"], "/modules/550.163.01" + next);
+    EXPECT_EQ(args["from"], Json());
+    EXPECT_EQ(args["selection_to"]["previous"], Json());
+}
+
+TEST(SelectPlan, ItIsNoStepTwiceAndRemembersWhatWasBefore) {
+    Observed observed = host();
+    observed.store.selected[next] = {{"550.163.01", "u550.163.01", "m550.163.01" + next}, std::nullopt};
+    const Plan again = select_plan("550.163.01", {next}, settings(), observed);
+    EXPECT_TRUE(again.steps.empty());
+    EXPECT_TRUE(again.problems.empty());
+    observed.store.versions[1].modules.push_back(observed.store.versions[1].modules[0]);
+    observed.store.versions[1].modules[1].kernel = next;
+    const Plan other = select_plan("535.261.03", {next}, settings(), observed);
+    ASSERT_EQ(kinds(other), "driver.prepare driver.select");
+    EXPECT_EQ(other.steps[1].args["selection_to"]["previous"]["version"], "550.163.01");
+    EXPECT_EQ(other.steps[1].args["from"]["version"], "550.163.01");
+}
+
+TEST(SelectPlan, WhatItCannotDoItSays) {
+    expect_problem(select_plan("550.163.01", {"6.6.6"}, settings(), host()), Errc::NotFound, "6.6.6");
+    expect_problem(select_plan("550.163.01", {running}, settings(), host()), Errc::InvalidArgument, "runs");
+    expect_problem(select_plan("535.261.03", {next}, settings(), host()), Errc::Unsupported,
+                   "no modules for kernel");
+    Observed fresh = host();
+    fresh.store.selected.clear();
+    fresh.current.clear();
+    expect_problem(select_plan("", {}, settings(), fresh), Errc::InvalidArgument, "no driver version");
+}
+
+TEST(SelectPlan, AFreshlyBootedKernelUsesTheVersionOfTheOneBefore) {
+    Observed observed = host();
+    observed.kernel = next;
+    EXPECT_EQ(version_in_use(settings(), observed), "550.163.01") << "by where libraries lead";
+    EXPECT_EQ(version_in_use(settings("535.261.03"), observed), "535.261.03");
+    observed.current.clear();
+    EXPECT_EQ(version_in_use(settings(), observed), "");
+}
+
+TEST(DeselectPlan, TheLastOneTakesParametersAlong) {
+    Observed observed = host();
+    observed.store.selected[next] = {{"550.163.01", "u550.163.01", "m550.163.01" + next}, std::nullopt};
+    const Plan all = deselect_plan({}, settings(), observed);
+    ASSERT_EQ(kinds(all), "driver.select driver.select");
+    EXPECT_EQ(all.steps[0].args["options_to"], observed.options);
+    EXPECT_EQ(all.steps[1].args["options_to"], "");
+    EXPECT_EQ(all.steps[0].args["boots_only"], false) << "the kernel that runs";
+    EXPECT_EQ(all.steps[1].args["boots_only"], true);
+    EXPECT_EQ(all.steps[0].args["to"], Json());
+    const Plan one = deselect_plan({next}, settings(), observed, {{}, {{"cdi.publish", "", {}}}});
+    EXPECT_EQ(kinds(one), "driver.select") << "nothing changes for what runs";
+    EXPECT_EQ(kinds(deselect_plan({running}, settings(), observed, {{}, {{"cdi.publish", "", {}}}})),
+              "driver.select cdi.publish");
+}
+
+TEST(DeselectPlan, LibrariesThatLeadToAKernelThatIsGoneGoWithIt) {
+    Observed observed = host();
+    observed.kernel = next;
+    const Plan plan = deselect_plan({running}, settings(), observed);
+    ASSERT_EQ(plan.steps.size(), 1U);
+    EXPECT_EQ(plan.steps[0].args["boots_only"], false);
+}
+
+TEST(DeselectPlan, WhatAFileWantsIsTheAdministratorsToChange) {
+    expect_problem(deselect_plan({}, settings("550.163.01"), host()), Errc::Refused, "Version=550.163.01");
+    EXPECT_TRUE(deselect_plan({}, settings("preinstalled"), host()).problems.empty());
+    EXPECT_TRUE(deselect_plan({"6.6.6"}, settings(), host()).steps.empty());
+}
+
+/// What `clean` takes, in order.
+std::string cleaned(const DriverSettings& wanted, const Observed& observed) {
+    std::vector<std::string> versions;
+    for (const core::Step& step : clean_plan(wanted, observed).steps)
+        if (step.kind == "store.remove")
+            versions.push_back(base::string_or(step.args, "version", ""));
+    return base::join(versions, " ");
+}
+
+TEST(CleanPlan, TakesOldVersionsThatNothingLeadsTo) {
+    Observed observed = host();
+    observed.store.versions.insert(observed.store.versions.begin(), driver_version("570.86.15", {}));
+    observed.store.versions.push_back(driver_version("525.147.05", {}));
+    EXPECT_EQ(cleaned(settings(), observed), "535.261.03 525.147.05") << "570 is there to be swapped to";
+    const Plan plan = clean_plan(settings(), observed);
+    EXPECT_EQ(kinds(plan), "store.remove store.remove store.purge store.purge");
+    EXPECT_TRUE(plan.steps[2].forward);
+    EXPECT_EQ(plan.reasons.size(), 4U) << "each version, with why it stays";
+}
+
+TEST(CleanPlan, TakesNothingInUseSelectedOrPinned) {
+    Observed observed = host();
+    EXPECT_EQ(cleaned(settings(), observed), "535.261.03");
+    DriverSettings pinned = settings();
+    pinned.pins = {"535.261.03"};
+    EXPECT_EQ(cleaned(pinned, observed), "");
+    Observed previous = observed;
+    previous.store.selected[running].previous = Generation{"535.261.03", "", ""};
+    EXPECT_EQ(cleaned(settings(), previous), "");
+    Observed loaded = observed;
+    loaded.loaded_version = "535.261.03";
+    EXPECT_EQ(cleaned(settings(), loaded), "");
+    Observed fresh = observed;
+    fresh.store.selected.clear();
+    fresh.current.clear();
+    fresh.loaded_version.clear();
+    EXPECT_EQ(cleaned(settings(), fresh), "") << "what was just brought in";
+}
+
+} // namespace
+} // namespace gpuhost::kmod
