@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "images/pins.hpp"
 
-#include "daemon/base/parse.hpp"
+#include "daemon/core/settings_drop_in.hpp"
 #include "images/images_settings.hpp"
 #include "images/reference.hpp"
 
@@ -16,10 +16,8 @@ namespace {
 
 constexpr std::size_t most_pins = 10'000;
 
-core::Settings settings(const base::Root& root) {
-    return core::load_settings(root, {images_setting_keys()})
-        .settings; // what is wrong elsewhere the daemon says
-}
+constexpr core::ListDropIn pins_list{"/etc/gpuhost/gpuhostd.conf.d/50-pinned-images.conf",
+                                     "gpuhostctl image pin and unpin", "Images", "Pin"};
 
 } // namespace
 
@@ -52,27 +50,14 @@ std::vector<Pin> pins_of(const std::vector<std::string>& words) {
 }
 
 std::vector<std::string> read_pins(const base::Root& root) {
-    return pinned_patterns(settings(root));
+    return core::read_list(root, images_setting_keys(), pins_list);
 }
 
 Result<void> write_pins(const base::Root& root, const std::vector<std::string>& pins) {
     if (pins.size() > most_pins)
         return base::fail(Errc::InvalidArgument, "more than " + std::to_string(most_pins) + " pins",
                           "Pin them by a pattern.");
-    const auto before = root.read(pins_file);
-    if (!before && before.error().code != Errc::NotFound)
-        return base::fail(before.error());
-    GPUHOST_CHECK(root.make_directories(std::string(pins_file.substr(0, pins_file.rfind('/')))));
-    GPUHOST_CHECK(root.write_atomic(
-        pins_file,
-        "# Written by gpuhostctl image pin and unpin.\n[Images]\nPin=" + base::join(pins, " ") + "\n"));
-    const core::Settings now = settings(root);
-    if (pinned_patterns(now) == pins)
-        return {};
-    GPUHOST_CHECK(before ? root.write_atomic(pins_file, *before) : root.remove(pins_file));
-    return base::fail(Errc::Refused,
-                      "Pin= is set in " + now.get("Images", "Pin").source + ", which comes later",
-                      "Change it there.");
+    return core::write_list(root, images_setting_keys(), pins_list, pins);
 }
 
 } // namespace gpuhost::images

@@ -10,9 +10,6 @@
 
 namespace gpuhost::images {
 
-/// What 'image pin' and 'image unpin' write. Files that come after it in order win, as for all settings.
-constexpr std::string_view pins_file = "/etc/gpuhost/gpuhostd.conf.d/50-pinned-images.conf";
-
 /// "registry.example/team/app:v1", "busybox", or a shell's pattern over full names: "registry.example/team/*".
 class Pin {
   public:
@@ -32,7 +29,7 @@ class Pin {
 /// As many as there are words; what is no pin fits nothing.
 [[nodiscard]] std::vector<Pin> pins_of(const std::vector<std::string>& words);
 
-/// Makes these all that is pinned. Refused, with nothing changed, where a file that comes later says otherwise.
+/// Makes these all that is pinned, in a drop-in. Refused, with nothing changed, where a file that comes later says otherwise.
 [[nodiscard]] base::Result<void> write_pins(const base::Root& root, const std::vector<std::string>& pins);
 /// As configured now.
 [[nodiscard]] std::vector<std::string> read_pins(const base::Root& root);

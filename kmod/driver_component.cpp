@@ -80,6 +80,7 @@ base::Result<Json> DriverComponent::observe(const core::Settings& settings) {
         return selected.first != kernel && !kernel_is_installed(root_, selected.first);
     });
     observed.configured = settings.string("Driver", "Version");
+    observed.new_kernel = settings.string("Driver", "NewKernel");
     observed.units = active_units(root_, driver_settings(settings).client_units);
     observed.wrong_files = wrong_files(root_, observed);
     observed.options = root_.read(options_file).value_or(std::string());

@@ -43,6 +43,7 @@ struct Observed {
     std::vector<std::string> wrong_files; ///< of the selection
     std::string options;                  ///< /etc/modprobe.d/gpuhost.conf
     std::string configured;               ///< Version=
+    std::string new_kernel;               ///< NewKernel=
     std::string current;                  ///< current_userland()
     bool devices_complete = true;
     bool door_shut = false;

@@ -2,7 +2,7 @@
 // [Driver] of gpuhostd.conf.
 #pragma once
 
-#include "daemon/core/settings.hpp"
+#include "daemon/core/settings_drop_in.hpp"
 
 #include <chrono>
 #include <span>
@@ -36,6 +36,10 @@ struct DriverSettings {
     bool build_at_boot = true;
     std::vector<std::string> pins; ///< versions that stay in the store
 };
+
+/// What 'driver pin' and 'driver unpin' write.
+inline constexpr core::ListDropIn driver_pins{"/etc/gpuhost/gpuhostd.conf.d/50-pinned-drivers.conf",
+                                              "gpuhostctl driver pin and unpin", "Driver", "Pin"};
 
 [[nodiscard]] DriverSettings driver_settings(const core::Settings& settings);
 

@@ -30,6 +30,7 @@ base::Json to_json(const Observed& observed) {
             {"wrong_files", observed.wrong_files},
             {"options", observed.options},
             {"configured", observed.configured},
+            {"new_kernel", observed.new_kernel},
             {"current", observed.current},
             {"devices_complete", observed.devices_complete},
             {"door", observed.door_shut ? "shut" : "open"}};
@@ -51,6 +52,7 @@ Observed observed_from_json(const base::Json& value) {
     observed.wrong_files = base::strings_or_empty(value, "wrong_files");
     observed.options = base::string_or(value, "options", "");
     observed.configured = base::string_or(value, "configured", "");
+    observed.new_kernel = base::string_or(value, "new_kernel", "");
     observed.current = base::string_or(value, "current", "");
     observed.devices_complete = base::bool_or(value, "devices_complete", true);
     observed.door_shut = base::string_or(value, "door", "open") == "shut";

@@ -197,11 +197,14 @@ Plan deselect_plan(const std::vector<std::string>& kernels, const DriverSettings
     if (runs && !observed.loaded_version.empty())
         plan.reasons.push_back("driver " + observed.loaded_version +
                                " goes on to run until the next boot; programs no longer find its libraries");
-    std::size_t left = observed.store.selected.size();
+    // What all kernels share goes last, and stays where one is left that needs it.
+    std::stable_partition(wanted.begin(), wanted.end(),
+                          [&](const std::string& kernel) { return boots_only(observed, kernel); });
+    const bool all = wanted.size() == observed.store.selected.size();
     for (const std::string& kernel : wanted)
-        plan.steps.push_back({"driver.select", "select no driver for kernel " + kernel,
-                              args_for(observed, kernel, std::nullopt, std::nullopt,
-                                       --left == 0 ? std::string() : observed.options)});
+        plan.steps.push_back(
+            {"driver.select", "select no driver for kernel " + kernel,
+             args_for(observed, kernel, std::nullopt, std::nullopt, all ? std::string() : observed.options)});
     if (runs)
         plan.steps.insert(plan.steps.end(), around.after.begin(), around.after.end());
     return plan;

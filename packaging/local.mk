@@ -28,6 +28,14 @@ dist_kubernetes_DATA = %D%/kubernetes/host.yaml %D%/kubernetes/host-policy.yaml
 kubernetescrddir = $(kubernetesdir)/crd
 dist_kubernetescrd_DATA = %D%/kubernetes/crd/cluster-policy-crd.yaml
 
+# A new kernel is made ready before it boots: Debian's packages run postinst.d and header_postinst.d, systemd's kernel-install(8) the rest.
+kernelinstalldir = $(prefix)/lib/kernel/install.d
+dist_kernelinstall_SCRIPTS = %D%/kernel/60-gpuhost.install
+kernelpostinstdir = $(sysconfdir)/kernel/postinst.d
+dist_kernelpostinst_SCRIPTS = %D%/kernel/gpuhost
+kernelheaderpostinstdir = $(sysconfdir)/kernel/header_postinst.d
+dist_kernelheaderpostinst_SCRIPTS = %D%/kernel/gpuhost
+
 bashcompletiondir = $(BASH_COMPLETION_DIR)
 dist_bashcompletion_DATA = %D%/completion/gpuhostctl
 

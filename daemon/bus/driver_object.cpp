@@ -29,8 +29,8 @@ Result<Json> request_of(const std::string& request, const std::vector<std::strin
     const bool fits = request == "rollback" || request == "clean" ? count == 0
                       : request == "swap" || request == "remove"  ? count == 1
                       : request == "verify"                       ? count <= 1
-                      : request == "import" || has_kernels        ? count >= 1
-                                                                  : request == "deselect";
+                      : request == "import"                       ? count >= 1
+                                                                  : has_kernels || request == "deselect";
     if (!fits)
         return base::fail(Errc::InvalidArgument,
                           "no request '" + request + "' with " + std::to_string(count) + " arguments");
@@ -40,7 +40,7 @@ Result<Json> request_of(const std::string& request, const std::vector<std::strin
         made["kernels"] = arguments;
     else if (count > 0)
         made["version"] = arguments[0];
-    if (has_kernels)
+    if (has_kernels && count > 1)
         made["kernels"] = std::vector<std::string>(arguments.begin() + 1, arguments.end());
     return made;
 }

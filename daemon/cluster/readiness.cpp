@@ -74,6 +74,13 @@ Condition driver_condition(const Json& component, std::size_t gpus, std::string_
         return *in_its_way(driver_ready, component);
     if (gpus == 0)
         return condition(driver_ready, "True", "NoGpu", "this host has no NVIDIA GPU");
+    const std::string configured = string_or(observed, "configured", "");
+    if (configured == "off")
+        return condition(driver_ready, "True", "NotManaged",
+                         "the driver of this host is not gpuhostd's (Version=off)");
+    if (configured == "preinstalled")
+        if (const auto why = in_its_way(driver_ready, component))
+            return *why;
     if (loaded.empty()) {
         const auto why = in_its_way(driver_ready, component);
         const std::string next = pending(component);

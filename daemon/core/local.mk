@@ -17,6 +17,8 @@ noinst_LIBRARIES += %D%/libcore.a
     %D%/record.hpp \
     %D%/settings.cpp \
     %D%/settings.hpp \
+    %D%/settings_drop_in.cpp \
+    %D%/settings_drop_in.hpp \
     %D%/step.cpp \
     %D%/step.hpp \
     %D%/steps_around.hpp \

@@ -48,8 +48,12 @@ noinst_LIBRARIES += %D%/libctl.a
     %D%/cmd_driver_export.cpp \
     %D%/cmd_driver_import.cpp \
     %D%/cmd_driver_list.cpp \
+    %D%/cmd_driver_clean.cpp \
+    %D%/cmd_driver_pin.cpp \
+    %D%/cmd_driver_prepare.cpp \
     %D%/cmd_driver_remove.cpp \
     %D%/cmd_driver_rollback.cpp \
+    %D%/cmd_driver_select.cpp \
     %D%/cmd_driver_show.cpp \
     %D%/cmd_driver_swap.cpp \
     %D%/cmd_driver_verify.cpp \

@@ -10,8 +10,7 @@ namespace {
 using Words = std::vector<std::string>;
 
 void add(Words& words, const std::string& word) {
-    if (!word.empty())
-        words.push_back(word);
+    words.push_back(word);
 }
 
 void add(Words& words, const Words& more) {
@@ -37,6 +36,8 @@ Request request_of(Call start, Options options) {
     Words words;
     for (const Argument& argument : start.arguments)
         std::visit([&](const auto& value) { add(words, value); }, argument);
+    while (!words.empty() && words.back().empty())
+        words.pop_back();
     Call plan{start.path, start.interface, "Plan", {in_small_letters(start.method), words, options}};
     return {std::move(start), std::move(options), std::move(plan)};
 }

@@ -13,7 +13,7 @@ struct Request {
 };
 
 /// Of an object that has, beside the method, Plan(request, arguments, options): the method's name in small
-/// letters, its arguments as words (a file's is its name, an empty one is left out), its options.
+/// letters, its arguments as words (a file's is its name, empty ones at the end are left out), its options.
 [[nodiscard]] Request request_of(Call start, Options options = {});
 
 } // namespace gpuhost::ctl

@@ -103,6 +103,9 @@ bool is_in_store(const Json& driver, std::string_view version) {
 
 std::string selected_line(const Json& driver) {
     const Json& selected = base::member(driver, "selected");
+    const std::string owner = text_of(driver, "configured");
+    if (!selected.is_object() && (owner == "off" || owner == "preinstalled"))
+        return "none, the driver is not gpuhostd's (Version=" + owner + ")";
     if (!selected.is_object())
         return "none for this kernel";
     const std::string previous = text_of(base::member(selected, "previous"), "version");

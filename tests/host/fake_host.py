@@ -67,6 +67,7 @@ class FakeHost:
         self.daemon = None
         self.log = open(os.path.join(self.scratch, "log"), "a+")
         self.boots = 0
+        self.kernel = KERNEL
         self.bus = PrivateBus(self.scratch)
         self.address = self.bus.address
         self.environment = environment(DBUS_SYSTEM_BUS_ADDRESS=self.address, NO_COLOR="1", LC_ALL="C")
@@ -87,13 +88,16 @@ class FakeHost:
 
     def install(self):
         """A host without a driver, as it is after its first boot."""
-        for directory in ("/var/lib/gpuhost", "/usr/bin", "/usr/lib", f"/lib/modules/{KERNEL}", "/etc", "/fake-worker"):
+        for directory in ("/var/lib/gpuhost", "/usr/bin", "/usr/lib", "/etc", "/fake-worker"):
             os.makedirs(self.path(directory), exist_ok=True)
-        for name in ("modules.order", "modules.builtin", "modules.builtin.modinfo"):
-            write(self.path(f"/lib/modules/{KERNEL}/{name}"), "")
+        self.install_kernel(KERNEL)
         write(self.path("/usr/bin/systemctl"), SYSTEMCTL.format(root=self.root))
         os.chmod(self.path("/usr/bin/systemctl"), 0o755)
         self.boot()
+
+    def install_kernel(self, release):
+        for name in ("modules.order", "modules.builtin", "modules.builtin.modinfo"):
+            write(self.path(f"/lib/modules/{release}/{name}"), "")
 
     def boot(self):
         """What does not outlive a boot is made anew, then udev loads what the module directory holds."""
@@ -102,7 +106,7 @@ class FakeHost:
         self.boots += 1
         os.makedirs(self.path("/run"))
         os.makedirs(self.path("/dev"))
-        write(self.path("/proc/sys/kernel/osrelease"), KERNEL + "\n")
+        write(self.path("/proc/sys/kernel/osrelease"), self.kernel + "\n")
         write(self.path("/proc/sys/kernel/random/boot_id"), f"b00t0000-0000-4000-8000-{self.boots:012}\n")
         write(self.path("/proc/devices"), "Character devices:\n  1 mem\n\nBlock devices:\n  8 sd\n")
         for gpu in GPUS:

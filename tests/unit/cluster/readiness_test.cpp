@@ -57,6 +57,22 @@ TEST(Readiness, ADriverThatServesIsReadyWhileAnotherIsWanted) {
     EXPECT_NE(driver.message.find("pending: swap driver"), std::string::npos) << driver.message;
 }
 
+TEST(Readiness, ADriverOfOthersIsReadyWhereItServes) {
+    Json host = good_host();
+    Json& observed = part(host, "driver", "observed");
+    observed["configured"] = "preinstalled";
+    observed["selected"] = nullptr;
+    EXPECT_EQ(find(host, driver_ready).status, "True");
+    part(host, "driver", "plan")["problems"] = {
+        {{"code", "failed"}, {"text", "driver 550.163.01 does not drive 0000:02:00.0"}, {"hint", ""}}};
+    EXPECT_EQ(find(host, driver_ready).message, "driver 550.163.01 does not drive 0000:02:00.0");
+    EXPECT_EQ(find(host, driver_ready).status, "False");
+    observed["configured"] = "off";
+    observed["loaded_version"] = "";
+    EXPECT_EQ(find(host, driver_ready).reason, "NotManaged");
+    EXPECT_EQ(find(host, driver_ready).status, "True") << "nobody asks for one";
+}
+
 TEST(Readiness, WhatKeepsADriverFromServing) {
     Json host = good_host();
     part(host, "driver", "observed")["loaded_version"] = "";

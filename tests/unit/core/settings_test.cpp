@@ -69,7 +69,8 @@ TEST_F(SettingsTest, BadLinesAreNamedAndTheRestCounts) {
             "/etc/gpuhost/gpuhostd.conf:3: unknown key 'Foo' in [Driver], ignoring",
             "/etc/gpuhost/gpuhostd.conf:4: HolderTimeout='soon': not a time span (as '30s', '5min'), "
             "ignoring",
-            "/etc/gpuhost/gpuhostd.conf:5: Version='../../etc': not a driver version (as '550.163.01'), "
+            "/etc/gpuhost/gpuhostd.conf:5: Version='../../etc': not off, preinstalled or a driver version "
+            "(as '550.163.01'), "
             "ignoring"}));
     EXPECT_TRUE(loaded.settings.boolean("Log", "Verbose"));
     EXPECT_EQ(loaded.settings.string("Driver", "HolderPolicy"), "refuse");

@@ -401,12 +401,13 @@ TEST(Pins, GoIntoADropInThatMustWin) {
     ASSERT_TRUE(write_pins(root, {}));
     EXPECT_TRUE(read_pins(root).empty());
     directory.write("etc/gpuhost/gpuhostd.conf.d/90-site.conf", "[Images]\nPin=x.example/y:z\n");
-    const std::string before = directory.read(pins_file.substr(1));
+    const std::string ours = "etc/gpuhost/gpuhostd.conf.d/50-pinned-images.conf";
+    const std::string before = directory.read(ours);
     const auto refused = write_pins(root, {"a.example/b:c"});
     ASSERT_FALSE(refused);
     EXPECT_EQ(refused.error().code, Errc::Refused);
     EXPECT_NE(refused.error().message.find("90-site.conf"), std::string::npos);
-    EXPECT_EQ(directory.read(pins_file.substr(1)), before);
+    EXPECT_EQ(directory.read(ours), before);
 }
 
 } // namespace

@@ -166,13 +166,14 @@ TEST(DeselectPlan, TheLastOneTakesParametersAlong) {
     observed.store.selected[next] = {{"550.163.01", "u550.163.01", "m550.163.01" + next}, std::nullopt};
     const Plan all = deselect_plan({}, settings(), observed);
     ASSERT_EQ(kinds(all), "driver.select driver.select");
-    EXPECT_EQ(all.steps[0].args["options_to"], observed.options);
+    EXPECT_EQ(all.steps[0].args["boots_only"], true);
+    EXPECT_EQ(all.steps[1].args["boots_only"], false) << "the kernel that runs is the last";
     EXPECT_EQ(all.steps[1].args["options_to"], "");
-    EXPECT_EQ(all.steps[0].args["boots_only"], false) << "the kernel that runs";
-    EXPECT_EQ(all.steps[1].args["boots_only"], true);
     EXPECT_EQ(all.steps[0].args["to"], Json());
     const Plan one = deselect_plan({next}, settings(), observed, {{}, {{"cdi.publish", "", {}}}});
     EXPECT_EQ(kinds(one), "driver.select") << "nothing changes for what runs";
+    EXPECT_EQ(deselect_plan({running}, settings(), observed).steps[0].args["options_to"], observed.options)
+        << "another kernel needs them";
     EXPECT_EQ(kinds(deselect_plan({running}, settings(), observed, {{}, {{"cdi.publish", "", {}}}})),
               "driver.select cdi.publish");
 }

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/base/parse.hpp"
+#include "daemon/ctl/document.hpp"
+#include "daemon/ctl/driver_call.hpp"
+#include "daemon/ctl/follow.hpp"
+#include "daemon/ctl/verbs_driver.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace gpuhost::ctl {
+
+using base::Errc;
+using base::Json;
+using base::Result;
+
+namespace {
+
+constexpr Option hook_option{"hook", "",
+                             "as a kernel package's installation asks: NewKernel= says what counts"};
+constexpr std::array options{hook_option};
+
+Request selecting(const std::string& kernel) {
+    return request_of(driver_call("Select", {std::string(), std::vector<std::string>{kernel}}));
+}
+
+bool has_problem(const Json& plan, Errc code) {
+    const Json& problems = list_of(plan, "problems");
+    return std::any_of(problems.begin(), problems.end(), [&](const Json& problem) {
+        return text_of(problem, "code") == base::info(code).name;
+    });
+}
+
+/// Modules first where there are none; then the kernel is led to them.
+Result<int> prepare(Session& session, Client& client, const std::string& kernel) {
+    const Request select = selecting(kernel);
+    GPUHOST_TRY(plan, client.ask(select.plan));
+    if (has_problem(plan, Errc::Unsupported)) {
+        const Call build = driver_call("Build", {std::string(), std::vector<std::string>{kernel}});
+        GPUHOST_TRY(built, run_operation(session, request_of(build)));
+        if (built != 0)
+            return built;
+    } else if (list_of(plan, "steps").empty() && list_of(plan, "problems").empty()) {
+        for (const std::string& reason : base::strings_or_empty(plan, "reasons"))
+            session.note(printable(reason) + "\n");
+        return 0;
+    }
+    return run_operation(session, select);
+}
+
+Result<Json> observed_driver(Client& client) {
+    GPUHOST_TRY(host, client.describe_host());
+    return base::member(base::member(base::member(host, "components"), "driver"), "observed");
+}
+
+/// Installed kernels that do not run; all of them where none is named.
+Result<std::vector<std::string>> kernels_to_prepare(Session& session, Client& client) {
+    if (!session.arguments().words().empty())
+        return session.arguments().words();
+    GPUHOST_TRY(driver, observed_driver(client));
+    std::vector<std::string> kernels;
+    for (const Json& kernel : list_of(driver, "kernels"))
+        if (const std::string release = text_of(kernel, "release"); release != text_of(driver, "kernel"))
+            kernels.push_back(release);
+    return kernels;
+}
+
+Result<int> prepare_all(Session& session) {
+    GPUHOST_TRY(client, session.client());
+    GPUHOST_TRY(kernels, kernels_to_prepare(session, *client));
+    GPUHOST_CHECK(client->subscribe());
+    int worst = 0;
+    for (const std::string& kernel : kernels) {
+        const auto status = prepare(session, *client, kernel);
+        if (!status)
+            session.complain(status.error().context("kernel " + kernel));
+        worst = std::max(worst, status ? *status : base::info(status.error().code).exit_code);
+    }
+    return worst;
+}
+
+/// Is there a driver of ours for which a kernel could be made ready?
+bool concerns(Client& client, const std::string& kernel) {
+    const auto plan = client.ask(selecting(kernel).plan);
+    return plan && !has_problem(*plan, Errc::Refused) && !has_problem(*plan, Errc::InvalidArgument);
+}
+
+/// Whatever package installs a kernel is not to fail over a driver, unless an administrator says so.
+Result<int> run_hook(Session& session) {
+    GPUHOST_TRY(client, session.client());
+    const auto runs = client->running();
+    if (!runs || !*runs) { // as where an image is made
+        session.note("gpuhostd does not run: it sees to the driver when the new kernel boots.\n");
+        return 0;
+    }
+    GPUHOST_TRY(driver, observed_driver(*client));
+    const std::string wish = text_of(driver, "new_kernel");
+    if (wish == "ignore")
+        return 0;
+    for (const std::string& kernel : session.arguments().words())
+        if (!concerns(*client, kernel))
+            return 0;
+    const auto status = prepare_all(session);
+    if (status && *status == 0)
+        return 0;
+    if (!status)
+        session.complain(status.error());
+    session.note(
+        "gpuhostd: the new kernel would boot without an NVIDIA driver. When what is said above is mended: "
+        "gpuhostctl driver prepare\n");
+    return wish == "require" ? base::info(Errc::Refused).exit_code : 0;
+}
+
+Result<int> run(Session& session) {
+    return session.arguments().has(hook_option) ? run_hook(session) : prepare_all(session);
+}
+
+} // namespace
+
+const Verb driver_prepare_verb{
+    "driver prepare",
+    "[KERNEL…]",
+    "make installed kernels ready for their first boot",
+    "Has the named kernels, or all that are installed and do not run, boot the version in use: builds "
+    "modules where "
+    "the store has none and the kernel's headers are installed, and selects them. The packages of kernels "
+    "ask for the same by --hook when they are installed.",
+    0,
+    100,
+    options,
+    run,
+};
+
+} // namespace gpuhost::ctl

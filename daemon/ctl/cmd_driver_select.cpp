@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/ctl/driver_call.hpp"
+#include "daemon/ctl/follow.hpp"
+#include "daemon/ctl/verbs_driver.hpp"
+
+#include <array>
+
+namespace gpuhost::ctl {
+namespace {
+
+constexpr Option kernel_option{"kernel", "RELEASE", "only this kernel", false, true};
+constexpr std::array options{kernel_option, option::dry_run, option::no_wait, option::json};
+
+base::Result<int> select(Session& session) {
+    const Arguments& given = session.arguments();
+    const std::string version = given.words().empty() ? std::string() : given.words()[0];
+    return run_operation(session, request_of(driver_call("Select", {version, given.values(kernel_option)})));
+}
+
+base::Result<int> deselect(Session& session) {
+    return run_operation(session,
+                         request_of(driver_call("Deselect", {session.arguments().values(kernel_option)})));
+}
+
+} // namespace
+
+const Verb driver_select_verb{
+    "driver select",
+    "[VERSION]",
+    "have kernels that do not run boot a version",
+    "Makes VERSION, or the one in use, what installed kernels other than the running one boot. What runs "
+    "stays as "
+    "it is: to change that, swap. The version needs modules for each of these kernels; 'driver prepare' "
+    "builds "
+    "them too.",
+    0,
+    1,
+    options,
+    select,
+};
+
+const Verb driver_deselect_verb{
+    "driver deselect",
+    "",
+    "have kernels boot no driver of gpuhostd's",
+    "Takes out what leads this host's kernels to the driver store, so that the next boot takes whatever "
+    "driver "
+    "is installed otherwise, or none. No module is unloaded, and the store keeps all its versions.",
+    0,
+    0,
+    options,
+    deselect,
+};
+
+} // namespace gpuhost::ctl
