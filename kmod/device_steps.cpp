@@ -4,13 +4,19 @@
 // that stands before the modules change ("back"), and nodes for the new one the apply of a step behind it
 // ("forward").
 //
-// driver.validate asks whether the driver works: args {"level": "kernel"|"nvml", "goal": goal, "userland":
-// directory}.
+// driver.validate asks whether the driver works: args {"level": "kernel"|"nvml"|"cuda", "goal": goal, "userland":
+// directory}; by its management library at the last two. driver.compute has each GPU compute: args {"userland", "fabric": whether
+// a fabric manager runs, for which GPUs behind NVSwitches wait}.
+#include "daemon/base/clock.hpp"
+#include "daemon/base/parse.hpp"
 #include "kmod/converge.hpp"
+#include "kmod/cuda.hpp"
 #include "kmod/devices.hpp"
 #include "kmod/kernel_state.hpp"
 #include "kmod/nvml.hpp"
 #include "kmod/step_kind.hpp"
+
+#include <unistd.h>
 
 namespace gpuhost::kmod {
 namespace {
@@ -19,6 +25,8 @@ using base::Errc;
 using base::Result;
 using core::Problem;
 using core::StepContext;
+
+constexpr std::uint64_t fabric_patience_us = 120'000'000;
 
 bool is_forward(const base::Json& args) {
     return base::string_or(args, "when", "forward") == "forward";
@@ -36,17 +44,76 @@ std::string nvml_library(const base::Json& args) {
     return base::string_or(args, "userland", "") + "/lib/libnvidia-ml.so.1";
 }
 
+std::string cuda_library(const base::Json& args) {
+    return base::string_or(args, "userland", "") + "/lib/libcuda.so.1";
+}
+
+std::string level_of(const base::Json& args) {
+    return base::string_or(args, "level", "kernel");
+}
+
 bool wants_nvml(const base::Json& args) {
-    return base::string_or(args, "level", "kernel") == "nvml";
+    return level_of(args) != "kernel";
+}
+
+/// Of a GPU that is split MIG's instances stand in its place, and CUDA shows a process one of all.
+bool is_any_split(const base::Root& root) {
+    const std::string directory = "/proc/driver/nvidia/capabilities";
+    for (const std::string& gpu : root.list(directory).value_or(std::vector<std::string>()))
+        for (const std::string& name :
+             root.list(directory + "/" + gpu + "/mig").value_or(std::vector<std::string>()))
+            if (base::starts_with(name, "gi"))
+                return true;
+    return false;
 }
 
 PreflightResult validate_preflight(StepContext& context, const base::Json& args) {
     std::vector<Problem> problems;
     if (wants_nvml(args) &&
         (base::string_or(args, "userland", "").empty() || !context.root.exists(nvml_library(args))))
-        problems.push_back({Errc::NotFound, "Validation=nvml, but this driver came without NVML",
+        problems.push_back({Errc::NotFound,
+                            "Validation=" + level_of(args) + ", but this driver came without NVML",
                             "import libnvidia-ml1 of the same version, or set Validation=kernel"});
     return problems;
+}
+
+PreflightResult compute_preflight(StepContext& context, const base::Json& args) {
+    std::vector<Problem> problems;
+    for (const auto& [file, package] :
+         {std::pair("libcuda.so.1", "libcuda1"),
+          std::pair("libnvidia-ptxjitcompiler.so.1", "libnvidia-ptxjitcompiler1")})
+        if (const std::string userland = base::string_or(args, "userland", "");
+            userland.empty() || !context.root.exists(userland + "/lib/" + file))
+            problems.push_back(
+                {Errc::NotFound, std::string("Validation=cuda, but this driver came without ") + file,
+                 std::string("import ") + package + " of the same version, or set Validation=nvml"});
+    return problems;
+}
+
+Result<base::Json> compute(StepContext& context, const base::Json& args) {
+    context.progress(-1, "computing on each GPU");
+    const bool fabric = base::bool_or(args, "fabric", false);
+    const std::uint64_t until = base::monotonic_us() + (fabric ? fabric_patience_us : 0);
+    auto computed = add_vectors(context.root.host_path(cuda_library(args)));
+    while (!computed && computed.error().code == Errc::Busy && base::monotonic_us() < until) {
+        context.progress(-1, "waiting for the fabric of NVSwitches");
+        ::usleep(2'000'000);
+        computed = add_vectors(context.root.host_path(cuda_library(args)));
+    }
+    // As at boot: it comes after the driver.
+    if (!computed && computed.error().code == Errc::Busy && !fabric) {
+        context.progress(-1, "not computed: the GPUs wait for nvidia-fabricmanager");
+        return base::Json{{"waits", "fabric"}};
+    }
+    GPUHOST_TRY(gpus, std::move(computed));
+    const std::size_t expected =
+        is_any_split(context.root) ? 1 : gpus_to_drive(nvidia_gpus(context.root)).size();
+    if (gpus.size() < expected)
+        return base::fail(Errc::Failed,
+                          "CUDA sees " + std::to_string(gpus.size()) + " of " + std::to_string(expected) +
+                              " GPUs",
+                          "the kernel's log says why: journalctl -k -g NVRM");
+    return base::Json{{"gpus", gpus}};
 }
 
 Result<base::Json> validate(StepContext& context, const base::Json& args) {
@@ -66,7 +133,7 @@ Result<base::Json> validate(StepContext& context, const base::Json& args) {
                           "NVML sees " + std::to_string(report.devices) + " of " + std::to_string(expected) +
                               " GPUs",
                           "the kernel's log says why: journalctl -k -g NVRM");
-    return base::Json{{"level", "nvml"}, {"devices", report.devices}};
+    return base::Json{{"level", level_of(args)}, {"devices", report.devices}};
 }
 
 } // namespace
@@ -96,6 +163,17 @@ core::StepKind driver_validate_kind() {
     kind.deadline = std::chrono::minutes(5); // NVML starts eight GPUs one after the other
     kind.preflight = validate_preflight;
     kind.apply = validate;
+    // it is itself a look
+    return kind;
+}
+
+core::StepKind driver_compute_kind() {
+    core::StepKind kind;
+    kind.name = "driver.compute";
+    kind.sandbox = core::Sandbox::Devices;
+    kind.deadline = std::chrono::minutes(5);
+    kind.preflight = compute_preflight;
+    kind.apply = compute;
     // it is itself a look
     return kind;
 }

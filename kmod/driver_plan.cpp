@@ -150,18 +150,34 @@ void add_steps_before(const Change& change, std::vector<Step>& steps) {
                      converge_args(change)});
 }
 
+/// GPUs behind NVSwitches compute only while it runs, and it is a client that stops for a swap.
+bool waits_for_fabric(const Change& change) {
+    const std::string manager = "nvidia-fabricmanager.service";
+    return change.unload &&
+           std::find(change.units.begin(), change.units.end(), manager) != change.units.end();
+}
+
 void add_steps_after(const Change& change, std::vector<Step>& steps) {
+    const Json validation{{"level", change.settings.validation},
+                          {"goal", to_json(change.goal)},
+                          {"userland", change.to.userland}};
+    const Step compute{"driver.compute",
+                       "compute on each GPU",
+                       {{"userland", change.to.userland}, {"fabric", waits_for_fabric(change)}}};
+    const bool computes = change.settings.validation == "cuda";
     steps.push_back({"driver.validate",
                      "validate driver " + change.goal.version + " (" + change.settings.validation + ")",
-                     {{"level", change.settings.validation},
-                      {"goal", to_json(change.goal)},
-                      {"userland", change.to.userland}}});
+                     validation});
+    if (computes && !waits_for_fabric(change))
+        steps.push_back(compute);
     add(steps, change.around.after);
     if (change.modules || change.observed.door_shut)
         steps.push_back({"door.open", "let others load drivers again", door_args(change)});
     if (!change.unload || change.units.empty())
         return;
     steps.push_back({"units.start", "start " + base::join(change.units, ", "), {{"units", change.units}}});
+    if (computes && waits_for_fabric(change))
+        steps.push_back(compute);
     add(steps, change.around.after); // clients bring sockets, by which others reach them
 }
 

@@ -27,7 +27,7 @@ constexpr std::array keys{
                "time between SIGTERM and SIGKILL of HolderPolicy=terminate"},
     SettingKey{"Driver", "ModuleDeadline", SettingType::Span, "2min", "",
                "time for one module to load or unload"},
-    SettingKey{"Driver", "Validation", SettingType::Choice, "kernel", "kernel nvml",
+    SettingKey{"Driver", "Validation", SettingType::Choice, "kernel", "kernel nvml cuda",
                "what a new driver must pass"},
     SettingKey{"Driver", "BuildAtBoot", SettingType::Boolean, "yes", "",
                "whether a kernel that boots without modules of the driver gets them built"},

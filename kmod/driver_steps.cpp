@@ -15,6 +15,7 @@ void register_driver_steps(core::StepKinds& kinds) {
     kinds.add(driver_select_kind());
     kinds.add(driver_devices_kind());
     kinds.add(driver_validate_kind());
+    kinds.add(driver_compute_kind());
     kinds.add(door_open_kind());
     kinds.add(units_start_kind());
 }

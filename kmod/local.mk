@@ -13,6 +13,8 @@ noinst_LIBRARIES += %D%/libkmodroom.a
     %D%/converge.cpp \
     %D%/converge.hpp \
     %D%/converge_steps.cpp \
+    %D%/cuda.cpp \
+    %D%/cuda.hpp \
     %D%/device_node.cpp \
     %D%/device_node.hpp \
     %D%/device_steps.cpp \

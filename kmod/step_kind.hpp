@@ -25,6 +25,7 @@ using PreflightResult = base::Result<std::vector<core::Problem>>;
 [[nodiscard]] core::StepKind driver_select_kind();
 [[nodiscard]] core::StepKind driver_devices_kind();
 [[nodiscard]] core::StepKind driver_validate_kind();
+[[nodiscard]] core::StepKind driver_compute_kind();
 
 /// "…_usec" of a step's args.
 [[nodiscard]] std::chrono::milliseconds usec_or(const base::Json& args, std::string_view key,

@@ -139,6 +139,20 @@ INSTANTIATE_TEST_SUITE_P(
                  Json::object(),
                  whole_swap,
                  {}},
+        PlanCase{"EachGpuComputes",
+                 [](Observed&, core::Settings& settings) { set(settings, "Validation", "cuda"); },
+                 swap("550.163.01"),
+                 "driver.prepare door.shut units.stop holders.clear driver.devices modules.converge "
+                 "driver.select driver.devices driver.validate driver.compute door.open units.start",
+                 {}},
+        PlanCase{"BehindSwitchesTheyComputeOnceTheFabricManagerIsBack",
+                 [](Observed& observed, core::Settings& settings) {
+                     set(settings, "Validation", "cuda");
+                     observed.units.emplace_back("nvidia-fabricmanager.service");
+                 },
+                 swap("550.163.01"),
+                 whole_swap + " driver.compute",
+                 {}},
         PlanCase{"Rollback", {}, {{"driver", {{"request", "rollback"}}}}, whole_swap, {}},
         PlanCase{"WithoutClients",
                  [](Observed& observed, core::Settings&) { observed.units.clear(); },

@@ -724,5 +724,78 @@ TEST_F(Nvml, ThatCannotBeOpenedFails) {
     EXPECT_NE(failure().find("libnvidia-ml.so.1"), std::string::npos);
 }
 
+/// driver.compute with tests/support/stub_cuda.c as the driver's library.
+class Cuda : public DriverSteps {
+  protected:
+    void SetUp() override {
+        const char* const built = std::getenv("top_builddir");
+        const std::string stub = std::string(built != nullptr ? built : ".") + "/tests/unit/stub-cuda.so";
+        if (!std::filesystem::exists(stub))
+            GTEST_SKIP() << "no " << stub;
+        tree_.add_gpu("0000:65:00.0");
+        tree_.add_gpu("0000:66:00.0");
+        std::filesystem::create_directories(tree_.directory().path("userland/lib"));
+        std::filesystem::copy(stub, tree_.directory().path("userland/lib/libcuda.so.1"));
+        ::setenv("STUB_CUDA_DEVICES", "2", 1);
+    }
+    ~Cuda() override {
+        for (const char* name : {"STUB_CUDA_DEVICES", "STUB_CUDA_FAIL", "STUB_CUDA_WRONG"})
+            ::unsetenv(name);
+    }
+
+    base::Error failure() {
+        const auto done = apply("driver.compute", args_);
+        return done ? base::Error{} : done.error();
+    }
+
+    Json args_{{"userland", "/userland"}, {"fabric", false}};
+};
+
+TEST_F(Cuda, EachGpuComputesRightSums) {
+    ASSERT_TRUE(apply("driver.compute", args_)) << failure().message;
+    EXPECT_EQ(output_["gpus"], (Json{"0000:64:00.0", "0000:65:00.0"})) << "the library's own addresses";
+    ::setenv("STUB_CUDA_WRONG", "1", 1);
+    EXPECT_NE(failure().message.find("GPU 0000:65:00.0 computes wrong sums"), std::string::npos)
+        << failure().message;
+    EXPECT_FALSE(failure().hint.empty());
+}
+
+TEST_F(Cuda, AGpuThatItDoesNotShowIsMissed) {
+    ::setenv("STUB_CUDA_DEVICES", "1", 1);
+    EXPECT_NE(failure().message.find("CUDA sees 1 of 2 GPUs"), std::string::npos) << failure().message;
+    tree_.directory().write("proc/driver/nvidia/capabilities/gpu0/mig/gi1/access", "");
+    EXPECT_EQ(failure().message, "") << "of split GPUs a process sees one instance";
+}
+
+TEST_F(Cuda, WhateverFailsIsNamedWithTheGpuAndNothingIsLeftOpen) {
+    for (const char* function :
+         {"cuDevicePrimaryCtxRetain", "cuModuleLoadData", "cuModuleGetFunction", "cuMemAlloc_v2",
+          "cuMemcpyHtoD_v2", "cuLaunchKernel", "cuCtxSynchronize", "cuMemcpyDtoH_v2"}) {
+        ::setenv("STUB_CUDA_FAIL", (std::string(function) + ":719").c_str(), 1);
+        testing::internal::CaptureStderr();
+        const base::Error error = failure();
+        EXPECT_EQ(testing::internal::GetCapturedStderr(), "") << function;
+        EXPECT_NE(error.message.find("0000:64:00.0: stub error 719"), std::string::npos)
+            << function << ": " << error.message;
+    }
+}
+
+TEST_F(Cuda, AtBootTheFabricManagerComesLater) {
+    ::setenv("STUB_CUDA_FAIL", "cuInit:802", 1);
+    ASSERT_TRUE(apply("driver.compute", args_));
+    EXPECT_EQ(output_["waits"], "fabric");
+    ::setenv("STUB_CUDA_FAIL", "cuInit:999", 1);
+    EXPECT_NE(failure().message.find("starting: stub error 999"), std::string::npos);
+}
+
+TEST_F(Cuda, WhatItNeedsIsMissedBeforeASwap) {
+    EXPECT_TRUE(says(preflight("driver.compute", args_), "not-found", "libnvidia-ptxjitcompiler.so.1"));
+    tree_.directory().write("userland/lib/libnvidia-ptxjitcompiler.so.1", "");
+    EXPECT_TRUE(preflight("driver.compute", args_).empty());
+    EXPECT_TRUE(says(preflight("driver.compute", {{"userland", ""}}), "not-found", "libcuda.so.1"));
+    tree_.directory().write("userland/lib/libcuda.so.1", "no library");
+    EXPECT_NE(failure().message.find("libcuda.so.1"), std::string::npos);
+}
+
 } // namespace
 } // namespace gpuhost::kmod
