@@ -85,6 +85,9 @@ class ArchiveReader {
                                                    const std::function<void(std::uint64_t)>& on_bytes = {});
     /// Reads it to its end and says what it was.
     [[nodiscard]] base::Result<FileDigest> digest();
+    /// Likewise, and hands on each block.
+    [[nodiscard]] base::Result<FileDigest>
+    consume(const std::function<base::Result<void>(std::string_view)>& take);
 
   private:
     struct State;
@@ -93,8 +96,6 @@ class ArchiveReader {
     [[nodiscard]] static base::Result<ArchiveReader>
     open_source(Source source, ArchiveFormat format, std::string what, const ArchiveLimits& limits);
     [[nodiscard]] static base::Result<std::string_view> read_block(State& state);
-    [[nodiscard]] base::Result<FileDigest>
-    consume(const std::function<base::Result<void>(std::string_view)>& take);
 
     std::unique_ptr<State> state_;
 };

@@ -19,13 +19,24 @@ noinst_LIBRARIES += %D%/libcontent.a
     %D%/key_store.hpp \
     %D%/openssl.cpp \
     %D%/openssl.hpp \
+    %D%/makeself.cpp \
+    %D%/makeself.hpp \
+    %D%/makeself_sums.cpp \
+    %D%/nvidia_run.cpp \
+    %D%/nvidia_run.hpp \
+    %D%/package.cpp \
+    %D%/package.hpp \
     %D%/publication.cpp \
     %D%/publication.hpp \
     %D%/rpm.cpp \
     %D%/rpm.hpp \
+    %D%/run_manifest.cpp \
+    %D%/run_manifest.hpp \
     %D%/set_writer.cpp \
     %D%/set_writer.hpp \
     %D%/sha256.cpp \
     %D%/sha256.hpp \
+    %D%/tar_writer.cpp \
+    %D%/tar_writer.hpp \
     %D%/tree.cpp \
     %D%/tree.hpp

@@ -26,7 +26,8 @@ constexpr std::size_t most_header_bytes = std::size_t{16}
 constexpr std::string_view lead_magic = "\xed\xab\xee\xdb";
 constexpr std::string_view header_magic = "\x8e\xad\xe8\x01";
 
-enum Tag : std::uint32_t { Name = 1000, Version = 1001, Release = 1002, Architecture = 1022 };
+enum Tag : std::uint32_t { Name = 1000, Version = 1001, Release = 1002, Size = 1009, Architecture = 1022 };
+constexpr std::uint32_t int32_type = 4;
 constexpr std::uint32_t string_type = 6;
 
 tl::unexpected<base::Error> not_a_package(std::string_view what, const std::string& reason) {
@@ -56,6 +57,15 @@ struct Header {
                                                  : std::string(store.substr(offset, nul - offset));
         }
         return {};
+    }
+    /// Nothing stands for more than 4 GiB, which has a tag of its own: no package here is that large.
+    [[nodiscard]] std::uint64_t number(std::uint32_t tag) const {
+        for (std::size_t at = 0; at < index.size(); at += entry_bytes)
+            if (number_at(index, at) == tag && number_at(index, at + 4) == int32_type) {
+                const std::size_t offset = number_at(index, at + 8);
+                return offset + 4 <= store.size() ? number_at(store, offset) : 0;
+            }
+        return 0;
     }
 };
 
@@ -102,8 +112,8 @@ Result<RpmHeader> parse_rpm_header(std::string_view image, std::string_view what
     GPUHOST_TRY(signatures, header_at(image, lead_bytes, what));
     const std::size_t aligned = (signatures.end + 7) / 8 * 8;
     GPUHOST_TRY(header, header_at(image, aligned, what));
-    RpmHeader found{header.text(Name), header.text(Version), header.text(Release), header.text(Architecture),
-                    header.end};
+    RpmHeader found{header.text(Name),         header.text(Version), header.text(Release),
+                    header.text(Architecture), header.end,           header.number(Size)};
     if (!is_word(found.package) || !is_word(found.version) || !is_word(found.release) ||
         !is_word(found.architecture))
         return not_a_package(what, "its header names no package, version and architecture");

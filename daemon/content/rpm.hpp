@@ -13,10 +13,11 @@ namespace gpuhost::content {
 
 struct RpmHeader {
     std::string package;
-    std::string version;       ///< "1.18.1"
-    std::string release;       ///< "1.el9"
-    std::string architecture;  ///< "x86_64", "noarch"
-    std::uint64_t payload = 0; ///< where the archive of its files begins
+    std::string version;               ///< "1.18.1"
+    std::string release;               ///< "1.el9"
+    std::string architecture;          ///< "x86_64", "noarch"
+    std::uint64_t payload = 0;         ///< where the archive of its files begins
+    std::uint64_t installed_bytes = 0; ///< what the package claims; 0 if it says nothing
 };
 
 /// Standing at the start of the package's files once it is open.

@@ -3,43 +3,24 @@
 
 #include "daemon/base/parse.hpp"
 
-#include <array>
-#include <cerrno>
-
-#include <unistd.h>
-
 namespace gpuhost::runtime {
 
 using base::Errc;
 using base::Result;
 using content::ArchiveFormat;
 using content::ArchiveReader;
-using content::Deb;
-using content::Rpm;
 
 namespace {
-
-enum class Form { Deb, Rpm, Tar };
-
-Result<Form> form_of(int fd, const std::string& name) {
-    std::array<char, 8> start{};
-    const ssize_t n = ::pread(fd, start.data(), start.size(), 0);
-    if (n < 0)
-        return base::fail_errno(name, errno);
-    const std::string_view text(start.data(), static_cast<std::size_t>(n));
-    if (text == "!<arch>\n")
-        return Form::Deb;
-    return base::starts_with(text, "\xed\xab\xee\xdb") ? Form::Rpm : Form::Tar;
-}
 
 /// A toolkit is small: what unpacks to more is none.
 constexpr content::ArchiveLimits limits{20'000, std::uint64_t{512} << 20U, std::uint64_t{2} << 30U};
 
-Result<void> check_machine(const std::string& name, const std::string& architecture, std::string_view here) {
-    if (architecture == here || architecture == "all" || architecture == "noarch")
+Result<void> check_machine(const std::string& name, const content::PackageInfo& info) {
+    if (content::is_for_this_machine(info))
         return {};
     return base::fail(Errc::Unsupported,
-                      name + ": is for " + architecture + ", this host is " + std::string(here),
+                      name + ": is for " + info.architecture + ", this host is " +
+                          std::string(content::machine_of(info.form)),
                       "Import the packages for this host's architecture.");
 }
 
@@ -50,32 +31,22 @@ std::string upstream_of(const std::string& version) {
 } // namespace
 
 Result<ToolkitPackage> ToolkitPackage::open(int fd, const std::string& name) {
-    GPUHOST_TRY(form, form_of(fd, name));
-    if (form == Form::Deb) {
-        GPUHOST_TRY(deb, Deb::open(fd, name));
-        const content::DebControl& control = deb.control();
-        GPUHOST_CHECK(check_machine(name, control.architecture, content::deb_architecture()));
-        PackageName own{control.package, control.version, upstream_of(control.upstream)};
-        return ToolkitPackage(std::move(own), std::move(deb));
+    GPUHOST_TRY(form, content::package_form(fd, name));
+    if (form != content::PackageForm::Deb && form != content::PackageForm::Rpm) {
+        GPUHOST_TRY(tar, ArchiveReader::open(fd, ArchiveFormat::Tar, name, limits));
+        std::string version = version_in_name(name);
+        return ToolkitPackage({name, version, version}, std::move(tar));
     }
-    if (form == Form::Rpm) {
-        GPUHOST_TRY(rpm, Rpm::open(fd, name));
-        const content::RpmHeader& header = rpm.header();
-        GPUHOST_CHECK(check_machine(name, header.architecture, content::rpm_architecture()));
-        PackageName own{header.package, header.version + "-" + header.release,
-                        toolkit_version(header.version, header.release)};
-        return ToolkitPackage(std::move(own), std::move(rpm));
-    }
-    GPUHOST_TRY(tar, ArchiveReader::open(fd, ArchiveFormat::Tar, name, limits));
-    std::string version = version_in_name(name);
-    return ToolkitPackage({name, version, version}, std::move(tar));
+    GPUHOST_TRY(package, content::Package::open(fd, name));
+    const content::PackageInfo& info = package.info();
+    GPUHOST_CHECK(check_machine(name, info));
+    PackageName own{info.package, info.version, toolkit_version(info.upstream, info.release)};
+    return ToolkitPackage(std::move(own), std::move(package));
 }
 
 ArchiveReader& ToolkitPackage::data() {
-    if (auto* const deb = std::get_if<Deb>(&reader_))
-        return deb->data();
-    if (auto* const rpm = std::get_if<Rpm>(&reader_))
-        return rpm->data();
+    if (auto* const package = std::get_if<content::Package>(&reader_))
+        return package->data();
     return std::get<ArchiveReader>(reader_);
 }
 

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// What NVIDIA's toolkit comes in, seen as one kind of thing: a Debian package, an RPM package, or a tar. Which one it is the
-// file itself says, not its name.
+// What NVIDIA's toolkit comes in, seen as one kind of thing: a package, or a tar. Which one it is the file itself says, not
+// its name.
 #pragma once
 
-#include "daemon/content/deb.hpp"
-#include "daemon/content/rpm.hpp"
+#include "daemon/content/package.hpp"
 
-#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -32,7 +30,7 @@ class ToolkitPackage {
     [[nodiscard]] content::ArchiveReader& data();
 
   private:
-    using Reader = std::variant<content::Deb, content::Rpm, content::ArchiveReader>;
+    using Reader = std::variant<content::Package, content::ArchiveReader>;
     ToolkitPackage(PackageName name, Reader reader) : name_(std::move(name)), reader_(std::move(reader)) {}
 
     PackageName name_;
@@ -42,7 +40,7 @@ class ToolkitPackage {
 /// "1.18.1" of "nvidia-container-toolkit_1.18.1_linux_amd64.tar.gz"; empty: there is none in it.
 [[nodiscard]] std::string version_in_name(std::string_view file);
 
-/// The toolkit's version of an RPM package's version and release: a candidate's release is "0.1.rc.2".
+/// The toolkit's version of a package's version and release: of an RPM package of a candidate that is "0.1.rc.2".
 [[nodiscard]] std::string toolkit_version(std::string_view version, std::string_view release);
 
 } // namespace gpuhost::runtime

@@ -16,6 +16,7 @@ fuzz_programs = \
     %D%/fuzz-journal \
     %D%/fuzz-json \
     %D%/fuzz-kubeconfig \
+    %D%/fuzz-makeself \
     %D%/fuzz-manifest \
     %D%/fuzz-mig \
     %D%/fuzz-module \
@@ -24,6 +25,7 @@ fuzz_programs = \
     %D%/fuzz-procfs \
     %D%/fuzz-registry \
     %D%/fuzz-rpm \
+    %D%/fuzz-run_manifest \
     %D%/fuzz-settings \
     %D%/fuzz-toml
 check_PROGRAMS += $(fuzz_programs)
@@ -116,6 +118,11 @@ endif
 %C%_fuzz_kubeconfig_LDADD = $(fuzz_main) $(cluster_libs)
 %C%_fuzz_kubeconfig_SOURCES = %D%/kubeconfig.cpp
 
+%C%_fuzz_makeself_CPPFLAGS = $(fuzz_cppflags)
+%C%_fuzz_makeself_LDFLAGS = $(fuzz_flags)
+%C%_fuzz_makeself_LDADD = $(fuzz_main) $(content_libs)
+%C%_fuzz_makeself_SOURCES = %D%/makeself.cpp
+
 %C%_fuzz_manifest_CPPFLAGS = $(fuzz_cppflags)
 %C%_fuzz_manifest_LDFLAGS = $(fuzz_flags)
 %C%_fuzz_manifest_LDADD = $(fuzz_main) $(kmod_libs)
@@ -155,6 +162,11 @@ endif
 %C%_fuzz_rpm_LDFLAGS = $(fuzz_flags)
 %C%_fuzz_rpm_LDADD = $(fuzz_main) $(content_libs)
 %C%_fuzz_rpm_SOURCES = %D%/rpm.cpp
+
+%C%_fuzz_run_manifest_CPPFLAGS = $(fuzz_cppflags)
+%C%_fuzz_run_manifest_LDFLAGS = $(fuzz_flags)
+%C%_fuzz_run_manifest_LDADD = $(fuzz_main) $(content_libs)
+%C%_fuzz_run_manifest_SOURCES = %D%/run_manifest.cpp
 
 %C%_fuzz_settings_CPPFLAGS = $(fuzz_cppflags)
 %C%_fuzz_settings_LDFLAGS = $(fuzz_flags)
@@ -271,6 +283,11 @@ fuzz_corpus = \
     %D%/corpus/kubeconfig/tag-newline.yaml \
     %D%/corpus/kubeconfig/token.json \
     %D%/corpus/kubeconfig/twice.yaml \
+    %D%/corpus/makeself/huge \
+    %D%/corpus/makeself/nvidia \
+    %D%/corpus/makeself/own \
+    %D%/corpus/makeself/substitution \
+    %D%/corpus/makeself/twice \
     %D%/corpus/manifest/modules.json \
     %D%/corpus/manifest/userland.json \
     %D%/corpus/mig/answer \
@@ -301,6 +318,10 @@ fuzz_corpus = \
     %D%/corpus/rpm/gzip.rpm \
     %D%/corpus/rpm/index.rpm \
     %D%/corpus/rpm/zstd.rpm \
+    %D%/corpus/run_manifest/climbing \
+    %D%/corpus/run_manifest/directory \
+    %D%/corpus/run_manifest/driver \
+    %D%/corpus/run_manifest/short \
     %D%/corpus/settings/0 \
     %D%/corpus/settings/1 \
     %D%/corpus/settings/2 \

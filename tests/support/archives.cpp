@@ -119,6 +119,68 @@ std::string deb_of(const std::string& package, const std::string& version, const
                   {std::string("data.tar") + suffix, tar_of(files, packing)}});
 }
 
+namespace {
+
+std::string big_endian(std::uint32_t value) {
+    std::string bytes;
+    for (unsigned shift = 32; shift != 0; shift -= 8)
+        bytes += static_cast<char>(value >> (shift - 8) & 0xffU);
+    return bytes;
+}
+
+struct Tag {
+    std::uint32_t tag;
+    std::uint32_t type;
+    std::string value;
+};
+
+std::string rpm_header(const std::vector<Tag>& tags) {
+    std::string index;
+    std::string store;
+    for (const Tag& tag : tags) {
+        index += big_endian(tag.tag) + big_endian(tag.type) +
+                 big_endian(static_cast<std::uint32_t>(store.size())) + big_endian(1);
+        store += tag.value;
+    }
+    return "\x8e\xad\xe8\x01" + std::string(4, '\0') + big_endian(static_cast<std::uint32_t>(tags.size())) +
+           big_endian(static_cast<std::uint32_t>(store.size())) + index + store;
+}
+
+} // namespace
+
+std::string rpm_of(const std::string& package, const std::string& version, const std::string& architecture,
+                   const std::vector<Member>& files, Packing packing) {
+    constexpr std::uint32_t number = 4;
+    constexpr std::uint32_t text = 6;
+    const auto word = [](const std::string& value) { return value + std::string(1, '\0'); };
+    std::string image = "\xed\xab\xee\xdb" + std::string(92, '\0') + rpm_header({{1000, text, word("x")}});
+    image.resize((image.size() + 7) / 8 * 8, '\0');
+    return image +
+           rpm_header({{1009, number, big_endian(1U << 20U)}, // first, where a number is aligned
+                       {1000, text, word(package)},
+                       {1001, text, word(version)},
+                       {1002, text, word("1.el9")},
+                       {1022, text, word(architecture)}}) +
+           write(files, packing, archive_write_set_format_cpio_newc);
+}
+
+std::string run_of(const std::string& version, const std::vector<std::string>& manifest,
+                   const std::vector<Member>& members, Packing packing) {
+#if defined(__aarch64__)
+    const std::string platform = "Linux-aarch64";
+#else
+    const std::string platform = "Linux-x86_64";
+#endif
+    const std::string label = "NVIDIA Accelerated Graphics Driver for " + platform + " " + version;
+    std::string listed = label + "\n" + version + "\nnvidia.ko\nnvidia\n5\n6\n7\n8\n";
+    for (const std::string& line : manifest)
+        listed += line + "\n";
+    std::vector<Member> all = members;
+    all.push_back({"./.manifest", listed});
+    return "#! /bin/sh\nCRCsum=0000000000\nMD5=00000000000000000000000000000000\nskip=6\nlabel=\"" + label +
+           "\"\n" + tar_of(all, packing);
+}
+
 std::string summed(std::string header) {
     header.replace(148, 8, "        ");
     unsigned sum = 0;

@@ -29,6 +29,15 @@ enum class Packing { None, Gzip, Xz, Zstd, Bzip2, Lz4 };
 [[nodiscard]] std::string deb_of(const std::string& package, const std::string& version,
                                  const std::vector<Member>& files, Packing packing = Packing::Xz);
 
+/// An RPM package for `architecture`, which claims to have a MiB.
+[[nodiscard]] std::string rpm_of(const std::string& package, const std::string& version,
+                                 const std::string& architecture, const std::vector<Member>& files,
+                                 Packing packing = Packing::Zstd);
+
+/// NVIDIA's .run of `members` and a .manifest with these lines, without sums.
+[[nodiscard]] std::string run_of(const std::string& version, const std::vector<std::string>& manifest,
+                                 const std::vector<Member>& members, Packing packing = Packing::Zstd);
+
 /// One tar header alone, which claims a member of `size` bytes.
 [[nodiscard]] std::string tar_header(const std::string& path, std::uint64_t size, char type = '0');
 /// The header with the sum that goes with what was changed in it.

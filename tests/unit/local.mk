@@ -40,8 +40,11 @@ time_seam = -Wl,--wrap=clock_gettime -Wl,--wrap=_ZNSt13random_device9_M_getvalEv
     %D%/content/archive_test.cpp \
     %D%/content/client_certificate_test.cpp \
     %D%/content/cms_test.cpp \
+    %D%/content/makeself_test.cpp \
     %D%/content/rpm_test.cpp \
+    %D%/content/run_manifest_test.cpp \
     %D%/content/sha256_test.cpp \
+    %D%/content/tar_writer_test.cpp \
     %D%/content/tree_test.cpp
 
 %C%_images_tests_CPPFLAGS = $(test_cppflags)

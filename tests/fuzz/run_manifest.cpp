@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// .manifest of NVIDIA's .run file, and the places that its files get.
+#include "daemon/content/run_manifest.hpp"
+
+#include "daemon/content/archive.hpp"
+#include "tests/fuzz/fuzz.hpp"
+
+using namespace gpuhost;
+
+int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    const auto manifest = content::parse_run_manifest(fuzz::text_of(data, size), "input");
+    if (!manifest)
+        return 0;
+    for (const auto& [name, files] : manifest->files)
+        for (const content::RunFile& file : files) {
+            const std::string path = content::installed_path(name, file, manifest->version);
+            fuzz::require(content::safe_relative_path(path) == path, "a place stays inside");
+        }
+    return 0;
+}
