@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Figures, each beside a baseline of the same run. Not in make check: a busy machine is no defect. make bench-vm: tests/vm.
-EXTRA_DIST += %D%/bundle %D%/cdi %D%/runtime %D%/daemon %D%/hook %D%/registry %D%/rollout \
+EXTRA_DIST += %D%/bundle %D%/cdi %D%/runtime %D%/daemon %D%/holders %D%/hook %D%/registry %D%/rollout \
     %D%/rollouts/__init__.py \
     %D%/rollouts/admission.py \
     %D%/rollouts/audit.py \
@@ -13,8 +13,10 @@ EXTRA_DIST += %D%/bundle %D%/cdi %D%/runtime %D%/daemon %D%/hook %D%/registry %D
     %D%/rollouts/states.py \
     %D%/rollouts/watching.py
 
-EXTRA_PROGRAMS += %D%/admission %D%/blob-client
-CLEANFILES += %D%/admission %D%/blob-client
+EXTRA_PROGRAMS += %D%/admission %D%/blob-client %D%/holders-scan
+CLEANFILES += %D%/admission %D%/blob-client %D%/holders-scan
+%C%_holders_scan_SOURCES = %D%/holders.cpp
+%C%_holders_scan_LDADD = $(rooms_libs)
 %C%_admission_SOURCES = %D%/admission.cpp
 %C%_admission_LDADD = $(cluster_libs)
 %C%_blob_client_SOURCES = %D%/blob_client.cpp
@@ -22,11 +24,12 @@ CLEANFILES += %D%/admission %D%/blob-client
 %C%_blob_client_LDFLAGS = $(AM_LDFLAGS) -pthread
 
 .PHONY: bench bench-cluster
-bench: all $(check_PROGRAMS) %D%/blob-client
+bench: all $(check_PROGRAMS) %D%/blob-client %D%/holders-scan
 	top_srcdir=$(top_srcdir) top_builddir=. $(PYTHON) $(top_srcdir)/tests/bench/daemon
 	top_srcdir=$(top_srcdir) top_builddir=. $(PYTHON) $(top_srcdir)/tests/bench/bundle
 	top_srcdir=$(top_srcdir) top_builddir=. $(PYTHON) $(top_srcdir)/tests/bench/registry
 	top_srcdir=$(top_srcdir) top_builddir=. $(PYTHON) $(top_srcdir)/tests/bench/hook
+	top_srcdir=$(top_srcdir) top_builddir=. $(PYTHON) $(top_srcdir)/tests/bench/holders
 	top_srcdir=$(top_srcdir) top_builddir=. $(PYTHON) $(top_srcdir)/tests/bench/cdi
 
 # Root and Go, as make check-cluster.
