@@ -39,8 +39,9 @@ std::optional<Placement> place_in_userland(const ArchiveEntry& entry) {
     const bool plain = entry.type == ArchiveEntry::Type::File || entry.type == ArchiveEntry::Type::HardLink;
     const auto at = [&](std::size_t i, std::string_view text) { return i < n && parts[i] == text; };
 
-    const bool library_directory = at(0, "lib") && n >= 2 && is_triplet(parts[1]) &&
-                                   (n == 3 || (n == 5 && at(2, "nvidia") && at(3, "current")));
+    const bool library_directory =
+        (n == 2 && at(0, "lib64")) || (at(0, "lib") && n >= 2 && is_triplet(parts[1]) &&
+                                       (n == 3 || (n == 5 && at(2, "nvidia") && at(3, "current"))));
     if (library_directory && is_library(name) && entry.type != ArchiveEntry::Type::Directory)
         return Placement{"lib/" + name, false};
     if (!plain)
@@ -53,7 +54,18 @@ std::optional<Placement> place_in_userland(const ArchiveEntry& entry) {
         return Placement{"firmware/" + name, false};
     if (n == 4 && at(0, "share") && at(1, "doc") && name == "copyright")
         return Placement{"doc/" + parts[2] + "/copyright", false};
+    if (n == 4 && at(0, "share") && at(1, "licenses") && name == "LICENSE")
+        return Placement{"doc/" + parts[2] + "/LICENSE", false};
     return std::nullopt;
+}
+
+std::optional<ModulePlace> module_place(const ArchiveEntry& entry) {
+    const auto parts = components(entry.path);
+    if (parts.size() < 4 || parts[0] != "lib" || parts[1] != "modules" ||
+        !base::is_kernel_release(parts[2]) || !base::starts_with(parts.back(), "nvidia") ||
+        !base::is_module_file(parts.back()) || entry.type == ArchiveEntry::Type::Directory)
+        return std::nullopt;
+    return ModulePlace{parts[2], parts.back()};
 }
 
 std::optional<std::string> version_in_path(std::string_view path) {
@@ -73,7 +85,8 @@ std::optional<std::string> version_in_path(std::string_view path) {
 std::optional<std::string> source_directory(const ArchiveEntry& entry) {
     const auto parts = base::split(entry.path, '/');
     if (entry.type != ArchiveEntry::Type::File || parts.size() != 4 || parts[0] != "usr" ||
-        parts[1] != "src" || !base::starts_with(parts[2], "nvidia") || parts[3] != "dkms.conf")
+        parts[1] != "src" || !base::starts_with(parts[2], "nvidia") ||
+        (parts[3] != "dkms.conf" && parts[3] != "Kbuild"))
         return std::nullopt;
     return "usr/src/" + parts[2];
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Where the files of distributions' driver packages go in a userland. Pure.
 //
-//   …/libNAME.so.VERSION  → lib/          (Debian: usr/lib/TRIPLET/nvidia/current/, Ubuntu: usr/lib/TRIPLET/)
+//   …/libNAME.so.VERSION  → lib/          (Debian: usr/lib/TRIPLET/nvidia/current/, Ubuntu: usr/lib/TRIPLET/, RPM: usr/lib64/)
 //   programs              → bin/          (Debian: usr/lib/nvidia/current/, else usr/bin, usr/sbin)
 //   gsp_*.bin             → firmware/
-//   copyright             → doc/PACKAGE/
+//   copyright, LICENSE    → doc/PACKAGE/ (Debian: usr/share/doc/PACKAGE/, RPM: usr/share/licenses/PACKAGE/)
 #pragma once
 
 #include "daemon/content/archive.hpp"
@@ -23,11 +23,20 @@ struct Placement {
 /// Nothing for what a GPU host has no use for (changelogs, bug scripts, maintainers' helpers, X11).
 [[nodiscard]] std::optional<Placement> place_in_userland(const content::ArchiveEntry& entry);
 
+/// A built kernel module of the driver's, in a package for one kernel.
+struct ModulePlace {
+    std::string kernel;
+    std::string file; ///< "nvidia-uvm.ko.xz"
+};
+/// "lib/modules/5.14.0-503.11.1.el9_5.x86_64/extra/drivers/video/nvidia/nvidia.ko.xz", wherever below the kernel.
+[[nodiscard]] std::optional<ModulePlace> module_place(const content::ArchiveEntry& entry);
+
 /// The driver version that a path in a package names ("…/libcuda.so.535.261.03",
 /// "…/firmware/nvidia/535.261.03/…").
 [[nodiscard]] std::optional<std::string> version_in_path(std::string_view path);
 
-/// The source directory that this file proves ("usr/src/nvidia-current-open-550.163.01" by its dkms.conf).
+/// The source directory that this file proves ("usr/src/nvidia-current-open-550.163.01" by its dkms.conf
+/// or Kbuild).
 [[nodiscard]] std::optional<std::string> source_directory(const content::ArchiveEntry& entry);
 
 } // namespace gpuhost::kmod

@@ -73,6 +73,8 @@ noinst_LIBRARIES += %D%/libkmodroom.a
     %D%/nvml.cpp \
     %D%/nvml.hpp \
     %D%/observed.cpp \
+    %D%/package_modules.cpp \
+    %D%/package_modules.hpp \
     %D%/preflight_files.cpp \
     %D%/preflight_modules.cpp \
     %D%/publish.cpp \
@@ -90,6 +92,8 @@ noinst_LIBRARIES += %D%/libkmodroom.a
     %D%/stage.cpp \
     %D%/stage.hpp \
     %D%/stage_packages.cpp \
+    %D%/stage_source.cpp \
+    %D%/stage_source.hpp \
     %D%/step_kind.cpp \
     %D%/step_kind.hpp \
     %D%/store.cpp \

@@ -82,17 +82,19 @@ Plan import_plan(const std::vector<std::string>& names) {
     std::size_t packages = 0;
     std::size_t modules = 0;
     for (const std::string& name : names) {
-        if (base::ends_with(name, ".deb"))
+        if (base::is_package_file(name))
             ++packages;
         else if (base::is_module_file(name))
             ++modules;
         else
             plan.problems.push_back(
-                {Errc::InvalidArgument, "'" + name + "' is neither a .deb package nor a .ko module", {}});
+                {Errc::InvalidArgument,
+                 "'" + name + "' is neither a package (.deb, .rpm, .run) nor a .ko module",
+                 {}});
     }
     if (names.empty())
         plan.problems.push_back({Errc::InvalidArgument, "no files to import",
-                                 "Name .deb packages, or a directory of built modules."});
+                                 "Name packages (.deb, .rpm, .run), or a directory of built modules."});
     if (packages != 0 && modules != 0)
         plan.problems.push_back({Errc::InvalidArgument, "packages and modules can't be imported together",
                                  "Import the packages first, then the modules."});

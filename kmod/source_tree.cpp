@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/base/parse.hpp"
-#include "daemon/content/deb.hpp"
+#include "daemon/content/package.hpp"
 #include "daemon/content/tree.hpp"
 #include "kmod/build.hpp"
 
@@ -22,7 +22,7 @@ std::optional<std::string> below(const std::string& path, const std::string& dir
 }
 
 Result<void> unpack_one(const ArchiveEntry& entry, const std::string& path, const std::string& inside,
-                        content::Deb& deb, const base::Root& staging) {
+                        content::Package& source, const base::Root& staging) {
     if (entry.type == ArchiveEntry::Type::Directory)
         return staging.make_directories(path);
     GPUHOST_CHECK(staging.make_directories(path.substr(0, path.rfind('/'))));
@@ -36,7 +36,7 @@ Result<void> unpack_one(const ArchiveEntry& entry, const std::string& path, cons
         return base::fail(Errc::Unsupported, "'" + entry.path + "' is a hard link");
     const mode_t mode = (entry.mode & 0111U) != 0 ? 0755 : 0644;
     GPUHOST_TRY(fd, staging.open_file(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, mode));
-    GPUHOST_CHECK(deb.data().copy_to(fd.get()));
+    GPUHOST_CHECK(source.data().copy_to(fd.get()));
     return {};
 }
 
@@ -44,16 +44,16 @@ Result<void> unpack_one(const ArchiveEntry& entry, const std::string& path, cons
 
 Result<SourceTree> unpack_source(int fd, const std::string& package, const std::string& directory,
                                  const base::Root& staging, const std::string& place) {
-    GPUHOST_TRY(deb, content::Deb::open(fd, package));
+    GPUHOST_TRY(source, content::Package::open(fd, package));
     SourceTree tree;
     for (;;) {
-        GPUHOST_TRY(entry, deb.next());
+        GPUHOST_TRY(entry, source.next());
         if (!entry)
             break;
         const auto inside = below(entry->path, directory);
         if (!inside)
             continue;
-        if (auto done = unpack_one(*entry, place + "/" + *inside, *inside, deb, staging); !done)
+        if (auto done = unpack_one(*entry, place + "/" + *inside, *inside, source, staging); !done)
             return base::fail(done.error().context(package));
         tree.bytes += entry->size;
         if (base::ends_with(entry->path, ".c"))

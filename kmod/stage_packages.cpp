@@ -2,9 +2,11 @@
 #include "daemon/base/elf.hpp"
 #include "daemon/base/mapped_file.hpp"
 #include "daemon/base/parse.hpp"
-#include "daemon/content/deb.hpp"
+#include "daemon/content/package.hpp"
 #include "kmod/layout.hpp"
+#include "kmod/package_modules.hpp"
 #include "kmod/stage.hpp"
+#include "kmod/stage_source.hpp"
 
 #include <algorithm>
 #include <map>
@@ -17,40 +19,36 @@ namespace gpuhost::kmod {
 using base::Errc;
 using base::Result;
 using content::ArchiveEntry;
-using content::Deb;
-using content::deb_architecture;
-using content::DebControl;
+using content::PackageInfo;
 using content::SetWriter;
 
 namespace {
 
-struct Package {
-    ImportFile file;
-    DebControl control;
-    std::uint64_t bytes = 0; ///< of the package itself
-};
+using Given = GivenPackage;
 
-Result<std::vector<Package>> read_controls(const std::vector<ImportFile>& files) {
-    std::vector<Package> packages;
+Result<std::vector<Given>> look_at(const std::vector<ImportFile>& files) {
+    std::vector<Given> packages;
     for (const ImportFile& file : files) {
-        GPUHOST_TRY(deb, Deb::open(file.fd, file.name));
+        GPUHOST_TRY(info, content::Package::look(file.fd, file.name));
         struct stat st {};
         if (::fstat(file.fd, &st) < 0)
             return base::fail_errno(file.name, errno);
-        packages.push_back({file, deb.control(), static_cast<std::uint64_t>(st.st_size)});
+        packages.push_back({file, std::move(info), static_cast<std::uint64_t>(st.st_size)});
     }
     return packages;
 }
 
 /// One version, this machine. All that disagree are named.
-Result<std::string> common_version(const std::vector<Package>& packages) {
+Result<std::string> common_version(const std::vector<Given>& packages) {
     std::map<std::string, std::vector<std::string>> by_version;
-    for (const Package& package : packages) {
-        const DebControl& control = package.control;
-        if (control.architecture != "all" && control.architecture != deb_architecture())
-            return base::fail(Errc::BadContent, package.file.name + ": is for " + control.architecture +
-                                                    ", this host is " + std::string(deb_architecture()));
-        by_version[control.upstream].push_back(control.package);
+    for (const Given& package : packages) {
+        const PackageInfo& info = package.info;
+        if (!content::is_for_this_machine(info))
+            return base::fail(Errc::BadContent,
+                              package.file.name + ": is for " + info.architecture + ", this host is " +
+                                  std::string(content::machine_of(info.form)),
+                              "Leave it out, and import the packages for this host's architecture.");
+        by_version[info.upstream].push_back(info.package);
     }
     std::vector<std::string> groups;
     groups.reserve(by_version.size());
@@ -67,11 +65,14 @@ Result<std::string> common_version(const std::vector<Package>& packages) {
 }
 
 /// What all of it may take on disk: unpacked, or kept as it is, whichever comes.
-std::uint64_t needed_space(const std::vector<Package>& packages) {
+std::uint64_t needed_space(const std::vector<Given>& packages) {
     std::uint64_t bytes = 0;
-    for (const Package& package : packages)
-        bytes += package.bytes + (package.control.installed_bytes != 0 ? package.control.installed_bytes
-                                                                       : 10 * package.bytes);
+    for (const Given& package : packages)
+        if (package.info.form == content::PackageForm::Run)
+            bytes += 4 * package.bytes; // 610.57.04: 463 MB, unpacked 1.8 GB, of which much is not kept
+        else
+            bytes += package.bytes +
+                     (package.info.installed_bytes != 0 ? package.info.installed_bytes : 10 * package.bytes);
     return bytes;
 }
 
@@ -80,51 +81,60 @@ class Stager {
     Stager(const base::Root& staging, std::string version, std::uint64_t space, const OnProgress& progress,
            std::uint64_t expected)
         : staging_(staging), version_(std::move(version)), left_(space), progress_(progress),
-          expected_(expected) {}
+          expected_(expected), modules_(staging), sources_(staging, version_) {}
 
-    Result<Imported> run(const std::vector<Package>& packages) {
+    Result<Imported> run(const std::vector<Given>& packages) {
         GPUHOST_TRY(userland, SetWriter::create(staging_, "/userland"));
-        for (const Package& package : packages)
+        for (const Given& package : packages)
             GPUHOST_CHECK(take(package, userland));
         GPUHOST_CHECK(link_libraries(userland));
         GPUHOST_CHECK(finish_userland(userland));
+        GPUHOST_CHECK(finish_sets());
         if (result_.places.empty())
-            return base::fail(Errc::BadContent, "nothing of a driver is in these packages",
-                              "A host needs nvidia-smi, libnvidia-ml1, libcuda1, firmware-nvidia-gsp and "
-                              "nvidia-open-kernel-dkms.");
+            return base::fail(
+                Errc::BadContent, "nothing of a driver is in these packages",
+                "A host needs Debian's nvidia-smi, libnvidia-ml1, libcuda1, firmware-nvidia-gsp and "
+                "nvidia-open-kernel-dkms, or what has the same files.");
         result_.version = version_;
         return std::move(result_);
     }
 
   private:
-    Result<void> take(const Package& package, SetWriter& userland) {
-        const std::string& name = package.file.name;
-        text_ = "unpacking " + package.control.package;
-        GPUHOST_TRY(deb, Deb::open(package.file.fd, name));
-        ImportedPackage counts{package.control.package, package.control.version, 0, 0};
+    Result<void> take(const Given& given, SetWriter& userland) {
+        const std::string& name = given.file.name;
+        text_ = "unpacking " + given.info.package;
+        GPUHOST_TRY(package, content::Package::open(given.file.fd, name));
+        ImportedPackage counts{given.info.package, given.info.version, 0, 0};
+        const bool is_packed = is_packed_again(given.info);
         std::optional<std::string> source;
         for (;;) {
-            GPUHOST_TRY(entry, deb.next());
+            GPUHOST_TRY(entry, package.next());
             if (!entry)
                 break;
             if (auto found = source_directory(*entry))
                 source = std::move(found);
-            if (auto placed = place_in_userland(*entry)) {
-                GPUHOST_CHECK(keep(*entry, *placed, deb, userland, name));
+            if (is_packed && SourcePacker::is_source(*entry)) {
+                GPUHOST_CHECK(pack_source(given, *entry, package));
+                ++counts.kept;
+            } else if (const auto module = module_place(*entry)) {
+                GPUHOST_CHECK(take_module(*entry, *module, package, name));
+                ++counts.kept;
+            } else if (auto placed = place_in_userland(*entry)) {
+                GPUHOST_CHECK(keep(*entry, *placed, package, userland, name));
                 ++counts.kept;
             } else if (entry->type != ArchiveEntry::Type::Directory) {
                 advance(entry->size); // it is unpacked all the same, only not written
                 ++counts.ignored;
             }
         }
-        if (source)
-            GPUHOST_CHECK(seal_source(package, *source));
+        if (source && !is_packed)
+            GPUHOST_CHECK(seal_source(given, *source));
         result_.packages.push_back(std::move(counts));
         return {};
     }
 
-    Result<void> keep(const ArchiveEntry& entry, const Placement& placed, Deb& deb, SetWriter& userland,
-                      const std::string& name) {
+    Result<void> keep(const ArchiveEntry& entry, const Placement& placed, content::Package& package,
+                      SetWriter& userland, const std::string& name) {
         const std::string where = name + ": '" + entry.path + "'";
         if (const auto version = version_in_path(entry.path); version && *version != version_)
             return base::fail(Errc::BadContent,
@@ -137,7 +147,7 @@ class Stager {
             return {};
         }
         GPUHOST_CHECK(take_space(entry.size, where)); // the archive's reader holds a member to its size
-        GPUHOST_CHECK(userland.add(placed.path, placed.executable, deb.data(),
+        GPUHOST_CHECK(userland.add(placed.path, placed.executable, package.data(),
                                    [this](std::uint64_t n) { advance(n); }));
         if (base::starts_with(placed.path, "lib/"))
             return read_soname(userland, placed.path, where);
@@ -186,30 +196,41 @@ class Stager {
         return finish_set(userland, std::move(manifest));
     }
 
-    /// The package stays as it came: 200 MB of source are unpacked when somebody builds.
-    Result<void> seal_source(const Package& package, const std::string& directory) {
-        Manifest manifest;
-        manifest.kind = SetKind::Source;
-        manifest.version = version_;
-        const bool open = (directory + package.control.package).find("open") != std::string::npos;
-        manifest.flavour = open ? "open" : "proprietary";
-        manifest.directory = directory;
-        const std::string file =
-            package.control.package + "_" + version_ + "_" + std::string(deb_architecture()) + ".deb";
-        if (staging_.exists("/source/" + manifest.flavour))
-            return base::fail(Errc::BadContent, "two packages bring the " + manifest.flavour + " source",
-                              "Leave one of them out.");
-        GPUHOST_TRY(writer, SetWriter::create(staging_, "/source/" + manifest.flavour));
-        GPUHOST_CHECK(take_space(package.bytes, package.file.name));
-        const content::ArchiveLimits limits{1, package.bytes, package.bytes, 256};
-        GPUHOST_TRY(raw, content::ArchiveReader::open(package.file.fd, content::ArchiveFormat::Raw,
-                                                      package.file.name, limits));
-        GPUHOST_TRY(entry, raw.next());
-        if (!entry)
-            return base::fail(Errc::BadContent, package.file.name + ": is empty");
-        GPUHOST_CHECK(writer.add(file, false, raw, [this](std::uint64_t n) { advance(n); }));
+    Result<void> seal_source(const Given& given, const std::string& directory) {
+        GPUHOST_CHECK(take_space(given.bytes, given.file.name));
+        GPUHOST_TRY(manifest, stage_source(staging_, given, version_, directory,
+                                           [this](std::uint64_t n) { advance(n); }));
         result_.places.push_back(set_place(manifest));
-        return finish_set(writer, std::move(manifest));
+        return {};
+    }
+
+    Result<void> pack_source(const Given& given, const ArchiveEntry& entry, content::Package& package) {
+        GPUHOST_CHECK(take_space(entry.size, given.file.name)); // packed it takes less
+        if (auto packed = sources_.take(entry, package); !packed)
+            return base::fail(packed.error().context(given.file.name));
+        advance(entry.size);
+        return {};
+    }
+
+    Result<void> take_module(const ArchiveEntry& entry, const ModulePlace& place, content::Package& package,
+                             const std::string& name) {
+        const std::string where = name + ": '" + entry.path + "'";
+        if (entry.type != ArchiveEntry::Type::File)
+            return base::fail(Errc::Unsupported, where + " is a link");
+        GPUHOST_CHECK(take_space(entry.size, where));
+        GPUHOST_CHECK(modules_.take(place, package.data()));
+        advance(entry.size);
+        return {};
+    }
+
+    Result<void> finish_sets() {
+        GPUHOST_TRY(sources, sources_.finish());
+        for (const Manifest& manifest : sources)
+            result_.places.push_back(set_place(manifest));
+        GPUHOST_TRY(manifests, modules_.stage(version_, left_));
+        for (const Manifest& manifest : manifests)
+            result_.places.push_back(set_place(manifest));
+        return {};
     }
 
     /// What a package says of its size is only good for a first look.
@@ -234,6 +255,8 @@ class Stager {
     std::uint64_t expected_;
     std::uint64_t done_ = 0;
     std::string text_;
+    PackageModules modules_;
+    SourcePacker sources_;
     std::map<std::string, std::string> sonames_; ///< link → library
     std::map<std::string, std::string> links_;   ///< the packages' own
     Imported result_;
@@ -243,7 +266,7 @@ class Stager {
 
 Result<Imported> stage_packages(const base::Root& staging, const std::vector<ImportFile>& files,
                                 std::uint64_t space, const OnProgress& progress) {
-    GPUHOST_TRY(packages, read_controls(files));
+    GPUHOST_TRY(packages, look_at(files));
     GPUHOST_TRY(version, common_version(packages));
     const std::uint64_t needed = needed_space(packages);
     if (needed > space)
@@ -251,7 +274,8 @@ Result<Imported> stage_packages(const base::Root& staging, const std::vector<Imp
                           "importing " + version + " needs up to " + std::to_string(needed >> 20U) +
                               " MiB, but " + std::to_string(space >> 20U) + " MiB are free",
                           std::string(make_room));
-    GPUHOST_CHECK(staging.remove_tree("/source"));
+    for (const char* kind : {"/source", "/modules"})
+        GPUHOST_CHECK(staging.remove_tree(kind));
     Stager stager(staging, version, space, progress, needed);
     return stager.run(packages);
 }

@@ -3,7 +3,7 @@
 //
 //   <version>/userland/<digest>/{manifest.json,lib,bin,firmware,doc}
 //   <version>/modules/<kernel>-<flavour>/<digest>/{manifest.json,*.ko}
-//   <version>/source/<flavour>/<digest>/{manifest.json,*.deb}
+//   <version>/source/<flavour>/<digest>/{manifest.json,PACKAGE}
 //   selected/<kernel>        which generation this kernel boots, and which before (JSON)
 //   boot/<kernel>, current, generation/<name>   how the host finds it (kmod/selection_files.hpp)
 //   build-logs/<version>-<kernel>.log

@@ -173,6 +173,11 @@ bool is_kernel_release(std::string_view text) {
            std::all_of(text.begin(), text.end(), allowed);
 }
 
+bool is_package_file(std::string_view name) {
+    return ends_with(name, ".deb") || ends_with(name, ".rpm") || ends_with(name, ".run") ||
+           ends_with(name, ".tar.zst");
+}
+
 bool is_module_file(std::string_view name) {
     return ends_with(name, ".ko") || ends_with(name, ".ko.gz") || ends_with(name, ".ko.xz") ||
            ends_with(name, ".ko.zst");

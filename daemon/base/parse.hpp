@@ -33,6 +33,8 @@ parse_bool(std::string_view text); ///< as systemd: yes/no, true/false, on/off, 
 [[nodiscard]] bool is_toolkit_version(std::string_view text);
 /// A kernel release that is safe as a path component ("6.1.0-50-amd64").
 [[nodiscard]] bool is_kernel_release(std::string_view text);
+/// A driver package's file by its name, of the kinds that content::Package reads: "nvidia-smi_550.163.01-2_amd64.deb".
+[[nodiscard]] bool is_package_file(std::string_view name);
 /// A kernel module's file by its name, packed or not: "nvidia.ko", "nvidia-uvm.ko.xz".
 [[nodiscard]] bool is_module_file(std::string_view name);
 

@@ -21,6 +21,9 @@ enum class PackageForm {
     Tar, ///< of the source of kernel modules alone, as this program makes one: all of it is in usr/src/NAME-VERSION/
 };
 
+/// Of a Tar's file.
+inline constexpr std::string_view source_suffix = ".tar.zst";
+
 /// By its first bytes; nothing: it is no package.
 [[nodiscard]] base::Result<std::optional<PackageForm>> package_form(int fd, std::string_view what);
 

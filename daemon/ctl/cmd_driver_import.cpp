@@ -22,9 +22,11 @@ const Verb driver_import_verb{
     "driver import",
     "FILE…|DIRECTORY",
     "bring driver packages or built modules into the store",
-    "Takes the packages of one driver version (.deb files: libraries, tools, firmware, kernel module "
-    "source), or the modules built for one kernel (.ko files, also packed), or a directory of either, at "
-    "most 16 files. Nothing in them is executed, and nothing that runs changes.",
+    "Takes the packages of one driver version (.deb or .rpm files: libraries, tools, firmware, kernel module "
+    "source), NVIDIA's installer, which has all of that (.run), or the modules built for one kernel (.ko "
+    "files, also packed), or a directory of either, at "
+    "most 16 files, or the directory of a source (/usr/src/nvidia-VERSION). Nothing in them is executed, and "
+    "nothing that runs changes.",
     1,
     100'000, // the limit on files is input_files.hpp's and has words of its own
     options,

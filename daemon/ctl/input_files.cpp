@@ -3,6 +3,7 @@
 
 #include "daemon/base/parse.hpp"
 #include "daemon/base/root.hpp"
+#include "daemon/ctl/source_directory.hpp"
 
 #include <algorithm>
 #include <set>
@@ -17,16 +18,12 @@ using base::Result;
 
 namespace {
 
-constexpr std::string_view package_suffix = ".deb";
-constexpr std::string_view hint =
-    "give package files (.deb), or module files (.ko, also packed), or one directory of either";
+constexpr std::string_view hint = "give package files (.deb, .rpm, .run), or module files (.ko, also "
+                                  "packed), or one directory of either, or the "
+                                  "directory of a driver's source";
 constexpr std::string_view fewer_packages = "import the source of the kernel modules (…-dkms) on its own, "
                                             "and of the rest what a GPU host needs, together";
 constexpr std::string_view fewer_modules = "give the driver's own modules only, nvidia*.ko";
-
-bool is_package(const std::string& path) {
-    return base::ends_with(path, package_suffix);
-}
 
 std::string name_of(const std::string& path) {
     return path.substr(path.find_last_of('/') + 1);
@@ -42,11 +39,11 @@ Result<std::vector<std::string>> files_in(const std::string& directory) {
     GPUHOST_TRY(names, root.list("/"));
     std::vector<std::string> paths;
     for (const std::string& name : names)
-        if (is_package(name) || base::is_module_file(name))
+        if (base::is_package_file(name) || base::is_module_file(name))
             paths.push_back(directory + (base::ends_with(directory, "/") ? "" : "/") + name);
     if (paths.empty())
         return base::fail(
-            Errc::NotFound, "'" + directory + "' has no .deb and no .ko file in it",
+            Errc::NotFound, "'" + directory + "' has no package (.deb, .rpm, .run) and no .ko file in it",
             "name the directory that the files are in itself, its subdirectories are not searched");
     return paths;
 }
@@ -60,7 +57,7 @@ Result<void> check_names(const std::vector<std::string>& paths) {
 }
 
 Result<void> check(const std::vector<std::string>& paths) {
-    const auto packages = std::count_if(paths.begin(), paths.end(), is_package);
+    const auto packages = std::count_if(paths.begin(), paths.end(), base::is_package_file);
     const auto modules = std::count_if(paths.begin(), paths.end(), base::is_module_file);
     if (packages > 0 && modules > 0)
         return base::fail(Errc::InvalidArgument, "packages and modules can't be imported together",
@@ -74,8 +71,9 @@ Result<void> check(const std::vector<std::string>& paths) {
         if (is_directory(path))
             return base::fail(Errc::InvalidArgument, "'" + path + "' is a directory beside other arguments",
                               std::string(hint));
-        if (!is_package(path) && !base::is_module_file(path))
-            return base::fail(Errc::InvalidArgument, "'" + path + "' is neither a .deb nor a .ko file",
+        if (!base::is_package_file(path) && !base::is_module_file(path))
+            return base::fail(Errc::InvalidArgument,
+                              "'" + path + "' is neither a package (.deb, .rpm, .run) nor a .ko file",
                               std::string(hint));
     }
     return check_names(paths);
@@ -107,6 +105,12 @@ Result<std::vector<InputFile>> open_all(const std::vector<std::string>& paths) {
 
 Result<std::vector<InputFile>> open_input_files(std::span<const std::string> arguments) {
     std::vector<std::string> paths(arguments.begin(), arguments.end());
+    if (paths.size() == 1 && is_source_directory(paths[0])) {
+        GPUHOST_TRY(packed, pack_source_directory(paths[0]));
+        std::vector<InputFile> files;
+        files.push_back(std::move(packed));
+        return files;
+    }
     if (paths.size() == 1 && is_directory(paths[0])) {
         GPUHOST_TRY(found, files_in(paths[0]));
         paths = std::move(found);

@@ -123,6 +123,8 @@ noinst_LIBRARIES += %D%/libctl.a
     %D%/session.hpp \
     %D%/small_file.cpp \
     %D%/small_file.hpp \
+    %D%/source_directory.cpp \
+    %D%/source_directory.hpp \
     %D%/table.cpp \
     %D%/table.hpp \
     %D%/terminal.cpp \

@@ -146,7 +146,7 @@ std::string render_drivers(const Screen& screen, const Json& list, std::string_v
     for (const Json& version : list_of(list, "versions"))
         add_version(table, list, version, loaded);
     if (table.empty())
-        return "The driver store is empty. Bring a driver in with: gpuhostctl driver import FILE.deb…\n";
+        return "The driver store is empty. Bring a driver in with: gpuhostctl driver import FILE…\n";
     return table.render(screen);
 }
 

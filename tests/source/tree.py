@@ -6,6 +6,7 @@ from sources import is_cpp, main
 
 LICENSED = (".cpp", ".hpp", ".c", ".h", ".py", ".mk", ".am", ".ac", ".m4", ".sh", ".scd", ".service", ".socket", ".in", ".go")
 SPDX = "SPDX-License-Identifier: Apache-2.0"
+CORPUS = "tests/fuzz/corpus/"  # what parsers are fed with
 KERNEL_MODULES = "tests/vm/guest/"  # the kernel's own build makes them, and theirs is a licence that it takes
 # In pieces, so that this file doesn't find itself.
 MACHINE = re.compile("|".join(r"(?<![\w.$}/])/" + top + r"/\w" for top in ("work", "home")))
@@ -14,7 +15,7 @@ MACHINE = re.compile("|".join(r"(?<![\w.$}/])/" + top + r"/\w" for top in ("work
 def licence_rule(tree):
     for path, text in tree.items():
         first = "\n".join(text.splitlines()[:3])
-        script = text.startswith("#!")
+        script = text.startswith("#!") and not path.startswith(CORPUS)
         vendored = path.startswith("packaging/autotools/") and not path.endswith(("gpuhost_flags.m4", "git-version"))
         wanted = SPDX.split(":")[0] if path.startswith(KERNEL_MODULES) else SPDX
         if (path.endswith(LICENSED) or script) and not vendored and text and wanted not in first:

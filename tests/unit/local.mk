@@ -225,6 +225,7 @@ EXTRA_%C%_kmod_tests_DEPENDENCIES = %D%/stub-nvml.so %D%/stub-cuda.so
     %D%/ctl/line_diff_test.cpp \
     %D%/ctl/output_file_test.cpp \
     %D%/ctl/progress_test.cpp \
+    %D%/ctl/source_directory_test.cpp \
     %D%/ctl/table_test.cpp \
     %D%/ctl/text_test.cpp \
     %D%/ctl/view_cdi_test.cpp \

@@ -37,11 +37,11 @@ TEST(InputFiles, OpensFilesAndLeavesTheirDirectoriesOut) {
 
 TEST(InputFiles, ADirectoryMeansThePackagesInIt) {
     const TempDir dir;
-    dir.write("b.deb", "");
+    dir.write("b.rpm", "");
     dir.write("a.deb", "");
     dir.write("README", "");
-    EXPECT_EQ(names_of({dir.path()}), (Paths{"a.deb", "b.deb"}));
-    EXPECT_EQ(names_of({dir.path() + "/"}), (Paths{"a.deb", "b.deb"}));
+    EXPECT_EQ(names_of({dir.path()}), (Paths{"a.deb", "b.rpm"}));
+    EXPECT_EQ(names_of({dir.path() + "/"}), (Paths{"a.deb", "b.rpm"}));
 }
 
 TEST(InputFiles, ADirectoryMeansTheModulesInIt) {
@@ -57,7 +57,8 @@ TEST(InputFiles, ModulesMayBePacked) {
         dir.write(name, "");
     EXPECT_EQ(names_of({dir.path()}), (Paths{"nvidia-drm.ko.xz", "nvidia-uvm.ko.zst", "nvidia.ko.gz"}));
     EXPECT_EQ(names_of({dir.path("nvidia-drm.ko.xz")}), Paths{"nvidia-drm.ko.xz"});
-    EXPECT_NE(message_of({dir.path("nvidia.ko.bz2")}).find("is neither a .deb nor a .ko file"),
+    EXPECT_NE(message_of({dir.path("nvidia.ko.bz2")})
+                  .find("is neither a package (.deb, .rpm, .run) nor a .ko file"),
               std::string::npos);
 }
 
@@ -74,14 +75,14 @@ TEST(InputFiles, SaysWhatIsWrongWithAnArgument) {
     const TempDir dir;
     dir.write("a.deb", "");
     dir.write("x/a.deb", "");
-    dir.write("a.rpm", "");
+    dir.write("a.tar", "");
     dir.write("empty/README", "");
     ASSERT_EQ(::mkdir(dir.path("dir.deb").c_str(), 0700), 0);
     ASSERT_EQ(::mkfifo(dir.path("fifo.deb").c_str(), 0600), 0);
-    EXPECT_EQ(message_of({dir.path("a.rpm")}),
-              "'" + dir.path("a.rpm") + "' is neither a .deb nor a .ko file");
+    EXPECT_EQ(message_of({dir.path("a.tar")}),
+              "'" + dir.path("a.tar") + "' is neither a package (.deb, .rpm, .run) nor a .ko file");
     EXPECT_EQ(message_of({dir.path("empty")}),
-              "'" + dir.path("empty") + "' has no .deb and no .ko file in it");
+              "'" + dir.path("empty") + "' has no package (.deb, .rpm, .run) and no .ko file in it");
     EXPECT_EQ(message_of({dir.path("no.deb")}), "'" + dir.path("no.deb") + "': No such file or directory");
     EXPECT_EQ(message_of({dir.path("fifo.deb")}), "'" + dir.path("fifo.deb") + "' is not a regular file");
     EXPECT_EQ(message_of({dir.path("a.deb"), dir.path("x/a.deb")}), "the file name 'a.deb' is given twice");

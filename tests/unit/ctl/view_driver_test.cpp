@@ -59,7 +59,7 @@ TEST(DriverView, SelectedButNotLoadedIsNotCalledLoaded) {
 
 TEST(DriverView, AnEmptyStoreSaysHowToFillIt) {
     EXPECT_EQ(render_drivers({}, {{"versions", Json::array()}}, ""),
-              "The driver store is empty. Bring a driver in with: gpuhostctl driver import FILE.deb…\n");
+              "The driver store is empty. Bring a driver in with: gpuhostctl driver import FILE…\n");
 }
 
 TEST(DriverView, OneVersion) {

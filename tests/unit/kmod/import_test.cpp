@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // store.stage and store.publish: a driver on its way in.
 #include "daemon/content/sha256.hpp"
+#include "kmod/build.hpp"
 #include "kmod/manifest.hpp"
 #include "kmod/stage.hpp"
 #include "tests/unit/kmod/store_fixture.hpp"
@@ -39,6 +40,187 @@ TEST_F(ImportTest, PackagesBecomeAUserlandAndASource) {
     EXPECT_EQ(version.sources[0].flavour, "open");
     EXPECT_EQ(version.sources[0].directory, "usr/src/nvidia-current-open-" + test_version);
     EXPECT_EQ(version.sources[0].sha256, content::sha256(source_package(test_version)));
+}
+
+#if defined(__aarch64__)
+const std::string machine = "aarch64";
+#else
+const std::string machine = "x86_64";
+#endif
+
+TEST_F(ImportTest, RpmPackagesBecomeTheSameSets) {
+    const std::string source = "./usr/src/nvidia-" + test_version + "/";
+    const std::string dkms =
+        tests::rpm_of("kmod-nvidia-open-dkms", test_version, "noarch",
+                      {{source + "dkms.conf", "PACKAGE_NAME=nvidia"}, {source + "Makefile", "modules:\n"}});
+    ASSERT_TRUE(import(
+        {{"libs.rpm",
+          tests::rpm_of(
+              "nvidia-driver-cuda-libs", test_version, machine,
+              {{"./usr/lib64/libnvidia-ml.so." + test_version, tests::library_image("libnvidia-ml.so.1")},
+               {"./usr/lib64/libnvidia-ml.so.1", "", Type::Link, "libnvidia-ml.so." + test_version}})},
+         {"cuda.rpm",
+          tests::rpm_of("nvidia-driver-cuda", test_version, machine,
+                        {{"./usr/bin/nvidia-smi", "program", Type::File, "", 0755}}, tests::Packing::Xz)},
+         {"common.rpm",
+          tests::rpm_of("nvidia-kmod-common", test_version, "noarch",
+                        {{"./usr/lib/firmware/nvidia/" + test_version + "/gsp_ga10x.bin", "firmware"},
+                         {"./usr/share/licenses/nvidia-kmod-common/LICENSE", "theirs"}},
+                        tests::Packing::Gzip)},
+         {"dkms.rpm", dkms}}));
+    const Store now = store();
+    ASSERT_EQ(now.problems, std::vector<std::string>{});
+    ASSERT_EQ(now.versions.size(), 1U);
+    const Userland& userland = now.versions[0].userland.at(0);
+    EXPECT_TRUE(userland.nvml);
+    EXPECT_EQ(root_.read_link(userland.path + "/lib/libnvidia-ml.so.1").value(),
+              "libnvidia-ml.so." + test_version);
+    EXPECT_EQ(root_.read(userland.path + "/bin/nvidia-smi").value(), "program");
+    EXPECT_EQ(userland.firmware, std::vector<std::string>{"gsp_ga10x.bin"});
+    EXPECT_EQ(root_.read(userland.path + "/doc/nvidia-kmod-common/LICENSE").value(), "theirs");
+    const SourceSet& set = now.versions[0].sources.at(0);
+    EXPECT_EQ(set.flavour, "open");
+    EXPECT_EQ(set.file, "kmod-nvidia-open-dkms-" + test_version + "." + machine + ".rpm");
+    EXPECT_EQ(set.directory, "usr/src/nvidia-" + test_version);
+    EXPECT_EQ(set.sha256, content::sha256(dkms));
+}
+
+TEST_F(ImportTest, ModulesInAPackageBecomeASetForTheirKernel) {
+    const std::string directory = "./lib/modules/" + test_kernel + "/extra/drivers/video/nvidia/";
+    const auto kmod = [&](const std::string& version, const std::string& kernel) {
+        return tests::rpm_of(
+            "kmod-nvidia-open", test_version, machine,
+            {{directory + "nvidia.ko.xz",
+              tests::packed(tests::nvidia_module("nvidia", version, kernel, "drm"), tests::Packing::Xz)},
+             {directory + "nvidia-uvm.ko", tests::nvidia_module("nvidia_uvm", version, kernel, "nvidia")},
+             {directory + "other.ko", "not the driver's"}});
+    };
+    ASSERT_TRUE(import({{"kmod.rpm", kmod(test_version, test_kernel)}}));
+    const Store now = store();
+    const ModuleSet* set = now.modules_for(test_version, test_kernel, "open");
+    ASSERT_NE(set, nullptr);
+    ASSERT_EQ(set->modules.size(), 2U);
+    EXPECT_EQ(set->modules[1].file, "nvidia.ko");
+    EXPECT_EQ(set->modules[1].sha256, content::sha256(modules()[0].second))
+        << "as when they come by themselves";
+    EXPECT_TRUE(now.versions[0].userland.empty());
+    next_transaction();
+    expect_error(stage({{"kmod.rpm", kmod("535.261.03", test_kernel)}}), Errc::BadContent,
+                 "are 535.261.03 for 6.1.0-50-amd64, the package says 550.163.01");
+    expect_error(stage({{"kmod.rpm", kmod(test_version, "6.1.0-51-amd64")}}), Errc::BadContent,
+                 "lib/modules/6.1.0-50-amd64 are 550.163.01 for 6.1.0-51-amd64");
+    std::vector<tests::Member> many;
+    for (int i = 0; i < 65; ++i)
+        many.push_back({directory + "nvidia-" + std::to_string(i) + ".ko", "x"});
+    expect_error(stage({{"many.rpm", tests::rpm_of("kmod-nvidia-open", test_version, machine, many)}}),
+                 Errc::BadContent, "more than 64 modules");
+    expect_error(
+        stage({{"link.rpm", tests::rpm_of("kmod-nvidia-open", test_version, machine,
+                                          {{directory + "nvidia.ko", "", Type::Link, "/etc/passwd"}})}}),
+        Errc::Unsupported, "is a link");
+}
+
+TEST_F(ImportTest, RefusesRpmPackagesForOtherMachinesByName) {
+    expect_error(stage({{"nvidia-driver-cuda-libs-550.163.01-1.el9.i686.rpm",
+                         tests::rpm_of("nvidia-driver-cuda-libs", test_version, "i686", {})}}),
+                 Errc::BadContent, "nvidia-driver-cuda-libs-550.163.01-1.el9.i686.rpm: is for i686");
+    expect_error(stage({{"x.rpm", tests::rpm_of("nvidia-driver", test_version, machine, {}).substr(0, 150)}}),
+                 Errc::BadContent, "not an RPM package");
+    expect_error(stage({{"x.rpm", tests::rpm_of("nvidia-driver", test_version, machine,
+                                                {{"../../etc/passwd", "x"}})}}),
+                 Errc::BadContent, "leads out");
+}
+
+/// What NVIDIA's .run has, in small.
+std::string nvidia_run(const std::vector<tests::Member>& more = {},
+                       const std::string& listed = test_version) {
+    const std::string v = test_version;
+    std::vector<tests::Member> members{{"./libcuda.so." + v, tests::library_image("libcuda.so.1")},
+                                       {"./32/libcuda.so." + v, tests::library_image("libcuda.so.1")},
+                                       {"./libnvidia-ml.so." + v, tests::library_image("libnvidia-ml.so.1")},
+                                       {"./nvidia-smi", "program", Type::File, "", 0755},
+                                       {"./nvidia-installer", "never run", Type::File, "", 0755},
+                                       {"./usr/bin/evil", "not listed", Type::File, "", 0755},
+                                       {"./firmware/gsp_ga10x.bin", "firmware"},
+                                       {"./LICENSE", "theirs"},
+                                       {"./kernel/dkms.conf", "PACKAGE_NAME=nvidia"},
+                                       {"./kernel/Makefile", "modules:\n"},
+                                       {"./kernel-open/dkms.conf", "PACKAGE_NAME=nvidia"},
+                                       {"./kernel-open/Makefile", "modules:\n"},
+                                       {"./kernel-open/conftest.sh", "#!/bin/sh\n", Type::File, "", 0755}};
+    members.insert(members.end(), more.begin(), more.end());
+    const std::string source = " 0644 KERNEL_MODULE_SRC INHERIT_PATH_DEPTH:1";
+    return tests::run_of(
+        listed,
+        {"libcuda.so." + v + " 0755 CUDA_LIB NATIVE /", "libcuda.so 0000 CUDA_SYMLINK NATIVE / libcuda.so.1",
+         "32/libcuda.so." + v + " 0755 CUDA_LIB COMPAT32 /",
+         "libnvidia-ml.so." + v + " 0755 UTILITY_LIB NATIVE", "nvidia-smi 0755 UTILITY_BINARY",
+         "nvidia-installer 0755 INSTALLER_BINARY",
+         "firmware/gsp_ga10x.bin 0644 FIRMWARE INHERIT_PATH_DEPTH:1", "LICENSE 0644 DOCUMENTATION /",
+         "kernel/dkms.conf 0644 DKMS_CONF INHERIT_PATH_DEPTH:1", "kernel/Makefile" + source,
+         "kernel-open/dkms.conf 0644 DKMS_CONF INHERIT_PATH_DEPTH:1", "kernel-open/Makefile" + source,
+         "kernel-open/conftest.sh" + source},
+        members);
+}
+
+TEST_F(ImportTest, NvidiasRunBecomesAUserlandAndBothSources) {
+    const auto imported = import({{"NVIDIA-Linux-550.run", nvidia_run()}});
+    ASSERT_TRUE(imported) << imported.error().message;
+    const Store now = store();
+    ASSERT_EQ(now.problems, std::vector<std::string>{});
+    const Userland& userland = now.versions[0].userland.at(0);
+    EXPECT_EQ(root_.list(userland.path + "/bin").value(), std::vector<std::string>{"nvidia-smi"});
+    EXPECT_EQ(root_.read_link(userland.path + "/lib/libcuda.so").value(), "libcuda.so.1");
+    EXPECT_EQ(root_.read_link(userland.path + "/lib/libcuda.so.1").value(), "libcuda.so." + test_version);
+    EXPECT_EQ(userland.firmware, std::vector<std::string>{"gsp_ga10x.bin"});
+    EXPECT_EQ(root_.read(userland.path + "/doc/nvidia-driver/LICENSE").value(), "theirs");
+    ASSERT_EQ(now.versions[0].sources.size(), 2U);
+    std::map<std::string, std::string> digests;
+    for (const SourceSet& source : now.versions[0].sources) {
+        const std::string name = (source.flavour == "open" ? "nvidia-open-" : "nvidia-") + test_version;
+        EXPECT_EQ(source.file, name + ".tar.zst");
+        EXPECT_EQ(source.directory, "usr/src/" + name);
+        digests[source.flavour] = source.digest;
+        const auto fd = root_.open_file(source.path + "/" + source.file, O_RDONLY);
+        const auto tree =
+            unpack_source(fd->get(), source.file, source.directory, root_, "/" + source.flavour);
+        ASSERT_TRUE(tree) << tree.error().message;
+        EXPECT_EQ(root_.read("/" + source.flavour + "/Makefile").value(), "modules:\n");
+    }
+    EXPECT_EQ(root_.stat("/open/conftest.sh")->st_mode & 07777U, 0755U);
+    EXPECT_FALSE(root_.exists("/proprietary/conftest.sh"));
+    ASSERT_TRUE(import({{"again.run", nvidia_run()}}));
+    const Store again = store();
+    for (const SourceSet& source : again.versions[0].sources)
+        EXPECT_EQ(source.digest, digests[source.flavour]) << "a function of what is in it";
+}
+
+TEST_F(ImportTest, RefusesHostileRunFiles) {
+    const auto refuse = [&](const std::string& content, Errc code, const std::string& text) {
+        expect_error(stage({{"x.run", content}}), code, text);
+    };
+    refuse(nvidia_run({{"../../etc/passwd", "x"}}), Errc::BadContent, "leads out");
+    refuse(nvidia_run({{"/etc/passwd", "x"}}), Errc::BadContent, "leads out");
+    refuse(nvidia_run({{"./dev", "", Type::Device}}), Errc::BadContent, "device");
+    refuse(nvidia_run({{"./nvidia-smi", "again", Type::File, "", 0755}}), Errc::BadContent, "comes twice");
+    refuse(nvidia_run({}, "535.261.03"), Errc::BadContent,
+           "is of version 550.163.01, the package says 535.261.03");
+    const std::string whole = nvidia_run();
+    std::string other = whole;
+    other.replace(other.find(test_version), test_version.size(), "550.163.02");
+    refuse(other, Errc::BadContent, "its .manifest is of version 550.163.01, its header says 550.163.02");
+    other = whole;
+    other.replace(other.find("Linux-"), 8, "Other-xx");
+    refuse(other, Errc::BadContent, "it calls itself");
+    other = whole;
+    other.replace(other.find("CRCsum=0000000000"), 17, "CRCsum=1000000000");
+    refuse(other, Errc::BadContent, "its CRC is ");
+    other = whole;
+    other.replace(other.find("skip=6"), 6, "skip=9999999");
+    refuse(other, Errc::BadContent, "behind the file's end");
+    for (std::size_t size = 0; size + 1 < whole.size(); size += 97)
+        EXPECT_FALSE(stage({{"x.run", whole.substr(0, size)}})) << size << " of " << whole.size();
+    EXPECT_FALSE(root_.exists("/etc/passwd"));
 }
 
 TEST_F(ImportTest, ModulesBecomeASetForTheirKernel) {

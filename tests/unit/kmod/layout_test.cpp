@@ -38,6 +38,31 @@ TEST(LayoutTest, PlacesUbuntusFiles) {
     EXPECT_EQ(placed("usr/bin/nvidia-smi", 0755), "bin/nvidia-smi*");
 }
 
+TEST(LayoutTest, PlacesRpmsFiles) {
+    EXPECT_EQ(placed("usr/lib64/libnvidia-ml.so.550.163.01"), "lib/libnvidia-ml.so.550.163.01");
+    EXPECT_EQ(placed("usr/lib64/libcuda.so.1", 0777, ArchiveEntry::Type::SymbolicLink), "lib/libcuda.so.1");
+    EXPECT_EQ(placed("usr/bin/nvidia-persistenced", 0755), "bin/nvidia-persistenced*");
+    EXPECT_EQ(placed("usr/share/licenses/nvidia-driver/LICENSE"), "doc/nvidia-driver/LICENSE");
+    EXPECT_EQ(placed("usr/lib/libcuda.so.550.163.01"), "") << "32 bits";
+    EXPECT_EQ(placed("usr/lib64/xorg/modules/drivers/nvidia_drv.so"), "");
+    EXPECT_EQ(placed("usr/lib64/vdpau/libvdpau_nvidia.so.550.163.01"), "");
+}
+
+TEST(LayoutTest, FindsBuiltModules) {
+    const auto module = [](const std::string& path) {
+        ArchiveEntry entry;
+        entry.path = path;
+        const auto place = module_place(entry);
+        return place ? place->kernel + " " + place->file : "";
+    };
+    EXPECT_EQ(module("lib/modules/5.14.0-503.11.1.el9_5.x86_64/extra/drivers/video/nvidia/nvidia-uvm.ko.xz"),
+              "5.14.0-503.11.1.el9_5.x86_64 nvidia-uvm.ko.xz");
+    EXPECT_EQ(module("usr/lib/modules/6.1.0-50-amd64/extra/nvidia.ko"), "6.1.0-50-amd64 nvidia.ko");
+    for (const char* path : {"lib/modules/6.1.0-50-amd64/extra/zfs.ko", "lib/modules/nvidia.ko",
+                             "lib/modules/6.1.0-50-amd64/extra/nvidia.o", "usr/src/nvidia/nvidia.ko"})
+        EXPECT_EQ(module(path), "") << path;
+}
+
 TEST(LayoutTest, KeepsLinksOfLibrariesOnly) {
     const auto link = ArchiveEntry::Type::SymbolicLink;
     EXPECT_EQ(placed("usr/lib/" + triplet + "/nvidia/current/libcuda.so.1", 0777, link), "lib/libcuda.so.1");
@@ -63,10 +88,14 @@ TEST(LayoutTest, FindsTheVersionThatAPathNames) {
     EXPECT_EQ(version_in_path("usr/bin/nvidia-smi"), std::nullopt);
 }
 
-TEST(LayoutTest, ASourceIsProvedByItsDkmsConf) {
+TEST(LayoutTest, ASourceIsProvedByItsDkmsConfOrKbuild) {
     ArchiveEntry entry;
     entry.path = "usr/src/nvidia-current-open-550.163.01/dkms.conf";
     EXPECT_EQ(source_directory(entry), "usr/src/nvidia-current-open-550.163.01");
+    entry.path = "usr/src/nvidia-open-550.163.01/Kbuild";
+    EXPECT_EQ(source_directory(entry), "usr/src/nvidia-open-550.163.01");
+    entry.path = "usr/src/nvidia-open-550.163.01/nvidia-uvm/Kbuild";
+    EXPECT_EQ(source_directory(entry), std::nullopt);
     entry.path = "usr/src/nvidia-current-open-550.163.01/Makefile";
     EXPECT_EQ(source_directory(entry), std::nullopt);
     entry.path = "usr/src/zfs-2.1/dkms.conf";

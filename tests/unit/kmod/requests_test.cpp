@@ -46,10 +46,11 @@ TEST(RequestsTest, ImportTakesPackagesOrModules) {
     EXPECT_EQ(kinds(packages), (std::vector<std::string>{"store.stage", "store.publish"}));
     EXPECT_EQ(packages.title, "import a driver from 2 packages");
     EXPECT_EQ(packages.steps[0].args["names"], (Json{"a.deb", "b.deb"}));
+    EXPECT_EQ(import_plan({"a.rpm", "b.deb"}).title, "import a driver from 2 packages");
     EXPECT_EQ(import_plan({"nvidia.ko.xz"}).title, "import a driver from 1 module");
     expect_problem(import_plan({}), Errc::InvalidArgument, "no files");
     expect_problem(import_plan({"a.deb", "nvidia.ko"}), Errc::InvalidArgument, "can't be imported together");
-    expect_problem(import_plan({"NVIDIA-Linux.run"}), Errc::InvalidArgument, "neither");
+    expect_problem(import_plan({"NVIDIA-Linux.zip"}), Errc::InvalidArgument, "neither");
 }
 
 TEST(RequestsTest, BuildCompilesForEachKernelOnceAndPublishesTogether) {
