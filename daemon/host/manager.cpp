@@ -106,8 +106,8 @@ std::vector<std::string> Manager::reload() {
 }
 
 Result<std::uint64_t> Manager::set_cluster_wish(const core::ClusterWish& wish, core::Subject subject) {
-    if (runner_.running())
-        return base::fail(Errc::Busy, "operation " + std::to_string(runner_.running()->id) + " runs",
+    if (const Operation* const running = runner_.running())
+        return base::fail(Errc::Busy, "operation " + std::to_string(running->id) + " runs",
                           "Ask again when it has ended.");
     const auto wanted_toolkit = [this] {
         const auto observed = observe("toolkit");
