@@ -46,6 +46,8 @@ noinst_LIBRARIES += %D%/libkmodroom.a
     %D%/holder_steps.cpp \
     %D%/holders.cpp \
     %D%/holders.hpp \
+    %D%/installed_driver.cpp \
+    %D%/installed_driver.hpp \
     %D%/kernel_error.cpp \
     %D%/kernel_error.hpp \
     %D%/kernel_state.cpp \
@@ -58,6 +60,8 @@ noinst_LIBRARIES += %D%/libkmodroom.a
     %D%/manifest.hpp \
     %D%/mappers.cpp \
     %D%/mappers.hpp \
+    %D%/modprobe_rules.cpp \
+    %D%/modprobe_rules.hpp \
     %D%/module_file.cpp \
     %D%/module_file.hpp \
     %D%/module_index.cpp \

@@ -4,6 +4,7 @@
 #include "kmod/driver_preflight.hpp"
 #include "kmod/kernel_state.hpp"
 #include "kmod/manifest.hpp"
+#include "kmod/modprobe_rules.hpp"
 #include "kmod/module_index.hpp"
 #include "kmod/module_info.hpp"
 #include "kmod/selection_files.hpp"
@@ -111,31 +112,11 @@ void check_libraries(const StepContext& context, const Driver& driver, std::vect
         }
 }
 
-/// An alias that leads to nvidia is none of them: it loads what is selected.
-bool takes_nvidias_place(const std::string& line) {
-    const std::vector<std::string> words = base::split_words(line);
-    return words.size() > 2 && (words[0] == "install" || words[0] == "alias") &&
-           base::starts_with(words[1], "nvidia");
-}
-
 /// At boot such rules would load something else than what is selected.
 void check_modprobe_rules(const StepContext& context, std::vector<Problem>& problems) {
-    std::vector<std::string> directories{"/etc/modprobe.d", "/usr/local/lib/modprobe.d",
-                                         "/usr/lib/modprobe.d"};
-    if (!context.root.read_link("/lib")) // else it is the same directory by another name
-        directories.emplace_back("/lib/modprobe.d");
-    for (const std::string& directory : directories)
-        for (const std::string& name : context.root.list(directory).value_or(std::vector<std::string>())) {
-            const std::string path = directory + "/" + name;
-            const auto text = context.root.read(path);
-            if (!text || !base::ends_with(name, ".conf"))
-                continue;
-            const std::vector<std::string> lines = base::split(*text, '\n');
-            if (std::any_of(lines.begin(), lines.end(), takes_nvidias_place))
-                problems.push_back({Errc::AlreadyExists,
-                                    "'" + path + "' makes modprobe load another nvidia driver",
-                                    std::string(owner_hint)});
-        }
+    for (const std::string& path : rules_in_place_of_nvidia(context.root))
+        problems.push_back({Errc::AlreadyExists, "'" + path + "' makes modprobe load another nvidia driver",
+                            std::string(owner_hint)});
 }
 
 void check_digests(const StepContext& context, const Driver& driver, std::string_view way_out,

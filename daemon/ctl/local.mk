@@ -44,6 +44,7 @@ noinst_LIBRARIES += %D%/libctl.a
     %D%/cmd_cluster_leave.cpp \
     %D%/cmd_cluster_policy.cpp \
     %D%/cmd_cluster_status.cpp \
+    %D%/cmd_driver_adopt.cpp \
     %D%/cmd_driver_build.cpp \
     %D%/cmd_driver_export.cpp \
     %D%/cmd_driver_import.cpp \
@@ -110,6 +111,10 @@ noinst_LIBRARIES += %D%/libctl.a
     %D%/output_file.hpp \
     %D%/passphrase.cpp \
     %D%/passphrase.hpp \
+    %D%/package_owner.cpp \
+    %D%/package_owner.hpp \
+    %D%/packed_files.cpp \
+    %D%/packed_files.hpp \
     %D%/password_agent.cpp \
     %D%/password_agent.hpp \
     %D%/progress.cpp \
@@ -153,6 +158,8 @@ noinst_LIBRARIES += %D%/libctl.a
     %D%/view_fleet.cpp \
     %D%/view_fleet.hpp \
     %D%/view_image.cpp \
+    %D%/view_installed.cpp \
+    %D%/view_installed.hpp \
     %D%/view_operation.cpp \
     %D%/view_plan.cpp \
     %D%/view_runtime.cpp \

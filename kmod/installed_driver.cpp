@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kmod/installed_driver.hpp"
+
+#include "daemon/base/mapped_file.hpp"
+#include "daemon/base/parse.hpp"
+#include "daemon/content/archive.hpp"
+#include "kmod/kernel_state.hpp"
+#include "kmod/modprobe_rules.hpp"
+#include "kmod/module_file.hpp"
+#include "kmod/module_info.hpp"
+#include "kmod/store.hpp"
+
+#include <algorithm>
+#include <array>
+#include <map>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+namespace gpuhost::kmod {
+
+using base::Errc;
+using base::Result;
+
+namespace {
+
+constexpr std::size_t index_limit = 16U << 20;
+constexpr std::size_t module_limit = 512U << 20; ///< unpacked, with its debug information
+
+#if defined(__aarch64__)
+constexpr std::string_view triplet = "/usr/lib/aarch64-linux-gnu";
+#else
+constexpr std::string_view triplet = "/usr/lib/x86_64-linux-gnu";
+#endif
+
+/// Of NVIDIA's drivers; others begin with "nvidia-" too, such as those of its container toolkit.
+constexpr std::array<std::string_view, 10> program_names{"nvidia-smi",
+                                                         "nvidia-debugdump",
+                                                         "nvidia-persistenced",
+                                                         "nvidia-modprobe",
+                                                         "nvidia-powerd",
+                                                         "nvidia-cuda-mps-server",
+                                                         "nvidia-cuda-mps-control",
+                                                         "nvidia-bug-report.sh",
+                                                         "nvidia-ngx-updater",
+                                                         "nvidia-pcc"};
+
+std::vector<std::string> list(const base::Root& root, const std::string& directory) {
+    return root.list(directory).value_or(std::vector<std::string>());
+}
+
+bool is_plain_file(const base::Root& root, const std::string& path) {
+    const auto st = root.stat(path);
+    return st && S_ISREG(st->st_mode) && !root.read_link(path);
+}
+
+Result<ModuleInfo> info_of(const base::Root& root, const std::string& path) {
+    GPUHOST_TRY(fd, root.open_file(path, O_RDONLY));
+    if (base::ends_with(path, ".ko")) {
+        GPUHOST_TRY(file, base::MappedFile::open(fd.get(), path));
+        return parse_module_info(file.view(), path);
+    }
+    GPUHOST_TRY(archive, content::ArchiveReader::open(fd.get(), content::ArchiveFormat::Raw, path));
+    GPUHOST_TRY(entry, archive.next());
+    if (!entry)
+        return base::fail(Errc::BadContent, path + ": is empty");
+    GPUHOST_TRY(image, archive.read_all(module_limit));
+    return parse_module_info(image, path);
+}
+
+struct Found {
+    std::string path;
+    ModuleInfo info;
+};
+
+/// What is NVIDIA's of the kernel's modules and not of the store.
+std::vector<Found> installed_modules(const base::Root& root, const std::string& kernel) {
+    const std::string directory = "/lib/modules/" + kernel + "/";
+    const std::string index = root.read(directory + "modules.dep", index_limit).value_or(std::string());
+    std::vector<Found> modules;
+    for (const std::string& path : indexed_modules(index)) {
+        if (base::starts_with(path, "updates/gpuhost/") ||
+            !base::starts_with(path.substr(path.rfind('/') + 1), "nvidia"))
+            continue;
+        const std::string file = path.front() == '/' ? path : directory + path;
+        auto info = info_of(root, file);
+        if (info && base::starts_with(info->name, "nvidia") && base::is_driver_version(info->version))
+            modules.push_back({file, std::move(*info)});
+    }
+    return modules;
+}
+
+/// The one of several that runs; of one it is that.
+Result<const Found*> chosen(const std::vector<Found>& modules, const std::string& kernel,
+                            const std::vector<LoadedModule>& loaded) {
+    const Found* only = nullptr;
+    std::string names;
+    for (const Found& module : modules) {
+        if (module.info.name != "nvidia")
+            continue;
+        if (std::any_of(loaded.begin(), loaded.end(), [&](const LoadedModule& one) {
+                return one.name == "nvidia" && one.srcversion == module.info.srcversion;
+            }))
+            return &module;
+        names += (names.empty() ? "" : ", ") + module.path;
+        if (only != nullptr)
+            return base::fail(Errc::BadContent,
+                              "kernel " + kernel + " has several drivers, and runs none of them: " + names,
+                              "Load one (modprobe nvidia), or remove the packages of the others.");
+        only = &module;
+    }
+    return only;
+}
+
+void add_modules(const std::vector<Found>& modules, const Found& nvidia, InstalledDriver& driver) {
+    driver.version = nvidia.info.version;
+    driver.flavour = nvidia.info.flavour();
+    std::map<std::string, std::string> by_name;
+    // Those beside it; a second flavour of the same version is in a directory, or has a name, of its own.
+    const std::string directory = nvidia.path.substr(0, nvidia.path.rfind('/'));
+    for (const Found& module : modules)
+        if (module.info.version == driver.version && module.info.flavour() == driver.flavour &&
+            base::starts_with(module.path, directory + "/"))
+            by_name.emplace(module.info.name, module.path);
+    for (const auto& [name, path] : by_name)
+        driver.modules.push_back(path);
+}
+
+/// With no modules: the version of libcuda or libnvidia-ml.
+std::string version_of_libraries(const base::Root& root, const std::vector<std::string>& directories) {
+    for (const std::string& directory : directories)
+        for (const std::string& name : list(root, directory))
+            for (const std::string_view prefix : {"libnvidia-ml.so.", "libcuda.so."})
+                if (base::starts_with(name, prefix) && base::is_driver_version(name.substr(prefix.size())) &&
+                    is_plain_file(root, directory + "/" + name))
+                    return name.substr(prefix.size());
+    return {};
+}
+
+std::vector<std::string> library_directories(const base::Root& root) {
+    std::vector<std::string> directories{std::string(triplet), std::string(triplet) + "/nvidia/current",
+                                         "/usr/lib64"};
+    std::erase_if(directories,
+                  [&](const std::string& directory) { return root.read_link(directory).has_value(); });
+    return directories;
+}
+
+void add_userland(const base::Root& root, const std::vector<std::string>& directories,
+                  InstalledDriver& driver) {
+    const std::string suffix = ".so." + driver.version;
+    for (const std::string& directory : directories)
+        for (const std::string& name : list(root, directory))
+            if (base::starts_with(name, "lib") && base::ends_with(name, suffix) &&
+                is_plain_file(root, directory + "/" + name))
+                driver.libraries.push_back(directory + "/" + name);
+    for (const std::string_view directory : {"/usr/bin/", "/usr/sbin/", "/usr/lib/nvidia/current/"})
+        for (const std::string_view name : program_names)
+            if (const std::string path = std::string(directory) + std::string(name);
+                is_plain_file(root, path))
+                driver.programs.push_back(path);
+    const std::string firmware = "/lib/firmware/nvidia/" + driver.version;
+    if (!root.read_link(firmware))
+        for (const std::string& name : list(root, firmware))
+            driver.firmware.push_back(firmware + "/" + name);
+}
+
+void add_surroundings(const base::Root& root, InstalledDriver& driver) {
+    for (const std::string_view directory : {"/etc/systemd/system/", "/usr/lib/systemd/system/"})
+        for (const std::string& name : list(root, std::string(directory)))
+            if (base::starts_with(name, "nvidia-") && base::ends_with(name, ".service"))
+                driver.units.push_back(std::string(directory) + name);
+    driver.rules = rules_in_place_of_nvidia(root);
+    for (const std::string& name : list(root, "/var/lib/dkms"))
+        if (base::starts_with(name, "nvidia"))
+            driver.dkms.push_back("/var/lib/dkms/" + name);
+    if (root.exists("/usr/bin/nvidia-uninstall"))
+        driver.uninstaller = "/usr/bin/nvidia-uninstall";
+}
+
+/// apt.conf(5)'s 'APT::Periodic::Unattended-Upgrade "1";', in whichever file.
+bool upgrades_unattended(const base::Root& root) {
+    for (const std::string& name : list(root, "/etc/apt/apt.conf.d"))
+        for (const std::string& line :
+             base::split(root.read("/etc/apt/apt.conf.d/" + name).value_or(std::string()), '\n'))
+            if (const auto words = base::split_words(line);
+                words.size() == 2 && words[0] == "APT::Periodic::Unattended-Upgrade")
+                return words[1] != "\"0\";";
+    return false;
+}
+
+void add_disturbers(const base::Root& root, InstalledDriver& driver) {
+    if (upgrades_unattended(root))
+        driver.disturbers.emplace_back(
+            "unattended-upgrades may replace its libraries while the modules of another version run");
+    for (const std::string& name : list(root, "/etc/systemd/system/timers.target.wants"))
+        if (base::starts_with(name, "dnf-automatic"))
+            driver.disturbers.push_back(
+                name + " may replace its libraries while the modules of another version run");
+    if (!driver.dkms.empty())
+        driver.disturbers.emplace_back("DKMS builds it for each kernel that a package installs");
+    if (loaded_module(root, "nouveau"))
+        driver.disturbers.emplace_back("nouveau is loaded, and drives GPUs in its place");
+}
+
+} // namespace
+
+std::vector<std::string> InstalledDriver::files() const {
+    std::vector<std::string> all = modules;
+    for (const auto* more : {&libraries, &programs, &firmware})
+        all.insert(all.end(), more->begin(), more->end());
+    return all;
+}
+
+Result<std::optional<InstalledDriver>> find_installed_driver(const base::Root& root,
+                                                             const std::string& kernel) {
+    InstalledDriver driver;
+    driver.kernel = kernel;
+    const std::vector<LoadedModule> loaded = loaded_driver(root);
+    const std::vector<Found> modules = installed_modules(root, kernel);
+    GPUHOST_TRY(nvidia, chosen(modules, kernel, loaded));
+    const std::vector<std::string> directories = library_directories(root);
+    if (nvidia != nullptr)
+        add_modules(modules, *nvidia, driver);
+    else
+        driver.version = version_of_libraries(root, directories);
+    if (driver.version.empty())
+        return std::optional<InstalledDriver>();
+    driver.loaded =
+        nvidia != nullptr && std::any_of(loaded.begin(), loaded.end(), [&](const LoadedModule& one) {
+            return one.name == "nvidia" && one.srcversion == nvidia->info.srcversion;
+        });
+    add_userland(root, directories, driver);
+    add_surroundings(root, driver);
+    add_disturbers(root, driver);
+    return std::optional(std::move(driver));
+}
+
+base::Json to_json(const InstalledDriver& driver) {
+    return {
+        {"version", driver.version},      {"kernel", driver.kernel},     {"flavour", driver.flavour},
+        {"loaded", driver.loaded},        {"modules", driver.modules},   {"libraries", driver.libraries},
+        {"programs", driver.programs},    {"firmware", driver.firmware}, {"units", driver.units},
+        {"rules", driver.rules},          {"dkms", driver.dkms},         {"uninstaller", driver.uninstaller},
+        {"disturbers", driver.disturbers}};
+}
+
+} // namespace gpuhost::kmod
