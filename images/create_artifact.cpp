@@ -35,7 +35,7 @@ struct Architecture {
 constexpr std::array architectures{
     Architecture{"_amd64.deb", "linux/amd64"}, Architecture{".x86_64.rpm", "linux/amd64"},
     Architecture{"_arm64.deb", "linux/arm64"}, Architecture{".aarch64.rpm", "linux/arm64"}};
-/// Likewise of an archive: "_amd64.tar.gz".
+/// Likewise of an archive, "_amd64.tar.gz", and of NVIDIA's installer, "NVIDIA-Linux-x86_64-550.163.01.run".
 constexpr std::array archive_words{
     Architecture{"amd64", "linux/amd64"}, Architecture{"x86_64", "linux/amd64"},
     Architecture{"arm64", "linux/arm64"}, Architecture{"aarch64", "linux/arm64"}};
@@ -79,7 +79,9 @@ std::vector<std::string> platforms_of(const std::map<std::string, std::string>& 
             if (base::ends_with(name, architecture.suffix))
                 platforms.emplace(architecture.platform);
         for (const Architecture& word : archive_words)
-            if (name.find("_" + std::string(word.suffix) + ".tar") != std::string::npos)
+            if (name.find("_" + std::string(word.suffix) + ".tar") != std::string::npos ||
+                (base::starts_with(name, "NVIDIA-Linux-" + std::string(word.suffix) + "-") &&
+                 base::ends_with(name, ".run")))
                 platforms.emplace(word.platform);
     }
     return {platforms.begin(), platforms.end()};

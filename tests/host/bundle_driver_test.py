@@ -8,9 +8,12 @@ import tap
 from driver_files import KERNEL, write_driver
 from fake_host import GPUS, NEW, OLD, FakeHost, write
 from image_files import Layout, Site
+from run_files import MACHINE, nvidias, write_tree
+from toolkit_files import write_bytes
 
 BAD_ARGUMENT, NOT_FOUND, BAD_CONTENT = 2, 4, 9
 OTHER_KERNEL = "6.1.0-99-other"
+OTHER_MACHINE = {"x86_64": "aarch64", "aarch64": "x86_64"}[MACHINE]
 SPEC = f"""[Bundle]
 Name=drivers
 Generation={{generation}}
@@ -193,6 +196,33 @@ def check_flavours(t, host, maker):
          "and are not what an import of the one that is here brings in after that", run.stderr, listed)
 
 
+INSTALLERS = f"""[Bundle]
+Name=installers
+Generation={{generation}}
+
+[Driver 570.86.10]
+Packages=NVIDIA-Linux-{MACHINE}-570.86.10.run
+
+[Driver 570.86.11]
+Packages=NVIDIA-Linux-{OTHER_MACHINE}-570.86.11.run
+"""
+
+
+def check_installers(t, host, maker):
+    """NVIDIA's .run in a bundle: hosts of its platform take it, which its name says."""
+    for version, machine in (("570.86.10", MACHINE), ("570.86.11", OTHER_MACHINE)):
+        write_bytes(maker.path(f"NVIDIA-Linux-{machine}-{version}.run"), nvidias(write_tree(maker.path("tree"), version), version, "gzip"))
+    run = maker.create(INSTALLERS)
+    t.equal(run.returncode, 0, "a bundle has NVIDIA's installers")
+    run = host.ctl("bundle", "import", maker.path("site.bundle"))
+    found = next((v for v in host.json("driver", "list")["versions"] if v["version"] == "570.86.10"), {"sources": []})
+    t.ok(run.returncode == 0 and sorted(one["flavour"] for one in found["sources"]) == ["open", "proprietary"],
+         "a host gets a driver with both sources of the one for its platform", run.stderr, found)
+    t.ok("570.86.11" not in [v["version"] for v in host.json("driver", "list")["versions"]], "and nothing of the other")
+    host.ctl("driver", "remove", "570.86.10", check=0)
+    host.ctl("bundle", "remove", "installers", check=0)
+
+
 def check_no_gpu(t, host, maker):
     for gpu in GPUS:
         shutil.rmtree(host.path(f"/sys/bus/pci/devices/{gpu}"))
@@ -224,6 +254,7 @@ def main():
         for check in (check_import, check_again, check_lies):
             check(t, host, maker)
         check_flavours(t, closed, maker)
+        check_installers(t, closed, maker)
         check_no_gpu(t, bare, maker)
     finally:
         for one in (host, closed, bare):

@@ -78,6 +78,27 @@ TEST_F(BuildTest, ASourceBecomesAModuleSet) {
     EXPECT_TRUE(base::starts_with(base::string_or(*built, "log", ""), writable)) << "as its sandbox lets it";
 }
 
+TEST_F(BuildTest, TheSourceOfAnInstallerIsBuiltLikeAPackages) {
+    if (!has_tools())
+        GTEST_SKIP() << "no compiler here";
+    headers();
+    const std::string source = " 0644 KERNEL_MODULE_SRC INHERIT_PATH_DEPTH:1";
+    ASSERT_TRUE(import(
+        {{"NVIDIA.run", tests::run_of(test_version,
+                                      {"kernel-open/dkms.conf 0644 DKMS_CONF INHERIT_PATH_DEPTH:1",
+                                       "kernel-open/Makefile" + source, "kernel-open/nvidia/nv.c" + source},
+                                      {{"./kernel-open/dkms.conf", "PACKAGE_NAME=nvidia"},
+                                       {"./kernel-open/Makefile", good_makefile},
+                                       {"./kernel-open/nvidia/nv.c", "int nvidia;\n"}})}}));
+    const base::Json observed{{"kernel", test_kernel}, {"store", to_json(store())}};
+    plan_ = build_plan(test_version, {}, false, "open", observed);
+    ASSERT_EQ(plan_.steps.size(), 2U);
+    const auto built = compile();
+    ASSERT_TRUE(built) << built.error().message << "\n" << log();
+    ASSERT_TRUE(apply("store.publish", plan_.steps[1].args));
+    EXPECT_NE(store().modules_for(test_version, test_kernel, "open"), nullptr);
+}
+
 TEST_F(BuildTest, TheFirstRealErrorIsShownAndNothingIsLeft) {
     if (!has_tools())
         GTEST_SKIP() << "no compiler here";
