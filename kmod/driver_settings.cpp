@@ -34,6 +34,8 @@ constexpr std::array keys{
     SettingKey{"Driver", "NewKernel", SettingType::Choice, "prepare", "prepare require ignore",
                "what to do when a package installs a kernel"},
     SettingKey{"Driver", "Pin", SettingType::Words, "", "", "driver versions that stay in the store"},
+    SettingKey{"Driver", "SigningCertificate", SettingType::String, "", "",
+               "certificate of the key that signs this site's kernel modules"},
     SettingKey{"Driver", "ClientUnits", SettingType::Words,
                "nvidia-persistenced.service nvidia-powerd.service nvidia-fabricmanager.service "
                "nvidia-imex.service nvidia-dcgm.service dcgm.service dcgm-exporter.service",

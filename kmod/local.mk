@@ -35,6 +35,8 @@ noinst_LIBRARIES += %D%/libkmodroom.a
     %D%/driver_steps.hpp \
     %D%/driver_wish.cpp \
     %D%/driver_wish.hpp \
+    %D%/efi_signatures.cpp \
+    %D%/efi_signatures.hpp \
     %D%/goal.cpp \
     %D%/goal.hpp \
     %D%/graph.cpp \
@@ -48,10 +50,15 @@ noinst_LIBRARIES += %D%/libkmodroom.a
     %D%/holders.hpp \
     %D%/installed_driver.cpp \
     %D%/installed_driver.hpp \
+    %D%/kernel_config.cpp \
+    %D%/kernel_config.hpp \
     %D%/kernel_error.cpp \
     %D%/kernel_error.hpp \
+    %D%/kernel_keys.cpp \
+    %D%/kernel_keys.hpp \
     %D%/kernel_state.cpp \
     %D%/kernel_state.hpp \
+    %D%/keyring_members.cpp \
     %D%/layout.cpp \
     %D%/layout.hpp \
     %D%/loader.hpp \
@@ -72,6 +79,8 @@ noinst_LIBRARIES += %D%/libkmodroom.a
     %D%/module_lock.hpp \
     %D%/module_set.cpp \
     %D%/module_set.hpp \
+    %D%/module_trust.cpp \
+    %D%/module_trust.hpp \
     %D%/movement.cpp \
     %D%/movement.hpp \
     %D%/nvml.cpp \

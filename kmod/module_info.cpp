@@ -18,33 +18,6 @@ using base::Result;
 
 namespace {
 
-constexpr std::string_view signature_magic = "~Module signature appended~\n";
-
-/// struct module_signature of the kernel: what stands before the magic.
-struct SignatureTrailer {
-    std::uint8_t algo, hash, id_type, signer_len, key_id_len;
-    std::uint8_t padding[3];
-    std::uint8_t length[4]; ///< big-endian
-};
-
-std::optional<ModuleSignature> find_signature(std::string_view image) {
-    if (!base::ends_with(image, signature_magic))
-        return std::nullopt;
-    image.remove_suffix(signature_magic.size());
-    SignatureTrailer trailer{};
-    if (image.size() < sizeof trailer)
-        return std::nullopt;
-    std::memcpy(&trailer, image.data() + image.size() - sizeof trailer, sizeof trailer);
-    image.remove_suffix(sizeof trailer);
-    std::uint64_t length = 0;
-    for (const std::uint8_t byte : trailer.length)
-        length = length << 8U | byte;
-    if (length == 0 || length > image.size())
-        return std::nullopt;
-    const std::uint64_t offset = image.size() - length;
-    return ModuleSignature{offset, std::string(image.substr(offset))};
-}
-
 std::vector<std::string> split_depends(std::string_view value) {
     std::vector<std::string> names;
     for (std::string& name : base::split(value, ','))
@@ -119,7 +92,6 @@ Result<ModuleInfo> parse_module_info(std::string_view image, std::string_view wh
     GPUHOST_TRY(elf, parse_module(image, what));
     ModuleInfo info;
     read_modinfo(info, elf.section(".modinfo")->content);
-    info.signature = find_signature(image);
     if (info.name.empty() || info.vermagic.empty())
         return base::fail(Errc::BadContent, std::string(what) + ": says neither its name nor its kernel");
     return info;

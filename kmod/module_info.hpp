@@ -9,18 +9,11 @@
 
 #include <cstdint>
 #include <map>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace gpuhost::kmod {
-
-/// The signature appended after the ELF image (scripts/sign-file). Not verified here: the kernel does that.
-struct ModuleSignature {
-    std::uint64_t offset = 0; ///< where the image that it covers ends
-    std::string der;          ///< PKCS#7 SignedData
-};
 
 struct ModuleInfo {
     std::string name;
@@ -31,7 +24,6 @@ struct ModuleInfo {
     std::vector<std::string> depends;
     std::vector<std::string> firmware;   ///< that it may ask for: "nvidia/550.163.01/gsp_ga10x.bin"
     std::vector<std::string> parameters; ///< names of those that it takes
-    std::optional<ModuleSignature> signature;
 
     /// The release that it was built for: the first word of vermagic.
     [[nodiscard]] std::string_view kernel() const;

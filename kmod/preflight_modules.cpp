@@ -8,6 +8,7 @@
 #include "kmod/kernel_state.hpp"
 #include "kmod/module_file.hpp"
 #include "kmod/module_info.hpp"
+#include "kmod/module_trust.hpp"
 #include "kmod/symbol_versions.hpp"
 
 #include <algorithm>
@@ -29,7 +30,7 @@ constexpr std::string_view rebuild_hint =
 struct KernelRules {
     std::string release;
     std::string vermagic; ///< of its own modules; empty: none could be read
-    std::string enforcement;
+    TrustRules trust;
     std::optional<SymbolVersions> symbols;
 };
 
@@ -64,19 +65,15 @@ void check_vermagic(const GoalModule& module, const ModuleInfo& info, const Kern
 }
 
 void check_module(const GoalModule& module, std::string_view image, const KernelRules& rules,
-                  std::vector<Problem>& problems) {
+                  const std::function<void(const std::string&)>& warn, std::vector<Problem>& problems) {
     const auto info = parse_module_info(image, module.path);
     if (!info) {
         problems.push_back({info.error().code, info.error().message, "import this version again"});
         return;
     }
     check_vermagic(module, *info, rules, problems);
-    if (!rules.enforcement.empty() && !info->signature)
-        problems.push_back(
-            {Errc::AccessDenied,
-             "module '" + module.name +
-                 "' is not signed, and the kernel takes signed ones only: " + rules.enforcement,
-             "bring in a signed set, with its key enrolled (mokutil --import)"});
+    if (auto problem = signature_problem(module.name, image, rules.trust, warn))
+        problems.push_back(*std::move(problem));
     if (!rules.symbols)
         return;
     const auto wanted = parse_symbol_versions(image, module.path);
@@ -97,7 +94,7 @@ void check_goal(const StepContext& context, const Goal& goal, const KernelRules&
         const auto fd = context.root.open_file(module.path, O_RDONLY);
         const auto file = fd ? base::MappedFile::open(fd->get(), module.path) : base::fail(fd.error());
         if (file)
-            check_module(module, file->view(), rules, problems);
+            check_module(module, file->view(), rules, context.warn, problems);
         else
             problems.push_back({file.error().code, file.error().message, "import this version again"});
     }
@@ -186,7 +183,11 @@ PreflightResult converge_preflight(StepContext& context, const base::Json& args)
     KernelRules rules;
     rules.release = base::string_or(args, "kernel", "");
     rules.vermagic = vermagic_of(context.root, rules.release);
-    rules.enforcement = signature_enforcement(context.root);
+    rules.trust = trust_rules(context.root, rules.release);
+    const base::Json& settings = base::member(context.settings, "Driver");
+    const std::string certificate = base::string_or(settings, "SigningCertificate", {});
+    if (const auto added = add_certificate(rules.trust, context.root, certificate); !added)
+        context.warn("SigningCertificate=: " + added.error().message);
     rules.symbols = kernel_symbol_versions(context.root, rules.release);
     if (!rules.symbols)
         context.progress(-1, "symbol versions are not checked: no Module.symvers of " + rules.release);

@@ -40,19 +40,6 @@ Result<std::string> digest_of(const X509_PUBKEY* key) {
     return sha256(bytes);
 }
 
-std::string common_name(const X509_NAME* name) {
-    const int at = X509_NAME_get_index_by_NID(name, NID_commonName, -1);
-    if (at < 0)
-        return {};
-    unsigned char* text = nullptr;
-    const int length = ASN1_STRING_to_UTF8(&text, X509_NAME_ENTRY_get_data(X509_NAME_get_entry(name, at)));
-    if (length < 0)
-        return {};
-    std::string made(reinterpret_cast<const char*>(text), static_cast<std::size_t>(length));
-    OPENSSL_free(text);
-    return made;
-}
-
 } // namespace
 
 Result<std::string> make_private_key() {

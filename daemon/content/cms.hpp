@@ -86,6 +86,11 @@ class SigningKey {
     /// where the algorithm is deterministic, as RSA PKCS #1 v1.5 is.
     [[nodiscard]] base::Result<std::string> sign(std::string_view content, std::uint64_t time) const;
 
+    /// What to append to a kernel module so that it is signed: the bytes that the kernel's scripts/sign-file makes. `hash`
+    /// is "sha256", "sha384" or "sha512"; another one is InvalidArgument.
+    [[nodiscard]] base::Result<std::string> sign_module(std::string_view image,
+                                                        const std::string& hash) const;
+
   private:
     [[nodiscard]] base::Result<void> take_certificates(std::string_view pem);
     [[nodiscard]] base::Result<void> check() const;

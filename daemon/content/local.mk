@@ -17,6 +17,11 @@ noinst_LIBRARIES += %D%/libcontent.a
     %D%/file_operation.hpp \
     %D%/key_store.cpp \
     %D%/key_store.hpp \
+    %D%/module_certificate.cpp \
+    %D%/module_certificate.hpp \
+    %D%/module_sign.cpp \
+    %D%/module_signature.cpp \
+    %D%/module_signature.hpp \
     %D%/openssl.cpp \
     %D%/openssl.hpp \
     %D%/makeself.cpp \

@@ -27,6 +27,12 @@ using CmsPtr = base::CHandle<CMS_ContentInfo, CMS_ContentInfo_free>;
 [[nodiscard]] std::string_view written(BIO* bio);
 /// RFC 2253, control characters escaped.
 [[nodiscard]] std::string name_text(const X509_NAME* name);
+/// CN; empty without one.
+[[nodiscard]] std::string common_name(const X509_NAME* name);
+/// Lower-case hexadecimal.
+[[nodiscard]] std::string hexadecimal(const ASN1_OCTET_STRING* bytes);
+/// As hexadecimal(), without leading zeros, so that one number has one text. Negative ones begin with "-".
+[[nodiscard]] std::string serial_text(const ASN1_INTEGER* serial);
 /// Seconds since 1970; 0 for what is no time.
 [[nodiscard]] std::uint64_t unix_time(const ASN1_TIME* time);
 

@@ -15,6 +15,7 @@ fuzz_programs = \
     %D%/fuzz-job \
     %D%/fuzz-journal \
     %D%/fuzz-json \
+    %D%/fuzz-keys \
     %D%/fuzz-kubeconfig \
     %D%/fuzz-makeself \
     %D%/fuzz-manifest \
@@ -27,6 +28,7 @@ fuzz_programs = \
     %D%/fuzz-rpm \
     %D%/fuzz-run_manifest \
     %D%/fuzz-settings \
+    %D%/fuzz-signature \
     %D%/fuzz-toml
 check_PROGRAMS += $(fuzz_programs)
 EXTRA_DIST += $(fuzz_corpus)
@@ -113,6 +115,11 @@ endif
 %C%_fuzz_json_LDADD = $(fuzz_main) $(base_libs)
 %C%_fuzz_json_SOURCES = %D%/json.cpp
 
+%C%_fuzz_keys_CPPFLAGS = $(fuzz_cppflags)
+%C%_fuzz_keys_LDFLAGS = $(fuzz_flags)
+%C%_fuzz_keys_LDADD = $(fuzz_main) $(kmod_libs)
+%C%_fuzz_keys_SOURCES = %D%/keys.cpp
+
 %C%_fuzz_kubeconfig_CPPFLAGS = $(fuzz_cppflags)
 %C%_fuzz_kubeconfig_LDFLAGS = $(fuzz_flags)
 %C%_fuzz_kubeconfig_LDADD = $(fuzz_main) $(cluster_libs)
@@ -172,6 +179,11 @@ endif
 %C%_fuzz_settings_LDFLAGS = $(fuzz_flags)
 %C%_fuzz_settings_LDADD = $(fuzz_main) $(core_libs)
 %C%_fuzz_settings_SOURCES = %D%/settings.cpp
+
+%C%_fuzz_signature_CPPFLAGS = $(fuzz_cppflags)
+%C%_fuzz_signature_LDFLAGS = $(fuzz_flags)
+%C%_fuzz_signature_LDADD = $(fuzz_main) $(content_libs)
+%C%_fuzz_signature_SOURCES = %D%/signature.cpp
 
 %C%_fuzz_toml_CPPFLAGS = $(fuzz_cppflags)
 %C%_fuzz_toml_LDFLAGS = $(fuzz_flags)
@@ -268,6 +280,9 @@ fuzz_corpus = \
     %D%/corpus/node/events \
     %D%/corpus/node/no-object \
     %D%/corpus/node/shapes \
+    %D%/corpus/keys/proc-keys \
+    %D%/corpus/keys/signature-list-cut \
+    %D%/corpus/keys/signature-lists \
     %D%/corpus/kubeconfig/exec.yaml \
     %D%/corpus/kubeconfig/files.yaml \
     %D%/corpus/kubeconfig/impersonation.yaml \
@@ -331,6 +346,12 @@ fuzz_corpus = \
     %D%/corpus/settings/6 \
     %D%/corpus/settings/span-huge \
     %D%/corpus/settings/span-negative \
+    %D%/corpus/signature/certificate.der \
+    %D%/corpus/signature/certificate.pem \
+    %D%/corpus/signature/issuer.ko \
+    %D%/corpus/signature/keyid.ko \
+    %D%/corpus/signature/not-zero.ko \
+    %D%/corpus/signature/too-long.ko \
     %D%/corpus/toml/broken.toml \
     %D%/corpus/toml/deep.toml \
     %D%/corpus/toml/dots.toml \

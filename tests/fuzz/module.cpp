@@ -6,10 +6,8 @@ using namespace gpuhost;
 
 int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     const auto image = fuzz::text_of(data, size);
-    if (const auto info = kmod::parse_module_info(image, "input")) {
+    if (const auto info = kmod::parse_module_info(image, "input"))
         fuzz::require(!info->name.empty(), "a module has a name");
-        fuzz::require(!info->signature || info->signature->offset <= size, "a signature stands in the image");
-    }
     (void)kmod::parse_symbol_versions(image, "input");
     return 0;
 }

@@ -10,12 +10,16 @@
 //   errno N   fails with this errno           no-gpu   nvidia loads, and serves no GPU
 //   hang      does not come back for 20 s     die      the calling process dies, nothing done
 //   delay MS  takes this long                 race      somebody loads it a moment before
+// Where signatures are enforced it takes none of a module without one.
+// /fake-kernel/keyrings/NAME has the numbers of the keys in a keyring of /proc/keys.
 // /fake-kernel/log gets a line for each load and unload that was done: "load nvidia 550.163.01".
 #include "daemon/base/handle.hpp"
 #include "daemon/base/mapped_file.hpp"
 #include "daemon/base/parse.hpp"
+#include "daemon/content/module_signature.hpp"
 #include "daemon/runtime/character_device.hpp"
 #include "kmod/device_node.hpp"
+#include "kmod/kernel_keys.hpp"
 #include "kmod/kernel_state.hpp"
 #include "kmod/loader.hpp"
 #include "kmod/module_info.hpp"
@@ -91,6 +95,9 @@ class FakeKernel {
         const auto info = file ? parse_module_info(file->view(), path) : base::fail(file.error());
         if (!info || info->kernel() != kernel_release(root_).value_or(std::string()))
             return ENOEXEC;
+        if (!signature_enforcement(root_).empty() &&
+            !content::read_module_signature(file->view(), path).value_or(std::nullopt))
+            return EKEYREJECTED;
         if (loaded_module(root_, info->name))
             return EEXIST;
         if (const int error = misbehave("load", info->name, info->version, "coming"); error != 0)
@@ -372,6 +379,16 @@ bool is_device_at(int directory, const char* name, const DeviceNode& node) {
     const base::UniqueFd fd(::openat(directory, name, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
     return fd && base::read_all(fd.get(), 64, name).value_or(std::string()) ==
                      node_text(node.major, node.minor, node.mode);
+}
+
+std::optional<std::vector<std::uint32_t>> keyring_members(const base::Root& root, const Keyring& keyring) {
+    const auto content = root.read("/fake-kernel/keyrings/" + keyring.name);
+    if (!content)
+        return std::nullopt;
+    std::vector<std::uint32_t> members;
+    for (const std::string& word : base::split_words(*content))
+        members.push_back(static_cast<std::uint32_t>(base::parse_uint(word, 16).value_or(0)));
+    return members;
 }
 
 base::Result<void> make_device(const base::Root& root, const DeviceNode& node) {

@@ -41,6 +41,8 @@ time_seam = -Wl,--wrap=clock_gettime -Wl,--wrap=_ZNSt13random_device9_M_getvalEv
     %D%/content/client_certificate_test.cpp \
     %D%/content/cms_test.cpp \
     %D%/content/makeself_test.cpp \
+    %D%/content/module_key.hpp \
+    %D%/content/module_signature_test.cpp \
     %D%/content/rpm_test.cpp \
     %D%/content/run_manifest_test.cpp \
     %D%/content/sha256_test.cpp \
@@ -119,12 +121,14 @@ EXTRA_%C%_kmod_tests_DEPENDENCIES = %D%/stub-nvml.so %D%/stub-cuda.so
     %D%/kmod/holder_parse_test.cpp \
     %D%/kmod/holders_test.cpp \
     %D%/kmod/import_test.cpp \
+    %D%/kmod/kernel_keys_test.cpp \
     %D%/kmod/kernel_state_test.cpp \
     %D%/kmod/kernel_tree.cpp \
     %D%/kmod/kernel_tree.hpp \
     %D%/kmod/layout_test.cpp \
     %D%/kmod/manifest_test.cpp \
     %D%/kmod/module_info_test.cpp \
+    %D%/kmod/module_trust_test.cpp \
     %D%/kmod/real_packages_test.cpp \
     %D%/kmod/remove_test.cpp \
     %D%/kmod/requests_test.cpp \

@@ -28,7 +28,6 @@ TEST(ModuleInfoTest, ReadsWhatAModuleSaysAboutItself) {
     EXPECT_EQ(info->flavour(), "open");
     EXPECT_EQ(info->depends, (std::vector<std::string>{"drm", "i2c-core"}));
     EXPECT_EQ(info->firmware, std::vector<std::string>{"nvidia/550.163.01/gsp_ga10x.bin"});
-    EXPECT_FALSE(info->signature);
     const auto versions = parse_symbol_versions(image, "nvidia.ko");
     ASSERT_TRUE(versions);
     EXPECT_EQ(versions->at("module_layout"), 0xdeadbeefU);
@@ -49,22 +48,6 @@ TEST(ModuleInfoTest, NamesParametersThatAModuleDoesNotTake) {
     EXPECT_EQ(info->unknown_parameters("NVreg_A-b=1 dyndbg=+p NVreg_A_b"), std::vector<std::string>{});
     EXPECT_EQ(info->unknown_parameters("NVreg_A=1 x"), (std::vector<std::string>{"NVreg_A", "x"}));
     EXPECT_TRUE(info->unknown_parameters("").empty());
-}
-
-TEST(ModuleInfoTest, FindsTheAppendedSignature) {
-    const std::string image = tests::nvidia_module("nvidia", "550.163.01", "6.1.0-50-amd64");
-    const auto info = parse_module_info(tests::with_signature(image, "DER BYTES"), "x");
-    ASSERT_TRUE(info && info->signature);
-    EXPECT_EQ(info->signature->offset, image.size());
-    EXPECT_EQ(info->signature->der, "DER BYTES");
-}
-
-TEST(ModuleInfoTest, ASignatureLongerThanTheFileIsNone) {
-    std::string image = tests::with_signature(tests::nvidia_module("nvidia", "550.163.01", "6.1"), "DER");
-    image[image.size() - 28 - 4] = '\x7f';
-    const auto info = parse_module_info(image, "x");
-    ASSERT_TRUE(info);
-    EXPECT_FALSE(info->signature);
 }
 
 TEST(ModuleInfoTest, EveryTruncationIsRefused) {

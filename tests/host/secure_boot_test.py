@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A kernel that takes signed modules only: what it would refuse is known before the driver that runs is touched."""
+import os
+
+from driver_files import write_driver
+from fake_host import NEW, OLD, run_checks
+from signing_files import Key, enforce, know
+
+
+def refused(t, host, what, *texts):
+    """A swap to NEW ends in its preflight: nothing was loaded or unloaded, and the driver still runs."""
+    log = host.read("/fake-kernel/log")
+    run = host.ctl("driver", "swap", NEW)
+    missing = [text for text in texts if text not in run.stderr]
+    t.ok(run.returncode != 0 and not missing, f"{what} is refused, by name", missing, run.stderr)
+    t.ok(host.loaded()["nvidia"] == OLD and host.read("/fake-kernel/log") == log, "and nothing was touched", host.read("/fake-kernel/log"))
+
+
+def check_unsigned(t, host):
+    enforce(host)
+    refused(t, host, "an unsigned module", "module 'nvidia' is not signed", "sig_enforce", "mokutil --import")
+    refused(t, host, "each of them", "'nvidia_uvm'", "'nvidia_drm'")
+    enforce(host, False)
+
+
+def import_signed(host, key, damage=False):
+    """NEW once more, signed: another set, which is newer."""
+    unsigned, _ = write_driver(os.path.join(host.scratch, "unsigned"), NEW)
+    directory = os.path.join(host.scratch, "signed by " + key.name)
+    os.makedirs(directory, exist_ok=True)
+    for module in unsigned:
+        key.sign(module, os.path.join(directory, os.path.basename(module)))
+    if damage:
+        path = os.path.join(directory, "nvidia-uvm.ko")
+        with open(path, "rb") as file:
+            content = file.read()
+        with open(path, "wb") as file:
+            file.write(content.replace(b"preempt", b"PREEMPT", 1))
+    host.ctl("driver", "import", *(os.path.join(directory, name) for name in sorted(os.listdir(directory))), check=0)
+
+
+def check_signed(t, host):
+    site, other = (Key(os.path.join(host.scratch, "keys"), name) for name in ("Site modules", "Other site"))
+    enforce(host)
+    know(host, other)
+    import_signed(host, site)
+    refused(t, host, "a key that the kernel does not have", "module 'nvidia' is signed by", "Site modules", "sig_enforce", "mokutil --import")
+    know(host, site, keyring=".ima")
+    refused(t, host, "one that is in no keyring for modules", f"'Site modules' (key {site.id})")
+    know(host, site)
+    run = host.ctl("driver", "swap", NEW)
+    t.ok(run.returncode == 0 and host.loaded()["nvidia"] == NEW, "one that was enrolled is good", run.stderr)
+    enforce(host, False)
+    host.ctl("driver", "swap", OLD, check=0)
+
+
+def check_damaged(t, host):
+    damaged = Key(os.path.join(host.scratch, "keys"), "Damaged site")
+    import_signed(host, damaged, damage=True)
+    know(host, damaged)
+    refused(t, host, "a module that was changed behind its signature, also where none is needed,", "'nvidia_uvm'", "does not fit")
+    know(host, damaged, keyring=".blacklist")
+    refused(t, host, "a key that is blacklisted", "'Damaged site'", ".blacklist")
+
+
+run_checks(check_unsigned, check_signed, check_damaged)

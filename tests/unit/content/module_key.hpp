@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// A key for modules that is no secret, for digests that are recorded: RSA 2048, made with
+//   openssl req -new -x509 -newkey rsa:2048 -nodes -days 36500 -subj '/O=Site/CN=Module test key'
+//     -addext keyUsage=digitalSignature -addext extendedKeyUsage=codeSigning -addext basicConstraints=critical,CA:FALSE
+#pragma once
+
+namespace gpuhost::tests {
+
+inline constexpr const char* module_key = R"(-----BEGIN PRIVATE KEY-----
+MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQCiGVfmasM5OjP0
+JUYuHRNrcCdSLU0PK4pTSZOn9siLegadHHZOjtQuhP1b5KsQgWiuvVQiIL8KAXaf
+imP3MpUj2bEx3hpoQL5iJxBe2Q2aiowQvJIorUbqk4QaXKRqsrxuwFyUrAGlA6NQ
+WJN/VEX40ob1N8eTzX9gwexJrqQbjXF9MroMSxLoeNZFc1q0ePWkYY8sKUm4UJiS
+6X1ocMLLiYs958rMp8wHgE3sPuDtX69WplwnxaBkvhc2bHge7WaPg1ydRHARaJXf
+ItHUPhnUsDuOQRQdu2n/OlnVx1iQdcSJdmuXU2bKd/ZD9YAn0WuBZptqa3vGYRxt
+gsfOxqlBAgMBAAECggEATBDLdDc+RCEBVzyUibggMEbxVLkoU4mRgBLjRKrkIbtR
+1jEQfT296NSEVbZg5b5sQq9ahydJrmbQZP5aeZoVbTzOz0FTr/9Nt55wKqn9HbuN
+DZ+HkKn7QMGXeI1npCAal3gSGbv7i5VA8keWc2Y27ZPRO8oAj+WbM+rcOBlJLhn5
+pl/Fa7JnTufF//Atc88YSuXRei686ABK5AJlMtYOBHpycBSMU98XWd6aYxa7CIbx
+m18pXIq4bQ2ccO9ppk59s0hBwRkNFlfZrHGZPCVtovqvAFRMcTGY8rII/1dY/7Ln
+ldyD28hFuAwTOjHL4m0JPz+o5/18KcTSl+XV8WIpvwKBgQDkldeXlAb026pocXA0
+/T+kfcnBVzgDIthTyfVSZFhKTr8RhzkMW50Dr+W1fz3ObHqCa87yi7FfeOjUc506
+ZM9tQD+3fvKNq2AhNtoTmJet88ttD0mGbgkuTlZj83PRIWZswgznnHgMIJZLq7QA
+1VVoha+xUmo1uQEr15G4xlEvgwKBgQC1ijMs/v7hXieLjWVqhAvFHbOmUytx44mE
+d5kz94DHaeMHTge4/4iCop04NmNEslVKIgMr1FvViksUBAbyQvu7Yyr63AbwhpTV
+9yiLG4ijlt8wGygcWgS70uUriPIlGEfGWhwU3HFuoX4MOCkSxaWhqXnOBevjKYG3
+c0nRQtYE6wKBgQCYUNimInc4Nh+pFN3mEVKVM1R7RrkGLfPkcVDNJBxI94wODAMR
+nwJTcKQqeq0end5MhbYSnM8GhTTwTFHalU46yHMsvKS3jhiySTCrmiSIP0mwVF1z
+/GKVvpGGbLUiB5WOpweeVf8QZa6AoduCKqWMzngyOm6Xeb20DyME8vEqLQKBgFH/
+pHH0k+f0AWS1b1OXZUGZ0uWTt5HvttPQubCRYOex2kwYYMCdG2n2TZFwb5I+AuxD
+RK9tcjWYC6V01DZlLxNLDcTV0YSfJWcoBnYe768EnLc77PgxaOX1snHhn45F01Wy
+qfB6Sfowk6CtVVAXWmMVC+GVJyEqRF86geM1jzoVAoGADv6P1eF+syDXUXOpWqcV
+bU7oWJ5Q1D62y+yU+TLxkRFj/8E2U/yVJFOILhAm3aFmToQN5o7ThHkJj06fw2ax
+yzWkQDa/XTtlHoEOXQP3Oig/zEzOBz9bVq8raW8jdMDPAhIoqpOIopwazlzjV5X4
+iicE9zEkof6NWKS2A8rxLb0=
+-----END PRIVATE KEY-----
+)";
+
+inline constexpr const char* module_certificate = R"(-----BEGIN CERTIFICATE-----
+MIIDSDCCAjCgAwIBAgIIASNFZ4mrze8wDQYJKoZIhvcNAQELBQAwKTENMAsGA1UE
+CgwEU2l0ZTEYMBYGA1UEAwwPTW9kdWxlIHRlc3Qga2V5MCAXDTI2MTEyNTE0MjI0
+OFoYDzIxMjYxMTAxMTQyMjQ4WjApMQ0wCwYDVQQKDARTaXRlMRgwFgYDVQQDDA9N
+b2R1bGUgdGVzdCBrZXkwggEiMA0GCSqGSIb3DQEBAQUAA4IBDwAwggEKAoIBAQCi
+GVfmasM5OjP0JUYuHRNrcCdSLU0PK4pTSZOn9siLegadHHZOjtQuhP1b5KsQgWiu
+vVQiIL8KAXafimP3MpUj2bEx3hpoQL5iJxBe2Q2aiowQvJIorUbqk4QaXKRqsrxu
+wFyUrAGlA6NQWJN/VEX40ob1N8eTzX9gwexJrqQbjXF9MroMSxLoeNZFc1q0ePWk
+YY8sKUm4UJiS6X1ocMLLiYs958rMp8wHgE3sPuDtX69WplwnxaBkvhc2bHge7WaP
+g1ydRHARaJXfItHUPhnUsDuOQRQdu2n/OlnVx1iQdcSJdmuXU2bKd/ZD9YAn0WuB
+Zptqa3vGYRxtgsfOxqlBAgMBAAGjcjBwMB0GA1UdDgQWBBTKe7uvRCkUuw6SeBMo
+iDMTizLq/TAfBgNVHSMEGDAWgBTKe7uvRCkUuw6SeBMoiDMTizLq/TALBgNVHQ8E
+BAMCB4AwEwYDVR0lBAwwCgYIKwYBBQUHAwMwDAYDVR0TAQH/BAIwADANBgkqhkiG
+9w0BAQsFAAOCAQEAKzzJYkmkaMIbvmIrJQ31OsNgypX1k1+62sRgMzVd3H+yxS+H
+M0Jxvg0GVssP8zSh+H77/UhtWkAF1pm6t/Xdpn06kGSRYQMAxCzO2ijId3k8sp52
+i3cfIjhm1hoCR/YEjzUOwjsWglZQAbaHlWc+U3PQ5VkiAKvI18iyRn3uf5X+KEjf
+P3agU9ZYczsJazyKbEozSMLabmTaFLqkHaNmd2fcYIXBv4t7hoC5WoXIM7EYIfrj
+EWPzz1oWTxTLrXNBKxD9p47Kn4HPq/bwFyupt6AyI39jYRVqwVj6fwJixzbBiD3p
+ekP6duQbcccSKCIvW4XhBdl9XgmNOCkcIwUmOw==
+-----END CERTIFICATE-----
+)";
+
+} // namespace gpuhost::tests
