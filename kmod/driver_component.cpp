@@ -46,7 +46,7 @@ Plan build_request(const Json& request, const DriverSettings& settings, const Ob
     if (base::bool_or(request, "all-kernels", false))
         for (const InstalledKernel& kernel : observed.kernels)
             (kernel.headers ? kernels : without).push_back(kernel.release);
-    Plan plan = build_plan(version, kernels, base::bool_or(request, "again", false), settings.flavour, value);
+    Plan plan = build_plan(version, kernels, base::bool_or(request, "again", false), settings, value);
     for (const std::string& kernel : without)
         plan.reasons.push_back("kernel " + kernel + " is left out: its headers are not installed");
     return plan;
@@ -133,7 +133,7 @@ std::optional<Plan> DriverComponent::before_converging(const core::Settings& set
     const std::string flavour = driver.flavour == "any" ? std::string() : driver.flavour;
     if (observed.store.modules_for(version, observed.kernel, flavour) != nullptr)
         return std::nullopt;
-    return build_plan(version, {observed.kernel}, false, driver.flavour, value);
+    return build_plan(version, {observed.kernel}, false, driver, value);
 }
 
 bool DriverComponent::converge_at_start(const Json& value) const {

@@ -34,8 +34,14 @@ constexpr std::array keys{
     SettingKey{"Driver", "NewKernel", SettingType::Choice, "prepare", "prepare require ignore",
                "what to do when a package installs a kernel"},
     SettingKey{"Driver", "Pin", SettingType::Words, "", "", "driver versions that stay in the store"},
+    SettingKey{"Driver", "SigningKey", SettingType::String, "", "",
+               "private key that signs kernel modules which are built here"},
     SettingKey{"Driver", "SigningCertificate", SettingType::String, "", "",
                "certificate of the key that signs this site's kernel modules"},
+    SettingKey{"Driver", "SigningHash", SettingType::Choice, "sha256", "sha256 sha384 sha512",
+               "hash of signatures of kernel modules"},
+    SettingKey{"Driver", "SigningPassphraseFile", SettingType::String, "", "",
+               "file with the passphrase or PIN of SigningKey="},
     SettingKey{"Driver", "ClientUnits", SettingType::Words,
                "nvidia-persistenced.service nvidia-powerd.service nvidia-fabricmanager.service "
                "nvidia-imex.service nvidia-dcgm.service dcgm.service dcgm-exporter.service",
@@ -68,6 +74,9 @@ DriverSettings driver_settings(const core::Settings& settings) {
     values.build_at_boot = settings.boolean(section, "BuildAtBoot");
     values.pins = settings.words(section, "Pin");
     values.validation = settings.string(section, "Validation");
+    values.signing = {settings.string(section, "SigningKey"), settings.string(section, "SigningCertificate"),
+                      settings.string(section, "SigningHash"),
+                      settings.string(section, "SigningPassphraseFile")};
     return values;
 }
 

@@ -20,6 +20,14 @@ enum class DriverOwner {
     Nobody,       ///< off: not even looked at
 };
 
+/// With which key modules that are built here are signed.
+struct SigningSettings {
+    std::string key; ///< a file, or a URI that begins with "pkcs11:"; empty: with none
+    std::string certificate;
+    std::string hash;
+    std::string passphrase_file;
+};
+
 /// The section as values; a request may change some of them for its one swap.
 struct DriverSettings {
     DriverOwner owner = DriverOwner::Gpuhost;
@@ -35,6 +43,7 @@ struct DriverSettings {
     std::string validation;
     bool build_at_boot = true;
     std::vector<std::string> pins; ///< versions that stay in the store
+    SigningSettings signing;
 };
 
 /// What 'driver pin' and 'driver unpin' write.

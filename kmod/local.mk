@@ -101,6 +101,8 @@ noinst_LIBRARIES += %D%/libkmodroom.a
     %D%/select_plan.hpp \
     %D%/selection_files.cpp \
     %D%/selection_files.hpp \
+    %D%/sign.cpp \
+    %D%/sign.hpp \
     %D%/source_tree.cpp \
     %D%/stage.cpp \
     %D%/stage.hpp \

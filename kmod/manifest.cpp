@@ -25,9 +25,12 @@ constexpr std::array<std::pair<SetKind, std::string_view>, 3> kinds{
     {{SetKind::Userland, "userland"}, {SetKind::Modules, "modules"}, {SetKind::Source, "source"}}};
 
 Json module_json(const ModuleFile& module) {
-    return Json{{"name", module.name},         {"file", module.file},
-                {"version", module.version},   {"srcversion", module.srcversion},
-                {"vermagic", module.vermagic}, {"depends", module.depends}};
+    Json value{{"name", module.name},         {"file", module.file},
+               {"version", module.version},   {"srcversion", module.srcversion},
+               {"vermagic", module.vermagic}, {"depends", module.depends}};
+    if (!module.signer.empty())
+        value["signer"] = module.signer;
+    return value;
 }
 
 Result<ModuleFile> module_from_json(const Json& value, const std::vector<TreeFile>& files) {
@@ -44,6 +47,7 @@ Result<ModuleFile> module_from_json(const Json& value, const std::vector<TreeFil
     module.srcversion = base::string_or(value, "srcversion", {});
     module.vermagic = base::string_or(value, "vermagic", {});
     module.depends = base::strings_or_empty(value, "depends");
+    module.signer = base::string_or(value, "signer", {});
     module.size = found->size;
     module.sha256 = found->sha256;
     return module;

@@ -3,6 +3,7 @@
 
 #include "daemon/base/mapped_file.hpp"
 #include "daemon/base/parse.hpp"
+#include "daemon/content/module_signature.hpp"
 #include "kmod/module_info.hpp"
 
 #include <algorithm>
@@ -22,6 +23,7 @@ struct Parsed {
     ModuleInfo info;
     std::string file;
     std::string given_name;
+    std::string signer;
 };
 
 /// The kernel and libkmod both derive a module's name from its file's: "nvidia_drm" belongs in nvidia-drm.ko,
@@ -35,6 +37,15 @@ bool is_module_identifier(std::string_view name) {
     return !name.empty() && name.size() < 56 && std::all_of(name.begin(), name.end(), [](char c) {
         return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
     });
+}
+
+/// For people; whether the signature is any good the kernel says, and preflight before it.
+std::string signer_of(std::string_view image, const std::string& what) {
+    const auto signature = content::read_module_signature(image, what);
+    if (!signature || !*signature)
+        return {};
+    const content::ModuleSigner& signer = (*signature)->signer;
+    return !signer.name.empty() ? signer.name : !signer.issuer.empty() ? signer.issuer : signer.key_id;
 }
 
 Result<Parsed> stage_one(const base::Root& staging, SetWriter& writer, const ModuleInput& input,
@@ -58,7 +69,7 @@ Result<Parsed> stage_one(const base::Root& staging, SetWriter& writer, const Mod
         return base::fail(Errc::BadContent, input.name + ": its name inside can't be used");
     std::string file = file_name(info.name);
     GPUHOST_CHECK(writer.adopt(".unpacked", file, written));
-    return Parsed{std::move(info), std::move(file), input.name};
+    return Parsed{std::move(info), std::move(file), input.name, signer_of(mapped.view(), input.name)};
 }
 
 /// What all must agree with. The other modules may lack a version, as those that are not NVIDIA's do.
@@ -113,8 +124,15 @@ Result<Manifest> stage_modules(const base::Root& staging, const std::vector<Modu
     std::sort(modules.begin(), modules.end(), [](const auto& a, const auto& b) { return a.file < b.file; });
     for (const Parsed& module : modules) {
         const ModuleInfo& info = module.info;
-        manifest.modules.push_back(
-            {info.name, module.file, info.version, info.srcversion, info.vermagic, info.depends, 0, {}});
+        manifest.modules.push_back({info.name,
+                                    module.file,
+                                    info.version,
+                                    info.srcversion,
+                                    info.vermagic,
+                                    info.depends,
+                                    0,
+                                    {},
+                                    module.signer});
     }
     GPUHOST_CHECK(finish_set(writer, manifest));
     const std::string place = "/modules/" + manifest.kernel + "-" + manifest.flavour;

@@ -2,6 +2,7 @@
 #include "kmod/requests.hpp"
 
 #include "daemon/base/parse.hpp"
+#include "kmod/sign.hpp"
 #include "kmod/store.hpp"
 
 #include <algorithm>
@@ -62,6 +63,20 @@ bool is_in_store(const Store& store, const std::string& version) {
                         [&](const std::string& problem) { return is_of_version(problem, version); }));
 }
 
+bool is_signed(const ModuleSet& set) {
+    return std::none_of(set.modules.begin(), set.modules.end(),
+                        [](const ModuleFile& module) { return module.signer.empty(); });
+}
+
+/// `set` is in the store; none: what was compiled before.
+core::Step sign_step(const std::string& version, const std::string& kernel, const std::string& flavour,
+                     const SigningSettings& signing, const ModuleSet* set) {
+    Json args{{"version", version}, {"kernel", kernel}, {"flavour", flavour}, {"signing", to_json(signing)}};
+    if (set != nullptr)
+        args["set"] = set->path;
+    return {"build.sign", "sign " + version + " (" + flavour + ") for " + kernel, std::move(args)};
+}
+
 /// The kernels to build for, each once.
 std::vector<std::string> wanted_kernels(const std::vector<std::string>& kernels, const Json& observed) {
     if (kernels.empty())
@@ -109,7 +124,7 @@ Plan import_plan(const std::vector<std::string>& names) {
 }
 
 Plan build_plan(const std::string& version, const std::vector<std::string>& kernels, bool again,
-                const std::string& flavour, const Json& observed) {
+                const DriverSettings& settings, const Json& observed) {
     Plan plan;
     plan.kind = "driver.build";
     plan.changes_host = false;
@@ -121,26 +136,38 @@ Plan build_plan(const std::string& version, const std::vector<std::string>& kern
         plan.problems.push_back(not_in_store(version));
         return plan;
     }
-    const SourceSet* source = choose_source(*known, flavour);
-    if (source == nullptr) {
-        plan.problems.push_back(no_source(*known, flavour));
-        return plan;
-    }
+    const SourceSet* const source = choose_source(*known, settings.flavour);
+    const std::string flavour = source != nullptr           ? source->flavour
+                                : settings.flavour == "any" ? ""
+                                                            : settings.flavour;
+    const bool sign = !settings.signing.key.empty();
+    if (sign)
+        plan.problems = signing_problems(settings.signing);
     std::vector<std::string> building;
     for (const std::string& kernel : wanted) {
         if (!base::is_kernel_release(kernel)) {
             plan.problems.push_back({Errc::InvalidArgument, "'" + kernel + "' is not a kernel release", {}});
             continue;
         }
-        const bool there = store.modules_for(version, kernel, source->flavour) != nullptr;
-        plan.reasons.push_back(version + (there ? " has " : " has no ") + source->flavour + " modules for " +
-                               kernel + (there && !again ? " already" : ""));
-        if (!there || again) {
-            plan.steps.push_back(
-                {"build.compile", "compile " + version + " (" + source->flavour + ") for " + kernel,
-                 Json{{"version", version}, {"kernel", kernel}, {"source", source_json(*source)}}});
-            building.push_back(kernel);
+        const ModuleSet* const set = store.modules_for(version, kernel, flavour);
+        const bool there = set != nullptr && !again;
+        if (source == nullptr && (!there || !sign)) {
+            plan.problems.push_back(no_source(*known, settings.flavour));
+            return plan;
         }
+        const std::string made = set != nullptr ? set->flavour : flavour;
+        const bool lacks_signature = there && sign && !is_signed(*set);
+        plan.reasons.push_back(version + (set != nullptr ? " has " : " has no ") + made + " modules for " +
+                               kernel + (there ? " already" : "") +
+                               (lacks_signature ? ", which are not signed" : ""));
+        if (!there)
+            plan.steps.push_back(
+                {"build.compile", "compile " + version + " (" + made + ") for " + kernel,
+                 Json{{"version", version}, {"kernel", kernel}, {"source", source_json(*source)}}});
+        if (sign && (!there || lacks_signature))
+            plan.steps.push_back(sign_step(version, kernel, made, settings.signing, there ? set : nullptr));
+        if (!there || lacks_signature)
+            building.push_back(kernel);
     }
     if (!plan.problems.empty())
         plan.steps.clear();

@@ -5,6 +5,7 @@
 
 #include "daemon/base/json.hpp"
 #include "daemon/core/plan.hpp"
+#include "kmod/driver_settings.hpp"
 
 #include <string>
 #include <vector>
@@ -16,9 +17,9 @@ namespace gpuhost::kmod {
 [[nodiscard]] core::Plan import_plan(const std::vector<std::string>& names);
 
 /// `kernels` empty: the running one. `again`: also what is in the store already; a damaged set is exchanged so.
-/// `flavour` is that of the settings.
+/// Where `settings` name a key, modules that nobody has signed are signed, also those that the store has: as another set.
 [[nodiscard]] core::Plan build_plan(const std::string& version, const std::vector<std::string>& kernels,
-                                    bool again, const std::string& flavour, const base::Json& observed);
+                                    bool again, const DriverSettings& settings, const base::Json& observed);
 
 /// `pins` are versions that stay.
 [[nodiscard]] core::Plan remove_plan(const std::string& version, const std::vector<std::string>& pins,

@@ -38,6 +38,7 @@ struct ModuleFile {
     std::vector<std::string> depends; ///< module names
     std::uint64_t size = 0;
     std::string sha256;
+    std::string signer; ///< who signed it, as far as the file says; empty: nobody, or not known
 };
 
 struct Userland {

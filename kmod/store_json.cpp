@@ -17,7 +17,8 @@ Json to_json(const ModuleFile& module) {
     return Json{{"name", module.name},         {"file", module.file},
                 {"version", module.version},   {"srcversion", module.srcversion},
                 {"vermagic", module.vermagic}, {"depends", module.depends},
-                {"size", module.size},         {"sha256", module.sha256}};
+                {"size", module.size},         {"sha256", module.sha256},
+                {"signer", module.signer}};
 }
 
 ModuleFile module_from_json(const Json& value) {
@@ -28,7 +29,8 @@ ModuleFile module_from_json(const Json& value) {
             string_or(value, "vermagic", {}),
             strings_or_empty(value, "depends"),
             static_cast<std::uint64_t>(int_or(value, "size", 0)),
-            string_or(value, "sha256", {})};
+            string_or(value, "sha256", {}),
+            string_or(value, "signer", {})};
 }
 
 Json to_json(const Userland& set) {

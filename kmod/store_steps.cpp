@@ -4,6 +4,7 @@
 #include "kmod/build.hpp"
 #include "kmod/publish.hpp"
 #include "kmod/remove.hpp"
+#include "kmod/sign.hpp"
 #include "kmod/stage.hpp"
 #include "kmod/take.hpp"
 
@@ -13,6 +14,7 @@ void register_store_steps(core::StepKinds& kinds) {
     kinds.add(store_stage_kind());
     kinds.add(driver_take_kind());
     kinds.add(build_compile_kind());
+    kinds.add(build_sign_kind());
     kinds.add(store_publish_kind());
     kinds.add(store_verify_kind());
     kinds.add(store_remove_kind());

@@ -7,6 +7,7 @@
 // |               |         | directory                                                                        |
 // | driver.take   | Content | the same with the files of a bundle (kmod/take.hpp)                              |
 // | build.compile | Compile | sealed source → a module set for one kernel in the staging directory             |
+// | build.sign    | Sign    | modules that nobody signed → a signed set in the staging directory (kmod/sign.hpp) |
 // | store.publish | Store   | staged sets → sealed and in place                                                |
 // | store.remove  | Units   | a version → .trash; refused while it is selected, loaded or mapped               |
 // | store.purge   | Store   | .trash → gone; always last, there is no way back                                 |

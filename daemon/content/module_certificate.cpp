@@ -37,6 +37,13 @@ std::string der_of(X509* certificate) {
     return bytes;
 }
 
+std::string pem_of(X509* certificate) {
+    const BioPtr out(BIO_new(BIO_s_mem()));
+    if (!out || PEM_write_bio_X509(out.get(), certificate) != 1)
+        return {};
+    return std::string(written(out.get()));
+}
+
 } // namespace
 
 Result<ModuleCertificate> read_module_certificate(std::string_view text, std::string_view what) {
@@ -48,6 +55,7 @@ Result<ModuleCertificate> read_module_certificate(std::string_view text, std::st
     X509* const x509 = certificate.get();
     ModuleCertificate facts;
     facts.der = der_of(x509);
+    facts.pem = pem_of(x509);
     facts.name = common_name(X509_get_subject_name(x509));
     facts.issuer = name_text(X509_get_issuer_name(x509));
     facts.serial = serial_text(X509_get0_serialNumber(x509));

@@ -12,6 +12,7 @@ namespace gpuhost::content {
 
 struct ModuleCertificate {
     std::string der;
+    std::string pem;
     std::string name;   ///< CN of the subject
     std::string issuer; ///< RFC 2253, as in ModuleSigner
     std::string serial; ///< likewise

@@ -16,6 +16,8 @@ std::string_view name(Sandbox sandbox) noexcept {
         return "content";
     case Sandbox::Compile:
         return "compile";
+    case Sandbox::Sign:
+        return "sign";
     case Sandbox::Store:
         return "store";
     case Sandbox::System:

@@ -46,6 +46,7 @@ enum class Sandbox {
     Parse,   ///< reads what came from outside: own user, no privileges, writes only its staging directory
     Compile, ///< as Parse, and may run compilers over installed kernel headers
     Content, ///< as Parse, and owns the blob store and its catalogue
+    Sign,    ///< root, reads the site's private key or asks its token, writes only the staging directory
     Store,   ///< root, writes only gpuhost's own state
     System,  ///< root, writes /usr, /etc, /lib/modules, /lib/firmware and /run
     Modules, ///< root with CAP_SYS_MODULE: loads and unloads, sees all processes

@@ -53,6 +53,19 @@ std::vector<std::string> module_names(const Json& set) {
     return names;
 }
 
+/// "signed by Site modules"; where they differ, each; empty where one is not signed.
+std::string signers_of(const Json& set) {
+    std::vector<std::string> signers;
+    for (const Json& module : list_of(set, "modules")) {
+        std::string signer = printable(text_of(module, "signer"));
+        if (signer.empty())
+            return {};
+        if (std::find(signers.begin(), signers.end(), signer) == signers.end())
+            signers.push_back(std::move(signer));
+    }
+    return signers.empty() ? "" : "signed by " + base::join(signers, ", ");
+}
+
 void add_version(Table& table, const Json& list, const Json& version, std::string_view loaded) {
     const Json& sets = list_of(version, "modules");
     std::string name = text_of(version, "version");
@@ -161,6 +174,8 @@ std::string render_driver(const Screen& screen, const Json& list, const Json& ve
         facts.add("Modules", "for " + text_of(set, "kernel") + ", " + text_of(set, "flavour") +
                                  (what.empty() ? "" : ": " + screen.paint(Style::Good, what)));
         facts.add("", base::join(module_names(set), " "));
+        if (const std::string signers = signers_of(set); !signers.empty())
+            facts.add("", signers);
         facts.add("", text_of(set, "path"));
     }
     for (const Json& source : list_of(version, "sources")) {

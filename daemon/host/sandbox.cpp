@@ -136,6 +136,14 @@ Properties sandbox_properties(Sandbox sandbox, Words writable) {
     case Sandbox::Parse:
     case Sandbox::Compile:
         return unprivileged(sandbox, std::move(writable));
+    case Sandbox::Sign:
+        // AF_UNIX: tokens are asked through pcscd or p11-kit's server. DAC_OVERRIDE: the staging directory is another user's.
+        made = for_all(capability(CAP_DAC_OVERRIDE), {"AF_UNIX"}, {"@system-service"});
+        add(made, closed_file_system(std::move(writable)));
+        made.push_back(hidden_modules());
+        made.push_back(text("ProcSubset", "pid"));
+        made.push_back({"TasksMax", std::uint64_t{16}});
+        return made;
     case Sandbox::Store:
         made = for_all(files, {}, {"@system-service"});
         writable.emplace_back("/var/lib/gpuhost");

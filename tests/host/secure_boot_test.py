@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """A kernel that takes signed modules only: what it would refuse is known before the driver that runs is touched."""
+import glob
 import os
+import shutil
 
 from driver_files import write_driver
-from fake_host import NEW, OLD, run_checks
+from fake_host import NEW, OLD, read, run_checks, write
 from signing_files import Key, enforce, know
 
 
@@ -63,4 +65,48 @@ def check_damaged(t, host):
     refused(t, host, "a key that is blacklisted", "'Damaged site'", ".blacklist")
 
 
-run_checks(check_unsigned, check_signed, check_damaged)
+def configure(host, text):
+    write(host.path("/etc/gpuhost/gpuhostd.conf.d/signing.conf"), text)
+    host.ctl("reload", check=0)
+
+
+def install(host, key, mode):
+    for name, path in (("site.key", key.key), ("site.pem", key.certificate)):
+        shutil.copy(path, host.path(f"/etc/gpuhost/{name}"))
+    os.chmod(host.path("/etc/gpuhost/site.key"), mode)
+
+
+def sets(host, version):
+    driver = next(one for one in host.json("driver", "list")["versions"] if one["version"] == version)
+    return [(one["digest"], {module["signer"] for module in one["modules"]}) for one in driver["modules"]]
+
+
+def check_built(t, host):
+    """Modules that the store has of OLD, which nobody signed, are signed with a key of the host."""
+    builder = Key(os.path.join(host.scratch, "keys"), "Builder")
+    before = sets(host, OLD)
+    t.equal([signers for _, signers in before], [{""}], "nobody has signed the old driver")
+    configure(host, "[Driver]\nSigningKey=/etc/gpuhost/site.key\nSigningCertificate=/etc/gpuhost/site.pem\nSigningHash=sha512\n")
+    install(host, builder, 0o644)
+    run = host.ctl("driver", "build", OLD)
+    t.ok(run.returncode != 0 and "everybody may read it" in run.stderr and sets(host, OLD) == before, "a key that everybody may read is refused", run.stderr)
+    install(host, Key(os.path.join(host.scratch, "keys"), "Another"), 0o600)
+    shutil.copy(builder.certificate, host.path("/etc/gpuhost/site.pem"))
+    run = host.ctl("driver", "build", OLD)
+    t.ok(run.returncode != 0 and "does not belong" in run.stderr and sets(host, OLD) == before, "so is one of another certificate", run.stderr)
+    install(host, builder, 0o600)
+    run = host.ctl("driver", "build", OLD)
+    after = sets(host, OLD)
+    t.ok(run.returncode == 0 and [signers for _, signers in after] == [{"Builder"}, {""}] and after[1] == before[0], "what it can sign is a set of its own", run.stderr, after)
+    t.ok("signed by Builder" in host.ctl("driver", "show", OLD).stdout, "and shown as signed", host.ctl("driver", "show", OLD).stdout)
+    journal = "".join(read(path) for path in glob.glob(host.path("/var/lib/gpuhost/journal/*")))
+    t.ok("PRIVATE KEY" not in journal and "/etc/gpuhost/site.key" in journal, "the journal has where the key is, and not the key")
+    know(host, builder)
+    enforce(host)
+    run = host.ctl("driver", "swap", OLD)
+    t.ok(run.returncode == 0, "the kernel takes it", run.stderr)
+    host.ctl("driver", "build", OLD, check=0)
+    t.equal(sets(host, OLD), after, "and once is enough")
+
+
+run_checks(check_unsigned, check_signed, check_damaged, check_built)

@@ -134,6 +134,7 @@ EXTRA_%C%_kmod_tests_DEPENDENCIES = %D%/stub-nvml.so %D%/stub-cuda.so
     %D%/kmod/requests_test.cpp \
     %D%/kmod/select_plan_test.cpp \
     %D%/kmod/selection_files_test.cpp \
+    %D%/kmod/sign_test.cpp \
     %D%/kmod/store_fixture.hpp \
     %D%/kmod/store_test.cpp \
     tests/support/fake_loader.cpp

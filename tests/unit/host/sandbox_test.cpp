@@ -15,9 +15,10 @@ namespace gpuhost::host {
 namespace {
 
 constexpr const char* analyze = "/usr/bin/systemd-analyze";
-constexpr std::array all{core::Sandbox::Parse, core::Sandbox::Content,  core::Sandbox::Compile,
-                         core::Sandbox::Store, core::Sandbox::System,   core::Sandbox::Modules,
-                         core::Sandbox::Units, core::Sandbox::Runtimes, core::Sandbox::Devices};
+constexpr std::array all{core::Sandbox::Parse,   core::Sandbox::Content, core::Sandbox::Compile,
+                         core::Sandbox::Sign,    core::Sandbox::Store,   core::Sandbox::System,
+                         core::Sandbox::Modules, core::Sandbox::Units,   core::Sandbox::Runtimes,
+                         core::Sandbox::Devices};
 
 std::string capabilities(std::uint64_t mask) {
     constexpr std::array<std::pair<unsigned, const char*>, 9> names{
@@ -127,6 +128,16 @@ TEST(Sandbox, ContentWritesWhatItsKindSays) {
     EXPECT_EQ(states, "gpuhost/store/incoming");
     EXPECT_EQ(unit_file(core::Sandbox::Content).find("StateDirectory"), std::string::npos)
         << "as in a preflight";
+}
+
+TEST(Sandbox, TheKeyIsRootsAndWhatCompilesIsNot) {
+    EXPECT_TRUE(user_of(core::Sandbox::Sign).empty());
+    EXPECT_EQ(user_of(core::Sandbox::Compile), worker_user);
+    const std::string unit = unit_file(core::Sandbox::Sign);
+    for (const char* line :
+         {"CapabilityBoundingSet= CAP_DAC_OVERRIDE\n", "PrivateNetwork=yes\n", "ProtectSystem=strict\n",
+          "PrivateDevices=yes\n", "RestrictAddressFamilies=AF_UNIX\n"})
+        EXPECT_NE(unit.find(line), std::string::npos) << unit;
 }
 
 TEST(Sandbox, CompileSeesTheKernelsHeaders) {

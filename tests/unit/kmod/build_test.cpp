@@ -24,6 +24,11 @@ const std::string good_makefile = R"(modules:
 
 class BuildTest : public StoreTest {
   protected:
+    static DriverSettings flavour(const std::string& name) {
+        DriverSettings settings;
+        settings.flavour = name;
+        return settings;
+    }
     BuildTest() { ::setenv("SECRET", "from the daemon's environment", 1); }
     ~BuildTest() override { ::unsetenv("SECRET"); }
 
@@ -38,7 +43,7 @@ class BuildTest : public StoreTest {
     void source(const std::string& makefile) {
         ASSERT_TRUE(import({{"dkms.deb", source_package(test_version, makefile)}}));
         const base::Json observed{{"kernel", test_kernel}, {"store", to_json(store())}};
-        plan_ = build_plan(test_version, {}, false, "any", observed);
+        plan_ = build_plan(test_version, {}, false, flavour("any"), observed);
         ASSERT_EQ(plan_.steps.size(), 2U);
     }
     base::Result<base::Json> compile() { return apply("build.compile", plan_.steps[0].args); }

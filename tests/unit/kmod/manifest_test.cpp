@@ -28,8 +28,9 @@ Manifest modules() {
          "6.1.0-50-amd64 SMP",
          {"nvidia"},
          3,
-         content::sha256("abc")},
-        {"nvidia", "nvidia.ko", "550.163.01", "B", "6.1.0-50-amd64 SMP", {}, 0, content::sha256("")}};
+         content::sha256("abc"),
+         "Site modules"},
+        {"nvidia", "nvidia.ko", "550.163.01", "B", "6.1.0-50-amd64 SMP", {}, 0, content::sha256(""), ""}};
     return manifest;
 }
 
@@ -40,6 +41,9 @@ TEST(ManifestTest, ComesBackAsItWas) {
     EXPECT_EQ(encode(*read), encode(manifest));
     EXPECT_EQ(read->modules[0].sha256, content::sha256("abc"));
     EXPECT_EQ(read->modules[0].size, 3U);
+    EXPECT_EQ(read->modules[0].signer, "Site modules");
+    EXPECT_EQ(encode(manifest).find("signer"), encode(manifest).rfind("signer"))
+        << "of those that nobody signed nothing";
     EXPECT_EQ(set_place(*read), "550.163.01/modules/6.1.0-50-amd64-open");
 }
 
@@ -67,6 +71,7 @@ TEST(ManifestTest, RefusesWhatCouldLeadOutOfTheStore) {
     expect_refused([](Json& v) { v["kernel"] = ""; }, "no kernel");
     expect_refused([](Json& v) { v["flavour"] = "../open"; }, "flavour");
     expect_refused([](Json& v) { v["kind"] = "selected"; }, "kind");
+    expect_refused([](Json& v) { v["modules"][1]["signer"] = ""; }, "another text of the same set");
     expect_refused([](Json& v) { v["files"][0]["path"] = "../x"; }, "path");
     expect_refused([](Json& v) { v["files"][0]["path"] = "/x"; }, "absolute path");
     expect_refused([](Json& v) { v["files"][0]["path"] = "manifest.json"; }, "the manifest itself");

@@ -25,6 +25,18 @@ void expect_problem(const Plan& plan, Errc code, const std::string& text) {
     EXPECT_TRUE(plan.steps.empty()) << "a plan with problems has no steps";
 }
 
+DriverSettings flavour(const std::string& name) {
+    DriverSettings settings;
+    settings.flavour = name;
+    return settings;
+}
+
+DriverSettings signing() {
+    DriverSettings settings = flavour("any");
+    settings.signing = {"/etc/gpuhost/site.key", "/etc/gpuhost/site.pem", "sha256", ""};
+    return settings;
+}
+
 /// 550 has a source and modules for one kernel; 535 has modules only and is what runs.
 Json observed() {
     Store store;
@@ -55,7 +67,7 @@ TEST(RequestsTest, ImportTakesPackagesOrModules) {
 
 TEST(RequestsTest, BuildCompilesForEachKernelOnceAndPublishesTogether) {
     const Plan plan = build_plan("550.163.01", {"6.1.0-56-amd64", "6.1.0-57-amd64", "6.1.0-56-amd64"}, false,
-                                 "any", observed());
+                                 flavour("any"), observed());
     EXPECT_EQ(kinds(plan), (std::vector<std::string>{"build.compile", "build.compile", "store.publish"}));
     EXPECT_EQ(plan.steps[0].args["kernel"], "6.1.0-56-amd64");
     EXPECT_EQ(plan.steps[0].args["source"]["flavour"], "open") << "the open modules where there is a choice";
@@ -63,7 +75,7 @@ TEST(RequestsTest, BuildCompilesForEachKernelOnceAndPublishesTogether) {
 }
 
 TEST(RequestsTest, BuildOfWhatIsThereIsNoStep) {
-    const Plan plan = build_plan("550.163.01", {}, false, "any", observed());
+    const Plan plan = build_plan("550.163.01", {}, false, flavour("any"), observed());
     EXPECT_TRUE(plan.steps.empty());
     EXPECT_TRUE(plan.problems.empty());
     EXPECT_EQ(plan.reasons,
@@ -71,29 +83,68 @@ TEST(RequestsTest, BuildOfWhatIsThereIsNoStep) {
 }
 
 TEST(RequestsTest, BuildAgainCompilesWhatIsThere) {
-    const Plan plan = build_plan("550.163.01", {}, true, "any", observed());
+    const Plan plan = build_plan("550.163.01", {}, true, flavour("any"), observed());
     EXPECT_EQ(kinds(plan), (std::vector<std::string>{"build.compile", "store.publish"}));
     EXPECT_EQ(plan.reasons, std::vector<std::string>{"550.163.01 has open modules for 6.1.0-50-amd64"});
 }
 
 TEST(RequestsTest, BuildSaysWhatItLacks) {
-    expect_problem(build_plan("1.2.3", {}, false, "any", observed()), Errc::NotFound, "not in the store");
-    expect_problem(build_plan("535.261.03", {}, false, "any", observed()), Errc::NotFound, "no source");
-    expect_problem(build_plan("550.163.01", {"../6.1"}, false, "any", observed()), Errc::InvalidArgument,
-                   "not a kernel release");
+    expect_problem(build_plan("1.2.3", {}, false, flavour("any"), observed()), Errc::NotFound,
+                   "not in the store");
+    expect_problem(build_plan("535.261.03", {}, false, flavour("any"), observed()), Errc::NotFound,
+                   "no source");
+    expect_problem(build_plan("550.163.01", {"../6.1"}, false, flavour("any"), observed()),
+                   Errc::InvalidArgument, "not a kernel release");
 }
 
 TEST(RequestsTest, BuildTakesTheFlavourThatIsConfigured) {
-    const Plan plan = build_plan("550.163.01", {}, false, "proprietary", observed());
+    const Plan plan = build_plan("550.163.01", {}, false, flavour("proprietary"), observed());
     ASSERT_FALSE(plan.steps.empty());
     EXPECT_EQ(plan.steps[0].args["source"]["flavour"], "proprietary");
     Json open_only = observed();
     open_only["store"]["versions"][0]["sources"].erase(0);
-    const Plan lacking = build_plan("550.163.01", {}, false, "proprietary", open_only);
+    const Plan lacking = build_plan("550.163.01", {}, false, flavour("proprietary"), open_only);
     expect_problem(lacking, Errc::NotFound, "no proprietary source");
     EXPECT_EQ(lacking.problems[0].hint.find("open-kernel"), std::string::npos)
         << "it would lack the same again: " << lacking.problems[0].hint;
     EXPECT_NE(lacking.problems[0].hint.find("Flavour=open"), std::string::npos);
+}
+
+TEST(RequestsTest, WithAKeyWhatIsBuiltIsSignedToo) {
+    const Plan plan = build_plan("550.163.01", {"6.1.0-56-amd64"}, false, signing(), observed());
+    EXPECT_EQ(kinds(plan), (std::vector<std::string>{"build.compile", "build.sign", "store.publish"}));
+    EXPECT_EQ(plan.steps[1].args["signing"]["key"], "/etc/gpuhost/site.key");
+    EXPECT_FALSE(plan.steps[1].args.contains("set"));
+}
+
+TEST(RequestsTest, WithAKeyWhatIsThereUnsignedIsSignedWithoutACompiler) {
+    Json unsigned_sets = observed();
+    const Json module{{"name", "nvidia"}, {"file", "nvidia.ko"}};
+    for (Json& version : unsigned_sets["store"]["versions"])
+        version["modules"][0]["modules"] = Json::array({module});
+    const Plan plan = build_plan("550.163.01", {}, false, signing(), unsigned_sets);
+    EXPECT_EQ(kinds(plan), (std::vector<std::string>{"build.sign", "store.publish"}));
+    EXPECT_EQ(plan.steps[0].args["set"], "/m");
+    EXPECT_EQ(plan.steps[1].args["kernels"], Json::array({"6.1.0-50-amd64"}));
+    EXPECT_EQ(plan.reasons,
+              std::vector<std::string>{
+                  "550.163.01 has open modules for 6.1.0-50-amd64 already, which are not signed"});
+    EXPECT_EQ(kinds(build_plan("535.261.03", {}, false, signing(), unsigned_sets)), kinds(plan))
+        << "needs no source";
+    unsigned_sets["store"]["versions"][0]["modules"][0]["modules"][0]["signer"] = "Somebody";
+    EXPECT_TRUE(build_plan("550.163.01", {}, false, signing(), unsigned_sets).steps.empty());
+}
+
+TEST(RequestsTest, AKeyWithoutACertificateOrWithItsPinIsRefused) {
+    DriverSettings settings = signing();
+    settings.signing.certificate.clear();
+    expect_problem(build_plan("550.163.01", {}, true, settings, observed()), Errc::InvalidArgument,
+                   "SigningCertificate=");
+    settings = signing();
+    settings.signing.key = "pkcs11:object=site?pin-value=1234";
+    const Plan plan = build_plan("550.163.01", {}, true, settings, observed());
+    expect_problem(plan, Errc::InvalidArgument, "PIN");
+    EXPECT_EQ(base::dump(core::to_json(plan)).find("1234"), std::string::npos) << "no journal has it";
 }
 
 TEST(RequestsTest, WhatCannotBeReadCanBeRemovedAndVerified) {
