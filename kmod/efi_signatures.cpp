@@ -61,4 +61,11 @@ std::vector<std::string> firmware_certificates(const base::Root& root) {
     return certificates;
 }
 
+std::string secure_boot_state(const base::Root& root) {
+    const std::string value = variable(root, "SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c");
+    if (value.size() != 1)
+        return {};
+    return value.front() == 1 ? "enabled" : "disabled";
+}
+
 } // namespace gpuhost::kmod

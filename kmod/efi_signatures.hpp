@@ -17,4 +17,7 @@ namespace gpuhost::kmod {
 /// Of the running system; empty where it did not boot by UEFI.
 [[nodiscard]] std::vector<std::string> firmware_certificates(const base::Root& root);
 
+/// Of Secure Boot: "enabled", "disabled"; empty where the firmware does not say.
+[[nodiscard]] std::string secure_boot_state(const base::Root& root);
+
 } // namespace gpuhost::kmod

@@ -20,8 +20,8 @@ struct Cause {
 
 constexpr std::string_view kernel_log = "the kernel's log says more: journalctl -k -g 'NVRM|nvidia'";
 constexpr std::string_view sign =
-    "sign the modules with a key that this kernel trusts (mokutil --import enrols one), "
-    "or bring in a signed set";
+    "'gpuhostctl secure-boot status' says which keys this kernel has; sign the modules with one of them "
+    "(SigningKey= in gpuhostd.conf(5)), or bring in a signed set";
 constexpr std::string_view rebuild =
     "bring in or build modules for the running kernel: gpuhostctl driver build";
 

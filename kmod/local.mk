@@ -96,6 +96,8 @@ noinst_LIBRARIES += %D%/libkmodroom.a
     %D%/remove.hpp \
     %D%/requests.cpp \
     %D%/requests.hpp \
+    %D%/secure_boot.cpp \
+    %D%/secure_boot.hpp \
     %D%/select_steps.cpp \
     %D%/select_plan.cpp \
     %D%/select_plan.hpp \

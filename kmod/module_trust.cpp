@@ -18,8 +18,10 @@ using core::Problem;
 namespace {
 
 constexpr std::string_view way_out = "bring in a set that is signed with a key which this kernel has, or "
-                                     "have the key enrolled: mokutil --import "
-                                     "CERTIFICATE.der, then confirm it on the console at the next boot";
+                                     "sign it here (SigningKey= in gpuhostd.conf(5), "
+                                     "gpuhostctl driver build) and have the key enrolled (mokutil --import "
+                                     "CERTIFICATE.der): gpuhostctl secure-boot status, "
+                                     "enroll";
 
 bool has(const std::vector<std::string>& names, std::string_view name) {
     return std::find(names.begin(), names.end(), name) != names.end();

@@ -3,6 +3,12 @@
 
 #include "daemon/content/openssl.hpp"
 
+#include <array>
+
+#include <openssl/bn.h>
+#include <openssl/evp.h>
+#include <openssl/rand.h>
+#include <openssl/rsa.h>
 #include <openssl/x509v3.h>
 
 namespace gpuhost::content {
@@ -13,6 +19,7 @@ using base::Result;
 namespace {
 
 using CertificatePtr = base::CHandle<X509, X509_free>;
+using KeyPtr = base::CHandle<EVP_PKEY, EVP_PKEY_free>;
 
 constexpr std::size_t largest_certificate = 64U << 10U;
 
@@ -44,6 +51,30 @@ std::string pem_of(X509* certificate) {
     return std::string(written(out.get()));
 }
 
+/// All but the name, the key and what it is for.
+bool set_facts(X509* certificate) {
+    constexpr long seconds = 36500L * 24 * 3600;
+    std::array<unsigned char, 16> random{};
+    if (RAND_bytes(random.data(), static_cast<int>(random.size())) != 1)
+        return false;
+    random[0] = static_cast<unsigned char>((random[0] & 0x7fU) | 0x40U); // positive, and of one length
+    const base::CHandle<BIGNUM, BN_free> serial(
+        BN_bin2bn(random.data(), static_cast<int>(random.size()), nullptr));
+    return serial && BN_to_ASN1_INTEGER(serial.get(), X509_get_serialNumber(certificate)) != nullptr &&
+           X509_set_version(certificate, X509_VERSION_3) == 1 &&
+           X509_gmtime_adj(X509_getm_notBefore(certificate), 0) != nullptr &&
+           X509_gmtime_adj(X509_getm_notAfter(certificate), seconds) != nullptr &&
+           X509_set_issuer_name(certificate, X509_get_subject_name(certificate)) == 1;
+}
+
+bool extend(X509* certificate, int kind, const char* value) {
+    X509V3_CTX context;
+    X509V3_set_ctx(&context, certificate, certificate, nullptr, nullptr, 0);
+    const base::CHandle<X509_EXTENSION, X509_EXTENSION_free> extension(
+        X509V3_EXT_conf_nid(nullptr, &context, kind, value));
+    return extension && X509_add_ext(certificate, extension.get(), -1) == 1;
+}
+
 } // namespace
 
 Result<ModuleCertificate> read_module_certificate(std::string_view text, std::string_view what) {
@@ -66,6 +97,29 @@ Result<ModuleCertificate> read_module_certificate(std::string_view text, std::st
     facts.signs_code = (X509_get_extended_key_usage(x509) & XKU_CODE_SIGN) != 0;
     ERR_clear_error(); // of extensions that make no sense
     return facts;
+}
+
+Result<ModuleIdentity> make_module_identity(const std::string& name) {
+    const auto failed = [] {
+        return base::fail(Errc::Failed, "making a key for modules: " + openssl_reason());
+    };
+    const CertificatePtr certificate(X509_new());
+    X509* const x509 = certificate.get();
+    const auto* const text = reinterpret_cast<const unsigned char*>(name.c_str()); // OpenSSL's type for bytes
+    if (!certificate ||
+        X509_NAME_add_entry_by_txt(X509_get_subject_name(x509), "CN", MBSTRING_UTF8, text, -1, -1, 0) != 1)
+        return base::fail(Errc::InvalidArgument, "'" + name + "' can't be a name: " + openssl_reason(),
+                          "A certificate's name has at most 64 characters.");
+    const KeyPtr key(EVP_RSA_gen(4096));
+    const BioPtr pem(BIO_new(BIO_s_mem()));
+    if (!key || !pem || !set_facts(x509) || X509_set_pubkey(x509, key.get()) != 1 ||
+        !extend(x509, NID_basic_constraints, "critical,CA:FALSE") ||
+        !extend(x509, NID_key_usage, "critical,digitalSignature") ||
+        !extend(x509, NID_ext_key_usage, "codeSigning") ||
+        !extend(x509, NID_subject_key_identifier, "hash") || X509_sign(x509, key.get(), EVP_sha256()) <= 0 ||
+        PEM_write_bio_PKCS8PrivateKey(pem.get(), key.get(), nullptr, nullptr, 0, nullptr, nullptr) != 1)
+        return failed();
+    return ModuleIdentity{std::string(written(pem.get())), der_of(x509)};
 }
 
 } // namespace gpuhost::content

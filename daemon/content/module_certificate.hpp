@@ -28,4 +28,12 @@ struct ModuleCertificate {
 [[nodiscard]] base::Result<ModuleCertificate> read_module_certificate(std::string_view text,
                                                                       std::string_view what);
 
+struct ModuleIdentity {
+    std::string key;         ///< PEM, not encrypted
+    std::string certificate; ///< DER
+};
+/// RSA 4096, self-signed, for code alone and for a hundred years, as the kernel's own build makes one: what is enrolled in
+/// firmware is not to end by a date that nobody checks.
+[[nodiscard]] base::Result<ModuleIdentity> make_module_identity(const std::string& name);
+
 } // namespace gpuhost::content

@@ -77,6 +77,8 @@ noinst_LIBRARIES += %D%/libctl.a
     %D%/cmd_runtime_restore.cpp \
     %D%/cmd_runtime_show.cpp \
     %D%/cmd_runtime_verify.cpp \
+    %D%/cmd_secure_boot_enroll.cpp \
+    %D%/cmd_secure_boot_status.cpp \
     %D%/cmd_status.cpp \
     %D%/cmd_toolkit_import.cpp \
     %D%/cmd_toolkit_list.cpp \
@@ -147,6 +149,7 @@ noinst_LIBRARIES += %D%/libctl.a
     %D%/verbs_operation.hpp \
     %D%/verbs_runtime.hpp \
     %D%/verbs_cluster.hpp \
+    %D%/verbs_secure_boot.hpp \
     %D%/verbs_toolkit.hpp \
     %D%/view.hpp \
     %D%/view_bundle.cpp \
@@ -168,6 +171,8 @@ noinst_LIBRARIES += %D%/libctl.a
     %D%/view_runtime_change.hpp \
     %D%/view_toolkit.cpp \
     %D%/view_toolkit.hpp \
+    %D%/view_secure_boot.cpp \
+    %D%/view_secure_boot.hpp \
     %D%/view_status.cpp
 
 bin_PROGRAMS += gpuhostctl

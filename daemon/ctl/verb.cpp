@@ -9,6 +9,7 @@
 #include "daemon/ctl/verbs_image.hpp"
 #include "daemon/ctl/verbs_operation.hpp"
 #include "daemon/ctl/verbs_runtime.hpp"
+#include "daemon/ctl/verbs_secure_boot.hpp"
 #include "daemon/ctl/verbs_toolkit.hpp"
 
 #include <array>
@@ -25,9 +26,9 @@ std::span<const Option> common_options() noexcept {
 }
 
 std::span<const Family> families() noexcept {
-    static constexpr std::array list{host_family,    driver_family,  bundle_family,
-                                     image_family,   cdi_family,     runtime_family,
-                                     toolkit_family, cluster_family, operation_family};
+    static constexpr std::array list{host_family,    driver_family,   secure_boot_family, bundle_family,
+                                     image_family,   cdi_family,      runtime_family,     toolkit_family,
+                                     cluster_family, operation_family};
     return list;
 }
 

@@ -6,7 +6,7 @@ import shutil
 
 from driver_files import write_driver
 from fake_host import NEW, OLD, read, run_checks, write
-from signing_files import Key, enforce, know
+from signing_files import Key, enforce, know, openssl
 
 
 def refused(t, host, what, *texts):
@@ -109,4 +109,28 @@ def check_built(t, host):
     t.equal(sets(host, OLD), after, "and once is enough")
 
 
-run_checks(check_unsigned, check_signed, check_damaged, check_built)
+def check_verbs(t, host):
+    """The client alone, on the host's tree. It can't ask the tree's kernel for keyrings."""
+    rooted = f"--root={host.root}"
+    shown = host.ctl("secure-boot", "status", rooted).stdout
+    for text in ("signed ones only", "sig_enforce", "the kernel has it", f"{OLD} (open), selected: would load", f"{NEW} (open): would be refused", "Builder"):
+        t.ok(text in shown, f"status says '{text}'", shown)
+    status = host.json("secure-boot", "status", rooted)
+    t.ok(status["certificate"]["kernel"] == "known" and status["enforcement"] and [key["name"] for key in status["keys"]] == ["Builder"], "as a document, too", status)
+    shown = host.ctl("secure-boot", "enroll", rooted).stdout
+    t.ok("nothing to enrol" in shown, "what the kernel knows needs no enrolment", shown)
+    run = host.ctl("secure-boot", "enroll", "--create", rooted)
+    t.ok(run.returncode != 0 and "is there already" in run.stderr, "no key is ever replaced", run.stderr)
+    configure(host, "")
+    run = host.ctl("secure-boot", "enroll", rooted)
+    t.ok(run.returncode != 0 and "--create" in run.stderr, "where there is none it says how to make one", run.stderr)
+    run = host.ctl("secure-boot", "enroll", "--create", "--name=New key", rooted)
+    t.ok(run.returncode == 0 and "mokutil --import /etc/gpuhost/modules.der" in run.stdout and "MokManager" in run.stdout and "New key" in run.stdout, "and makes it", run.stdout + run.stderr)
+    t.equal(oct(os.stat(host.path("/etc/gpuhost/modules.key")).st_mode & 0o777), "0o600", "for root alone")
+    t.ok("codeSigning" in openssl("x509", "-inform", "DER", "-in", host.path("/etc/gpuhost/modules.der"), "-noout", "-text").replace("Code Signing", "codeSigning"), "for code")
+    configure(host, "[Driver]\nSigningKey=/etc/gpuhost/modules.key\nSigningCertificate=/etc/gpuhost/modules.der\n")
+    shown = host.ctl("secure-boot", "status", rooted).stdout
+    t.ok("'New key': the kernel does not have it" in shown, "status tells what is left to do", shown)
+
+
+run_checks(check_unsigned, check_signed, check_damaged, check_built, check_verbs)

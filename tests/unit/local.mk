@@ -240,6 +240,7 @@ EXTRA_%C%_kmod_tests_DEPENDENCIES = %D%/stub-nvml.so %D%/stub-cuda.so
     %D%/ctl/view_plan_test.cpp \
     %D%/ctl/view_runtime_change_test.cpp \
     %D%/ctl/view_runtime_test.cpp \
+    %D%/ctl/view_secure_boot_test.cpp \
     %D%/ctl/view_status_test.cpp
 
 # The same seam under a real cmocka program.

@@ -169,5 +169,18 @@ TEST(ModuleCertificateTest, TellsWhatIsNotForCode) {
     EXPECT_FALSE(read_module_certificate(facts.der + "x", "more behind it"));
 }
 
+TEST(ModuleCertificateTest, AMadeKeyIsForCodeAndSignsForALongTime) {
+    const ModuleIdentity made = make_module_identity("Kernel modules of a").value();
+    const ModuleCertificate facts = read_module_certificate(made.certificate, "x").value();
+    EXPECT_EQ(facts.der, made.certificate);
+    EXPECT_EQ(facts.name, "Kernel modules of a");
+    EXPECT_TRUE(facts.signs && facts.signs_code);
+    EXPECT_EQ(facts.key_id.size(), 40U);
+    EXPECT_EQ(facts.serial.size(), 32U);
+    EXPECT_GT(facts.until, 4'900'000'000U) << "the year 2125";
+    EXPECT_TRUE(SigningKey::from_pem(made.key, facts.pem, "").value().sign_module(image, "sha256"));
+    EXPECT_FALSE(make_module_identity(std::string(100, 'x'))) << "X.509 ends at 64 characters";
+}
+
 } // namespace
 } // namespace gpuhost::content

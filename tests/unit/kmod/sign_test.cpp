@@ -3,6 +3,7 @@
 #include "daemon/content/module_certificate.hpp"
 #include "daemon/content/module_signature.hpp"
 #include "kmod/manifest.hpp"
+#include "kmod/secure_boot.hpp"
 #include "kmod/sign.hpp"
 #include "tests/support/pki.hpp"
 #include "tests/unit/kmod/store_fixture.hpp"
@@ -156,6 +157,33 @@ TEST_F(SignTest, PreflightLooksAtTheKeyItsCertificateAndTheKernel) {
     write_identity(request);
     EXPECT_EQ(problems(), "");
     EXPECT_NE(warnings_.find("expired"), std::string::npos);
+}
+
+TEST_F(SignTest, StatusSaysOfEachSetWhetherTheKernelWouldTakeIt) {
+    ASSERT_TRUE(import(modules()));
+    ASSERT_TRUE(import(modules("535.261.03")));
+    ASSERT_TRUE(apply("build.sign", args(store().modules_for(test_version, test_kernel)->path)));
+    ASSERT_TRUE(apply("store.publish"));
+    directory_.write("proc/sys/kernel/osrelease", test_kernel + "\n");
+    directory_.write("sys/module/module/parameters/sig_enforce", "Y\n");
+    directory_.write("sys/firmware/efi/efivars/SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c",
+                     std::string("\x06\0\0\0\x01", 5));
+    const auto site = content::read_module_certificate(identity_.certificate, "x").value();
+    directory_.write("proc/keys",
+                     "00000100 I------     1 perm 1f030000     0     0 asymmetri Site modules: " +
+                         site.key_id + ": X509.rsa 00 []\n");
+    const SecureBoot boot = read_secure_boot(root_, signing_).value();
+    EXPECT_EQ(boot.state, "enabled");
+    ASSERT_EQ(boot.sets.size(), 2U) << "of each version one, and nothing is selected";
+    EXPECT_EQ(boot.sets[0].version, test_version);
+    EXPECT_TRUE(boot.sets[0].problems.empty()) << boot.sets[0].problems[0].text;
+    EXPECT_EQ(boot.sets[1].problems.size(), 2U) << "each module of the other is not signed";
+    const Json document = to_json(boot);
+    EXPECT_EQ(document["certificate"]["kernel"], "known");
+    EXPECT_EQ(document["keys"][0]["name"], "Site modules");
+    EXPECT_EQ(document["keyrings_told"], false);
+    signing_.certificate = "/nowhere";
+    EXPECT_NE(read_secure_boot(root_, signing_)->site_error.find("/nowhere"), std::string::npos);
 }
 
 } // namespace

@@ -45,6 +45,21 @@ def wrong_kernel(host):
     refuse_swap(host, KERNEL)
 
 
+@case("a kernel that takes signed modules only: refused without a signature and with an unknown key's, nothing touched", start="both")
+def signatures(host):
+    host.check("echo 1 >/sys/module/module/parameters/sig_enforce")
+    refuse_swap(host, "module 'nvidia' is not signed", "module.sig_enforce")
+    status = host.ctl_json("secure-boot", "status")
+    assert any(".builtin_trusted_keys" in key["keyrings"] for key in status["keys"]), f"the kernel's own keys: {status['keys']}"
+    host.ctl_ok("secure-boot", "enroll", "--create", "--name=Guest key")
+    host.check("mkdir -p /etc/gpuhost/gpuhostd.conf.d && printf '[Driver]\\nSigningKey=/etc/gpuhost/modules.key\\n"
+               "SigningCertificate=/etc/gpuhost/modules.der\\n' >/etc/gpuhost/gpuhostd.conf.d/signing.conf")
+    host.ctl_ok("reload")
+    host.ctl_ok("driver", "build", NEW)
+    refuse_swap(host, "module 'nvidia' is signed by 'Guest key'", "does not have", "mokutil --import")
+    host.check(f"modinfo -F signer $(ls -t /var/lib/gpuhost/driver/{NEW}/modules/*/*/nvidia.ko | head -1) | grep -qx 'Guest key'")
+
+
 @case("firmware is missing: refused, nothing touched", start="old")
 def no_firmware(host):
     debs = [deb for deb in host.payload_debs(NEW) if "firmware" not in deb and "dkms" not in deb]
