@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/bus/authority.hpp"
 
+#include "daemon/base/clock.hpp"
+#include "daemon/base/messages.hpp"
+#include "daemon/host/audit.hpp"
+
 #include <pwd.h>
 #include <unistd.h>
 
@@ -19,8 +23,13 @@ bool is_uid_of(uid_t uid, const char* user) {
     return entry != nullptr && entry->pw_uid == uid;
 }
 
-bool is_allowed(uid_t uid, const char* user) {
-    return uid == 0 || uid == ::geteuid() || (user != nullptr && is_uid_of(uid, user));
+/// Without polkit. Fills in by what right.
+bool is_allowed(core::Subject& subject, const char* user) {
+    if (subject.uid == 0 || subject.uid == ::geteuid())
+        subject.allowed_by = "root";
+    else if (user != nullptr && is_uid_of(subject.uid, user))
+        subject.allowed_by = "user";
+    return !subject.allowed_by.empty();
 }
 
 tl::unexpected<base::Error> denied(const std::string& why) {
@@ -47,28 +56,42 @@ Result<void> verdict(sd_bus_message* reply) {
 
 } // namespace
 
-int Authority::require_user(sd_bus_message* call, const char* user, const Answer& then) {
+int Authority::require_user(sd_bus_message* call, const char* user, const Allowed& then) {
     return answer(call, [&](sd_bus_message*) -> Result<void> {
         GPUHOST_TRY(subject, subject_of(call));
-        if (!is_allowed(subject.uid, user))
-            return base::fail(Errc::AccessDenied,
-                              "only root and the user '" + std::string(user) + "' may do this");
-        return then(call);
+        if (!is_allowed(subject, user))
+            return refuse(
+                subject,
+                {Errc::AccessDenied, "only root and the user '" + std::string(user) + "' may do this", {}});
+        return then(call, subject);
     });
 }
 
-int Authority::require(sd_bus_message* call, const char* action, Answer then, const char* user) {
+int Authority::require(sd_bus_message* call, const char* action, Allowed then, const char* user) {
     return answer(call, [&](sd_bus_message*) -> Result<void> {
         GPUHOST_TRY(subject, subject_of(call));
-        if (is_allowed(subject.uid, user))
-            return then(call);
-        checks_.push_front({this, host::Message(sd_bus_message_ref(call)), std::move(then), nullptr, {}});
+        subject.action = action;
+        if (is_allowed(subject, user))
+            return then(call, subject);
+        checks_.push_front(
+            {this, host::Message(sd_bus_message_ref(call)), subject, std::move(then), nullptr, {}});
         checks_.front().self = checks_.begin();
         auto asked = ask(checks_.front(), action);
-        if (!asked)
-            checks_.pop_front();
-        return asked;
+        if (asked)
+            return asked;
+        checks_.pop_front();
+        return refuse(subject, asked.error());
     });
+}
+
+/// Anybody may be refused as often as they ask, and the log's own limit would then drop what others did.
+Result<void> Authority::refuse(const core::Subject& subject, const base::Error& why) {
+    if (const auto more = refusals_.admit(base::monotonic_us()))
+        host::log_asked(base::log::Level::Warning, base::message::access_refused, subject, 0,
+                        "refused " + host::who(subject) + " of uid " + std::to_string(subject.uid) + ": " +
+                            why.message +
+                            (*more == 0 ? "" : ", after " + std::to_string(*more) + " others like it"));
+    return base::fail(why);
 }
 
 Result<void> Authority::ask(Check& check, const char* action) {
@@ -100,8 +123,11 @@ void Authority::decide(Check& check, sd_bus_message* reply) {
     const auto ended = std::move(check);
     checks_.erase(ended.self);
     (void)answer(ended.call.get(), [&](sd_bus_message* call) -> Result<void> {
-        GPUHOST_CHECK(allowed);
-        return ended.then(call);
+        if (!allowed)
+            return refuse(ended.subject, allowed.error());
+        core::Subject subject = ended.subject;
+        subject.allowed_by = "polkit";
+        return ended.then(call, subject);
     });
 }
 

@@ -3,6 +3,7 @@
 // installed.
 #pragma once
 
+#include "daemon/base/rate_limit.hpp"
 #include "daemon/bus/call.hpp"
 
 #include <list>
@@ -22,26 +23,32 @@ class Authority {
   public:
     explicit Authority(sd_bus* bus) : bus_(bus) {}
 
-    /// Answers the call with `then` once its sender is known to be allowed, else with AccessDenied. The user of that
-    /// name always is.
-    int require(sd_bus_message* call, const char* action, Answer then, const char* user = nullptr);
+    /// What to do for whom.
+    using Allowed = std::function<base::Result<void>(sd_bus_message*, const core::Subject&)>;
+
+    /// Answers the call with `then` once its sender is known to be allowed, else with AccessDenied, which is logged. The
+    /// user of that name always is.
+    int require(sd_bus_message* call, const char* action, Allowed then, const char* user = nullptr);
     /// The same for root and the user of that name, and nobody else, whatever polkit says.
-    int require_user(sd_bus_message* call, const char* user, const Answer& then);
+    int require_user(sd_bus_message* call, const char* user, const Allowed& then);
 
   private:
     struct Check {
         Authority* authority;
         host::Message call;
-        Answer then;
+        core::Subject subject;
+        Allowed then;
         host::Slot slot;
         std::list<Check>::iterator self;
     };
     [[nodiscard]] base::Result<void> ask(Check& check, const char* action);
     static int on_reply(sd_bus_message* reply, void* userdata, sd_bus_error* error);
     void decide(Check& check, sd_bus_message* reply);
+    [[nodiscard]] base::Result<void> refuse(const core::Subject& subject, const base::Error& why);
 
     sd_bus* bus_;
-    std::list<Check> checks_; ///< at most as many as the bus lets callers have calls open
+    std::list<Check> checks_;                  ///< at most as many as the bus lets callers have calls open
+    base::RateLimit refusals_{20, 60'000'000}; ///< lines of the log
 };
 
 } // namespace gpuhost::bus

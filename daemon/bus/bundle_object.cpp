@@ -70,28 +70,30 @@ int BundleObject::plan(sd_bus_message* call) {
 }
 
 int BundleObject::import(sd_bus_message* call) {
-    return authority_.require(call, action_prepare, [this](sd_bus_message* m) -> Result<void> {
-        GPUHOST_TRY(files, read_files(m));
-        return requests_.start(m, {{"request", "import"}, {"files", files.names}}, import_options,
-                               std::move(files.inputs));
-    });
+    return authority_.require(
+        call, action_prepare, [this](sd_bus_message* m, const core::Subject& subject) -> Result<void> {
+            GPUHOST_TRY(files, read_files(m));
+            return requests_.start(m, subject, {{"request", "import"}, {"files", files.names}},
+                                   import_options, std::move(files.inputs));
+        });
 }
 
 /// With no option at all, so that whoever fetches can ask for nothing but what everybody's signature is good for.
 int BundleObject::receive(sd_bus_message* call) {
-    const auto then = [this](sd_bus_message* m) -> Result<void> {
+    const auto then = [this](sd_bus_message* m, const core::Subject& subject) -> Result<void> {
         GPUHOST_TRY(files, read_files(m));
-        return requests_.start(m, {{"request", "receive"}, {"files", files.names}}, {},
+        return requests_.start(m, subject, {{"request", "receive"}, {"files", files.names}}, {},
                                std::move(files.inputs));
     };
     return authority_.require(call, action_prepare, then, fetch_user);
 }
 
 int BundleObject::remove(sd_bus_message* call) {
-    return authority_.require(call, action_apply, [this](sd_bus_message* m) -> Result<void> {
-        GPUHOST_TRY(name, read_string(m));
-        return requests_.start(m, {{"request", "remove"}, {"name", name}}, remove_options);
-    });
+    return authority_.require(
+        call, action_apply, [this](sd_bus_message* m, const core::Subject& subject) -> Result<void> {
+            GPUHOST_TRY(name, read_string(m));
+            return requests_.start(m, subject, {{"request", "remove"}, {"name", name}}, remove_options);
+        });
 }
 
 } // namespace gpuhost::bus

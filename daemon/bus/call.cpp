@@ -4,7 +4,10 @@
 #include "daemon/base/parse.hpp"
 
 #include <algorithm>
+#include <cctype>
 #include <cstring>
+
+#include <pwd.h>
 
 namespace gpuhost::bus {
 
@@ -49,6 +52,22 @@ Result<Json> read_option(sd_bus_message* call, const Option& option) {
     if (r < 0)
         return base::fail(Errc::InvalidArgument, wrong);
     return value;
+}
+
+/// A caller gives itself any name, and in a log a line is a line.
+std::string text_of(sd_bus_creds* credentials, int (*get)(sd_bus_creds*, const char**)) {
+    const char* text = nullptr;
+    if (get(credentials, &text) < 0 || text == nullptr)
+        return {};
+    std::string clean = text;
+    std::replace_if(
+        clean.begin(), clean.end(), [](unsigned char c) { return std::iscntrl(c) != 0; }, '?');
+    return clean;
+}
+
+std::string user_name(uid_t uid) {
+    const passwd* const entry = ::getpwuid(uid); // one thread
+    return entry == nullptr ? "" : entry->pw_name;
 }
 
 } // namespace
@@ -146,9 +165,11 @@ Result<void> reply_operation(sd_bus_message* call, std::uint64_t id) {
 Result<core::Subject> subject_of(sd_bus_message* call) {
     using Credentials = base::CHandle<sd_bus_creds, sd_bus_creds_unref>;
     Credentials credentials;
-    const int r = sd_bus_query_sender_creds(
-        call, SD_BUS_CREDS_EUID | SD_BUS_CREDS_PID | SD_BUS_CREDS_COMM | SD_BUS_CREDS_AUGMENT,
-        base::OutPtr(credentials));
+    const int r = sd_bus_query_sender_creds(call,
+                                            SD_BUS_CREDS_EUID | SD_BUS_CREDS_PID | SD_BUS_CREDS_COMM |
+                                                SD_BUS_CREDS_UNIT | SD_BUS_CREDS_AUDIT_LOGIN_UID |
+                                                SD_BUS_CREDS_UNIQUE_NAME | SD_BUS_CREDS_AUGMENT,
+                                            base::OutPtr(credentials));
     core::Subject subject;
     uid_t uid = 0;
     if (r < 0 || sd_bus_creds_get_euid(credentials.get(), &uid) < 0)
@@ -157,9 +178,13 @@ Result<core::Subject> subject_of(sd_bus_message* call) {
     pid_t pid = 0;
     if (sd_bus_creds_get_pid(credentials.get(), &pid) >= 0)
         subject.pid = pid;
-    const char* command = nullptr;
-    if (sd_bus_creds_get_comm(credentials.get(), &command) >= 0)
-        subject.command = command;
+    if (sd_bus_creds_get_audit_login_uid(credentials.get(), &uid) >= 0)
+        subject.login_uid = uid;
+    subject.user = user_name(subject.uid);
+    subject.login_user = subject.login_uid ? user_name(*subject.login_uid) : "";
+    subject.command = text_of(credentials.get(), sd_bus_creds_get_comm);
+    subject.unit = text_of(credentials.get(), sd_bus_creds_get_unit);
+    subject.bus_name = text_of(credentials.get(), sd_bus_creds_get_unique_name);
     return subject;
 }
 

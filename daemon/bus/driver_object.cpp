@@ -117,37 +117,42 @@ int DriverObject::plan(sd_bus_message* call) {
 }
 
 int DriverObject::import(sd_bus_message* call) {
-    return authority_.require(call, action_prepare, [this](sd_bus_message* m) -> Result<void> {
-        GPUHOST_TRY(files, read_files(m));
-        return requests_.start(m, {{"request", "import"}, {"files", files.names}}, plain_options,
-                               std::move(files.inputs));
-    });
+    return authority_.require(
+        call, action_prepare, [this](sd_bus_message* m, const core::Subject& subject) -> Result<void> {
+            GPUHOST_TRY(files, read_files(m));
+            return requests_.start(m, subject, {{"request", "import"}, {"files", files.names}}, plain_options,
+                                   std::move(files.inputs));
+        });
 }
 
 int DriverObject::build(sd_bus_message* call) {
-    return authority_.require(call, action_prepare, [this](sd_bus_message* m) -> Result<void> {
-        GPUHOST_TRY(version, read_string(m));
-        GPUHOST_TRY(kernels, read_strings(m));
-        return requests_.start(m, {{"request", "build"}, {"version", version}, {"kernels", kernels}},
-                               build_options);
-    });
+    return authority_.require(
+        call, action_prepare, [this](sd_bus_message* m, const core::Subject& subject) -> Result<void> {
+            GPUHOST_TRY(version, read_string(m));
+            GPUHOST_TRY(kernels, read_strings(m));
+            return requests_.start(m, subject,
+                                   {{"request", "build"}, {"version", version}, {"kernels", kernels}},
+                                   build_options);
+        });
 }
 
 int DriverObject::verify(sd_bus_message* call) {
-    return authority_.require(call, action_prepare, [this](sd_bus_message* m) -> Result<void> {
-        GPUHOST_TRY(version, read_string(m));
-        Json request{{"request", "verify"}};
-        if (!version.empty())
-            request["version"] = version;
-        return requests_.start(m, std::move(request), plain_options);
-    });
+    return authority_.require(call, action_prepare,
+                              [this](sd_bus_message* m, const core::Subject& subject) -> Result<void> {
+                                  GPUHOST_TRY(version, read_string(m));
+                                  Json request{{"request", "verify"}};
+                                  if (!version.empty())
+                                      request["version"] = version;
+                                  return requests_.start(m, subject, std::move(request), plain_options);
+                              });
 }
 
 int DriverObject::remove(sd_bus_message* call) {
-    return authority_.require(call, action_apply, [this](sd_bus_message* m) -> Result<void> {
-        GPUHOST_TRY(version, read_string(m));
-        return requests_.start(m, {{"request", "remove"}, {"version", version}}, plain_options);
-    });
+    return authority_.require(
+        call, action_apply, [this](sd_bus_message* m, const core::Subject& subject) -> Result<void> {
+            GPUHOST_TRY(version, read_string(m));
+            return requests_.start(m, subject, {{"request", "remove"}, {"version", version}}, plain_options);
+        });
 }
 
 int DriverObject::clean(sd_bus_message* call) {
@@ -173,16 +178,16 @@ int DriverObject::deselect(sd_bus_message* call) {
 }
 
 int DriverObject::swap(sd_bus_message* call) {
-    const auto then = [this](sd_bus_message* m) -> Result<void> {
+    const auto then = [this](sd_bus_message* m, const core::Subject& subject) -> Result<void> {
         GPUHOST_TRY(version, read_string(m));
-        return requests_.start(m, {{"request", "swap"}, {"version", version}}, swap_options);
+        return requests_.start(m, subject, {{"request", "swap"}, {"version", version}}, swap_options);
     };
     return authority_.require(call, action_apply, then, cluster_user);
 }
 
 int DriverObject::rollback(sd_bus_message* call) {
-    return authority_.require(call, action_apply, [this](sd_bus_message* m) {
-        return requests_.start(m, {{"request", "rollback"}}, swap_options);
+    return authority_.require(call, action_apply, [this](sd_bus_message* m, const core::Subject& subject) {
+        return requests_.start(m, subject, {{"request", "rollback"}}, swap_options);
     });
 }
 

@@ -3,6 +3,7 @@
 
 #include "config.h"
 #include "daemon/base/log.hpp"
+#include "daemon/host/audit.hpp"
 
 #include <array>
 
@@ -70,13 +71,14 @@ int ManagerObject::plan(sd_bus_message* call) {
 }
 
 int ManagerObject::apply(sd_bus_message* call) {
-    return authority_.require(call, action_apply, [this](sd_bus_message* m) -> Result<void> {
-        GPUHOST_TRY(options, read_options(m, apply_options));
-        GPUHOST_TRY(subject, subject_of(m));
-        GPUHOST_TRY(id, manager_.apply(Json::object(), subject, {}, base::bool_or(options, "dry-run", false),
-                                       base::string_or(options, "only", "")));
-        return reply_operation(m, id);
-    });
+    return authority_.require(call, action_apply,
+                              [this](sd_bus_message* m, const core::Subject& subject) -> Result<void> {
+                                  GPUHOST_TRY(options, read_options(m, apply_options));
+                                  GPUHOST_TRY(id, manager_.apply(Json::object(), subject, {},
+                                                                 base::bool_or(options, "dry-run", false),
+                                                                 base::string_or(options, "only", "")));
+                                  return reply_operation(m, id);
+                              });
 }
 
 int ManagerObject::list_operations(sd_bus_message* call) {
@@ -112,30 +114,30 @@ int ManagerObject::get_operation(sd_bus_message* call) {
 }
 
 int ManagerObject::reload(sd_bus_message* call) {
-    return authority_.require(call, action_apply, [this](sd_bus_message* m) -> Result<void> {
-        host::Message reply;
-        int r = sd_bus_message_new_method_return(m, base::OutPtr(reply));
-        if (r >= 0)
-            r = sd_bus_message_open_container(reply.get(), 'a', "s");
-        for (const auto& problem : manager_.reload())
-            if (r >= 0)
-                r = sd_bus_message_append(reply.get(), "s", problem.c_str());
-        if (r >= 0)
-            r = sd_bus_message_close_container(reply.get());
-        return check(r < 0 ? r : sd_bus_message_send(reply.get()), "reply");
-    });
+    return authority_.require(call, action_apply,
+                              [this](sd_bus_message* m, const core::Subject&) -> Result<void> {
+                                  host::Message reply;
+                                  int r = sd_bus_message_new_method_return(m, base::OutPtr(reply));
+                                  if (r >= 0)
+                                      r = sd_bus_message_open_container(reply.get(), 'a', "s");
+                                  for (const auto& problem : manager_.reload())
+                                      if (r >= 0)
+                                          r = sd_bus_message_append(reply.get(), "s", problem.c_str());
+                                  if (r >= 0)
+                                      r = sd_bus_message_close_container(reply.get());
+                                  return check(r < 0 ? r : sd_bus_message_send(reply.get()), "reply");
+                              });
 }
 
 /// For what asks for a reboot alone, so that whoever may swap drivers can't reboot hosts at will.
 int ManagerObject::reboot(sd_bus_message* call) {
-    const auto then = [this](sd_bus_message* m) -> Result<void> {
+    const auto then = [this](sd_bus_message* m, const core::Subject& subject) -> Result<void> {
         GPUHOST_CHECK(read_options(m, {}));
         if (manager_.state() != "reboot-required")
             return base::fail(Errc::Refused, "nothing on this host asks for a reboot",
                               "Reboot it by hand: systemctl reboot");
-        GPUHOST_TRY(subject, subject_of(m));
-        base::log::warning("uid " + std::to_string(subject.uid) +
-                           " has this host rebooted, as the driver asks for it");
+        host::log_asked(base::log::Level::Warning, {}, subject, 0,
+                        host::who(subject) + " has this host rebooted, as the driver asks for it");
         const int r = sd_bus_call_method_async(sd_bus_message_get_bus(m), nullptr, "org.freedesktop.login1",
                                                "/org/freedesktop/login1", "org.freedesktop.login1.Manager",
                                                "Reboot", on_reboot, nullptr, "b", 0);
@@ -152,26 +154,27 @@ int ManagerObject::on_reboot(sd_bus_message* reply, void*, sd_bus_error*) {
 }
 
 int ManagerObject::lend_kubelet_credentials(sd_bus_message* call) {
-    return authority_.require_user(call, cluster_user, [this](sd_bus_message* m) -> Result<void> {
-        GPUHOST_TRY(subject, subject_of(m));
-        const Json lent = manager_.lend_kubelet_files();
-        base::log::info("lent the kubelet's credentials to uid " + std::to_string(subject.uid) +
-                        ", to move pods with");
-        return reply_json(m, lent);
-    });
+    return authority_.require_user(call, cluster_user,
+                                   [this](sd_bus_message* m, const core::Subject& subject) -> Result<void> {
+                                       const Json lent = manager_.lend_kubelet_files();
+                                       host::log_asked(base::log::Level::Info, {}, subject, 0,
+                                                       "lent the kubelet's credentials to " +
+                                                           host::who(subject) + ", to move pods with");
+                                       return reply_json(m, lent);
+                                   });
 }
 
 int ManagerObject::set_cluster_wish(sd_bus_message* call) {
-    return authority_.require_user(call, cluster_user, [this](sd_bus_message* m) -> Result<void> {
-        GPUHOST_TRY(text, read_string(m));
-        GPUHOST_CHECK(read_options(m, {}));
-        GPUHOST_TRY(subject, subject_of(m));
-        GPUHOST_TRY(json, base::parse_json(text, "a cluster's wish"));
-        GPUHOST_TRY(wish, core::cluster_wish_from_json(json));
-        GPUHOST_TRY(id, manager_.set_cluster_wish(wish, std::move(subject)));
-        GPUHOST_CHECK(follow_wisher(m, !wish.driver.empty()));
-        return reply_operation(m, id);
-    });
+    return authority_.require_user(call, cluster_user,
+                                   [this](sd_bus_message* m, const core::Subject& subject) -> Result<void> {
+                                       GPUHOST_TRY(text, read_string(m));
+                                       GPUHOST_CHECK(read_options(m, {}));
+                                       GPUHOST_TRY(json, base::parse_json(text, "a cluster's wish"));
+                                       GPUHOST_TRY(wish, core::cluster_wish_from_json(json));
+                                       GPUHOST_TRY(id, manager_.set_cluster_wish(wish, subject));
+                                       GPUHOST_CHECK(follow_wisher(m, !wish.driver.empty()));
+                                       return reply_operation(m, id);
+                                   });
 }
 
 /// Without whoever would act on it a wish for a driver is none.
@@ -194,7 +197,7 @@ int ManagerObject::on_wisher_gone(sd_bus_track*, void* userdata) {
 
 /// gpuhost-cluster says that it has taken it up.
 int ManagerObject::request_upgrade(sd_bus_message* call) {
-    const auto then = [this](sd_bus_message* m) -> Result<void> {
+    const auto then = [this](sd_bus_message* m, const core::Subject&) -> Result<void> {
         GPUHOST_TRY(version, read_string(m));
         GPUHOST_CHECK(manager_.request_upgrade(version));
         return reply_json(m, Json{{"upgrade_requested", version}});

@@ -96,8 +96,7 @@ int OperationObjects::describe(sd_bus_message* call) {
 
 /// gpuhost-cluster cancels what it has started, and nothing else.
 int OperationObjects::cancel(sd_bus_message* call) {
-    const auto then = [this](sd_bus_message* m) -> Result<void> {
-        GPUHOST_TRY(subject, subject_of(m));
+    const auto then = [this](sd_bus_message* m, const core::Subject& subject) -> Result<void> {
         GPUHOST_CHECK(manager_.runner().cancel(operation_of(sd_bus_message_get_path(m)), subject));
         return check(sd_bus_reply_method_return(m, nullptr), "reply");
     };

@@ -48,14 +48,13 @@ Json Requests::observed() const {
     return manager_.observe(component_).value_or(Json::object());
 }
 
-Result<void> Requests::start(sd_bus_message* call, Json request, std::span<const Option> known,
-                             std::vector<base::UniqueFd> inputs) const {
+Result<void> Requests::start(sd_bus_message* call, const core::Subject& subject, Json request,
+                             std::span<const Option> known, std::vector<base::UniqueFd> inputs) const {
     GPUHOST_TRY(options, read_options(call, known));
     const bool dry_run = base::bool_or(options, dry_run_option.name, false);
     options.erase(std::string(dry_run_option.name));
     request.update(options);
     const Json whole{{component_, std::move(request)}};
-    GPUHOST_TRY(subject, subject_of(call));
     GPUHOST_TRY(id, manager_.apply(whole, subject, std::move(inputs), dry_run));
     return reply_operation(call, id);
 }

@@ -28,8 +28,8 @@ class Requests {
     /// A property has no way to say why it is not known: List and Describe do.
     [[nodiscard]] base::Json observed() const;
     /// Reads the options behind a method's arguments, starts the operation, replies with it.
-    [[nodiscard]] base::Result<void> start(sd_bus_message* call, base::Json request,
-                                           std::span<const Option> options,
+    [[nodiscard]] base::Result<void> start(sd_bus_message* call, const core::Subject& subject,
+                                           base::Json request, std::span<const Option> options,
                                            std::vector<base::UniqueFd> inputs = {}) const;
     /// The same, but replies with what it would do.
     [[nodiscard]] base::Result<void> plan(sd_bus_message* call, base::Json request,

@@ -46,18 +46,21 @@ int RuntimeObject::plan(sd_bus_message* call) {
     });
 }
 
-Result<void> RuntimeObject::start(sd_bus_message* call, const char* name) {
+Result<void> RuntimeObject::start(sd_bus_message* call, const core::Subject& subject, const char* name) {
     GPUHOST_TRY(runtimes, read_strings(call));
-    return requests_.start(call, request_of(name, runtimes), change_options);
+    return requests_.start(call, subject, request_of(name, runtimes), change_options);
 }
 
 int RuntimeObject::configure(sd_bus_message* call) {
-    return authority_.require(call, action_apply,
-                              [this](sd_bus_message* m) { return start(m, "configure"); });
+    return authority_.require(call, action_apply, [this](sd_bus_message* m, const core::Subject& subject) {
+        return start(m, subject, "configure");
+    });
 }
 
 int RuntimeObject::restore(sd_bus_message* call) {
-    return authority_.require(call, action_apply, [this](sd_bus_message* m) { return start(m, "restore"); });
+    return authority_.require(call, action_apply, [this](sd_bus_message* m, const core::Subject& subject) {
+        return start(m, subject, "restore");
+    });
 }
 
 } // namespace gpuhost::bus

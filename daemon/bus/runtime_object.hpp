@@ -23,7 +23,8 @@ class RuntimeObject {
     int restore(sd_bus_message* call);
 
     /// Of `name`, with the names of runtimes that the call has.
-    [[nodiscard]] base::Result<void> start(sd_bus_message* call, const char* name);
+    [[nodiscard]] base::Result<void> start(sd_bus_message* call, const core::Subject& subject,
+                                           const char* name);
 
     Authority& authority_;
     Requests requests_;

@@ -66,18 +66,20 @@ int ToolkitObject::plan(sd_bus_message* call) {
 }
 
 int ToolkitObject::import(sd_bus_message* call) {
-    return authority_.require(call, action_prepare, [this](sd_bus_message* m) -> Result<void> {
-        GPUHOST_TRY(files, read_files(m));
-        return requests_.start(m, {{"request", "import"}, {"files", files.names}}, plain_options,
-                               std::move(files.inputs));
-    });
+    return authority_.require(
+        call, action_prepare, [this](sd_bus_message* m, const core::Subject& subject) -> Result<void> {
+            GPUHOST_TRY(files, read_files(m));
+            return requests_.start(m, subject, {{"request", "import"}, {"files", files.names}}, plain_options,
+                                   std::move(files.inputs));
+        });
 }
 
 int ToolkitObject::remove(sd_bus_message* call) {
-    return authority_.require(call, action_apply, [this](sd_bus_message* m) -> Result<void> {
-        GPUHOST_TRY(version, read_string(m));
-        return requests_.start(m, {{"request", "remove"}, {"version", version}}, plain_options);
-    });
+    return authority_.require(
+        call, action_apply, [this](sd_bus_message* m, const core::Subject& subject) -> Result<void> {
+            GPUHOST_TRY(version, read_string(m));
+            return requests_.start(m, subject, {{"request", "remove"}, {"version", version}}, plain_options);
+        });
 }
 
 } // namespace gpuhost::bus

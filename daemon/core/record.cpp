@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/core/record.hpp"
 
+#include "daemon/base/parse.hpp"
+
 #include <array>
 #include <optional>
 
@@ -55,9 +57,19 @@ auto value_of(const Words& words, std::string_view text) noexcept
 }
 
 Subject subject_from_json(const Json& value) {
-    return Subject{static_cast<std::uint32_t>(base::int_or(value, "uid", 0)),
-                   static_cast<std::int32_t>(base::int_or(value, "pid", 0)),
-                   base::string_or(value, "command", "")};
+    Subject subject;
+    subject.uid = static_cast<std::uint32_t>(base::int_or(value, "uid", 0));
+    subject.pid = static_cast<std::int32_t>(base::int_or(value, "pid", 0));
+    subject.command = base::string_or(value, "command", "");
+    subject.user = base::string_or(value, "user", "");
+    if (base::member(value, "login_uid").is_number_unsigned())
+        subject.login_uid = base::member(value, "login_uid").get<std::uint32_t>();
+    subject.login_user = base::string_or(value, "login_user", "");
+    subject.unit = base::string_or(value, "unit", "");
+    subject.bus_name = base::string_or(value, "bus_name", "");
+    subject.action = base::string_or(value, "action", "");
+    subject.allowed_by = base::string_or(value, "allowed_by", "");
+    return subject;
 }
 
 std::vector<std::vector<std::size_t>> groups_from_json(const Json& value) {
@@ -70,6 +82,14 @@ std::vector<std::vector<std::size_t>> groups_from_json(const Json& value) {
 }
 
 } // namespace
+
+std::string_view origin(const Subject& subject) noexcept {
+    if (subject.allowed_by == "daemon")
+        return "daemon";
+    if (subject.unit == "gpuhost-cluster.service")
+        return "cluster";
+    return base::starts_with(subject.unit, "gpuhost-") ? "unit" : "request";
+}
 
 std::string_view name(Phase phase) noexcept {
     return word_of(phases, phase);
@@ -84,7 +104,17 @@ std::optional<Phase> phase_from_name(std::string_view text) noexcept {
 }
 
 Json to_json(const Subject& subject) {
-    return Json{{"uid", subject.uid}, {"pid", subject.pid}, {"command", subject.command}};
+    return {{"uid", subject.uid},
+            {"pid", subject.pid},
+            {"command", subject.command},
+            {"user", subject.user},
+            {"login_uid", subject.login_uid ? Json(*subject.login_uid) : Json()},
+            {"login_user", subject.login_user},
+            {"unit", subject.unit},
+            {"bus_name", subject.bus_name},
+            {"action", subject.action},
+            {"allowed_by", subject.allowed_by},
+            {"origin", origin(subject)}};
 }
 
 Json to_json(const Record& record) {

@@ -18,11 +18,21 @@ enum class Outcome { Committed, Checked, Refused, RolledBack, Cancelled, Failed,
 [[nodiscard]] std::string_view name(Outcome outcome) noexcept;
 [[nodiscard]] std::optional<Phase> phase_from_name(std::string_view text) noexcept;
 
-struct Subject { ///< who asked
+/// Who asked for it, and by what right. What is not known, or not in an older record, is empty.
+struct Subject {
     std::uint32_t uid = 0;
     std::int32_t pid = 0;
-    std::string command; ///< comm of the caller, or "gpuhostd"
+    std::string command;                    ///< comm of the caller, or "gpuhostd"
+    std::string user;                       ///< the name that uid had
+    std::optional<std::uint32_t> login_uid; ///< audit's: who logged in, whoever sudo(8) made of them since
+    std::string login_user;                 ///< the name that login_uid had
+    std::string unit;                       ///< of systemd, by the caller's cgroup
+    std::string bus_name;                   ///< unique, on the bus of this boot
+    std::string action;                     ///< of polkit, whoever allowed it; empty where there is none
+    std::string allowed_by; ///< "root", "user" (a right of that user alone), "polkit", "daemon"
 };
+/// What had it asked for: "daemon" (gpuhostd by itself), "cluster", "unit" (another of our own: a timer, a path), or "request".
+[[nodiscard]] std::string_view origin(const Subject& subject) noexcept;
 
 struct Record {
     enum class Type {

@@ -29,15 +29,38 @@ std::string calendar(std::uint64_t us) {
                        std::strftime(buffer.data(), buffer.size(), "%a %Y-%m-%d %H:%M:%S %Z", &parts));
 }
 
-std::string user_name(std::int64_t uid) {
-    const passwd* const entry = ::getpwuid(static_cast<uid_t>(uid));
-    return entry == nullptr ? "user " + std::to_string(uid) : entry->pw_name;
+/// By the name that it had then.
+std::string user_name(const Json& subject, const char* name, const char* uid) {
+    const std::string recorded = text_of(subject, name);
+    if (!recorded.empty())
+        return recorded;
+    const auto number = static_cast<uid_t>(base::int_or(subject, uid, 0));
+    const passwd* const entry = ::getpwuid(number);
+    return entry == nullptr ? "user " + std::to_string(number) : entry->pw_name;
 }
 
-std::string asked_by(const Json& operation) {
-    const Json& subject = base::member(operation, "subject");
-    return user_name(base::int_or(subject, "uid", 0)) + " with " + text_of(subject, "command") + " (pid " +
-           std::to_string(base::int_or(subject, "pid", 0)) + ")";
+std::string asked_by(const Json& subject) {
+    const std::string origin = text_of(subject, "origin");
+    if (origin == "daemon")
+        return "gpuhostd itself, at its start";
+    const std::string unit = text_of(subject, "unit");
+    const std::string program =
+        text_of(subject, "command") + " (pid " + std::to_string(base::int_or(subject, "pid", 0)) + ")";
+    if (origin == "cluster" || origin == "unit")
+        return (origin == "cluster" ? "the cluster, by " : "by itself, ") + unit + " with " + program;
+    const bool other_login = base::member(subject, "login_uid").is_number() &&
+                             base::member(subject, "login_uid") != base::member(subject, "uid");
+    return user_name(subject, "user", "uid") +
+           (other_login ? ", logged in as " + user_name(subject, "login_user", "login_uid") + "," : "") +
+           " with " + program + (unit.empty() ? "" : " in " + unit);
+}
+
+std::string allowed_by(const Json& subject) {
+    const std::string by = text_of(subject, "allowed_by");
+    const std::string action = text_of(subject, "action");
+    if (by == "polkit")
+        return "polkit, " + action;
+    return by == "user" ? "user " + text_of(subject, "user") + ", who may always do this" : "";
 }
 
 /// Steps run in order and are undone in reverse, so the last one that ever began is where it went wrong.
@@ -166,7 +189,10 @@ std::string render_operation(const Screen& screen, const Json& operation, std::u
     Facts facts;
     facts.add("Operation", std::to_string(number_of(operation, "id")) + ", " + text_of(operation, "title"));
     facts.add("State", painted_state(screen, text_of(operation, "state")));
-    facts.add("Asked by", asked_by(operation));
+    const Json& subject = base::member(operation, "subject");
+    facts.add("Asked by", asked_by(subject));
+    if (const std::string by = allowed_by(subject); !by.empty())
+        facts.add("Allowed by", by);
     facts.add("Began", calendar(began) + ", " + human_ago(began, now_us));
     if (ended >= began && ended != 0)
         facts.add("Took", human_span(ended - began));

@@ -2,6 +2,8 @@
 noinst_LIBRARIES += %D%/libhost.a
 %C%_libhost_a_CPPFLAGS = $(AM_CPPFLAGS) $(SYSTEMD_CFLAGS)
 %C%_libhost_a_SOURCES = \
+    %D%/audit.cpp \
+    %D%/audit.hpp \
     %D%/bus_connection.cpp \
     %D%/bus_connection.hpp \
     %D%/cluster_side.cpp \

@@ -38,6 +38,15 @@ void append(core::Plan& all, core::Plan one) {
     std::move(one.problems.begin(), one.problems.end(), std::back_inserter(all.problems));
 }
 
+core::Subject itself() {
+    core::Subject subject;
+    subject.uid = ::geteuid();
+    subject.pid = ::getpid();
+    subject.command = "gpuhostd";
+    subject.allowed_by = "daemon";
+    return subject;
+}
+
 core::Plan everything(const std::vector<std::string>& only = {}) {
     core::Plan plan;
     plan.kind = "apply";
@@ -183,7 +192,7 @@ void Manager::converge() {
                          " can't converge by itself: " + problems_error(one.problems).message);
     }
     if (!all.steps.empty())
-        if (auto begun = runner_.start(std::move(all), {::geteuid(), ::getpid(), "gpuhostd"}, {}); !begun)
+        if (auto begun = runner_.start(std::move(all), itself(), {}); !begun)
             log::error("can't converge: " + begun.error().message);
 }
 

@@ -20,7 +20,6 @@ Json to_json(const Operation& operation) {
         steps.push_back({{"kind", plan.steps[i].kind},
                          {"summary", plan.steps[i].summary},
                          {"state", core::name(transaction.states()[i])}});
-    const core::Subject& subject = transaction.subject();
     return {{"id", operation.id},
             {"kind", plan.kind},
             {"title", plan.title},
@@ -32,7 +31,7 @@ Json to_json(const Operation& operation) {
             {"steps", std::move(steps)},
             {"problems", core::to_json(transaction.problems())},
             {"error", transaction.error() ? base::to_json(*transaction.error()) : Json()},
-            {"subject", {{"uid", subject.uid}, {"pid", subject.pid}, {"command", subject.command}}},
+            {"subject", core::to_json(transaction.subject())},
             {"began_us", transaction.began_us()},
             {"ended_us", transaction.ended_us()},
             {"outputs", transaction.outputs()}};

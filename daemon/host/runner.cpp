@@ -3,6 +3,7 @@
 
 #include "daemon/base/clock.hpp"
 #include "daemon/base/messages.hpp"
+#include "daemon/host/audit.hpp"
 #include "daemon/host/sandbox.hpp"
 
 #include <algorithm>
@@ -117,8 +118,8 @@ Result<std::uint64_t> Runner::start(core::Plan plan, core::Subject subject,
     last_id_ = operation.id;
     GPUHOST_TRY(journal, core::Journal::create(root_, operation.id, begin));
     const std::string id = std::to_string(operation.id);
-    log::event(log::Level::Notice, message::operation_started, {{"GPUHOST_OPERATION_ID", id}},
-               "operation " + id + " started: " + begin.plan->title);
+    log_asked(log::Level::Notice, message::operation_started, begin.subject, operation.id,
+              "operation " + id + " started: " + begin.plan->title);
     current_.emplace(std::move(operation), std::move(journal));
     current_->inputs = std::move(inputs);
     if (listener_.added)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Who may do what: root everything, others look; what changes the host is up to polkit, and refused without it."""
+import json
 import os
 import pwd
 import subprocess
@@ -38,12 +39,27 @@ def as_nobody(host, *arguments):
                         user=NOBODY, group=NOBODY, extra_groups=[])
 
 
+def subject(host):
+    """Of the newest operation."""
+    return json.loads(host.ctl("operation", "show", "--json").stdout)["subject"]
+
+
+def check_of_root(t, host):
+    who = subject(host)
+    t.equal((who["allowed_by"], who["origin"], who["command"]), ("daemon", "daemon", "gpuhostd"), "what the daemon does at its start says so")
+    t.ok("gpuhostd itself, at its start" in host.ctl("operation", "show").stdout, "for people, too")
+    run = host.ctl("driver", "verify")
+    who = subject(host)
+    t.equal((run.returncode, who["user"], who["allowed_by"], who["origin"]), (0, "root", "root", "request"), "what root asks for is root's")
+
+
 def check_without_polkit(t, host):
     run = as_nobody(host, "status", "--json")
     t.ok(run.returncode == 0, "everybody may look", run.stderr)
     for verb in (["driver", "rollback"], ["apply"], ["reload"], ["driver", "verify"], ["driver", "remove", NEW]):
         run = as_nobody(host, *verb)
         t.ok(run.returncode == ACCESS_DENIED and "root" in run.stderr, f"nobody may not {' '.join(verb)}", run.returncode, run.stderr)
+    t.ok(f"refused nobody with gpuhostctl of uid {NOBODY}: without polkit only root may do this" in host.tail(), "a refusal is logged, with who it was", host.tail())
 
 
 def check_with_polkit(t, host):
@@ -57,6 +73,12 @@ def check_with_polkit(t, host):
         run = as_nobody(host, "driver", "verify")
         t.ok(run.returncode == 0, "what polkit allows is done", run.stderr, host.tail())
         t.equal(said.next(10).split()[:2], ["system-bus-name", "org.gpuhost1.prepare"], "it was asked about the caller and the action")
+        who = subject(host)
+        t.equal([who[key] for key in ("uid", "user", "command", "action", "allowed_by", "origin")],
+                [NOBODY, "nobody", "gpuhostctl", "org.gpuhost1.prepare", "polkit", "request"], "the operation knows who had it done, and by what right")
+        t.ok(who["bus_name"].startswith(":"), "and by what name on the bus", who)
+        shown = host.ctl("operation", "show").stdout
+        t.ok("Asked by: nobody" in shown and "Allowed by: polkit, org.gpuhost1.prepare\n" in shown, "operation show says so", shown)
         run = as_nobody(host, "apply")
         t.ok(run.returncode == ACCESS_DENIED and "polkit" in run.stderr, "what it does not allow is refused", run.returncode, run.stderr)
     finally:
@@ -72,8 +94,10 @@ def main():
     try:
         os.chmod(host.scratch, 0o755)
         prepare(host)
+        host.boot()
         host.start_daemon()
         host.settle()
+        check_of_root(t, host)
         check_without_polkit(t, host)
         check_with_polkit(t, host)
     finally:

@@ -53,6 +53,43 @@ TEST_F(JournalTest, ReadsBackWhatWasAppended) {
     EXPECT_EQ(records->back().type, Record::Type::Done);
 }
 
+TEST_F(JournalTest, KeepsWhoAskedAndByWhatRight) {
+    Record asked = begin();
+    asked.subject.uid = 0;
+    asked.subject.pid = 812;
+    asked.subject.command = "gpuhostctl";
+    asked.subject.user = "root";
+    asked.subject.login_uid = 1000;
+    asked.subject.login_user = "alice";
+    asked.subject.unit = "session-3.scope";
+    asked.subject.bus_name = ":1.42";
+    asked.subject.action = "org.gpuhost1.apply";
+    asked.subject.allowed_by = "root";
+    ASSERT_TRUE(Journal::create(root_, 7, asked));
+    const auto records = read_journal(root_, 7);
+    ASSERT_TRUE(records);
+    EXPECT_EQ(records->front().subject.login_uid, 1000U);
+    EXPECT_EQ(to_json(records->front().subject), to_json(asked.subject));
+    ASSERT_TRUE(Journal::create(root_, 8, begin()));
+    const auto of_nobody = read_journal(root_, 8);
+    ASSERT_TRUE(of_nobody);
+    EXPECT_FALSE(of_nobody->front().subject.login_uid);
+}
+
+TEST(Subject, SaysWhetherAnybodyAsked) {
+    const auto origin_of = [](const std::string& unit, const std::string& allowed_by) {
+        Subject subject;
+        subject.unit = unit;
+        subject.allowed_by = allowed_by;
+        return std::string(origin(subject));
+    };
+    EXPECT_EQ(origin_of("gpuhostd.service", "daemon"), "daemon");
+    EXPECT_EQ(origin_of("gpuhost-cluster.service", "user"), "cluster");
+    EXPECT_EQ(origin_of("gpuhost-cdi.service", "root"), "unit");
+    EXPECT_EQ(origin_of("session-3.scope", "polkit"), "request");
+    EXPECT_EQ(origin_of("", ""), "request"); // an older record
+}
+
 TEST_F(JournalTest, SyncsARecordBeforeItCounts) {
     auto journal = Journal::create(root_, 7, begin());
     ASSERT_TRUE(journal);

@@ -155,6 +155,31 @@ TEST(OperationView, ShowsStepsAndWhoAsked) {
               "  3. pending     point libraries at 550.163.01\n");
 }
 
+TEST(OperationView, ShowsByWhatRightOrThatNobodyAsked) {
+    auto operation = swap_operation("committed", {"done", "done", "done"});
+    const auto asked_by = [&](const Json& more) {
+        operation["subject"].update(more);
+        const std::string shown = render_operation({}, operation, 1'072'000'000);
+        const auto begin = shown.find("Asked by: ") + 10;
+        return shown.substr(begin, shown.find("Began:") - begin);
+    };
+    const auto trimmed = [](std::string text) { return text.erase(text.find_last_not_of(' ') + 1); };
+    EXPECT_EQ(
+        trimmed(asked_by(
+            {{"user", "root"}, {"login_uid", 1000}, {"login_user", "alice"}, {"unit", "session-3.scope"}})),
+        "root, logged in as alice, with gpuhostctl (pid 812) in session-3.scope\n");
+    EXPECT_EQ(
+        trimmed(asked_by(
+            {{"uid", 1000}, {"user", "alice"}, {"allowed_by", "polkit"}, {"action", "org.gpuhost1.apply"}})),
+        "alice with gpuhostctl (pid 812) in session-3.scope\nAllowed by: polkit, org.gpuhost1.apply\n");
+    EXPECT_EQ(
+        trimmed(asked_by({{"allowed_by", "root"}, {"origin", "unit"}, {"unit", "gpuhost-cdi.service"}})),
+        "by itself, gpuhost-cdi.service with gpuhostctl (pid 812)\n");
+    EXPECT_EQ(trimmed(asked_by({{"origin", "cluster"}, {"unit", "gpuhost-cluster.service"}})),
+              "the cluster, by gpuhost-cluster.service with gpuhostctl (pid 812)\n");
+    EXPECT_EQ(trimmed(asked_by({{"origin", "daemon"}})), "gpuhostd itself, at its start\n");
+}
+
 TEST(OperationView, ListHasTheNewestLast) {
     EXPECT_EQ(render_operations(
                   {},

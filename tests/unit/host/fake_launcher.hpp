@@ -8,6 +8,12 @@
 
 namespace gpuhost::host::tests {
 
+inline core::Subject person() {
+    core::Subject subject;
+    subject.command = "person";
+    return subject;
+}
+
 class FakeLauncher : public Launcher {
   public:
     struct Job {

@@ -80,7 +80,7 @@ class ManagerTest : public testing::Test {
         turn();
     }
     [[nodiscard]] base::Result<std::uint64_t> ask(int level) {
-        auto id = manager->apply({{"fake", {{"level", level}}}}, {0, 1, "test"}, {});
+        auto id = manager->apply({{"fake", {{"level", level}}}}, tests::person(), {});
         turn();
         return id;
     }

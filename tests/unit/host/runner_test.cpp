@@ -63,7 +63,7 @@ struct Life {
             (void)sd_event_run(event.get(), 100'000);
     }
     std::uint64_t start(core::Plan plan, std::vector<base::UniqueFd> inputs = {}) {
-        const auto id = runner.start(std::move(plan), {0, 1, "test"}, std::move(inputs));
+        const auto id = runner.start(std::move(plan), tests::person(), std::move(inputs));
         EXPECT_TRUE(id) << id.error().message;
         turn();
         return id.value_or(0);
@@ -167,7 +167,7 @@ TEST_F(RunnerTest, CancelKillsWhatMayBeInterrupted) {
     life.launcher.end(); // each preflight
     life.launcher.end();
     ASSERT_EQ(life.at(), "apply read");
-    ASSERT_TRUE(life.runner.cancel(id, {0, 1, "person"}));
+    ASSERT_TRUE(life.runner.cancel(id, tests::person()));
     EXPECT_TRUE(life.launcher.last().killed);
     life.launcher.die();
     EXPECT_EQ(life.at(), "undo read");
@@ -185,13 +185,13 @@ TEST_F(RunnerTest, ACancelThatCanNotBeRecordedIsRefused) {
     const auto old = std::signal(SIGXFSZ, SIG_IGN);
     const rlimit full{1, before.rlim_max}; // as on a full disk
     ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &full), 0);
-    const auto refused = life.runner.cancel(id, {0, 1, "person"});
+    const auto refused = life.runner.cancel(id, tests::person());
     ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &before), 0);
     (void)std::signal(SIGXFSZ, old);
     EXPECT_FALSE(refused);
     EXPECT_FALSE(life.launcher.last().killed);
     EXPECT_FALSE(life.runner.running()->transaction.cancelled());
-    EXPECT_TRUE(life.runner.cancel(id, {0, 1, "person"})) << "with room it is taken";
+    EXPECT_TRUE(life.runner.cancel(id, tests::person())) << "with room it is taken";
     EXPECT_TRUE(life.launcher.last().killed);
 }
 
@@ -199,7 +199,7 @@ TEST_F(RunnerTest, CancelWaitsForWhatMayNot) {
     Life life(root);
     const auto id = life.start(make_plan({"load", "link"}));
     life.launcher.end();
-    ASSERT_TRUE(life.runner.cancel(id, {0, 1, "person"}));
+    ASSERT_TRUE(life.runner.cancel(id, tests::person()));
     EXPECT_FALSE(life.launcher.last().killed);
     life.launcher.end();
     EXPECT_EQ(life.at(), "undo load");
@@ -281,7 +281,7 @@ TEST_F(RunnerTest, WhoCancelsWhileAWorkerCanNotStartGetsNone) {
     const auto id = life.start(make_plan({"load"}));
     life.launcher.refusals = 1;
     life.launcher.end();
-    ASSERT_TRUE(life.runner.cancel(id, {0, 1, "person"}));
+    ASSERT_TRUE(life.runner.cancel(id, tests::person()));
     life.wait([&] { return life.launcher.jobs.size() > 1; });
     EXPECT_EQ(life.at(), "undo load");
     life.launcher.end();
@@ -292,7 +292,7 @@ TEST_F(RunnerTest, WhoCancelsDoesNotSeeADeadWorkersPhaseRunAgain) {
     Life life(root);
     const auto id = life.start(make_plan({"load"}));
     life.launcher.end();
-    ASSERT_TRUE(life.runner.cancel(id, {0, 1, "person"}));
+    ASSERT_TRUE(life.runner.cancel(id, tests::person()));
     life.launcher.die();
     EXPECT_EQ(life.at(), "undo load");
     life.launcher.end();
@@ -304,7 +304,7 @@ TEST_F(RunnerTest, AWorkerThatCanNotBeAdoptedIsWaitedForThoughCancelled) {
         Life life(root);
         const auto id = life.start(make_plan({"load", "link"}));
         life.launcher.end();
-        ASSERT_TRUE(life.runner.cancel(id, {0, 1, "person"}));
+        ASSERT_TRUE(life.runner.cancel(id, tests::person()));
     }
     Life life(root);
     life.launcher.refusals = 1;

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "daemon/base/log.hpp"
+#include "daemon/core/record.hpp"
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace gpuhost::host {
+
+/// "alice with gpuhostctl", as messages name who asked.
+[[nodiscard]] std::string who(const core::Subject& subject);
+
+/// Logs `text` with who asked in fields of the journal, which gpuhostd(8) describes. `operation` is 0 where there is none.
+void log_asked(base::log::Level level, std::string_view message_id, const core::Subject& subject,
+               std::uint64_t operation, std::string_view text) noexcept;
+
+} // namespace gpuhost::host
