@@ -305,13 +305,18 @@ void fill(const Wish& wish, const Observed& observed, const core::StepsAround& a
              "to swap without a way back"});
     change.unload = !to_unload(observed.loaded, change.goal).empty();
     change.modules = change.unload || lacks_modules(observed, change.goal);
-    change.files = selection == nullptr || !(selection->generation == driver->generation) ||
-                   !observed.wrong_files.empty() || options_differ(change);
+    const bool selects = selection == nullptr || !(selection->generation == driver->generation);
+    change.files = selects || !observed.wrong_files.empty() || options_differ(change);
     change.devices = !change.modules && !observed.devices_complete;
     if (change.modules && gpus_to_drive(observed.gpus).empty())
         plan.problems.push_back({Errc::Unsupported, "no NVIDIA GPU for the driver on this host's PCI buses",
                                  "check lspci -d 10de: -k, and that the GPU is not given to vfio-pci"});
     plan.steps = make_steps(change);
+    if (change.modules || selects)
+        plan.driver = core::DriverChange{
+            observed.kernel,
+            change.modules || selection == nullptr ? observed.loaded_version : selection->generation.version,
+            wish.version};
     add_reasons(change, plan);
 }
 

@@ -55,6 +55,8 @@ const sd_bus_vtable DriverObject::vtable[] = {
                     SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
     SD_BUS_METHOD_WITH_NAMES("List", "", , "s", SD_BUS_PARAM(json), method<&DriverObject::list>,
                              SD_BUS_VTABLE_UNPRIVILEGED),
+    SD_BUS_METHOD_WITH_NAMES("History", "", , "s", SD_BUS_PARAM(json), method<&DriverObject::history>,
+                             SD_BUS_VTABLE_UNPRIVILEGED),
     SD_BUS_METHOD_WITH_NAMES("Plan", "sasa{sv}",
                              SD_BUS_PARAM(request) SD_BUS_PARAM(arguments) SD_BUS_PARAM(options), "s",
                              SD_BUS_PARAM(json), method<&DriverObject::plan>, SD_BUS_VTABLE_UNPRIVILEGED),
@@ -105,6 +107,10 @@ int DriverObject::list(sd_bus_message* call) {
         store["kernel"] = manager_.kernel();
         return reply_json(m, store);
     });
+}
+
+int DriverObject::history(sd_bus_message* call) {
+    return answer(call, [this](sd_bus_message* m) { return reply_json(m, manager_.driver_history()); });
 }
 
 int DriverObject::plan(sd_bus_message* call) {

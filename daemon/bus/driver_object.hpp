@@ -21,6 +21,7 @@ class DriverObject {
     [[nodiscard]] std::string selected_version() const;
 
     int list(sd_bus_message* call);
+    int history(sd_bus_message* call);
     int plan(sd_bus_message* call);
     int import(sd_bus_message* call);
     int build(sd_bus_message* call);

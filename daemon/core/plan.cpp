@@ -10,12 +10,16 @@ Json to_json(const Plan& plan) {
     Json steps = Json::array();
     for (const Step& step : plan.steps)
         steps.push_back(to_json(step));
-    return Json{{"kind", plan.kind},
-                {"title", plan.title},
-                {"steps", std::move(steps)},
-                {"reasons", plan.reasons},
-                {"problems", to_json(plan.problems)},
-                {"changes_host", plan.changes_host}};
+    Json value{{"kind", plan.kind},
+               {"title", plan.title},
+               {"steps", std::move(steps)},
+               {"reasons", plan.reasons},
+               {"problems", to_json(plan.problems)},
+               {"changes_host", plan.changes_host}};
+    if (plan.driver)
+        value["driver"] = {
+            {"kernel", plan.driver->kernel}, {"from", plan.driver->from}, {"to", plan.driver->to}};
+    return value;
 }
 
 Result<Plan> plan_from_json(const Json& value) {
@@ -33,6 +37,9 @@ Result<Plan> plan_from_json(const Json& value) {
     }
     plan.reasons = base::strings_or_empty(value, "reasons");
     plan.problems = problems_from_json(base::member(value, "problems"));
+    if (const Json& driver = base::member(value, "driver"); driver.is_object())
+        plan.driver = DriverChange{base::string_or(driver, "kernel", ""), base::string_or(driver, "from", ""),
+                                   base::string_or(driver, "to", "")};
     plan.changes_host = base::bool_or(value, "changes_host", true);
     return plan;
 }

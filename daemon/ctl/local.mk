@@ -47,6 +47,7 @@ noinst_LIBRARIES += %D%/libctl.a
     %D%/cmd_driver_adopt.cpp \
     %D%/cmd_driver_build.cpp \
     %D%/cmd_driver_export.cpp \
+    %D%/cmd_driver_history.cpp \
     %D%/cmd_driver_import.cpp \
     %D%/cmd_driver_list.cpp \
     %D%/cmd_driver_clean.cpp \
@@ -160,6 +161,7 @@ noinst_LIBRARIES += %D%/libctl.a
     %D%/view_driver.cpp \
     %D%/view_fleet.cpp \
     %D%/view_fleet.hpp \
+    %D%/view_history.cpp \
     %D%/view_image.cpp \
     %D%/view_installed.cpp \
     %D%/view_installed.hpp \

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <ctime>
 
 namespace gpuhost::ctl {
 namespace {
@@ -148,6 +149,16 @@ std::string short_span(std::uint64_t seconds) {
         return std::to_string(seconds / 60) + "m";
     return seconds < 2ULL * 86400 ? std::to_string(seconds / 3600) + "h"
                                   : std::to_string(seconds / 86400) + "d";
+}
+
+std::string human_time(std::uint64_t us) {
+    const auto seconds = static_cast<std::time_t>(us / 1'000'000);
+    std::tm parts{};
+    std::array<char, 64> buffer{};
+    if (::localtime_r(&seconds, &parts) == nullptr)
+        return "";
+    return std::string(buffer.data(),
+                       std::strftime(buffer.data(), buffer.size(), "%a %Y-%m-%d %H:%M:%S %Z", &parts));
 }
 
 std::string human_ago(std::uint64_t then_us, std::uint64_t now_us) {

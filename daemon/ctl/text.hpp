@@ -24,6 +24,7 @@ namespace gpuhost::ctl {
 [[nodiscard]] std::string human_bytes(std::uint64_t bytes);  ///< "17.3 MiB"
 [[nodiscard]] std::string human_span(std::uint64_t us);      ///< "2 min 5 s", "0.4 s": two units at most
 [[nodiscard]] std::string short_span(std::uint64_t seconds); ///< "45s", "12m", "3h", "2d": for a column
+[[nodiscard]] std::string human_time(std::uint64_t us);      ///< "Thu 1970-01-01 00:16:40 UTC"
 /// "5 min ago", "just now"; a time in the future, as after a clock was set back, is "just now".
 [[nodiscard]] std::string human_ago(std::uint64_t then_us, std::uint64_t now_us);
 [[nodiscard]] std::string plural(std::size_t count, std::string_view one,

@@ -12,6 +12,7 @@ extern const Verb driver_adopt_verb;
 extern const Verb driver_build_verb;
 extern const Verb driver_export_verb;
 extern const Verb driver_list_verb;
+extern const Verb driver_history_verb;
 extern const Verb driver_show_verb;
 extern const Verb driver_verify_verb;
 extern const Verb driver_remove_verb;
@@ -24,11 +25,12 @@ extern const Verb driver_select_verb;
 extern const Verb driver_deselect_verb;
 extern const Verb driver_prepare_verb;
 
-inline constexpr std::array driver_verbs{
-    &driver_import_verb,   &driver_adopt_verb,  &driver_build_verb,    &driver_export_verb,
-    &driver_list_verb,     &driver_show_verb,   &driver_verify_verb,   &driver_remove_verb,
-    &driver_pin_verb,      &driver_unpin_verb,  &driver_clean_verb,    &driver_swap_verb,
-    &driver_rollback_verb, &driver_select_verb, &driver_deselect_verb, &driver_prepare_verb};
+inline constexpr std::array driver_verbs{&driver_import_verb,   &driver_adopt_verb,    &driver_build_verb,
+                                         &driver_export_verb,   &driver_list_verb,     &driver_history_verb,
+                                         &driver_show_verb,     &driver_verify_verb,   &driver_remove_verb,
+                                         &driver_pin_verb,      &driver_unpin_verb,    &driver_clean_verb,
+                                         &driver_swap_verb,     &driver_rollback_verb, &driver_select_verb,
+                                         &driver_deselect_verb, &driver_prepare_verb};
 inline constexpr Family driver_family{"Drivers:", driver_verbs};
 
 } // namespace gpuhost::ctl

@@ -49,6 +49,9 @@ class Facts;
 /// `version` is one element of the list's "versions".
 [[nodiscard]] std::string render_driver(const Screen& screen, const base::Json& list,
                                         const base::Json& version, std::string_view loaded);
+/// `history` is Driver.History's document.
+[[nodiscard]] std::string render_history(const Screen& screen, const base::Json& history,
+                                         std::uint64_t now_us);
 /// What status says of the driver, as its component observed it.
 void add_driver_lines(Facts& facts, const Screen& screen, const base::Json& driver);
 /// The loaded driver's version in Manager.Describe's document; empty when none is.

@@ -5,8 +5,6 @@
 #include "daemon/ctl/text.hpp"
 #include "daemon/ctl/view.hpp"
 
-#include <array>
-#include <ctime>
 #include <map>
 #include <optional>
 
@@ -18,16 +16,6 @@ using base::Errc;
 using base::Json;
 
 namespace {
-
-std::string calendar(std::uint64_t us) {
-    const auto seconds = static_cast<std::time_t>(us / 1'000'000);
-    std::tm parts{};
-    std::array<char, 64> buffer{};
-    if (::localtime_r(&seconds, &parts) == nullptr)
-        return "";
-    return std::string(buffer.data(),
-                       std::strftime(buffer.data(), buffer.size(), "%a %Y-%m-%d %H:%M:%S %Z", &parts));
-}
 
 /// By the name that it had then.
 std::string user_name(const Json& subject, const char* name, const char* uid) {
@@ -193,7 +181,7 @@ std::string render_operation(const Screen& screen, const Json& operation, std::u
     facts.add("Asked by", asked_by(subject));
     if (const std::string by = allowed_by(subject); !by.empty())
         facts.add("Allowed by", by);
-    facts.add("Began", calendar(began) + ", " + human_ago(began, now_us));
+    facts.add("Began", human_time(began) + ", " + human_ago(began, now_us));
     if (ended >= began && ended != 0)
         facts.add("Took", human_span(ended - began));
     if (error.is_object()) {

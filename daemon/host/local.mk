@@ -12,6 +12,8 @@ noinst_LIBRARIES += %D%/libhost.a
     %D%/descriptor_socket.hpp \
     %D%/event.cpp \
     %D%/event.hpp \
+    %D%/history.cpp \
+    %D%/history.hpp \
     %D%/job_files.cpp \
     %D%/job_files.hpp \
     %D%/journal_sink.cpp \

@@ -36,6 +36,8 @@ void append(core::Plan& all, core::Plan one) {
     std::move(one.steps.begin(), one.steps.end(), std::back_inserter(all.steps));
     std::move(one.reasons.begin(), one.reasons.end(), std::back_inserter(all.reasons));
     std::move(one.problems.begin(), one.problems.end(), std::back_inserter(all.problems));
+    if (one.driver)
+        all.driver = std::move(one.driver);
 }
 
 core::Subject itself() {
@@ -59,7 +61,7 @@ core::Plan everything(const std::vector<std::string>& only = {}) {
 Manager::Manager(Event& event, const base::Root& root, Runner& runner, Components components, Keys keys,
                  std::string kernel)
     : event_(event), root_(root), runner_(runner), components_(std::move(components)), keys_(std::move(keys)),
-      kernel_(std::move(kernel)), cluster_(root), settings_(keys_) {
+      kernel_(std::move(kernel)), cluster_(root), history_(root), settings_(keys_) {
     runner_.listen({[this](const Operation& operation) {
                         if (listener_.added)
                             listener_.added(operation);
@@ -73,6 +75,7 @@ Manager::Manager(Event& event, const base::Root& root, Runner& runner, Component
                     },
                     [this](const Operation& operation) { operation_ended(operation); },
                     [this](const Operation& operation) {
+                        history_.keep(operation);
                         if (listener_.removed)
                             listener_.removed(operation);
                     }});
@@ -307,6 +310,10 @@ Json Manager::describe() {
             {"cluster", cluster_.document()},
             {"operation", running ? Json(running->id) : Json()},
             {"components", std::move(components)}};
+}
+
+Json Manager::driver_history() const {
+    return history_.document(runner_.operations(), runner_.boot_id());
 }
 
 } // namespace gpuhost::host

@@ -4,6 +4,7 @@
 
 #include "daemon/core/component.hpp"
 #include "daemon/host/cluster_side.hpp"
+#include "daemon/host/history.hpp"
 #include "daemon/host/runner.hpp"
 
 #include <functional>
@@ -40,6 +41,8 @@ class Manager {
     /// What a component sees now.
     [[nodiscard]] base::Result<base::Json> observe(std::string_view component);
     [[nodiscard]] base::Json describe();
+    /// What became of the driver, the newest first.
+    [[nodiscard]] base::Json driver_history() const;
     /// read_kubelet_files() of KubeletFiles=.
     [[nodiscard]] base::Json lend_kubelet_files() const;
     /// Has the host's toolkit and runtimes follow, where that is another wish than before: the operation that does it, 0 for none.
@@ -72,6 +75,7 @@ class Manager {
     Keys keys_;
     std::string kernel_;
     ClusterSide cluster_;
+    History history_;
     core::Settings settings_;
     std::vector<std::string> problems_; ///< of the configuration
     Runner::Listener listener_;

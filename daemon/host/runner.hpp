@@ -57,6 +57,7 @@ class Runner {
     [[nodiscard]] const Operation* running() const { return current_ ? &current_->operation : nullptr; }
     /// Ended ones and the running one, oldest first.
     [[nodiscard]] std::vector<const Operation*> operations() const;
+    [[nodiscard]] const std::string& boot_id() const { return boot_id_; }
     /// An operation of this boot got stuck in a way that only a reboot mends.
     [[nodiscard]] bool reboot_required() const;
 

@@ -7,7 +7,7 @@ import subprocess
 
 import programs
 import tap
-from fake_host import NEW, FakeHost, prepare
+from fake_host import NEW, OLD, FakeHost, prepare
 from lines import Lines
 
 ACCESS_DENIED = 12
@@ -48,6 +48,14 @@ def check_of_root(t, host):
     who = subject(host)
     t.equal((who["allowed_by"], who["origin"], who["command"]), ("daemon", "daemon", "gpuhostd"), "what the daemon does at its start says so")
     t.ok("gpuhostd itself, at its start" in host.ctl("operation", "show").stdout, "for people, too")
+    changes = json.loads(host.ctl("driver", "history", "--json").stdout)["changes"]
+    t.equal([(change["from"], change["to"], change["state"], change["subject"]["user"]) for change in changes], [("", OLD, "committed", "root")],
+            "the driver's history has the swap, and not the boot that changed nothing of it")
+    run = host.ctl("driver", "swap", NEW)
+    newest = json.loads(host.ctl("driver", "history", "--json").stdout)["changes"][0]
+    t.equal((run.returncode, newest["from"], newest["to"], newest["kind"]), (0, OLD, NEW, "driver.swap"), "the newest is the first")
+    shown = host.ctl("driver", "history").stdout.splitlines()
+    t.ok(len(shown) == 3 and NEW in shown[1] and "root" in shown[1], "for people, too", *shown)
     run = host.ctl("driver", "verify")
     who = subject(host)
     t.equal((run.returncode, who["user"], who["allowed_by"], who["origin"]), (0, "root", "root", "request"), "what root asks for is root's")

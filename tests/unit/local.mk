@@ -209,6 +209,7 @@ EXTRA_%C%_kmod_tests_DEPENDENCIES = %D%/stub-nvml.so %D%/stub-cuda.so
     %D%/host/cluster_side_test.cpp \
     %D%/host/event_test.cpp \
     %D%/host/fake_launcher.hpp \
+    %D%/host/history_test.cpp \
     %D%/host/job_files_test.cpp \
     %D%/host/journal_sink_test.cpp \
     %D%/host/launcher_direct_test.cpp \
@@ -235,6 +236,7 @@ EXTRA_%C%_kmod_tests_DEPENDENCIES = %D%/stub-nvml.so %D%/stub-cuda.so
     %D%/ctl/text_test.cpp \
     %D%/ctl/view_cdi_test.cpp \
     %D%/ctl/view_driver_test.cpp \
+    %D%/ctl/view_history_test.cpp \
     %D%/ctl/view_fleet_test.cpp \
     %D%/ctl/view_operation_test.cpp \
     %D%/ctl/view_plan_test.cpp \

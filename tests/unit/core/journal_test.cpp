@@ -19,7 +19,10 @@ using base::Errc;
 Record begin() {
     Record record;
     record.boot_id = "boot";
-    record.plan = Plan{"kind", "title", {Step{"a", "b", base::Json::object()}}, {}, {}};
+    record.plan.emplace();
+    record.plan->kind = "kind";
+    record.plan->title = "title";
+    record.plan->steps = {Step{"a", "b", base::Json::object()}};
     return record;
 }
 

@@ -16,7 +16,9 @@ Record begin(std::size_t steps, std::string boot = "boot-1") {
     Record record;
     record.type = Record::Type::Begin;
     record.boot_id = std::move(boot);
-    Plan plan{"driver.swap", "a swap", {}, {}, {}};
+    Plan plan;
+    plan.kind = "driver.swap";
+    plan.title = "a swap";
     record.preflights.emplace_back();
     for (std::size_t i = 0; i < steps; ++i) {
         plan.steps.push_back(Step{"kind", "step " + std::to_string(i), base::Json::object()});

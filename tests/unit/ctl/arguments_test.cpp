@@ -103,9 +103,8 @@ INSTANTIATE_TEST_SUITE_P(
         Wrong{{"driver", "lst"}, "unknown verb 'driver lst'", "did you mean 'list'?"},
         Wrong{{"driver", "xyzzy"},
               "unknown verb 'driver xyzzy'",
-              "one of: import, adopt, build, export, list, show, verify, remove, pin, unpin, clean, swap, "
-              "rollback, "
-              "select, deselect, prepare"},
+              "one of: import, adopt, build, export, list, history, show, verify, remove, pin, unpin, clean, "
+              "swap, rollback, select, deselect, prepare"},
         Wrong{{"status", "--jso"}, "unknown option '--jso'", "did you mean '--json'?"},
         Wrong{
             {"driver", "swap", "1.2", "--hold=wait"}, "unknown option '--hold'", "did you mean '--holders'?"},

@@ -407,6 +407,23 @@ TEST(DriverPlanArgs, RemembersWhatWasSelected) {
     EXPECT_EQ(selection_from_json(args["selection_from"])->generation, generation("535.261.03"));
 }
 
+TEST(DriverPlanHistory, NamesBothVersionsWhereOneTakesTheOthersPlace) {
+    const auto of_a_swap = plan_of(serving_535(), swap("550.163.01")).driver;
+    ASSERT_TRUE(of_a_swap);
+    EXPECT_EQ(of_a_swap->kernel, serving_535().kernel);
+    EXPECT_EQ(of_a_swap->from, "535.261.03");
+    EXPECT_EQ(of_a_swap->to, "550.163.01");
+    EXPECT_FALSE(plan_of(serving_535(), swap("535.261.03")).driver) << "it stays what it is";
+}
+
+TEST(DriverPlanHistory, SurvivesTheJournal) {
+    core::Plan plan = plan_of(serving_535(), swap("550.163.01"));
+    const auto read = core::plan_from_json(core::to_json(plan));
+    ASSERT_TRUE(read);
+    ASSERT_TRUE(read->driver);
+    EXPECT_EQ(core::to_json(*read), core::to_json(plan));
+}
+
 TEST(DriverPlanArgs, TheRequestOverridesThePolicy) {
     const Json request{{"driver",
                         {{"request", "swap"},

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/base/clock.hpp"
+#include "daemon/ctl/driver_call.hpp"
+#include "daemon/ctl/session.hpp"
+#include "daemon/ctl/verbs_driver.hpp"
+#include "daemon/ctl/view.hpp"
+
+#include <array>
+
+namespace gpuhost::ctl {
+namespace {
+
+constexpr std::array options{option::json};
+
+base::Result<int> run(Session& session) {
+    GPUHOST_TRY(client, session.client());
+    GPUHOST_TRY(history, client->ask(driver_call("History")));
+    if (session.wants_json())
+        session.print_json(history);
+    else
+        session.print(render_history(session.out(), history, base::realtime_us()));
+    return 0;
+}
+
+} // namespace
+
+const Verb driver_history_verb{
+    "driver history",
+    "",
+    "list what became of the driver, the newest first",
+    "Lists each swap, each way back and what gpuhostd did at boots: which version took which one's place, "
+    "for which kernel, how "
+    "that ended and why, and who asked for it. Goes back further than 'gpuhostctl operation list'.",
+    0,
+    0,
+    options,
+    run,
+};
+
+} // namespace gpuhost::ctl
