@@ -45,6 +45,7 @@ noinst_LIBRARIES += %D%/libctl.a
     %D%/cmd_cluster_policy.cpp \
     %D%/cmd_cluster_status.cpp \
     %D%/cmd_driver_adopt.cpp \
+    %D%/cmd_doctor.cpp \
     %D%/cmd_driver_build.cpp \
     %D%/cmd_driver_export.cpp \
     %D%/cmd_driver_history.cpp \
@@ -87,6 +88,16 @@ noinst_LIBRARIES += %D%/libctl.a
     %D%/cmd_toolkit_show.cpp \
     %D%/cmd_wait_ready.cpp \
     %D%/document.hpp \
+    %D%/doctor.cpp \
+    %D%/doctor.hpp \
+    %D%/doctor_boot.cpp \
+    %D%/doctor_cluster.cpp \
+    %D%/doctor_driver.cpp \
+    %D%/doctor_facts.cpp \
+    %D%/doctor_facts.hpp \
+    %D%/doctor_place.cpp \
+    %D%/doctor_service.cpp \
+    %D%/doctor_system.cpp \
     %D%/driver_call.hpp \
     %D%/fetch_socket.cpp \
     %D%/fetch_socket.hpp \
@@ -108,6 +119,8 @@ noinst_LIBRARIES += %D%/libctl.a
     %D%/line_diff.hpp \
     %D%/live_screen.cpp \
     %D%/live_screen.hpp \
+    %D%/modprobe_rules.cpp \
+    %D%/modprobe_rules.hpp \
     %D%/nearest.cpp \
     %D%/only_option.hpp \
     %D%/output_file.cpp \
@@ -158,6 +171,8 @@ noinst_LIBRARIES += %D%/libctl.a
     %D%/view_cdi.hpp \
     %D%/view_cluster.cpp \
     %D%/view_cluster.hpp \
+    %D%/view_doctor.cpp \
+    %D%/view_doctor.hpp \
     %D%/view_driver.cpp \
     %D%/view_fleet.cpp \
     %D%/view_fleet.hpp \

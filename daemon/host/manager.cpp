@@ -307,6 +307,7 @@ Json Manager::describe() {
             {"kernel", kernel_},
             {"state", state()},
             {"ready", ready_},
+            {"config_problems", problems_},
             {"cluster", cluster_.document()},
             {"operation", running ? Json(running->id) : Json()},
             {"components", std::move(components)}};

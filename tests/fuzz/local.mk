@@ -20,6 +20,7 @@ fuzz_programs = \
     %D%/fuzz-makeself \
     %D%/fuzz-manifest \
     %D%/fuzz-mig \
+    %D%/fuzz-modprobe \
     %D%/fuzz-module \
     %D%/fuzz-node \
     %D%/fuzz-oci \
@@ -154,6 +155,11 @@ endif
 %C%_fuzz_oci_LDFLAGS = $(fuzz_flags)
 %C%_fuzz_oci_LDADD = $(fuzz_main) $(images_libs)
 %C%_fuzz_oci_SOURCES = %D%/oci.cpp
+
+%C%_fuzz_modprobe_CPPFLAGS = $(fuzz_cppflags)
+%C%_fuzz_modprobe_LDFLAGS = $(fuzz_flags)
+%C%_fuzz_modprobe_LDADD = $(fuzz_main) $(ctl_libs)
+%C%_fuzz_modprobe_SOURCES = %D%/modprobe.cpp
 
 %C%_fuzz_procfs_CPPFLAGS = $(fuzz_cppflags)
 %C%_fuzz_procfs_LDFLAGS = $(fuzz_flags)
@@ -316,6 +322,9 @@ fuzz_corpus = \
     %D%/corpus/oci/manifest.json \
     %D%/corpus/oci/name \
     %D%/corpus/oci/name-digest \
+    %D%/corpus/modprobe/cmdline \
+    %D%/corpus/modprobe/debian.conf \
+    %D%/corpus/modprobe/odd.conf \
     %D%/corpus/procfs/cgroup-old \
     %D%/corpus/procfs/cgroup-pod \
     %D%/corpus/procfs/devices \

@@ -12,6 +12,7 @@ POLICY_PAGE = "man/gpuhost-policy.5.scd"
 POLICY_FIELDS = "daemon/cluster/policy_fields.cpp"
 POLICY_IGNORED = "daemon/cluster/policy_ignored.cpp"
 INTERFACE = "systemd/org.gpuhost1.xml"
+CHECKS = "daemon/ctl/doctor.cpp"
 ERRORS = "daemon/base/error.cpp"
 SETTING = re.compile(r'\{\s*(?:\.section = )?"(\w+)",\s*(?:\.key = )?"(\w+)",\s*(?:\.type = )?(?:core::)?SettingType::')
 
@@ -76,6 +77,16 @@ def policy_rule(tree):
             yield f"why {path} does nothing is not in {POLICY_PAGE}"
 
 
+def checks_rule(tree):
+    checks = re.findall(r'Check\{"([\w-]+)"', tree.get(CHECKS, ""))
+    page = re.search(r"^# CHECKS OF DOCTOR\n(.*?)(?=^# |\Z)", tree.get(ERRORS_PAGE, ""), re.M | re.S)
+    rows = re.findall(r"^\|.? _([\w-]+)_$", page[1], re.M) if page else []
+    if not checks:
+        yield f"no check found in {CHECKS}"
+    if rows != checks:
+        yield f"the table in {ERRORS_PAGE} has {sorted(set(rows) - set(checks))} too many, lacks {sorted(set(checks) - set(rows))}, or is in another order"
+
+
 ROW = 'ErrcInfo{Errc::Busy, "busy", "org.gpuhost1.Error.Busy", 6},'
 NODE = '<node><interface name="a.B"><method name="Go"/></interface></node>'
 main(
@@ -90,6 +101,11 @@ main(
     ("org.gpuhost1(5) has every member", bus_rule, {
         "an undocumented method": {INTERFACE: NODE, BUS_PAGE: "# A.B\n*Come*\n"},
         "a method under another interface": {INTERFACE: NODE, BUS_PAGE: "# A.C\n*Go*\n# A.B\n"},
+    }),
+    ("gpuhostctl(1) has every check of doctor and no other, in their order", checks_rule, {
+        "an undocumented check": {CHECKS: 'Check{"a", "x", y}, Check{"b", "x", y}', ERRORS_PAGE: "# CHECKS OF DOCTOR\n|[ _a_\n"},
+        "a check that is gone": {CHECKS: 'Check{"a", "x", y}', ERRORS_PAGE: "# CHECKS OF DOCTOR\n|[ _a_\n|  _b_\n"},
+        "a row in another section": {CHECKS: 'Check{"a", "x", y}', ERRORS_PAGE: "# CHECKS OF DOCTOR\n# B\n|[ _a_\n"},
     }),
     ("gpuhost-policy(5) has every field, and why some do nothing", policy_rule, {
         "an undocumented field": {POLICY_FIELDS: 'PolicyField{"a.b", Count}', POLICY_IGNORED: 'Ignored{"c", x}', POLICY_PAGE: "*c*"},

@@ -225,10 +225,12 @@ EXTRA_%C%_kmod_tests_DEPENDENCIES = %D%/stub-nvml.so %D%/stub-cuda.so
     %D%/ctl/arguments_test.cpp \
     %D%/ctl/bundle_output_test.cpp \
     %D%/ctl/completion_test.cpp \
+    %D%/ctl/doctor_test.cpp \
     %D%/ctl/documents.hpp \
     %D%/ctl/help_test.cpp \
     %D%/ctl/input_files_test.cpp \
     %D%/ctl/line_diff_test.cpp \
+    %D%/ctl/modprobe_rules_test.cpp \
     %D%/ctl/output_file_test.cpp \
     %D%/ctl/progress_test.cpp \
     %D%/ctl/source_directory_test.cpp \
@@ -236,8 +238,8 @@ EXTRA_%C%_kmod_tests_DEPENDENCIES = %D%/stub-nvml.so %D%/stub-cuda.so
     %D%/ctl/text_test.cpp \
     %D%/ctl/view_cdi_test.cpp \
     %D%/ctl/view_driver_test.cpp \
-    %D%/ctl/view_history_test.cpp \
     %D%/ctl/view_fleet_test.cpp \
+    %D%/ctl/view_history_test.cpp \
     %D%/ctl/view_operation_test.cpp \
     %D%/ctl/view_plan_test.cpp \
     %D%/ctl/view_runtime_change_test.cpp \

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/base/parse.hpp"
+#include "daemon/ctl/doctor.hpp"
+
+#include <algorithm>
+
+namespace gpuhost::ctl {
+
+namespace {
+
+/// What is selected, and what shuts the door during a swap.
+bool is_ours(const std::string& path) {
+    return base::starts_with(path.substr(path.rfind('/') + 1), "gpuhost");
+}
+
+bool is_blocked(const DoctorFacts& facts, std::string_view module) {
+    return std::any_of(facts.rules.begin(), facts.rules.end(),
+                       [&](const ModprobeRule& rule) { return rule.module == module; });
+}
+
+} // namespace
+
+Diagnosis check_nouveau(const DoctorFacts& facts) {
+    if (facts.nouveau_loaded)
+        return error("nouveau is loaded", "gpuhostctl apply; where it does not go, reboot");
+    std::vector<std::string> kernels;
+    for (const KernelFacts& kernel : facts.kernels)
+        if (kernel.has_nouveau)
+            kernels.push_back(kernel.release);
+    if (kernels.empty() || facts.nouveau_on_command_line || is_blocked(facts, "nouveau"))
+        return well("nouveau is not loaded, and would not be");
+    return warning("a boot of " + base::join(kernels, ", ") + " would load it",
+                   "gpuhostctl apply, which keeps it away once a driver is selected; or blacklist it in "
+                   "/etc/modprobe.d");
+}
+
+Diagnosis check_modprobe(const DoctorFacts& facts) {
+    for (const ModprobeRule& rule : facts.rules)
+        if (rule.module != "nouveau" && !is_ours(rule.file))
+            return error("'" + rule.file + "' has '" + rule.command + " " + rule.module + "'",
+                         "take the rule out, or remove the package that it is of");
+    return well("no rule of others is about NVIDIA's modules");
+}
+
+Diagnosis check_kernels(const DoctorFacts& facts) {
+    std::vector<std::string> without;
+    std::vector<std::string> to_build;
+    bool runs = false;
+    for (const KernelFacts& kernel : facts.kernels) {
+        if (kernel.has_modules)
+            continue;
+        (kernel.has_headers ? to_build : without).push_back(kernel.release);
+        runs = runs || (!kernel.has_headers && kernel.release == facts.kernel);
+    }
+    if (facts.kernels.empty() || facts.store.versions.empty())
+        return skipped("there is no kernel or no driver in the store");
+    if (!without.empty()) {
+        const std::string text = "neither modules nor headers: " + base::join(without, ", ");
+        const std::string next =
+            "import modules for it, or install its headers and: gpuhostctl driver build VERSION";
+        return runs ? error(text, next) : warning(text, next);
+    }
+    if (!to_build.empty())
+        return warning("modules are still to be built for " + base::join(to_build, ", "),
+                       "gpuhostctl driver build VERSION --kernel=" + to_build.front());
+    return well("each kernel has modules");
+}
+
+} // namespace gpuhost::ctl

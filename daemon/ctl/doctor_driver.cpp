@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/base/parse.hpp"
+#include "daemon/ctl/doctor.hpp"
+#include "daemon/ctl/text.hpp"
+
+#include <algorithm>
+
+namespace gpuhost::ctl {
+
+namespace {
+
+const kmod::Selection* selection(const DoctorFacts& facts) {
+    const auto found = facts.store.selected.find(facts.kernel);
+    return found == facts.store.selected.end() ? nullptr : &found->second;
+}
+
+std::string loaded_version(const DoctorFacts& facts) {
+    for (const kmod::LoadedModule& module : facts.loaded)
+        if (module.name == "nvidia")
+            return module.version;
+    return {};
+}
+
+std::string or_none(const std::string& version) {
+    return version.empty() ? "none" : version;
+}
+
+} // namespace
+
+Diagnosis check_gpus(const DoctorFacts& facts) {
+    if (!facts.is_host)
+        return skipped("this is a mounted system");
+    std::vector<std::string> left;
+    for (const kmod::PciGpu& gpu : kmod::gpus_to_drive(facts.gpus))
+        if (std::find(facts.served.begin(), facts.served.end(), gpu.address) == facts.served.end())
+            left.push_back(gpu.address + (gpu.driver.empty() ? "" : " (" + gpu.driver + ")"));
+    if (facts.gpus.empty())
+        return warning("there is no NVIDIA GPU on PCI",
+                       "lspci -d 10de:; and look at the firmware's settings");
+    if (left.empty())
+        return well(plural(facts.served.size(), "GPU is", "GPUs are") + " served");
+    return error("not served: " + base::join(left, ", "), loaded_version(facts).empty()
+                                                              ? "gpuhostctl apply"
+                                                              : "journalctl -k --grep=NVRM; nvidia-smi");
+}
+
+Diagnosis check_driver(const DoctorFacts& facts) {
+    const kmod::Selection* const selected = selection(facts);
+    const std::string loaded = loaded_version(facts);
+    const std::string chosen = selected != nullptr ? selected->generation.version : "";
+    if (!facts.configured.empty() && facts.configured != chosen)
+        return error("configured is " + facts.configured + ", selected " + or_none(chosen),
+                     "gpuhostctl plan; then: gpuhostctl apply");
+    if (!facts.is_host)
+        return chosen.empty() ? skipped("no driver is configured or selected for a known kernel")
+                              : well("selected is " + chosen);
+    if (loaded != chosen)
+        return error("loaded is " + or_none(loaded) + ", selected " + or_none(chosen),
+                     chosen.empty() ? "gpuhostctl driver swap VERSION" : "gpuhostctl apply");
+    return chosen.empty() ? skipped("no driver is configured, selected or loaded")
+                          : well(chosen + " is configured or selected, and loaded");
+}
+
+Diagnosis check_store(const DoctorFacts& facts) {
+    if (facts.store.problems.empty())
+        return well(plural(facts.store.versions.size(), "version in the driver store",
+                           "versions in the driver store"));
+    return error(base::join(facts.store.problems, "; "), kmod::mending_hint(facts.store.problems.front()));
+}
+
+Diagnosis check_signatures(const DoctorFacts& facts) {
+    if (!facts.is_host)
+        return skipped("this is a mounted system");
+    if (facts.enforcement.empty())
+        return well("the kernel takes modules without a signature");
+    if (facts.unsigned_modules.empty())
+        return well(facts.enforcement + ", and the selected modules have signatures");
+    return error(facts.enforcement +
+                     ", and these have no signature: " + base::join(facts.unsigned_modules, ", "),
+                 "import modules that are signed with a key that this host knows (mokutil --list-enrolled)");
+}
+
+Diagnosis check_devices(const DoctorFacts& facts) {
+    if (!facts.is_host || facts.loaded.empty())
+        return skipped("no driver is loaded");
+    return facts.devices_complete
+               ? well("all device nodes are there")
+               : error("device nodes lack, or have another number or mode", "gpuhostctl apply");
+}
+
+/// Without it the open modules drive no GPU.
+Diagnosis check_firmware(const DoctorFacts& facts) {
+    const kmod::Selection* const selected = selection(facts);
+    if (selected == nullptr)
+        return skipped("no driver is selected");
+    const std::string& version = selected->generation.version;
+    const kmod::Userland* const userland = facts.store.find_userland(version, selected->generation.userland);
+    const kmod::ModuleSet* const modules = facts.store.find_modules(version, selected->generation.modules);
+    const bool is_open = modules != nullptr && modules->flavour == "open";
+    if (userland == nullptr || userland->firmware.empty())
+        return is_open ? error("driver " + version + " has none in the store",
+                               "gpuhostctl driver import its package nvidia-firmware or firmware-nvidia-gsp")
+                       : skipped("driver " + version + " does without");
+    return facts.firmware_linked
+               ? well("GSP firmware is there: " + base::join(userland->firmware, ", "))
+               : error("/lib/firmware/nvidia/" + version + " does not lead to it", "gpuhostctl apply");
+}
+
+Diagnosis check_xid(const DoctorFacts& facts) {
+    if (!facts.xid_lines)
+        return skipped("the kernel's log can't be read");
+    if (*facts.xid_lines == 0)
+        return well("no error of a GPU in this boot");
+    return warning(
+        plural(*facts.xid_lines, "line", "lines") + " with Xid in the kernel's log",
+        "journalctl -k -b --grep='NVRM: Xid'; what each number means is in NVIDIA's Xid documentation");
+}
+
+} // namespace gpuhost::ctl

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/base/clock.hpp"
+#include "daemon/base/parse.hpp"
+#include "daemon/ctl/doctor.hpp"
+#include "daemon/ctl/document.hpp"
+
+namespace gpuhost::ctl {
+
+using base::Json;
+
+namespace {
+
+constexpr std::uint64_t mib = 1U << 20U;
+constexpr std::uint64_t driver_size = 1024 * mib;        ///< about what a version takes, packed and unpacked
+constexpr std::uint64_t little_state = 100 * mib;        ///< journals and records go on for a while
+constexpr std::uint64_t initramfs_size = 100 * mib;      ///< with a driver in it
+constexpr std::uint64_t clock_slack_us = 86'400'000'000; ///< time zones in an installer's clock
+
+} // namespace
+
+Diagnosis check_libraries(const DoctorFacts& facts) {
+    if (facts.shadows.empty())
+        return well("no library of another driver is there");
+    return error("programs may find " + base::join(facts.shadows, ", "),
+                 "remove the package that it is of (dpkg -S or rpm -qf says which)");
+}
+
+Diagnosis check_space(const DoctorFacts& facts) {
+    if (!facts.state_free)
+        return skipped("/var/lib/gpuhost is not there");
+    const std::string next = "gpuhostctl driver remove VERSION; gpuhostctl bundle remove NAME";
+    const std::string text = human_bytes(*facts.state_free) + " are left below /var/lib/gpuhost";
+    if (*facts.state_free < little_state)
+        return error(text, next);
+    if (*facts.state_free < driver_size)
+        return warning(text, next);
+    if (facts.boot_free && *facts.boot_free < initramfs_size)
+        return warning(human_bytes(*facts.boot_free) + " are left below /boot",
+                       "remove kernels that no boot needs");
+    return well(text);
+}
+
+/// Certificates are valid by the clock, and one that lost its battery is in the past.
+Diagnosis check_clock(const DoctorFacts& facts) {
+    if (facts.now_us + clock_slack_us < facts.newest_file_us)
+        return error("it says " + base::utc_text(facts.now_us / 1'000'000) +
+                         ", and files of this host are from " +
+                         base::utc_text(facts.newest_file_us / 1'000'000),
+                     "timedatectl set-time TIME; signatures of bundles and certificates are judged by it");
+    return well("it is later than this host's files");
+}
+
+Diagnosis check_cdi(const DoctorFacts& facts) {
+    if (!facts.is_host)
+        return skipped("this is a mounted system");
+    for (const Json& file : list_of(facts.cdi, "files")) {
+        const std::string path = text_of(file, "path");
+        if (!list_of(file, "stale").empty())
+            return error("'" + path + "' is not of the driver that runs",
+                         "gpuhostctl apply --only=cdi; gpuhostctl cdi validate");
+        if (!list_of(file, "problems").empty())
+            return warning("'" + path + "' has problems", "gpuhostctl cdi validate");
+    }
+    return well(plural(list_of(facts.cdi, "files").size(), "file", "files") + ", none of another driver");
+}
+
+Diagnosis check_runtimes(const DoctorFacts& facts) {
+    if (!facts.is_host)
+        return skipped("this is a mounted system");
+    if (const std::string why = text_of(facts.runtimes, "message"); !why.empty())
+        return warning("they can't be looked at: " + why, "gpuhostctl runtime verify");
+    std::vector<std::string> bad;
+    for (const Json& runtime : list_of(facts.runtimes, "runtimes"))
+        if (!base::bool_or(runtime, "ok", false))
+            bad.push_back(text_of(runtime, "name"));
+    if (bad.empty())
+        return well(plural(list_of(facts.runtimes, "runtimes").size(), "runtime is", "runtimes are") +
+                    " as wanted");
+    return error("not as wanted: " + base::join(bad, ", "),
+                 "gpuhostctl runtime verify; gpuhostctl runtime plan");
+}
+
+} // namespace gpuhost::ctl
