@@ -156,8 +156,8 @@ TEST(Sandbox, OnlyModulesMayLoadThem) {
 TEST(Sandbox, OnlyThoseThatTalkToOthersHaveSockets) {
     for (const auto sandbox : all)
         EXPECT_EQ(unit_file(sandbox).find("RestrictAddressFamilies=none\n") == std::string::npos,
-                  sandbox == core::Sandbox::Units || sandbox == core::Sandbox::Runtimes ||
-                      sandbox == core::Sandbox::Devices)
+                  sandbox == core::Sandbox::Sign || sandbox == core::Sandbox::Units ||
+                      sandbox == core::Sandbox::Runtimes || sandbox == core::Sandbox::Devices)
             << core::name(sandbox);
 }
 
