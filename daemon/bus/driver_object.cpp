@@ -162,25 +162,30 @@ int DriverObject::remove(sd_bus_message* call) {
 }
 
 int DriverObject::clean(sd_bus_message* call) {
-    return authority_.require(call, action_apply, [this](sd_bus_message* m) -> Result<void> {
-        return requests_.start(m, {{"request", "clean"}}, plain_options);
-    });
+    return authority_.require(call, action_apply,
+                              [this](sd_bus_message* m, const core::Subject& subject) -> Result<void> {
+                                  return requests_.start(m, subject, {{"request", "clean"}}, plain_options);
+                              });
 }
 
 int DriverObject::select(sd_bus_message* call) {
-    return authority_.require(call, action_apply, [this](sd_bus_message* m) -> Result<void> {
-        GPUHOST_TRY(version, read_string(m));
-        GPUHOST_TRY(kernels, read_strings(m));
-        return requests_.start(m, {{"request", "select"}, {"version", version}, {"kernels", kernels}},
-                               plain_options);
-    });
+    return authority_.require(
+        call, action_apply, [this](sd_bus_message* m, const core::Subject& subject) -> Result<void> {
+            GPUHOST_TRY(version, read_string(m));
+            GPUHOST_TRY(kernels, read_strings(m));
+            return requests_.start(m, subject,
+                                   {{"request", "select"}, {"version", version}, {"kernels", kernels}},
+                                   plain_options);
+        });
 }
 
 int DriverObject::deselect(sd_bus_message* call) {
-    return authority_.require(call, action_apply, [this](sd_bus_message* m) -> Result<void> {
-        GPUHOST_TRY(kernels, read_strings(m));
-        return requests_.start(m, {{"request", "deselect"}, {"kernels", kernels}}, plain_options);
-    });
+    return authority_.require(
+        call, action_apply, [this](sd_bus_message* m, const core::Subject& subject) -> Result<void> {
+            GPUHOST_TRY(kernels, read_strings(m));
+            return requests_.start(m, subject, {{"request", "deselect"}, {"kernels", kernels}},
+                                   plain_options);
+        });
 }
 
 int DriverObject::swap(sd_bus_message* call) {
