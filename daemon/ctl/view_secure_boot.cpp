@@ -48,13 +48,14 @@ std::string certificate_line(const Screen& screen, const Json& status) {
 std::string render_keys(const Screen& screen, const Json& status) {
     if (!base::member(status, "keys").is_array())
         return "The kernel's keys can't be read (/proc/keys).\n";
+    const bool told = base::bool_or(status, "keyrings_told", false);
     Table table({{"KEYRING"}, {"KEY"}, {"ID"}});
     for (const Json& key : list_of(status, "keys"))
         table.add({printable(base::join(base::strings_or_empty(key, "keyrings"), " ")), text_of(key, "name"),
                    text_of(key, "id")});
     if (table.empty())
-        return "The kernel shows no keys; root sees all of them.\n";
-    const bool told = base::bool_or(status, "keyrings_told", false);
+        return told ? "The kernel has no keys for modules.\n"
+                    : "The kernel shows no keys; root sees all of them.\n";
     return table.render(screen) + (told ? "" : "Which keyrings they are in is told to root.\n");
 }
 

@@ -56,6 +56,8 @@ TEST(SecureBootView, SaysWhatIsNotKnown) {
          {"not known: no UEFI", "any; those without", "/proc/keys", "site.pem: is no certificate"})
         EXPECT_THAT(text, HasSubstr(part));
     unknown["keys"] = Json::array();
+    EXPECT_THAT(render_secure_boot({}, unknown), HasSubstr("has no keys"));
+    unknown["keyrings_told"] = false;
     EXPECT_THAT(render_secure_boot({}, unknown), HasSubstr("root sees all of them"));
 }
 
