@@ -56,23 +56,6 @@ void add_kernels(Inventory& inventory, const Root& root) {
                                          kmod::check_tools(root, kernel, root).empty()});
 }
 
-/// Version by name, of installed packages.
-std::map<std::string, std::string, std::less<>> debian_packages(const Root& root) {
-    std::map<std::string, std::string, std::less<>> versions;
-    std::string name;
-    bool installed = false;
-    for_each_line(root.read("/var/lib/dpkg/status", database_limit).value_or(""), [&](std::string_view line) {
-        if (base::starts_with(line, "Package: ")) {
-            name = line.substr(9);
-            installed = false;
-        } else if (base::starts_with(line, "Status: "))
-            installed = base::ends_with(line, " installed");
-        else if (base::starts_with(line, "Version: ") && installed)
-            versions[name] = line.substr(9);
-    });
-    return versions;
-}
-
 void add_runtimes(Inventory& inventory, const Root& root) {
     const auto packages = debian_packages(root);
     for (const Runtime& runtime : known_runtimes) {
@@ -149,6 +132,22 @@ base::Result<void> add_drivers(Inventory& inventory, const Root& root) {
 }
 
 } // namespace
+
+std::map<std::string, std::string, std::less<>> debian_packages(const Root& root) {
+    std::map<std::string, std::string, std::less<>> versions;
+    std::string name;
+    bool installed = false;
+    for_each_line(root.read("/var/lib/dpkg/status", database_limit).value_or(""), [&](std::string_view line) {
+        if (base::starts_with(line, "Package: ")) {
+            name = line.substr(9);
+            installed = false;
+        } else if (base::starts_with(line, "Status: "))
+            installed = base::ends_with(line, " installed");
+        else if (base::starts_with(line, "Version: ") && installed)
+            versions[name] = line.substr(9);
+    });
+    return versions;
+}
 
 images::HostFacts read_host_facts(const Root& root) {
     const core::Settings settings = core::load_settings(root, {kmod::driver_setting_keys()}).settings;

@@ -3,6 +3,10 @@
 
 #include "images/inventory.hpp"
 
+#include <functional>
+#include <map>
+#include <string>
+
 namespace gpuhost::ctl {
 
 /// What it takes of a bundle, by what it is.
@@ -11,5 +15,8 @@ namespace gpuhost::ctl {
 /// What the files of a host say, without its daemon and without privileges. What can't be read is left out, but for the
 /// store, in which nothing must be missing.
 [[nodiscard]] base::Result<images::Inventory> read_inventory(const base::Root& root);
+
+/// Versions of dpkg's installed packages, by name.
+[[nodiscard]] std::map<std::string, std::string, std::less<>> debian_packages(const base::Root& root);
 
 } // namespace gpuhost::ctl

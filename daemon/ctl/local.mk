@@ -74,6 +74,7 @@ noinst_LIBRARIES += %D%/libctl.a
     %D%/cmd_operation_wait.cpp \
     %D%/cmd_plan.cpp \
     %D%/cmd_reload.cpp \
+    %D%/cmd_report.cpp \
     %D%/cmd_runtime_configure.cpp \
     %D%/cmd_runtime_plan.cpp \
     %D%/cmd_runtime_restore.cpp \
@@ -135,6 +136,13 @@ noinst_LIBRARIES += %D%/libctl.a
     %D%/password_agent.hpp \
     %D%/progress.cpp \
     %D%/progress.hpp \
+    %D%/redact.cpp \
+    %D%/redact.hpp \
+    %D%/report.cpp \
+    %D%/report.hpp \
+    %D%/report_daemon.cpp \
+    %D%/report_files.cpp \
+    %D%/report_system.cpp \
     %D%/request.cpp \
     %D%/request.hpp \
     %D%/runtime_call.hpp \
@@ -146,6 +154,8 @@ noinst_LIBRARIES += %D%/libctl.a
     %D%/small_file.hpp \
     %D%/source_directory.cpp \
     %D%/source_directory.hpp \
+    %D%/system_query.cpp \
+    %D%/system_query.hpp \
     %D%/table.cpp \
     %D%/table.hpp \
     %D%/terminal.cpp \

@@ -24,10 +24,11 @@ bool has_no_unnamed_files(int error) {
 
 } // namespace
 
-Result<OutputFile> OutputFile::create(const std::string& path) {
+Result<OutputFile> OutputFile::create(const std::string& path, mode_t mode) {
     OutputFile file;
     file.path_ = path;
-    file.fd_.reset(::open(directory_of(path).c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0644));
+    file.mode_ = mode;
+    file.fd_.reset(::open(directory_of(path).c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, mode));
     if (!file.fd_ && has_no_unnamed_files(errno)) {
         std::string name = path + ".XXXXXX";
         file.fd_.reset(::mkostemp(name.data(), O_CLOEXEC));
@@ -64,7 +65,7 @@ Result<void> OutputFile::finish() {
         return base::fail_errno("'" + path_ + "'", errno);
     if (temporary_.empty())
         GPUHOST_CHECK(give_temporary_name());
-    else if (::fchmod(fd_.get(), 0644) < 0) // mkostemp(3) made it for its owner alone
+    else if (::fchmod(fd_.get(), mode_) < 0) // mkostemp(3) made it for its owner alone
         return base::fail_errno("'" + path_ + "'", errno);
     if (::rename(temporary_.c_str(), path_.c_str()) < 0)
         return base::fail_errno("'" + path_ + "'", errno);

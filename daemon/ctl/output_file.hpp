@@ -6,13 +6,15 @@
 
 #include <string>
 
+#include <sys/types.h>
+
 namespace gpuhost::ctl {
 
 /// A file that has its name only when it is whole. Until finish() it has none where the file system allows that, else one
 /// that nobody had; without finish() nothing is left.
 class OutputFile {
   public:
-    [[nodiscard]] static base::Result<OutputFile> create(const std::string& path);
+    [[nodiscard]] static base::Result<OutputFile> create(const std::string& path, mode_t mode = 0644);
     OutputFile(OutputFile&&) = default;
     OutputFile& operator=(OutputFile&&) = delete;
     OutputFile(const OutputFile&) = delete;
@@ -28,6 +30,7 @@ class OutputFile {
     [[nodiscard]] base::Result<void> give_temporary_name();
 
     std::string path_;
+    mode_t mode_ = 0644;
     std::string temporary_; ///< its name until finish(); empty: none
     base::UniqueFd fd_;
 };

@@ -25,6 +25,7 @@ fuzz_programs = \
     %D%/fuzz-node \
     %D%/fuzz-oci \
     %D%/fuzz-procfs \
+    %D%/fuzz-redact \
     %D%/fuzz-registry \
     %D%/fuzz-rpm \
     %D%/fuzz-run_manifest \
@@ -165,6 +166,11 @@ endif
 %C%_fuzz_procfs_LDFLAGS = $(fuzz_flags)
 %C%_fuzz_procfs_LDADD = $(fuzz_main) $(kmod_libs)
 %C%_fuzz_procfs_SOURCES = %D%/procfs.cpp
+
+%C%_fuzz_redact_CPPFLAGS = $(fuzz_cppflags)
+%C%_fuzz_redact_LDFLAGS = $(fuzz_flags)
+%C%_fuzz_redact_LDADD = $(fuzz_main) $(ctl_libs)
+%C%_fuzz_redact_SOURCES = %D%/redact.cpp
 
 %C%_fuzz_registry_CPPFLAGS = $(fuzz_cppflags)
 %C%_fuzz_registry_LDFLAGS = $(fuzz_flags)
@@ -331,6 +337,9 @@ fuzz_corpus = \
     %D%/corpus/procfs/maps \
     %D%/corpus/procfs/params \
     %D%/corpus/procfs/symvers \
+    %D%/corpus/redact/config \
+    %D%/corpus/redact/key.pem \
+    %D%/corpus/redact/log \
     %D%/corpus/registry/absolute \
     %D%/corpus/registry/climbing \
     %D%/corpus/registry/conditional \

@@ -38,6 +38,7 @@ time_seam = -Wl,--wrap=clock_gettime -Wl,--wrap=_ZNSt13random_device9_M_getvalEv
 %C%_content_tests_LDADD = $(test_libs) $(test_inputs) $(content_libs)
 %C%_content_tests_SOURCES = \
     %D%/content/archive_test.cpp \
+    %D%/content/archive_writer_test.cpp \
     %D%/content/client_certificate_test.cpp \
     %D%/content/cms_test.cpp \
     %D%/content/makeself_test.cpp \
@@ -234,6 +235,7 @@ EXTRA_%C%_kmod_tests_DEPENDENCIES = %D%/stub-nvml.so %D%/stub-cuda.so
     %D%/ctl/output_file_test.cpp \
     %D%/ctl/progress_test.cpp \
     %D%/ctl/source_directory_test.cpp \
+    %D%/ctl/redact_test.cpp \
     %D%/ctl/table_test.cpp \
     %D%/ctl/text_test.cpp \
     %D%/ctl/view_cdi_test.cpp \

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/base/clock.hpp"
+#include "daemon/ctl/output_file.hpp"
+#include "daemon/ctl/report.hpp"
+#include "daemon/ctl/root_option.hpp"
+#include "daemon/ctl/session.hpp"
+#include "daemon/ctl/table.hpp"
+#include "daemon/ctl/text.hpp"
+#include "daemon/ctl/verbs_host.hpp"
+
+#include <array>
+#include <cerrno>
+
+#include <sys/stat.h>
+
+namespace gpuhost::ctl {
+namespace {
+
+using base::Errc;
+using base::Result;
+
+constexpr Option list_option{"list", "", "print what would be in it, and write nothing"};
+constexpr Option force_option{"force", "", "write over a file that is there"};
+constexpr std::array options{list_option, force_option, root_option};
+
+std::string render_sources(const Screen& screen) {
+    Table table({{"FILE"}, {"HOLDS"}});
+    for (const ReportSource& source : report_sources())
+        table.add({std::string(source.name), std::string(source.about)});
+    return table.render(screen);
+}
+
+/// "gpuhost-report-gpu01-1700000000"
+std::string name_of_report(const base::Root& root, std::uint64_t time) {
+    std::string host = root.read_line("/etc/hostname").value_or("host");
+    for (char& c : host)
+        if (std::isalnum(static_cast<unsigned char>(c)) == 0 && c != '-')
+            c = '_';
+    return "gpuhost-report-" + host + "-" + std::to_string(time);
+}
+
+/// Does not start it.
+Result<Client*> running_daemon(Session& session) {
+    GPUHOST_TRY(client, session.client());
+    GPUHOST_TRY(runs, client->running());
+    return runs ? Result<Client*>(client) : base::fail(Errc::NotFound, "gpuhostd does not run");
+}
+
+Result<void> write(const std::string& path, const std::string& bytes) {
+    GPUHOST_TRY(file, OutputFile::create(path, 0600));
+    GPUHOST_CHECK(base::write_all(file.fd(), bytes, path));
+    return file.finish();
+}
+
+Result<int> run(Session& session) {
+    const Arguments& given = session.arguments();
+    if (given.has(list_option)) {
+        session.print(render_sources(session.out()));
+        return 0;
+    }
+    GPUHOST_TRY(root, given_root(given));
+    const std::uint64_t time = base::realtime_us() / 1'000'000;
+    const std::string name = name_of_report(root, time);
+    const std::string path = given.words().empty() ? name + ".tar.gz" : given.words().front();
+    struct stat st {};
+    if (!given.has(force_option) && ::lstat(path.c_str(), &st) == 0)
+        return base::fail(Errc::AlreadyExists, "'" + path + "' is there",
+                          "name another file, or say --force");
+    session.note("Writes to " + printable(path) + ":\n" + render_sources(session.err()));
+    ReportInput input{root, nullptr, "this is a mounted system"};
+    if (root.is_host()) {
+        const auto client = running_daemon(session);
+        input.client = client ? *client : nullptr;
+        input.silence = client ? "" : client.error().message;
+    }
+    const auto members = make_report(input, name);
+    GPUHOST_TRY(packed, content::pack_texts(members, time));
+    GPUHOST_CHECK(write(path, packed));
+    session.note("Wrote " + human_bytes(packed.size()) +
+                 ". Keys, tokens and passwords are masked as gpuhostctl(1) says; names of hosts, users and "
+                 "images are not: look at it before you send it.\n");
+    return 0;
+}
+
+} // namespace
+
+const Verb report_verb{
+    "report",
+    "[FILE]",
+    "write what support needs to know of this host into one archive",
+    "Writes a tar.gz, which root alone can read, of what this host is, does and did: gpuhostd's documents, "
+    "doctor, settings, "
+    "container runtimes, the driver's files, gpuhost's log. Says first what it writes. Private keys, tokens "
+    "and passwords are masked. Works "
+    "without the daemon, and with --root on a mounted system.",
+    0,
+    1,
+    options,
+    run,
+};
+
+} // namespace gpuhost::ctl

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/cluster/paths.hpp"
+#include "daemon/core/settings.hpp"
+#include "daemon/ctl/host_inventory.hpp"
+#include "daemon/ctl/report.hpp"
+#include "daemon/runtime/runtime_documents.hpp"
+#include "daemon/runtime/spec_documents.hpp"
+
+#include <array>
+
+namespace gpuhost::ctl {
+
+using base::Json;
+using base::Root;
+
+namespace {
+
+std::string file(const Root& root, const std::string& path) {
+    const auto text = root.read(path);
+    return "# " + path + "\n" + (text ? *text : "# " + text.error().message) + "\n";
+}
+
+bool is_of_interest(const std::string& package) {
+    constexpr std::array words{"gpuhost", "nvidia",        "cuda",        "containerd", "docker",  "podman",
+                               "cri-o",   "linux-headers", "linux-image", "kubelet",    "mokutil", "dkms"};
+    for (const std::string_view word : words)
+        if (package.find(word) != std::string::npos)
+            return true;
+    return false;
+}
+
+} // namespace
+
+std::string report_config(const ReportInput& input) {
+    std::string text;
+    for (const core::SettingsFile& file : core::settings_files(input.root))
+        text += "# " + file.path + "\n" + (file.problem.empty() ? file.content : "# " + file.problem) + "\n";
+    return text;
+}
+
+std::string report_runtimes(const ReportInput& input) {
+    return report_document(runtime::list_runtimes(runtime::read_runtimes(input.root)));
+}
+
+std::string report_cdi(const ReportInput& input) {
+    return report_document(runtime::list_devices(runtime::read_spec_files(input.root)));
+}
+
+std::string report_cluster(const ReportInput& input) {
+    const auto text = input.root.read(cluster::status_file);
+    if (!text)
+        return report_document(base::to_json(text.error()));
+    const auto json = base::parse_json(*text, "what gpuhost-cluster says of itself");
+    return report_document(json ? *json : base::to_json(json.error()));
+}
+
+std::string report_inventory(const ReportInput& input) {
+    const auto inventory = read_inventory(input.root);
+    if (!inventory)
+        return report_document(base::to_json(inventory.error()));
+    const auto json = base::parse_json(images::to_text(*inventory), "inventory");
+    return report_document(json ? *json : base::to_json(json.error()));
+}
+
+std::string report_modules(const ReportInput& input) {
+    std::string text;
+    for (const char* path :
+         {"/proc/version", "/proc/cmdline", "/proc/modules", "/sys/kernel/security/lockdown"})
+        text += file(input.root, path);
+    for (const std::string directory : {"/etc/modprobe.d", "/run/modprobe.d"})
+        for (const std::string& name : input.root.list(directory).value_or(std::vector<std::string>()))
+            text += file(input.root, directory + "/" + name);
+    return text;
+}
+
+std::string report_os(const ReportInput& input) {
+    return file(input.root, "/etc/os-release");
+}
+
+std::string report_packages(const ReportInput& input) {
+    std::string text;
+    for (const auto& [name, version] : debian_packages(input.root))
+        if (is_of_interest(name))
+            text += name + " " + version + "\n";
+    return text.empty() ? "none is known to dpkg\n" : text;
+}
+
+} // namespace gpuhost::ctl

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/ctl/redact.hpp"
+
+#include "tests/fuzz/fuzz.hpp"
+
+using namespace gpuhost;
+
+/// What was planted is not there any more, whatever stands around it.
+int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    const std::string text(fuzz::text_of(data, size));
+    const std::string secret = "hunter2planted";
+    fuzz::require(text.find(secret) != std::string::npos ||
+                      ctl::redact(text + "\npassword: " + secret + " " + text).find(secret) ==
+                          std::string::npos,
+                  "a secret is masked");
+    fuzz::require(ctl::redact(text).size() <= 2 * text.size() + 64 * ctl::mask.size(), "masks are short");
+    return 0;
+}

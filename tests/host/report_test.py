@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: Apache-2.0
+"""gpuhostctl report: what is in the archive, that it is for root alone, and that no secret is in it."""
+import os
+import tarfile
+
+import programs
+import tap
+from fake_host import NEW, FakeHost, prepare, write
+
+ALREADY_EXISTS = 5
+SECRET = "hunter2planted"
+KEY = f"-----BEGIN PRIVATE KEY-----\n{SECRET}\n-----END PRIVATE KEY-----\n"
+# In each file that a report reads, in the form in which it would stand there.
+PLANTED = {
+    "/etc/gpuhost/gpuhostd.conf.d/50-peers.conf": f"[Peers]\nProxy=http://joe:{SECRET}@proxy:3128\nPassword={SECRET}\n",
+    "/run/gpuhost-cluster/status.json": f'{{"node": "gpu01", "server": "https://joe:{SECRET}@api", "token": "{SECRET}"}}',
+    "/etc/cdi/site.yaml": f"cdiVersion: 0.6.0\nkind: site/x\ndevices:\n- name: a\n  containerEdits: {{env: [API_TOKEN={SECRET}]}}\n",
+    "/etc/modprobe.d/site.conf": f"# password: {SECRET}\n",
+    "/proc/cmdline": f"ro luks.passphrase={SECRET}\n",
+    "/proc/version": KEY,
+    "/proc/modules": f"nvidia 1 token={SECRET}\n",
+    "/sys/kernel/security/lockdown": f"[none] secret={SECRET}\n",
+    "/etc/os-release": f'ID=debian\nSUPPORT_URL="https://joe:{SECRET}@support"\n',
+    "/var/lib/dpkg/status": f"Package: containerd\nStatus: install ok installed\nVersion: 1?token={SECRET}\n\n",
+    "/proc/driver/nvidia/registry": f"Password: {SECRET}\n",
+    "/proc/driver/nvidia/gpus/0000:65:00.0/information": f"Authorization: Bearer {SECRET}\n",
+    "/etc/hostname": "gpu01\n",
+    "/var/lib/gpuhost/cluster/kubeconfig": f"users:\n- user: {{token: {SECRET}}}\n",
+    "/var/lib/gpuhost/cluster/client.pem": KEY,
+}
+
+
+def members(path):
+    with tarfile.open(path) as archive:
+        return [(member.name.split("/")[-1], member.mode, archive.extractfile(member).read().decode()) for member in archive]
+
+
+def check_mounted(t, host, path):
+    for name, content in PLANTED.items():
+        write(host.path(name), content)
+    os.umask(0)
+    run = host.ctl("report", path, f"--root={host.root}")
+    t.ok(run.returncode == 0 and "journal.txt" in run.stderr and not run.stdout, "it is written, and what is in it said first", run.stderr)
+    t.equal(os.stat(path).st_mode & 0o777, 0o600, "for root alone")
+    found = members(path)
+    listed = [line.split()[0] for line in host.ctl("report", "--list").stdout.splitlines()[1:]]
+    t.equal([name for name, _, _ in found], listed, "--list has its members, in their order")
+    t.ok(all(mode == 0o600 for _, mode, _ in found), "they are for root alone, too")
+    text = {name: content for name, _, content in found}
+    t.equal([name for name in text if SECRET in text[name]], [], "no secret is in it")
+    for name, wanted in (("config.txt", "Proxy=http://[masked]@proxy:3128"), ("cluster.json", '"token": "[masked]"'),
+                         ("driver-files.txt", "Password: [masked]"), ("modules.txt", "luks.passphrase=[masked]"),
+                         ("os-release", "[masked]@support"), ("packages.txt", "containerd 1?token=[masked]"), ("inventory.json", '"kernels"'),
+                         ("journal.txt", "mounted system"), ("doctor.json", '"check": "space"'), ("drivers.json", "mounted system")):
+        t.ok(wanted in text[name], f"{name} has the rest: {wanted}", text[name][:2000])
+
+
+def check_existing(t, host, path):
+    before = os.stat(path).st_ino
+    run = host.ctl("report", path, f"--root={host.root}")
+    t.ok(run.returncode == ALREADY_EXISTS and "--force" in run.stderr and os.stat(path).st_ino == before, "a file that is there stays", run.returncode, run.stderr)
+    run = host.ctl("report", path, "--force", f"--root={host.root}")
+    t.ok(run.returncode == 0 and os.stat(path).st_ino != before, "unless it may go", run.stderr)
+    run = host.ctl("report", "/nonexistent/x.tar.gz", f"--root={host.root}")
+    t.ok(run.returncode != 0 and "/nonexistent/x.tar.gz" in run.stderr, "a place that is none is an error", run.stderr)
+
+
+def programs_with_secrets(directory):
+    """journalctl, systemctl and lspci that tell one."""
+    for name in ("journalctl", "systemctl", "lspci"):
+        write(os.path.join(directory, name), f"#!/bin/sh\necho {name}: token={SECRET}\n")
+        os.chmod(os.path.join(directory, name), 0o755)
+
+
+def check_host(t, host, path):
+    """Beside a daemon: its documents, and what programs of the system say."""
+    tools = os.path.join(host.scratch, "tools")
+    programs_with_secrets(tools)
+    environment = {**host.environment, "PATH": tools + ":" + os.environ["PATH"]}
+    run = programs.run([os.path.join(tap.TOP_BUILDDIR, "gpuhostctl"), "report", path, "--force"], env=environment)
+    t.equal(run.returncode, 0, "a host is reported on")
+    text = {name: content for name, _, content in members(path)}
+    t.equal([name for name in text if SECRET in text[name]], [], "no secret of theirs is in it")
+    for name, wanted in (("status.json", '"components"'), ("drivers.json", NEW), ("history.json", '"changes"'), ("operations.json", '"driver.swap"'),
+                         ("plan.json", '"steps"'), ("journal.txt", "journalctl: token=[masked]"), ("kernel.txt", "[masked]"),
+                         ("units.txt", "systemctl: token=[masked]"), ("pci.txt", "lspci: token=[masked]")):
+        t.ok(wanted in text[name], f"{name} has {wanted}", text[name][:500])
+
+
+def main():
+    t = tap.Tap()
+    host = FakeHost()
+    try:
+        prepare(host)
+        host.start_daemon()
+        host.settle()
+        path = os.path.join(host.scratch, "report.tar.gz")
+        check_mounted(t, host, path)
+        check_existing(t, host, path)
+        check_host(t, host, path)
+    finally:
+        host.close()
+    t.done()
+
+
+main()
