@@ -39,6 +39,7 @@ struct CertificateFile {
     std::uint64_t until = 0; ///< seconds since 1970; 0: can't be read
 };
 
+// NOLINTNEXTLINE(clang-analyzer-optin.performance.Padding): in the order of what they are about
 struct DoctorFacts {
     bool is_host = true;        ///< false: a mounted system, on which nothing runs
     base::Json host;            ///< Manager.Describe's document; null where the daemon does not answer
