@@ -46,11 +46,13 @@ std::string reason(const Member& member, bool needed) {
 }
 
 /// By their names, as Debian, Ubuntu and NVIDIA give them: nvidia-open-kernel-dkms, nvidia-dkms-550-server,
-/// nvidia-kernel-source-550. `flavour` empty: either.
+/// nvidia-kernel-source-550. NVIDIA's .run has both. `flavour` empty: either.
 bool has_source(const Document& packages, const std::string& flavour) {
     return std::any_of(packages.content.begin(), packages.content.end(), [&](const Descriptor& file) {
         const auto has = [&](const char* part) { return file.title.find(part) != std::string::npos; };
-        return (has("-dkms") || has("-kernel-source")) &&
+        if (base::ends_with(file.title, ".run"))
+            return true;
+        return (has("-dkms") || has("-kernel-source") || base::ends_with(file.title, ".tar.zst")) &&
                (flavour.empty() || has("open") == (flavour == "open"));
     });
 }

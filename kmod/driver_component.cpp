@@ -5,6 +5,7 @@
 #include "kmod/client_units.hpp"
 #include "kmod/devices.hpp"
 #include "kmod/door.hpp"
+#include "kmod/flavour_choice.hpp"
 #include "kmod/requests.hpp"
 #include "kmod/select_plan.hpp"
 
@@ -130,7 +131,8 @@ std::optional<Plan> DriverComponent::before_converging(const core::Settings& set
     if (!driver.build_at_boot || driver.owner != DriverOwner::Gpuhost || version.empty() || !headers ||
         gpus_to_drive(observed.gpus).empty())
         return std::nullopt;
-    const std::string flavour = driver.flavour == "any" ? std::string() : driver.flavour;
+    const std::string chosen = choose_flavour(observed.store, version, driver.flavour, observed.gpus).flavour;
+    const std::string flavour = chosen == "any" ? std::string() : chosen;
     if (observed.store.modules_for(version, observed.kernel, flavour) != nullptr)
         return std::nullopt;
     return build_plan(version, {observed.kernel}, false, driver, value);

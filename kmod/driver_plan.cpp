@@ -2,6 +2,7 @@
 #include "kmod/driver_plan.hpp"
 
 #include "daemon/base/parse.hpp"
+#include "kmod/flavour_choice.hpp"
 #include "kmod/graph.hpp"
 #include "kmod/select_plan.hpp"
 
@@ -280,7 +281,20 @@ std::optional<Driver> choose(const Wish& wish, const Observed& observed, std::ve
     return driver;
 }
 
-void fill(const Wish& wish, const Observed& observed, const core::StepsAround& around, Plan& plan) {
+/// What a rollback goes to was chosen before.
+void choose_flavour_for(Wish& wish, const Observed& observed, Plan& plan) {
+    if (wish.kind == Wish::Kind::Rollback)
+        return;
+    FlavourChoice choice = choose_flavour(observed.store, wish.version, wish.settings.flavour, observed.gpus);
+    wish.settings.flavour = std::move(choice.flavour);
+    for (std::string& reason : choice.reasons)
+        plan.reasons.push_back(std::move(reason));
+    if (choice.problem)
+        plan.problems.push_back(std::move(*choice.problem));
+}
+
+void fill(Wish wish, const Observed& observed, const core::StepsAround& around, Plan& plan) {
+    choose_flavour_for(wish, observed, plan);
     const auto driver = choose(wish, observed, plan.problems);
     if (!driver)
         return;

@@ -37,6 +37,8 @@ noinst_LIBRARIES += %D%/libkmodroom.a
     %D%/driver_wish.hpp \
     %D%/efi_signatures.cpp \
     %D%/efi_signatures.hpp \
+    %D%/flavour_choice.cpp \
+    %D%/flavour_choice.hpp \
     %D%/goal.cpp \
     %D%/goal.hpp \
     %D%/graph.cpp \
@@ -118,6 +120,8 @@ noinst_LIBRARIES += %D%/libkmodroom.a
     %D%/store_json.cpp \
     %D%/store_steps.cpp \
     %D%/store_steps.hpp \
+    %D%/supported_gpus.cpp \
+    %D%/supported_gpus.hpp \
     %D%/symbol_versions.cpp \
     %D%/symbol_versions.hpp \
     %D%/take.cpp \

@@ -66,10 +66,13 @@ Result<Manifest> from_json(const Json& value) {
     manifest.kernel = base::string_or(value, "kernel", {});
     manifest.flavour = base::string_or(value, "flavour", {});
     manifest.directory = base::string_or(value, "directory", {});
+    manifest.closed_gpus = base::strings_or_empty(value, "closed_gpus");
     if (manifest.kind == SetKind::Modules && !base::is_kernel_release(manifest.kernel))
         return base::fail(Errc::BadContent, "'" + manifest.kernel + "' is not a kernel release");
     if (manifest.kind != SetKind::Userland && manifest.flavour != "open" && manifest.flavour != "proprietary")
         return base::fail(Errc::BadContent, "'" + manifest.flavour + "' is not a flavour");
+    if (manifest.kind != SetKind::Userland && !manifest.closed_gpus.empty())
+        return base::fail(Errc::BadContent, "has a list of GPUs where none belongs");
     GPUHOST_TRY(files, content::files_from_json(base::member(value, "files")));
     manifest.files = std::move(files);
     for (const Json& item : base::member(value, "modules")) {
@@ -98,6 +101,8 @@ std::string encode(const Manifest& manifest) {
         value["flavour"] = manifest.flavour;
     if (manifest.kind == SetKind::Source)
         value["directory"] = manifest.directory;
+    if (!manifest.closed_gpus.empty())
+        value["closed_gpus"] = manifest.closed_gpus;
     value["files"] = content::to_json(manifest.files);
     if (manifest.kind == SetKind::Modules) {
         Json& modules = value["modules"] = Json::array();

@@ -25,9 +25,11 @@ enum class SetKind { Userland, Modules, Source };
 struct Manifest {
     SetKind kind = SetKind::Userland;
     std::string version;
-    std::string kernel;                   ///< Modules
-    std::string flavour;                  ///< Modules, Source
-    std::string directory;                ///< Source: where the source stands in the package
+    std::string kernel;    ///< Modules
+    std::string flavour;   ///< Modules, Source
+    std::string directory; ///< Source: where the source stands in the package
+    std::vector<std::string>
+        closed_gpus; ///< Userland: those of supported_gpus.hpp; none: it came without the list
     std::vector<content::TreeFile> files; ///< in order of path, without the manifest itself
     std::vector<ModuleFile> modules;      ///< Modules: one for each file
 };

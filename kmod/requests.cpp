@@ -2,6 +2,7 @@
 #include "kmod/requests.hpp"
 
 #include "daemon/base/parse.hpp"
+#include "kmod/flavour_choice.hpp"
 #include "kmod/sign.hpp"
 #include "kmod/store.hpp"
 
@@ -136,10 +137,19 @@ Plan build_plan(const std::string& version, const std::vector<std::string>& kern
         plan.problems.push_back(not_in_store(version));
         return plan;
     }
-    const SourceSet* const source = choose_source(*known, settings.flavour);
-    const std::string flavour = source != nullptr           ? source->flavour
-                                : settings.flavour == "any" ? ""
-                                                            : settings.flavour;
+    std::vector<PciGpu> gpus;
+    for (const Json& gpu : base::member(observed, "gpus"))
+        gpus.push_back(gpu_from_json(gpu));
+    FlavourChoice choice = choose_flavour(store, version, settings.flavour, gpus);
+    plan.reasons = std::move(choice.reasons);
+    if (choice.problem) {
+        plan.problems.push_back(std::move(*choice.problem));
+        return plan;
+    }
+    const SourceSet* const source = choose_source(*known, choice.flavour);
+    const std::string flavour = source != nullptr         ? source->flavour
+                                : choice.flavour == "any" ? ""
+                                                          : choice.flavour;
     const bool sign = !settings.signing.key.empty();
     if (sign)
         plan.problems = signing_problems(settings.signing);
@@ -152,7 +162,7 @@ Plan build_plan(const std::string& version, const std::vector<std::string>& kern
         const ModuleSet* const set = store.modules_for(version, kernel, flavour);
         const bool there = set != nullptr && !again;
         if (source == nullptr && (!there || !sign)) {
-            plan.problems.push_back(no_source(*known, settings.flavour));
+            plan.problems.push_back(no_source(*known, choice.flavour));
             return plan;
         }
         const std::string made = set != nullptr ? set->flavour : flavour;

@@ -7,6 +7,7 @@
 #include "kmod/package_modules.hpp"
 #include "kmod/stage.hpp"
 #include "kmod/stage_source.hpp"
+#include "kmod/supported_gpus.hpp"
 
 #include <algorithm>
 #include <map>
@@ -116,6 +117,9 @@ class Stager {
             if (is_packed && SourcePacker::is_source(*entry)) {
                 GPUHOST_CHECK(pack_source(given, *entry, package));
                 ++counts.kept;
+            } else if (is_supported_gpus(*entry)) {
+                GPUHOST_CHECK(read_gpus(package, name));
+                ++counts.kept;
             } else if (const auto module = module_place(*entry)) {
                 GPUHOST_CHECK(take_module(*entry, *module, package, name));
                 ++counts.kept;
@@ -192,6 +196,7 @@ class Stager {
         Manifest manifest;
         manifest.kind = SetKind::Userland;
         manifest.version = version_;
+        manifest.closed_gpus = closed_gpus_;
         result_.places.push_back(set_place(manifest));
         return finish_set(userland, std::move(manifest));
     }
@@ -209,6 +214,13 @@ class Stager {
         if (auto packed = sources_.take(entry, package); !packed)
             return base::fail(packed.error().context(given.file.name));
         advance(entry.size);
+        return {};
+    }
+
+    Result<void> read_gpus(content::Package& package, const std::string& name) {
+        GPUHOST_TRY(text, package.data().read_all(supported_gpus_limit));
+        GPUHOST_TRY(gpus, parse_supported_gpus(text, name + ": supported-gpus.json"));
+        closed_gpus_ = std::move(gpus);
         return {};
     }
 
@@ -259,6 +271,7 @@ class Stager {
     SourcePacker sources_;
     std::map<std::string, std::string> sonames_; ///< link → library
     std::map<std::string, std::string> links_;   ///< the packages' own
+    std::vector<std::string> closed_gpus_;
     Imported result_;
 };
 

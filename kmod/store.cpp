@@ -42,6 +42,7 @@ void add(DriverVersion& version, const std::string& path, SetOnDisk set) {
     userland.digest = set.digest;
     userland.path = path;
     userland.published_us = set.published_us;
+    userland.closed_gpus = std::move(manifest.closed_gpus);
     constexpr std::string_view firmware = "firmware/";
     for (const content::TreeFile& file : manifest.files) {
         ++userland.files;

@@ -49,6 +49,8 @@ struct Userland {
     bool nvml = false;                 ///< has libnvidia-ml.so.1
     std::vector<std::string> firmware; ///< names in firmware/: "gsp_ga10x.bin"
     std::int64_t published_us = 0;     ///< CLOCK_REALTIME
+    std::vector<std::string>
+        closed_gpus{}; ///< "10de:1db6": not driven by its open modules, as far as it is known
 };
 
 struct ModuleSet {

@@ -40,6 +40,7 @@ Json to_json(const Userland& set) {
                 {"bytes", set.bytes},
                 {"nvml", set.nvml},
                 {"firmware", set.firmware},
+                {"closed_gpus", set.closed_gpus},
                 {"published_us", set.published_us}};
 }
 
@@ -50,7 +51,8 @@ Userland userland_from_json(const Json& value) {
             static_cast<std::uint64_t>(int_or(value, "bytes", 0)),
             base::bool_or(value, "nvml", false),
             strings_or_empty(value, "firmware"),
-            int_or(value, "published_us", 0)};
+            int_or(value, "published_us", 0),
+            strings_or_empty(value, "closed_gpus")};
 }
 
 Json to_json(const ModuleSet& set) {

@@ -101,6 +101,8 @@ std::string installed_path(std::string_view name, const RunFile& file, std::stri
             if (base::starts_with(name, below))
                 return "usr/src/" + std::string(directory) + std::string(version) + "/" +
                        std::string(name.substr(std::string_view(below).size()));
+    if (name == "supported-gpus/supported-gpus.json")
+        return "usr/share/nvidia/supported-gpus.json";
     if (name == "LICENSE")
         return "usr/share/licenses/nvidia-driver/LICENSE";
     return {};

@@ -31,6 +31,7 @@ fuzz_programs = \
     %D%/fuzz-run_manifest \
     %D%/fuzz-settings \
     %D%/fuzz-signature \
+    %D%/fuzz-supported_gpus \
     %D%/fuzz-toml
 check_PROGRAMS += $(fuzz_programs)
 EXTRA_DIST += $(fuzz_corpus)
@@ -196,6 +197,10 @@ endif
 %C%_fuzz_signature_LDFLAGS = $(fuzz_flags)
 %C%_fuzz_signature_LDADD = $(fuzz_main) $(content_libs)
 %C%_fuzz_signature_SOURCES = %D%/signature.cpp
+%C%_fuzz_supported_gpus_CPPFLAGS = $(fuzz_cppflags)
+%C%_fuzz_supported_gpus_LDFLAGS = $(fuzz_flags)
+%C%_fuzz_supported_gpus_LDADD = $(fuzz_main) $(kmod_libs)
+%C%_fuzz_supported_gpus_SOURCES = %D%/supported_gpus.cpp
 
 %C%_fuzz_toml_CPPFLAGS = $(fuzz_cppflags)
 %C%_fuzz_toml_LDFLAGS = $(fuzz_flags)
@@ -370,6 +375,9 @@ fuzz_corpus = \
     %D%/corpus/signature/keyid.ko \
     %D%/corpus/signature/not-zero.ko \
     %D%/corpus/signature/too-long.ko \
+    %D%/corpus/supported_gpus/driver.json \
+    %D%/corpus/supported_gpus/no-list.json \
+    %D%/corpus/supported_gpus/strange.json \
     %D%/corpus/toml/broken.toml \
     %D%/corpus/toml/deep.toml \
     %D%/corpus/toml/dots.toml \

@@ -75,6 +75,7 @@ def check_comes_in(t, host, version, path, what, tree):
          and flavours == [("open", f"nvidia-open-{version}.tar.zst"), ("proprietary", f"nvidia-{version}.tar.zst")],
          f"{what} comes in: what a host needs, and both sources", run.returncode, run.stderr, names, flavours)
     t.ok(not os.path.exists(tree + ".was-run"), "and nothing in it was run")
+    t.equal([one["closed_gpus"] for one in found.get("userland", [])], [["10de:1db6"]], "and it is known which GPUs need proprietary modules")
     sources = {one["flavour"]: one["digest"] for one in found.get("sources", [])}
     remove(host, version)
     return sources

@@ -44,6 +44,7 @@ def write_tree(directory, version):
     add("nvidia_drv.so", b"X11", "XMODULE_SHARED_LIB drivers", 0o755)
     add("firmware/gsp_ga10x.bin", version, "FIRMWARE INHERIT_PATH_DEPTH:1")
     add("LICENSE", "theirs\n", "DOCUMENTATION /")
+    add("supported-gpus/supported-gpus.json", '{"chips": [{"devid": "0x1DB6"}, {"devid": "0x2330", "features": ["kernelopen"]}]}', "DOCUMENTATION /")
     for kernel in ("kernel", "kernel-open"):
         for name, content in SOURCE.items():
             kind = "DKMS_CONF" if name == "dkms.conf" else "KERNEL_MODULE_SRC"

@@ -195,6 +195,26 @@ TEST_F(ImportTest, NvidiasRunBecomesAUserlandAndBothSources) {
         EXPECT_EQ(source.digest, digests[source.flavour]) << "a function of what is in it";
 }
 
+TEST_F(ImportTest, TheListOfGpusBecomesTheUserlands) {
+    const std::string list =
+        R"({"chips": [{"devid": "0x1DB6"}, {"devid": "0x2330", "features": ["kernelopen"]}]})";
+    const auto smi = [](const std::string& text) {
+        return Inputs{
+            {"smi.deb", deb_of("nvidia-smi", "550.163.01-2",
+                               {{"./usr/bin/nvidia-smi", "x", Type::File, "", 0755},
+                                {"./usr/share/doc/nvidia/supported-gpus/supported-gpus.json", text}})}};
+    };
+    ASSERT_TRUE(import(smi(list)));
+    const Store now = store();
+    ASSERT_EQ(now.problems, std::vector<std::string>{});
+    EXPECT_EQ(now.versions[0].userland.at(0).closed_gpus, std::vector<std::string>{"10de:1db6"});
+    EXPECT_EQ(store_from_json(to_json(now)).versions[0].userland.at(0).closed_gpus,
+              std::vector<std::string>{"10de:1db6"});
+    EXPECT_EQ(root_.list(now.versions[0].userland.at(0).path).value(),
+              (std::vector<std::string>{"bin", "manifest.json"}));
+    expect_error(stage(smi("{}")), Errc::BadContent, "smi.deb: supported-gpus.json: has no list of GPUs");
+}
+
 TEST_F(ImportTest, RefusesHostileRunFiles) {
     const auto refuse = [&](const std::string& content, Errc code, const std::string& text) {
         expect_error(stage({{"x.run", content}}), code, text);
