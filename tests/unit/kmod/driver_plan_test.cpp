@@ -256,6 +256,14 @@ INSTANTIATE_TEST_SUITE_P(
                  swap("550.163.01"),
                  "",
                  {Errc::Unsupported}},
+        PlanCase{"GpusOfBothKinds",
+                 [](Observed& observed, core::Settings&) {
+                     observed.store.versions[0].userland[0].closed_gpus = {"10de:2330"};
+                     observed.gpus.push_back({"0000:66:00.0", "0x2331", "nvidia"});
+                 },
+                 swap("550.163.01"),
+                 "",
+                 {Errc::Unsupported}},
         PlanCase{"IncompleteSet",
                  [](Observed& observed, core::Settings&) {
                      observed.store.versions[0].modules[0].modules.resize(2);
@@ -319,6 +327,24 @@ TEST(DriverPlanArgs, ModulesKnowTheirFilesOnBothSides) {
         EXPECT_NE(module.path.find("/535.261.03/"), std::string::npos);
     ASSERT_EQ(to.modules.size(), 4U) << "peermem was neither asked for nor loaded";
     EXPECT_EQ(to.version, "550.163.01");
+}
+
+TEST(DriverPlanArgs, AGpuThatTheOpenModulesDoNotDriveGetsTheProprietaryOnes) {
+    Observed observed = serving_535();
+    ModuleSet proprietary = module_set("550.163.01");
+    proprietary.flavour = "proprietary";
+    proprietary.digest = "p550.163.01";
+    proprietary.path = "/proprietary";
+    observed.store.versions[0].modules.push_back(proprietary);
+    const auto path = [&](const core::Plan& plan) {
+        return goal_from_json(step(plan, "modules.converge").args["to"]).modules.at(0).path;
+    };
+    EXPECT_NE(path(plan_of(observed, swap("550.163.01"))).find("-open/"), std::string::npos);
+    observed.store.versions[0].userland[0].closed_gpus = {"10de:2330"};
+    const core::Plan plan = plan_of(observed, swap("550.163.01"));
+    EXPECT_EQ(path(plan).find("/proprietary/"), 0U) << path(plan);
+    EXPECT_NE(base::join(plan.reasons, "\n").find("do not drive 0000:65:00.0 (10de:2330)"),
+              std::string::npos);
 }
 
 TEST(DriverPlanArgs, WhatAModuleUsesInItsSetComesWithIt) {
