@@ -162,7 +162,7 @@ bool Manager::begin_preparation() {
         auto plan = component->before_converging(settings_, *observed);
         if (!plan || plan->steps.empty() || !plan->problems.empty())
             continue;
-        if (runner_.start(*std::move(plan), {::geteuid(), ::getpid(), "gpuhostd"}, {}))
+        if (runner_.start(*std::move(plan), itself(), {}))
             return true;
     }
     return false;
