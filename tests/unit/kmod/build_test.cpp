@@ -96,7 +96,7 @@ TEST_F(BuildTest, TheSourceOfAnInstallerIsBuiltLikeAPackages) {
                                        {"./kernel-open/Makefile", good_makefile},
                                        {"./kernel-open/nvidia/nv.c", "int nvidia;\n"}})}}));
     const base::Json observed{{"kernel", test_kernel}, {"store", to_json(store())}};
-    plan_ = build_plan(test_version, {}, false, "open", observed);
+    plan_ = build_plan(test_version, {}, false, flavour("open"), observed);
     ASSERT_EQ(plan_.steps.size(), 2U);
     const auto built = compile();
     ASSERT_TRUE(built) << built.error().message << "\n" << log();

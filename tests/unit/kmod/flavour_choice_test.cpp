@@ -97,7 +97,9 @@ TEST(FlavourChoiceTest, ABuildTakesTheSourceThatDrivesTheGpus) {
         Json listed = Json::array();
         for (const PciGpu& gpu : gpus)
             listed.push_back(to_json(gpu));
-        return build_plan(version, {}, false, flavour,
+        DriverSettings settings;
+        settings.flavour = flavour;
+        return build_plan(version, {}, false, settings,
                           Json{{"kernel", "6.1.0-50-amd64"}, {"gpus", listed}, {"store", to_json(store())}});
     };
     EXPECT_EQ(build("any", {volta}).steps.at(0).args["source"]["flavour"], "proprietary");
