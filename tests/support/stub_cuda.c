@@ -14,7 +14,8 @@ static int current = -1;
 
 __attribute__((destructor)) static void tell(void) {
     if (contexts || modules || allocations)
-        fprintf(stderr, "stub_cuda: left open: %d contexts, %d modules, %d allocations\n", contexts, modules, allocations);
+        fprintf(stderr, "stub_cuda: left open: %d contexts, %d modules, %d allocations\n", contexts, modules,
+                allocations);
 }
 
 static int devices(void) {
@@ -119,8 +120,9 @@ int cuMemcpyDtoH_v2(void* to, uint64_t from, size_t size) {
     return failure("cuMemcpyDtoH_v2");
 }
 
-int cuLaunchKernel(void* function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x, unsigned block_y,
-                   unsigned block_z, unsigned shared, void* stream, void** parameters, void** extra) {
+int cuLaunchKernel(void* function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
+                   unsigned block_y, unsigned block_z, unsigned shared, void* stream, void** parameters,
+                   void** extra) {
     const uint32_t* a = (const uint32_t*)(uintptr_t) * (uint64_t*)parameters[0];
     const uint32_t* b = (const uint32_t*)(uintptr_t) * (uint64_t*)parameters[1];
     uint32_t* sum = (uint32_t*)(uintptr_t) * (uint64_t*)parameters[2];
