@@ -5,7 +5,7 @@
 // ("forward").
 //
 // driver.validate asks whether the driver works: args {"level": "kernel"|"nvml"|"cuda", "goal": goal, "userland":
-// directory}; by its management library at the last two. driver.compute has each GPU compute: args {"userland", "fabric": whether
+// directory, "units": that start again behind it}; by its management library at the last two. driver.compute has each GPU compute: args {"userland", "fabric": whether
 // a fabric manager runs, for which GPUs behind NVSwitches wait}.
 #include "daemon/base/clock.hpp"
 #include "daemon/base/parse.hpp"
@@ -13,6 +13,7 @@
 #include "kmod/cuda.hpp"
 #include "kmod/devices.hpp"
 #include "kmod/kernel_state.hpp"
+#include "kmod/locked_parts.hpp"
 #include "kmod/nvml.hpp"
 #include "kmod/step_kind.hpp"
 
@@ -74,6 +75,10 @@ PreflightResult validate_preflight(StepContext& context, const base::Json& args)
         problems.push_back({Errc::NotFound,
                             "Validation=" + level_of(args) + ", but this driver came without NVML",
                             "import libnvidia-ml1 of the same version, or set Validation=kernel"});
+    for (Problem& problem : check_locked_parts(context.root, base::string_or(args, "userland", ""),
+                                               base::string_or(base::member(args, "goal"), "version", ""),
+                                               base::strings_or_empty(args, "units")))
+        problems.push_back(std::move(problem));
     return problems;
 }
 

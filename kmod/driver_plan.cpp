@@ -161,7 +161,8 @@ bool waits_for_fabric(const Change& change) {
 void add_steps_after(const Change& change, std::vector<Step>& steps) {
     const Json validation{{"level", change.settings.validation},
                           {"goal", to_json(change.goal)},
-                          {"userland", change.to.userland}};
+                          {"userland", change.to.userland},
+                          {"units", change.unload ? change.units : std::vector<std::string>()}};
     const Step compute{"driver.compute",
                        "compute on each GPU",
                        {{"userland", change.to.userland}, {"fabric", waits_for_fabric(change)}}};

@@ -65,6 +65,8 @@ noinst_LIBRARIES += %D%/libkmodroom.a
     %D%/layout.hpp \
     %D%/loader.hpp \
     %D%/loader_libkmod.cpp \
+    %D%/locked_parts.cpp \
+    %D%/locked_parts.hpp \
     %D%/manifest.cpp \
     %D%/manifest.hpp \
     %D%/mappers.cpp \

@@ -674,6 +674,20 @@ TEST_F(DriverSteps, ValidationNeedsTheLevelThatIsConfigured) {
     EXPECT_FALSE(apply("driver.validate", args));
 }
 
+TEST_F(DriverSteps, WhatGoesWithOneVersionAloneIsSwappedWithIt) {
+    const Goal goal = tree_.add_modules("535.261.03");
+    const Json args{{"level", "kernel"},
+                    {"goal", to_json(goal)},
+                    {"userland", "/userland"},
+                    {"units", {"nvidia-fabricmanager.service", "nvidia-persistenced.service"}}};
+    EXPECT_TRUE(preflight("driver.validate", args).empty()) << "one that is somewhere else nobody knows";
+    tree_.directory().write("usr/bin/nv-fabricmanager", "Fabric Manager 550.163.01");
+    tree_.directory().write("usr/bin/nvidia-imex", "IMEX 550.163.01");
+    EXPECT_TRUE(says(preflight("driver.validate", args), "unsupported", "not of driver 535.261.03"));
+    tree_.directory().write("userland/bin/nv-fabricmanager", "Fabric Manager 535.261.03");
+    EXPECT_TRUE(preflight("driver.validate", args).empty()) << "the driver's own comes with it";
+}
+
 /// driver.validate at level nvml, with tests/support/stub_nvml.c as the driver's library.
 class Nvml : public DriverSteps {
   protected:
