@@ -31,8 +31,8 @@ std::string why_kept(const std::string& version, const std::string& in_use, cons
         return why;
     if (std::find(settings.pins.begin(), settings.pins.end(), version) != settings.pins.end())
         return "it is pinned";
-    if (in_use.empty())
-        return "no version is in use yet";
+    if (in_use.empty() || observed.store.find(in_use) == nullptr)
+        return "no version of the store is in use yet";
     const int order = compare_versions(version, in_use);
     return order == 0 ? "it is configured" : order > 0 ? "it is newer than " + in_use : std::string();
 }

@@ -20,6 +20,7 @@ using CuResult = int;
 using CuDevice = int;
 using CuPointer = std::uint64_t;
 using CuHandle = void*; ///< a context, module, function or stream
+constexpr CuResult no_device = 100;
 constexpr CuResult not_initialized_system = 802;
 
 constexpr std::uint32_t elements = 4096;
@@ -213,7 +214,10 @@ Result<std::vector<std::string>> add_vectors(const std::string& library) {
                           "'" + library + "': " + (reason != nullptr ? reason : "can't be opened"));
     }
     GPUHOST_TRY(cuda, symbols(handle.get()));
-    GPUHOST_CHECK(cuda.check("starting", cuda.init(0)));
+    const CuResult started = cuda.init(0);
+    if (started == no_device)
+        return std::vector<std::string>();
+    GPUHOST_CHECK(cuda.check("starting", started));
     int count = 0;
     GPUHOST_CHECK(cuda.check("counting GPUs", cuda.device_count(&count)));
     std::vector<std::string> gpus;

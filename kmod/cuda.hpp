@@ -11,7 +11,7 @@
 namespace gpuhost::kmod {
 
 /// `library` is the path of libcuda.so.1, as this process sees it. Adds two vectors on each device that it shows, by a
-/// program in PTX which the driver compiles, and compares the sums. The devices' PCI addresses. Busy: the GPUs wait for their
+/// program in PTX which the driver compiles, and compares the sums. The devices' PCI addresses; none where it shows none. Busy: the GPUs wait for their
 /// NVSwitches' fabric manager.
 [[nodiscard]] base::Result<std::vector<std::string>> add_vectors(const std::string& library);
 

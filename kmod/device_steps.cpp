@@ -57,17 +57,6 @@ bool wants_nvml(const base::Json& args) {
     return level_of(args) != "kernel";
 }
 
-/// Of a GPU that is split MIG's instances stand in its place, and CUDA shows a process one of all.
-bool is_any_split(const base::Root& root) {
-    const std::string directory = "/proc/driver/nvidia/capabilities";
-    for (const std::string& gpu : root.list(directory).value_or(std::vector<std::string>()))
-        for (const std::string& name :
-             root.list(directory + "/" + gpu + "/mig").value_or(std::vector<std::string>()))
-            if (base::starts_with(name, "gi"))
-                return true;
-    return false;
-}
-
 PreflightResult validate_preflight(StepContext& context, const base::Json& args) {
     std::vector<Problem> problems;
     if (wants_nvml(args) &&
@@ -111,8 +100,9 @@ Result<base::Json> compute(StepContext& context, const base::Json& args) {
         return base::Json{{"waits", "fabric"}};
     }
     GPUHOST_TRY(gpus, std::move(computed));
-    const std::size_t expected =
-        is_any_split(context.root) ? 1 : gpus_to_drive(nvidia_gpus(context.root)).size();
+    // Of split GPUs CUDA shows a process one instance, and none where they have none.
+    GPUHOST_TRY(report, ask_nvml(context.root.host_path(nvml_library(args))));
+    const std::size_t expected = report.split != 0 ? 0 : gpus_to_drive(nvidia_gpus(context.root)).size();
     if (gpus.size() < expected)
         return base::fail(Errc::Failed,
                           "CUDA sees " + std::to_string(gpus.size()) + " of " + std::to_string(expected) +

@@ -108,8 +108,8 @@ Plan DriverComponent::plan(const core::Desired& desired, const Json& value) cons
         return select_plan(version, base::strings_or_empty(request, "kernels"),
                            driver_settings(desired.settings), observed);
     if (kind == "deselect")
-        return deselect_plan(base::strings_or_empty(request, "kernels"), driver_settings(desired.settings),
-                             observed, around_ ? around_(desired.settings) : core::StepsAround());
+        return deselect_plan(driver_settings(desired.settings), observed,
+                             around_ ? around_(desired.settings) : core::StepsAround());
     if (kind == "remove")
         return remove_plan(version, driver_settings(desired.settings).pins, value);
     if (kind == "clean")

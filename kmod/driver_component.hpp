@@ -18,7 +18,7 @@ namespace gpuhost::kmod {
 ///    "all-kernels": bool}
 ///   {"request": "clean"}
 ///   {"request": "select", "version": … or absent, "kernels": [… or none for all but the running one]}
-///   {"request": "deselect", "kernels": [… or none for all]}
+///   {"request": "deselect"}
 ///   {"request": "remove", "version": …}
 ///   {"request": "verify", "version": … or absent for all}
 class DriverComponent final : public core::Component {

@@ -151,35 +151,41 @@ void add_steps_before(const Change& change, std::vector<Step>& steps) {
                      converge_args(change)});
 }
 
+constexpr const char* fabric_manager = "nvidia-fabricmanager.service";
+
 /// GPUs behind NVSwitches compute only while it runs, and it is a client that stops for a swap.
 bool waits_for_fabric(const Change& change) {
-    const std::string manager = "nvidia-fabricmanager.service";
     return change.unload &&
-           std::find(change.units.begin(), change.units.end(), manager) != change.units.end();
+           std::find(change.units.begin(), change.units.end(), fabric_manager) != change.units.end();
+}
+
+/// Where nothing was loaded GPUs may be in use, and have no room for it.
+void add_computing(const Change& change, std::vector<Step>& steps) {
+    if (change.settings.validation != "cuda" || !change.modules)
+        return;
+    if (waits_for_fabric(change))
+        steps.push_back({"units.start",
+                         std::string("start ") + fabric_manager,
+                         {{"units", change.units}, {"only", {fabric_manager}}}});
+    steps.push_back({"driver.compute",
+                     "compute on each GPU",
+                     {{"userland", change.to.userland}, {"fabric", waits_for_fabric(change)}}});
 }
 
 void add_steps_after(const Change& change, std::vector<Step>& steps) {
-    const Json validation{{"level", change.settings.validation},
-                          {"goal", to_json(change.goal)},
-                          {"userland", change.to.userland},
-                          {"units", change.unload ? change.units : std::vector<std::string>()}};
-    const Step compute{"driver.compute",
-                       "compute on each GPU",
-                       {{"userland", change.to.userland}, {"fabric", waits_for_fabric(change)}}};
-    const bool computes = change.settings.validation == "cuda";
     steps.push_back({"driver.validate",
                      "validate driver " + change.goal.version + " (" + change.settings.validation + ")",
-                     validation});
-    if (computes && !waits_for_fabric(change))
-        steps.push_back(compute);
+                     {{"level", change.settings.validation},
+                      {"goal", to_json(change.goal)},
+                      {"userland", change.to.userland},
+                      {"units", change.unload ? change.units : std::vector<std::string>()}}});
+    add_computing(change, steps);
     add(steps, change.around.after);
     if (change.modules || change.observed.door_shut)
         steps.push_back({"door.open", "let others load drivers again", door_args(change)});
     if (!change.unload || change.units.empty())
         return;
     steps.push_back({"units.start", "start " + base::join(change.units, ", "), {{"units", change.units}}});
-    if (computes && waits_for_fabric(change))
-        steps.push_back(compute);
     add(steps, change.around.after); // clients bring sockets, by which others reach them
 }
 

@@ -90,26 +90,31 @@ std::vector<Found> installed_modules(const base::Root& root, const std::string& 
     return modules;
 }
 
+bool is_loaded(const ModuleInfo& info, const std::vector<LoadedModule>& loaded) {
+    return std::any_of(loaded.begin(), loaded.end(), [&](const LoadedModule& one) {
+        return one.name == "nvidia" && one.srcversion == info.srcversion;
+    });
+}
+
 /// The one of several that runs; of one it is that.
 Result<const Found*> chosen(const std::vector<Found>& modules, const std::string& kernel,
                             const std::vector<LoadedModule>& loaded) {
-    const Found* only = nullptr;
-    std::string names;
+    std::vector<const Found*> candidates;
+    std::vector<std::string> paths;
     for (const Found& module : modules) {
         if (module.info.name != "nvidia")
             continue;
-        if (std::any_of(loaded.begin(), loaded.end(), [&](const LoadedModule& one) {
-                return one.name == "nvidia" && one.srcversion == module.info.srcversion;
-            }))
+        if (is_loaded(module.info, loaded))
             return &module;
-        names += (names.empty() ? "" : ", ") + module.path;
-        if (only != nullptr)
-            return base::fail(Errc::BadContent,
-                              "kernel " + kernel + " has several drivers, and runs none of them: " + names,
-                              "Load one (modprobe nvidia), or remove the packages of the others.");
-        only = &module;
+        candidates.push_back(&module);
+        paths.push_back(module.path);
     }
-    return only;
+    if (candidates.size() > 1)
+        return base::fail(Errc::BadContent,
+                          "kernel " + kernel +
+                              " has several drivers, and runs none of them: " + base::join(paths, ", "),
+                          "Load one (modprobe nvidia), or remove the packages of the others.");
+    return candidates.empty() ? nullptr : candidates.front();
 }
 
 void add_modules(const std::vector<Found>& modules, const Found& nvidia, InstalledDriver& driver) {
@@ -177,15 +182,18 @@ void add_surroundings(const base::Root& root, InstalledDriver& driver) {
         driver.uninstaller = "/usr/bin/nvidia-uninstall";
 }
 
-/// apt.conf(5)'s 'APT::Periodic::Unattended-Upgrade "1";', in whichever file.
+/// apt.conf(5)'s 'APT::Periodic::Unattended-Upgrade "1";', the last one in order of the files' names.
 bool upgrades_unattended(const base::Root& root) {
-    for (const std::string& name : list(root, "/etc/apt/apt.conf.d"))
+    std::vector<std::string> names = list(root, "/etc/apt/apt.conf.d");
+    std::sort(names.begin(), names.end());
+    bool are = false;
+    for (const std::string& name : names)
         for (const std::string& line :
              base::split(root.read("/etc/apt/apt.conf.d/" + name).value_or(std::string()), '\n'))
             if (const auto words = base::split_words(line);
                 words.size() == 2 && words[0] == "APT::Periodic::Unattended-Upgrade")
-                return words[1] != "\"0\";";
-    return false;
+                are = words[1] != "\"0\";";
+    return are;
 }
 
 void add_disturbers(const base::Root& root, InstalledDriver& driver) {

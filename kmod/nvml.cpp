@@ -27,6 +27,21 @@ Result<Function*> symbol(void* library, const char* name) {
     return reinterpret_cast<Function*>(address);
 }
 
+/// A GPU that does not know of MIG, and a library from before it, has none of it.
+unsigned count_split(void* library, unsigned devices) {
+    const auto handle = symbol<NvmlReturn(unsigned, void**)>(library, "nvmlDeviceGetHandleByIndex_v2");
+    const auto mode = symbol<NvmlReturn(void*, unsigned*, unsigned*)>(library, "nvmlDeviceGetMigMode");
+    unsigned split = 0;
+    for (unsigned index = 0; handle && mode && index < devices; ++index) {
+        void* device = nullptr;
+        unsigned current = 0;
+        unsigned pending = 0;
+        if ((*handle)(index, &device) == 0 && (*mode)(device, &current, &pending) == 0 && current != 0)
+            ++split;
+    }
+    return split;
+}
+
 } // namespace
 
 Result<NvmlReport> ask_nvml(const std::string& library) {
@@ -53,6 +68,8 @@ Result<NvmlReport> ask_nvml(const std::string& library) {
         check("driver version", version(text.data(), static_cast<unsigned>(text.size() - 1)));
     if (asked)
         asked = check("device count", count(&report.devices));
+    if (asked)
+        report.split = count_split(handle.get(), report.devices);
     (void)shutdown();
     if (!asked)
         return base::fail(asked.error());

@@ -12,6 +12,7 @@ namespace gpuhost::kmod {
 struct NvmlReport {
     std::string driver_version;
     unsigned devices = 0;
+    unsigned split = 0; ///< with MIG's mode on, whether or not they have instances
 };
 
 /// `library` is the path of libnvidia-ml.so.1, as this process sees it.

@@ -7,11 +7,14 @@
 #include "kmod/modprobe_rules.hpp"
 #include "kmod/module_index.hpp"
 #include "kmod/module_info.hpp"
+#include "kmod/module_trust.hpp"
 #include "kmod/selection_files.hpp"
 
 #include <algorithm>
 #include <array>
 #include <set>
+
+#include <fcntl.h>
 
 namespace gpuhost::kmod {
 namespace {
@@ -142,6 +145,29 @@ void check_owners(const StepContext& context, const base::Json& args, std::vecto
                 {Errc::AlreadyExists, "'" + path + "' is not gpuhost's", std::string(owner_hint)});
 }
 
+/// Of a kernel that does not run, whose modules nobody loads before it boots. Whether it enforces signatures is taken to be as
+/// of the one that runs.
+void check_signatures(StepContext& context, const std::string& kernel, const Driver& driver,
+                      std::vector<Problem>& problems) {
+    TrustRules rules = trust_rules(context.root, kernel);
+    const std::string certificate =
+        base::string_or(base::member(context.settings, "Driver"), "SigningCertificate", {});
+    if (const auto added = add_certificate(rules, context.root, certificate); !added)
+        context.warn("SigningCertificate=: " + added.error().message);
+    for (const std::string& name : context.root.list(driver.modules).value_or(std::vector<std::string>())) {
+        if (!base::ends_with(name, ".ko"))
+            continue;
+        const std::string path = driver.modules + "/" + name;
+        const auto fd = context.root.open_file(path, O_RDONLY);
+        const auto file = fd ? base::MappedFile::open(fd->get(), path) : base::fail(fd.error());
+        if (!file) // which check_digests() has said
+            continue;
+        if (auto problem = signature_problem(name.substr(0, name.size() - 3), file->view(), rules,
+                                             [&](const std::string& text) { context.warn(text); }))
+            problems.push_back(*std::move(problem));
+    }
+}
+
 } // namespace
 
 PreflightResult prepare_preflight(StepContext& context, const base::Json& args) {
@@ -150,6 +176,8 @@ PreflightResult prepare_preflight(StepContext& context, const base::Json& args) 
     if (!driver)
         return problems;
     check_digests(context, *driver, {}, problems);
+    if (base::bool_or(args, "boots_only", false))
+        check_signatures(context, base::string_or(args, "kernel", ""), *driver, problems);
     // A driver that could not be gone back to is found out before it is given up, unless it does not run.
     const auto from = driver_from_json(base::member(args, "from"));
     if (from && !(from->generation == driver->generation) && loaded_module(context.root, "nvidia"))

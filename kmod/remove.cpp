@@ -96,7 +96,9 @@ Result<void> undo(StepContext& context, const Json& args) {
     const bool removed = context.root.exists(paths.removed);
     if (removed)
         GPUHOST_CHECK(context.root.rename(paths.removed, paths.store));
-    return context.root.remove_tree(paths.trash);
+    // Other versions of this transaction may be in it still.
+    const auto left = context.root.list(paths.trash);
+    return left && left->empty() ? context.root.remove(paths.trash) : Result<void>();
 }
 
 Result<Json> purge(StepContext& context, const Json& args) {

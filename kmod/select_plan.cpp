@@ -2,6 +2,7 @@
 #include "kmod/select_plan.hpp"
 
 #include "daemon/base/parse.hpp"
+#include "kmod/flavour_choice.hpp"
 
 #include <algorithm>
 
@@ -60,8 +61,8 @@ void look_at_preinstalled(const Observed& observed, Plan& plan) {
     for (const PciGpu& gpu : gpus_to_drive(observed.gpus))
         if (gpu.driver != "nvidia")
             without.push_back(gpu.address);
-    if (observed.gpus.empty())
-        plan.reasons.emplace_back("there is no NVIDIA GPU on this host's PCI buses");
+    if (gpus_to_drive(observed.gpus).empty())
+        plan.reasons.emplace_back("there is no NVIDIA GPU for a driver on this host's PCI buses");
     else if (observed.loaded_version.empty())
         plan.problems.push_back({Errc::NotFound,
                                  "no NVIDIA driver is loaded, and Version=preinstalled leaves that to others",
@@ -163,8 +164,13 @@ Plan select_plan(const std::string& version, const std::vector<std::string>& ker
                                  "name one: gpuhostctl driver select VERSION"});
     if (!plan.problems.empty())
         return plan;
+    FlavourChoice choice = choose_flavour(observed.store, wanted, settings.flavour, observed.gpus);
+    if (choice.problem)
+        plan.problems.push_back(*std::move(choice.problem));
+    DriverSettings chosen = settings;
+    chosen.flavour = choice.flavour;
     for (const std::string& kernel : kernels_to_select(kernels, observed, plan))
-        select_for(kernel, wanted, settings, observed, plan);
+        select_for(kernel, wanted, chosen, observed, plan);
     if (!plan.problems.empty())
         plan.steps.clear();
     else if (plan.reasons.empty())
@@ -172,41 +178,37 @@ Plan select_plan(const std::string& version, const std::vector<std::string>& ker
     return plan;
 }
 
-Plan deselect_plan(const std::vector<std::string>& kernels, const DriverSettings& settings,
-                   const Observed& observed, const core::StepsAround& around) {
+Plan deselect_plan(const DriverSettings& settings, const Observed& observed,
+                   const core::StepsAround& around) {
     Plan plan;
     plan.kind = "driver.deselect";
-    std::vector<std::string> wanted;
+    plan.title = "let go of the driver of all kernels";
+    std::vector<std::string> kernels;
     for (const auto& [kernel, selection] : observed.store.selected)
-        if (kernels.empty() || contains(kernels, kernel))
-            wanted.push_back(kernel);
-    plan.title = "let go of the driver of " + (wanted.empty() ? "no kernel" : base::join(wanted, ", "));
-    for (const std::string& kernel : kernels)
-        if (!contains(wanted, kernel))
-            plan.reasons.push_back("nothing is selected for kernel " + kernel);
-    if (wanted.empty() && plan.reasons.empty())
+        kernels.push_back(kernel);
+    if (kernels.empty()) {
         plan.reasons.emplace_back("nothing is selected");
-    const bool runs = contains(wanted, observed.kernel);
-    if (runs && !settings.version.empty())
+        return plan;
+    }
+    if (!settings.version.empty()) {
         plan.problems.push_back(
             {Errc::Refused,
              "Version=" + settings.version + " in gpuhostd.conf has this host run a driver of gpuhostd",
              "set Version= to preinstalled or off first, and then: gpuhostctl reload"});
-    if (!plan.problems.empty())
         return plan;
-    if (runs && !observed.loaded_version.empty())
+    }
+    if (!observed.loaded_version.empty())
         plan.reasons.push_back("driver " + observed.loaded_version +
                                " goes on to run until the next boot; programs no longer find its libraries");
-    // What all kernels share goes last, and stays where one is left that needs it.
-    std::stable_partition(wanted.begin(), wanted.end(),
+    else
+        plan.reasons.emplace_back("the next boot takes whatever driver is installed otherwise, or none");
+    // What all kernels share goes last.
+    std::stable_partition(kernels.begin(), kernels.end(),
                           [&](const std::string& kernel) { return boots_only(observed, kernel); });
-    const bool all = wanted.size() == observed.store.selected.size();
-    for (const std::string& kernel : wanted)
-        plan.steps.push_back(
-            {"driver.select", "select no driver for kernel " + kernel,
-             args_for(observed, kernel, std::nullopt, std::nullopt, all ? std::string() : observed.options)});
-    if (runs)
-        plan.steps.insert(plan.steps.end(), around.after.begin(), around.after.end());
+    for (const std::string& kernel : kernels)
+        plan.steps.push_back({"driver.select", "select no driver for kernel " + kernel,
+                              args_for(observed, kernel, std::nullopt, std::nullopt, {})});
+    plan.steps.insert(plan.steps.end(), around.after.begin(), around.after.end());
     return plan;
 }
 

@@ -19,9 +19,9 @@ namespace gpuhost::kmod {
 [[nodiscard]] core::Plan select_plan(const std::string& version, const std::vector<std::string>& kernels,
                                      const DriverSettings& settings, const Observed& observed);
 
-/// `kernels` boot nothing of gpuhostd's from here on; empty: all. `around` are other rooms' steps.
-[[nodiscard]] core::Plan deselect_plan(const std::vector<std::string>& kernels,
-                                       const DriverSettings& settings, const Observed& observed,
+/// No kernel boots anything of gpuhostd's from here on: one alone would get at its boot what the others have. `around` are
+/// other rooms' steps.
+[[nodiscard]] core::Plan deselect_plan(const DriverSettings& settings, const Observed& observed,
                                        const core::StepsAround& around = {});
 
 /// The version that this host uses: of Version=, of the kernel that runs, or of the one that ran before. Empty: none.

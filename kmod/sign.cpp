@@ -71,10 +71,12 @@ Result<Signer> open_signer(const base::Root& root, const SigningSettings& signin
 /// The compiler of foreign source runs on this host too.
 void check_secret(const base::Root& root, const std::string& path, std::vector<Problem>& problems) {
     const auto st = root.stat(path);
-    if (st && (st->st_mode & S_IRWXO) != 0)
+    const bool is_own = st && (st->st_uid == 0 || st->st_uid == ::geteuid());
+    if (st && (!is_own || (st->st_mode & (S_IRWXG | S_IRWXO)) != 0))
         problems.push_back({Errc::AccessDenied,
-                            path + ": everybody may read it, as may what builds foreign source",
-                            "chmod 0600 " + path + ", and have it made anew if somebody may have read it."});
+                            path + ": others than root may read it, as might what builds foreign source",
+                            "chown root:root and chmod 0600 " + path +
+                                ", and have it made anew if somebody may have read it."});
 }
 
 void check_certificate(const ModuleCertificate& certificate, const std::string& path,
@@ -128,10 +130,10 @@ class Signing {
             context_.progress(static_cast<double>(&module - manifest.modules.data()) /
                                   static_cast<double>(manifest.modules.size()),
                               "signing " + module.file);
-            GPUHOST_CHECK(copy(set, writer, module));
-            count += module.signer.empty() ? 1 : 0;
-            if (module.signer.empty())
+            GPUHOST_TRY(made, copy(set, writer, module));
+            if (made)
                 module.signer = signer_.certificate.name;
+            count += made ? 1 : 0;
         }
         GPUHOST_CHECK(finish_set(writer, std::move(manifest)));
         GPUHOST_CHECK(staging_.make_directories("/modules"));
@@ -144,7 +146,8 @@ class Signing {
     }
 
   private:
-    Result<void> copy(const SetOnDisk& set, SetWriter& writer, const ModuleFile& module) {
+    /// Was it signed here?
+    Result<bool> copy(const SetOnDisk& set, SetWriter& writer, const ModuleFile& module) {
         const base::UniqueFd in(::openat(set.directory.get(), module.file.c_str(),
                                          O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
         if (!in)
@@ -154,7 +157,10 @@ class Signing {
         if (content::sha256(image) != module.sha256)
             return base::fail(Errc::BadContent, module.file + ": digest mismatch", "Build it again.");
         std::string signature;
-        if (module.signer.empty()) {
+        // Whoever signed it first may not be named where the set came from: a second signature would take the place of that.
+        const bool is_signed =
+            !module.signer.empty() || base::ends_with(image, content::module_signature_magic);
+        if (!is_signed) {
             GPUHOST_TRY(made, signer_.key.sign_module(image, hash_));
             signature = std::move(made);
         }
@@ -166,7 +172,8 @@ class Signing {
         if (!signature.empty())
             GPUHOST_CHECK(check(out.get(), module.file));
         GPUHOST_TRY(digest, content::sha256_of_file(out.get(), module.file));
-        return writer.adopt(".signed", module.file, digest);
+        GPUHOST_CHECK(writer.adopt(".signed", module.file, digest));
+        return !is_signed;
     }
 
     /// What a token made is looked at before anybody relies on it.

@@ -16,6 +16,7 @@ using content::SetWriter;
 namespace {
 
 constexpr std::string_view source_place = "usr/src/";
+constexpr std::string_view source_names = "usr/src/nvidia";
 constexpr std::string_view incoming = ".packed"; // what it is called is known at its end
 
 /// By its kind's custom.
@@ -88,7 +89,7 @@ bool is_packed_again(const PackageInfo& info) {
 }
 
 bool SourcePacker::is_source(const content::ArchiveEntry& entry) {
-    return base::starts_with(entry.path, source_place) && base::split(entry.path, '/').size() > 3 &&
+    return base::starts_with(entry.path, source_names) && base::split(entry.path, '/').size() > 3 &&
            entry.type != content::ArchiveEntry::Type::Directory;
 }
 

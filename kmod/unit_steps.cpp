@@ -60,7 +60,8 @@ std::vector<std::string> stopped_units(const StepContext& context, const base::J
 }
 
 base::Json stopped(const StepContext& context, const base::Json& args) {
-    return {{"units", stopped_units(context, args)}};
+    const auto only = base::strings_or_empty(args, "only"); // some of them go ahead
+    return {{"units", only.empty() ? stopped_units(context, args) : only}};
 }
 
 /// And those of ClientUnits= that are active by now, or have no processes by which the plan would know them:

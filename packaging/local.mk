@@ -30,7 +30,7 @@ dist_kubernetescrd_DATA = %D%/kubernetes/crd/cluster-policy-crd.yaml
 
 # A new kernel is made ready before it boots: Debian's packages run postinst.d and header_postinst.d, systemd's kernel-install(8) the rest.
 kernelinstalldir = $(prefix)/lib/kernel/install.d
-dist_kernelinstall_SCRIPTS = %D%/kernel/60-gpuhost.install
+dist_kernelinstall_SCRIPTS = %D%/kernel/10-gpuhost.install
 kernelpostinstdir = $(sysconfdir)/kernel/postinst.d
 dist_kernelpostinst_SCRIPTS = %D%/kernel/gpuhost
 kernelheaderpostinstdir = $(sysconfdir)/kernel/header_postinst.d

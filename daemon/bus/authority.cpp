@@ -17,6 +17,9 @@ namespace {
 
 constexpr std::uint32_t allow_interaction = 1;
 constexpr std::uint64_t person_us = 120'000'000; // time to type a password
+constexpr std::size_t most_users = 64;
+constexpr unsigned most_refusals = 20; // of one user in an interval
+constexpr std::uint64_t refusal_interval_us = 60'000'000;
 
 bool is_uid_of(uid_t uid, const char* user) {
     const passwd* entry = ::getpwnam(user); // one thread
@@ -84,9 +87,12 @@ int Authority::require(sd_bus_message* call, const char* action, Allowed then, c
     });
 }
 
-/// Anybody may be refused as often as they ask, and the log's own limit would then drop what others did.
+/// Anybody may be refused as often as they ask: that hides neither what others did, nor that others were refused.
 Result<void> Authority::refuse(const core::Subject& subject, const base::Error& why) {
-    if (const auto more = refusals_.admit(base::monotonic_us()))
+    const bool is_new = refusals_.count(subject.uid) == 0;
+    const uid_t counted = is_new && refusals_.size() >= most_users ? static_cast<uid_t>(-1) : subject.uid;
+    base::RateLimit& limit = refusals_.try_emplace(counted, most_refusals, refusal_interval_us).first->second;
+    if (const auto more = limit.admit(base::monotonic_us()))
         host::log_asked(base::log::Level::Warning, base::message::access_refused, subject, 0,
                         "refused " + host::who(subject) + " of uid " + std::to_string(subject.uid) + ": " +
                             why.message +

@@ -7,6 +7,7 @@
 #include "daemon/bus/call.hpp"
 
 #include <list>
+#include <map>
 
 namespace gpuhost::bus {
 
@@ -47,8 +48,9 @@ class Authority {
     [[nodiscard]] base::Result<void> refuse(const core::Subject& subject, const base::Error& why);
 
     sd_bus* bus_;
-    std::list<Check> checks_;                  ///< at most as many as the bus lets callers have calls open
-    base::RateLimit refusals_{20, 60'000'000}; ///< lines of the log
+    std::list<Check> checks_; ///< at most as many as the bus lets callers have calls open
+    std::map<uid_t, base::RateLimit>
+        refusals_; ///< lines of the log; of the first users one each, of others one together
 };
 
 } // namespace gpuhost::bus

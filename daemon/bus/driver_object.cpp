@@ -26,18 +26,16 @@ Result<Json> request_of(const std::string& request, const std::vector<std::strin
     Json made{{"request", request}};
     const std::size_t count = arguments.size();
     const bool has_kernels = request == "build" || request == "select";
-    const bool fits = request == "rollback" || request == "clean" ? count == 0
-                      : request == "swap" || request == "remove"  ? count == 1
-                      : request == "verify"                       ? count <= 1
-                      : request == "import"                       ? count >= 1
-                                                                  : has_kernels || request == "deselect";
+    const bool fits = request == "rollback" || request == "clean" || request == "deselect" ? count == 0
+                      : request == "swap" || request == "remove"                           ? count == 1
+                      : request == "verify"                                                ? count <= 1
+                      : request == "import"                                                ? count >= 1
+                                                                                           : has_kernels;
     if (!fits)
         return base::fail(Errc::InvalidArgument,
                           "no request '" + request + "' with " + std::to_string(count) + " arguments");
     if (request == "import")
         made["files"] = arguments;
-    else if (request == "deselect")
-        made["kernels"] = arguments;
     else if (count > 0)
         made["version"] = arguments[0];
     if (has_kernels && count > 1)
@@ -78,7 +76,7 @@ const sd_bus_vtable DriverObject::vtable[] = {
     SD_BUS_METHOD_WITH_NAMES(
         "Select", "sasa{sv}", SD_BUS_PARAM(version) SD_BUS_PARAM(kernels) SD_BUS_PARAM(options), "to",
         SD_BUS_PARAM(id) SD_BUS_PARAM(operation), method<&DriverObject::select>, SD_BUS_VTABLE_UNPRIVILEGED),
-    SD_BUS_METHOD_WITH_NAMES("Deselect", "asa{sv}", SD_BUS_PARAM(kernels) SD_BUS_PARAM(options), "to",
+    SD_BUS_METHOD_WITH_NAMES("Deselect", "a{sv}", SD_BUS_PARAM(options), "to",
                              SD_BUS_PARAM(id) SD_BUS_PARAM(operation), method<&DriverObject::deselect>,
                              SD_BUS_VTABLE_UNPRIVILEGED),
     SD_BUS_METHOD_WITH_NAMES("Swap", "sa{sv}", SD_BUS_PARAM(version) SD_BUS_PARAM(options), "to",
@@ -182,9 +180,7 @@ int DriverObject::select(sd_bus_message* call) {
 int DriverObject::deselect(sd_bus_message* call) {
     return authority_.require(
         call, action_apply, [this](sd_bus_message* m, const core::Subject& subject) -> Result<void> {
-            GPUHOST_TRY(kernels, read_strings(m));
-            return requests_.start(m, subject, {{"request", "deselect"}, {"kernels", kernels}},
-                                   plain_options);
+            return requests_.start(m, subject, {{"request", "deselect"}}, plain_options);
         });
 }
 

@@ -115,7 +115,9 @@ int ManagerObject::get_operation(sd_bus_message* call) {
 
 int ManagerObject::reload(sd_bus_message* call) {
     return authority_.require(call, action_apply,
-                              [this](sd_bus_message* m, const core::Subject&) -> Result<void> {
+                              [this](sd_bus_message* m, const core::Subject& subject) -> Result<void> {
+                                  host::log_asked(base::log::Level::Info, {}, subject, 0,
+                                                  host::who(subject) + " has the configuration read again");
                                   host::Message reply;
                                   int r = sd_bus_message_new_method_return(m, base::OutPtr(reply));
                                   if (r >= 0)
@@ -197,9 +199,14 @@ int ManagerObject::on_wisher_gone(sd_bus_track*, void* userdata) {
 
 /// gpuhost-cluster says that it has taken it up.
 int ManagerObject::request_upgrade(sd_bus_message* call) {
-    const auto then = [this](sd_bus_message* m, const core::Subject&) -> Result<void> {
+    const auto then = [this](sd_bus_message* m, const core::Subject& subject) -> Result<void> {
         GPUHOST_TRY(version, read_string(m));
         GPUHOST_CHECK(manager_.request_upgrade(version));
+        host::log_asked(base::log::Level::Info, {}, subject, 0,
+                        host::who(subject) +
+                            (version.empty()
+                                 ? " asks for no upgrade by the cluster any more"
+                                 : " asks the cluster to upgrade this host to driver " + version));
         return reply_json(m, Json{{"upgrade_requested", version}});
     };
     return authority_.require(call, action_apply, then, cluster_user);

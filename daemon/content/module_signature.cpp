@@ -17,7 +17,7 @@ namespace {
 
 using CertificatePtr = base::CHandle<X509, X509_free>;
 
-constexpr std::string_view magic = "~Module signature appended~\n";
+constexpr std::string_view magic = module_signature_magic;
 constexpr std::size_t largest_der = 64U << 10U;     ///< thirty times what an RSA-4096 key makes
 constexpr std::uint64_t largest_module = 1U << 30U; ///< what OpenSSL's int arguments take
 constexpr std::uint8_t type_pkcs7 = 2;

@@ -14,6 +14,9 @@
 
 namespace gpuhost::content {
 
+/// The end of a file that has a signature.
+inline constexpr std::string_view module_signature_magic = "~Module signature appended~\n";
+
 /// Who signed, as the signature says it: by the issuer and serial number of the certificate, which is what sign-file
 /// writes, or with "sign-file -k" by its subject key identifier.
 struct ModuleSigner {

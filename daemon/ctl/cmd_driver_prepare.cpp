@@ -79,36 +79,48 @@ Result<int> prepare_all(Session& session) {
     return worst;
 }
 
-/// Is there a driver of ours for which a kernel could be made ready?
+/// Is there a driver of ours for which a kernel could be made ready? Where that can't be told there may be.
 bool concerns(Client& client, const std::string& kernel) {
     const auto plan = client.ask(selecting(kernel).plan);
-    return plan && !has_problem(*plan, Errc::Refused) && !has_problem(*plan, Errc::InvalidArgument);
+    return !plan || (!has_problem(*plan, Errc::Refused) && !has_problem(*plan, Errc::InvalidArgument));
 }
 
-/// Whatever package installs a kernel is not to fail over a driver, unless an administrator says so.
-Result<int> run_hook(Session& session) {
-    GPUHOST_TRY(client, session.client());
-    const auto runs = client->running();
-    if (!runs || !*runs) { // as where an image is made
-        session.note("gpuhostd does not run: it sees to the driver when the new kernel boots.\n");
-        return 0;
-    }
-    GPUHOST_TRY(driver, observed_driver(*client));
-    const std::string wish = text_of(driver, "new_kernel");
-    if (wish == "ignore")
-        return 0;
-    for (const std::string& kernel : session.arguments().words())
-        if (!concerns(*client, kernel))
-            return 0;
-    const auto status = prepare_all(session);
-    if (status && *status == 0)
-        return 0;
-    if (!status)
-        session.complain(status.error());
+/// Another operation may run, as one that a package before this one began.
+void wait_for_others(Session& session, Client& client) {
+    const auto operations = client.list_operations();
+    if (operations && client.subscribe())
+        for (const OperationRow& operation : *operations)
+            if (operation.ended_us == 0)
+                (void)follow_operation(session, operation.id);
+}
+
+int unprepared(const Session& session, std::string_view wish) {
     session.note(
         "gpuhostd: the new kernel would boot without an NVIDIA driver. When what is said above is mended: "
         "gpuhostctl driver prepare\n");
     return wish == "require" ? base::info(Errc::Refused).exit_code : 0;
+}
+
+/// Whatever package installs a kernel is not to fail over a driver, unless an administrator says so.
+Result<int> run_hook(Session& session) {
+    const auto client = session.client();
+    const auto runs = client ? (*client)->running() : Result<bool>(false);
+    const auto driver = runs && *runs ? observed_driver(**client) : Result<Json>(Json());
+    if (!driver || driver->is_null()) { // as where an image is made
+        session.note("gpuhostd does not run: it sees to the driver when the new kernel boots.\n");
+        return 0;
+    }
+    const std::string wish = text_of(*driver, "new_kernel");
+    const std::vector<std::string>& kernels = session.arguments().words();
+    if (wish == "ignore" || std::none_of(kernels.begin(), kernels.end(), [&](const std::string& kernel) {
+            return concerns(**client, kernel);
+        }))
+        return 0;
+    wait_for_others(session, **client);
+    const auto status = prepare_all(session);
+    if (!status)
+        session.complain(status.error());
+    return status && *status == 0 ? 0 : unprepared(session, wish);
 }
 
 Result<int> run(Session& session) {

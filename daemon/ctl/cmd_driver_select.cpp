@@ -9,7 +9,8 @@ namespace gpuhost::ctl {
 namespace {
 
 constexpr Option kernel_option{"kernel", "RELEASE", "only this kernel", false, true};
-constexpr std::array options{kernel_option, option::dry_run, option::no_wait, option::json};
+constexpr std::array select_options{kernel_option, option::dry_run, option::no_wait, option::json};
+constexpr std::array deselect_options{option::dry_run, option::no_wait, option::json};
 
 base::Result<int> select(Session& session) {
     const Arguments& given = session.arguments();
@@ -18,8 +19,7 @@ base::Result<int> select(Session& session) {
 }
 
 base::Result<int> deselect(Session& session) {
-    return run_operation(session,
-                         request_of(driver_call("Deselect", {session.arguments().values(kernel_option)})));
+    return run_operation(session, request_of(driver_call("Deselect")));
 }
 
 } // namespace
@@ -35,20 +35,20 @@ const Verb driver_select_verb{
     "them too.",
     0,
     1,
-    options,
+    select_options,
     select,
 };
 
 const Verb driver_deselect_verb{
     "driver deselect",
     "",
-    "have kernels boot no driver of gpuhostd's",
+    "have no kernel boot a driver of gpuhostd's",
     "Takes out what leads this host's kernels to the driver store, so that the next boot takes whatever "
     "driver "
     "is installed otherwise, or none. No module is unloaded, and the store keeps all its versions.",
     0,
     0,
-    options,
+    deselect_options,
     deselect,
 };
 

@@ -65,35 +65,46 @@ std::optional<Json> driver_change(const Operation& operation) {
                 {"subject", core::to_json(transaction.subject())}};
 }
 
-/// One that rotted, or that a newer program wrote, tells nothing.
-Json History::read() const {
+Result<Json> History::read() const {
     const auto text = root_.read(history_file);
     if (!text && text.error().code == Errc::NotFound)
         return Json::array();
-    const auto changes = text ? parse(*text) : Result<Json>(tl::unexpected<base::Error>(text.error()));
-    if (changes)
-        return *changes;
-    base::log::warning("can't read '" + std::string(history_file) + "': " + changes.error().message +
-                       ", ignoring");
-    return Json::array();
+    if (!text)
+        return base::fail(text.error());
+    return parse(*text);
 }
 
+/// One that rotted tells nothing, and is made anew. What can't be read now, or a newer program wrote, stays.
 void History::keep(const Operation& operation) const {
     const auto change = driver_change(operation);
-    Json changes = change ? read() : Json::array();
-    if (!change || holds(changes, *change))
+    if (!change)
         return;
-    changes.push_back(*change);
-    if (changes.size() > most)
-        changes.erase(changes.begin(), changes.end() - most);
-    const Json file{{"format", format}, {"changes", std::move(changes)}};
+    const std::string lost =
+        "can't keep what operation " + std::to_string(operation.id) + " made of the driver: ";
+    auto changes = read();
+    if (!changes && changes.error().code != Errc::BadContent) {
+        base::log::warning(lost + changes.error().message + ", ignoring");
+        return;
+    }
+    if (!changes)
+        changes = Json::array();
+    if (holds(*changes, *change))
+        return;
+    changes->push_back(*change);
+    if (changes->size() > most)
+        changes->erase(changes->begin(), changes->end() - most);
+    const Json file{{"format", format}, {"changes", *std::move(changes)}};
     if (auto written = root_.write_atomic(history_file, base::dump(file) + "\n", 0600); !written)
-        base::log::warning("can't keep what operation " + std::to_string(operation.id) +
-                           " made of the driver: " + written.error().message + ", ignoring");
+        base::log::warning(lost + written.error().message + ", ignoring");
 }
 
 Json History::document(const std::vector<const Operation*>& kept, const std::string& boot_id) const {
-    Json changes = read();
+    Json changes = Json::array();
+    if (auto known = read())
+        changes = *std::move(known);
+    else
+        base::log::warning("can't read '" + std::string(history_file) + "': " + known.error().message +
+                           ", ignoring");
     for (const Operation* operation : kept)
         if (const auto change = driver_change(*operation); change && !holds(changes, *change))
             changes.push_back(*change);

@@ -28,7 +28,7 @@ class History {
                                       const std::string& boot_id) const;
 
   private:
-    [[nodiscard]] base::Json read() const;
+    [[nodiscard]] base::Result<base::Json> read() const;
 
     const base::Root& root_;
 };

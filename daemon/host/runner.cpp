@@ -142,9 +142,9 @@ Result<void> Runner::cancel(std::uint64_t id, const core::Subject& subject) {
     if (current_->stalled)
         return base::fail(Errc::NoSpace, "the journal can't be written", "Make room below /var/lib/gpuhost.");
     Record cancelled = record(Record::Type::Cancel);
-    cancelled.error = Error{
-        Errc::Cancelled, "cancelled by " + subject.command + " of user " + std::to_string(subject.uid), {}};
+    cancelled.error = Error{Errc::Cancelled, "cancelled by " + who(subject), {}};
     GPUHOST_CHECK(write(cancelled)); // or who asked must ask again
+    log_asked(log::Level::Info, {}, subject, id, who(subject) + " cancels operation " + std::to_string(id));
     if (current_->worker && interruptible(current_->operation.transaction.next()))
         current_->worker->kill();
     say("cancelling");
@@ -296,7 +296,11 @@ Result<void> Runner::prepare_staging() const {
     const std::string path = core::staging_of(current_->operation.id);
     for (const core::Step& step : transaction.plan().steps) {
         const core::StepKind* kind = kinds_.find(step.kind);
-        if (!kind || user_of(kind->sandbox).empty() || (transaction.touched() && root_.exists(path)))
+        if (!kind || (transaction.touched() && root_.exists(path)))
+            continue;
+        if (kind->sandbox == core::Sandbox::Sign) // root's own, which its unit may write but not make
+            GPUHOST_CHECK(root_.make_directories(path, 0755));
+        if (user_of(kind->sandbox).empty())
             continue;
         GPUHOST_TRY(owner, launcher_.owner(kind->sandbox));
         GPUHOST_CHECK(root_.make_directories(path, 0755));

@@ -88,6 +88,7 @@ def check_adopted(t, host):
     userland = host.path(found["userland"][0]["path"])
     t.equal(os.readlink(f"{userland}/lib/libcuda.so.1"), f"libcuda.so.{VERSION}", "libraries are found by their sonames")
     t.ok(os.access(f"{userland}/bin/nvidia-smi", os.X_OK) and found["userland"][0]["firmware"] == ["gsp_ga10x.bin"], "with programs and firmware")
+    t.equal(found["sources"], [], "what it came of is no source to build from")
     t.equal(host.loaded(), before, "what runs did not change")
     again = adopt(host)
     t.equal((again.returncode, len(next(one for one in host.json("driver", "list")["versions"] if one["version"] == VERSION)["modules"])), (0, 1),

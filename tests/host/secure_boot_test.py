@@ -8,6 +8,8 @@ from driver_files import write_driver
 from fake_host import NEW, OLD, read, run_checks, write
 from signing_files import Key, enforce, know, openssl
 
+NEXT = "6.1.0-51-amd64"
+
 
 def refused(t, host, what, *texts):
     """A swap to NEW ends in its preflight: nothing was loaded or unloaded, and the driver still runs."""
@@ -23,6 +25,19 @@ def check_unsigned(t, host):
     refused(t, host, "an unsigned module", "module 'nvidia' is not signed", "sig_enforce", "mokutil --import")
     refused(t, host, "each of them", "'nvidia_uvm'", "'nvidia_drm'")
     enforce(host, False)
+
+
+def check_next_kernel(t, host):
+    """A kernel that would boot without a driver, since it would not take the modules."""
+    host.install_kernel(NEXT)
+    modules, _ = write_driver(os.path.join(host.scratch, "next"), OLD, NEXT)
+    host.ctl("driver", "import", *modules, check=0)
+    enforce(host)
+    run = host.ctl("driver", "select", "--kernel", NEXT)
+    t.ok(run.returncode != 0 and "module 'nvidia' is not signed" in run.stderr, "nor are they selected for a kernel that does not run", run.stderr)
+    enforce(host, False)
+    host.ctl("driver", "select", "--kernel", NEXT, check=0)
+    shutil.rmtree(host.path(f"/lib/modules/{NEXT}"))
 
 
 def import_signed(host, key, damage=False):
@@ -89,7 +104,7 @@ def check_built(t, host):
     configure(host, "[Driver]\nSigningKey=/etc/gpuhost/site.key\nSigningCertificate=/etc/gpuhost/site.pem\nSigningHash=sha512\n")
     install(host, builder, 0o644)
     run = host.ctl("driver", "build", OLD)
-    t.ok(run.returncode != 0 and "everybody may read it" in run.stderr and sets(host, OLD) == before, "a key that everybody may read is refused", run.stderr)
+    t.ok(run.returncode != 0 and "others than root may read it" in run.stderr and sets(host, OLD) == before, "a key that everybody may read is refused", run.stderr)
     install(host, Key(os.path.join(host.scratch, "keys"), "Another"), 0o600)
     shutil.copy(builder.certificate, host.path("/etc/gpuhost/site.pem"))
     run = host.ctl("driver", "build", OLD)
@@ -133,4 +148,4 @@ def check_verbs(t, host):
     t.ok("'New key': the kernel does not have it" in shown, "status tells what is left to do", shown)
 
 
-run_checks(check_unsigned, check_signed, check_damaged, check_built, check_verbs)
+run_checks(check_unsigned, check_signed, check_damaged, check_built, check_verbs, check_next_kernel)

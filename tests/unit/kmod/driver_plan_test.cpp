@@ -145,14 +145,24 @@ INSTANTIATE_TEST_SUITE_P(
                  "driver.prepare door.shut units.stop holders.clear driver.devices modules.converge "
                  "driver.select driver.devices driver.validate driver.compute door.open units.start",
                  {}},
-        PlanCase{"BehindSwitchesTheyComputeOnceTheFabricManagerIsBack",
+        PlanCase{"WhatIsInUseComputesNothing",
                  [](Observed& observed, core::Settings& settings) {
                      set(settings, "Validation", "cuda");
-                     observed.units.emplace_back("nvidia-fabricmanager.service");
+                     observed.wrong_files = {"/usr/bin/nvidia-smi"};
                  },
-                 swap("550.163.01"),
-                 whole_swap + " driver.compute",
+                 Json::object(),
+                 "driver.prepare driver.select driver.validate",
                  {}},
+        PlanCase{
+            "BehindSwitchesTheyComputeOnceTheFabricManagerIsBack",
+            [](Observed& observed, core::Settings& settings) {
+                set(settings, "Validation", "cuda");
+                observed.units.emplace_back("nvidia-fabricmanager.service");
+            },
+            swap("550.163.01"),
+            "driver.prepare door.shut units.stop holders.clear driver.devices modules.converge driver.select "
+            "driver.devices driver.validate units.start driver.compute door.open units.start",
+            {}},
         PlanCase{"Rollback", {}, {{"driver", {{"request", "rollback"}}}}, whole_swap, {}},
         PlanCase{"WithoutClients",
                  [](Observed& observed, core::Settings&) { observed.units.clear(); },

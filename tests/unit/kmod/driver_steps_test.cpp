@@ -750,10 +750,15 @@ class Cuda : public DriverSteps {
         tree_.add_gpu("0000:66:00.0");
         std::filesystem::create_directories(tree_.directory().path("userland/lib"));
         std::filesystem::copy(stub, tree_.directory().path("userland/lib/libcuda.so.1"));
+        std::filesystem::copy(std::filesystem::path(stub).replace_filename("stub-nvml.so"),
+                              tree_.directory().path("userland/lib/libnvidia-ml.so.1"));
         ::setenv("STUB_CUDA_DEVICES", "2", 1);
+        ::setenv("STUB_NVML_ERROR", "0", 1);
+        ::setenv("STUB_NVML_DEVICES", "2", 1);
+        ::setenv("FAKE_ROOT", tree_.directory().path("").c_str(), 1);
     }
     ~Cuda() override {
-        for (const char* name : {"STUB_CUDA_DEVICES", "STUB_CUDA_FAIL", "STUB_CUDA_WRONG"})
+        for (const char* name : {"STUB_CUDA_DEVICES", "STUB_CUDA_FAIL", "STUB_CUDA_WRONG", "FAKE_ROOT"})
             ::unsetenv(name);
     }
 
@@ -777,8 +782,12 @@ TEST_F(Cuda, EachGpuComputesRightSums) {
 TEST_F(Cuda, AGpuThatItDoesNotShowIsMissed) {
     ::setenv("STUB_CUDA_DEVICES", "1", 1);
     EXPECT_NE(failure().message.find("CUDA sees 1 of 2 GPUs"), std::string::npos) << failure().message;
-    tree_.directory().write("proc/driver/nvidia/capabilities/gpu0/mig/gi1/access", "");
+    tree_.directory().write("stub-nvml", "split 0\n");
     EXPECT_EQ(failure().message, "") << "of split GPUs a process sees one instance";
+    ::setenv("STUB_CUDA_FAIL", "cuInit:100", 1);
+    EXPECT_EQ(failure().message, "") << "or none";
+    tree_.directory().write("stub-nvml", "");
+    EXPECT_NE(failure().message.find("CUDA sees 0 of 2 GPUs"), std::string::npos) << failure().message;
 }
 
 TEST_F(Cuda, WhateverFailsIsNamedWithTheGpuAndNothingIsLeftOpen) {

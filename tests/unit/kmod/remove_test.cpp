@@ -52,6 +52,19 @@ TEST_F(RemoveTest, UndoPutsItBack) {
     EXPECT_TRUE(apply("store.verify"));
 }
 
+TEST_F(RemoveTest, UndoOfOneVersionLeavesTheOthersOfItsTransaction) {
+    const std::string other = "470.1.1";
+    directory_.write("var/lib/gpuhost/driver/" + other + "/userland/x/file", "its content");
+    const base::Json others{{"version", other}};
+    ASSERT_TRUE(apply("store.remove", others));
+    ASSERT_TRUE(apply("store.remove", args_));
+    ASSERT_TRUE(undo("store.remove", args_));
+    ASSERT_TRUE(undo("store.remove", others));
+    EXPECT_EQ(root_.read("/var/lib/gpuhost/driver/" + other + "/userland/x/file").value(), "its content");
+    EXPECT_TRUE(root_.exists(version_path()));
+    EXPECT_TRUE(root_.list("/var/lib/gpuhost/driver/.trash")->empty());
+}
+
 TEST_F(RemoveTest, NoKernelIsLeftWithWhatWasDeleted) {
     const Generation gone{test_version, "", "digest"};
     const Generation other{"535.261.03", "", "other"};

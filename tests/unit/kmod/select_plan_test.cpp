@@ -91,7 +91,7 @@ TEST(HandsOff, WhatIsWrongWithItIsSaid) {
     expect_problem(hands_off_plan(DriverOwner::Preinstalled, "", nodes), Errc::NotFound, "device nodes");
     expect_problem(hands_off_plan(DriverOwner::Preinstalled, "", host()), Errc::Refused, "would still boot");
     Observed without_gpu = none;
-    without_gpu.gpus.clear();
+    without_gpu.gpus[0].driver = "vfio-pci";
     EXPECT_TRUE(hands_off_plan(DriverOwner::Preinstalled, "", without_gpu).problems.empty());
 }
 
@@ -161,35 +161,32 @@ TEST(SelectPlan, AFreshlyBootedKernelUsesTheVersionOfTheOneBefore) {
     EXPECT_EQ(version_in_use(settings(), observed), "");
 }
 
-TEST(DeselectPlan, TheLastOneTakesParametersAlong) {
+TEST(DeselectPlan, WhatAllKernelsShareGoesLast) {
     Observed observed = host();
     observed.store.selected[next] = {{"550.163.01", "u550.163.01", "m550.163.01" + next}, std::nullopt};
-    const Plan all = deselect_plan({}, settings(), observed);
-    ASSERT_EQ(kinds(all), "driver.select driver.select");
-    EXPECT_EQ(all.steps[0].args["boots_only"], true);
-    EXPECT_EQ(all.steps[1].args["boots_only"], false) << "the kernel that runs is the last";
-    EXPECT_EQ(all.steps[1].args["options_to"], "");
-    EXPECT_EQ(all.steps[0].args["to"], Json());
-    const Plan one = deselect_plan({next}, settings(), observed, {{}, {{"cdi.publish", "", {}}}});
-    EXPECT_EQ(kinds(one), "driver.select") << "nothing changes for what runs";
-    EXPECT_EQ(deselect_plan({running}, settings(), observed).steps[0].args["options_to"], observed.options)
-        << "another kernel needs them";
-    EXPECT_EQ(kinds(deselect_plan({running}, settings(), observed, {{}, {{"cdi.publish", "", {}}}})),
-              "driver.select cdi.publish");
+    const Plan plan = deselect_plan(settings(), observed, {{}, {{"cdi.publish", "", {}}}});
+    ASSERT_EQ(kinds(plan), "driver.select driver.select cdi.publish");
+    EXPECT_EQ(plan.steps[0].args["kernel"], next);
+    EXPECT_EQ(plan.steps[0].args["boots_only"], true);
+    EXPECT_EQ(plan.steps[1].args["boots_only"], false) << "the kernel that runs is the last";
+    EXPECT_EQ(plan.steps[1].args["options_to"], "");
+    EXPECT_EQ(plan.steps[1].args["to"], Json());
 }
 
-TEST(DeselectPlan, LibrariesThatLeadToAKernelThatIsGoneGoWithIt) {
+TEST(DeselectPlan, LibrariesThatLeadToAKernelThatDoesNotRunGoWithIt) {
     Observed observed = host();
     observed.kernel = next;
-    const Plan plan = deselect_plan({running}, settings(), observed);
+    const Plan plan = deselect_plan(settings(), observed);
     ASSERT_EQ(plan.steps.size(), 1U);
     EXPECT_EQ(plan.steps[0].args["boots_only"], false);
 }
 
 TEST(DeselectPlan, WhatAFileWantsIsTheAdministratorsToChange) {
-    expect_problem(deselect_plan({}, settings("550.163.01"), host()), Errc::Refused, "Version=550.163.01");
-    EXPECT_TRUE(deselect_plan({}, settings("preinstalled"), host()).problems.empty());
-    EXPECT_TRUE(deselect_plan({"6.6.6"}, settings(), host()).steps.empty());
+    expect_problem(deselect_plan(settings("550.163.01"), host()), Errc::Refused, "Version=550.163.01");
+    EXPECT_TRUE(deselect_plan(settings("preinstalled"), host()).problems.empty());
+    Observed nothing = host();
+    nothing.store.selected.clear();
+    EXPECT_TRUE(deselect_plan(settings("550.163.01"), nothing).problems.empty()) << "nothing is to be done";
 }
 
 /// What `clean` takes, in order.
@@ -229,6 +226,7 @@ TEST(CleanPlan, TakesNothingInUseSelectedOrPinned) {
     fresh.current.clear();
     fresh.loaded_version.clear();
     EXPECT_EQ(cleaned(settings(), fresh), "") << "what was just brought in";
+    EXPECT_EQ(cleaned(settings("580.1.1"), fresh), "") << "of what is not there yet nothing is older";
 }
 
 } // namespace

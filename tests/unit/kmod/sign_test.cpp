@@ -129,7 +129,7 @@ TEST_F(SignTest, AnEncryptedKeyNeedsItsPassphrase) {
     expect_error(apply("build.sign", args()), Errc::AccessDenied, "key");
     signing_.passphrase_file = "/etc/gpuhost/site.pass";
     directory_.write("etc/gpuhost/site.pass", "secret\n");
-    EXPECT_NE(problems().find("site.pass: everybody may read it"), std::string::npos);
+    EXPECT_NE(problems().find("site.pass: others than root may read it"), std::string::npos);
     ASSERT_EQ(::chmod(directory_.path("etc/gpuhost/site.pass").c_str(), 0600), 0);
     EXPECT_EQ(problems(), "");
     EXPECT_TRUE(apply("build.sign", args()));
@@ -142,7 +142,7 @@ TEST_F(SignTest, PreflightLooksAtTheKeyItsCertificateAndTheKernel) {
     signing_.hash = "sha256";
     EXPECT_EQ(problems(), "");
     write_key(identity_.key, 0644);
-    EXPECT_NE(problems().find("everybody may read it"), std::string::npos);
+    EXPECT_NE(problems().find("others than root may read it"), std::string::npos);
     directory_.write("etc/gpuhost/site.pem", tests::make_identity({}).certificate);
     write_key(identity_.key);
     EXPECT_NE(problems().find("does not belong"), std::string::npos);
