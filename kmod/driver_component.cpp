@@ -131,9 +131,7 @@ std::optional<Plan> DriverComponent::before_converging(const core::Settings& set
     if (!driver.build_at_boot || driver.owner != DriverOwner::Gpuhost || version.empty() || !headers ||
         gpus_to_drive(observed.gpus).empty())
         return std::nullopt;
-    const std::string chosen = choose_flavour(observed.store, version, driver.flavour, observed.gpus).flavour;
-    const std::string flavour = chosen == "any" ? std::string() : chosen;
-    if (observed.store.modules_for(version, observed.kernel, flavour) != nullptr)
+    if (modules_to_take(observed.store, version, observed.kernel, driver.flavour, observed.gpus) != nullptr)
         return std::nullopt;
     return build_plan(version, {observed.kernel}, false, driver, value);
 }

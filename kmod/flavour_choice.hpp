@@ -24,4 +24,9 @@ struct FlavourChoice {
 [[nodiscard]] FlavourChoice choose_flavour(const Store& store, const std::string& version,
                                            const std::string& wanted, const std::vector<PciGpu>& gpus);
 
+/// The modules of `version` that a swap takes for `kernel` on this host; null where the store has none.
+[[nodiscard]] const ModuleSet* modules_to_take(const Store& store, const std::string& version,
+                                               const std::string& kernel, const std::string& wanted,
+                                               const std::vector<PciGpu>& gpus);
+
 } // namespace gpuhost::kmod

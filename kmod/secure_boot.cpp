@@ -3,6 +3,7 @@
 
 #include "daemon/base/mapped_file.hpp"
 #include "kmod/efi_signatures.hpp"
+#include "kmod/flavour_choice.hpp"
 #include "kmod/kernel_state.hpp"
 #include "kmod/store.hpp"
 
@@ -73,23 +74,25 @@ Trust trust_of(const content::ModuleCertificate& certificate, const TrustRules& 
     return trust_of(signer, rules);
 }
 
-Result<SecureBoot> read_secure_boot(const base::Root& root, const SigningSettings& signing) {
+Result<SecureBoot> read_secure_boot(const base::Root& root, const DriverSettings& settings) {
     SecureBoot boot;
     GPUHOST_TRY(kernel, kernel_release(root));
     boot.kernel = kernel;
     boot.state = secure_boot_state(root);
     boot.rules = trust_rules(root, boot.kernel);
-    if (const auto added = add_certificate(boot.rules, root, signing.certificate); !added)
+    if (const auto added = add_certificate(boot.rules, root, settings.signing.certificate); !added)
         boot.site_error = added.error().message;
-    else if (!signing.certificate.empty())
+    else if (!settings.signing.certificate.empty())
         boot.site = boot.rules.certificates.back();
     GPUHOST_TRY(store, read_store(root));
     const auto selected = store.selected.find(boot.kernel);
     const std::string chosen = selected == store.selected.end() ? "" : selected->second.generation.modules;
+    const std::vector<PciGpu> gpus = nvidia_gpus(root);
     for (const DriverVersion& version : store.versions) {
-        const ModuleSet* const newest = store.modules_for(version.version, boot.kernel);
+        const ModuleSet* const taken =
+            modules_to_take(store, version.version, boot.kernel, settings.flavour, gpus);
         for (const ModuleSet& set : version.modules)
-            if (&set == newest || (set.digest == chosen && set.kernel == boot.kernel)) {
+            if (&set == taken || (set.digest == chosen && set.kernel == boot.kernel)) {
                 boot.sets.push_back(verdict(root, version.version, set, boot.rules));
                 boot.sets.back().selected = set.digest == chosen;
             }

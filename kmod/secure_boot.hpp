@@ -33,7 +33,7 @@ struct SecureBoot {
 
 /// Reads modules of the store, so it may take a moment. Keyrings are told to root alone.
 [[nodiscard]] base::Result<SecureBoot> read_secure_boot(const base::Root& root,
-                                                        const SigningSettings& signing);
+                                                        const DriverSettings& settings);
 
 /// `secure-boot status --json` (org.gpuhost1(5)).
 [[nodiscard]] base::Json to_json(const SecureBoot& boot);

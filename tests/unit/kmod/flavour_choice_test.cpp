@@ -92,6 +92,23 @@ TEST(FlavourChoiceTest, WithoutAListNothingIsKnown) {
     EXPECT_EQ(choose_flavour(store(), "1.2.3", "any", {volta}).flavour, "any");
 }
 
+TEST(FlavourChoiceTest, ASwapTakesTheModulesThatDriveTheGpus) {
+    Store made = store();
+    const ModuleSet open{"6.1", "open", "o", "/o", {}, 0};
+    const ModuleSet proprietary{"6.1", "proprietary", "p", "/p", {}, 0};
+    made.versions[0].modules = {open};
+    const auto taken = [&](const std::string& wanted, const PciGpu& gpu) {
+        const ModuleSet* const set = modules_to_take(made, version, "6.1", wanted, {gpu});
+        return set != nullptr ? set->digest : "none";
+    };
+    EXPECT_EQ(taken("any", hopper), "o");
+    EXPECT_EQ(taken("any", volta), "none") << "the open ones do not drive it";
+    made.versions[0].modules = {open, proprietary};
+    EXPECT_EQ(taken("any", volta), "p");
+    EXPECT_EQ(taken("any", hopper), "o");
+    EXPECT_EQ(taken("open", volta), "o");
+}
+
 TEST(FlavourChoiceTest, ABuildTakesTheSourceThatDrivesTheGpus) {
     const auto build = [](const std::string& flavour, const std::vector<PciGpu>& gpus) {
         Json listed = Json::array();

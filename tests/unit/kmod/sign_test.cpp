@@ -172,7 +172,10 @@ TEST_F(SignTest, StatusSaysOfEachSetWhetherTheKernelWouldTakeIt) {
     directory_.write("proc/keys",
                      "00000100 I------     1 perm 1f030000     0     0 asymmetri Site modules: " +
                          site.key_id + ": X509.rsa 00 []\n");
-    const SecureBoot boot = read_secure_boot(root_, signing_).value();
+    DriverSettings settings;
+    settings.flavour = "any";
+    settings.signing = signing_;
+    const SecureBoot boot = read_secure_boot(root_, settings).value();
     EXPECT_EQ(boot.state, "enabled");
     ASSERT_EQ(boot.sets.size(), 2U) << "of each version one, and nothing is selected";
     EXPECT_EQ(boot.sets[0].version, test_version);
@@ -182,8 +185,10 @@ TEST_F(SignTest, StatusSaysOfEachSetWhetherTheKernelWouldTakeIt) {
     EXPECT_EQ(document["certificate"]["kernel"], "known");
     EXPECT_EQ(document["keys"][0]["name"], "Site modules");
     EXPECT_EQ(document["keyrings_told"], false);
-    signing_.certificate = "/nowhere";
-    EXPECT_NE(read_secure_boot(root_, signing_)->site_error.find("/nowhere"), std::string::npos);
+    settings.signing.certificate = "/nowhere";
+    EXPECT_NE(read_secure_boot(root_, settings)->site_error.find("/nowhere"), std::string::npos);
+    settings.flavour = "proprietary";
+    EXPECT_TRUE(read_secure_boot(root_, settings)->sets.empty()) << "a swap would take none of these";
 }
 
 } // namespace
