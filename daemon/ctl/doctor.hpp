@@ -6,6 +6,7 @@
 #include "daemon/base/json.hpp"
 #include "daemon/ctl/modprobe_rules.hpp"
 #include "kmod/kernel_state.hpp"
+#include "kmod/secure_boot.hpp"
 #include "kmod/store.hpp"
 
 #include <cstdint>
@@ -57,8 +58,9 @@ struct DoctorFacts {
     bool nouveau_loaded = false;
     std::string configured; ///< version
     kmod::Store store;
-    std::string enforcement; ///< of signatures, in words; empty: none
-    std::vector<std::string> unsigned_modules;
+    std::string enforcement;                      ///< of signatures, in words; empty: none
+    std::optional<kmod::SetVerdict> selected_set; ///< what the kernel would say to it
+    std::string signatures_unseen;                ///< why that is not known
     bool devices_complete = true;
     bool firmware_linked = true;            ///< of the selected version
     std::optional<std::uint64_t> xid_lines; ///< of this boot
@@ -117,12 +119,12 @@ struct Check {
 [[nodiscard]] Diagnosis check_gpus(const DoctorFacts& facts);
 [[nodiscard]] Diagnosis check_driver(const DoctorFacts& facts);
 [[nodiscard]] Diagnosis check_store(const DoctorFacts& facts);
-[[nodiscard]] Diagnosis check_signatures(const DoctorFacts& facts);
 [[nodiscard]] Diagnosis check_devices(const DoctorFacts& facts);
 [[nodiscard]] Diagnosis check_firmware(const DoctorFacts& facts);
 [[nodiscard]] Diagnosis check_xid(const DoctorFacts& facts);
 
 // doctor_boot.cpp
+[[nodiscard]] Diagnosis check_signatures(const DoctorFacts& facts);
 [[nodiscard]] Diagnosis check_nouveau(const DoctorFacts& facts);
 [[nodiscard]] Diagnosis check_modprobe(const DoctorFacts& facts);
 [[nodiscard]] Diagnosis check_kernels(const DoctorFacts& facts);

@@ -18,7 +18,30 @@ bool is_blocked(const DoctorFacts& facts, std::string_view module) {
                        [&](const ModprobeRule& rule) { return rule.module == module; });
 }
 
+/// Of modules the first, since what is wrong with one is most often wrong with all.
+std::string first_of(const std::string& text, std::size_t count) {
+    return count == 1 ? text : text + " (and " + std::to_string(count - 1) + " more)";
+}
+
 } // namespace
+
+Diagnosis check_signatures(const DoctorFacts& facts) {
+    if (!facts.is_host)
+        return skipped("this is a mounted system");
+    if (!facts.signatures_unseen.empty())
+        return skipped("it is not known: " + facts.signatures_unseen);
+    if (!facts.selected_set)
+        return skipped("no driver is selected");
+    const kmod::SetVerdict& set = *facts.selected_set;
+    if (!set.problems.empty())
+        return error(first_of(set.problems.front().text, set.problems.size()), set.problems.front().hint);
+    if (!set.warnings.empty())
+        return warning(first_of(set.warnings.front(), set.warnings.size()),
+                       "as root: gpuhostctl secure-boot status");
+    return well(facts.enforcement.empty()
+                    ? "the kernel takes modules without a signature"
+                    : facts.enforcement + ", and the kernel takes the selected modules");
+}
 
 Diagnosis check_nouveau(const DoctorFacts& facts) {
     if (facts.nouveau_loaded)

@@ -68,18 +68,6 @@ Diagnosis check_store(const DoctorFacts& facts) {
     return error(base::join(facts.store.problems, "; "), kmod::mending_hint(facts.store.problems.front()));
 }
 
-Diagnosis check_signatures(const DoctorFacts& facts) {
-    if (!facts.is_host)
-        return skipped("this is a mounted system");
-    if (facts.enforcement.empty())
-        return well("the kernel takes modules without a signature");
-    if (facts.unsigned_modules.empty())
-        return well(facts.enforcement + ", and the selected modules have signatures");
-    return error(facts.enforcement +
-                     ", and these have no signature: " + base::join(facts.unsigned_modules, ", "),
-                 "import modules that are signed with a key that this host knows (mokutil --list-enrolled)");
-}
-
 Diagnosis check_devices(const DoctorFacts& facts) {
     if (!facts.is_host || facts.loaded.empty())
         return skipped("no driver is loaded");

@@ -73,19 +73,6 @@ void add_shadows(DoctorFacts& facts, const Root& root, const std::string& versio
             }
 }
 
-/// Documentation/admin-guide/module-signing.rst: what ends a file with a signature.
-bool is_unsigned(const Root& root, const std::string& path) {
-    constexpr std::string_view mark = "~Module signature appended~\n";
-    const auto file = root.open_file(path, O_RDONLY);
-    const auto found = root.stat(path);
-    std::array<char, mark.size()> end{};
-    if (!file || !found || found->st_size < static_cast<off_t>(end.size()))
-        return false;
-    const ssize_t got =
-        ::pread(file->get(), end.data(), end.size(), found->st_size - static_cast<off_t>(end.size()));
-    return got == static_cast<ssize_t>(end.size()) && std::string_view(end.data(), end.size()) != mark;
-}
-
 void add_selected(DoctorFacts& facts, const Root& root) {
     const auto found = facts.store.selected.find(facts.kernel);
     if (found == facts.store.selected.end())
@@ -93,10 +80,18 @@ void add_selected(DoctorFacts& facts, const Root& root) {
     const kmod::Generation& generation = found->second.generation;
     add_shadows(facts, root, generation.version);
     facts.firmware_linked = root.stat("/lib/firmware/nvidia/" + generation.version).has_value();
-    if (const auto* set = facts.store.find_modules(generation.version, generation.modules))
-        for (const kmod::ModuleFile& module : set->modules)
-            if (base::ends_with(module.file, ".ko") && is_unsigned(root, set->path + "/" + module.file))
-                facts.unsigned_modules.push_back(module.name);
+}
+
+void add_signatures(DoctorFacts& facts, const Root& root, const kmod::DriverSettings& settings) {
+    auto boot = kmod::read_secure_boot(root, settings);
+    if (!boot) {
+        facts.signatures_unseen = boot.error().message;
+        return;
+    }
+    facts.enforcement = boot->rules.enforcement;
+    for (kmod::SetVerdict& set : boot->sets)
+        if (set.selected)
+            facts.selected_set = std::move(set);
 }
 
 void add_driver(DoctorFacts& facts, const Root& root) {
@@ -114,12 +109,12 @@ void add_driver(DoctorFacts& facts, const Root& root) {
     facts.served = kmod::served_gpus(root);
     facts.loaded = kmod::loaded_driver(root);
     facts.nouveau_loaded = kmod::loaded_module(root, "nouveau").has_value();
-    facts.enforcement = kmod::signature_enforcement(root);
     facts.devices_complete = kmod::devices_look_complete(root);
     facts.nouveau_on_command_line = command_line_blocks_nouveau(root.read_line("/proc/cmdline").value_or(""));
     add_kernels(facts, root, settings.flavour == "any" ? "" : settings.flavour);
     add_rules(facts, root);
     add_selected(facts, root);
+    add_signatures(facts, root, settings);
 }
 
 void add_place(DoctorFacts& facts, const Root& root) {

@@ -36,6 +36,8 @@ DoctorFacts healthy() {
     driver.modules.push_back({kernel, "open", "m", "/m", {}, 0});
     facts.store.versions.push_back(driver);
     facts.store.selected[kernel] = {{version, "u", "m"}, std::nullopt};
+    facts.enforcement = "module.sig_enforce is set";
+    facts.selected_set = kmod::SetVerdict{version, "open", "m", true, {}, {}};
     facts.xid_lines = 0;
     facts.kernels = {{kernel, true, true, true}};
     facts.rules = {{"/etc/modprobe.d/gpuhost.conf", "blacklist", "nouveau"}};
@@ -123,11 +125,14 @@ INSTANTIATE_TEST_SUITE_P(
              [](auto& f) { f.configured = "560.1"; }},
         Harm{"DamagedSet", "store", "error", "can't be read",
              [](auto& f) { f.store.problems = {"/var/lib/gpuhost/driver/1/userland/u can't be read"}; }},
-        Harm{"UnsignedModules", "signatures", "error", "sig_enforce is set, and these have no signature: nvidia",
+        Harm{"RefusedModules", "signatures", "error", "module 'nvidia' is not signed (and 1 more)",
              [](auto& f) {
-                 f.enforcement = "module.sig_enforce is set";
-                 f.unsigned_modules = {"nvidia"};
+                 f.selected_set->problems = {
+                     {base::Errc::AccessDenied, "module 'nvidia' is not signed", "sign it"},
+                     {base::Errc::AccessDenied, "module 'nvidia_uvm' is not signed", "sign it"}};
              }},
+        Harm{"KeysNotTold", "signatures", "warning", "/proc/keys can't be read",
+             [](auto& f) { f.selected_set->warnings = {"/proc/keys can't be read"}; }},
         Harm{"NoDevices", "devices", "error", "nodes", [](auto& f) { f.devices_complete = false; }},
         Harm{"NoFirmwareLink", "firmware", "error", "/lib/firmware/nvidia/550.163.01",
              [](auto& f) { f.firmware_linked = false; }},
