@@ -77,6 +77,7 @@ struct DoctorFacts {
     base::Json cdi;                   ///< of cdi validate
     base::Json runtimes;              ///< of runtime verify, or an error's document
 
+    std::optional<base::Error> trust_error; ///< for which no bundle is taken
     std::vector<CertificateFile> anchors;
     bool joined = false; ///< has a kubeconfig
     std::optional<CertificateFile> identity;

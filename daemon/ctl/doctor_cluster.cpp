@@ -27,15 +27,29 @@ std::optional<Diagnosis> judge(const CertificateFile& file, std::uint64_t now_us
 } // namespace
 
 Diagnosis check_trust(const DoctorFacts& facts) {
+    const std::optional<base::Error>& failed = facts.trust_error;
+    if (failed && failed->code == base::Errc::AccessDenied) // there is none, or this user may not read it
+        return skipped(failed->message);
+    if (failed)
+        return error(failed->message, failed->hint.empty()
+                                          ? "mend that file or take it out; before that no bundle is taken"
+                                          : failed->hint);
     if (facts.anchors.empty())
-        return skipped("/etc/gpuhost/trust.d has no authority");
+        return skipped("when the authorities end is not known");
     std::optional<Diagnosis> worst;
-    for (const CertificateFile& file : facts.anchors)
-        if (auto found = judge(file, facts.now_us, 30,
-                               "bring its successor to /etc/gpuhost/trust.d, then take it out");
-            found && (!worst || found->health > worst->health))
+    std::size_t valid = 0;
+    for (const CertificateFile& file : facts.anchors) {
+        auto found =
+            judge(file, facts.now_us, 30, "bring its successor to /etc/gpuhost/trust.d, then take it out");
+        valid += found && found->health == Health::Error ? 0 : 1;
+        if (found && (!worst || found->health > worst->health))
             worst = std::move(found);
-    return worst.value_or(well(plural(facts.anchors.size(), "authority is", "authorities are") + " valid"));
+    }
+    if (worst && valid == 0)
+        return error("no authority is valid: " + worst->text, worst->next);
+    if (worst)
+        return warning(worst->text, worst->next); // bundles of the others are taken
+    return well(plural(facts.anchors.size(), "authority is", "authorities are") + " valid");
 }
 
 Diagnosis check_cluster(const DoctorFacts& facts) {

@@ -142,10 +142,16 @@ void add_certificates(std::vector<CertificateFile>& certificates, const Root& ro
     }
 }
 
-void add_cluster(DoctorFacts& facts, const Root& root) {
+/// The error is of all files; the certificates tell when they end.
+void add_trust(DoctorFacts& facts, const Root& root) {
+    if (const auto trust = images::load_trust(root); !trust)
+        facts.trust_error = trust.error();
     for (const std::string& file : root.list(images::trust_directory).value_or(std::vector<std::string>()))
-        if (base::ends_with(file, ".pem") || base::ends_with(file, ".crt"))
+        if (file.front() != '.' && (base::ends_with(file, ".pem") || base::ends_with(file, ".crt")))
             add_certificates(facts.anchors, root, std::string(images::trust_directory) + "/" + file);
+}
+
+void add_cluster(DoctorFacts& facts, const Root& root) {
     for (const char* path :
          {cluster::given_kubeconfig, cluster::own_kubeconfig, cluster::bootstrap_kubeconfig})
         facts.joined = facts.joined || root.exists(path);
@@ -173,6 +179,7 @@ DoctorFacts read_doctor_facts(const Root& root) {
     facts.client_version = PACKAGE_VERSION;
     add_driver(facts, root);
     add_place(facts, root);
+    add_trust(facts, root);
     add_cluster(facts, root);
     add_workers(facts, root);
     return facts;

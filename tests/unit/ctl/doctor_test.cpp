@@ -163,15 +163,17 @@ INSTANTIATE_TEST_SUITE_P(
              [](auto& f) { f.runtimes["runtimes"][0]["ok"] = false; }},
         Harm{"RuntimesUnseen", "runtimes", "warning", "not allowed",
              [](auto& f) { f.runtimes = {{"message", "not allowed"}}; }},
-        Harm{"AnchorEnded", "trust", "error", "b.pem' ended on",
+        Harm{"AnchorsEnded", "trust", "error", "no authority is valid: 'b.pem' ended on",
+             [](auto& f) { f.anchors = {{"b.pem", now - 1}, {"c.pem", now - 2}}; }},
+        Harm{"AnchorEndedAndOthersDidNot", "trust", "warning", "b.pem' ended on",
              [](auto& f) {
                  f.anchors.push_back({"c.pem", now + day});
                  f.anchors.push_back({"b.pem", now - 1});
              }},
         Harm{"AnchorEnds", "trust", "warning", "b.pem' ends on",
              [](auto& f) { f.anchors.push_back({"b.pem", now + 29 * day}); }},
-        Harm{"AnchorIsNone", "trust", "error", "can't be read",
-             [](auto& f) { f.anchors.push_back({"b.pem", 0}); }},
+        Harm{"AnchorIsNone", "trust", "error", "b.crl: no certificate",
+             [](auto& f) { f.trust_error = base::Error{base::Errc::BadContent, "b.crl: no certificate", ""}; }},
         Harm{"ClusterSilent", "cluster", "error", "does not run", [](auto& f) { f.cluster = nullptr; }},
         Harm{"NoContact", "cluster", "error", "connection refused",
              [](auto& f) { f.cluster["error"] = {{"message", "connection refused"}, {"hint", ""}}; }},
