@@ -64,6 +64,7 @@ struct DoctorFacts {
     bool devices_complete = true;
     bool firmware_linked = true;            ///< of the selected version
     std::optional<std::uint64_t> xid_lines; ///< of this boot
+    std::string xid_unseen;                 ///< why they are not known
 
     std::vector<KernelFacts> kernels;
     std::vector<ModprobeRule> rules;

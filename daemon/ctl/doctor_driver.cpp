@@ -96,7 +96,7 @@ Diagnosis check_firmware(const DoctorFacts& facts) {
 
 Diagnosis check_xid(const DoctorFacts& facts) {
     if (!facts.xid_lines)
-        return skipped("the kernel's log can't be read");
+        return skipped("it is not known: " + facts.xid_unseen);
     if (*facts.xid_lines == 0)
         return well("no error of a GPU in this boot");
     return warning(

@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/base/parse.hpp"
+#include "daemon/base/process.hpp"
 #include "daemon/ctl/doctor_facts.hpp"
 #include "daemon/ctl/system_query.hpp"
 
-#include <algorithm>
-
 namespace gpuhost::ctl {
 
+using base::Errc;
+using base::Result;
+
 namespace {
+
+constexpr std::string_view xid_mark = "NVRM: Xid";
 
 /// The first word of each line.
 std::vector<std::string> first_words(const std::string& text) {
@@ -21,6 +25,37 @@ std::vector<std::string> first_words(const std::string& text) {
     return words;
 }
 
+/// Lines of the kernel's log of this boot; empty: none fits. An error says why it can't be looked at.
+Result<std::string> kernel_log(const std::string& chosen) {
+    base::Command command;
+    command.argv = {"journalctl", "--dmesg", "--boot", "--quiet", "--output=cat", chosen};
+    command.deadline = std::chrono::seconds(10);
+    GPUHOST_TRY(finished, base::run(command));
+    if (finished.timed_out)
+        return base::fail(Errc::Timeout, "journalctl did not end in ten seconds");
+    // Where nothing fits --grep= it ends with 1 as for an error, but without a word.
+    if (finished.exit_status > 1 || (finished.exit_status == 1 && !finished.output.empty()))
+        return base::fail(Errc::Failed, "journalctl ended with " + std::to_string(finished.exit_status) +
+                                            ": " + finished.output.substr(0, finished.output.find('\n')));
+    return std::move(finished.output);
+}
+
+/// A user who may not read it gets an empty log from journalctl.
+Result<std::string> xid_log() {
+    GPUHOST_TRY(newest, kernel_log("--lines=1"));
+    if (newest.empty())
+        return base::fail(Errc::AccessDenied,
+                          "journalctl shows nothing of the kernel's log of this boot, which root may read");
+    return kernel_log("--grep=" + std::string(xid_mark));
+}
+
+std::uint64_t count_xid(std::string_view log) {
+    std::uint64_t count = 0;
+    for (auto at = log.find(xid_mark); at != std::string_view::npos; at = log.find(xid_mark, at + 1))
+        ++count;
+    return count;
+}
+
 } // namespace
 
 void ask_system(DoctorFacts& facts) {
@@ -31,13 +66,10 @@ void ask_system(DoctorFacts& facts) {
     if (const auto masked =
             ask_program({"systemctl", "list-unit-files", "--state=masked", "--plain", "--no-legend", all}))
         facts.masked_units = first_words(*masked);
-    // Without a match it fails as it does without a journal.
-    if (ask_program({"journalctl", "--dmesg", "--boot", "--quiet", "--lines=1"})) {
-        const auto lines = ask_program({"journalctl", "--dmesg", "--boot", "--quiet", "--output=cat",
-                                        "--lines=1000", "--grep=NVRM: Xid"})
-                               .value_or("");
-        facts.xid_lines = static_cast<std::uint64_t>(std::count(lines.begin(), lines.end(), '\n'));
-    }
+    if (const auto log = xid_log())
+        facts.xid_lines = count_xid(*log);
+    else
+        facts.xid_unseen = log.error().message;
 }
 
 } // namespace gpuhost::ctl
