@@ -76,6 +76,7 @@ struct DoctorFacts {
     std::uint64_t now_us = 0;
     std::uint64_t newest_file_us = 0; ///< of those that a package or the daemon wrote
     base::Json cdi;                   ///< of cdi validate
+    bool cdi_enabled = true;          ///< Enable= of [CDI]
     base::Json runtimes;              ///< of runtime verify, or an error's document
 
     std::optional<base::Error> trust_error; ///< for which no bundle is taken

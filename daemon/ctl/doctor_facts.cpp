@@ -128,7 +128,9 @@ void add_place(DoctorFacts& facts, const Root& root) {
         if (const auto found = root.stat(path))
             facts.newest_file_us = std::max(facts.newest_file_us, base::modified_us(*found));
     facts.cdi = runtime::check_files(runtime::read_spec_files(root));
-    const auto runtimes = runtime::verify_runtimes(root, wanted_of_runtimes(root), {});
+    const core::Settings wanted = wanted_of_runtimes(root);
+    facts.cdi_enabled = runtime::cdi_settings(wanted).enable;
+    const auto runtimes = runtime::verify_runtimes(root, wanted, {});
     facts.runtimes = runtimes ? *runtimes : base::to_json(runtimes.error());
 }
 

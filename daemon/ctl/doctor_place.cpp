@@ -16,6 +16,15 @@ constexpr std::uint64_t little_state = 100 * mib;        ///< journals and recor
 constexpr std::uint64_t initramfs_size = 100 * mib;      ///< with a driver in it
 constexpr std::uint64_t clock_slack_us = 86'400'000'000; ///< time zones in an installer's clock
 
+/// The first of what keeps runtimes from a file, or its containers from starting; empty: nothing.
+std::string first_wrong(const Json& file) {
+    for (const char* const key : {"problems", "stale"})
+        for (const Json& sentence : list_of(file, key))
+            if (sentence.is_string())
+                return printable(sentence.get<std::string>());
+    return {};
+}
+
 } // namespace
 
 Diagnosis check_libraries(const DoctorFacts& facts) {
@@ -53,15 +62,24 @@ Diagnosis check_clock(const DoctorFacts& facts) {
 Diagnosis check_cdi(const DoctorFacts& facts) {
     if (!facts.is_host)
         return skipped("this is a mounted system");
+    const std::string make = "gpuhostctl apply --only=cdi";
+    std::string others;
+    bool has_ours = false;
     for (const Json& file : list_of(facts.cdi, "files")) {
-        const std::string path = text_of(file, "path");
-        if (!list_of(file, "stale").empty())
-            return error("'" + path + "' is not of the driver that runs",
-                         "gpuhostctl apply --only=cdi; gpuhostctl cdi validate");
-        if (!list_of(file, "problems").empty())
-            return warning("'" + path + "' has problems", "gpuhostctl cdi validate");
+        const std::string wrong = first_wrong(file);
+        const bool is_ours = base::bool_or(file, "ours", false);
+        has_ours = has_ours || is_ours;
+        if (is_ours && !wrong.empty())
+            return error("'" + text_of(file, "path") + "' of gpuhostd: " + wrong,
+                         make + "; gpuhostctl cdi validate");
+        if (others.empty() && !wrong.empty())
+            others = "'" + text_of(file, "path") + "', which is not gpuhostd's: " + wrong;
     }
-    return well(plural(list_of(facts.cdi, "files").size(), "file", "files") + ", none of another driver");
+    if (facts.cdi_enabled && !facts.served.empty() && !has_ours)
+        return warning("containers are not told of the driver that is loaded", make);
+    if (!others.empty())
+        return warning(others, "gpuhostctl cdi validate; mend it, or remove it with what wrote it");
+    return well(plural(list_of(facts.cdi, "files").size(), "file", "files") + ", nothing wrong with any");
 }
 
 Diagnosis check_runtimes(const DoctorFacts& facts) {

@@ -45,7 +45,7 @@ DoctorFacts healthy() {
     facts.boot_free = 1ULL << 30U;
     facts.now_us = now * 1'000'000;
     facts.newest_file_us = facts.now_us;
-    facts.cdi = {{"files", {{{"path", "/run/cdi/nvidia.yaml"}}}}};
+    facts.cdi = {{"files", {{{"path", "/run/cdi/nvidia.yaml"}, {"ours", true}}}}};
     facts.runtimes = {{"runtimes", {{{"name", "containerd"}, {"ok", true}}}}};
     facts.anchors = {{"/etc/gpuhost/trust.d/a.pem", now + 90 * day}};
     facts.joined = true;
@@ -156,9 +156,15 @@ INSTANTIATE_TEST_SUITE_P(
         Harm{"LittleRoomInBoot", "space", "warning", "/boot", [](auto& f) { f.boot_free = 1 << 20; }},
         Harm{"ClockBehind", "clock", "error", "files of this host are from",
              [](auto& f) { f.newest_file_us = (now + 2 * day) * 1'000'000; }},
-        Harm{"StaleCdi", "cdi", "error", "nvidia.yaml",
-             [](auto& f) { f.cdi["files"][0]["stale"] = {"/dev/nvidia0"}; }},
-        Harm{"BadCdi", "cdi", "warning", "nvidia.yaml", [](auto& f) { f.cdi["files"][0]["problems"] = {"x"}; }},
+        Harm{"StaleCdi", "cdi", "error", "nvidia.yaml' of gpuhostd: /dev/nvidia0 is not there",
+             [](auto& f) { f.cdi["files"][0]["stale"] = {"/dev/nvidia0 is not there"}; }},
+        Harm{"BadCdi", "cdi", "error", "nvidia.yaml' of gpuhostd: x",
+             [](auto& f) { f.cdi["files"][0]["problems"] = {"x"}; }},
+        Harm{"BadCdiOfOthers", "cdi", "warning", "'/etc/cdi/b.json', which is not gpuhostd's: y",
+             [](auto& f) {
+                 f.cdi["files"].push_back({{"path", "/etc/cdi/b.json"}, {"ours", false}, {"stale", {"y"}}});
+             }},
+        Harm{"NoCdi", "cdi", "warning", "not told", [](auto& f) { f.cdi["files"][0]["ours"] = false; }},
         Harm{"RuntimeNotAsWanted", "runtimes", "error", "containerd",
              [](auto& f) { f.runtimes["runtimes"][0]["ok"] = false; }},
         Harm{"RuntimesUnseen", "runtimes", "warning", "not allowed",
