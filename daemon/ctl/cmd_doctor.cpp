@@ -12,31 +12,9 @@ namespace {
 
 constexpr std::array options{root_option, option::json};
 
-/// Does not start the daemon: whether it runs is a question, too.
-base::Result<void> ask_daemon(Session& session, DoctorFacts& facts) {
-    GPUHOST_TRY(client, session.client());
-    GPUHOST_TRY(runs, client->running());
-    if (!runs)
-        return base::fail(base::Errc::NotFound, "it does not run");
-    GPUHOST_TRY(host, client->describe_host());
-    facts.host = std::move(host);
-    GPUHOST_TRY(rows, client->list_operations());
-    if (rows.empty())
-        return {};
-    GPUHOST_TRY(operation, client->describe_operation(rows.back().id));
-    facts.operation = std::move(operation);
-    return {};
-}
-
 base::Result<int> run(Session& session) {
     GPUHOST_TRY(root, given_root(session.arguments()));
-    DoctorFacts facts = read_doctor_facts(root);
-    if (facts.is_host) {
-        ask_system(facts);
-        if (const auto asked = ask_daemon(session, facts); !asked)
-            facts.silence = asked.error().message;
-    }
-    const base::Json found = diagnose(facts);
+    const base::Json found = diagnose(gather_doctor_facts(root, [&] { return session.client(); }));
     if (session.wants_json())
         session.print_json(found);
     else

@@ -49,7 +49,8 @@ struct DoctorFacts {
     base::Json operation;       ///< the newest, or null
     std::optional<std::vector<std::string>> failed_units; ///< of gpuhost*; nothing: systemd was not asked
     std::vector<std::string> masked_units;
-    std::vector<std::string> workers; ///< units of workers that have processes
+    /// Units of workers that had processes before gpuhostd was asked and after; nothing: they can't be seen.
+    std::optional<std::vector<std::string>> workers;
 
     std::string kernel; ///< that runs, or empty
     std::vector<kmod::PciGpu> gpus;

@@ -165,14 +165,6 @@ void add_cluster(DoctorFacts& facts, const Root& root) {
         facts.cluster = base::parse_json(*text, "what gpuhost-cluster says of itself").value_or(base::Json());
 }
 
-void add_workers(DoctorFacts& facts, const Root& root) {
-    constexpr const char* slice = "/sys/fs/cgroup/system.slice";
-    for (const std::string& unit : root.list(slice).value_or(std::vector<std::string>()))
-        if (base::starts_with(unit, "gpuhost-worker-") &&
-            !root.read_line(std::string(slice) + "/" + unit + "/cgroup.procs").value_or("").empty())
-            facts.workers.push_back(unit);
-}
-
 } // namespace
 
 DoctorFacts read_doctor_facts(const Root& root) {
@@ -183,7 +175,6 @@ DoctorFacts read_doctor_facts(const Root& root) {
     add_place(facts, root);
     add_trust(facts, root);
     add_cluster(facts, root);
-    add_workers(facts, root);
     return facts;
 }
 

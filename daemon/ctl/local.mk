@@ -93,6 +93,7 @@ noinst_LIBRARIES += %D%/libctl.a
     %D%/doctor.hpp \
     %D%/doctor_boot.cpp \
     %D%/doctor_cluster.cpp \
+    %D%/doctor_daemon.cpp \
     %D%/doctor_driver.cpp \
     %D%/doctor_facts.cpp \
     %D%/doctor_facts.hpp \

@@ -52,14 +52,11 @@ std::string report_operations(const ReportInput& input) {
 }
 
 std::string report_doctor(const ReportInput& input) {
-    DoctorFacts facts = read_doctor_facts(input.root);
-    facts.silence = input.silence;
-    if (facts.is_host)
-        ask_system(facts);
-    if (input.client != nullptr)
-        if (auto host = input.client->describe_host())
-            facts.host = *std::move(host);
-    return document(diagnose(facts));
+    return document(diagnose(gather_doctor_facts(input.root, [&]() -> Result<Client*> {
+        if (input.client == nullptr)
+            return base::fail(base::Errc::NotFound, input.silence);
+        return input.client;
+    })));
 }
 
 } // namespace gpuhost::ctl

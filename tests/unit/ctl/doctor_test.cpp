@@ -23,6 +23,7 @@ DoctorFacts healthy() {
     facts.host = {
         {"version", "1"}, {"state", "idle"}, {"operation", nullptr}, {"config_problems", Json::array()}};
     facts.client_version = "1";
+    facts.workers.emplace();
     facts.operation = {{"id", 7}, {"state", "committed"}, {"title", "swap"}};
     facts.failed_units.emplace();
     facts.kernel = kernel;
@@ -114,7 +115,7 @@ INSTANTIATE_TEST_SUITE_P(
         Harm{"RolledBack", "operation", "warning", "rolled-back",
              [](auto& f) { f.operation["state"] = "rolled-back"; }},
         Harm{"HungWorker", "workers", "error", "gpuhost-worker-7-1-1.service",
-             [](auto& f) { f.workers = {"gpuhost-worker-7-1-1.service"}; }},
+             [](auto& f) { f.workers->push_back("gpuhost-worker-7-1-1.service"); }},
         Harm{"BadSetting", "settings", "warning", "x.conf:2",
              [](auto& f) { f.host["config_problems"] = {"x.conf:2: what?"}; }},
         Harm{"UnservedGpu", "gpus", "error", "0000:65:00.0", [](auto& f) { f.served.clear(); }},
