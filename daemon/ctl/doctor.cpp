@@ -33,13 +33,13 @@ std::span<const Check> doctor_checks() noexcept {
         Check{"driver", "the driver that runs is the selected and the configured one", check_driver},
         Check{"store", "the driver store can be read", check_store},
         Check{"signatures", "the kernel takes the selected modules", check_signatures},
-        Check{"devices", "the driver's device nodes are there", check_devices},
-        Check{"firmware", "GSP firmware of the selected driver is there", check_firmware},
+        Check{"devices", "the driver's device nodes are there", check_devices, true},
+        Check{"firmware", "GSP firmware of the selected driver is there", check_firmware, true},
         Check{"xid", "the driver reported no error of a GPU in this boot", check_xid},
-        Check{"nouveau", "nouveau is not loaded, and will not be", check_nouveau},
-        Check{"modprobe", "no rule of others keeps NVIDIA's modules away", check_modprobe},
-        Check{"kernels", "each installed kernel has modules, or headers to build them", check_kernels},
-        Check{"libraries", "no library of another driver stands in the way", check_libraries},
+        Check{"nouveau", "nouveau is not loaded, and will not be", check_nouveau, true},
+        Check{"modprobe", "no rule of others keeps NVIDIA's modules away", check_modprobe, true},
+        Check{"kernels", "each installed kernel has modules, or headers to build them", check_kernels, true},
+        Check{"libraries", "no library of another driver stands in the way", check_libraries, true},
         Check{"space", "there is room on disk", check_space},
         Check{"clock", "the clock is not behind this host's files", check_clock},
         Check{"cdi", "CDI's files are those of the driver that runs", check_cdi},
@@ -54,8 +54,10 @@ std::span<const Check> doctor_checks() noexcept {
 Json diagnose(const DoctorFacts& facts) {
     Json checks = Json::array();
     Health worst = Health::Ok;
+    const std::string without = without_own_driver(facts);
     for (const Check& check : doctor_checks()) {
-        const Diagnosis found = check.look(facts);
+        const Diagnosis found =
+            check.of_own_driver && !without.empty() ? skipped(without) : check.look(facts);
         if (found.health != Health::Skipped && found.health > worst)
             worst = found.health;
         checks.push_back({{"check", check.name},

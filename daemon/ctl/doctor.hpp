@@ -5,6 +5,7 @@
 
 #include "daemon/base/json.hpp"
 #include "daemon/ctl/modprobe_rules.hpp"
+#include "kmod/driver_settings.hpp"
 #include "kmod/kernel_state.hpp"
 #include "kmod/secure_boot.hpp"
 #include "kmod/store.hpp"
@@ -30,7 +31,7 @@ struct Diagnosis {
 /// Of an installed kernel.
 struct KernelFacts {
     std::string release;
-    bool has_modules = false; ///< of the wanted version, in the store
+    bool has_modules = false; ///< of the wanted version, in the store, which a swap would take
     bool has_headers = false; ///< to build them
     bool has_nouveau = false; ///< its module could be loaded
 };
@@ -57,6 +58,7 @@ struct DoctorFacts {
     std::vector<std::string> served;
     std::vector<kmod::LoadedModule> loaded;
     bool nouveau_loaded = false;
+    kmod::DriverOwner owner = kmod::DriverOwner::Gpuhost;
     std::string configured; ///< version
     kmod::Store store;
     std::string enforcement;                      ///< of signatures, in words; empty: none
@@ -91,6 +93,7 @@ struct Check {
     std::string_view name;  ///< a word that stays
     std::string_view about; ///< a phrase
     Diagnosis (*look)(const DoctorFacts& facts);
+    bool of_own_driver = false; ///< skipped for without_own_driver()
 };
 /// In the order in which they are shown.
 [[nodiscard]] std::span<const Check> doctor_checks() noexcept;
@@ -120,6 +123,10 @@ struct Check {
 [[nodiscard]] Diagnosis check_settings(const DoctorFacts& facts);
 
 // doctor_driver.cpp
+/// Of Version=, or else selected for the kernel; empty: none.
+[[nodiscard]] std::string wanted_version(const DoctorFacts& facts);
+/// Why this host has no driver of gpuhostd's, and needs none; empty: it has one, or should have.
+[[nodiscard]] std::string without_own_driver(const DoctorFacts& facts);
 [[nodiscard]] Diagnosis check_gpus(const DoctorFacts& facts);
 [[nodiscard]] Diagnosis check_driver(const DoctorFacts& facts);
 [[nodiscard]] Diagnosis check_store(const DoctorFacts& facts);

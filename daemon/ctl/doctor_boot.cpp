@@ -77,6 +77,8 @@ Diagnosis check_kernels(const DoctorFacts& facts) {
     }
     if (facts.kernels.empty() || facts.store.versions.empty())
         return skipped("there is no kernel or no driver in the store");
+    if (wanted_version(facts).empty())
+        return skipped("no driver is configured or selected");
     if (!without.empty()) {
         const std::string text = "neither modules nor headers: " + base::join(without, ", ");
         const std::string next =

@@ -2,6 +2,7 @@
 #include "daemon/base/parse.hpp"
 #include "daemon/ctl/doctor.hpp"
 #include "daemon/ctl/text.hpp"
+#include "kmod/select_plan.hpp"
 
 #include <algorithm>
 
@@ -25,11 +26,48 @@ std::string or_none(const std::string& version) {
     return version.empty() ? "none" : version;
 }
 
+/// What apply would say of it.
+Diagnosis check_preinstalled(const DoctorFacts& facts) {
+    kmod::Observed observed;
+    observed.kernel = facts.kernel;
+    observed.gpus = facts.gpus;
+    observed.loaded_version = loaded_version(facts);
+    observed.store = facts.store;
+    observed.devices_complete = facts.devices_complete;
+    const core::Plan plan = kmod::hands_off_plan(facts.owner, {}, observed);
+    if (plan.problems.empty())
+        return well(base::join(plan.reasons, "; "));
+    return error(plan.problems.front().text, plan.problems.front().hint);
+}
+
 } // namespace
+
+std::string wanted_version(const DoctorFacts& facts) {
+    const kmod::Selection* const selected = selection(facts);
+    if (!facts.configured.empty() || selected == nullptr)
+        return facts.configured;
+    return selected->generation.version;
+}
+
+std::string without_own_driver(const DoctorFacts& facts) {
+    if (facts.owner == kmod::DriverOwner::Preinstalled)
+        return "Version=preinstalled leaves the driver to others";
+    if (facts.owner == kmod::DriverOwner::Nobody)
+        return "Version=off: the driver is not gpuhostd's";
+    if (facts.is_host && facts.gpus.empty() && wanted_version(facts).empty())
+        return "there is no NVIDIA GPU on PCI, and no driver is wanted";
+    return {};
+}
 
 Diagnosis check_gpus(const DoctorFacts& facts) {
     if (!facts.is_host)
         return skipped("this is a mounted system");
+    const std::string without = without_own_driver(facts);
+    const bool is_others = facts.owner == kmod::DriverOwner::Preinstalled;
+    if (!without.empty() && !is_others)
+        return skipped(without);
+    if (facts.gpus.empty() && is_others)
+        return skipped("there is no NVIDIA GPU on PCI");
     std::vector<std::string> left;
     for (const kmod::PciGpu& gpu : kmod::gpus_to_drive(facts.gpus))
         if (std::find(facts.served.begin(), facts.served.end(), gpu.address) == facts.served.end())
@@ -39,12 +77,16 @@ Diagnosis check_gpus(const DoctorFacts& facts) {
                        "lspci -d 10de:; and look at the firmware's settings");
     if (left.empty())
         return well(plural(facts.served.size(), "GPU is", "GPUs are") + " served");
-    return error("not served: " + base::join(left, ", "), loaded_version(facts).empty()
-                                                              ? "gpuhostctl apply"
-                                                              : "journalctl -k --grep=NVRM; nvidia-smi");
+    const std::string way_to_load = is_others ? "modprobe nvidia; journalctl -k" : "gpuhostctl apply";
+    return error("not served: " + base::join(left, ", "),
+                 loaded_version(facts).empty() ? way_to_load : "journalctl -k --grep=NVRM; nvidia-smi");
 }
 
 Diagnosis check_driver(const DoctorFacts& facts) {
+    if (facts.owner == kmod::DriverOwner::Nobody)
+        return skipped(without_own_driver(facts));
+    if (facts.owner == kmod::DriverOwner::Preinstalled)
+        return facts.is_host ? check_preinstalled(facts) : skipped("this is a mounted system");
     const kmod::Selection* const selected = selection(facts);
     const std::string loaded = loaded_version(facts);
     const std::string chosen = selected != nullptr ? selected->generation.version : "";

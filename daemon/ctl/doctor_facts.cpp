@@ -12,7 +12,7 @@
 #include "images/host_facts.hpp"
 #include "images/trust.hpp"
 #include "kmod/devices.hpp"
-#include "kmod/driver_settings.hpp"
+#include "kmod/flavour_choice.hpp"
 #include "kmod/headers.hpp"
 
 #include <algorithm>
@@ -33,14 +33,12 @@ bool has_nouveau(const Root& root, const std::string& kernel) {
 }
 
 void add_kernels(DoctorFacts& facts, const Root& root, const std::string& flavour) {
-    std::string wanted = facts.configured;
-    const auto selected = facts.store.selected.find(facts.kernel);
-    if (wanted.empty() && selected != facts.store.selected.end())
-        wanted = selected->second.generation.version;
+    const std::string wanted = wanted_version(facts);
     for (const std::string& kernel : images::installed_kernels(root))
         if (base::is_kernel_release(kernel))
-            facts.kernels.push_back({kernel, facts.store.modules_for(wanted, kernel, flavour) != nullptr,
-                                     kmod::check_headers(root, kernel).empty(), has_nouveau(root, kernel)});
+            facts.kernels.push_back(
+                {kernel, kmod::modules_to_take(facts.store, wanted, kernel, flavour, facts.gpus) != nullptr,
+                 kmod::check_headers(root, kernel).empty(), has_nouveau(root, kernel)});
 }
 
 /// A file hides those of its name in the directories behind.
@@ -104,6 +102,7 @@ void add_driver(DoctorFacts& facts, const Root& root) {
         facts.store.problems.push_back(store.error().message);
     if (facts.kernel.empty() && !facts.store.selected.empty())
         facts.kernel = facts.store.selected.rbegin()->first; // of a mounted system
+    facts.owner = settings.owner;
     facts.configured = settings.version;
     facts.gpus = kmod::nvidia_gpus(root);
     facts.served = kmod::served_gpus(root);
@@ -111,7 +110,7 @@ void add_driver(DoctorFacts& facts, const Root& root) {
     facts.nouveau_loaded = kmod::loaded_module(root, "nouveau").has_value();
     facts.devices_complete = kmod::devices_look_complete(root);
     facts.nouveau_on_command_line = command_line_blocks_nouveau(root.read_line("/proc/cmdline").value_or(""));
-    add_kernels(facts, root, settings.flavour == "any" ? "" : settings.flavour);
+    add_kernels(facts, root, settings.flavour);
     add_rules(facts, root);
     add_selected(facts, root);
     add_signatures(facts, root, settings);

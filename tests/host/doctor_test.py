@@ -2,17 +2,44 @@
 """gpuhostctl doctor: on a mounted system, beside a daemon, and without one."""
 import json
 import os
+import tarfile
 
-from fake_host import OLD, run_checks, write
+import programs
+import tap
+from fake_host import NEW, OLD, run_checks, write
 
-BAD = 9
+BAD, ROLLED_BACK = 9, 15
+
+
+def results(found):
+    """Check → (result, text)."""
+    return {check["check"]: (check["result"], check["text"]) for check in found["checks"]}
 
 
 def doctor(host, *words):
-    """Exit status, check → (result, text)."""
+    """Exit status, results."""
     run = host.ctl("doctor", "--json", *words)
-    found = json.loads(run.stdout)
-    return run.returncode, {check["check"]: (check["result"], check["text"]) for check in found["checks"]}
+    return run.returncode, results(json.loads(run.stdout))
+
+
+def with_programs(host, journalctl, *words):
+    """gpuhostctl where journalctl is this script, and systemctl knows nothing."""
+    tools = os.path.join(host.scratch, "tools")
+    for name, script in ("journalctl", journalctl), ("systemctl", "exit 1"):
+        write(os.path.join(tools, name), f"#!/bin/sh\n{script}\n")
+        os.chmod(os.path.join(tools, name), 0o755)
+    environment = {**host.environment, "PATH": tools + ":" + os.environ["PATH"]}
+    return programs.run([os.path.join(tap.TOP_BUILDDIR, "gpuhostctl"), *words], env=environment)
+
+
+def doctor_of_report(host):
+    path = os.path.join(host.scratch, "report.tar.gz")
+    run = with_programs(host, "exit 1", "report", path, "--force")
+    if run.returncode != 0:
+        raise AssertionError(run.stderr)
+    with tarfile.open(path) as archive:
+        member = next(member for member in archive if member.name.endswith("/doctor.json"))
+        return results(json.load(archive.extractfile(member)))
 
 
 def mounted(host):
@@ -59,4 +86,44 @@ def check_daemon(t, host):
     t.equal((found["operation"][0], found["store"][0]), ("skipped", "ok"), "and the rest is looked at all the same")
 
 
-run_checks(check_mounted, check_planted, check_daemon)
+def check_kernel_log(t, host):
+    """Only a log that was looked at can be without errors."""
+    xid = "NVRM: Xid (PCI:0000:65:00): 79, GPU has fallen off the bus."
+    for what, script, wanted in (
+        ("nothing of it is shown", "exit 0", ("skipped", "root may read")),
+        ("it can't be searched", 'case "$*" in *--grep*) echo no pattern matching >&2; exit 1 ;; *) echo line ;; esac', ("skipped", "no pattern matching")),
+        ("journalctl dies", 'case "$*" in *--grep*) kill -KILL $$ ;; *) echo line ;; esac', ("skipped", "ended with 137")),
+        ("it has no such line", 'case "$*" in *--grep*) exit 1 ;; *) echo line ;; esac', ("ok", "no error")),
+        ("it has two", f'case "$*" in *--grep*) echo "{xid}"; echo "{xid}" ;; *) echo line ;; esac', ("warning", "2 lines")),
+    ):
+        result, text = results(json.loads(with_programs(host, script, "doctor", "--json").stdout))["xid"]
+        t.ok(result == wanted[0] and wanted[1] in text, f"the kernel's log, {what}: {wanted[0]}", result, text)
+
+
+def check_owner(t, host):
+    settings = host.path("/etc/gpuhost/gpuhostd.conf.d/90-owner.conf")
+    for owner in "preinstalled", "off":
+        write(settings, f"[Driver]\nVersion={owner}\n")
+        found = mounted(host)[1]
+        t.ok(found["libraries"][0] == "skipped" and f"Version={owner}" in found["libraries"][1], f"Version={owner} is obeyed", found["libraries"])
+    os.remove(settings)
+
+
+def check_report(t, host):
+    """A report's doctor knows as much."""
+    control = host.path("/fake-kernel/control")
+    write(control, f"load nvidia@{NEW} no-gpu\n")
+    host.ctl("driver", "swap", NEW, check=ROLLED_BACK)
+    os.remove(control)
+    found = doctor_of_report(host)
+    t.ok(found["operation"][0] == "warning" and "rolled-back" in found["operation"][1], "a report has how the last operation ended", found["operation"])
+    own = results(json.loads(with_programs(host, "exit 1", "doctor", "--json").stdout))
+    t.equal({check: found[check][0] for check in found}, {check: own[check][0] for check in own}, "and all else as doctor itself")
+    host.kill_daemon()
+    found = doctor_of_report(host)
+    t.ok(found["daemon"][0] == "error" and "does not run" in found["daemon"][1], "and why gpuhostd does not answer", found["daemon"])
+    host.start_daemon()
+    host.settle()
+
+
+run_checks(check_mounted, check_planted, check_owner, check_kernel_log, check_report, check_daemon)

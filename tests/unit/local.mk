@@ -222,11 +222,12 @@ EXTRA_%C%_kmod_tests_DEPENDENCIES = %D%/stub-nvml.so %D%/stub-cuda.so
     %D%/host/worker_test.cpp
 
 %C%_ctl_tests_CPPFLAGS = $(test_cppflags)
-%C%_ctl_tests_LDADD = $(test_libs) $(ctl_libs)
+%C%_ctl_tests_LDADD = $(test_libs) $(test_inputs) $(ctl_libs)
 %C%_ctl_tests_SOURCES = \
     %D%/ctl/arguments_test.cpp \
     %D%/ctl/bundle_output_test.cpp \
     %D%/ctl/completion_test.cpp \
+    %D%/ctl/doctor_facts_test.cpp \
     %D%/ctl/doctor_test.cpp \
     %D%/ctl/documents.hpp \
     %D%/ctl/help_test.cpp \

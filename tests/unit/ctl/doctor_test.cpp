@@ -188,6 +188,106 @@ INSTANTIATE_TEST_SUITE_P(
              [](auto& f) { f.identity->until = now + day; }}),
     [](const auto& tested) { return std::string(tested.param.name); });
 
+/// Checks that say anything but "ok", in their order.
+std::vector<std::string> not_ok(const DoctorFacts& facts, std::string_view result) {
+    std::vector<std::string> names;
+    const Json found = diagnose(facts);
+    EXPECT_EQ(found.at("result"), "ok");
+    for (const Json& check : found.at("checks"))
+        if (check.at("result") != "ok") {
+            EXPECT_EQ(check.at("result"), result) << check;
+            names.push_back(check.at("check").get<std::string>());
+        }
+    return names;
+}
+
+using Names = std::vector<std::string>;
+
+/// As healthy(), with a driver that is not gpuhostd's.
+DoctorFacts healthy_of(kmod::DriverOwner owner) {
+    DoctorFacts facts = healthy();
+    facts.owner = owner;
+    facts.configured.clear();
+    facts.store.selected.clear();
+    facts.selected_set.reset();
+    facts.rules.clear();
+    facts.kernels[0].has_modules = false;
+    facts.shadows = {"/usr/lib64/libcuda.so.550.163.01"};
+    return facts;
+}
+
+TEST(Doctor, APreinstalledDriverIsOthersToLookAfter) {
+    const DoctorFacts facts = healthy_of(kmod::DriverOwner::Preinstalled);
+    EXPECT_EQ(not_ok(facts, "skipped"),
+              (Names{"signatures", "devices", "firmware", "nouveau", "modprobe", "kernels", "libraries"}));
+    EXPECT_NE(result_of(facts, "kernels").at("text").get<std::string>().find("Version=preinstalled"),
+              std::string::npos);
+    EXPECT_EQ(result_of(facts, "driver").at("text"), "driver " + version + " is the host's own, and runs");
+}
+
+TEST(Doctor, APreinstalledDriverIsToDriveTheGpus) {
+    DoctorFacts facts = healthy_of(kmod::DriverOwner::Preinstalled);
+    facts.gpus[0].driver.clear();
+    EXPECT_EQ(result_of(facts, "driver").at("text"), "driver " + version + " does not drive 0000:65:00.0");
+    facts.loaded.clear();
+    facts.served.clear();
+    EXPECT_EQ(result_of(facts, "driver").at("result"), "error");
+    EXPECT_EQ(result_of(facts, "gpus").at("next"), "modprobe nvidia; journalctl -k");
+}
+
+TEST(Doctor, ADriverThatIsOffIsNotLookedAt) {
+    DoctorFacts facts = healthy_of(kmod::DriverOwner::Nobody);
+    facts.loaded.clear();
+    facts.served.clear();
+    facts.nouveau_loaded = true;
+    EXPECT_EQ(not_ok(facts, "skipped"), (Names{"gpus", "driver", "signatures", "devices", "firmware",
+                                               "nouveau", "modprobe", "kernels", "libraries"}));
+}
+
+TEST(Doctor, AHostWithoutAGpuLacksNothing) {
+    DoctorFacts facts = healthy_of(kmod::DriverOwner::Gpuhost);
+    facts.gpus.clear();
+    facts.served.clear();
+    facts.loaded.clear();
+    facts.cdi = {{"files", Json::array()}};
+    EXPECT_EQ(not_ok(facts, "skipped"), (Names{"gpus", "driver", "signatures", "devices", "firmware",
+                                               "nouveau", "modprobe", "kernels", "libraries"}));
+}
+
+TEST(Doctor, WhatCouldNotBeLookedAtIsNotCalledGood) {
+    DoctorFacts facts = healthy();
+    facts.xid_lines.reset();
+    facts.xid_unseen = "journalctl did not end";
+    facts.signatures_unseen = "no release";
+    facts.workers.reset();
+    facts.trust_error = base::Error{base::Errc::AccessDenied, "not for you", ""};
+    EXPECT_EQ(not_ok(facts, "skipped"), (Names{"workers", "signatures", "xid", "trust"}));
+    EXPECT_EQ(result_of(facts, "xid").at("text"), "it is not known: journalctl did not end");
+}
+
+TEST(Doctor, AWorkerOfADaemonThatIsAwayMayBeAtWork) {
+    DoctorFacts facts = healthy();
+    facts.workers->push_back("gpuhost-worker-7-1-1.service");
+    facts.host = nullptr;
+    EXPECT_EQ(result_of(facts, "workers").at("result"), "skipped");
+    facts = healthy();
+    facts.workers->push_back("gpuhost-worker-7-1-1.service");
+    facts.host["operation"] = 7;
+    EXPECT_EQ(result_of(facts, "workers").at("result"), "ok");
+}
+
+TEST(Doctor, OurCdiFilesComeBeforeThoseOfOthers) {
+    DoctorFacts facts = healthy();
+    facts.cdi["files"] = {{{"path", "/etc/cdi/a.json"}, {"problems", {"unreadable"}}},
+                          {{"path", "/run/cdi/nvidia.yaml"}, {"ours", true}, {"stale", {"old"}}}};
+    EXPECT_EQ(result_of(facts, "cdi").at("result"), "error");
+    facts.cdi["files"].erase(1);
+    facts.cdi_enabled = false;
+    EXPECT_EQ(result_of(facts, "cdi").at("result"), "warning");
+    facts.cdi["files"].clear();
+    EXPECT_EQ(result_of(facts, "cdi").at("result"), "ok") << "none is wanted";
+}
+
 TEST(Doctor, WithoutADaemonItSaysSoAndLooksAtTheRest) {
     DoctorFacts facts = healthy();
     facts.host = nullptr;

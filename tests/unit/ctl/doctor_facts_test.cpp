@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/ctl/doctor_facts.hpp"
+#include "tests/support/pki.hpp"
+#include "tests/support/tmpdir.hpp"
+
+#include <gtest/gtest.h>
+
+namespace gpuhost::ctl {
+namespace {
+
+class DoctorFactsTest : public testing::Test {
+  protected:
+    void trust(const std::string& file, std::int64_t until) {
+        tests::CertificateRequest request;
+        request.authority = true;
+        request.from = -7200;
+        request.until = until;
+        directory_.write("etc/gpuhost/trust.d/" + file, tests::make_identity(request).certificate);
+    }
+    [[nodiscard]] DoctorFacts facts() const { return read_doctor_facts(root_); }
+    [[nodiscard]] Health trusted() const { return check_trust(facts()).health; }
+
+    tests::TempDir directory_;
+    base::Root root_ = directory_.root();
+};
+
+TEST_F(DoctorFactsTest, AuthoritiesAreReadAsBundlesVerificationDoes) {
+    EXPECT_EQ(trusted(), Health::Skipped) << "there is none";
+    trust("old.pem", -3600);
+    EXPECT_EQ(trusted(), Health::Error);
+    trust("new.crt", 90 * 86'400);
+    EXPECT_EQ(trusted(), Health::Warning) << "the old one may go";
+    directory_.write("etc/gpuhost/trust.d/.hidden.pem", "no certificate");
+    EXPECT_EQ(trusted(), Health::Warning);
+    directory_.write("etc/gpuhost/trust.d/site.crl", "no list");
+    const Diagnosis found = check_trust(facts());
+    EXPECT_EQ(found.health, Health::Error) << "no bundle is taken";
+    EXPECT_NE(found.text.find("site.crl"), std::string::npos) << found.text;
+}
+
+TEST_F(DoctorFactsTest, SettingsSayWhoseTheDriverIsAndWhetherContainersAreTold) {
+    EXPECT_EQ(facts().owner, kmod::DriverOwner::Gpuhost);
+    EXPECT_TRUE(facts().cdi_enabled);
+    directory_.write("etc/gpuhost/gpuhostd.conf", "[Driver]\nVersion=off\n[CDI]\nEnable=no\n");
+    EXPECT_EQ(facts().owner, kmod::DriverOwner::Nobody);
+    EXPECT_EQ(facts().configured, "");
+    EXPECT_FALSE(facts().cdi_enabled);
+}
+
+TEST_F(DoctorFactsTest, WorkersAreUnitsWithProcesses) {
+    const std::string slice = "sys/fs/cgroup/system.slice/";
+    directory_.write(slice + "gpuhost-worker-7-1-1.service/cgroup.procs", "4711\n");
+    EXPECT_EQ(running_workers(root_), std::nullopt) << "this is no cgroup v2";
+    directory_.write("sys/fs/cgroup/cgroup.controllers", "cpu memory\n");
+    directory_.write(slice + "gpuhost-worker-6-1-1.service/cgroup.procs", "");
+    directory_.write(slice + "gpuhostd.service/cgroup.procs", "12\n");
+    EXPECT_EQ(running_workers(root_), (std::vector<std::string>{"gpuhost-worker-7-1-1.service"}));
+}
+
+} // namespace
+} // namespace gpuhost::ctl
