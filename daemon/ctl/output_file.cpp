@@ -2,11 +2,13 @@
 #include "daemon/ctl/output_file.hpp"
 
 #include <cerrno>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 
 #include <fcntl.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -24,10 +26,11 @@ bool has_no_unnamed_files(int error) {
 
 } // namespace
 
-Result<OutputFile> OutputFile::create(const std::string& path, mode_t mode) {
+Result<OutputFile> OutputFile::create(const std::string& path, mode_t mode, Existing existing) {
     OutputFile file;
     file.path_ = path;
     file.mode_ = mode;
+    file.existing_ = existing;
     file.fd_.reset(::open(directory_of(path).c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, mode));
     if (!file.fd_ && has_no_unnamed_files(errno)) {
         std::string name = path + ".XXXXXX";
@@ -45,12 +48,17 @@ OutputFile::~OutputFile() {
         (void)::unlink(temporary_.c_str());
 }
 
-/// link(2) takes no name that is there, rename(2) does: so it needs one of its own in between.
+std::string OutputFile::self() const {
+    return "/proc/self/fd/" + std::to_string(fd_.get());
+}
+
+/// link(2) takes no name that is there, rename(2) does: so it needs one of its own in between, which nobody can guess.
 Result<void> OutputFile::give_temporary_name() {
-    const std::string self = "/proc/self/fd/" + std::to_string(fd_.get());
     for (unsigned i = 0; i < most_attempts; ++i) {
-        const std::string name = path_ + ".part" + (i == 0 ? "" : std::to_string(i));
-        if (::linkat(AT_FDCWD, self.c_str(), AT_FDCWD, name.c_str(), AT_SYMLINK_FOLLOW) == 0) {
+        std::uint64_t number = 0;
+        (void)!::getrandom(&number, sizeof number, 0); // can't fail for so few bytes
+        const std::string name = path_ + ".part" + std::to_string(number);
+        if (::linkat(AT_FDCWD, self().c_str(), AT_FDCWD, name.c_str(), AT_SYMLINK_FOLLOW) == 0) {
             temporary_ = name;
             return {};
         }
@@ -60,17 +68,36 @@ Result<void> OutputFile::give_temporary_name() {
     return base::fail_errno("'" + path_ + "'", errno);
 }
 
+Result<void> OutputFile::replace() {
+    if (temporary_.empty())
+        GPUHOST_CHECK(give_temporary_name());
+    if (::rename(temporary_.c_str(), path_.c_str()) < 0)
+        return base::fail_errno("'" + path_ + "'", errno);
+    temporary_.clear();
+    return {};
+}
+
+/// NFS has links and can't rename so; FAT the other way round.
+Result<void> OutputFile::take_free_name() {
+    if (!temporary_.empty() &&
+        ::renameat2(AT_FDCWD, temporary_.c_str(), AT_FDCWD, path_.c_str(), RENAME_NOREPLACE) == 0) {
+        temporary_.clear();
+        return {};
+    }
+    if (!temporary_.empty() && errno != EINVAL)
+        return base::fail_errno("'" + path_ + "'", errno);
+    const std::string from = temporary_.empty() ? self() : temporary_;
+    if (::linkat(AT_FDCWD, from.c_str(), AT_FDCWD, path_.c_str(), AT_SYMLINK_FOLLOW) < 0)
+        return base::fail_errno("'" + path_ + "'", errno);
+    return {}; // its temporary name goes with this
+}
+
 Result<void> OutputFile::finish() {
     if (::fsync(fd_.get()) < 0)
         return base::fail_errno("'" + path_ + "'", errno);
-    if (temporary_.empty())
-        GPUHOST_CHECK(give_temporary_name());
-    else if (::fchmod(fd_.get(), mode_) < 0) // mkostemp(3) made it for its owner alone
+    if (!temporary_.empty() && ::fchmod(fd_.get(), mode_) < 0) // mkostemp(3) made it for its owner alone
         return base::fail_errno("'" + path_ + "'", errno);
-    if (::rename(temporary_.c_str(), path_.c_str()) < 0)
-        return base::fail_errno("'" + path_ + "'", errno);
-    fd_.reset();
-    return {};
+    return existing_ == Existing::Keep ? take_free_name() : replace();
 }
 
 std::string directory_of(const std::string& path) {

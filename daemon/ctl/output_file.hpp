@@ -10,11 +10,15 @@
 
 namespace gpuhost::ctl {
 
+/// What becomes of a file that has the name at finish().
+enum class Existing { Replace, Keep };
+
 /// A file that has its name only when it is whole. Until finish() it has none where the file system allows that, else one
 /// that nobody had; without finish() nothing is left.
 class OutputFile {
   public:
-    [[nodiscard]] static base::Result<OutputFile> create(const std::string& path, mode_t mode = 0644);
+    [[nodiscard]] static base::Result<OutputFile> create(const std::string& path, mode_t mode = 0644,
+                                                         Existing existing = Existing::Replace);
     OutputFile(OutputFile&&) = default;
     OutputFile& operator=(OutputFile&&) = delete;
     OutputFile(const OutputFile&) = delete;
@@ -22,15 +26,19 @@ class OutputFile {
     ~OutputFile();
 
     [[nodiscard]] int fd() const { return fd_.get(); }
-    /// Syncs it and gives it its name, which another file may have had.
+    /// Syncs it and gives it its name. With Existing::Keep, AlreadyExists where anything has that.
     [[nodiscard]] base::Result<void> finish();
 
   private:
     OutputFile() = default;
+    [[nodiscard]] base::Result<void> replace();
+    [[nodiscard]] base::Result<void> take_free_name();
     [[nodiscard]] base::Result<void> give_temporary_name();
+    [[nodiscard]] std::string self() const;
 
     std::string path_;
     mode_t mode_ = 0644;
+    Existing existing_ = Existing::Replace;
     std::string temporary_; ///< its name until finish(); empty: none
     base::UniqueFd fd_;
 };

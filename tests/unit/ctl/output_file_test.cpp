@@ -4,6 +4,7 @@
 #include "tests/support/tmpdir.hpp"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 namespace gpuhost::ctl {
 namespace {
@@ -13,8 +14,9 @@ using Names = std::vector<std::string>;
 class OutputFileTest : public ::testing::Test {
   protected:
     [[nodiscard]] Names names() const { return directory_.root().list("/").value(); }
-    [[nodiscard]] base::Result<OutputFile> begun(const std::string& content) const {
-        GPUHOST_TRY(file, OutputFile::create(directory_.path("out")));
+    [[nodiscard]] base::Result<OutputFile> begun(const std::string& content,
+                                                 Existing existing = Existing::Replace) const {
+        GPUHOST_TRY(file, OutputFile::create(directory_.path("out"), 0644, existing));
         GPUHOST_CHECK(base::write_all(file.fd(), content, "out"));
         return std::move(file);
     }
@@ -49,6 +51,44 @@ TEST_F(OutputFileTest, LeavesOthersFilesAlone) {
     ASSERT_TRUE(file && file->finish());
     EXPECT_EQ(names(), (Names{"out", "out.part"}));
     EXPECT_EQ(directory_.read("out.part"), "somebody's");
+}
+
+TEST_F(OutputFileTest, NamesMadeInAdvanceDoNotBlock) {
+    directory_.write("out.part", "");
+    for (unsigned i = 0; i < 200; ++i)
+        directory_.write("out.part" + std::to_string(i), "");
+    auto file = begun("new");
+    ASSERT_TRUE(file && file->finish());
+    EXPECT_EQ(directory_.read("out"), "new");
+    EXPECT_EQ(names().size(), 202U);
+}
+
+TEST_F(OutputFileTest, KeepsWhatCameMeanwhile) {
+    {
+        auto file = begun("new", Existing::Keep);
+        ASSERT_TRUE(file);
+        directory_.write("out", "somebody's");
+        const auto finished = file->finish();
+        ASSERT_FALSE(finished);
+        EXPECT_EQ(finished.error().code, base::Errc::AlreadyExists);
+    }
+    EXPECT_EQ(directory_.read("out"), "somebody's");
+    EXPECT_EQ(names(), Names{"out"});
+}
+
+TEST_F(OutputFileTest, ALinkThatLeadsNowhereHasTheNameToo) {
+    ASSERT_EQ(::symlink("nowhere", directory_.path("out").c_str()), 0);
+    auto file = begun("new", Existing::Keep);
+    ASSERT_TRUE(file);
+    EXPECT_FALSE(file->finish());
+    EXPECT_EQ(names(), Names{"out"});
+}
+
+TEST_F(OutputFileTest, TakesANameThatIsFree) {
+    auto file = begun("new", Existing::Keep);
+    ASSERT_TRUE(file && file->finish());
+    EXPECT_EQ(directory_.read("out"), "new");
+    EXPECT_EQ(names(), Names{"out"});
 }
 
 TEST_F(OutputFileTest, IsForAllToRead) {
