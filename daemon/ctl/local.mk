@@ -139,6 +139,10 @@ noinst_LIBRARIES += %D%/libctl.a
     %D%/progress.hpp \
     %D%/redact.cpp \
     %D%/redact.hpp \
+    %D%/redact_line.cpp \
+    %D%/redact_line.hpp \
+    %D%/redact_name.cpp \
+    %D%/redact_name.hpp \
     %D%/report.cpp \
     %D%/report.hpp \
     %D%/report_daemon.cpp \

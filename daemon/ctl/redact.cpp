@@ -2,10 +2,13 @@
 #include "daemon/ctl/redact.hpp"
 
 #include "daemon/base/parse.hpp"
+#include "daemon/ctl/redact_line.hpp"
+#include "daemon/ctl/redact_name.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <utility>
 
 namespace gpuhost::ctl {
 
@@ -13,127 +16,231 @@ using base::Json;
 
 namespace {
 
-constexpr std::string_view word_ends = " \t\"'<>(),;";
+constexpr auto npos = std::string_view::npos;
+constexpr std::string_view around_text = " \t\r\"'+,"; // what sources of programs have around a line of PEM
 
-/// "HTTP_Proxy-Password" → "httpproxypassword"
-std::string plain(std::string_view name) {
+/// Where a private key of PEM or OpenPGP begins (RFC 7468, RFC 9580); npos: nowhere.
+std::size_t find_key(std::string_view line) {
+    const auto begin = line.find("-----BEGIN ");
+    const auto of_key = line.find("PRIVATE KEY", begin == npos ? line.size() : begin);
+    return of_key != npos && line.find("-----", of_key) != npos ? begin : npos;
+}
+
+/// Else it is a mention, or all of the key is on this line.
+bool begin_ends(std::string_view line, std::size_t begin) {
+    const auto dashes = line.find("-----", line.find("PRIVATE KEY", begin));
+    return line.find_first_not_of("\"'\\nr \t\r+,", dashes + 5) == npos;
+}
+
+/// What may stand between a key's BEGIN and END.
+bool is_of_key(std::string_view line) {
+    constexpr std::array headers{"Proc-Type:", "DEK-Info:", "Version:", "Comment:", "Hash:", "Charset:"};
+    const auto begin = line.find_first_not_of(around_text);
+    if (begin == npos)
+        return true;
+    const std::string_view text = line.substr(begin, line.find_last_not_of(around_text) + 1 - begin);
+    return std::any_of(headers.begin(), headers.end(),
+                       [&](auto name) { return base::starts_with(text, name); }) ||
+           std::all_of(text.begin(), text.end(), [](unsigned char c) {
+               return std::isalnum(c) != 0 || c == '+' || c == '/' || c == '=' || c == '\\';
+           });
+}
+
+/// "prog[12]:" in front of what is on the line at `at`: a log has it in front of the next lines, too.
+std::string tag_before(std::string_view line, std::size_t at) {
+    const auto words = base::split_words(line.substr(0, at));
+    return !words.empty() && base::ends_with(words.back(), ":") ? words.back() + " " : "";
+}
+
+/// With the marks of a YAML list.
+std::size_t indentation(std::string_view line) {
+    const auto text = line.find_first_not_of(" \t");
+    if (text == npos)
+        return line.size();
+    return base::starts_with(line.substr(text), "- ") ? text + 1 + indentation(line.substr(text + 1)) : text;
+}
+
+/// A value whose rest is on the next lines: nothing, "|", ">-", "[", a quote that does not end.
+bool goes_on_below(std::string_view value) {
+    value = base::trim(value);
+    if (value.empty())
+        return true;
+    const bool is_quoted = value.front() == '"' || value.front() == '\'';
+    if (is_quoted && value.find(value.front(), 1) == npos)
+        return true;
+    const auto last = value.find_last_not_of("0123456789+-");
+    return last != npos && std::string_view("|>[{(").find(value[last]) != npos;
+}
+
+/// What the line before makes of the next one.
+enum class Next { Any, Value, Argument };
+
+/// Where the value begins that the line before has named; npos: this line does not have it.
+std::size_t find_awaited(std::string_view line, Next next) {
+    const auto text = line.find_first_not_of(" \t\"'-");
+    if (next == Next::Any || text == npos)
+        return npos;
+    if (next == Next::Argument)
+        return text >= 2 && line.substr(text - 2, 2) == "--" ? npos : text;
+    const auto colon = line.find_first_of(":=", text);
+    if (colon == npos || plain_name(line.substr(text, colon - text)) != "value")
+        return npos;
+    return std::min(line.find_first_not_of(" \t", colon + 1), line.size());
+}
+
+class Redaction {
+  public:
+    explicit Redaction(std::string_view text) : rest_(text) {}
+    [[nodiscard]] std::string run();
+
+  private:
+    [[nodiscard]] bool is_left_out(std::string_view line);
+    [[nodiscard]] std::string masked(std::string_view line);
+    void expect_more(std::string_view line, std::size_t value);
+
+    enum class Inside { Nothing, Key, Continued, Block, Quoted };
+    std::string_view rest_;
+    Inside inside_ = Inside::Nothing;
+    Next next_ = Next::Any;
+    std::string tag_;         ///< of a log, in front of a key's lines
+    std::size_t deeper_ = 0;  ///< than this is what is in a block
+    std::string_view closer_; ///< of what is quoted
+};
+
+/// Lines below a secret that are part of it.
+bool Redaction::is_left_out(std::string_view line) {
+    const Inside inside = inside_;
+    if (inside == Inside::Nothing)
+        return false;
+    inside_ = Inside::Nothing;
+    bool is_inside = false;
+    if (inside == Inside::Key) {
+        if (line.find("-----END ") != npos)
+            return true;
+        const auto at = tag_.empty() ? npos : line.find(tag_);
+        is_inside = find_key(line) == npos && is_of_key(at == npos ? line : line.substr(at + tag_.size()));
+    } else if (inside == Inside::Continued) {
+        if (!base::ends_with(line, "\\"))
+            return true;
+        is_inside = true;
+    } else if (inside == Inside::Quoted) {
+        if (line.find(closer_) != npos)
+            return true;
+        is_inside = true;
+    } else {
+        const auto text = line.find_first_not_of(" \t");
+        is_inside = text == npos || indentation(line) > deeper_;
+    }
+    if (is_inside)
+        inside_ = inside;
+    return is_inside;
+}
+
+/// What the next lines are, after one with a secret that begins at `value`.
+void Redaction::expect_more(std::string_view line, std::size_t value) {
+    const std::string_view text = line.substr(value);
+    deeper_ = indentation(line);
+    for (const std::string_view quotes : {"\"\"\"", "'''"})
+        if (base::starts_with(text, quotes) && text.find(quotes, 3) == npos && rest_.find(quotes) != npos) {
+            closer_ = quotes;
+            inside_ = Inside::Quoted;
+            return;
+        }
+    if (base::ends_with(line, "\\"))
+        inside_ = Inside::Continued;
+    else if (goes_on_below(text))
+        inside_ = Inside::Block;
+}
+
+std::string Redaction::masked(std::string_view line) {
+    const auto next = std::exchange(next_, Next::Any);
+    if (const auto value = find_awaited(line, next); value != npos) {
+        expect_more(line, value);
+        return std::string(line.substr(0, value)) + std::string(mask);
+    }
+    if (const auto key = find_key(line); key != npos) {
+        const std::string before = masked(line.substr(0, key));
+        if (begin_ends(line, key)) {
+            inside_ = Inside::Key;
+            tag_ = tag_before(line, key);
+        }
+        return before + std::string(mask);
+    }
+    next_ = is_lone_option(line) ? Next::Argument : names_secret(line) ? Next::Value : Next::Any;
+    const std::string safe = mask_tokens(mask_credentials(std::string(line)));
+    const auto value = find_secret_value(line);
+    if (value == npos) {
+        if (safe != line && base::ends_with(line, "\\"))
+            inside_ = Inside::Continued;
+        return safe;
+    }
+    expect_more(line, value);
+    if (value == line.size())
+        return safe;
+    // A password in a URL may look like a name and its value: then it began before.
+    const auto differs =
+        std::mismatch(line.begin(), line.end(), safe.begin(), safe.end()).first - line.begin();
+    return std::string(line.substr(0, std::min(value, static_cast<std::size_t>(differs)))) +
+           std::string(mask);
+}
+
+std::string Redaction::run() {
     std::string made;
-    for (const char c : name)
-        if (std::isalnum(static_cast<unsigned char>(c)) != 0)
-            made += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    while (!rest_.empty()) {
+        const std::string_view line = rest_.substr(0, rest_.find('\n'));
+        const bool is_last = line.size() == rest_.size();
+        rest_.remove_prefix(std::min(rest_.size(), line.size() + 1));
+        if (!is_left_out(line))
+            made += masked(line) + (is_last ? "" : "\n");
+    }
     return made;
 }
 
-/// Names of files that hold a secret ("TokenFile") tell none.
-bool is_secret(std::string_view name) {
-    constexpr std::array whole{"auth", "pin", "pinvalue", "cookie"};
-    constexpr std::array ends{"password",   "passwd",      "passphrase", "secret",
-                              "token",      "apikey",      "accesskey",  "authorization",
-                              "credential", "credentials", "keydata",    "privatekey"};
-    const std::string key = plain(name);
-    return std::any_of(whole.begin(), whole.end(), [&](std::string_view word) { return key == word; }) ||
-           std::any_of(ends.begin(), ends.end(),
-                       [&](std::string_view word) { return base::ends_with(key, word); });
+/// All values, whatever their names; nothing, yes and no stay.
+Json all_masked(const Json& document) {
+    if (!document.is_structured())
+        return document.is_null() || document.is_boolean() ? document : Json(mask);
+    Json made = document;
+    for (Json& value : made)
+        value = all_masked(Json(value));
+    return made;
 }
 
-/// The name in front of the ':' or '=' at `at`, which may be quoted.
-std::string_view name_before(std::string_view line, std::size_t at) {
-    constexpr std::string_view around = " \t\"'\\";
-    while (at > 0 && around.find(line[at - 1]) != std::string_view::npos)
-        --at;
-    std::size_t begin = at;
-    while (begin > 0 && (std::isalnum(static_cast<unsigned char>(line[begin - 1])) != 0 ||
-                         line[begin - 1] == '_' || line[begin - 1] == '-'))
-        --begin;
-    return line.substr(begin, at - begin);
-}
-
-std::string mask_values(const std::string& line) {
-    for (auto at = line.find_first_of(":="); at != std::string::npos; at = line.find_first_of(":=", at + 1)) {
-        const auto value = line.find_first_not_of(" \t", at + 1);
-        if (value != std::string::npos && is_secret(name_before(line, at)))
-            return line.substr(0, value) + std::string(mask);
-    }
-    return line;
-}
-
-/// A password may have any character that its writer forgot to encode, so up to the last '@' of the word.
-std::string mask_urls(std::string line) {
-    for (auto at = line.find("://"); at != std::string::npos; at = line.find("://", at + 3)) {
-        const auto begin = at + 3;
-        const auto end = std::min(line.find_first_of(" \t\"'<>", begin), line.size());
-        const auto sign = line.rfind('@', end == 0 ? 0 : end - 1);
-        if (sign != std::string::npos && sign >= begin)
-            line.replace(begin, sign - begin, mask);
-    }
-    return line;
-}
-
-/// Of RFC 6750 and RFC 7617, and RFC 7519, whose first part is "{\"" in base64.
-std::string mask_tokens(std::string line) {
-    std::string before;
-    for (std::size_t at = line.find_first_not_of(word_ends); at != std::string::npos;) {
-        const auto end = std::min(line.find_first_of(word_ends, at), line.size());
-        const std::string word = line.substr(at, end - at);
-        const bool is_jwt = base::starts_with(word, "eyJ") && word.find('.') != std::string::npos;
-        const bool is_credential = (before == "bearer" || before == "basic") && word.size() > 7;
-        before = plain(word);
-        std::size_t next = end;
-        if (is_jwt || is_credential) {
-            line.replace(at, word.size(), mask);
-            next = at + mask.size();
-        }
-        at = line.find_first_not_of(word_ends, next);
-    }
-    return line;
-}
-
-std::string mask_line(const std::string& line) {
-    return mask_tokens(mask_values(mask_urls(line)));
+/// {"name": "DB_PASSWORD", "value": …}
+bool is_pair_of_secret(const Json& object) {
+    for (const auto& [key, value] : object.items())
+        if ((plain_name(key) == "name" || plain_name(key) == "key") && value.is_string() &&
+            is_secret_name(value.get_ref<const std::string&>()))
+            return true;
+    return false;
 }
 
 } // namespace
 
 std::string redact(std::string_view text) {
-    std::string made;
-    bool in_key = false;  // of PEM, up to its end
-    bool goes_on = false; // a masked line that a backslash ends
-    while (!text.empty()) {
-        const std::string line(text.substr(0, text.find('\n')));
-        const bool is_last = line.size() == text.size();
-        text.remove_prefix(std::min(text.size(), line.size() + 1));
-        const auto begin = line.find("-----BEGIN ");
-        const auto of_key = line.find("PRIVATE KEY-----");
-        if (begin != std::string::npos && of_key != std::string::npos && of_key > begin) {
-            made += mask_line(line.substr(0, begin)) + std::string(mask);
-            in_key = line.find("-----END ", begin) == std::string::npos;
-        } else if (in_key) {
-            in_key = line.find("-----END ") == std::string::npos;
-            continue;
-        } else if (goes_on) {
-            goes_on = base::ends_with(line, "\\");
-            continue;
-        } else {
-            const std::string masked = mask_line(line);
-            goes_on = masked != line && base::ends_with(line, "\\");
-            made += masked;
-        }
-        made += is_last ? "" : "\n";
-    }
-    return made;
+    return Redaction(text).run();
 }
 
 Json redact_document(const Json& document) {
     if (document.is_string())
         return redact(document.get_ref<const std::string&>());
     Json made = document;
-    if (document.is_object())
+    if (document.is_object()) {
+        const bool is_pair = is_pair_of_secret(document);
         for (auto& [key, value] : made.items())
-            value = is_secret(key) && (value.is_string() || value.is_number()) ? Json(mask)
-                                                                               : redact_document(Json(value));
+            value = is_secret_name(key) || (is_pair && plain_name(key) == "value")
+                        ? all_masked(Json(value))
+                        : redact_document(Json(value));
+    }
+    bool is_argument = false; // of the option before it
     if (document.is_array())
-        for (Json& value : made)
-            value = redact_document(Json(value));
+        for (Json& value : made) {
+            const std::string text = value.is_string() ? value.get<std::string>() : "";
+            const bool is_option = is_secret_option(text);
+            value = is_argument && !base::starts_with(text, "--") ? all_masked(Json(value))
+                                                                  : redact_document(Json(value));
+            is_argument = is_option;
+        }
     return made;
 }
 
