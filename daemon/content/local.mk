@@ -4,8 +4,6 @@ noinst_LIBRARIES += %D%/libcontent.a
 %C%_libcontent_a_SOURCES = \
     %D%/archive.cpp \
     %D%/archive.hpp \
-    %D%/archive_writer.cpp \
-    %D%/archive_writer.hpp \
     %D%/client_certificate.cpp \
     %D%/client_certificate.hpp \
     %D%/cms.hpp \

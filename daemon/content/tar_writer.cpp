@@ -28,11 +28,19 @@ void abandon(archive* handle) noexcept {
 using WriterPtr = base::CHandle<archive, abandon>;
 using EntryPtr = base::CHandle<archive_entry, archive_entry_free>;
 
+bool add_packing(archive* handle, TarForm::Packing packing) {
+    if (packing == TarForm::Packing::Zstd)
+        return archive_write_add_filter_zstd(handle) == ARCHIVE_OK;
+    return archive_write_add_filter_gzip(handle) == ARCHIVE_OK &&
+           archive_write_set_filter_option(handle, "gzip", "timestamp", nullptr) == ARCHIVE_OK;
+}
+
 } // namespace
 
 struct TarWriter::State {
     int fd = -1;
     std::string what;
+    TarForm form;
     Sha256 hash;
     std::uint64_t size = 0;
     std::optional<base::Error> error; ///< of the file that is written
@@ -77,7 +85,7 @@ Result<void> TarWriter::State::header(const std::string& path, mode_t type, mode
     archive_entry_set_filetype(entry.get(), type);
     archive_entry_set_perm(entry.get(), mode);
     archive_entry_set_size(entry.get(), static_cast<la_int64_t>(bytes));
-    archive_entry_set_mtime(entry.get(), 0, 0);
+    archive_entry_set_mtime(entry.get(), static_cast<time_t>(form.time), 0);
     if (type == AE_IFLNK)
         archive_entry_set_symlink(entry.get(), target.c_str());
     return archive_write_header(handle.get(), entry.get()) == ARCHIVE_OK ? Result<void>() : failed();
@@ -88,22 +96,24 @@ TarWriter::TarWriter(TarWriter&&) noexcept = default;
 TarWriter& TarWriter::operator=(TarWriter&&) noexcept = default;
 TarWriter::~TarWriter() = default;
 
-Result<TarWriter> TarWriter::create(int fd, std::string what) {
+Result<TarWriter> TarWriter::create(int fd, std::string what, const TarForm& form) {
     auto state = std::make_unique<State>();
     state->handle.reset(archive_write_new());
     state->fd = fd;
     state->what = std::move(what);
+    state->form = form;
     archive* handle = state->handle.get();
     if (handle == nullptr || archive_write_set_format_pax_restricted(handle) != ARCHIVE_OK ||
-        archive_write_add_filter_zstd(handle) != ARCHIVE_OK ||
+        !add_packing(handle, form.packing) ||
         archive_write_set_bytes_in_last_block(handle, 1) != ARCHIVE_OK ||
         archive_write_open(handle, state.get(), nullptr, &State::push, nullptr) != ARCHIVE_OK)
-        return base::fail(Errc::Failed, state->what + ": libarchive lacks tar or zstd");
+        return base::fail(Errc::Failed, state->what + ": libarchive lacks tar, zstd or gzip");
     return TarWriter(std::move(state));
 }
 
 Result<void> TarWriter::begin(const std::string& path, bool executable, std::uint64_t size) {
-    return state_->header(path, AE_IFREG, executable ? 0755 : 0644, size, {});
+    const mode_t mode = state_->form.mode;
+    return state_->header(path, AE_IFREG, executable ? mode | (mode & 0444U) >> 2U : mode, size, {});
 }
 
 Result<void> TarWriter::write(std::string_view bytes) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes a tar that is a function of the names, the content and the executable bits of what is put into it: no times, no
-// owners. Packed with zstd.
+// Writes a packed tar that is a function of the names, the content and the executable bits of what is put into it, and of its
+// form: no owners, and one time for all.
 #pragma once
 
 #include "daemon/base/result.hpp"
@@ -11,12 +11,21 @@
 #include <string>
 #include <string_view>
 
+#include <sys/types.h>
+
 namespace gpuhost::content {
+
+struct TarForm {
+    enum class Packing { Zstd, Gzip };
+    Packing packing = Packing::Zstd;
+    std::uint64_t time = 0; ///< of all, seconds since 1970
+    mode_t mode = 0644;     ///< of files; who reads those that are executable executes them
+};
 
 class TarWriter {
   public:
     /// Writes to `fd`, which must stay open, from where it stands. `what` is for messages.
-    [[nodiscard]] static base::Result<TarWriter> create(int fd, std::string what);
+    [[nodiscard]] static base::Result<TarWriter> create(int fd, std::string what, const TarForm& form = {});
     TarWriter(TarWriter&&) noexcept;
     TarWriter& operator=(TarWriter&&) noexcept;
     TarWriter(const TarWriter&) = delete;

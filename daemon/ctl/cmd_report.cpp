@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/base/clock.hpp"
+#include "daemon/content/tar_writer.hpp"
 #include "daemon/ctl/output_file.hpp"
 #include "daemon/ctl/report.hpp"
 #include "daemon/ctl/root_option.hpp"
@@ -9,7 +10,6 @@
 #include "daemon/ctl/verbs_host.hpp"
 
 #include <array>
-#include <cerrno>
 
 #include <sys/stat.h>
 
@@ -46,10 +46,23 @@ Result<Client*> running_daemon(Session& session) {
     return runs ? Result<Client*>(client) : base::fail(Errc::NotFound, "gpuhostd does not run");
 }
 
-Result<void> write(const std::string& path, const std::string& bytes) {
-    GPUHOST_TRY(file, OutputFile::create(path, 0600));
-    GPUHOST_CHECK(base::write_all(file.fd(), bytes, path));
-    return file.finish();
+base::Error is_there(const std::string& path) {
+    return {Errc::AlreadyExists, "'" + path + "' is there", "name another file, or say --force"};
+}
+
+/// Its size.
+Result<std::uint64_t> write(OutputFile& file, const std::string& path, const std::string& directory,
+                            std::uint64_t time, const std::vector<ReportFile>& members) {
+    GPUHOST_TRY(tar,
+                content::TarWriter::create(file.fd(), path, {content::TarForm::Packing::Gzip, time, 0600}));
+    for (const ReportFile& member : members) {
+        GPUHOST_CHECK(tar.begin(directory + "/" + member.name, false, member.text.size()));
+        GPUHOST_CHECK(tar.write(member.text));
+    }
+    GPUHOST_TRY(digest, tar.finish());
+    if (auto finished = file.finish(); !finished)
+        return base::fail(finished.error().code == Errc::AlreadyExists ? is_there(path) : finished.error());
+    return digest.size;
 }
 
 Result<int> run(Session& session) {
@@ -62,10 +75,11 @@ Result<int> run(Session& session) {
     const std::uint64_t time = base::realtime_us() / 1'000'000;
     const std::string name = name_of_report(root, time);
     const std::string path = given.words().empty() ? name + ".tar.gz" : given.words().front();
+    const bool may_replace = given.has(force_option);
     struct stat st {};
-    if (!given.has(force_option) && ::lstat(path.c_str(), &st) == 0)
-        return base::fail(Errc::AlreadyExists, "'" + path + "' is there",
-                          "name another file, or say --force");
+    if (!may_replace && ::lstat(path.c_str(), &st) == 0) // said before the work; finish() makes sure
+        return base::fail(is_there(path));
+    GPUHOST_TRY(file, OutputFile::create(path, 0600, may_replace ? Existing::Replace : Existing::Keep));
     session.note("Writes to " + printable(path) + ":\n" + render_sources(session.err()));
     ReportInput input{root, nullptr, "this is a mounted system"};
     if (root.is_host()) {
@@ -73,10 +87,8 @@ Result<int> run(Session& session) {
         input.client = client ? *client : nullptr;
         input.silence = client ? "" : client.error().message;
     }
-    const auto members = make_report(input, name);
-    GPUHOST_TRY(packed, content::pack_texts(members, time));
-    GPUHOST_CHECK(write(path, packed));
-    session.note("Wrote " + human_bytes(packed.size()) +
+    GPUHOST_TRY(size, write(file, path, name, time, make_report(input)));
+    session.note("Wrote " + human_bytes(size) +
                  ". Keys, tokens and passwords are masked as gpuhostctl(1) says; names of hosts, users and "
                  "images are not: look at it before you send it.\n");
     return 0;

@@ -35,8 +35,8 @@ std::span<const ReportSource> report_sources() noexcept {
     return sources;
 }
 
-std::vector<content::TextMember> make_report(const ReportInput& input, const std::string& directory) {
-    std::vector<content::TextMember> members;
+std::vector<ReportFile> make_report(const ReportInput& input) {
+    std::vector<ReportFile> files;
     for (const ReportSource& source : report_sources()) {
         std::string text = source.read(input);
         if (!base::ends_with(source.name, ".json"))
@@ -45,9 +45,9 @@ std::vector<content::TextMember> make_report(const ReportInput& input, const std
             const std::size_t cut = text.size() - report_limit;
             text = "[" + std::to_string(cut) + " bytes before this are left out]\n" + text.substr(cut);
         }
-        members.push_back({directory + "/" + std::string(source.name), std::move(text)});
+        files.push_back({std::string(source.name), std::move(text)});
     }
-    return members;
+    return files;
 }
 
 std::string report_document(const base::Json& document) {

@@ -4,7 +4,6 @@
 #pragma once
 
 #include "daemon/base/root.hpp"
-#include "daemon/content/archive_writer.hpp"
 #include "daemon/ctl/client.hpp"
 
 #include <span>
@@ -28,10 +27,13 @@ struct ReportSource {
 /// In the order in which they stand in the archive.
 [[nodiscard]] std::span<const ReportSource> report_sources() noexcept;
 
+struct ReportFile {
+    std::string name;
+    std::string text;
+};
 /// Of each its end, that is what came last in a log.
 constexpr std::size_t report_limit = std::size_t{4} << 20U;
-[[nodiscard]] std::vector<content::TextMember> make_report(const ReportInput& input,
-                                                           const std::string& directory);
+[[nodiscard]] std::vector<ReportFile> make_report(const ReportInput& input);
 
 [[nodiscard]] std::string report_document(const base::Json& document);
 

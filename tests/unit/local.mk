@@ -38,7 +38,6 @@ time_seam = -Wl,--wrap=clock_gettime -Wl,--wrap=_ZNSt13random_device9_M_getvalEv
 %C%_content_tests_LDADD = $(test_libs) $(test_inputs) $(content_libs)
 %C%_content_tests_SOURCES = \
     %D%/content/archive_test.cpp \
-    %D%/content/archive_writer_test.cpp \
     %D%/content/client_certificate_test.cpp \
     %D%/content/cms_test.cpp \
     %D%/content/makeself_test.cpp \

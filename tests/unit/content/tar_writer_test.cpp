@@ -49,6 +49,30 @@ TEST_F(TarWriterTest, TheSameIsTheSame) {
     EXPECT_EQ(first->sha256, second->sha256);
 }
 
+TEST_F(TarWriterTest, HasTheFormThatWasGiven) {
+    const auto written = [this](const std::string& name, const TarForm& form) {
+        fd_ = std::move(*directory_.root().open_file("/" + name, O_RDWR | O_CREAT | O_EXCL, 0600));
+        auto tar = TarWriter::create(fd_.get(), name, form);
+        EXPECT_TRUE(tar && tar->begin("z", false, 4) && tar->write("text") && tar->begin("a", true, 0) &&
+                    tar->finish());
+        return directory_.read(name);
+    };
+    const TarForm form{TarForm::Packing::Gzip, 1'700'000'000, 0600};
+    const std::string packed = written("x.tar.gz", form);
+    EXPECT_EQ(packed.substr(0, 2), "\x1f\x8b");
+    EXPECT_EQ(packed, written("again", form));
+    EXPECT_NE(packed, written("later", {TarForm::Packing::Gzip, 1'700'000'001, 0600}));
+    EXPECT_LT(packed.size(), 512U) << "padded to a block of a tape";
+    const auto file = directory_.root().open_file("/x.tar.gz", O_RDONLY);
+    auto reader = ArchiveReader::open(file->get(), ArchiveFormat::Tar, "x.tar.gz");
+    ASSERT_TRUE(reader);
+    const auto first = reader->next();
+    ASSERT_TRUE(first && *first);
+    EXPECT_EQ((*first)->path, "z");
+    EXPECT_EQ((*first)->mode, 0600U);
+    EXPECT_EQ((*reader->next())->mode, 0700U);
+}
+
 TEST_F(TarWriterTest, SaysWhatWentWrong) {
     auto tar = TarWriter::create(fd_.get(), "closed"); // no descriptor
     ASSERT_TRUE(tar);
