@@ -124,6 +124,8 @@ noinst_LIBRARIES += %D%/libctl.a
     %D%/modprobe_rules.cpp \
     %D%/modprobe_rules.hpp \
     %D%/nearest.cpp \
+    %D%/newest_first.cpp \
+    %D%/newest_first.hpp \
     %D%/only_option.hpp \
     %D%/output_file.cpp \
     %D%/output_file.hpp \

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "daemon/base/parse.hpp"
 #include "daemon/cluster/paths.hpp"
 #include "daemon/core/settings.hpp"
 #include "daemon/ctl/host_inventory.hpp"
 #include "daemon/ctl/report.hpp"
+#include "daemon/ctl/system_query.hpp"
 #include "daemon/runtime/runtime_documents.hpp"
 #include "daemon/runtime/spec_documents.hpp"
 
+#include <algorithm>
 #include <array>
 
 namespace gpuhost::ctl {
@@ -21,12 +24,28 @@ std::string file(const Root& root, const std::string& path) {
 }
 
 bool is_of_interest(const std::string& package) {
-    constexpr std::array words{"gpuhost", "nvidia",        "cuda",        "containerd", "docker",  "podman",
-                               "cri-o",   "linux-headers", "linux-image", "kubelet",    "mokutil", "dkms"};
+    constexpr std::array words{"gpuhost",       "nvidia",      "cuda",    "containerd", "docker",
+                               "podman",        "cri-o",       "runc",    "crun",       "kernel",
+                               "linux-headers", "linux-image", "kubelet", "mokutil",    "dkms"};
     for (const std::string_view word : words)
         if (package.find(word) != std::string::npos)
             return true;
     return false;
+}
+
+/// "nvidia-driver-cuda 3:550.163.01-1.el9.x86_64" a line, in no order.
+std::string rpm_packages(const Root& root) {
+    const ProgramAnswer answer =
+        query_program({"rpm", "--root=" + root.directory(), "--query", "--all",
+                       "--queryformat=%{NAME} %|EPOCH?{%{EPOCH}:}|%{VERSION}-%{RELEASE}.%{ARCH}\\n"},
+                      report_limit);
+    std::vector<std::string> lines;
+    for (const std::string& line : base::split(answer.text, '\n'))
+        if (is_of_interest(line.substr(0, line.find(' '))))
+            lines.push_back(line + "\n");
+    std::sort(lines.begin(), lines.end());
+    return base::join(lines, "") + (answer.is_cut ? "[the rest is left out]\n" : "") +
+           (answer.problem.empty() ? "" : "[rpm " + answer.problem + "]\n");
 }
 
 } // namespace
@@ -67,7 +86,11 @@ std::string report_modules(const ReportInput& input) {
     for (const char* path :
          {"/proc/version", "/proc/cmdline", "/proc/modules", "/sys/kernel/security/lockdown"})
         text += file(input.root, path);
-    for (const std::string directory : {"/etc/modprobe.d", "/run/modprobe.d"})
+    std::vector<std::string> directories{"/etc/modprobe.d", "/run/modprobe.d", "/usr/local/lib/modprobe.d",
+                                         "/usr/lib/modprobe.d"};
+    if (!input.root.read_link("/lib")) // else it is the same directory by another name
+        directories.emplace_back("/lib/modprobe.d");
+    for (const std::string& directory : directories)
         for (const std::string& name : input.root.list(directory).value_or(std::vector<std::string>()))
             text += file(input.root, directory + "/" + name);
     return text;
@@ -82,7 +105,10 @@ std::string report_packages(const ReportInput& input) {
     for (const auto& [name, version] : debian_packages(input.root))
         if (is_of_interest(name))
             text += name + " " + version + "\n";
-    return text.empty() ? "none is known to dpkg\n" : text;
+    // As owners_of(): EL has moved its database once.
+    if (text.empty() && (input.root.exists("/usr/lib/sysimage/rpm") || input.root.exists("/var/lib/rpm")))
+        text = rpm_packages(input.root);
+    return text.empty() ? "neither dpkg nor rpm knows one\n" : text;
 }
 
 } // namespace gpuhost::ctl

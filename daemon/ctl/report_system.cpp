@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "daemon/ctl/newest_first.hpp"
 #include "daemon/ctl/report.hpp"
 #include "daemon/ctl/system_query.hpp"
 
@@ -6,33 +7,62 @@ namespace gpuhost::ctl {
 
 namespace {
 
+constexpr std::size_t file_limit = 65536;
+constexpr std::size_t most_files = 4096; // MIG has some for each instance that there may be
+constexpr unsigned deepest = 16;
+
+std::string problem_of(const std::string& program, const ProgramAnswer& answer) {
+    return answer.problem.empty() ? "" : "[" + program + " " + answer.problem + "]\n";
+}
+
 std::string answer(const ReportInput& input, std::vector<std::string> argv) {
     if (!input.root.is_host())
         return "a mounted system: nothing runs\n";
     const std::string program = argv.front();
-    return ask_program(std::move(argv)).value_or(program + " has no answer\n");
+    const ProgramAnswer answer = query_program(std::move(argv), report_limit);
+    return answer.text + (answer.is_cut ? "\n[the rest is left out]\n" : "") + problem_of(program, answer);
 }
 
-void add_files(const base::Root& root, const std::string& directory, std::vector<std::string>& paths) {
+/// The newest entries that fit. Where --grep= finds nothing, journalctl ends with status 1.
+std::string journal(const ReportInput& input, std::vector<std::string> arguments) {
+    if (!input.root.is_host())
+        return "a mounted system: nothing runs\n";
+    std::vector<std::string> argv{"journalctl", "--no-pager", "--quiet", "--output=short-iso", "--reverse"};
+    argv.insert(argv.end(), arguments.begin(), arguments.end());
+    const ProgramAnswer answer = query_program(std::move(argv), report_limit);
+    // What was cut in time ends anywhere, too.
+    const bool is_torn = answer.is_cut || (!answer.text.empty() && answer.text.back() != '\n');
+    return problem_of("journalctl", answer) + (is_torn ? "[older entries are left out]\n" : "") +
+           oldest_first(answer.text, is_torn);
+}
+
+/// A file that can't be read, as those of a GPU that fell off the bus, is itself alone left out.
+void add_files(const base::Root& root, const std::string& directory, unsigned depth, std::size_t& files,
+               std::string& text) {
     for (const std::string& name : root.list(directory).value_or(std::vector<std::string>())) {
         const std::string path = directory + "/" + name;
-        const auto found = root.stat(path);
-        if (found && S_ISDIR(found->st_mode))
-            add_files(root, path, paths);
-        else if (found)
-            paths.push_back(root.host_path(path));
+        const auto found = root.lstat(path);
+        if (found && S_ISDIR(found->st_mode) && depth < deepest)
+            add_files(root, path, depth + 1, files, text);
+        if (!found || !S_ISREG(found->st_mode) || ++files > most_files)
+            continue;
+        const auto content = root.read(path, file_limit);
+        text += "==> " + path + " <==\n" +
+                (content ? *content : "[can't be read: " + content.error().message + "]\n");
+        if (text.back() != '\n')
+            text += '\n';
     }
 }
 
 } // namespace
 
-/// By a program with a deadline: the driver answers when its GPU does.
 std::string report_driver_files(const ReportInput& input) {
-    std::vector<std::string> argv{"head", "--verbose", "--bytes=65536"};
-    const std::size_t none = argv.size();
-    add_files(input.root, "/proc/driver/nvidia", argv);
-    return argv.size() == none ? "there are none\n"
-                               : ask_program(std::move(argv)).value_or("the driver has no answer\n");
+    std::string text;
+    std::size_t files = 0;
+    add_files(input.root, "/proc/driver/nvidia", 0, files, text);
+    if (files > most_files)
+        text += "[" + std::to_string(files - most_files) + " more files are left out]\n";
+    return text.empty() ? "there are none\n" : text;
 }
 
 std::string report_pci(const ReportInput& input) {
@@ -46,14 +76,12 @@ std::string report_units(const ReportInput& input) {
 }
 
 std::string report_journal(const ReportInput& input) {
-    return answer(input, {"journalctl", "--no-pager", "--quiet", "--since=-3days", "--lines=5000",
-                          "--output=short-iso", "--unit=gpuhost*"});
+    return journal(input, {"--since=-3days", "--lines=5000", "--unit=gpuhost*"});
 }
 
 std::string report_kernel_log(const ReportInput& input) {
-    return answer(input,
-                  {"journalctl", "--no-pager", "--quiet", "--dmesg", "--boot", "--lines=2000",
-                   "--output=short-iso", "--grep=nvidia|NVRM|nouveau|Xid|module verification|lockdown"});
+    return journal(input, {"--dmesg", "--boot", "--lines=2000",
+                           "--grep=nvidia|NVRM|nouveau|Xid|module verification|lockdown"});
 }
 
 } // namespace gpuhost::ctl

@@ -233,10 +233,13 @@ EXTRA_%C%_kmod_tests_DEPENDENCIES = %D%/stub-nvml.so %D%/stub-cuda.so
     %D%/ctl/input_files_test.cpp \
     %D%/ctl/line_diff_test.cpp \
     %D%/ctl/modprobe_rules_test.cpp \
+    %D%/ctl/newest_first_test.cpp \
     %D%/ctl/output_file_test.cpp \
     %D%/ctl/progress_test.cpp \
     %D%/ctl/source_directory_test.cpp \
+    %D%/ctl/system_query_test.cpp \
     %D%/ctl/redact_test.cpp \
+    %D%/ctl/report_test.cpp \
     %D%/ctl/table_test.cpp \
     %D%/ctl/text_test.cpp \
     %D%/ctl/view_cdi_test.cpp \
