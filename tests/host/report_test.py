@@ -27,6 +27,7 @@ PLANTED = {
     "/etc/hostname": "gpu01\n",
     "/var/lib/gpuhost/cluster/kubeconfig": f"users:\n- user: {{token: {SECRET}}}\n",
     "/var/lib/gpuhost/cluster/client.pem": KEY,
+    "/usr/lib/modprobe.d/site.conf": f"install x curl --token {SECRET}\n",
 }
 
 
@@ -53,6 +54,31 @@ def check_mounted(t, host, path):
                          ("os-release", "[masked]@support"), ("packages.txt", "containerd 1?token=[masked]"), ("inventory.json", '"kernels"'),
                          ("journal.txt", "mounted system"), ("doctor.json", '"check": "space"'), ("drivers.json", "mounted system")):
         t.ok(wanted in text[name], f"{name} has the rest: {wanted}", text[name][:2000])
+
+
+def check_links(t, host, path):
+    """A mounted system's links lead nowhere outside of it, and its pipes are not waited for."""
+    outside = os.path.join(host.scratch, "of-the-host")
+    write(outside, "what the host has\n")
+    os.symlink(outside, host.path("/proc/driver/nvidia/link"))
+    os.mkfifo(host.path("/proc/driver/nvidia/pipe"))
+    run = host.ctl("report", path, "--force", f"--root={host.root}")
+    text = {name: content for name, _, content in members(path)}
+    t.ok(run.returncode == 0 and "registry <==" in text["driver-files.txt"], "the driver's files are there", run.stderr, text["driver-files.txt"])
+    t.equal([name for name in text if "what the host has" in text[name]], [], "none of the host's is")
+
+
+def check_rpm(t, host, path):
+    """Where rpm has the packages."""
+    tools = os.path.join(host.scratch, "rpm")
+    write(os.path.join(tools, "rpm"), "#!/bin/sh\necho $* >&2\nprintf 'kernel-core 5.14.0-1.el9.x86_64\\nbash 5.1-1.el9.x86_64\\nnvidia-driver 3:550.1-1.el9.x86_64\\n'\n")
+    os.chmod(os.path.join(tools, "rpm"), 0o755)
+    os.remove(host.path("/var/lib/dpkg/status"))
+    os.makedirs(host.path("/usr/lib/sysimage/rpm"))
+    environment = {**host.environment, "PATH": tools + ":" + os.environ["PATH"]}
+    programs.run([os.path.join(tap.TOP_BUILDDIR, "gpuhostctl"), "report", path, "--force", f"--root={host.root}"], env=environment)
+    text = {name: content for name, _, content in members(path)}
+    t.equal(text["packages.txt"], "kernel-core 5.14.0-1.el9.x86_64\nnvidia-driver 3:550.1-1.el9.x86_64\n", "packages of rpm")
 
 
 def check_existing(t, host, path):
@@ -98,6 +124,8 @@ def main():
         check_mounted(t, host, path)
         check_existing(t, host, path)
         check_host(t, host, path)
+        check_links(t, host, path)
+        check_rpm(t, host, path)
     finally:
         host.close()
     t.done()
