@@ -25,12 +25,13 @@ std::string kernel_of(const base::Json& args) {
 std::optional<Driver> driver_of(const base::Json& args, std::string_view key) {
     return driver_from_json(base::member(args, key));
 }
-/// Of this boot: depmod syncs nothing, so after a power cut its files may be there and empty.
-std::string index_name(const StepContext& context, std::string_view which) {
-    return "index-" + context.boot_id + "-" + std::string(which);
+/// Of this boot: depmod syncs nothing, so after a power cut its files may be there and empty. A transaction may be of several
+/// kernels.
+std::string index_name(const StepContext& context, const std::string& kernel, std::string_view which) {
+    return "index-" + context.boot_id + "-" + kernel + "-" + std::string(which);
 }
-std::string index_directory(const StepContext& context, std::string_view which) {
-    return context.staging + "/" + index_name(context, which);
+std::string index_directory(const StepContext& context, const std::string& kernel, std::string_view which) {
+    return context.staging + "/" + index_name(context, kernel, which);
 }
 
 Result<void> perform_all(const base::Root& root, const std::vector<content::FileOperation>& operations) {
@@ -79,23 +80,23 @@ Result<base::Json> prepare(StepContext& context, const base::Json& args) {
         if (driver)
             GPUHOST_CHECK(perform_all(context.root, prepared_files(context.root, *driver)));
     context.progress(-1, "computing the module index");
-    GPUHOST_CHECK(
-        build_index(context.root, kernel, to ? to->modules : std::string(), index_directory(context, "to")));
-    const std::string back = index_directory(context, "from");
+    GPUHOST_CHECK(build_index(context.root, kernel, to ? to->modules : std::string(),
+                              index_directory(context, kernel, "to")));
+    const std::string back = index_directory(context, kernel, "from");
     GPUHOST_CHECK(context.root.remove_tree(back));
-    if (index_is_installed(context.root, kernel, index_directory(context, "to")))
-        GPUHOST_CHECK(context.root.symlink_atomic(index_name(context, "to"), back));
+    if (index_is_installed(context.root, kernel, index_directory(context, kernel, "to")))
+        GPUHOST_CHECK(context.root.symlink_atomic(index_name(context, kernel, "to"), back));
     else if (from)
         GPUHOST_CHECK(build_index(context.root, kernel, from->modules, back));
     return base::Json::object();
 }
 
 Result<void> verify_prepared(StepContext& context, const base::Json& args) {
+    const std::string kernel = kernel_of(args);
     const auto driver = driver_of(args, "to");
     if (!driver)
         return {};
-    GPUHOST_CHECK(
-        check_index(context.root, kernel_of(args), driver->modules, index_directory(context, "to")));
+    GPUHOST_CHECK(check_index(context.root, kernel, driver->modules, index_directory(context, kernel, "to")));
     return check_all(context.root, prepared_files(context.root, *driver));
 }
 
@@ -147,8 +148,8 @@ Result<void> select(StepContext& context, const base::Json& args, const std::str
     const std::string kernel = kernel_of(args);
     const auto driver = driver_of(args, which);
     const SelectionFiles files = selection_files(context.root, args, which);
-    const std::string index = index_directory(context, which);
-    const std::string other_index = index_directory(context, which == "to" ? "from" : "to");
+    const std::string index = index_directory(context, kernel, which);
+    const std::string other_index = index_directory(context, kernel, which == "to" ? "from" : "to");
     if (!index_is_current(context.root, kernel, index))
         GPUHOST_CHECK(build_index(context.root, kernel, driver ? driver->modules : std::string(), index));
     if (driver)
@@ -167,7 +168,7 @@ Result<void> verify_selected(StepContext& context, const base::Json& args) {
     const std::string kernel = kernel_of(args);
     const auto driver = driver_of(args, "to");
     GPUHOST_CHECK(check_all(context.root, selection_files(context.root, args, "to").before_index));
-    const std::string index = index_directory(context, "to");
+    const std::string index = index_directory(context, kernel, "to");
     if (driver)
         GPUHOST_CHECK(check_index(context.root, kernel, driver->modules, index));
     if (!index_is_installed(context.root, kernel, index))
