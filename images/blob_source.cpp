@@ -38,18 +38,7 @@ Result<std::string> read_blob(const BlobSource& source, const std::string& hex, 
     GPUHOST_TRY(blob, source.open(hex));
     if (blob.size > limit)
         return base::fail(Errc::BadContent, what + " is larger than " + std::to_string(limit) + " bytes");
-    std::string text(blob.size, '\0');
-    for (std::size_t done = 0; done < text.size();) {
-        const ssize_t n = ::pread(blob.fd.get(), text.data() + done, text.size() - done,
-                                  static_cast<off_t>(blob.offset + done));
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            return base::fail_errno(what, errno);
-        if (n == 0)
-            break;
-        done += static_cast<std::size_t>(n);
-    }
+    GPUHOST_TRY(text, base::read_at(blob.fd.get(), blob.offset, blob.size, what));
     if (content::sha256(text) != hex)
         return base::fail(Errc::BadContent, what + " is damaged");
     return text;

@@ -345,6 +345,23 @@ Result<std::string> read_all(int fd, std::size_t limit, std::string_view what) {
     }
 }
 
+Result<std::string> read_at(int fd, std::uint64_t offset, std::size_t most, std::string_view what) {
+    std::string text(most, '\0');
+    std::size_t done = 0;
+    while (done < most) {
+        const ssize_t n = ::pread(fd, text.data() + done, most - done, static_cast<off_t>(offset + done));
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return fail_errno(what, errno);
+        if (n == 0)
+            break;
+        done += static_cast<std::size_t>(n);
+    }
+    text.resize(done);
+    return text;
+}
+
 Result<void> write_all(int fd, std::string_view data, std::string_view what) {
     while (!data.empty()) {
         const ssize_t n = ::write(fd, data.data(), data.size());

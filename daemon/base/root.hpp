@@ -84,6 +84,9 @@ class Root {
 
 /// Reads what is left of `fd`, at most `limit` bytes; more is BadContent naming `what`.
 [[nodiscard]] Result<std::string> read_all(int fd, std::size_t limit, std::string_view what);
+/// At most `most` bytes from `offset` on, fewer where the file ends before.
+[[nodiscard]] Result<std::string> read_at(int fd, std::uint64_t offset, std::size_t most,
+                                          std::string_view what);
 [[nodiscard]] Result<void> write_all(int fd, std::string_view data, std::string_view what);
 
 } // namespace gpuhost::base

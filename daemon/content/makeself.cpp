@@ -2,6 +2,7 @@
 #include "daemon/content/makeself.hpp"
 
 #include "daemon/base/parse.hpp"
+#include "daemon/base/root.hpp"
 
 #include <algorithm>
 #include <array>
@@ -164,19 +165,7 @@ Result<MakeselfHeader> read_makeself_header(int fd, std::string_view what) {
     if (::fstat(fd, &st) < 0)
         return base::fail_errno(what, errno);
     const auto file_size = static_cast<std::uint64_t>(st.st_size);
-    std::string start(std::min<std::uint64_t>(makeself_header_limit, file_size), '\0');
-    std::size_t read = 0;
-    while (read < start.size()) {
-        const ssize_t n = ::pread(fd, start.data() + read, start.size() - read, static_cast<off_t>(read));
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            return base::fail_errno(what, errno);
-        if (n == 0)
-            break;
-        read += static_cast<std::size_t>(n);
-    }
-    start.resize(read);
+    GPUHOST_TRY(start, base::read_at(fd, 0, makeself_header_limit, what));
     return parse_makeself_header(start, file_size, what);
 }
 

@@ -2,11 +2,7 @@
 #include "daemon/content/package.hpp"
 
 #include "daemon/base/parse.hpp"
-
-#include <array>
-#include <cerrno>
-
-#include <unistd.h>
+#include "daemon/base/root.hpp"
 
 namespace gpuhost::content {
 
@@ -49,6 +45,8 @@ Result<PackageInfo> info_of_tar(int fd, const std::string& what) {
     return PackageInfo{PackageForm::Tar, parts[2].substr(0, dash), version, version, {}, "noarch", 0};
 }
 
+constexpr std::size_t first_bytes = 512; ///< a tar's own magic stands in its first header
+
 bool is_tar(std::string_view start) {
     constexpr std::size_t magic = 257;
     return base::starts_with(start, "\x28\xb5\x2f\xfd") ||
@@ -63,14 +61,7 @@ tl::unexpected<base::Error> no_package(const std::string& what) {
 } // namespace
 
 Result<std::optional<PackageForm>> package_form(int fd, std::string_view what) {
-    std::array<char, 512> start{};
-    ssize_t n = 0;
-    do
-        n = ::pread(fd, start.data(), start.size(), 0);
-    while (n < 0 && errno == EINTR);
-    if (n < 0)
-        return base::fail_errno(what, errno);
-    const std::string_view text(start.data(), static_cast<std::size_t>(n));
+    GPUHOST_TRY(text, base::read_at(fd, 0, first_bytes, what));
     if (base::starts_with(text, "!<arch>\n"))
         return PackageForm::Deb;
     if (base::starts_with(text, "\xed\xab\xee\xdb"))

@@ -2,12 +2,10 @@
 #include "daemon/content/rpm.hpp"
 
 #include "daemon/base/parse.hpp"
+#include "daemon/base/root.hpp"
 
 #include <algorithm>
-#include <cerrno>
 #include <optional>
-
-#include <unistd.h>
 
 namespace gpuhost::content {
 
@@ -89,21 +87,6 @@ bool is_word(const std::string& text) {
            std::all_of(text.begin(), text.end(), [](char c) { return c > ' ' && c < '\x7f' && c != '/'; });
 }
 
-Result<std::string> read_start(int fd, std::string_view what) {
-    std::string image(2 * most_header_bytes, '\0');
-    std::size_t size = 0;
-    while (size < image.size()) {
-        const ssize_t n = ::pread(fd, image.data() + size, image.size() - size, static_cast<off_t>(size));
-        if (n < 0 && errno != EINTR)
-            return base::fail_errno(what, errno);
-        if (n == 0)
-            break;
-        size += n > 0 ? static_cast<std::size_t>(n) : 0;
-    }
-    image.resize(size);
-    return image;
-}
-
 } // namespace
 
 Result<RpmHeader> parse_rpm_header(std::string_view image, std::string_view what) {
@@ -121,7 +104,7 @@ Result<RpmHeader> parse_rpm_header(std::string_view image, std::string_view what
 }
 
 Result<Rpm> Rpm::open(int fd, const std::string& what) {
-    GPUHOST_TRY(image, read_start(fd, what));
+    GPUHOST_TRY(image, base::read_at(fd, 0, 2 * most_header_bytes, what));
     GPUHOST_TRY(header, parse_rpm_header(image, what));
     GPUHOST_TRY(data, ArchiveReader::open(FilePart{fd, header.payload}, ArchiveFormat::Cpio, what));
     return Rpm(std::move(header), std::move(data));
