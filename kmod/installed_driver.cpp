@@ -12,7 +12,6 @@
 
 #include <algorithm>
 #include <array>
-#include <map>
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -117,18 +116,23 @@ Result<const Found*> chosen(const std::vector<Found>& modules, const std::string
     return candidates.empty() ? nullptr : candidates.front();
 }
 
+/// "/lib/modules/…/nvidia-current" of "…/nvidia-current.ko.xz".
+std::string stem(const std::string& path) {
+    return path.substr(0, path.find(".ko", path.rfind('/')));
+}
+
+/// Those that are called as nvidia's file is: Debian has "nvidia-current-uvm.ko" beside "nvidia-current-open-uvm.ko". A module's licence
+/// is no help, since nvidia-peermem's is another than the rest's.
 void add_modules(const std::vector<Found>& modules, const Found& nvidia, InstalledDriver& driver) {
     driver.version = nvidia.info.version;
     driver.flavour = nvidia.info.flavour();
-    std::map<std::string, std::string> by_name;
-    // Those beside it; a second flavour of the same version is in a directory, or has a name, of its own.
-    const std::string directory = nvidia.path.substr(0, nvidia.path.rfind('/'));
-    for (const Found& module : modules)
-        if (module.info.version == driver.version && module.info.flavour() == driver.flavour &&
-            base::starts_with(module.path, directory + "/"))
-            by_name.emplace(module.info.name, module.path);
-    for (const auto& [name, path] : by_name)
-        driver.modules.push_back(path);
+    for (const Found& module : modules) {
+        std::string suffix = module.info.name.substr(std::string_view("nvidia").size());
+        std::replace(suffix.begin(), suffix.end(), '_', '-');
+        if (module.info.version == driver.version && stem(module.path) == stem(nvidia.path) + suffix)
+            driver.modules.push_back(module.path);
+    }
+    std::sort(driver.modules.begin(), driver.modules.end());
 }
 
 /// With no modules: the version of libcuda or libnvidia-ml.
@@ -175,6 +179,10 @@ void add_surroundings(const base::Root& root, InstalledDriver& driver) {
             if (base::starts_with(name, "nvidia-") && base::ends_with(name, ".service"))
                 driver.units.push_back(std::string(directory) + name);
     driver.rules = rules_in_place_of_nvidia(root);
+    for (const std::string& name : list(root, "/usr/src"))
+        if (const std::string conf = "/usr/src/" + name + "/dkms.conf";
+            base::starts_with(name, "nvidia") && root.exists(conf))
+            driver.sources.push_back(conf);
     for (const std::string& name : list(root, "/var/lib/dkms"))
         if (base::starts_with(name, "nvidia"))
             driver.dkms.push_back("/var/lib/dkms/" + name);
@@ -211,6 +219,13 @@ void add_disturbers(const base::Root& root, InstalledDriver& driver) {
 }
 
 } // namespace
+
+std::vector<std::string> InstalledDriver::traces() const {
+    std::vector<std::string> all = files();
+    for (const auto* more : {&units, &rules, &sources})
+        all.insert(all.end(), more->begin(), more->end());
+    return all;
+}
 
 std::vector<std::string> InstalledDriver::files() const {
     std::vector<std::string> all = modules;

@@ -24,12 +24,15 @@ struct InstalledDriver {
     std::vector<std::string> firmware;
     std::vector<std::string> units;      ///< of services that come with it
     std::vector<std::string> rules;      ///< of modprobe, that stand in the way of another driver
+    std::vector<std::string> sources;    ///< dkms.conf of each source that modules are built from
     std::vector<std::string> dkms;       ///< directories of DKMS, which builds it for each new kernel
     std::string uninstaller;             ///< of NVIDIA's installer; empty: it did not come that way
     std::vector<std::string> disturbers; ///< what may change it while it runs, as sentences
 
     /// Those that make a driver of it, without units and rules.
     [[nodiscard]] std::vector<std::string> files() const;
+    /// All that came with it: whoever owns one of these has to go for it to be gone.
+    [[nodiscard]] std::vector<std::string> traces() const;
 };
 
 /// What `kernel` would run, or, with no modules for it, whose libraries are there. Nothing: there is no such driver. BadContent

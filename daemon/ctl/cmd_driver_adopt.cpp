@@ -63,7 +63,7 @@ Result<int> run(Session& session) {
     if (!driver)
         return base::fail(Errc::NotFound, "no driver is installed on this host beside gpuhostd's",
                           "gpuhostctl driver list shows those in the store.");
-    GPUHOST_TRY(owners, owners_of(root, driver->files()));
+    GPUHOST_TRY(owners, owners_of(root, driver->traces()));
     if (!given.has(dry_run_option))
         return adopt(session, root, *driver, owners);
     if (session.wants_json())

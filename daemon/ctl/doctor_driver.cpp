@@ -137,6 +137,8 @@ Diagnosis check_firmware(const DoctorFacts& facts) {
 }
 
 Diagnosis check_xid(const DoctorFacts& facts) {
+    if (!facts.xid_lines && facts.xid_unseen.empty())
+        return skipped("the kernel's log was not asked for");
     if (!facts.xid_lines)
         return skipped("it is not known: " + facts.xid_unseen);
     if (*facts.xid_lines == 0)

@@ -53,6 +53,7 @@ std::string render_installed(const Screen& screen, const kmod::InstalledDriver& 
     add_directories(facts, "Programs", driver.programs);
     add_directories(facts, "Firmware", driver.firmware);
     add_lines(facts, "Services", driver.units);
+    add_directories(facts, "Sources", driver.sources);
     add_lines(facts, "DKMS", driver.dkms);
     add_lines(facts, "modprobe", driver.rules);
     add_lines(facts, "Mind", driver.disturbers);

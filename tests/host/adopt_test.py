@@ -33,6 +33,12 @@ def install(host):
     modules = [f"{DKMS}/{name.replace('nvidia', 'nvidia-current')}.ko" for name in DEPENDS]
     for name, path in zip(DEPENDS, modules):
         put(host, path, module(name, VERSION))
+    peermem = f"{DKMS}/nvidia-current-peermem.ko"  # its licence is not the others'
+    put(host, peermem, module("nvidia-peermem", VERSION, flavour="proprietary"))
+    others = [f"{DKMS}/{name.replace('nvidia', 'nvidia-current-open')}.ko" for name in ("nvidia-uvm", "nvidia-drm")]  # of another package
+    for name, path in zip(("nvidia-uvm", "nvidia-drm"), others):
+        put(host, path, module(name, VERSION))
+    modules += [peermem, *others]
     index = host.read(f"/lib/modules/{KERNEL}/modules.dep") + "\n"
     write(host.path(f"/lib/modules/{KERNEL}/modules.dep"),
           index + "".join(f"updates/dkms/{os.path.basename(path)}:\n" for path in modules))
@@ -45,6 +51,9 @@ def install(host):
     write(host.path("/usr/lib/systemd/system/nvidia-persistenced.service"), "[Service]\n")
     write(host.path(f"/var/lib/dkms/nvidia-current/{VERSION}/source"), "")
     write(host.path("/etc/apt/apt.conf.d/20auto-upgrades"), 'APT::Periodic::Unattended-Upgrade "1";\n')
+    source = f"/usr/src/nvidia-current-{VERSION}/dkms.conf"
+    write(host.path(source), "PACKAGE_NAME=nvidia-current\n")
+    own(host, "nvidia-kernel-dkms", [source])
     own(host, "libcuda1", [f"{LIBRARIES}/libcuda.so.{VERSION}"])
     own(host, "libnvidia-ml1", [f"{LIBRARIES}/libnvidia-ml.so.{VERSION}"])
     own(host, "nvidia-smi", ["/usr/lib/nvidia/current/nvidia-smi"])
@@ -64,7 +73,7 @@ def check_found(t, host):
     install(host)
     said = adopt(host, "--dry-run")
     t.equal(said.returncode, 0, "a driver of Debian's packages is found")
-    for what, words in (("its version", VERSION), ("its packages", "firmware-nvidia-gsp libcuda1 libnvidia-ml1 nvidia-smi"),
+    for what, words in (("its version", VERSION), ("its packages", "firmware-nvidia-gsp libcuda1 libnvidia-ml1 nvidia-kernel-dkms nvidia-smi"),
                         ("where its modules are", DKMS), ("what DKMS has of it", "/var/lib/dkms/nvidia-current"),
                         ("the rule that loads it", "/etc/modprobe.d/nvidia.conf"), ("its service", "nvidia-persistenced.service"),
                         ("unattended upgrades", "unattended-upgrades may replace"), ("how to leave it alone", "Version=preinstalled"),
@@ -72,7 +81,8 @@ def check_found(t, host):
         t.ok(words in said.stdout, f"it says {what}", said.stdout)
     document = json.loads(adopt(host, "--dry-run", "--json").stdout)
     t.equal((document["version"], document["flavour"], document["loaded"]), (VERSION, "open", False), "the document says the same")
-    t.equal(len(document["owners"]["unowned"]), len(DEPENDS), "DKMS built what is of no package")
+    t.equal([path for path in document["owners"]["unowned"] if path.endswith(".ko")], sorted(document["modules"]), "DKMS built what is of no package")
+    t.equal(len(document["modules"]), len(DEPENDS) + 1, "and of two flavours the one that nvidia's own file is of")
     versions = [one["version"] for one in host.json("driver", "list")["versions"]]
     t.ok(VERSION not in versions, "nothing was copied")
 
@@ -84,7 +94,7 @@ def check_adopted(t, host):
     t.ok("apt-get remove" in said.stdout, "and what comes next is said", said.stdout + said.stderr)
     found = next(one for one in host.json("driver", "list")["versions"] if one["version"] == VERSION)
     names = sorted(one["file"] for one in found["modules"][0]["modules"])
-    t.equal(names, ["nvidia-drm.ko", "nvidia-modeset.ko", "nvidia-uvm.ko", "nvidia.ko"], "modules have NVIDIA's own names there")
+    t.equal(names, ["nvidia-drm.ko", "nvidia-modeset.ko", "nvidia-peermem.ko", "nvidia-uvm.ko", "nvidia.ko"], "modules have NVIDIA's own names there")
     userland = host.path(found["userland"][0]["path"])
     t.equal(os.readlink(f"{userland}/lib/libcuda.so.1"), f"libcuda.so.{VERSION}", "libraries are found by their sonames")
     t.ok(os.access(f"{userland}/bin/nvidia-smi", os.X_OK) and found["userland"][0]["firmware"] == ["gsp_ga10x.bin"], "with programs and firmware")

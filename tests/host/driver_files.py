@@ -42,7 +42,7 @@ def module(name, version, kernel=KERNEL, flavour="open"):
         "license": "Dual MIT/GPL" if flavour == "open" else "NVIDIA",
         "version": version,
         "srcversion": (name.upper().replace("-", "") + version.replace(".", "") + ("0" if flavour == "open" else "1") * 24)[:24],
-        "depends": ",".join(d.replace("-", "_") if d == "nvidia-modeset" else d for d in DEPENDS[name]),
+        "depends": ",".join(d.replace("-", "_") if d == "nvidia-modeset" else d for d in DEPENDS.get(name, [])),
         "name": name.replace("-", "_"),
         "vermagic": f"{kernel} SMP preempt mod_unload modversions ",
     }
