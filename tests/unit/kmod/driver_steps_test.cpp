@@ -213,7 +213,7 @@ TEST_F(DriverSteps, TheIndexForGoingBackIsUsed) {
         tests::module_image({{"name", "nvidia_peermem"}, {"vermagic", std::string(test_kernel) + " SMP "}}));
     const Json args = select_args(old, next);
     ASSERT_TRUE(apply("driver.prepare", args));
-    const std::string prepared = "/var/lib/gpuhost/staging/1/index-boot-" + test_kernel + "-from/prepared";
+    const std::string prepared = "/var/lib/gpuhost/staging/1/index-boot-" + std::string(test_kernel) + "-from/prepared";
     tree_.directory().write(prepared.substr(1), "");
     ASSERT_TRUE(apply("driver.select", args));
     EXPECT_NE(module_file("modules.dep").find("nvidia-peermem"), std::string::npos) << "another index";
