@@ -84,8 +84,10 @@ std::vector<std::string> open_devices(const base::Root& root, pid_t pid, DriverD
     return devices;
 }
 
-std::vector<Mapping> mappings(const base::Root& root, pid_t pid) {
-    return parse_maps(root.read(proc(pid, "maps"), maps_limit).value_or(std::string()));
+/// Of a path below /dev; most processes have none, and need not be parsed.
+std::vector<Mapping> device_mappings(const base::Root& root, pid_t pid) {
+    const std::string maps = root.read(proc(pid, "maps"), maps_limit).value_or(std::string());
+    return maps.find("/dev/") == std::string::npos ? std::vector<Mapping>() : parse_maps(maps);
 }
 
 /// maps names a device only by its path, by which anybody may call a file of his own: the device is what stands
@@ -106,7 +108,7 @@ std::vector<std::string> held_devices(const base::Root& root, pid_t pid, DriverD
     std::vector<std::string> devices = open_devices(root, pid, driver);
     if (!devices.empty())
         return devices;
-    for (const Mapping& mapping : mappings(root, pid))
+    for (const Mapping& mapping : device_mappings(root, pid))
         if (const std::string path = may_be_driver_device(mapping.path);
             !path.empty() && is_device(root, pid, path, driver))
             devices.push_back(mapping.path + " (mapped)");

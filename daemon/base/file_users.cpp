@@ -15,15 +15,24 @@ namespace gpuhost::base {
 
 namespace {
 
+/// 7f1c2a000000-7f1c2a021000 r--p 00000000 fd:01 131   /usr/lib/libcuda.so.1
+/// Hosts have hundreds of thousands of such lines: nothing is copied of those that name no file.
 std::optional<Mapping> parse_mapping(std::string_view line) {
-    // 7f1c2a000000-7f1c2a021000 r--p 00000000 fd:01 131   /usr/lib/libcuda.so.1
-    const std::vector<std::string> words = base::split_words(line);
-    if (words.size() < 6 || words[5].front() != '/')
+    const auto path = line.find('/');
+    if (path == std::string_view::npos)
         return std::nullopt;
-    const auto inode = base::parse_uint(words[4]);
-    if (!inode)
-        return std::nullopt;
-    return Mapping{*inode, std::string(line.substr(line.find('/')))};
+    std::string_view fields = line.substr(0, path);
+    for (unsigned before_inode = 4; before_inode > 0; --before_inode) {
+        const auto end = fields.find(' ');
+        if (end == std::string_view::npos)
+            return std::nullopt;
+        fields.remove_prefix(end + 1);
+    }
+    const auto end = std::min(fields.find(' '), fields.size());
+    const auto inode = base::parse_uint(fields.substr(0, end));
+    if (!inode || fields.find_first_not_of(' ', end) != std::string_view::npos)
+        return std::nullopt; // "[anon:a/b]" is no path
+    return Mapping{*inode, std::string(line.substr(path))};
 }
 
 constexpr std::size_t maps_limit = std::size_t{256} << 20U;

@@ -61,6 +61,7 @@ TEST(Maps, TakesFilesOnceAndNothingElse) {
                                  "7f03-7f04 rw-s 00000000 00:06 412   /dev/nvidia0\n"
                                  "7f04-7f05 r--p 00000000 08:10 9     /tmp/with blank (deleted)\n"
                                  "7ffd-7ffe rw-p 00000000 00:00 0     [stack]\n"
+                                 "7ffe-7fff rw-p 00000000 00:00 0     [anon:a/b]\n"
                                  "torn li");
     ASSERT_EQ(maps.size(), 3U);
     EXPECT_EQ(maps[0].inode, 131U);
