@@ -26,10 +26,20 @@ std::size_t find_key(std::string_view line) {
     return of_key != npos && line.find("-----", of_key) != npos ? begin : npos;
 }
 
+bool is_base64(char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '+' || c == '/' || c == '=';
+}
+
 /// Else it is a mention, or all of the key is on this line.
-bool begin_ends(std::string_view line, std::size_t begin) {
-    const auto dashes = line.find("-----", line.find("PRIVATE KEY", begin));
-    return line.find_first_not_of("\"'\\nr \t\r+,", dashes + 5) == npos;
+bool goes_on_behind(std::string_view line, std::size_t begin) {
+    constexpr int of_key = 24; // characters in a row: no word is so long
+    const std::string_view rest =
+        line.substr(line.find("-----", line.find("PRIVATE KEY", begin)) + std::string_view("-----").size());
+    if (rest.find("-----END ") != npos)
+        return false;
+    return rest.find_first_not_of("\"'\\nr \t\r+,") == npos ||
+           std::search_n(rest.begin(), rest.end(), of_key, true, [](char c, bool) { return is_base64(c); }) !=
+               rest.end();
 }
 
 /// What may stand between a key's BEGIN and END.
@@ -41,9 +51,7 @@ bool is_of_key(std::string_view line) {
     const std::string_view text = line.substr(begin, line.find_last_not_of(around_text) + 1 - begin);
     return std::any_of(headers.begin(), headers.end(),
                        [&](auto name) { return base::starts_with(text, name); }) ||
-           std::all_of(text.begin(), text.end(), [](unsigned char c) {
-               return std::isalnum(c) != 0 || c == '+' || c == '/' || c == '=' || c == '\\';
-           });
+           std::all_of(text.begin(), text.end(), [](char c) { return is_base64(c) || c == '\\'; });
 }
 
 /// "prog[12]:" in front of what is on the line at `at`: a log has it in front of the next lines, too.
@@ -60,7 +68,15 @@ std::size_t indentation(std::string_view line) {
     return base::starts_with(line.substr(text), "- ") ? text + 1 + indentation(line.substr(text + 1)) : text;
 }
 
-/// A value whose rest is on the next lines: nothing, "|", ">-", "[", a quote that does not end.
+/// How many brackets it opens, less those that it closes.
+int open_brackets(std::string_view text) {
+    int open = 0;
+    for (const char c : text)
+        open += (c == '[' || c == '{' || c == '(' ? 1 : 0) - (c == ']' || c == '}' || c == ')' ? 1 : 0);
+    return open;
+}
+
+/// A value whose rest is on the next lines, which are deeper than it: nothing, "|", ">-", "[", a quote that does not end.
 bool goes_on_below(std::string_view value) {
     value = base::trim(value);
     if (value.empty())
@@ -94,18 +110,26 @@ class Redaction {
     [[nodiscard]] std::string run();
 
   private:
+    [[nodiscard]] bool is_of_others(std::string_view line) const;
     [[nodiscard]] bool is_left_out(std::string_view line);
     [[nodiscard]] std::string masked(std::string_view line);
     void expect_more(std::string_view line, std::size_t value);
+    [[nodiscard]] bool expect_end(std::string_view value);
 
-    enum class Inside { Nothing, Key, Continued, Block, Quoted };
+    enum class Inside { Nothing, Key, Continued, Block, Quoted, Brackets };
     std::string_view rest_;
     Inside inside_ = Inside::Nothing;
     Next next_ = Next::Any;
     std::string tag_;         ///< of a log, in front of a key's lines
     std::size_t deeper_ = 0;  ///< than this is what is in a block
     std::string_view closer_; ///< of what is quoted
+    int open_ = 0;            ///< brackets
 };
+
+/// In a log, between the lines of a key that another process writes.
+bool Redaction::is_of_others(std::string_view line) const {
+    return inside_ == Inside::Key && base::ends_with(tag_, "]: ") && line.find(tag_) == npos;
+}
 
 /// Lines below a secret that are part of it.
 bool Redaction::is_left_out(std::string_view line) {
@@ -127,6 +151,11 @@ bool Redaction::is_left_out(std::string_view line) {
         if (line.find(closer_) != npos)
             return true;
         is_inside = true;
+    } else if (inside == Inside::Brackets) {
+        open_ += open_brackets(line);
+        if (open_ <= 0)
+            return true;
+        is_inside = true;
     } else {
         const auto text = line.find_first_not_of(" \t");
         is_inside = text == npos || indentation(line) > deeper_;
@@ -136,19 +165,38 @@ bool Redaction::is_left_out(std::string_view line) {
     return is_inside;
 }
 
+/// Of a value in quotes or brackets, if its end is near: else the rest of a file would be taken for a secret.
+bool Redaction::expect_end(std::string_view value) {
+    constexpr std::size_t near = 65536;
+    const std::string_view below = rest_.substr(0, near);
+    for (const std::string_view quotes : {"\"\"\"", "'''", "\"", "'"}) {
+        if (!base::starts_with(value, quotes))
+            continue;
+        if (value.size() == quotes.size() && quotes.size() == 1) // the end of what stands around it
+            return false;
+        if (value.find(quotes, quotes.size()) != npos || below.find(quotes) == npos)
+            return false;
+        closer_ = quotes;
+        inside_ = Inside::Quoted;
+        return true;
+    }
+    open_ = value.find_first_of("[{(") == 0 ? open_brackets(value) : 0;
+    int open = open_;
+    for (std::size_t at = 0; at < below.size() && open > 0; ++at)
+        open += open_brackets(below.substr(at, 1));
+    if (open_ <= 0 || open > 0)
+        return false;
+    inside_ = Inside::Brackets;
+    return true;
+}
+
 /// What the next lines are, after one with a secret that begins at `value`.
 void Redaction::expect_more(std::string_view line, std::size_t value) {
     const std::string_view text = line.substr(value);
     deeper_ = indentation(line);
-    for (const std::string_view quotes : {"\"\"\"", "'''"})
-        if (base::starts_with(text, quotes) && text.find(quotes, 3) == npos && rest_.find(quotes) != npos) {
-            closer_ = quotes;
-            inside_ = Inside::Quoted;
-            return;
-        }
     if (base::ends_with(line, "\\"))
         inside_ = Inside::Continued;
-    else if (goes_on_below(text))
+    else if (!expect_end(text) && goes_on_below(text))
         inside_ = Inside::Block;
 }
 
@@ -160,13 +208,15 @@ std::string Redaction::masked(std::string_view line) {
     }
     if (const auto key = find_key(line); key != npos) {
         const std::string before = masked(line.substr(0, key));
-        if (begin_ends(line, key)) {
+        if (goes_on_behind(line, key)) {
             inside_ = Inside::Key;
             tag_ = tag_before(line, key);
         }
         return before + std::string(mask);
     }
-    next_ = is_lone_option(line) ? Next::Argument : names_secret(line) ? Next::Value : Next::Any;
+    next_ = is_lone_option(line) || ends_in_option(line) ? Next::Argument
+            : names_secret(line)                         ? Next::Value
+                                                         : Next::Any;
     const std::string safe = mask_tokens(mask_credentials(std::string(line)));
     const auto value = find_secret_value(line);
     if (value == npos) {
@@ -190,7 +240,9 @@ std::string Redaction::run() {
         const std::string_view line = rest_.substr(0, rest_.find('\n'));
         const bool is_last = line.size() == rest_.size();
         rest_.remove_prefix(std::min(rest_.size(), line.size() + 1));
-        if (!is_left_out(line))
+        if (is_of_others(line))
+            made += redact(line) + (is_last ? "" : "\n");
+        else if (!is_left_out(line))
             made += masked(line) + (is_last ? "" : "\n");
     }
     return made;

@@ -152,6 +152,15 @@ bool is_lone_option(std::string_view line) {
     return is_secret_option(line.substr(at, end - at)) && line.find_first_not_of(argument_ends, end) == npos;
 }
 
+bool ends_in_option(std::string_view line) {
+    const auto last = line.find_last_not_of(argument_ends);
+    if (!base::ends_with(line, "\\") || last == npos)
+        return false;
+    const auto before = line.find_last_of(argument_ends, last);
+    const std::size_t begin = before == npos ? 0 : before + 1;
+    return is_secret_option(line.substr(begin, last + 1 - begin));
+}
+
 std::string mask_credentials(std::string line) {
     constexpr std::string_view ends = " \t\"'<>`";
     for (auto at = line.find_first_not_of(ends); at != npos;) {

@@ -16,6 +16,8 @@ namespace gpuhost::ctl {
 [[nodiscard]] bool names_secret(std::string_view line);
 /// Is it nothing but an option whose value is? ("- --token")
 [[nodiscard]] bool is_lone_option(std::string_view line);
+/// Is such an option the last word of a command that goes on below? ("run --token \")
+[[nodiscard]] bool ends_in_option(std::string_view line);
 
 /// Credentials in URLs and in words like "user:password@host".
 [[nodiscard]] std::string mask_credentials(std::string line);

@@ -20,10 +20,11 @@ std::string plain_name(std::string_view name) {
 bool is_secret_name(std::string_view name) {
     constexpr std::array whole{"auth", "pin", "pinvalue", "cookie", "setcookie"};
     constexpr std::array last{"pass", "pwd"}; // words: "bypass" is none
-    constexpr std::array ends{"password",  "passwords",    "passwd",        "passphrase",   "secret",
-                              "secrets",   "token",        "tokens",        "apikey",       "accesskey",
-                              "secretkey", "registryauth", "authorization", "credential",   "credentials",
-                              "keydata",   "privatekey",   "amzsignature",  "googsignature"};
+    constexpr std::array ends{"password",     "passwords",     "passwd",    "passwds",      "passphrase",
+                              "passphrases",  "secret",        "secrets",   "token",        "tokens",
+                              "apikey",       "accesskey",     "secretkey", "registryauth", "credential",
+                              "credentials",  "authorization", "keydata",   "privatekey",   "amzsignature",
+                              "googsignature"};
     if (name == "PWD") // of a shell: its directory
         return false;
     const std::string key = plain_name(name);
