@@ -44,6 +44,12 @@ constexpr std::array<std::string_view, 10> program_names{"nvidia-smi",
                                                          "nvidia-ngx-updater",
                                                          "nvidia-pcc"};
 
+/// Likewise: nvidia-fabricmanager, nvidia-dcgm and nvidia-cdi-refresh are parts of their own, which stay.
+constexpr std::array<std::string_view, 7> unit_names{
+    "nvidia-persistenced.service", "nvidia-powerd.service",    "nvidia-suspend.service",
+    "nvidia-resume.service",       "nvidia-hibernate.service", "nvidia-suspend-then-hibernate.service",
+    "nvidia-fallback.service"};
+
 std::vector<std::string> list(const base::Root& root, const std::string& directory) {
     return root.list(directory).value_or(std::vector<std::string>());
 }
@@ -175,17 +181,19 @@ void add_userland(const base::Root& root, const std::vector<std::string>& direct
 
 void add_surroundings(const base::Root& root, InstalledDriver& driver) {
     for (const std::string_view directory : {"/etc/systemd/system/", "/usr/lib/systemd/system/"})
-        for (const std::string& name : list(root, std::string(directory)))
-            if (base::starts_with(name, "nvidia-") && base::ends_with(name, ".service"))
-                driver.units.push_back(std::string(directory) + name);
+        for (const std::string_view name : unit_names)
+            if (const std::string path = std::string(directory) + std::string(name); root.exists(path))
+                driver.units.push_back(path);
     driver.rules = rules_in_place_of_nvidia(root);
     for (const std::string& name : list(root, "/usr/src"))
         if (const std::string conf = "/usr/src/" + name + "/dkms.conf";
-            base::starts_with(name, "nvidia") && root.exists(conf))
+            base::starts_with(name, "nvidia") && base::ends_with(name, "-" + driver.version) &&
+            root.exists(conf))
             driver.sources.push_back(conf);
     for (const std::string& name : list(root, "/var/lib/dkms"))
-        if (base::starts_with(name, "nvidia"))
-            driver.dkms.push_back("/var/lib/dkms/" + name);
+        if (const std::string path = "/var/lib/dkms/" + name;
+            base::starts_with(name, "nvidia") && root.exists(path + "/" + driver.version))
+            driver.dkms.push_back(path);
     if (root.exists("/usr/bin/nvidia-uninstall"))
         driver.uninstaller = "/usr/bin/nvidia-uninstall";
 }
@@ -248,10 +256,7 @@ Result<std::optional<InstalledDriver>> find_installed_driver(const base::Root& r
         driver.version = version_of_libraries(root, directories);
     if (driver.version.empty())
         return std::optional<InstalledDriver>();
-    driver.loaded =
-        nvidia != nullptr && std::any_of(loaded.begin(), loaded.end(), [&](const LoadedModule& one) {
-            return one.name == "nvidia" && one.srcversion == nvidia->info.srcversion;
-        });
+    driver.loaded = nvidia != nullptr && is_loaded(nvidia->info, loaded);
     add_userland(root, directories, driver);
     add_surroundings(root, driver);
     add_disturbers(root, driver);
@@ -259,12 +264,20 @@ Result<std::optional<InstalledDriver>> find_installed_driver(const base::Root& r
 }
 
 base::Json to_json(const InstalledDriver& driver) {
-    return {
-        {"version", driver.version},      {"kernel", driver.kernel},     {"flavour", driver.flavour},
-        {"loaded", driver.loaded},        {"modules", driver.modules},   {"libraries", driver.libraries},
-        {"programs", driver.programs},    {"firmware", driver.firmware}, {"units", driver.units},
-        {"rules", driver.rules},          {"dkms", driver.dkms},         {"uninstaller", driver.uninstaller},
-        {"disturbers", driver.disturbers}};
+    return {{"version", driver.version},
+            {"kernel", driver.kernel},
+            {"flavour", driver.flavour},
+            {"loaded", driver.loaded},
+            {"modules", driver.modules},
+            {"libraries", driver.libraries},
+            {"programs", driver.programs},
+            {"firmware", driver.firmware},
+            {"units", driver.units},
+            {"rules", driver.rules},
+            {"sources", driver.sources},
+            {"dkms", driver.dkms},
+            {"uninstaller", driver.uninstaller},
+            {"disturbers", driver.disturbers}};
 }
 
 } // namespace gpuhost::kmod
