@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/base/parse.hpp"
+#include "daemon/core/settings.hpp"
 #include "daemon/ctl/document.hpp"
 #include "daemon/ctl/driver_call.hpp"
 #include "daemon/ctl/follow.hpp"
 #include "daemon/ctl/verbs_driver.hpp"
+#include "kmod/driver_settings.hpp"
 
 #include <algorithm>
 #include <array>
@@ -85,13 +87,23 @@ bool concerns(Client& client, const std::string& kernel) {
     return !plan || (!has_problem(*plan, Errc::Refused) && !has_problem(*plan, Errc::InvalidArgument));
 }
 
-/// Another operation may run, as one that a package before this one began.
+/// What the hook of a package before this one began. Anything else may take as long as it likes, and a package's installation
+/// is not to wait for it.
 void wait_for_others(Session& session, Client& client) {
     const auto operations = client.list_operations();
     if (operations && client.subscribe())
         for (const OperationRow& operation : *operations)
-            if (operation.ended_us == 0)
+            if (operation.ended_us == 0 &&
+                (operation.kind == "driver.build" || operation.kind == "driver.select"))
                 (void)follow_operation(session, operation.id);
+}
+
+/// NewKernel=, where the daemon does not say it.
+std::string configured_wish() {
+    const auto root = base::Root::open("/");
+    return root ? core::load_settings(*root, {kmod::driver_setting_keys()})
+                      .settings.string("Driver", "NewKernel")
+                : std::string();
 }
 
 int unprepared(const Session& session, std::string_view wish) {
@@ -105,10 +117,15 @@ int unprepared(const Session& session, std::string_view wish) {
 Result<int> run_hook(Session& session) {
     const auto client = session.client();
     const auto runs = client ? (*client)->running() : Result<bool>(false);
-    const auto driver = runs && *runs ? observed_driver(**client) : Result<Json>(Json());
-    if (!driver || driver->is_null()) { // as where an image is made
+    if (runs && !*runs) { // as where an image is made
         session.note("gpuhostd does not run: it sees to the driver when the new kernel boots.\n");
         return 0;
+    }
+    const auto driver = runs ? observed_driver(**client) : Result<Json>(base::fail(runs.error()));
+    if (!driver || driver->is_null()) {
+        session.complain(driver ? base::Error{Errc::Busy, "gpuhostd has not looked at this host yet", {}}
+                                : driver.error());
+        return unprepared(session, configured_wish());
     }
     const std::string wish = text_of(*driver, "new_kernel");
     const std::vector<std::string>& kernels = session.arguments().words();
