@@ -202,9 +202,12 @@ Plan deselect_plan(const DriverSettings& settings, const Observed& observed,
                                " goes on to run until the next boot; programs no longer find its libraries");
     else
         plan.reasons.emplace_back("the next boot takes whatever driver is installed otherwise, or none");
-    // What all kernels share goes last.
-    std::stable_partition(kernels.begin(), kernels.end(),
-                          [&](const std::string& kernel) { return boots_only(observed, kernel); });
+    // What all kernels share goes last: with the kernel that has it, which may be another than the one that runs.
+    const auto rank = [&](const std::string& kernel) {
+        return observed.current == userland_link_of(kernel) ? 2 : boots_only(observed, kernel) ? 0 : 1;
+    };
+    std::stable_sort(kernels.begin(), kernels.end(),
+                     [&](const std::string& a, const std::string& b) { return rank(a) < rank(b); });
     for (const std::string& kernel : kernels)
         plan.steps.push_back({"driver.select", "select no driver for kernel " + kernel,
                               args_for(observed, kernel, std::nullopt, std::nullopt, {})});

@@ -181,6 +181,17 @@ TEST(DeselectPlan, LibrariesThatLeadToAKernelThatDoesNotRunGoWithIt) {
     EXPECT_EQ(plan.steps[0].args["boots_only"], false);
 }
 
+TEST(DeselectPlan, OfTheKernelsThatRanAndRunTheOneThatHasTheLibrariesGoesLast) {
+    Observed observed = host();
+    const std::string ran = observed.kernel;
+    observed.kernel = next; // and libraries still lead to those of the kernel that ran
+    observed.store.selected[next] = {{"550.163.01", "u550.163.01", "m550.163.01" + next}, std::nullopt};
+    const Plan plan = deselect_plan(settings(), observed);
+    ASSERT_EQ(plan.steps.size(), 2U);
+    EXPECT_EQ(plan.steps[0].args["kernel"], next);
+    EXPECT_EQ(plan.steps[1].args["kernel"], ran);
+}
+
 TEST(DeselectPlan, WhatAFileWantsIsTheAdministratorsToChange) {
     expect_problem(deselect_plan(settings("550.163.01"), host()), Errc::Refused, "Version=550.163.01");
     EXPECT_TRUE(deselect_plan(settings("preinstalled"), host()).problems.empty());
