@@ -17,6 +17,8 @@
 #include "kmod/nvml.hpp"
 #include "kmod/step_kind.hpp"
 
+#include <algorithm>
+
 #include <unistd.h>
 
 namespace gpuhost::kmod {
@@ -84,6 +86,29 @@ PreflightResult compute_preflight(StepContext& context, const base::Json& args) 
     return problems;
 }
 
+bool has_compute_instance(const base::Root& root) {
+    const auto below = [&](const std::string& directory, std::string_view prefix) {
+        std::vector<std::string> names = root.list(directory).value_or(std::vector<std::string>());
+        std::erase_if(names, [&](const std::string& name) { return !base::starts_with(name, prefix); });
+        return names;
+    };
+    const std::string capabilities = "/proc/driver/nvidia/capabilities";
+    for (const std::string& gpu : below(capabilities, "gpu"))
+        for (const std::string& instance : below(capabilities + "/" + gpu + "/mig", "gi"))
+            if (!below(capabilities + "/" + gpu + "/mig/" + instance, "ci").empty())
+                return true;
+    return false;
+}
+
+/// Of GPUs that are split CUDA shows a process one compute instance and no other GPU; where there is none, those that are not
+/// split (NVIDIA's MIG User Guide, "CUDA Device Enumeration").
+std::size_t shown_by_cuda(const base::Root& root, std::size_t split) {
+    const std::size_t gpus = gpus_to_drive(nvidia_gpus(root)).size();
+    if (split != 0 && has_compute_instance(root))
+        return 1;
+    return gpus - std::min(gpus, split);
+}
+
 Result<base::Json> compute(StepContext& context, const base::Json& args) {
     context.progress(-1, "computing on each GPU");
     const bool fabric = base::bool_or(args, "fabric", false);
@@ -100,9 +125,8 @@ Result<base::Json> compute(StepContext& context, const base::Json& args) {
         return base::Json{{"waits", "fabric"}};
     }
     GPUHOST_TRY(gpus, std::move(computed));
-    // Of split GPUs CUDA shows a process one instance, and none where they have none.
     GPUHOST_TRY(report, ask_nvml(context.root.host_path(nvml_library(args))));
-    const std::size_t expected = report.split != 0 ? 0 : gpus_to_drive(nvidia_gpus(context.root)).size();
+    const std::size_t expected = shown_by_cuda(context.root, report.split);
     if (gpus.size() < expected)
         return base::fail(Errc::Failed,
                           "CUDA sees " + std::to_string(gpus.size()) + " of " + std::to_string(expected) +
