@@ -158,8 +158,8 @@ class Signing {
             return base::fail(Errc::BadContent, module.file + ": digest mismatch", "Build it again.");
         std::string signature;
         // Whoever signed it first may not be named where the set came from: a second signature would take the place of that.
-        const bool is_signed =
-            !module.signer.empty() || base::ends_with(image, content::module_signature_magic);
+        GPUHOST_TRY(first, content::read_module_signature(image, module.file));
+        const bool is_signed = first.has_value();
         if (!is_signed) {
             GPUHOST_TRY(made, signer_.key.sign_module(image, hash_));
             signature = std::move(made);
