@@ -176,8 +176,9 @@ PreflightResult prepare_preflight(StepContext& context, const base::Json& args) 
     if (!driver)
         return problems;
     check_digests(context, *driver, {}, problems);
-    if (base::bool_or(args, "boots_only", false))
-        check_signatures(context, base::string_or(args, "kernel", ""), *driver, problems);
+    if (const std::string kernel = base::string_or(args, "kernel", "");
+        kernel != kernel_release(context.root).value_or(""))
+        check_signatures(context, kernel, *driver, problems);
     // A driver that could not be gone back to is found out before it is given up, unless it does not run.
     const auto from = driver_from_json(base::member(args, "from"));
     if (from && !(from->generation == driver->generation) && loaded_module(context.root, "nvidia"))
