@@ -60,6 +60,7 @@ struct DoctorFacts {
     bool nouveau_loaded = false;
     kmod::DriverOwner owner = kmod::DriverOwner::Gpuhost;
     std::string configured; ///< version
+    std::string current;    ///< kmod::current_userland()
     kmod::Store store;
     std::string enforcement;                      ///< of signatures, in words; empty: none
     std::optional<kmod::SetVerdict> selected_set; ///< what the kernel would say to it

@@ -31,7 +31,9 @@ Diagnosis check_signatures(const DoctorFacts& facts) {
     if (!facts.signatures_unseen.empty())
         return skipped("it is not known: " + facts.signatures_unseen);
     if (!facts.selected_set)
-        return skipped("no driver is selected");
+        return skipped(facts.store.selected.count(facts.kernel) == 0
+                           ? "no driver is selected"
+                           : "the modules that are selected are not in the store");
     const kmod::SetVerdict& set = *facts.selected_set;
     if (!set.problems.empty())
         return error(first_of(set.problems.front().text, set.problems.size()), set.problems.front().hint);

@@ -26,15 +26,21 @@ std::string or_none(const std::string& version) {
     return version.empty() ? "none" : version;
 }
 
-/// What apply would say of it.
-Diagnosis check_preinstalled(const DoctorFacts& facts) {
+/// As far as plans without steps look at it.
+kmod::Observed observed_of(const DoctorFacts& facts) {
     kmod::Observed observed;
     observed.kernel = facts.kernel;
     observed.gpus = facts.gpus;
     observed.loaded_version = loaded_version(facts);
     observed.store = facts.store;
     observed.devices_complete = facts.devices_complete;
-    const core::Plan plan = kmod::hands_off_plan(facts.owner, {}, observed);
+    observed.current = facts.current;
+    return observed;
+}
+
+/// What apply would say of it.
+Diagnosis check_preinstalled(const DoctorFacts& facts) {
+    const core::Plan plan = kmod::hands_off_plan(facts.owner, {}, observed_of(facts));
     if (plan.problems.empty())
         return well(base::join(plan.reasons, "; "));
     return error(plan.problems.front().text, plan.problems.front().hint);
@@ -43,10 +49,9 @@ Diagnosis check_preinstalled(const DoctorFacts& facts) {
 } // namespace
 
 std::string wanted_version(const DoctorFacts& facts) {
-    const kmod::Selection* const selected = selection(facts);
-    if (!facts.configured.empty() || selected == nullptr)
-        return facts.configured;
-    return selected->generation.version;
+    kmod::DriverSettings settings;
+    settings.version = facts.configured;
+    return kmod::version_in_use(settings, observed_of(facts));
 }
 
 std::string without_own_driver(const DoctorFacts& facts) {

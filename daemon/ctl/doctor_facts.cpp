@@ -14,6 +14,7 @@
 #include "kmod/devices.hpp"
 #include "kmod/flavour_choice.hpp"
 #include "kmod/headers.hpp"
+#include "kmod/selection_files.hpp"
 
 #include <algorithm>
 #include <array>
@@ -104,6 +105,7 @@ void add_driver(DoctorFacts& facts, const Root& root) {
         facts.kernel = facts.store.selected.rbegin()->first; // of a mounted system
     facts.owner = settings.owner;
     facts.configured = settings.version;
+    facts.current = kmod::current_userland(root);
     facts.gpus = kmod::nvidia_gpus(root);
     facts.served = kmod::served_gpus(root);
     facts.loaded = kmod::loaded_driver(root);
