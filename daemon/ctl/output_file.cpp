@@ -86,8 +86,10 @@ Result<void> OutputFile::take_free_name() {
     }
     if (!temporary_.empty() && errno != EINVAL)
         return base::fail_errno("'" + path_ + "'", errno);
-    const std::string from = temporary_.empty() ? self() : temporary_;
-    if (::linkat(AT_FDCWD, from.c_str(), AT_FDCWD, path_.c_str(), AT_SYMLINK_FOLLOW) < 0)
+    // A name in a directory of somebody else's may have become his link.
+    const bool is_named = !temporary_.empty();
+    const std::string from = is_named ? temporary_ : self();
+    if (::linkat(AT_FDCWD, from.c_str(), AT_FDCWD, path_.c_str(), is_named ? 0 : AT_SYMLINK_FOLLOW) < 0)
         return base::fail_errno("'" + path_ + "'", errno);
     return {}; // its temporary name goes with this
 }
