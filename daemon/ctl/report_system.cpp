@@ -76,12 +76,12 @@ std::string report_units(const ReportInput& input) {
 }
 
 std::string report_journal(const ReportInput& input) {
-    return journal(input, {"--since=-3days", "--lines=5000", "--unit=gpuhost*"});
+    return journal(input, {"--since=-3days", "--unit=gpuhost*"});
 }
 
 std::string report_kernel_log(const ReportInput& input) {
-    return journal(input, {"--dmesg", "--boot", "--lines=2000",
-                           "--grep=nvidia|NVRM|nouveau|Xid|module verification|lockdown"});
+    return journal(input,
+                   {"--dmesg", "--boot", "--grep=nvidia|NVRM|nouveau|Xid|module verification|lockdown"});
 }
 
 } // namespace gpuhost::ctl
