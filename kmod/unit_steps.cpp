@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // units.stop and units.start: client units that hold the driver leave before a swap and come back after it.
-// args: {"units": [those that ran when it was planned]}. Those that units.stop finds active it keeps in the
-// transaction's directory, for whoever starts them again. Each is the other's inverse.
+// args: {"units": [those that ran when it was planned], "only": [of these, none: all; of units.start alone]}. Those that units.stop
+// finds active it keeps in the transaction's directory, for whoever starts them again. Each is the other's inverse.
 #include "daemon/base/parse.hpp"
 #include "daemon/base/process.hpp"
 #include "kmod/client_units.hpp"

@@ -213,7 +213,8 @@ TEST_F(DriverSteps, TheIndexForGoingBackIsUsed) {
         tests::module_image({{"name", "nvidia_peermem"}, {"vermagic", std::string(test_kernel) + " SMP "}}));
     const Json args = select_args(old, next);
     ASSERT_TRUE(apply("driver.prepare", args));
-    const std::string prepared = "/var/lib/gpuhost/staging/1/index-boot-" + std::string(test_kernel) + "-from/prepared";
+    const std::string prepared =
+        "/var/lib/gpuhost/staging/1/index-boot-" + std::string(test_kernel) + "-from/prepared";
     tree_.directory().write(prepared.substr(1), "");
     ASSERT_TRUE(apply("driver.select", args));
     EXPECT_NE(module_file("modules.dep").find("nvidia-peermem"), std::string::npos) << "another index";
@@ -651,6 +652,28 @@ TEST_F(DriverSteps, ADependentThatIsNamedComesBackWithItsUnit) {
     EXPECT_NE(calls().find("stop -- client.service dependent.service\n"), std::string::npos);
 }
 
+TEST_F(DriverSteps, SomeUnitsStartAheadAndNoOtherWithThem) {
+    tree_.directory().write("usr/bin/systemctl", systemctl);
+    std::filesystem::permissions(tree_.directory().path("usr/bin/systemctl"),
+                                 std::filesystem::perms::owner_all);
+    tree_.directory().write("sys/fs/cgroup/system.slice/client.service/cgroup.procs", "12\n");
+    tree_.directory().write("dependents", "\n");
+    tree_.directory().write("active", "");
+    const Json all{{"units", {"client.service", "dependent.service"}}};
+    ASSERT_TRUE(apply("units.stop", all));
+    tree_.directory().write("log", "");
+    Json ahead = all;
+    ahead["only"] = {"dependent.service"};
+    ASSERT_TRUE(apply("units.start", ahead));
+    EXPECT_EQ(tree_.directory().read("log"), "start -- dependent.service\n")
+        << "the door is shut for the other";
+    tree_.directory().write("log", "");
+    ASSERT_TRUE(undo("units.start", ahead));
+    EXPECT_EQ(tree_.directory().read("log").find("client.service"), std::string::npos);
+    ASSERT_TRUE(apply("units.start", all));
+    EXPECT_NE(tree_.directory().read("log").find("start -- client.service\n"), std::string::npos);
+}
+
 TEST_F(DriverSteps, NodesOfTheDriverGoneBackToAreAnUndo) {
     tree_.add_gpu("0000:65:00.0");
     ASSERT_TRUE(apply("modules.converge",
@@ -783,9 +806,17 @@ TEST_F(Cuda, AGpuThatItDoesNotShowIsMissed) {
     ::setenv("STUB_CUDA_DEVICES", "1", 1);
     EXPECT_NE(failure().message.find("CUDA sees 1 of 2 GPUs"), std::string::npos) << failure().message;
     tree_.directory().write("stub-nvml", "split 0\n");
-    EXPECT_EQ(failure().message, "") << "of split GPUs a process sees one instance";
+    EXPECT_EQ(failure().message, "") << "the other is whole";
     ::setenv("STUB_CUDA_FAIL", "cuInit:100", 1);
-    EXPECT_EQ(failure().message, "") << "or none";
+    EXPECT_NE(failure().message.find("CUDA sees 0 of 1 GPUs"), std::string::npos) << failure().message;
+    tree_.directory().write("stub-nvml", "split 0\nsplit 1\n");
+    EXPECT_EQ(failure().message, "") << "both are split, and have no instance";
+    tree_.directory().write("proc/driver/nvidia/capabilities/gpu1/mig/gi3/ci0/access", "");
+    EXPECT_NE(failure().message.find("CUDA sees 0 of 1 GPUs"), std::string::npos) << failure().message;
+    ::unsetenv("STUB_CUDA_FAIL");
+    EXPECT_EQ(failure().message, "") << "of split GPUs a process sees one instance";
+    std::filesystem::remove_all(tree_.directory().path("proc/driver/nvidia/capabilities"));
+    ::setenv("STUB_CUDA_FAIL", "cuInit:100", 1);
     tree_.directory().write("stub-nvml", "");
     EXPECT_NE(failure().message.find("CUDA sees 0 of 2 GPUs"), std::string::npos) << failure().message;
 }
