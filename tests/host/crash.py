@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One operation, ended at every record of its journal by an error, by SIGKILL of worker and daemon, and by a power cut.
+"""One operation, ended at every record of its journal by an error, by SIGKILL of worker and daemon, by a hang, and by a
+power cut.
 
 A run is recorded: at each gate (fake_worker.cpp) the tree is copied, as SIGKILL of everything at that moment would
 leave it. Of the record just written before a gate the copy without its journal's last line is the moment before.
@@ -16,6 +17,7 @@ from gates import Gates
 
 SEED = os.environ.get("SEED", "535")
 FULL = os.environ.get("FULL") == "1"
+HANGS = 4  # each takes a deadline
 
 
 def copy(source, target):
@@ -60,10 +62,11 @@ class Case:
     def journal(self):
         return self.host.journal(self.operation)
 
-    def chosen(self, points):
-        if FULL or self.sample is None or len(points) <= self.sample:
+    def chosen(self, points, sample=None):
+        sample = sample or self.sample
+        if FULL or sample is None or len(points) <= sample:
             return points
-        return [points[i] for i in sorted(self.chance.sample(range(len(points)), self.sample))]
+        return [points[i] for i in sorted(self.chance.sample(range(len(points)), sample))]
 
 
 class Recording:
@@ -141,6 +144,28 @@ def check_errors(t, case, recording, label):
         gates.close()
         wrong = case.faults(host, outcomes)
         t.ok(not wrong, f"{label}: error at {moment.name}", *wrong, host.tail() if wrong else "")
+        host.kill_daemon()
+
+
+def check_hangs(t, case, recording, label, failing=None, outcomes=("rolled-back", "refused")):
+    """A worker stands still in some of the phases, until its deadline; `failing` is the moment whose error starts the way back."""
+    host = case.host
+    for moment in case.chosen([moment for moment in recording.moments if moment.begins], HANGS):
+        restore(host, case.start)
+
+        def decide(where, count, moment=moment):
+            if (where, count) == (moment.where, moment.count):
+                return Gates.HANG
+            return "error failed" if failing and (where, count) == (failing.where, failing.count) else "go"
+
+        gates = Gates(host, decide)
+        host.start_daemon(FAKE_DAEMON_DEADLINE_MS="4000")
+        host.settle()
+        host.ctl(*case.words)
+        gates.close()
+        end = case.journal()[-1]
+        wrong = case.faults(host, outcomes) + ([] if "deadline" in str(end.get("error")) else [f"it ended so: {end}"])
+        t.ok(not wrong, f"{label}: hang at {moment.name}", *wrong, host.tail() if wrong else "")
         host.kill_daemon()
 
 

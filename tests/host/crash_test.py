@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A driver swap, ended at every record of its journal by an error, by SIGKILL of worker and daemon, and by a power cut (crash.py).
+"""A driver swap, ended at every record of its journal by an error, by SIGKILL of worker and daemon, by a hang, and by a power
+cut (crash.py).
 
 Whatever happens, the host ends with one working driver, the old or the new: what is loaded, what is selected and what
 the files lead to and containers are told of are the same, the door is open, clients run, and nothing waits for a person.
@@ -9,7 +10,7 @@ import os
 import time
 
 import tap
-from crash import Case, Recording, check_crashes, check_deaths, check_errors, listing
+from crash import Case, Recording, check_crashes, check_deaths, check_errors, check_hangs, listing
 from driver_files import KERNEL
 from fake_host import CLIENT, NEW, OLD, FakeHost, prepare
 
@@ -99,6 +100,8 @@ def main():
         check_crashes(t, case, forward, "forward")
         check_crashes(t, case, back, "back")
         check_errors(t, case, forward, "forward")
+        check_hangs(t, case, forward, "forward")
+        check_hangs(t, case, back, "back", failing=forward.moments[-2])
         check_deaths(t, case, "worker")
         check_deaths(t, case, "daemon")
         records = f"{len(forward.records)} records forward, {len(back.records)} with the way back"

@@ -118,7 +118,7 @@ class FakeHost:
 
     # The daemon
 
-    def start_daemon(self):
+    def start_daemon(self, **variables):
         """Not programs.start(): a gate's thread starts it too, and it is to live longer than that."""
         self.daemon = subprocess.Popen(
             [
@@ -127,7 +127,7 @@ class FakeHost:
                 "--launcher=direct",
                 f"--worker={tap.TOP_BUILDDIR}/tests/host/fake-worker",
             ],
-            env=self.environment,
+            env={**self.environment, **variables},
             stdin=subprocess.DEVNULL,
             stdout=self.log,
             stderr=self.log,

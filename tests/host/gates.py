@@ -10,8 +10,10 @@ from programs import PATIENCE
 
 
 class Gates:
-    """Answers workers at their gates. `decide(where, count)` returns "go", "error CODE" or None to let it die; `count`
+    """Answers workers at their gates. `decide(where, count)` returns "go", "error CODE", HANG or None to let it die; `count`
     says how often a worker was there. What it raises opens all gates, and comes out of close()."""
+
+    HANG = "hang"  # it stands there until the daemon kills it
 
     def __init__(self, host, decide):
         self.path = host.path("/fake-worker/gate")
@@ -46,6 +48,10 @@ class Gates:
             where = lines.readline().rsplit(" ", 1)[0]
         self.seen[where] += 1
         answer = self.decide(where, self.seen[where])
+        if answer == self.HANG:
+            with contextlib.suppress(OSError):
+                worker.recv(1)  # its end
+            return
         with contextlib.suppress(OSError):  # it was killed meanwhile
             worker.sendall((answer or "").encode())
 
