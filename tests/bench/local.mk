@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Figures, each beside a baseline of the same run. Not in make check: a busy machine is no defect. make bench-vm: tests/vm.
-EXTRA_DIST += %D%/bundle %D%/cdi %D%/runtime %D%/daemon %D%/holders %D%/hook %D%/registry %D%/rollout \
+EXTRA_DIST += %D%/bundle %D%/cdi %D%/runtime %D%/daemon %D%/holders %D%/hook %D%/registry %D%/run_import %D%/rollout \
     %D%/rollouts/__init__.py \
     %D%/rollouts/admission.py \
     %D%/rollouts/audit.py \
@@ -30,6 +30,7 @@ bench: all $(check_PROGRAMS) %D%/blob-client %D%/holders-scan
 	top_srcdir=$(top_srcdir) top_builddir=. $(PYTHON) $(top_srcdir)/tests/bench/registry
 	top_srcdir=$(top_srcdir) top_builddir=. $(PYTHON) $(top_srcdir)/tests/bench/hook
 	top_srcdir=$(top_srcdir) top_builddir=. $(PYTHON) $(top_srcdir)/tests/bench/holders
+	top_srcdir=$(top_srcdir) top_builddir=. $(PYTHON) $(top_srcdir)/tests/bench/run_import
 	top_srcdir=$(top_srcdir) top_builddir=. $(PYTHON) $(top_srcdir)/tests/bench/cdi
 
 # Root and Go, as make check-cluster.

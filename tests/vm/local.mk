@@ -40,12 +40,14 @@ EXTRA_DIST += \
     %D%/scenarios/expect.py \
     %D%/scenarios/failures.py \
     %D%/scenarios/containers.py \
+    %D%/scenarios/gpus.py \
     %D%/scenarios/runtimes.py \
     %D%/scenarios/kubernetes.py \
     %D%/scenarios/holders.py \
     %D%/scenarios/install.py \
     %D%/scenarios/package.py \
     %D%/scenarios/swap.py \
+    tests/bench/vm_boot \
     tests/bench/vm_downtime
 
 .PHONY: check-vm bench-vm
@@ -53,3 +55,4 @@ check-vm: deb
 	$(PYTHON) $(top_srcdir)/tests/vm/check-vm --deb deb/gpuhostd_*.deb
 bench-vm: deb
 	$(PYTHON) $(top_srcdir)/tests/bench/vm_downtime --deb deb/gpuhostd_*.deb
+	$(PYTHON) $(top_srcdir)/tests/bench/vm_boot --deb deb/gpuhostd_*.deb

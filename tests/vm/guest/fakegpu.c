@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 // Fake NVIDIA GPUs on a PCI root bus of their own (domain 0x10), for tests in a virtual machine only.
-// Their BARs are RAM that the kernel command line keeps free: memmap=256M$0x80000000, 128 MiB a GPU.
+// Their BARs are RAM that the kernel command line keeps free: memmap=256M$0x80000000, 32 MiB a GPU.
 //
 // What a real GPU does wrong is done here by parameters: a GPU without an interrupt line is one whose probe
 // fails, a lost one answers ~0 to everything, and `reject` takes the interrupt away from just one driver
@@ -10,8 +10,8 @@
 #include <linux/notifier.h>
 #include <linux/pci.h>
 
-#define MAX_GPUS 2
-#define GPU_SPAN (128u << 20)
+#define MAX_GPUS 8
+#define GPU_SPAN (32u << 20)
 #define GPU_IRQ 10
 
 static ulong base = 0x80000000;
@@ -19,7 +19,7 @@ module_param(base, ulong, 0);
 MODULE_PARM_DESC(base, "start of the reserved RAM");
 static uint gpus = 1;
 module_param(gpus, uint, 0444);
-MODULE_PARM_DESC(gpus, "how many GPUs (at most 2)");
+MODULE_PARM_DESC(gpus, "how many GPUs (at most 8)");
 static uint device = 0x2330;
 module_param(device, uint, 0);
 MODULE_PARM_DESC(device, "PCI device id; the default is an H100 SXM5");
@@ -113,9 +113,9 @@ static void fill_config(int gpu)
 	}
 	writable[PCI_INTERRUPT_LINE] = 0xff;
 	set_bar(gpu, 0, start, 16 << 20, 0); // registers
-	set_bar(gpu, 1, start + (64 << 20), 64 << 20,
+	set_bar(gpu, 1, start + (16 << 20), 8 << 20,
 		PCI_BASE_ADDRESS_MEM_TYPE_64 | PCI_BASE_ADDRESS_MEM_PREFETCH); // frame buffer
-	set_bar(gpu, 3, start + (32 << 20), 32 << 20,
+	set_bar(gpu, 3, start + (24 << 20), 8 << 20,
 		PCI_BASE_ADDRESS_MEM_TYPE_64 | PCI_BASE_ADDRESS_MEM_PREFETCH);
 }
 

@@ -1,10 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
 """Swaps that work."""
 
+import os
+
 from rig.case import case
 
 from . import expect
 from .install import NEW, OLD
+
+KEPT_JOURNALS = 50
+SWAPS = 100 if os.environ.get("FULL") == "1" else 8
+# What a swap could leave behind. Journals are kept up to a number, and counted apart.
+LEFT = r"""pid=$(systemctl show -P MainPID gpuhostd)
+awk '/^VmRSS/ { print "memory", $2 }' /proc/$pid/status
+echo "descriptors $(ls /proc/$pid/fd | wc -l)"
+echo "files $(find /var/lib/gpuhost /run/gpuhost /etc /usr/bin /usr/lib /lib/modules /lib/firmware /run/modprobe.d -xdev ! -path '*/journal/*' | wc -l)"
+echo "journals $(ls /var/lib/gpuhost/journal | wc -l)"
+echo "units $(systemctl list-units --all --no-legend 'gpuhost-worker-*' | wc -l)"
+"""
 
 
 @case("535.261.03 to 550.163.01 and back", start="both")
@@ -50,3 +63,24 @@ def mapped_generation(host):
     host.swap(NEW)
     expect.refused(host, host.ctl("driver", "remove", OLD), f"process {pid} (sleep)", "uses", library)
     assert host.run(f"test -e {library}").rc == 0, "the mapped library is gone"
+
+
+@case(f"{SWAPS} swaps in a row leave nothing behind: no file, no memory, no journal too many", start="both")
+def endurance(host):
+    def left():
+        host.settle()
+        return {name: int(number) for name, number in (row.split() for row in host.check(LEFT).splitlines())}
+
+    for version in (NEW, OLD):  # what a first time brings: both generations
+        host.swap(version)
+    before = left()
+    for _ in range(SWAPS // 2):
+        host.swap(NEW)
+        host.swap(OLD)
+    after = left()
+    print(f"# before {before}, after {SWAPS} swaps {after}")
+    expect.driver(host, OLD, host.srcversions(OLD))
+    for name in ("descriptors", "files", "units"):
+        assert after[name] == before[name], f"{name}: {before} became {after}"
+    assert after["memory"] <= before["memory"] + 1024, f"KiB of memory: {before} became {after}"
+    assert after["journals"] <= KEPT_JOURNALS, f"journals: {after}"
