@@ -150,7 +150,7 @@ def check_errors(t, case, recording, label):
 def check_hangs(t, case, recording, label, failing=None, outcomes=("rolled-back", "refused")):
     """A worker stands still in some of the phases, until its deadline; `failing` is the moment whose error starts the way back."""
     host = case.host
-    for moment in case.chosen([moment for moment in recording.moments if moment.begins], HANGS):
+    for moment in case.chosen([moment for moment in recording.moments if moment.begins and moment.where != "end"], HANGS):
         restore(host, case.start)
 
         def decide(where, count, moment=moment):
