@@ -38,6 +38,8 @@ dist_kernelheaderpostinst_SCRIPTS = %D%/kernel/gpuhost
 
 bashcompletiondir = $(BASH_COMPLETION_DIR)
 dist_bashcompletion_DATA = %D%/completion/gpuhostctl
+zshcompletiondir = $(ZSH_COMPLETION_DIR)
+dist_zshcompletion_DATA = %D%/completion/_gpuhostctl
 
 # A package of this tree, left in deb/.
 .PHONY: deb format tidy

@@ -88,6 +88,10 @@ noinst_LIBRARIES += %D%/libctl.a
     %D%/cmd_toolkit_remove.cpp \
     %D%/cmd_toolkit_show.cpp \
     %D%/cmd_wait_ready.cpp \
+    %D%/completion.cpp \
+    %D%/completion.hpp \
+    %D%/completion_bash.cpp \
+    %D%/completion_zsh.cpp \
     %D%/document.hpp \
     %D%/doctor.cpp \
     %D%/doctor.hpp \
@@ -212,3 +216,16 @@ noinst_LIBRARIES += %D%/libctl.a
 bin_PROGRAMS += gpuhostctl
 gpuhostctl_LDADD = $(ctl_libs)
 gpuhostctl_SOURCES = %D%/main.cpp
+
+EXTRA_PROGRAMS += %D%/make-completion
+CLEANFILES += %D%/make-completion
+%C%_make_completion_LDADD = $(ctl_libs)
+%C%_make_completion_SOURCES = %D%/completion_main.cpp
+
+# For people who change a verb. The scripts stay in the source: a build for another machine can't run what it builds.
+.PHONY: completion
+completion: %D%/make-completion
+	for shell in bash:gpuhostctl zsh:_gpuhostctl; do \
+	    script=$(srcdir)/packaging/completion/$${shell#*:} && \
+	    %D%/make-completion $${shell%:*} <$$script >completion.tmp && cat completion.tmp >$$script && rm completion.tmp || exit; \
+	done

@@ -6,6 +6,7 @@ import json
 import os
 import re
 import select
+import shutil
 import signal
 import subprocess
 import tempfile
@@ -291,6 +292,68 @@ def complete(bus, *words):
                         env={**bus.environment, "PATH": path}).stdout.split()
 
 
+# A shell that prints what it would offer, each as "<word>" and, where it shows more than that, "<word  -- what it is>".
+ZSHRC = """
+PS1= fpath=($COMPLETION $fpath)
+autoload -Uz compinit && compinit -D -u
+compadd() {
+    local -a fits shown
+    local at=${@[(I)-d]}
+    if ((${@[(I)-[OAD]]})); then # only asks what fits
+        builtin compadd "$@"
+        return
+    fi
+    ((at)) && shown=(${(P)@[at+1]})
+    builtin compadd -O fits -D shown "$@"
+    print -rl -- "<"$^fits">" "<"$^shown">"
+    builtin compadd "$@"
+}
+probe() { _main_complete; print -n "\\x02" }
+zle -C probe complete-word probe
+bindkey "^I" probe
+"""
+ZPTY = """
+zmodload zsh/zpty || exit
+zpty shell zsh -d -i
+zpty -w -n shell "$1"$'\\t'
+zpty -r shell reply $'*\\x02'
+print -r -- $reply
+zpty -d shell
+"""
+
+
+def complete_in_zsh(bus, line):
+    """What the end of the line may become in zsh, and how it is shown."""
+    with tempfile.TemporaryDirectory() as home:
+        with open(os.path.join(home, ".zshrc"), "w", encoding="utf-8") as file:
+            file.write(ZSHRC)
+        said = programs.run(["zsh", "-f", "-c", ZPTY, "zsh", line], env={
+            **bus.environment, "PATH": os.path.abspath(tap.TOP_BUILDDIR) + ":" + bus.environment["PATH"], "ZDOTDIR": home,
+            "COMPLETION": os.path.join(tap.TOP_SRCDIR, "packaging", "completion")}).stdout
+    return set(re.findall(r"<([^<>]+)>", said))
+
+
+def completion_of_zsh(bus):
+    if not shutil.which("zsh"):
+        T.skip("zsh completes", "no zsh")
+        return
+    for line, wanted in (
+            ("gpuhostctl op", {"operation", "operation  -- list, show, wait, cancel"}),
+            ("gpuhostctl driver ro", {"rollback", "rollback  -- go back to the driver that was selected before"}),
+            ("gpuhostctl driver swap ", {"550.163.01", "535.261.03"}),
+            ("gpuhostctl operation show ", {"12"}),
+            ("gpuhostctl driver swap --holders w", {"wait"}),
+            ("gpuhostctl driver swap --holders=w", {"wait"}),
+            ("gpuhostctl --holders w", {"wait"}),
+            ("gpuhostctl --holders wait driver swap --holder-", {"--holder-timeout", "--holder-timeout  -- how long to wait for holders, as '30s' or '5min'"}),
+            ("gpuhostctl bundle create --out", {"--output", "--output  -- the bundle to write"}),
+            ("gpuhostctl --ver", {"--version", "--version  -- print the version"}),
+            ("gpuhostctl reload x", set())):
+        T.equal(complete_in_zsh(bus, line), wanted, f"zsh completes '{line}'")
+    offered = complete_in_zsh(bus, "gpuhostctl ")
+    T.ok({"status", "driver"} <= offered and "swap" not in offered, "zsh offers the first word of each verb", offered)
+
+
 def completion(bus):
     sets = [{"kernel": kernel, "flavour": "open", "digest": kernel, "modules": []}
             for kernel in ("6.1.0-56-amd64", "6.1.0-50-amd64")]
@@ -304,8 +367,10 @@ def completion(bus):
             (["operation", "show", ""], ["12"]),
             (["driver", "swap", "--holders", "w"], ["wait"]),
             (["driver", "swap", "--holders", "=", "w"], ["wait"]),
+            (["plan", "--only", "=", "im"], ["images"]),
             (["--holders", "wait", "driver", "swap", "--ho"], ["--holders=", "--holder-timeout="])):
         T.equal(complete(bus, *words), wanted, f"bash completes '{' '.join(words)}'")
+    completion_of_zsh(bus)
 
 
 def follow(bus, *arguments):

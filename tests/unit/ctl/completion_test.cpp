@@ -1,69 +1,74 @@
 // SPDX-License-Identifier: Apache-2.0
-// packaging/completion/gpuhostctl is a script with two tables; both must be the program's own.
-#include "daemon/base/parse.hpp"
+// What packaging/completion/ has is what 'make completion' would write there.
 #include "daemon/base/root.hpp"
-#include "daemon/ctl/verb.hpp"
+#include "daemon/ctl/completion.hpp"
 
 #include <cstdlib>
-#include <set>
+#include <map>
 
 #include <gtest/gtest.h>
 
 namespace gpuhost::ctl {
 namespace {
 
-std::string script() {
+std::string script(const std::string& name) {
     const char* const top = std::getenv("top_srcdir");
     const auto root = base::Root::open(top == nullptr ? "." : top);
-    return root ? root->read("/packaging/completion/gpuhostctl").value_or("") : "";
+    return root ? root->read("/packaging/completion/" + name).value_or("") : "";
 }
 
-/// `["key"]="value"` lines of one table.
-std::set<std::string> lines_of(const std::string& table) {
-    const std::string text = script();
-    const std::size_t begin = text.find("declare -A _gpuhostctl_" + table + "=(\n");
-    std::set<std::string> lines;
-    if (begin != std::string::npos)
-        for (const std::string& line : base::split(text.substr(begin, text.find("\n)", begin) - begin), '\n'))
-            if (base::starts_with(line, "    ["))
-                lines.emplace(base::trim(line));
-    return lines;
+void expect_current(const std::string& name, const std::string& tables) {
+    const auto wanted = with_tables(script(name), tables);
+    ASSERT_TRUE(wanted) << name << ": " << wanted.error().message;
+    EXPECT_TRUE(*wanted == script(name)) << "packaging/completion/" << name << " is old: run make completion";
 }
 
-std::string line(const std::string& key, const std::vector<std::string>& words) {
-    return "[\"" + key + "\"]=\"" + base::join(words, " ") + "\"";
+TEST(Completion, OfBashIsThatOfTheVerbs) {
+    expect_current("gpuhostctl", bash_tables());
 }
 
-std::string completed(const Option& option) {
-    const bool wants_value = !option.argument.empty() && !option.argument_optional;
-    return "--" + std::string(option.name) + (wants_value ? "=" : "");
+TEST(Completion, OfZshIsThatOfTheVerbs) {
+    expect_current("_gpuhostctl", zsh_tables());
 }
 
-TEST(Completion, KnowsEveryVerbWithItsOptions) {
-    std::set<std::string> wanted;
+TEST(Completion, KnowsWhatEachWordStandsFor) {
     for (const Verb* verb : verbs()) {
-        std::vector<std::string> options;
+        EXPECT_TRUE(completed_by(*verb)) << verb->name << " " << verb->arguments;
         for (const Option& option : verb->options)
-            options.push_back(completed(option));
-        wanted.insert(line(std::string(verb->name), options));
+            EXPECT_TRUE(completed_by(option)) << verb->name << " --" << option.name << "=" << option.argument;
     }
-    EXPECT_EQ(lines_of("verbs"), wanted);
+    EXPECT_FALSE(completed_by(Option{"new", "SOMETHING", ""}));
 }
 
-TEST(Completion, KnowsEveryChoice) {
-    std::set<std::string> wanted;
+TEST(Completion, AnOptionTakesTheSameInAllVerbs) {
+    std::map<std::string_view, std::optional<std::string>> known;
     for (const Verb* verb : verbs())
         for (const Option& option : verb->options)
-            if (is_choice(option))
-                wanted.insert(line("--" + std::string(option.name), base::split(option.argument, '|')));
-    EXPECT_EQ(lines_of("choices"), wanted);
+            EXPECT_EQ(known.try_emplace(option.name, completed_by(option)).first->second,
+                      completed_by(option))
+                << verb->name << " --" << option.name;
 }
 
-TEST(Completion, KnowsTheCommonOptions) {
-    std::vector<std::string> options;
-    for (const Option& option : common_options())
-        options.push_back(completed(option));
-    EXPECT_NE(script().find("_gpuhostctl_common=\"" + base::join(options, " ") + "\"\n"), std::string::npos);
+TEST(Completion, GoesByTheVerbAndItsFirstWord) {
+    const auto of = [](std::string_view name, std::string_view arguments) {
+        return completed_by(Verb{name, arguments, "", "", 0, 1, {}, nullptr});
+    };
+    EXPECT_EQ(of("driver swap", "VERSION"), "driver");
+    EXPECT_EQ(of("toolkit remove", "VERSION"), "toolkit");
+    EXPECT_EQ(of("runtime show", "[NAME…]"), "runtime");
+    EXPECT_EQ(of("bundle diff", "OLD NEW"), "file");
+    EXPECT_EQ(of("status", ""), "");
+    EXPECT_EQ(of("drivers swap", "VERSION"), std::nullopt);
+    EXPECT_EQ(completed_by(Option{"policy", "Always|Never", ""}), "words Always Never");
+}
+
+TEST(Completion, ReplacesTheTablesAndNothingElse) {
+    const std::string begin = "# Tables, which 'make completion' writes from the verbs:\n";
+    const std::string end = "# End of the tables.\n";
+    EXPECT_EQ(with_tables("a\n" + begin + "old\n" + end + "b\n", "new\n"),
+              "a\n" + begin + "new\n" + end + "b\n");
+    for (const std::string& broken : {std::string(), begin, end, end + begin})
+        EXPECT_FALSE(with_tables(broken, "new\n")) << broken;
 }
 
 } // namespace
