@@ -14,6 +14,8 @@ namespace gpuhost::bus {
 /// Actions of systemd/org.gpuhost1.policy. Inspecting needs none.
 inline constexpr const char* action_prepare = "org.gpuhost1.prepare"; ///< import, build, verify
 inline constexpr const char* action_apply = "org.gpuhost1.apply";     ///< what changes the running host
+inline constexpr const char* action_remove = "org.gpuhost1.remove";   ///< what deletes from its stores
+inline constexpr const char* action_manage = "org.gpuhost1.manage";   ///< cancel, reload
 
 /// Runs gpuhost-fetch, which has no other right.
 inline constexpr const char* fetch_user = "gpuhost-fetch";

@@ -90,7 +90,7 @@ int BundleObject::receive(sd_bus_message* call) {
 
 int BundleObject::remove(sd_bus_message* call) {
     return authority_.require(
-        call, action_apply, [this](sd_bus_message* m, const core::Subject& subject) -> Result<void> {
+        call, action_remove, [this](sd_bus_message* m, const core::Subject& subject) -> Result<void> {
             GPUHOST_TRY(name, read_string(m));
             return requests_.start(m, subject, {{"request", "remove"}, {"name", name}}, remove_options);
         });

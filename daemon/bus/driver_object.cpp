@@ -153,14 +153,14 @@ int DriverObject::verify(sd_bus_message* call) {
 
 int DriverObject::remove(sd_bus_message* call) {
     return authority_.require(
-        call, action_apply, [this](sd_bus_message* m, const core::Subject& subject) -> Result<void> {
+        call, action_remove, [this](sd_bus_message* m, const core::Subject& subject) -> Result<void> {
             GPUHOST_TRY(version, read_string(m));
             return requests_.start(m, subject, {{"request", "remove"}, {"version", version}}, plain_options);
         });
 }
 
 int DriverObject::clean(sd_bus_message* call) {
-    return authority_.require(call, action_apply,
+    return authority_.require(call, action_remove,
                               [this](sd_bus_message* m, const core::Subject& subject) -> Result<void> {
                                   return requests_.start(m, subject, {{"request", "clean"}}, plain_options);
                               });

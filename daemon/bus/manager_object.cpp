@@ -114,7 +114,7 @@ int ManagerObject::get_operation(sd_bus_message* call) {
 }
 
 int ManagerObject::reload(sd_bus_message* call) {
-    return authority_.require(call, action_apply,
+    return authority_.require(call, action_manage,
                               [this](sd_bus_message* m, const core::Subject& subject) -> Result<void> {
                                   host::log_asked(base::log::Level::Info, {}, subject, 0,
                                                   host::who(subject) + " has the configuration read again");

@@ -103,7 +103,7 @@ int OperationObjects::cancel(sd_bus_message* call) {
     const auto caller = subject_of(call);
     const host::Operation* operation = at(sd_bus_message_get_path(call));
     const bool own = caller && operation && operation->transaction.subject().uid == caller->uid;
-    return authority_.require(call, action_apply, then, own ? cluster_user : nullptr);
+    return authority_.require(call, action_manage, then, own ? cluster_user : nullptr);
 }
 
 } // namespace gpuhost::bus

@@ -76,7 +76,7 @@ int ToolkitObject::import(sd_bus_message* call) {
 
 int ToolkitObject::remove(sd_bus_message* call) {
     return authority_.require(
-        call, action_apply, [this](sd_bus_message* m, const core::Subject& subject) -> Result<void> {
+        call, action_remove, [this](sd_bus_message* m, const core::Subject& subject) -> Result<void> {
             GPUHOST_TRY(version, read_string(m));
             return requests_.start(m, subject, {{"request", "remove"}, {"version", version}}, plain_options);
         });

@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Who may do what: root everything, others look; what changes the host is up to polkit, and refused without it."""
+import contextlib
 import json
 import os
 import pwd
+import re
 import subprocess
+import xml.etree.ElementTree as ElementTree
 
 import programs
 import tap
@@ -11,6 +14,10 @@ from fake_host import NEW, OLD, FakeHost, prepare
 from lines import Lines
 
 ACCESS_DENIED = 12
+PATHS = {"Manager": "", "Driver": "/driver", "Bundle": "/bundle", "Runtime": "/runtime", "Toolkit": "/toolkit", "Operation": "/operation/_1"}
+LOOKING = {"Plan", "List", "ListOperations", "GetOperation", "History", "Describe"}
+OWN = {"Manager.LendKubeletCredentials", "Manager.SetClusterWish"}  # for root and a user of gpuhost's own, whatever polkit says
+NO_POLKIT = "no dbus and gi modules for Python"
 NOBODY = pwd.getpwnam("nobody").pw_uid
 
 # org.freedesktop.PolicyKit1 as far as the daemon asks: says yes to the action that it is given, and what it was asked.
@@ -70,13 +77,74 @@ def check_without_polkit(t, host):
     t.ok(f"refused nobody with gpuhostctl of uid {NOBODY}: without polkit only root may do this" in host.tail(), "a refusal is logged, with who it was", host.tail())
 
 
-def check_with_polkit(t, host):
-    polkit = programs.start(["/usr/bin/python3", "-c", POLKIT, "org.gpuhost1.prepare"], env=host.environment,
-                            stdout=subprocess.PIPE)
-    said = Lines(polkit.stdout)
+@contextlib.contextmanager
+def polkit(host, allowed):
+    """What it was asked, line by line; None where Python lacks the modules for it."""
+    process = programs.start(["/usr/bin/python3", "-c", POLKIT, allowed], env=host.environment, stdout=subprocess.PIPE)
     try:
-        if said.next() != "ready":
-            t.skip("polkit decides", "no dbus and gi modules for Python")
+        said = Lines(process.stdout)
+        yield said if said.next() == "ready" else None
+    finally:
+        programs.end(process)
+
+
+def source(*path):
+    with open(os.path.join(tap.TOP_SRCDIR, *path), encoding="utf-8") as file:
+        return file.read()
+
+
+def documented_rights():
+    """{"Driver.Swap": "org.gpuhost1.apply", …} of the manual page."""
+    rows = re.findall(r"^\|[ \[] \*(org\.gpuhost1\.\w+)\*\n:[ \[] (.*)$", source("man", "org.gpuhost1.5.scd"), re.M)
+    return {method: action for action, methods in rows for method in re.findall(r"\*([\w.]+)\*", methods)}
+
+
+def methods():
+    """(interface, method, signature) of each that there is."""
+    for interface in ElementTree.fromstring(source("systemd", "org.gpuhost1.xml")).iter("interface"):
+        for method in interface.iter("method"):
+            yield interface.get("name").rpartition(".")[2], method.get("name"), [
+                arg.get("type") for arg in method.iter("arg") if arg.get("direction") == "in"]
+
+
+def as_nobody_on_bus(host, *call):
+    return programs.run(["busctl", f"--address={host.address}", "call", *call], env=host.environment, user=NOBODY, group=NOBODY, extra_groups=[])
+
+
+def asked_by(host, said, interface, method, types):
+    """What polkit is asked for before `method` is done for nobody, with nothing in its arguments."""
+    nothing = ["" if one == "s" else "0" for one in types]
+    as_nobody_on_bus(host, "org.gpuhost1", "/org/gpuhost1" + PATHS[interface], f"org.gpuhost1.{interface}", method,
+                     *(["".join(types), *nothing] if types else []))
+    as_nobody_on_bus(host, "org.freedesktop.PolicyKit1", "/org/freedesktop/PolicyKit1/Authority", "org.freedesktop.PolicyKit1.Authority",
+                     "CheckAuthorization", "(sa{sv})sa{ss}us", "nobody", "0", "the end", "0", "0", "")
+    asked = []
+    while not (line := said.next(10)).startswith("nobody the end"):
+        asked.append(line.split()[1])
+    return asked
+
+
+def check_actions(t, host):
+    wanted, found, free = documented_rights(), {}, set()
+    with polkit(host, "none") as said:
+        for interface, method, types in methods() if said else ():
+            if asked := asked_by(host, said, interface, method, types):
+                found[f"{interface}.{method}"] = " ".join(asked)
+            else:
+                free.add(f"{interface}.{method}")
+    if not said:
+        t.skip("each method has its action", NO_POLKIT)
+        return
+    t.equal(found, wanted, "each method asks for the action that org.gpuhost1(5) has for it")
+    t.equal({name for name in free if name.rpartition(".")[2] not in LOOKING}, OWN, "the others only look, or are for users of gpuhost's own")
+    t.equal(set(wanted.values()), set(re.findall(r'<action id="([^"]+)">', source("systemd", "org.gpuhost1.policy"))),
+            "these are the actions that polkit is told of")
+
+
+def check_with_polkit(t, host):
+    with polkit(host, "org.gpuhost1.prepare") as said:
+        if not said:
+            t.skip("polkit decides", NO_POLKIT)
             return
         run = as_nobody(host, "driver", "verify")
         t.ok(run.returncode == 0, "what polkit allows is done", run.stderr, host.tail())
@@ -87,10 +155,9 @@ def check_with_polkit(t, host):
         t.ok(who["bus_name"].startswith(":"), "and by what name on the bus", who)
         shown = host.ctl("operation", "show").stdout
         t.ok("Asked by: nobody" in shown and "Allowed by: polkit, org.gpuhost1.prepare\n" in shown, "operation show says so", shown)
-        run = as_nobody(host, "apply")
-        t.ok(run.returncode == ACCESS_DENIED and "polkit" in run.stderr, "what it does not allow is refused", run.returncode, run.stderr)
-    finally:
-        programs.end(polkit)
+        for verb in (["apply"], ["driver", "remove", NEW], ["reload"]):
+            run = as_nobody(host, *verb)
+            t.ok(run.returncode == ACCESS_DENIED and "polkit" in run.stderr, f"it does not allow '{' '.join(verb)}' with that", run.returncode, run.stderr)
 
 
 def main():
@@ -108,6 +175,7 @@ def main():
         check_of_root(t, host)
         check_without_polkit(t, host)
         check_with_polkit(t, host)
+        check_actions(t, host)
     finally:
         host.close()
     t.done()
