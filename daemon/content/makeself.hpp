@@ -38,7 +38,7 @@ parse_makeself_header(std::string_view start, std::uint64_t file_size, std::stri
 [[nodiscard]] base::Result<MakeselfHeader> read_makeself_header(int fd, std::string_view what);
 
 /// Hashes the file and compares what it has sums of; they say that it came whole, not from whom. MD5 where OpenSSL has it:
-/// with a FIPS provider alone it does not, and the CRC, which is always compared, has to do.
+/// with a FIPS provider alone it does not, and the CRC, which is always compared, has to do. Unsupported: there is no other sum.
 [[nodiscard]] base::Result<void> check_makeself_sums(int fd, const MakeselfHeader& header,
                                                      std::string_view what);
 

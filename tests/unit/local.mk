@@ -35,6 +35,7 @@ time_seam = -Wl,--wrap=clock_gettime -Wl,--wrap=_ZNSt13random_device9_M_getvalEv
     tests/support/sync_seam.h
 
 %C%_content_tests_CPPFLAGS = $(test_cppflags)
+%C%_content_tests_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=EVP_md5
 %C%_content_tests_LDADD = $(test_libs) $(test_inputs) $(content_libs)
 %C%_content_tests_SOURCES = \
     %D%/content/archive_test.cpp \

@@ -3,6 +3,20 @@
 #include "tests/support/tmpdir.hpp"
 
 #include <gtest/gtest.h>
+#include <openssl/evp.h>
+
+namespace {
+bool md5_is_refused = false; // as in FIPS mode
+}
+
+extern "C" {
+const EVP_MD* __real_EVP_md5();
+const EVP_MD* __wrap_EVP_md5();
+}
+
+const EVP_MD* __wrap_EVP_md5() {
+    return md5_is_refused ? nullptr : __real_EVP_md5();
+}
 
 namespace gpuhost::content {
 namespace {
@@ -122,6 +136,21 @@ TEST(MakeselfTest, ComparesEachSum) {
             << checked.error().message;
     }
     EXPECT_FALSE(check(own() + "123456780")) << "a changed payload";
+}
+
+TEST(MakeselfTest, DoesWithoutMd5WhereOpenSslRefusesIt) {
+    const std::string no_crc = "0000000000";
+    const std::string no_sha(64, '0');
+    md5_is_refused = true;
+    EXPECT_TRUE(check(own({.md5sum = "35f9e794323b453885f5181f1b624d0b"}) + payload));
+    EXPECT_TRUE(check(own({.crcsum = no_crc}) + payload)) << "SHA-256 alone";
+    EXPECT_FALSE(check(own({.sha = no_sha}) + "123456780")) << "the CRC is compared";
+    EXPECT_FALSE(check(own({.crcsum = no_crc}) + "123456780")) << "and SHA-256";
+    const auto checked = check(own({.crcsum = no_crc, .sha = no_sha}) + payload);
+    md5_is_refused = false;
+    ASSERT_FALSE(checked);
+    EXPECT_EQ(checked.error().code, Errc::Unsupported);
+    EXPECT_TRUE(check(own({.crcsum = no_crc, .sha = no_sha}) + payload)) << "where it does not";
 }
 
 } // namespace
