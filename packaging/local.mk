@@ -15,7 +15,9 @@ EXTRA_DIST += \
     %D%/debian/gpuhostd.prerm \
     %D%/debian/rules \
     %D%/debian/source/format \
-    %D%/rpm/gpuhostd.spec.in
+    %D%/rpm/gpuhostd.spec.in \
+    %D%/selinux/gpuhost.fc \
+    %D%/selinux/gpuhost.te
 
 # rpmbuild -ta wants its spec in the tarball.
 EXTRA_DIST += %D%/rpm/gpuhostd.spec
