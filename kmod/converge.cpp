@@ -3,6 +3,7 @@
 
 #include "daemon/base/clock.hpp"
 #include "daemon/base/parse.hpp"
+#include "kmod/console.hpp"
 #include "kmod/graph.hpp"
 #include "kmod/holders.hpp"
 #include "kmod/kernel_error.hpp"
@@ -82,6 +83,8 @@ class Converger {
             return base::fail(std::move(moved).error());
         GPUHOST_CHECK(check_kernel(root_, goal_, options_.every_gpu));
         report_.validated_us = base::monotonic_us();
+        GPUHOST_TRY(notes, show_console());
+        report_.notes.insert(report_.notes.end(), notes.begin(), notes.end());
         return std::move(report_);
     }
 
@@ -111,8 +114,8 @@ class Converger {
     Result<void> move(const std::vector<LoadedModule>& going, const std::vector<Move>& coming) {
         GPUHOST_CHECK(load_dependencies());
         read_ahead(root_, coming);
-        std::vector<Move> moves;
-        moves.reserve(going.size() + coming.size());
+        std::vector<Move> moves = hide_console(going);
+        moves.reserve(moves.size() + going.size() + coming.size());
         for (const LoadedModule& module : going)
             moves.push_back({Move::Type::Unload, module.name, {}, {}, false});
         moves.insert(moves.end(), coming.begin(), coming.end());
@@ -123,12 +126,42 @@ class Converger {
         return result.failure ? fail_move(moves[result.failure->index], *result.failure) : Result<void>{};
     }
 
+    /// Where it can't be taken off, the kernel may let the module go all the same.
+    std::vector<Move> hide_console(const std::vector<LoadedModule>& going) {
+        const auto console = driver_console(root_);
+        if (!console || !console->bound ||
+            std::none_of(going.begin(), going.end(),
+                         [](const LoadedModule& module) { return module.name == "nvidia_drm"; }))
+            return {};
+        console_hidden_ = true;
+        return {{Move::Type::UnbindConsole, console->name, {}, {}, true}};
+    }
+
+    /// Most often the kernel has done so when the module came. Gives back why it is not there, for which no driver has to go.
+    Result<std::vector<std::string>> show_console() {
+        const auto console = driver_console(root_);
+        if (!console || console->bound || (!options_.console && !console_hidden_))
+            return std::vector<std::string>{};
+        const std::vector<Move> moves{{Move::Type::BindConsole, console->name, {}, {}, true}};
+        GPUHOST_TRY(result, run_moves(loader_, moves, move_options(moves)));
+        if (result.failure)
+            return base::fail(move_error(moves.front(), *result.failure));
+        return notes_of(moves, result);
+    }
+
+    std::vector<std::string> notes_of(const std::vector<Move>& moves, const MovesResult& result) const {
+        std::vector<std::string> notes;
+        for (const MoveFailure& note : result.notes)
+            notes.push_back(move_error(moves[note.index], note).message);
+        return notes;
+    }
+
     void report(const std::vector<Move>& moves, const MovesResult& result) {
         std::size_t next_note = 0;
         for (std::size_t i = 0; i < result.done; ++i) {
             if (next_note < result.notes.size() && result.notes[next_note].index == i)
                 report_.notes.push_back(move_error(moves[i], result.notes[next_note++]).message);
-            else
+            else if (moves[i].type != Move::Type::UnbindConsole)
                 (moves[i].type == Move::Type::Unload ? report_.unloaded : report_.loaded)
                     .push_back(moves[i].name);
         }
@@ -176,16 +209,27 @@ class Converger {
         case MoveFailure::Reason::Refused:
             break;
         }
+        if (move.type == Move::Type::UnbindConsole || move.type == Move::Type::BindConsole)
+            return console_error(describe(move), failure.error);
         return move.type == Move::Type::Unload ? unload_error(move.name, failure.error)
                                                : load_error(move.name, failure.error);
+    }
+
+    /// What uses a module beside other modules.
+    std::string users_of(const std::string& module) const {
+        std::vector<std::string> users;
+        if (std::string holders = describe(find_holders(root_)); !holders.empty())
+            users.push_back(std::move(holders));
+        if (const auto console = driver_console(root_); console && console->bound && module == "nvidia_drm")
+            users.push_back(describe_console(console->name));
+        return users.empty() ? "the kernel itself" : base::join(users, " and ");
     }
 
     Result<void> fail_move(const Move& move, const MoveFailure& failure) {
         base::Error error = move_error(move, failure);
         if (error.code != Errc::InUse)
             return base::fail(std::move(error));
-        const std::string holders = describe(find_holders(root_));
-        error.message += " by " + (holders.empty() ? "the kernel itself" : holders);
+        error.message += " by " + users_of(move.name);
         const auto back = put_back();
         if (!back)
             error = back.error().context(error.message + "; loading again what was unloaded");
@@ -194,7 +238,7 @@ class Converger {
         return base::fail(std::move(error));
     }
 
-    /// What was unloaded before something turned out to be in use. Gives back why optional modules stay away.
+    /// What was unloaded before something turned out to be in use, and the console. Gives back why optional ones stay away.
     Result<std::vector<std::string>> put_back() {
         GPUHOST_TRY(order, load_order(options_.before.modules));
         std::vector<Move> moves;
@@ -205,9 +249,9 @@ class Converger {
         GPUHOST_TRY(result, run_moves(loader_, moves, move_options(moves)));
         if (result.failure)
             return base::fail(move_error(moves[result.failure->index], *result.failure));
-        std::vector<std::string> notes;
-        for (const MoveFailure& note : result.notes)
-            notes.push_back(move_error(moves[note.index], note).message);
+        std::vector<std::string> notes = notes_of(moves, result);
+        GPUHOST_TRY(shown, show_console());
+        notes.insert(notes.end(), shown.begin(), shown.end());
         return notes;
     }
 
@@ -216,6 +260,7 @@ class Converger {
     const Goal& goal_;
     const ConvergeOptions& options_;
     ModuleLock* lock_ = nullptr;
+    bool console_hidden_ = false;
     ConvergeReport report_;
 };
 

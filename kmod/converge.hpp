@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Brings the kernel's modules to a goal, from whatever state they are in.
+// Brings the kernel's modules to a goal, from whatever state they are in. The text console is off nvidia_drm while that is
+// unloaded.
 #pragma once
 
 #include "kmod/goal.hpp"
@@ -19,6 +20,7 @@ struct ConvergeOptions {
     Goal before; ///< what goes back if something is in use half way
     std::chrono::milliseconds module_deadline{120'000};
     std::chrono::milliseconds in_use_patience{1'000}; ///< well below the deadline, or it is one
+    bool console = false;  ///< the text console was on the driver, and is to be again
     bool every_gpu = true; ///< the goal fails if a GPU is not served; going back takes what it gets
     std::function<void(double fraction, std::string_view text)> progress;
 };
@@ -26,7 +28,7 @@ struct ConvergeOptions {
 struct ConvergeReport {
     std::vector<std::string> unloaded;
     std::vector<std::string> loaded;
-    std::vector<std::string> notes;    ///< optional modules that did not load
+    std::vector<std::string> notes; ///< optional modules that did not load, a console that is not as it was
     std::uint64_t first_unload_us = 0; ///< CLOCK_MONOTONIC; 0: nothing was unloaded
     std::uint64_t validated_us = 0;    ///< the moment at which the kernel was found as wanted
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // modules.converge: apply brings the kernel to "to", undo to "from". args: {"kernel", "from": goal, "to":
-// goal, "policy", "module_deadline_usec", "grace_usec"}.
+// goal, "console": was the text console on the driver, "policy", "module_deadline_usec", "grace_usec"}.
 #include "daemon/base/mapped_file.hpp"
 #include "daemon/base/parse.hpp"
 #include "kmod/converge.hpp"
@@ -29,6 +29,7 @@ Result<ConvergeReport> converge_to(StepContext& context, const base::Json& args,
     options.kernel = base::string_or(args, "kernel", "");
     options.before = goal_of(args, other);
     options.module_deadline = usec_or(args, "module_deadline_usec", options.module_deadline);
+    options.console = base::bool_or(args, "console", false);
     options.every_gpu = goal == "to";
     if (goal == "from")
         options.in_use_patience =

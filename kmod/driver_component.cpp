@@ -3,6 +3,7 @@
 
 #include "kmod/clean_plan.hpp"
 #include "kmod/client_units.hpp"
+#include "kmod/console.hpp"
 #include "kmod/devices.hpp"
 #include "kmod/door.hpp"
 #include "kmod/flavour_choice.hpp"
@@ -86,6 +87,8 @@ base::Result<Json> DriverComponent::observe(const core::Settings& settings) {
     observed.wrong_files = wrong_files(root_, observed);
     observed.options = root_.read(options_file).value_or(std::string());
     observed.current = current_userland(root_);
+    if (const auto console = driver_console(root_); console && console->bound)
+        observed.console = console->name;
     observed.devices_complete = devices_look_complete(root_);
     observed.door_shut = door_is_shut(root_);
     return to_json(observed);

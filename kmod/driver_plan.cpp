@@ -2,6 +2,7 @@
 #include "kmod/driver_plan.hpp"
 
 #include "daemon/base/parse.hpp"
+#include "kmod/console.hpp"
 #include "kmod/flavour_choice.hpp"
 #include "kmod/graph.hpp"
 #include "kmod/select_plan.hpp"
@@ -115,6 +116,7 @@ Json converge_args(const Change& change) {
     return {{"kernel", change.observed.kernel},
             {"from", to_json(change.loaded)},
             {"to", to_json(change.goal)},
+            {"console", !change.observed.console.empty()},
             {"policy", change.settings.holder_policy},
             {"module_deadline_usec", usec(change.settings.module_deadline)},
             {"grace_usec", usec(change.settings.terminate_grace)}};
@@ -241,6 +243,9 @@ void add_reasons(const Change& change, Plan& plan) {
         if (change.modules && module.name != "nouveau" && !names(change.goal, module.name))
             plan.reasons.push_back("module '" + module.name + "' is loaded now, and driver " +
                                    change.goal.version + " has none of that name");
+    if (change.unload && !observed.console.empty())
+        plan.reasons.push_back(describe_console(observed.console) +
+                               " is on the driver; it is off it until the other modules are loaded");
     if (plan.steps.empty())
         plan.reasons.push_back("loaded and selected is " + change.goal.version + ", as wanted");
     else if (change.modules && observed.loaded_version.empty())

@@ -45,6 +45,7 @@ struct Observed {
     std::string configured;               ///< Version=
     std::string new_kernel;               ///< NewKernel=
     std::string current;                  ///< current_userland()
+    std::string console;                  ///< the text console, where it is on the driver: "vtcon1"
     bool devices_complete = true;
     bool door_shut = false;
 

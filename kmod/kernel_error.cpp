@@ -60,6 +60,14 @@ base::Error unload_error(std::string_view module, int error) {
     return base::errno_error(what, error).with_hint(std::string(kernel_log));
 }
 
+base::Error console_error(std::string_view doing, int error) {
+    if (error == EBUSY)
+        return {Errc::InUse,
+                std::string(doing) + ": the kernel leaves it as it is, as while something draws on it",
+                "end what has the display, or switch from it to a text console"};
+    return base::errno_error(doing, error);
+}
+
 base::Error hung_error(std::string_view doing) {
     return {Errc::RebootRequired, std::string(doing) + ": the kernel does not come back from it",
             "reboot the host; it starts with the driver that was selected before"};

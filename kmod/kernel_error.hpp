@@ -10,6 +10,8 @@ namespace gpuhost::kmod {
 
 [[nodiscard]] base::Error load_error(std::string_view module, int error);
 [[nodiscard]] base::Error unload_error(std::string_view module, int error);
+/// `doing`: "taking the kernel's text console (vtcon1) off the driver"
+[[nodiscard]] base::Error console_error(std::string_view doing, int error);
 [[nodiscard]] base::Error hung_error(std::string_view doing);
 
 } // namespace gpuhost::kmod

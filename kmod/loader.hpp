@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Putting modules into the kernel and taking them out. A seam at link time: programs link
+// Putting modules into the kernel and taking them out, and its text console off one. A seam at link time: programs link
 // kmod/loader_libkmod.cpp, tests link tests/support/fake_loader.cpp, which plays a kernel on a tree.
 #pragma once
 
@@ -21,6 +21,8 @@ class ModuleLoader {
     [[nodiscard]] virtual int load_by_name(const std::string& name) = 0;
     /// ENOENT: not loaded. EAGAIN or EBUSY: in use.
     [[nodiscard]] virtual int unload(const std::string& name) = 0;
+    /// As bind_console() (kmod/console.hpp).
+    [[nodiscard]] virtual int bind_console(const std::string& name, bool bound) = 0;
 };
 
 /// modprobe's configuration is not read: no install command runs, no blacklist stops us, and the shut door

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/base/handle.hpp"
+#include "kmod/console.hpp"
 #include "kmod/kernel_state.hpp"
 #include "kmod/loader.hpp"
 
@@ -57,6 +58,10 @@ class LibkmodLoader final : public ModuleLoader {
         if (const int error = find(module, name, ::kmod_module_new_from_name); error != 0)
             return error;
         return -::kmod_module_remove_module(module.get(), 0);
+    }
+
+    int bind_console(const std::string& name, bool bound) override {
+        return kmod::bind_console(root_, name, bound);
     }
 
   private:

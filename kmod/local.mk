@@ -10,6 +10,8 @@ noinst_LIBRARIES += %D%/libkmodroom.a
     %D%/clean_plan.hpp \
     %D%/client_units.cpp \
     %D%/client_units.hpp \
+    %D%/console.cpp \
+    %D%/console.hpp \
     %D%/converge.cpp \
     %D%/converge.hpp \
     %D%/converge_steps.cpp \

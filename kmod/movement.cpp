@@ -3,6 +3,7 @@
 
 #include "daemon/base/clock.hpp"
 #include "daemon/base/handle.hpp"
+#include "kmod/console.hpp"
 
 #include <array>
 #include <cerrno>
@@ -34,10 +35,12 @@ bool tell(int pipe, Report::Type type, std::size_t index, int error) {
     return ::write(pipe, &report, sizeof report) == static_cast<ssize_t>(sizeof report);
 }
 
-int unload(ModuleLoader& loader, const std::string& name, std::chrono::milliseconds patience) {
+/// What takes something away; that it is gone already is as good.
+template <class Operation>
+int patiently(std::chrono::milliseconds patience, Operation operation) {
     const std::uint64_t until = base::monotonic_us() + static_cast<std::uint64_t>(patience.count()) * 1000;
     for (;;) {
-        const int error = loader.unload(name);
+        const int error = operation();
         if (error == ENOENT)
             return 0; // somebody was faster
         if ((error != EAGAIN && error != EBUSY) || base::monotonic_us() >= until)
@@ -49,11 +52,15 @@ int unload(ModuleLoader& loader, const std::string& name, std::chrono::milliseco
 int perform(ModuleLoader& loader, const Move& move, const MoveOptions& options) {
     switch (move.type) {
     case Move::Type::Unload:
-        return unload(loader, move.name, options.in_use_patience);
+        return patiently(options.in_use_patience, [&] { return loader.unload(move.name); });
     case Move::Type::Load:
         return loader.load(move.path, move.parameters);
     case Move::Type::LoadByName:
         return loader.load_by_name(move.name);
+    case Move::Type::UnbindConsole:
+        return patiently(options.in_use_patience, [&] { return loader.bind_console(move.name, false); });
+    case Move::Type::BindConsole:
+        return loader.bind_console(move.name, true);
     }
     return EINVAL;
 }
@@ -172,7 +179,18 @@ base::Result<MovesResult> run_moves(ModuleLoader& loader, const std::vector<Move
 }
 
 std::string describe(const Move& move) {
-    return (move.type == Move::Type::Unload ? "unloading " : "loading ") + move.name;
+    switch (move.type) {
+    case Move::Type::Unload:
+        return "unloading " + move.name;
+    case Move::Type::UnbindConsole:
+        return "taking " + describe_console(move.name) + " off the driver";
+    case Move::Type::BindConsole:
+        return "putting " + describe_console(move.name) + " back on the driver";
+    case Move::Type::Load:
+    case Move::Type::LoadByName:
+        break;
+    }
+    return "loading " + move.name;
 }
 
 } // namespace gpuhost::kmod

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A list of module loads and unloads, done by one child process under a deadline for each.
+// A list of module loads and unloads, and of what must come before and after them, done by one child process under a
+// deadline for each.
 //
 // The kernel may never come back from a module's init or exit, and then nothing can kill the process that
 // waits in it. So a child does the moves and tells of each through a pipe; the parent stays free to give its
@@ -18,8 +19,8 @@
 namespace gpuhost::kmod {
 
 struct Move {
-    enum class Type { Unload, Load, LoadByName } type = Type::Unload;
-    std::string name;
+    enum class Type { Unload, Load, LoadByName, UnbindConsole, BindConsole } type = Type::Unload;
+    std::string name;       ///< of the module, or of the console
     std::string path;       ///< Load
     std::string parameters; ///< Load
     bool optional = false;  ///< its failure is noted and the next move begins

@@ -32,6 +32,7 @@ base::Json to_json(const Observed& observed) {
             {"configured", observed.configured},
             {"new_kernel", observed.new_kernel},
             {"current", observed.current},
+            {"console", observed.console},
             {"devices_complete", observed.devices_complete},
             {"door", observed.door_shut ? "shut" : "open"}};
 }
@@ -54,6 +55,7 @@ Observed observed_from_json(const base::Json& value) {
     observed.configured = base::string_or(value, "configured", "");
     observed.new_kernel = base::string_or(value, "new_kernel", "");
     observed.current = base::string_or(value, "current", "");
+    observed.console = base::string_or(value, "console", "");
     observed.devices_complete = base::bool_or(value, "devices_complete", true);
     observed.door_shut = base::string_or(value, "door", "open") == "shut";
     return observed;

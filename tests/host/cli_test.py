@@ -120,6 +120,28 @@ def configuration(host):
     expect(host, "a right one says nothing", ["reload"])
 
 
+def console(host):
+    """On nvidia_drm's framebuffer, as a driver with fbdev=1 has it."""
+    bound = lambda: host.read("/sys/class/vtconsole/vtcon1/bind").strip()
+    write(host.path("/etc/gpuhost/gpuhostd.conf"), "[Driver]\nModuleParameters=nvidia-drm.fbdev=1\n")
+    host.ctl("reload", check=0)
+    host.ctl("driver", "swap", OLD, check=0)
+    T.equal(bound(), "1", "the text console is on the driver")
+    expect(host, "a swap says what becomes of it", ["driver", "swap", NEW, "--dry-run"],
+           out=r".*text console \(vtcon1\) is on the driver.*nothing stands in the way\.\n")
+    expect(host, "which it does not keep from it", ["driver", "swap", NEW], out=rf"swap driver {OLD} → {NEW}: done.*", err=".*")
+    T.equal(bound(), "1", "and it is on the new one")
+    misbehave(host, f"load nvidia@{OLD} no-gpu")
+    expect(host, "one that fails", ["driver", "swap", OLD], 15, err=rf".*Runs now: driver {NEW}\n.*")
+    T.equal(bound(), "1", "leaves it as it was")
+    misbehave(host, "unbind vtcon1 errno 16")
+    expect(host, "where it can't be taken off it is named", ["driver", "swap", OLD], 15,
+           err=rf".*in use by the kernel's text console \(vtcon1\).*Runs now: driver {NEW}\n.*")
+    misbehave(host)
+    os.unlink(host.path("/etc/gpuhost/gpuhostd.conf"))
+    host.ctl("reload", check=0)
+
+
 def main():
     host = FakeHost()
     try:
@@ -127,7 +149,7 @@ def main():
         host.start_daemon()
         expect(host, "the host gets ready", ["wait-ready", "--timeout=30s"])
         T.ok(CLIENT in host.ctl("status").stdout, "status names the driver's clients")
-        for part in (bring_in, swap, holders, failure, interrupted, configuration):
+        for part in (bring_in, swap, holders, failure, interrupted, configuration, console):
             part(host)
     finally:
         host.close()

@@ -6,10 +6,14 @@
 // or unload is done by a process of its own that nobody kills, as the kernel finishes what it began when its
 // caller dies.
 //
+// nvidia_drm loaded with fbdev=1 brings a framebuffer, and the text console takes it over: then the module is in use until
+// somebody takes the console off.
+//
 // /fake-kernel/control tells it to misbehave, one line each, "load|unload MODULE[@VERSION] BEHAVIOUR":
 //   errno N   fails with this errno           no-gpu   nvidia loads, and serves no GPU
 //   hang      does not come back for 20 s     die      the calling process dies, nothing done
 //   delay MS  takes this long                 race      somebody loads it a moment before
+// and "bind|unbind vtcon1 BEHAVIOUR" for the console.
 // Where signatures are enforced it takes none of a module without one.
 // /fake-kernel/keyrings/NAME has the numbers of the keys in a keyring of /proc/keys.
 // /fake-kernel/log gets a line for each load and unload that was done: "load nvidia 550.163.01".
@@ -18,6 +22,7 @@
 #include "daemon/base/parse.hpp"
 #include "daemon/content/module_signature.hpp"
 #include "daemon/runtime/character_device.hpp"
+#include "kmod/console.hpp"
 #include "kmod/device_node.hpp"
 #include "kmod/kernel_keys.hpp"
 #include "kmod/kernel_state.hpp"
@@ -134,6 +139,14 @@ class FakeKernel {
         return done(take_out(*module), "unload", name, module->version);
     }
 
+    int bind(const std::string& console, bool bound) const {
+        const std::string operation = bound ? "bind" : "unbind";
+        if (const int error = misbehave(operation, console, "", ""); error != 0)
+            return error;
+        const int error = bind_console(root_, console, bound);
+        return error != 0 ? error : done({}, operation, console, "");
+    }
+
   private:
     std::optional<Behaviour> behaviour(std::string_view operation, const std::string& module,
                                        const std::string& version) const {
@@ -160,8 +173,10 @@ class FakeKernel {
         if (how->what == "die")
             return -1;
         if (how->what == "hang") {
-            make_directories("/sys/module/" + module + "/holders");
-            write("/sys/module/" + module + "/initstate", state_while_hung + "\n");
+            if (!state_while_hung.empty()) {
+                make_directories("/sys/module/" + module + "/holders");
+                write("/sys/module/" + module + "/initstate", state_while_hung + "\n");
+            }
             // Until the test that says so is over, most often.
             (void)tests::eventually([&] { return !behaviour(operation, module, version); });
             return -1;
@@ -190,7 +205,15 @@ class FakeKernel {
         devices.insert(block == std::string::npos ? devices.size() : block, added);
         make_directories("/proc");
         write("/proc/devices", devices);
+        if (info.name == "nvidia_drm" && parameters.find("fbdev=1") != std::string::npos)
+            take_over_console();
         return info.name == "nvidia" ? start_gpus(info.version) : base::Result<void>{};
+    }
+
+    void take_over_console() const {
+        write("/sys/class/graphics/fb0/name", "nvidia-drmdrmfb\n");
+        write("/sys/class/vtconsole/vtcon1/name", "(M) frame buffer device\n");
+        write("/sys/class/vtconsole/vtcon1/bind", "1\n");
     }
 
     base::Result<void> make_module(const std::string& name, const std::string& version,
@@ -248,6 +271,10 @@ class FakeKernel {
             for (const PciGpu& gpu : nvidia_gpus(root_))
                 if (gpu.driver == "nouveau")
                     GPUHOST_CHECK(root_.remove(driver_link(gpu)));
+        if (module.name == "nvidia_drm" && has_framebuffer()) {
+            GPUHOST_CHECK(root_.remove_tree("/sys/class/graphics/fb0"));
+            GPUHOST_CHECK(root_.remove_tree("/sys/class/vtconsole/vtcon1"));
+        }
         std::string devices = text(root_, "/proc/devices");
         for (const CharDriver& driver : char_drivers(module.name)) {
             const std::string line = std::to_string(driver.major) + " " + driver.name + "\n";
@@ -265,9 +292,16 @@ class FakeKernel {
         return root_.remove_tree("/sys/module/" + module.name);
     }
 
-    /// Open descriptors of the tree's processes on this module's devices.
+    bool has_framebuffer() const {
+        return text(root_, "/sys/class/graphics/fb0/name") == "nvidia-drmdrmfb\n";
+    }
+    bool has_console() const {
+        return has_framebuffer() && base::starts_with(text(root_, "/sys/class/vtconsole/vtcon1/bind"), "1");
+    }
+
+    /// Open descriptors of the tree's processes on this module's devices, and the console's hold.
     unsigned users(const std::string& module) const {
-        unsigned count = 0;
+        unsigned count = module == "nvidia_drm" && has_console() ? 1 : 0;
         for (const std::string& pid : root_.list("/proc").value_or(std::vector<std::string>())) {
             auto fds = base::parse_uint(pid) ? root_.open_file("/proc/" + pid + "/fd", O_RDONLY | O_DIRECTORY)
                                              : base::fail(base::Errc::NotFound, pid);
@@ -355,6 +389,9 @@ class FakeLoader final : public ModuleLoader {
     }
     int unload(const std::string& name) override {
         return as_kernel([&] { return kernel_.unload(name); });
+    }
+    int bind_console(const std::string& name, bool bound) override {
+        return as_kernel([&] { return kernel_.bind(name, bound); });
     }
 
   private:

@@ -112,6 +112,7 @@ EXTRA_%C%_kmod_tests_DEPENDENCIES = %D%/stub-nvml.so %D%/stub-cuda.so
 %C%_kmod_tests_SOURCES = \
     %D%/kmod/build_log_test.cpp \
     %D%/kmod/build_test.cpp \
+    %D%/kmod/console_test.cpp \
     %D%/kmod/converge_test.cpp \
     %D%/kmod/devices_test.cpp \
     %D%/kmod/door_test.cpp \

@@ -422,6 +422,20 @@ TEST(DriverPlanArgs, TheWayBackLoadsWithTheOldParameters) {
     EXPECT_EQ(from.modules[1].parameters, "uvm_x=3");
 }
 
+TEST(DriverPlanArgs, TheConsoleThatIsOnTheDriverIsRememberedAndNamed) {
+    Observed observed = serving_535();
+    const auto plan = [&](const std::string& version) {
+        return plan_of(observed_from_json(to_json(observed)), swap(version));
+    };
+    EXPECT_EQ(step(plan("550.163.01"), "modules.converge").args["console"], false);
+    observed.console = "vtcon1";
+    EXPECT_EQ(step(plan("550.163.01"), "modules.converge").args["console"], true);
+    EXPECT_NE(base::join(plan("550.163.01").reasons, "\n").find("text console (vtcon1) is on the driver"),
+              std::string::npos);
+    EXPECT_EQ(base::join(plan("535.261.03").reasons, "\n").find("vtcon1"), std::string::npos)
+        << "it stays where it is";
+}
+
 TEST(DriverPlanArgs, OnlyClientsThatRunAreStopped) {
     EXPECT_EQ(step(plan_of(serving_535(), swap("550.163.01")), "units.stop").args["units"],
               Json({"nvidia-persistenced.service"}));

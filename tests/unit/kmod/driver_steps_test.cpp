@@ -488,6 +488,33 @@ TEST_F(DriverSteps, PreflightNamesModulesThatAreInTheWay) {
     EXPECT_TRUE(says(preflight("modules.converge", args), "reboot-required", "nvidia_uvm"));
 }
 
+TEST_F(DriverSteps, TheConsoleIsOnTheDriverAgainBothWays) {
+    tree_.add_gpu("0000:65:00.0");
+    Goal from = tree_.add_modules("535.261.03");
+    Goal to = tree_.add_modules("550.163.01");
+    from.modules[3].parameters = to.modules[3].parameters = "fbdev=1";
+    ASSERT_TRUE(apply("modules.converge", {{"kernel", test_kernel}, {"to", to_json(from)}}));
+    const Json args{{"kernel", test_kernel}, {"from", to_json(from)}, {"to", to_json(to)}, {"console", true}};
+    const std::string bind = "sys/class/vtconsole/vtcon1/bind";
+    EXPECT_EQ(joined(preflight("modules.converge", args)), "") << "it is in nobody's way";
+    tree_.directory().write(bind, "0\n"); // as a worker left it that was killed before it unloaded anything
+    ASSERT_TRUE(undo("modules.converge", args));
+    EXPECT_EQ(tree_.directory().read(bind), "1\n");
+    for (int i = 0; i < 2; ++i) {
+        ASSERT_TRUE(apply("modules.converge", args));
+        EXPECT_EQ(tree_.directory().read(bind), "1\n");
+    }
+    for (int i = 0; i < 2; ++i) {
+        ASSERT_TRUE(undo("modules.converge", args));
+        EXPECT_EQ(tree_.directory().read(bind), "1\n");
+    }
+    tree_.misbehave("bind vtcon1 errno 5\n");
+    tree_.directory().write(bind, "0\n");
+    warnings_.clear();
+    ASSERT_TRUE(undo("modules.converge", args)) << "no way back fails for want of it";
+    EXPECT_EQ(warnings_.size(), 1U) << joined(warnings_);
+}
+
 TEST_F(DriverSteps, TheWayBackIsTriedEvenIfAProcessDoesNotEnd) {
     tree_.add_gpu("0000:65:00.0");
     const Goal goal = tree_.add_modules("535.261.03");
