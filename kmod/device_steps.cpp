@@ -61,15 +61,17 @@ bool wants_nvml(const base::Json& args) {
 
 PreflightResult validate_preflight(StepContext& context, const base::Json& args) {
     std::vector<Problem> problems;
-    if (wants_nvml(args) &&
-        (base::string_or(args, "userland", "").empty() || !context.root.exists(nvml_library(args))))
+    const std::string userland = base::string_or(args, "userland", "");
+    const std::string version = base::string_or(base::member(args, "goal"), "version", "");
+    const std::vector<std::string> units = base::strings_or_empty(args, "units");
+    if (wants_nvml(args) && (userland.empty() || !context.root.exists(nvml_library(args))))
         problems.push_back({Errc::NotFound,
                             "Validation=" + level_of(args) + ", but this driver came without NVML",
                             "import libnvidia-ml1 of the same version, or set Validation=kernel"});
-    for (Problem& problem : check_locked_parts(context.root, base::string_or(args, "userland", ""),
-                                               base::string_or(base::member(args, "goal"), "version", ""),
-                                               base::strings_or_empty(args, "units")))
+    for (Problem& problem : check_locked_parts(context.root, userland, version, units))
         problems.push_back(std::move(problem));
+    for (const std::string& sentence : unfit_switch_libraries(context.root, userland, version, units))
+        context.warn(sentence);
     return problems;
 }
 

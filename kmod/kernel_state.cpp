@@ -9,6 +9,7 @@ namespace gpuhost::kmod {
 namespace {
 
 constexpr unsigned nvidia_major = 195;
+const std::string pci_devices = "/sys/bus/pci/devices";
 
 std::string line_or_empty(const base::Root& root, const std::string& path) {
     return root.read_line(path).value_or(std::string());
@@ -21,6 +22,17 @@ std::vector<std::string> names_in(const base::Root& root, const std::string& pat
 std::string last_component(std::string_view path) {
     const auto slash = path.rfind('/');
     return std::string(slash == std::string_view::npos ? path : path.substr(slash + 1));
+}
+
+/// NVIDIA's on PCI whose class begins so, by address.
+std::vector<std::string> nvidia_devices(const base::Root& root, std::string_view device_class) {
+    std::vector<std::string> addresses = names_in(root, pci_devices);
+    std::erase_if(addresses, [&](const std::string& address) {
+        const std::string directory = pci_devices + "/" + address;
+        return line_or_empty(root, directory + "/vendor") != "0x10de" ||
+               !base::starts_with(line_or_empty(root, directory + "/class"), device_class);
+    });
+    return addresses;
 }
 
 } // namespace
@@ -77,18 +89,18 @@ std::vector<LoadedModule> loaded_driver(const base::Root& root) {
 }
 
 std::vector<PciGpu> nvidia_gpus(const base::Root& root) {
-    const std::string devices = "/sys/bus/pci/devices";
     std::vector<PciGpu> gpus;
-    for (const std::string& address : names_in(root, devices)) {
-        const std::string directory = devices + "/" + address;
-        if (line_or_empty(root, directory + "/vendor") != "0x10de" ||
-            !base::starts_with(line_or_empty(root, directory + "/class"), "0x03"))
-            continue;
+    for (const std::string& address : nvidia_devices(root, "0x03")) {
+        const std::string directory = pci_devices + "/" + address;
         const auto driver = root.read_link(directory + "/driver");
         gpus.push_back(
             {address, line_or_empty(root, directory + "/device"), driver ? last_component(*driver) : ""});
     }
     return gpus;
+}
+
+bool has_nvswitches(const base::Root& root) {
+    return !nvidia_devices(root, "0x0680").empty();
 }
 
 std::string pci_numbers(const PciGpu& gpu) {

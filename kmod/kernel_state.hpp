@@ -46,6 +46,8 @@ struct PciGpu {
 
 /// NVIDIA display controllers (PCI class 03xx, vendor 10de).
 [[nodiscard]] std::vector<PciGpu> nvidia_gpus(const base::Root& root);
+/// NVSwitches, by which GPUs of one host reach each other (PCI class 0680, vendor 10de).
+[[nodiscard]] bool has_nvswitches(const base::Root& root);
 /// "10de:2330", as lspci(8) prints them.
 [[nodiscard]] std::string pci_numbers(const PciGpu& gpu);
 /// Those that NVIDIA's driver should serve: all but the ones given to something else, like vfio-pci.

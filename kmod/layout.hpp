@@ -9,11 +9,16 @@
 
 #include "daemon/content/archive.hpp"
 
+#include <array>
 #include <optional>
 #include <string>
 #include <string_view>
 
 namespace gpuhost::kmod {
+
+/// Where the host's own libraries are.
+inline constexpr std::array<std::string_view, 4> library_directories{
+    "/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib64", "/usr/lib"};
 
 struct Placement {
     std::string path; ///< in the userland

@@ -2,6 +2,8 @@
 #include "kmod/locked_parts.hpp"
 
 #include "daemon/base/mapped_file.hpp"
+#include "kmod/kernel_state.hpp"
+#include "kmod/layout.hpp"
 
 #include <algorithm>
 #include <array>
@@ -19,16 +21,39 @@ struct LockedPart {
     std::string_view program;
     std::string_view package;
 };
+constexpr std::string_view fabric_manager = "nvidia-fabricmanager.service";
 /// nvidia-persistenced is none: it goes with every driver of its branch.
-constexpr std::array parts{
-    LockedPart{"nvidia-fabricmanager.service", "nv-fabricmanager", "nvidia-fabricmanager"},
-    LockedPart{"nvidia-imex.service", "nvidia-imex", "nvidia-imex"}};
+constexpr std::array parts{LockedPart{fabric_manager, "nv-fabricmanager", "nvidia-fabricmanager"},
+                           LockedPart{"nvidia-imex.service", "nvidia-imex", "nvidia-imex"}};
 
-/// The version that a program compares the driver's with is a text in it.
+struct SwitchLibrary {
+    std::string_view name;
+    std::string_view package;
+};
+/// Of switches on PCI, and of those from Blackwell's on, which are InfiniBand's.
+constexpr std::array switch_libraries{SwitchLibrary{"libnvidia-nscq.so.2", "libnvidia-nscq"},
+                                      SwitchLibrary{"libnvsdm.so.1", "libnvsdm"}};
+
+/// The version that a program or library compares the driver's with is a text in it.
 bool is_of(const base::Root& root, const std::string& path, const std::string& version) {
     const auto fd = root.open_file(path, O_RDONLY);
     const auto file = fd ? base::MappedFile::open(fd->get(), path) : base::fail(fd.error());
     return file && file->view().find(version) != std::string_view::npos;
+}
+
+bool contains(const std::vector<std::string>& units, std::string_view name) {
+    return std::find(units.begin(), units.end(), name) != units.end();
+}
+
+/// The driver's own, or the host's as a program finds it; empty: there is none.
+std::string library_path(const base::Root& root, const std::string& userland, std::string_view name) {
+    std::vector<std::string> directories(library_directories.begin(), library_directories.end());
+    if (!userland.empty())
+        directories.insert(directories.begin(), userland + "/lib");
+    for (const std::string& directory : directories)
+        if (std::string path = directory + "/" + std::string(name); root.exists(path))
+            return path;
+    return {};
 }
 
 } // namespace
@@ -37,7 +62,7 @@ std::vector<Problem> check_locked_parts(const base::Root& root, const std::strin
                                         const std::string& version, const std::vector<std::string>& units) {
     std::vector<Problem> problems;
     for (const LockedPart& part : parts) {
-        if (std::find(units.begin(), units.end(), part.unit) == units.end())
+        if (!contains(units, part.unit))
             continue;
         const std::string name(part.program);
         const std::string own = userland + "/bin/" + name;
@@ -51,6 +76,21 @@ std::vector<Problem> check_locked_parts(const base::Root& root, const std::strin
                      " with the driver; or leave the unit out of ClientUnits= and see to it yourself"});
     }
     return problems;
+}
+
+std::vector<std::string> unfit_switch_libraries(const base::Root& root, const std::string& userland,
+                                                const std::string& version,
+                                                const std::vector<std::string>& units) {
+    std::vector<std::string> sentences;
+    if (!has_nvswitches(root) && !contains(units, fabric_manager))
+        return sentences;
+    for (const SwitchLibrary& library : switch_libraries)
+        if (const std::string path = library_path(root, userland, library.name);
+            !path.empty() && !is_of(root, path, version))
+            sentences.push_back("'" + path + "' is not of driver " + version +
+                                ": DCGM won't see NVSwitches by it; install or import " +
+                                std::string(library.package) + " of that version");
+    return sentences;
 }
 
 } // namespace gpuhost::kmod

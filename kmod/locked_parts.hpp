@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Programs beside the driver that run with its very version alone: they would refuse to start after a swap.
+// What there is beside the driver that works with its very version alone: programs that would refuse to start after a swap,
+// and libraries that no GPU needs.
 #pragma once
 
 #include "daemon/base/root.hpp"
@@ -16,5 +17,12 @@ namespace gpuhost::kmod {
                                                             const std::string& userland,
                                                             const std::string& version,
                                                             const std::vector<std::string>& units);
+
+/// Of a host with NVSwitches, by itself or by the fabric manager among `units`: the libraries that DCGM sees these by and that
+/// are not of `version`, each as a sentence. GPUs work all the same, so this is to be known, and in no swap's way.
+[[nodiscard]] std::vector<std::string> unfit_switch_libraries(const base::Root& root,
+                                                              const std::string& userland,
+                                                              const std::string& version,
+                                                              const std::vector<std::string>& units);
 
 } // namespace gpuhost::kmod

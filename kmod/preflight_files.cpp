@@ -3,6 +3,7 @@
 #include "daemon/base/parse.hpp"
 #include "kmod/driver_preflight.hpp"
 #include "kmod/kernel_state.hpp"
+#include "kmod/layout.hpp"
 #include "kmod/manifest.hpp"
 #include "kmod/modprobe_rules.hpp"
 #include "kmod/module_index.hpp"
@@ -101,13 +102,11 @@ void check_room(const StepContext& context, const std::string& path, std::uint64
 
 /// Another package's libraries would be found in place of the selected driver's, or the other way round.
 void check_libraries(const StepContext& context, const Driver& driver, std::vector<Problem>& problems) {
-    static constexpr std::array<std::string_view, 4> directories{
-        "/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib64", "/usr/lib"};
     if (driver.userland.empty())
         return;
     for (const std::string& name :
          context.root.list(driver.userland + "/lib").value_or(std::vector<std::string>()))
-        for (const std::string_view directory : directories) {
+        for (const std::string_view directory : library_directories) {
             const std::string path = std::string(directory) + "/" + name;
             if (context.root.exists(path))
                 problems.push_back({Errc::AlreadyExists, "'" + path + "' is another driver's library",

@@ -738,6 +738,36 @@ TEST_F(DriverSteps, WhatGoesWithOneVersionAloneIsSwappedWithIt) {
     EXPECT_TRUE(preflight("driver.validate", args).empty()) << "the driver's own comes with it";
 }
 
+TEST_F(DriverSteps, WhatDcgmSeesSwitchesByIsWarnedOfWhereItIsOfAnotherVersion) {
+    const Goal goal = tree_.add_modules("535.261.03");
+    const Json args{{"level", "kernel"}, {"goal", to_json(goal)}, {"userland", "/userland"}};
+    const auto warned = [&](const Json& step_args) {
+        warnings_.clear();
+        EXPECT_TRUE(preflight("driver.validate", step_args).empty()) << "GPUs work without";
+        return joined(warnings_);
+    };
+    const std::string directory = "usr/lib64/";
+    tree_.directory().write(directory + "libnvidia-nscq.so.550.163.01", "NSCQ 550.163.01");
+    ASSERT_TRUE(
+        tree_.root().symlink_atomic("libnvidia-nscq.so.550.163.01", "/usr/lib64/libnvidia-nscq.so.2"));
+    EXPECT_EQ(warned(args), "") << "there are no switches";
+    tree_.directory().write("sys/bus/pci/devices/0000:05:00.0/vendor", "0x10de\n");
+    tree_.directory().write("sys/bus/pci/devices/0000:05:00.0/class", "0x068000\n");
+    EXPECT_NE(warned(args).find("'/usr/lib64/libnvidia-nscq.so.2' is not of driver 535.261.03"),
+              std::string::npos);
+    tree_.directory().write("userland/lib/libnvidia-nscq.so.2", "NSCQ 535.261.03");
+    EXPECT_EQ(warned(args), "") << "the driver's own comes with it";
+    tree_.directory().write(directory + "libnvsdm.so.1", "NVSDM 550.163.01");
+    EXPECT_NE(warned(args).find("libnvsdm.so.1' is not of driver 535.261.03"), std::string::npos);
+    ASSERT_TRUE(tree_.root().remove_tree("/sys/bus/pci/devices/0000:05:00.0"));
+    EXPECT_EQ(warned(args), "");
+    Json managed = args;
+    managed["units"] = {"nvidia-fabricmanager.service"};
+    EXPECT_NE(warned(managed).find("libnvsdm"), std::string::npos) << "switches that are not NVIDIA's on PCI";
+    ASSERT_TRUE(tree_.root().symlink_atomic("gone", "/usr/lib64/libnvsdm.so.1"));
+    EXPECT_NE(warned(managed).find("libnvsdm"), std::string::npos) << "what leads nowhere is of no version";
+}
+
 /// driver.validate at level nvml, with tests/support/stub_nvml.c as the driver's library.
 class Nvml : public DriverSteps {
   protected:
