@@ -70,6 +70,7 @@ base::Result<Json> DriverComponent::observe(const core::Settings& settings) {
     observed.kernel = kernel;
     for (const std::string& release : installed_kernels(root_))
         observed.kernels.push_back({release, root_.exists("/lib/modules/" + release + "/build/Makefile")});
+    observed.gone_kernels = find_gone_kernels(root_, kernel);
     observed.gpus = nvidia_gpus(root_);
     observed.loaded = loaded_driver(root_);
     for (const LoadedModule& module : observed.loaded)

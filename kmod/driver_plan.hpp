@@ -15,6 +15,7 @@
 #include "daemon/core/steps_around.hpp"
 #include "kmod/driver_settings.hpp"
 #include "kmod/goal.hpp"
+#include "kmod/gone_kernels.hpp"
 #include "kmod/kernel_state.hpp"
 #include "kmod/selection_files.hpp"
 #include "kmod/store.hpp"
@@ -35,6 +36,7 @@ struct InstalledKernel {
 struct Observed {
     std::string kernel;
     std::vector<InstalledKernel> kernels; ///< in order of release
+    std::vector<GoneKernel> gone_kernels;
     std::vector<PciGpu> gpus;
     std::vector<LoadedModule> loaded;
     std::string loaded_version;

@@ -43,6 +43,8 @@ noinst_LIBRARIES += %D%/libkmodroom.a
     %D%/flavour_choice.hpp \
     %D%/goal.cpp \
     %D%/goal.hpp \
+    %D%/gone_kernels.cpp \
+    %D%/gone_kernels.hpp \
     %D%/graph.cpp \
     %D%/graph.hpp \
     %D%/headers.cpp \

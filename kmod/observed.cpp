@@ -19,8 +19,12 @@ base::Json to_json(const Observed& observed) {
     base::Json kernels = base::Json::array();
     for (const InstalledKernel& kernel : observed.kernels)
         kernels.push_back({{"release", kernel.release}, {"headers", kernel.headers}});
+    base::Json gone = base::Json::array();
+    for (const GoneKernel& kernel : observed.gone_kernels)
+        gone.push_back(to_json(kernel));
     return {{"kernel", observed.kernel},
             {"kernels", std::move(kernels)},
+            {"gone_kernels", std::move(gone)},
             {"gpus", std::move(gpus)},
             {"loaded", std::move(loaded)},
             {"loaded_version", observed.loaded_version},
@@ -43,6 +47,8 @@ Observed observed_from_json(const base::Json& value) {
     for (const base::Json& kernel : base::member(value, "kernels"))
         observed.kernels.push_back(
             {base::string_or(kernel, "release", ""), base::bool_or(kernel, "headers", false)});
+    for (const base::Json& kernel : base::member(value, "gone_kernels"))
+        observed.gone_kernels.push_back(gone_kernel_from_json(kernel));
     for (const base::Json& gpu : base::member(value, "gpus"))
         observed.gpus.push_back(gpu_from_json(gpu));
     for (const base::Json& module : base::member(value, "loaded"))

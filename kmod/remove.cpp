@@ -2,6 +2,9 @@
 #include "kmod/remove.hpp"
 
 #include "daemon/base/parse.hpp"
+#include "daemon/content/sha256.hpp"
+#include "kmod/kernel_state.hpp"
+#include "kmod/manifest.hpp"
 #include "kmod/mappers.hpp"
 #include "kmod/step_kind.hpp"
 #include "kmod/store.hpp"
@@ -20,18 +23,62 @@ namespace {
 const std::string trash_directory = std::string(store_directory) + "/.trash";
 
 struct Paths {
-    std::string store;   ///< the version in its place
-    std::string trash;   ///< this transaction's own
-    std::string removed; ///< the version, whole, in the trash
+    std::string store;   ///< the version, or the set, in its place
+    std::string removed; ///< the same, whole, in this transaction's trash
 };
 
-Result<Paths> paths_of(const StepContext& context, const Json& args) {
+/// Of a module set; empty: all of the version.
+std::string kernel_of(const Json& args) {
+    return base::string_or(args, "kernel", {});
+}
+
+/// Below the store's directory.
+Result<std::string> place_of(const Json& args) {
     GPUHOST_TRY(version, base::get_string(args, "version"));
     if (!base::is_driver_version(version))
         return base::fail(Errc::InvalidArgument, "'" + version + "' is not a driver version");
-    const std::string store(store_directory);
+    if (kernel_of(args).empty())
+        return version;
+    Manifest set;
+    set.kind = SetKind::Modules;
+    set.version = version;
+    set.kernel = kernel_of(args);
+    set.flavour = base::string_or(args, "flavour", {});
+    const std::string digest = base::string_or(args, "digest", {});
+    const bool is_flavour = set.flavour == "open" || set.flavour == "proprietary";
+    if (!base::is_kernel_release(set.kernel) || !is_flavour || !content::is_sha256(digest))
+        return base::fail(Errc::InvalidArgument,
+                          "'" + set_place(set) + "/" + digest + "' is not a module set");
+    return set_place(set) + "/" + digest;
+}
+
+Result<Paths> paths_of(const StepContext& context, const Json& args) {
+    GPUHOST_TRY(place, place_of(args));
     const std::string trash = trash_directory + context.staging.substr(context.staging.rfind('/'));
-    return Paths{store + "/" + version, trash, trash + "/" + version};
+    return Paths{std::string(store_directory) + "/" + place, trash + "/" + place};
+}
+
+std::string parent(const std::string& path) {
+    return path.substr(0, path.rfind('/'));
+}
+
+/// `directory`, and those above it up to `top`, without that, as far as nothing is in them.
+Result<void> remove_empty(const Root& root, std::string directory, std::string_view top) {
+    for (; directory.size() > top.size(); directory = parent(directory)) {
+        const auto left = root.list(directory);
+        if (left && !left->empty())
+            break;
+        GPUHOST_CHECK(root.remove(directory));
+    }
+    return {};
+}
+
+/// "driver 550.163.01", "the open modules of driver 550.163.01 for 6.1.0-40-amd64"
+std::string describe_what(const Json& args) {
+    const std::string driver = "driver " + base::string_or(args, "version", {});
+    return kernel_of(args).empty() ? driver
+                                   : "the " + base::string_or(args, "flavour", {}) + " modules of " + driver +
+                                         " for " + kernel_of(args);
 }
 
 Result<void> check_selected(const Root& root, const std::string& version, std::vector<Problem>& problems) {
@@ -49,6 +96,15 @@ void check_loaded(const Root& root, const std::string& version, std::vector<Prob
                             "Swap to another version first: gpuhostctl driver swap VERSION."});
 }
 
+/// A set goes for its kernel's being gone, and that may have come back since the plan was made.
+Result<void> check_kernel_gone(const Root& root, const std::string& kernel, std::vector<Problem>& problems) {
+    GPUHOST_TRY(running, kernel_release(root));
+    if (running == kernel || kernel_is_installed(root, kernel))
+        problems.push_back(
+            {Errc::InUse, "kernel " + kernel + " is installed", "Say gpuhostctl driver clean again."});
+    return {};
+}
+
 Result<void> check_mapped(const Root& root, const std::string& directory, std::vector<Problem>& problems) {
     GPUHOST_TRY(mappers, find_mappers(root, directory));
     for (const Holder& holder : mappers)
@@ -63,11 +119,15 @@ Result<std::vector<Problem>> preflight(StepContext& context, const Json& args) {
     std::vector<Problem> problems;
     if (!context.root.exists(paths.store)) {
         problems.push_back(
-            {Errc::NotFound, "driver " + version + " is not in the store", "See gpuhostctl driver list."});
+            {Errc::NotFound, describe_what(args) + " is not in the store", "See gpuhostctl driver list."});
         return problems;
     }
-    GPUHOST_CHECK(check_selected(context.root, version, problems));
-    check_loaded(context.root, version, problems);
+    if (kernel_of(args).empty()) {
+        GPUHOST_CHECK(check_selected(context.root, version, problems));
+        check_loaded(context.root, version, problems);
+    } else {
+        GPUHOST_CHECK(check_kernel_gone(context.root, kernel_of(args), problems));
+    }
     GPUHOST_CHECK(check_mapped(context.root, paths.store, problems));
     return problems;
 }
@@ -79,7 +139,7 @@ Result<Json> apply(StepContext& context, const Json& args) {
     GPUHOST_TRY(problems, preflight(context, args)); // somebody may have begun to use it
     if (!problems.empty())
         return base::fail(problems.front().code, problems.front().text, problems.front().hint);
-    GPUHOST_CHECK(context.root.make_directories(paths.trash, 0700));
+    GPUHOST_CHECK(context.root.make_directories(parent(paths.removed), 0700));
     GPUHOST_CHECK(context.root.rename(paths.store, paths.removed));
     return Json::object();
 }
@@ -93,18 +153,20 @@ Result<void> verify(StepContext& context, const Json& args) {
 
 Result<void> undo(StepContext& context, const Json& args) {
     GPUHOST_TRY(paths, paths_of(context, args));
-    const bool removed = context.root.exists(paths.removed);
-    if (removed)
+    if (context.root.exists(paths.removed))
         GPUHOST_CHECK(context.root.rename(paths.removed, paths.store));
-    // Other versions of this transaction may be in it still.
-    const auto left = context.root.list(paths.trash);
-    return left && left->empty() ? context.root.remove(paths.trash) : Result<void>();
+    // What else this transaction took out may be in the trash still.
+    return remove_empty(context.root, parent(paths.removed), trash_directory);
 }
 
 Result<Json> purge(StepContext& context, const Json& args) {
+    GPUHOST_TRY(paths, paths_of(context, args));
     // Here and not in store.remove: until this step begins all of it may have to come back.
-    GPUHOST_CHECK(forget_selected(context.root, base::string_or(args, "version", {})));
-    context.progress(-1, "deleting " + base::string_or(args, "version", {}));
+    if (kernel_of(args).empty())
+        GPUHOST_CHECK(forget_selected(context.root, base::string_or(args, "version", {})));
+    else
+        GPUHOST_CHECK(remove_empty(context.root, parent(paths.store), store_directory));
+    context.progress(-1, "deleting " + describe_what(args));
     // All of the trash: there is one transaction at a time, so the rest is what could not be put back.
     GPUHOST_CHECK(context.root.remove_tree(trash_directory));
     return Json::object();

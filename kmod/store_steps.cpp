@@ -2,6 +2,7 @@
 #include "kmod/store_steps.hpp"
 
 #include "kmod/build.hpp"
+#include "kmod/gone_kernels.hpp"
 #include "kmod/publish.hpp"
 #include "kmod/remove.hpp"
 #include "kmod/sign.hpp"
@@ -17,6 +18,7 @@ void register_store_steps(core::StepKinds& kinds) {
     kinds.add(build_sign_kind());
     kinds.add(store_publish_kind());
     kinds.add(store_verify_kind());
+    kinds.add(store_forget_kind());
     kinds.add(store_remove_kind());
     kinds.add(store_purge_kind());
 }

@@ -9,7 +9,9 @@
 // | build.compile | Compile | sealed source → a module set for one kernel in the staging directory             |
 // | build.sign    | Sign    | modules that nobody signed → a signed set in the staging directory (kmod/sign.hpp) |
 // | store.publish | Store   | staged sets → sealed and in place                                                |
-// | store.remove  | Units   | a version → .trash; refused while it is selected, loaded or mapped               |
+// | store.forget  | System  | what a kernel that is gone would boot is forgotten (kmod/gone_kernels.hpp)       |
+// | store.remove  | Units   | a version → .trash; refused while it is selected, loaded or mapped. Or a module  |
+// |               |         | set, refused while its kernel is installed                                       |
 // | store.purge   | Store   | .trash → gone; always last, there is no way back                                 |
 // | store.verify  | Store   | every file hashed again                                                          |
 #pragma once

@@ -23,6 +23,7 @@ const Verb driver_clean_verb{
     "Removes all versions older than the one in use, except those that an installed kernel boots or goes "
     "back to, that "
     "are loaded, or that are pinned ('driver pin'). Newer ones stay: they are there to be swapped to. "
+    "Of all versions that are not pinned, the modules for kernels that are no longer installed go too. "
     "With --dry-run it says why each stays or goes.",
     0,
     0,

@@ -215,5 +215,34 @@ def check_clean(t, host):
     t.equal(versions, [NEW, OLD], "the old one is gone, the newer one stays")
 
 
+def sets_for(host, kernel):
+    return [one["version"] for one in host.json("driver", "list")["versions"] if any(each["kernel"] == kernel for each in one["modules"])]
+
+
+def check_clean_of_a_gone_kernel(t, host):
+    host.ctl("driver", "select", "--kernel", NEXT, check=0)
+    shutil.rmtree(host.path(f"/lib/modules/{NEXT}/kernel"), ignore_errors=True)
+    for name in os.listdir(host.path(f"/lib/modules/{NEXT}")):
+        if name.startswith("modules."):
+            os.unlink(host.path(f"/lib/modules/{NEXT}/{name}"))
+    left = (f"/lib/modules/{NEXT}/updates/gpuhost", f"/var/lib/gpuhost/driver/boot/{NEXT}", f"/var/lib/gpuhost/driver/selected/{NEXT}")
+    there = lambda: [path for path in left if os.path.lexists(host.path(path))]
+    t.equal(there(), list(left), "a kernel's removal leaves what it would boot")
+    before = {kernel: sets_for(host, kernel) for kernel in (KERNEL, FRESH)}
+    pin(host, "pin", OLD)
+    host.ctl("driver", "clean", check=0)
+    t.equal((sets_for(host, NEXT), there()), ([OLD], []), "modules of a pinned version stay, and nothing boots them")
+    pin(host, "unpin", OLD)
+    said = host.ctl("driver", "clean", "--dry-run")
+    t.ok(f"the open modules of {OLD} for {NEXT} are of no use any more" in said.stdout + said.stderr, "a trial names them",
+         said.stdout + said.stderr)
+    t.equal(sets_for(host, NEXT), [OLD], "and takes nothing")
+    host.ctl("driver", "clean", check=0)
+    t.equal(sets_for(host, NEXT), [], "the modules of a kernel that is gone go")
+    t.equal({kernel: sets_for(host, kernel) for kernel in (KERNEL, FRESH)}, before, "those of the others stay")
+    t.equal(host.ctl("driver", "clean", "--no-wait").stdout.strip(), "0", "a second time nothing is to be done")
+
+
 run_checks(check_select, check_boot_of_the_next, check_boot_of_a_bare_one, check_build_at_boot, check_failed_build_at_boot,
-           check_hook, check_all_kernels, check_deselect, check_preinstalled, check_clean)
+           check_hook, check_all_kernels, check_deselect, check_preinstalled, check_clean,
+           check_clean_of_a_gone_kernel)

@@ -120,6 +120,7 @@ EXTRA_%C%_kmod_tests_DEPENDENCIES = %D%/stub-nvml.so %D%/stub-cuda.so
     %D%/kmod/driver_plan_test.cpp \
     %D%/kmod/driver_steps_test.cpp \
     %D%/kmod/flavour_choice_test.cpp \
+    %D%/kmod/gone_kernels_test.cpp \
     %D%/kmod/graph_test.cpp \
     %D%/kmod/holder_parse_test.cpp \
     %D%/kmod/holders_test.cpp \

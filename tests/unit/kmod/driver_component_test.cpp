@@ -50,5 +50,22 @@ TEST_F(DriverComponentTest, SeesEachFileOfTheSelectionButModprobesOptions) {
     }
 }
 
+TEST_F(DriverComponentTest, SeesTheConsoleOnTheDriverAndKernelsThatAreGone) {
+    directory_.write("proc/sys/kernel/osrelease", test_kernel + "\n");
+    directory_.write("sys/class/graphics/fb0/name", "nvidia-drmdrmfb\n");
+    directory_.write("sys/class/vtconsole/vtcon1/name", "(M) frame buffer device\n");
+    directory_.write("sys/class/vtconsole/vtcon1/bind", "1\n");
+    ASSERT_TRUE(write_selection(root_, "6.1.0-40-amd64", {{test_version, "", "m"}, std::nullopt}));
+    const auto observe = [&] {
+        return DriverComponent(root_).observe(core::Settings({driver_setting_keys()})).value();
+    };
+    EXPECT_EQ(observe()["console"], "vtcon1");
+    EXPECT_EQ(observe()["gone_kernels"].at(0)["kernel"], "6.1.0-40-amd64");
+    directory_.write("sys/class/vtconsole/vtcon1/bind", "0\n");
+    directory_.write("lib/modules/6.1.0-40-amd64/modules.builtin", "");
+    EXPECT_EQ(observe()["console"], "");
+    EXPECT_TRUE(observe()["gone_kernels"].empty());
+}
+
 } // namespace
 } // namespace gpuhost::kmod

@@ -9,6 +9,7 @@ namespace gpuhost::kmod {
 namespace {
 
 using base::Errc;
+using base::Json;
 
 class RemoveTest : public StoreTest {
   protected:
@@ -165,6 +166,103 @@ TEST_F(RemoveTest, AProcessThatCannotBeLookedAtMightBeOneOfThem) {
     ASSERT_TRUE(root_.make_directories("/proc/7/maps")); // can't be read
     auto made = context();
     EXPECT_FALSE(kind("store.remove").preflight(made, args_));
+}
+
+/// One module set of a version, for a kernel that is gone.
+class RemoveSetTest : public RemoveTest {
+  protected:
+    void SetUp() override {
+        RemoveTest::SetUp();
+        ASSERT_TRUE(import(modules(test_version, gone_)));
+        directory_.write("proc/sys/kernel/osrelease", test_kernel + "\n");
+        args_ = {{"version", test_version}, {"kernel", gone_}, {"flavour", "open"}, {"digest", digest()}};
+    }
+    [[nodiscard]] std::string digest() const {
+        const Store now = store();
+        const ModuleSet* const set = now.modules_for(test_version, gone_);
+        return set != nullptr ? set->digest : "";
+    }
+    [[nodiscard]] std::string kernels() const {
+        const Store now = store();
+        std::string found;
+        for (const ModuleSet& set : now.versions.at(0).modules)
+            found += set.kernel + " ";
+        return found;
+    }
+
+    const std::string gone_ = "6.1.0-40-amd64";
+};
+
+TEST_F(RemoveSetTest, GoesAndLeavesTheRestOfTheVersion) {
+    EXPECT_TRUE(preflight().empty());
+    ASSERT_TRUE(write_selection(root_, test_kernel, {{test_version, "", "digest"}, std::nullopt}));
+    for (int i = 0; i < 2; ++i)
+        ASSERT_TRUE(apply("store.remove", args_)) << i;
+    EXPECT_EQ(kernels(), test_kernel + " ");
+    for (int i = 0; i < 2; ++i)
+        ASSERT_TRUE(apply("store.purge", args_)) << i;
+    EXPECT_FALSE(root_.exists(version_path() + "/modules/" + gone_ + "-open"))
+        << "nor is an empty directory left";
+    EXPECT_FALSE(root_.exists("/var/lib/gpuhost/driver/.trash"));
+    EXPECT_TRUE(apply("store.verify"));
+    EXPECT_TRUE(read_selection(root_, test_kernel).value()) << "what other kernels boot stays";
+}
+
+TEST_F(RemoveSetTest, UndoPutsItBack) {
+    const std::string all = kernels();
+    ASSERT_TRUE(undo("store.remove", args_)) << "before apply";
+    ASSERT_TRUE(apply("store.remove", args_));
+    for (int i = 0; i < 2; ++i)
+        ASSERT_TRUE(undo("store.remove", args_)) << i;
+    EXPECT_EQ(kernels(), all);
+    EXPECT_TRUE(root_.list("/var/lib/gpuhost/driver/.trash")->empty());
+    EXPECT_TRUE(apply("store.verify"));
+}
+
+TEST_F(RemoveSetTest, ComesBackOneByOneWithTheOthersOfItsTransaction) {
+    const std::string all = kernels();
+    Json other = args_;
+    other["kernel"] = test_kernel;
+    other["digest"] = store().modules_for(test_version, test_kernel)->digest;
+    directory_.write("proc/sys/kernel/osrelease", "6.6.6\n");
+    ASSERT_TRUE(apply("store.remove", args_));
+    ASSERT_TRUE(apply("store.remove", other));
+    ASSERT_TRUE(undo("store.remove", other));
+    ASSERT_TRUE(undo("store.remove", args_));
+    EXPECT_EQ(kernels(), all);
+}
+
+TEST_F(RemoveSetTest, TheLastSetTakesItsVersionAlong) {
+    ASSERT_TRUE(root_.remove_tree(version_path() + "/userland"));
+    ASSERT_TRUE(root_.remove_tree(version_path() + "/source"));
+    ASSERT_TRUE(root_.remove_tree(version_path() + "/modules/" + test_kernel + "-open"));
+    ASSERT_TRUE(apply("store.remove", args_));
+    ASSERT_TRUE(apply("store.purge", args_));
+    EXPECT_FALSE(root_.exists(version_path()));
+    EXPECT_TRUE(root_.exists("/var/lib/gpuhost/driver"));
+}
+
+TEST_F(RemoveSetTest, IsRefusedWhereTheKernelIsThere) {
+    directory_.write("lib/modules/" + gone_ + "/modules.builtin", "");
+    expect_refused("kernel " + gone_ + " is installed");
+    ASSERT_TRUE(root_.remove_tree("/lib/modules"));
+    directory_.write("proc/sys/kernel/osrelease", gone_ + "\n");
+    expect_refused("kernel " + gone_ + " is installed");
+}
+
+TEST_F(RemoveSetTest, NothingElseOfTheStoreIsTakenForASet) {
+    for (const auto& [key, value] :
+         {std::pair("kernel", "../../x"), std::pair("flavour", "../x"), std::pair("digest", ".."),
+          std::pair("digest", ""), std::pair("version", "..")}) {
+        Json args = args_;
+        args[key] = value;
+        EXPECT_FALSE(apply("store.remove", args)) << key;
+        EXPECT_FALSE(apply("store.purge", args)) << key;
+    }
+    args_["digest"] = std::string(64, 'a');
+    const auto problems = preflight();
+    ASSERT_EQ(problems.size(), 1U);
+    EXPECT_EQ(problems[0].code, Errc::NotFound);
 }
 
 } // namespace

@@ -240,5 +240,86 @@ TEST(CleanPlan, TakesNothingInUseSelectedOrPinned) {
     EXPECT_EQ(cleaned(settings("580.1.1"), fresh), "") << "of what is not there yet nothing is older";
 }
 
+const std::string gone = "6.1.0-40-amd64";
+
+/// Both versions have modules for a kernel that is not installed, which booted the older one.
+Observed host_after_an_upgrade() {
+    Observed observed = host();
+    observed.store.versions = {driver_version("550.163.01", {running, next, gone}),
+                               driver_version("535.261.03", {running, gone})};
+    observed.store.selected[running].previous = Generation{"535.261.03", "", "m535.261.03" + running};
+    observed.gone_kernels = {{gone, "modules", "record", "boot"}};
+    return observed_from_json(to_json(observed));
+}
+
+/// What becomes of kernels' sets: "550.163.01 6.1.0-40-amd64, …".
+std::string cleaned_sets(const DriverSettings& wanted, const Observed& observed) {
+    std::vector<std::string> sets;
+    for (const core::Step& step : clean_plan(wanted, observed).steps)
+        if (step.kind == "store.remove" && step.args.contains("kernel"))
+            sets.push_back(base::string_or(step.args, "version", "") + " " +
+                           base::string_or(step.args, "kernel", ""));
+    return base::join(sets, ", ");
+}
+
+TEST(CleanPlan, TakesTheModulesOfKernelsThatAreGone) {
+    const Plan plan = clean_plan(settings(), host_after_an_upgrade());
+    EXPECT_EQ(kinds(plan), "store.forget store.remove store.remove store.purge store.purge")
+        << "what leads there first, and nothing is deleted before all is out";
+    EXPECT_EQ(plan.steps[0].args, to_json(GoneKernel{gone, "modules", "record", "boot"}));
+    EXPECT_EQ(plan.steps[1].args, (Json{{"version", "550.163.01"},
+                                        {"kernel", gone},
+                                        {"flavour", "open"},
+                                        {"digest", "m550.163.01" + gone}}));
+    EXPECT_EQ(plan.steps[3].args, plan.steps[1].args);
+    EXPECT_FALSE(plan.steps[2].forward);
+    EXPECT_TRUE(plan.steps[3].forward);
+    EXPECT_EQ(plan.title, "take 2 module sets out of the driver store");
+    EXPECT_NE(base::join(plan.reasons, "\n")
+                  .find("the open modules of 550.163.01 for " + gone + " are of no use any more"),
+              std::string::npos);
+}
+
+TEST(CleanPlan, AVersionThatGoesTakesItsSetsAlong) {
+    Observed observed = host_after_an_upgrade();
+    observed.store.selected[running].previous.reset();
+    const Plan plan = clean_plan(settings(), observed);
+    EXPECT_EQ(kinds(plan), "store.forget store.remove store.remove store.purge store.purge");
+    EXPECT_EQ(plan.steps[1].args, (Json{{"version", "535.261.03"}}));
+    EXPECT_EQ(cleaned_sets(settings(), observed), "550.163.01 " + gone);
+}
+
+TEST(CleanPlan, LeavesModulesThatSomethingMayNeed) {
+    DriverSettings pinned = settings();
+    pinned.pins = {"550.163.01"};
+    EXPECT_EQ(cleaned_sets(pinned, host_after_an_upgrade()), "535.261.03 " + gone);
+    Observed running_one = host_after_an_upgrade();
+    running_one.kernel = gone; // its package went while it ran
+    EXPECT_EQ(cleaned_sets(settings(), running_one), "");
+    EXPECT_EQ(kinds(clean_plan(settings(), running_one)), "");
+    Observed libraries = host_after_an_upgrade();
+    libraries.current = "boot/" + gone + "/userland";
+    EXPECT_EQ(kinds(clean_plan(settings(), libraries)), "") << "programs find theirs through it";
+    Observed none_known = host_after_an_upgrade();
+    none_known.kernels.clear();
+    EXPECT_EQ(kinds(clean_plan(settings(), none_known)), "") << "/lib/modules is not there";
+    for (const bool goes_back : {false, true}) {
+        Observed selected = host_after_an_upgrade();
+        const Generation other{"550.163.01", "", "m550.163.01" + gone};
+        if (goes_back)
+            selected.store.selected[next] = {{"550.163.01", "", "m550.163.01" + next}, other};
+        else
+            selected.store.selected[next] = {other, std::nullopt};
+        EXPECT_EQ(cleaned_sets(settings(), selected), "535.261.03 " + gone) << goes_back;
+    }
+}
+
+TEST(CleanPlan, ForgetsAKernelThatHasNothingInTheStore) {
+    Observed observed = host();
+    observed.gone_kernels = {{gone, "", "", "boot"}};
+    observed.store.versions.pop_back();
+    EXPECT_EQ(kinds(clean_plan(settings(), observed)), "store.forget");
+}
+
 } // namespace
 } // namespace gpuhost::kmod
