@@ -43,6 +43,7 @@ bool support_filters(archive* handle) {
            archive_read_support_filter_xz(handle) == ARCHIVE_OK &&
            archive_read_support_filter_zstd(handle) == ARCHIVE_OK &&
            support_if_built_in<archive_read_support_filter_bzip2>(handle) &&
+           support_if_built_in<archive_read_support_filter_lzma>(handle) &&
            support_if_built_in<archive_read_support_filter_lz4>(handle);
 }
 

@@ -17,8 +17,8 @@
 namespace gpuhost::content {
 
 enum class ArchiveFormat {
-    Ar,   ///< as .deb files have it outside
-    Tar,  ///< plain, or compressed with gzip, xz or zstd; bzip2 and lz4 where libarchive has them built in
+    Ar, ///< as .deb files have it outside
+    Tar, ///< plain, or compressed with gzip, xz or zstd; bzip2, lzma and lz4 where libarchive has them built in
     Cpio, ///< likewise, as .rpm files have it inside
     Raw,  ///< one compressed file, seen as one member
 };

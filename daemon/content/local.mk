@@ -15,6 +15,8 @@ noinst_LIBRARIES += %D%/libcontent.a
     %D%/file_list.hpp \
     %D%/file_operation.cpp \
     %D%/file_operation.hpp \
+    %D%/initramfs.cpp \
+    %D%/initramfs.hpp \
     %D%/key_store.cpp \
     %D%/key_store.hpp \
     %D%/module_certificate.cpp \
@@ -22,6 +24,8 @@ noinst_LIBRARIES += %D%/libcontent.a
     %D%/module_sign.cpp \
     %D%/module_signature.cpp \
     %D%/module_signature.hpp \
+    %D%/newc.cpp \
+    %D%/newc.hpp \
     %D%/openssl.cpp \
     %D%/openssl.hpp \
     %D%/makeself.cpp \

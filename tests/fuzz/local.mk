@@ -11,6 +11,7 @@ fuzz_programs = \
     %D%/fuzz-foreign \
     %D%/fuzz-gate \
     %D%/fuzz-ini \
+    %D%/fuzz-initramfs \
     %D%/fuzz-inventory \
     %D%/fuzz-job \
     %D%/fuzz-journal \
@@ -97,6 +98,11 @@ endif
 %C%_fuzz_ini_LDFLAGS = $(fuzz_flags)
 %C%_fuzz_ini_LDADD = $(fuzz_main) $(base_libs)
 %C%_fuzz_ini_SOURCES = %D%/ini.cpp
+
+%C%_fuzz_initramfs_CPPFLAGS = $(fuzz_cppflags)
+%C%_fuzz_initramfs_LDFLAGS = $(fuzz_flags)
+%C%_fuzz_initramfs_LDADD = $(fuzz_main) $(content_libs)
+%C%_fuzz_initramfs_SOURCES = %D%/initramfs.cpp
 
 %C%_fuzz_inventory_CPPFLAGS = $(fuzz_cppflags)
 %C%_fuzz_inventory_LDFLAGS = $(fuzz_flags)
@@ -277,6 +283,11 @@ fuzz_corpus = \
     %D%/corpus/ini/joined.conf \
     %D%/corpus/ini/lone-backslash.conf \
     %D%/corpus/ini/plain.conf \
+    %D%/corpus/initramfs/digits \
+    %D%/corpus/initramfs/early-gzip \
+    %D%/corpus/initramfs/huge \
+    %D%/corpus/initramfs/plain \
+    %D%/corpus/initramfs/two-early-zstd \
     %D%/corpus/inventory/host.json \
     %D%/corpus/inventory/least.json \
     %D%/corpus/inventory/word \

@@ -35,6 +35,8 @@ void add_filter(archive* handle, Packing packing) {
         require(archive_write_add_filter_bzip2(handle), handle);
     if (packing == Packing::Lz4)
         require(archive_write_add_filter_lz4(handle), handle);
+    if (packing == Packing::Lzma)
+        require(archive_write_add_filter_lzma(handle), handle);
 }
 
 la_ssize_t append(archive*, void* data, const void* bytes, size_t size) {
@@ -101,6 +103,10 @@ std::string ar_of(const std::vector<Member>& members) {
     return write(members, Packing::None, archive_write_set_format_ar_svr4);
 }
 
+std::string cpio_of(const std::vector<Member>& members, Packing packing) {
+    return write(members, packing, archive_write_set_format_cpio_newc);
+}
+
 std::string packed(const std::string& content, Packing packing) {
     return write({{"data", content}}, packing, archive_write_set_format_raw);
 }
@@ -161,7 +167,7 @@ std::string rpm_of(const std::string& package, const std::string& version, const
                        {1001, text, word(version)},
                        {1002, text, word("1.el9")},
                        {1022, text, word(architecture)}}) +
-           write(files, packing, archive_write_set_format_cpio_newc);
+           cpio_of(files, packing);
 }
 
 std::string run_of(const std::string& version, const std::vector<std::string>& manifest,

@@ -17,11 +17,13 @@ struct Member {
     unsigned mode = 0644;
 };
 
-enum class Packing { None, Gzip, Xz, Zstd, Bzip2, Lz4 };
+enum class Packing { None, Gzip, Xz, Zstd, Bzip2, Lz4, Lzma };
 
 /// As libarchive writes it; names go in as they are.
 [[nodiscard]] std::string tar_of(const std::vector<Member>& members, Packing packing = Packing::None);
 [[nodiscard]] std::string ar_of(const std::vector<Member>& members);
+/// As libarchive writes "newc", with its last member.
+[[nodiscard]] std::string cpio_of(const std::vector<Member>& members, Packing packing = Packing::None);
 /// One compressed file.
 [[nodiscard]] std::string packed(const std::string& content, Packing packing);
 

@@ -41,6 +41,7 @@ time_seam = -Wl,--wrap=clock_gettime -Wl,--wrap=_ZNSt13random_device9_M_getvalEv
     %D%/content/archive_test.cpp \
     %D%/content/client_certificate_test.cpp \
     %D%/content/cms_test.cpp \
+    %D%/content/initramfs_test.cpp \
     %D%/content/makeself_test.cpp \
     %D%/content/module_key.hpp \
     %D%/content/module_signature_test.cpp \

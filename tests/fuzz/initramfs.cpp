@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// An initramfs image, as the step that clears it reads it.
+#include "daemon/content/initramfs.hpp"
+
+#include "daemon/base/handle.hpp"
+#include "daemon/base/root.hpp"
+#include "tests/fuzz/fuzz.hpp"
+
+#include <sys/mman.h>
+
+using namespace gpuhost;
+
+int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    const base::UniqueFd fd(::memfd_create("image", MFD_CLOEXEC));
+    if (!base::write_all(fd.get(), fuzz::text_of(data, size), "input"))
+        return 0;
+    constexpr content::InitramfsLimits limits{1U << 20U, 4U << 20U, 1'000};
+    const auto found = content::gpu_modules_of_initramfs(fd.get(), "input", limits);
+    if (!found)
+        return 0;
+    fuzz::require(found->size() <= 2 * limits.members, "the number of members is bounded");
+    for (const std::string& path : *found)
+        fuzz::require(content::takes_gpu(path) && path.find("..") == std::string::npos,
+                      "what is found is a module's path");
+    return 0;
+}
