@@ -38,6 +38,13 @@ dist_kernelpostinst_SCRIPTS = %D%/kernel/gpuhost
 kernelheaderpostinstdir = $(sysconfdir)/kernel/header_postinst.d
 dist_kernelheaderpostinst_SCRIPTS = %D%/kernel/gpuhost
 
+# Images that a kernel boots with are made without the driver of a GPU, by either of the two that make them.
+dist_gpuhostlibexec_SCRIPTS = %D%/initramfs/gpuhost-initramfs
+dracutconfdir = $(prefix)/lib/dracut/dracut.conf.d
+dist_dracutconf_DATA = %D%/initramfs/50-gpuhost.conf
+initramfshooksdir = $(datadir)/initramfs-tools/hooks
+dist_initramfshooks_SCRIPTS = %D%/initramfs/gpuhost
+
 bashcompletiondir = $(BASH_COMPLETION_DIR)
 dist_bashcompletion_DATA = %D%/completion/gpuhostctl
 zshcompletiondir = $(ZSH_COMPLETION_DIR)
