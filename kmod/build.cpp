@@ -6,6 +6,7 @@
 #include "daemon/content/sha256.hpp"
 #include "kmod/build_log.hpp"
 #include "kmod/headers.hpp"
+#include "kmod/log_file.hpp"
 #include "kmod/module_set.hpp"
 #include "kmod/step_kind.hpp"
 
@@ -25,8 +26,7 @@ using core::StepContext;
 namespace {
 
 constexpr auto build_deadline = std::chrono::hours(2);
-constexpr std::size_t log_limit = 16U << 20; // a hundred times what a build says
-constexpr long most_jobs = 64;               // each is a handful of processes, and the worker may have 512
+constexpr long most_jobs = 64; // each is a handful of processes, and the worker may have 512
 
 struct Request {
     std::string version;
@@ -106,28 +106,16 @@ class Build {
     }
 
     Result<void> make(std::size_t sources) {
-        GPUHOST_CHECK(context_.root.make_directories(build_logs_directory));
-        GPUHOST_TRY(log, context_.root.open_file(log_path(request_),
-                                                 O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, 0644));
+        GPUHOST_TRY(log, LogFile::create(context_.root, log_path(request_)));
         BuildLog lines(sources, staging_.host_path(source_));
         base::Command command = make_command();
-        std::size_t room = log_limit;
         command.on_line = [&](std::string_view line) {
-            write_line(log.get(), line, room);
+            log.line(line);
             lines.line(line);
             context_.progress(0.02 + 0.95 * lines.fraction(), lines.doing());
         };
         GPUHOST_TRY(finished, base::run(command));
         return finished.exit_status == 0 ? Result<void>() : failed(lines, finished);
-    }
-
-    static void write_line(int log, std::string_view line, std::size_t& room) {
-        if (room == 0)
-            return;
-        const bool fits = line.size() + 1 < room;
-        const std::string text = fits ? std::string(line) : "The build says more than this log may hold.";
-        (void)base::write_all(log, text + "\n", "build log"); // a full disk ends the build too
-        room = fits ? room - line.size() - 1 : 0;
     }
 
     base::Command make_command() const {

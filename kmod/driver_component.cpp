@@ -7,6 +7,7 @@
 #include "kmod/devices.hpp"
 #include "kmod/door.hpp"
 #include "kmod/flavour_choice.hpp"
+#include "kmod/initramfs.hpp"
 #include "kmod/requests.hpp"
 #include "kmod/select_plan.hpp"
 
@@ -90,6 +91,7 @@ base::Result<Json> DriverComponent::observe(const core::Settings& settings) {
     observed.current = current_userland(root_);
     if (const auto console = driver_console(root_); console && console->bound)
         observed.console = console->name;
+    observed.initramfs = unknown_initramfs(root_, observed.kernels);
     observed.devices_complete = devices_look_complete(root_);
     observed.door_shut = door_is_shut(root_);
     return to_json(observed);

@@ -5,6 +5,7 @@
 #include "kmod/console.hpp"
 #include "kmod/flavour_choice.hpp"
 #include "kmod/graph.hpp"
+#include "kmod/initramfs.hpp"
 #include "kmod/select_plan.hpp"
 
 #include <algorithm>
@@ -61,6 +62,7 @@ struct Change {
     bool modules = false;           ///< the kernel needs other modules
     bool unload = false;            ///< and some that it has must go first
     bool files = false;             ///< the host boots or finds something else
+    bool selects = false;           ///< and that is another driver
     bool devices = false;
 };
 
@@ -196,6 +198,8 @@ std::vector<Step> make_steps(const Change& change) {
     const std::string version = change.goal.version;
     if (change.unload && change.settings.holder_policy == "wait")
         steps.push_back({"holders.wait", "wait until nobody holds the driver", holder_args(change)});
+    if (change.selects)
+        add(steps, initramfs_steps(change.settings, change.observed, change.observed.kernel));
     if (change.files)
         steps.push_back(
             {"driver.prepare", "prepare firmware and module index of " + version, select_args(change)});
@@ -225,7 +229,7 @@ void add_reasons(const Change& change, Plan& plan) {
     else if (change.modules)
         plan.reasons.push_back("loaded is " + gone_or(observed.loaded_version) + ", wanted " +
                                change.goal.version);
-    if (change.files && (selection == nullptr || !(selection->generation == change.to.generation)))
+    if (change.selects)
         plan.reasons.push_back("selected for " + observed.kernel + " is " +
                                gone_or(selection != nullptr ? selection->generation.version : std::string()) +
                                ", wanted " + change.goal.version);
@@ -331,14 +335,14 @@ void fill(Wish wish, const Observed& observed, const core::StepsAround& around, 
              "to swap without a way back"});
     change.unload = !to_unload(observed.loaded, change.goal).empty();
     change.modules = change.unload || lacks_modules(observed, change.goal);
-    const bool selects = selection == nullptr || !(selection->generation == driver->generation);
-    change.files = selects || !observed.wrong_files.empty() || options_differ(change);
+    change.selects = selection == nullptr || !(selection->generation == driver->generation);
+    change.files = change.selects || !observed.wrong_files.empty() || options_differ(change);
     change.devices = !change.modules && !observed.devices_complete;
     if (change.modules && gpus_to_drive(observed.gpus).empty())
         plan.problems.push_back({Errc::Unsupported, "no NVIDIA GPU for the driver on this host's PCI buses",
                                  "check lspci -d 10de: -k, and that the GPU is not given to vfio-pci"});
     plan.steps = make_steps(change);
-    if (change.modules || selects)
+    if (change.modules || change.selects)
         plan.driver = core::DriverChange{
             observed.kernel,
             change.modules || selection == nullptr ? observed.loaded_version : selection->generation.version,

@@ -4,7 +4,7 @@
 // Order: all that can fail without disturbing anybody comes first, and of that the wait, so that what is prepared
 // is fresh; the driver is proved before others are let in again.
 //
-//   holders.wait → driver.prepare → door.shut → units.stop → holders.clear → driver.devices (back) →
+//   holders.wait → initramfs.clear → driver.prepare → door.shut → units.stop → holders.clear → driver.devices (back) →
 //   modules.converge → driver.select → driver.devices → driver.validate → door.open → units.start
 //
 // Undone from any point backwards it ends with the driver that was there before.
@@ -20,6 +20,7 @@
 #include "kmod/selection_files.hpp"
 #include "kmod/store.hpp"
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -41,13 +42,14 @@ struct Observed {
     std::vector<LoadedModule> loaded;
     std::string loaded_version;
     Store store;
-    std::vector<std::string> units;       ///< of ClientUnits=, those that run
-    std::vector<std::string> wrong_files; ///< of the selection
-    std::string options;                  ///< /etc/modprobe.d/gpuhost.conf
-    std::string configured;               ///< Version=
-    std::string new_kernel;               ///< NewKernel=
-    std::string current;                  ///< current_userland()
-    std::string console;                  ///< the text console, where it is on the driver: "vtcon1"
+    std::vector<std::string> units;               ///< of ClientUnits=, those that run
+    std::vector<std::string> wrong_files;         ///< of the selection
+    std::string options;                          ///< /etc/modprobe.d/gpuhost.conf
+    std::string configured;                       ///< Version=
+    std::string new_kernel;                       ///< NewKernel=
+    std::string current;                          ///< current_userland()
+    std::string console;                          ///< the text console, where it is on the driver: "vtcon1"
+    std::map<std::string, std::string> initramfs; ///< unknown_initramfs()
     bool devices_complete = true;
     bool door_shut = false;
 

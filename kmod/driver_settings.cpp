@@ -33,6 +33,8 @@ constexpr std::array keys{
                "whether a kernel that boots without modules of the driver gets them built"},
     SettingKey{"Driver", "NewKernel", SettingType::Choice, "prepare", "prepare require ignore",
                "what to do when a package installs a kernel"},
+    SettingKey{"Driver", "Initramfs", SettingType::Choice, "exclude", "exclude ignore",
+               "whether images that kernels boot with are kept without drivers of a GPU"},
     SettingKey{"Driver", "Pin", SettingType::Words, "", "", "driver versions that stay in the store"},
     SettingKey{"Driver", "SigningKey", SettingType::String, "", "",
                "private key that signs kernel modules which are built here"},
@@ -72,6 +74,7 @@ DriverSettings driver_settings(const core::Settings& settings) {
     values.terminate_grace = settings.span(section, "TerminateGrace");
     values.module_deadline = settings.span(section, "ModuleDeadline");
     values.build_at_boot = settings.boolean(section, "BuildAtBoot");
+    values.clear_initramfs = settings.string(section, "Initramfs") == "exclude";
     values.pins = settings.words(section, "Pin");
     values.validation = settings.string(section, "Validation");
     values.signing = {settings.string(section, "SigningKey"), settings.string(section, "SigningCertificate"),

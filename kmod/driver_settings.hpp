@@ -42,6 +42,7 @@ struct DriverSettings {
     std::chrono::milliseconds module_deadline{0};
     std::string validation;
     bool build_at_boot = true;
+    bool clear_initramfs = true;   ///< of drivers of a GPU
     std::vector<std::string> pins; ///< versions that stay in the store
     SigningSettings signing;
 };

@@ -6,6 +6,7 @@
 namespace gpuhost::kmod {
 
 void register_driver_steps(core::StepKinds& kinds) {
+    kinds.add(initramfs_clear_kind());
     kinds.add(driver_prepare_kind());
     kinds.add(holders_wait_kind());
     kinds.add(door_shut_kind());

@@ -2,6 +2,7 @@
 // Steps that change which driver runs (kmod/driver_plan.hpp puts them in order):
 //
 //   holders.wait      Modules  waits until nobody holds the driver (policy wait only)
+//   initramfs.clear   Boot     the image that the kernel boots with has no driver in it
 //   driver.prepare    System   what the selection will lead to; module index beside the real one
 //   door.shut, .open  System   others' loading of drivers is blocked, and allowed again
 //   units.stop,.start Units    known clients leave and come back

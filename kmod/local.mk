@@ -54,6 +54,11 @@ noinst_LIBRARIES += %D%/libkmodroom.a
     %D%/holder_steps.cpp \
     %D%/holders.cpp \
     %D%/holders.hpp \
+    %D%/host_programs.cpp \
+    %D%/host_programs.hpp \
+    %D%/initramfs.cpp \
+    %D%/initramfs.hpp \
+    %D%/initramfs_steps.cpp \
     %D%/installed_driver.cpp \
     %D%/installed_driver.hpp \
     %D%/kernel_config.cpp \
@@ -71,6 +76,8 @@ noinst_LIBRARIES += %D%/libkmodroom.a
     %D%/loader_libkmod.cpp \
     %D%/locked_parts.cpp \
     %D%/locked_parts.hpp \
+    %D%/log_file.cpp \
+    %D%/log_file.hpp \
     %D%/manifest.cpp \
     %D%/manifest.hpp \
     %D%/mappers.cpp \

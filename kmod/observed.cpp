@@ -37,6 +37,7 @@ base::Json to_json(const Observed& observed) {
             {"new_kernel", observed.new_kernel},
             {"current", observed.current},
             {"console", observed.console},
+            {"initramfs", observed.initramfs},
             {"devices_complete", observed.devices_complete},
             {"door", observed.door_shut ? "shut" : "open"}};
 }
@@ -62,6 +63,9 @@ Observed observed_from_json(const base::Json& value) {
     observed.new_kernel = base::string_or(value, "new_kernel", "");
     observed.current = base::string_or(value, "current", "");
     observed.console = base::string_or(value, "console", "");
+    for (const auto& [kernel, image] : base::member(value, "initramfs").items())
+        if (image.is_string())
+            observed.initramfs[kernel] = image.get<std::string>();
     observed.devices_complete = base::bool_or(value, "devices_complete", true);
     observed.door_shut = base::string_or(value, "door", "open") == "shut";
     return observed;

@@ -3,6 +3,7 @@
 
 #include "daemon/base/parse.hpp"
 #include "kmod/flavour_choice.hpp"
+#include "kmod/initramfs.hpp"
 
 #include <algorithm>
 
@@ -125,6 +126,8 @@ void select_for(const std::string& kernel, const std::string& version, const Dri
     if (before != nullptr)
         next.previous = before->generation;
     const Json args = args_for(observed, kernel, to, next, observed.options);
+    const std::vector<core::Step> clearing = initramfs_steps(settings, observed, kernel);
+    plan.steps.insert(plan.steps.end(), clearing.begin(), clearing.end());
     plan.steps.push_back(
         {"driver.prepare", "prepare firmware and module index of " + version + " for " + kernel, args});
     plan.steps.push_back({"driver.select", "select " + version + " for kernel " + kernel, args});

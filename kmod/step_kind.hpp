@@ -21,6 +21,7 @@ using PreflightResult = base::Result<std::vector<core::Problem>>;
 [[nodiscard]] core::StepKind door_shut_kind();
 [[nodiscard]] core::StepKind door_open_kind();
 [[nodiscard]] core::StepKind modules_converge_kind();
+[[nodiscard]] core::StepKind initramfs_clear_kind();
 [[nodiscard]] core::StepKind driver_prepare_kind();
 [[nodiscard]] core::StepKind driver_select_kind();
 [[nodiscard]] core::StepKind driver_devices_kind();

@@ -22,6 +22,8 @@ std::string_view name(Sandbox sandbox) noexcept {
         return "store";
     case Sandbox::System:
         return "system";
+    case Sandbox::Boot:
+        return "boot";
     case Sandbox::Modules:
         return "modules";
     case Sandbox::Units:

@@ -49,6 +49,7 @@ enum class Sandbox {
     Sign,    ///< root, reads the site's private key or asks its token, writes only the staging directory
     Store,   ///< root, writes only gpuhost's own state
     System,  ///< root, writes /usr, /etc, /lib/modules, /lib/firmware and /run
+    Boot,    ///< root, has programs of the host make the images that kernels boot with
     Modules, ///< root with CAP_SYS_MODULE: loads and unloads, sees all processes
     Units,   ///< root, talks to systemd, may signal processes
     Runtimes, ///< root, writes /etc, runs container runtimes' programs, talks to them and to systemd, sees their processes

@@ -37,6 +37,7 @@ std::span<const Check> doctor_checks() noexcept {
         Check{"firmware", "GSP firmware of the selected driver is there", check_firmware, true},
         Check{"xid", "the driver reported no error of a GPU in this boot", check_xid},
         Check{"nouveau", "nouveau is not loaded, and will not be", check_nouveau, true},
+        Check{"initramfs", "no kernel boots with another driver in its initramfs", check_initramfs, true},
         Check{"modprobe", "no rule of others keeps NVIDIA's modules away", check_modprobe, true},
         Check{"kernels", "each installed kernel has modules, or headers to build them", check_kernels, true},
         Check{"libraries", "no library of another driver stands in the way", check_libraries, true},

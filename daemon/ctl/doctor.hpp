@@ -34,6 +34,8 @@ struct KernelFacts {
     bool has_modules = false; ///< of the wanted version, in the store, which a swap would take
     bool has_headers = false; ///< to build them
     bool has_nouveau = false; ///< its module could be loaded
+    std::vector<std::string>
+        in_initramfs{}; ///< drivers of a GPU in what it boots with, where it has a selection
 };
 
 struct CertificateFile {
@@ -71,6 +73,8 @@ struct DoctorFacts {
     std::string xid_unseen;                 ///< why they are not known
 
     std::vector<KernelFacts> kernels;
+    bool clear_initramfs = true;  ///< Initramfs=
+    std::string initramfs_unseen; ///< why it is not known what is in one
     std::vector<ModprobeRule> rules;
     bool nouveau_on_command_line = false; ///< kept away by it
     std::vector<std::string> shadows;     ///< libraries of another version in the loader's directories
@@ -138,6 +142,7 @@ struct Check {
 // doctor_boot.cpp
 [[nodiscard]] Diagnosis check_signatures(const DoctorFacts& facts);
 [[nodiscard]] Diagnosis check_nouveau(const DoctorFacts& facts);
+[[nodiscard]] Diagnosis check_initramfs(const DoctorFacts& facts);
 [[nodiscard]] Diagnosis check_modprobe(const DoctorFacts& facts);
 [[nodiscard]] Diagnosis check_kernels(const DoctorFacts& facts);
 

@@ -59,6 +59,29 @@ Diagnosis check_nouveau(const DoctorFacts& facts) {
                    "/etc/modprobe.d");
 }
 
+Diagnosis check_initramfs(const DoctorFacts& facts) {
+    if (facts.store.selected.empty())
+        return skipped("no driver is selected");
+    if (!facts.clear_initramfs)
+        return skipped("Initramfs=ignore leaves them as they are");
+    for (const KernelFacts& kernel : facts.kernels) {
+        if (kernel.in_initramfs.empty())
+            continue;
+        const std::string text = "that of " + kernel.release + " has '" + kernel.in_initramfs.front() +
+                                 "', which is loaded before what is selected can be";
+        const std::string next = "as root: update-initramfs -u -k " + kernel.release +
+                                 ", or: dracut --force --kver " + kernel.release;
+        // Most often its blacklist is in there as well.
+        const bool is_nouveau =
+            std::all_of(kernel.in_initramfs.begin(), kernel.in_initramfs.end(),
+                        [](const auto& path) { return path.find("/nouveau.ko") != std::string::npos; });
+        return is_nouveau ? warning(text, next) : error(text, next);
+    }
+    if (!facts.initramfs_unseen.empty())
+        return skipped("it is not known: " + facts.initramfs_unseen);
+    return well("none has a driver of a GPU in it");
+}
+
 Diagnosis check_modprobe(const DoctorFacts& facts) {
     for (const ModprobeRule& rule : facts.rules)
         if (rule.module != "nouveau" && !is_ours(rule.file))

@@ -6,6 +6,7 @@
 #include "daemon/base/parse.hpp"
 #include "daemon/cluster/paths.hpp"
 #include "daemon/content/client_certificate.hpp"
+#include "daemon/content/initramfs.hpp"
 #include "daemon/ctl/runtime_wanted.hpp"
 #include "daemon/runtime/runtime_plan.hpp"
 #include "daemon/runtime/spec_documents.hpp"
@@ -14,6 +15,7 @@
 #include "kmod/devices.hpp"
 #include "kmod/flavour_choice.hpp"
 #include "kmod/headers.hpp"
+#include "kmod/initramfs.hpp"
 #include "kmod/selection_files.hpp"
 
 #include <algorithm>
@@ -40,6 +42,22 @@ void add_kernels(DoctorFacts& facts, const Root& root, const std::string& flavou
             facts.kernels.push_back(
                 {kernel, kmod::modules_to_take(facts.store, wanted, kernel, flavour, facts.gpus) != nullptr,
                  kmod::check_headers(root, kernel).empty(), has_nouveau(root, kernel)});
+}
+
+/// What a worker has read is not read again.
+void add_initramfs(DoctorFacts& facts, const Root& root) {
+    for (KernelFacts& kernel : facts.kernels) {
+        const auto image = kmod::initramfs_of(root, kernel.release);
+        if (!facts.clear_initramfs || !facts.store.selected.contains(kernel.release) || !image ||
+            kmod::is_known_clean(root, kernel.release, *image))
+            continue;
+        const auto fd = root.open_file(*image, O_RDONLY);
+        auto found = fd ? content::gpu_modules_of_initramfs(fd->get(), *image) : base::fail(fd.error());
+        if (found)
+            kernel.in_initramfs = *std::move(found);
+        else
+            facts.initramfs_unseen = found.error().message;
+    }
 }
 
 /// A file hides those of its name in the directories behind.
@@ -112,7 +130,9 @@ void add_driver(DoctorFacts& facts, const Root& root) {
     facts.nouveau_loaded = kmod::loaded_module(root, "nouveau").has_value();
     facts.devices_complete = kmod::devices_look_complete(root);
     facts.nouveau_on_command_line = command_line_blocks_nouveau(root.read_line("/proc/cmdline").value_or(""));
+    facts.clear_initramfs = settings.clear_initramfs;
     add_kernels(facts, root, settings.flavour);
+    add_initramfs(facts, root);
     add_rules(facts, root);
     add_selected(facts, root);
     add_signatures(facts, root, settings);

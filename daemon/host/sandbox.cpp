@@ -154,6 +154,19 @@ Properties sandbox_properties(Sandbox sandbox, Words writable) {
         made = for_all(files, {}, {"@system-service"});
         made.push_back(text("ProtectHome", "yes"));
         return made;
+    case Sandbox::Boot:
+        // What is hidden from these programs is missing in the image, without a word. SYS_ADMIN: the device mapper tells nobody
+        // else what the root lies on. MKNOD, SYS_CHROOT: device nodes, and the cache that ldconfig makes in there.
+        made = for_all(files | capability(CAP_MKNOD) | capability(CAP_SYS_CHROOT) | capability(CAP_SYS_ADMIN),
+                       {}, {"@system-service", "chroot"});
+        for (const char* property : {"PrivateTmp", "ProtectKernelTunables", "ProtectKernelLogs",
+                                     "ProtectControlGroups", "ProtectHostname"})
+            made.push_back(on(property));
+        made.push_back(text("ProtectSystem", "full"));
+        made.push_back(text("ProtectHome", "read-only"));
+        made.push_back({"ReadWritePaths", std::move(writable)});
+        made.push_back({"Nice", std::int32_t{10}});
+        return made;
     case Sandbox::Modules:
         // CAP_KILL: the way back ends who took to the new driver, under HolderPolicy=terminate.
         made = for_all(capability(CAP_SYS_MODULE) | capability(CAP_KILL) | processes, {},

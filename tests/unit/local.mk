@@ -126,6 +126,7 @@ EXTRA_%C%_kmod_tests_DEPENDENCIES = %D%/stub-nvml.so %D%/stub-cuda.so
     %D%/kmod/holder_parse_test.cpp \
     %D%/kmod/holders_test.cpp \
     %D%/kmod/import_test.cpp \
+    %D%/kmod/initramfs_test.cpp \
     %D%/kmod/kernel_keys_test.cpp \
     %D%/kmod/kernel_state_test.cpp \
     %D%/kmod/kernel_tree.cpp \
@@ -142,6 +143,7 @@ EXTRA_%C%_kmod_tests_DEPENDENCIES = %D%/stub-nvml.so %D%/stub-cuda.so
     %D%/kmod/sign_test.cpp \
     %D%/kmod/store_fixture.hpp \
     %D%/kmod/store_test.cpp \
+    tests/support/fake_host_programs.cpp \
     tests/support/fake_loader.cpp
 
 %C%_runtime_tests_CPPFLAGS = $(test_cppflags)

@@ -78,6 +78,26 @@ TEST(Initramfs, SeveralArchivesMayBeCompressedTogether) {
     EXPECT_EQ(*found, (Paths{nvidia, modules + "nouveau.ko"}));
 }
 
+/// As "lz4 -l" frames it, which is all that the kernel takes of lz4: here one block, of literals alone.
+std::string legacy_lz4(const std::string& content) {
+    std::size_t left = content.size() - 15;
+    std::string block = "\xf0";
+    for (; left >= 255; left -= 255)
+        block += '\xff';
+    block += static_cast<char>(left);
+    block += content;
+    std::string image = "\x02\x21\x4c\x18";
+    for (unsigned shift = 0; shift < 32; shift += 8)
+        image += static_cast<char>(block.size() >> shift & 0xffU);
+    return image + block;
+}
+
+TEST(Initramfs, TheKernelsLz4IsTheOldOne) {
+    const auto found = read(early() + legacy_lz4(tests::cpio_of(system_with(nvidia))));
+    ASSERT_TRUE(found) << found.error().message;
+    EXPECT_EQ(*found, Paths{nvidia});
+}
+
 TEST(Initramfs, APlainArchiveInFrontIsLookedAtToo) {
     const auto found =
         read(tests::cpio_of(system_with(nvidia)) + tests::cpio_of({{"init", ""}}, Packing::Gzip));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/ctl/doctor_facts.hpp"
+#include "tests/support/archives.hpp"
 #include "tests/support/pki.hpp"
 #include "tests/support/tmpdir.hpp"
 
@@ -45,6 +46,24 @@ TEST_F(DoctorFactsTest, SettingsSayWhoseTheDriverIsAndWhetherContainersAreTold) 
     EXPECT_EQ(facts().owner, kmod::DriverOwner::Nobody);
     EXPECT_EQ(facts().configured, "");
     EXPECT_FALSE(facts().cdi_enabled);
+}
+
+TEST_F(DoctorFactsTest, ImagesOfKernelsWithASelectionAreLookedInto) {
+    const std::string kernel = "6.1.0-50-amd64";
+    const std::string image = "boot/initrd.img-" + kernel;
+    directory_.write("lib/modules/" + kernel + "/modules.builtin", "");
+    directory_.write(image,
+                     tests::cpio_of({{"lib/modules/" + kernel + "/nvidia.ko", "n"}}, tests::Packing::Xz));
+    EXPECT_EQ(facts().kernels.at(0).in_initramfs, std::vector<std::string>()) << "it has no selection";
+    ASSERT_TRUE(kmod::write_selection(root_, kernel, {{"550.163.01", "u", "m"}, std::nullopt}));
+    EXPECT_EQ(facts().kernels.at(0).in_initramfs,
+              std::vector<std::string>{"lib/modules/" + kernel + "/nvidia.ko"});
+    directory_.write("etc/gpuhost/gpuhostd.conf", "[Driver]\nInitramfs=ignore\n");
+    EXPECT_EQ(facts().kernels.at(0).in_initramfs, std::vector<std::string>());
+    EXPECT_FALSE(facts().clear_initramfs);
+    directory_.write("etc/gpuhost/gpuhostd.conf", "");
+    directory_.write(image, "no image");
+    EXPECT_NE(facts().initramfs_unseen.find(image), std::string::npos) << facts().initramfs_unseen;
 }
 
 TEST_F(DoctorFactsTest, WorkersAreUnitsWithProcesses) {

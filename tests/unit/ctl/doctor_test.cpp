@@ -116,6 +116,10 @@ INSTANTIATE_TEST_SUITE_P(
              [](auto& f) { f.operation["state"] = "rolled-back"; }},
         Harm{"HungWorker", "workers", "error", "gpuhost-worker-7-1-1.service",
              [](auto& f) { f.workers->push_back("gpuhost-worker-7-1-1.service"); }},
+        Harm{"DriverInInitramfs", "initramfs", "error", "that of 6.1.0-50-amd64 has",
+             [](auto& f) { f.kernels[0].in_initramfs = {"usr/lib/modules/k/nouveau.ko", "usr/lib/modules/k/nvidia.ko"}; }},
+        Harm{"NouveauInInitramfs", "initramfs", "warning", "nouveau.ko",
+             [](auto& f) { f.kernels[0].in_initramfs = {"usr/lib/modules/k/nouveau.ko"}; }},
         Harm{"BadSetting", "settings", "warning", "x.conf:2",
              [](auto& f) { f.host["config_problems"] = {"x.conf:2: what?"}; }},
         Harm{"UnservedGpu", "gpus", "error", "0000:65:00.0", [](auto& f) { f.served.clear(); }},
@@ -218,8 +222,8 @@ DoctorFacts healthy_of(kmod::DriverOwner owner) {
 
 TEST(Doctor, APreinstalledDriverIsOthersToLookAfter) {
     const DoctorFacts facts = healthy_of(kmod::DriverOwner::Preinstalled);
-    EXPECT_EQ(not_ok(facts, "skipped"),
-              (Names{"signatures", "devices", "firmware", "nouveau", "modprobe", "kernels", "libraries"}));
+    EXPECT_EQ(not_ok(facts, "skipped"), (Names{"signatures", "devices", "firmware", "nouveau", "initramfs",
+                                               "modprobe", "kernels", "libraries"}));
     EXPECT_NE(result_of(facts, "kernels").at("text").get<std::string>().find("Version=preinstalled"),
               std::string::npos);
     EXPECT_EQ(result_of(facts, "driver").at("text"), "driver " + version + " is the host's own, and runs");
@@ -241,7 +245,7 @@ TEST(Doctor, ADriverThatIsOffIsNotLookedAt) {
     facts.served.clear();
     facts.nouveau_loaded = true;
     EXPECT_EQ(not_ok(facts, "skipped"), (Names{"gpus", "driver", "signatures", "devices", "firmware",
-                                               "nouveau", "modprobe", "kernels", "libraries"}));
+                                               "nouveau", "initramfs", "modprobe", "kernels", "libraries"}));
 }
 
 TEST(Doctor, AHostWithoutAGpuLacksNothing) {
@@ -251,7 +255,7 @@ TEST(Doctor, AHostWithoutAGpuLacksNothing) {
     facts.loaded.clear();
     facts.cdi = {{"files", Json::array()}};
     EXPECT_EQ(not_ok(facts, "skipped"), (Names{"gpus", "driver", "signatures", "devices", "firmware",
-                                               "nouveau", "modprobe", "kernels", "libraries"}));
+                                               "nouveau", "initramfs", "modprobe", "kernels", "libraries"}));
 }
 
 TEST(Doctor, WhatCouldNotBeLookedAtIsNotCalledGood) {
@@ -259,10 +263,18 @@ TEST(Doctor, WhatCouldNotBeLookedAtIsNotCalledGood) {
     facts.xid_lines.reset();
     facts.xid_unseen = "journalctl did not end";
     facts.signatures_unseen = "no release";
+    facts.initramfs_unseen = "permission denied";
     facts.workers.reset();
     facts.trust_error = base::Error{base::Errc::AccessDenied, "not for you", ""};
-    EXPECT_EQ(not_ok(facts, "skipped"), (Names{"workers", "signatures", "xid", "trust"}));
+    EXPECT_EQ(not_ok(facts, "skipped"), (Names{"workers", "signatures", "xid", "initramfs", "trust"}));
     EXPECT_EQ(result_of(facts, "xid").at("text"), "it is not known: journalctl did not end");
+}
+
+TEST(Doctor, ImagesMayBeLeftToOthers) {
+    DoctorFacts facts = healthy();
+    facts.kernels[0].in_initramfs = {"lib/modules/k/nvidia.ko"};
+    facts.clear_initramfs = false;
+    EXPECT_EQ(result_of(facts, "initramfs").at("result"), "skipped");
 }
 
 TEST(Doctor, AWorkerOfADaemonThatIsAwayMayBeAtWork) {

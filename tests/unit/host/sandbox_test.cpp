@@ -18,10 +18,10 @@ constexpr const char* analyze = "/usr/bin/systemd-analyze";
 constexpr std::array all{core::Sandbox::Parse,   core::Sandbox::Content, core::Sandbox::Compile,
                          core::Sandbox::Sign,    core::Sandbox::Store,   core::Sandbox::System,
                          core::Sandbox::Modules, core::Sandbox::Units,   core::Sandbox::Runtimes,
-                         core::Sandbox::Devices};
+                         core::Sandbox::Devices, core::Sandbox::Boot};
 
 std::string capabilities(std::uint64_t mask) {
-    constexpr std::array<std::pair<unsigned, const char*>, 9> names{
+    constexpr std::array<std::pair<unsigned, const char*>, 10> names{
         {{CAP_CHOWN, "CAP_CHOWN"},
          {CAP_DAC_OVERRIDE, "CAP_DAC_OVERRIDE"},
          {CAP_DAC_READ_SEARCH, "CAP_DAC_READ_SEARCH"},
@@ -30,6 +30,7 @@ std::string capabilities(std::uint64_t mask) {
          {CAP_SYS_MODULE, "CAP_SYS_MODULE"},
          {CAP_SYS_PTRACE, "CAP_SYS_PTRACE"},
          {CAP_SYS_ADMIN, "CAP_SYS_ADMIN"},
+         {CAP_SYS_CHROOT, "CAP_SYS_CHROOT"},
          {CAP_MKNOD, "CAP_MKNOD"}}};
     std::string text;
     for (const auto& [number, name] : names) {
@@ -145,6 +146,17 @@ TEST(Sandbox, CompileSeesTheKernelsHeaders) {
     EXPECT_EQ(unit.find("ProtectKernelModules"), std::string::npos) << unit;
     EXPECT_EQ(unit.find("@module"), std::string::npos) << unit;
     EXPECT_NE(unit_file(core::Sandbox::Parse).find("ProtectKernelModules=yes\n"), std::string::npos);
+}
+
+TEST(Sandbox, BootWritesImagesAndNoModules) {
+    const std::string unit = unit_file(core::Sandbox::Boot);
+    for (const char* line :
+         {"ProtectSystem=full\n", "ProtectHome=read-only\n", "PrivateTmp=yes\n", "PrivateNetwork=yes\n",
+          "ReadWritePaths=/run/gpuhost/jobs/1-1-1 -/var/lib/gpuhost/staging/1\n"})
+        EXPECT_NE(unit.find(line), std::string::npos) << unit;
+    for (const char* word :
+         {"ProtectKernelModules", "PrivateDevices", "DevicePolicy", "ProtectClock", "CAP_SYS_MODULE"})
+        EXPECT_EQ(unit.find(word), std::string::npos) << word << ": an image is made of modules and devices";
 }
 
 TEST(Sandbox, OnlyModulesMayLoadThem) {

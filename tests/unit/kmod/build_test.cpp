@@ -127,7 +127,7 @@ TEST_F(BuildTest, ALogHasAnEnd) {
     EXPECT_FALSE(compile());
     const std::string text = log();
     EXPECT_LT(text.size(), (16U << 20U) + 100);
-    EXPECT_TRUE(base::ends_with(text, "\nThe build says more than this log may hold.\n"));
+    EXPECT_TRUE(base::ends_with(text, "\nThe program says more than this log may hold.\n"));
 }
 
 TEST_F(BuildTest, ModulesOfAnotherKernelAreRefused) {

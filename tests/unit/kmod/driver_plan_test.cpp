@@ -139,6 +139,30 @@ INSTANTIATE_TEST_SUITE_P(
                  Json::object(),
                  whole_swap,
                  {}},
+        PlanCase{
+            "InitramfsThatNobodyLookedAt",
+            [](Observed& observed, core::Settings&) {
+                observed.initramfs = {{kernel, "/boot/initrd.img-" + kernel}, {"6.1.0-56-amd64", "/boot/i"}};
+            },
+            {{"driver", {{"request", "swap"}, {"version", "550.163.01"}, {"holders", "wait"}}}},
+            "holders.wait initramfs.clear " + whole_swap,
+            {}},
+        PlanCase{"InitramfsIsIgnored",
+                 [](Observed& observed, core::Settings& settings) {
+                     observed.initramfs = {{kernel, "/boot/initrd.img-" + kernel}};
+                     set(settings, "Initramfs", "ignore");
+                 },
+                 swap("550.163.01"),
+                 whole_swap,
+                 {}},
+        PlanCase{"InitramfsOfASelectionThatStays",
+                 [](Observed& observed, core::Settings&) {
+                     observed.initramfs = {{kernel, "/boot/initrd.img-" + kernel}};
+                     observed.wrong_files = {"/usr/bin/nvidia-smi"};
+                 },
+                 Json::object(),
+                 "driver.prepare driver.select driver.validate",
+                 {}},
         PlanCase{"EachGpuComputes",
                  [](Observed&, core::Settings& settings) { set(settings, "Validation", "cuda"); },
                  swap("550.163.01"),

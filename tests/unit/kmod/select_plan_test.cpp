@@ -127,6 +127,18 @@ TEST(SelectPlan, AnotherKernelBootsWhatThisOneRuns) {
     EXPECT_EQ(args["selection_to"]["previous"], Json());
 }
 
+TEST(SelectPlan, ItsInitramfsIsClearedFirst) {
+    Observed observed = host();
+    observed.initramfs = {{running, "/boot/initrd.img-" + running}, {next, "/boot/initrd.img-" + next}};
+    const Plan plan = select_plan("", {}, settings(), observed);
+    ASSERT_EQ(kinds(plan), "initramfs.clear driver.prepare driver.select");
+    EXPECT_EQ(plan.steps[0].args["kernel"], next);
+    EXPECT_EQ(plan.steps[0].args["image"], "/boot/initrd.img-" + next);
+    DriverSettings ignoring = settings();
+    ignoring.clear_initramfs = false;
+    EXPECT_EQ(kinds(select_plan("", {}, ignoring, observed)), "driver.prepare driver.select");
+}
+
 TEST(SelectPlan, ItIsNoStepTwiceAndRemembersWhatWasBefore) {
     Observed observed = host();
     observed.store.selected[next] = {{"550.163.01", "u550.163.01", "m550.163.01" + next}, std::nullopt};

@@ -1,0 +1,193 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Images that kernels boot with: a swap has them made anew without the driver, once; what is installed for the programs that
+make them leaves it out, where it is to."""
+import gzip
+import json
+import os
+import re
+import stat
+import time
+
+import tap
+from driver_files import KERNEL
+from fake_host import NEW, OLD, run_checks, write
+from programs import PATIENCE, run, wait
+
+IMAGE = f"/boot/initrd.img-{KERNEL}"
+TOOL = "/usr/sbin/update-initramfs"
+LOG = f"/var/lib/gpuhost/driver/initramfs/{KERNEL}.log"
+CONFIG = "/etc/gpuhost/gpuhostd.conf.d/90-test.conf"
+ROLLED_BACK, CANCELLED = 15, 16
+MAKE = """#!/bin/sh
+root=${0%/usr/sbin/*}
+echo "$GPUHOST_INITRAMFS $*"
+cp "$root/next" "$root/boot/new" && mv "$root/boot/new" "$root$IMAGE"
+""".replace("$IMAGE", IMAGE)
+
+
+def member(name, mode=stat.S_IFREG | 0o644, content=b""):
+    """Of a cpio archive of the format newc."""
+    numbers = [0, mode, 0, 0, 1, 0, len(content), 0, 0, 0, 0, len(name) + 1, 0]
+    header = "070701" + "".join(f"{number:08x}" for number in numbers) + name + "\0"
+    return header.encode() + b"\0" * (-len(header) % 4) + content + b"\0" * (-len(content) % 4)
+
+
+def image(*paths):
+    """With microcode in front, as the kernel takes it."""
+    end = member("TRAILER!!!", 0)
+    early = member("kernel/x86/microcode/GenuineIntel.bin", content=b"microcode") + end
+    return early + b"\0" * (-len(early) % 512) + gzip.compress(b"".join(map(member, ("init", *paths))) + end, mtime=0)
+
+
+def put(host, path, content):
+    os.makedirs(os.path.dirname(host.path(path)), exist_ok=True)
+    with open(host.path(path), "wb") as file:
+        file.write(content)
+
+
+def held(host):
+    with open(host.path(IMAGE), "rb") as file:
+        return file.read()
+
+
+def tool(host, text):
+    write(host.path(TOOL), text)
+    os.chmod(host.path(TOOL), 0o755)
+
+
+def configure(host, text):
+    write(host.path(CONFIG), f"[Driver]\n{text}\n")
+    host.ctl("reload", check=0)
+
+
+def steps(host, version):
+    return [step["kind"] for step in host.json("driver", "swap", version, "--dry-run")["steps"]]
+
+
+def doctor(host):
+    found = json.loads(host.ctl("doctor", f"--root={host.root}", "--json").stdout)["checks"]
+    return next((check["result"], check["text"]) for check in found if check["check"] == "initramfs")
+
+
+CLEAN = image(f"usr/lib/modules/{KERNEL}/kernel/fs/ext4.ko")
+STALE = image(f"usr/lib/modules/{KERNEL}/kernel/fs/ext4.ko", f"usr/lib/modules/{KERNEL}/updates/dkms/nvidia-current.ko")
+
+
+def check_nothing_to_make_it(t, host):
+    put(host, IMAGE, STALE)
+    t.equal(doctor(host)[0], "error", "doctor finds an image that would load another driver")
+    swap = host.ctl("driver", "swap", NEW)
+    t.equal((swap.returncode, host.loaded()["nvidia"]), (ROLLED_BACK, OLD), "a host that can't make it anew does not swap")
+    t.ok("neither update-initramfs nor dracut" in swap.stderr and "Initramfs=ignore" in swap.stderr, "with the ways out", swap.stderr)
+    configure(host, "Initramfs=ignore")
+    t.ok("initramfs.clear" not in steps(host, NEW), "of which one is to leave images as they are")
+    t.equal(doctor(host)[0], "skipped", "which doctor does too")
+    os.unlink(host.path(CONFIG))
+    host.ctl("reload", check=0)
+
+
+def check_failure(t, host):
+    tool(host, "#!/bin/sh\necho 'cp: no space left'\nexit 1\n")
+    swap = host.ctl("driver", "swap", NEW)
+    t.equal(swap.returncode, ROLLED_BACK, "a program that fails ends the swap")
+    t.ok("no space left" in swap.stderr and LOG in swap.stderr, "by what it said", swap.stderr)
+    tool(host, "#!/bin/sh\nexit 0\n")
+    swap = host.ctl("driver", "swap", NEW)
+    t.equal(swap.returncode, ROLLED_BACK, "as does one that leaves the driver in there")
+    t.ok("nvidia-current.ko" in swap.stderr, "by its name", swap.stderr)
+    t.equal((host.loaded()["nvidia"], held(host)), (OLD, STALE), "the old driver runs, and nothing else has changed")
+
+
+def check_cancel(t, host):
+    """While the program runs, which ends when nobody listens to it any more."""
+    tool(host, "#!/bin/sh\ntouch ${0%/usr/sbin/*}/running\nwhile echo waiting; do sleep 0.1; done\n")
+    swap = host.start_ctl("driver", "swap", NEW)
+    deadline = time.monotonic() + PATIENCE
+    while not os.path.exists(host.path("/running")) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    running = [one["id"] for one in host.json("operation", "list") if one["state"] == "running"]
+    host.ctl("operation", "cancel", str(running[0]), check=0)
+    t.equal(wait(swap), CANCELLED, "a swap is cancelled while the image is made")
+    t.equal((host.loaded()["nvidia"], held(host)), (OLD, STALE), "and leaves all as it was")
+
+
+def check_made_anew(t, host):
+    tool(host, MAKE)
+    put(host, "/next", CLEAN)
+    t.equal(steps(host, NEW)[:2], ["initramfs.clear", "driver.prepare"], "the image comes before the selection")
+    host.ctl("driver", "swap", NEW, check=0)
+    t.equal((host.loaded()["nvidia"], held(host)), (NEW, CLEAN), "a swap has the image made anew")
+    t.equal(host.read(LOG), f"exclude -u -k {KERNEL}", "by the host's program, which is told to leave the driver out")
+    t.equal(doctor(host), ("ok", "none has a driver of a GPU in it"), "and nothing is wrong with it")
+    t.ok("initramfs.clear" not in steps(host, OLD), "it is not looked at again")
+    put(host, IMAGE, image("etc/changed"))
+    t.ok("initramfs.clear" in steps(host, OLD), "until somebody has made it anew")
+    os.unlink(host.path(TOOL))
+    tool(host, "#!/bin/sh\nexit 1\n")
+    host.ctl("driver", "swap", OLD, check=0)
+    t.equal(held(host), image("etc/changed"), "one that is clean stays")
+
+
+def installed(host, name):
+    """As it is installed, but for this host's paths."""
+    with open(os.path.join(tap.TOP_SRCDIR, "packaging/initramfs", name), encoding="utf-8") as file:
+        text = file.read()
+    ctl = os.path.join(host.scratch, "ctl")
+    write(ctl, f"#!/bin/sh\nexec {tap.TOP_BUILDDIR}/gpuhostctl \"$@\" --root={host.root}\n")
+    os.chmod(ctl, 0o755)
+    for path, there in (("/usr/libexec/gpuhost/gpuhost-initramfs", host.path("/gpuhost-initramfs")), ("/usr/bin/gpuhostctl", ctl),
+                        ("/var/lib/gpuhost/", host.path("/var/lib/gpuhost/"))):
+        text = text.replace(path, there)
+    write(host.path(f"/{name}"), text)
+    os.chmod(host.path(f"/{name}"), 0o755)
+    return host.path(f"/{name}")
+
+
+def left_out(host, kernel, **more):
+    return run([host.path("/gpuhost-initramfs"), kernel], env={**host.environment, **more}).returncode == 0
+
+
+def check_who_is_asked(t, host):
+    installed(host, "gpuhost-initramfs")
+    t.ok(left_out(host, KERNEL), "a kernel with a selection has images without a driver")
+    t.ok(not left_out(host, "6.6.6"), "one without is left alone")
+    t.ok(left_out(host, "6.6.6", GPUHOST_INITRAMFS="exclude"), "unless it is about to get one")
+    configure(host, " Initramfs = ignore ")
+    t.ok(not left_out(host, KERNEL), "Initramfs=ignore leaves all alone")
+    write(host.path(CONFIG), "[Driver]\nInitramfs=ignore\nInitramfs=exclude\n[Images]\nInitramfs=ignore\n")
+    t.ok(left_out(host, KERNEL), "what comes last in its section counts")
+    os.unlink(host.path(CONFIG))
+
+
+def modules_left(host, kernel):
+    """What the hook leaves of an image's modules."""
+    directory = os.path.join(host.scratch, "image", "usr/lib/modules", kernel)
+    for name in ("kernel/nvidiafb.ko", "kernel/nouveau.ko.xz", "updates/dkms/nvidia-current-drm.ko", "updates/nvidia.ko", "updates/nvidia-uvm.ko.zst"):
+        write(os.path.join(directory, name), "")
+    root = os.path.join(host.scratch, "image")
+    if not os.path.islink(f"{root}/lib"):
+        os.symlink("usr/lib", f"{root}/lib")
+    done = run([installed(host, "gpuhost")], env={**host.environment, "version": kernel, "DESTDIR": root})
+    if done.returncode != 0:
+        raise AssertionError(done.stderr)
+    return sorted(name for _, _, names in os.walk(directory) for name in names)
+
+
+def check_hook(t, host):
+    t.equal(modules_left(host, KERNEL), ["nvidiafb.ko"], "initramfs-tools' hook takes drivers of a GPU out")
+    t.equal(len(modules_left(host, "6.6.6")), 5, "and of other kernels' images none")
+    t.ok("gpuhost-initramfs" in run([host.path("/gpuhost"), "prereqs"]).stdout.split(), "it comes after all other hooks")
+
+
+def omitted(host, kernel):
+    words = run(["bash", "-c", f"kernel={kernel}; . {installed(host, '50-gpuhost.conf')}; set -f; echo $omit_drivers"], env=host.environment).stdout.split()
+    modules = ("nvidia", "nvidia_drm", "nvidia_current_uvm", "nouveau", "nvidiafb", "nvidia_wmi_ec_backlight", "ext4")
+    return [name for name in modules if any(re.fullmatch(word, name) for word in words)]
+
+
+def check_dracut(t, host):
+    t.equal(omitted(host, KERNEL), ["nvidia", "nvidia_drm", "nvidia_current_uvm", "nouveau"], "dracut is told to leave them out")
+    t.equal(omitted(host, "6.6.6"), [], "for kernels with a selection")
+
+
+run_checks(check_nothing_to_make_it, check_failure, check_cancel, check_made_anew, check_who_is_asked, check_hook, check_dracut)

@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+// In place of kmod/host_programs.cpp: a tree's own programs, which a test has put there.
+#include "kmod/host_programs.hpp"
+
+namespace gpuhost::kmod {
+
+bool runs_programs_of(const base::Root& root) {
+    return !root.is_host();
+}
+
+} // namespace gpuhost::kmod
