@@ -110,6 +110,7 @@ class Redaction {
     [[nodiscard]] std::string run();
 
   private:
+    [[nodiscard]] std::size_t find_others(std::string_view line) const;
     [[nodiscard]] bool is_of_others(std::string_view line) const;
     [[nodiscard]] bool is_left_out(std::string_view line);
     [[nodiscard]] std::string masked(std::string_view line);
@@ -126,9 +127,20 @@ class Redaction {
     int open_ = 0;            ///< brackets
 };
 
-/// In a log, between the lines of a key that another process writes.
+/// Of a line of a log in which a key is: what is behind the tag of another process. npos: it is of this one, whose further lines
+/// may have no tag.
+std::size_t Redaction::find_others(std::string_view line) const {
+    constexpr std::string_view tag = "]: ";
+    if (inside_ != Inside::Key || !base::ends_with(tag_, tag) || line.find(tag_) != npos)
+        return npos;
+    const auto at = line.find(tag);
+    return at == npos || line.find_first_of(" \t") == 0 ? npos : at + tag.size();
+}
+
+/// Between the lines of a key, one of another process that is no part of a key.
 bool Redaction::is_of_others(std::string_view line) const {
-    return inside_ == Inside::Key && base::ends_with(tag_, "]: ") && line.find(tag_) == npos;
+    const auto text = find_others(line);
+    return text != npos && !is_of_key(line.substr(text)) && line.find("-----END ", text) == npos;
 }
 
 /// Lines below a secret that are part of it.
@@ -136,6 +148,8 @@ bool Redaction::is_left_out(std::string_view line) {
     const Inside inside = inside_;
     if (inside == Inside::Nothing)
         return false;
+    if (find_others(line) != npos) // of another key
+        return true;
     inside_ = Inside::Nothing;
     bool is_inside = false;
     if (inside == Inside::Key) {

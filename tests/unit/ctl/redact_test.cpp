@@ -85,6 +85,14 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"1 h a[2]: -----BEGIN PRIVATE KEY-----\n1 h b[3]: pin=1\n1 h a[2]: MHc=\n"
              "1 h a[2]: -----END PRIVATE KEY-----\n1 h a[2]: done",
              "1 h a[2]: [masked]\n1 h b[3]: pin=[masked]\n1 h a[2]: done"},
+        Case{"1 h a[2]: -----BEGIN PRIVATE KEY-----\n          MHc=\n          -----END PRIVATE KEY-----\nx",
+             "1 h a[2]: [masked]\nx"},
+        Case{"1 h a[2]: -----BEGIN PRIVATE KEY-----\n1 h b[3]: -----BEGIN PRIVATE KEY-----\n1 h a[2]: MHc=\n"
+             "1 h b[3]: MHd=\n1 h b[3]: -----END PRIVATE KEY-----\n1 h a[2]: MHe=\n"
+             "1 h a[2]: -----END PRIVATE KEY-----\n1 h a[2]: done",
+             "1 h a[2]: [masked]\n1 h b[3]: [masked]\n1 h a[2]: done"},
+        Case{"keys[0]: -----BEGIN PRIVATE KEY-----\nMHc=\n-----END PRIVATE KEY-----\nx",
+             "keys[0]: [masked]\nx"},
         Case{"tokens:\n- abc\n- def\nx: 1", "tokens:\nx: 1"},
         Case{"- token:\n    abc\n  user: joe", "- token:\n  user: joe"},
         // what is to stay
