@@ -6,6 +6,8 @@
 
 #include <algorithm>
 
+#include <string.h>
+
 namespace gpuhost::kmod {
 namespace {
 
@@ -45,10 +47,17 @@ std::string why_kept(const std::string& version, const std::string& in_use, cons
     return order == 0 ? "it is configured" : order > 0 ? "it is newer than " + in_use : std::string();
 }
 
+/// It was there once, or is older than the one that runs. Modules may come before a newer one does.
+bool was_there(const std::string& kernel, const Observed& observed) {
+    return ::strverscmp(kernel.c_str(), observed.kernel.c_str()) < 0 ||
+           std::any_of(observed.gone_kernels.begin(), observed.gone_kernels.end(),
+                       [&](const GoneKernel& gone) { return gone.release == kernel; });
+}
+
 /// Where none is installed nobody says which are gone: /lib/modules is not there. One through whose selection programs find
 /// their libraries is not done with.
 bool is_gone(const std::string& kernel, const Observed& observed) {
-    return !observed.kernels.empty() && kernel != observed.kernel &&
+    return !observed.kernels.empty() && kernel != observed.kernel && was_there(kernel, observed) &&
            observed.current != userland_link_of(kernel) &&
            std::none_of(observed.kernels.begin(), observed.kernels.end(),
                         [&](const InstalledKernel& installed) { return installed.release == kernel; });
