@@ -4,7 +4,7 @@
 // Order: all that can fail without disturbing anybody comes first, and of that the wait, so that what is prepared
 // is fresh; the driver is proved before others are let in again.
 //
-//   holders.wait → initramfs.clear → driver.prepare → door.shut → units.stop → holders.clear → driver.devices (back) →
+//   initramfs.clear → holders.wait → driver.prepare → door.shut → units.stop → holders.clear → driver.devices (back) →
 //   modules.converge → driver.select → driver.devices → driver.validate → door.open → units.start
 //
 // Undone from any point backwards it ends with the driver that was there before.

@@ -3,6 +3,7 @@
 
 #include "daemon/base/parse.hpp"
 #include "daemon/content/file_operation.hpp"
+#include "kmod/initramfs.hpp"
 #include "kmod/kernel_state.hpp"
 #include "kmod/store.hpp"
 
@@ -63,6 +64,8 @@ Result<Json> forget(StepContext& context, const Json& args) {
         GPUHOST_CHECK(remove_if_empty(context.root, directory_of(kernel.release) + "/updates"));
         GPUHOST_CHECK(remove_if_empty(context.root, directory_of(kernel.release)));
     }
+    for (const char* file : {"", ".log", ".unfinished"}) // of no use to anybody, so not to come back
+        GPUHOST_CHECK(context.root.remove(std::string(initramfs_directory) + "/" + kernel.release + file));
     GPUHOST_CHECK(remove_selection(context.root, kernel.release));
     if (!kernel.boot.empty())
         GPUHOST_CHECK(

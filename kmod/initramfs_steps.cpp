@@ -136,8 +136,15 @@ Result<void> make(const StepContext& context, const Request& request, const Tool
                       "see " + log_path(request.kernel) + "; mend it, " + or_ignore);
 }
 
+/// Stands until the tool has done all that it does: once an image is in its place boot loaders may still have to be told.
+std::string unfinished_mark(const std::string& kernel) {
+    return std::string(initramfs_directory) + "/" + kernel + ".unfinished";
+}
+
 /// Nothing takes the image's place, and nothing is recorded, before it is seen to be clean and is on disk.
 Result<void> make_anew(const StepContext& context, const Request& request, const Tool& tool) {
+    GPUHOST_CHECK(context.root.make_directories(initramfs_directory));
+    GPUHOST_CHECK(context.root.write_atomic(unfinished_mark(request.kernel), ""));
     GPUHOST_CHECK(make(context, request, tool));
     GPUHOST_TRY(made, read_image(context.root, tool.makes));
     if (!made.modules.empty())
@@ -151,6 +158,7 @@ Result<void> make_anew(const StepContext& context, const Request& request, const
     if (tool.makes != request.image)
         GPUHOST_CHECK(context.root.rename(tool.makes, request.image));
     GPUHOST_CHECK(context.root.sync_directory("/boot"));
+    GPUHOST_CHECK(context.root.remove(unfinished_mark(request.kernel)));
     return record_clean(context.root, request.kernel, request.image, made.st);
 }
 
@@ -160,10 +168,12 @@ Result<Json> apply(StepContext& context, const Json& args) {
         return Json{{"made", false}};
     context.progress(-1, "reading the initramfs of " + request.kernel);
     GPUHOST_TRY(image, read_image(context.root, request.image));
-    if (image.modules.empty()) {
+    if (image.modules.empty() && !context.root.exists(unfinished_mark(request.kernel))) {
         GPUHOST_CHECK(record_clean(context.root, request.kernel, request.image, image.st));
         return Json{{"made", false}};
     }
+    if (!runs_programs_of(context.root) && image.modules.empty())
+        return Json{{"made", false}};
     if (!runs_programs_of(context.root)) {
         context.warn(
             "'" + request.image + "' holds '" + image.modules.front() +
@@ -188,6 +198,7 @@ Result<void> verify(StepContext& context, const Json& args) {
 /// What has no driver in it boots the one from before too, so the image stays.
 Result<void> undo(StepContext& context, const Json& args) {
     GPUHOST_TRY(request, request_from(args));
+    GPUHOST_CHECK(context.root.remove(request.image + ".new")); // update-initramfs's
     return context.root.remove(request.image + unfinished);
 }
 
@@ -197,7 +208,6 @@ core::StepKind initramfs_clear_kind() {
     core::StepKind kind;
     kind.name = "initramfs.clear";
     kind.sandbox = core::Sandbox::Boot;
-    kind.writable = {"/boot", "/efi"};
     kind.deadline = clear_deadline;
     kind.interruptible = true;
     kind.preflight = preflight;

@@ -162,9 +162,9 @@ Properties sandbox_properties(Sandbox sandbox, Words writable) {
         for (const char* property : {"PrivateTmp", "ProtectKernelTunables", "ProtectKernelLogs",
                                      "ProtectControlGroups", "ProtectHostname"})
             made.push_back(on(property));
-        made.push_back(text("ProtectSystem", "full"));
+        // Not ProtectSystem=full: /boot would be a mount of its own, whose file system dracut freezes, though it may be the root's.
+        made.push_back({"ReadOnlyPaths", Words{"/usr", "/etc"}});
         made.push_back(text("ProtectHome", "read-only"));
-        made.push_back({"ReadWritePaths", std::move(writable)});
         made.push_back({"Nice", std::int32_t{10}});
         return made;
     case Sandbox::Modules:

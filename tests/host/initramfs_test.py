@@ -136,7 +136,7 @@ def installed(host, name):
     write(ctl, f"#!/bin/sh\nexec {tap.TOP_BUILDDIR}/gpuhostctl \"$@\" --root={host.root}\n")
     os.chmod(ctl, 0o755)
     for path, there in (("/usr/libexec/gpuhost/gpuhost-initramfs", host.path("/gpuhost-initramfs")), ("/usr/bin/gpuhostctl", ctl),
-                        ("/var/lib/gpuhost/", host.path("/var/lib/gpuhost/"))):
+                        ('"/var/lib/gpuhost/', '"' + host.path("/var/lib/gpuhost/"))):
         text = text.replace(path, there)
     write(host.path(f"/{name}"), text)
     os.chmod(host.path(f"/{name}"), 0o755)
@@ -165,6 +165,7 @@ def modules_left(host, kernel):
     for name in ("kernel/nvidiafb.ko", "kernel/nouveau.ko.xz", "updates/dkms/nvidia-current-drm.ko", "updates/nvidia.ko", "updates/nvidia-uvm.ko.zst"):
         write(os.path.join(directory, name), "")
     root = os.path.join(host.scratch, "image")
+    write(os.path.join(root, "var/lib/gpuhost/driver/550/nvidia.ko"), "")  # as initramfs-tools copies what a link leads to
     if not os.path.islink(f"{root}/lib"):
         os.symlink("usr/lib", f"{root}/lib")
     done = run([installed(host, "gpuhost")], env={**host.environment, "version": kernel, "DESTDIR": root})
@@ -175,8 +176,14 @@ def modules_left(host, kernel):
 
 def check_hook(t, host):
     t.equal(modules_left(host, KERNEL), ["nvidiafb.ko"], "initramfs-tools' hook takes drivers of a GPU out")
+    t.ok(not os.path.exists(os.path.join(host.scratch, "image/var/lib/gpuhost/driver")), "with what links to ours led to")
     t.equal(len(modules_left(host, "6.6.6")), 5, "and of other kernels' images none")
-    t.ok("gpuhost-initramfs" in run([host.path("/gpuhost"), "prereqs"]).stdout.split(), "it comes after all other hooks")
+    for name, mode in (("off", 0o644), ("also off~", 0o755)):
+        write(host.path(f"/{name}"), "#!/bin/sh\nexit 1\n")
+        os.chmod(host.path(f"/{name}"), mode)
+    before = run([host.path("/gpuhost"), "prereqs"]).stdout.splitlines()
+    t.ok("gpuhost-initramfs" in before and "gpuhost" not in before, "it comes after all other hooks", before)
+    t.ok("off" not in before and "also off~" not in before, "that initramfs-tools runs: it would run these for this one's sake", before)
 
 
 def omitted(host, kernel):

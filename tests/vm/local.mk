@@ -41,6 +41,7 @@ EXTRA_DIST += \
     %D%/scenarios/failures.py \
     %D%/scenarios/containers.py \
     %D%/scenarios/gpus.py \
+    %D%/scenarios/initramfs.py \
     %D%/scenarios/runtimes.py \
     %D%/scenarios/kubernetes.py \
     %D%/scenarios/holders.py \

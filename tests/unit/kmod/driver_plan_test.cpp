@@ -145,7 +145,7 @@ INSTANTIATE_TEST_SUITE_P(
                 observed.initramfs = {{kernel, "/boot/initrd.img-" + kernel}, {"6.1.0-56-amd64", "/boot/i"}};
             },
             {{"driver", {{"request", "swap"}, {"version", "550.163.01"}, {"holders", "wait"}}}},
-            "holders.wait initramfs.clear " + whole_swap,
+            "initramfs.clear holders.wait " + whole_swap,
             {}},
         PlanCase{"InitramfsIsIgnored",
                  [](Observed& observed, core::Settings& settings) {

@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a kernel boots with holds another driver of a GPU."""
+
+from rig.case import case
+
+from . import expect
+from .install import NEW, OLD
+
+IMAGE = "/boot/initrd.img-$(uname -r)"
+HELD = f"lsinitramfs {IMAGE} | grep -E '/(nvidia|nouveau)[^/]*[.]ko' || true"
+
+
+@case("an initramfs that holds drivers: a swap has initramfs-tools make it anew without them, under its own sandbox", start="both")
+def cleared(host):
+    host.check("printf 'nouveau\\nnvidia\\n' >>/etc/initramfs-tools/modules; mv /usr/share/initramfs-tools/hooks/gpuhost /root/; "
+               "update-initramfs -c -k $(uname -r) 2>&1; mv /root/gpuhost /usr/share/initramfs-tools/hooks/", 300)
+    held = host.check(HELD)
+    assert "nouveau.ko" in held and "nvidia.ko" in held, f"the image is to hold both: {held}"
+    assert "initrd.img" in host.ctl("doctor").out, "doctor does not see it"
+    host.check("echo '#!/bin/sh\nexit 1' >/usr/share/initramfs-tools/hooks/off; "
+               "chmod 644 /usr/share/initramfs-tools/hooks/off")
+    host.swap(NEW)
+    expect.driver(host, NEW, host.srcversions(NEW))
+    assert not host.check(HELD), f"the image still holds {host.check(HELD)}"
+    assert host.check(f"lsinitramfs {IMAGE} | grep -c .") != "0", "the image is empty"
+    assert "initrd.img" not in host.ctl("doctor").out, f"doctor: {host.ctl('doctor').out}"
+    before = host.check(f"stat -c %Y.%i {IMAGE}")
+    host.check("rm /usr/share/initramfs-tools/hooks/off")
+    host.swap(OLD)
+    assert host.check(f"stat -c %Y.%i {IMAGE}") == before, "it was made again"
+    host.check("update-initramfs -u -k $(uname -r) 2>&1", 300)
+    assert not host.check(HELD), f"whoever makes one gets {host.check(HELD)}"
