@@ -120,7 +120,10 @@ void add_driver(DoctorFacts& facts, const Root& root) {
     else
         facts.store.problems.push_back(store.error().message);
     if (facts.kernel.empty() && !facts.store.selected.empty())
-        facts.kernel = facts.store.selected.rbegin()->first; // of a mounted system
+        facts.kernel = facts.store.selected.rbegin()->first;        // of a mounted system
+    std::erase_if(facts.store.selected, [&](const auto& selected) { // as the daemon does
+        return selected.first != facts.kernel && !kmod::kernel_is_installed(root, selected.first);
+    });
     facts.owner = settings.owner;
     facts.configured = settings.version;
     facts.current = kmod::current_userland(root);
