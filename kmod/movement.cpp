@@ -5,6 +5,7 @@
 #include "daemon/base/handle.hpp"
 #include "kmod/console.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 
@@ -49,6 +50,8 @@ int patiently(std::chrono::milliseconds patience, Operation operation) {
     }
 }
 
+constexpr std::chrono::milliseconds console_patience{1000}; // the module may go all the same
+
 int perform(ModuleLoader& loader, const Move& move, const MoveOptions& options) {
     switch (move.type) {
     case Move::Type::Unload:
@@ -58,7 +61,8 @@ int perform(ModuleLoader& loader, const Move& move, const MoveOptions& options) 
     case Move::Type::LoadByName:
         return loader.load_by_name(move.name);
     case Move::Type::UnbindConsole:
-        return patiently(options.in_use_patience, [&] { return loader.bind_console(move.name, false); });
+        return patiently(std::min(options.in_use_patience, console_patience),
+                         [&] { return loader.bind_console(move.name, false); });
     case Move::Type::BindConsole:
         return loader.bind_console(move.name, true);
     }
