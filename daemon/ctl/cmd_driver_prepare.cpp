@@ -123,9 +123,12 @@ Result<int> run_hook(Session& session) {
     }
     const auto driver = runs ? observed_driver(**client) : Result<Json>(base::fail(runs.error()));
     if (!driver || driver->is_null()) {
+        const std::string wish = configured_wish();
+        if (wish == "ignore")
+            return 0;
         session.complain(driver ? base::Error{Errc::Busy, "gpuhostd has not looked at this host yet", {}}
                                 : driver.error());
-        return unprepared(session, configured_wish());
+        return unprepared(session, wish);
     }
     const std::string wish = text_of(*driver, "new_kernel");
     const std::vector<std::string>& kernels = session.arguments().words();
