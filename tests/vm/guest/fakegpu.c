@@ -150,6 +150,28 @@ static int on_module(struct notifier_block *block, unsigned long state, void *da
 	return NOTIFY_OK;
 }
 
+// /sys/bus/pci/rescan would look for room of its own for their BARs, and finds none in RAM that is kept free.
+static int plug(const char *value, const struct kernel_param *parameter)
+{
+	uint gpu;
+	int rc = kstrtouint(value, 0, &gpu);
+
+	if (rc)
+		return rc;
+	if (!bus || gpu >= gpus)
+		return -EINVAL;
+	pci_lock_rescan_remove();
+	pci_scan_slot(bus, PCI_DEVFN(gpu, 0));
+	pci_bus_claim_resources(bus);
+	pci_bus_add_devices(bus);
+	pci_unlock_rescan_remove();
+	return 0;
+}
+
+static const struct kernel_param_ops plug_ops = { .set = plug };
+module_param_cb(plug, &plug_ops, NULL, 0200);
+MODULE_PARM_DESC(plug, "number of a GPU that was removed and comes back");
+
 static struct notifier_block module_watch = { .notifier_call = on_module };
 
 static int __init fakegpu_init(void)

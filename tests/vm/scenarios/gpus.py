@@ -14,7 +14,7 @@ def comes_and_goes(host):
     assert host.facts().pci == {first}, f"it is still there: {host.facts().pci}"
     host.swap(NEW)
     expect.driver(host, NEW, host.srcversions(NEW))
-    host.check("echo 1 >/sys/bus/pci/rescan", 60)
+    host.check("echo 1 >/sys/module/fakegpu/parameters/plug", 60)
     host.wait_until(f"test -e /proc/driver/nvidia/gpus/{second}", 30)
     host.ctl_ok("apply")
     facts = expect.driver(host, NEW, host.srcversions(NEW))

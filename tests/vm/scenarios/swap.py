@@ -9,7 +9,7 @@ from . import expect
 from .install import NEW, OLD
 
 KEPT_JOURNALS = 50
-SWAPS = 100 if os.environ.get("FULL") == "1" else 8
+SWAPS = 100 if os.environ.get("FULL") == "1" else 4
 # What a swap could leave behind. Journals are kept up to a number, and counted apart.
 LEFT = r"""pid=$(systemctl show -P MainPID gpuhostd)
 awk '/^VmRSS/ { print "memory", $2 }' /proc/$pid/status
