@@ -82,9 +82,9 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"key: \"-----BEGIN PRIVATE KEY-----\\nMIIEvQIBADANBgkqhkiG9w0BAQEFAASC\\n\\\n  TUlJRXY=\\n\\\n"
              "  -----END PRIVATE KEY-----\"\nx",
              "key: \"[masked]\nx"},
-        Case{"1 h a[2]: -----BEGIN PRIVATE KEY-----\n1 h b[3]: pin=1\n1 h a[2]: MHc=\n"
+        Case{"1 h a[2]: -----BEGIN PRIVATE KEY-----\n1 h b[3]: its pin=1\n1 h a[2]: MHc=\n"
              "1 h a[2]: -----END PRIVATE KEY-----\n1 h a[2]: done",
-             "1 h a[2]: [masked]\n1 h b[3]: pin=[masked]\n1 h a[2]: done"},
+             "1 h a[2]: [masked]\n1 h b[3]: its pin=[masked]\n1 h a[2]: done"},
         Case{"1 h a[2]: -----BEGIN PRIVATE KEY-----\n          MHc=\n          -----END PRIVATE KEY-----\nx",
              "1 h a[2]: [masked]\nx"},
         Case{"1 h a[2]: -----BEGIN PRIVATE KEY-----\n1 h b[3]: -----BEGIN PRIVATE KEY-----\n1 h a[2]: MHc=\n"
