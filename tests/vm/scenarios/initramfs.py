@@ -11,7 +11,7 @@ HELD = f"lsinitramfs {IMAGE} | grep -E '/(nvidia|nouveau)[^/]*[.]ko' || true"
 SEEN = "which is loaded before what is selected can be"
 
 
-@case("an initramfs that holds drivers: a swap has initramfs-tools make it anew without them, under its own sandbox", start="both")
+@case("an initramfs that holds drivers: a swap has initramfs-tools make it anew without them, under its own sandbox", start="both", full=True)
 def cleared(host):
     host.check("printf 'nouveau\\nnvidia\\n' >>/etc/initramfs-tools/modules; mv /usr/share/initramfs-tools/hooks/gpuhost /root/; "
                "update-initramfs -c -k $(uname -r) 2>&1; mv /root/gpuhost /usr/share/initramfs-tools/hooks/", 300)
