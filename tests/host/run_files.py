@@ -53,9 +53,9 @@ def write_tree(directory, version):
     return directory
 
 
-def makeself(tree, path, version, *options):
+def makeself(tree, path, version, *options, **more):
     """By the real tool; its path. It says nothing when it does what it is told."""
-    run(["makeself", "--quiet", *options, tree, path, label(version), "./nvidia-installer"], check=True)
+    run(["makeself", "--quiet", *options, tree, path, label(version), "./nvidia-installer"], check=True, **more)
     return path
 
 
