@@ -120,6 +120,7 @@ std::vector<Going> sets_to_go(const std::vector<Going>& versions, const DriverSe
 
 std::string title(const std::vector<Going>& versions, const std::vector<Going>& sets) {
     std::vector<std::string> names;
+    names.reserve(versions.size() + 1);
     for (const Going& version : versions)
         names.push_back(version.name);
     if (sets.size() == 1)

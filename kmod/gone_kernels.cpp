@@ -108,6 +108,7 @@ std::vector<GoneKernel> find_gone_kernels(const Root& root, const std::string& r
             if (name != running && base::is_kernel_release(name) && !kernel_is_installed(root, name))
                 releases.insert(std::move(name));
     std::vector<GoneKernel> gone;
+    gone.reserve(releases.size());
     for (const std::string& release : releases)
         gone.push_back({release, own_link(root, modules_path(release)),
                         root.read(record_path(release)).value_or(std::string()),

@@ -231,7 +231,7 @@ std::string Redaction::masked(std::string_view line) {
     next_ = is_lone_option(line) || ends_in_option(line) ? Next::Argument
             : names_secret(line)                         ? Next::Value
                                                          : Next::Any;
-    const std::string safe = mask_tokens(mask_credentials(std::string(line)));
+    std::string safe = mask_tokens(mask_credentials(std::string(line)));
     const auto value = find_secret_value(line);
     if (value == npos) {
         if (safe != line && base::ends_with(line, "\\"))
