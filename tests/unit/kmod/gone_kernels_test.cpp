@@ -60,6 +60,8 @@ TEST_F(GoneKernels, AreThoseThatSomethingIsLeftOf) {
 
 TEST_F(GoneKernels, AreForgottenAndRemembered) {
     const base::Json args = found()[0];
+    for (const char* ending : {"", ".log", ".unfinished"})
+        directory_.write("var/lib/gpuhost/driver/initramfs/" + gone_ + ending, "");
     ASSERT_TRUE(undo("store.forget", args)) << "before apply";
     for (int round = 0; round < 2; ++round) {
         for (int i = 0; i < 2; ++i)
@@ -67,6 +69,7 @@ TEST_F(GoneKernels, AreForgottenAndRemembered) {
         EXPECT_EQ(left(gone_), 0U);
         EXPECT_FALSE(root_.exists("/lib/modules/" + gone_)) << "it stood there for our link";
         EXPECT_TRUE(found().empty());
+        EXPECT_EQ(root_.list("/var/lib/gpuhost/driver/initramfs")->size(), 0U);
         for (int i = 0; i < 2; ++i)
             ASSERT_TRUE(undo("store.forget", args));
         EXPECT_EQ(found()[0], args);

@@ -150,6 +150,31 @@ TEST_F(InitramfsTest, WhatFailsSaysWhatTheProgramSaidLast) {
     EXPECT_FALSE(unknown().empty());
 }
 
+TEST_F(InitramfsTest, ACleanImageWhoseProgramDidNotEndIsMadeOnceMore) {
+    directory_.write(debian, stale);
+    program("usr/sbin/update-initramfs",
+            std::string(update) + "exit 1\n"); // its image is in place, boot loaders know nothing
+    EXPECT_FALSE(clear(debian));
+    ASSERT_EQ(directory_.read(debian), clean);
+    program("usr/sbin/update-initramfs", update);
+    const auto done = clear(debian);
+    ASSERT_TRUE(done) << done.error().message;
+    EXPECT_EQ((*done)["made"], true);
+    const auto again = clear(debian);
+    ASSERT_TRUE(again) << again.error().message;
+    EXPECT_EQ((*again)["made"], false);
+}
+
+TEST_F(InitramfsTest, UndoLeavesNothingHalfMade) {
+    directory_.write(debian, stale);
+    for (const char* ending : {".new", ".gpuhost"})
+        directory_.write(debian + ending, "half");
+    auto made = context();
+    ASSERT_TRUE(kind_.undo(made, args(debian)));
+    EXPECT_EQ(root_.list("/boot")->size(), 2U) << "grub's directory and the image";
+    EXPECT_EQ(directory_.read(debian), stale);
+}
+
 TEST_F(InitramfsTest, AnImageThatIsGoneNeedsNothing) {
     EXPECT_EQ(warning(debian), "");
     EXPECT_TRUE(clear(debian));
