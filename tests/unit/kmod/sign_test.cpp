@@ -108,6 +108,17 @@ TEST_F(SignTest, WhatSomebodySignedStaysAsItIs) {
     EXPECT_EQ(root_.read(staging_ + "/modules/" + test_kernel + "-open/nvidia.ko").value(), content);
 }
 
+TEST_F(SignTest, WhatCannotBeReadAsASignatureIsNotTakenForOne) {
+    Inputs inputs = modules();
+    inputs[0].second += "no signature" + std::string(content::module_signature_magic);
+    ASSERT_TRUE(stage(inputs));
+    const auto made = apply("build.sign", args());
+    ASSERT_FALSE(made);
+    EXPECT_NE(made.error().message.find("nvidia.ko ends in a signature that can't be read"),
+              std::string::npos)
+        << made.error().message;
+}
+
 TEST_F(SignTest, AChangedModuleIsNotSigned) {
     ASSERT_TRUE(stage(modules()));
     directory_.write(staging_.substr(1) + "/modules/" + test_kernel + "-open/nvidia.ko", "something else");
