@@ -18,14 +18,7 @@ using base::Result;
 
 namespace {
 
-/// One that was not finished writes nothing more.
-void abandon(archive* handle) noexcept {
-    if (handle != nullptr)
-        (void)archive_write_fail(handle);
-    archive_write_free(handle);
-}
-
-using WriterPtr = base::CHandle<archive, abandon>;
+using WriterPtr = base::CHandle<archive, archive_write_free>;
 using EntryPtr = base::CHandle<archive_entry, archive_entry_free>;
 
 bool add_packing(archive* handle, TarForm::Packing packing) {
@@ -38,7 +31,15 @@ bool add_packing(archive* handle, TarForm::Packing packing) {
 } // namespace
 
 struct TarWriter::State {
+    State() = default;
+    State(const State&) = delete;
+    State& operator=(const State&) = delete;
+    /// One that was not finished writes nothing more. Not by archive_write_fail(): libarchive 3.6 does not free
+    /// its block after that.
+    ~State() { abandoned = true; }
+
     int fd = -1;
+    bool abandoned = false;
     std::string what;
     TarForm form;
     Sha256 hash;
@@ -60,6 +61,8 @@ struct TarWriter::State {
 
 la_ssize_t TarWriter::State::push(archive* handle, void* data, const void* bytes, std::size_t size) noexcept {
     auto& state = *static_cast<State*>(data);
+    if (state.abandoned)
+        return -1;
     try {
         const std::string_view block(static_cast<const char*>(bytes), size);
         if (auto written = base::write_all(state.fd, block, state.what); !written) {
