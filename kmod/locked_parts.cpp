@@ -20,11 +20,16 @@ struct LockedPart {
     std::string_view unit;
     std::string_view program;
     std::string_view package;
+    std::array<std::string_view, 2> others; ///< programs of the same package
 };
 constexpr std::string_view fabric_manager = "nvidia-fabricmanager.service";
 /// nvidia-persistenced is none: it goes with every driver of its branch.
-constexpr std::array parts{LockedPart{fabric_manager, "nv-fabricmanager", "nvidia-fabricmanager"},
-                           LockedPart{"nvidia-imex.service", "nvidia-imex", "nvidia-imex"}};
+constexpr std::array parts{
+    LockedPart{fabric_manager,
+               "nv-fabricmanager",
+               "nvidia-fabricmanager",
+               {"nvidia-fabricmanager-start.sh", "nvswitch-audit"}},
+    LockedPart{"nvidia-imex.service", "nvidia-imex", "nvidia-imex", {"nvidia-imex-ctl"}}};
 
 struct SwitchLibrary {
     std::string_view name;
@@ -57,6 +62,28 @@ std::string library_path(const base::Root& root, const std::string& userland, st
 }
 
 } // namespace
+
+std::string_view unit_of_locked_part(std::string_view program) {
+    for (const LockedPart& part : parts)
+        if (part.program == program ||
+            std::find(part.others.begin(), part.others.end(), program) != part.others.end())
+            return part.unit;
+    return {};
+}
+
+content::FileOperation unit_drop_in(std::string_view unit, const std::string& directory,
+                                    const std::vector<std::string>& programs) {
+    content::FileOperation drop_in{content::FileOperation::Type::Remove,
+                                   "/etc/systemd/system/" + std::string(unit) + ".d/50-gpuhost.conf",
+                                   {}};
+    if (programs.empty())
+        return drop_in;
+    drop_in.type = content::FileOperation::Type::Write;
+    drop_in.content = std::string(content::file_mark) + "[Service]\n";
+    for (const std::string& program : programs)
+        drop_in.content += "BindReadOnlyPaths=-" + directory + "/" + program + ":/usr/bin/" + program + "\n";
+    return drop_in;
+}
 
 std::vector<Problem> check_locked_parts(const base::Root& root, const std::string& userland,
                                         const std::string& version, const std::vector<std::string>& units) {

@@ -1,15 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 // What there is beside the driver that works with its very version alone: programs that would refuse to start after a swap,
-// and libraries that no GPU needs.
+// and libraries that no GPU needs. Where a package of the host's brings such a program, with its unit and its configuration,
+// these stay the package's, and the unit alone is led to the program that came with the driver (unit_drop_in).
 #pragma once
 
 #include "daemon/base/root.hpp"
+#include "daemon/content/file_operation.hpp"
 #include "daemon/core/step.hpp"
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace gpuhost::kmod {
+
+/// The unit that runs this program of a locked part, or that it belongs to; empty: it is of none.
+[[nodiscard]] std::string_view unit_of_locked_part(std::string_view program);
+
+/// For systemd to show `unit` these programs from `directory` in place of the host's own in /usr/bin, as long as they are there.
+[[nodiscard]] content::FileOperation unit_drop_in(std::string_view unit, const std::string& directory,
+                                                  const std::vector<std::string>& programs);
 
 /// Of the units that a swap starts again: each such program must be of `version`, be it the one in `userland` (a directory;
 /// empty: none), which comes with the selection, or the host's own in /usr/bin.

@@ -3,6 +3,7 @@
 
 #include "daemon/base/parse.hpp"
 #include "kmod/goal.hpp"
+#include "kmod/locked_parts.hpp"
 
 #include <algorithm>
 
@@ -51,11 +52,11 @@ void add(std::vector<content::FileOperation>& to, const std::vector<content::Fil
     to.insert(to.end(), more.begin(), more.end());
 }
 
-void remove_old_tools(const std::vector<std::string>& tools, const std::vector<std::string>& old_tools,
-                      SelectionFiles& files) {
-    for (const std::string& name : old_tools)
-        if (std::find(tools.begin(), tools.end(), name) == tools.end())
-            files.after_index.push_back({Type::Remove, tool_link(name).path, {}});
+void remove_old_tools(const std::vector<content::FileOperation>& tools,
+                      const std::vector<content::FileOperation>& old_tools, SelectionFiles& files) {
+    for (const content::FileOperation& old : old_tools)
+        if (std::none_of(tools.begin(), tools.end(), [&](const auto& tool) { return tool.path == old.path; }))
+            files.after_index.push_back({Type::Remove, old.path, {}});
 }
 
 /// Of this kernel alone.
@@ -69,8 +70,8 @@ SelectionFiles boot_files(std::string_view kernel, const std::optional<Driver>& 
 }
 
 /// What kernels share goes back to what another kernel's selection made it.
-SelectionFiles no_driver(std::string_view kernel, const std::vector<std::string>& tools,
-                         const std::vector<std::string>& old_tools, const std::string& options,
+SelectionFiles no_driver(std::string_view kernel, const std::vector<content::FileOperation>& tools,
+                         const std::vector<content::FileOperation>& old_tools, const std::string& options,
                          const std::string& others) {
     const SelectionFiles boot = boot_files(kernel, std::nullopt);
     SelectionFiles files{boot.before_index, {}};
@@ -87,8 +88,23 @@ std::string others_current(const base::Json& args) {
     return current == userland_link_of(base::string_or(args, "kernel", "")) ? std::string() : current;
 }
 
-std::vector<std::string> tools_in(const base::Root& root, const std::string& userland) {
-    return root.list(userland + "/bin").value_or(std::vector<std::string>());
+std::vector<content::FileOperation> tools_in(const base::Root& root, const std::string& userland) {
+    std::vector<content::FileOperation> tools;
+    std::map<std::string_view, std::vector<std::string>> of_packages; // by unit
+    for (const std::string& name : root.list(userland + "/bin").value_or(std::vector<std::string>())) {
+        content::FileOperation link = tool_link(name);
+        const std::string_view unit = unit_of_locked_part(name);
+        const bool free = unit.empty() || content::is_ours(root, link.path);
+        if (!unit.empty())
+            of_packages[unit]; // a drop-in of before goes, too
+        if (free)
+            tools.push_back(std::move(link));
+        else
+            of_packages[unit].push_back(name);
+    }
+    for (const auto& [unit, programs] : of_packages)
+        tools.push_back(unit_drop_in(unit, current() + "/bin", programs));
+    return tools;
 }
 
 } // namespace
@@ -128,17 +144,16 @@ std::optional<content::FileOperation> firmware_link(const base::Root& root, cons
 }
 
 SelectionFiles selection_files(std::string_view kernel, const std::optional<Driver>& driver,
-                               const std::vector<std::string>& tools,
-                               const std::vector<std::string>& old_tools, const std::string& options,
-                               const std::string& others) {
+                               const std::vector<content::FileOperation>& tools,
+                               const std::vector<content::FileOperation>& old_tools,
+                               const std::string& options, const std::string& others) {
     if (!driver)
         return no_driver(kernel, tools, old_tools, options, others);
     SelectionFiles files;
     files.before_index.push_back(options_write(options));
     if (!driver->userland.empty()) {
         add(files.before_index, userland_links(userland_link_of(kernel)));
-        for (const std::string& name : tools)
-            files.before_index.push_back(tool_link(name));
+        add(files.before_index, tools);
     }
     add(files.before_index, boot_files(kernel, driver).before_index);
     remove_old_tools(tools, old_tools, files);
@@ -167,7 +182,7 @@ std::string current_userland(const base::Root& root) {
     return root.read_link(current()).value_or(std::string());
 }
 
-std::vector<std::string> tools_of(const base::Root& root, const std::optional<Driver>& driver) {
+std::vector<content::FileOperation> tools_of(const base::Root& root, const std::optional<Driver>& driver) {
     if (!driver || driver->userland.empty())
         return {};
     return tools_in(root, driver->userland);

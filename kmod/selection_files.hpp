@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // How the host finds its selected driver: links, and the order in which they change.
 //
-//   /usr/bin/nvidia-smi, ld.so.conf.d ─► current ─► boot/<kernel>/userland
+//   /usr/bin/nvidia-smi, ld.so.conf.d, units' drop-ins ─► current ─► boot/<kernel>/userland
 //   /lib/modules/<kernel>/updates/gpuhost ────────► boot/<kernel>/modules
 //
 //   boot/<kernel> ─► generation/<name>/{userland,modules} ─► the sets
@@ -44,12 +44,12 @@ struct SelectionFiles {
     std::vector<content::FileOperation> after_index;
 };
 
-/// For `kernel` to boot `driver`, or none. `tools` are the programs of its userland, `old_tools` those that
+/// For `kernel` to boot `driver`, or none. `tools` lead to the programs of its userland, `old_tools` to those that
 /// were there. With none, `options` and `others`, which current_userland() was, are another kernel's
 /// selection's.
 [[nodiscard]] SelectionFiles selection_files(std::string_view kernel, const std::optional<Driver>& driver,
-                                             const std::vector<std::string>& tools,
-                                             const std::vector<std::string>& old_tools,
+                                             const std::vector<content::FileOperation>& tools,
+                                             const std::vector<content::FileOperation>& old_tools,
                                              const std::string& options, const std::string& others = {});
 /// The same by the args of driver.select, for "from" or "to"; with "boots_only" only what is of this kernel alone.
 [[nodiscard]] SelectionFiles selection_files(const base::Root& root, const base::Json& args,
@@ -60,8 +60,10 @@ struct SelectionFiles {
 /// Where `current` leads, as it stands in the link; empty: it is not there, and nor is the linker's file.
 [[nodiscard]] std::string current_userland(const base::Root& root);
 
-/// Names in its userland's bin/.
-[[nodiscard]] std::vector<std::string> tools_of(const base::Root& root, const std::optional<Driver>& driver);
+/// What leads to the programs in its userland's bin/: links, or for a locked part that the host has a package of
+/// (locked_parts.hpp) its unit's drop-in.
+[[nodiscard]] std::vector<content::FileOperation> tools_of(const base::Root& root,
+                                                           const std::optional<Driver>& driver);
 
 inline constexpr std::string_view options_file = "/etc/modprobe.d/gpuhost.conf";
 /// Its content: parameters as options, and nouveau kept away.

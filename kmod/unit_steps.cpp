@@ -114,10 +114,28 @@ Result<void> find_and_stop(StepContext& context, const base::Json& args) {
     return stop(context, stopped(context, args));
 }
 
+/// Those whose files changed since systemd read them: a swap leads some to other programs (kmod/locked_parts).
+Result<void> reload_if_needed(const StepContext& context, const std::vector<std::string>& units) {
+    if (units.empty())
+        return {};
+    GPUHOST_TRY(needed, systemctl(context, "show", units, {"--value", "--property=NeedDaemonReload"}));
+    if (needed.find("yes") == std::string::npos)
+        return {};
+    GPUHOST_CHECK(systemctl(context, "daemon-reload", {}));
+    return {};
+}
+
+void reload_or_warn(StepContext& context, const std::vector<std::string>& units) {
+    if (const auto reloaded = reload_if_needed(context, units); !reloaded)
+        context.warn("systemd does not read its units again: " + reloaded.error().message);
+}
+
 /// Not for the sake of a unit does a driver go back: one that does not start is reported, and the swap
 /// stands.
 Result<base::Json> start(StepContext& context, const base::Json& args) {
-    for (const std::string& unit : base::strings_or_empty(args, "units")) {
+    const auto units = base::strings_or_empty(args, "units");
+    reload_or_warn(context, units);
+    for (const std::string& unit : units) {
         context.progress(-1, "start " + unit);
         if (const auto started = systemctl(context, "start", {unit}); !started)
             context.warn(unit + " did not start again: " + started.error().message);
@@ -128,7 +146,9 @@ Result<base::Json> start(StepContext& context, const base::Json& args) {
 /// Without waiting for it: a host that goes back while it boots starts its clients after
 /// gpuhost-ready.service, which waits for this.
 Result<void> start_again(StepContext& context, const base::Json& args) {
-    for (const std::string& unit : base::strings_or_empty(args, "units"))
+    const auto units = base::strings_or_empty(args, "units");
+    reload_or_warn(context, units);
+    for (const std::string& unit : units)
         if (const auto started = systemctl(context, "start", {unit}, {"--no-block"}); !started)
             context.warn(unit + " does not start again: " + started.error().message);
     return {};

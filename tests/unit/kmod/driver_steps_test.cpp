@@ -611,6 +611,8 @@ cd "${0%/usr/bin/systemctl}" || exit 1
 echo "$*" >>log
 case "$*" in
 show*RequiredBy*) cat dependents; exit ;;
+show*NeedDaemonReload*) cat changed 2>/dev/null; exit 0 ;;
+daemon-reload*) exit 0 ;;
 show*ActiveState*) grep -qx "${*##* }" active && echo active || echo inactive; exit ;;
 *" client.service"|*" dependent.service") ;;
 *) echo no such unit; exit 5 ;;
@@ -692,13 +694,35 @@ TEST_F(DriverSteps, SomeUnitsStartAheadAndNoOtherWithThem) {
     Json ahead = all;
     ahead["only"] = {"dependent.service"};
     ASSERT_TRUE(apply("units.start", ahead));
-    EXPECT_EQ(tree_.directory().read("log"), "start -- dependent.service\n")
-        << "the door is shut for the other";
+    const std::string log = tree_.directory().read("log");
+    EXPECT_NE(log.find("start -- dependent.service\n"), std::string::npos) << log;
+    EXPECT_EQ(log.find("client.service"), std::string::npos) << "the door is shut for the other";
+    EXPECT_EQ(log.find("daemon-reload"), std::string::npos) << "nothing changed";
     tree_.directory().write("log", "");
     ASSERT_TRUE(undo("units.start", ahead));
     EXPECT_EQ(tree_.directory().read("log").find("client.service"), std::string::npos);
     ASSERT_TRUE(apply("units.start", all));
     EXPECT_NE(tree_.directory().read("log").find("start -- client.service\n"), std::string::npos);
+}
+
+TEST_F(DriverSteps, SystemdReadsUnitsAgainBeforeTheyStartWithAnotherProgram) {
+    tree_.directory().write("usr/bin/systemctl", systemctl);
+    std::filesystem::permissions(tree_.directory().path("usr/bin/systemctl"),
+                                 std::filesystem::perms::owner_all);
+    tree_.directory().write("sys/fs/cgroup/system.slice/client.service/cgroup.procs", "");
+    tree_.directory().write("changed", "no\n\nyes\n");
+    const Json args{{"units", {"client.service", "dependent.service"}}};
+    const auto starts_after_reload = [&] {
+        const std::string log = tree_.directory().read("log");
+        tree_.directory().write("log", "");
+        const auto reload = log.find("daemon-reload");
+        return reload != std::string::npos && log.find("start ") > reload;
+    };
+    ASSERT_TRUE(apply("units.start", args));
+    EXPECT_TRUE(starts_after_reload());
+    ASSERT_TRUE(undo("units.stop", args));
+    EXPECT_TRUE(starts_after_reload());
+    EXPECT_TRUE(warnings_.empty());
 }
 
 TEST_F(DriverSteps, NodesOfTheDriverGoneBackToAreAnUndo) {

@@ -121,6 +121,39 @@ TEST_F(Selecting, LeavesOthersFilesAlone) {
     EXPECT_EQ(directory_.read("usr/bin/nvidia-smi"), "a package's");
 }
 
+constexpr const char* fabric_drop_in = "/etc/systemd/system/nvidia-fabricmanager.service.d/50-gpuhost.conf";
+
+TEST_F(Selecting, TheUnitOfAPackageIsLedToTheDriversProgram) {
+    const Driver old = add("535.261.03", {"nvidia-smi"});
+    const Driver next =
+        add("550.163.01", {"nvidia-smi", "nv-fabricmanager", "nvidia-imex", "nvidia-imex-ctl"});
+    directory_.write("usr/bin/nv-fabricmanager", "a package's");
+    directory_.write("usr/bin/nvidia-imex-ctl", "a package's");
+    select(old, std::nullopt);
+    EXPECT_FALSE(root_.exists(fabric_drop_in));
+    select(next, old);
+    EXPECT_EQ(root_.read(fabric_drop_in).value_or(""), "# Written by gpuhostd; changes are lost.\n[Service]\n"
+                                                       "BindReadOnlyPaths=-/var/lib/gpuhost/driver/current/"
+                                                       "bin/nv-fabricmanager:/usr/bin/nv-fabricmanager\n");
+    EXPECT_EQ(directory_.read("usr/bin/nv-fabricmanager"), "a package's");
+    EXPECT_EQ(root_.read("/usr/bin/nvidia-imex").value_or(""), "550.163.01") << "nobody else's";
+    EXPECT_EQ(directory_.read("usr/bin/nvidia-imex-ctl"), "a package's");
+    select(old, next);
+    EXPECT_FALSE(root_.exists(fabric_drop_in)) << "the package's own works with it again";
+    EXPECT_FALSE(root_.exists("/usr/bin/nvidia-imex"));
+}
+
+TEST_F(Selecting, ADropInGoesWhenThePackageIsGone) {
+    const Driver driver = add("550.163.01", {"nv-fabricmanager"});
+    directory_.write("usr/bin/nv-fabricmanager", "a package's");
+    select(driver, std::nullopt);
+    ASSERT_TRUE(root_.exists(fabric_drop_in));
+    ASSERT_TRUE(root_.remove("/usr/bin/nv-fabricmanager"));
+    select(driver, driver);
+    EXPECT_FALSE(root_.exists(fabric_drop_in));
+    EXPECT_EQ(root_.read("/usr/bin/nv-fabricmanager").value_or(""), "550.163.01");
+}
+
 TEST_F(Selecting, KnowsItsOwnFiles) {
     ASSERT_TRUE(root_.symlink_atomic("/var/lib/gpuhost/driver/current/bin/x", "/usr/bin/ours"));
     ASSERT_TRUE(root_.symlink_atomic("/etc/alternatives/x", "/usr/bin/theirs"));

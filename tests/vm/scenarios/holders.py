@@ -4,7 +4,7 @@
 from rig.case import case
 
 from . import expect
-from .install import NEW
+from .install import NEW, OLD
 
 HOLD = ("systemd-run -q --unit=holder -- bash -c 'exec 9<>/dev/nvidiactl; exec sleep {}' && "
         "until [ -n \"$(find /proc/$(systemctl show -P MainPID holder)/fd -lname /dev/nvidiactl)\" ]; do sleep 0.1; done;"
@@ -99,3 +99,47 @@ def dependent_unit(host):
     host.ctl_ok("reload")
     host.swap(NEW)
     host.check("systemctl is-active job nvidia-persistenced")
+
+
+# Like NVIDIA's it starts with the driver of its own version alone, and holds it.
+FABRIC_MANAGER = """#!/bin/sh
+grep -q " {version} " /proc/driver/nvidia/version || {{ echo "interface version {version} does not match the driver" >&2; exit 1; }}
+echo {version} >/run/fabric-version
+exec 9<>/dev/nvidiactl
+exec sleep infinity
+"""
+FABRIC_UNIT = "[Service]\nExecStart=/usr/bin/nv-fabricmanager\n[Install]\nWantedBy=multi-user.target\n"
+
+
+def fabric_package(host, version):
+    """A package as NVIDIA's is laid out, at its path in the guest."""
+    tree = f"/root/fabric-{version}"
+    host.check(f"mkdir -p {tree}/DEBIAN {tree}/usr/bin {tree}/lib/systemd/system")
+    host.write(f"{tree}/DEBIAN/control", f"Package: nvidia-fabricmanager\nVersion: {version}-1\nArchitecture: amd64\n"
+               "Maintainer: nobody <root@localhost>\nDescription: test\n")
+    host.write(f"{tree}/usr/bin/nv-fabricmanager", FABRIC_MANAGER.format(version=version), "0755")
+    host.write(f"{tree}/lib/systemd/system/nvidia-fabricmanager.service", FABRIC_UNIT)
+    host.check(f"dpkg-deb -b {tree} {tree}.deb", 60)
+    return f"{tree}.deb"
+
+
+@case("a fabric manager of a package's runs the program of the driver that is swapped in, and its own after the way back", start="both")
+def fabric_manager(host):
+    host.check(f"dpkg -i {fabric_package(host, OLD)}; systemctl enable -q --now nvidia-fabricmanager", 60)
+    runs = "systemctl is-active nvidia-fabricmanager && cat /run/fabric-version"
+    assert host.check(runs).split() == ["active", OLD]
+    before = host.facts()
+    expect.refused(host, host.ctl("driver", "swap", NEW), "nvidia-fabricmanager.service", "import nvidia-fabricmanager of version")
+    expect.untouched(before, host.facts())
+    host.ctl_ok("driver", "import", *host.payload_debs(NEW), fabric_package(host, NEW))
+    host.swap(NEW)
+    expect.driver(host, NEW)
+    assert host.check(runs).split() == ["active", NEW]
+    assert not host.check("dpkg -V nvidia-fabricmanager"), "the package's files were changed"
+    host.check("sync")
+    host.reboot()
+    host.settle()
+    host.wait_until(f"{runs} | grep -qx {NEW}", 60)
+    host.swap(OLD)
+    assert host.check(runs).split() == ["active", OLD]
+    assert host.run("test -e /etc/systemd/system/nvidia-fabricmanager.service.d/50-gpuhost.conf").rc, "the drop-in is left"
