@@ -159,10 +159,11 @@ def check_who_is_asked(t, host):
     os.unlink(host.path(CONFIG))
 
 
-def modules_left(host, kernel):
+def modules_left(host, kernel, files=("kernel/nvidiafb.ko", "kernel/nouveau.ko.xz", "updates/dkms/nvidia-current-drm.ko", "updates/nvidia.ko",
+                                     "updates/nvidia-uvm.ko.zst")):
     """What the hook leaves of an image's modules."""
     directory = os.path.join(host.scratch, "image", "usr/lib/modules", kernel)
-    for name in ("kernel/nvidiafb.ko", "kernel/nouveau.ko.xz", "updates/dkms/nvidia-current-drm.ko", "updates/nvidia.ko", "updates/nvidia-uvm.ko.zst"):
+    for name in files:
         write(os.path.join(directory, name), "")
     root = os.path.join(host.scratch, "image")
     write(os.path.join(root, "var/lib/gpuhost/driver/550/nvidia.ko"), "")  # as initramfs-tools copies what a link leads to
@@ -186,9 +187,8 @@ def check_hook(t, host):
     t.ok("off" not in before and "also off~" not in before, "that initramfs-tools runs: it would run these for this one's sake", before)
 
 
-def omitted(host, kernel):
+def omitted(host, kernel, modules=("nvidia", "nvidia_drm", "nvidia_current_uvm", "nouveau", "nvidiafb", "nvidia_wmi_ec_backlight", "ext4")):
     words = run(["bash", "-c", f"kernel={kernel}; . {installed(host, '50-gpuhost.conf')}; set -f; echo $omit_drivers"], env=host.environment).stdout.split()
-    modules = ("nvidia", "nvidia_drm", "nvidia_current_uvm", "nouveau", "nvidiafb", "nvidia_wmi_ec_backlight", "ext4")
     return [name for name in modules if any(re.fullmatch(word, name) for word in words)]
 
 
@@ -197,4 +197,24 @@ def check_dracut(t, host):
     t.equal(omitted(host, "6.6.6"), [], "for kernels with a selection")
 
 
-run_checks(check_nothing_to_make_it, check_failure, check_cancel, check_made_anew, check_who_is_asked, check_hook, check_dracut)
+# As files are called: distributions have a suffix for the branch, and more drivers of NVIDIA's are none of a GPU.
+DRIVERS = ("nouveau", "nvidia", "nvidia-drm", "nvidia-fs", "nvidia-modeset", "nvidia-peermem", "nvidia-uvm", "nvidia-vgpu-vfio", "nvidia-current",
+           "nvidia-current-open-drm", "nvidia-legacy-390xx-modeset", "nvidia-open", "nvidia-tesla-470-uvm")
+OTHERS = ("amdgpu", "ext4", "nouveau-fb", "nvidia-cspmu", "nvidia-drmx", "nvidia-wmi-ec-backlight", "nvidiafb", "xnvidia")
+
+
+def check_names(t, host):
+    """The reader, the hook and dracut's list have the names of a driver each in its own language."""
+    everything = sorted(DRIVERS + OTHERS)
+    found = []
+    for name in everything:
+        put(host, IMAGE, image(f"usr/lib/modules/{KERNEL}/updates/{name}.ko"))
+        found += [name] if doctor(host)[0] != "ok" else []
+    t.equal(found, sorted(DRIVERS), "the reader knows a driver of a GPU by its name")
+    left = modules_left(host, KERNEL, [f"names/{name}.ko" for name in everything])
+    t.equal([name for name in everything if f"{name}.ko" not in left], found, "as the hook does")
+    named = omitted(host, KERNEL, [name.replace("-", "_") for name in everything])
+    t.equal(named, [name.replace("-", "_") for name in found], "and what dracut is told")
+
+
+run_checks(check_nothing_to_make_it, check_failure, check_cancel, check_made_anew, check_who_is_asked, check_hook, check_dracut, check_names)
