@@ -3,7 +3,8 @@
 cut (crash.py).
 
 Whatever happens, the host ends with one working driver, the old or the new: what is loaded, what is selected and what
-the files lead to and containers are told of are the same, the door is open, clients run, and nothing waits for a person.
+the files lead to and containers are told of are the same, the door is open, clients run, the kernel's initramfs is a whole one,
+and nothing waits for a person.
 """
 import json
 import os
@@ -13,6 +14,7 @@ import tap
 from crash import Case, Recording, check_crashes, check_deaths, check_errors, check_hangs, listing
 from driver_files import KERNEL
 from fake_host import CLIENT, NEW, OLD, FakeHost, prepare
+from initramfs_files import CLEAN, IMAGE, MAKE, STALE, put, tool
 
 SWAP = 6  # the operation, after four imports and the first load
 
@@ -50,6 +52,12 @@ def faults(host, outcomes):
     for path in ("/run/gpuhost/jobs", "/var/lib/gpuhost/staging"):
         if listing(host, path):
             wrong.append(f"left in {path}: {listing(host, path)}")
+    with open(host.path(IMAGE), "rb") as file:
+        image = file.read()
+    if image != CLEAN and (version == NEW or image != STALE):
+        wrong.append(f"the initramfs of {len(image)} bytes is none, or has another driver in it")
+    if listing(host, "/boot") != [os.path.basename(IMAGE)]:
+        wrong.append(f"left in /boot: {listing(host, '/boot')}")
     if host.told() != version:
         wrong.append(f"containers are told of {host.told()}, not {version}")
     state = host.json("status")["state"]
@@ -91,6 +99,9 @@ def main():
     host = FakeHost()
     try:
         prepare(host)
+        put(host, IMAGE, STALE)
+        put(host, "/next", CLEAN)
+        tool(host, MAKE)
         case = Case(host, SWAP, ("driver", "swap", NEW), faults, outcomes)
         forward = Recording(case, "forward")
         t.equal(forward.outcome, "committed", "the recorded swap is committed")

@@ -1,58 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0
 """Images that kernels boot with: a swap has them made anew without the driver, once; what is installed for the programs that
 make them leaves it out, where it is to."""
-import gzip
 import json
 import os
 import re
-import stat
 import time
 
 import tap
 from driver_files import KERNEL
 from fake_host import NEW, OLD, run_checks, write
+from initramfs_files import CLEAN, IMAGE, MAKE, STALE, image, put, tool, TOOL
 from programs import PATIENCE, run, wait
 
-IMAGE = f"/boot/initrd.img-{KERNEL}"
-TOOL = "/usr/sbin/update-initramfs"
 LOG = f"/var/lib/gpuhost/driver/initramfs/{KERNEL}.log"
 CONFIG = "/etc/gpuhost/gpuhostd.conf.d/90-test.conf"
 ROLLED_BACK, CANCELLED = 15, 16
-MAKE = """#!/bin/sh
-root=${0%/usr/sbin/*}
-echo "$GPUHOST_INITRAMFS $*"
-cp "$root/next" "$root/boot/new" && mv "$root/boot/new" "$root$IMAGE"
-""".replace("$IMAGE", IMAGE)
-
-
-def member(name, mode=stat.S_IFREG | 0o644, content=b""):
-    """Of a cpio archive of the format newc."""
-    numbers = [0, mode, 0, 0, 1, 0, len(content), 0, 0, 0, 0, len(name) + 1, 0]
-    header = "070701" + "".join(f"{number:08x}" for number in numbers) + name + "\0"
-    return header.encode() + b"\0" * (-len(header) % 4) + content + b"\0" * (-len(content) % 4)
-
-
-def image(*paths):
-    """With microcode in front, as the kernel takes it."""
-    end = member("TRAILER!!!", 0)
-    early = member("kernel/x86/microcode/GenuineIntel.bin", content=b"microcode") + end
-    return early + b"\0" * (-len(early) % 512) + gzip.compress(b"".join(map(member, ("init", *paths))) + end, mtime=0)
-
-
-def put(host, path, content):
-    os.makedirs(os.path.dirname(host.path(path)), exist_ok=True)
-    with open(host.path(path), "wb") as file:
-        file.write(content)
 
 
 def held(host):
     with open(host.path(IMAGE), "rb") as file:
         return file.read()
-
-
-def tool(host, text):
-    write(host.path(TOOL), text)
-    os.chmod(host.path(TOOL), 0o755)
 
 
 def configure(host, text):
@@ -67,10 +34,6 @@ def steps(host, version):
 def doctor(host):
     found = json.loads(host.ctl("doctor", f"--root={host.root}", "--json").stdout)["checks"]
     return next((check["result"], check["text"]) for check in found if check["check"] == "initramfs")
-
-
-CLEAN = image(f"usr/lib/modules/{KERNEL}/kernel/fs/ext4.ko")
-STALE = image(f"usr/lib/modules/{KERNEL}/kernel/fs/ext4.ko", f"usr/lib/modules/{KERNEL}/updates/dkms/nvidia-current.ko")
 
 
 def check_nothing_to_make_it(t, host):
