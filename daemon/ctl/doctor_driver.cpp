@@ -101,9 +101,13 @@ Diagnosis check_driver(const DoctorFacts& facts) {
     if (!facts.is_host)
         return chosen.empty() ? skipped("no driver is configured or selected for a known kernel")
                               : well("selected is " + chosen);
+    if (chosen.empty() && !loaded.empty())
+        return warning(
+            "driver " + loaded + " runs, which gpuhostd has not selected",
+            "gpuhostctl driver adopt --dry-run says whose it is; Version=preinstalled in gpuhostd.conf "
+            "leaves it alone");
     if (loaded != chosen)
-        return error("loaded is " + or_none(loaded) + ", selected " + or_none(chosen),
-                     chosen.empty() ? "gpuhostctl driver swap VERSION" : "gpuhostctl apply");
+        return error("loaded is " + or_none(loaded) + ", selected " + chosen, "gpuhostctl apply");
     return chosen.empty() ? skipped("no driver is configured, selected or loaded")
                           : well(chosen + " is configured or selected, and loaded");
 }

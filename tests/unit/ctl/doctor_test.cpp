@@ -239,6 +239,14 @@ TEST(Doctor, APreinstalledDriverIsToDriveTheGpus) {
     EXPECT_EQ(result_of(facts, "gpus").at("next"), "modprobe nvidia; journalctl -k");
 }
 
+TEST(Doctor, ADriverThatNobodyChoseIsToBeGivenToSomebody) {
+    const DoctorFacts facts = healthy_of(kmod::DriverOwner::Gpuhost);
+    const auto found = result_of(facts, "driver");
+    EXPECT_EQ(found.at("text"), "driver " + version + " runs, which gpuhostd has not selected");
+    EXPECT_EQ(found.at("result"), "warning");
+    EXPECT_NE(found.at("next").get<std::string>().find("Version=preinstalled"), std::string::npos);
+}
+
 TEST(Doctor, ADriverThatIsOffIsNotLookedAt) {
     DoctorFacts facts = healthy_of(kmod::DriverOwner::Nobody);
     facts.loaded.clear();
