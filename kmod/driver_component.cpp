@@ -8,6 +8,7 @@
 #include "kmod/door.hpp"
 #include "kmod/flavour_choice.hpp"
 #include "kmod/initramfs.hpp"
+#include "kmod/locked_parts.hpp"
 #include "kmod/requests.hpp"
 #include "kmod/select_plan.hpp"
 
@@ -89,6 +90,7 @@ base::Result<Json> DriverComponent::observe(const core::Settings& settings) {
     observed.wrong_files = wrong_files(root_, observed);
     observed.options = root_.read(options_file).value_or(std::string());
     observed.current = current_userland(root_);
+    observed.packaged_units = packaged_units(root_);
     if (const auto console = driver_console(root_); console && console->bound)
         observed.console = console->name;
     observed.initramfs = unknown_initramfs(root_, observed.kernels);

@@ -208,6 +208,9 @@ std::vector<Step> make_steps(const Change& change) {
     if (change.files)
         steps.push_back({"driver.select", "select " + version + " for kernel " + change.observed.kernel,
                          select_args(change)});
+    if (const auto& units = change.observed.packaged_units; change.files && !units.empty())
+        steps.push_back(
+            {"units.reload", "lead " + base::join(units, ", ") + " to its program", {{"units", units}}});
     if (change.modules || change.devices)
         steps.push_back(driver_devices_step());
     if (!steps.empty() || change.observed.door_shut)

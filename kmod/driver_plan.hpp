@@ -49,6 +49,7 @@ struct Observed {
     std::string new_kernel;                       ///< NewKernel=
     std::string current;                          ///< current_userland()
     std::string console;                          ///< the text console, where it is on the driver: "vtcon1"
+    std::vector<std::string> packaged_units;      ///< packaged_units()
     std::map<std::string, std::string> initramfs; ///< unknown_initramfs()
     bool devices_complete = true;
     bool door_shut = false;

@@ -46,6 +46,10 @@ bool is_of(const base::Root& root, const std::string& path, const std::string& v
     return file && file->view().find(version) != std::string_view::npos;
 }
 
+std::string host_path(const LockedPart& part) {
+    return "/usr/bin/" + std::string(part.program);
+}
+
 bool contains(const std::vector<std::string>& units, std::string_view name) {
     return std::find(units.begin(), units.end(), name) != units.end();
 }
@@ -71,18 +75,21 @@ std::string_view unit_of_locked_part(std::string_view program) {
     return {};
 }
 
-content::FileOperation unit_drop_in(std::string_view unit, const std::string& directory,
-                                    const std::vector<std::string>& programs) {
-    content::FileOperation drop_in{content::FileOperation::Type::Remove,
-                                   "/etc/systemd/system/" + std::string(unit) + ".d/50-gpuhost.conf",
-                                   {}};
-    if (programs.empty())
-        return drop_in;
-    drop_in.type = content::FileOperation::Type::Write;
-    drop_in.content = std::string(content::file_mark) + "[Service]\n";
-    for (const std::string& program : programs)
-        drop_in.content += "BindReadOnlyPaths=-" + directory + "/" + program + ":/usr/bin/" + program + "\n";
-    return drop_in;
+std::vector<std::string> packaged_units(const base::Root& root) {
+    std::vector<std::string> units;
+    for (const LockedPart& part : parts)
+        if (const std::string path = host_path(part); root.exists(path) && !content::is_ours(root, path))
+            units.emplace_back(part.unit);
+    return units;
+}
+
+content::FileOperation unit_drop_in(std::string_view unit, const std::string& directory) {
+    const auto* const part =
+        std::find_if(parts.begin(), parts.end(), [&](const LockedPart& known) { return known.unit == unit; });
+    return {content::FileOperation::Type::Write,
+            "/etc/systemd/system/" + std::string(unit) + ".d/50-gpuhost.conf",
+            std::string(content::file_mark) + "[Service]\nBindReadOnlyPaths=-" + directory + "/" +
+                std::string(part->program) + ":" + host_path(*part) + "\n"};
 }
 
 std::vector<Problem> check_locked_parts(const base::Root& root, const std::string& userland,
@@ -93,7 +100,7 @@ std::vector<Problem> check_locked_parts(const base::Root& root, const std::strin
             continue;
         const std::string name(part.program);
         const std::string own = userland + "/bin/" + name;
-        const std::string path = !userland.empty() && root.exists(own) ? own : "/usr/bin/" + name;
+        const std::string path = !userland.empty() && root.exists(own) ? own : host_path(part);
         if (root.exists(path) && !is_of(root, path, version))
             problems.push_back(
                 {Errc::Unsupported,

@@ -14,12 +14,16 @@
 
 namespace gpuhost::kmod {
 
-/// The unit that runs this program of a locked part, or that it belongs to; empty: it is of none.
+/// The unit of the locked part whose package this program is of; empty: it is of none.
 [[nodiscard]] std::string_view unit_of_locked_part(std::string_view program);
 
-/// For systemd to show `unit` these programs from `directory` in place of the host's own in /usr/bin, as long as they are there.
-[[nodiscard]] content::FileOperation unit_drop_in(std::string_view unit, const std::string& directory,
-                                                  const std::vector<std::string>& programs);
+/// Units whose program the host has a package of.
+[[nodiscard]] std::vector<std::string> packaged_units(const base::Root& root);
+
+/// For systemd to show `unit` its program from `directory` in place of the host's own, as long as it is there. The same whatever
+/// driver is selected, so that going back needs no other one. Of the program alone: where the host's own file is missing, systemd
+/// would make it.
+[[nodiscard]] content::FileOperation unit_drop_in(std::string_view unit, const std::string& directory);
 
 /// Of the units that a swap starts again: each such program must be of `version`, be it the one in `userland` (a directory;
 /// empty: none), which comes with the selection, or the host's own in /usr/bin.

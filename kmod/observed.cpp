@@ -37,6 +37,7 @@ base::Json to_json(const Observed& observed) {
             {"new_kernel", observed.new_kernel},
             {"current", observed.current},
             {"console", observed.console},
+            {"packaged_units", observed.packaged_units},
             {"initramfs", observed.initramfs},
             {"devices_complete", observed.devices_complete},
             {"door", observed.door_shut ? "shut" : "open"}};
@@ -63,6 +64,7 @@ Observed observed_from_json(const base::Json& value) {
     observed.new_kernel = base::string_or(value, "new_kernel", "");
     observed.current = base::string_or(value, "current", "");
     observed.console = base::string_or(value, "console", "");
+    observed.packaged_units = base::strings_or_empty(value, "packaged_units");
     for (const auto& [kernel, image] : base::member(value, "initramfs").items())
         if (image.is_string())
             observed.initramfs[kernel] = image.get<std::string>();

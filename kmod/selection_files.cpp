@@ -6,6 +6,7 @@
 #include "kmod/locked_parts.hpp"
 
 #include <algorithm>
+#include <set>
 
 namespace gpuhost::kmod {
 namespace {
@@ -90,20 +91,22 @@ std::string others_current(const base::Json& args) {
 
 std::vector<content::FileOperation> tools_in(const base::Root& root, const std::string& userland) {
     std::vector<content::FileOperation> tools;
-    std::map<std::string_view, std::vector<std::string>> of_packages; // by unit
+    const std::vector<std::string> packaged = packaged_units(root);
+    std::set<std::string_view> units;
     for (const std::string& name : root.list(userland + "/bin").value_or(std::vector<std::string>())) {
         content::FileOperation link = tool_link(name);
         const std::string_view unit = unit_of_locked_part(name);
-        const bool free = unit.empty() || content::is_ours(root, link.path);
         if (!unit.empty())
-            of_packages[unit]; // a drop-in of before goes, too
-        if (free)
+            units.insert(unit);
+        if (unit.empty() || content::is_ours(root, link.path))
             tools.push_back(std::move(link));
-        else
-            of_packages[unit].push_back(name);
     }
-    for (const auto& [unit, programs] : of_packages)
-        tools.push_back(unit_drop_in(unit, current() + "/bin", programs));
+    for (const std::string_view unit : units) {
+        content::FileOperation drop_in = unit_drop_in(unit, current() + "/bin");
+        if (std::find(packaged.begin(), packaged.end(), unit) == packaged.end())
+            drop_in = {Type::Remove, drop_in.path, {}}; // of a package that is gone
+        tools.push_back(std::move(drop_in));
+    }
     return tools;
 }
 

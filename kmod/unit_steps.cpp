@@ -2,9 +2,11 @@
 // units.stop and units.start: client units that hold the driver leave before a swap and come back after it.
 // args: {"units": [those that ran when it was planned], "only": [of these, none: all; of units.start alone]}. Those that units.stop
 // finds active it keeps in the transaction's directory, for whoever starts them again. Each is the other's inverse.
+// units.reload: systemd knows the drop-ins of these "units"; what that costs is no reason to go back.
 #include "daemon/base/parse.hpp"
 #include "daemon/base/process.hpp"
 #include "kmod/client_units.hpp"
+#include "kmod/locked_parts.hpp"
 #include "kmod/step_kind.hpp"
 
 #include <algorithm>
@@ -114,28 +116,32 @@ Result<void> find_and_stop(StepContext& context, const base::Json& args) {
     return stop(context, stopped(context, args));
 }
 
-/// Those whose files changed since systemd read them: a swap leads some to other programs (kmod/locked_parts).
-Result<void> reload_if_needed(const StepContext& context, const std::vector<std::string>& units) {
-    if (units.empty())
-        return {};
-    GPUHOST_TRY(needed, systemctl(context, "show", units, {"--value", "--property=NeedDaemonReload"}));
-    if (needed.find("yes") == std::string::npos)
-        return {};
-    GPUHOST_CHECK(systemctl(context, "daemon-reload", {}));
-    return {};
+/// Does systemd know the unit's drop-in of ours (kmod/locked_parts)? NeedDaemonReload= says no of a directory that is new to it, and
+/// one that is gone needs nothing: it binds what is not there.
+Result<bool> is_known(const StepContext& context, const std::string& unit) {
+    const std::string drop_in = unit_drop_in(unit, {}).path;
+    if (!context.root.exists(drop_in))
+        return true;
+    GPUHOST_TRY(paths, systemctl(context, "show", {unit}, {"--value", "--property=DropInPaths"}));
+    return contains(base::split_words(paths), drop_in);
 }
 
-void reload_or_warn(StepContext& context, const std::vector<std::string>& units) {
-    if (const auto reloaded = reload_if_needed(context, units); !reloaded)
-        context.warn("systemd does not read its units again: " + reloaded.error().message);
+/// No more often than needed: containers of some runtimes lose devices by it.
+Result<void> reload_unless_known(const StepContext& context, const base::Json& args) {
+    for (const std::string& unit : base::strings_or_empty(args, "units")) {
+        GPUHOST_TRY(known, is_known(context, unit));
+        if (!known) {
+            GPUHOST_CHECK(systemctl(context, "daemon-reload", {}));
+            return {};
+        }
+    }
+    return {};
 }
 
 /// Not for the sake of a unit does a driver go back: one that does not start is reported, and the swap
 /// stands.
 Result<base::Json> start(StepContext& context, const base::Json& args) {
-    const auto units = base::strings_or_empty(args, "units");
-    reload_or_warn(context, units);
-    for (const std::string& unit : units) {
+    for (const std::string& unit : base::strings_or_empty(args, "units")) {
         context.progress(-1, "start " + unit);
         if (const auto started = systemctl(context, "start", {unit}); !started)
             context.warn(unit + " did not start again: " + started.error().message);
@@ -146,9 +152,7 @@ Result<base::Json> start(StepContext& context, const base::Json& args) {
 /// Without waiting for it: a host that goes back while it boots starts its clients after
 /// gpuhost-ready.service, which waits for this.
 Result<void> start_again(StepContext& context, const base::Json& args) {
-    const auto units = base::strings_or_empty(args, "units");
-    reload_or_warn(context, units);
-    for (const std::string& unit : units)
+    for (const std::string& unit : base::strings_or_empty(args, "units"))
         if (const auto started = systemctl(context, "start", {unit}, {"--no-block"}); !started)
             context.warn(unit + " does not start again: " + started.error().message);
     return {};
@@ -168,6 +172,19 @@ core::StepKind units_stop_kind() {
     // stop() looked already
     kind.undo = [](StepContext& context, const base::Json& args) {
         return start_again(context, stopped(context, args));
+    };
+    return kind;
+}
+
+core::StepKind units_reload_kind() {
+    core::StepKind kind;
+    kind.name = "units.reload";
+    kind.sandbox = core::Sandbox::Units;
+    kind.deadline = std::chrono::minutes(5);
+    kind.apply = [](StepContext& context, const base::Json& args) -> Result<base::Json> {
+        if (const auto reloaded = reload_unless_known(context, args); !reloaded)
+            context.warn("systemd does not read its units again: " + reloaded.error().message);
+        return base::Json::object();
     };
     return kind;
 }

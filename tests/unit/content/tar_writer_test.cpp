@@ -73,6 +73,15 @@ TEST_F(TarWriterTest, HasTheFormThatWasGiven) {
     EXPECT_EQ((*reader->next())->mode, 0700U);
 }
 
+TEST_F(TarWriterTest, OneThatIsGivenUpWritesNothingMore) {
+    fd_ = std::move(*directory_.root().open_file("/a", O_RDWR | O_CREAT | O_EXCL, 0600));
+    {
+        auto tar = TarWriter::create(fd_.get(), "a", {TarForm::Packing::Gzip, 0, 0600});
+        ASSERT_TRUE(tar && tar->begin("x", false, 1'000'000) && tar->write("the first of them"));
+    }
+    EXPECT_EQ(directory_.read("a"), "") << "nothing was a block yet";
+}
+
 TEST_F(TarWriterTest, SaysWhatWentWrong) {
     auto tar = TarWriter::create(fd_.get(), "closed"); // no descriptor
     ASSERT_TRUE(tar);

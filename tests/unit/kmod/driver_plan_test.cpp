@@ -460,6 +460,19 @@ TEST(DriverPlanArgs, TheConsoleThatIsOnTheDriverIsRememberedAndNamed) {
         << "it stays where it is";
 }
 
+TEST(DriverPlanArgs, SystemdIsToldOfWhatLeadsAPackagesUnitToTheDriver) {
+    Observed observed = serving_535();
+    observed.packaged_units = {"nvidia-fabricmanager.service"};
+    observed = observed_from_json(to_json(observed));
+    const core::Plan plan = plan_of(observed, swap("550.163.01"));
+    EXPECT_NE(kinds(plan).find("driver.select units.reload "), std::string::npos) << kinds(plan);
+    EXPECT_EQ(step(plan, "units.reload").args["units"], Json({"nvidia-fabricmanager.service"}));
+    EXPECT_EQ(kinds(plan_of(observed, Json::object())), "") << "nothing changes";
+    observed.wrong_files = {"/etc/systemd/system/nvidia-fabricmanager.service.d/50-gpuhost.conf"};
+    EXPECT_NE(kinds(plan_of(observed, Json::object())).find("units.reload"), std::string::npos)
+        << "a package came after the selection";
+}
+
 TEST(DriverPlanArgs, OnlyClientsThatRunAreStopped) {
     EXPECT_EQ(step(plan_of(serving_535(), swap("550.163.01")), "units.stop").args["units"],
               Json({"nvidia-persistenced.service"}));

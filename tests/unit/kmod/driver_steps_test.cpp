@@ -611,7 +611,7 @@ cd "${0%/usr/bin/systemctl}" || exit 1
 echo "$*" >>log
 case "$*" in
 show*RequiredBy*) cat dependents; exit ;;
-show*NeedDaemonReload*) cat changed 2>/dev/null; exit 0 ;;
+show*DropInPaths*) cat known 2>/dev/null; exit 0 ;;
 daemon-reload*) exit 0 ;;
 show*ActiveState*) grep -qx "${*##* }" active && echo active || echo inactive; exit ;;
 *" client.service"|*" dependent.service") ;;
@@ -694,10 +694,8 @@ TEST_F(DriverSteps, SomeUnitsStartAheadAndNoOtherWithThem) {
     Json ahead = all;
     ahead["only"] = {"dependent.service"};
     ASSERT_TRUE(apply("units.start", ahead));
-    const std::string log = tree_.directory().read("log");
-    EXPECT_NE(log.find("start -- dependent.service\n"), std::string::npos) << log;
-    EXPECT_EQ(log.find("client.service"), std::string::npos) << "the door is shut for the other";
-    EXPECT_EQ(log.find("daemon-reload"), std::string::npos) << "nothing changed";
+    EXPECT_EQ(tree_.directory().read("log"), "start -- dependent.service\n")
+        << "the door is shut for the other";
     tree_.directory().write("log", "");
     ASSERT_TRUE(undo("units.start", ahead));
     EXPECT_EQ(tree_.directory().read("log").find("client.service"), std::string::npos);
@@ -705,24 +703,26 @@ TEST_F(DriverSteps, SomeUnitsStartAheadAndNoOtherWithThem) {
     EXPECT_NE(tree_.directory().read("log").find("start -- client.service\n"), std::string::npos);
 }
 
-TEST_F(DriverSteps, SystemdReadsUnitsAgainBeforeTheyStartWithAnotherProgram) {
+TEST_F(DriverSteps, SystemdReadsUnitsAgainWhenADropInIsNewToIt) {
+    const std::string drop_in = "/etc/systemd/system/nvidia-imex.service.d/50-gpuhost.conf";
     tree_.directory().write("usr/bin/systemctl", systemctl);
     std::filesystem::permissions(tree_.directory().path("usr/bin/systemctl"),
                                  std::filesystem::perms::owner_all);
-    tree_.directory().write("sys/fs/cgroup/system.slice/client.service/cgroup.procs", "");
-    tree_.directory().write("changed", "no\n\nyes\n");
-    const Json args{{"units", {"client.service", "dependent.service"}}};
-    const auto starts_after_reload = [&] {
-        const std::string log = tree_.directory().read("log");
+    const Json args{{"units", {"nvidia-fabricmanager.service", "nvidia-imex.service"}}};
+    const auto reloads = [&] {
         tree_.directory().write("log", "");
-        const auto reload = log.find("daemon-reload");
-        return reload != std::string::npos && log.find("start ") > reload;
+        EXPECT_TRUE(apply("units.reload", args));
+        return tree_.directory().read("log").find("daemon-reload") != std::string::npos;
     };
-    ASSERT_TRUE(apply("units.start", args));
-    EXPECT_TRUE(starts_after_reload());
-    ASSERT_TRUE(undo("units.stop", args));
-    EXPECT_TRUE(starts_after_reload());
+    EXPECT_FALSE(reloads()) << "there is none";
+    tree_.directory().write(drop_in.substr(1), "[Service]\n");
+    EXPECT_TRUE(reloads());
+    tree_.directory().write("known", "/run/x.conf " + drop_in + "\n");
+    EXPECT_FALSE(reloads());
     EXPECT_TRUE(warnings_.empty());
+    ASSERT_TRUE(tree_.root().remove("/usr/bin/systemctl"));
+    EXPECT_TRUE(apply("units.reload", args)) << "no reason to go back";
+    EXPECT_EQ(warnings_.size(), 1U);
 }
 
 TEST_F(DriverSteps, NodesOfTheDriverGoneBackToAreAnUndo) {

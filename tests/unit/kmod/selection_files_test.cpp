@@ -143,6 +143,18 @@ TEST_F(Selecting, TheUnitOfAPackageIsLedToTheDriversProgram) {
     EXPECT_FALSE(root_.exists("/usr/bin/nvidia-imex"));
 }
 
+TEST_F(Selecting, ADropInIsTheSameForEachDriver) {
+    const Driver one = add("550.163.01", {"nv-fabricmanager", "nvidia-fabricmanager-start.sh"});
+    const Driver other = add("570.1", {"nv-fabricmanager"});
+    for (const char* name : {"nv-fabricmanager", "nvidia-fabricmanager-start.sh"})
+        directory_.write(std::string("usr/bin/") + name, "a package's");
+    select(one, std::nullopt);
+    const std::string drop_in = root_.read(fabric_drop_in).value_or("");
+    select(other, one);
+    EXPECT_EQ(root_.read(fabric_drop_in).value_or(""), drop_in);
+    EXPECT_EQ(directory_.read("usr/bin/nvidia-fabricmanager-start.sh"), "a package's");
+}
+
 TEST_F(Selecting, ADropInGoesWhenThePackageIsGone) {
     const Driver driver = add("550.163.01", {"nv-fabricmanager"});
     directory_.write("usr/bin/nv-fabricmanager", "a package's");
