@@ -138,6 +138,9 @@ TEST_F(Selecting, TheUnitOfAPackageIsLedToTheDriversProgram) {
     EXPECT_EQ(directory_.read("usr/bin/nv-fabricmanager"), "a package's");
     EXPECT_EQ(root_.read("/usr/bin/nvidia-imex").value_or(""), "550.163.01") << "nobody else's";
     EXPECT_EQ(directory_.read("usr/bin/nvidia-imex-ctl"), "a package's");
+    select(next, next);
+    EXPECT_FALSE(root_.exists("/etc/systemd/system/nvidia-imex.service.d/50-gpuhost.conf"))
+        << "the link is not a package's";
     select(old, next);
     EXPECT_FALSE(root_.exists(fabric_drop_in)) << "the package's own works with it again";
     EXPECT_FALSE(root_.exists("/usr/bin/nvidia-imex"));
