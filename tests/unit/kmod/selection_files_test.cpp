@@ -156,6 +156,9 @@ TEST_F(Selecting, ADropInIsTheSameForEachDriver) {
     select(other, one);
     EXPECT_EQ(root_.read(fabric_drop_in).value_or(""), drop_in);
     EXPECT_EQ(directory_.read("usr/bin/nvidia-fabricmanager-start.sh"), "a package's");
+    select(std::nullopt, other);
+    EXPECT_FALSE(root_.exists(fabric_drop_in)) << "let go of";
+    EXPECT_EQ(directory_.read("usr/bin/nv-fabricmanager"), "a package's");
 }
 
 TEST_F(Selecting, ADropInGoesWhenThePackageIsGone) {

@@ -143,3 +143,14 @@ def fabric_manager(host):
     host.swap(OLD)
     assert host.check(runs).split() == ["active", OLD]
     assert host.run("test -e /etc/systemd/system/nvidia-fabricmanager.service.d/50-gpuhost.conf").rc, "the drop-in is left"
+
+
+@case("a fabric manager that failed for want of a driver runs the program of the first one that is loaded", start="old-imported")
+def fabric_manager_of_the_first_driver(host):
+    host.check(f"dpkg -i {fabric_package(host, NEW)}; systemctl enable -q nvidia-fabricmanager; systemctl start nvidia-fabricmanager; true", 60)
+    host.wait_until("systemctl is-failed -q nvidia-fabricmanager", 30)
+    host.ctl_ok("driver", "import", *host.payload_debs(OLD), fabric_package(host, OLD))
+    host.swap(OLD)
+    expect.driver(host, OLD)
+    host.check("systemctl start nvidia-fabricmanager")
+    host.wait_until(f"systemctl is-active -q nvidia-fabricmanager && grep -qx {OLD} /run/fabric-version", 30)

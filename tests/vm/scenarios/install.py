@@ -61,3 +61,15 @@ def import_new_modules(host):
     before = host.facts()
     modules_in(host, NEW)
     expect.untouched(before, host.facts())
+
+
+@case("a driver that somebody else loaded: doctor says that it is nobody's choice, and what may become of it", start="installed")
+def of_somebody_else(host):
+    host.check(f"modprobe drm; insmod /payload/modules/{OLD}/nvidia.ko", 60)
+    found = host.ctl("doctor").out
+    assert f"driver {OLD} runs, which gpuhostd has not selected" in found, f"doctor: {found}"
+    assert "driver adopt --dry-run" in found and "Version=preinstalled" in found, f"doctor has no way on: {found}"
+    host.write("/etc/gpuhost/gpuhostd.conf.d/vm.conf", "[Driver]\nVersion=preinstalled\n")
+    host.ctl_ok("reload")
+    found = host.ctl("doctor").out
+    assert "has not selected" not in found and f"driver {OLD} is the host's own" in found, f"doctor: {found}"
