@@ -72,4 +72,4 @@ def of_somebody_else(host):
     host.write("/etc/gpuhost/gpuhostd.conf.d/vm.conf", "[Driver]\nVersion=preinstalled\n")
     host.ctl_ok("reload")
     found = host.ctl("doctor").out
-    assert "has not selected" not in found and f"driver {OLD} is the host's own" in found, f"doctor: {found}"
+    assert "has not selected" not in found and "device nodes are not all there" in found, f"doctor: {found}"  # insmod makes none
