@@ -2,14 +2,17 @@
 // gpuhostd: puts the parts together, nothing else.
 #include "daemon/base/arguments.hpp"
 #include "daemon/base/installed.hpp"
+#include "daemon/base/parse.hpp"
 #include "daemon/bus/introspect.hpp"
 #include "daemon/bus/server.hpp"
 #include "daemon/host/journal_sink.hpp"
 #include "daemon/host/launcher_direct.hpp"
 #include "daemon/host/launcher_systemd.hpp"
+#include "daemon/host/mounted_system.hpp"
 #include "daemon/host/notify.hpp"
 #include "daemon/rooms.hpp"
 
+#include <climits>
 #include <csignal>
 #include <cstdio>
 #include <cstring>
@@ -31,6 +34,10 @@ Installs and swaps NVIDIA's kernel driver on this host. Started by systemd; see 
   --launcher=KIND        how workers run: systemd (transient units) or direct (children);
                          default: systemd where it is the init and the root is /
   --worker=PATH          the worker program
+  --rescue=DIR           do what one client asks for to the system mounted at DIR, which does not run;
+                         gpuhostctl --root= starts it so
+  --client=FD            of --rescue: the client's socket, on which it finds org.gpuhost1
+  --look                 of --rescue: change nothing
   --bus-introspect=PATH  print the D-Bus interfaces of an object and exit
   -h, --help             print this
       --version          print the version
@@ -41,6 +48,9 @@ struct Options {
     std::string launcher;
     std::string worker = base::installed_program("gpuhost-worker");
     std::string introspect;
+    std::string rescue;
+    std::string client;
+    bool look = false;
 };
 
 /// The exit status when there is nothing more to do.
@@ -49,8 +59,15 @@ std::optional<int> parse(std::span<char*> argv, Options& options) {
                                                   {{"--root=", &options.root},
                                                    {"--launcher=", &options.launcher},
                                                    {"--worker=", &options.worker},
+                                                   {"--rescue=", &options.rescue},
+                                                   {"--client=", &options.client},
+                                                   {"--look", nullptr, &options.look},
                                                    {"--bus-introspect=", &options.introspect}}))
         return status;
+    if (options.rescue.empty() != options.client.empty()) {
+        std::fprintf(stderr, "gpuhostd: --rescue= takes --client=, which gpuhostctl gives it\n");
+        return 2;
+    }
     if (!options.launcher.empty() && options.launcher != "systemd" && options.launcher != "direct") {
         std::fprintf(stderr, "gpuhostd: --launcher= takes systemd or direct\n");
         return 2;
@@ -82,6 +99,23 @@ base::Result<std::vector<host::Source>> watch_signals(host::Event& event, host::
     return sources;
 }
 
+/// What decides and does, whoever asks for it and wherever workers run.
+struct Middle {
+    core::StepKinds kinds;
+    std::optional<host::Runner> runner;
+    std::optional<host::Manager> manager;
+
+    [[nodiscard]] base::Result<void> create(host::Event& event, const base::Root& root,
+                                            host::Launcher& launcher) {
+        GPUHOST_TRY(boot_id, root.read_line("/proc/sys/kernel/random/boot_id"));
+        GPUHOST_TRY(kernel, root.read_line("/proc/sys/kernel/osrelease"));
+        add_step_kinds(kinds);
+        runner.emplace(event, root, launcher, kinds, boot_id);
+        manager.emplace(event, root, *runner, make_components(root), setting_keys(), kernel);
+        return {};
+    }
+};
+
 base::Result<int> run(const Options& options) {
     GPUHOST_TRY(root, base::Root::open(options.root));
     GPUHOST_TRY(event, host::Event::create());
@@ -89,12 +123,9 @@ base::Result<int> run(const Options& options) {
     host::notify::status("starting");
     GPUHOST_TRY(bus, host::open_system_bus(event));
     GPUHOST_TRY(launcher, make_launcher(options, event, root, bus.get()));
-    GPUHOST_TRY(boot_id, root.read_line("/proc/sys/kernel/random/boot_id"));
-    GPUHOST_TRY(kernel, root.read_line("/proc/sys/kernel/osrelease"));
-    core::StepKinds kinds;
-    add_step_kinds(kinds);
-    host::Runner runner(event, root, *launcher, kinds, boot_id);
-    host::Manager manager(event, root, runner, make_components(root), setting_keys(), kernel);
+    Middle middle;
+    GPUHOST_CHECK(middle.create(event, root, *launcher));
+    host::Manager& manager = *middle.manager;
     GPUHOST_TRY(signals, watch_signals(event, manager));
     const auto rooms = bus_objects();
     GPUHOST_TRY(server, bus::Server::create(event, bus.get(), manager, rooms));
@@ -105,6 +136,44 @@ base::Result<int> run(const Options& options) {
     signals.clear();
     host::notify::stopping();
     return status;
+}
+
+/// What was left unfinished there goes back first, and says so on stderr; a client is served once that is done, which the end
+/// of stdout tells it.
+base::Result<void> rescue(const Options& options) {
+    GPUHOST_TRY(place, host::enter_mounted_system(options.rescue, !options.look));
+    (void)::setenv("DBUS_SYSTEM_BUS_ADDRESS", "unix:path=/dev/null",
+                   1); // of another system, as its systemd is
+    GPUHOST_TRY(root, base::Root::open(place));
+    GPUHOST_TRY(event, host::Event::create());
+    host::DirectLauncher launcher(event, root, options.worker);
+    Middle middle;
+    GPUHOST_CHECK(middle.create(event, root, launcher));
+    middle.runner->set_asleep();
+    GPUHOST_CHECK(
+        middle.manager->start(options.look ? host::Manager::Mode::Look : host::Manager::Mode::Mounted));
+    const auto is_idle = [&] { return middle.runner->running() == nullptr; };
+    GPUHOST_CHECK(event.run_until(is_idle));
+    base::log::set_level(base::log::Level::Warning); // from here on the client says what happens
+    const auto fd = base::parse_uint(options.client);
+    if (!fd || *fd > INT_MAX)
+        return base::fail(base::Errc::InvalidArgument, "--client= takes a descriptor's number");
+    GPUHOST_TRY(bus, host::serve_client(event, base::UniqueFd(static_cast<int>(*fd))));
+    const auto rooms = bus_objects();
+    const auto server = bus::Server::create(event, bus.get(), *middle.manager, rooms);
+    if (!server)
+        return base::fail(server.error());
+    (void)std::freopen("/dev/null", "w", stdout);
+    return event.run_until([&] { return is_idle() && sd_bus_is_open(bus.get()) <= 0; });
+}
+
+/// Whoever started it reads the error, and is told it alone.
+int rescue_main(const Options& options) {
+    const auto done = rescue(options);
+    if (done)
+        return 0;
+    std::puts(base::dump(base::to_json(done.error())).c_str());
+    return 1;
 }
 
 } // namespace
@@ -118,9 +187,11 @@ int main(int argc, char* argv[]) {
         std::fputs(xml ? xml->c_str() : (xml.error().message + "\n").c_str(), xml ? stdout : stderr);
         return xml ? 0 : 1;
     }
-    host::log_to_journal();
     ::umask(022);
     (void)std::signal(SIGPIPE, SIG_IGN);
+    if (!options.rescue.empty())
+        return rescue_main(options);
+    host::log_to_journal();
     const auto status = run(options);
     if (!status) {
         base::log::error(status.error().message);

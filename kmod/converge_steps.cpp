@@ -87,6 +87,7 @@ core::StepKind modules_converge_kind() {
     core::StepKind kind;
     kind.name = "modules.converge";
     kind.sandbox = core::Sandbox::Modules;
+    kind.ends_with_boot = true;
     kind.deadline = std::chrono::hours(1); // each module has its own, which is shorter
     kind.preflight = converge_preflight;
     kind.apply = apply;

@@ -163,6 +163,7 @@ core::StepKind driver_devices_kind() {
     core::StepKind kind;
     kind.name = "driver.devices";
     kind.sandbox = core::Sandbox::Devices;
+    kind.ends_with_boot = true;
     kind.apply = [](StepContext& context, const base::Json& args) -> Result<base::Json> {
         if (is_forward(args))
             GPUHOST_CHECK(make_devices(context.root));
@@ -181,6 +182,7 @@ core::StepKind driver_validate_kind() {
     core::StepKind kind;
     kind.name = "driver.validate";
     kind.sandbox = core::Sandbox::Devices;
+    kind.ends_with_boot = true;
     kind.deadline = std::chrono::minutes(5); // NVML starts eight GPUs one after the other
     kind.preflight = validate_preflight;
     kind.apply = validate;
@@ -192,6 +194,7 @@ core::StepKind driver_compute_kind() {
     core::StepKind kind;
     kind.name = "driver.compute";
     kind.sandbox = core::Sandbox::Devices;
+    kind.ends_with_boot = true;
     kind.deadline = std::chrono::minutes(5);
     kind.preflight = compute_preflight;
     kind.apply = compute;

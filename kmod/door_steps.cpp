@@ -28,6 +28,7 @@ core::StepKind door_shut_kind() {
     core::StepKind kind;
     kind.name = "door.shut";
     kind.sandbox = core::Sandbox::System;
+    kind.ends_with_boot = true;
     kind.apply = [](StepContext& context, const base::Json& args) -> base::Result<base::Json> {
         GPUHOST_CHECK(shut(context, args));
         return base::Json::object();
@@ -41,6 +42,7 @@ core::StepKind door_open_kind() {
     core::StepKind kind;
     kind.name = "door.open";
     kind.sandbox = core::Sandbox::System;
+    kind.ends_with_boot = true;
     kind.apply = [](StepContext& context, const base::Json& args) -> base::Result<base::Json> {
         GPUHOST_CHECK(open(context, args));
         return base::Json::object();

@@ -86,6 +86,7 @@ core::StepKind holders_wait_kind() {
     core::StepKind kind;
     kind.name = "holders.wait";
     kind.sandbox = core::Sandbox::Modules;
+    kind.ends_with_boot = true;
     kind.deadline = longest_wait + std::chrono::minutes(1);
     kind.interruptible = true;
     kind.apply = [](StepContext& context, const base::Json& args) -> Result<base::Json> {
@@ -100,6 +101,7 @@ core::StepKind holders_clear_kind() {
     core::StepKind kind;
     kind.name = "holders.clear";
     kind.sandbox = core::Sandbox::Units;
+    kind.ends_with_boot = true;
     kind.deadline = std::chrono::hours(1);
     kind.preflight = clear_preflight;
     kind.apply = clear;

@@ -164,6 +164,7 @@ core::StepKind units_stop_kind() {
     core::StepKind kind;
     kind.name = "units.stop";
     kind.sandbox = core::Sandbox::Units;
+    kind.ends_with_boot = true;
     kind.deadline = std::chrono::minutes(10);
     kind.apply = [](StepContext& context, const base::Json& args) -> Result<base::Json> {
         GPUHOST_CHECK(find_and_stop(context, args));
@@ -180,6 +181,7 @@ core::StepKind units_reload_kind() {
     core::StepKind kind;
     kind.name = "units.reload";
     kind.sandbox = core::Sandbox::Units;
+    kind.ends_with_boot = true;
     kind.deadline = std::chrono::minutes(5);
     kind.apply = [](StepContext& context, const base::Json& args) -> Result<base::Json> {
         if (const auto reloaded = reload_unless_known(context, args); !reloaded)
@@ -193,6 +195,7 @@ core::StepKind units_start_kind() {
     core::StepKind kind;
     kind.name = "units.start";
     kind.sandbox = core::Sandbox::Units;
+    kind.ends_with_boot = true;
     kind.deadline = std::chrono::minutes(20);
     kind.apply = [](StepContext& context, const base::Json& args) {
         return start(context, stopped(context, args));

@@ -77,6 +77,8 @@ struct StepKind {
     std::vector<std::string> writable;
     /// Cancel may kill its worker at any point; otherwise cancel waits for its end.
     bool interruptible = false;
+    /// It changes what runs and no file that outlives the boot: in a system that does not run it is undone already.
+    bool ends_with_boot = false;
 
     std::function<base::Result<std::vector<Problem>>(StepContext&, const base::Json& args)> preflight;
     /// Its output is for people and tests; the worker adds "warnings". With "skip": N the N steps after it are skipped: it

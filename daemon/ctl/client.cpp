@@ -46,6 +46,12 @@ Result<Client> Client::connect(bool may_ask_password) {
     return Client(std::move(bus));
 }
 
+Result<Client> Client::over(base::UniqueFd socket) {
+    auto bus = std::make_unique<Bus>();
+    GPUHOST_CHECK(bus->open(std::move(socket)));
+    return Client(std::move(bus));
+}
+
 Result<Json> Client::ask(const Call& call) {
     GPUHOST_TRY(reply, bus_->call(call));
     const char* text = nullptr;

@@ -53,6 +53,8 @@ class Client {
     /// The bus at $DBUS_SYSTEM_BUS_ADDRESS, else the system's. Whether the daemon runs shows at the first
     /// call.
     [[nodiscard]] static base::Result<Client> connect(bool may_ask_password);
+    /// gpuhostd at the other end of a socket, without a bus between.
+    [[nodiscard]] static base::Result<Client> over(base::UniqueFd socket);
     Client(Client&&) noexcept;
     Client& operator=(Client&&) noexcept;
     Client(const Client&) = delete;

@@ -123,6 +123,19 @@ Result<void> Client::Bus::open(bool may_ask_password) {
     return {};
 }
 
+Result<void> Client::Bus::open(base::UniqueFd socket) {
+    direct_ = true;
+    timeout_us_ = call_timeout_us;
+    int r = sd_bus_new(base::OutPtr(bus_));
+    if (r >= 0)
+        r = sd_bus_set_fd(bus_.get(), socket.get(), socket.get());
+    if (r >= 0)
+        (void)socket.release(); // it is the bus's now
+    if (r >= 0)
+        r = sd_bus_start(bus_.get());
+    return r < 0 ? bus_failure(r) : Result<void>();
+}
+
 Result<MessagePtr> Client::Bus::call(const Call& call) {
     MessagePtr request;
     int r = sd_bus_message_new_method_call(bus_.get(), base::OutPtr(request), service, call.path.c_str(),
@@ -171,8 +184,10 @@ int Client::Bus::on_owner(sd_bus_message* m, void* userdata, sd_bus_error* /*err
 Result<void> Client::Bus::subscribe() {
     if (changes_)
         return {};
-    const int signals = sd_bus_match_signal(bus_.get(), base::OutPtr(changes_), service, nullptr, nullptr,
-                                            nullptr, on_change, this);
+    const int signals = sd_bus_match_signal(bus_.get(), base::OutPtr(changes_), direct_ ? nullptr : service,
+                                            nullptr, nullptr, nullptr, on_change, this);
+    if (direct_)
+        return signals < 0 ? bus_failure(signals) : Result<void>();
     const int names = sd_bus_match_signal(bus_.get(), base::OutPtr(owners_), "org.freedesktop.DBus",
                                           "/org/freedesktop/DBus", "org.freedesktop.DBus", "NameOwnerChanged",
                                           on_owner, this);
@@ -218,7 +233,8 @@ Result<Client::Event> Client::Bus::wait(std::optional<std::chrono::milliseconds>
         for (;;) {
             const int r = sd_bus_process(bus_.get(), nullptr);
             if (r < 0)
-                return base::fail(Errc::Interrupted, "the system bus closed the connection");
+                return base::fail(Errc::Interrupted, direct_ ? "gpuhostd ended half way"
+                                                             : "the system bus closed the connection");
             if (r == 0)
                 break;
         }

@@ -16,6 +16,7 @@ using SlotPtr = base::CHandle<sd_bus_slot, sd_bus_slot_unref>;
 class Client::Bus {
   public:
     [[nodiscard]] base::Result<void> open(bool may_ask_password);
+    [[nodiscard]] base::Result<void> open(base::UniqueFd socket); ///< straight to the daemon
     [[nodiscard]] base::Result<void> subscribe();
     [[nodiscard]] base::Result<Event> wait(std::optional<std::chrono::milliseconds> timeout, int wake);
     [[nodiscard]] base::Result<MessagePtr> call(const Call& call);
@@ -33,6 +34,7 @@ class Client::Bus {
     SlotPtr changes_;
     SlotPtr owners_;
     std::uint64_t timeout_us_ = 0; ///< of a call; open() knows
+    bool direct_ = false;          ///< no bus between: nobody has a name
     bool changed_ = false;
     bool ended_ = false;
     std::optional<Event> owner_event_;

@@ -10,9 +10,10 @@
 namespace gpuhost::ctl {
 namespace {
 
-constexpr std::array options{option::json};
+constexpr std::array options{option::mounted, option::json};
 
 base::Result<int> run(Session& session) {
+    GPUHOST_CHECK(session.use_mounted(true));
     GPUHOST_TRY(client, session.client());
     GPUHOST_TRY(history, client->ask(driver_call("History")));
     if (session.wants_json())

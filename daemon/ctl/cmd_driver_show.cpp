@@ -10,10 +10,11 @@
 namespace gpuhost::ctl {
 namespace {
 
-constexpr std::array options{option::json};
+constexpr std::array options{option::mounted, option::json};
 
 base::Result<int> run(Session& session) {
     const std::string& wanted = session.arguments().words()[0];
+    GPUHOST_CHECK(session.use_mounted(true));
     GPUHOST_TRY(client, session.client());
     GPUHOST_TRY(list, client->ask(driver_call("List")));
     for (const base::Json& version : list_of(list, "versions")) {

@@ -9,7 +9,7 @@
 namespace gpuhost::ctl {
 namespace {
 
-constexpr std::array options{option::json};
+constexpr std::array options{option::mounted, option::json};
 
 base::Json as_json(const std::vector<OperationRow>& rows) {
     base::Json list = base::Json::array();
@@ -24,6 +24,7 @@ base::Json as_json(const std::vector<OperationRow>& rows) {
 }
 
 base::Result<int> run(Session& session) {
+    GPUHOST_CHECK(session.use_mounted(true));
     GPUHOST_TRY(client, session.client());
     GPUHOST_TRY(rows, client->list_operations());
     if (session.wants_json())

@@ -111,9 +111,10 @@ class Follower {
     [[noreturn]] void leave() {
         progress_.clear();
         const std::string id = std::to_string(id_);
-        session_.note("\nOperation " + id +
-                      " goes on without this command.\n  wait for it:  gpuhostctl operation wait " + id +
-                      "\n  cancel it:    gpuhostctl operation cancel " + id + "\n");
+        session_.note("\nOperation " + id + " goes on without this command.\n");
+        if (!session_.uses_mounted())
+            session_.note("  wait for it:  gpuhostctl operation wait " + id +
+                          "\n  cancel it:    gpuhostctl operation cancel " + id + "\n");
         interrupt_.die();
     }
 
@@ -158,8 +159,8 @@ Result<std::uint64_t> start(const Session& session, Client& client, const Call& 
 /// asks for the same right.
 Result<int> dry_run(Session& session, Client& client, const Request& request) {
     GPUHOST_TRY(plan, client.ask(request.plan));
-    if (list_of(plan, "steps").empty() || !list_of(plan, "problems").empty())
-        return print_plan(session, plan);
+    if (session.uses_mounted() || list_of(plan, "steps").empty() || !list_of(plan, "problems").empty())
+        return print_plan(session, plan); // a preflight is an operation, which a mounted system would keep
     Options options = request.options;
     options["dry-run"] = true;
     GPUHOST_TRY(id, start(session, client, request.start, options));

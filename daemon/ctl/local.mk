@@ -127,6 +127,8 @@ noinst_LIBRARIES += %D%/libctl.a
     %D%/live_screen.hpp \
     %D%/modprobe_rules.cpp \
     %D%/modprobe_rules.hpp \
+    %D%/mounted_daemon.cpp \
+    %D%/mounted_daemon.hpp \
     %D%/nearest.cpp \
     %D%/newest_first.cpp \
     %D%/newest_first.hpp \

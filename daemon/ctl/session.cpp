@@ -26,6 +26,20 @@ Result<Client*> Session::client() {
     return &*client_;
 }
 
+Result<void> Session::use_mounted(bool look) {
+    const auto directory = arguments_.value(option::mounted);
+    if (!directory)
+        return {};
+    if (arguments_.has(option::no_wait))
+        return base::fail(base::Errc::InvalidArgument, "--no-wait does not go with --root",
+                          "nobody is left there to be asked how it ended");
+    GPUHOST_TRY(mounted, MountedDaemon::start(*directory, look));
+    mounted_.emplace(std::move(mounted));
+    GPUHOST_TRY(client, Client::over(mounted_->take_socket()));
+    client_ = std::move(client);
+    return {};
+}
+
 void Session::print(std::string_view text) const {
     write_to(stdout, text);
 }

@@ -5,6 +5,7 @@
 #include "daemon/base/json.hpp"
 #include "daemon/ctl/arguments.hpp"
 #include "daemon/ctl/client.hpp"
+#include "daemon/ctl/mounted_daemon.hpp"
 #include "daemon/ctl/terminal.hpp"
 
 #include <optional>
@@ -24,6 +25,10 @@ class Session {
 
     /// Connects at the first call.
     [[nodiscard]] base::Result<Client*> client();
+    /// For a verb that takes option::mounted, before the first client(): where it was given, that is a daemon for the system
+    /// there. Only to `look`: for what asks only.
+    [[nodiscard]] base::Result<void> use_mounted(bool look);
+    [[nodiscard]] bool uses_mounted() const { return mounted_.has_value(); }
 
     /// stdout is for what was asked for and only that; all else goes to stderr through note() and complain().
     void print(std::string_view text) const;
@@ -35,6 +40,7 @@ class Session {
     Arguments arguments_;
     Screen out_;
     Screen err_;
+    std::optional<MountedDaemon> mounted_; ///< ends after its client
     std::optional<Client> client_;
 };
 

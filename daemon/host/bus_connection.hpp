@@ -16,6 +16,9 @@ using Message = base::CHandle<sd_bus_message, sd_bus_message_unref>;
 /// and workers go on meanwhile.
 [[nodiscard]] base::Result<BusPtr> open_system_bus(Event& event);
 
+/// With one client, at the other end of a socket, whose credentials are its. Once that has left, sd_bus_is_open() says so.
+[[nodiscard]] base::Result<BusPtr> serve_client(Event& event, base::UniqueFd socket);
+
 /// A reply's error as ours; "timed out" and "disconnected" keep their meaning.
 [[nodiscard]] base::Error bus_error(std::string_view what, const sd_bus_error* error);
 

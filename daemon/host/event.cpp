@@ -116,4 +116,11 @@ Result<int> Event::run() {
     return r;
 }
 
+Result<void> Event::run_until(const std::function<bool()>& condition) {
+    while (!condition() && sd_event_get_state(event_.get()) != SD_EVENT_FINISHED)
+        if (const int r = sd_event_run(event_.get(), UINT64_MAX); r < 0)
+            return fail_errno("running the event loop", -r);
+    return {};
+}
+
 } // namespace gpuhost::host

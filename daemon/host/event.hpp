@@ -71,6 +71,8 @@ class Event {
     /// Feeds the service manager's watchdog, where the unit asks for it.
     [[nodiscard]] base::Result<void> enable_watchdog();
     [[nodiscard]] base::Result<int> run();
+    /// Until it holds, which is asked after each turn, or exit() is called.
+    [[nodiscard]] base::Result<void> run_until(const std::function<bool()>& condition);
     void exit(int code) noexcept { (void)sd_event_exit(event_.get(), code); }
 
   private:

@@ -27,6 +27,8 @@ noinst_LIBRARIES += %D%/libhost.a
     %D%/launcher_systemd.hpp \
     %D%/manager.cpp \
     %D%/manager.hpp \
+    %D%/mounted_system.cpp \
+    %D%/mounted_system.hpp \
     %D%/notify.cpp \
     %D%/notify.hpp \
     %D%/operation.cpp \

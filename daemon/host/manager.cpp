@@ -81,9 +81,10 @@ Manager::Manager(Event& event, const base::Root& root, Runner& runner, Component
                     }});
 }
 
-Result<void> Manager::start() {
+Result<void> Manager::start(Mode mode) {
+    mode_ = mode;
     load_settings();
-    GPUHOST_CHECK(runner_.resume());
+    GPUHOST_CHECK(mode == Mode::Look ? runner_.look() : runner_.resume());
     started_ = true;
     settle();
     return {};
@@ -171,7 +172,7 @@ bool Manager::begin_preparation() {
 /// Once, when nothing that was left unfinished runs any more. Whatever comes out of it, the host is then as
 /// ready as it gets without a person.
 void Manager::converge() {
-    if (converged_ || runner_.running())
+    if (mode_ != Mode::Live || converged_ || runner_.running())
         return;
     if (!std::exchange(prepared_, true) && begin_preparation())
         return;

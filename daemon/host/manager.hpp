@@ -20,12 +20,19 @@ class Manager {
     using Components = std::vector<std::unique_ptr<core::Component>>;
     using Keys = std::vector<std::span<const core::SettingKey>>;
 
+    enum class Mode {
+        Live,    ///< of the host that runs: converges at start
+        Mounted, ///< of a system that does not: does what it is asked for, and nothing by itself
+        Look,    ///< of such a system: changes nothing at all
+    };
+
     /// References must outlive the manager.
     Manager(Event& event, const base::Root& root, Runner& runner, Components components, Keys keys,
             std::string kernel);
 
-    /// Takes up what was left unfinished, makes the first inventory, then converges what wants that at start.
-    [[nodiscard]] base::Result<void> start();
+    /// Takes up what was left unfinished, makes the first inventory, then converges what wants that at start; as far as
+    /// the mode has it.
+    [[nodiscard]] base::Result<void> start(Mode mode = Mode::Live);
     /// One listener: the bus, which tells everybody else.
     void listen(Runner::Listener listener) { listener_ = std::move(listener); }
     /// State, readiness or what a component sees may have changed; one callback, the bus's.
@@ -81,6 +88,7 @@ class Manager {
     Runner::Listener listener_;
     std::function<void()> changed_;
     Source later_;
+    Mode mode_ = Mode::Live;
     bool started_ = false;
     bool prepared_ = false;  ///< what comes before convergence was begun, or is nothing
     bool converged_ = false; ///< convergence at start was tried

@@ -96,6 +96,8 @@ double whole(const core::StepKinds& kinds, const core::Transaction& transaction,
 
 Result<std::uint64_t> Runner::start(core::Plan plan, core::Subject subject,
                                     std::vector<base::UniqueFd> inputs, bool check_only) {
+    if (looking_)
+        return base::fail(Errc::Refused, "'" + root_.directory() + "' is only looked at");
     if (current_)
         return base::fail(Errc::Busy,
                           "operation " + std::to_string(current_->operation.id) + " (" +
@@ -187,8 +189,25 @@ void Runner::run(const Action& action) {
     start.step = action.step;
     append(std::move(start), [this, action] {
         ++current_->starts;
-        launch(action);
+        if (asleep_ && needs_running_system(action))
+            pass_over(action);
+        else
+            launch(action);
     });
+}
+
+bool Runner::needs_running_system(const Action& action) const {
+    if (action.phase == Phase::Preflight)
+        return false;
+    const core::StepKind* kind = kinds_.find(current_->operation.transaction.plan().steps[action.step].kind);
+    return kind && kind->ends_with_boot;
+}
+
+void Runner::pass_over(const Action& action) {
+    core::JobResult result;
+    if (action.phase == Phase::Apply)
+        result.error = Error{Errc::Unsupported, "'" + root_.directory() + "' does not run", {}};
+    phase_ended(action, std::move(result));
 }
 
 void Runner::launch(const Action& action) {

@@ -39,12 +39,16 @@ class Runner {
           sweeper_(event, root) {}
 
     void listen(Listener listener) { listener_ = std::move(listener); }
+    /// The system below the root does not run, so that what ends with a boot has ended. Before resume().
+    void set_asleep() { asleep_ = true; }
     /// What workers get to know from now on.
     void set_settings(base::Json settings) { settings_ = std::move(settings); }
 
     /// Reads the journals and goes on with what a daemon before this one left unfinished. Fails where that can't be
     /// taken up: nothing may run over it.
     [[nodiscard]] base::Result<void> resume();
+    /// Reads them alone, in place of resume(): what is unfinished is listed as it was left, and nothing can be started.
+    [[nodiscard]] base::Result<void> look();
 
     /// Starts a plan with steps and without problems. Busy names what runs.
     /// With `check_only` it ends after preflight, in Outcome::Checked or Refused.
@@ -89,6 +93,8 @@ class Runner {
     void advance();
     void run(const core::Action& action);
     void launch(const core::Action& action);
+    void pass_over(const core::Action& action);
+    [[nodiscard]] bool needs_running_system(const core::Action& action) const;
     void not_started(const core::Action& action, const base::Error& error);
     void run_again(const core::Action& action);
     void wait(const std::string& why, const Event::Callback& then);
@@ -124,6 +130,8 @@ class Runner {
     std::uint64_t last_id_ = 0;
     base::UniqueFd lock_;
     Sweeper sweeper_;
+    bool asleep_ = false;
+    bool looking_ = false;
 };
 
 } // namespace gpuhost::host

@@ -46,6 +46,14 @@ Result<void> Runner::resume() {
     return {};
 }
 
+Result<void> Runner::look() {
+    looking_ = true;
+    GPUHOST_TRY(ids, core::list_journals(root_));
+    for (const std::uint64_t id : ids)
+        GPUHOST_CHECK(load(id));
+    return {};
+}
+
 /// What a transaction kept while it ran: its staging directory, and its jobs' files with those of attempts
 /// that died.
 void Runner::remove_files_of(std::uint64_t id) {
@@ -94,8 +102,8 @@ Result<void> Runner::load(std::uint64_t id) {
         rotten_.insert(id);
         return {};
     }
-    if (operation.transaction.outcome()) {
-        operation.progress = 1;
+    if (operation.transaction.outcome() || looking_) {
+        operation.progress = operation.transaction.outcome() ? 1 : 0;
         ended_.emplace(id, std::move(operation));
         return {};
     }
