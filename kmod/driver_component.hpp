@@ -35,6 +35,10 @@ class DriverComponent final : public core::Component {
     [[nodiscard]] std::optional<core::Plan> before_converging(const core::Settings& settings,
                                                               const base::Json& observed) const override;
     [[nodiscard]] bool converge_at_start(const base::Json& observed) const override;
+    /// A boot in the middle of a selection loads the one driver, and the way back then selects the other.
+    [[nodiscard]] bool converge_after(std::string_view interrupted) const override {
+        return interrupted == "driver.select";
+    }
 
   private:
     const base::Root& root_;

@@ -107,14 +107,28 @@ std::vector<std::string> kernels_to_select(const std::vector<std::string>& kerne
     return wanted;
 }
 
+/// Where there is no GPU to go by, as in a system that does not run, what was selected says which modules they take.
+std::string flavour_without_gpus(const Store& store, const std::string& version, const std::string& kernel,
+                                 const Selection& before) {
+    const DriverVersion* const known = store.find(before.generation.version);
+    for (const ModuleSet& set : known != nullptr ? known->modules : std::vector<ModuleSet>())
+        if (set.digest == before.generation.modules &&
+            store.modules_for(version, kernel, set.flavour) != nullptr)
+            return set.flavour;
+    return "any";
+}
+
 void select_for(const std::string& kernel, const std::string& version, const DriverSettings& settings,
                 const Observed& observed, Plan& plan) {
+    const Selection* const before = selection_of(observed, kernel);
     Observed other = observed;
     other.kernel = kernel;
-    const auto to = find_driver(other, settings, version, plan.problems);
+    DriverSettings chosen = settings;
+    if (settings.flavour == "any" && observed.gpus.empty() && before != nullptr)
+        chosen.flavour = flavour_without_gpus(observed.store, version, kernel, *before);
+    const auto to = find_driver(other, chosen, version, plan.problems);
     if (!to)
         return;
-    const Selection* const before = selection_of(observed, kernel);
     if (before != nullptr && before->generation == to->generation) {
         plan.reasons.push_back("kernel " + kernel + " boots " + version + " already");
         return;
@@ -159,9 +173,14 @@ Plan select_plan(const std::string& version, const std::vector<std::string>& ker
     Plan plan;
     plan.kind = "driver.select";
     const std::string wanted = version.empty() ? version_in_use(settings, observed) : version;
-    plan.title = "select driver " + wanted + " for other kernels";
+    plan.title = "select driver " + wanted + " for kernels that do not run";
     if (settings.owner != DriverOwner::Gpuhost)
         refuse(owner_word(settings.owner), plan);
+    else if (!settings.version.empty() && settings.version != wanted)
+        plan.problems.push_back({Errc::Refused,
+                                 "Version=" + settings.version +
+                                     " in gpuhostd.conf is what each kernel of this host gets when it boots",
+                                 "set Version= to " + wanted + " there, or leave it out"});
     else if (wanted.empty())
         plan.problems.push_back({Errc::InvalidArgument, "no driver version is given, configured or selected",
                                  "name one: gpuhostctl driver select VERSION"});

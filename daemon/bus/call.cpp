@@ -2,6 +2,7 @@
 #include "daemon/bus/call.hpp"
 
 #include "daemon/base/parse.hpp"
+#include "daemon/base/root.hpp"
 
 #include <algorithm>
 #include <cctype>
@@ -55,14 +56,21 @@ Result<Json> read_option(sd_bus_message* call, const Option& option) {
 }
 
 /// A caller gives itself any name, and in a log a line is a line.
+std::string one_line(std::string text) {
+    std::replace_if(
+        text.begin(), text.end(), [](unsigned char c) { return std::iscntrl(c) != 0; }, '?');
+    return text;
+}
+
 std::string text_of(sd_bus_creds* credentials, int (*get)(sd_bus_creds*, const char**)) {
     const char* text = nullptr;
-    if (get(credentials, &text) < 0 || text == nullptr)
-        return {};
-    std::string clean = text;
-    std::replace_if(
-        clean.begin(), clean.end(), [](unsigned char c) { return std::iscntrl(c) != 0; }, '?');
-    return clean;
+    return get(credentials, &text) < 0 || text == nullptr ? std::string() : one_line(text);
+}
+
+/// sd-bus does not look for it where there is no bus between.
+std::string command_of(pid_t pid) {
+    const auto host = base::Root::open("/");
+    return host ? one_line(host->read_line("/proc/" + std::to_string(pid) + "/comm").value_or("")) : "";
 }
 
 std::string user_name(uid_t uid) {
@@ -182,7 +190,9 @@ Result<core::Subject> subject_of(sd_bus_message* call) {
         subject.login_uid = uid;
     subject.user = user_name(subject.uid);
     subject.login_user = subject.login_uid ? user_name(*subject.login_uid) : "";
-    subject.command = text_of(credentials.get(), sd_bus_creds_get_comm);
+    subject.command = sd_bus_message_get_sender(call) == nullptr
+                          ? command_of(subject.pid)
+                          : text_of(credentials.get(), sd_bus_creds_get_comm);
     subject.unit = text_of(credentials.get(), sd_bus_creds_get_unit);
     subject.bus_name = text_of(credentials.get(), sd_bus_creds_get_unique_name);
     return subject;

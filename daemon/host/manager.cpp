@@ -154,11 +154,17 @@ Result<void> Manager::request_upgrade(const std::string& version) {
     return {};
 }
 
+bool Manager::wants_to_converge(const core::Component& component, const Json& observed) const {
+    return component.converge_at_start(observed) ||
+           std::any_of(interrupted_.begin(), interrupted_.end(),
+                       [&](const std::string& kind) { return component.converge_after(kind); });
+}
+
 /// As modules for a kernel that was not there at the last boot. The host converges when it has ended, however.
 bool Manager::begin_preparation() {
     for (const auto& component : components_) {
         const auto observed = component->observe(settings_);
-        if (!observed || !component->converge_at_start(*observed))
+        if (!observed || !wants_to_converge(*component, *observed))
             continue;
         auto plan = component->before_converging(settings_, *observed);
         if (!plan || plan->steps.empty() || !plan->problems.empty())
@@ -185,7 +191,7 @@ void Manager::converge() {
                          observed.error().message + ", ignoring");
             continue;
         }
-        if (!component->converge_at_start(*observed))
+        if (!wants_to_converge(*component, *observed))
             continue;
         // One that can't converge without a person keeps none of the others from it.
         auto one = component->plan({settings_, Json::object(), true}, *observed);
@@ -203,6 +209,10 @@ void Manager::converge() {
 void Manager::operation_ended(const Operation& operation) {
     if (listener_.ended)
         listener_.ended(operation);
+    // Nothing else was begun before convergence is. A stuck kernel is not tried again.
+    if (!prepared_ && operation.transaction.outcome() != core::Outcome::RebootRequired)
+        for (const core::Step& step : operation.transaction.plan().steps)
+            interrupted_.insert(step.kind);
     // On the loop's next turn: the runner is still busy with its own end, and may take up another one.
     if (auto later = event_.soon([this] { settle(); }))
         later_ = *std::move(later);

@@ -9,6 +9,7 @@
 
 #include <functional>
 #include <memory>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -72,6 +73,7 @@ class Manager {
     [[nodiscard]] bool begin_preparation();
     void converge();
     void settle();
+    [[nodiscard]] bool wants_to_converge(const core::Component& component, const base::Json& observed) const;
     void operation_ended(const Operation& operation);
     [[nodiscard]] bool is_as_wanted();
 
@@ -89,6 +91,7 @@ class Manager {
     std::function<void()> changed_;
     Source later_;
     Mode mode_ = Mode::Live;
+    std::set<std::string> interrupted_; ///< kinds of steps of what was left unfinished
     bool started_ = false;
     bool prepared_ = false;  ///< what comes before convergence was begun, or is nothing
     bool converged_ = false; ///< convergence at start was tried

@@ -97,7 +97,7 @@ double whole(const core::StepKinds& kinds, const core::Transaction& transaction,
 Result<std::uint64_t> Runner::start(core::Plan plan, core::Subject subject,
                                     std::vector<base::UniqueFd> inputs, bool check_only) {
     if (looking_)
-        return base::fail(Errc::Refused, "'" + root_.directory() + "' is only looked at");
+        return base::fail(Errc::Refused, "this system is only looked at");
     if (current_)
         return base::fail(Errc::Busy,
                           "operation " + std::to_string(current_->operation.id) + " (" +
@@ -206,7 +206,7 @@ bool Runner::needs_running_system(const Action& action) const {
 void Runner::pass_over(const Action& action) {
     core::JobResult result;
     if (action.phase == Phase::Apply)
-        result.error = Error{Errc::Unsupported, "'" + root_.directory() + "' does not run", {}};
+        result.error = Error{Errc::Unsupported, "this system does not run", {}};
     phase_ended(action, std::move(result));
 }
 

@@ -25,10 +25,9 @@ Result<void> Runner::lock_journal() {
     core::keep_journal_reserve(root_);
     GPUHOST_TRY(directory, root_.open_file(core::journal_directory, O_RDONLY | O_DIRECTORY));
     if (::flock(directory.get(), LOCK_EX | LOCK_NB) < 0)
-        return errno == EWOULDBLOCK
-                   ? base::fail(Errc::Busy, "another gpuhostd works on '" + root_.directory() + "'",
-                                "Stop it first: systemctl stop gpuhostd.")
-                   : base::fail_errno(core::journal_directory, errno);
+        return errno == EWOULDBLOCK ? base::fail(Errc::Busy, "another gpuhostd is at work on this system",
+                                                 "Stop it first: systemctl stop gpuhostd.")
+                                    : base::fail_errno(core::journal_directory, errno);
     lock_ = std::move(directory);
     return {};
 }
@@ -104,6 +103,9 @@ Result<void> Runner::load(std::uint64_t id) {
     }
     if (operation.transaction.outcome() || looking_) {
         operation.progress = operation.transaction.outcome() ? 1 : 0;
+        if (!operation.transaction.outcome())
+            log::notice("operation " + std::to_string(id) + " (" + operation.transaction.plan().title +
+                        ") was interrupted, and goes back before anything else is changed");
         ended_.emplace(id, std::move(operation));
         return {};
     }

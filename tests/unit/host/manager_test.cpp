@@ -22,6 +22,7 @@ struct FakeComponent : core::Component {
         std::uint64_t level = 1;
         bool converges = true;
         bool blind = false;
+        bool converges_after = false;
     };
     explicit FakeComponent(std::shared_ptr<State> s) : state(std::move(s)) {}
 
@@ -45,6 +46,9 @@ struct FakeComponent : core::Component {
         return plan;
     }
     [[nodiscard]] bool converge_at_start(const Json&) const override { return state->converges; }
+    [[nodiscard]] bool converge_after(std::string_view kind) const override {
+        return state->converges_after && kind == "fake";
+    }
 
     std::shared_ptr<State> state;
 };
@@ -58,14 +62,14 @@ class ManagerTest : public testing::Test {
         kinds.add(kind);
     }
     /// A daemon's life so far; the one before is over.
-    void begin(const std::string& boot_id = "b1") {
+    void begin(const std::string& boot_id = "b1", Manager::Mode mode = Manager::Mode::Live) {
         manager.reset();
         runner.emplace(event, root, launcher, kinds, boot_id);
         Manager::Components components;
         components.push_back(std::make_unique<FakeComponent>(state));
         manager = std::make_unique<Manager>(event, root, *runner, std::move(components), Manager::Keys{keys},
                                             "6.1.0");
-        ASSERT_TRUE(manager->start());
+        ASSERT_TRUE(manager->start(mode));
         turn();
     }
     void turn() {
@@ -148,6 +152,40 @@ TEST_F(ManagerTest, WhatWasInterruptedGoesFirst) {
     finish_operation();
     EXPECT_TRUE(manager->ready());
     EXPECT_EQ(state->level, 1U);
+}
+
+TEST_F(ManagerTest, WhatAnInterruptionLeftConvergesThoughOtherwiseAPersonIsNeeded) {
+    state->converges = false;
+    for (const bool after : {false, true}) {
+        state->level = 1;
+        state->converges_after = after;
+        begin("b1");
+        ASSERT_TRUE(ask(5));
+        launcher.end();
+        state->level = 5;
+        begin("b2"); // which goes back, and leaves what level 5 made
+        launcher.end();
+        turn();
+        EXPECT_EQ(manager->state(), after ? "busy" : "degraded");
+    }
+    finish_operation();
+    EXPECT_EQ(state->level, 1U);
+    EXPECT_EQ(manager->state(), "idle");
+}
+
+TEST_F(ManagerTest, AMountedSystemIsNotConverged) {
+    state->level = 0;
+    begin("b1", Manager::Mode::Mounted);
+    EXPECT_EQ(manager->state(), "degraded");
+    EXPECT_FALSE(manager->ready());
+    EXPECT_TRUE(launcher.jobs.empty());
+    ASSERT_TRUE(ask(5)) << "but does what it is asked for";
+    finish_operation();
+    EXPECT_EQ(state->level, 5U);
+    begin("b2", Manager::Mode::Look);
+    const auto refused = ask(6);
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code, Errc::Refused);
 }
 
 TEST_F(ManagerTest, ProblemsOfAPlanAreTheError) {

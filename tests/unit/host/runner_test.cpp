@@ -31,6 +31,10 @@ core::StepKinds make_kinds() {
     add("read", core::Sandbox::Parse, true);
     add("load", core::Sandbox::Modules, false);
     add("link", core::Sandbox::System, false);
+    core::StepKind kind = *kinds.find("load");
+    kind.name = "start";
+    kind.ends_with_boot = true;
+    kinds.add(std::move(kind));
     return kinds;
 }
 
@@ -104,6 +108,59 @@ TEST_F(RunnerTest, RunsEveryPhaseInOrderAndCommits) {
     EXPECT_EQ(life.runner.find(id)->progress, 1);
     EXPECT_FALSE(life.runner.running());
     EXPECT_FALSE(root.exists("/run/gpuhost/jobs/1-1-1"));
+}
+
+TEST_F(RunnerTest, InASystemThatDoesNotRunOnlyFilesGoBack) {
+    {
+        Life crashed(root);
+        crashed.start(make_plan({"start", "link", "start"}));
+        crashed.launcher.end();
+        crashed.launcher.end();
+        crashed.launcher.end();
+        EXPECT_EQ(crashed.at(), "apply start");
+    }
+    Life rescue(root, "b0010000-0000-4000-8000-000000000002");
+    rescue.runner.set_asleep();
+    ASSERT_TRUE(rescue.runner.resume());
+    rescue.turn();
+    EXPECT_EQ(rescue.at(), "undo link") << "what was started has ended with its boot";
+    rescue.launcher.end();
+    EXPECT_EQ(rescue.launcher.jobs.size(), 1U);
+    EXPECT_EQ(rescue.outcomes, std::vector{Outcome::RolledBack});
+    EXPECT_EQ(rescue.runner.find(1)->transaction.states().front(), core::StepState::Undone);
+}
+
+TEST_F(RunnerTest, InASystemThatDoesNotRunNothingStarts) {
+    Life rescue(root);
+    rescue.runner.set_asleep();
+    ASSERT_TRUE(rescue.runner.resume());
+    rescue.start(make_plan({"link", "start"}));
+    rescue.launcher.end();
+    rescue.launcher.end();
+    EXPECT_EQ(rescue.at(), "undo link");
+    rescue.launcher.end();
+    EXPECT_EQ(rescue.outcomes, std::vector{Outcome::RolledBack});
+    EXPECT_EQ(rescue.runner.find(1)->transaction.error()->code, Errc::Unsupported);
+}
+
+TEST_F(RunnerTest, ALookListsWhatThereIsAndStartsNothing) {
+    {
+        Life crashed(root);
+        crashed.start(make_plan({"load"}));
+        crashed.launcher.end();
+    }
+    const auto before = root.read("/var/lib/gpuhost/journal/1.jsonl").value_or("");
+    Life looking(root, "b0010000-0000-4000-8000-000000000002");
+    ASSERT_TRUE(looking.runner.look());
+    looking.turn();
+    ASSERT_TRUE(looking.runner.find(1));
+    EXPECT_EQ(state(*looking.runner.find(1)), "running");
+    EXPECT_FALSE(looking.runner.running());
+    const auto refused = looking.runner.start(make_plan({"link"}), tests::person(), {});
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code, Errc::Refused);
+    EXPECT_TRUE(looking.launcher.jobs.empty());
+    EXPECT_EQ(root.read("/var/lib/gpuhost/journal/1.jsonl").value_or(""), before);
 }
 
 TEST_F(RunnerTest, AFailureGoesBackThroughTheStepsBefore) {

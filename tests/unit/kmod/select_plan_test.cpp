@@ -164,6 +164,38 @@ TEST(SelectPlan, WhatItCannotDoItSays) {
     expect_problem(select_plan("", {}, settings(), fresh), Errc::InvalidArgument, "no driver version");
 }
 
+TEST(SelectPlan, WhatTheBootWouldTakeBackIsRefused) {
+    expect_problem(select_plan("550.163.01", {next}, settings("535.261.03"), host()), Errc::Refused,
+                   "Version=535.261.03");
+    EXPECT_TRUE(select_plan("550.163.01", {next}, settings("550.163.01"), host()).problems.empty());
+}
+
+/// A system that does not run: its kernels are all the same, and it has no GPU to look at.
+TEST(SelectPlan, WithoutGpusTheFlavourOfBeforeIsTaken) {
+    Observed observed = host();
+    observed.kernel = "none";
+    observed.gpus.clear();
+    ModuleSet closed = observed.store.find("550.163.01")->modules.front();
+    closed.flavour = "proprietary";
+    closed.digest = "closed";
+    for (DriverVersion& version : observed.store.versions)
+        if (version.version == "550.163.01")
+            version.modules.push_back(closed);
+        else
+            version.modules.front().flavour = "proprietary";
+    const std::string open = observed.store.selected[running].generation.modules;
+    observed.store.selected[running].generation = {"535.261.03", "u535.261.03",
+                                                   observed.store.find("535.261.03")->modules.front().digest};
+    const Plan plan = select_plan("550.163.01", {running}, settings(), observed);
+    ASSERT_EQ(kinds(plan), "driver.prepare driver.select");
+    EXPECT_EQ(plan.steps[1].args["selection_to"]["modules"], "closed");
+    EXPECT_EQ(plan.steps[1].args["boots_only"], false) << "libraries lead to this kernel";
+    observed.gpus = host().gpus;
+    EXPECT_EQ(
+        select_plan("550.163.01", {running}, settings(), observed).steps[1].args["selection_to"]["modules"],
+        open);
+}
+
 TEST(SelectPlan, AFreshlyBootedKernelUsesTheVersionOfTheOneBefore) {
     Observed observed = host();
     observed.kernel = next;
