@@ -47,6 +47,7 @@ EXTRA_DIST += \
     %D%/scenarios/holders.py \
     %D%/scenarios/install.py \
     %D%/scenarios/package.py \
+    %D%/scenarios/rescue.py \
     %D%/scenarios/swap.py \
     tests/bench/vm_boot \
     tests/bench/vm_downtime

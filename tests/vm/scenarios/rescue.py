@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A system that does not run, mended from one that does: the host's own disk as a mount, whose changes go elsewhere."""
+
+from rig.case import case
+
+from . import expect
+from .install import NEW, OLD
+
+MOUNT = "mkdir -p /mnt /tmp/change /tmp/work && mount -t overlay overlay -o lowerdir=/,upperdir=/tmp/change,workdir=/tmp/work /mnt"
+CHROOT = "for d in proc sys dev run; do mount --rbind /$d /mnt/$d; done"
+INDEX = "modinfo -b /mnt -F version nvidia 2>&1 || true"
+LIBRARY = "chroot /mnt sh -c 'ldconfig -p; readlink -f /usr/lib/x86_64-linux-gnu/libnvidia-ml.so.1'"
+
+
+@case("a mounted system gets another driver for its next boot, from outside and by chroot, and the running host notices nothing", start="both")
+def rescue(host):
+    host.check("mount -t tmpfs tmpfs /tmp; systemctl stop gpuhostd; " + MOUNT)
+    host.check("systemctl start gpuhostd")
+    host.settle()
+    before = host.facts()
+    listed = host.check("gpuhostctl driver list --root=/mnt")
+    assert "selected" in listed and "loaded" not in listed, f"driver list: {listed}"
+    said = host.check(f"gpuhostctl driver select {NEW} --root=/mnt 2>&1", 120)
+    assert "done" in said, f"select: {said}"
+    assert host.check(INDEX) == NEW, f"modprobe there would load {host.check(INDEX)}"
+    assert f"libnvidia-ml.so.{NEW}" in host.check(LIBRARY), f"its libraries: {host.check(LIBRARY)}"
+    expect.untouched(before, host.facts())
+    host.check(CHROOT)
+    said = host.check(f"chroot /mnt gpuhostctl driver select {OLD} --root=/ 2>&1", 120)
+    assert "done" in said and host.check(INDEX) == OLD, f"by chroot: {said}"
+    found = host.ctl("doctor", "--root=/mnt").out
+    assert f"{OLD}" in found, f"doctor: {found}"
+    said = host.check("chroot /mnt gpuhostctl driver deselect --root=/ 2>&1", 120)
+    assert "done" in said and "not found" in host.check(INDEX), f"deselect: {said}, {host.check(INDEX)}"
+    expect.untouched(before, host.facts())
+    refused = host.ctl("driver", "deselect", "--root=/")
+    assert refused.rc == 2 and "is the system that runs" in refused.err, f"--root=/: {refused}"
