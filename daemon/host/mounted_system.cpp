@@ -50,15 +50,16 @@ Result<void> check(const std::string& directory, bool writable) {
         return base::fail(Errc::InvalidArgument, quoted(directory) + " is the system that runs",
                           "Leave --root out: its own gpuhostd does it.");
     GPUHOST_TRY(root, base::Root::open(directory));
-    for (const char* needed : of_the_running)
-        if (const auto there = root.stat(needed); !there || !S_ISDIR(there->st_mode))
+    for (const char* needed : of_the_running) // no links: what is mounted on them is to be here
+        if (struct stat there{};
+            ::lstat(root.host_path(needed).c_str(), &there) < 0 || !S_ISDIR(there.st_mode))
             return base::fail(Errc::NotFound, quoted(directory) + " holds no system: it has no " + needed,
                               mount_all);
     if (!root.stat("/var/lib/gpuhost"))
         return base::fail(Errc::NotFound, "the system in " + quoted(directory) + " has no /var/lib/gpuhost",
                           mount_all);
     struct statvfs fs {};
-    if (writable && ::statvfs((root.host_path("/var/lib/gpuhost")).c_str(), &fs) == 0 &&
+    if (writable && ::statvfs(root.host_path("/var/lib/gpuhost").c_str(), &fs) == 0 &&
         (fs.f_flag & ST_RDONLY) != 0)
         return base::fail(Errc::Refused, "the system in " + quoted(directory) + " is mounted read-only",
                           "mount -o remount,rw " + directory);
