@@ -81,7 +81,7 @@ Result<int> run(Session& session) {
         return base::fail(is_there(path));
     GPUHOST_TRY(file, OutputFile::create(path, 0600, may_replace ? Existing::Replace : Existing::Keep));
     session.note("Writes to " + printable(path) + ":\n" + render_sources(session.err()));
-    ReportInput input{root, nullptr, "this is a mounted system"};
+    ReportInput input{root, nullptr, "this is a mounted system", read_driver_files(root)};
     if (root.is_host()) {
         const auto client = running_daemon(session);
         input.client = client ? *client : nullptr;

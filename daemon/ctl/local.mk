@@ -154,6 +154,7 @@ noinst_LIBRARIES += %D%/libctl.a
     %D%/report.cpp \
     %D%/report.hpp \
     %D%/report_daemon.cpp \
+    %D%/report_driver.cpp \
     %D%/report_files.cpp \
     %D%/report_system.cpp \
     %D%/request.cpp \

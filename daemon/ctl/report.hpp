@@ -6,6 +6,7 @@
 #include "daemon/base/root.hpp"
 #include "daemon/ctl/client.hpp"
 
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -13,11 +14,22 @@
 
 namespace gpuhost::ctl {
 
+/// /proc/driver/nvidia, which the driver itself answers for.
+struct DriverFiles {
+    std::string text;
+    std::string stuck; ///< the first file that it did not answer for in time, or empty
+};
+/// Each file in a process of its own: a driver that hangs never lets go of who reads it.
+[[nodiscard]] DriverFiles read_driver_files(const base::Root& root);
+
 struct ReportInput {
     const base::Root& root;
     Client* client = nullptr; ///< nothing where the daemon does not answer, and on a mounted system
     std::string silence;      ///< why it does not
+    DriverFiles driver{};
 };
+/// What reads the driver's files itself says this where it would hang.
+[[nodiscard]] std::optional<base::Error> hanging_driver(const ReportInput& input);
 
 struct ReportSource {
     std::string_view name;  ///< of the file
@@ -55,8 +67,10 @@ constexpr std::size_t report_limit = std::size_t{4} << 20U;
 [[nodiscard]] std::string report_os(const ReportInput& input);
 [[nodiscard]] std::string report_packages(const ReportInput& input);
 
-// report_system.cpp
+// report_driver.cpp
 [[nodiscard]] std::string report_driver_files(const ReportInput& input);
+
+// report_system.cpp
 [[nodiscard]] std::string report_pci(const ReportInput& input);
 [[nodiscard]] std::string report_units(const ReportInput& input);
 [[nodiscard]] std::string report_journal(const ReportInput& input);

@@ -52,6 +52,8 @@ std::string report_operations(const ReportInput& input) {
 }
 
 std::string report_doctor(const ReportInput& input) {
+    if (auto hanging = hanging_driver(input))
+        return document(base::fail(*std::move(hanging)));
     return document(diagnose(gather_doctor_facts(input.root, [&]() -> Result<Client*> {
         if (input.client == nullptr)
             return base::fail(base::Errc::NotFound, input.silence);

@@ -74,6 +74,8 @@ std::string report_cluster(const ReportInput& input) {
 }
 
 std::string report_inventory(const ReportInput& input) {
+    if (const auto hanging = hanging_driver(input))
+        return report_document(base::to_json(*hanging));
     const auto inventory = read_inventory(input.root);
     if (!inventory)
         return report_document(base::to_json(inventory.error()));

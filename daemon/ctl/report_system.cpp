@@ -7,10 +7,6 @@ namespace gpuhost::ctl {
 
 namespace {
 
-constexpr std::size_t file_limit = 65536;
-constexpr std::size_t most_files = 4096; // MIG has some for each instance that there may be
-constexpr unsigned deepest = 16;
-
 std::string problem_of(const std::string& program, const ProgramAnswer& answer) {
     return answer.problem.empty() ? "" : "[" + program + " " + answer.problem + "]\n";
 }
@@ -36,34 +32,7 @@ std::string journal(const ReportInput& input, std::vector<std::string> arguments
            oldest_first(answer.text, is_torn);
 }
 
-/// A file that can't be read, as those of a GPU that fell off the bus, is itself alone left out.
-void add_files(const base::Root& root, const std::string& directory, unsigned depth, std::size_t& files,
-               std::string& text) {
-    for (const std::string& name : root.list(directory).value_or(std::vector<std::string>())) {
-        const std::string path = directory + "/" + name;
-        const auto found = root.lstat(path);
-        if (found && S_ISDIR(found->st_mode) && depth < deepest)
-            add_files(root, path, depth + 1, files, text);
-        if (!found || !S_ISREG(found->st_mode) || ++files > most_files)
-            continue;
-        const auto content = root.read(path, file_limit);
-        text += "==> " + path + " <==\n" +
-                (content ? *content : "[can't be read: " + content.error().message + "]\n");
-        if (text.back() != '\n')
-            text += '\n';
-    }
-}
-
 } // namespace
-
-std::string report_driver_files(const ReportInput& input) {
-    std::string text;
-    std::size_t files = 0;
-    add_files(input.root, "/proc/driver/nvidia", 0, files, text);
-    if (files > most_files)
-        text += "[" + std::to_string(files - most_files) + " more files are left out]\n";
-    return text.empty() ? "there are none\n" : text;
-}
 
 std::string report_pci(const ReportInput& input) {
     return answer(input, {"lspci", "-d", "10de:", "-nnk", "-vv"});

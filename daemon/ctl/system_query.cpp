@@ -19,8 +19,8 @@ ProgramAnswer query_program(std::vector<std::string> argv, std::size_t limit) {
     command.output_limit = limit + 1; // one more, to see that there is more
     auto finished = base::run(command);
     if (!finished)
-        return {{}, false, "can't be started: " + finished.error().message};
-    ProgramAnswer answer{std::move(finished->output), false, {}};
+        return {{}, false, false, "can't be started: " + finished.error().message};
+    ProgramAnswer answer{std::move(finished->output), false, finished->timed_out, {}};
     answer.is_cut = answer.text.size() > limit;
     if (answer.is_cut)
         answer.text.resize(limit);

@@ -11,6 +11,7 @@ namespace gpuhost::ctl {
 struct ProgramAnswer {
     std::string text;
     bool is_cut = false; ///< it says more than `limit`
+    bool timed_out = false;
     std::string problem; ///< why there is not more, a phrase: "ended with status 1"; empty: nothing is wrong
 };
 /// What a program of the system answers within ten seconds, at most `limit` bytes of it.

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """gpuhostctl report: what is in the archive, that it is for root alone, and that no secret is in it."""
+import fcntl
 import os
+import signal
 import tarfile
 
 import programs
@@ -68,6 +70,21 @@ def check_links(t, host, path):
     t.equal([name for name in text if "what the host has" in text[name]], [], "none of the host's is")
 
 
+def check_hang(t, host, path):
+    """Whoever opens a file of which another process has a lease waits until that gives it up, as for a driver that hangs."""
+    stuck = "/proc/driver/nvidia/gpus/0000:65:00.0/information"
+    signal.signal(signal.SIGIO, signal.SIG_IGN)  # by which the kernel asks for it
+    with open(host.path(stuck), "r+", encoding="utf-8") as file:
+        fcntl.fcntl(file, fcntl.F_SETLEASE, fcntl.F_WRLCK)
+        run = host.ctl("report", path, "--force", f"--root={host.root}")
+    text = {name: content for name, _, content in members(path)}
+    t.ok(run.returncode == 0 and f"{stuck} <==\n[can't be read: cat did not end within" in text["driver-files.txt"],
+         "a file of the driver that nobody can read does not hold it up", run.stderr, text["driver-files.txt"])
+    t.ok("registry <==\nPassword: [masked]" in text["driver-files.txt"], "nor others of its files", text["driver-files.txt"])
+    for name in ("doctor.json", "inventory.json"):
+        t.ok(f"reading '{stuck}' does not end" in text[name], f"{name}, which would hang, says so", text[name])
+
+
 def check_rpm(t, host, path):
     """Where rpm has the packages."""
     tools = os.path.join(host.scratch, "rpm")
@@ -125,6 +142,7 @@ def main():
         check_existing(t, host, path)
         check_host(t, host, path)
         check_links(t, host, path)
+        check_hang(t, host, path)
         check_rpm(t, host, path)
     finally:
         host.close()

@@ -11,7 +11,7 @@ namespace {
 
 class ReportTest : public ::testing::Test {
   protected:
-    [[nodiscard]] ReportInput input() const { return {root_, nullptr, "a test"}; }
+    [[nodiscard]] ReportInput input() const { return {root_, nullptr, "a test", read_driver_files(root_)}; }
     tests::TempDir directory_;
     base::Root root_ = directory_.root();
 };
@@ -31,12 +31,19 @@ TEST_F(ReportTest, DoesNotWaitForAPipe) {
     EXPECT_EQ(report_driver_files(input()), "==> /proc/driver/nvidia/version <==\nNVRM\n");
 }
 
-TEST_F(ReportTest, AFileThatCannotBeReadIsAloneLeftOut) {
+TEST_F(ReportTest, OfALargeFileTheRestIsLeftOut) {
     directory_.write("proc/driver/nvidia/a", std::string(70'000, 'x'));
     directory_.write("proc/driver/nvidia/gpus/0000:65:00.0/information", "Model: H100\n");
     const std::string text = report_driver_files(input());
-    EXPECT_NE(text.find("==> /proc/driver/nvidia/a <==\n[can't be read: "), std::string::npos) << text;
-    EXPECT_NE(text.find("information <==\nModel: H100\n"), std::string::npos) << text;
+    EXPECT_EQ(text, "==> /proc/driver/nvidia/a <==\n" + std::string(65536, 'x') +
+                        "\n[the rest is left out]\n"
+                        "==> /proc/driver/nvidia/gpus/0000:65:00.0/information <==\nModel: H100\n");
+}
+
+TEST_F(ReportTest, WhatReadsADriverThatHangsIsLeftOut) {
+    const ReportInput hanging{root_, nullptr, "a test", {"", "/proc/driver/nvidia/version"}};
+    for (const std::string& text : {report_doctor(hanging), report_inventory(hanging)})
+        EXPECT_NE(text.find("reading '/proc/driver/nvidia/version' does not end"), std::string::npos) << text;
 }
 
 TEST_F(ReportTest, HasModprobesRulesOfAllItsDirectories) {
