@@ -74,7 +74,7 @@ Result<Image> read_image(const base::Root& root, const std::string& path) {
     image.fd = std::move(fd);
     if (::fstat(image.fd.get(), &image.st) < 0)
         return base::fail_errno(path, errno);
-    auto modules = content::gpu_modules_of_initramfs(image.fd.get(), path);
+    auto modules = content::gpu_modules_of_initramfs({image.fd.get()}, path);
     if (!modules)
         return base::fail(modules.error().code,
                           "it can't be seen what is in an initramfs: " + modules.error().message,

@@ -48,17 +48,19 @@ bool is_driver(std::string_view name) {
 
 class Image {
   public:
-    Image(int fd, const std::string& what, const InitramfsLimits& limits)
-        : fd_(fd), what_(what), limits_(limits) {}
+    Image(FilePart part, const std::string& what, const InitramfsLimits& limits)
+        : part_(part), what_(what), limits_(limits) {}
 
     Result<std::vector<std::string>> read() {
         struct stat st {};
-        if (::fstat(fd_, &st) < 0)
+        if (::fstat(part_.fd, &st) < 0)
             return base::fail_errno(what_, errno);
-        if (!S_ISREG(st.st_mode) || static_cast<std::uint64_t>(st.st_size) > limits_.image_bytes)
+        const auto size = static_cast<std::uint64_t>(st.st_size);
+        part_.size = std::min(part_.size, size - std::min(part_.offset, size));
+        if (!S_ISREG(st.st_mode) || part_.size > limits_.image_bytes)
             return base::fail(Errc::BadContent, what_ + ": is no file, or too large for an initramfs");
         GPUHOST_TRY(plain, read_plain());
-        if (plain < static_cast<std::uint64_t>(st.st_size))
+        if (plain < part_.size)
             GPUHOST_CHECK(read_compressed(plain));
         return std::move(found_);
     }
@@ -76,7 +78,9 @@ class Image {
     Result<std::uint64_t> read_plain() {
         NewcNames plain = names();
         for (std::uint64_t offset = 0;;) {
-            GPUHOST_TRY(block, base::read_at(fd_, offset, block_size, what_));
+            const auto most =
+                static_cast<std::size_t>(std::min<std::uint64_t>(block_size, part_.size - offset));
+            GPUHOST_TRY(block, base::read_at(part_.fd, part_.offset + offset, most, what_));
             GPUHOST_TRY(taken, plain.feed(block));
             offset += taken;
             if (block.empty() || taken < block.size()) {
@@ -89,7 +93,9 @@ class Image {
     Result<void> read_compressed(std::uint64_t offset) {
         ArchiveLimits limits;
         limits.entry_bytes = limits.total_bytes = limits_.unpacked_bytes;
-        GPUHOST_TRY(reader, ArchiveReader::open(FilePart{fd_, offset}, ArchiveFormat::Raw, what_, limits));
+        GPUHOST_TRY(reader,
+                    ArchiveReader::open(FilePart{part_.fd, part_.offset + offset, part_.size - offset},
+                                        ArchiveFormat::Raw, what_, limits));
         GPUHOST_TRY(member, reader.next());
         if (!member)
             return base::fail(Errc::BadContent, what_ + ": ends where a compressed archive begins");
@@ -104,7 +110,7 @@ class Image {
         return packed.finish();
     }
 
-    int fd_;
+    FilePart part_;
     const std::string& what_;
     const InitramfsLimits& limits_;
     std::vector<std::string> found_;
@@ -121,9 +127,9 @@ bool takes_gpu(std::string_view path) {
     return false;
 }
 
-Result<std::vector<std::string>> gpu_modules_of_initramfs(int fd, const std::string& what,
+Result<std::vector<std::string>> gpu_modules_of_initramfs(FilePart image, const std::string& what,
                                                           const InitramfsLimits& limits) {
-    return Image(fd, what, limits).read();
+    return Image(image, what, limits).read();
 }
 
 } // namespace gpuhost::content

@@ -4,7 +4,7 @@
 // one that is compressed. Of members the names alone are looked at.
 #pragma once
 
-#include "daemon/base/result.hpp"
+#include "daemon/content/archive.hpp"
 
 #include <cstdint>
 #include <string>
@@ -26,6 +26,6 @@ struct InitramfsLimits {
 /// Paths of these in an image, without a "/" in front. Not empty: the kernel has one of them before the root is mounted.
 /// BadContent: damaged, or over a limit. Unsupported: compressed by what can't be read, as lzo.
 [[nodiscard]] base::Result<std::vector<std::string>>
-gpu_modules_of_initramfs(int fd, const std::string& what, const InitramfsLimits& limits = {});
+gpu_modules_of_initramfs(FilePart image, const std::string& what, const InitramfsLimits& limits = {});
 
 } // namespace gpuhost::content

@@ -35,6 +35,8 @@ noinst_LIBRARIES += %D%/libcontent.a
     %D%/nvidia_run.hpp \
     %D%/package.cpp \
     %D%/package.hpp \
+    %D%/pe_sections.cpp \
+    %D%/pe_sections.hpp \
     %D%/publication.cpp \
     %D%/publication.hpp \
     %D%/rpm.cpp \
@@ -48,4 +50,6 @@ noinst_LIBRARIES += %D%/libcontent.a
     %D%/tar_writer.cpp \
     %D%/tar_writer.hpp \
     %D%/tree.cpp \
-    %D%/tree.hpp
+    %D%/tree.hpp \
+    %D%/unified_image.cpp \
+    %D%/unified_image.hpp

@@ -52,7 +52,7 @@ void add_initramfs(DoctorFacts& facts, const Root& root) {
             kmod::is_known_clean(root, kernel.release, *image))
             continue;
         const auto fd = root.open_file(*image, O_RDONLY);
-        auto found = fd ? content::gpu_modules_of_initramfs(fd->get(), *image) : base::fail(fd.error());
+        auto found = fd ? content::gpu_modules_of_initramfs({fd->get()}, *image) : base::fail(fd.error());
         if (found)
             kernel.in_initramfs = *std::move(found);
         else

@@ -15,7 +15,7 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     if (!base::write_all(fd.get(), fuzz::text_of(data, size), "input"))
         return 0;
     constexpr content::InitramfsLimits limits{1U << 20U, 4U << 20U, 1'000};
-    const auto found = content::gpu_modules_of_initramfs(fd.get(), "input", limits);
+    const auto found = content::gpu_modules_of_initramfs({fd.get()}, "input", limits);
     if (!found)
         return 0;
     fuzz::require(found->size() <= 2 * limits.members, "the number of members is bounded");

@@ -33,7 +33,8 @@ fuzz_programs = \
     %D%/fuzz-settings \
     %D%/fuzz-signature \
     %D%/fuzz-supported_gpus \
-    %D%/fuzz-toml
+    %D%/fuzz-toml \
+    %D%/fuzz-unified_image
 check_PROGRAMS += $(fuzz_programs)
 EXTRA_DIST += $(fuzz_corpus)
 fuzz_cppflags = $(AM_CPPFLAGS) $(KMOD_CFLAGS) $(ARCHIVE_CFLAGS) $(CRYPTO_CFLAGS)
@@ -212,6 +213,11 @@ endif
 %C%_fuzz_toml_LDFLAGS = $(fuzz_flags)
 %C%_fuzz_toml_LDADD = $(fuzz_main) $(runtime_libs)
 %C%_fuzz_toml_SOURCES = %D%/toml.cpp
+
+%C%_fuzz_unified_image_CPPFLAGS = $(fuzz_cppflags)
+%C%_fuzz_unified_image_LDFLAGS = $(fuzz_flags)
+%C%_fuzz_unified_image_LDADD = $(fuzz_main) $(content_libs)
+%C%_fuzz_unified_image_SOURCES = %D%/unified_image.cpp
 
 fuzz_corpus = \
     %D%/corpus/archive/climbing.tar.gz \
@@ -402,7 +408,12 @@ fuzz_corpus = \
     %D%/corpus/toml/quotes-short.toml \
     %D%/corpus/toml/quotes.toml \
     %D%/corpus/toml/version1.toml \
-    %D%/corpus/toml/version3.toml
+    %D%/corpus/toml/version3.toml \
+    %D%/corpus/unified_image/cut \
+    %D%/corpus/unified_image/none \
+    %D%/corpus/unified_image/overlapping \
+    %D%/corpus/unified_image/profiles \
+    %D%/corpus/unified_image/whole
 
 # Real fuzzing, in an --enable-fuzzing build: make fuzz FUZZ_SECONDS=60
 .PHONY: fuzz

@@ -22,6 +22,7 @@ check_LIBRARIES += %D%/libtestinputs.a
 %C%_libtestinputs_a_SOURCES = \
     %D%/archives.cpp \
     %D%/archives.hpp \
+    %D%/efi_program.hpp \
     %D%/elf_images.cpp \
     %D%/elf_images.hpp \
     %D%/pki.cpp \

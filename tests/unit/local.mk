@@ -49,7 +49,8 @@ time_seam = -Wl,--wrap=clock_gettime -Wl,--wrap=_ZNSt13random_device9_M_getvalEv
     %D%/content/run_manifest_test.cpp \
     %D%/content/sha256_test.cpp \
     %D%/content/tar_writer_test.cpp \
-    %D%/content/tree_test.cpp
+    %D%/content/tree_test.cpp \
+    %D%/content/unified_image_test.cpp
 
 %C%_images_tests_CPPFLAGS = $(test_cppflags)
 %C%_images_tests_LDFLAGS = $(AM_LDFLAGS) $(sync_seam) $(read_seam) -Wl,--wrap=clock_gettime -Wl,--wrap=posix_fadvise -Wl,--wrap=sync_file_range

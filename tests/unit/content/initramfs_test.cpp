@@ -35,7 +35,7 @@ base::Result<Paths> read(const std::string& image, const InitramfsLimits& limits
     const tests::TempDir directory;
     directory.write("image", image);
     const auto fd = directory.root().open_file("/image", O_RDONLY);
-    return gpu_modules_of_initramfs(fd->get(), "image", limits);
+    return gpu_modules_of_initramfs({fd->get()}, "image", limits);
 }
 
 void expect_bad(const base::Result<Paths>& found, const std::string& why, Errc code = Errc::BadContent) {
@@ -146,7 +146,7 @@ TEST(Initramfs, WhatIsNoImageIsRefused) {
     expect_bad(read("0"), "ends inside");
     const tests::TempDir directory;
     const auto fd = directory.root().open_file("/", O_RDONLY | O_DIRECTORY);
-    expect_bad(gpu_modules_of_initramfs(fd->get(), "image"), "is no file");
+    expect_bad(gpu_modules_of_initramfs({fd->get()}, "image"), "is no file");
     EXPECT_EQ(read("").value_or(Paths{"error"}), Paths()) << "the kernel takes nothing for an image too";
 }
 
