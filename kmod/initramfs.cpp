@@ -3,6 +3,8 @@
 
 #include "daemon/base/clock.hpp"
 
+#include <algorithm>
+
 namespace gpuhost::kmod {
 
 using base::Json;
@@ -21,47 +23,50 @@ Json stamp(const std::string& image, const struct stat& st) {
             {"inode", static_cast<std::uint64_t>(st.st_ino)}};
 }
 
-} // namespace
-
-std::optional<std::string> initramfs_of(const Root& root, const std::string& kernel) {
-    for (const std::string& image : {"/boot/initrd.img-" + kernel, "/boot/initramfs-" + kernel + ".img"})
-        if (const auto st = root.stat(image); st && S_ISREG(st->st_mode))
-            return image;
-    return std::nullopt;
+/// An array, one for each image. What can't be read is none.
+Json stamps(const Root& root, const std::string& kernel) {
+    const auto text = root.read(record_of(kernel));
+    auto record = text ? base::parse_json(*text, record_of(kernel)) : base::fail(base::Errc::NotFound, "");
+    if (!record)
+        return Json::array();
+    return record->is_array() ? *std::move(record) : Json::array({*std::move(record)}); // there was one alone
 }
+
+} // namespace
 
 bool is_known_clean(const Root& root, const std::string& kernel, const std::string& image) {
     const auto st = root.stat(image);
-    const auto text = root.read(record_of(kernel));
-    const auto record =
-        text ? base::parse_json(*text, record_of(kernel)) : base::fail(base::Errc::NotFound, "");
-    return st && record && *record == stamp(image, *st);
+    const Json known = stamps(root, kernel);
+    return st && std::find(known.begin(), known.end(), stamp(image, *st)) != known.end();
 }
 
 base::Result<void> record_clean(const Root& root, const std::string& kernel, const std::string& image,
                                 const struct stat& st) {
+    Json known = Json::array({stamp(image, st)});
+    for (const Json& other : stamps(root, kernel))
+        if (const std::string path = base::string_or(other, "path", ""); path != image && root.exists(path))
+            known.push_back(other);
     GPUHOST_CHECK(root.make_directories(initramfs_directory));
-    return root.write_atomic(record_of(kernel), base::dump(stamp(image, st)) + "\n");
+    return root.write_atomic(record_of(kernel), base::dump(known) + "\n");
 }
 
 std::map<std::string, std::string> unknown_initramfs(const Root& root,
                                                      const std::vector<InstalledKernel>& kernels) {
     std::map<std::string, std::string> unknown;
     for (const InstalledKernel& kernel : kernels)
-        if (const auto image = initramfs_of(root, kernel.release);
-            image && !is_known_clean(root, kernel.release, *image))
-            unknown[kernel.release] = *image;
+        for (const BootImage& image : boot_images_of(root, kernel.release))
+            if (!is_known_clean(root, kernel.release, image.path))
+                unknown.try_emplace(kernel.release, image.path);
     return unknown;
 }
 
 std::vector<core::Step> initramfs_steps(const DriverSettings& settings, const Observed& observed,
                                         const std::string& kernel) {
-    const auto image = observed.initramfs.find(kernel);
-    if (!settings.clear_initramfs || image == observed.initramfs.end())
+    if (!settings.clear_initramfs || observed.initramfs.count(kernel) == 0)
         return {};
     return {{"initramfs.clear",
-             "have no driver of a GPU in '" + image->second + "'",
-             {{"kernel", kernel}, {"image", image->second}}}};
+             "have no driver of a GPU in what " + kernel + " boots with",
+             {{"kernel", kernel}}}};
 }
 
 } // namespace gpuhost::kmod

@@ -2,6 +2,8 @@
 noinst_LIBRARIES += %D%/libkmodroom.a
 %C%_libkmodroom_a_CPPFLAGS = $(AM_CPPFLAGS) $(KMOD_CFLAGS)
 %C%_libkmodroom_a_SOURCES = \
+    %D%/boot_images.cpp \
+    %D%/boot_images.hpp \
     %D%/build.cpp \
     %D%/build.hpp \
     %D%/build_log.cpp \
@@ -56,6 +58,8 @@ noinst_LIBRARIES += %D%/libkmodroom.a
     %D%/holders.hpp \
     %D%/host_programs.cpp \
     %D%/host_programs.hpp \
+    %D%/image_tool.cpp \
+    %D%/image_tool.hpp \
     %D%/initramfs.cpp \
     %D%/initramfs.hpp \
     %D%/initramfs_steps.cpp \

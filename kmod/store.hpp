@@ -7,7 +7,7 @@
 //   selected/<kernel>        which generation this kernel boots, and which before (JSON)
 //   boot/<kernel>, current, generation/<name>   how the host finds it (kmod/selection_files.hpp)
 //   build-logs/<version>-<kernel>.log
-//   initramfs/<kernel>, <kernel>.log   of its image (kmod/initramfs.hpp)
+//   initramfs/<kernel>, <kernel>.log   of its images (kmod/initramfs.hpp)
 //   .trash/<transaction>     what a transaction is removing
 //
 // A set (userland, modules, source) is named by the SHA-256 of its manifest, which names every file in it by

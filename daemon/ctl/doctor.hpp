@@ -28,14 +28,20 @@ struct Diagnosis {
     std::string next; ///< what to do; empty with nothing to do
 };
 
+/// An image that a kernel with a selection boots with, and that has a driver of a GPU in it.
+struct ImageFacts {
+    std::string path;
+    std::vector<std::string> modules;
+    std::string command; ///< that makes it anew
+};
+
 /// Of an installed kernel.
 struct KernelFacts {
     std::string release;
     bool has_modules = false; ///< of the wanted version, in the store, which a swap would take
     bool has_headers = false; ///< to build them
     bool has_nouveau = false; ///< its module could be loaded
-    std::vector<std::string>
-        in_initramfs{}; ///< drivers of a GPU in what it boots with, where it has a selection
+    std::vector<ImageFacts> images{};
 };
 
 struct CertificateFile {

@@ -23,6 +23,12 @@ std::string first_of(const std::string& text, std::size_t count) {
     return count == 1 ? text : text + " (and " + std::to_string(count - 1) + " more)";
 }
 
+/// Its blacklist is most often in there as well.
+bool is_nouveau_alone(const ImageFacts& image) {
+    return std::all_of(image.modules.begin(), image.modules.end(),
+                       [](const auto& path) { return path.find("/nouveau.ko") != std::string::npos; });
+}
+
 } // namespace
 
 Diagnosis check_signatures(const DoctorFacts& facts) {
@@ -64,18 +70,17 @@ Diagnosis check_initramfs(const DoctorFacts& facts) {
         return skipped("no driver is selected");
     if (!facts.clear_initramfs)
         return skipped("Initramfs=ignore leaves them as they are");
-    for (const KernelFacts& kernel : facts.kernels) {
-        if (kernel.in_initramfs.empty())
-            continue;
-        const std::string text = "that of " + kernel.release + " has '" + kernel.in_initramfs.front() +
-                                 "', which is loaded before what is selected can be";
-        const std::string next = "as root: update-initramfs -u -k " + kernel.release +
-                                 ", or: dracut --force --kver " + kernel.release;
-        // Most often its blacklist is in there as well.
-        const bool is_nouveau =
-            std::all_of(kernel.in_initramfs.begin(), kernel.in_initramfs.end(),
-                        [](const auto& path) { return path.find("/nouveau.ko") != std::string::npos; });
-        return is_nouveau ? warning(text, next) : error(text, next);
+    std::vector<ImageFacts> images;
+    for (const KernelFacts& kernel : facts.kernels)
+        images.insert(images.end(), kernel.images.begin(), kernel.images.end());
+    if (!images.empty()) {
+        const auto found = std::find_if_not(images.begin(), images.end(), is_nouveau_alone);
+        const ImageFacts& worst = found != images.end() ? *found : images.front();
+        const std::string text = first_of("'" + worst.path + "' has '" + worst.modules.front() +
+                                              "', which is loaded before what is selected can be",
+                                          images.size());
+        const std::string next = "as root: " + worst.command;
+        return found != images.end() ? error(text, next) : warning(text, next);
     }
     if (!facts.initramfs_unseen.empty())
         return skipped("it is not known: " + facts.initramfs_unseen);

@@ -6,7 +6,6 @@
 #include "daemon/base/parse.hpp"
 #include "daemon/cluster/paths.hpp"
 #include "daemon/content/client_certificate.hpp"
-#include "daemon/content/initramfs.hpp"
 #include "daemon/ctl/runtime_wanted.hpp"
 #include "daemon/runtime/runtime_plan.hpp"
 #include "daemon/runtime/spec_documents.hpp"
@@ -45,19 +44,29 @@ void add_kernels(DoctorFacts& facts, const Root& root, const std::string& flavou
 }
 
 /// What a worker has read is not read again.
-void add_initramfs(DoctorFacts& facts, const Root& root) {
-    for (KernelFacts& kernel : facts.kernels) {
-        const auto image = kmod::initramfs_of(root, kernel.release);
-        if (!facts.clear_initramfs || !facts.store.selected.contains(kernel.release) || !image ||
-            kmod::is_known_clean(root, kernel.release, *image))
+void add_images(DoctorFacts& facts, KernelFacts& kernel, const Root& root) {
+    for (const kmod::BootImage& image : kmod::boot_images_of(root, kernel.release)) {
+        if (kmod::is_known_clean(root, kernel.release, image.path))
             continue;
-        const auto fd = root.open_file(*image, O_RDONLY);
-        auto found = fd ? content::gpu_modules_of_initramfs({fd->get()}, *image) : base::fail(fd.error());
-        if (found)
-            kernel.in_initramfs = *std::move(found);
-        else
+        const auto fd = root.open_file(image.path, O_RDONLY);
+        auto found = fd ? kmod::gpu_modules_of(image, fd->get(), kernel.release) : base::fail(fd.error());
+        if (!found)
             facts.initramfs_unseen = found.error().message;
+        else if (!found->empty())
+            kernel.images.push_back(
+                {image.path, *std::move(found), kmod::command_to_make(root, image, kernel.release)});
     }
+}
+
+void add_initramfs(DoctorFacts& facts, const Root& root) {
+    if (!facts.clear_initramfs)
+        return;
+    for (const std::string& directory : kmod::boot_directories(root))
+        if (const auto names = root.list(directory); !names)
+            facts.initramfs_unseen = names.error().message;
+    for (KernelFacts& kernel : facts.kernels)
+        if (facts.store.selected.contains(kernel.release))
+            add_images(facts, kernel, root);
 }
 
 /// A file hides those of its name in the directories behind.

@@ -3,7 +3,7 @@
 cut (crash.py).
 
 Whatever happens, the host ends with one working driver, the old or the new: what is loaded, what is selected and what
-the files lead to and containers are told of are the same, the door is open, clients run, the kernel's initramfs is a whole one,
+the files lead to and containers are told of are the same, the door is open, clients run, the kernel's images are whole ones,
 and nothing waits for a person.
 """
 import json
@@ -14,7 +14,7 @@ import tap
 from crash import Case, Recording, check_crashes, check_deaths, check_errors, check_hangs, listing
 from driver_files import KERNEL
 from fake_host import CLIENT, NEW, OLD, FakeHost, prepare
-from initramfs_files import CLEAN, IMAGE, MAKE, STALE, put, tool
+from initramfs_files import CLEAN, DRACUT, ENTRY, IMAGE, MAKE, MAKE_ENTRY, STALE, put, tool
 
 SWAP = 6  # the operation, after four imports and the first load
 
@@ -52,12 +52,14 @@ def faults(host, outcomes):
     for path in ("/run/gpuhost/jobs", "/var/lib/gpuhost/staging"):
         if listing(host, path):
             wrong.append(f"left in {path}: {listing(host, path)}")
-    with open(host.path(IMAGE), "rb") as file:
-        image = file.read()
-    if image != CLEAN and (version == NEW or image != STALE):
-        wrong.append(f"the initramfs of {len(image)} bytes is none, or has another driver in it")
-    if listing(host, "/boot") != [os.path.basename(IMAGE)]:
-        wrong.append(f"left in /boot: {listing(host, '/boot')}")
+    for path in (IMAGE, ENTRY):
+        with open(host.path(path), "rb") as file:
+            image = file.read()
+        if image != CLEAN and (version == NEW or image != STALE):
+            wrong.append(f"{path} of {len(image)} bytes is no image, or has another driver in it")
+        directory, name = os.path.split(path)
+        if listing(host, directory) != [name]:
+            wrong.append(f"left in {directory}: {listing(host, directory)}")
     if host.told() != version:
         wrong.append(f"containers are told of {host.told()}, not {version}")
     state = host.json("status")["state"]
@@ -100,8 +102,10 @@ def main():
     try:
         prepare(host)
         put(host, IMAGE, STALE)
+        put(host, ENTRY, STALE)
         put(host, "/next", CLEAN)
         tool(host, MAKE)
+        tool(host, MAKE_ENTRY, DRACUT)
         case = Case(host, SWAP, ("driver", "swap", NEW), faults, outcomes)
         forward = Recording(case, "forward")
         t.equal(forward.outcome, "committed", "the recorded swap is committed")

@@ -3,6 +3,7 @@
 import gzip
 import os
 import stat
+import struct
 
 from driver_files import KERNEL
 from fake_host import write
@@ -14,6 +15,13 @@ root=${0%/usr/sbin/*}
 echo "$GPUHOST_INITRAMFS $*"
 cp "$root/next" "$root/boot/new" && mv "$root/boot/new" "$root$IMAGE"
 """.replace("$IMAGE", IMAGE)
+ENTRY = f"/efi/Default/{KERNEL}/initrd"  # by the Boot Loader Specification, of a system without a machine's ID
+DRACUT = "/usr/bin/dracut"
+MAKE_ENTRY = """#!/bin/sh
+echo "$GPUHOST_INITRAMFS $*"
+cp "${0%/usr/bin/*}/next" "$2"
+"""
+UNIFIED = f"/efi/EFI/Linux/site-{KERNEL}.efi"
 
 
 def member(name, mode=stat.S_IFREG | 0o644, content=b""):
@@ -36,9 +44,15 @@ def put(host, path, content):
         file.write(content)
 
 
-def tool(host, text):
-    write(host.path(TOOL), text)
-    os.chmod(host.path(TOOL), 0o755)
+def unified(content):
+    """A program of UEFI that has nothing but an initramfs."""
+    header = b"MZ" + bytes(58) + struct.pack("<I4sHHIIIHH", 64, b"PE", 0x8664, 1, 0, 0, 0, 0, 0)
+    return header + struct.pack("<8sIIII16x", b".initrd", len(content), 0, len(content), 128) + content
+
+
+def tool(host, text, path=TOOL):
+    write(host.path(path), text)
+    os.chmod(host.path(path), 0o755)
 
 
 CLEAN = image(f"usr/lib/modules/{KERNEL}/kernel/fs/ext4.ko")

@@ -9,7 +9,7 @@ import time
 import tap
 from driver_files import KERNEL
 from fake_host import NEW, OLD, run_checks, write
-from initramfs_files import CLEAN, IMAGE, MAKE, STALE, image, put, tool, TOOL
+from initramfs_files import CLEAN, DRACUT, ENTRY, IMAGE, MAKE, MAKE_ENTRY, STALE, UNIFIED, image, put, tool, TOOL, unified
 from programs import PATIENCE, run, wait
 
 LOG = f"/var/lib/gpuhost/driver/initramfs/{KERNEL}.log"
@@ -17,8 +17,8 @@ CONFIG = "/etc/gpuhost/gpuhostd.conf.d/90-test.conf"
 ROLLED_BACK, CANCELLED = 15, 16
 
 
-def held(host):
-    with open(host.path(IMAGE), "rb") as file:
+def held(host, path=IMAGE):
+    with open(host.path(path), "rb") as file:
         return file.read()
 
 
@@ -89,6 +89,25 @@ def check_made_anew(t, host):
     tool(host, "#!/bin/sh\nexit 1\n")
     host.ctl("driver", "swap", OLD, check=0)
     t.equal(held(host), image("etc/changed"), "one that is clean stays")
+
+
+def check_other_places(t, host):
+    """Images for which a boot loader has a directory of the kernel's own, and unified ones."""
+    put(host, ENTRY, STALE)
+    put(host, UNIFIED, unified(STALE))
+    t.equal(doctor(host)[0], "error", "doctor finds images that are not below /boot")
+    tool(host, MAKE_ENTRY, DRACUT)
+    swap = host.ctl("driver", "swap", NEW)
+    t.equal((swap.returncode, host.loaded()["nvidia"]), (ROLLED_BACK, OLD), "a unified image that has a driver ends the swap")
+    t.ok(UNIFIED in swap.stderr and f"GPUHOST_INITRAMFS=exclude kernel-install add {KERNEL}" in swap.stderr, "with what makes it anew", swap.stderr)
+    t.equal((held(host, ENTRY), os.listdir(os.path.dirname(host.path(ENTRY)))), (CLEAN, ["initrd"]), "all others are clean by then")
+    put(host, UNIFIED, unified(CLEAN))
+    host.ctl("driver", "swap", NEW, check=0)
+    t.equal(held(host, UNIFIED), unified(CLEAN), "one without a driver stays")
+    t.equal(doctor(host)[0], "ok", "and doctor finds nothing")
+    t.ok("initramfs.clear" not in steps(host, OLD), "none of them is looked at again")
+    os.unlink(host.path(UNIFIED))
+    os.unlink(host.path(ENTRY))
 
 
 def installed(host, name):
@@ -180,4 +199,4 @@ def check_names(t, host):
     t.equal(named, [name.replace("-", "_") for name in found], "and what dracut is told")
 
 
-run_checks(check_nothing_to_make_it, check_failure, check_cancel, check_made_anew, check_who_is_asked, check_hook, check_dracut, check_names)
+run_checks(check_nothing_to_make_it, check_failure, check_cancel, check_made_anew, check_other_places, check_who_is_asked, check_hook, check_dracut, check_names)

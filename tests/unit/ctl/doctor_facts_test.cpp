@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/ctl/doctor_facts.hpp"
 #include "tests/support/archives.hpp"
+#include "tests/support/efi_program.hpp"
 #include "tests/support/pki.hpp"
 #include "tests/support/tmpdir.hpp"
 
@@ -54,12 +55,18 @@ TEST_F(DoctorFactsTest, ImagesOfKernelsWithASelectionAreLookedInto) {
     directory_.write("lib/modules/" + kernel + "/modules.builtin", "");
     directory_.write(image,
                      tests::cpio_of({{"lib/modules/" + kernel + "/nvidia.ko", "n"}}, tests::Packing::Xz));
-    EXPECT_EQ(facts().kernels.at(0).in_initramfs, std::vector<std::string>()) << "it has no selection";
+    EXPECT_TRUE(facts().kernels.at(0).images.empty()) << "it has no selection";
     ASSERT_TRUE(kmod::write_selection(root_, kernel, {{"550.163.01", "u", "m"}, std::nullopt}));
-    EXPECT_EQ(facts().kernels.at(0).in_initramfs,
-              std::vector<std::string>{"lib/modules/" + kernel + "/nvidia.ko"});
+    const ImageFacts found = facts().kernels.at(0).images.at(0);
+    EXPECT_EQ(found.path, "/" + image);
+    EXPECT_EQ(found.modules, std::vector<std::string>{"lib/modules/" + kernel + "/nvidia.ko"});
+    EXPECT_EQ(found.command, "dracut --force /" + image + " " + kernel);
+    directory_.write("efi/EFI/Linux/x-" + kernel + ".efi",
+                     tests::efi_program({{".initrd", tests::cpio_of({{"lib/modules/k/nouveau.ko", "n"}})}}));
+    EXPECT_EQ(facts().kernels.at(0).images.at(1).modules,
+              std::vector<std::string>{"lib/modules/k/nouveau.ko"});
     directory_.write("etc/gpuhost/gpuhostd.conf", "[Driver]\nInitramfs=ignore\n");
-    EXPECT_EQ(facts().kernels.at(0).in_initramfs, std::vector<std::string>());
+    EXPECT_TRUE(facts().kernels.at(0).images.empty());
     EXPECT_FALSE(facts().clear_initramfs);
     directory_.write("etc/gpuhost/gpuhostd.conf", "");
     directory_.write(image, "no image");

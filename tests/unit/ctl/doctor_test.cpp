@@ -116,10 +116,13 @@ INSTANTIATE_TEST_SUITE_P(
              [](auto& f) { f.operation["state"] = "rolled-back"; }},
         Harm{"HungWorker", "workers", "error", "gpuhost-worker-7-1-1.service",
              [](auto& f) { f.workers->push_back("gpuhost-worker-7-1-1.service"); }},
-        Harm{"DriverInInitramfs", "initramfs", "error", "that of 6.1.0-50-amd64 has",
-             [](auto& f) { f.kernels[0].in_initramfs = {"usr/lib/modules/k/nouveau.ko", "usr/lib/modules/k/nvidia.ko"}; }},
+        Harm{"DriverInInitramfs", "initramfs", "error", "'/efi/b' has 'usr/lib/modules/k/nvidia.ko', which is loaded before what is selected can be (and 1 more)",
+             [](auto& f) {
+                 f.kernels[0].images = {{"/boot/a", {"usr/lib/modules/k/nouveau.ko"}, "dracut"},
+                                        {"/efi/b", {"usr/lib/modules/k/nvidia.ko"}, "kernel-install"}};
+             }},
         Harm{"NouveauInInitramfs", "initramfs", "warning", "nouveau.ko",
-             [](auto& f) { f.kernels[0].in_initramfs = {"usr/lib/modules/k/nouveau.ko"}; }},
+             [](auto& f) { f.kernels[0].images = {{"/boot/a", {"usr/lib/modules/k/nouveau.ko"}, "dracut"}}; }},
         Harm{"BadSetting", "settings", "warning", "x.conf:2",
              [](auto& f) { f.host["config_problems"] = {"x.conf:2: what?"}; }},
         Harm{"UnservedGpu", "gpus", "error", "0000:65:00.0", [](auto& f) { f.served.clear(); }},
@@ -280,7 +283,7 @@ TEST(Doctor, WhatCouldNotBeLookedAtIsNotCalledGood) {
 
 TEST(Doctor, ImagesMayBeLeftToOthers) {
     DoctorFacts facts = healthy();
-    facts.kernels[0].in_initramfs = {"lib/modules/k/nvidia.ko"};
+    facts.kernels[0].images = {{"/boot/a", {"lib/modules/k/nvidia.ko"}, "dracut"}};
     facts.clear_initramfs = false;
     EXPECT_EQ(result_of(facts, "initramfs").at("result"), "skipped");
 }
