@@ -19,6 +19,7 @@
 #include <optional>
 #include <span>
 
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <systemd/sd-daemon.h>
 
@@ -141,9 +142,13 @@ base::Result<int> run(const Options& options) {
 /// What was left unfinished there goes back first, and says so on stderr; a client is served once that is done, which the end
 /// of stdout tells it.
 base::Result<void> rescue(const Options& options) {
+    const auto fd = base::parse_uint(options.client);
+    if (!fd || *fd > INT_MAX || ::fcntl(static_cast<int>(*fd), F_SETFD, FD_CLOEXEC) < 0)
+        return base::fail(base::Errc::InvalidArgument, "--client= takes the number of a socket");
+    base::UniqueFd client(static_cast<int>(*fd));
     GPUHOST_TRY(place, host::enter_mounted_system(options.rescue, !options.look));
-    (void)::setenv("DBUS_SYSTEM_BUS_ADDRESS", "unix:path=/dev/null",
-                   1); // of another system, as its systemd is
+    // That of the system that runs is another's, as its systemd is.
+    (void)::setenv("DBUS_SYSTEM_BUS_ADDRESS", "unix:path=/dev/null", 1);
     GPUHOST_TRY(root, base::Root::open(place));
     GPUHOST_TRY(event, host::Event::create());
     host::DirectLauncher launcher(event, root, options.worker);
@@ -155,10 +160,7 @@ base::Result<void> rescue(const Options& options) {
     const auto is_idle = [&] { return middle.runner->running() == nullptr; };
     GPUHOST_CHECK(event.run_until(is_idle));
     base::log::set_level(base::log::Level::Warning); // from here on the client says what happens
-    const auto fd = base::parse_uint(options.client);
-    if (!fd || *fd > INT_MAX)
-        return base::fail(base::Errc::InvalidArgument, "--client= takes a descriptor's number");
-    GPUHOST_TRY(bus, host::serve_client(event, base::UniqueFd(static_cast<int>(*fd))));
+    GPUHOST_TRY(bus, host::serve_client(event, std::move(client)));
     const auto rooms = bus_objects();
     const auto server = bus::Server::create(event, bus.get(), *middle.manager, rooms);
     if (!server)
