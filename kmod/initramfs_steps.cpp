@@ -103,7 +103,12 @@ Result<bool> clear(const StepContext& context, const BootImage& image, const std
     if (!finish && is_known_clean(context.root, kernel, image.path))
         return false;
     context.progress(-1, "reading '" + image.path + "'");
-    GPUHOST_TRY(content, read_content(context.root, image, kernel));
+    auto read = read_content(context.root, image, kernel);
+    if (!read && !runs_programs_of(context.root)) { // a system that does not come up may have a damaged one
+        context.warn(read.error().message);
+        return false;
+    }
+    GPUHOST_TRY(content, std::move(read));
     if (content.modules.empty() && !finish) {
         GPUHOST_CHECK(sync(content, image.path)); // somebody may have just made it
         GPUHOST_CHECK(record_clean(context.root, kernel, image.path, content.st));

@@ -21,7 +21,6 @@ using base::Errc;
 using base::fail_errno;
 using base::Result;
 
-constexpr const char* place = "/run/gpuhost-rescue";
 constexpr std::array of_the_running{"/proc", "/sys", "/run", "/dev"};
 constexpr const char* mount_all = "Mount all of it there, /var too.";
 
@@ -96,15 +95,15 @@ Result<std::string> enter_mounted_system(const std::string& directory, bool writ
             Errc::Failed, base::errno_error("keeping mounts to itself", errno).message,
             "Where '/' is a chroot it has to be a mount point: mount --bind DIRECTORY DIRECTORY, and "
             "then chroot there.");
-    if (::mkdir(place, 0700) < 0 && errno != EEXIST)
-        return fail_errno(place, errno);
-    GPUHOST_CHECK(mount_at(directory.c_str(), place, nullptr, MS_BIND | MS_REC));
+    if (::mkdir(rescue_place, 0700) < 0 && errno != EEXIST)
+        return fail_errno(rescue_place, errno);
+    GPUHOST_CHECK(mount_at(directory.c_str(), rescue_place, nullptr, MS_BIND | MS_REC));
     for (const char* empty : of_the_running)
-        GPUHOST_CHECK(mount_at("tmpfs", place + std::string(empty), "tmpfs", MS_NOSUID | MS_NODEV | MS_NOEXEC,
-                               "mode=0755"));
-    GPUHOST_TRY(root, base::Root::open(place));
+        GPUHOST_CHECK(mount_at("tmpfs", rescue_place + std::string(empty), "tmpfs",
+                               MS_NOSUID | MS_NODEV | MS_NOEXEC, "mode=0755"));
+    GPUHOST_TRY(root, base::Root::open(rescue_place));
     GPUHOST_CHECK(say_that_nothing_runs(root));
-    return std::string(place);
+    return std::string(rescue_place);
 }
 
 } // namespace gpuhost::host

@@ -10,6 +10,7 @@ namespace gpuhost::host {
 
 /// The kernel that such a system says it runs: no release of a kernel that is installed.
 inline constexpr const char* no_kernel = "none";
+inline constexpr const char* rescue_place = "/run/gpuhost-rescue"; ///< where it is seen
 
 /// Has this process and its children see the system at `directory` below the path that comes back, with all that is mounted in
 /// it, but with /proc, /sys, /run and /dev of their own: those that are there, if any, are of the system that runs. Ours are

@@ -15,6 +15,7 @@ from crash import Case, Recording, listing, restore
 from driver_files import KERNEL
 from fake_host import NEW, OLD, FakeHost, prepare, write
 from gates import Gates
+from initramfs_files import IMAGE, STALE, put
 from programs import end
 
 SWAP = 6  # the operation, after four imports and the first load
@@ -133,6 +134,19 @@ def check_read_only(t, host, start):
         t.ok(refused.returncode == 8 and "remount,rw" in refused.stderr, "and is not changed", refused.returncode, refused.stderr)
     finally:
         own_mounts.detach(host.root)
+
+
+def check_images(t, host, start):
+    """Its own programs can't make one anew from here."""
+    for content, said in ((STALE, "nvidia-current.ko"), (STALE[:-10], "it can't be seen what is in an initramfs")):
+        restore(host, start)
+        turn_off(host)
+        put(host, IMAGE, content)
+        done = rescue(host, "driver", "select", NEW)
+        t.ok(done.returncode == 0 and said in done.stdout, "an initramfs with a driver in it, or damaged, is named and stops nothing", done.stdout, done.stderr)
+        with open(host.path(IMAGE), "rb") as file:
+            t.ok(file.read() == content, "and stays as it is")
+        t.equal(listing(host, "/boot"), [os.path.basename(IMAGE)], "with nothing beside it")
 
 
 def check_mounts(t, host, start):
@@ -254,7 +268,7 @@ def main():
         install_daemon(host)
         case = Case(host, SWAP, ("driver", "swap", NEW), None, None)
         swap = Recording(case, "forward")
-        for check in (check_look, check_select, check_deselect, check_refusals, check_read_only, check_mounts, check_interrupt):
+        for check in (check_look, check_select, check_deselect, check_refusals, check_read_only, check_images, check_mounts, check_interrupt):
             check(t, host, case.start)
         check_interrupted_swaps(t, host, swap)
         check_interrupted_rescue(t, host, swap)

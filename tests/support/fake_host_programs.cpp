@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// In place of kmod/host_programs.cpp: a tree's own programs, which a test has put there.
+// In place of kmod/host_programs.cpp: a tree's own programs, which a test has put there, unless it is mounted to be rescued.
+#include "daemon/host/mounted_system.hpp"
 #include "kmod/host_programs.hpp"
 
 namespace gpuhost::kmod {
 
 bool runs_programs_of(const base::Root& root) {
-    return !root.is_host();
+    return !root.is_host() && root.directory() != host::rescue_place;
 }
 
 } // namespace gpuhost::kmod
