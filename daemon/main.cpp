@@ -12,6 +12,7 @@
 #include "daemon/host/notify.hpp"
 #include "daemon/rooms.hpp"
 
+#include <cerrno>
 #include <climits>
 #include <csignal>
 #include <cstdio>
@@ -20,6 +21,7 @@
 #include <span>
 
 #include <fcntl.h>
+#include <sys/epoll.h>
 #include <sys/stat.h>
 #include <systemd/sd-daemon.h>
 
@@ -139,42 +141,66 @@ base::Result<int> run(const Options& options) {
     return status;
 }
 
-/// What was left unfinished there goes back first, and says so on stderr; a client is served once that is done, which the end
-/// of stdout tells it.
-base::Result<void> rescue(const Options& options) {
-    const auto fd = base::parse_uint(options.client);
+/// The two descriptors that gpuhostctl gave, which no worker gets.
+struct RescueClient {
+    base::UniqueFd socket;
+    base::UniqueFd answer; ///< at its end it is served
+};
+
+base::Result<RescueClient> take_client(const std::string& number) {
+    const auto fd = base::parse_uint(number);
     if (!fd || *fd > INT_MAX || ::fcntl(static_cast<int>(*fd), F_SETFD, FD_CLOEXEC) < 0)
         return base::fail(base::Errc::InvalidArgument, "--client= takes the number of a socket");
-    base::UniqueFd client(static_cast<int>(*fd));
+    base::UniqueFd socket(static_cast<int>(*fd));
+    base::UniqueFd answer(::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1));
+    if (!answer || std::freopen("/dev/null", "w", stdout) == nullptr)
+        return base::fail_errno("stdout", errno);
+    return RescueClient{std::move(socket), std::move(answer)};
+}
+
+/// What was left unfinished there goes back first, and says so on stderr. What waits for the disk is left as it is once the
+/// client is gone: the next one, or that system's boot, takes it up.
+base::Result<void> rescue(const Options& options, RescueClient& client) {
     GPUHOST_TRY(place, host::enter_mounted_system(options.rescue, !options.look));
-    // That of the system that runs is another's, as its systemd is.
-    (void)::setenv("DBUS_SYSTEM_BUS_ADDRESS", "unix:path=/dev/null", 1);
     GPUHOST_TRY(root, base::Root::open(place));
     GPUHOST_TRY(event, host::Event::create());
-    host::DirectLauncher launcher(event, root, options.worker);
+    host::DirectLauncher launcher(event, root, options.worker, host::DirectLauncher::Fate::DieWithDaemon);
     Middle middle;
     GPUHOST_CHECK(middle.create(event, root, launcher));
-    middle.runner->set_asleep();
+    host::Runner& runner = *middle.runner;
+    runner.set_asleep();
     GPUHOST_CHECK(
         middle.manager->start(options.look ? host::Manager::Mode::Look : host::Manager::Mode::Mounted));
-    const auto is_idle = [&] { return middle.runner->running() == nullptr; };
-    GPUHOST_CHECK(event.run_until(is_idle));
+    bool left = false;
+    host::Source hangup;
+    GPUHOST_TRY(watch, event.on_io(client.socket.get(), EPOLLRDHUP, [&] {
+        left = true;
+        hangup.reset();
+    }));
+    hangup = std::move(watch);
+    GPUHOST_CHECK(event.run_until([&] { return runner.running() == nullptr || (left && runner.waits()); }));
+    if (left)
+        return {};
+    hangup.reset();
     base::log::set_level(base::log::Level::Warning); // from here on the client says what happens
-    GPUHOST_TRY(bus, host::serve_client(event, std::move(client)));
+    GPUHOST_TRY(bus, host::serve_client(event, std::move(client.socket)));
     const auto rooms = bus_objects();
     const auto server = bus::Server::create(event, bus.get(), *middle.manager, rooms);
     if (!server)
         return base::fail(server.error());
-    (void)std::freopen("/dev/null", "w", stdout);
-    return event.run_until([&] { return is_idle() && sd_bus_is_open(bus.get()) <= 0; });
+    client.answer.reset();
+    return event.run_until(
+        [&] { return (runner.running() == nullptr || runner.waits()) && sd_bus_is_open(bus.get()) <= 0; });
 }
 
 /// Whoever started it reads the error, and is told it alone.
 int rescue_main(const Options& options) {
-    const auto done = rescue(options);
+    auto client = take_client(options.client);
+    const auto done = client ? rescue(options, *client) : base::fail(client.error());
     if (done)
         return 0;
-    std::puts(base::dump(base::to_json(done.error())).c_str());
+    const std::string error = base::dump(base::to_json(done.error())) + "\n";
+    (void)base::write_all(client && client->answer ? client->answer.get() : STDOUT_FILENO, error, "stdout");
     return 1;
 }
 

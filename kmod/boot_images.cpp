@@ -5,8 +5,13 @@
 #include "daemon/content/unified_image.hpp"
 
 #include <algorithm>
+#include <array>
 #include <set>
 #include <utility>
+
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <sys/vfs.h>
 
 namespace gpuhost::kmod {
 
@@ -32,26 +37,44 @@ std::string os_release_value(const Root& root, std::string_view key) {
     return value;
 }
 
+bool is_name(const std::string& token) {
+    return !token.empty() && token.front() != '.' && token.find('/') == std::string::npos;
+}
+
 /// By which kernel-install names this system's directories: the one that is set, or those that it looks for.
 std::vector<std::string> tokens_of(const Root& root) {
+    if (const std::string set = root.read_line("/etc/kernel/entry-token").value_or(""); is_name(set))
+        return {set};
     std::vector<std::string> tokens;
     for (std::string token :
-         {root.read_line("/etc/kernel/entry-token").value_or(""),
-          root.read_line("/etc/machine-id").value_or(""), os_release_value(root, "IMAGE_ID="),
+         {root.read_line("/etc/machine-id").value_or(""), os_release_value(root, "IMAGE_ID="),
           os_release_value(root, "ID="), std::string("Default")})
-        if (!token.empty() && token.front() != '.' && token.find('/') == std::string::npos &&
-            std::find(tokens.begin(), tokens.end(), token) == tokens.end())
+        if (is_name(token) && std::find(tokens.begin(), tokens.end(), token) == tokens.end())
             tokens.push_back(std::move(token));
     return tokens;
+}
+
+/// One that is being made, or was put aside.
+bool is_beside(std::string_view name) {
+    constexpr std::array<std::string_view, 5> endings{unfinished_image, ".new", ".old", ".bak", "~"};
+    return std::any_of(endings.begin(), endings.end(),
+                       [&](std::string_view ending) { return base::ends_with(name, ending); });
 }
 
 void add_entries(const Root& root, const std::string& directory, std::vector<BootImage>& images) {
     for (const std::string& name : root.list(directory).value_or(std::vector<std::string>())) {
         const std::string path = directory + "/" + name;
-        if ((base::starts_with(name, "initrd") || base::starts_with(name, "initramfs")) &&
-            !base::ends_with(name, unfinished_image) && is_file(root, path))
+        if ((base::starts_with(name, "initrd") || base::starts_with(name, "initramfs")) && !is_beside(name) &&
+            is_file(root, path))
             images.push_back({BootImage::Kind::Entry, path});
     }
+}
+
+/// And is not mounted now. To open a path alone mounts nothing.
+bool is_mounted_on_demand(const Root& root, const std::string& directory) {
+    struct statfs fs {};
+    const auto fd = root.open_file(directory, O_PATH);
+    return fd && ::fstatfs(fd->get(), &fs) == 0 && fs.f_type == AUTOFS_SUPER_MAGIC;
 }
 
 /// "TOKEN-KERNEL.efi", where the boot loader counts tries "TOKEN-KERNEL+3.efi" or "TOKEN-KERNEL+2-1.efi".
@@ -72,23 +95,28 @@ bool is_unified_of(std::string_view name, std::string_view kernel) {
 
 } // namespace
 
-std::vector<std::string> boot_directories(const Root& root) {
+std::vector<std::string> boot_directories(const Root& root, OnDemand on_demand) {
     std::vector<std::string> directories;
     std::set<std::pair<dev_t, ino_t>> seen;
-    for (const char* directory : {"/boot", "/efi", "/boot/efi"})
+    for (const char* directory : {"/boot", "/efi", "/boot/efi"}) {
+        if (on_demand == OnDemand::Mount)
+            (void)root.open_file(directory, O_RDONLY | O_DIRECTORY);
+        else if (is_mounted_on_demand(root, directory))
+            continue;
         if (const auto st = root.stat(directory);
             st && S_ISDIR(st->st_mode) && seen.emplace(st->st_dev, st->st_ino).second)
             directories.emplace_back(directory);
+    }
     return directories;
 }
 
-std::vector<BootImage> boot_images_of(const Root& root, const std::string& kernel) {
+std::vector<BootImage> boot_images_of(const Root& root, const std::string& kernel, OnDemand on_demand) {
     std::vector<BootImage> images;
     for (const std::string& path : {"/boot/initrd.img-" + kernel, "/boot/initramfs-" + kernel + ".img"})
         if (is_file(root, path))
             images.push_back({BootImage::Kind::Initramfs, path});
     const std::vector<std::string> tokens = tokens_of(root);
-    for (const std::string& boot : boot_directories(root)) {
+    for (const std::string& boot : boot_directories(root, on_demand)) {
         for (const std::string& token : tokens)
             add_entries(root, boot + "/" + token + "/" + kernel, images);
         const std::string unified = boot + "/EFI/Linux";

@@ -24,12 +24,17 @@ struct BootImage {
 
 inline constexpr const char* unfinished_image = ".gpuhost"; ///< ending of one that is being made
 
+/// What systemd mounts when somebody looks (autofs). That takes as long as its disk, so the daemon leaves it.
+enum class OnDemand { Leave, Mount };
+
 /// kernel-install's $BOOT, those that there are. One directory by two names is there once.
-[[nodiscard]] std::vector<std::string> boot_directories(const base::Root& root);
+[[nodiscard]] std::vector<std::string> boot_directories(const base::Root& root,
+                                                        OnDemand on_demand = OnDemand::Mount);
 
 /// Those that another one is copied from come first. None: the kernel boots without one, or from somewhere else. Other systems on
-/// the same disk have tokens of their own; a unified image's name may have any.
-[[nodiscard]] std::vector<BootImage> boot_images_of(const base::Root& root, const std::string& kernel);
+/// the same disk have, as a rule, tokens of their own; a unified image's name may have any.
+[[nodiscard]] std::vector<BootImage> boot_images_of(const base::Root& root, const std::string& kernel,
+                                                    OnDemand on_demand = OnDemand::Mount);
 
 /// Paths in it of modules that take a GPU, where it is this kernel's.
 [[nodiscard]] base::Result<std::vector<std::string>> gpu_modules_of(const BootImage& image, int fd,

@@ -36,8 +36,10 @@ class DriverComponent final : public core::Component {
                                                               const base::Json& observed) const override;
     [[nodiscard]] bool converge_at_start(const base::Json& observed) const override;
     /// A boot in the middle of a selection loads the one driver, and the way back then selects the other.
-    [[nodiscard]] bool converge_after(std::string_view interrupted) const override {
-        return interrupted == "driver.select";
+    [[nodiscard]] bool converge_after(const core::Step& interrupted,
+                                      const base::Json& observed) const override {
+        return interrupted.kind == "driver.select" &&
+               base::string_or(interrupted.args, "kernel", "") == base::string_or(observed, "kernel", "none");
     }
 
   private:

@@ -54,7 +54,7 @@ std::map<std::string, std::string> unknown_initramfs(const Root& root,
                                                      const std::vector<InstalledKernel>& kernels) {
     std::map<std::string, std::string> unknown;
     for (const InstalledKernel& kernel : kernels)
-        for (const BootImage& image : boot_images_of(root, kernel.release))
+        for (const BootImage& image : boot_images_of(root, kernel.release, OnDemand::Leave))
             if (!is_known_clean(root, kernel.release, image.path))
                 unknown.try_emplace(kernel.release, image.path);
     return unknown;

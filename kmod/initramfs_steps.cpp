@@ -8,6 +8,7 @@
 #include "kmod/step_kind.hpp"
 
 #include <cerrno>
+#include <set>
 
 #include <unistd.h>
 
@@ -70,16 +71,37 @@ Result<std::vector<Problem>> preflight(StepContext& context, const Json& args) {
     return std::vector<Problem>();
 }
 
-/// Stands until the tool has done all that it does: once an image is in its place boot loaders may still have to be told.
-std::string unfinished_mark(const std::string& kernel) {
+using Paths = std::set<std::string>;
+
+std::string unfinished_file(const std::string& kernel) {
     return std::string(initramfs_directory) + "/" + kernel + ".unfinished";
+}
+
+/// Images whose tool has not done all that it does: once one is in its place boot loaders may still have to be told.
+Paths unfinished_images(const base::Root& root, const std::string& kernel) {
+    Paths paths;
+    for (const std::string& path : base::split(root.read(unfinished_file(kernel)).value_or(""), '\n'))
+        if (!path.empty())
+            paths.insert(path);
+    return paths;
+}
+
+Result<void> record_unfinished(const base::Root& root, const std::string& kernel, const Paths& paths) {
+    if (paths.empty())
+        return root.remove(unfinished_file(kernel));
+    std::string text;
+    for (const std::string& path : paths)
+        text += path + "\n";
+    GPUHOST_CHECK(root.make_directories(initramfs_directory));
+    return root.write_atomic(unfinished_file(kernel), text);
 }
 
 /// Nothing takes the image's place, and nothing is recorded, before it is seen to be clean and is on disk.
 Result<void> make_anew(const StepContext& context, const BootImage& image, const std::string& kernel) {
     const ImageTool tool = *tool_for(context.root, image, kernel);
-    GPUHOST_CHECK(context.root.make_directories(initramfs_directory));
-    GPUHOST_CHECK(context.root.write_atomic(unfinished_mark(kernel), ""));
+    Paths unfinished = unfinished_images(context.root, kernel);
+    unfinished.insert(image.path);
+    GPUHOST_CHECK(record_unfinished(context.root, kernel, unfinished));
     GPUHOST_CHECK(run_tool(context, kernel, tool, clear_deadline - std::chrono::minutes(1)));
     GPUHOST_TRY(made, read_content(context.root, {image.kind, tool.makes}, kernel));
     if (!made.modules.empty())
@@ -92,14 +114,14 @@ Result<void> make_anew(const StepContext& context, const BootImage& image, const
     if (tool.makes != image.path)
         GPUHOST_CHECK(context.root.rename(tool.makes, image.path));
     GPUHOST_CHECK(context.root.sync_directory(image.path.substr(0, image.path.rfind('/'))));
-    GPUHOST_CHECK(context.root.remove(unfinished_mark(kernel)));
+    unfinished.erase(image.path);
+    GPUHOST_CHECK(record_unfinished(context.root, kernel, unfinished));
     return record_clean(context.root, kernel, image.path, made.st);
 }
 
 /// Was it made anew?
 Result<bool> clear(const StepContext& context, const BootImage& image, const std::string& kernel) {
-    const bool finish =
-        image.kind != BootImage::Kind::Unified && context.root.exists(unfinished_mark(kernel));
+    const bool finish = unfinished_images(context.root, kernel).count(image.path) != 0;
     if (!finish && is_known_clean(context.root, kernel, image.path))
         return false;
     context.progress(-1, "reading '" + image.path + "'");
@@ -165,7 +187,9 @@ Result<void> undo(StepContext& context, const Json& args) {
     GPUHOST_TRY(kernel, kernel_from(args));
     for (const BootImage& image : boot_images_of(context.root, kernel))
         for (const char* half : {".new", unfinished_image}) // update-initramfs's, and ours
-            GPUHOST_CHECK(context.root.remove(image.path + half));
+            if (context.root.exists(image.path +
+                                    half)) // else nothing is written: it may be mounted read-only
+                GPUHOST_CHECK(context.root.remove(image.path + half));
     return {};
 }
 

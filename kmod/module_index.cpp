@@ -10,6 +10,8 @@
 #include <array>
 #include <map>
 
+#include <unistd.h>
+
 namespace gpuhost::kmod {
 namespace {
 
@@ -47,12 +49,28 @@ bool belongs_in_scratch(const std::string& name) {
     return name != "build" && name != "source" && name != updates;
 }
 
-/// Links to what is in `from`, by paths that hold outside of the root, for depmod.
+/// A mounted system's depmod runs in there: what its configuration and its absolute links mean is that system's. Empty: ours does,
+/// as for a tree that has none.
+std::string depmod_inside(const Root& root) {
+    if (root.is_host() || ::geteuid() != 0)
+        return {};
+    for (const char* path : {"/sbin/depmod", "/usr/sbin/depmod"})
+        if (root.stat(path))
+            return path;
+    return {};
+}
+
+/// A path as depmod will see it.
+std::string seen_path(const Root& root, const std::string& path) {
+    return depmod_inside(root).empty() ? root.host_path(path) : path;
+}
+
+/// Links to what is in `from`, for depmod.
 Result<void> link_entries(const Root& root, const std::string& from, const std::string& to,
                           bool (*wanted)(const std::string&)) {
     for (const std::string& name : root.list(from).value_or(std::vector<std::string>()))
         if (wanted(name))
-            GPUHOST_CHECK(root.symlink_atomic(root.host_path(from + "/" + name), to + "/" + name));
+            GPUHOST_CHECK(root.symlink_atomic(seen_path(root, from + "/" + name), to + "/" + name));
     return {};
 }
 
@@ -68,7 +86,7 @@ Result<void> lay_out(const Root& root, std::string_view kernel, const std::strin
                                [](const std::string& name) { return name != ours; }));
     if (modules.empty())
         return {};
-    return root.symlink_atomic(root.host_path(modules), directory + "/updates/" + std::string(ours));
+    return root.symlink_atomic(seen_path(root, modules), directory + "/updates/" + std::string(ours));
 }
 
 /// Installed paths with what they should hold and do not.
@@ -114,7 +132,11 @@ Result<void> build_index(const Root& root, std::string_view kernel, const std::s
     const std::string beside = installed_state(root, kernel);
     GPUHOST_CHECK(lay_out(root, kernel, modules, scratch));
     base::Command command;
-    command.argv = {"depmod", "-b", root.host_path(scratch), std::string(kernel)};
+    command.argv = {"depmod", "-b", seen_path(root, scratch), std::string(kernel)};
+    if (const std::string inside = depmod_inside(root); !inside.empty()) {
+        command.argv.front() = inside;
+        command.argv.insert(command.argv.begin(), {"chroot", root.directory()});
+    }
     command.deadline = std::chrono::minutes(5);
     GPUHOST_TRY(finished, base::run(command));
     if (finished.exit_status == 0 && !finished.timed_out)

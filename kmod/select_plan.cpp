@@ -107,14 +107,14 @@ std::vector<std::string> kernels_to_select(const std::vector<std::string>& kerne
     return wanted;
 }
 
-/// Where there is no GPU to go by, as in a system that does not run, what was selected says which modules they take.
-std::string flavour_without_gpus(const Store& store, const std::string& version, const std::string& kernel,
-                                 const Selection& before) {
-    const DriverVersion* const known = store.find(before.generation.version);
-    for (const ModuleSet& set : known != nullptr ? known->modules : std::vector<ModuleSet>())
-        if (set.digest == before.generation.modules &&
-            store.modules_for(version, kernel, set.flavour) != nullptr)
-            return set.flavour;
+/// Where there is no GPU to go by, as in a system that does not run, what kernels boot says which modules they take.
+std::string flavour_without_gpus(const Store& store, const std::string& version, const std::string& kernel) {
+    for (const auto& [other, selection] : store.selected)
+        if (const DriverVersion* const known = store.find(selection.generation.version); known != nullptr)
+            for (const ModuleSet& set : known->modules)
+                if (set.digest == selection.generation.modules &&
+                    store.modules_for(version, kernel, set.flavour) != nullptr)
+                    return set.flavour;
     return "any";
 }
 
@@ -124,8 +124,8 @@ void select_for(const std::string& kernel, const std::string& version, const Dri
     Observed other = observed;
     other.kernel = kernel;
     DriverSettings chosen = settings;
-    if (settings.flavour == "any" && observed.gpus.empty() && before != nullptr)
-        chosen.flavour = flavour_without_gpus(observed.store, version, kernel, *before);
+    if (settings.flavour == "any" && observed.gpus.empty())
+        chosen.flavour = flavour_without_gpus(observed.store, version, kernel);
     const auto to = find_driver(other, chosen, version, plan.problems);
     if (!to)
         return;
@@ -216,7 +216,8 @@ Plan deselect_plan(const DriverSettings& settings, const Observed& observed,
         plan.problems.push_back(
             {Errc::Refused,
              "Version=" + settings.version + " in gpuhostd.conf has this host run a driver of gpuhostd",
-             "set Version= to preinstalled or off first, and then: gpuhostctl reload"});
+             "set Version= to preinstalled or off first; a daemon that runs is then to be told: gpuhostctl "
+             "reload"});
         return plan;
     }
     if (!observed.loaded_version.empty())

@@ -4,6 +4,7 @@
 // args of both: {"kernel", "from": driver|null, "to": driver|null}; of select also {"options_from",
 // "options_to": texts of modprobe's configuration, "selection_from", "selection_to": selection|null,
 // "current_from": where current leads, "boots_only": the kernel does not run, so nothing but what it boots changes}.
+#include "daemon/base/parse.hpp"
 #include "daemon/base/process.hpp"
 #include "kmod/driver_preflight.hpp"
 #include "kmod/module_index.hpp"
@@ -19,8 +20,12 @@ using base::Errc;
 using base::Result;
 using core::StepContext;
 
-std::string kernel_of(const base::Json& args) {
-    return base::string_or(args, "kernel", "");
+/// It becomes a part of paths that programs get.
+Result<std::string> kernel_of(const base::Json& args) {
+    std::string kernel = base::string_or(args, "kernel", "");
+    if (!base::is_kernel_release(kernel))
+        return base::fail(Errc::InvalidArgument, "'" + kernel + "' is not a kernel release");
+    return kernel;
 }
 std::optional<Driver> driver_of(const base::Json& args, std::string_view key) {
     return driver_from_json(base::member(args, key));
@@ -72,7 +77,7 @@ Result<void> drop_dangling(const base::Root& root) {
 /// The index for going back too, so that it takes no time later: most often it is the same. Where there is no
 /// driver to go back to there is no hurry either.
 Result<base::Json> prepare(StepContext& context, const base::Json& args) {
-    const std::string kernel = kernel_of(args);
+    GPUHOST_TRY(kernel, kernel_of(args));
     const auto from = driver_of(args, "from");
     const auto to = driver_of(args, "to");
     GPUHOST_CHECK(drop_dangling(context.root));
@@ -92,7 +97,7 @@ Result<base::Json> prepare(StepContext& context, const base::Json& args) {
 }
 
 Result<void> verify_prepared(StepContext& context, const base::Json& args) {
-    const std::string kernel = kernel_of(args);
+    GPUHOST_TRY(kernel, kernel_of(args));
     const auto driver = driver_of(args, "to");
     if (!driver)
         return {};
@@ -145,7 +150,7 @@ Result<void> record(const base::Root& root, std::string_view kernel, const base:
 
 /// Selects "from" or "to".
 Result<void> select(StepContext& context, const base::Json& args, const std::string& which) {
-    const std::string kernel = kernel_of(args);
+    GPUHOST_TRY(kernel, kernel_of(args));
     const auto driver = driver_of(args, which);
     const SelectionFiles files = selection_files(context.root, args, which);
     const std::string index = index_directory(context, kernel, which);
@@ -165,7 +170,7 @@ Result<void> select(StepContext& context, const base::Json& args, const std::str
 }
 
 Result<void> verify_selected(StepContext& context, const base::Json& args) {
-    const std::string kernel = kernel_of(args);
+    GPUHOST_TRY(kernel, kernel_of(args));
     const auto driver = driver_of(args, "to");
     GPUHOST_CHECK(check_all(context.root, selection_files(context.root, args, "to").before_index));
     const std::string index = index_directory(context, kernel, "to");

@@ -67,7 +67,7 @@ std::string text_of(sd_bus_creds* credentials, int (*get)(sd_bus_creds*, const c
     return get(credentials, &text) < 0 || text == nullptr ? std::string() : one_line(text);
 }
 
-/// sd-bus does not look for it where there is no bus between.
+/// For a client without a bus between.
 std::string command_of(pid_t pid) {
     const auto host = base::Root::open("/");
     return host ? one_line(host->read_line("/proc/" + std::to_string(pid) + "/comm").value_or("")) : "";
@@ -173,10 +173,13 @@ Result<void> reply_operation(sd_bus_message* call, std::uint64_t id) {
 Result<core::Subject> subject_of(sd_bus_message* call) {
     using Credentials = base::CHandle<sd_bus_creds, sd_bus_creds_unref>;
     Credentials credentials;
+    const bool is_direct = sd_bus_message_get_sender(call) == nullptr;
+    const std::uint64_t known_of_direct = SD_BUS_CREDS_EUID | SD_BUS_CREDS_PID; // without a look into /proc
     const int r = sd_bus_query_sender_creds(call,
-                                            SD_BUS_CREDS_EUID | SD_BUS_CREDS_PID | SD_BUS_CREDS_COMM |
-                                                SD_BUS_CREDS_UNIT | SD_BUS_CREDS_AUDIT_LOGIN_UID |
-                                                SD_BUS_CREDS_UNIQUE_NAME | SD_BUS_CREDS_AUGMENT,
+                                            is_direct ? known_of_direct
+                                                      : known_of_direct | SD_BUS_CREDS_COMM |
+                                                            SD_BUS_CREDS_UNIT | SD_BUS_CREDS_AUDIT_LOGIN_UID |
+                                                            SD_BUS_CREDS_UNIQUE_NAME | SD_BUS_CREDS_AUGMENT,
                                             base::OutPtr(credentials));
     core::Subject subject;
     uid_t uid = 0;
@@ -190,9 +193,7 @@ Result<core::Subject> subject_of(sd_bus_message* call) {
         subject.login_uid = uid;
     subject.user = user_name(subject.uid);
     subject.login_user = subject.login_uid ? user_name(*subject.login_uid) : "";
-    subject.command = sd_bus_message_get_sender(call) == nullptr
-                          ? command_of(subject.pid)
-                          : text_of(credentials.get(), sd_bus_creds_get_comm);
+    subject.command = is_direct ? command_of(subject.pid) : text_of(credentials.get(), sd_bus_creds_get_comm);
     subject.unit = text_of(credentials.get(), sd_bus_creds_get_unit);
     subject.bus_name = text_of(credentials.get(), sd_bus_creds_get_unique_name);
     return subject;

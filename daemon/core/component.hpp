@@ -38,9 +38,12 @@ class Component {
     }
     /// Should the daemon apply this plan by itself at start (the driver of a freshly booted host)?
     [[nodiscard]] virtual bool converge_at_start(const base::Json& observed) const = 0;
-    /// The same where something was interrupted with this kind of step in it, and has ended by now: it may have left what
+    /// The same where a boot cut off this step, which was begun, and its operation has ended by now: it may have left what
     /// otherwise only a person makes.
-    [[nodiscard]] virtual bool converge_after(std::string_view /*interrupted*/) const { return false; }
+    [[nodiscard]] virtual bool converge_after(const Step& /*interrupted*/,
+                                              const base::Json& /*observed*/) const {
+        return false;
+    }
 };
 
 } // namespace gpuhost::core

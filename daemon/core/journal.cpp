@@ -128,7 +128,7 @@ void keep_journal_reserve(const Root& root) {
     const auto st = root.lstat(reserve_path());
     if (st && st->st_size == reserve_bytes)
         return;
-    const auto fd = root.open_file(reserve_path(), O_WRONLY | O_CREAT | O_NOFOLLOW, 0600);
+    const auto fd = root.open_file(reserve_path(), O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK, 0600);
     if (fd && ::posix_fallocate(fd->get(), 0, reserve_bytes) != 0)
         (void)root.remove(reserve_path()); // half of it would be taken for all
 }

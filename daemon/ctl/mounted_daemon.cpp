@@ -21,7 +21,7 @@ using base::UniqueFd;
 
 constexpr int client_fd = 3; ///< in the daemon
 
-/// In a process group of its own: Ctrl-C ends the client, never a change half way. stderr stays, it tells what goes back.
+/// In a session of its own: Ctrl-C ends the client, never a change half way, and no terminal stops what it says. stderr stays, it tells what goes back.
 Result<pid_t> spawn(const std::string& directory, bool look, int client, int output) {
     std::string rescue = "--rescue=" + directory;
     std::string socket = "--client=" + std::to_string(client_fd);
@@ -36,8 +36,7 @@ Result<pid_t> spawn(const std::string& directory, bool look, int client, int out
     posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
     posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO);
     posix_spawn_file_actions_adddup2(&actions, client, client_fd);
-    posix_spawnattr_setpgroup(&attributes, 0);
-    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
+    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID);
     pid_t pid = -1;
     const int error = ::posix_spawnp(&pid, name.c_str(), &actions, &attributes, argv.data(), environ);
     posix_spawnattr_destroy(&attributes);

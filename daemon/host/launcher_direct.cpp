@@ -116,7 +116,7 @@ class DirectWorker : public Worker {
 /// In the child. The daemon can die at any point of this: before the pid file is whole the worker must die
 /// with it (nobody would know of it), afterwards it must not (the next daemon adopts it).
 [[noreturn]] void become_worker(const base::Root& root, const std::string& pid_file, const std::string& job,
-                                const char* program, int input, pid_t daemon) {
+                                const char* program, int input, pid_t daemon, DirectLauncher::Fate fate) {
     (void)::prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (::getppid() != daemon)
         ::_exit(1);
@@ -128,7 +128,8 @@ class DirectWorker : public Worker {
     const pid_t self = ::getpid();
     if (!root.write_atomic(pid_file, std::to_string(self) + " " + start_time(self) + "\n", 0600))
         ::_exit(1);
-    (void)::prctl(PR_SET_PDEATHSIG, 0);
+    if (fate == DirectLauncher::Fate::Survive)
+        (void)::prctl(PR_SET_PDEATHSIG, 0);
     if (::dup2(input, STDIN_FILENO) < 0)
         ::_exit(1);
     const std::string root_option = "--root=" + root.directory();
@@ -150,7 +151,7 @@ Result<std::unique_ptr<Worker>> DirectLauncher::start(const Launch& launch, std:
     if (pid < 0)
         return fail_errno("starting a worker", errno);
     if (pid == 0)
-        become_worker(root_, pid_file, job, program_.c_str(), input.get(), daemon);
+        become_worker(root_, pid_file, job, program_.c_str(), input.get(), daemon, fate_);
     auto worker = std::make_unique<DirectWorker>(open_pidfd(pid), pid, true, std::move(callbacks));
     if (auto watched = worker->watch(event_, root_, launch); !watched) {
         worker->kill_and_reap(0);

@@ -12,9 +12,13 @@ namespace gpuhost::host {
 
 class DirectLauncher : public Launcher {
   public:
+    enum class Fate {
+        Survive,       ///< the daemon: the next one adopts them
+        DieWithDaemon, ///< there is no next one that could find them
+    };
     /// `program`: the worker's path. Event and root must outlive the launcher and its workers.
-    DirectLauncher(Event& event, const base::Root& root, std::string program)
-        : event_(event), root_(root), program_(std::move(program)) {}
+    DirectLauncher(Event& event, const base::Root& root, std::string program, Fate fate = Fate::Survive)
+        : event_(event), root_(root), program_(std::move(program)), fate_(fate) {}
 
     [[nodiscard]] base::Result<std::unique_ptr<Worker>>
     start(const Launch& launch, std::span<const int> inputs, JobCallbacks callbacks) override;
@@ -26,6 +30,7 @@ class DirectLauncher : public Launcher {
     Event& event_;
     const base::Root& root_;
     std::string program_;
+    Fate fate_;
 };
 
 } // namespace gpuhost::host

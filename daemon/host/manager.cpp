@@ -157,7 +157,7 @@ Result<void> Manager::request_upgrade(const std::string& version) {
 bool Manager::wants_to_converge(const core::Component& component, const Json& observed) const {
     return component.converge_at_start(observed) ||
            std::any_of(interrupted_.begin(), interrupted_.end(),
-                       [&](const std::string& kind) { return component.converge_after(kind); });
+                       [&](const core::Step& step) { return component.converge_after(step, observed); });
 }
 
 /// As modules for a kernel that was not there at the last boot. The host converges when it has ended, however.
@@ -209,10 +209,10 @@ void Manager::converge() {
 void Manager::operation_ended(const Operation& operation) {
     if (listener_.ended)
         listener_.ended(operation);
-    // Nothing else was begun before convergence is. A stuck kernel is not tried again.
-    if (!prepared_ && operation.transaction.outcome() != core::Outcome::RebootRequired)
-        for (const core::Step& step : operation.transaction.plan().steps)
-            interrupted_.insert(step.kind);
+    const core::Transaction& transaction = operation.transaction;
+    for (std::size_t i = 0; i < transaction.states().size() && operation.of_earlier_boot; ++i)
+        if (transaction.states()[i] != core::StepState::Pending)
+            interrupted_.push_back(transaction.plan().steps[i]);
     // On the loop's next turn: the runner is still busy with its own end, and may take up another one.
     if (auto later = event_.soon([this] { settle(); }))
         later_ = *std::move(later);

@@ -9,7 +9,6 @@
 
 #include <functional>
 #include <memory>
-#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -91,7 +90,7 @@ class Manager {
     std::function<void()> changed_;
     Source later_;
     Mode mode_ = Mode::Live;
-    std::set<std::string> interrupted_; ///< kinds of steps of what was left unfinished
+    std::vector<core::Step> interrupted_; ///< begun by what the boot before left unfinished
     bool started_ = false;
     bool prepared_ = false;  ///< what comes before convergence was begun, or is nothing
     bool converged_ = false; ///< convergence at start was tried

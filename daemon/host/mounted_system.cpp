@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstdlib>
 
+#include <fcntl.h>
 #include <sched.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
@@ -28,12 +29,19 @@ std::string quoted(const std::string& directory) {
     return "'" + directory + "'";
 }
 
-/// In a chroot that has no /proc nothing says so, nor does "/" run there.
-bool is_running_system(const struct stat& directory) {
+bool is_same(const struct stat& one, const struct stat& other) {
+    return one.st_dev == other.st_dev && one.st_ino == other.st_ino;
+}
+
+/// By our /proc, or by the one that is mounted in it, where that is the host of our container. In a chroot that has no /proc
+/// nothing says so, nor does "/" run there.
+bool is_running_system(const std::string& directory, const struct stat& st) {
     struct stat running {};
+    if (::stat((directory + "/proc/1/root/").c_str(), &running) == 0 && is_same(running, st))
+        return true;
     if (::stat("/proc/1/root/", &running) < 0 && (errno == ENOENT || ::stat("/", &running) < 0))
         return false;
-    return running.st_dev == directory.st_dev && running.st_ino == directory.st_ino;
+    return is_same(running, st);
 }
 
 Result<void> check(const std::string& directory, bool writable) {
@@ -45,7 +53,7 @@ Result<void> check(const std::string& directory, bool writable) {
         return fail_errno(quoted(directory), errno);
     if (!S_ISDIR(st.st_mode))
         return base::fail(Errc::InvalidArgument, quoted(directory) + " is not a directory");
-    if (is_running_system(st))
+    if (is_running_system(directory, st))
         return base::fail(Errc::InvalidArgument, quoted(directory) + " is the system that runs",
                           "Leave --root out: its own gpuhostd does it.");
     GPUHOST_TRY(root, base::Root::open(directory));
@@ -54,12 +62,12 @@ Result<void> check(const std::string& directory, bool writable) {
             ::lstat(root.host_path(needed).c_str(), &there) < 0 || !S_ISDIR(there.st_mode))
             return base::fail(Errc::NotFound, quoted(directory) + " holds no system: it has no " + needed,
                               mount_all);
-    if (!root.stat("/var/lib/gpuhost"))
+    const auto state = root.open_file("/var/lib/gpuhost", O_PATH | O_DIRECTORY);
+    if (!state)
         return base::fail(Errc::NotFound, "the system in " + quoted(directory) + " has no /var/lib/gpuhost",
                           mount_all);
     struct statvfs fs {};
-    if (writable && ::statvfs(root.host_path("/var/lib/gpuhost").c_str(), &fs) == 0 &&
-        (fs.f_flag & ST_RDONLY) != 0)
+    if (writable && ::fstatvfs(state->get(), &fs) == 0 && (fs.f_flag & ST_RDONLY) != 0)
         return base::fail(Errc::Refused, "the system in " + quoted(directory) + " is mounted read-only",
                           "mount -o remount,rw " + directory);
     return {};
@@ -95,9 +103,16 @@ Result<std::string> enter_mounted_system(const std::string& directory, bool writ
             Errc::Failed, base::errno_error("keeping mounts to itself", errno).message,
             "Where '/' is a chroot it has to be a mount point: mount --bind DIRECTORY DIRECTORY, and "
             "then chroot there.");
-    if (::mkdir(rescue_place, 0700) < 0 && errno != EEXIST)
+    // From where we stand, since it may be below /run. Nothing of ours is left behind, and systemd and the bus of the system that
+    // runs are out of reach.
+    if (::chdir(directory.c_str()) < 0)
+        return fail_errno(quoted(directory), errno);
+    GPUHOST_CHECK(mount_at("tmpfs", "/run", "tmpfs", MS_NOSUID | MS_NODEV | MS_NOEXEC, "mode=0755"));
+    if (::mkdir(rescue_place, 0700) < 0)
         return fail_errno(rescue_place, errno);
-    GPUHOST_CHECK(mount_at(directory.c_str(), rescue_place, nullptr, MS_BIND | MS_REC));
+    GPUHOST_CHECK(mount_at(".", rescue_place, nullptr, MS_BIND | MS_REC));
+    if (::chdir("/") < 0)
+        return fail_errno("/", errno);
     for (const char* empty : of_the_running)
         GPUHOST_CHECK(mount_at("tmpfs", rescue_place + std::string(empty), "tmpfs",
                                MS_NOSUID | MS_NODEV | MS_NOEXEC, "mode=0755"));

@@ -13,8 +13,9 @@ namespace gpuhost::host {
 struct Operation {
     std::uint64_t id = 0;
     core::Transaction transaction;
-    double progress = 0; ///< 0 to 1 of the whole
-    std::string text;    ///< what it does now
+    double progress = 0;          ///< 0 to 1 of the whole
+    std::string text;             ///< what it does now
+    bool of_earlier_boot = false; ///< begun in one, and taken up in this
 };
 
 /// "running", "undoing" or the outcome's name.

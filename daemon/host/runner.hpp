@@ -59,6 +59,10 @@ class Runner {
 
     [[nodiscard]] const Operation* find(std::uint64_t id) const;
     [[nodiscard]] const Operation* running() const { return current_ ? &current_->operation : nullptr; }
+    /// For room on the disk, or for what starts workers. It may be for ever.
+    [[nodiscard]] bool waits() const {
+        return current_ && (current_->stalled || !current_->waiting_for.empty());
+    }
     /// Ended ones and the running one, oldest first.
     [[nodiscard]] std::vector<const Operation*> operations() const;
     [[nodiscard]] const std::string& boot_id() const { return boot_id_; }

@@ -123,7 +123,8 @@ void Runner::resume_next() {
     unfinished_.pop_front();
     const core::Transaction& transaction = current_->operation.transaction;
     // Only in the same boot can a worker still be there.
-    current_->adopt = transaction.in_flight() && transaction.boot_id() == boot_id_;
+    current_->operation.of_earlier_boot = transaction.boot_id() != boot_id_;
+    current_->adopt = transaction.in_flight() && !current_->operation.of_earlier_boot;
     const std::string id = std::to_string(current_->operation.id);
     log::event(log::Level::Notice, message::operation_resumed, {{"GPUHOST_OPERATION_ID", id}},
                "operation " + id + " (" + transaction.plan().title + ") was interrupted, taking it up again");

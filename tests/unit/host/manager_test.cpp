@@ -46,8 +46,8 @@ struct FakeComponent : core::Component {
         return plan;
     }
     [[nodiscard]] bool converge_at_start(const Json&) const override { return state->converges; }
-    [[nodiscard]] bool converge_after(std::string_view kind) const override {
-        return state->converges_after && kind == "fake";
+    [[nodiscard]] bool converge_after(const core::Step& step, const Json& observed) const override {
+        return state->converges_after && step.kind == "fake" && observed.contains("level");
     }
 
     std::shared_ptr<State> state;
@@ -171,6 +171,24 @@ TEST_F(ManagerTest, WhatAnInterruptionLeftConvergesThoughOtherwiseAPersonIsNeede
     finish_operation();
     EXPECT_EQ(state->level, 1U);
     EXPECT_EQ(manager->state(), "idle");
+}
+
+TEST_F(ManagerTest, WhatABootDidNotCutOffWaitsForAPerson) {
+    state->converges = false;
+    state->converges_after = true;
+    begin("b1");
+    ASSERT_TRUE(ask(5));
+    launcher.end();
+    begin("b1"); // the daemon alone began anew
+    state->level = 5;
+    launcher.end();
+    turn();
+    EXPECT_EQ(manager->state(), "degraded");
+    ASSERT_TRUE(manager->apply({{"fake", {{"level", 6}}}}, tests::person(), {}, true));
+    turn();
+    begin("b2"); // and a dry run was begun, no step
+    turn();
+    EXPECT_EQ(manager->state(), "degraded");
 }
 
 TEST_F(ManagerTest, AMountedSystemIsNotConverged) {

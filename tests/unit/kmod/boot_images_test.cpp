@@ -44,7 +44,7 @@ TEST_F(BootImagesTest, ThisSystemsEntriesAreThoseOfItsTokens) {
         directory_.write(path, "");
     directory_.write("efi/another/6.1.0-50-amd64/initrd", "");
     directory_.write("efi/5f3c/6.1.0-51-amd64/initrd", "");
-    EXPECT_EQ(paths(), wanted);
+    EXPECT_EQ(paths(), Paths{wanted.front()}) << "one that is set is the only one";
     directory_.write("etc/kernel/entry-token", "../efi/another\n");
     wanted.erase(wanted.begin());
     EXPECT_EQ(paths(), wanted) << "a token is a name";
@@ -53,8 +53,8 @@ TEST_F(BootImagesTest, ThisSystemsEntriesAreThoseOfItsTokens) {
 TEST_F(BootImagesTest, OfAnEntryWhatBeginsAsAnImageCounts) {
     directory_.write("etc/machine-id", "5f3c\n");
     const std::string entry = "/boot/efi/5f3c/6.1.0-50-amd64/";
-    for (const char* name :
-         {"initrd", "initrd.img-6.1.0-50-amd64", "initrd-2", "initrd.gpuhost", "linux", "board.dtb"})
+    for (const char* name : {"initrd", "initrd.img-6.1.0-50-amd64", "initrd-2", "initrd.gpuhost",
+                             "initrd.new", "initrd-old.bak", "linux", "board.dtb"})
         directory_.write(entry + name, "");
     EXPECT_EQ(paths(), (Paths{entry + "initrd", entry + "initrd-2", entry + "initrd.img-6.1.0-50-amd64"}));
 }
