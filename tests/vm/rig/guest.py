@@ -128,7 +128,7 @@ class Guest:
         return command
 
     def _start(self):
-        self._answers, self._hello, self._gone = {}, None, False
+        self._answers, self._hello, self._gone, self._plugged = {}, None, False, False
         for name in ("agent", "qmp"):
             (self.work / name).unlink(missing_ok=True)
         errors = open(self.work / "qemu.log", "ab")
@@ -253,8 +253,16 @@ class Guest:
             self._answers.clear()
         self.monitor(f"loadvm {name}")
 
+    def plug(self, disk, name):
+        """A read-only disk more, /dev/disk/by-id/virtio-NAME, until the guest boots again. No snapshot has it."""
+        self._plugged = True
+        self.qmp("blockdev-add", driver="raw", file={"driver": "file", "filename": str(disk)}, **{"node-name": name, "read-only": True})
+        self.qmp("device_add", driver="virtio-blk-pci", drive=name, serial=name)
+
     def go(self, name):
         """Back to the snapshot, whatever has become of the guest meanwhile."""
+        if self._plugged:
+            self.kill()
         if not self._gone:
             try:
                 return self.restore(name)

@@ -52,11 +52,11 @@ class Host(Guest):
         return [f"/payload/debs/{version}/{deb.name}" for deb in inputs.driver(version)]
 
     @staticmethod
-    def srcversions(version):
+    def srcversions(version, kernel=modules.KERNEL):
         """What the kernel must say of this version's modules, as the files have it."""
         found = {}
         for name in CORE_MODULES:
-            path = modules.driver(version) / "modules" / f"{name.replace('_', '-')}.ko"
+            path = modules.driver(version, kernel) / "modules" / f"{name.replace('_', '-')}.ko"
             done = subprocess.run(["modinfo", "-F", "srcversion", path], check=True, capture_output=True, text=True)
             found[name] = done.stdout.strip()
         return found

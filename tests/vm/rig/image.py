@@ -34,10 +34,10 @@ MASKED = """
 """.split()
 
 
-def _depends(tree):
+def _depends(tree, release):
     """{module: [what it needs, first to load last]} from the tree's modules.dep."""
-    base = tree / "lib/modules" / KERNEL
-    subprocess.run(["depmod", "-b", tree, KERNEL], check=True)
+    base = tree / "lib/modules" / release
+    subprocess.run(["depmod", "-b", tree, release], check=True)
     rows = (row.split(":") for row in (base / "modules.dep").read_text().splitlines())
     return {Path(name).name.removesuffix(".ko").replace("-", "_"): [name, *needs.split()] for name, needs in rows}
 
@@ -52,23 +52,32 @@ def _closure(depends, names):
     return order
 
 
-def _make_kernel(work):
+def _make_kernel(work, release):
     tree = work / "unpacked"
     tree.mkdir()
-    subprocess.run(["dpkg-deb", "-x", inputs.find(f"linux-image-{KERNEL}").path, tree], check=True)
-    shutil.copy(tree / "boot" / f"vmlinuz-{KERNEL}", work / "vmlinuz")
-    base = tree / "lib/modules" / KERNEL
-    depends = _depends(tree)
+    subprocess.run(["dpkg-deb", "-x", inputs.find(f"linux-image-{release}").path, tree], check=True)
+    shutil.copy(tree / "boot" / f"vmlinuz-{release}", work / "vmlinuz")
+    base = tree / "lib/modules" / release
+    depends = _depends(tree, release)
     keep = _closure(depends, DISK_MODULES + MODULES)
     for module in base.rglob("*.ko"):
         if str(module.relative_to(base)) not in keep:
             module.unlink()
-    shutil.copytree(base, work / "root/lib/modules" / KERNEL)
+    shutil.copytree(base, work / "root/lib/modules" / release)
     shutil.copytree(tree / "boot", work / "root/boot")
+    (work / "root/lib/modules" / release / "extra").mkdir()
+    shutil.copy(modules.fakegpu(release), work / "root/lib/modules" / release / "extra")
+    initrd = work / "initrd/modules" / release
+    initrd.mkdir(parents=True)
     for n, path in enumerate(_closure(depends, DISK_MODULES)):
-        (work / "initrd").mkdir(exist_ok=True)
-        shutil.copy(base / path, work / "initrd" / f"{n:02d}-{Path(path).name}")
+        shutil.copy(base / path, initrd / f"{n:02d}-{Path(path).name}")
     shutil.rmtree(tree)
+
+
+def kernel(release):
+    """The directory with vmlinuz, what its package and the fake GPU's bring in root/, and the initrd's modules in initrd/."""
+    key = cache.key(inputs.find(f"linux-image-{release}").digest, modules.fakegpu(release), Path(__file__))
+    return cache.entry("kernel", key, lambda work: _make_kernel(work, release))
 
 
 def _mmdebstrap(root):
@@ -80,13 +89,10 @@ def _mmdebstrap(root):
     subprocess.run(command, check=True, input=sources.encode())
 
 
-def _configure(root, kernel):
+def _configure(root):
     """No network, no getty, no timers; the fake GPU and the agent instead."""
-    shutil.copytree(kernel / "root/lib/modules", root / "lib/modules", dirs_exist_ok=True)
-    shutil.copytree(kernel / "root/boot", root / "boot", dirs_exist_ok=True)
-    extra = root / "lib/modules" / KERNEL / "extra"
-    extra.mkdir()
-    shutil.copy(modules.fakegpu(), extra)
+    for part in ("lib/modules", "boot"):
+        shutil.copytree(kernel(KERNEL) / "root" / part, root / part, dirs_exist_ok=True)
     (root / "etc/modules-load.d/fakegpu.conf").write_text("fakegpu\n")
     subprocess.run(["depmod", "-b", root, KERNEL], check=True)
     agent = root / "usr/local/libexec/vm-agent"
@@ -112,32 +118,43 @@ def _configure(root, kernel):
     (root / "etc/machine-id").write_text("uninitialized\n")
 
 
-def _make_initrd(root, kernel, target):
+def _pack(tree, target):
+    """Behind what `target` has: an initrd may be several archives in a row."""
+    names = "\n".join(str(path.relative_to(tree)) for path in sorted(tree.rglob("*")))
+    with open(target, "ab") as out:
+        subprocess.run(["cpio", "--quiet", "-o", "-H", "newc"], cwd=tree, input=names.encode(), stdout=out, check=True)
+
+
+def _make_initrd(root, target):
     with tempfile.TemporaryDirectory() as name:
         tree = Path(name)
-        for directory in ("bin", "dev", "modules", "root", "proc"):
+        for directory in ("bin", "dev", "root", "proc"):
             (tree / directory).mkdir()
         shutil.copy(root / "bin/busybox", tree / "bin/busybox")
         shutil.copy(GUEST / "init", tree / "init")
         (tree / "init").chmod(0o755)
-        for module in (kernel / "initrd").iterdir():
-            shutil.copy(module, tree / "modules")
-        names = "\n".join(str(path.relative_to(tree)) for path in sorted(tree.rglob("*")))
-        with open(target, "wb") as out:
-            subprocess.run(["cpio", "--quiet", "-o", "-H", "newc"], cwd=tree, input=names.encode(), stdout=out,
-                           check=True)
+        _pack(tree, target)
+    _pack(kernel(KERNEL) / "initrd", target)
 
 
 def _make_image(work):
-    kernel = cache.entry("kernel", cache.key(inputs.find(f"linux-image-{KERNEL}").digest, Path(__file__)), _make_kernel)
     with tempfile.TemporaryDirectory(prefix="gpuhost-root.") as name:
         root = Path(name) / "root"
         _mmdebstrap(root)
-        _configure(root, kernel)
-        _make_initrd(root, kernel, work / "initrd")
-        shutil.copy(kernel / "vmlinuz", work / "vmlinuz")
+        _configure(root)
+        _make_initrd(root, work / "initrd")
+        shutil.copy(kernel(KERNEL) / "vmlinuz", work / "vmlinuz")
         subprocess.run(["mkfs.ext4", "-q", "-d", root, "-L", "root", work / "disk.raw", SIZE], check=True,
                        stdout=subprocess.DEVNULL)
+
+
+def other(ready, release, work):
+    """What boots the guest with another kernel, whose modules its disk has to have by then."""
+    work.mkdir(exist_ok=True)
+    shutil.copy(ready / "initrd", work)
+    _pack(kernel(release) / "initrd", work / "initrd")
+    shutil.copy(kernel(release) / "vmlinuz", work)
+    return work
 
 
 def guest():

@@ -9,22 +9,33 @@ from pathlib import Path
 from . import cache, inputs, say
 
 KERNEL = "6.1.0-50-amd64"
+OTHER_KERNEL = "6.1.0-50-cloud-amd64"  # has neither DRM nor I2C, so its modules are others indeed
 VERSIONS = ("535.261.03", "550.163.01")
 GUEST = Path(__file__).resolve().parent.parent / "guest"
 JOBS = f"-j{os.cpu_count()}"
 
 
-def _headers():
-    build = Path("/lib/modules") / KERNEL / "build"
-    if not build.exists():
-        raise RuntimeError(f"no kernel headers for {KERNEL} on this machine: run ./bootstrap, or install "
-                           f"{inputs.find(f'linux-headers-{KERNEL}').path}")
-    return build
+def _common(kernel):
+    """The package of headers that the flavours of a kernel share."""
+    return f"linux-headers-{'-'.join(kernel.split('-')[:2])}-common"
 
 
-def _header_key():
-    return cache.key(KERNEL, inputs.find(f"linux-headers-{KERNEL}").digest,
-                     inputs.find(f"linux-headers-{KERNEL.removesuffix('-amd64')}-common").digest)
+def _header_key(kernel):
+    return cache.key(kernel, inputs.find(f"linux-headers-{kernel}").digest, inputs.find(_common(kernel)).digest)
+
+
+def _headers(kernel):
+    """Those of the flavour, unpacked; what they include by its path has to be installed."""
+    own = inputs.find(f"linux-headers-{kernel}")
+    if not (Path("/usr/src") / _common(kernel)).exists():
+        raise RuntimeError(f"no kernel headers for {kernel} on this machine: run ./bootstrap, or install {inputs.find(_common(kernel)).path}")
+
+    def make(work):
+        subprocess.run(["dpkg-deb", "-x", own.path, work], check=True)
+        (work / "usr/lib").mkdir()
+        (work / "usr/lib/linux-kbuild-6.1").symlink_to("/usr/lib/linux-kbuild-6.1")
+
+    return cache.entry("headers", own.digest, make) / "usr/src" / own.package
 
 
 def _make(log, *args, cwd=None):
@@ -39,50 +50,49 @@ def _strip(module, directory):
     subprocess.run(["strip", "-g", "-o", directory / module.name, module], check=True)
 
 
-def _kbuild(tree, log, *settings):
-    _make(log, "-C", _headers(), f"M={tree}", *settings, "modules")
+def _kbuild(kernel, tree, log, *settings):
+    _make(log, "-C", _headers(kernel), f"M={tree}", *settings, "modules")
 
 
-def _build_driver(work, version):
+def _build_driver(work, version, kernel):
     """work/modules/*.ko: the driver. work/stuckexit.ko: our module that depends on this very nvidia.ko."""
     log = work / "build.log"
     tree = work / "tree"
     tree.mkdir()
     subprocess.run(["dpkg-deb", "-x", inputs.find("nvidia-open-kernel-dkms", version).path, tree], check=True)
     source = next(tree.glob("usr/src/nvidia-*"))
-    _make(log, f"KERNEL_UNAME={KERNEL}", "modules", cwd=source)
+    _make(log, f"SYSSRC=/usr/src/{_common(kernel)}", f"SYSOUT={_headers(kernel)}", "modules", cwd=source)
     (work / "modules").mkdir()
     for module in [*source.glob("*.ko"), *source.glob("*/*.ko")]:
         _strip(module, work / "modules")
     stuck = tree / "stuckexit"
     shutil.copytree(GUEST / "stuckexit", stuck)
-    _kbuild(stuck, log, f"KBUILD_EXTRA_SYMBOLS={source}/Module.symvers", f"VERSION_OF_NVIDIA={version}")
+    _kbuild(kernel, stuck, log, f"KBUILD_EXTRA_SYMBOLS={source}/Module.symvers", f"VERSION_OF_NVIDIA={version}")
     _strip(stuck / "stuckexit.ko", work)
     shutil.rmtree(tree)
 
 
-def driver(version):
+def driver(version, kernel=KERNEL):
     """The directory with `version`'s modules in modules/, and stuckexit.ko beside it; built where not cached."""
-    name = cache.key(_header_key(), inputs.find("nvidia-open-kernel-dkms", version).digest, Path(__file__),
+    name = cache.key(_header_key(kernel), inputs.find("nvidia-open-kernel-dkms", version).digest, Path(__file__),
                      *sorted((GUEST / "stuckexit").iterdir()))
 
     def make(work):
-        with say.step(f"building NVIDIA {version} for {KERNEL} (about 5 minutes on 2 cores)"):
-            _build_driver(work, version)
+        with say.step(f"building NVIDIA {version} for {kernel} (about 5 minutes on 2 cores)"):
+            _build_driver(work, version, kernel)
 
     return cache.entry("modules", f"{version}-{name}", make)
 
 
-def fakegpu():
-    """fakegpu.ko for the guest's kernel."""
+def fakegpu(kernel=KERNEL):
     def make(work):
         tree = work / "tree"
         tree.mkdir()
         for name in ("fakegpu.c", "Kbuild"):
             shutil.copy(GUEST / name, tree)
-        _kbuild(tree, work / "build.log")
+        _kbuild(kernel, tree, work / "build.log")
         _strip(tree / "fakegpu.ko", work)
         shutil.rmtree(tree)
 
-    name = cache.key(_header_key(), GUEST / "fakegpu.c", GUEST / "Kbuild")
+    name = cache.key(_header_key(kernel), GUEST / "fakegpu.c", GUEST / "Kbuild")
     return cache.entry("modules", f"fakegpu-{name}", make) / "fakegpu.ko"
