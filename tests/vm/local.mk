@@ -43,6 +43,7 @@ EXTRA_DIST += \
     %D%/scenarios/gpus.py \
     %D%/scenarios/initramfs.py \
     %D%/scenarios/runtimes.py \
+    %D%/scenarios/kernels.py \
     %D%/scenarios/kubernetes.py \
     %D%/scenarios/holders.py \
     %D%/scenarios/install.py \
