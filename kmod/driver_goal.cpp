@@ -20,6 +20,14 @@ std::string parameters_of(const Parameters& parameters, const std::string& modul
     return found == parameters.end() ? std::string() : found->second;
 }
 
+std::string how_to_get_modules(const Observed& observed, const std::string& version) {
+    const bool headers =
+        std::any_of(observed.kernels.begin(), observed.kernels.end(),
+                    [&](const auto& kernel) { return kernel.release == observed.kernel && kernel.headers; });
+    return (headers ? "build them: " : "import modules for it, or install its headers and build them: ") +
+           ("gpuhostctl driver build " + version + " --kernel " + observed.kernel);
+}
+
 /// The loaded modules that this one uses: the kernel tells it the other way round.
 std::vector<std::string> used_by(const std::string& name, const std::vector<LoadedModule>& loaded) {
     std::vector<std::string> used;
@@ -157,11 +165,10 @@ std::optional<Driver> find_driver(const Observed& observed, const DriverSettings
     const std::string flavour = settings.flavour == "any" ? std::string() : settings.flavour;
     const ModuleSet* const modules = observed.store.modules_for(version, observed.kernel, flavour);
     if (modules == nullptr) {
-        problems.push_back(
-            {Errc::Unsupported,
-             "driver " + version + " has no " + (flavour.empty() ? "" : flavour + " ") +
-                 "modules for kernel " + observed.kernel,
-             "build them: gpuhostctl driver build " + version + " --kernel " + observed.kernel});
+        problems.push_back({Errc::Unsupported,
+                            "driver " + version + " has no " + (flavour.empty() ? "" : flavour + " ") +
+                                "modules for kernel " + observed.kernel,
+                            how_to_get_modules(observed, version)});
         return std::nullopt;
     }
     if (known->userland.empty())

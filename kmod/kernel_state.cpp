@@ -84,8 +84,9 @@ std::vector<LoadedModule> loaded_closure(const base::Root& root, const std::vect
     return found;
 }
 
+/// nvidia_drm holds nothing in a kernel without DRM, and nothing holds it.
 std::vector<LoadedModule> loaded_driver(const base::Root& root) {
-    return loaded_closure(root, {"nvidia", "nouveau"});
+    return loaded_closure(root, {"nvidia", "nvidia_drm", "nouveau"});
 }
 
 std::vector<PciGpu> nvidia_gpus(const base::Root& root) {

@@ -52,13 +52,17 @@ void add_pending(Facts& facts, const Screen& screen, const Json& plan) {
 
 bool add_all_pending(Facts& facts, const Screen& screen, const Json& components) {
     bool any = false;
+    bool can_be_done = false;
     for (const auto& component : components.items()) {
         const Json& plan = base::member(component.value(), "plan");
         if (list_of(plan, "steps").empty() && list_of(plan, "problems").empty())
             continue;
         add_pending(facts, screen, plan);
         any = true;
+        can_be_done = can_be_done || list_of(plan, "problems").empty();
     }
+    if (can_be_done)
+        facts.add("Hint", "have it done: gpuhostctl apply");
     return any;
 }
 

@@ -78,6 +78,10 @@ TEST(StatusView, WhatIsPendingAndWhy) {
               "          none loaded, wanted 550.163.01\n"
               " Problem: held by train.service\n"
               "    Hint: stop it\n");
+    driver["plan"]["problems"].clear();
+    const std::string text = render_status({}, pending, Json(), 0);
+    EXPECT_NE(text.find("wanted 550.163.01\n    Hint: have it done: gpuhostctl apply\n"), std::string::npos)
+        << text;
 }
 
 TEST(StatusView, WhatRunsNow) {

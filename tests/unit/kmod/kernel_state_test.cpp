@@ -46,6 +46,13 @@ TEST_F(KernelState, TheClosureFollowsHolders) {
     EXPECT_EQ(modules[1].refcnt, 2);
 }
 
+/// As in Debian's kernels for clouds.
+TEST_F(KernelState, ADriverIsWholeWithoutDrm) {
+    for (const char* name : {"nvidia", "nvidia_drm"})
+        directory_.write("sys/module/" + std::string(name) + "/initstate", "live\n");
+    EXPECT_EQ(loaded_driver(root_).size(), 2U) << "nothing holds nvidia_drm there, and it holds nothing";
+}
+
 TEST_F(KernelState, GpusAreNvidiasDisplayControllers) {
     const auto add = [&](const std::string& address, const char* vendor, const char* type) {
         directory_.write("sys/bus/pci/devices/" + address + "/vendor", vendor);
