@@ -7,7 +7,12 @@ from . import expect
 from .install import NEW, OLD
 
 MOUNT = "mkdir -p /mnt /tmp/change /tmp/work && mount -t overlay overlay -o lowerdir=/,upperdir=/tmp/change,workdir=/tmp/work /mnt"
-CHROOT = "for d in proc sys dev run; do mount --rbind /$d /mnt/$d; done"
+# A module that is where an absolute link says only for whoever is in there.
+SITE = """modules=/mnt/lib/modules/$(uname -r); mkdir -p /mnt/opt/site $modules/weak-updates; 
+cp $(find /lib/modules/$(uname -r)/kernel -name "*.ko*" | head -1) /mnt/opt/site/site.ko
+ln -s /opt/site/site.ko $modules/weak-updates/site.ko"""
+INDEXED = "grep -c ^weak-updates/site.ko: /mnt/lib/modules/$(uname -r)/modules.dep"
+CHROOT = "for d in proc sys run; do mount --rbind /$d /mnt/$d; done"
 INDEX = "modinfo -b /mnt -F version nvidia 2>&1 || true"
 LIBRARY = "chroot /mnt sh -c 'ldconfig -p; readlink -f /usr/lib/x86_64-linux-gnu/libnvidia-ml.so.1'"
 
@@ -17,6 +22,7 @@ def rescue(host):
     host.check("mount -t tmpfs tmpfs /tmp; systemctl stop gpuhostd; " + MOUNT)
     host.check("systemctl start gpuhostd")
     host.settle()
+    host.check(SITE)
     before = host.facts()
     listed = host.check("gpuhostctl driver list --root=/mnt")
     assert "selected" in listed and "loaded" not in listed, f"driver list: {listed}"
@@ -24,7 +30,11 @@ def rescue(host):
     assert "done" in said, f"select: {said}"
     assert host.check(INDEX) == NEW, f"modprobe there would load {host.check(INDEX)}"
     assert f"libnvidia-ml.so.{NEW}" in host.check(LIBRARY), f"its libraries: {host.check(LIBRARY)}"
+    assert host.run(INDEXED).out.strip() == "1", "a module of the site's is lost from the index"
     expect.untouched(before, host.facts())
+    host.check("mount --rbind /dev /mnt/dev")
+    listed = host.check("chroot /mnt gpuhostctl driver list --root=/")
+    assert "selected" in listed, f"in a chroot without /proc: {listed}"
     host.check(CHROOT)
     said = host.check(f"chroot /mnt gpuhostctl driver select {OLD} --root=/ 2>&1", 120)
     assert "done" in said and host.check(INDEX) == OLD, f"by chroot: {said}"
