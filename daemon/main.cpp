@@ -153,7 +153,8 @@ base::Result<RescueClient> take_client(const std::string& number) {
         return base::fail(base::Errc::InvalidArgument, "--client= takes the number of a socket");
     base::UniqueFd socket(static_cast<int>(*fd));
     base::UniqueFd answer(::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1));
-    if (!answer || std::freopen("/dev/null", "w", stdout) == nullptr)
+    const base::UniqueFd nowhere(::open("/dev/null", O_WRONLY | O_CLOEXEC));
+    if (!answer || !nowhere || ::dup2(nowhere.get(), STDOUT_FILENO) < 0)
         return base::fail_errno("stdout", errno);
     return RescueClient{std::move(socket), std::move(answer)};
 }

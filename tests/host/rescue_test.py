@@ -13,7 +13,7 @@ import own_mounts
 import tap
 from crash import Case, Recording, listing, restore
 from driver_files import KERNEL
-from fake_host import NEW, OLD, FakeHost, prepare, write
+from fake_host import NEW, OLD, FakeHost, prepare, read, write
 from gates import Gates
 from initramfs_files import IMAGE, STALE, put
 from programs import end
@@ -242,7 +242,10 @@ def check_killed_daemon(t, host, start):
             return "go"
         os.kill(int(host.read("/fake-worker/rescuer")), signal.SIGKILL)
         ctl.wait(10)
-        left.extend(worker_of(host))
+        deadline = time.monotonic() + 10
+        while workers_of_rescues() and time.monotonic() < deadline:
+            time.sleep(0.02)
+        left.extend(workers_of_rescues())
         return "go"
 
     gates = Gates(host, decide)
@@ -256,10 +259,10 @@ def check_killed_daemon(t, host, start):
     t.ok(rescue(host, "driver", "select", NEW).returncode == 0 and boot(host) == NEW, "the next one ends the work")
 
 
-def worker_of(host):
-    """Processes that see this system where a rescue has it."""
-    found = subprocess.run(["pgrep", "-f", "fake-worker --root=/run/gpuhost-rescue"], capture_output=True, text=True, check=False)
-    return found.stdout.split()
+def workers_of_rescues():
+    """Processes that see a system where a rescue has it."""
+    commands = (read(f"/proc/{pid}/cmdline") for pid in os.listdir("/proc") if pid.isdigit())
+    return [command for command in commands if "fake-worker\0--root=/run/gpuhost-rescue" in command]
 
 
 def check_hostile(t, host, start):
