@@ -13,7 +13,7 @@ cp $(find /lib/modules/$(uname -r)/kernel -name "*.ko*" | head -1) /mnt/opt/site
 ln -s /opt/site/site.ko $modules/weak-updates/site.ko"""
 INDEXED = "grep -c ^weak-updates/site.ko: /mnt/lib/modules/$(uname -r)/modules.dep"
 CHROOT = "for d in proc sys run; do mount --rbind /$d /mnt/$d; done"
-INDEX = "modinfo -b /mnt -F version nvidia 2>&1 || true"
+INDEX = "chroot /mnt modinfo -F version nvidia 2>&1 || true"
 LIBRARY = "chroot /mnt sh -c 'ldconfig -p; readlink -f /usr/lib/x86_64-linux-gnu/libnvidia-ml.so.1'"
 
 
