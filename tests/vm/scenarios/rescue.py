@@ -14,7 +14,7 @@ ln -s /opt/site/site.ko $modules/weak-updates/site.ko"""
 INDEXED = "grep -c ^weak-updates/site.ko: /mnt/lib/modules/$(uname -r)/modules.dep"
 CHROOT = "for d in proc sys run; do mount --rbind /$d /mnt/$d; done"
 INDEX = "chroot /mnt modinfo -F version nvidia 2>&1 || true"
-LIBRARY = "chroot /mnt sh -c 'ldconfig -p; readlink -f /usr/lib/x86_64-linux-gnu/libnvidia-ml.so.1'"
+LIBRARY = "chroot /mnt readlink -f /var/lib/gpuhost/driver/current/lib/libnvidia-ml.so.1"
 
 
 @case("a mounted system gets another driver for its next boot, from outside and by chroot, and the running host notices nothing", start="both")
@@ -38,8 +38,6 @@ def rescue(host):
     host.check(CHROOT)
     said = host.check(f"chroot /mnt gpuhostctl driver select {OLD} --root=/ 2>&1", 120)
     assert "done" in said and host.check(INDEX) == OLD, f"by chroot: {said}"
-    found = host.ctl("doctor", "--root=/mnt").out
-    assert f"{OLD}" in found, f"doctor: {found}"
     said = host.check("chroot /mnt gpuhostctl driver deselect --root=/ 2>&1", 120)
     assert "done" in said and "not found" in host.check(INDEX), f"deselect: {said}, {host.check(INDEX)}"
     expect.untouched(before, host.facts())
