@@ -210,7 +210,8 @@ void Manager::operation_ended(const Operation& operation) {
     if (listener_.ended)
         listener_.ended(operation);
     const core::Transaction& transaction = operation.transaction;
-    for (std::size_t i = 0; i < transaction.states().size() && operation.of_earlier_boot; ++i)
+    const bool is_stuck = transaction.outcome() == core::Outcome::RebootRequired; // which is not tried again
+    for (std::size_t i = 0; i < transaction.states().size() && operation.of_earlier_boot && !is_stuck; ++i)
         if (transaction.states()[i] != core::StepState::Pending)
             interrupted_.push_back(transaction.plan().steps[i]);
     // On the loop's next turn: the runner is still busy with its own end, and may take up another one.

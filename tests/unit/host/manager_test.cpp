@@ -191,6 +191,20 @@ TEST_F(ManagerTest, WhatABootDidNotCutOffWaitsForAPerson) {
     EXPECT_EQ(manager->state(), "degraded");
 }
 
+TEST_F(ManagerTest, AStuckKernelIsNotTriedAgainAfterAnInterruption) {
+    state->converges = false;
+    state->converges_after = true;
+    begin("b1");
+    ASSERT_TRUE(ask(5));
+    launcher.end();
+    state->level = 5;
+    begin("b2");
+    launcher.fail(Errc::RebootRequired);
+    turn();
+    EXPECT_FALSE(runner->running());
+    EXPECT_EQ(manager->state(), "reboot-required");
+}
+
 TEST_F(ManagerTest, AMountedSystemIsNotConverged) {
     state->level = 0;
     begin("b1", Manager::Mode::Mounted);
