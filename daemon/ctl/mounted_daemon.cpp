@@ -21,7 +21,8 @@ using base::UniqueFd;
 
 constexpr int client_fd = 3; ///< in the daemon
 
-/// In a session of its own: Ctrl-C ends the client, never a change half way, and no terminal stops what it says. stderr stays, it tells what goes back.
+/// In a session of its own: Ctrl-C ends the client, never a change half way, and no terminal stops what it says. stderr stays:
+/// it tells what goes back.
 Result<pid_t> spawn(const std::string& directory, bool look, int client, int output) {
     std::string rescue = "--rescue=" + directory;
     std::string socket = "--client=" + std::to_string(client_fd);
@@ -42,7 +43,8 @@ Result<pid_t> spawn(const std::string& directory, bool look, int client, int out
     posix_spawnattr_destroy(&attributes);
     posix_spawn_file_actions_destroy(&actions);
     if (error != 0)
-        return fail_errno("starting 'gpuhostd'", error);
+        return base::fail(base::errno_error("starting 'gpuhostd'", error)
+                              .with_hint("It has to be in PATH, and in a chroot /dev has to be mounted."));
     return pid;
 }
 

@@ -123,6 +123,16 @@ def check_refusals(t, host, start):
     os.rename(host.path("/var/lib/elsewhere"), host.path("/var/lib/gpuhost"))
 
 
+def check_without_daemon(t, host, start):
+    restore(host, start)
+    turn_off(host)
+    path = host.environment["PATH"]
+    host.environment["PATH"] = host.scratch
+    missing = rescue(host, "driver", "list")
+    host.environment["PATH"] = path
+    t.ok(missing.returncode != 0 and "in PATH" in missing.stderr, "where gpuhostd is not found that is said", missing.stderr)
+
+
 def check_read_only(t, host, start):
     restore(host, start)
     turn_off(host)
@@ -316,7 +326,7 @@ def main():
         install_daemon(host)
         case = Case(host, SWAP, ("driver", "swap", NEW), None, None)
         swap = Recording(case, "forward")
-        for check in (check_look, check_select, check_deselect, check_refusals, check_read_only, check_images, check_mounts, check_hostile, check_killed_daemon, check_interrupt):
+        for check in (check_look, check_select, check_deselect, check_refusals, check_without_daemon, check_read_only, check_images, check_mounts, check_hostile, check_killed_daemon, check_interrupt):
             check(t, host, case.start)
         check_interrupted_swaps(t, host, swap)
         check_interrupted_rescue(t, host, swap)
