@@ -64,6 +64,9 @@ struct Change {
     bool files = false;             ///< the host boots or finds something else
     bool selects = false;           ///< and that is another driver
     bool devices = false;
+
+    /// Nothing goes, and whoever else loads the driver finds what is selected, as udev at boot.
+    [[nodiscard]] bool only_loads() const { return !unload && !files; }
 };
 
 bool options_differ(const Change& change) {
@@ -141,15 +144,17 @@ void add(std::vector<Step>& steps, const std::vector<Step>& more) {
 
 void add_steps_before(const Change& change, std::vector<Step>& steps) {
     const std::string units = base::join(change.units, ", ");
-    steps.push_back({"door.shut", "keep others from loading a driver", door_args(change)});
+    if (!change.only_loads())
+        steps.push_back({"door.shut", "keep others from loading a driver", door_args(change)});
     if (change.unload && !change.units.empty())
         steps.push_back({"units.stop", "stop " + units, {{"units", change.units}}});
     if (change.unload)
         add(steps, change.around.before);
     if (change.unload)
         steps.push_back({"holders.clear", "make sure that nobody holds the driver", holder_args(change)});
-    steps.push_back(
-        {"driver.devices", "keep device nodes right if the driver goes back", {{"when", "back"}}});
+    if (!change.only_loads())
+        steps.push_back(
+            {"driver.devices", "keep device nodes right if the driver goes back", {{"when", "back"}}});
     steps.push_back({"modules.converge",
                      "load nvidia " + change.goal.version + " in place of " + gone_or(change.loaded.version),
                      converge_args(change)});
@@ -185,7 +190,7 @@ void add_steps_after(const Change& change, std::vector<Step>& steps) {
                       {"units", change.unload ? change.units : std::vector<std::string>()}}});
     add_computing(change, steps);
     add(steps, change.around.after);
-    if (change.modules || change.observed.door_shut)
+    if ((change.modules && !change.only_loads()) || change.observed.door_shut)
         steps.push_back({"door.open", "let others load drivers again", door_args(change)});
     if (!change.unload || change.units.empty())
         return;

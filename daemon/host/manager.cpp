@@ -194,7 +194,7 @@ void Manager::converge() {
         if (!wants_to_converge(*component, *observed))
             continue;
         // One that can't converge without a person keeps none of the others from it.
-        auto one = component->plan({settings_, Json::object(), true}, *observed);
+        auto one = component->plan({settings_, Json::object(), true, all.driver.has_value()}, *observed);
         if (one.problems.empty())
             append(all, std::move(one));
         else
@@ -267,7 +267,7 @@ Result<core::Plan> Manager::plan(const Json& request, std::string_view only) {
             all.problems.push_back({error.code, error.message, error.hint});
             continue;
         }
-        auto one = component->plan({settings_, request, is_one}, *observed);
+        auto one = component->plan({settings_, request, is_one, all.driver.has_value()}, *observed);
         if (is_one)
             return one;
         append(all, std::move(one));

@@ -23,6 +23,7 @@ struct FakeComponent : core::Component {
         bool converges = true;
         bool blind = false;
         bool converges_after = false;
+        bool changes_driver = false;
     };
     explicit FakeComponent(std::shared_ptr<State> s) : state(std::move(s)) {}
 
@@ -43,6 +44,8 @@ struct FakeComponent : core::Component {
             plan.problems.push_back({Errc::Unsupported, "there are 9 levels", "Choose a lower one."});
         if (level != base::int_or(observed, "level", 0))
             plan.steps.push_back({"fake", plan.title, {{"level", level}}});
+        if (state->changes_driver && !plan.steps.empty())
+            plan.driver = core::DriverChange{"6.1.0", "", "550"};
         return plan;
     }
     [[nodiscard]] bool converge_at_start(const Json&) const override { return state->converges; }
@@ -51,6 +54,19 @@ struct FakeComponent : core::Component {
     }
 
     std::shared_ptr<State> state;
+};
+
+/// Behind the others: it wants a step unless they change the driver.
+struct Teller : core::Component {
+    [[nodiscard]] std::string_view name() const override { return "teller"; }
+    [[nodiscard]] base::Result<Json> observe(const core::Settings&) override { return Json::object(); }
+    [[nodiscard]] core::Plan plan(const core::Desired& desired, const Json&) const override {
+        core::Plan plan;
+        if (!desired.driver_changes)
+            plan.steps.push_back({"fake", "tell", Json::object()});
+        return plan;
+    }
+    [[nodiscard]] bool converge_at_start(const Json&) const override { return true; }
 };
 
 class ManagerTest : public testing::Test {
@@ -67,6 +83,8 @@ class ManagerTest : public testing::Test {
         runner.emplace(event, root, launcher, kinds, boot_id);
         Manager::Components components;
         components.push_back(std::make_unique<FakeComponent>(state));
+        if (told)
+            components.push_back(std::make_unique<Teller>());
         manager = std::make_unique<Manager>(event, root, *runner, std::move(components), Manager::Keys{keys},
                                             "6.1.0");
         ASSERT_TRUE(manager->start(mode));
@@ -95,6 +113,7 @@ class ManagerTest : public testing::Test {
     core::StepKinds kinds;
     tests::FakeLauncher launcher;
     std::shared_ptr<FakeComponent::State> state = std::make_shared<FakeComponent::State>();
+    bool told = false; ///< there is a component behind it
     std::optional<Runner> runner;
     std::unique_ptr<Manager> manager;
 };
@@ -114,6 +133,27 @@ TEST_F(ManagerTest, ConvergesAtStartAndIsReadyAfterwards) {
     finish_operation();
     EXPECT_TRUE(manager->ready());
     EXPECT_EQ(manager->state(), "idle");
+}
+
+TEST_F(ManagerTest, WhatComesBehindKnowsThatThePlanChangesTheDriver) {
+    const auto summaries = [](const core::Plan& plan) {
+        std::vector<std::string> all;
+        for (const core::Step& step : plan.steps)
+            all.push_back(step.summary);
+        return all;
+    };
+    told = true;
+    state->level = 0;
+    begin();
+    EXPECT_EQ(summaries(*manager->plan(Json::object())), (std::vector<std::string>{"go to level 1", "tell"}));
+    EXPECT_EQ(runner->running()->transaction.plan().steps.size(), 2U);
+    state->changes_driver = true;
+    EXPECT_EQ(summaries(*manager->plan(Json::object())), std::vector<std::string>{"go to level 1"});
+    begin("b2");
+    launcher.end();
+    turn();
+    EXPECT_EQ(summaries(runner->running()->transaction.plan()), std::vector<std::string>{"go to level 1"})
+        << "at a boot, too";
 }
 
 TEST_F(ManagerTest, WhatFailsAtStartNeedsAPersonAndHoldsNobodyUp) {

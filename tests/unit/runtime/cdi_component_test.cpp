@@ -34,7 +34,7 @@ class CdiComponentTest : public testing::Test {
         CdiComponent component(root_, {{"nodes", "", {}}});
         const auto observed = component.observe(settings_);
         EXPECT_TRUE(observed);
-        return component.plan({settings_, request}, *observed);
+        return component.plan({settings_, request, false, loads_}, *observed);
     }
     /// The kinds of its steps.
     [[nodiscard]] Texts steps() const {
@@ -47,6 +47,7 @@ class CdiComponentTest : public testing::Test {
     tests::TempDir host_;
     base::Root root_ = host_.root();
     core::Settings settings_{{cdi_setting_keys()}};
+    bool loads_ = false; ///< the same plan changes the driver
 };
 
 TEST_F(CdiComponentTest, WithoutDriverThereIsNothingToTell) {
@@ -73,6 +74,17 @@ TEST_F(CdiComponentTest, AnotherDriverIsTheReasonAndNotWhatComesWithIt) {
     host_.write("/run/nvidia-persistenced/socket", "");
     EXPECT_EQ(plan().reasons, Texts{"containers are told of driver 535.261.03, and 550.163.01 is loaded"});
     EXPECT_EQ(steps(), (Texts{"nodes", "cdi.publish"}));
+}
+
+TEST_F(CdiComponentTest, WhatTheSamePlanLoadsIsToldByItsOwnSteps) {
+    publish();
+    EXPECT_EQ(steps(), Texts{"cdi.publish"}) << "a boot forgot nothing, and no driver is loaded yet";
+    loads_ = true;
+    EXPECT_EQ(steps(), Texts());
+    set("Enable", "no");
+    EXPECT_EQ(steps(), Texts()) << "NVIDIA's operands are told, and what is there goes, by the same step";
+    ASSERT_TRUE(settings_.set("Cluster", "Validations", "no", "test"));
+    EXPECT_EQ(steps(), Texts{"cdi.publish"}) << "that change would tell nobody";
 }
 
 TEST_F(CdiComponentTest, WhatChangesUnderOneDriverIsNamed) {
