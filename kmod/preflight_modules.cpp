@@ -5,6 +5,7 @@
 #include "kmod/driver_plan.hpp"
 #include "kmod/driver_preflight.hpp"
 #include "kmod/goal.hpp"
+#include "kmod/graph.hpp"
 #include "kmod/kernel_state.hpp"
 #include "kmod/module_file.hpp"
 #include "kmod/module_info.hpp"
@@ -159,6 +160,26 @@ void check_loaded(const std::vector<LoadedModule>& loaded, std::vector<Problem>&
     }
 }
 
+/// What no module comes past: an administrator's lock, and kernels that were built without a way to unload one.
+void check_kernel_moves(const base::Root& root, const std::vector<LoadedModule>& loaded, const Goal& to,
+                        std::vector<Problem>& problems) {
+    if (root.read_line("/proc/sys/kernel/modules_disabled").value_or("0") == "1")
+        problems.push_back(
+            {Errc::RebootRequired,
+             "this kernel takes no module in or out until the next boot: kernel.modules_disabled=1",
+             "find who sets it (grep -r modules_disabled /etc), have that start after "
+             "gpuhost-ready.service, and reboot"});
+    for (const LoadedModule& module : to_unload(loaded, to))
+        if (module.state == "live" && module.refcnt < 0) {
+            problems.push_back(
+                {Errc::Unsupported,
+                 "this kernel can't unload '" + module.name + "': it was built without CONFIG_MODULE_UNLOAD",
+                 "boot another kernel, and select the driver for this one from there: "
+                 "gpuhostctl driver select"});
+            return;
+        }
+}
+
 /// Modules that a swap could take out but perhaps not bring back. In the goal they stand without a file of a set; what
 /// came after the plan was made stands in neither.
 void check_others(const base::Root& root, const std::vector<LoadedModule>& loaded, const Goal& from,
@@ -198,6 +219,7 @@ PreflightResult converge_preflight(StepContext& context, const base::Json& args)
     const auto patience = usec_or(args, "module_deadline_usec", std::chrono::minutes(2));
     const std::vector<LoadedModule> loaded = wait_for_coming(context, patience);
     check_loaded(loaded, problems);
+    check_kernel_moves(context.root, loaded, to, problems);
     if (base::string_or(args, "policy", "refuse") != "terminate")
         check_others(context.root, loaded, from, to, problems);
     return problems;

@@ -488,6 +488,25 @@ TEST_F(DriverSteps, PreflightNamesModulesThatAreInTheWay) {
     EXPECT_TRUE(says(preflight("modules.converge", args), "reboot-required", "nvidia_uvm"));
 }
 
+TEST_F(DriverSteps, PreflightKnowsKernelsThatMoveNoModule) {
+    tree_.add_gpu("0000:65:00.0");
+    const Goal from = tree_.add_modules("535.261.03");
+    const Goal to = tree_.add_modules("550.163.01");
+    const Json load{{"kernel", test_kernel}, {"to", to_json(from)}};
+    ASSERT_TRUE(apply("modules.converge", load));
+    const Json swap{{"kernel", test_kernel}, {"from", to_json(from)}, {"to", to_json(to)}};
+    EXPECT_EQ(joined(preflight("modules.converge", swap)), "");
+    for (const GoalModule& module : from.modules)
+        (void)tree_.root().remove("/sys/module/" + module.name + "/refcnt");
+    EXPECT_EQ(preflight("modules.converge", swap).size(), 1U) << "said once, not for each module";
+    EXPECT_TRUE(says(preflight("modules.converge", swap), "unsupported", "CONFIG_MODULE_UNLOAD"));
+    EXPECT_EQ(joined(preflight("modules.converge", load)), "") << "nothing has to go";
+    tree_.directory().write("proc/sys/kernel/modules_disabled", "0\n");
+    EXPECT_EQ(joined(preflight("modules.converge", load)), "");
+    tree_.directory().write("proc/sys/kernel/modules_disabled", "1\n");
+    EXPECT_TRUE(says(preflight("modules.converge", load), "reboot-required", "modules_disabled"));
+}
+
 TEST_F(DriverSteps, TheConsoleIsOnTheDriverAgainBothWays) {
     tree_.add_gpu("0000:65:00.0");
     Goal from = tree_.add_modules("535.261.03");
