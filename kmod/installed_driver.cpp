@@ -12,6 +12,9 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
+#include <set>
+#include <utility>
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -261,6 +264,27 @@ Result<std::optional<InstalledDriver>> find_installed_driver(const base::Root& r
     add_surroundings(root, driver);
     add_disturbers(root, driver);
     return std::optional(std::move(driver));
+}
+
+std::vector<std::string> links_to(const base::Root& root, const std::vector<std::string>& files) {
+    std::set<std::string> reached(files.begin(), files.end());
+    std::set<std::string> directories;
+    for (const std::string& file : files)
+        directories.insert(file.substr(0, file.rfind('/') + 1));
+    std::map<std::string, std::string> targets;
+    for (const std::string& directory : directories)
+        for (const std::string& name : root.list(directory).value_or(std::vector<std::string>()))
+            if (const auto target = root.read_link(directory + name))
+                targets[directory + name] = base::starts_with(*target, "/") ? *target : directory + *target;
+    std::vector<std::string> links;
+    for (bool found = true; std::exchange(found, false);)
+        for (const auto& [link, target] : targets)
+            if (reached.count(target) != 0 && reached.insert(link).second) {
+                links.push_back(link);
+                found = true;
+            }
+    std::sort(links.begin(), links.end());
+    return links;
 }
 
 base::Json to_json(const InstalledDriver& driver) {

@@ -40,6 +40,11 @@ struct InstalledDriver {
 [[nodiscard]] base::Result<std::optional<InstalledDriver>> find_installed_driver(const base::Root& root,
                                                                                  const std::string& kernel);
 
+/// Links beside these files that lead to one of them, also over another such link: "libcuda.so.1". Who takes the files away by
+/// hand leaves them behind.
+[[nodiscard]] std::vector<std::string> links_to(const base::Root& root,
+                                                const std::vector<std::string>& files);
+
 [[nodiscard]] base::Json to_json(const InstalledDriver& driver);
 
 } // namespace gpuhost::kmod

@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <set>
 
 #include <fcntl.h>
@@ -26,7 +27,29 @@ using core::StepContext;
 
 constexpr std::uint64_t room_for_state = 64ULL << 20;
 constexpr std::uint64_t room_for_index = 32ULL << 20;
-constexpr std::string_view owner_hint = "remove the package that owns it: dpkg -S or rpm -qf names it";
+constexpr std::string_view owner_hint =
+    "see whose it is and how it goes: gpuhostctl driver adopt --dry-run, dpkg -S or rpm -qf";
+
+struct Verdict {
+    const char* of_one;
+    const char* of_some;
+};
+
+/// What another driver's installation left in one directory, dozens of files perhaps, is one thing to mend.
+void add_in_the_way(const std::vector<std::string>& paths, const Verdict& verdict,
+                    std::vector<Problem>& problems) {
+    std::map<std::string, std::vector<std::string>> by_directory;
+    for (const std::string& path : paths)
+        by_directory[path.substr(0, path.rfind('/'))].push_back(path);
+    for (const auto& [directory, files] : by_directory)
+        problems.push_back({Errc::AlreadyExists,
+                            "'" + files.front() + "' " +
+                                (files.size() == 1 ? verdict.of_one
+                                                   : "and " + std::to_string(files.size() - 1) +
+                                                         " more in that directory " + verdict.of_some),
+                            std::string(owner_hint),
+                            {{"paths", files}}});
+}
 
 void check_set_of(const StepContext& context, const std::string& path, std::string_view way_out,
                   std::vector<Problem>& problems) {
@@ -104,21 +127,22 @@ void check_room(const StepContext& context, const std::string& path, std::uint64
 void check_libraries(const StepContext& context, const Driver& driver, std::vector<Problem>& problems) {
     if (driver.userland.empty())
         return;
+    std::vector<std::string> others;
     for (const std::string& name :
          context.root.list(driver.userland + "/lib").value_or(std::vector<std::string>()))
         for (const std::string_view directory : library_directories) {
             const std::string path = std::string(directory) + "/" + name;
             if (context.root.exists(path))
-                problems.push_back({Errc::AlreadyExists, "'" + path + "' is another driver's library",
-                                    std::string(owner_hint)});
+                others.push_back(path);
         }
+    add_in_the_way(others, {"is another driver's library", "are another driver's libraries"}, problems);
 }
 
 /// At boot such rules would load something else than what is selected.
 void check_modprobe_rules(const StepContext& context, std::vector<Problem>& problems) {
-    for (const std::string& path : rules_in_place_of_nvidia(context.root))
-        problems.push_back({Errc::AlreadyExists, "'" + path + "' makes modprobe load another nvidia driver",
-                            std::string(owner_hint)});
+    add_in_the_way(rules_in_place_of_nvidia(context.root),
+                   {"makes modprobe load another nvidia driver", "make modprobe load another nvidia driver"},
+                   problems);
 }
 
 void check_digests(const StepContext& context, const Driver& driver, std::string_view way_out,
@@ -138,10 +162,9 @@ void check_owners(const StepContext& context, const base::Json& args, std::vecto
             for (const content::FileOperation& operation : *operations)
                 paths.insert(operation.path);
     }
-    for (const std::string& path : paths)
-        if (!content::is_ours(context.root, path))
-            problems.push_back(
-                {Errc::AlreadyExists, "'" + path + "' is not gpuhost's", std::string(owner_hint)});
+    std::vector<std::string> others(paths.begin(), paths.end());
+    std::erase_if(others, [&](const std::string& path) { return content::is_ours(context.root, path); });
+    add_in_the_way(others, {"is not gpuhost's", "are not gpuhost's"}, problems);
 }
 
 /// Of a kernel that does not run, whose modules nobody loads before it boots. Whether it enforces signatures is taken to be as
@@ -194,10 +217,9 @@ PreflightResult select_preflight(StepContext& context, const base::Json& args) {
     if (!driver)
         return problems;
     check_owners(context, args, problems);
-    for (const std::string& path : rivals(context.root, base::string_or(args, "kernel", ""), driver->modules))
-        problems.push_back({Errc::AlreadyExists,
-                            "'" + path + "' may be loaded in place of the selected driver's",
-                            std::string(owner_hint)});
+    const char* const rival = "may be loaded in place of the selected driver's";
+    add_in_the_way(rivals(context.root, base::string_or(args, "kernel", ""), driver->modules), {rival, rival},
+                   problems);
     check_libraries(context, *driver, problems);
     check_modprobe_rules(context, problems);
     return problems;

@@ -19,7 +19,9 @@ using base::Result;
 namespace {
 
 constexpr Option dry_run_option{"dry-run", "", "only say what is there, and what can be done with it"};
-constexpr std::array options{dry_run_option, root_option, option::no_wait, option::json};
+constexpr Option files_option{"files", "",
+                              "only print the paths of its files and of the links to them, a line each"};
+constexpr std::array options{dry_run_option, files_option, root_option, option::no_wait, option::json};
 
 Json to_json(const kmod::InstalledDriver& driver, const Owners& owners) {
     Json document = kmod::to_json(driver);
@@ -57,12 +59,22 @@ Result<int> adopt(Session& session, const base::Root& root, const kmod::Installe
 
 Result<int> run(Session& session) {
     const Arguments& given = session.arguments();
+    if (given.has(files_option) && session.wants_json())
+        return base::fail(Errc::InvalidArgument, "--files and --json are two forms of one answer",
+                          "Take one of them.");
     GPUHOST_TRY(root, given_root(given));
     GPUHOST_TRY(kernel, kmod::kernel_release(root));
     GPUHOST_TRY(driver, kmod::find_installed_driver(root, kernel));
     if (!driver)
         return base::fail(Errc::NotFound, "no driver is installed on this host beside gpuhostd's",
                           "gpuhostctl driver list shows those in the store.");
+    if (given.has(files_option)) {
+        std::vector<std::string> paths = driver->files();
+        const std::vector<std::string> links = kmod::links_to(root, paths);
+        paths.insert(paths.end(), links.begin(), links.end());
+        session.print(base::join(paths, "\n") + "\n");
+        return 0;
+    }
     GPUHOST_TRY(owners, owners_of(root, driver->traces()));
     if (!given.has(dry_run_option))
         return adopt(session, root, *driver, owners);
@@ -86,7 +98,9 @@ const Verb driver_adopt_verb{
     "and nothing "
     "is removed: the commands by which gpuhostd takes over are printed. With --dry-run nothing is copied, "
     "and it "
-    "says what is there, whose the files are, and what may disturb it.",
+    "says what is there, whose the files are, and what may disturb it. With --files it prints their paths, "
+    "for "
+    "a driver that no package and no uninstaller takes away.",
     0,
     0,
     options,

@@ -65,12 +65,13 @@ std::string render_takeover(const kmod::InstalledDriver& driver, const Owners& o
     if (!adopted)
         text += "\nTo leave it alone:   Version=preinstalled in gpuhostd.conf(5)\n"
                 "To adopt it:         gpuhostctl driver adopt, which copies it into the store\n";
-    const std::string remove =
-        !removal_command(owners).empty() ? removal_command(owners) : driver.uninstaller;
+    std::string remove = !removal_command(owners).empty() ? removal_command(owners) : driver.uninstaller;
+    if (remove.empty())
+        remove =
+            "gpuhostctl driver adopt --files | xargs -d '\\n' rm   (of no package: look at the list first)";
     text +=
         std::string(adopted ? "\nTo have gpuhostd run it:\n" : "and to have gpuhostd run it after that:\n");
-    if (!remove.empty())
-        text += "  " + printable(remove) + "\n";
+    text += "  " + printable(remove) + "\n";
     for (const std::string& rule : driver.rules)
         text += "  rm " + printable(rule) + "   (if it is still there)\n";
     text += "  gpuhostctl driver swap " + driver.version + "\n";

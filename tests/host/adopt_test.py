@@ -106,12 +106,25 @@ def check_adopted(t, host):
     refused = host.ctl("driver", "swap", VERSION)
     t.equal(refused.returncode, 5, "it is not run from the store while modprobe would load the other one")
     t.ok("/etc/modprobe.d/nvidia.conf" in refused.stderr, "by the rule's name", refused.stderr)
+    t.ok("adopt --dry-run" in refused.stderr, "and says who knows how it goes", refused.stderr)
+    listed = [path for problem in host.json("operation", "show")["problems"] for path in (problem.get("details") or {}).get("paths", [])]
+    t.equal(listed, ["/etc/modprobe.d/nvidia.conf"], "its document names each file")
 
 
 def check_taken_over(t, host):
     os.unlink(host.path("/etc/modprobe.d/nvidia.conf"))
-    for directory in (DKMS, LIBRARIES, f"/lib/firmware/nvidia/{VERSION}"):
-        shutil.rmtree(host.path(directory))
+    shutil.rmtree(host.path("/var/lib/dpkg"))
+    said = adopt(host, "--dry-run")
+    t.ok("driver adopt --files | xargs" in said.stdout, "where no package takes it away there is a list to do it by", said.stdout)
+    os.symlink("libcuda.so.1", host.path(f"{LIBRARIES}/libcuda.so"))
+    write(host.path(f"{LIBRARIES}/libc.so.6"), "")
+    os.symlink("libc.so.6", host.path(f"{LIBRARIES}/libc.so"))
+    files = adopt(host, "--files").stdout.splitlines()
+    t.ok(not any("libc.so" in path for path in files) and f"{LIBRARIES}/libcuda.so" in files, "with all links to it and nothing else", "\n".join(files))
+    t.equal(adopt(host, "--files", "--json").returncode, 2, "which is one answer, not two")
+    for path in files:
+        os.unlink(host.path(path))
+    shutil.rmtree(host.path(DKMS))  # a set of the other flavour
     host.ctl("driver", "swap", VERSION, check=0)
     t.equal(host.loaded().get("nvidia"), VERSION, "with the packages gone gpuhostd runs it")
     t.equal(adopt(host, "--dry-run").returncode, 4, "and there is no other")

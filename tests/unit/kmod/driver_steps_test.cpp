@@ -303,6 +303,7 @@ TEST_F(DriverSteps, UndoingWhatNeverRanChangesNothing) {
 
 TEST_F(DriverSteps, PreflightNamesAllThatIsInTheWayOfTheFiles) {
     const Driver driver = add_driver("550.163.01");
+    tree_.directory().write(driver.userland + "/bin/nvidia-debugdump", "550.163.01");
     const Json args = select_args(std::nullopt, driver);
     EXPECT_EQ(joined(preflight("driver.select", args)), "");
     tree_.directory().write("usr/bin/nvidia-smi", "a package's");
@@ -320,6 +321,12 @@ TEST_F(DriverSteps, PreflightNamesAllThatIsInTheWayOfTheFiles) {
     for (const char* word : {"updates/dkms/nvidia-drm.ko.xz", "/usr/bin/nvidia-smi", "libcuda.so.1",
                              "/etc/modprobe.d/nvidia.conf", "/usr/local/lib/modprobe.d/local.conf"})
         EXPECT_TRUE(says(problems, "already-exists", word)) << word;
+    tree_.directory().write("usr/bin/nvidia-debugdump", "a package's");
+    const auto more = preflight("driver.select", args);
+    EXPECT_EQ(more.size(), 5U) << "a directory full of files is one thing to mend\n" << joined(more);
+    EXPECT_TRUE(
+        says(more, "already-exists", "'/usr/bin/nvidia-debugdump' and 1 more in that directory are not"))
+        << joined(more);
 }
 
 TEST_F(DriverSteps, PreflightNamesWhatIsInTheWayOfOldFilesToo) {
