@@ -65,6 +65,10 @@ noinst_LIBRARIES += %D%/libkmodroom.a
     %D%/initramfs_steps.cpp \
     %D%/installed_driver.cpp \
     %D%/installed_driver.hpp \
+    %D%/job_server.cpp \
+    %D%/job_server.hpp \
+    %D%/kernel_build.cpp \
+    %D%/kernel_build.hpp \
     %D%/kernel_config.cpp \
     %D%/kernel_config.hpp \
     %D%/kernel_error.cpp \

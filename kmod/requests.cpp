@@ -153,6 +153,7 @@ Plan build_plan(const std::string& version, const std::vector<std::string>& kern
     const bool sign = !settings.signing.key.empty();
     if (sign)
         plan.problems = signing_problems(settings.signing);
+    std::vector<std::string> compiling;
     std::vector<std::string> building;
     for (const std::string& kernel : wanted) {
         if (!base::is_kernel_release(kernel)) {
@@ -171,14 +172,18 @@ Plan build_plan(const std::string& version, const std::vector<std::string>& kern
                                kernel + (there ? " already" : "") +
                                (lacks_signature ? ", which are not signed" : ""));
         if (!there)
-            plan.steps.push_back(
-                {"build.compile", "compile " + version + " (" + made + ") for " + kernel,
-                 Json{{"version", version}, {"kernel", kernel}, {"source", source_json(*source)}}});
+            compiling.push_back(kernel);
         if (sign && (!there || lacks_signature))
             plan.steps.push_back(sign_step(version, kernel, made, settings.signing, there ? set : nullptr));
         if (!there || lacks_signature)
             building.push_back(kernel);
     }
+    if (!compiling.empty())
+        plan.steps.insert(
+            plan.steps.begin(),
+            {"build.compile",
+             "compile " + version + " (" + source->flavour + ") for " + base::join(compiling, ", "),
+             Json{{"version", version}, {"kernels", compiling}, {"source", source_json(*source)}}});
     if (!plan.problems.empty())
         plan.steps.clear();
     if (!plan.steps.empty())

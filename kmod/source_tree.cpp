@@ -2,7 +2,7 @@
 #include "daemon/base/parse.hpp"
 #include "daemon/content/package.hpp"
 #include "daemon/content/tree.hpp"
-#include "kmod/build.hpp"
+#include "kmod/kernel_build.hpp"
 
 #include <fcntl.h>
 

@@ -32,8 +32,10 @@ class BuildTest : public StoreTest {
     BuildTest() { ::setenv("SECRET", "from the daemon's environment", 1); }
     ~BuildTest() override { ::unsetenv("SECRET"); }
 
-    void headers(const std::string& release = test_kernel) {
-        const std::string build = "lib/modules/" + test_kernel + "/build/";
+    void headers(const std::string& release = test_kernel) { headers_of(test_kernel, release); }
+    void headers_of(const std::string& kernel) { headers_of(kernel, kernel); }
+    void headers_of(const std::string& kernel, const std::string& release) {
+        const std::string build = "lib/modules/" + kernel + "/build/";
         directory_.write(build + "Makefile", "");
         directory_.write(build + "Module.symvers", "");
         directory_.write(build + ".config", "CONFIG_CC_VERSION_TEXT=\"cc (a test) 1\"\n");
@@ -80,7 +82,52 @@ TEST_F(BuildTest, ASourceBecomesAModuleSet) {
     EXPECT_EQ(root_.read(set->path + "/nvidia.ko")->find(".debug_info"), std::string::npos) << "stripped";
     EXPECT_NE(log().find("CC [M]"), std::string::npos);
     const std::string writable = kind("build.compile").writable.at(0) + "/";
-    EXPECT_TRUE(base::starts_with(base::string_or(*built, "log", ""), writable)) << "as its sandbox lets it";
+    EXPECT_TRUE(base::starts_with((*built)["logs"][0].get<std::string>(), writable))
+        << "as its sandbox lets it";
+}
+
+TEST_F(BuildTest, KernelsAreBuiltAtOnceWithinTheJobsOfTheHost) {
+    if (!has_tools() || ::sysconf(_SC_NPROCESSORS_ONLN) < 2)
+        GTEST_SKIP() << "no compiler, or one processor";
+    headers();
+    headers_of("6.1.0-56-amd64");
+    // Each waits until the other one has begun.
+    const std::string meet = directory_.path("meet");
+    std::string makefile = good_makefile;
+    makefile.insert(makefile.find("\tprintf"),
+                    "\ttouch " + meet + "-$(KERNEL_UNAME)\n\tfor i in $$(seq 100); do test $$(ls " + meet +
+                        "-* | wc -l) -eq 2 && break; sleep 0.1; done; test $$(ls " + meet +
+                        "-* | wc -l) -eq 2\n\ttest \"$(findstring --jobserver-auth,$(MAKEFLAGS))\"\n");
+    ASSERT_TRUE(import({{"dkms.deb", source_package(test_version, makefile)}}));
+    const base::Json observed{{"kernel", test_kernel}, {"store", to_json(store())}};
+    plan_ = build_plan(test_version, {test_kernel, "6.1.0-56-amd64"}, false, flavour("any"), observed);
+    ASSERT_EQ(plan_.steps.size(), 2U);
+    EXPECT_TRUE(preflight().empty());
+    const auto built = compile();
+    ASSERT_TRUE(built) << built.error().message << "\n" << log();
+    EXPECT_EQ(log().find("jobserver unavailable"), std::string::npos) << log();
+    ASSERT_TRUE(apply("store.publish", plan_.steps[1].args));
+    for (const char* kernel : {"6.1.0-50-amd64", "6.1.0-56-amd64"})
+        EXPECT_NE(store().modules_for(test_version, kernel, "open"), nullptr) << kernel;
+}
+
+TEST_F(BuildTest, WhatFailsForSomeKernelsIsSaidOfEach) {
+    if (!has_tools())
+        GTEST_SKIP() << "no compiler here";
+    headers();
+    headers_of("6.1.0-56-amd64");
+    headers_of("6.1.0-57-amd64");
+    std::string makefile = good_makefile;
+    makefile.insert(makefile.find("\tprintf"), "\ttest $(KERNEL_UNAME) = 6.1.0-56-amd64\n");
+    ASSERT_TRUE(import({{"dkms.deb", source_package(test_version, makefile)}}));
+    const base::Json observed{{"kernel", test_kernel}, {"store", to_json(store())}};
+    plan_ = build_plan(test_version, {test_kernel, "6.1.0-56-amd64", "6.1.0-57-amd64"}, false, flavour("any"),
+                       observed);
+    const auto built = compile();
+    ASSERT_FALSE(built);
+    for (const char* part : {"for 6.1.0-50-amd64: ", "; compiling 550.163.01 for 6.1.0-57-amd64: "})
+        EXPECT_NE(built.error().message.find(part), std::string::npos) << built.error().message;
+    EXPECT_EQ(built.error().message.find("6.1.0-56-amd64"), std::string::npos) << built.error().message;
 }
 
 TEST_F(BuildTest, TheSourceOfAnInstallerIsBuiltLikeAPackages) {

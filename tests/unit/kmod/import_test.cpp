@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // store.stage and store.publish: a driver on its way in.
 #include "daemon/content/sha256.hpp"
-#include "kmod/build.hpp"
+#include "kmod/kernel_build.hpp"
 #include "kmod/manifest.hpp"
 #include "kmod/stage.hpp"
 #include "tests/unit/kmod/store_fixture.hpp"

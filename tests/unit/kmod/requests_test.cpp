@@ -68,10 +68,11 @@ TEST(RequestsTest, ImportTakesPackagesOrModules) {
 TEST(RequestsTest, BuildCompilesForEachKernelOnceAndPublishesTogether) {
     const Plan plan = build_plan("550.163.01", {"6.1.0-56-amd64", "6.1.0-57-amd64", "6.1.0-56-amd64"}, false,
                                  flavour("any"), observed());
-    EXPECT_EQ(kinds(plan), (std::vector<std::string>{"build.compile", "build.compile", "store.publish"}));
-    EXPECT_EQ(plan.steps[0].args["kernel"], "6.1.0-56-amd64");
+    EXPECT_EQ(kinds(plan), (std::vector<std::string>{"build.compile", "store.publish"}));
+    EXPECT_EQ(plan.steps[0].summary, "compile 550.163.01 (open) for 6.1.0-56-amd64, 6.1.0-57-amd64");
+    EXPECT_EQ(plan.steps[0].args["kernels"], (Json{"6.1.0-56-amd64", "6.1.0-57-amd64"}));
     EXPECT_EQ(plan.steps[0].args["source"]["flavour"], "open") << "the open modules where there is a choice";
-    EXPECT_EQ(plan.steps[2].args["kernels"], (Json{"6.1.0-56-amd64", "6.1.0-57-amd64"}));
+    EXPECT_EQ(plan.steps[1].args["kernels"], (Json{"6.1.0-56-amd64", "6.1.0-57-amd64"}));
 }
 
 TEST(RequestsTest, BuildOfWhatIsThereIsNoStep) {

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// One version's modules for one kernel, compiled in the staging directory.
+#pragma once
+
+#include "daemon/base/json.hpp"
+#include "daemon/base/root.hpp"
+#include "kmod/job_server.hpp"
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace gpuhost::kmod {
+
+struct BuildRequest {
+    std::string version;
+    std::string kernel;
+    std::string package; ///< path of the sealed source
+    std::string sha256;
+    std::string directory; ///< in that package
+};
+
+/// Of build.compile's args (build.hpp), one for each kernel.
+[[nodiscard]] base::Result<std::vector<BuildRequest>> build_requests(const base::Json& args);
+
+/// Called by the thread that builds.
+using BuildProgress = std::function<void(double fraction, std::string_view text)>;
+
+/// Its scratch directory below `staging` is deleted when it ends well. The path of its log.
+[[nodiscard]] base::Result<std::string> build_for_kernel(const base::Root& root, const base::Root& staging,
+                                                         const BuildRequest& request, const JobServer& jobs,
+                                                         std::chrono::milliseconds deadline,
+                                                         const BuildProgress& progress);
+
+struct SourceTree {
+    std::size_t sources = 0; ///< .c files, to tell how far a build is
+    std::uint64_t bytes = 0;
+};
+
+/// Unpacks `directory` of the package `fd` into `place` of `staging`: plain files, directories and links
+/// inside.
+[[nodiscard]] base::Result<SourceTree> unpack_source(int fd, const std::string& package,
+                                                     const std::string& directory, const base::Root& staging,
+                                                     const std::string& place);
+
+} // namespace gpuhost::kmod
