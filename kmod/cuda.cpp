@@ -203,10 +203,17 @@ Result<std::string> compute_on(const Cuda& cuda, int ordinal) {
     return gpu;
 }
 
+/// The compiler of PTX, which libcuda opens by its name alone: the one beside it, whatever the loader's cache has.
+LibraryPtr open_compiler(const std::string& library) {
+    const std::string path = library.substr(0, library.rfind('/') + 1) + "libnvidia-ptxjitcompiler.so.1";
+    return LibraryPtr(::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL));
+}
+
 } // namespace
 
 Result<std::vector<std::string>> add_vectors(const std::string& library) {
     (void)::setenv("CUDA_CACHE_DISABLE", "1", 1); // what is compiled here is for nobody else
+    const LibraryPtr compiler = open_compiler(library);
     const LibraryPtr handle(::dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL));
     if (!handle) {
         const char* const reason = ::dlerror();

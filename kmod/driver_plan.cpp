@@ -231,7 +231,9 @@ std::string unreadable(const Selection& selection, const std::string& kernel) {
 void add_reasons(const Change& change, Plan& plan) {
     const Observed& observed = change.observed;
     const Selection* const selection = observed.selection();
-    if (change.modules && observed.loaded_version == change.goal.version)
+    if (change.modules && !change.unload && observed.loaded_version == change.goal.version)
+        plan.reasons.push_back("modules of " + change.goal.version + " are missing in the kernel");
+    else if (change.modules && observed.loaded_version == change.goal.version)
         plan.reasons.push_back("the modules of " + change.goal.version +
                                " in the kernel are not those of the driver store");
     else if (change.modules)

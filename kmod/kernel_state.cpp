@@ -84,9 +84,10 @@ std::vector<LoadedModule> loaded_closure(const base::Root& root, const std::vect
     return found;
 }
 
-/// nvidia_drm holds nothing in a kernel without DRM, and nothing holds it.
+/// By name, too: nvidia_drm holds nothing in a kernel without DRM, and one that can't unload modules tells of no holders.
 std::vector<LoadedModule> loaded_driver(const base::Root& root) {
-    return loaded_closure(root, {"nvidia", "nvidia_drm", "nouveau"});
+    return loaded_closure(
+        root, {"nvidia", "nvidia_modeset", "nvidia_drm", "nvidia_uvm", "nvidia_peermem", "nouveau"});
 }
 
 std::vector<PciGpu> nvidia_gpus(const base::Root& root) {

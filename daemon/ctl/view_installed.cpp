@@ -71,7 +71,11 @@ std::string render_takeover(const kmod::InstalledDriver& driver, const Owners& o
             "gpuhostctl driver adopt --files | xargs -d '\\n' rm   (of no package: look at the list first)";
     text +=
         std::string(adopted ? "\nTo have gpuhostd run it:\n" : "and to have gpuhostd run it after that:\n");
-    text += "  " + printable(remove) + "\n";
+    // Once its files are gone nothing computes until the swap.
+    text += "  gpuhostctl driver swap " + driver.version +
+            " --dry-run   (until only these files are in its way)\n"
+            "  " +
+            printable(remove) + "\n";
     for (const std::string& rule : driver.rules)
         text += "  rm " + printable(rule) + "   (if it is still there)\n";
     text += "  gpuhostctl driver swap " + driver.version + "\n";

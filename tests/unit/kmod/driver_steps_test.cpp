@@ -888,7 +888,8 @@ class Cuda : public DriverSteps {
         ::setenv("FAKE_ROOT", tree_.directory().path("").c_str(), 1);
     }
     ~Cuda() override {
-        for (const char* name : {"STUB_CUDA_DEVICES", "STUB_CUDA_FAIL", "STUB_CUDA_WRONG", "FAKE_ROOT"})
+        for (const char* name :
+             {"STUB_CUDA_DEVICES", "STUB_CUDA_FAIL", "STUB_CUDA_WRONG", "STUB_CUDA_JIT", "FAKE_ROOT"})
             ::unsetenv(name);
     }
 
@@ -907,6 +908,16 @@ TEST_F(Cuda, EachGpuComputesRightSums) {
     EXPECT_NE(failure().message.find("GPU 0000:65:00.0 computes wrong sums"), std::string::npos)
         << failure().message;
     EXPECT_FALSE(failure().hint.empty());
+}
+
+TEST_F(Cuda, TheCompilerOfPtxIsTheOneBesideIt) {
+    ::setenv("STUB_CUDA_JIT", "1", 1);
+    EXPECT_NE(failure().message.find("compiling for 0000:64:00.0: stub error 221"), std::string::npos)
+        << failure().message;
+    const std::string built = std::getenv("top_builddir") != nullptr ? std::getenv("top_builddir") : ".";
+    std::filesystem::copy(built + "/tests/unit/stub-jit.so",
+                          tree_.directory().path("userland/lib/libnvidia-ptxjitcompiler.so.1"));
+    EXPECT_EQ(failure().message, "");
 }
 
 TEST_F(Cuda, AGpuThatItDoesNotShowIsMissed) {

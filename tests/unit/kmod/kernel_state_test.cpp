@@ -53,6 +53,12 @@ TEST_F(KernelState, ADriverIsWholeWithoutDrm) {
     EXPECT_EQ(loaded_driver(root_).size(), 2U) << "nothing holds nvidia_drm there, and it holds nothing";
 }
 
+TEST_F(KernelState, ADriverIsWholeWhereNoModuleCanBeUnloaded) {
+    for (const char* name : {"nvidia", "nvidia_uvm", "nvidia_modeset"})
+        directory_.write("sys/module/" + std::string(name) + "/initstate", "live\n");
+    EXPECT_EQ(loaded_driver(root_).size(), 3U) << "without CONFIG_MODULE_UNLOAD there are no holders";
+}
+
 TEST_F(KernelState, GpusAreNvidiasDisplayControllers) {
     const auto add = [&](const std::string& address, const char* vendor, const char* type) {
         directory_.write("sys/bus/pci/devices/" + address + "/vendor", vendor);
