@@ -239,7 +239,10 @@ void add_reasons(const Change& change, Plan& plan) {
     else if (change.modules)
         plan.reasons.push_back("loaded is " + gone_or(observed.loaded_version) + ", wanted " +
                                change.goal.version);
-    if (change.selects)
+    if (change.selects && selection != nullptr && selection->generation.version == change.goal.version)
+        plan.reasons.push_back("selected for " + observed.kernel + " are other files of " +
+                               change.goal.version + " than the ones to take from the store");
+    else if (change.selects)
         plan.reasons.push_back("selected for " + observed.kernel + " is " +
                                gone_or(selection != nullptr ? selection->generation.version : std::string()) +
                                ", wanted " + change.goal.version);

@@ -421,6 +421,23 @@ TEST(DriverPlanArgs, WhatWasLoadedBeyondTheSettingsComesAlongIfItCan) {
     EXPECT_TRUE(from.modules[6].optional) << "no way back fails for want of it";
 }
 
+TEST(DriverPlanReasons, TellWhatDiffersWithinAVersion) {
+    const auto reasons = [](const Observed& observed) {
+        return base::join(plan_of(observed, swap("535.261.03")).reasons, "; ");
+    };
+    Observed half = serving_535();
+    half.loaded.resize(1);
+    EXPECT_NE(reasons(half).find("modules of 535.261.03 are missing in the kernel"), std::string::npos)
+        << reasons(half);
+    Observed rebuilt = serving_535();
+    rebuilt.loaded[1].srcversion = "another";
+    EXPECT_NE(reasons(rebuilt).find("are not those of the driver store"), std::string::npos)
+        << reasons(rebuilt);
+    Observed again = serving_535();
+    again.store.versions[1].modules[0].digest = "built again";
+    EXPECT_NE(reasons(again).find("are other files of 535.261.03"), std::string::npos) << reasons(again);
+}
+
 TEST(DriverPlanReasons, NameAModuleThatTheNewDriverLacks) {
     Observed observed = serving_535();
     LoadedModule peermem;
