@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kmod/build.hpp"
 
-#include "daemon/base/parse.hpp"
 #include "kmod/build_log.hpp"
 #include "kmod/headers.hpp"
 #include "kmod/kernel_build.hpp"
@@ -13,6 +12,7 @@
 #include <future>
 #include <mutex>
 #include <numeric>
+#include <optional>
 
 #include <unistd.h>
 
@@ -26,8 +26,12 @@ using core::StepContext;
 
 namespace {
 
+using Clock = std::chrono::steady_clock;
+
 constexpr auto build_deadline = std::chrono::hours(4);
 constexpr auto make_deadline = std::chrono::hours(2);
+constexpr auto end_before =
+    std::chrono::minutes(1);   ///< the worker's own deadline, so that it says what failed
 constexpr long most_jobs = 64; // each is a handful of processes, and the worker may have 512
 
 Result<std::vector<Problem>> preflight(StepContext& context, const Json& args) {
@@ -76,11 +80,18 @@ class Builds {
 
   private:
     void build_some(const JobServer& server) {
+        const BuildPlace place{context_.root, staging_, server, staging_modules_};
         for (std::size_t i = next_++; i < requests_.size(); i = next_++)
             logs_[i] = build_for_kernel(
-                context_.root, staging_, requests_[i], server, make_deadline,
+                place, requests_[i], time_for_one(),
                 [this, i](double fraction, std::string_view text) { tell(i, fraction, text); });
         server.give_up_one();
+    }
+
+    [[nodiscard]] std::chrono::milliseconds time_for_one() const {
+        using std::chrono::milliseconds;
+        const auto left = std::chrono::duration_cast<milliseconds>(end_ - Clock::now());
+        return std::clamp(left, milliseconds(0), milliseconds(make_deadline));
     }
 
     void tell(std::size_t index, double fraction, std::string_view text) {
@@ -112,7 +123,9 @@ class Builds {
     StepContext& context_;
     const base::Root& staging_;
     const std::vector<BuildRequest>& requests_;
+    const Clock::time_point end_ = Clock::now() + build_deadline - end_before;
     std::atomic<std::size_t> next_ = 0;
+    std::mutex staging_modules_;
     std::mutex mutex_;
     std::vector<double> fractions_; ///< under mutex_
     std::vector<Result<std::string>> logs_;

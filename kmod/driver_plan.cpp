@@ -64,9 +64,10 @@ struct Change {
     bool files = false;             ///< the host boots or finds something else
     bool selects = false;           ///< and that is another driver
     bool devices = false;
+    bool asked = false; ///< for this driver, by a person
 
-    /// Nothing goes, and whoever else loads the driver finds what is selected, as udev at boot.
-    [[nodiscard]] bool only_loads() const { return !unload && !files; }
+    /// As at boot: nothing goes, and whoever else loads the driver, as udev, finds what is selected.
+    [[nodiscard]] bool only_loads() const { return !unload && !files && !asked; }
 };
 
 bool options_differ(const Change& change) {
@@ -346,6 +347,7 @@ void fill(Wish wish, const Observed& observed, const core::StepsAround& around, 
             {Errc::BadContent, unreadable(*selection, observed.kernel),
              "import it again: gpuhostctl driver import FILE…; or unload the driver (rmmod) "
              "to swap without a way back"});
+    change.asked = wish.kind != Wish::Kind::Apply;
     change.unload = !to_unload(observed.loaded, change.goal).empty();
     change.modules = change.unload || lacks_modules(observed, change.goal);
     change.selects = selection == nullptr || !(selection->generation == driver->generation);

@@ -7,8 +7,8 @@
 //   initramfs.clear → holders.wait → driver.prepare → door.shut → units.stop → holders.clear → driver.devices (back) →
 //   modules.converge → driver.select → driver.devices → driver.validate → door.open → units.start
 //
-// At boot, when what is selected is only to be loaded, of these remain modules.converge, driver.devices and
-// driver.validate: each step is a process of its own, for which what starts after the driver waits.
+// Where nobody asked and what is selected is only to be loaded, as at boot, of these remain modules.converge,
+// driver.devices and driver.validate: each step is a process of its own, for which what starts after the driver waits.
 //
 // Undone from any point backwards it ends with the driver that was there before.
 #pragma once

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Orders over the module graph. Pure: the graph is what the kernel and the module files say, never a list of
-// names.
+// Orders over the module graph. Pure: the graph is what the kernel and the module files say. Where it begins,
+// loaded_driver() knows.
 #pragma once
 
 #include "daemon/base/result.hpp"

@@ -5,6 +5,7 @@
 #include "daemon/base/parse.hpp"
 #include "daemon/content/archive.hpp"
 #include "kmod/kernel_state.hpp"
+#include "kmod/layout.hpp"
 #include "kmod/modprobe_rules.hpp"
 #include "kmod/module_file.hpp"
 #include "kmod/module_info.hpp"
@@ -155,7 +156,7 @@ std::string version_of_libraries(const base::Root& root, const std::vector<std::
     return {};
 }
 
-std::vector<std::string> library_directories(const base::Root& root) {
+std::vector<std::string> own_library_directories(const base::Root& root) {
     std::vector<std::string> directories{std::string(triplet), std::string(triplet) + "/nvidia/current",
                                          "/usr/lib64"};
     std::erase_if(directories,
@@ -171,10 +172,10 @@ void add_userland(const base::Root& root, const std::vector<std::string>& direct
             if (base::starts_with(name, "lib") && base::ends_with(name, suffix) &&
                 is_plain_file(root, directory + "/" + name))
                 driver.libraries.push_back(directory + "/" + name);
-    for (const std::string_view directory : {"/usr/bin/", "/usr/sbin/", "/usr/lib/nvidia/current/"})
+    for (const std::string directory : {"/usr/bin", "/usr/sbin", "/usr/lib/nvidia/current"})
         for (const std::string_view name : program_names)
-            if (const std::string path = std::string(directory) + std::string(name);
-                is_plain_file(root, path))
+            if (const std::string path = directory + "/" + std::string(name);
+                !root.read_link(directory) && is_plain_file(root, path))
                 driver.programs.push_back(path);
     const std::string firmware = "/lib/firmware/nvidia/" + driver.version;
     if (!root.read_link(firmware))
@@ -252,7 +253,7 @@ Result<std::optional<InstalledDriver>> find_installed_driver(const base::Root& r
     const std::vector<LoadedModule> loaded = loaded_driver(root);
     const std::vector<Found> modules = installed_modules(root, kernel);
     GPUHOST_TRY(nvidia, chosen(modules, kernel, loaded));
-    const std::vector<std::string> directories = library_directories(root);
+    const std::vector<std::string> directories = own_library_directories(root);
     if (nvidia != nullptr)
         add_modules(modules, *nvidia, driver);
     else
@@ -265,6 +266,8 @@ Result<std::optional<InstalledDriver>> find_installed_driver(const base::Root& r
     add_disturbers(root, driver);
     return std::optional(std::move(driver));
 }
+
+namespace {
 
 std::vector<std::string> links_to(const base::Root& root, const std::vector<std::string>& files) {
     std::set<std::string> reached(files.begin(), files.end());
@@ -283,8 +286,22 @@ std::vector<std::string> links_to(const base::Root& root, const std::vector<std:
                 links.push_back(link);
                 found = true;
             }
-    std::sort(links.begin(), links.end());
     return links;
+}
+
+} // namespace
+
+std::vector<std::string> files_to_remove(const base::Root& root, const InstalledDriver& driver) {
+    std::vector<std::string> paths = driver.files();
+    const std::string suffix = ".so." + driver.version;
+    for (const std::string_view directory : library_directories)
+        for (const std::string& name : list(root, std::string(directory)))
+            if (const std::string path = std::string(directory) + "/" + name;
+                base::starts_with(name, "lib") && base::ends_with(name, suffix) && is_plain_file(root, path))
+                paths.push_back(path);
+    const std::vector<std::string> links = links_to(root, paths);
+    paths.insert(paths.end(), links.begin(), links.end());
+    return paths;
 }
 
 base::Json to_json(const InstalledDriver& driver) {

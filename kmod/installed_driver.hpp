@@ -40,10 +40,9 @@ struct InstalledDriver {
 [[nodiscard]] base::Result<std::optional<InstalledDriver>> find_installed_driver(const base::Root& root,
                                                                                  const std::string& kernel);
 
-/// Links beside these files that lead to one of them, also over another such link: "libcuda.so.1". Who takes the files away by
-/// hand leaves them behind.
-[[nodiscard]] std::vector<std::string> links_to(const base::Root& root,
-                                                const std::vector<std::string>& files);
+/// All that has to go by hand where nothing else takes the driver away: its files, libraries of its version for other
+/// architectures, and the links beside these that lead to one of them, also over another such link ("libcuda.so.1").
+[[nodiscard]] std::vector<std::string> files_to_remove(const base::Root& root, const InstalledDriver& driver);
 
 [[nodiscard]] base::Json to_json(const InstalledDriver& driver);
 

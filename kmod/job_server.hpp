@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Several makes that share the host's processors: a job server as in GNU make's manual ("Sharing Job Slots with GNU make",
-// POSIX Jobserver Interaction). Each make has one job of its own, and takes a byte out of a pipe for each one more.
+// POSIX Jobserver Interaction). Each make has one job of its own, and takes a byte out of a pipe for each one more. One that is
+// killed takes its bytes along: those after it have fewer, and never less than their own.
 #pragma once
 
 #include "daemon/base/handle.hpp"

@@ -27,24 +27,32 @@ std::string log_path(const BuildRequest& request) {
 
 class Build {
   public:
-    Build(const base::Root& root, const base::Root& staging, const BuildRequest& request,
-          const JobServer& jobs, std::chrono::milliseconds deadline, const BuildProgress& progress)
-        : root_(root), staging_(staging), request_(request), jobs_(jobs), deadline_(deadline),
+    Build(const BuildPlace& place, const BuildRequest& request, std::chrono::milliseconds deadline,
+          const BuildProgress& progress)
+        : place_(place), root_(place.root), staging_(place.staging), request_(request), deadline_(deadline),
           progress_(progress), scratch_("/build-" + request.kernel), source_(scratch_ + "/source") {}
 
+    /// Without its scratch directory there is room for the next one, however it ended.
     Result<std::string> run() {
+        const auto built = build();
+        const auto removed = staging_.remove_tree(scratch_);
+        if (!built)
+            return base::fail(built.error());
+        GPUHOST_CHECK(removed);
+        return log_path(request_);
+    }
+
+  private:
+    Result<void> build() {
         GPUHOST_CHECK(staging_.remove_tree(scratch_));
         GPUHOST_CHECK(staging_.make_directories(scratch_ + "/out"));
         GPUHOST_CHECK(staging_.make_directories(scratch_ + "/tmp"));
         GPUHOST_TRY(tree, unpack());
         GPUHOST_CHECK(make(tree.sources));
         GPUHOST_TRY(modules, strip());
-        GPUHOST_CHECK(stage(modules));
-        GPUHOST_CHECK(staging_.remove_tree(scratch_));
-        return log_path(request_);
+        return stage(modules);
     }
 
-  private:
     Result<SourceTree> unpack() {
         progress_(0, "unpacking the source");
         GPUHOST_TRY(fd, root_.open_file(request_.package, O_RDONLY | O_NOFOLLOW));
@@ -82,12 +90,9 @@ class Build {
             command.argv.push_back("SYSSRC=" + root_.host_path(modules + (split ? "/source" : "/build")));
             command.argv.push_back("SYSOUT=" + root_.host_path(modules + "/build"));
         }
-        command.environment = {jobs_.variable(),
-                               "TMPDIR=" + staging_.host_path(scratch_ + "/tmp"),
-                               "HOME=/nonexistent",
-                               "KBUILD_BUILD_USER=gpuhost",
-                               "KBUILD_BUILD_HOST=gpuhost",
-                               "KBUILD_BUILD_TIMESTAMP=@0"};
+        command.environment = {place_.jobs.variable(),      "TMPDIR=" + staging_.host_path(scratch_ + "/tmp"),
+                               "HOME=/nonexistent",         "KBUILD_BUILD_USER=gpuhost",
+                               "KBUILD_BUILD_HOST=gpuhost", "KBUILD_BUILD_TIMESTAMP=@0"};
         command.directory = directory;
         command.deadline = deadline_;
         command.output_limit = 4096; // the log has it
@@ -135,6 +140,7 @@ class Build {
             inputs.push_back({fd.get(), name});
             open.push_back(std::move(fd));
         }
+        const std::lock_guard lock(place_.staging_modules);
         GPUHOST_TRY(space, free_space(root_));
         GPUHOST_TRY(manifest, stage_modules(staging_, inputs, space));
         if (manifest.version != request_.version || manifest.kernel != request_.kernel)
@@ -144,10 +150,10 @@ class Build {
         return {};
     }
 
+    const BuildPlace& place_;
     const base::Root& root_;
     const base::Root& staging_;
     const BuildRequest& request_;
-    const JobServer& jobs_;
     std::chrono::milliseconds deadline_;
     const BuildProgress& progress_;
     std::string scratch_;
@@ -174,10 +180,9 @@ Result<std::vector<BuildRequest>> build_requests(const Json& args) {
     return requests;
 }
 
-Result<std::string> build_for_kernel(const base::Root& root, const base::Root& staging,
-                                     const BuildRequest& request, const JobServer& jobs,
+Result<std::string> build_for_kernel(const BuildPlace& place, const BuildRequest& request,
                                      std::chrono::milliseconds deadline, const BuildProgress& progress) {
-    return Build(root, staging, request, jobs, deadline, progress).run();
+    return Build(place, request, deadline, progress).run();
 }
 
 } // namespace gpuhost::kmod

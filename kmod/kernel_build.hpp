@@ -9,6 +9,7 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,9 +30,16 @@ struct BuildRequest {
 /// Called by the thread that builds.
 using BuildProgress = std::function<void(double fraction, std::string_view text)>;
 
-/// Its scratch directory below `staging` is deleted when it ends well. The path of its log.
-[[nodiscard]] base::Result<std::string> build_for_kernel(const base::Root& root, const base::Root& staging,
-                                                         const BuildRequest& request, const JobServer& jobs,
+/// What builds of several threads share.
+struct BuildPlace {
+    const base::Root& root;
+    const base::Root& staging; ///< where each has a scratch directory of its own, which goes when it ends
+    const JobServer& jobs;
+    std::mutex& staging_modules; ///< one set of modules is staged at a time
+};
+
+/// The path of its log.
+[[nodiscard]] base::Result<std::string> build_for_kernel(const BuildPlace& place, const BuildRequest& request,
                                                          std::chrono::milliseconds deadline,
                                                          const BuildProgress& progress);
 

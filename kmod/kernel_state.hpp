@@ -41,7 +41,8 @@ struct PciGpu {
 /// The modules of `roots` that are loaded and all that hold them, directly or not: what a swap has to unload.
 [[nodiscard]] std::vector<LoadedModule> loaded_closure(const base::Root& root,
                                                        const std::vector<std::string>& roots);
-/// The driver's own closure: nvidia, and nouveau, which drives the same GPUs on a fresh host.
+/// The driver's own closure: of its modules by name, since not every kernel tells of holders, and of nouveau, which drives
+/// the same GPUs on a fresh host.
 [[nodiscard]] std::vector<LoadedModule> loaded_driver(const base::Root& root);
 
 /// NVIDIA display controllers (PCI class 03xx, vendor 10de).

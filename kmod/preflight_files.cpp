@@ -27,8 +27,8 @@ using core::StepContext;
 
 constexpr std::uint64_t room_for_state = 64ULL << 20;
 constexpr std::uint64_t room_for_index = 32ULL << 20;
-constexpr std::string_view owner_hint =
-    "see whose it is and how it goes: gpuhostctl driver adopt --dry-run, dpkg -S or rpm -qf";
+constexpr std::string_view owner_hint = "see whose it is: dpkg -S or rpm -qf; a whole driver's, and how it "
+                                        "goes: gpuhostctl driver adopt --dry-run";
 
 struct Verdict {
     const char* of_one;

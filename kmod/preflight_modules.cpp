@@ -160,24 +160,34 @@ void check_loaded(const std::vector<LoadedModule>& loaded, std::vector<Problem>&
     }
 }
 
-/// What no module comes past: an administrator's lock, and kernels that were built without a way to unload one.
+bool lacks(const std::vector<LoadedModule>& loaded, const Goal& goal) {
+    return std::any_of(goal.modules.begin(), goal.modules.end(), [&](const GoalModule& wanted) {
+        return !wanted.optional && std::none_of(loaded.begin(), loaded.end(), [&](const auto& module) {
+            return module.name == wanted.name;
+        });
+    });
+}
+
+/// What no module comes past: an administrator's lock, and kernels that were built without a way to unload one. These
+/// count no references.
 void check_kernel_moves(const base::Root& root, const std::vector<LoadedModule>& loaded, const Goal& to,
                         std::vector<Problem>& problems) {
-    if (root.read_line("/proc/sys/kernel/modules_disabled").value_or("0") == "1")
+    const std::vector<LoadedModule> going = to_unload(loaded, to);
+    if (root.read_line("/proc/sys/kernel/modules_disabled").value_or("0") == "1" &&
+        (!going.empty() || lacks(loaded, to)))
         problems.push_back(
             {Errc::RebootRequired,
              "this kernel takes no module in or out until the next boot: kernel.modules_disabled=1",
              "find who sets it (grep -r modules_disabled /etc), have that start after "
              "gpuhost-ready.service, and reboot"});
-    for (const LoadedModule& module : to_unload(loaded, to))
-        if (module.state == "live" && module.refcnt < 0) {
-            problems.push_back(
-                {Errc::Unsupported,
-                 "this kernel can't unload '" + module.name + "': it was built without CONFIG_MODULE_UNLOAD",
-                 "boot another kernel, and select the driver for this one from there: "
-                 "gpuhostctl driver select"});
-            return;
-        }
+    if (!going.empty() && std::all_of(loaded.begin(), loaded.end(), [](const LoadedModule& module) {
+            return module.state == "live" && module.refcnt < 0;
+        }))
+        problems.push_back({Errc::Unsupported,
+                            "this kernel can't unload '" + going.front().name +
+                                "': it was built without CONFIG_MODULE_UNLOAD",
+                            "boot another kernel, and select the driver for this one from there: "
+                            "gpuhostctl driver select"});
 }
 
 /// Modules that a swap could take out but perhaps not bring back. In the goal they stand without a file of a set; what

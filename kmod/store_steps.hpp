@@ -6,7 +6,7 @@
 // | store.stage   | Parse   | packages and modules by descriptor → checked, normalised sets in the staging     |
 // |               |         | directory                                                                        |
 // | driver.take   | Content | the same with the files of a bundle (kmod/take.hpp)                              |
-// | build.compile | Compile | sealed source → a module set for one kernel in the staging directory             |
+// | build.compile | Compile | sealed source → module sets for some kernels in the staging directory            |
 // | build.sign    | Sign    | modules that nobody signed → a signed set in the staging directory (kmod/sign.hpp) |
 // | store.publish | Store   | staged sets → sealed and in place                                                |
 // | store.forget  | System  | what a kernel that is gone would boot is forgotten (kmod/gone_kernels.hpp)       |

@@ -22,7 +22,7 @@ struct FileOperation {
 [[nodiscard]] base::Result<void> perform(const base::Root& root, const FileOperation& operation);
 
 /// May gpuhost change or remove what stands at `path`? Nothing, a link into gpuhost's state, a file marked as
-/// ours.
+/// ours, an empty directory.
 [[nodiscard]] bool is_ours(const base::Root& root, std::string_view path);
 
 /// First line of the files that gpuhost writes outside of its own directories.

@@ -4,11 +4,16 @@
 #include "daemon/ctl/follow.hpp"
 #include "daemon/ctl/packed_files.hpp"
 #include "daemon/ctl/root_option.hpp"
+#include "daemon/ctl/text.hpp"
 #include "daemon/ctl/verbs_driver.hpp"
 #include "daemon/ctl/view_installed.hpp"
 #include "kmod/kernel_state.hpp"
 
 #include <array>
+#include <filesystem>
+#include <set>
+
+#include <fcntl.h>
 
 namespace gpuhost::ctl {
 
@@ -53,8 +58,27 @@ Result<int> adopt(Session& session, const base::Root& root, const kmod::Installe
     const Call import = driver_call("Import", {std::span<const InputFile>(files)});
     GPUHOST_TRY(status, run_operation(session, request_of(import)));
     if (status == 0 && !session.wants_json())
-        session.print(render_takeover(driver, owners, true));
+        session.print(render_takeover(driver, owners, root, true));
     return status;
+}
+
+/// As this host knows them, whatever links are in the system below the root: what is printed is there to be removed.
+Result<std::set<std::string>> names_to_remove(const base::Root& root, const kmod::InstalledDriver& driver) {
+    std::set<std::string> names;
+    for (const std::string& path : kmod::files_to_remove(root, driver)) {
+        const std::size_t slash = path.rfind('/');
+        if (printable(path) != path)
+            return base::fail(Errc::BadContent, "'" + printable(path) + "' is no name to print in a list",
+                              "Remove it by hand first.");
+        GPUHOST_TRY(directory, root.open_file(path.substr(0, slash), O_PATH | O_DIRECTORY));
+        std::error_code error;
+        const auto real =
+            std::filesystem::read_symlink("/proc/self/fd/" + std::to_string(directory.get()), error);
+        if (error)
+            return base::fail_errno(path, error.value());
+        names.insert(real.string() + path.substr(slash));
+    }
+    return names;
 }
 
 Result<int> run(Session& session) {
@@ -69,10 +93,8 @@ Result<int> run(Session& session) {
         return base::fail(Errc::NotFound, "no driver is installed on this host beside gpuhostd's",
                           "gpuhostctl driver list shows those in the store.");
     if (given.has(files_option)) {
-        std::vector<std::string> paths = driver->files();
-        const std::vector<std::string> links = kmod::links_to(root, paths);
-        paths.insert(paths.end(), links.begin(), links.end());
-        session.print(base::join(paths, "\n") + "\n");
+        GPUHOST_TRY(names, names_to_remove(root, *driver));
+        session.print(base::join({names.begin(), names.end()}, "\n") + "\n");
         return 0;
     }
     GPUHOST_TRY(owners, owners_of(root, driver->traces()));
@@ -82,7 +104,7 @@ Result<int> run(Session& session) {
         session.print_json(to_json(*driver, owners));
     else
         session.print(render_installed(session.out(), *driver, owners) +
-                      render_takeover(*driver, owners, false));
+                      render_takeover(*driver, owners, root, false));
     return 0;
 }
 

@@ -60,15 +60,17 @@ std::string render_installed(const Screen& screen, const kmod::InstalledDriver& 
     return facts.render();
 }
 
-std::string render_takeover(const kmod::InstalledDriver& driver, const Owners& owners, bool adopted) {
+std::string render_takeover(const kmod::InstalledDriver& driver, const Owners& owners, const base::Root& root,
+                            bool adopted) {
     std::string text;
     if (!adopted)
         text += "\nTo leave it alone:   Version=preinstalled in gpuhostd.conf(5)\n"
                 "To adopt it:         gpuhostctl driver adopt, which copies it into the store\n";
     std::string remove = !removal_command(owners).empty() ? removal_command(owners) : driver.uninstaller;
     if (remove.empty())
-        remove =
-            "gpuhostctl driver adopt --files | xargs -d '\\n' rm   (of no package: look at the list first)";
+        remove = "gpuhostctl driver adopt --files" +
+                 (root.is_host() ? std::string() : " --root=" + root.host_path("")) +
+                 " | xargs -d '\\n' rm   (of no package: look at the list first)";
     text +=
         std::string(adopted ? "\nTo have gpuhostd run it:\n" : "and to have gpuhostd run it after that:\n");
     // Once its files are gone nothing computes until the swap.

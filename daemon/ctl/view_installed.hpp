@@ -13,6 +13,6 @@ namespace gpuhost::ctl {
 
 /// How gpuhostd takes over, in lines; `adopted`: its files are in the store.
 [[nodiscard]] std::string render_takeover(const kmod::InstalledDriver& driver, const Owners& owners,
-                                          bool adopted);
+                                          const base::Root& root, bool adopted);
 
 } // namespace gpuhost::ctl

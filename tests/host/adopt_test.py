@@ -115,18 +115,34 @@ def check_taken_over(t, host):
     os.unlink(host.path("/etc/modprobe.d/nvidia.conf"))
     shutil.rmtree(host.path("/var/lib/dpkg"))
     said = adopt(host, "--dry-run")
-    t.ok("driver adopt --files | xargs" in said.stdout, "where no package takes it away there is a list to do it by", said.stdout)
+    t.ok(f"driver adopt --files --root={host.root} | xargs" in said.stdout, "where no package takes it away there is a list to do it by", said.stdout)
     os.symlink("libcuda.so.1", host.path(f"{LIBRARIES}/libcuda.so"))
     write(host.path(f"{LIBRARIES}/libc.so.6"), "")
     os.symlink("libc.so.6", host.path(f"{LIBRARIES}/libc.so"))
-    files = adopt(host, "--files").stdout.splitlines()
-    t.ok(not any("libc.so" in path for path in files) and f"{LIBRARIES}/libcuda.so" in files, "with all links to it and nothing else", "\n".join(files))
+    other = "/usr/lib/libcuda.so." + VERSION  # for 32 bits
+    write(host.path(other), "")
+    os.symlink(host.path(LIBRARIES), host.path("/linked"))
+    said = adopt(host, "--files")
+    files = said.stdout.splitlines()
+    real = os.path.realpath(host.root)
+    t.ok(files and all(path.startswith(real + "/") for path in files), "by the names that this host has for them", said.stdout)
+    wanted = [f"{LIBRARIES}/libcuda.so.{VERSION}", f"{LIBRARIES}/libcuda.so.1", f"{LIBRARIES}/libcuda.so", other]
+    t.ok({real + path for path in wanted} <= set(files), "with all links to it, and its libraries for other architectures", said.stdout)
+    t.ok(not any("libc.so" in path for path in files), "and nothing else", said.stdout)
+    t.equal(len(files), len(set(files)), "each once")
     t.equal(adopt(host, "--files", "--json").returncode, 2, "which is one answer, not two")
+    odd = f"/lib/firmware/nvidia/{VERSION}/a\nb.bin"
+    write(host.path(odd), "")
+    t.equal(adopt(host, "--files").returncode, 9, "nor a list in which a name would be two")
+    os.unlink(host.path(odd))
     for path in files:
-        os.unlink(host.path(path))
+        os.unlink(path)
     shutil.rmtree(host.path(DKMS))  # a set of the other flavour
     host.ctl("driver", "swap", VERSION, check=0)
     t.equal(host.loaded().get("nvidia"), VERSION, "with the packages gone gpuhostd runs it")
+    firmware = host.path(f"/lib/firmware/nvidia/{VERSION}")
+    t.ok(os.path.islink(firmware) and host.read(os.readlink(firmware) + "/gsp_ga10x.bin") == "firmware",
+         "with its firmware, in place of the directory that was left")
     t.equal(adopt(host, "--dry-run").returncode, 4, "and there is no other")
 
 

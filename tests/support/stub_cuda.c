@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Stands in for libcuda.so.1 where there is no GPU: computes what the one program of gpuhostd's that it is given would, on as many
 // GPUs as STUB_CUDA_DEVICES says (1). STUB_CUDA_FAIL=FUNCTION:ERROR has that function answer so; STUB_CUDA_WRONG=N has GPU N compute
-// wrong sums. With STUB_CUDA_JIT it needs the compiler of PTX, as the real one does, and finds it where it is open already. What is left open at the end of the process is told on stderr.
+// wrong sums. With STUB_CUDA_JIT it needs the compiler of PTX, as the real one does, and takes the one that is open already. What is left open at the end of the process is told on stderr.
 #include <dlfcn.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -81,7 +81,7 @@ int cuModuleLoadData(void** module, const void* image) {
         return error ? error : invalid_value;
     if (strncmp(image, ".version ", 9) != 0 || !strstr(image, "add.u32") || !strstr(image, "st.global.u32"))
         return invalid_ptx;
-    if (getenv("STUB_CUDA_JIT") && !dlopen("libnvidia-ptxjitcompiler.so.1", RTLD_NOW))
+    if (getenv("STUB_CUDA_JIT") && !dlopen("libnvidia-ptxjitcompiler.so.1", RTLD_NOW | RTLD_NOLOAD))
         return no_jit_compiler;
     ++modules;
     *module = &modules;

@@ -133,6 +133,7 @@ EXTRA_%C%_kmod_tests_DEPENDENCIES = %D%/stub-nvml.so %D%/stub-cuda.so %D%/stub-j
     %D%/kmod/holders_test.cpp \
     %D%/kmod/import_test.cpp \
     %D%/kmod/initramfs_test.cpp \
+    %D%/kmod/job_server_test.cpp \
     %D%/kmod/kernel_keys_test.cpp \
     %D%/kmod/kernel_state_test.cpp \
     %D%/kmod/kernel_tree.cpp \

@@ -218,6 +218,15 @@ INSTANTIATE_TEST_SUITE_P(
                  Json::object(),
                  "modules.converge driver.devices driver.validate",
                  {}},
+        PlanCase{"AskedForWhereNothingIsLoaded",
+                 [](Observed& observed, core::Settings&) {
+                     observed.loaded.clear();
+                     observed.loaded_version.clear();
+                     observed.units.clear();
+                 },
+                 swap("535.261.03"),
+                 "door.shut driver.devices modules.converge driver.devices driver.validate door.open",
+                 {}},
         PlanCase{"UdevLoadedTheFirstModule",
                  [](Observed& observed, core::Settings&) {
                      observed.loaded.resize(1);

@@ -508,10 +508,13 @@ TEST_F(DriverSteps, PreflightKnowsKernelsThatMoveNoModule) {
     EXPECT_EQ(preflight("modules.converge", swap).size(), 1U) << "said once, not for each module";
     EXPECT_TRUE(says(preflight("modules.converge", swap), "unsupported", "CONFIG_MODULE_UNLOAD"));
     EXPECT_EQ(joined(preflight("modules.converge", load)), "") << "nothing has to go";
+    tree_.directory().write("proc/sys/kernel/modules_disabled", "1\n");
+    EXPECT_EQ(joined(preflight("modules.converge", load)), "") << "nor to come";
+    EXPECT_TRUE(says(preflight("modules.converge", swap), "reboot-required", "modules_disabled"));
+    ASSERT_TRUE(tree_.root().remove_tree("/sys/module/nvidia_uvm"));
+    EXPECT_TRUE(says(preflight("modules.converge", load), "reboot-required", "modules_disabled"));
     tree_.directory().write("proc/sys/kernel/modules_disabled", "0\n");
     EXPECT_EQ(joined(preflight("modules.converge", load)), "");
-    tree_.directory().write("proc/sys/kernel/modules_disabled", "1\n");
-    EXPECT_TRUE(says(preflight("modules.converge", load), "reboot-required", "modules_disabled"));
 }
 
 TEST_F(DriverSteps, TheConsoleIsOnTheDriverAgainBothWays) {
