@@ -10,14 +10,17 @@ from .install import NEW, OLD
 
 KEPT_JOURNALS = 50
 SWAPS = 100 if os.environ.get("FULL") == "1" else 4
-# What a swap could leave behind. Journals are kept up to a number, and counted apart.
+# Operations and their journals are kept up to a number, and the driver's history is written of those that no longer are.
+SWAPS_BEFORE = KEPT_JOURNALS if SWAPS > KEPT_JOURNALS else 2
+# What a swap could leave behind; journals apart.
 LEFT = r"""pid=$(systemctl show -P MainPID gpuhostd)
 awk '/^VmRSS/ { print "memory", $2 }' /proc/$pid/status
 echo "descriptors $(ls /proc/$pid/fd | wc -l)"
-echo "files $(find /var/lib/gpuhost /run/gpuhost /etc /usr/bin /usr/lib /lib/modules /lib/firmware /run/modprobe.d -xdev ! -path '*/journal/*' | wc -l)"
 echo "journals $(ls /var/lib/gpuhost/journal | wc -l)"
 echo "units $(systemctl list-units --all --no-legend 'gpuhost-worker-*' | wc -l)"
 """
+FILES = ("find /var/lib/gpuhost /run/gpuhost /etc /usr/bin /usr/lib /lib/modules /lib/firmware /run/modprobe.d -xdev "
+         "! -path '*/journal/*'")
 
 
 @case("535.261.03 to 550.163.01 and back", start="both")
@@ -69,18 +72,20 @@ def mapped_generation(host):
 def endurance(host):
     def left():
         host.settle()
-        return {name: int(number) for name, number in (row.split() for row in host.check(LEFT).splitlines())}
+        rows = (row.split() for row in host.check(LEFT).splitlines())
+        return {name: int(number) for name, number in rows}, set(host.check(FILES).splitlines())
 
-    for version in (NEW, OLD):  # what a first time brings: both generations
+    for version in (NEW, OLD) * (SWAPS_BEFORE // 2):  # what a first time brings, as both generations
         host.swap(version)
-    before = left()
+    before, files_before = left()
     for _ in range(SWAPS // 2):
         host.swap(NEW)
         host.swap(OLD)
-    after = left()
+    after, files = left()
     print(f"# before {before}, after {SWAPS} swaps {after}")
     expect.driver(host, OLD, host.srcversions(OLD))
-    for name in ("descriptors", "files", "units"):
+    assert files == files_before, f"came: {sorted(files - files_before)[:9]}, went: {sorted(files_before - files)[:9]}"
+    for name in ("descriptors", "units"):
         assert after[name] == before[name], f"{name}: {before} became {after}"
     assert after["memory"] <= before["memory"] + 1024, f"KiB of memory: {before} became {after}"
     assert after["journals"] <= KEPT_JOURNALS, f"journals: {after}"
