@@ -139,6 +139,9 @@ void select_for(const std::string& kernel, const std::string& version, const Dri
     Selection next{to->generation, std::nullopt};
     if (before != nullptr)
         next.previous = before->generation;
+    if (chosen.flavour != settings.flavour)
+        plan.reasons.push_back("there is no GPU to look at, so " + kernel + " gets " + chosen.flavour +
+                               " modules, as kernels boot here; Flavour= in gpuhostd.conf says otherwise");
     const Json args = args_for(observed, kernel, to, next, observed.options);
     const std::vector<core::Step> clearing = initramfs_steps(settings, observed, kernel);
     plan.steps.insert(plan.steps.end(), clearing.begin(), clearing.end());

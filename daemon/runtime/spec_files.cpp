@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <map>
 #include <set>
 #include <span>
 
@@ -41,7 +42,7 @@ class HostCheck {
         for (const SpecEdits* const edits : all_edits(spec)) {
             for (const SpecMount& mount : edits->mounts)
                 if (mount.is_of_host() && is_new(mount.host_path) && !host_.stat(mount.host_path))
-                    stale_.push_back(mount.host_path + " is not there");
+                    gone_[mount.host_path.substr(0, mount.host_path.rfind('/'))].push_back(mount.host_path);
             for (const SpecNode& node : edits->nodes)
                 if (is_new(node.host_path.empty() ? node.path : node.host_path))
                     check(node);
@@ -49,12 +50,22 @@ class HostCheck {
                 if (is_new(hook.path))
                     check(hook);
         }
+        tell_gone();
         check_driver(spec);
         return std::move(stale_);
     }
 
   private:
     bool is_new(const std::string& path) { return seen_.insert(path).second; }
+
+    /// A driver that was removed takes dozens of files along.
+    void tell_gone() {
+        for (const auto& [directory, paths] : gone_)
+            stale_.push_back(paths.front() + (paths.size() == 1
+                                                  ? " is not there"
+                                                  : " and " + std::to_string(paths.size() - 1) +
+                                                        " more in that directory are not there"));
+    }
 
     void check(const SpecNode& node) {
         const std::string& path = node.host_path.empty() ? node.path : node.host_path;
@@ -87,6 +98,7 @@ class HostCheck {
 
     const Root& host_;
     std::set<std::string> seen_;
+    std::map<std::string, std::vector<std::string>> gone_; ///< what is to be mounted, by directory
     std::vector<std::string> stale_;
 };
 

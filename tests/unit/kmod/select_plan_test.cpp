@@ -189,10 +189,14 @@ TEST(SelectPlan, WithoutGpusTheFlavourOfBeforeIsTaken) {
     ASSERT_EQ(kinds(plan), "driver.prepare driver.select");
     EXPECT_EQ(plan.steps[1].args["selection_to"]["modules"], "closed");
     EXPECT_EQ(plan.steps[1].args["boots_only"], false) << "libraries lead to this kernel";
+    EXPECT_NE(
+        base::join(plan.reasons, "\n").find("no GPU to look at, so " + running + " gets proprietary modules"),
+        std::string::npos)
+        << base::join(plan.reasons, "\n");
     observed.gpus = host().gpus;
-    EXPECT_EQ(
-        select_plan("550.163.01", {running}, settings(), observed).steps[1].args["selection_to"]["modules"],
-        open);
+    const Plan looked = select_plan("550.163.01", {running}, settings(), observed);
+    EXPECT_EQ(looked.steps[1].args["selection_to"]["modules"], open);
+    EXPECT_EQ(base::join(looked.reasons, "\n").find("no GPU to look at"), std::string::npos);
 }
 
 TEST(SelectPlan, AFreshlyBootedKernelUsesTheVersionOfTheOneBefore) {

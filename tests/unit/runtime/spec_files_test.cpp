@@ -107,6 +107,8 @@ TEST_F(SpecFilesTest, WhatIsNotOnTheHostIsStaleAndNamedOnce) {
     host_.write("there", "");
     EXPECT_EQ(stale({{"mounts", {mount("/there"), mount("/gone"), mount("/gone")}}}),
               Texts{"/gone is not there"});
+    EXPECT_EQ(stale({{"mounts", {mount("/lib/a"), mount("/bin/a"), mount("/lib/b"), mount("/lib/c")}}}),
+              (Texts{"/bin/a is not there", "/lib/a and 2 more in that directory are not there"}));
     EXPECT_EQ(stale({{"mounts", {{{"hostPath", "tmpfs"}, {"containerPath", "/m"}, {"type", "tmpfs"}}}}}),
               Texts());
     EXPECT_EQ(
