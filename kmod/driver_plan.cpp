@@ -275,14 +275,6 @@ void add_reasons(const Change& change, Plan& plan) {
             " are not in the driver store; to go back they are looked for in /lib/modules");
 }
 
-bool lacks_modules(const Observed& observed, const Goal& goal) {
-    return std::any_of(goal.modules.begin(), goal.modules.end(), [&](const GoalModule& module) {
-        return !module.optional &&
-               std::none_of(observed.loaded.begin(), observed.loaded.end(),
-                            [&](const auto& loaded) { return loaded.name == module.name; });
-    });
-}
-
 void name_plan(const Wish& wish, const Observed& observed, Plan& plan) {
     plan.kind = wish.kind == Wish::Kind::Rollback ? "driver.rollback"
                 : wish.kind == Wish::Kind::Swap   ? "driver.swap"
@@ -349,7 +341,7 @@ void fill(Wish wish, const Observed& observed, const core::StepsAround& around, 
              "to swap without a way back"});
     change.asked = wish.kind != Wish::Kind::Apply;
     change.unload = !to_unload(observed.loaded, change.goal).empty();
-    change.modules = change.unload || lacks_modules(observed, change.goal);
+    change.modules = change.unload || lacks(observed.loaded, change.goal);
     change.selects = selection == nullptr || !(selection->generation == driver->generation);
     change.files = change.selects || !observed.wrong_files.empty() || options_differ(change);
     change.devices = !change.modules && !observed.devices_complete;

@@ -8,10 +8,7 @@
 #include "kmod/log_file.hpp"
 #include "kmod/module_set.hpp"
 
-#include <algorithm>
-
 #include <fcntl.h>
-#include <unistd.h>
 
 namespace gpuhost::kmod {
 

@@ -160,14 +160,6 @@ void check_loaded(const std::vector<LoadedModule>& loaded, std::vector<Problem>&
     }
 }
 
-bool lacks(const std::vector<LoadedModule>& loaded, const Goal& goal) {
-    return std::any_of(goal.modules.begin(), goal.modules.end(), [&](const GoalModule& wanted) {
-        return !wanted.optional && std::none_of(loaded.begin(), loaded.end(), [&](const auto& module) {
-            return module.name == wanted.name;
-        });
-    });
-}
-
 /// What no module comes past: an administrator's lock, and kernels that were built without a way to unload one. These
 /// count no references.
 void check_kernel_moves(const base::Root& root, const std::vector<LoadedModule>& loaded, const Goal& to,

@@ -121,13 +121,15 @@ def check_taken_over(t, host):
     os.symlink("libc.so.6", host.path(f"{LIBRARIES}/libc.so"))
     other = "/usr/lib/libcuda.so." + VERSION  # for 32 bits
     write(host.path(other), "")
-    os.symlink(host.path(LIBRARIES), host.path("/linked"))
+    os.rename(host.path("/usr/lib/nvidia"), host.path("/opt-nvidia"))
+    os.symlink("/opt-nvidia", host.path("/usr/lib/nvidia"))  # from outside it leads elsewhere
     said = adopt(host, "--files")
     files = said.stdout.splitlines()
     real = os.path.realpath(host.root)
     t.ok(files and all(path.startswith(real + "/") for path in files), "by the names that this host has for them", said.stdout)
     wanted = [f"{LIBRARIES}/libcuda.so.{VERSION}", f"{LIBRARIES}/libcuda.so.1", f"{LIBRARIES}/libcuda.so", other]
     t.ok({real + path for path in wanted} <= set(files), "with all links to it, and its libraries for other architectures", said.stdout)
+    t.ok(real + "/opt-nvidia/current/nvidia-smi" in files, "behind links that from here lead elsewhere, too", said.stdout)
     t.ok(not any("libc.so" in path for path in files), "and nothing else", said.stdout)
     t.equal(len(files), len(set(files)), "each once")
     t.equal(adopt(host, "--files", "--json").returncode, 2, "which is one answer, not two")
