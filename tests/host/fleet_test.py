@@ -207,7 +207,7 @@ def check_policy(t, site):
             deadline = time.monotonic() + PATIENCE
             while time.monotonic() < deadline:
                 out.seek(0)
-                lines = out.read().splitlines()
+                lines = out.read().split("\n")[:-1]  # the last may be half written
                 if lines and condition(json.loads(lines[-1])):
                     return True
                 time.sleep(0.05)
