@@ -123,4 +123,10 @@ Result<void> Event::run_until(const std::function<bool()>& condition) {
     return {};
 }
 
+std::uint64_t Event::turn() const noexcept {
+    std::uint64_t turn = 0;
+    (void)sd_event_get_iteration(event_.get(), &turn);
+    return turn;
+}
+
 } // namespace gpuhost::host

@@ -73,6 +73,8 @@ class Event {
     [[nodiscard]] base::Result<int> run();
     /// Until it holds, which is asked after each turn, or exit() is called.
     [[nodiscard]] base::Result<void> run_until(const std::function<bool()>& condition);
+    /// Which turn of the loop this is: another number in each callback.
+    [[nodiscard]] std::uint64_t turn() const noexcept;
     void exit(int code) noexcept { (void)sd_event_exit(event_.get(), code); }
 
   private:

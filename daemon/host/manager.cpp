@@ -103,6 +103,7 @@ void Manager::load_settings() {
         }
     settings_ = std::move(loaded.settings);
     problems_ = std::move(loaded.problems);
+    seen_.clear();
     runner_.set_settings(settings_.to_json());
 }
 
@@ -160,10 +161,20 @@ bool Manager::wants_to_converge(const core::Component& component, const Json& ob
                        [&](const core::Step& step) { return component.converge_after(step, observed); });
 }
 
+const Result<Json>& Manager::look(core::Component& component) {
+    if (const std::uint64_t turn = event_.turn(); turn != seen_in_turn_) {
+        seen_.clear();
+        seen_in_turn_ = turn;
+    }
+    const auto found = seen_.find(&component);
+    return found != seen_.end() ? found->second
+                                : seen_.emplace(&component, component.observe(settings_)).first->second;
+}
+
 /// As modules for a kernel that was not there at the last boot. The host converges when it has ended, however.
 bool Manager::begin_preparation() {
     for (const auto& component : components_) {
-        const auto observed = component->observe(settings_);
+        const Result<Json>& observed = look(*component);
         if (!observed || !wants_to_converge(*component, *observed))
             continue;
         auto plan = component->before_converging(settings_, *observed);
@@ -185,7 +196,7 @@ void Manager::converge() {
     converged_ = true;
     core::Plan all = everything();
     for (const auto& component : components_) {
-        const auto observed = component->observe(settings_);
+        const Result<Json>& observed = look(*component);
         if (!observed) {
             log::warning("can't look at the " + std::string(component->name()) + ": " +
                          observed.error().message + ", ignoring");
@@ -259,7 +270,7 @@ Result<core::Plan> Manager::plan(const Json& request, std::string_view only) {
         const bool asked = request.contains(name) || std::erase(missing, name) != 0;
         if ((!request.empty() || !names.empty()) && !asked)
             continue;
-        auto observed = component->observe(settings_);
+        const Result<Json>& observed = look(*component);
         if (!observed) {
             const Error error = observed.error().context("looking at the " + std::string(component->name()));
             if (is_one)
@@ -296,7 +307,7 @@ Result<std::uint64_t> Manager::apply(const Json& request, core::Subject subject,
 Result<Json> Manager::observe(std::string_view component) {
     for (const auto& candidate : components_)
         if (candidate->name() == component)
-            return candidate->observe(settings_).map_error([&](const Error& error) {
+            return look(*candidate).map_error([&](const Error& error) {
                 return error.context("looking at the " + std::string(component));
             });
     return base::fail(Errc::NotFound, "there is no component '" + std::string(component) + "'");
@@ -306,7 +317,7 @@ Json Manager::describe() {
     Json components = Json::object();
     for (const auto& component : components_) {
         Json& entry = components[std::string(component->name())];
-        const auto observed = component->observe(settings_);
+        const Result<Json>& observed = look(*component);
         if (!observed) {
             entry["error"] = base::to_json(observed.error());
             continue;

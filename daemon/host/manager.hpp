@@ -7,7 +7,9 @@
 #include "daemon/host/history.hpp"
 #include "daemon/host/runner.hpp"
 
+#include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -45,7 +47,7 @@ class Manager {
     [[nodiscard]] base::Result<std::uint64_t> apply(const base::Json& request, core::Subject subject,
                                                     std::vector<base::UniqueFd> inputs,
                                                     bool check_only = false, std::string_view only = {});
-    /// What a component sees now.
+    /// What a component sees, by look().
     [[nodiscard]] base::Result<base::Json> observe(std::string_view component);
     [[nodiscard]] base::Json describe();
     /// What became of the driver, the newest first.
@@ -69,6 +71,9 @@ class Manager {
 
   private:
     void load_settings();
+    /// Once a turn of the loop, whoever asks in it: what the daemon begins changes the host in a later one. Holds for this
+    /// turn, and until settings are loaded.
+    [[nodiscard]] const base::Result<base::Json>& look(core::Component& component);
     [[nodiscard]] bool begin_preparation();
     void converge();
     void settle();
@@ -85,7 +90,9 @@ class Manager {
     ClusterSide cluster_;
     History history_;
     core::Settings settings_;
-    std::vector<std::string> problems_; ///< of the configuration
+    std::vector<std::string> problems_;                               ///< of the configuration
+    std::map<const core::Component*, base::Result<base::Json>> seen_; ///< by look()
+    std::uint64_t seen_in_turn_ = 0;
     Runner::Listener listener_;
     std::function<void()> changed_;
     Source later_;

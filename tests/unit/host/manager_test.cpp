@@ -24,11 +24,13 @@ struct FakeComponent : core::Component {
         bool blind = false;
         bool converges_after = false;
         bool changes_driver = false;
+        int looks = 0;
     };
     explicit FakeComponent(std::shared_ptr<State> s) : state(std::move(s)) {}
 
     [[nodiscard]] std::string_view name() const override { return "fake"; }
     [[nodiscard]] base::Result<Json> observe(const core::Settings&) override {
+        ++state->looks;
         if (state->blind)
             return base::fail(Errc::Failed, "sysfs is gone");
         return Json{{"level", state->level}};
@@ -123,6 +125,30 @@ TEST_F(ManagerTest, AHostAsWantedIsReadyAtOnce) {
     EXPECT_TRUE(manager->ready());
     EXPECT_EQ(manager->state(), "idle");
     EXPECT_TRUE(launcher.jobs.empty());
+}
+
+TEST_F(ManagerTest, LooksOnceATurnWhoeverAsks) {
+    state->level = 0;
+    runner.emplace(event, root, launcher, kinds, "b1");
+    Manager::Components components;
+    components.push_back(std::make_unique<FakeComponent>(state));
+    manager =
+        std::make_unique<Manager>(event, root, *runner, std::move(components), Manager::Keys{keys}, "6.1.0");
+    manager->on_change([this] { (void)manager->describe(); }); // as the bus tells everybody
+    ASSERT_TRUE(manager->start());
+    EXPECT_NE(runner->running(), nullptr);
+    EXPECT_EQ(state->looks, 1);
+    turn();
+    EXPECT_EQ(manager->observe("fake")->at("level"), 0);
+    const int looks = state->looks;
+    state->level = 1;
+    EXPECT_EQ(manager->observe("fake")->at("level"), 0); // the same turn
+    EXPECT_EQ(state->looks, looks);
+    turn();
+    EXPECT_EQ(manager->observe("fake")->at("level"), 1);
+    state->level = 2;
+    (void)manager->reload(); // settings say what to look at
+    EXPECT_EQ(manager->observe("fake")->at("level"), 2);
 }
 
 TEST_F(ManagerTest, ConvergesAtStartAndIsReadyAfterwards) {
