@@ -22,8 +22,6 @@ namespace {
 using base::Errc;
 using base::Result;
 
-constexpr unsigned most_races = 3;
-
 /// Modules between states settle or the host has to go down: the process that moves them is not ours any
 /// more.
 Result<std::vector<LoadedModule>> settled_modules(const base::Root& root,
@@ -76,8 +74,9 @@ class Converger {
         GPUHOST_TRY(lock, ModuleLock::take(root_, options_.module_deadline));
         lock_ = &lock;
         Result<void> moved = approach();
-        // udev loads modules too while a host boots: then the goal is nearer than it seemed.
-        for (unsigned again = 0; !moved && moved.error().code == Errc::Busy && again < most_races; ++again)
+        // udev loads modules too while a host boots: each race that it wins brings the goal one module nearer.
+        const std::size_t most_races = std::max<std::size_t>(goal_.modules.size(), 3);
+        for (std::size_t again = 0; !moved && moved.error().code == Errc::Busy && again < most_races; ++again)
             moved = approach();
         if (!moved)
             return base::fail(std::move(moved).error());
