@@ -70,12 +70,8 @@ struct Change {
     [[nodiscard]] bool only_loads() const { return !unload && !files && !asked; }
 };
 
-std::string wanted_options(const Change& change) {
-    return modprobe_options(change.settings.parameters, change.settings.modules);
-}
-
 bool options_differ(const Change& change) {
-    return change.observed.options != wanted_options(change);
+    return change.observed.options != modprobe_options(change.settings.parameters);
 }
 
 bool is_policy(const std::string& word) {
@@ -116,7 +112,7 @@ Json select_args(const Change& change) {
             {"from", change.from ? to_json(*change.from) : Json()},
             {"to", to_json(change.to)},
             {"options_from", change.observed.options},
-            {"options_to", wanted_options(change)},
+            {"options_to", modprobe_options(change.settings.parameters)},
             {"current_from", change.observed.current},
             {"selection_from", selection != nullptr ? to_json(*selection) : Json()},
             {"selection_to", to_json(next)}};
@@ -173,9 +169,9 @@ bool waits_for_fabric(const Change& change) {
            std::find(change.units.begin(), change.units.end(), fabric_manager) != change.units.end();
 }
 
-/// Where modules and nodes were there before, GPUs may be in use, and have no room for it.
+/// Where nothing was loaded GPUs may be in use, and have no room for it.
 void add_computing(const Change& change, std::vector<Step>& steps) {
-    if (change.settings.validation != "cuda" || !(change.modules || change.devices))
+    if (change.settings.validation != "cuda" || !change.modules)
         return;
     if (waits_for_fabric(change))
         steps.push_back({"units.start",
@@ -256,8 +252,7 @@ void add_reasons(const Change& change, Plan& plan) {
     for (const std::string& path : observed.wrong_files)
         plan.reasons.push_back("'" + path + "' does not lead to the selected driver");
     if (selection != nullptr && options_differ(change))
-        plan.reasons.push_back("'" + std::string(options_file) +
-                               "' does not say what Modules= and ModuleParameters= do");
+        plan.reasons.push_back("ModuleParameters= is not what '" + std::string(options_file) + "' says");
     if (change.devices)
         plan.reasons.push_back("device nodes are missing, or not as the driver asks for");
     if (observed.door_shut)
@@ -354,7 +349,6 @@ void fill(Wish wish, const Observed& observed, const core::StepsAround& around, 
         plan.problems.push_back({Errc::Unsupported, "no NVIDIA GPU for the driver on this host's PCI buses",
                                  "check lspci -d 10de: -k, and that the GPU is not given to vfio-pci"});
     plan.steps = make_steps(change);
-    plan.tells_of_driver = !plan.steps.empty();
     if (change.modules || change.selects)
         plan.driver = core::DriverChange{
             observed.kernel,

@@ -3,7 +3,6 @@
 
 #include "daemon/base/parse.hpp"
 #include "kmod/goal.hpp"
-#include "kmod/kernel_state.hpp"
 #include "kmod/locked_parts.hpp"
 
 #include <algorithm>
@@ -192,16 +191,9 @@ std::vector<content::FileOperation> tools_of(const base::Root& root, const std::
     return tools_in(root, driver->userland);
 }
 
-std::string modprobe_options(const std::vector<std::string>& parameters,
-                             const std::vector<std::string>& modules) {
+std::string modprobe_options(const std::vector<std::string>& parameters) {
     std::string text(content::file_mark);
     text += "blacklist nouveau\n";
-    std::string others;
-    for (const std::string& module : modules)
-        if (const std::string name = module_name(module); name != "nvidia")
-            others += " " + name;
-    if (!others.empty())
-        text += "softdep nvidia post:" + others + "\n";
     for (const auto& [module, words] : split_parameters(parameters))
         text += "options " + module + " " + words + "\n";
     return text;

@@ -66,10 +66,8 @@ struct SelectionFiles {
                                                            const std::optional<Driver>& driver);
 
 inline constexpr std::string_view options_file = "/etc/modprobe.d/gpuhost.conf";
-/// Its content, of ModuleParameters= and Modules=: options; nouveau kept away; and whoever loads nvidia, as udev at a boot, loads
-/// the others behind it, those of them that there are.
-[[nodiscard]] std::string modprobe_options(const std::vector<std::string>& parameters,
-                                           const std::vector<std::string>& modules);
+/// Its content: parameters as options, and nouveau kept away.
+[[nodiscard]] std::string modprobe_options(const std::vector<std::string>& parameters);
 /// The parameters in it, by module, as split_parameters() has them.
 [[nodiscard]] std::map<std::string, std::string> parse_modprobe_options(std::string_view text);
 

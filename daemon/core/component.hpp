@@ -17,8 +17,9 @@ struct Desired {
     /// What is wrong with a request itself comes back as one of the plan's problems (InvalidArgument, NotFound, …).
     const base::Json& request;
     bool alone = false; ///< nothing that another component wants is done with it
-    /// Components before this one tell of the driver in the same plan: what this one saw of it may not hold.
-    bool driver_is_told = false;
+    /// Components before this one change the driver in the same plan, and tell of the new one: what this one saw of the
+    /// driver will not hold.
+    bool driver_changes = false;
 };
 
 /// One thing kept in its wanted state. observe reads the truth, plan is a pure function of values: JSON at

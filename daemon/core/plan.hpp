@@ -25,7 +25,6 @@ struct Plan {
     std::vector<std::string> reasons;
     std::vector<Problem> problems;      ///< known without a worker; with any of these the plan is not run
     std::optional<DriverChange> driver; ///< for the driver's history; nothing where it stays what it is
-    bool tells_of_driver = false;       ///< its steps tell others of the driver, changed or not; not kept
     bool changes_host = true; ///< false: only gpuhost's own store; whatever comes of it, what runs stays
 };
 

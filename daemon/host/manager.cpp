@@ -38,7 +38,6 @@ void append(core::Plan& all, core::Plan one) {
     std::move(one.problems.begin(), one.problems.end(), std::back_inserter(all.problems));
     if (one.driver)
         all.driver = std::move(one.driver);
-    all.tells_of_driver |= one.tells_of_driver;
 }
 
 core::Subject itself() {
@@ -206,7 +205,7 @@ void Manager::converge() {
         if (!wants_to_converge(*component, *observed))
             continue;
         // One that can't converge without a person keeps none of the others from it.
-        auto one = component->plan({settings_, Json::object(), true, all.tells_of_driver}, *observed);
+        auto one = component->plan({settings_, Json::object(), true, all.driver.has_value()}, *observed);
         if (one.problems.empty())
             append(all, std::move(one));
         else
@@ -279,7 +278,7 @@ Result<core::Plan> Manager::plan(const Json& request, std::string_view only) {
             all.problems.push_back({error.code, error.message, error.hint});
             continue;
         }
-        auto one = component->plan({settings_, request, is_one, all.tells_of_driver}, *observed);
+        auto one = component->plan({settings_, request, is_one, all.driver.has_value()}, *observed);
         if (is_one)
             return one;
         append(all, std::move(one));

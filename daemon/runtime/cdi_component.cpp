@@ -23,7 +23,7 @@ base::Result<Json> CdiComponent::observe(const core::Settings& settings) {
 Plan CdiComponent::plan(const core::Desired& desired, const Json& observed) const {
     // Whoever is told of the driver is told so by the steps around its change.
     if (!desired.request.empty() ||
-        (desired.driver_is_told && !cdi_steps_around(desired.settings).after.empty()))
+        (desired.driver_changes && !cdi_steps_around(desired.settings).after.empty()))
         return {};
     const CdiSettings settings = cdi_settings(desired.settings);
     const std::string driver = observed_driver(observed);

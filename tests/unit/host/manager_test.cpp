@@ -23,7 +23,7 @@ struct FakeComponent : core::Component {
         bool converges = true;
         bool blind = false;
         bool converges_after = false;
-        bool tells_of_driver = false;
+        bool changes_driver = false;
         int looks = 0;
     };
     explicit FakeComponent(std::shared_ptr<State> s) : state(std::move(s)) {}
@@ -46,9 +46,8 @@ struct FakeComponent : core::Component {
             plan.problems.push_back({Errc::Unsupported, "there are 9 levels", "Choose a lower one."});
         if (level != base::int_or(observed, "level", 0))
             plan.steps.push_back({"fake", plan.title, {{"level", level}}});
-        if (state->tells_of_driver && !plan.steps.empty())
+        if (state->changes_driver && !plan.steps.empty())
             plan.driver = core::DriverChange{"6.1.0", "", "550"};
-        plan.tells_of_driver = plan.driver.has_value();
         return plan;
     }
     [[nodiscard]] bool converge_at_start(const Json&) const override { return state->converges; }
@@ -65,7 +64,7 @@ struct Teller : core::Component {
     [[nodiscard]] base::Result<Json> observe(const core::Settings&) override { return Json::object(); }
     [[nodiscard]] core::Plan plan(const core::Desired& desired, const Json&) const override {
         core::Plan plan;
-        if (!desired.driver_is_told)
+        if (!desired.driver_changes)
             plan.steps.push_back({"fake", "tell", Json::object()});
         return plan;
     }
@@ -162,7 +161,7 @@ TEST_F(ManagerTest, ConvergesAtStartAndIsReadyAfterwards) {
     EXPECT_EQ(manager->state(), "idle");
 }
 
-TEST_F(ManagerTest, WhatComesBehindKnowsThatThePlanTellsOfTheDriver) {
+TEST_F(ManagerTest, WhatComesBehindKnowsThatThePlanChangesTheDriver) {
     const auto summaries = [](const core::Plan& plan) {
         std::vector<std::string> all;
         for (const core::Step& step : plan.steps)
@@ -174,7 +173,7 @@ TEST_F(ManagerTest, WhatComesBehindKnowsThatThePlanTellsOfTheDriver) {
     begin();
     EXPECT_EQ(summaries(*manager->plan(Json::object())), (std::vector<std::string>{"go to level 1", "tell"}));
     EXPECT_EQ(runner->running()->transaction.plan().steps.size(), 2U);
-    state->tells_of_driver = true;
+    state->changes_driver = true;
     EXPECT_EQ(summaries(*manager->plan(Json::object())), std::vector<std::string>{"go to level 1"});
     begin("b2");
     launcher.end();

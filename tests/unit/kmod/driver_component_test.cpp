@@ -41,8 +41,7 @@ TEST_F(DriverComponentTest, SeesEachFileOfTheSelectionButModprobesOptions) {
     for (const content::FileOperation& file : generation_files(driver))
         ASSERT_TRUE(perform(root_, file));
     for (const content::FileOperation& file :
-         selection_files(test_kernel, driver, tools_of(root_, driver), {}, modprobe_options({}, {}))
-             .before_index)
+         selection_files(test_kernel, driver, tools_of(root_, driver), {}, modprobe_options({})).before_index)
         ASSERT_TRUE(perform(root_, file));
     EXPECT_EQ(wrong_files(), "[]");
     for (const char* path : {"/etc/ld.so.conf.d/gpuhost.conf", "/usr/bin/nvidia-smi"}) {

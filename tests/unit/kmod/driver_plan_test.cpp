@@ -47,10 +47,6 @@ Generation generation(const std::string& version) {
     return {version, "u" + version, "m" + version};
 }
 
-std::string default_options() {
-    return modprobe_options({}, {"nvidia", "nvidia_uvm", "nvidia_modeset", "nvidia_drm"});
-}
-
 /// A host on which 535 runs and 550 lies ready.
 Observed serving_535() {
     Observed observed;
@@ -69,7 +65,7 @@ Observed serving_535() {
     observed.store.versions = {driver_version("550.163.01"), driver_version("535.261.03")};
     observed.store.selected[kernel] = {generation("535.261.03"), generation("550.163.01")};
     observed.units = {"nvidia-persistenced.service"};
-    observed.options = default_options();
+    observed.options = modprobe_options({});
     return observed;
 }
 
@@ -251,23 +247,10 @@ INSTANTIATE_TEST_SUITE_P(
                  Json::object(),
                  "driver.prepare driver.select driver.validate",
                  {}},
-        PlanCase{"OnlyTheModulesToLoadChanged",
-                 [](Observed&, core::Settings& settings) { set(settings, "Modules", "nvidia nvidia_uvm"); },
-                 Json::object(),
-                 "driver.prepare driver.select driver.validate",
-                 {}},
         PlanCase{"OnlyNodesAreMissing",
                  [](Observed& observed, core::Settings&) { observed.devices_complete = false; },
                  Json::object(),
                  "driver.devices driver.validate",
-                 {}},
-        PlanCase{"UdevLoadedAllOfThem",
-                 [](Observed& observed, core::Settings& settings) {
-                     set(settings, "Validation", "cuda");
-                     observed.devices_complete = false;
-                 },
-                 Json::object(),
-                 "driver.devices driver.validate driver.compute",
                  {}},
         PlanCase{"DoorWasLeftShut",
                  [](Observed& observed, core::Settings&) { observed.door_shut = true; },
@@ -478,8 +461,7 @@ TEST(DriverPlanReasons, NameAModuleThatTheNewDriverLacks) {
 
 TEST(DriverPlanArgs, TheWayBackLoadsWithTheOldParameters) {
     Observed observed = serving_535();
-    observed.options =
-        modprobe_options({"nvidia.NVreg_Old=1", "nvidia.NVreg_Both=2", "nvidia-uvm.uvm_x=3"}, {});
+    observed.options = modprobe_options({"nvidia.NVreg_Old=1", "nvidia.NVreg_Both=2", "nvidia-uvm.uvm_x=3"});
     core::Settings settings({driver_setting_keys()});
     set(settings, "ModuleParameters", "nvidia.NVreg_New=1");
     const core::Plan plan = driver_plan({settings, swap("550.163.01")}, observed);
@@ -488,14 +470,6 @@ TEST(DriverPlanArgs, TheWayBackLoadsWithTheOldParameters) {
     const Goal from = goal_from_json(args["from"]);
     EXPECT_EQ(from.modules[0].parameters, "NVreg_Old=1 NVreg_Both=2");
     EXPECT_EQ(from.modules[1].parameters, "uvm_x=3");
-}
-
-TEST(DriverPlanArgs, WhoeverMayHaveNoneIsToldOfTheDriver) {
-    Observed observed = serving_535();
-    EXPECT_FALSE(plan_of(observed, Json::object()).tells_of_driver);
-    observed.devices_complete = false;
-    EXPECT_TRUE(plan_of(observed, Json::object()).tells_of_driver);
-    EXPECT_FALSE(plan_of(observed, Json::object()).driver) << "it is what it was";
 }
 
 TEST(DriverPlanArgs, TheConsoleThatIsOnTheDriverIsRememberedAndNamed) {
@@ -532,11 +506,11 @@ TEST(DriverPlanArgs, OnlyClientsThatRunAreStopped) {
 
 TEST(DriverPlanArgs, RememberWhatKernelsShare) {
     Observed observed = fresh_host();
-    observed.options = default_options();
+    observed.options = modprobe_options({});
     observed.current = "boot/6.1.0-40-amd64/userland";
     const Json value = to_json(observed);
     const Json args = step(plan_of(observed_from_json(value), swap("550.163.01")), "driver.select").args;
-    EXPECT_EQ(args["options_from"], default_options());
+    EXPECT_EQ(args["options_from"], modprobe_options({}));
     EXPECT_EQ(args["current_from"], "boot/6.1.0-40-amd64/userland");
 }
 

@@ -82,8 +82,8 @@ class DriverSteps : public testing::Test {
         Json args{{"kernel", test_kernel},
                   {"from", from ? to_json(*from) : Json()},
                   {"to", to_json(to)},
-                  {"options_from", from ? modprobe_options({}, {}) : std::string()},
-                  {"options_to", modprobe_options({"nvidia.NVreg_A=1"}, {})},
+                  {"options_from", from ? modprobe_options({}) : std::string()},
+                  {"options_to", modprobe_options({"nvidia.NVreg_A=1"})},
                   {"selection_to", to_json(Selection{to.generation, {}})}};
         args["selection_from"] = from ? to_json(Selection{from->generation, {}}) : Json();
         return args;
@@ -152,7 +152,7 @@ TEST_F(DriverSteps, SelectAnotherAndGoBackWithoutTheStagingDirectory) {
     ASSERT_TRUE(undo("driver.select", args));
     EXPECT_EQ(selected(), "535.261.03");
     EXPECT_EQ(library(), "535.261.03");
-    EXPECT_EQ(tree_.directory().read("etc/modprobe.d/gpuhost.conf"), modprobe_options({}, {}));
+    EXPECT_EQ(tree_.directory().read("etc/modprobe.d/gpuhost.conf"), modprobe_options({}));
 }
 
 TEST_F(DriverSteps, TakingBackAKernelsFirstDriverLeavesTheOtherKernelsTheirs) {
@@ -167,7 +167,7 @@ TEST_F(DriverSteps, TakingBackAKernelsFirstDriverLeavesTheOtherKernelsTheirs) {
     ASSERT_TRUE(apply("driver.select", others));
     Json args = select_args(std::nullopt, next);
     args["options_from"] = others["options_to"];
-    args["options_to"] = modprobe_options({"nvidia.NVreg_B=2"}, {});
+    args["options_to"] = modprobe_options({"nvidia.NVreg_B=2"});
     args["current_from"] = current_userland(tree_.root());
     ASSERT_TRUE(apply("driver.prepare", args));
     ASSERT_TRUE(apply("driver.select", args));
@@ -293,7 +293,7 @@ TEST_F(DriverSteps, UndoingWhatNeverRanChangesNothing) {
     ASSERT_TRUE(apply("driver.select", first));
     const Json args = select_args(old, add_driver("550.163.01"));
     Json options = args;
-    options["options_from"] = modprobe_options({"nvidia.NVreg_A=1"}, {});
+    options["options_from"] = modprobe_options({"nvidia.NVreg_A=1"});
     ASSERT_TRUE(undo("driver.select", options));
     ASSERT_TRUE(undo("driver.prepare", options));
     EXPECT_EQ(selected(), "535.261.03");

@@ -44,7 +44,7 @@ class Selecting : public testing::Test {
         if (to)
             all = generation_files(*to);
         const SelectionFiles files = selection_files(kernel, to, tools_of(root_, to), tools_of(root_, from),
-                                                     to ? modprobe_options({}, {}) : "");
+                                                     to ? modprobe_options({}) : "");
         all.insert(all.end(), files.before_index.begin(), files.before_index.end());
         all.insert(all.end(), files.after_index.begin(), files.after_index.end());
         return all;
@@ -175,7 +175,7 @@ TEST_F(Selecting, ADropInGoesWhenThePackageIsGone) {
 TEST_F(Selecting, KnowsItsOwnFiles) {
     ASSERT_TRUE(root_.symlink_atomic("/var/lib/gpuhost/driver/current/bin/x", "/usr/bin/ours"));
     ASSERT_TRUE(root_.symlink_atomic("/etc/alternatives/x", "/usr/bin/theirs"));
-    directory_.write("etc/modprobe.d/gpuhost.conf", modprobe_options({}, {}));
+    directory_.write("etc/modprobe.d/gpuhost.conf", modprobe_options({}));
     EXPECT_TRUE(content::is_ours(root_, "/usr/bin/ours"));
     EXPECT_TRUE(content::is_ours(root_, "/usr/bin/absent"));
     EXPECT_TRUE(content::is_ours(root_, "/etc/modprobe.d/gpuhost.conf"));
@@ -194,23 +194,14 @@ TEST_F(Selecting, FirmwareHasADirectoryForEachVersion) {
 
 TEST(ModprobeOptions, KeepNouveauAwayAndSetParameters) {
     const std::string text =
-        modprobe_options({"nvidia.NVreg_A=1", "nvidia.NVreg_B=2", "nvidia-drm.modeset=1"}, {});
+        modprobe_options({"nvidia.NVreg_A=1", "nvidia.NVreg_B=2", "nvidia-drm.modeset=1"});
     EXPECT_EQ(
         parse_modprobe_options(text),
         (std::map<std::string, std::string>{{"nvidia", "NVreg_A=1 NVreg_B=2"}, {"nvidia_drm", "modeset=1"}}));
     EXPECT_TRUE(parse_modprobe_options("").empty());
-    EXPECT_EQ(text.find("softdep"), std::string::npos);
     EXPECT_NE(text.find("\nblacklist nouveau\n"), std::string::npos);
     EXPECT_NE(text.find("options nvidia NVreg_A=1 NVreg_B=2\n"), std::string::npos);
     EXPECT_NE(text.find("options nvidia_drm modeset=1\n"), std::string::npos);
-}
-
-TEST(ModprobeOptions, BringTheOtherModulesWithNvidia) {
-    const std::string text =
-        modprobe_options({"nvidia.NVreg_A=1"}, {"nvidia", "nvidia-uvm", "nvidia_modeset"});
-    EXPECT_NE(text.find("\nsoftdep nvidia post: nvidia_uvm nvidia_modeset\n"), std::string::npos) << text;
-    EXPECT_EQ(parse_modprobe_options(text), (std::map<std::string, std::string>{{"nvidia", "NVreg_A=1"}}));
-    EXPECT_EQ(modprobe_options({}, {"nvidia"}), modprobe_options({}, {}));
 }
 
 TEST(DriverValue, SurvivesTheJournal) {
