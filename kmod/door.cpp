@@ -14,7 +14,7 @@ std::string door_content(const std::vector<std::string>& modules) {
     names.erase(std::unique(names.begin(), names.end()), names.end());
     std::string content = "# gpuhost is changing the driver; this file goes away when it is done.\n";
     for (const std::string& name : names)
-        content += "install " + name + " /bin/false\n";
+        content += "softdep " + name + " pre:\ninstall " + name + " /bin/false\n";
     return content;
 }
 

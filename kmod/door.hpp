@@ -2,6 +2,8 @@
 // The door that keeps others from loading a driver while we change it: udev, a client that autoloads, the
 // setuid nvidia-modprobe. modprobe runs /bin/false in place of each module. Our own loader does not read
 // modprobe's configuration. The file lives in /run, so a reboot opens the door.
+// An install command goes for nothing where the module has a softdep (modprobe.d(5)), as NVIDIA's and vfio's recipes give
+// nvidia one. Of several the first counts, by the names of the files: this file's is empty, and its name comes first.
 #pragma once
 
 #include "daemon/base/root.hpp"
@@ -12,7 +14,7 @@
 
 namespace gpuhost::kmod {
 
-inline constexpr std::string_view door_file = "/run/modprobe.d/gpuhost-door.conf";
+inline constexpr std::string_view door_file = "/run/modprobe.d/00-gpuhost-door.conf";
 
 [[nodiscard]] std::string door_content(const std::vector<std::string>& modules);
 [[nodiscard]] base::Result<void> shut_door(const base::Root& root, const std::vector<std::string>& modules);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/base/parse.hpp"
 #include "daemon/ctl/doctor.hpp"
+#include "kmod/door.hpp"
 
 #include <algorithm>
 
@@ -10,7 +11,7 @@ namespace {
 
 /// What is selected, and what shuts the door during a swap.
 bool is_ours(const std::string& path) {
-    return base::starts_with(path.substr(path.rfind('/') + 1), "gpuhost");
+    return path.ends_with(kmod::door_file) || base::starts_with(path.substr(path.rfind('/') + 1), "gpuhost");
 }
 
 bool is_blocked(const DoctorFacts& facts, std::string_view module) {

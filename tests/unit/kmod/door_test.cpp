@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "daemon/base/process.hpp"
 #include "kmod/door.hpp"
+#include "tests/support/elf_images.hpp"
 #include "tests/support/tmpdir.hpp"
+#include "tests/unit/kmod/kernel_tree.hpp"
 
 #include <array>
 
@@ -13,7 +16,44 @@ namespace {
 
 TEST(Door, BlocksEachModuleOnce) {
     EXPECT_EQ(door_content({"nvidia_uvm", "nvidia", "nvidia"}).substr(door_content({}).size()),
-              "install nvidia /bin/false\ninstall nvidia_uvm /bin/false\n");
+              "softdep nvidia pre:\ninstall nvidia /bin/false\n"
+              "softdep nvidia_uvm pre:\ninstall nvidia_uvm /bin/false\n");
+}
+
+const std::string kernel(tests::test_kernel);
+
+std::string output_of(std::vector<std::string> argv) {
+    base::Command command;
+    command.argv = std::move(argv);
+    const auto done = base::run(command);
+    return done ? done->output : done.error().message;
+}
+
+/// What modprobe would do for a name, with the configuration of a tree alone.
+std::string modprobe(const tests::TempDir& directory, const std::string& name) {
+    return output_of({"modprobe", "--dry-run", "--verbose", "--dirname", directory.path(""), "--set-version",
+                      kernel, "--config", directory.path("run/modprobe.d"), name});
+}
+
+TEST(Door, KeepsModprobeOutWhateverSoftdepsOthersWrite) {
+    const tests::TempDir directory;
+    const std::string modules = "lib/modules/" + kernel;
+    for (const std::string name : {"nvidia", "nvidia_uvm", "vfio_pci"})
+        directory.write(
+            modules + "/updates/" + name + ".ko",
+            tests::module_image({{"name", name},
+                                 {"alias", name == "nvidia" ? "pci:v000010DEd*" : name + "-alias"},
+                                 {"depends", name == "nvidia_uvm" ? "nvidia" : ""}}));
+    directory.write(modules + "/modules.order", "");
+    directory.write(modules + "/modules.builtin", "");
+    (void)output_of({"depmod", "--basedir", directory.path(""), kernel});
+    directory.write("run/modprobe.d/50-others.conf", "softdep nvidia pre: vfio_pci post: nvidia_uvm\n"
+                                                     "softdep nvidia_uvm post: vfio_pci\n");
+    EXPECT_NE(modprobe(directory, "nvidia").find("nvidia.ko"), std::string::npos)
+        << modprobe(directory, "nvidia");
+    ASSERT_TRUE(shut_door(directory.root(), {"nvidia", "nvidia_uvm"}));
+    for (const std::string name : {"nvidia", "nvidia_uvm", "pci:v000010DEd00002330sv00bc03"})
+        EXPECT_EQ(modprobe(directory, name), "install /bin/false \n") << name;
 }
 
 TEST(Door, ShutsAndOpensAgainAndAgain) {
@@ -24,7 +64,7 @@ TEST(Door, ShutsAndOpensAgainAndAgain) {
         ASSERT_TRUE(shut_door(root, {"nvidia"}));
         EXPECT_TRUE(door_is_shut(root));
     }
-    EXPECT_NE(directory.read("run/modprobe.d/gpuhost-door.conf").find("install nvidia /bin/false"),
+    EXPECT_NE(directory.read("run/modprobe.d/00-gpuhost-door.conf").find("install nvidia /bin/false"),
               std::string::npos);
     for (int i = 0; i < 2; ++i) {
         ASSERT_TRUE(open_door(root));
