@@ -85,7 +85,7 @@ std::vector<std::string> outside_dependencies(const std::vector<GoalModule>& mod
 bool lacks(const std::vector<LoadedModule>& loaded, const Goal& goal) {
     return std::any_of(goal.modules.begin(), goal.modules.end(), [&](const GoalModule& wanted) {
         return !wanted.optional && std::none_of(loaded.begin(), loaded.end(), [&](const auto& module) {
-            return module.name == wanted.name;
+            return module.name == wanted.name && module.state == "live";
         });
     });
 }
