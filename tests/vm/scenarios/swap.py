@@ -31,6 +31,17 @@ def there_and_back(host):
     expect.driver(host, OLD, host.srcversions(OLD))
 
 
+@case("others who ask for the module all the while, with a softdep of their own, load it never", start="both", full=True)
+def others_ask(host):
+    host.write("/etc/modprobe.d/50-others.conf", "softdep nvidia pre: vfio-pci post: nvidia-uvm\n")
+    count = int(host.check("dmesg | grep -c 'NVRM: loading'"))
+    host.check("systemd-run -q --unit=asker -- sh -c 'while :; do modprobe -q nvidia; done'")
+    host.swap(NEW)
+    host.check("systemctl stop asker")
+    expect.driver(host, NEW, host.srcversions(NEW))
+    assert int(host.check("dmesg | grep -c 'NVRM: loading'")) == count + 1, "nvidia was loaded more than once"
+
+
 @case("rollback goes to the generation before", start="both")
 def rollback(host):
     host.swap(NEW)
