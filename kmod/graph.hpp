@@ -21,7 +21,7 @@ namespace gpuhost::kmod {
 /// What of `loaded` has to go for `goal`, leaf → root: all that differs, and all that holds something that
 /// goes.
 [[nodiscard]] std::vector<LoadedModule> to_unload(const std::vector<LoadedModule>& loaded, const Goal& goal);
-/// Is a module of the goal's that is not optional not loaded, or not yet? One that is on its way in may also hang there.
+/// Does the kernel lack a module of the goal's that is not optional? One that is coming is not there yet, and may hang.
 [[nodiscard]] bool lacks(const std::vector<LoadedModule>& loaded, const Goal& goal);
 
 /// Every module after those it depends on; dependencies outside of the set are not looked at. A circle is

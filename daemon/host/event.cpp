@@ -123,10 +123,9 @@ Result<void> Event::run_until(const std::function<bool()>& condition) {
     return {};
 }
 
-std::uint64_t Event::turn() const noexcept {
+std::optional<std::uint64_t> Event::turn() const noexcept {
     std::uint64_t turn = 0;
-    (void)sd_event_get_iteration(event_.get(), &turn);
-    return turn;
+    return sd_event_get_iteration(event_.get(), &turn) < 0 ? std::nullopt : std::optional(turn);
 }
 
 } // namespace gpuhost::host

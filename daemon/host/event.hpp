@@ -12,6 +12,7 @@
 #include <cstdlib>
 #include <exception>
 #include <functional>
+#include <optional>
 #include <string>
 
 #include <systemd/sd-event.h>
@@ -73,8 +74,8 @@ class Event {
     [[nodiscard]] base::Result<int> run();
     /// Until it holds, which is asked after each turn, or exit() is called.
     [[nodiscard]] base::Result<void> run_until(const std::function<bool()>& condition);
-    /// Which turn of the loop this is: another number in each callback.
-    [[nodiscard]] std::uint64_t turn() const noexcept;
+    /// Which turn of the loop this is, another number in each callback; nothing where that can't be told.
+    [[nodiscard]] std::optional<std::uint64_t> turn() const noexcept;
     void exit(int code) noexcept { (void)sd_event_exit(event_.get(), code); }
 
   private:

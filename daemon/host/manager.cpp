@@ -162,7 +162,7 @@ bool Manager::wants_to_converge(const core::Component& component, const Json& ob
 }
 
 const Result<Json>& Manager::look(core::Component& component) {
-    if (const std::uint64_t turn = event_.turn(); turn != seen_in_turn_) {
+    if (const auto turn = event_.turn(); !turn || turn != seen_in_turn_) {
         seen_.clear();
         seen_in_turn_ = turn;
     }

@@ -11,6 +11,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -90,9 +91,9 @@ class Manager {
     ClusterSide cluster_;
     History history_;
     core::Settings settings_;
-    std::vector<std::string> problems_;                               ///< of the configuration
-    std::map<const core::Component*, base::Result<base::Json>> seen_; ///< by look()
-    std::uint64_t seen_in_turn_ = 0;
+    std::vector<std::string> problems_; ///< of the configuration
+    std::map<const core::Component*, base::Result<base::Json>> seen_;
+    std::optional<std::uint64_t> seen_in_turn_;
     Runner::Listener listener_;
     std::function<void()> changed_;
     Source later_;
