@@ -67,6 +67,8 @@ struct StepContext {
     std::function<void(double fraction, std::string_view text)> progress;
     /// A sentence on what went wrong without harm, or in preflight what harm would come: logged, and shown with the operation.
     std::function<void(const std::string& text)> warn = [](const std::string&) {};
+    /// Left open until the worker ends, which may do the steps after this one, too.
+    std::function<void(base::UniqueFd)> keep = [](base::UniqueFd) {};
 };
 
 struct StepKind {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/host/job_files.hpp"
 
-#include "daemon/host/descriptor_socket.hpp"
+#include "daemon/base/parse.hpp"
 
 #include <algorithm>
 #include <array>
@@ -39,12 +39,33 @@ Result<void> write_job(const base::Root& root, const core::JobRequest& request, 
     return give(root, directory, owner);
 }
 
+std::string first_job_file(const std::string& job) {
+    return core::job_directory(job) + "/worker";
+}
+
 } // namespace
 
-Result<base::UniqueFd> prepare_job(const base::Root& root, const core::JobRequest& request,
-                                   Launcher::Owner owner, std::span<const int> inputs) {
+Result<WorkerSocket> prepare_job(const base::Root& root, const core::JobRequest& request,
+                                 Launcher::Owner owner, std::span<const int> inputs) {
     GPUHOST_CHECK(write_job(root, request, owner));
     return socket_with(inputs);
+}
+
+Result<void> prepare_next_job(const base::Root& root, const core::JobRequest& request,
+                              const std::string& first) {
+    GPUHOST_CHECK(write_job(root, request, {::geteuid(), ::getegid()}));
+    return root.write_atomic(first_job_file(request.job), first + "\n", 0600);
+}
+
+std::string first_job(const base::Root& root, const std::string& job) {
+    const std::string file = first_job_file(job);
+    // In a directory that is another user's it is not the daemon's word.
+    const auto st = root.lstat(file);
+    if (!st || !S_ISREG(st->st_mode) || st->st_uid != ::geteuid())
+        return job;
+    const std::string first = root.read_line(file).value_or(job);
+    const std::string transaction = job.substr(0, job.find('-') + 1);
+    return base::starts_with(first, transaction) && first.find('/') == std::string::npos ? first : job;
 }
 
 Result<void> JobWatch::start(Event& event, const base::Root& root, std::string_view job) {
@@ -80,6 +101,8 @@ void JobWatch::read() {
     }
     if (newest && callbacks_.progress)
         callbacks_.progress(*newest);
+    if (until_ == Until::Result && result_)
+        finish({*std::exchange(result_, std::nullopt), JobEnd::How::Reported, true});
 }
 
 void JobWatch::overflow() {
@@ -93,6 +116,7 @@ void JobWatch::overflow() {
 }
 
 void JobWatch::end(base::Error died) {
+    until_ = Until::ProcessEnd;
     callbacks_.progress = nullptr;
     kill_ = nullptr;
     if (events_)
@@ -108,7 +132,7 @@ void JobWatch::end(base::Error died) {
 }
 
 void JobWatch::not_started(base::Error why) {
-    finish({{std::move(why), {}, {}}, JobEnd::How::NotStarted});
+    finish({{std::move(why), {}, {}}, JobEnd::How::NotStarted, false});
 }
 
 void JobWatch::finish(JobEnd end) {

@@ -5,6 +5,7 @@
 #include "daemon/base/root.hpp"
 #include "daemon/host/event.hpp"
 #include "daemon/host/launcher.hpp"
+#include "daemon/host/worker_socket.hpp"
 
 #include <functional>
 #include <optional>
@@ -14,17 +15,27 @@
 namespace gpuhost::host {
 
 /// What a worker finds when it starts: its directory with request.json and an empty events file, all owned by
-/// its user, and its stdin, which is returned.
-[[nodiscard]] base::Result<base::UniqueFd> prepare_job(const base::Root& root,
-                                                       const core::JobRequest& request, Launcher::Owner owner,
-                                                       std::span<const int> inputs);
+/// its user, and its stdin, whose both ends are returned.
+[[nodiscard]] base::Result<WorkerSocket> prepare_job(const base::Root& root, const core::JobRequest& request,
+                                                     Launcher::Owner owner, std::span<const int> inputs);
+
+/// The same for the next job of a worker that runs as the daemon's user and was started with the job `first`.
+[[nodiscard]] base::Result<void> prepare_next_job(const base::Root& root, const core::JobRequest& request,
+                                                  const std::string& first);
+
+/// The job that this job's worker was started with.
+[[nodiscard]] std::string first_job(const base::Root& root, const std::string& job);
 
 /// Follows an events file by inotify and tells of the job: its progress, and once its end.
 class JobWatch {
   public:
+    enum class Until {
+        ProcessEnd, ///< end() or not_started() tells of it
+        Result,     ///< or, before, the result, with which the worker rests
+    };
     /// `kill` is called, once, when the worker writes more than a job has to say; its result is BadContent then.
-    JobWatch(JobCallbacks callbacks, std::function<void()> kill)
-        : callbacks_(std::move(callbacks)), kill_(std::move(kill)) {}
+    JobWatch(JobCallbacks callbacks, std::function<void()> kill, Until until = Until::ProcessEnd)
+        : callbacks_(std::move(callbacks)), kill_(std::move(kill)), until_(until) {}
 
     /// Progress may come before this returns: what an adopted job wrote while nobody watched.
     [[nodiscard]] base::Result<void> start(Event& event, const base::Root& root, std::string_view job);
@@ -41,6 +52,7 @@ class JobWatch {
 
     JobCallbacks callbacks_;
     std::function<void()> kill_;
+    Until until_;
     base::UniqueFd events_;
     std::size_t bytes_ = 0; ///< read so far
     std::string partial_;   ///< the line not yet ended

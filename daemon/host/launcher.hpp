@@ -21,6 +21,8 @@ struct Launch {
     core::Sandbox sandbox = core::Sandbox::Store;
     std::vector<std::string> writable; ///< besides its own directories
     std::chrono::seconds deadline{60};
+    /// What the jobs that may follow in the same worker have of time; zero: it ends with this one.
+    std::chrono::seconds more{0};
 };
 
 struct JobEnd {
@@ -31,11 +33,12 @@ struct JobEnd {
     };
     core::JobResult result;
     How how = How::Reported;
+    bool rests = false; ///< the worker waits for its next job, or to be dismissed
 };
 
 struct JobCallbacks {
     std::function<void(const core::JobProgress&)> progress;
-    /// Once, when no process of the worker is left that can be killed.
+    /// Once, when no process of the worker is left that can be killed, or when it rests.
     std::function<void(JobEnd)> ended;
 };
 
@@ -44,6 +47,11 @@ class Worker {
   public:
     virtual ~Worker() = default;
     virtual void kill() = 0; ///< SIGKILL to all of its processes; `ended` follows
+    /// Where it rests: another job, which its sandbox fits and which takes no inputs. Fails where it has died meanwhile, and
+    /// calls nobody then.
+    [[nodiscard]] virtual base::Result<void> go_on(const Launch& launch, JobCallbacks callbacks) = 0;
+    /// Where it rests: no job follows. `gone` is called, maybe at once, when no process of it is left; it may drop the worker.
+    virtual void dismiss(std::function<void()> gone) = 0;
 };
 
 class Launcher {

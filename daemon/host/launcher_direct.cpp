@@ -2,7 +2,7 @@
 #include "daemon/host/launcher_direct.hpp"
 
 #include "daemon/base/parse.hpp"
-#include "daemon/host/job_files.hpp"
+#include "daemon/host/job_worker.hpp"
 
 #include <csignal>
 #include <cstdio>
@@ -40,75 +40,82 @@ UniqueFd open_pidfd(pid_t pid) {
     return UniqueFd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
 }
 
-class DirectWorker : public Worker {
+class DirectWorker : public JobWorker {
   public:
-    DirectWorker(UniqueFd pidfd, pid_t pid, bool child, JobCallbacks callbacks)
-        : pidfd_(std::move(pidfd)), pid_(pid), child_(child),
-          watch_(std::move(callbacks), [this] { kill(); }) {}
+    struct Process {
+        UniqueFd pidfd;
+        pid_t pid = 0;
+        bool child = false;
+    };
+    DirectWorker(Event& event, const base::Root& root, std::string job, UniqueFd socket, Process process)
+        : JobWorker(event, root, std::move(job), std::move(socket)), process_(std::move(process)) {}
 
     /// An adopted worker that is gone already (no pidfd) ends on the loop's next turn.
-    Result<void> watch(Event& event, const base::Root& root, const Launch& launch) {
-        event_ = &event;
-        if (auto watching = watch_.start(event, root, launch.request.job); !watching && child_)
-            return watching;
-        if (!pidfd_ && child_)
+    Result<void> watch(const Launch& launch, JobCallbacks callbacks) {
+        GPUHOST_CHECK(follow(launch, std::move(callbacks), process_.child));
+        if (!process_.pidfd && process_.child)
             return base::fail(Errc::Failed, "can't watch a worker: no descriptor for it");
-        if (!pidfd_) {
-            GPUHOST_TRY(soon, event.soon([this] { end(); }));
+        if (!process_.pidfd) {
+            GPUHOST_TRY(soon, event().soon([this] { end(); }));
             exit_ = std::move(soon);
             return {};
         }
-        GPUHOST_TRY(exit, event.on_io(pidfd_.get(), EPOLLIN, [this] { end(); }));
-        GPUHOST_TRY(timer, event.after(launch.deadline, [this] { expire(); }));
+        GPUHOST_TRY(exit, event().on_io(process_.pidfd.get(), EPOLLIN, [this] { end(); }));
+        GPUHOST_TRY(timer, event().after(launch.deadline, [this] { expire(); }));
         exit_ = std::move(exit);
         timer_ = std::move(timer);
         return {};
     }
 
     void kill() override {
-        if (child_)
-            (void)::kill(pid_, SIGKILL);
-        else if (!pidfd_ || ::syscall(SYS_pidfd_send_signal, pidfd_.get(), SIGKILL, nullptr, 0) < 0)
+        if (process_.child)
+            (void)::kill(process_.pid, SIGKILL);
+        else if (!process_.pidfd ||
+                 ::syscall(SYS_pidfd_send_signal, process_.pidfd.get(), SIGKILL, nullptr, 0) < 0)
             return;
         // The worker leads a group of its own, so that its compilers die with it. The group's number is the
         // worker's while that is not reaped.
-        (void)::kill(-pid_, SIGKILL);
+        (void)::kill(-process_.pid, SIGKILL);
     }
 
     /// Of a child: what is left of it and its group.
     void kill_and_reap(int flags) {
         kill();
-        (void)::waitpid(pid_, nullptr, flags);
+        (void)::waitpid(process_.pid, nullptr, flags);
     }
 
   private:
+    void set_deadline(std::chrono::seconds deadline) override {
+        expired_ = false;
+        if (auto later = event().after(deadline, [this] { expire(); }))
+            timer_ = *std::move(later);
+        else
+            event().exit(EXIT_FAILURE);
+    }
+    void clear_deadline() override { timer_.reset(); }
+
     /// What hangs in the kernel can't be killed; the daemon goes on without it.
     void expire() {
         constexpr std::chrono::seconds to_die{10};
-        if (std::exchange(expired_, true)) {
+        if (expired_) {
             end();
             return;
         }
         kill();
-        if (auto later = event_->after(to_die, [this] { expire(); }))
-            timer_ = *std::move(later);
+        set_deadline(to_die);
+        expired_ = true;
     }
 
     void end() {
         exit_.reset();
-        timer_.reset();
-        if (child_)
+        if (process_.child)
             kill_and_reap(WNOHANG);
-        watch_.end(expired_ ? Error{Errc::Timeout, "the worker was killed after its deadline", {}}
-                            : Error{Errc::Interrupted, "the worker died half way", {}});
+        over(expired_ ? Error{Errc::Timeout, "the worker was killed after its deadline", {}}
+                      : Error{Errc::Interrupted, "the worker died half way", {}});
     }
 
-    Event* event_ = nullptr;
-    UniqueFd pidfd_;
-    pid_t pid_;
-    bool child_;
+    Process process_;
     bool expired_ = false;
-    JobWatch watch_;
     Source exit_;
     Source timer_;
 };
@@ -144,16 +151,17 @@ Result<std::unique_ptr<Worker>> DirectLauncher::start(const Launch& launch, std:
                                                       JobCallbacks callbacks) {
     const std::string& job = launch.request.job;
     GPUHOST_TRY(user, owner(launch.sandbox));
-    GPUHOST_TRY(input, prepare_job(root_, launch.request, user, inputs));
+    GPUHOST_TRY(socket, prepare_job(root_, launch.request, user, inputs));
     const std::string pid_file = core::job_directory(job) + "/pid";
     const pid_t daemon = ::getpid();
     const pid_t pid = ::fork();
     if (pid < 0)
         return fail_errno("starting a worker", errno);
     if (pid == 0)
-        become_worker(root_, pid_file, job, program_.c_str(), input.get(), daemon, fate_);
-    auto worker = std::make_unique<DirectWorker>(open_pidfd(pid), pid, true, std::move(callbacks));
-    if (auto watched = worker->watch(event_, root_, launch); !watched) {
+        become_worker(root_, pid_file, job, program_.c_str(), socket.worker.get(), daemon, fate_);
+    auto worker = std::make_unique<DirectWorker>(event_, root_, job, std::move(socket.daemon),
+                                                 DirectWorker::Process{open_pidfd(pid), pid, true});
+    if (auto watched = worker->watch(launch, std::move(callbacks)); !watched) {
         worker->kill_and_reap(0);
         return base::fail(std::move(watched).error());
     }
@@ -163,7 +171,8 @@ Result<std::unique_ptr<Worker>> DirectLauncher::start(const Launch& launch, std:
 Result<std::unique_ptr<Worker>> DirectLauncher::adopt(const Launch& launch, JobCallbacks callbacks) {
     UniqueFd pidfd;
     pid_t pid = 0;
-    const auto text = root_.read_line(core::job_directory(launch.request.job) + "/pid");
+    const std::string job = first_job(root_, launch.request.job);
+    const auto text = root_.read_line(core::job_directory(job) + "/pid");
     const auto words = text ? base::split_words(*text) : std::vector<std::string>();
     if (words.size() == 2) {
         pid = static_cast<pid_t>(base::parse_uint(words[0]).value_or(0));
@@ -172,8 +181,9 @@ Result<std::unique_ptr<Worker>> DirectLauncher::adopt(const Launch& launch, JobC
         if (start_time(pid) != words[1])
             pidfd.reset();
     }
-    auto worker = std::make_unique<DirectWorker>(std::move(pidfd), pid, false, std::move(callbacks));
-    GPUHOST_CHECK(worker->watch(event_, root_, launch));
+    auto worker = std::make_unique<DirectWorker>(event_, root_, job, UniqueFd(),
+                                                 DirectWorker::Process{std::move(pidfd), pid, false});
+    GPUHOST_CHECK(worker->watch(launch, std::move(callbacks)));
     return worker;
 }
 

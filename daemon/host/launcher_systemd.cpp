@@ -2,7 +2,7 @@
 #include "daemon/host/launcher_systemd.hpp"
 
 #include "daemon/base/parse.hpp"
-#include "daemon/host/job_files.hpp"
+#include "daemon/host/job_worker.hpp"
 #include "daemon/host/sandbox.hpp"
 
 #include <algorithm>
@@ -20,6 +20,7 @@ using base::Errc;
 using base::Error;
 using base::fail_errno;
 using base::Result;
+using base::UniqueFd;
 
 constexpr const char* systemd_name = "org.freedesktop.systemd1";
 constexpr const char* manager_path = "/org/freedesktop/systemd1";
@@ -121,7 +122,8 @@ std::vector<UnitProperty> unit_properties(const Launch& launch) {
             ? "checks"
             : std::string(core::name(launch.request.phase)) + ": " + launch.request.steps[0].summary;
     auto properties = sandbox_properties(launch.sandbox, writable_for(launch));
-    const auto microseconds = static_cast<std::uint64_t>(std::chrono::microseconds(launch.deadline).count());
+    const auto microseconds =
+        static_cast<std::uint64_t>(std::chrono::microseconds(launch.deadline + launch.more).count());
     // A module that hangs in the kernel can't be killed: after two rounds of SIGKILL the unit is "failed",
     // and the daemon goes on without it.
     constexpr std::uint64_t kill_us = 5'000'000;
@@ -179,16 +181,15 @@ bool is_about_unit(const sd_bus_error& error) {
            sd_bus_error_has_name(&error, SD_BUS_ERROR_UNKNOWN_OBJECT) != 0;
 }
 
-class SystemdWorker : public Worker {
+class SystemdWorker : public JobWorker {
   public:
-    SystemdWorker(Event& event, sd_bus* bus, std::string unit, std::string path, Patience patience,
-                  JobCallbacks callbacks)
-        : event_(event), bus_(bus), unit_(std::move(unit)), path_(std::move(path)), patience_(patience),
-          watch_(std::move(callbacks), [this] { kill(); }) {}
+    SystemdWorker(Event& event, const base::Root& root, const std::string& job, std::string path,
+                  UniqueFd socket, sd_bus* bus, Patience patience)
+        : JobWorker(event, root, job, std::move(socket)), bus_(bus), unit_(unit_of(job)),
+          path_(std::move(path)), patience_(patience) {}
 
-    Result<void> watch(const base::Root& root, const Launch& launch, bool must_have_files) {
-        if (auto watching = watch_.start(event_, root, launch.request.job); !watching && must_have_files)
-            return watching;
+    Result<void> watch(const Launch& launch, JobCallbacks callbacks, bool must_have_files) {
+        GPUHOST_CHECK(follow(launch, std::move(callbacks), must_have_files));
         int r = sd_bus_match_signal_async(bus_, base::OutPtr(changed_), systemd_name, path_.c_str(),
                                           "org.freedesktop.DBus.Properties", "PropertiesChanged",
                                           call<&SystemdWorker::changed>, nullptr, this);
@@ -198,8 +199,10 @@ class SystemdWorker : public Worker {
                                           nullptr, this);
         if (r < 0)
             return fail_errno("watching a worker's unit", -r);
-        overdue_ = std::chrono::steady_clock::now() + launch.deadline + patience_.overdue;
-        ask_when_overdue();
+        ask_when_overdue_by(launch.deadline);
+        // Its unit's own deadline is that of all its jobs.
+        if (launch.more.count() > 0)
+            kill_after(launch.deadline + patience_.overdue);
         return {};
     }
 
@@ -233,11 +236,33 @@ class SystemdWorker : public Worker {
   private:
     using Duration = std::chrono::microseconds;
 
+    void set_deadline(std::chrono::seconds deadline) override {
+        ask_when_overdue_by(deadline);
+        kill_after(deadline);
+    }
+    void clear_deadline() override { deadline_.reset(); }
+
+    void kill_after(Duration time) {
+        expired_ = false;
+        const auto expire = [this] {
+            expired_ = true;
+            kill();
+        };
+        if (auto timer = event().after(time, expire))
+            deadline_ = *std::move(timer);
+        else
+            event().exit(EXIT_FAILURE);
+    }
+
     void ask_after(Duration pause) {
-        if (auto timer = event_.after(pause, [this] { ask(); }))
+        if (auto timer = event().after(pause, [this] { ask(); }))
             timer_ = *std::move(timer);
         else
-            event_.exit(EXIT_FAILURE);
+            event().exit(EXIT_FAILURE);
+    }
+    void ask_when_overdue_by(std::chrono::seconds deadline) {
+        overdue_ = std::chrono::steady_clock::now() + deadline + patience_.overdue;
+        ask_when_overdue();
     }
     void ask_when_overdue() {
         const auto left = std::chrono::duration_cast<Duration>(overdue_ - std::chrono::steady_clock::now());
@@ -247,7 +272,7 @@ class SystemdWorker : public Worker {
     template <void (SystemdWorker::*Handler)(sd_bus_message*)>
     static int call(sd_bus_message* message, void* userdata, sd_bus_error*) {
         auto* self = static_cast<SystemdWorker*>(userdata);
-        return guard_or_exit(self->event_.get(), "worker's unit", [=] { (self->*Handler)(message); });
+        return guard_or_exit(self->event().get(), "worker's unit", [=] { (self->*Handler)(message); });
     }
 
     void started(sd_bus_message* message) {
@@ -255,7 +280,7 @@ class SystemdWorker : public Worker {
         if (error && is_silence(*error))
             not_told(*error);
         else if (error)
-            end(&JobWatch::not_started, bus_error("starting a worker's unit", error));
+            end(&SystemdWorker::not_started, bus_error("starting a worker's unit", error));
     }
 
     void told_state(sd_bus_message* message) {
@@ -337,27 +362,26 @@ class SystemdWorker : public Worker {
     }
 
     [[nodiscard]] Error death() const {
-        if (result_ == "timeout")
+        if (expired_ || result_ == "timeout")
             return {Errc::Timeout, "the worker was killed after its deadline", {}};
         return died(result_.empty() ? "its unit is gone" : result_);
     }
 
-    void end(Error how) { end(&JobWatch::end, std::move(how)); }
-    void end(void (JobWatch::*tell)(Error), Error how) {
+    void end(Error how) { end(&SystemdWorker::over, std::move(how)); }
+    void end(void (SystemdWorker::*tell)(Error), Error how) {
         changed_.reset();
         removed_.reset();
         call_.reset();
         timer_.reset();
-        (watch_.*tell)(std::move(how)); // may destroy this
+        (this->*tell)(std::move(how)); // may destroy this
     }
 
-    Event& event_;
     sd_bus* bus_;
     std::string unit_;
     std::string path_;
     Patience patience_;
-    JobWatch watch_;
     std::chrono::steady_clock::time_point overdue_;
+    bool expired_ = false;
     bool has_job_ = false;
     std::string active_;
     std::string result_;
@@ -365,6 +389,7 @@ class SystemdWorker : public Worker {
     Slot removed_;
     Slot call_;
     Source timer_;
+    Source deadline_;
 };
 
 } // namespace
@@ -382,21 +407,22 @@ Result<std::unique_ptr<Launcher>> SystemdLauncher::create(Event& event, const ba
 Result<std::unique_ptr<Worker>> SystemdLauncher::start(const Launch& launch, std::span<const int> inputs,
                                                        JobCallbacks callbacks) {
     GPUHOST_TRY(user, owner(launch.sandbox));
-    GPUHOST_TRY(input, prepare_job(root_, launch.request, user, inputs));
-    GPUHOST_TRY(message, start_message(bus_, launch, program_, input.get()));
-    const std::string unit = unit_of(launch.request.job);
-    GPUHOST_TRY(path, path_of(unit));
-    auto worker = std::make_unique<SystemdWorker>(event_, bus_, unit, path, patience_, std::move(callbacks));
-    GPUHOST_CHECK(worker->watch(root_, launch, true));
+    GPUHOST_TRY(socket, prepare_job(root_, launch.request, user, inputs));
+    GPUHOST_TRY(message, start_message(bus_, launch, program_, socket.worker.get()));
+    const std::string& job = launch.request.job;
+    GPUHOST_TRY(path, path_of(unit_of(job)));
+    auto worker =
+        std::make_unique<SystemdWorker>(event_, root_, job, path, std::move(socket.daemon), bus_, patience_);
+    GPUHOST_CHECK(worker->watch(launch, std::move(callbacks), true));
     GPUHOST_CHECK(worker->start(message.get()));
     return worker;
 }
 
 Result<std::unique_ptr<Worker>> SystemdLauncher::adopt(const Launch& launch, JobCallbacks callbacks) {
-    const std::string unit = unit_of(launch.request.job);
-    GPUHOST_TRY(path, path_of(unit));
-    auto worker = std::make_unique<SystemdWorker>(event_, bus_, unit, path, patience_, std::move(callbacks));
-    GPUHOST_CHECK(worker->watch(root_, launch, false));
+    const std::string job = first_job(root_, launch.request.job);
+    GPUHOST_TRY(path, path_of(unit_of(job)));
+    auto worker = std::make_unique<SystemdWorker>(event_, root_, job, path, UniqueFd(), bus_, patience_);
+    GPUHOST_CHECK(worker->watch(launch, std::move(callbacks), false));
     worker->ask();
     return worker;
 }

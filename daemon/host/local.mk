@@ -8,14 +8,14 @@ noinst_LIBRARIES += %D%/libhost.a
     %D%/bus_connection.hpp \
     %D%/cluster_side.cpp \
     %D%/cluster_side.hpp \
-    %D%/descriptor_socket.cpp \
-    %D%/descriptor_socket.hpp \
     %D%/event.cpp \
     %D%/event.hpp \
     %D%/history.cpp \
     %D%/history.hpp \
     %D%/job_files.cpp \
     %D%/job_files.hpp \
+    %D%/job_worker.cpp \
+    %D%/job_worker.hpp \
     %D%/journal_sink.cpp \
     %D%/journal_sink.hpp \
     %D%/launcher.hpp \
@@ -41,4 +41,6 @@ noinst_LIBRARIES += %D%/libhost.a
     %D%/sweeper.cpp \
     %D%/sweeper.hpp \
     %D%/worker.cpp \
-    %D%/worker.hpp
+    %D%/worker.hpp \
+    %D%/worker_socket.cpp \
+    %D%/worker_socket.hpp

@@ -174,7 +174,7 @@ std::vector<const Operation*> Runner::operations() const {
 void Runner::advance() {
     const Action action = current_->operation.transaction.next();
     if (action.type == Action::Type::End)
-        end(action);
+        dismiss_worker([this, action] { end(action); });
     else
         run(action);
 }
@@ -220,12 +220,21 @@ void Runner::launch(const Action& action) {
     callbacks.progress = [this](const core::JobProgress& made) { progress(made); };
     callbacks.ended = [this, action](JobEnd end) { job_ended(action, std::move(end)); };
     const Launch launch = make_launch(action);
-    auto worker = start_or_adopt(launch, std::move(callbacks));
-    if (!worker) {
-        not_started(action, worker.error().context("starting a worker"));
+    const bool goes_on = current_->worker && may_follow(current_->sandbox, launch) &&
+                         current_->worker->go_on(launch, callbacks);
+    if (!goes_on && current_->worker) {
+        dismiss_worker([this, action] { this->launch(action); });
         return;
     }
-    current_->worker = *std::move(worker);
+    if (!goes_on) {
+        auto worker = start_or_adopt(launch, std::move(callbacks));
+        if (!worker) {
+            not_started(action, worker.error().context("starting a worker"));
+            return;
+        }
+        current_->worker = *std::move(worker);
+        current_->sandbox = launch.sandbox;
+    }
     if (transaction.cancelled() && interruptible(action))
         current_->worker->kill();
 }
@@ -282,8 +291,54 @@ void Runner::later(std::chrono::seconds pause, const Event::Callback& then) {
         event_.exit(EXIT_FAILURE); // without the loop nothing goes on; the next daemon takes it up
 }
 
+/// One that rests, and for which nothing is left to do here.
+void Runner::dismiss_worker(const Event::Callback& then) {
+    if (!current_->worker) {
+        then();
+        return;
+    }
+    current_->worker->dismiss([this, then] {
+        current_->worker.reset();
+        then();
+    });
+}
+
+/// What looked, or did its part, may do the next part. Going back gets a new one: who knows what has failed.
+bool Runner::may_follow(core::Sandbox sandbox, const Launch& next) const {
+    return next.request.phase == Phase::Apply && next.sandbox == sandbox && serves_many(sandbox) &&
+           current_->inputs.empty();
+}
+
+/// Of all that its worker will do where nothing fails.
+std::chrono::seconds Runner::time_for_followers(Action action, const Launch& launch) const {
+    std::chrono::seconds time{0};
+    core::Transaction ahead = current_->operation.transaction;
+    const auto feed = [&](Record::Type type) {
+        Record made = record(type);
+        made.phase = action.phase;
+        made.step = action.step;
+        return ahead.feed(made).has_value();
+    };
+    while (feed(Record::Type::Done)) {
+        action = ahead.next();
+        const bool runs = action.type == Action::Type::Run && !(asleep_ && needs_running_system(action));
+        if (!runs || !feed(Record::Type::Start))
+            break;
+        const Launch next = make_launch(action, ahead);
+        if (!may_follow(launch.sandbox, next))
+            break;
+        time += next.deadline;
+    }
+    return time;
+}
+
 Launch Runner::make_launch(const Action& action) const {
-    const core::Transaction& transaction = current_->operation.transaction;
+    Launch launch = make_launch(action, current_->operation.transaction);
+    launch.more = time_for_followers(action, launch);
+    return launch;
+}
+
+Launch Runner::make_launch(const Action& action, const core::Transaction& transaction) const {
     const auto& steps = transaction.plan().steps;
     Launch launch;
     launch.request.job = job_of(current_->operation.id, current_->starts, transaction.attempts());
@@ -349,7 +404,8 @@ void Runner::progress(const core::JobProgress& made) {
 }
 
 void Runner::job_ended(const Action& action, JobEnd end) {
-    current_->worker.reset();
+    if (!end.rests)
+        current_->worker.reset();
     const core::Transaction& transaction = current_->operation.transaction;
     core::JobResult& result = end.result;
     if (end.how == JobEnd::How::NotStarted) {

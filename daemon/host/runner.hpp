@@ -75,10 +75,11 @@ class Runner {
         Operation operation;
         core::Journal journal;
         std::vector<base::UniqueFd> inputs;
-        unsigned starts = 0; ///< Start records so far: names the jobs
-        bool adopt = false;  ///< the phase in flight may have a worker from before
-        std::unique_ptr<Worker> worker;
-        Source next;             ///< its next move, see later()
+        unsigned starts = 0;            ///< Start records so far: names the jobs
+        bool adopt = false;             ///< the phase in flight may have a worker from before
+        std::unique_ptr<Worker> worker; ///< of the phase in flight; or it rests, for one that may follow
+        core::Sandbox sandbox = core::Sandbox::Store; ///< its
+        Source next;                                  ///< its next move, see later()
         std::string waiting_for; ///< why no worker starts; said and logged once, however often it is tried
         bool stalled = false;    ///< a record waits for room on the disk
     };
@@ -106,6 +107,10 @@ class Runner {
                                                                        JobCallbacks callbacks);
     void later(std::chrono::seconds pause, const Event::Callback& then);
     [[nodiscard]] Launch make_launch(const core::Action& action) const;
+    [[nodiscard]] Launch make_launch(const core::Action& action, const core::Transaction& transaction) const;
+    [[nodiscard]] bool may_follow(core::Sandbox sandbox, const Launch& next) const;
+    [[nodiscard]] std::chrono::seconds time_for_followers(core::Action action, const Launch& launch) const;
+    void dismiss_worker(const Event::Callback& then);
     [[nodiscard]] base::Result<void> prepare_staging() const;
     void progress(const core::JobProgress& progress);
     void job_ended(const core::Action& action, JobEnd end);

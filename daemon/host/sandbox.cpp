@@ -121,6 +121,25 @@ Sandbox widest(const std::vector<Sandbox>& sandboxes) noexcept {
     return sandboxes.empty() ? Sandbox::Store : sandboxes.front();
 }
 
+bool serves_many(Sandbox sandbox) noexcept {
+    switch (sandbox) {
+    case Sandbox::System:
+    case Sandbox::Modules:
+    case Sandbox::Units:
+    case Sandbox::Runtimes:
+    case Sandbox::Devices:
+        return true;
+    case Sandbox::Parse:
+    case Sandbox::Compile:
+    case Sandbox::Content:
+    case Sandbox::Sign:
+    case Sandbox::Store:
+    case Sandbox::Boot:
+        return false;
+    }
+    return false;
+}
+
 Properties sandbox_properties(Sandbox sandbox, Words writable) {
     Properties made;
     Words states;

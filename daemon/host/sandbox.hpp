@@ -37,6 +37,9 @@ inline constexpr std::string_view store_user = "gpuhost-store";
 /// input's. Store without any.
 [[nodiscard]] core::Sandbox widest(const std::vector<core::Sandbox>& sandboxes) noexcept;
 
+/// Whether a worker with it may do one job after the other: it is not made for the files of one.
+[[nodiscard]] bool serves_many(core::Sandbox sandbox) noexcept;
+
 /// `writable`: directories besides what the sandbox itself opens; with a "-" in front it may be absent.
 [[nodiscard]] std::vector<UnitProperty> sandbox_properties(core::Sandbox sandbox, Words writable);
 

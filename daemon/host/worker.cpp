@@ -4,7 +4,7 @@
 #include "daemon/base/clock.hpp"
 #include "daemon/base/parse.hpp"
 #include "daemon/core/job.hpp"
-#include "daemon/host/descriptor_socket.hpp"
+#include "daemon/host/worker_socket.hpp"
 
 #include <csignal>
 #include <cstdio>
@@ -91,7 +91,7 @@ core::JobResult undo(const core::StepKind& kind, const core::Step& step, core::S
 }
 
 Result<core::JobResult> run(const base::Root& root, const core::StepKinds& kinds, std::string_view job,
-                            Reporter& reporter) {
+                            std::vector<UniqueFd>& kept, Reporter& reporter) {
     GPUHOST_TRY(text, root.read(core::job_directory(job) + "/request.json", core::request_limit));
     GPUHOST_TRY(json, base::parse_json(text, "request.json"));
     GPUHOST_TRY(request, core::job_request_from_json(json));
@@ -106,6 +106,7 @@ Result<core::JobResult> run(const base::Root& root, const core::StepKinds& kinds
         request.staging,
         std::move(inputs),
         [&reporter](double fraction, std::string_view said) { reporter.progress(fraction, said); }};
+    context.keep = [&kept](UniqueFd fd) { kept.push_back(std::move(fd)); };
     std::vector<std::string> warnings;
     context.warn = [&warnings](const std::string& said) { warnings.push_back(said); };
     const core::Step& first = request.steps.front();
@@ -119,10 +120,10 @@ Result<core::JobResult> run(const base::Root& root, const core::StepKinds& kinds
 }
 
 core::JobResult run_guarded(const base::Root& root, const core::StepKinds& kinds, std::string_view job,
-                            Reporter& reporter) {
+                            std::vector<UniqueFd>& kept, Reporter& reporter) {
     core::JobResult failed;
     try {
-        auto result = run(root, kinds, job, reporter);
+        auto result = run(root, kinds, job, kept, reporter);
         if (result)
             return *std::move(result);
         failed.error = std::move(result).error();
@@ -134,7 +135,8 @@ core::JobResult run_guarded(const base::Root& root, const core::StepKinds& kinds
 
 } // namespace
 
-int run_job(const base::Root& root, const core::StepKinds& kinds, std::string_view job) {
+int run_job(const base::Root& root, const core::StepKinds& kinds, std::string_view job,
+            std::vector<UniqueFd>& kept) {
     // O_APPEND and one write a line: what the daemon reads is whole lines, whenever this process is killed.
     const auto events = root.open_file(core::job_directory(job) + "/events", O_WRONLY | O_APPEND);
     if (!events) {
@@ -142,7 +144,7 @@ int run_job(const base::Root& root, const core::StepKinds& kinds, std::string_vi
         return 1;
     }
     Reporter reporter(events->get());
-    if (auto written = reporter.result(run_guarded(root, kinds, job, reporter)); !written) {
+    if (auto written = reporter.result(run_guarded(root, kinds, job, kept, reporter)); !written) {
         std::fprintf(stderr, "gpuhost-worker: %s\n", written.error().message.c_str());
         return 1;
     }
@@ -151,7 +153,7 @@ int run_job(const base::Root& root, const core::StepKinds& kinds, std::string_vi
 
 int worker_main(const core::StepKinds& kinds, int argc, char* argv[]) {
     std::string directory = "/";
-    std::string_view job;
+    std::string job;
     for (const std::string_view argument : std::span(argv, static_cast<std::size_t>(argc)).subspan(1)) {
         if (base::starts_with(argument, "--root="))
             directory = argument.substr(std::strlen("--root="));
@@ -168,7 +170,11 @@ int worker_main(const core::StepKinds& kinds, int argc, char* argv[]) {
         std::fprintf(stderr, "gpuhost-worker: %s\n", root.error().message.c_str());
         return 1;
     }
-    return run_job(*root, kinds, job);
+    std::vector<UniqueFd> kept;
+    for (std::optional<std::string> next = job; next; next = take_job(STDIN_FILENO))
+        if (const int status = run_job(*root, kinds, *next, kept); status != 0)
+            return status;
+    return 0;
 }
 
 } // namespace gpuhost::host

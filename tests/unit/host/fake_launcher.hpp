@@ -23,6 +23,8 @@ class FakeLauncher : public Launcher {
         bool adopted = false;
         bool killed = false;
         bool watched = true;
+        bool followed = false;  ///< in the worker of the one before
+        bool dismissed = false; ///< by its worker's next turn
     };
 
     [[nodiscard]] base::Result<std::unique_ptr<Worker>>
@@ -31,7 +33,7 @@ class FakeLauncher : public Launcher {
             --refusals;
             return base::fail(base::Errc::NoSpace, "no room in /run");
         }
-        return add({launch, std::move(callbacks), inputs.size(), false, false, true});
+        return add({launch, std::move(callbacks), inputs.size()});
     }
     [[nodiscard]] base::Result<std::unique_ptr<Worker>> adopt(const Launch& launch,
                                                               JobCallbacks callbacks) override {
@@ -39,7 +41,7 @@ class FakeLauncher : public Launcher {
             --refusals;
             return base::fail(base::Errc::NoSpace, "no watch is left");
         }
-        return add({launch, std::move(callbacks), 0, true, false, true});
+        return add({launch, std::move(callbacks), 0, true});
     }
     [[nodiscard]] base::Result<Owner> owner(core::Sandbox) const override {
         return Owner{::geteuid(), ::getegid()};
@@ -48,7 +50,18 @@ class FakeLauncher : public Launcher {
     [[nodiscard]] Job& last() { return *jobs.back(); }
     void end(core::JobResult result = {}, JobEnd::How how = JobEnd::How::Reported) {
         const auto ended = last().callbacks.ended;
-        ended({std::move(result), how});
+        ended({std::move(result), how, false});
+    }
+    /// Ends, and the worker with it does not.
+    void rest(core::JobResult result = {}) {
+        const auto ended = last().callbacks.ended;
+        ended({std::move(result), JobEnd::How::Reported, true});
+    }
+    /// One that rests is gone.
+    void gone() {
+        worker_gone = true;
+        if (const auto tell = std::exchange(when_gone, nullptr))
+            tell();
     }
     void fail(base::Errc code, std::string text = "it broke") {
         core::JobResult result;
@@ -69,19 +82,37 @@ class FakeLauncher : public Launcher {
 
     std::vector<std::shared_ptr<Job>> jobs;
     int refusals = 0; ///< of the next starts and adoptions
+    bool worker_gone = false;
+    std::function<void()> when_gone; ///< somebody waits for a dismissed worker
 
   private:
     struct FakeWorker : Worker {
-        explicit FakeWorker(std::shared_ptr<Job> j) : job(std::move(j)) {}
+        FakeWorker(FakeLauncher& l, std::shared_ptr<Job> j) : launcher(l), job(std::move(j)) {}
         FakeWorker(const FakeWorker&) = delete;
         FakeWorker& operator=(const FakeWorker&) = delete;
         ~FakeWorker() override { job->watched = false; }
         void kill() override { job->killed = true; }
+        base::Result<void> go_on(const Launch& launch, JobCallbacks callbacks) override {
+            if (launcher.worker_gone)
+                return base::fail(base::Errc::Interrupted, "it is gone");
+            job = std::make_shared<Job>(Job{launch, std::move(callbacks), 0});
+            job->followed = true;
+            launcher.jobs.push_back(job);
+            return {};
+        }
+        void dismiss(std::function<void()> gone) override {
+            job->dismissed = true;
+            launcher.when_gone = std::move(gone);
+            if (launcher.worker_gone)
+                launcher.gone();
+        }
+        FakeLauncher& launcher;
         std::shared_ptr<Job> job;
     };
     std::unique_ptr<Worker> add(Job job) {
         jobs.push_back(std::make_shared<Job>(std::move(job)));
-        return std::make_unique<FakeWorker>(jobs.back());
+        worker_gone = false;
+        return std::make_unique<FakeWorker>(*this, jobs.back());
     }
 };
 

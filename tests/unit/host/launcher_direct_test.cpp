@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "daemon/host/job_files.hpp"
 #include "daemon/host/launcher_direct.hpp"
 #include "tests/support/eventually.hpp"
 #include "tests/support/tmpdir.hpp"
@@ -182,6 +183,105 @@ TEST_F(DirectLauncherTest, AWorkerThatNobodyCanWatchIsKilled) {
     ASSERT_TRUE(event.run()); // a loop that has ended takes no source
     EXPECT_FALSE(launcher.start(launch(), {}, callbacks()));
     EXPECT_EQ(::waitpid(-1, nullptr, WNOHANG), -1) << "a child is left";
+}
+
+/// Does its first job, waits to be told another, and so on.
+class RestingWorker : public DirectLauncherTest {
+  protected:
+    void SetUp() override {
+        script("job=$2\n"
+               "while test -n \"$job\"; do\n"
+               "  dir=\"${1#--root=}/run/gpuhost/jobs/$job\"\n"
+               "  test -s $dir/request.json || exit 1\n"
+               "  grep -q slow $dir/request.json && sleep 60\n"
+               "  echo \"{\\\"result\\\": \\\"ok\\\", \\\"output\\\": \\\"$job $$\\\"}\" >>$dir/events\n"
+               "  job=$(dd bs=256 count=1 2>/dev/null)\n"
+               "done\n");
+    }
+    static Launch job(const std::string& name, std::chrono::seconds more) {
+        Launch made = launch();
+        made.request.job = name;
+        made.more = more;
+        return made;
+    }
+    JobCallbacks quiet() {
+        return {{}, [this](JobEnd end) { ends.push_back(std::move(end)); }};
+    }
+    [[nodiscard]] bool becomes(const std::function<bool()>& condition) {
+        const auto late = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+        while (!condition() && std::chrono::steady_clock::now() < late)
+            (void)sd_event_run(event.get(), 100'000);
+        return condition();
+    }
+    void start_resting() {
+        auto started = launcher.start(job("1-1-1", std::chrono::seconds(40)), {}, quiet());
+        ASSERT_TRUE(started) << started.error().message;
+        worker = *std::move(started);
+        ASSERT_TRUE(becomes([this] { return ends.size() == 1; }));
+        EXPECT_TRUE(ends[0].rests);
+    }
+    [[nodiscard]] std::string process(std::size_t number) const {
+        const std::string output = ends.at(number).result.output.get<std::string>();
+        return output.substr(output.find(' ') + 1);
+    }
+
+    std::vector<JobEnd> ends;
+};
+
+TEST_F(RestingWorker, GoesOnInTheSameProcess) {
+    start_resting();
+    ASSERT_TRUE(worker->go_on(job("1-2-1", std::chrono::seconds(20)), quiet()));
+    EXPECT_EQ(first_job(root, "1-2-1"), "1-1-1");
+    ASSERT_TRUE(becomes([this] { return ends.size() == 2; }));
+    EXPECT_TRUE(ends[1].rests);
+    ASSERT_TRUE(worker->go_on(job("1-3-1", std::chrono::seconds(0)), quiet()));
+    ASSERT_TRUE(becomes([this] { return ends.size() == 3; }));
+    EXPECT_FALSE(ends[2].rests) << "the last tells of the process's end";
+    EXPECT_EQ(process(0), process(2));
+    EXPECT_FALSE(worker->go_on(job("1-4-1", std::chrono::seconds(0)), quiet()));
+}
+
+TEST_F(RestingWorker, EndsWhenItIsDismissed) {
+    start_resting();
+    bool gone = false;
+    worker->dismiss([&] {
+        gone = true;
+        worker.reset();
+    });
+    EXPECT_TRUE(becomes([&] { return gone; }));
+    EXPECT_EQ(ends.size(), 1U);
+}
+
+TEST_F(RestingWorker, ThatDiesIsNotToldAnotherJob) {
+    start_resting();
+    worker->kill();
+    ASSERT_TRUE(becomes([&] { return !worker->go_on(job("1-2-1", std::chrono::seconds(0)), quiet()); }));
+    bool gone = false;
+    worker->dismiss([&] { gone = true; });
+    EXPECT_TRUE(becomes([&] { return gone; }));
+}
+
+TEST_F(RestingWorker, EachJobHasItsOwnDeadline) {
+    start_resting();
+    Launch slow = job("1-2-1", std::chrono::seconds(20));
+    slow.deadline = std::chrono::seconds(1);
+    slow.request.steps = {{"load", "slow", base::Json::object()}};
+    ASSERT_TRUE(worker->go_on(slow, quiet()));
+    ASSERT_TRUE(becomes([this] { return ends.size() == 2; }));
+    EXPECT_FALSE(ends[1].rests);
+    EXPECT_EQ(ends[1].result.error->code, Errc::Timeout);
+}
+
+TEST_F(RestingWorker, IsAdoptedByTheJobThatItDoes) {
+    start_resting();
+    ASSERT_TRUE(worker->go_on(job("1-2-1", std::chrono::seconds(20)), quiet()));
+    auto adopted = launcher.adopt(job("1-2-1", std::chrono::seconds(0)), quiet());
+    ASSERT_TRUE(adopted);
+    worker.reset(); // and with it the daemon's end of its stdin
+    worker = *std::move(adopted);
+    ASSERT_TRUE(becomes([this] { return !ends.empty() && !ends.back().rests; }));
+    EXPECT_FALSE(ends.back().result.error);
+    EXPECT_EQ(ends.back().result.output.get<std::string>().substr(0, 5), "1-2-1");
 }
 
 TEST_F(DirectLauncherTest, AWorkerThatFloodsItsEventsIsKilled) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/host/launcher_systemd.hpp"
+#include "daemon/host/worker_socket.hpp"
 #include "tests/support/tmpdir.hpp"
 
 #include <array>
@@ -62,6 +63,7 @@ class FakeSystemd {
     std::vector<std::string> command;
     std::vector<std::string> writable;
     std::vector<std::string> killed;
+    base::UniqueFd input; ///< the worker's stdin
     bool refuse = false;
     bool silent = false;                  ///< takes calls and answers none
     const char* error = nullptr;          ///< the answer to who asks for a unit
@@ -120,6 +122,8 @@ class FakeSystemd {
                 read_command(m);
             else if (std::strcmp(property, "ReadWritePaths") == 0)
                 read_writable(m);
+            else if (std::strcmp(property, "StandardInputFileDescriptor") == 0)
+                read_input(m);
             else
                 EXPECT_GE(sd_bus_message_skip(m, "v"), 0);
             EXPECT_GE(sd_bus_message_exit_container(m), 0);
@@ -134,6 +138,11 @@ class FakeSystemd {
             writable.emplace_back(path);
         for (int i = 0; i < 2; ++i)
             EXPECT_GE(sd_bus_message_exit_container(m), 0);
+    }
+    void read_input(sd_bus_message* m) {
+        int fd = -1;
+        EXPECT_GE(sd_bus_message_read(m, "v", "h", &fd), 0);
+        input.reset(::fcntl(fd, F_DUPFD_CLOEXEC, 0));
     }
     void read_command(sd_bus_message* m) {
         const char* path = nullptr;
@@ -335,6 +344,95 @@ TEST_F(SystemdLauncherTest, KillsTheWholeUnit) {
     turn();
     EXPECT_EQ(systemd->killed, std::vector<std::string>{"gpuhost-worker-3-2-1.service"});
     EXPECT_EQ(systemd->properties["KillSignal"], "i");
+}
+
+// --- one job after the other
+
+/// A unit whose worker has done its first job and waits for the next.
+class RestingUnit : public SystemdLauncherTest {
+  protected:
+    void SetUp() override {
+        SystemdLauncherTest::SetUp();
+        Launch first = launch();
+        first.more = std::chrono::seconds(60);
+        auto started = launcher->start(first, {}, callbacks());
+        ASSERT_TRUE(started);
+        worker = *std::move(started);
+        turn();
+        systemd->state("active", 0);
+        write_result();
+        turn();
+        ASSERT_TRUE(ended);
+        EXPECT_TRUE(ended->rests);
+        ended.reset();
+    }
+    static Launch next() {
+        Launch made = launch();
+        made.request.job = "3-3-1";
+        return made;
+    }
+};
+
+TEST_F(RestingUnit, GoesOnAndEndsWithTheLastJob) {
+    ASSERT_TRUE(worker->go_on(next(), callbacks()));
+    EXPECT_EQ(take_job(systemd->input.get()), "3-3-1");
+    EXPECT_EQ(take_job(systemd->input.get()), std::nullopt) << "no other will come";
+    EXPECT_TRUE(root.exists("/run/gpuhost/jobs/3-3-1/request.json"));
+    directory.write("run/gpuhost/jobs/3-3-1/events", "{\"result\": \"ok\", \"output\": \"more\"}\n");
+    turn();
+    EXPECT_FALSE(ended) << "the unit is still there";
+    systemd->state("inactive", 0);
+    turn();
+    ASSERT_TRUE(ended);
+    EXPECT_EQ(ended->result.output, "more");
+    EXPECT_FALSE(ended->rests);
+}
+
+TEST_F(RestingUnit, ThatIsDismissedIsGoneWithItsUnit) {
+    bool gone = false;
+    worker->dismiss([&] { gone = true; });
+    turn();
+    EXPECT_EQ(take_job(systemd->input.get()), std::nullopt);
+    EXPECT_FALSE(gone);
+    systemd->state("inactive", 0);
+    turn();
+    EXPECT_TRUE(gone);
+    EXPECT_FALSE(ended);
+}
+
+TEST_F(RestingUnit, ThatEndsByItselfTakesNoJob) {
+    systemd->state("failed", 0);
+    turn();
+    EXPECT_FALSE(ended);
+    EXPECT_FALSE(worker->go_on(next(), callbacks()));
+    bool gone = false;
+    worker->dismiss([&] { gone = true; });
+    EXPECT_TRUE(gone);
+}
+
+TEST_F(RestingUnit, IsKilledAtTheDeadlineOfItsJob) {
+    Launch slow = next();
+    slow.deadline = std::chrono::seconds(0);
+    ASSERT_TRUE(worker->go_on(slow, callbacks()));
+    EXPECT_TRUE(becomes([this] { return !systemd->killed.empty(); }));
+    EXPECT_EQ(systemd->killed, std::vector<std::string>{"gpuhost-worker-3-2-1.service"});
+    systemd->state("failed", 0);
+    turn();
+    ASSERT_TRUE(ended);
+    EXPECT_EQ(ended->result.error->code, Errc::Timeout);
+}
+
+TEST_F(RestingUnit, IsAdoptedByTheJobThatItDoes) {
+    ASSERT_TRUE(worker->go_on(next(), callbacks()));
+    systemd->known_state = "active";
+    auto adopted = launcher->adopt(next(), callbacks());
+    ASSERT_TRUE(adopted);
+    worker = *std::move(adopted);
+    turn();
+    EXPECT_FALSE(ended);
+    worker->kill();
+    turn();
+    EXPECT_EQ(systemd->killed, std::vector<std::string>{"gpuhost-worker-3-2-1.service"});
 }
 
 // --- no answer is no end

@@ -110,6 +110,91 @@ TEST_F(RunnerTest, RunsEveryPhaseInOrderAndCommits) {
     EXPECT_FALSE(root.exists("/run/gpuhost/jobs/1-1-1"));
 }
 
+TEST_F(RunnerTest, AWorkerGoesOnWhileItsSandboxFits) {
+    Life life(root);
+    life.start(make_plan({"load", "start", "link", "load"}));
+    EXPECT_EQ(life.at(), "preflight load");
+    EXPECT_EQ(life.launcher.last().launch.more, std::chrono::seconds(120)) << "of both that may follow";
+    life.launcher.rest();
+    EXPECT_EQ(life.at(), "apply load");
+    EXPECT_TRUE(life.launcher.last().followed);
+    life.launcher.rest();
+    EXPECT_EQ(life.at(), "apply start");
+    EXPECT_TRUE(life.launcher.last().followed);
+    EXPECT_EQ(life.launcher.last().launch.more.count(), 0) << "with this one it ends";
+    life.launcher.end();
+    EXPECT_EQ(life.at(), "apply link");
+    EXPECT_FALSE(life.launcher.last().followed);
+    EXPECT_EQ(life.launcher.last().launch.more.count(), 0);
+    life.launcher.end();
+    life.launcher.end();
+    EXPECT_EQ(life.outcomes, std::vector{Outcome::Committed});
+    EXPECT_EQ(life.launcher.jobs.size(), 5U);
+}
+
+TEST_F(RunnerTest, GoingBackStartsWhenTheWorkerThatFailedIsGone) {
+    Life life(root);
+    life.start(make_plan({"load", "start"}));
+    life.launcher.rest();
+    core::JobResult failed;
+    failed.error = base::Error{Errc::Failed, "it broke", {}};
+    life.launcher.rest(failed);
+    EXPECT_TRUE(life.launcher.last().dismissed);
+    EXPECT_EQ(life.at(), "apply load") << "nothing starts beside it";
+    life.launcher.gone();
+    EXPECT_EQ(life.at(), "undo load");
+    EXPECT_FALSE(life.launcher.last().followed);
+    life.launcher.end();
+    EXPECT_EQ(life.outcomes, std::vector{Outcome::RolledBack});
+}
+
+TEST_F(RunnerTest, NothingHasEndedBeforeItsWorkerIsGone) {
+    Life life(root);
+    life.start(make_plan({"load"}));
+    core::JobResult refused;
+    refused.problems = {{Errc::InUse, "held", ""}};
+    life.launcher.rest(refused);
+    EXPECT_TRUE(life.outcomes.empty());
+    EXPECT_TRUE(life.runner.running());
+    life.launcher.gone();
+    EXPECT_EQ(life.outcomes, std::vector{Outcome::Refused});
+}
+
+TEST_F(RunnerTest, AWorkerThatDiedAtRestIsReplaced) {
+    Life life(root);
+    life.start(make_plan({"load", "start"}));
+    life.launcher.worker_gone = true;
+    life.launcher.rest();
+    EXPECT_EQ(life.at(), "apply load");
+    EXPECT_FALSE(life.launcher.last().followed);
+    life.launcher.rest();
+    life.launcher.die(); // the next of it, with the job in flight
+    EXPECT_EQ(life.at(), "apply start");
+    EXPECT_FALSE(life.launcher.last().followed);
+    life.launcher.end();
+    EXPECT_EQ(life.outcomes, std::vector{Outcome::Committed});
+}
+
+TEST_F(RunnerTest, WhatWasCancelledAtRestGoesBack) {
+    Life life(root);
+    const auto id = life.start(make_plan({"load", "start"}));
+    life.launcher.rest();
+    ASSERT_TRUE(life.runner.cancel(id, tests::person()));
+    life.launcher.rest();
+    life.launcher.gone();
+    EXPECT_EQ(life.at(), "undo load");
+    life.launcher.end();
+    EXPECT_EQ(life.outcomes, std::vector{Outcome::Cancelled});
+}
+
+TEST_F(RunnerTest, AWorkerWithInputsIsForOneJob) {
+    Life life(root);
+    std::vector<base::UniqueFd> inputs;
+    inputs.emplace_back(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+    life.start(make_plan({"load"}), std::move(inputs));
+    EXPECT_EQ(life.launcher.last().launch.more.count(), 0);
+}
+
 TEST_F(RunnerTest, InASystemThatDoesNotRunOnlyFilesGoBack) {
     {
         Life crashed(root);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/core/job.hpp"
-#include "daemon/host/descriptor_socket.hpp"
 #include "daemon/host/job_files.hpp"
 #include "daemon/host/worker.hpp"
+#include "daemon/host/worker_socket.hpp"
 #include "tests/support/tmpdir.hpp"
 
 #include <array>
@@ -28,7 +28,7 @@ class WorkerTest : public testing::Test {
         for (const auto& name : kinds_of_steps)
             request.steps.push_back({name, summary, {{"of", name}}});
         EXPECT_TRUE(prepare_job(root, request, {::geteuid(), ::getegid()}, {}));
-        EXPECT_EQ(run_job(root, kinds, "7-1-1"), 0);
+        EXPECT_EQ(run_job(root, kinds, "7-1-1", kept), 0);
         const auto events = core::decode_events(directory.read("run/gpuhost/jobs/7-1-1/events"));
         EXPECT_TRUE(events.result);
         return events.result.value_or(core::JobResult{});
@@ -48,6 +48,8 @@ class WorkerTest : public testing::Test {
     core::StepKinds kinds;
     core::StepKind kind;
     std::vector<std::string> calls;
+    std::vector<base::UniqueFd> kept;
+    int left = -1; ///< by a step, open
 };
 
 TEST_F(WorkerTest, AppliesThenVerifies) {
@@ -101,7 +103,7 @@ TEST_F(WorkerTest, UnknownKindsAndDamagedRequestsAreResults) {
     EXPECT_NE(run(core::Phase::Apply, {"z"}).error->message.find("'z'"), std::string::npos);
     directory.write("run/gpuhost/jobs/7-1-1/request.json", "{");
     directory.write("run/gpuhost/jobs/7-1-1/events", "");
-    EXPECT_EQ(run_job(root, kinds, "7-1-1"), 0);
+    EXPECT_EQ(run_job(root, kinds, "7-1-1", kept), 0);
     EXPECT_TRUE(core::decode_events(directory.read("run/gpuhost/jobs/7-1-1/events")).result->error);
 }
 
@@ -125,7 +127,7 @@ TEST_F(WorkerTest, TakesEveryInputInOrder) {
     auto socket = socket_with(numbers);
     ASSERT_TRUE(socket) << socket.error().message;
     const base::UniqueFd before(::dup(STDIN_FILENO));
-    ASSERT_GE(::dup2(socket->get(), STDIN_FILENO), 0);
+    ASSERT_GE(::dup2(socket->worker.get(), STDIN_FILENO), 0);
     add("a").apply = [this](core::StepContext& context, const base::Json&) -> base::Result<base::Json> {
         for (const auto& input : context.inputs)
             calls.push_back(base::read_all(input.get(), 100, "input").value_or("?"));
@@ -143,14 +145,69 @@ TEST_F(WorkerTest, TakesEveryInputInOrder) {
 TEST_F(WorkerTest, InputsThatAreGoneAreAnErrorAndNotAHang) {
     auto socket = socket_with({});
     ASSERT_TRUE(socket);
+    socket->daemon.reset();
     const base::UniqueFd before(::dup(STDIN_FILENO));
-    ASSERT_GE(::dup2(socket->get(), STDIN_FILENO), 0);
+    ASSERT_GE(::dup2(socket->worker.get(), STDIN_FILENO), 0);
     add("a");
     kinds.add(kind);
     const auto result = run(core::Phase::Apply, {"a"}, 1);
     ::dup2(before.get(), STDIN_FILENO);
     EXPECT_TRUE(result.error);
     EXPECT_TRUE(calls.empty());
+}
+
+TEST_F(WorkerTest, DoesOneJobAfterTheOtherUntilNoneIsTold) {
+    add("a").apply = [this](core::StepContext& context, const base::Json& args) -> base::Result<base::Json> {
+        calls.push_back(base::string_or(args, "of", ""));
+        if (calls.size() > 1)
+            return base::Json{{"open", ::fcntl(left, F_GETFD) != -1}};
+        base::UniqueFd fd(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+        left = fd.get();
+        context.keep(std::move(fd));
+        return base::Json::object();
+    };
+    kinds.add(kind);
+    auto socket = socket_with({});
+    ASSERT_TRUE(socket);
+    for (const std::string job : {"7-1-1", "7-2-1", "7-3-1"}) {
+        core::JobRequest request;
+        request.job = job;
+        request.phase = core::Phase::Apply;
+        request.steps.push_back({job == "7-2-1" ? "z" : "a", "do it", {{"of", job}}});
+        ASSERT_TRUE(prepare_next_job(root, request, "7-1-1"));
+        EXPECT_EQ(first_job(root, job), "7-1-1");
+        if (job != "7-1-1") {
+            ASSERT_TRUE(send_job(socket->daemon.get(), job));
+        }
+    }
+    socket->daemon.reset();
+    const base::UniqueFd before(::dup(STDIN_FILENO));
+    ASSERT_GE(::dup2(socket->worker.get(), STDIN_FILENO), 0);
+    std::string program = "gpuhost-worker";
+    std::string option = "--root=" + root.directory();
+    std::string first = "7-1-1";
+    std::array<char*, 4> arguments{program.data(), option.data(), first.data(), nullptr};
+    EXPECT_EQ(worker_main(kinds, 3, arguments.data()), 0);
+    ::dup2(before.get(), STDIN_FILENO);
+    EXPECT_EQ(calls, (std::vector<std::string>{"7-1-1", "7-3-1"}));
+    const auto result = [&](const char* job) {
+        return core::decode_events(directory.read("run/gpuhost/jobs/" + std::string(job) + "/events")).result;
+    };
+    EXPECT_TRUE(result("7-2-1")->error) << "a job that fails is no reason to end";
+    EXPECT_TRUE(base::bool_or(result("7-3-1")->output, "open", false)) << "what the first left open";
+}
+
+TEST_F(WorkerTest, WhoseJobItIsOnlyTheDaemonSays) {
+    directory.write("run/gpuhost/jobs/7-2-1/worker", "7-1-1\n");
+    EXPECT_EQ(first_job(root, "7-2-1"), "7-1-1");
+    for (const char* said : {"8-1-1\n", "7-1/../1\n", "\n", ""}) {
+        directory.write("run/gpuhost/jobs/7-2-1/worker", said);
+        EXPECT_EQ(first_job(root, "7-2-1"), "7-2-1") << said;
+    }
+    directory.write("run/gpuhost/jobs/7-2-1/worker", "7-1-1\n");
+    if (::chown(directory.path("run/gpuhost/jobs/7-2-1/worker").c_str(), 12345, 12345) == 0) {
+        EXPECT_EQ(first_job(root, "7-2-1"), "7-2-1") << "a worker without privileges wrote it";
+    }
 }
 
 } // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/host/descriptor_socket.hpp"
+#include "daemon/host/worker_socket.hpp"
 
 #include <algorithm>
 #include <array>
@@ -70,18 +70,17 @@ bool receive(int socket, std::vector<UniqueFd>& descriptors) {
 
 } // namespace
 
-Result<UniqueFd> socket_with(std::span<const int> descriptors) {
+Result<WorkerSocket> socket_with(std::span<const int> descriptors) {
     std::array<int, 2> pair{};
     if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair.data()) < 0)
         return fail_errno("making a socket for a worker", errno);
-    const UniqueFd ours(pair[0]);
-    UniqueFd theirs(pair[1]);
+    WorkerSocket made{UniqueFd(pair[0]), UniqueFd(pair[1])};
     while (!descriptors.empty()) {
         const auto batch = descriptors.first(std::min(descriptors.size(), per_message));
-        GPUHOST_CHECK(send(ours.get(), batch));
+        GPUHOST_CHECK(send(made.daemon.get(), batch));
         descriptors = descriptors.subspan(batch.size());
     }
-    return theirs;
+    return made;
 }
 
 std::vector<UniqueFd> take_descriptors(int socket, std::size_t expected) {
@@ -89,6 +88,23 @@ std::vector<UniqueFd> take_descriptors(int socket, std::size_t expected) {
     while (taken.size() < expected && receive(socket, taken)) {
     }
     return taken;
+}
+
+Result<void> send_job(int socket, std::string_view job) {
+    if (::send(socket, job.data(), job.size(), MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
+        return fail_errno("telling a worker its next job", errno);
+    return {};
+}
+
+std::optional<std::string> take_job(int socket) {
+    std::array<char, 256> name{};
+    ssize_t length = 0;
+    do
+        length = ::recv(socket, name.data(), name.size(), 0);
+    while (length < 0 && errno == EINTR);
+    if (length <= 0)
+        return std::nullopt;
+    return std::string(name.data(), static_cast<std::size_t>(length));
 }
 
 } // namespace gpuhost::host
