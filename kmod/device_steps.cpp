@@ -9,6 +9,7 @@
 // a fabric manager runs, for which GPUs behind NVSwitches wait}.
 #include "daemon/base/clock.hpp"
 #include "daemon/base/parse.hpp"
+#include "kmod/apart.hpp"
 #include "kmod/converge.hpp"
 #include "kmod/cuda.hpp"
 #include "kmod/devices.hpp"
@@ -49,6 +50,37 @@ std::string nvml_library(const base::Json& args) {
 
 std::string cuda_library(const base::Json& args) {
     return base::string_or(args, "userland", "") + "/lib/libcuda.so.1";
+}
+
+/// The library's code runs in a process of its own: the worker may have more to do after it.
+Result<NvmlReport> ask_nvml_apart(const base::Root& root, const base::Json& args) {
+    const std::string library = root.host_path(nvml_library(args));
+    GPUHOST_TRY(answer, run_apart("NVML", [&]() -> Result<base::Json> {
+                    GPUHOST_TRY(report, ask_nvml(library));
+                    return base::Json{{"version", report.driver_version},
+                                      {"devices", report.devices},
+                                      {"split", report.split}};
+                }));
+    return NvmlReport{base::string_or(answer, "version", ""),
+                      static_cast<unsigned>(base::int_or(answer, "devices", 0)),
+                      static_cast<unsigned>(base::int_or(answer, "split", 0))};
+}
+
+Result<std::vector<std::string>> add_vectors_apart(const base::Root& root, const base::Json& args) {
+    const std::string library = root.host_path(cuda_library(args));
+    GPUHOST_TRY(answer, run_apart("CUDA", [&]() -> Result<base::Json> {
+                    GPUHOST_TRY(gpus, add_vectors(library));
+                    return base::Json{{"gpus", gpus}};
+                }));
+    return base::strings_or_empty(answer, "gpus");
+}
+
+/// A GPU that nobody has open stops, and starts anew for the next who asks. One that can't start, the validation tells of.
+void keep_gpus_awake(const StepContext& context) {
+    context.progress(-1, "starting the GPUs");
+    for (const std::string& node : gpu_nodes(context.root))
+        if (auto fd = context.root.open_file(node, O_RDWR))
+            context.keep(std::move(*fd));
 }
 
 std::string level_of(const base::Json& args) {
@@ -115,11 +147,11 @@ Result<base::Json> compute(StepContext& context, const base::Json& args) {
     context.progress(-1, "computing on each GPU");
     const bool fabric = base::bool_or(args, "fabric", false);
     const std::uint64_t until = base::monotonic_us() + (fabric ? fabric_patience_us : 0);
-    auto computed = add_vectors(context.root.host_path(cuda_library(args)));
+    auto computed = add_vectors_apart(context.root, args);
     while (!computed && computed.error().code == Errc::Busy && base::monotonic_us() < until) {
         context.progress(-1, "waiting for the fabric of NVSwitches");
         ::usleep(2'000'000);
-        computed = add_vectors(context.root.host_path(cuda_library(args)));
+        computed = add_vectors_apart(context.root, args);
     }
     // As at boot: it comes after the driver.
     if (!computed && computed.error().code == Errc::Busy && !fabric) {
@@ -127,7 +159,7 @@ Result<base::Json> compute(StepContext& context, const base::Json& args) {
         return base::Json{{"waits", "fabric"}};
     }
     GPUHOST_TRY(gpus, std::move(computed));
-    GPUHOST_TRY(report, ask_nvml(context.root.host_path(nvml_library(args))));
+    GPUHOST_TRY(report, ask_nvml_apart(context.root, args));
     const std::size_t expected = shown_by_cuda(context.root, report.split);
     if (gpus.size() < expected)
         return base::fail(Errc::Failed,
@@ -143,8 +175,9 @@ Result<base::Json> validate(StepContext& context, const base::Json& args) {
     GPUHOST_CHECK(check_devices(context.root));
     if (!wants_nvml(args))
         return base::Json{{"level", "kernel"}};
+    keep_gpus_awake(context);
     context.progress(-1, "asking NVML");
-    GPUHOST_TRY(report, ask_nvml(context.root.host_path(nvml_library(args))));
+    GPUHOST_TRY(report, ask_nvml_apart(context.root, args));
     const std::size_t expected = gpus_to_drive(nvidia_gpus(context.root)).size();
     if (report.driver_version != goal.version)
         return base::fail(Errc::Failed,

@@ -116,22 +116,6 @@ std::vector<DeviceNode> common_devices(const base::Root& root, const DeviceRules
     return nodes;
 }
 
-/// /dev/nvidia0 and the like that lead to a GPU.
-std::size_t gpu_nodes(const base::Root& root) {
-    const auto directory = root.open_file("/dev", O_PATH | O_DIRECTORY);
-    if (!directory)
-        return 0;
-    constexpr std::string_view prefix = "nvidia";
-    const auto names = root.list("/dev").value_or(std::vector<std::string>());
-    return static_cast<std::size_t>(std::count_if(names.begin(), names.end(), [&](const std::string& name) {
-        if (!base::starts_with(name, prefix))
-            return false;
-        const auto minor = base::parse_uint(std::string_view(name).substr(prefix.size()));
-        return minor && device_at(directory->get(), name.c_str()) ==
-                            ::makedev(nvidia_major, static_cast<unsigned>(*minor));
-    }));
-}
-
 } // namespace
 
 DeviceRules parse_device_rules(std::string_view params) {
@@ -172,12 +156,29 @@ std::vector<DeviceNode> missing_devices(const base::Root& root) {
     return nodes;
 }
 
+std::vector<std::string> gpu_nodes(const base::Root& root) {
+    const auto directory = root.open_file("/dev", O_PATH | O_DIRECTORY);
+    if (!directory)
+        return {};
+    std::vector<std::string> nodes;
+    constexpr std::string_view prefix = "nvidia";
+    for (const std::string& name : root.list("/dev").value_or(std::vector<std::string>())) {
+        if (!base::starts_with(name, prefix))
+            continue;
+        const auto minor = base::parse_uint(std::string_view(name).substr(prefix.size()));
+        if (minor && device_at(directory->get(), name.c_str()) ==
+                         ::makedev(nvidia_major, static_cast<unsigned>(*minor)))
+            nodes.push_back("/dev/" + name);
+    }
+    return nodes;
+}
+
 bool devices_look_complete(const base::Root& root) {
     const auto rules = device_rules(root);
     if (!rules)
         return true;
     const std::vector<DeviceNode> nodes = common_devices(root, *rules);
-    return gpu_nodes(root) >= served_gpus(root).size() &&
+    return gpu_nodes(root).size() >= served_gpus(root).size() &&
            std::all_of(nodes.begin(), nodes.end(),
                        [&](const DeviceNode& node) { return is_in_place(root, node); });
 }

@@ -27,6 +27,8 @@ struct DeviceRules {
 [[nodiscard]] std::vector<DeviceNode> wanted_devices(const base::Root& root);
 /// Those that lack, or have another number, mode or owner.
 [[nodiscard]] std::vector<DeviceNode> missing_devices(const base::Root& root);
+/// /dev/nvidia0 and the like, those that lead to a GPU.
+[[nodiscard]] std::vector<std::string> gpu_nodes(const base::Root& root);
 /// As missing_devices() is empty, without asking the driver about its GPUs: that can wait for a busy one, and
 /// the daemon must not.
 [[nodiscard]] bool devices_look_complete(const base::Root& root);

@@ -2,6 +2,8 @@
 noinst_LIBRARIES += %D%/libkmodroom.a
 %C%_libkmodroom_a_CPPFLAGS = $(AM_CPPFLAGS) $(KMOD_CFLAGS)
 %C%_libkmodroom_a_SOURCES = \
+    %D%/apart.cpp \
+    %D%/apart.hpp \
     %D%/boot_images.cpp \
     %D%/boot_images.hpp \
     %D%/build.cpp \
