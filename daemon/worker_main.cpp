@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// gpuhost-worker: one phase of one step, in the sandbox that its kind asks for.
+// gpuhost-worker: phases of steps, in the sandbox that their kinds ask for.
 #include "daemon/host/worker.hpp"
 #include "daemon/rooms.hpp"
 

@@ -32,7 +32,7 @@ Result<Json> call(const std::function<Result<Json>()>& function) {
     }
 }
 
-/// In the child. Its end runs nothing of the vendor's, which may hang.
+/// In the child. It ends without what the vendor's libraries registered for an exit.
 [[noreturn]] void answer(int fd, pid_t parent, const std::function<Result<Json>()>& function) {
     (void)::prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (::getppid() != parent)
@@ -57,16 +57,19 @@ Result<Json> run_apart(const std::string& what, const std::function<Result<Json>
     std::array<int, 2> ends{};
     if (::pipe2(ends.data(), O_CLOEXEC) < 0)
         return base::fail_errno("making a pipe", errno);
-    const UniqueFd reading(ends[0]);
+    UniqueFd reading(ends[0]);
     UniqueFd writing(ends[1]);
     const pid_t parent = ::getpid();
     const pid_t child = ::fork();
     if (child < 0)
         return base::fail_errno("starting a process for " + what, errno);
-    if (child == 0)
+    if (child == 0) {
+        reading.reset();
         answer(writing.get(), parent, function);
+    }
     writing.reset();
     const auto text = base::read_all(reading.get(), answer_limit, what);
+    reading.reset(); // an answer that is too long for us fails there
     int status = 0;
     while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
     }

@@ -8,7 +8,7 @@
 //   modules.converge → driver.select → driver.devices → driver.validate → door.open → units.start
 //
 // Where nobody asked and what is selected is only to be loaded, as at boot, of these remain modules.converge,
-// driver.devices and driver.validate: each step is a process of its own, for which what starts after the driver waits.
+// driver.devices and driver.validate: what starts after the driver waits for each step.
 //
 // Undone from any point backwards it ends with the driver that was there before.
 #pragma once

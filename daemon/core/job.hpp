@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // What daemon and worker say to each other, through files that both survive the other's death.
 //
-// /run/gpuhost/jobs/<job>/request.json   written by the daemon before the worker starts
+// /run/gpuhost/jobs/<job>/request.json   written by the daemon before the worker starts, or is told of it
 // /run/gpuhost/jobs/<job>/events         appended by the worker: one JSON object a line, the result last
-// stdin                                  a SOCK_SEQPACKET socket with the input descriptors (SCM_RIGHTS)
+// /run/gpuhost/jobs/<job>/worker         where it is not the worker's first job: that one
+// stdin                                  a SOCK_SEQPACKET socket with the input descriptors (SCM_RIGHTS), and then the name
+//                                        of each further job
 #pragma once
 
 #include "daemon/core/transaction.hpp"
@@ -28,7 +30,7 @@ inline constexpr std::string_view staging_directory = "/var/lib/gpuhost/staging"
 
 struct JobRequest {
     std::string
-        job; ///< "12-3-1": transaction, running number, attempt; also in the unit's name gpuhost-worker-<job>
+        job; ///< "12-3-1": transaction, running number, attempt; a worker's first is in its unit's name gpuhost-worker-<job>
     Phase phase = Phase::Preflight;
     std::vector<Step> steps; ///< all of them for preflight, else one
     base::Json settings;

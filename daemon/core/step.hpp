@@ -74,7 +74,7 @@ struct StepContext {
 struct StepKind {
     std::string name;
     Sandbox sandbox = Sandbox::Store;
-    std::chrono::seconds deadline{60}; ///< for each of apply and undo; the worker's unit is killed after it
+    std::chrono::seconds deadline{60}; ///< for each of apply and undo; the worker is killed after it
     /// What apply and undo write besides the staging directory; for the sandboxes that see files read-only.
     std::vector<std::string> writable;
     /// Cancel may kill its worker at any point; otherwise cancel waits for its end.

@@ -58,14 +58,31 @@ Result<void> prepare_next_job(const base::Root& root, const core::JobRequest& re
 }
 
 std::string first_job(const base::Root& root, const std::string& job) {
-    const std::string file = first_job_file(job);
-    // In a directory that is another user's it is not the daemon's word.
-    const auto st = root.lstat(file);
-    if (!st || !S_ISREG(st->st_mode) || st->st_uid != ::geteuid())
+    // A directory that is another user's says nothing of the daemon's.
+    const auto st = root.lstat(core::job_directory(job));
+    if (!st || !S_ISDIR(st->st_mode) || st->st_uid != ::geteuid())
         return job;
-    const std::string first = root.read_line(file).value_or(job);
+    const std::string first = root.read_line(first_job_file(job)).value_or(job);
     const std::string transaction = job.substr(0, job.find('-') + 1);
     return base::starts_with(first, transaction) && first.find('/') == std::string::npos ? first : job;
+}
+
+std::string newest_job(const base::Root& root, std::uint64_t transaction) {
+    const std::string prefix = std::to_string(transaction) + "-";
+    std::vector<std::uint64_t> newest; // running number, attempt
+    std::string found;
+    for (const std::string& name : root.list(core::jobs_directory).value_or(std::vector<std::string>())) {
+        if (!base::starts_with(name, prefix))
+            continue;
+        std::vector<std::uint64_t> numbers;
+        for (const std::string& part : base::split(name.substr(prefix.size()), '-'))
+            numbers.push_back(base::parse_uint(part).value_or(0));
+        if (newest < numbers) {
+            newest = std::move(numbers);
+            found = name;
+        }
+    }
+    return found;
 }
 
 Result<void> JobWatch::start(Event& event, const base::Root& root, std::string_view job) {

@@ -26,6 +26,9 @@ namespace gpuhost::host {
 /// The job that this job's worker was started with.
 [[nodiscard]] std::string first_job(const base::Root& root, const std::string& job);
 
+/// Of those of a transaction that have a directory; empty: there is none.
+[[nodiscard]] std::string newest_job(const base::Root& root, std::uint64_t transaction);
+
 /// Follows an events file by inotify and tells of the job: its progress, and once its end.
 class JobWatch {
   public:

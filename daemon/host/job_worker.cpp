@@ -11,8 +11,8 @@ using base::Errc;
 using base::Error;
 using base::Result;
 
-Result<std::unique_ptr<JobWatch>> JobWorker::watch(const Launch& launch, JobCallbacks callbacks,
-                                                   bool must_have_files) {
+Result<std::unique_ptr<JobWatch>> JobWorker::make_watch(const Launch& launch, JobCallbacks callbacks,
+                                                        bool must_have_files) {
     callbacks.ended = [this, ended = std::move(callbacks.ended)](JobEnd end) {
         rests_ = end.rests;
         if (rests_)
@@ -35,16 +35,18 @@ void JobWorker::begin(const Launch& launch, std::unique_ptr<JobWatch> watch) {
 }
 
 Result<void> JobWorker::follow(const Launch& launch, JobCallbacks callbacks, bool must_have_files) {
-    GPUHOST_TRY(made, watch(launch, std::move(callbacks), must_have_files));
+    GPUHOST_TRY(made, make_watch(launch, std::move(callbacks), must_have_files));
     begin(launch, std::move(made));
     return {};
 }
 
 Result<void> JobWorker::go_on(const Launch& launch, JobCallbacks callbacks) {
     if (gone_ || !socket_)
-        return base::fail(Errc::Interrupted, "the worker has ended");
+        return base::fail(Errc::Interrupted, "worker '" + job_ + "' has ended");
+    if (!has_time_for(launch.deadline))
+        return base::fail(Errc::Timeout, "worker '" + job_ + "' has no time left");
     GPUHOST_CHECK(prepare_next_job(root_, launch.request, job_));
-    GPUHOST_TRY(made, watch(launch, std::move(callbacks), true));
+    GPUHOST_TRY(made, make_watch(launch, std::move(callbacks), true));
     GPUHOST_CHECK(send_job(socket_.get(), launch.request.job));
     begin(launch, std::move(made));
     set_deadline(launch.deadline);

@@ -16,6 +16,7 @@ class JobWorker : public Worker {
   public:
     [[nodiscard]] base::Result<void> go_on(const Launch& launch, JobCallbacks callbacks) final;
     void dismiss(std::function<void()> gone) final;
+    [[nodiscard]] std::string job() const final { return job_; }
 
   protected:
     /// `job` is the one that it was started with, which names it; `socket` the daemon's end of its stdin, none for one
@@ -34,12 +35,14 @@ class JobWorker : public Worker {
     /// The time that its job, or its end, has from now on.
     virtual void set_deadline(std::chrono::seconds deadline) = 0;
     virtual void clear_deadline() = 0;
+    /// Whether it may live for so long from now on.
+    [[nodiscard]] virtual bool has_time_for(std::chrono::seconds deadline) const = 0;
 
     [[nodiscard]] Event& event() const { return event_; }
 
   private:
-    [[nodiscard]] base::Result<std::unique_ptr<JobWatch>> watch(const Launch& launch, JobCallbacks callbacks,
-                                                                bool must_have_files);
+    [[nodiscard]] base::Result<std::unique_ptr<JobWatch>>
+    make_watch(const Launch& launch, JobCallbacks callbacks, bool must_have_files);
     void begin(const Launch& launch, std::unique_ptr<JobWatch> watch);
 
     Event& event_;

@@ -38,7 +38,8 @@ struct JobEnd {
 
 struct JobCallbacks {
     std::function<void(const core::JobProgress&)> progress;
-    /// Once, when no process of the worker is left that can be killed, or when it rests.
+    /// Once, when no process of the worker is left that can be killed, or when it rests. Never before start(), adopt() or
+    /// go_on() has returned.
     std::function<void(JobEnd)> ended;
 };
 
@@ -47,8 +48,10 @@ class Worker {
   public:
     virtual ~Worker() = default;
     virtual void kill() = 0; ///< SIGKILL to all of its processes; `ended` follows
-    /// Where it rests: another job, which its sandbox fits and which takes no inputs. Fails where it has died meanwhile, and
-    /// calls nobody then.
+    /// The one that it was started with, which its unit is named for.
+    [[nodiscard]] virtual std::string job() const = 0;
+    /// Where it rests: another job, which its sandbox fits and which takes no inputs. Fails, and calls nobody, where it has died
+    /// meanwhile, has not the time, or can't be told.
     [[nodiscard]] virtual base::Result<void> go_on(const Launch& launch, JobCallbacks callbacks) = 0;
     /// Where it rests: no job follows. `gone` is called, maybe at once, when no process of it is left; it may drop the worker.
     virtual void dismiss(std::function<void()> gone) = 0;
@@ -60,7 +63,7 @@ class Launcher {
     /// Writes the request and starts. The inputs are duplicated.
     [[nodiscard]] virtual base::Result<std::unique_ptr<Worker>>
     start(const Launch& launch, std::span<const int> inputs, JobCallbacks callbacks) = 0;
-    /// The same for a job that a daemon before this one started; `ended` comes also when it is long gone.
+    /// The same for a job that a daemon before this one started; `ended` comes also when it is long gone. It does not rest.
     [[nodiscard]] virtual base::Result<std::unique_ptr<Worker>> adopt(const Launch& launch,
                                                                       JobCallbacks callbacks) = 0;
     /// Who workers with this sandbox run as: owner of their job and staging directories.

@@ -51,7 +51,7 @@ class DirectWorker : public JobWorker {
         : JobWorker(event, root, std::move(job), std::move(socket)), process_(std::move(process)) {}
 
     /// An adopted worker that is gone already (no pidfd) ends on the loop's next turn.
-    Result<void> watch(const Launch& launch, JobCallbacks callbacks) {
+    Result<void> attach(const Launch& launch, JobCallbacks callbacks) {
         GPUHOST_CHECK(follow(launch, std::move(callbacks), process_.child));
         if (!process_.pidfd && process_.child)
             return base::fail(Errc::Failed, "can't watch a worker: no descriptor for it");
@@ -93,6 +93,7 @@ class DirectWorker : public JobWorker {
             event().exit(EXIT_FAILURE);
     }
     void clear_deadline() override { timer_.reset(); }
+    [[nodiscard]] bool has_time_for(std::chrono::seconds) const override { return true; }
 
     /// What hangs in the kernel can't be killed; the daemon goes on without it.
     void expire() {
@@ -161,7 +162,7 @@ Result<std::unique_ptr<Worker>> DirectLauncher::start(const Launch& launch, std:
         become_worker(root_, pid_file, job, program_.c_str(), socket.worker.get(), daemon, fate_);
     auto worker = std::make_unique<DirectWorker>(event_, root_, job, std::move(socket.daemon),
                                                  DirectWorker::Process{open_pidfd(pid), pid, true});
-    if (auto watched = worker->watch(launch, std::move(callbacks)); !watched) {
+    if (auto watched = worker->attach(launch, std::move(callbacks)); !watched) {
         worker->kill_and_reap(0);
         return base::fail(std::move(watched).error());
     }
@@ -183,7 +184,7 @@ Result<std::unique_ptr<Worker>> DirectLauncher::adopt(const Launch& launch, JobC
     }
     auto worker = std::make_unique<DirectWorker>(event_, root_, job, UniqueFd(),
                                                  DirectWorker::Process{std::move(pidfd), pid, false});
-    GPUHOST_CHECK(worker->watch(launch, std::move(callbacks)));
+    GPUHOST_CHECK(worker->attach(launch, std::move(callbacks)));
     return worker;
 }
 

@@ -121,6 +121,7 @@ std::vector<UnitProperty> unit_properties(const Launch& launch) {
         launch.request.phase == core::Phase::Preflight
             ? "checks"
             : std::string(core::name(launch.request.phase)) + ": " + launch.request.steps[0].summary;
+    const std::string after = launch.more.count() > 0 ? ", and what follows" : "";
     auto properties = sandbox_properties(launch.sandbox, writable_for(launch));
     const auto microseconds =
         static_cast<std::uint64_t>(std::chrono::microseconds(launch.deadline + launch.more).count());
@@ -128,7 +129,7 @@ std::vector<UnitProperty> unit_properties(const Launch& launch) {
     // and the daemon goes on without it.
     constexpr std::uint64_t kill_us = 5'000'000;
     const std::vector<UnitProperty> common{
-        {"Description", "GPU host worker " + job + ", " + what},
+        {"Description", "GPU host worker " + job + ", " + what + after},
         {"Type", std::string("exec")},
         {"CollectMode", std::string("inactive-or-failed")},
         {"RuntimeMaxUSec", microseconds},
@@ -188,8 +189,8 @@ class SystemdWorker : public JobWorker {
         : JobWorker(event, root, job, std::move(socket)), bus_(bus), unit_(unit_of(job)),
           path_(std::move(path)), patience_(patience) {}
 
-    Result<void> watch(const Launch& launch, JobCallbacks callbacks, bool must_have_files) {
-        GPUHOST_CHECK(follow(launch, std::move(callbacks), must_have_files));
+    Result<void> attach(const Launch& launch, JobCallbacks callbacks, bool adopted) {
+        GPUHOST_CHECK(follow(launch, std::move(callbacks), !adopted));
         int r = sd_bus_match_signal_async(bus_, base::OutPtr(changed_), systemd_name, path_.c_str(),
                                           "org.freedesktop.DBus.Properties", "PropertiesChanged",
                                           call<&SystemdWorker::changed>, nullptr, this);
@@ -200,8 +201,9 @@ class SystemdWorker : public JobWorker {
         if (r < 0)
             return fail_errno("watching a worker's unit", -r);
         ask_when_overdue_by(launch.deadline);
-        // Its unit's own deadline is that of all its jobs.
-        if (launch.more.count() > 0)
+        ends_by_ = std::chrono::steady_clock::now() + launch.deadline + launch.more;
+        // Its unit's own deadline may be that of several jobs.
+        if (adopted || launch.more.count() > 0)
             kill_after(launch.deadline + patience_.overdue);
         return {};
     }
@@ -241,6 +243,9 @@ class SystemdWorker : public JobWorker {
         kill_after(deadline);
     }
     void clear_deadline() override { deadline_.reset(); }
+    [[nodiscard]] bool has_time_for(std::chrono::seconds deadline) const override {
+        return std::chrono::steady_clock::now() + deadline <= ends_by_;
+    }
 
     void kill_after(Duration time) {
         expired_ = false;
@@ -381,6 +386,7 @@ class SystemdWorker : public JobWorker {
     std::string path_;
     Patience patience_;
     std::chrono::steady_clock::time_point overdue_;
+    std::chrono::steady_clock::time_point ends_by_; ///< as systemd has it
     bool expired_ = false;
     bool has_job_ = false;
     std::string active_;
@@ -413,7 +419,7 @@ Result<std::unique_ptr<Worker>> SystemdLauncher::start(const Launch& launch, std
     GPUHOST_TRY(path, path_of(unit_of(job)));
     auto worker =
         std::make_unique<SystemdWorker>(event_, root_, job, path, std::move(socket.daemon), bus_, patience_);
-    GPUHOST_CHECK(worker->watch(launch, std::move(callbacks), true));
+    GPUHOST_CHECK(worker->attach(launch, std::move(callbacks), false));
     GPUHOST_CHECK(worker->start(message.get()));
     return worker;
 }
@@ -422,7 +428,7 @@ Result<std::unique_ptr<Worker>> SystemdLauncher::adopt(const Launch& launch, Job
     const std::string job = first_job(root_, launch.request.job);
     GPUHOST_TRY(path, path_of(unit_of(job)));
     auto worker = std::make_unique<SystemdWorker>(event_, root_, job, path, UniqueFd(), bus_, patience_);
-    GPUHOST_CHECK(worker->watch(launch, std::move(callbacks), false));
+    GPUHOST_CHECK(worker->attach(launch, std::move(callbacks), true));
     worker->ask();
     return worker;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Workers as transient units, gpuhost-worker-<job>.service: a sandbox, a cgroup and a deadline each, kept by
-// PID 1 and not by the daemon.
+// PID 1 and not by the daemon. Of one that does several jobs PID 1 keeps the time of all, and the daemon that of each.
 #pragma once
 
 #include "daemon/host/bus_connection.hpp"

@@ -173,8 +173,11 @@ std::vector<const Operation*> Runner::operations() const {
 
 void Runner::advance() {
     const Action action = current_->operation.transaction.next();
-    if (action.type == Action::Type::End)
-        dismiss_worker([this, action] { end(action); });
+    const bool follows = action.type == Action::Type::Run && may_follow(current_->sandbox, action);
+    if (current_->worker && !follows)
+        dismiss_worker([this] { advance(); });
+    else if (action.type == Action::Type::End)
+        end(action);
     else
         run(action);
 }
@@ -220,13 +223,13 @@ void Runner::launch(const Action& action) {
     callbacks.progress = [this](const core::JobProgress& made) { progress(made); };
     callbacks.ended = [this, action](JobEnd end) { job_ended(action, std::move(end)); };
     const Launch launch = make_launch(action);
-    const bool goes_on = current_->worker && may_follow(current_->sandbox, launch) &&
-                         current_->worker->go_on(launch, callbacks);
-    if (!goes_on && current_->worker) {
-        dismiss_worker([this, action] { this->launch(action); });
-        return;
-    }
-    if (!goes_on) {
+    if (current_->worker) {
+        if (const auto told = current_->worker->go_on(launch, std::move(callbacks)); !told) {
+            warn(told.error().message + ", starting another");
+            dismiss_worker([this, action] { run_again(action); });
+            return;
+        }
+    } else {
         auto worker = start_or_adopt(launch, std::move(callbacks));
         if (!worker) {
             not_started(action, worker.error().context("starting a worker"));
@@ -291,26 +294,45 @@ void Runner::later(std::chrono::seconds pause, const Event::Callback& then) {
         event_.exit(EXIT_FAILURE); // without the loop nothing goes on; the next daemon takes it up
 }
 
-/// One that rests, and for which nothing is left to do here.
+/// One that rests. It may take its time: until it is gone nothing is started, nor announced.
 void Runner::dismiss_worker(const Event::Callback& then) {
-    if (!current_->worker) {
-        then();
-        return;
-    }
     current_->worker->dismiss([this, then] {
         current_->worker.reset();
         then();
     });
 }
 
-/// What looked, or did its part, may do the next part. Going back gets a new one: who knows what has failed.
-bool Runner::may_follow(core::Sandbox sandbox, const Launch& next) const {
-    return next.request.phase == Phase::Apply && next.sandbox == sandbox && serves_many(sandbox) &&
-           current_->inputs.empty();
+std::string Runner::current_job() const {
+    return job_of(current_->operation.id, current_->starts, current_->operation.transaction.attempts());
 }
 
-/// Of all that its worker will do where nothing fails.
-std::chrono::seconds Runner::time_for_followers(Action action, const Launch& launch) const {
+std::vector<std::size_t> Runner::steps_of(const Action& action) const {
+    if (action.phase == Phase::Preflight)
+        return current_->operation.transaction.preflights()[action.step];
+    return {action.step};
+}
+
+Runner::Need Runner::need_of(const Action& action) const {
+    Need need;
+    std::vector<core::Sandbox> sandboxes;
+    for (const std::size_t step : steps_of(action))
+        if (const core::StepKind* kind =
+                kinds_.find(current_->operation.transaction.plan().steps[step].kind)) {
+            sandboxes.push_back(kind->sandbox);
+            need.deadline = std::max(need.deadline, kind->deadline);
+        }
+    need.sandbox = widest(sandboxes);
+    return need;
+}
+
+/// What looked, or did its part, may do the next part. Going back gets a new one: who knows what has failed.
+bool Runner::may_follow(core::Sandbox sandbox, const Action& next) const {
+    return next.phase == Phase::Apply && serves_many(sandbox) && need_of(next).sandbox == sandbox &&
+           current_->inputs.empty() && !(asleep_ && needs_running_system(next));
+}
+
+/// Of all that a worker will do after this where nothing fails.
+std::chrono::seconds Runner::time_for_followers(Action action, core::Sandbox sandbox) const {
     std::chrono::seconds time{0};
     core::Transaction ahead = current_->operation.transaction;
     const auto feed = [&](Record::Type type) {
@@ -321,46 +343,33 @@ std::chrono::seconds Runner::time_for_followers(Action action, const Launch& lau
     };
     while (feed(Record::Type::Done)) {
         action = ahead.next();
-        const bool runs = action.type == Action::Type::Run && !(asleep_ && needs_running_system(action));
-        if (!runs || !feed(Record::Type::Start))
+        const bool follows = action.type == Action::Type::Run && may_follow(sandbox, action);
+        if (!follows || !feed(Record::Type::Start))
             break;
-        const Launch next = make_launch(action, ahead);
-        if (!may_follow(launch.sandbox, next))
-            break;
-        time += next.deadline;
+        time += need_of(action).deadline;
     }
     return time;
 }
 
 Launch Runner::make_launch(const Action& action) const {
-    Launch launch = make_launch(action, current_->operation.transaction);
-    launch.more = time_for_followers(action, launch);
-    return launch;
-}
-
-Launch Runner::make_launch(const Action& action, const core::Transaction& transaction) const {
-    const auto& steps = transaction.plan().steps;
+    const auto& steps = current_->operation.transaction.plan().steps;
+    const Need need = need_of(action);
     Launch launch;
-    launch.request.job = job_of(current_->operation.id, current_->starts, transaction.attempts());
+    launch.request.job = current_job();
     launch.request.phase = action.phase;
     launch.request.settings = settings_;
     launch.request.boot_id = boot_id_;
     launch.request.staging = core::staging_of(current_->operation.id);
     launch.request.inputs = current_->inputs.size();
-    if (action.phase == Phase::Preflight)
-        for (const std::size_t step : transaction.preflights()[action.step])
-            launch.request.steps.push_back(steps[step]);
-    else
-        launch.request.steps = {steps[action.step]};
-    std::vector<core::Sandbox> sandboxes;
-    for (const core::Step& step : launch.request.steps)
-        if (const core::StepKind* kind = kinds_.find(step.kind)) {
-            sandboxes.push_back(kind->sandbox);
-            launch.deadline = std::max(launch.deadline, kind->deadline);
-            if (action.phase != Phase::Preflight)
-                launch.writable = kind->writable;
-        }
-    launch.sandbox = widest(sandboxes);
+    for (const std::size_t step : steps_of(action))
+        launch.request.steps.push_back(steps[step]);
+    if (const core::StepKind* kind = kinds_.find(steps[action.step].kind);
+        kind && action.phase != Phase::Preflight)
+        launch.writable = kind->writable;
+    launch.sandbox = need.sandbox;
+    launch.deadline = need.deadline;
+    if (!current_->adopt) // whose stdin went with the daemon before
+        launch.more = time_for_followers(action, need.sandbox);
     return launch;
 }
 
@@ -404,6 +413,7 @@ void Runner::progress(const core::JobProgress& made) {
 }
 
 void Runner::job_ended(const Action& action, JobEnd end) {
+    const std::string worker = current_->worker ? current_->worker->job() : current_job();
     if (!end.rests)
         current_->worker.reset();
     const core::Transaction& transaction = current_->operation.transaction;
@@ -416,10 +426,11 @@ void Runner::job_ended(const Action& action, JobEnd end) {
         result.error = Error{Errc::Cancelled, "cancelled", {}};
     } else if (end.how == JobEnd::How::Died) {
         const std::string id = std::to_string(current_->operation.id);
-        const std::string job = job_of(current_->operation.id, current_->starts, transaction.attempts());
+        const std::string job = current_job();
         log::event(log::Level::Warning, message::worker_died,
-                   {{"GPUHOST_OPERATION_ID", id}, {"GPUHOST_JOB", job}},
-                   "worker '" + job + "' died: " + result.error->message);
+                   {{"GPUHOST_OPERATION_ID", id}, {"GPUHOST_JOB", worker}},
+                   "worker '" + worker + "' died" + (job == worker ? "" : " in job '" + job + "'") + ": " +
+                       result.error->message);
         if (transaction.attempts() < core::Transaction::max_attempts) {
             run_again(action);
             return;

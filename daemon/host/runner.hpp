@@ -84,12 +84,19 @@ class Runner {
         bool stalled = false;    ///< a record waits for room on the disk
     };
 
+    /// What a phase asks of its worker.
+    struct Need {
+        core::Sandbox sandbox = core::Sandbox::Store;
+        std::chrono::seconds deadline{60};
+    };
+
     // runner_resume.cpp
     [[nodiscard]] base::Result<void> lock_journal();
     [[nodiscard]] base::Result<void> load(std::uint64_t id);
     void remove_leftovers();
     void remove_files_of(std::uint64_t id);
     void resume_next();
+    void await_leftover(const Event::Callback& then);
     void prune();
     void remove_journal(std::uint64_t id);
     [[nodiscard]] bool is_stuck(const Operation& operation) const;
@@ -106,10 +113,12 @@ class Runner {
     [[nodiscard]] base::Result<std::unique_ptr<Worker>> start_or_adopt(const Launch& launch,
                                                                        JobCallbacks callbacks);
     void later(std::chrono::seconds pause, const Event::Callback& then);
+    [[nodiscard]] std::string current_job() const;
+    [[nodiscard]] std::vector<std::size_t> steps_of(const core::Action& action) const;
     [[nodiscard]] Launch make_launch(const core::Action& action) const;
-    [[nodiscard]] Launch make_launch(const core::Action& action, const core::Transaction& transaction) const;
-    [[nodiscard]] bool may_follow(core::Sandbox sandbox, const Launch& next) const;
-    [[nodiscard]] std::chrono::seconds time_for_followers(core::Action action, const Launch& launch) const;
+    [[nodiscard]] Need need_of(const core::Action& action) const;
+    [[nodiscard]] bool may_follow(core::Sandbox sandbox, const core::Action& next) const;
+    [[nodiscard]] std::chrono::seconds time_for_followers(core::Action action, core::Sandbox sandbox) const;
     void dismiss_worker(const Event::Callback& then);
     [[nodiscard]] base::Result<void> prepare_staging() const;
     void progress(const core::JobProgress& progress);

@@ -2,6 +2,7 @@
 // What a daemon before this one left: journals to take up, files to remove.
 #include "daemon/base/messages.hpp"
 #include "daemon/base/parse.hpp"
+#include "daemon/host/job_files.hpp"
 #include "daemon/host/runner.hpp"
 
 #include <algorithm>
@@ -135,8 +136,30 @@ void Runner::resume_next() {
             current_->operation.progress = 1; // from where it shrinks
         // Going back right away, after a reboot: there is no phase to wait for.
         current_->adopt = current_->adopt && current_->operation.transaction.in_flight();
-        advance();
+        await_leftover([this] { advance(); });
     });
+}
+
+/// Where no phase is in flight, or one that no worker was told of, one from before may still be about to end. Nothing is
+/// started beside it.
+void Runner::await_leftover(const Event::Callback& then) {
+    constexpr std::chrono::seconds to_end{10};
+    const std::string job = newest_job(root_, current_->operation.id);
+    if (job.empty() || current_->operation.of_earlier_boot || (current_->adopt && job == current_job())) {
+        then();
+        return;
+    }
+    Launch launch;
+    launch.request.job = job;
+    launch.deadline = to_end;
+    const auto ended = [this, then](const JobEnd&) {
+        current_->worker.reset();
+        then();
+    };
+    if (auto worker = launcher_.adopt(launch, {{}, ended}))
+        current_->worker = *std::move(worker);
+    else
+        wait(worker.error().message, [this, then] { await_leftover(then); });
 }
 
 /// Dry runs go first, and each is only one of many; what asks for a reboot stays until there was one.

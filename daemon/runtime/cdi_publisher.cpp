@@ -59,20 +59,19 @@ Result<bool> remove_ours(const Root& host, const std::string& path) {
     return true;
 }
 
-/// A GPU that nobody has used since the driver came has no UUID: its node is opened, so that the driver asks it. The
-/// descriptors keep it awake. One that is sick takes some seconds; many of them are not waited for.
-std::vector<base::UniqueFd> wake_gpus(const Root& host) {
+/// A GPU that nobody has used since the driver came has no UUID: its node is opened, so that the driver asks it. One that
+/// is sick takes some seconds; many of them are not waited for.
+void wake_gpus(const core::StepContext& context) {
+    const Root& host = context.root;
     const auto until = std::chrono::steady_clock::now() + waking;
-    std::vector<base::UniqueFd> awake;
     for (const Gpu& gpu : read_gpus(host)) {
         const std::string node = "/dev/nvidia" + std::to_string(gpu.minor);
         if (!gpu.uuid.empty() || !stat_character_device(host, node) ||
             std::chrono::steady_clock::now() > until)
             continue;
         if (auto fd = host.open_file(node, O_RDWR))
-            awake.push_back(std::move(*fd));
+            context.keep(std::move(*fd));
     }
-    return awake;
 }
 
 class Publisher {
@@ -84,7 +83,7 @@ class Publisher {
     }
 
     [[nodiscard]] CdiRecord publish() {
-        const auto awake = wake_gpus(host_);
+        wake_gpus(context_);
         record_.inputs = cdi_inputs(host_); // before: what changes from here on is seen by who looks again
         std::set<std::string> stale = known_paths(host_);
         for (const CdiMode& mode : cdi_modes())

@@ -116,6 +116,7 @@ EXTRA_%C%_kmod_tests_DEPENDENCIES = %D%/stub-nvml.so %D%/stub-cuda.so %D%/stub-j
 %C%_kmod_tests_CPPFLAGS = $(test_cppflags)
 %C%_kmod_tests_LDADD = $(test_libs) $(test_inputs) $(kmod_libs)
 %C%_kmod_tests_SOURCES = \
+    %D%/kmod/apart_test.cpp \
     %D%/kmod/boot_images_test.cpp \
     %D%/kmod/build_log_test.cpp \
     %D%/kmod/build_test.cpp \

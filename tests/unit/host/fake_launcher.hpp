@@ -87,27 +87,30 @@ class FakeLauncher : public Launcher {
 
   private:
     struct FakeWorker : Worker {
-        FakeWorker(FakeLauncher& l, std::shared_ptr<Job> j) : launcher(l), job(std::move(j)) {}
+        FakeWorker(FakeLauncher& l, std::shared_ptr<Job> j)
+            : launcher(l), task(std::move(j)), first(task->launch.request.job) {}
         FakeWorker(const FakeWorker&) = delete;
         FakeWorker& operator=(const FakeWorker&) = delete;
-        ~FakeWorker() override { job->watched = false; }
-        void kill() override { job->killed = true; }
+        ~FakeWorker() override { task->watched = false; }
+        void kill() override { task->killed = true; }
+        [[nodiscard]] std::string job() const override { return first; }
         base::Result<void> go_on(const Launch& launch, JobCallbacks callbacks) override {
             if (launcher.worker_gone)
                 return base::fail(base::Errc::Interrupted, "it is gone");
-            job = std::make_shared<Job>(Job{launch, std::move(callbacks), 0});
-            job->followed = true;
-            launcher.jobs.push_back(job);
+            task = std::make_shared<Job>(Job{launch, std::move(callbacks), 0});
+            task->followed = true;
+            launcher.jobs.push_back(task);
             return {};
         }
         void dismiss(std::function<void()> gone) override {
-            job->dismissed = true;
+            task->dismissed = true;
             launcher.when_gone = std::move(gone);
             if (launcher.worker_gone)
                 launcher.gone();
         }
         FakeLauncher& launcher;
-        std::shared_ptr<Job> job;
+        std::shared_ptr<Job> task;
+        std::string first;
     };
     std::unique_ptr<Worker> add(Job job) {
         jobs.push_back(std::make_shared<Job>(std::move(job)));

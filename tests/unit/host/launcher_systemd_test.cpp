@@ -422,6 +422,15 @@ TEST_F(RestingUnit, IsKilledAtTheDeadlineOfItsJob) {
     EXPECT_EQ(ended->result.error->code, Errc::Timeout);
 }
 
+TEST_F(RestingUnit, ThatHasRestedTooLongTakesNoJob) {
+    Launch longer = next();
+    longer.deadline = launch().deadline + std::chrono::seconds(61);
+    const auto told = worker->go_on(longer, callbacks());
+    ASSERT_FALSE(told);
+    EXPECT_EQ(told.error().code, Errc::Timeout);
+    EXPECT_TRUE(worker->go_on(next(), callbacks()));
+}
+
 TEST_F(RestingUnit, IsAdoptedByTheJobThatItDoes) {
     ASSERT_TRUE(worker->go_on(next(), callbacks()));
     systemd->known_state = "active";

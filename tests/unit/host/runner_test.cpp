@@ -175,16 +175,53 @@ TEST_F(RunnerTest, AWorkerThatDiedAtRestIsReplaced) {
     EXPECT_EQ(life.outcomes, std::vector{Outcome::Committed});
 }
 
-TEST_F(RunnerTest, WhatWasCancelledAtRestGoesBack) {
+TEST_F(RunnerTest, ACancelWhileAWorkerEndsIsHeard) {
     Life life(root);
-    const auto id = life.start(make_plan({"load", "start"}));
+    const auto id = life.start(make_plan({"load", "link"}));
     life.launcher.rest();
+    life.launcher.rest();
+    ASSERT_TRUE(life.launcher.last().dismissed) << "the next step needs another sandbox";
     ASSERT_TRUE(life.runner.cancel(id, tests::person()));
-    life.launcher.rest();
     life.launcher.gone();
-    EXPECT_EQ(life.at(), "undo load");
+    EXPECT_EQ(life.at(), "undo load") << "what was next has not begun";
     life.launcher.end();
     EXPECT_EQ(life.outcomes, std::vector{Outcome::Cancelled});
+}
+
+TEST_F(RunnerTest, TheNextDaemonWaitsForAWorkerThatEnds) {
+    {
+        Life life(root);
+        life.start(make_plan({"load", "link"}));
+        life.launcher.rest();
+        life.launcher.rest(); // dismissed, and no phase is in flight
+    }
+    directory.write("run/gpuhost/jobs/1-9-1/events", "");
+    directory.write("run/gpuhost/jobs/1-10-1/events", "");
+    Life life(root);
+    ASSERT_TRUE(life.runner.resume());
+    ASSERT_EQ(life.launcher.jobs.size(), 1U);
+    EXPECT_TRUE(life.launcher.last().adopted);
+    EXPECT_EQ(life.launcher.last().launch.request.job, "1-10-1");
+    EXPECT_EQ(life.launcher.last().launch.more.count(), 0);
+    life.launcher.die();
+    EXPECT_EQ(life.at(), "apply link");
+    EXPECT_EQ(life.runner.find(1)->transaction.attempts(), 1U);
+}
+
+TEST_F(RunnerTest, AnAdoptedWorkerDoesNotRest) {
+    {
+        Life life(root);
+        life.start(make_plan({"load", "start"}));
+        life.launcher.rest();
+        EXPECT_GT(life.launcher.last().launch.more.count(), 0);
+    }
+    Life life(root);
+    ASSERT_TRUE(life.runner.resume());
+    EXPECT_TRUE(life.launcher.last().adopted);
+    EXPECT_EQ(life.launcher.last().launch.more.count(), 0);
+    life.launcher.end();
+    EXPECT_EQ(life.at(), "apply start");
+    EXPECT_FALSE(life.launcher.last().followed);
 }
 
 TEST_F(RunnerTest, AWorkerWithInputsIsForOneJob) {

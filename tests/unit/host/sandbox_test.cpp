@@ -107,6 +107,15 @@ TEST_P(Exposure, IsAtMostFour) {
 INSTANTIATE_TEST_SUITE_P(EverySandbox, Exposure, testing::ValuesIn(all),
                          [](const auto& one) { return std::string(core::name(one.param)); });
 
+TEST(Sandbox, WhatIsMadeForOneJobServesOne) {
+    for (const core::Sandbox sandbox : all) {
+        const bool is_of_one = !user_of(sandbox).empty() ||
+                               unit_file(sandbox).find("/run/gpuhost/jobs/1-1-1") != std::string::npos;
+        EXPECT_FALSE(is_of_one && serves_many(sandbox)) << name(sandbox);
+    }
+    EXPECT_TRUE(serves_many(core::Sandbox::Devices));
+}
+
 TEST(Sandbox, ForeignInputIsReadWithoutPrivileges) {
     EXPECT_NE(store_user, worker_user);
     for (const auto sandbox : {core::Sandbox::Parse, core::Sandbox::Content, core::Sandbox::Compile}) {

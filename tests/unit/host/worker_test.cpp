@@ -205,7 +205,7 @@ TEST_F(WorkerTest, WhoseJobItIsOnlyTheDaemonSays) {
         EXPECT_EQ(first_job(root, "7-2-1"), "7-2-1") << said;
     }
     directory.write("run/gpuhost/jobs/7-2-1/worker", "7-1-1\n");
-    if (::chown(directory.path("run/gpuhost/jobs/7-2-1/worker").c_str(), 12345, 12345) == 0) {
+    if (::chown(directory.path("run/gpuhost/jobs/7-2-1").c_str(), 12345, 12345) == 0) {
         EXPECT_EQ(first_job(root, "7-2-1"), "7-2-1") << "a worker without privileges wrote it";
     }
 }
