@@ -21,19 +21,19 @@ def _works(image):
             return False
 
 
-def choose(image):
-    """"kvm" or "tcg"; GPUHOST_VM_ACCEL decides where it is set. The probe runs once a boot of this machine."""
+def choose(image, otherwise="tcg"):
+    """"kvm", or what is to be had without; GPUHOST_VM_ACCEL decides where it is set. The probe runs once a boot of this machine."""
     if wanted := os.environ.get("GPUHOST_VM_ACCEL"):
         return wanted
     if not os.access("/dev/kvm", os.R_OK | os.W_OK):
-        return "tcg"
+        return otherwise
     boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
     remembered = cache.root() / "kvm-probe"
     if remembered.exists():
         known_boot, known = remembered.read_text().split()
         if known_boot == boot:
-            return known
+            return known if known == "kvm" else otherwise
     with say.step("trying whether a guest boots under KVM"):
-        found = "kvm" if _works(image) else "tcg"
-    remembered.write_text(f"{boot} {found}\n")
-    return found
+        works = _works(image)
+    remembered.write_text(f"{boot} {'kvm' if works else 'none'}\n")
+    return "kvm" if works else otherwise

@@ -81,10 +81,10 @@ def make_payload(deb, work, tools):
     return payload.make(work / "payload.raw", files)
 
 
-def first_boot(deb, work, tools=None, server=None):
+def first_boot(deb, work, tools=None, server=None, emulated="tcg"):
     ready = image.guest()
     drive = make_payload(deb, work, tools)
-    how = accel.choose(ready)
+    how = accel.choose(ready, emulated)
     disk = guest.create_overlay(work / "disk.qcow2", ready / "disk.raw")
     with say.step(f"booting the guest ({how})"):
         host = Host(ready, disk, work, accel=how, payload=drive, options=OPTIONS, server=server)
