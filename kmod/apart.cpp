@@ -73,9 +73,9 @@ Result<Json> run_apart(const std::string& what, const std::function<Result<Json>
     int status = 0;
     while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
     }
+    GPUHOST_TRY(read, text);
     if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
         return base::fail(crashed(what, status));
-    GPUHOST_TRY(read, text);
     GPUHOST_TRY(answer, base::parse_json(read, what));
     if (base::member(answer, "error").is_object())
         return base::fail(base::error_from_json(base::member(answer, "error")));

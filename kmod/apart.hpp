@@ -11,7 +11,7 @@
 namespace gpuhost::kmod {
 
 /// What `function` returns there. It dies with this process, and has no deadline of its own. `what` is in the error of one
-/// that crashes. Only from a process with one thread.
+/// that crashes, which is Failed: who crashed once in a validation is not asked again. Only from a process with one thread.
 [[nodiscard]] base::Result<base::Json> run_apart(const std::string& what,
                                                  const std::function<base::Result<base::Json>()>& function);
 

@@ -78,9 +78,7 @@ Result<std::vector<std::string>> add_vectors_apart(const base::Root& root, const
 /// A GPU that nobody has open stops, and starts anew for the next who asks. One that can't start, the validation tells of.
 void keep_gpus_awake(const StepContext& context) {
     context.progress(-1, "starting the GPUs");
-    for (const std::string& node : gpu_nodes(context.root))
-        if (auto fd = context.root.open_file(node, O_RDWR))
-            context.keep(std::move(*fd));
+    core::keep_open(context, gpu_nodes(context.root));
 }
 
 std::string level_of(const base::Json& args) {

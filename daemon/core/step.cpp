@@ -2,6 +2,9 @@
 #include "daemon/core/step.hpp"
 
 #include <algorithm>
+#include <chrono>
+
+#include <fcntl.h>
 
 namespace gpuhost::core {
 
@@ -40,6 +43,15 @@ const StepKind* StepKinds::find(std::string_view name) const {
     const auto it =
         std::find_if(kinds_.begin(), kinds_.end(), [&](const StepKind& kind) { return kind.name == name; });
     return it == kinds_.end() ? nullptr : &*it;
+}
+
+void keep_open(const StepContext& context, const std::vector<std::string>& paths) {
+    constexpr std::chrono::seconds patience{60};
+    const auto until = std::chrono::steady_clock::now() + patience;
+    for (const std::string& path : paths)
+        if (std::chrono::steady_clock::now() < until)
+            if (auto fd = context.root.open_file(path, O_RDWR))
+                context.keep(std::move(*fd));
 }
 
 Json to_json(const Step& step) {

@@ -67,7 +67,7 @@ struct StepContext {
     std::function<void(double fraction, std::string_view text)> progress;
     /// A sentence on what went wrong without harm, or in preflight what harm would come: logged, and shown with the operation.
     std::function<void(const std::string& text)> warn = [](const std::string&) {};
-    /// Left open until the worker ends, which may do the steps after this one, too.
+    /// Leaves it open until the worker ends, which may do the steps after this one, too. Of itself it closes it.
     std::function<void(base::UniqueFd)> keep = [](base::UniqueFd) {};
 };
 
@@ -100,6 +100,9 @@ class StepKinds {
   private:
     std::vector<StepKind> kinds_;
 };
+
+/// Opens devices, and keeps them open. One that is sick takes some seconds; many of them are not waited for.
+void keep_open(const StepContext& context, const std::vector<std::string>& paths);
 
 [[nodiscard]] base::Json to_json(const Step& step);
 [[nodiscard]] base::Result<Step> step_from_json(const base::Json& value);

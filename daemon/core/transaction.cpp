@@ -61,7 +61,7 @@ Result<void> Transaction::feed(const Record& record) {
     case Record::Type::Fail:
         return failed(record);
     case Record::Type::Cancel:
-        if (past_return())
+        if (past_return() || finished())
             return {};
         cancel_ = record.error.value_or(Error{Errc::Cancelled, "cancelled", {}});
         if (!undoing_ && !in_flight_)

@@ -47,6 +47,7 @@ class Transaction {
     [[nodiscard]] bool touched() const { return touched_; }       ///< an apply was started
     [[nodiscard]] bool undoing() const { return undoing_; }
     [[nodiscard]] bool past_return() const; ///< a step that there is no way back from was begun
+    [[nodiscard]] bool finished() const;    ///< the last step is done and verified, or skipped
     [[nodiscard]] bool cancelled() const { return cancel_.has_value(); }
     [[nodiscard]] std::optional<Outcome> outcome() const { return outcome_; }
     [[nodiscard]] const std::optional<base::Error>& error() const { return cause_; }
@@ -70,7 +71,6 @@ class Transaction {
     void go_back(base::Error cause);
     void skip_next(std::int64_t steps);
     [[nodiscard]] bool preflighted() const { return preflights_done_ == preflights_.size(); }
-    [[nodiscard]] bool finished() const; ///< the last step is done and verified, or skipped
     [[nodiscard]] Action next_undo() const;
     [[nodiscard]] Outcome outcome_after_undo() const;
 

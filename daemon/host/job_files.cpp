@@ -24,7 +24,17 @@ Result<void> give(const base::Root& root, const std::string& path, Launcher::Own
     return {};
 }
 
-Result<void> write_job(const base::Root& root, const core::JobRequest& request, Launcher::Owner owner) {
+std::string request_file(const std::string& job) {
+    return core::job_directory(job) + "/request.json";
+}
+
+std::string first_job_file(const std::string& job) {
+    return core::job_directory(job) + "/worker";
+}
+
+/// The request last: without it nobody was told of the job. `first`: its worker's; empty: it is that itself.
+Result<void> write_job(const base::Root& root, const core::JobRequest& request, const std::string& first,
+                       Launcher::Owner owner) {
     const std::string directory = core::job_directory(request.job);
     // Others may pass through to a directory that is theirs, not look around.
     GPUHOST_CHECK(root.make_directories(std::string(core::jobs_directory), 0711));
@@ -32,29 +42,26 @@ Result<void> write_job(const base::Root& root, const core::JobRequest& request, 
     GPUHOST_CHECK(root.make_directories(directory, 0700));
     const std::string events = directory + "/events";
     GPUHOST_CHECK(root.open_file(events, O_WRONLY | O_CREAT | O_EXCL, 0600));
-    const std::string file = directory + "/request.json";
+    if (!first.empty())
+        GPUHOST_CHECK(root.write_atomic(first_job_file(request.job), first + "\n", 0600));
+    const std::string file = request_file(request.job);
     GPUHOST_CHECK(root.write_atomic(file, base::dump(core::to_json(request)), 0600));
     GPUHOST_CHECK(give(root, events, owner));
     GPUHOST_CHECK(give(root, file, owner));
     return give(root, directory, owner);
 }
 
-std::string first_job_file(const std::string& job) {
-    return core::job_directory(job) + "/worker";
-}
-
 } // namespace
 
 Result<WorkerSocket> prepare_job(const base::Root& root, const core::JobRequest& request,
                                  Launcher::Owner owner, std::span<const int> inputs) {
-    GPUHOST_CHECK(write_job(root, request, owner));
+    GPUHOST_CHECK(write_job(root, request, "", owner));
     return socket_with(inputs);
 }
 
 Result<void> prepare_next_job(const base::Root& root, const core::JobRequest& request,
                               const std::string& first) {
-    GPUHOST_CHECK(write_job(root, request, {::geteuid(), ::getegid()}));
-    return root.write_atomic(first_job_file(request.job), first + "\n", 0600);
+    return write_job(root, request, first, {::geteuid(), ::getegid()});
 }
 
 std::string first_job(const base::Root& root, const std::string& job) {
@@ -72,7 +79,7 @@ std::string newest_job(const base::Root& root, std::uint64_t transaction) {
     std::vector<std::uint64_t> newest; // running number, attempt
     std::string found;
     for (const std::string& name : root.list(core::jobs_directory).value_or(std::vector<std::string>())) {
-        if (!base::starts_with(name, prefix))
+        if (!base::starts_with(name, prefix) || !root.exists(request_file(name)))
             continue;
         std::vector<std::uint64_t> numbers;
         for (const std::string& part : base::split(name.substr(prefix.size()), '-'))
@@ -90,6 +97,7 @@ Result<void> JobWatch::start(Event& event, const base::Root& root, std::string_v
     constexpr int flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK;
     GPUHOST_TRY(events, root.open_file(core::job_directory(job) + "/events", flags));
     events_ = std::move(events);
+    event_ = &event;
     GPUHOST_TRY(source, event.on_inotify(events_.get(), IN_MODIFY, [this] { read(); }));
     source_ = std::move(source);
     read();
@@ -118,12 +126,22 @@ void JobWatch::read() {
     }
     if (newest && callbacks_.progress)
         callbacks_.progress(*newest);
-    if (until_ == Until::Result && result_)
-        finish({*std::exchange(result_, std::nullopt), JobEnd::How::Reported, true});
+    if (until_ == Until::Result && result_ && !ending_)
+        rest_soon();
+}
+
+/// Who started the worker may not even have it yet.
+void JobWatch::rest_soon() {
+    auto soon = event_->soon([this] { finish({*std::move(result_), JobEnd::How::Reported, true}); });
+    if (soon)
+        ending_ = *std::move(soon);
+    else
+        event_->exit(EXIT_FAILURE); // without the loop nothing goes on; the next daemon takes it up
 }
 
 void JobWatch::overflow() {
     source_.reset();
+    ending_.reset();
     events_.reset();
     result_.emplace().error =
         base::Error{base::Errc::BadContent, "the worker wrote more than a job has to say",
@@ -154,6 +172,7 @@ void JobWatch::not_started(base::Error why) {
 
 void JobWatch::finish(JobEnd end) {
     source_.reset();
+    ending_.reset();
     const auto ended = std::move(callbacks_.ended);
     ended(std::move(end)); // may destroy this
 }

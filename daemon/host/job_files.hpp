@@ -26,7 +26,7 @@ namespace gpuhost::host {
 /// The job that this job's worker was started with.
 [[nodiscard]] std::string first_job(const base::Root& root, const std::string& job);
 
-/// Of those of a transaction that have a directory; empty: there is none.
+/// Of those of a transaction that a worker was or is told of; empty: there is none.
 [[nodiscard]] std::string newest_job(const base::Root& root, std::uint64_t transaction);
 
 /// Follows an events file by inotify and tells of the job: its progress, and once its end.
@@ -40,7 +40,7 @@ class JobWatch {
     JobWatch(JobCallbacks callbacks, std::function<void()> kill, Until until = Until::ProcessEnd)
         : callbacks_(std::move(callbacks)), kill_(std::move(kill)), until_(until) {}
 
-    /// Progress may come before this returns: what an adopted job wrote while nobody watched.
+    /// Progress may come before this returns: what an adopted job wrote while nobody watched. The end never does.
     [[nodiscard]] base::Result<void> start(Event& event, const base::Root& root, std::string_view job);
     /// Stops watching, reads what is left and calls `ended`, which may destroy this. Without a result in the
     /// file, `died` is the result.
@@ -51,6 +51,7 @@ class JobWatch {
   private:
     void finish(JobEnd end);
     void read();
+    void rest_soon();
     void overflow();
 
     JobCallbacks callbacks_;
@@ -60,7 +61,9 @@ class JobWatch {
     std::size_t bytes_ = 0; ///< read so far
     std::string partial_;   ///< the line not yet ended
     std::optional<core::JobResult> result_;
+    Event* event_ = nullptr;
     Source source_;
+    Source ending_; ///< a result is there, which the loop's next turn tells of
 };
 
 } // namespace gpuhost::host

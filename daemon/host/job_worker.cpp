@@ -40,11 +40,18 @@ Result<void> JobWorker::follow(const Launch& launch, JobCallbacks callbacks, boo
     return {};
 }
 
+void JobWorker::kill() {
+    killed_ = true;
+    kill_processes();
+}
+
+bool JobWorker::can_go_on(std::chrono::seconds deadline) const {
+    return rests_ && !gone_ && !killed_ && socket_ && has_time_for(deadline);
+}
+
 Result<void> JobWorker::go_on(const Launch& launch, JobCallbacks callbacks) {
-    if (gone_ || !socket_)
-        return base::fail(Errc::Interrupted, "worker '" + job_ + "' has ended");
-    if (!has_time_for(launch.deadline))
-        return base::fail(Errc::Timeout, "worker '" + job_ + "' has no time left");
+    if (!can_go_on(launch.deadline))
+        return base::fail(Errc::Interrupted, "worker '" + job_ + "' can't go on");
     GPUHOST_CHECK(prepare_next_job(root_, launch.request, job_));
     GPUHOST_TRY(made, make_watch(launch, std::move(callbacks), true));
     GPUHOST_CHECK(send_job(socket_.get(), launch.request.job));

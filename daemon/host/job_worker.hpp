@@ -14,6 +14,8 @@ namespace gpuhost::host {
 
 class JobWorker : public Worker {
   public:
+    void kill() final;
+    [[nodiscard]] bool can_go_on(std::chrono::seconds deadline) const final;
     [[nodiscard]] base::Result<void> go_on(const Launch& launch, JobCallbacks callbacks) final;
     void dismiss(std::function<void()> gone) final;
     [[nodiscard]] std::string job() const final { return job_; }
@@ -32,6 +34,7 @@ class JobWorker : public Worker {
     /// It never was. May destroy this.
     void not_started(base::Error why);
 
+    virtual void kill_processes() = 0;
     /// The time that its job, or its end, has from now on.
     virtual void set_deadline(std::chrono::seconds deadline) = 0;
     virtual void clear_deadline() = 0;
@@ -52,6 +55,7 @@ class JobWorker : public Worker {
     std::unique_ptr<JobWatch> watch_; ///< of the last job
     bool rests_ = false;              ///< that has ended, and the worker has not
     bool gone_ = false;               ///< while it rested
+    bool killed_ = false;             ///< or will be: what was sent for it is on its way
     std::function<void()> when_gone_;
 };
 

@@ -43,15 +43,17 @@ struct JobCallbacks {
     std::function<void(JobEnd)> ended;
 };
 
-/// A worker at work. Dropping it stops the watching, not the worker.
+/// A worker at work. Dropping it stops the watching, not the work; it does no other job then.
 class Worker {
   public:
     virtual ~Worker() = default;
     virtual void kill() = 0; ///< SIGKILL to all of its processes; `ended` follows
     /// The one that it was started with, which its unit is named for.
     [[nodiscard]] virtual std::string job() const = 0;
-    /// Where it rests: another job, which its sandbox fits and which takes no inputs. Fails, and calls nobody, where it has died
-    /// meanwhile, has not the time, or can't be told.
+    /// Whether it still rests, and has the time for a job with this deadline.
+    [[nodiscard]] virtual bool can_go_on(std::chrono::seconds deadline) const = 0;
+    /// Where it can: another job, which its sandbox fits and which takes no inputs. Fails, and calls nobody, where it can't be
+    /// told.
     [[nodiscard]] virtual base::Result<void> go_on(const Launch& launch, JobCallbacks callbacks) = 0;
     /// Where it rests: no job follows. `gone` is called, maybe at once, when no process of it is left; it may drop the worker.
     virtual void dismiss(std::function<void()> gone) = 0;

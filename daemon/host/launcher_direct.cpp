@@ -67,7 +67,14 @@ class DirectWorker : public JobWorker {
         return {};
     }
 
-    void kill() override {
+    /// Of a child: what is left of it and its group.
+    void kill_and_reap(int flags) {
+        kill();
+        (void)::waitpid(process_.pid, nullptr, flags);
+    }
+
+  private:
+    void kill_processes() override {
         if (process_.child)
             (void)::kill(process_.pid, SIGKILL);
         else if (!process_.pidfd ||
@@ -78,13 +85,6 @@ class DirectWorker : public JobWorker {
         (void)::kill(-process_.pid, SIGKILL);
     }
 
-    /// Of a child: what is left of it and its group.
-    void kill_and_reap(int flags) {
-        kill();
-        (void)::waitpid(process_.pid, nullptr, flags);
-    }
-
-  private:
     void set_deadline(std::chrono::seconds deadline) override {
         expired_ = false;
         if (auto later = event().after(deadline, [this] { expire(); }))

@@ -229,13 +229,13 @@ class SystemdWorker : public JobWorker {
             ask_after(patience_.again);
     }
 
+  private:
     /// With the unit's KillSignal=SIGKILL. KillUnit would find nobody in a unit whose start is still queued.
-    void kill() override {
+    void kill_processes() override {
         (void)sd_bus_call_method_async(bus_, nullptr, systemd_name, manager_path, manager_interface,
                                        "StopUnit", nullptr, nullptr, "ss", unit_.c_str(), "replace");
     }
 
-  private:
     using Duration = std::chrono::microseconds;
 
     void set_deadline(std::chrono::seconds deadline) override {
@@ -249,14 +249,19 @@ class SystemdWorker : public JobWorker {
 
     void kill_after(Duration time) {
         expired_ = false;
-        const auto expire = [this] {
-            expired_ = true;
-            kill();
-        };
-        if (auto timer = event().after(time, expire))
+        expire_after(time);
+    }
+    void expire_after(Duration time) {
+        if (auto timer = event().after(time, [this] { expire(); }))
             deadline_ = *std::move(timer);
         else
             event().exit(EXIT_FAILURE);
+    }
+    /// Again and again: a manager that reads all units anew may not hear it.
+    void expire() {
+        expired_ = true;
+        kill();
+        expire_after(patience_.again);
     }
 
     void ask_after(Duration pause) {

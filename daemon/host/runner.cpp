@@ -137,7 +137,7 @@ Result<void> Runner::cancel(std::uint64_t id, const core::Subject& subject) {
                           "operation " + std::to_string(id) + " does not run");
     if (current_->operation.transaction.undoing() || current_->operation.transaction.cancelled())
         return {};
-    if (current_->operation.transaction.past_return())
+    if (current_->operation.transaction.past_return() || current_->operation.transaction.finished())
         return base::fail(Errc::Refused,
                           "operation " + std::to_string(id) + " is nearly done and can't go back any more",
                           "Wait for its end: gpuhostctl operation wait " + std::to_string(id) + ".");
@@ -173,7 +173,9 @@ std::vector<const Operation*> Runner::operations() const {
 
 void Runner::advance() {
     const Action action = current_->operation.transaction.next();
-    const bool follows = action.type == Action::Type::Run && may_follow(current_->sandbox, action);
+    const bool follows = current_->worker && action.type == Action::Type::Run &&
+                         may_follow(current_->sandbox, action) &&
+                         current_->worker->can_go_on(need_of(action).deadline);
     if (current_->worker && !follows)
         dismiss_worker([this] { advance(); });
     else if (action.type == Action::Type::End)
@@ -296,6 +298,7 @@ void Runner::later(std::chrono::seconds pause, const Event::Callback& then) {
 
 /// One that rests. It may take its time: until it is gone nothing is started, nor announced.
 void Runner::dismiss_worker(const Event::Callback& then) {
+    say("waiting for a worker's end");
     current_->worker->dismiss([this, then] {
         current_->worker.reset();
         then();

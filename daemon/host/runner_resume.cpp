@@ -156,6 +156,7 @@ void Runner::await_leftover(const Event::Callback& then) {
         current_->worker.reset();
         then();
     };
+    say("waiting for a worker's end");
     if (auto worker = launcher_.adopt(launch, {{}, ended}))
         current_->worker = *std::move(worker);
     else

@@ -7,7 +7,6 @@
 #include "daemon/runtime/other_specs.hpp"
 #include "daemon/runtime/spec_files.hpp"
 
-#include <chrono>
 #include <set>
 
 namespace gpuhost::runtime {
@@ -19,7 +18,6 @@ using base::Root;
 
 constexpr std::string_view volatile_directory = "/run/cdi";
 constexpr std::string_view lasting_directory = "/etc/cdi";
-constexpr std::chrono::seconds waking{60};
 constexpr const char* gpu_kind = "nvidia.com/gpu"; ///< the one that needs NVML, for instances of MIG
 
 std::string path_of(std::string_view directory, const CdiMode& mode) {
@@ -59,19 +57,15 @@ Result<bool> remove_ours(const Root& host, const std::string& path) {
     return true;
 }
 
-/// A GPU that nobody has used since the driver came has no UUID: its node is opened, so that the driver asks it. One that
-/// is sick takes some seconds; many of them are not waited for.
+/// A GPU that nobody has used since the driver came has no UUID: its node is opened, so that the driver asks it.
 void wake_gpus(const core::StepContext& context) {
-    const Root& host = context.root;
-    const auto until = std::chrono::steady_clock::now() + waking;
-    for (const Gpu& gpu : read_gpus(host)) {
-        const std::string node = "/dev/nvidia" + std::to_string(gpu.minor);
-        if (!gpu.uuid.empty() || !stat_character_device(host, node) ||
-            std::chrono::steady_clock::now() > until)
-            continue;
-        if (auto fd = host.open_file(node, O_RDWR))
-            context.keep(std::move(*fd));
+    std::vector<std::string> nodes;
+    for (const Gpu& gpu : read_gpus(context.root)) {
+        std::string node = "/dev/nvidia" + std::to_string(gpu.minor);
+        if (gpu.uuid.empty() && stat_character_device(context.root, node))
+            nodes.push_back(std::move(node));
     }
+    core::keep_open(context, nodes);
 }
 
 class Publisher {

@@ -83,6 +83,7 @@ class FakeLauncher : public Launcher {
     std::vector<std::shared_ptr<Job>> jobs;
     int refusals = 0; ///< of the next starts and adoptions
     bool worker_gone = false;
+    bool deaf = false;               ///< a worker that rests can't be told the next time
     std::function<void()> when_gone; ///< somebody waits for a dismissed worker
 
   private:
@@ -94,9 +95,12 @@ class FakeLauncher : public Launcher {
         ~FakeWorker() override { task->watched = false; }
         void kill() override { task->killed = true; }
         [[nodiscard]] std::string job() const override { return first; }
+        [[nodiscard]] bool can_go_on(std::chrono::seconds) const override {
+            return !launcher.worker_gone && !task->killed;
+        }
         base::Result<void> go_on(const Launch& launch, JobCallbacks callbacks) override {
-            if (launcher.worker_gone)
-                return base::fail(base::Errc::Interrupted, "it is gone");
+            if (std::exchange(launcher.deaf, false))
+                return base::fail(base::Errc::NoSpace, "no room in /run");
             task = std::make_shared<Job>(Job{launch, std::move(callbacks), 0});
             task->followed = true;
             launcher.jobs.push_back(task);

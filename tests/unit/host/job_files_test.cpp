@@ -46,6 +46,27 @@ TEST_F(JobWatchTest, TellsTheNewestProgressAndTheResult) {
     EXPECT_EQ(killed, 0);
 }
 
+TEST_F(JobWatchTest, WhoIsToldOfTheResultIsToldInTheNextTurn) {
+    directory.write("run/gpuhost/jobs/1-1-1/events", ok);
+    JobWatch watch({{}, [this](JobEnd made) { ended = std::move(made); }}, {}, JobWatch::Until::Result);
+    ASSERT_TRUE(watch.start(event, root, "1-1-1"));
+    EXPECT_FALSE(ended) << "before it has returned";
+    (void)sd_event_run(event.get(), 0);
+    ASSERT_TRUE(ended);
+    EXPECT_TRUE(ended->rests);
+    EXPECT_EQ(ended->result.output, "done");
+}
+
+TEST_F(JobWatchTest, AWorkerThatEndsWithItsResultDoesNotRest) {
+    directory.write("run/gpuhost/jobs/1-1-1/events", ok);
+    JobWatch watch({{}, [this](JobEnd made) { ended = std::move(made); }}, {}, JobWatch::Until::Result);
+    ASSERT_TRUE(watch.start(event, root, "1-1-1"));
+    watch.end({Errc::Interrupted, "it died", {}});
+    ASSERT_TRUE(ended);
+    EXPECT_FALSE(ended->rests);
+    EXPECT_EQ(ended->result.output, "done");
+}
+
 TEST_F(JobWatchTest, WithoutAResultItDied) {
     const JobEnd end = watch(progress("a"));
     EXPECT_EQ(end.how, JobEnd::How::Died);

@@ -257,6 +257,7 @@ TEST_F(RestingWorker, ThatDiesIsNotToldAnotherJob) {
     worker->kill();
     const std::string process = "/proc/" + this->process(0); // until it is reaped
     ASSERT_TRUE(becomes([&] { return ::access(process.c_str(), F_OK) != 0; }));
+    EXPECT_FALSE(worker->can_go_on(std::chrono::seconds(1)));
     EXPECT_FALSE(worker->go_on(job("1-2-1", std::chrono::seconds(20)), quiet()));
     bool gone = false;
     worker->dismiss([&] { gone = true; });
@@ -272,6 +273,13 @@ TEST_F(RestingWorker, EachJobHasItsOwnDeadline) {
     ASSERT_TRUE(becomes([this] { return ends.size() == 2; }));
     EXPECT_FALSE(ends[1].rests);
     EXPECT_EQ(ends[1].result.error->code, Errc::Timeout);
+}
+
+TEST_F(RestingWorker, ThatWillBeKilledDoesNotGoOn) {
+    start_resting();
+    EXPECT_TRUE(worker->can_go_on(std::chrono::seconds(1)));
+    worker->kill();
+    EXPECT_FALSE(worker->can_go_on(std::chrono::seconds(1)));
 }
 
 TEST_F(RestingWorker, IsAdoptedByTheJobThatItDoes) {

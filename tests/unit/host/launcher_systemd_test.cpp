@@ -58,6 +58,11 @@ class FakeSystemd {
         EXPECT_GE(sd_bus_message_send(signal.get()), 0);
     }
 
+    [[nodiscard]] bool input_has_ended() const {
+        char byte = 0;
+        return ::recv(input.get(), &byte, 1, MSG_DONTWAIT) == 0;
+    }
+
     std::string unit;
     std::map<std::string, std::string> properties; ///< name → type
     std::vector<std::string> command;
@@ -215,7 +220,7 @@ class SystemdLauncherTest : public testing::Test {
     }
     /// Until it is so; false where it does not get so.
     bool becomes(const std::function<bool()>& so) {
-        const auto late = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+        const auto late = std::chrono::steady_clock::now() + std::chrono::seconds(30);
         while (!so() && std::chrono::steady_clock::now() < late)
             (void)sd_event_run(event.get(), 10'000);
         return so();
@@ -376,7 +381,7 @@ class RestingUnit : public SystemdLauncherTest {
 TEST_F(RestingUnit, GoesOnAndEndsWithTheLastJob) {
     ASSERT_TRUE(worker->go_on(next(), callbacks()));
     EXPECT_EQ(take_job(systemd->input.get()), "3-3-1");
-    EXPECT_EQ(take_job(systemd->input.get()), std::nullopt) << "no other will come";
+    EXPECT_TRUE(systemd->input_has_ended()) << "no other will come";
     EXPECT_TRUE(root.exists("/run/gpuhost/jobs/3-3-1/request.json"));
     directory.write("run/gpuhost/jobs/3-3-1/events", "{\"result\": \"ok\", \"output\": \"more\"}\n");
     turn();
@@ -392,7 +397,7 @@ TEST_F(RestingUnit, ThatIsDismissedIsGoneWithItsUnit) {
     bool gone = false;
     worker->dismiss([&] { gone = true; });
     turn();
-    EXPECT_EQ(take_job(systemd->input.get()), std::nullopt);
+    EXPECT_TRUE(systemd->input_has_ended());
     EXPECT_FALSE(gone);
     systemd->state("inactive", 0);
     turn();
@@ -422,13 +427,42 @@ TEST_F(RestingUnit, IsKilledAtTheDeadlineOfItsJob) {
     EXPECT_EQ(ended->result.error->code, Errc::Timeout);
 }
 
-TEST_F(RestingUnit, ThatHasRestedTooLongTakesNoJob) {
-    Launch longer = next();
-    longer.deadline = launch().deadline + std::chrono::seconds(61);
-    const auto told = worker->go_on(longer, callbacks());
-    ASSERT_FALSE(told);
-    EXPECT_EQ(told.error().code, Errc::Timeout);
-    EXPECT_TRUE(worker->go_on(next(), callbacks()));
+TEST_F(SystemdLauncherTest, AUnitThatHasRestedTooLongTakesNoJob) {
+    Launch first = launch();
+    first.deadline = first.more = std::chrono::seconds(1);
+    auto started = launcher->start(first, {}, callbacks());
+    ASSERT_TRUE(started);
+    worker = *std::move(started);
+    turn();
+    systemd->state("active", 0);
+    write_result();
+    EXPECT_TRUE(becomes([this] { return worker->can_go_on(std::chrono::seconds(1)); }));
+    EXPECT_TRUE(becomes([this] { return !worker->can_go_on(std::chrono::seconds(1)); }));
+    EXPECT_TRUE(systemd->killed.empty()) << "it rests, and has no deadline of its own";
+}
+
+TEST_F(SystemdLauncherTest, AFirstJobOfManyIsKilledAtItsOwnDeadline) {
+    Launch first = launch();
+    first.deadline = std::chrono::seconds(0);
+    first.more = std::chrono::seconds(600);
+    systemd->known_state = "active";
+    auto started = launcher->start(first, {}, callbacks());
+    ASSERT_TRUE(started);
+    worker = *std::move(started);
+    EXPECT_TRUE(becomes([this] { return systemd->killed.size() > 1; })) << "again and again";
+    systemd->state("failed", 0);
+    turn();
+    ASSERT_TRUE(ended);
+    EXPECT_EQ(ended->result.error->code, Errc::Timeout);
+}
+
+TEST_F(RestingUnit, ThatDoesNotEndIsKilled) {
+    bool gone = false;
+    worker->dismiss([&] { gone = true; });
+    EXPECT_TRUE(becomes([this] { return !systemd->killed.empty(); })) << "after ten seconds";
+    systemd->state("failed", 0);
+    turn();
+    EXPECT_TRUE(gone);
 }
 
 TEST_F(RestingUnit, IsAdoptedByTheJobThatItDoes) {

@@ -175,6 +175,45 @@ TEST_F(RunnerTest, AWorkerThatDiedAtRestIsReplaced) {
     EXPECT_EQ(life.outcomes, std::vector{Outcome::Committed});
 }
 
+TEST_F(RunnerTest, AWorkerThatCanNotBeToldIsReplaced) {
+    Life life(root);
+    life.start(make_plan({"load", "start"}));
+    life.launcher.rest();
+    life.launcher.deaf = true;
+    life.launcher.rest();
+    ASSERT_EQ(life.at(), "apply load");
+    EXPECT_TRUE(life.launcher.last().dismissed);
+    life.launcher.gone();
+    EXPECT_EQ(life.at(), "apply start");
+    EXPECT_FALSE(life.launcher.last().followed);
+    EXPECT_EQ(life.runner.find(1)->transaction.attempts(), 2U);
+}
+
+TEST_F(RunnerTest, InASystemThatDoesNotRunAWorkerThatRestsEndsBeforeAStepIsPassedOver) {
+    Life rescue(root);
+    rescue.runner.set_asleep();
+    ASSERT_TRUE(rescue.runner.resume());
+    rescue.start(make_plan({"load", "start"}));
+    rescue.launcher.rest();
+    EXPECT_EQ(rescue.launcher.last().launch.more.count(), 0);
+    rescue.launcher.rest();
+    EXPECT_TRUE(rescue.launcher.last().dismissed);
+    EXPECT_EQ(rescue.runner.find(1)->transaction.states().back(), core::StepState::Pending);
+    rescue.launcher.gone();
+    EXPECT_EQ(rescue.at(), "undo load");
+}
+
+TEST_F(RunnerTest, ACancelAfterTheLastStepIsRefused) {
+    Life life(root);
+    const auto id = life.start(make_plan({"load"}));
+    life.launcher.end();
+    life.launcher.rest();
+    ASSERT_TRUE(life.launcher.last().dismissed);
+    EXPECT_EQ(life.runner.cancel(id, tests::person()).error().code, Errc::Refused);
+    life.launcher.gone();
+    EXPECT_EQ(life.outcomes, std::vector{Outcome::Committed});
+}
+
 TEST_F(RunnerTest, ACancelWhileAWorkerEndsIsHeard) {
     Life life(root);
     const auto id = life.start(make_plan({"load", "link"}));
@@ -195,8 +234,9 @@ TEST_F(RunnerTest, TheNextDaemonWaitsForAWorkerThatEnds) {
         life.launcher.rest();
         life.launcher.rest(); // dismissed, and no phase is in flight
     }
-    directory.write("run/gpuhost/jobs/1-9-1/events", "");
-    directory.write("run/gpuhost/jobs/1-10-1/events", "");
+    directory.write("run/gpuhost/jobs/1-9-1/request.json", "");
+    directory.write("run/gpuhost/jobs/1-10-1/request.json", "");
+    directory.write("run/gpuhost/jobs/1-11-1/events", ""); // of which nobody was told
     Life life(root);
     ASSERT_TRUE(life.runner.resume());
     ASSERT_EQ(life.launcher.jobs.size(), 1U);
@@ -206,6 +246,32 @@ TEST_F(RunnerTest, TheNextDaemonWaitsForAWorkerThatEnds) {
     life.launcher.die();
     EXPECT_EQ(life.at(), "apply link");
     EXPECT_EQ(life.runner.find(1)->transaction.attempts(), 1U);
+}
+
+TEST_F(RunnerTest, AJobThatNobodyWasToldOfWaitsForTheWorkerBefore) {
+    std::string job;
+    {
+        Life life(root);
+        life.start(make_plan({"load", "start"}));
+        life.launcher.rest();
+        life.launcher.rest();
+        job = life.launcher.last().launch.request.job;
+    }
+    directory.write("run/gpuhost/jobs/1-1-1/request.json", "");
+    directory.write("run/gpuhost/jobs/" + job + "/worker", "1-1-1\n");
+    Life life(root);
+    life.launcher.refusals = 1; // the bus is not there yet
+    ASSERT_TRUE(life.runner.resume());
+    EXPECT_TRUE(life.launcher.jobs.empty());
+    life.wait([&] { return !life.launcher.jobs.empty(); });
+    ASSERT_EQ(life.launcher.last().launch.request.job, "1-1-1");
+    life.launcher.end(); // its own result, long recorded
+    ASSERT_EQ(life.launcher.jobs.size(), 2U);
+    EXPECT_EQ(life.launcher.last().launch.request.job, job);
+    EXPECT_TRUE(life.launcher.last().adopted);
+    life.launcher.die();
+    EXPECT_EQ(life.at(), "apply start");
+    EXPECT_FALSE(life.launcher.last().adopted);
 }
 
 TEST_F(RunnerTest, AnAdoptedWorkerDoesNotRest) {

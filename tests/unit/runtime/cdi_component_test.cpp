@@ -162,6 +162,26 @@ TEST_F(CdiComponentTest, NvidiasOperandsAreToldToo) {
     EXPECT_EQ(steps(), Texts());
 }
 
+TEST_F(CdiComponentTest, GpusThatAreWokenStayAwakeForTheStepsAfterIt) {
+    load("550.163.01");
+    ASSERT_TRUE(root_.make_directories("/dev"));
+    if (!root_.make_node("/dev/nvidia0", S_IFCHR | 0666, makedev(1, 3))) // opens as a GPU that starts would
+        GTEST_SKIP() << "device nodes can't be made here";
+    core::StepKinds kinds;
+    register_cdi_steps(kinds);
+    const Json settings = Json::object();
+    core::StepContext context{root_, settings, "boot", "/var/lib/gpuhost/staging/1", {}, {}};
+    std::vector<base::UniqueFd> kept;
+    context.keep = [&kept](base::UniqueFd fd) { kept.push_back(std::move(fd)); };
+    const core::StepKind& publish = *kinds.find("cdi.publish");
+    ASSERT_TRUE(publish.apply(context, {{"enable", true}, {"directory", "/run/cdi"}}));
+    EXPECT_EQ(kept.size(), 1U);
+    host_.write("/proc/driver/nvidia/gpus/0000:06:00.0/information",
+                "GPU UUID: GPU-aaaaaaaa-0000-4000-8000-000000000000\nDevice Minor: 0\n");
+    ASSERT_TRUE(publish.apply(context, {{"enable", true}, {"directory", "/run/cdi"}}));
+    EXPECT_EQ(kept.size(), 1U) << "one whose UUID is known is not opened";
+}
+
 TEST_F(CdiComponentTest, ARecordThatCantBeReadIsNone) {
     load("550.163.01");
     publish();
