@@ -442,7 +442,7 @@ Result<Launcher::Owner> SystemdLauncher::owner(core::Sandbox sandbox) const {
     const std::string user(user_of(sandbox));
     if (user.empty())
         return Owner{0, 0};
-    std::array<char, 4096> buffer;
+    std::array<char, 4096> buffer{};
     passwd entry{};
     passwd* found = nullptr;
     if (const int r = ::getpwnam_r(user.c_str(), &entry, buffer.data(), buffer.size(), &found); r != 0)

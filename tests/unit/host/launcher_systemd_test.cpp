@@ -572,7 +572,8 @@ TEST_F(SystemdLauncherTest, AWorkerThatFloodsItsEventsIsKilled) {
 }
 
 TEST_F(SystemdLauncherTest, AnExceptionOnAWorkersEndEndsTheDaemon) {
-    auto started = launcher->start(launch(), {}, {{}, [](JobEnd) { throw std::runtime_error("boom"); }});
+    auto started =
+        launcher->start(launch(), {}, {{}, [](const JobEnd&) { throw std::runtime_error("boom"); }});
     ASSERT_TRUE(started);
     worker = *std::move(started);
     turn();

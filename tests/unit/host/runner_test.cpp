@@ -13,7 +13,6 @@ namespace {
 
 using base::Errc;
 using core::Outcome;
-using core::Phase;
 
 constexpr const char* boot = "b0010000-0000-4000-8000-000000000001";
 

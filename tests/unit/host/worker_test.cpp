@@ -18,8 +18,8 @@ using base::Errc;
 class WorkerTest : public testing::Test {
   protected:
     /// Writes the request as the daemon does, runs the job, reads the events as the daemon does.
-    core::JobResult run(core::Phase phase, std::vector<std::string> kinds_of_steps, std::size_t inputs = 0,
-                        const std::string& summary = "do it") {
+    core::JobResult run(core::Phase phase, const std::vector<std::string>& kinds_of_steps,
+                        std::size_t inputs = 0, const std::string& summary = "do it") {
         core::JobRequest request;
         request.job = "7-1-1";
         request.phase = phase;
