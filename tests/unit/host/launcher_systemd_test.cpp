@@ -202,8 +202,9 @@ class SystemdLauncherTest : public testing::Test {
     JobCallbacks callbacks() {
         return {[](const core::JobProgress&) {}, [this](JobEnd made) { ended = std::move(made); }};
     }
-    void start() {
-        auto started = launcher->start(launch(), {}, callbacks());
+    void start() { start(launch()); }
+    void start(const Launch& what) {
+        auto started = launcher->start(what, {}, callbacks());
         ASSERT_TRUE(started) << started.error().message;
         worker = *std::move(started);
         turn();
@@ -360,10 +361,7 @@ class RestingUnit : public SystemdLauncherTest {
         SystemdLauncherTest::SetUp();
         Launch first = launch();
         first.more = std::chrono::seconds(60);
-        auto started = launcher->start(first, {}, callbacks());
-        ASSERT_TRUE(started);
-        worker = *std::move(started);
-        turn();
+        start(first);
         systemd->state("active", 0);
         write_result();
         turn();
@@ -430,10 +428,7 @@ TEST_F(RestingUnit, IsKilledAtTheDeadlineOfItsJob) {
 TEST_F(SystemdLauncherTest, AUnitThatHasRestedTooLongTakesNoJob) {
     Launch first = launch();
     first.deadline = first.more = std::chrono::seconds(1);
-    auto started = launcher->start(first, {}, callbacks());
-    ASSERT_TRUE(started);
-    worker = *std::move(started);
-    turn();
+    start(first);
     systemd->state("active", 0);
     write_result();
     EXPECT_TRUE(becomes([this] { return worker->can_go_on(std::chrono::seconds(1)); }));
@@ -446,9 +441,7 @@ TEST_F(SystemdLauncherTest, AFirstJobOfManyIsKilledAtItsOwnDeadline) {
     first.deadline = std::chrono::seconds(0);
     first.more = std::chrono::seconds(600);
     systemd->known_state = "active";
-    auto started = launcher->start(first, {}, callbacks());
-    ASSERT_TRUE(started);
-    worker = *std::move(started);
+    start(first);
     EXPECT_TRUE(becomes([this] { return systemd->killed.size() > 1; })) << "again and again";
     systemd->state("failed", 0);
     turn();
