@@ -18,6 +18,8 @@ namespace {
 
 constexpr std::size_t most_answer = EventLines::longest;
 constexpr unsigned most_reads = 3;
+/// Longer than a webhook may take. A connection without an answer for so long is given up.
+constexpr std::chrono::seconds answer_deadline{30};
 /// The server has a bookmark for a watch each minute: one that brings nothing leads nowhere any more.
 constexpr std::chrono::minutes watch_silence{5};
 
@@ -129,6 +131,7 @@ http::Request Api::request(std::string method, const std::string& path) const {
     request.method = std::move(method);
     request.url = access_.config.server + path;
     request.limit = most_answer;
+    request.deadline = answer_deadline;
     request.headers = {"Accept: application/json", "User-Agent: gpuhost-cluster/" PACKAGE_VERSION};
     if (!access_.credentials.token.empty())
         request.headers.push_back("Authorization: Bearer " + access_.credentials.token);

@@ -7,14 +7,18 @@
 #include <array>
 #include <cctype>
 #include <cerrno>
+#include <list>
 #include <set>
 #include <system_error>
 #include <utility>
 
 #include <curl/curl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/epoll.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
 
@@ -34,6 +38,7 @@ using List = base::CHandle<curl_slist, curl_slist_free_all>;
 constexpr const char* nobody_trusted = "nobody is trusted: an authority is needed";
 constexpr long keepalive_idle_s = 30; ///< a watch on a network that is gone is to end
 constexpr long keepalive_interval_s = 10;
+constexpr unsigned unacknowledged_ms = 30'000; ///< bytes sent; the kernel's own limit is 15 minutes
 
 /// PEM as a file that libcurl can be told of: not all of its versions take each of them from memory.
 class MemoryFile {
@@ -132,13 +137,18 @@ std::string words_of(CURL* easy, CURLcode code, const char* words) {
     return *words != '\0' ? words : curl_easy_strerror(code);
 }
 
+using Clock = std::chrono::steady_clock;
+
+struct Connections;
+
 struct Transfer {
     Request request;
     Answer answer;
+    Connections* connections = nullptr; ///< which own it
     bool too_much = false;
-    bool is_good = false; ///< 2xx
+    bool is_good = false;                   ///< 2xx
+    Clock::time_point heard = Clock::now(); ///< when it began, or the last byte arrived
     std::array<char, CURL_ERROR_SIZE> words{};
-    std::shared_ptr<const TlsFiles> tls;
     List headers;
     List connect_to;
     Easy easy;
@@ -157,6 +167,7 @@ struct Transfer {
     void take_header(std::string_view line) {
         if (line.substr(0, 5) == "HTTP/") {
             answer.headers.clear(); // of one before this one, which said to go on
+            note_version(line);
             return;
         }
         if (line == "\r\n" || line == "\n") {
@@ -196,8 +207,94 @@ struct Transfer {
         }
     }
 
+    /// A connection that this transfer was sent on, not one that could not be made.
+    [[nodiscard]] bool had_connection() const {
+        curl_off_t us = 0;
+        (void)curl_easy_getinfo(easy.get(), CURLINFO_PRETRANSFER_TIME_T, &us);
+        return us > 0;
+    }
+
+    void note_bytes();
+    void note_version(std::string_view status_line);
+
     static constexpr std::size_t most_headers = 100;
 };
+
+/// One generation of connections, with the transfers on them. libcurl keeps a multiplexed connection on which a transfer
+/// has timed out, and sends the next request on it. A handle of its own for each generation is what ends that.
+struct Connections {
+    unsigned number = 0;
+    int poll = -1; ///< epoll; its data are `number` and a descriptor
+    std::shared_ptr<const TlsFiles> tls;
+    Clock::time_point heard{};     ///< when the last byte arrived, of any transfer
+    bool one_request_each = false; ///< HTTP/1: libcurl closes the connection of a transfer that has timed out
+    bool given_up = false;         ///< silent: nothing on them will be answered
+    UniqueFd timer;
+    Multi multi; ///< calls on_socket when it is freed
+    std::map<std::uint64_t, std::unique_ptr<Transfer>> running;
+
+    Connections() = default;
+    Connections(const Connections&) = delete;
+    Connections& operator=(const Connections&) = delete;
+    ~Connections() {
+        for (const auto& [id, transfer] : running)
+            (void)curl_multi_remove_handle(multi.get(), transfer->easy.get());
+    }
+
+    [[nodiscard]] epoll_event event(unsigned events, int fd) const {
+        epoll_event event{};
+        event.events = events;
+        event.data.u64 = std::uint64_t{number} << 32U | static_cast<std::uint32_t>(fd);
+        return event;
+    }
+
+    static int on_socket(CURL* /*easy*/, curl_socket_t fd, int what, void* self, void* /*own*/) noexcept {
+        const auto& connections = *static_cast<Connections*>(self);
+        const int poll = connections.poll;
+        if (what == CURL_POLL_REMOVE) {
+            (void)::epoll_ctl(poll, EPOLL_CTL_DEL, fd, nullptr);
+            return 0;
+        }
+        epoll_event event = connections.event(
+            ((what & CURL_POLL_IN) != 0 ? EPOLLIN : 0U) | ((what & CURL_POLL_OUT) != 0 ? EPOLLOUT : 0U), fd);
+        // libcurl may have closed the one that had this number, and told nobody.
+        if (::epoll_ctl(poll, EPOLL_CTL_MOD, fd, &event) < 0 && errno == ENOENT)
+            (void)::epoll_ctl(poll, EPOLL_CTL_ADD, fd, &event);
+        return 0;
+    }
+
+    static int on_timer(CURLM* /*multi*/, long ms, void* self) noexcept {
+        static_cast<Connections*>(self)->arm(ms);
+        return 0;
+    }
+
+    /// Negative: never. Now is in a nanosecond, since no time at all would be never.
+    void arm(long ms) const {
+        itimerspec when{};
+        if (ms >= 0) {
+            when.it_value.tv_sec = ms / 1000;
+            when.it_value.tv_nsec = ms % 1000 * 1'000'000 + (ms == 0 ? 1 : 0);
+        }
+        (void)::timerfd_settime(timer.get(), 0, &when, nullptr);
+    }
+
+    void remove(std::uint64_t id) {
+        const auto found = running.find(id);
+        if (found == running.end())
+            return;
+        (void)curl_multi_remove_handle(multi.get(), found->second->easy.get());
+        running.erase(found);
+    }
+};
+
+void Transfer::note_bytes() {
+    heard = connections->heard = Clock::now();
+}
+
+void Transfer::note_version(std::string_view status_line) {
+    if (status_line.substr(0, 7) == "HTTP/1.")
+        connections->one_request_each = true;
+}
 
 /// For libcurl: what throws ends the transfer.
 template <class Function>
@@ -211,6 +308,7 @@ bool guarded(Function&& function) noexcept {
 
 std::size_t on_body(const char* bytes, std::size_t one, std::size_t count, void* self) noexcept {
     auto& transfer = *static_cast<Transfer*>(self);
+    transfer.note_bytes();
     if (guarded([&] { return transfer.take({bytes, one * count}); }))
         return one * count;
     transfer.too_much = true;
@@ -219,64 +317,62 @@ std::size_t on_body(const char* bytes, std::size_t one, std::size_t count, void*
 
 std::size_t on_header(const char* bytes, std::size_t one, std::size_t count, void* self) noexcept {
     const bool taken = guarded([&] {
+        static_cast<Transfer*>(self)->note_bytes();
         static_cast<Transfer*>(self)->take_header({bytes, one * count});
         return true;
     });
     return taken ? one * count : 0;
 }
 
+/// Ends a connection whose other end acknowledges nothing.
+int on_new_socket(void* /*self*/, curl_socket_t fd, curlsocktype /*purpose*/) noexcept {
+    (void)::setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &unacknowledged_ms, sizeof unacknowledged_ms);
+    return CURL_SOCKOPT_OK;
+}
+
 } // namespace
 
 struct Client::Transfers {
     Options options;
-    std::shared_ptr<const TlsFiles> tls;
     UniqueFd poll;
-    UniqueFd timer;
-    Multi multi;
+    unsigned last_number = 0;
+    std::list<Connections> generations; ///< the newest, which takes new requests, is the last; never empty
     std::uint64_t last_id = 0;
-    std::map<std::uint64_t, std::unique_ptr<Transfer>> running;
     std::vector<std::uint64_t> started; ///< from within what libcurl calls, where it takes none
     std::set<std::uint64_t> cancelled;  ///< likewise
     std::vector<Answer> refused;        ///< without having been asked
     bool is_working = false;
 
-    Transfers() = default;
-    Transfers(const Transfers&) = delete;
-    Transfers& operator=(const Transfers&) = delete;
-    ~Transfers() {
-        for (const auto& [id, transfer] : running)
-            (void)curl_multi_remove_handle(multi.get(), transfer->easy.get());
-    }
+    [[nodiscard]] Connections& newest() { return generations.back(); }
 
-    static int on_socket(CURL* /*easy*/, curl_socket_t fd, int what, void* self, void* /*own*/) noexcept {
-        const int poll = static_cast<Transfers*>(self)->poll.get();
-        if (what == CURL_POLL_REMOVE) {
-            (void)::epoll_ctl(poll, EPOLL_CTL_DEL, fd, nullptr);
-            return 0;
+    Result<void> begin_generation(std::shared_ptr<const TlsFiles> tls) {
+        Connections& made = generations.emplace_back();
+        made.number = ++last_number;
+        made.poll = poll.get();
+        made.tls = std::move(tls);
+        made.timer = UniqueFd(::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK));
+        made.multi.reset(curl_multi_init());
+        epoll_event event = made.event(EPOLLIN, made.timer.get());
+        if (!made.timer || !made.multi ||
+            ::epoll_ctl(made.poll, EPOLL_CTL_ADD, made.timer.get(), &event) < 0) {
+            const int error = errno;
+            generations.pop_back();
+            return base::fail_errno("starting libcurl", error);
         }
-        epoll_event event{};
-        event.events =
-            ((what & CURL_POLL_IN) != 0 ? EPOLLIN : 0U) | ((what & CURL_POLL_OUT) != 0 ? EPOLLOUT : 0U);
-        event.data.fd = fd;
-        // libcurl may have closed the one that had this number, and told nobody.
-        if (::epoll_ctl(poll, EPOLL_CTL_MOD, fd, &event) < 0 && errno == ENOENT)
-            (void)::epoll_ctl(poll, EPOLL_CTL_ADD, fd, &event);
-        return 0;
+        CURLM* multi = made.multi.get();
+        (void)curl_multi_setopt(multi, CURLMOPT_SOCKETFUNCTION, &Connections::on_socket);
+        (void)curl_multi_setopt(multi, CURLMOPT_SOCKETDATA, &made);
+        (void)curl_multi_setopt(multi, CURLMOPT_TIMERFUNCTION, &Connections::on_timer);
+        (void)curl_multi_setopt(multi, CURLMOPT_TIMERDATA, &made);
+        (void)curl_multi_setopt(multi, CURLMOPT_MAXCONNECTS,
+                                static_cast<long>(options.most_idle_connections));
+        return {};
     }
 
-    static int on_timer(CURLM* /*multi*/, long ms, void* self) noexcept {
-        static_cast<Transfers*>(self)->arm(ms);
-        return 0;
-    }
-
-    /// Negative: never. Now is in a nanosecond, since no time at all would be never.
-    void arm(long ms) const {
-        itimerspec when{};
-        if (ms >= 0) {
-            when.it_value.tv_sec = ms / 1000;
-            when.it_value.tv_nsec = ms % 1000 * 1'000'000 + (ms == 0 ? 1 : 0);
-        }
-        (void)::timerfd_settime(timer.get(), 0, &when, nullptr);
+    /// A generation goes with its last transfer, and its idle connections with it.
+    void drop_old_generations() {
+        generations.remove_if(
+            [this](const Connections& one) { return &one != &newest() && one.running.empty(); });
     }
 
     void set_up(Transfer& transfer) const {
@@ -315,13 +411,15 @@ struct Client::Transfers {
             static_cast<long>(options.http2 ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_1_1));
         set(CURLOPT_PIPEWAIT, options.http2 ? 1L : 0L);
         set(CURLOPT_SSLVERSION, static_cast<long>(CURL_SSLVERSION_TLSv1_2));
-        set(CURLOPT_CAINFO, transfer.tls->authorities.path());
+        const TlsFiles& tls = *transfer.connections->tls;
+        set(CURLOPT_CAINFO, tls.authorities.path());
         set(CURLOPT_CAPATH, static_cast<const char*>(nullptr)); // the distribution's own has no say
-        set(CURLOPT_SSLCERT, transfer.tls->certificate.path());
-        set(CURLOPT_SSLKEY, transfer.tls->key.path());
+        set(CURLOPT_SSLCERT, tls.certificate.path());
+        set(CURLOPT_SSLKEY, tls.key.path());
         set(CURLOPT_TCP_KEEPALIVE, 1L);
         set(CURLOPT_TCP_KEEPIDLE, keepalive_idle_s);
         set(CURLOPT_TCP_KEEPINTVL, keepalive_interval_s);
+        set(CURLOPT_SOCKOPTFUNCTION, &on_new_socket);
     }
 
     void set_up_request(Transfer& transfer) const {
@@ -365,26 +463,24 @@ struct Client::Transfers {
 
     void begin_started() {
         for (const std::uint64_t id : std::exchange(started, {}))
-            if (const auto found = running.find(id); found != running.end())
-                (void)curl_multi_add_handle(multi.get(), found->second->easy.get());
+            for (Connections& connections : generations)
+                if (const auto found = connections.running.find(id); found != connections.running.end())
+                    (void)curl_multi_add_handle(connections.multi.get(), found->second->easy.get());
     }
 
     void drop_cancelled() {
         for (const std::uint64_t id : std::exchange(cancelled, {}))
-            if (const auto found = running.find(id); found != running.end()) {
-                (void)curl_multi_remove_handle(multi.get(), found->second->easy.get());
-                running.erase(found);
-            }
+            for (Connections& connections : generations)
+                connections.remove(id);
     }
 
     void run_what_is_ready() {
         std::array<epoll_event, 16> events{};
-        int active = 0;
         is_working = true;
         for (;;) {
             const int n = ::epoll_wait(poll.get(), events.data(), static_cast<int>(events.size()), 0);
             for (int i = 0; i < n; ++i)
-                run(events[static_cast<std::size_t>(i)], active);
+                run(events[static_cast<std::size_t>(i)]);
             if (n < static_cast<int>(events.size()))
                 break;
         }
@@ -393,34 +489,66 @@ struct Client::Transfers {
         begin_started();
     }
 
-    void run(const epoll_event& event, int& active) {
-        if (event.data.fd == timer.get()) {
+    void run(const epoll_event& event) {
+        const auto number = static_cast<unsigned>(event.data.u64 >> 32U);
+        const auto fd = static_cast<int>(event.data.u64 & 0xffff'ffffU);
+        const auto found = std::find_if(generations.begin(), generations.end(),
+                                        [number](const Connections& one) { return one.number == number; });
+        if (found == generations.end())
+            return;
+        int active = 0;
+        if (fd == found->timer.get()) {
             std::uint64_t times = 0;
-            (void)!::read(timer.get(), &times, sizeof times);
-            (void)curl_multi_socket_action(multi.get(), CURL_SOCKET_TIMEOUT, 0, &active);
+            (void)!::read(fd, &times, sizeof times);
+            (void)curl_multi_socket_action(found->multi.get(), CURL_SOCKET_TIMEOUT, 0, &active);
             return;
         }
         const int what = ((event.events & (EPOLLIN | EPOLLHUP)) != 0 ? CURL_CSELECT_IN : 0) |
                          ((event.events & EPOLLOUT) != 0 ? CURL_CSELECT_OUT : 0) |
                          ((event.events & EPOLLERR) != 0 ? CURL_CSELECT_ERR : 0);
-        (void)curl_multi_socket_action(multi.get(), event.data.fd, what, &active);
+        (void)curl_multi_socket_action(found->multi.get(), fd, what, &active);
     }
 
     [[nodiscard]] std::vector<Answer> collect() {
         std::vector<Answer> answers = std::exchange(refused, {});
-        int left = 0;
-        while (CURLMsg* message = curl_multi_info_read(multi.get(), &left)) {
-            if (message->msg != CURLMSG_DONE)
-                continue;
-            char* self = nullptr;
-            (void)curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, &self);
-            auto* transfer = reinterpret_cast<Transfer*>(self);
-            transfer->finish(message->data.result);
-            (void)curl_multi_remove_handle(multi.get(), message->easy_handle);
-            answers.push_back(std::move(transfer->answer));
-            running.erase(answers.back().id);
+        for (auto connections = generations.begin(); connections != generations.end(); ++connections) {
+            int left = 0;
+            while (CURLMsg* message = curl_multi_info_read(connections->multi.get(), &left)) {
+                if (message->msg != CURLMSG_DONE)
+                    continue;
+                char* self = nullptr;
+                (void)curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, &self);
+                auto& transfer = *reinterpret_cast<Transfer*>(self);
+                transfer.finish(message->data.result);
+                if (transfer.answer.failure == Failure::Timeout && transfer.had_connection())
+                    give_up(*connections, transfer.heard);
+                answers.push_back(std::move(transfer.answer));
+                connections->remove(answers.back().id);
+            }
+            if (connections->given_up)
+                end_all(*connections, answers);
         }
+        drop_old_generations();
         return answers;
+    }
+
+    /// A request got no answer: the next ones do not use its connection. Where nobody has heard anything since the request
+    /// last did, all that share the connection wait in vain.
+    void give_up(Connections& connections, Clock::time_point heard) {
+        if (!options.http2 || connections.one_request_each)
+            return;
+        if (&connections == &newest() && !begin_generation(connections.tls))
+            return;
+        connections.given_up = connections.given_up || connections.heard <= heard;
+    }
+
+    static void end_all(Connections& connections, std::vector<Answer>& answers) {
+        while (!connections.running.empty()) {
+            Transfer& transfer = *connections.running.begin()->second;
+            transfer.finish(CURLE_OPERATION_TIMEDOUT);
+            answers.push_back(std::move(transfer.answer));
+            connections.remove(answers.back().id);
+        }
     }
 };
 
@@ -433,53 +561,44 @@ Result<Client> Client::make(Options options) {
     if (curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK)
         return base::fail(Errc::Failed, "libcurl does not start");
     auto transfers = std::make_unique<Transfers>();
-    transfers->tls = std::make_shared<TlsFiles>();
+    std::shared_ptr<const TlsFiles> tls = std::make_shared<TlsFiles>();
     if (!options.plain || !options.tls.authorities.empty()) {
-        GPUHOST_TRY(tls, TlsFiles::make(options.tls));
-        transfers->tls = std::move(tls);
+        GPUHOST_TRY(made, TlsFiles::make(options.tls));
+        tls = std::move(made);
     }
     transfers->options = std::move(options);
     transfers->poll = UniqueFd(::epoll_create1(EPOLL_CLOEXEC));
-    transfers->timer = UniqueFd(::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK));
-    transfers->multi.reset(curl_multi_init());
-    epoll_event event{};
-    event.events = EPOLLIN;
-    event.data.fd = transfers->timer.get();
-    if (!transfers->poll || !transfers->timer || !transfers->multi ||
-        ::epoll_ctl(transfers->poll.get(), EPOLL_CTL_ADD, event.data.fd, &event) < 0)
+    if (!transfers->poll)
         return base::fail_errno("starting libcurl", errno);
-    CURLM* multi = transfers->multi.get();
-    (void)curl_multi_setopt(multi, CURLMOPT_SOCKETFUNCTION, &Transfers::on_socket);
-    (void)curl_multi_setopt(multi, CURLMOPT_SOCKETDATA, transfers.get());
-    (void)curl_multi_setopt(multi, CURLMOPT_TIMERFUNCTION, &Transfers::on_timer);
-    (void)curl_multi_setopt(multi, CURLMOPT_TIMERDATA, transfers.get());
-    (void)curl_multi_setopt(multi, CURLMOPT_MAXCONNECTS,
-                            static_cast<long>(transfers->options.most_idle_connections));
+    GPUHOST_CHECK(transfers->begin_generation(std::move(tls)));
     return Client(std::move(transfers));
 }
 
 Result<void> Client::set_tls(const Tls& tls) {
     GPUHOST_TRY(files, TlsFiles::make(tls));
-    transfers_->tls = std::move(files);
+    GPUHOST_CHECK(transfers_->begin_generation(std::move(files)));
+    if (!transfers_->is_working)
+        transfers_->drop_old_generations();
     return {};
 }
 
 std::uint64_t Client::start(Request request) {
+    Connections& connections = transfers_->newest();
     auto transfer = std::make_unique<Transfer>();
     transfer->request = std::move(request);
+    transfer->connections = &connections;
     transfer->answer.id = ++transfers_->last_id;
     transfer->easy.reset(curl_easy_init());
     transfer->answer.problem =
-        transfer->easy ? objection(transfer->request, *transfers_->tls) : "libcurl does not start";
+        transfer->easy ? objection(transfer->request, *connections.tls) : "libcurl does not start";
     if (!transfer->answer.problem.empty()) {
         transfer->answer.failure = Failure::Unreachable;
         transfers_->refused.push_back(std::move(transfer->answer));
-        transfers_->arm(0);
+        connections.arm(0);
         return transfers_->last_id;
     }
-    transfer->tls = transfers_->tls;
     transfers_->set_up(*transfer);
-    transfers_->running.emplace(transfers_->last_id, std::move(transfer));
+    connections.running.emplace(transfers_->last_id, std::move(transfer));
     transfers_->started.push_back(transfers_->last_id);
     if (!transfers_->is_working)
         transfers_->begin_started();

@@ -30,7 +30,9 @@ struct Options {
     std::string server_name; ///< verified, and asked for, in place of the URL's own; empty: that
     std::string proxy;       ///< http, https or socks5 URL; empty: none
     bool plain = false;      ///< http:// too, where whoever answers is believed
-    bool http2 = false;      ///< where the server speaks it: one connection for all
+    /// Where the server speaks it: one connection for all. After a request without an answer the next ones get another
+    /// connection. Those on the first one end with it, unless something has arrived there since.
+    bool http2 = false;
     std::size_t most_idle_connections = 4;
 };
 

@@ -46,4 +46,4 @@ check_PROGRAMS += %D%/sample-cmocka
 endif
 
 TESTS += %D%/formats.py
-EXTRA_DIST += %D%/formats.py
+EXTRA_DIST += %D%/formats.py %D%/http2_server.py

@@ -91,6 +91,7 @@ Identity make_identity(const CertificateRequest& request, const Identity* issuer
     extend(certificate.get(), signer, NID_subject_key_identifier, "hash");
     extend(certificate.get(), signer, NID_key_usage, request.key_usage);
     extend(certificate.get(), signer, NID_ext_key_usage, request.extended_usage);
+    extend(certificate.get(), signer, NID_subject_alt_name, request.alternative_names);
     const Key parent_key = issuer != nullptr ? key_of(*issuer) : nullptr;
     need(X509_sign(certificate.get(), parent_key ? parent_key.get() : key.get(), EVP_sha256()));
     const Bio out = writer();

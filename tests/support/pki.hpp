@@ -11,11 +11,12 @@ namespace gpuhost::tests {
 struct CertificateRequest {
     std::string name = "Release key";
     bool authority = false;
-    std::int64_t from = -3600;   ///< seconds from now
-    std::int64_t until = 86'400; ///< likewise
-    std::string key_usage;       ///< as in openssl.cnf: "critical,digitalSignature"; empty: no extension
-    std::string extended_usage;  ///< "codeSigning"; empty: no extension
-    int bits = 0;                ///< of an RSA key; 0: P-256, which is made at once
+    std::int64_t from = -3600;     ///< seconds from now
+    std::int64_t until = 86'400;   ///< likewise
+    std::string key_usage;         ///< as in openssl.cnf: "critical,digitalSignature"; empty: no extension
+    std::string extended_usage;    ///< "codeSigning"; empty: no extension
+    std::string alternative_names; ///< "DNS:localhost"; empty: no extension
+    int bits = 0;                  ///< of an RSA key; 0: P-256, which is made at once
     long serial = 1;
 };
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # One program a room; ROOM/FOO_test.cpp stands for the room's FOO. rollout-tests has the cluster's agents on a simulated network and clock.
-unit_programs = %D%/base-tests %D%/core-tests %D%/content-tests %D%/images-tests %D%/kmod-tests %D%/runtime-tests %D%/cluster-tests %D%/rollout-tests %D%/host-tests %D%/ctl-tests
+unit_programs = %D%/base-tests %D%/core-tests %D%/content-tests %D%/http-tests %D%/images-tests %D%/kmod-tests %D%/runtime-tests %D%/cluster-tests %D%/rollout-tests %D%/host-tests %D%/ctl-tests
 check_PROGRAMS += $(unit_programs)
 TESTS += $(unit_programs)
 sync_seam = -Wl,--wrap=fsync -Wl,--wrap=fdatasync
@@ -51,6 +51,10 @@ time_seam = -Wl,--wrap=clock_gettime -Wl,--wrap=_ZNSt13random_device9_M_getvalEv
     %D%/content/tar_writer_test.cpp \
     %D%/content/tree_test.cpp \
     %D%/content/unified_image_test.cpp
+
+%C%_http_tests_CPPFLAGS = $(test_cppflags)
+%C%_http_tests_LDADD = $(test_libs) $(test_inputs) $(http_libs) $(content_libs)
+%C%_http_tests_SOURCES = %D%/http/client_test.cpp
 
 %C%_images_tests_CPPFLAGS = $(test_cppflags)
 %C%_images_tests_LDFLAGS = $(AM_LDFLAGS) $(sync_seam) $(read_seam) -Wl,--wrap=clock_gettime -Wl,--wrap=posix_fadvise -Wl,--wrap=sync_file_range
