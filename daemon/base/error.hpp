@@ -15,7 +15,7 @@ enum class Errc {
     InvalidArgument, ///< the request itself is wrong
     NotFound,        ///< no such version, operation, file
     AlreadyExists,   ///< would overwrite something that is not ours
-    Busy,            ///< another operation runs
+    Busy,            ///< another operation runs, or too many requests wait
     InUse,           ///< something holds the driver
     Refused,         ///< preflight found problems, or policy says no
     BadContent,      ///< digest mismatch, truncated, malformed input

@@ -5,6 +5,9 @@
 #include "daemon/base/messages.hpp"
 #include "daemon/host/audit.hpp"
 
+#include <algorithm>
+#include <cstring>
+
 #include <pwd.h>
 #include <unistd.h>
 
@@ -17,6 +20,10 @@ namespace {
 
 constexpr std::uint32_t allow_interaction = 1;
 constexpr std::uint64_t person_us = 120'000'000; // time to type a password
+// A call that waits for polkit keeps its message and the 16 descriptors that dbus-daemon allows in it.
+constexpr std::ptrdiff_t most_checks_of_user = 4;
+constexpr std::size_t most_checks = 32;
+constexpr std::size_t largest_kept = 64 * 1024; // bytes of arguments
 constexpr std::size_t most_users = 64;
 constexpr unsigned most_refusals = 20; // of one user in an interval
 constexpr std::uint64_t refusal_interval_us = 60'000'000;
@@ -57,11 +64,64 @@ Result<void> verdict(sd_bus_message* reply) {
     return {};
 }
 
+/// Bytes of the next argument, which is not a container: at least 8, so that empty strings count too.
+Result<std::size_t> basic_size(sd_bus_message* call, char type) {
+    if (std::strchr("sog", type) == nullptr) {
+        GPUHOST_CHECK(check(sd_bus_message_skip(call, nullptr), "arguments"));
+        return 8;
+    }
+    const char* text = nullptr;
+    GPUHOST_CHECK(check(sd_bus_message_read_basic(call, type, &text), "arguments"));
+    return 8 + std::strlen(text);
+}
+
+/// Takes the size of the current container's rest off `left`, and fails above that. sd-bus does not tell it.
+Result<void> measure(sd_bus_message* call, std::size_t& left) {
+    char type = 0;
+    const char* contents = nullptr;
+    int r = 0;
+    while ((r = sd_bus_message_peek_type(call, &type, &contents)) > 0) {
+        std::size_t size = 8;
+        if (contents != nullptr) {
+            GPUHOST_CHECK(check(sd_bus_message_enter_container(call, type, contents), "arguments"));
+            GPUHOST_CHECK(measure(call, left));
+            GPUHOST_CHECK(check(sd_bus_message_exit_container(call), "arguments"));
+        } else {
+            GPUHOST_TRY(basic, basic_size(call, type));
+            size = basic;
+        }
+        if (size > left)
+            return base::fail(Errc::InvalidArgument,
+                              "arguments of more than " + std::to_string(largest_kept / 1024) + " KiB");
+        left -= size;
+    }
+    return check(r, "arguments");
+}
+
+Result<void> check_size(sd_bus_message* call) {
+    std::size_t left = largest_kept;
+    GPUHOST_CHECK(measure(call, left));
+    return check(sd_bus_message_rewind(call, 1), "arguments");
+}
+
 } // namespace
+
+Result<void> Authority::may_wait(sd_bus_message* call, uid_t uid) const {
+    const std::string ask_later = "Ask again when they have been answered.";
+    const auto of_user =
+        std::count_if(checks_.begin(), checks_.end(), [&](const Check& it) { return it.subject.uid == uid; });
+    if (of_user >= most_checks_of_user)
+        return base::fail(Errc::Busy, std::to_string(of_user) + " requests of this user wait for polkit",
+                          ask_later);
+    if (checks_.size() >= most_checks)
+        return base::fail(Errc::Busy, std::to_string(checks_.size()) + " requests wait for polkit",
+                          ask_later);
+    return check_size(call);
+}
 
 int Authority::require_user(sd_bus_message* call, const char* user, const Allowed& then) {
     return answer(call, [&](sd_bus_message*) -> Result<void> {
-        GPUHOST_TRY(subject, subject_of(call));
+        GPUHOST_TRY(subject, callers_.subject_of(call));
         if (!is_allowed(subject, user))
             return refuse(
                 subject,
@@ -72,10 +132,12 @@ int Authority::require_user(sd_bus_message* call, const char* user, const Allowe
 
 int Authority::require(sd_bus_message* call, const char* action, Allowed then, const char* user) {
     return answer(call, [&](sd_bus_message*) -> Result<void> {
-        GPUHOST_TRY(subject, subject_of(call));
+        GPUHOST_TRY(subject, callers_.subject_of(call));
         subject.action = action;
         if (is_allowed(subject, user))
             return then(call, subject);
+        if (const auto may = may_wait(call, subject.uid); !may)
+            return refuse(subject, may.error());
         checks_.push_front(
             {this, host::Message(sd_bus_message_ref(call)), subject, std::move(then), nullptr, {}});
         checks_.front().self = checks_.begin();

@@ -5,6 +5,7 @@
 
 #include "daemon/base/rate_limit.hpp"
 #include "daemon/bus/call.hpp"
+#include "daemon/bus/callers.hpp"
 
 #include <list>
 #include <map>
@@ -24,7 +25,7 @@ inline constexpr const char* cluster_user = "gpuhost";
 
 class Authority {
   public:
-    explicit Authority(sd_bus* bus) : bus_(bus) {}
+    Authority(sd_bus* bus, Callers callers) : bus_(bus), callers_(std::move(callers)) {}
 
     /// What to do for whom.
     using Allowed = std::function<base::Result<void>(sd_bus_message*, const core::Subject&)>;
@@ -35,6 +36,8 @@ class Authority {
     /// The same for root and the user of that name, and nobody else, whatever polkit says.
     int require_user(sd_bus_message* call, const char* user, const Allowed& then);
 
+    [[nodiscard]] const Callers& callers() const { return callers_; }
+
   private:
     struct Check {
         Authority* authority;
@@ -44,13 +47,16 @@ class Authority {
         host::Slot slot;
         std::list<Check>::iterator self;
     };
+    /// Fails if the call must not be kept: too large, or too many of its user or of all wait already.
+    [[nodiscard]] base::Result<void> may_wait(sd_bus_message* call, uid_t uid) const;
     [[nodiscard]] base::Result<void> ask(Check& check, const char* action);
     static int on_reply(sd_bus_message* reply, void* userdata, sd_bus_error* error);
     void decide(Check& check, sd_bus_message* reply);
     [[nodiscard]] base::Result<void> refuse(const core::Subject& subject, const base::Error& why);
 
     sd_bus* bus_;
-    std::list<Check> checks_; ///< at most as many as the bus lets callers have calls open
+    Callers callers_;
+    std::list<Check> checks_;
     std::map<uid_t, base::RateLimit>
         refusals_; ///< lines of the log; of the first users one each, of others one together
 };

@@ -2,13 +2,9 @@
 #include "daemon/bus/call.hpp"
 
 #include "daemon/base/parse.hpp"
-#include "daemon/base/root.hpp"
 
 #include <algorithm>
-#include <cctype>
 #include <cstring>
-
-#include <pwd.h>
 
 namespace gpuhost::bus {
 
@@ -53,29 +49,6 @@ Result<Json> read_option(sd_bus_message* call, const Option& option) {
     if (r < 0)
         return base::fail(Errc::InvalidArgument, wrong);
     return value;
-}
-
-/// A caller gives itself any name, and in a log a line is a line.
-std::string one_line(std::string text) {
-    std::replace_if(
-        text.begin(), text.end(), [](unsigned char c) { return std::iscntrl(c) != 0; }, '?');
-    return text;
-}
-
-std::string text_of(sd_bus_creds* credentials, int (*get)(sd_bus_creds*, const char**)) {
-    const char* text = nullptr;
-    return get(credentials, &text) < 0 || text == nullptr ? std::string() : one_line(text);
-}
-
-/// For a client without a bus between.
-std::string command_of(pid_t pid) {
-    const auto host = base::Root::open("/");
-    return host ? one_line(host->read_line("/proc/" + std::to_string(pid) + "/comm").value_or("")) : "";
-}
-
-std::string user_name(uid_t uid) {
-    const passwd* const entry = ::getpwuid(uid); // one thread
-    return entry == nullptr ? "" : entry->pw_name;
 }
 
 } // namespace
@@ -168,35 +141,6 @@ Result<void> reply_json(sd_bus_message* call, const Json& value) {
 
 Result<void> reply_operation(sd_bus_message* call, std::uint64_t id) {
     return check(sd_bus_reply_method_return(call, "to", id, operation_path(id).c_str()), "reply");
-}
-
-Result<core::Subject> subject_of(sd_bus_message* call) {
-    using Credentials = base::CHandle<sd_bus_creds, sd_bus_creds_unref>;
-    Credentials credentials;
-    const bool is_direct = sd_bus_message_get_sender(call) == nullptr;
-    const std::uint64_t known_of_direct = SD_BUS_CREDS_EUID | SD_BUS_CREDS_PID; // without a look into /proc
-    const int r = sd_bus_query_sender_creds(call,
-                                            is_direct ? known_of_direct
-                                                      : known_of_direct | SD_BUS_CREDS_COMM |
-                                                            SD_BUS_CREDS_UNIT | SD_BUS_CREDS_AUDIT_LOGIN_UID |
-                                                            SD_BUS_CREDS_UNIQUE_NAME | SD_BUS_CREDS_AUGMENT,
-                                            base::OutPtr(credentials));
-    core::Subject subject;
-    uid_t uid = 0;
-    if (r < 0 || sd_bus_creds_get_euid(credentials.get(), &uid) < 0)
-        return base::fail(Errc::AccessDenied, "can't tell who called");
-    subject.uid = uid;
-    pid_t pid = 0;
-    if (sd_bus_creds_get_pid(credentials.get(), &pid) >= 0)
-        subject.pid = pid;
-    if (sd_bus_creds_get_audit_login_uid(credentials.get(), &uid) >= 0)
-        subject.login_uid = uid;
-    subject.user = user_name(subject.uid);
-    subject.login_user = subject.login_uid ? user_name(*subject.login_uid) : "";
-    subject.command = is_direct ? command_of(subject.pid) : text_of(credentials.get(), sd_bus_creds_get_comm);
-    subject.unit = text_of(credentials.get(), sd_bus_creds_get_unit);
-    subject.bus_name = text_of(credentials.get(), sd_bus_creds_get_unique_name);
-    return subject;
 }
 
 } // namespace gpuhost::bus

@@ -76,8 +76,4 @@ struct Option {
 [[nodiscard]] base::Result<void> reply_json(sd_bus_message* call, const base::Json& value);
 [[nodiscard]] base::Result<void> reply_operation(sd_bus_message* call, std::uint64_t id);
 
-/// Who called, from the bus and not from the message. Only the uid is good for a decision: the rest is of the process that
-/// had that pid when it was looked at.
-[[nodiscard]] base::Result<core::Subject> subject_of(sd_bus_message* call);
-
 } // namespace gpuhost::bus

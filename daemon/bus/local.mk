@@ -8,6 +8,8 @@ noinst_LIBRARIES += %D%/libbus.a
     %D%/bundle_object.hpp \
     %D%/call.cpp \
     %D%/call.hpp \
+    %D%/callers.cpp \
+    %D%/callers.hpp \
     %D%/driver_object.cpp \
     %D%/driver_object.hpp \
     %D%/introspect.cpp \

@@ -100,7 +100,7 @@ int OperationObjects::cancel(sd_bus_message* call) {
         GPUHOST_CHECK(manager_.runner().cancel(operation_of(sd_bus_message_get_path(m)), subject));
         return check(sd_bus_reply_method_return(m, nullptr), "reply");
     };
-    const auto caller = subject_of(call);
+    const auto caller = authority_.callers().subject_of(call);
     const host::Operation* operation = at(sd_bus_message_get_path(call));
     const bool own = caller && operation && operation->transaction.subject().uid == caller->uid;
     return authority_.require(call, action_manage, then, own ? cluster_user : nullptr);

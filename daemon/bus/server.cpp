@@ -19,7 +19,8 @@ constexpr std::chrono::milliseconds progress_interval{200}; // five a second is 
 
 Result<std::unique_ptr<Server>> Server::create(host::Event& event, sd_bus* bus, host::Manager& manager,
                                                std::span<const RoomObject> rooms) {
-    std::unique_ptr<Server> server(new Server(event, bus, manager));
+    GPUHOST_TRY(callers, Callers::create(bus));
+    std::unique_ptr<Server> server(new Server(event, bus, manager, std::move(callers)));
     GPUHOST_CHECK(server->add(ManagerObject::interface, &server->manager_));
     for (const RoomObject& room : rooms) {
         const auto object = room.make(manager, server->authority_);

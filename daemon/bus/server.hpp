@@ -22,8 +22,8 @@ class Server {
     [[nodiscard]] base::Result<void> request_name();
 
   private:
-    Server(host::Event& event, sd_bus* bus, host::Manager& manager)
-        : event_(event), bus_(bus), authority_(bus), manager_(manager, authority_),
+    Server(host::Event& event, sd_bus* bus, host::Manager& manager, Callers callers)
+        : event_(event), bus_(bus), authority_(bus, std::move(callers)), manager_(manager, authority_),
           operations_(manager, authority_) {}
 
     [[nodiscard]] base::Result<void> add(const Interface& interface, void* object);
