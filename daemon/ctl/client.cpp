@@ -3,36 +3,20 @@
 
 #include "daemon/ctl/client_bus.hpp"
 
-#include <array>
-
 namespace gpuhost::ctl {
 
-using base::Errc;
 using base::Error;
 using base::Json;
 using base::Result;
 
 namespace {
 
-constexpr const char* manager = "org.gpuhost1.Manager";
 constexpr const char* host_path = "/org/gpuhost1";
-
-Call operation_call(std::uint64_t id, std::string method) {
-    return {
-        "/org/gpuhost1/operation/_" + std::to_string(id), "org.gpuhost1.Operation", std::move(method), {}};
-}
-
-/// An operation's object is there as long as its journal is kept.
-Error about_operation(const Error& error, std::uint64_t id) {
-    if (error.code != Errc::NotFound)
-        return error;
-    return {Errc::NotFound, "there is no operation " + std::to_string(id), "see: gpuhostctl operation list"};
-}
 
 } // namespace
 
 Call manager_call(std::string method, std::vector<Argument> arguments) {
-    return {host_path, manager, std::move(method), std::move(arguments)};
+    return {host_path, manager_interface, std::move(method), std::move(arguments)};
 }
 
 Client::Client(std::unique_ptr<Bus> bus) : bus_(std::move(bus)) {}
@@ -54,20 +38,13 @@ Result<Client> Client::over(base::UniqueFd socket) {
 
 Result<Json> Client::ask(const Call& call) {
     GPUHOST_TRY(reply, bus_->call(call));
-    const char* text = nullptr;
-    if (const int r = sd_bus_message_read(reply.get(), "s", &text); r < 0)
-        return bus_failure(r);
-    return base::parse_json(text, "gpuhostd's answer");
+    return read_document(reply.get());
 }
 
 Result<std::uint64_t> Client::start(Call call, Options options) {
     call.arguments.emplace_back(std::move(options));
     GPUHOST_TRY(reply, bus_->call(call));
-    std::uint64_t id = 0;
-    const char* object = nullptr;
-    if (const int r = sd_bus_message_read(reply.get(), "to", &id, &object); r < 0)
-        return bus_failure(r);
-    return id;
+    return read_started(reply.get());
 }
 
 Result<Json> Client::describe_host() {
@@ -83,7 +60,9 @@ Result<bool> Client::running() {
 }
 
 Result<bool> Client::ready() {
-    GPUHOST_TRY(reply, bus_->call({host_path, "org.freedesktop.DBus.Properties", "Get", {manager, "Ready"}}));
+    GPUHOST_TRY(
+        reply,
+        bus_->call({host_path, "org.freedesktop.DBus.Properties", "Get", {manager_interface, "Ready"}}));
     int ready = 0;
     if (const int r = sd_bus_message_read(reply.get(), "v", "b", &ready); r < 0)
         return bus_failure(r);
@@ -109,23 +88,7 @@ Result<void> Client::reboot() {
 
 Result<std::vector<OperationRow>> Client::list_operations() {
     GPUHOST_TRY(reply, bus_->call(manager_call("ListOperations")));
-    std::vector<OperationRow> rows;
-    int r = sd_bus_message_enter_container(reply.get(), 'a', "(tssstto)");
-    while (r > 0) {
-        OperationRow row;
-        std::array<const char*, 4> text{};
-        r = sd_bus_message_read(reply.get(), "(tssstto)", &row.id, &text[0], &text[1], &text[2],
-                                &row.began_us, &row.ended_us, &text[3]);
-        if (r <= 0)
-            break;
-        row.kind = text[0];
-        row.state = text[1];
-        row.title = text[2];
-        rows.push_back(std::move(row));
-    }
-    if (r < 0)
-        return bus_failure(r);
-    return rows;
+    return read_operations(reply.get());
 }
 
 Result<Json> Client::describe_operation(std::uint64_t id) {

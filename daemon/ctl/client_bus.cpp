@@ -13,12 +13,11 @@ namespace gpuhost::ctl {
 
 using base::Errc;
 using base::Error;
+using base::Json;
 using base::Result;
 
 namespace {
 
-constexpr const char* service = "org.gpuhost1";
-constexpr std::uint64_t call_timeout_us = 25'000'000;
 constexpr std::uint64_t password_timeout_us = 180'000'000; ///< a person may be typing
 
 struct BusError {
@@ -31,38 +30,6 @@ struct BusError {
 
 bool is_one_of(std::string_view name, std::initializer_list<std::string_view> names) {
     return std::find(names.begin(), names.end(), name) != names.end();
-}
-
-/// What the daemon or the bus answered, as a person should read it.
-Error explain(const sd_bus_error& error, int r) {
-    const std::string_view name = error.name == nullptr ? "" : error.name;
-    const std::string message = error.message == nullptr ? "" : error.message;
-    if (name.substr(0, 13) == "org.gpuhost1.") {
-        // A method's error has one text only: the daemon puts the hint on a line of its own.
-        const std::size_t line = message.find('\n');
-        return {base::errc_from_dbus_name(name), message.substr(0, line),
-                line == std::string::npos ? "" : message.substr(line + 1)};
-    }
-    if (is_one_of(name,
-                  {SD_BUS_ERROR_SERVICE_UNKNOWN, SD_BUS_ERROR_NAME_HAS_NO_OWNER, SD_BUS_ERROR_DISCONNECTED,
-                   "org.freedesktop.systemd1.NoSuchUnit", "org.freedesktop.systemd1.LoadFailed",
-                   "org.freedesktop.DBus.Error.Spawn.ChildExited"}))
-        return {Errc::Failed, "gpuhostd is not running", "start it with: systemctl start gpuhostd"};
-    if (is_one_of(name, {SD_BUS_ERROR_ACCESS_DENIED, SD_BUS_ERROR_INTERACTIVE_AUTHORIZATION_REQUIRED}))
-        return {Errc::AccessDenied, "you are not allowed to do this",
-                "run it as root, or ask for the right in polkit"};
-    if (is_one_of(name, {SD_BUS_ERROR_NO_REPLY, SD_BUS_ERROR_TIMEOUT}) || r == -ETIMEDOUT)
-        return {Errc::Timeout, "gpuhostd does not answer",
-                "see what it does with: systemctl status gpuhostd"};
-    if (name == SD_BUS_ERROR_UNKNOWN_OBJECT)
-        return {Errc::NotFound, message, ""};
-    if (is_one_of(name, {SD_BUS_ERROR_UNKNOWN_METHOD, SD_BUS_ERROR_UNKNOWN_INTERFACE,
-                         SD_BUS_ERROR_INVALID_SIGNATURE}))
-        return {Errc::Unsupported, "the running gpuhostd does not know this request: " + message,
-                "it may be older than gpuhostctl: systemctl restart gpuhostd"};
-    if (name == SD_BUS_ERROR_INVALID_ARGS)
-        return {Errc::InvalidArgument, message, ""};
-    return message.empty() ? base::errno_error("talking to gpuhostd", -r) : Error{Errc::Failed, message, ""};
 }
 
 int first_error(std::initializer_list<int> results) {
@@ -109,8 +76,97 @@ int append(sd_bus_message* m, const Options& options) {
 
 } // namespace
 
+Error explain(const sd_bus_error& error, int r) {
+    const std::string_view name = error.name == nullptr ? "" : error.name;
+    const std::string message = error.message == nullptr ? "" : error.message;
+    if (name.substr(0, 13) == "org.gpuhost1.") {
+        // A method's error has one text only: the daemon puts the hint on a line of its own.
+        const std::size_t line = message.find('\n');
+        return {base::errc_from_dbus_name(name), message.substr(0, line),
+                line == std::string::npos ? "" : message.substr(line + 1)};
+    }
+    if (is_one_of(name,
+                  {SD_BUS_ERROR_SERVICE_UNKNOWN, SD_BUS_ERROR_NAME_HAS_NO_OWNER, SD_BUS_ERROR_DISCONNECTED,
+                   "org.freedesktop.systemd1.NoSuchUnit", "org.freedesktop.systemd1.LoadFailed",
+                   "org.freedesktop.DBus.Error.Spawn.ChildExited"}))
+        return {Errc::Failed, "gpuhostd is not running", "start it with: systemctl start gpuhostd"};
+    if (is_one_of(name, {SD_BUS_ERROR_ACCESS_DENIED, SD_BUS_ERROR_INTERACTIVE_AUTHORIZATION_REQUIRED}))
+        return {Errc::AccessDenied, "you are not allowed to do this",
+                "run it as root, or ask for the right in polkit"};
+    if (is_one_of(name, {SD_BUS_ERROR_NO_REPLY, SD_BUS_ERROR_TIMEOUT}) || r == -ETIMEDOUT)
+        return {Errc::Timeout, "gpuhostd does not answer",
+                "see what it does with: systemctl status gpuhostd"};
+    if (name == SD_BUS_ERROR_UNKNOWN_OBJECT)
+        return {Errc::NotFound, message, ""};
+    if (is_one_of(name, {SD_BUS_ERROR_UNKNOWN_METHOD, SD_BUS_ERROR_UNKNOWN_INTERFACE,
+                         SD_BUS_ERROR_INVALID_SIGNATURE}))
+        return {Errc::Unsupported, "the running gpuhostd does not know this request: " + message,
+                "it may be older than gpuhostctl: systemctl restart gpuhostd"};
+    if (name == SD_BUS_ERROR_INVALID_ARGS)
+        return {Errc::InvalidArgument, message, ""};
+    return message.empty() ? base::errno_error("talking to gpuhostd", -r) : Error{Errc::Failed, message, ""};
+}
+
 tl::unexpected<Error> bus_failure(int r) {
     return base::fail(base::errno_error("talking to gpuhostd", -r));
+}
+
+/// An operation's object is there as long as its journal is kept.
+Error about_operation(const Error& error, std::uint64_t id) {
+    if (error.code != Errc::NotFound)
+        return error;
+    return {Errc::NotFound, "there is no operation " + std::to_string(id), "see: gpuhostctl operation list"};
+}
+
+Call operation_call(std::uint64_t id, std::string method) {
+    return {
+        "/org/gpuhost1/operation/_" + std::to_string(id), "org.gpuhost1.Operation", std::move(method), {}};
+}
+
+Result<MessagePtr> make_call(sd_bus* bus, const Call& call) {
+    MessagePtr request;
+    int r = sd_bus_message_new_method_call(bus, base::OutPtr(request), service, call.path.c_str(),
+                                           call.interface.c_str(), call.method.c_str());
+    for (auto it = call.arguments.begin(); r >= 0 && it != call.arguments.end(); ++it)
+        r = std::visit([&](const auto& argument) { return append(request.get(), argument); }, *it);
+    if (r < 0)
+        return bus_failure(r);
+    return request;
+}
+
+Result<Json> read_document(sd_bus_message* reply) {
+    const char* text = nullptr;
+    if (const int r = sd_bus_message_read(reply, "s", &text); r < 0)
+        return bus_failure(r);
+    return base::parse_json(text, "gpuhostd's answer");
+}
+
+Result<std::uint64_t> read_started(sd_bus_message* reply) {
+    std::uint64_t id = 0;
+    const char* object = nullptr;
+    if (const int r = sd_bus_message_read(reply, "to", &id, &object); r < 0)
+        return bus_failure(r);
+    return id;
+}
+
+Result<std::vector<OperationRow>> read_operations(sd_bus_message* reply) {
+    std::vector<OperationRow> rows;
+    int r = sd_bus_message_enter_container(reply, 'a', "(tssstto)");
+    while (r > 0) {
+        OperationRow row;
+        std::array<const char*, 4> text{};
+        r = sd_bus_message_read(reply, "(tssstto)", &row.id, &text[0], &text[1], &text[2], &row.began_us,
+                                &row.ended_us, &text[3]);
+        if (r <= 0)
+            break;
+        row.kind = text[0];
+        row.state = text[1];
+        row.title = text[2];
+        rows.push_back(std::move(row));
+    }
+    if (r < 0)
+        return bus_failure(r);
+    return rows;
 }
 
 Result<void> Client::Bus::open(bool may_ask_password) {
@@ -137,16 +193,10 @@ Result<void> Client::Bus::open(base::UniqueFd socket) {
 }
 
 Result<MessagePtr> Client::Bus::call(const Call& call) {
-    MessagePtr request;
-    int r = sd_bus_message_new_method_call(bus_.get(), base::OutPtr(request), service, call.path.c_str(),
-                                           call.interface.c_str(), call.method.c_str());
-    for (auto it = call.arguments.begin(); r >= 0 && it != call.arguments.end(); ++it)
-        r = std::visit([&](const auto& argument) { return append(request.get(), argument); }, *it);
-    if (r < 0)
-        return bus_failure(r);
+    GPUHOST_TRY(request, make_call(bus_.get(), call));
     BusError error;
     MessagePtr reply;
-    r = sd_bus_call(bus_.get(), request.get(), timeout_us_, &error.value, base::OutPtr(reply));
+    const int r = sd_bus_call(bus_.get(), request.get(), timeout_us_, &error.value, base::OutPtr(reply));
     if (r < 0)
         return base::fail(explain(error.value, r));
     return reply;

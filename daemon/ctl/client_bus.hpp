@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// sd-bus as client.cpp needs it: calls with their errors explained, and what the daemon tells by itself.
+// sd-bus as the two clients need it: calls and answers as values, errors explained, and what the daemon tells by itself.
 #pragma once
 
 #include "daemon/ctl/client.hpp"
@@ -40,6 +40,21 @@ class Client::Bus {
     std::optional<Event> owner_event_;
 };
 
+inline constexpr const char* service = "org.gpuhost1";
+inline constexpr const char* manager_interface = "org.gpuhost1.Manager";
+inline constexpr std::uint64_t call_timeout_us = 25'000'000;
+
+[[nodiscard]] Call operation_call(std::uint64_t id, std::string method);
+/// The message of a call; nothing is sent.
+[[nodiscard]] base::Result<MessagePtr> make_call(sd_bus* bus, const Call& call);
+
+[[nodiscard]] base::Result<base::Json> read_document(sd_bus_message* reply);
+[[nodiscard]] base::Result<std::uint64_t> read_started(sd_bus_message* reply);
+[[nodiscard]] base::Result<std::vector<OperationRow>> read_operations(sd_bus_message* reply);
+
+/// The error of a reply or of sd-bus, in words for a person. `r` is negative.
+[[nodiscard]] base::Error explain(const sd_bus_error& error, int r);
+[[nodiscard]] base::Error about_operation(const base::Error& error, std::uint64_t id);
 /// A negative result of sd-bus.
 [[nodiscard]] tl::unexpected<base::Error> bus_failure(int r);
 

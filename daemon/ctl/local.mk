@@ -4,6 +4,8 @@ noinst_LIBRARIES += %D%/libctl.a
 %C%_libctl_a_SOURCES = \
     %D%/arguments.cpp \
     %D%/arguments.hpp \
+    %D%/async_client.cpp \
+    %D%/async_client.hpp \
     %D%/bundle_call.hpp \
     %D%/bundle_content.cpp \
     %D%/bundle_content.hpp \

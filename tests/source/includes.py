@@ -23,7 +23,7 @@ LIBRARIES = {
     r"nlohmann/.*": ("daemon/base",),
     r"tl/.*": ("daemon/base",),
 }
-PRIVATE = {"daemon/ctl/client_bus.hpp": ("daemon/ctl/client.cpp", "daemon/ctl/client_bus.cpp")}
+PRIVATE = {"daemon/ctl/client_bus.hpp": ("daemon/ctl/client.cpp", "daemon/ctl/client_bus.cpp", "daemon/ctl/async_client.cpp")}
 
 
 def read_table():
