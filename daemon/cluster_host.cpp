@@ -27,6 +27,7 @@ constexpr Time between_checks{300'000}; ///< of what could not be had, unless th
 constexpr Time between_tries{15'000};   ///< of what another operation is in the way of
 constexpr std::uint64_t holders_leave_us = 120'000'000;
 constexpr std::int64_t second_us = 1'000'000;
+constexpr Time lent_for{30'000}; ///< the kubelet's credentials: it replaces them now and then
 
 bool is_in_use(const Json& problem) {
     return string_or(problem, "code", "") == "in-use";
@@ -49,19 +50,38 @@ std::string text_of(const Json& error) {
     return string_or(error, "message", "it failed") + (hint.empty() ? "" : "; " + hint);
 }
 
+/// A call that has timed out may have been carried out.
+bool says_nothing(const base::Error& error) {
+    return error.code == Errc::Busy || error.code == Errc::Timeout;
+}
+
+const base::Result<Json>* described(const DaemonState& state, std::uint64_t id) {
+    const auto found = state.descriptions.find(id);
+    return found == state.descriptions.end() ? nullptr : &found->second;
+}
+
 bool is_swap(const std::string& kind) {
     return kind == "driver.swap" || kind == "driver.rollback";
 }
 
 } // namespace
 
-ClusterHost::ClusterHost(ctl::Client& daemon, const base::Root& root, std::string node, Say say)
+ClusterHost::ClusterHost(ctl::AsyncClient& daemon, const base::Root& root, std::string node, Say say)
     : daemon_(daemon), root_(root), node_(std::move(node)), say_(std::move(say)),
       mover_(
           node_, [this] { return open_kubelet(); }, [this] { look_for_holders(); },
           [this](const std::string& line) { say_(line); }) {}
 
-void ClusterHost::see(const Json& host) {
+void ClusterHost::see(const DaemonState& state) {
+    if (check_id_ != 0)
+        follow_check(described(state, check_id_));
+    if (look_id_ != 0)
+        follow_look(described(state, look_id_));
+    follow_swap(state);
+    see_host(*state.host);
+}
+
+void ClusterHost::see_host(const Json& host) {
     const Json& observed = member(member(member(host, "components"), "driver"), "observed");
     const cluster::Readiness readiness = cluster::readiness_of(host);
     const cluster::Condition* const ready = readiness.find(cluster::driver_ready);
@@ -91,6 +111,8 @@ void ClusterHost::lose() {
     driver_.is_known = false;
     check_ = {};
     check_id_ = 0;
+    check_asks_ = false;
+    ++check_number_;
     dry_runs_.clear();
     look_is_stale_ = false;
     if (std::exchange(look_id_, 0) != 0)
@@ -99,37 +121,52 @@ void ClusterHost::lose() {
 
 // What the daemon is at
 
-void ClusterHost::look_at_operations() {
-    const auto rows = daemon_.list_operations();
-    if (!rows)
-        return;
-    follow_check();
-    follow_look();
-    if (!rows->empty())
-        dry_runs_.erase(dry_runs_.begin(), dry_runs_.lower_bound(rows->front().id));
-    for (auto row = rows->rbegin(); row != rows->rend(); ++row) {
+std::optional<std::uint64_t> ClusterHost::wants(const DaemonState& state) const {
+    for (const std::uint64_t id : {check_id_, look_id_})
+        if (id != 0 && described(state, id) == nullptr)
+            return id;
+    // The newest swap that is none of the dry runs.
+    for (auto row = state.operations.rbegin(); row != state.operations.rend(); ++row) {
         if (!is_swap(row->kind) || dry_runs_.count(row->id) != 0)
             continue;
         if (row->id == swap_.id && swap_.task.state != Task::State::Running)
+            return std::nullopt;
+        const auto* const operation = described(state, row->id);
+        if (operation == nullptr)
+            return row->id;
+        if (!*operation || !base::bool_or(**operation, "dry_run", false))
+            return std::nullopt;
+    }
+    return std::nullopt;
+}
+
+void ClusterHost::follow_swap(const DaemonState& state) {
+    if (!state.operations.empty())
+        dry_runs_.erase(dry_runs_.begin(), dry_runs_.lower_bound(state.operations.front().id));
+    for (auto row = state.operations.rbegin(); row != state.operations.rend(); ++row) {
+        if (!is_swap(row->kind) || dry_runs_.count(row->id) != 0)
+            continue;
+        const auto* const described_now = described(state, row->id);
+        if (described_now == nullptr || !*described_now)
             return;
-        const auto operation = daemon_.describe_operation(row->id);
-        if (!operation)
-            return;
-        if (base::bool_or(*operation, "dry_run", false)) {
+        const Json& operation = **described_now;
+        if (base::bool_or(operation, "dry_run", false)) {
             dry_runs_.insert(row->id);
             continue;
         }
-        const std::string state = string_or(*operation, "state", "");
-        const Json& error = member(*operation, "error");
+        if (row->id == swap_.id && swap_.task.state != Task::State::Running)
+            return;
+        const std::string phase = string_or(operation, "state", "");
+        const Json& error = member(operation, "error");
         swap_.id = row->id;
-        swap_.title = string_or(*operation, "title", "");
+        swap_.title = string_or(operation, "title", "");
         swap_.began = static_cast<std::int64_t>(row->began_us) / second_us;
-        if (state == "running" || state == "undoing") {
-            swap_.task = {Task::State::Running, string_or(*operation, "text", ""), false};
-        } else if (state == "committed" || state == "reboot-required") {
+        if (phase == "running" || phase == "undoing") {
+            swap_.task = {Task::State::Running, string_or(operation, "text", ""), false};
+        } else if (phase == "committed" || phase == "reboot-required") {
             swap_.task = {Task::State::Done, "", false};
         } else {
-            const std::string problems = lasting_problems(member(*operation, "problems"));
+            const std::string problems = lasting_problems(member(operation, "problems"));
             swap_.task = {Task::State::Failed, problems.empty() ? text_of(error) : problems,
                           !problems.empty()};
         }
@@ -144,18 +181,29 @@ Task ClusterHost::swap(const std::string& version, std::int64_t since) const {
 
 void ClusterHost::begin_swap(const std::string& version, const cluster::UpgradePolicy* policy,
                              std::int64_t since) {
-    if (swap(version, since).state != Task::State::None || (swap_again_ && cluster::now() < *swap_again_))
+    if (swap_asks_ || swap(version, since).state != Task::State::None ||
+        (swap_again_ && cluster::now() < *swap_again_))
         return;
     std::uint64_t patience = holders_leave_us;
     if (policy != nullptr && policy->swap_timeout.count() > 0)
         patience = std::min<std::uint64_t>(
             patience, static_cast<std::uint64_t>(policy->swap_timeout.count()) * second_us / 2);
-    const auto started = daemon_.start(ctl::driver_call("Swap", {version}),
-                                       {{"holders", std::string("wait")}, {"holder-timeout-usec", patience}});
+    swap_asks_ = true;
+    swap_again_ = cluster::now() + between_tries;
+    daemon_.start(ctl::driver_call("Swap", {version}),
+                  {{"holders", std::string("wait")}, {"holder-timeout-usec", patience}},
+                  [this, version, since](const Result<std::uint64_t>& started) {
+                      swap_answered(started, version, since);
+                  });
+}
+
+void ClusterHost::swap_answered(const Result<std::uint64_t>& started, const std::string& version,
+                                std::int64_t since) {
+    swap_asks_ = false;
     swap_again_ = cluster::now() + between_tries;
     if (!started) {
         say_("the driver can't be swapped to version " + version + ": " + started.error().message);
-        if (started.error().code != Errc::Busy)
+        if (!says_nothing(started.error()))
             swap_ = {
                 ~std::uint64_t{0}, version, since, {Task::State::Failed, started.error().message, false}};
         return;
@@ -174,91 +222,120 @@ Task ClusterHost::check(const std::string& version) const {
 }
 
 void ClusterHost::begin_check(const std::string& version, const cluster::UpgradePolicy* policy) {
-    if (version == check_version_ && check_.state != Task::State::None &&
-        !(check_again_ && cluster::now() >= *check_again_))
+    if (version == check_version_ && (check_asks_ || (check_.state != Task::State::None &&
+                                                      !(check_again_ && cluster::now() >= *check_again_))))
         return;
     const bool again = version == check_version_;
     check_version_ = version;
     check_again_ = cluster::now() + between_checks;
+    ++check_number_;
+    check_asks_ = true;
     // While it is looked at again, what was found before counts.
     if (!again)
         check_ = {Task::State::Running, "", false};
     const bool minds_pods =
         policy != nullptr && (!policy->wait_for.empty() || policy->deletion.enabled || policy->drain.enabled);
-    if (minds_pods) {
-        if (const auto kubelet = open_kubelet(); !kubelet) {
-            check_ = {Task::State::Failed, "pods can't be moved: " + kubelet.error().message, false};
+    if (!minds_pods)
+        return plan_check();
+    lend([this, number = check_number_] {
+        if (number != check_number_)
+            return;
+        if (const auto kubelet = check_lent(); !kubelet) {
+            end_check({Task::State::Failed, "pods can't be moved: " + kubelet.error().message, false});
             check_again_ = cluster::now() + between_tries;
             return;
         }
-    }
-    const auto plan = daemon_.ask({"/org/gpuhost1/driver",
-                                   "org.gpuhost1.Driver",
-                                   "Plan",
-                                   {std::string("swap"), std::vector<std::string>{version}, ctl::Options{}}});
-    if (!plan) {
-        check_ = {Task::State::Failed, plan.error().message, false};
-        return;
-    }
-    if (const std::string problems = lasting_problems(member(*plan, "problems")); !problems.empty()) {
-        check_ = {Task::State::Failed, problems, false};
-        return;
-    }
-    const auto started = daemon_.start(ctl::driver_call("Swap", {version}), {{"dry-run", true}});
-    if (started && *started != 0) {
-        check_id_ = *started;
-        return;
-    }
-    if (started) {
-        check_ = {Task::State::Done, "", false};
-        check_again_.reset();
-    } else if (started.error().code == Errc::Busy) {
-        check_again_ = cluster::now() + between_tries;
-        check_ = {};
-    } else {
-        check_ = {Task::State::Failed, started.error().message, false};
-    }
+        plan_check();
+    });
 }
 
-void ClusterHost::follow_check() {
-    if (check_id_ == 0)
+void ClusterHost::plan_check() {
+    const ctl::Call plan = ctl::driver_call(
+        "Plan", {std::string("swap"), std::vector<std::string>{check_version_}, ctl::Options{}});
+    daemon_.ask(plan, [this, number = check_number_](const Result<Json>& planned) {
+        if (number != check_number_)
+            return;
+        if (!planned)
+            return end_check({Task::State::Failed, planned.error().message, false});
+        if (const std::string problems = lasting_problems(member(*planned, "problems")); !problems.empty())
+            return end_check({Task::State::Failed, problems, false});
+        dry_run_check();
+    });
+}
+
+void ClusterHost::dry_run_check() {
+    daemon_.start(ctl::driver_call("Swap", {check_version_}), {{"dry-run", true}},
+                  [this, number = check_number_](const Result<std::uint64_t>& started) {
+                      if (number != check_number_)
+                          return;
+                      check_asks_ = false;
+                      if (started && *started != 0) {
+                          check_id_ = *started;
+                      } else if (started) {
+                          end_check({Task::State::Done, "", false});
+                          check_again_.reset();
+                      } else if (started.error().code == Errc::Busy) {
+                          end_check({});
+                          check_again_ = cluster::now() + between_tries;
+                      } else {
+                          end_check({Task::State::Failed, started.error().message, false});
+                      }
+                  });
+}
+
+void ClusterHost::end_check(Task result) {
+    check_asks_ = false;
+    check_ = std::move(result);
+}
+
+void ClusterHost::follow_check(Described operation) {
+    if (operation == nullptr)
         return;
-    const auto operation = daemon_.describe_operation(check_id_);
-    const std::string state = operation ? string_or(*operation, "state", "") : "";
-    if (operation && (state == "running" || state == "undoing"))
+    const std::string state = *operation ? string_or(**operation, "state", "") : "";
+    if (state == "running" || state == "undoing")
         return;
     check_id_ = 0;
     const std::string problems =
-        operation ? lasting_problems(member(*operation, "problems")) : operation.error().message;
+        *operation ? lasting_problems(member(**operation, "problems")) : operation->error().message;
     if (problems.empty() && (state == "checked" || state == "refused")) {
         check_ = {Task::State::Done, "", false};
         check_again_.reset();
         return;
     }
-    check_ = {Task::State::Failed, problems.empty() ? text_of(member(*operation, "error")) : problems, false};
+    check_ = {Task::State::Failed, problems.empty() ? text_of(member(**operation, "error")) : problems,
+              false};
 }
 
 // Who holds the driver
 
 /// A swap that is only tried refuses for each of them. Only the daemon's workers see other people's processes.
 void ClusterHost::look_for_holders() {
-    look_is_stale_ = look_id_ != 0;
+    look_is_stale_ = look_id_ != 0 || look_asks_;
     if (look_is_stale_) // of an earlier time: another one when it has ended
         return;
-    const auto started = daemon_.start(ctl::driver_call("Swap", {pods_version_}),
-                                       {{"dry-run", true}, {"holders", std::string("refuse")}});
-    if (!started)
-        mover_.found(base::fail(started.error()));
-    else if (*started == 0) // it serves already
-        mover_.found(std::set<std::string>());
-    else
-        look_id_ = *started;
+    look_asks_ = true;
+    daemon_.start(
+        ctl::driver_call("Swap", {pods_version_}), {{"dry-run", true}, {"holders", std::string("refuse")}},
+        [this](const Result<std::uint64_t>& started) {
+            look_asks_ = false;
+            if (started && *started != 0) {
+                look_id_ = *started;
+                return;
+            }
+            if (std::exchange(look_is_stale_, false))
+                return look_for_holders();
+            if (!started)
+                mover_.found(base::fail(says_nothing(started.error()) ? Errc::Busy : started.error().code,
+                                        started.error().message, started.error().hint));
+            else // it serves already
+                mover_.found(std::set<std::string>());
+        });
 }
 
-void ClusterHost::follow_look() {
-    if (look_id_ == 0)
+void ClusterHost::follow_look(Described described) {
+    if (described == nullptr)
         return;
-    const auto operation = daemon_.describe_operation(look_id_);
+    const auto& operation = *described;
     const std::string state = operation ? string_or(*operation, "state", "") : "";
     if (state == "running" || state == "undoing")
         return;
@@ -292,16 +369,22 @@ void ClusterHost::be_at(const cluster::UpgradeWork& work) {
     case UpgradeAct::RollBack:
         return begin_swap(work.version, work.policy, work.since);
     case UpgradeAct::CancelSwap:
-        if (swap_.task.state == Task::State::Running)
-            if (const auto cancelled = daemon_.cancel(swap_.id); !cancelled)
-                say_("can't cancel the swap: " + cancelled.error().message);
+        if (swap_.task.state == Task::State::Running && (!swap_again_ || cluster::now() >= *swap_again_)) {
+            swap_again_ = cluster::now() + between_tries;
+            daemon_.cancel(swap_.id, [this](const Result<void>& cancelled) {
+                if (!cancelled)
+                    say_("can't cancel the swap: " + cancelled.error().message);
+            });
+        }
         return;
     case UpgradeAct::Reboot:
         if (swap_again_ && cluster::now() < *swap_again_)
             return;
         swap_again_ = cluster::now() + between_tries;
-        if (const auto rebooted = daemon_.reboot(); !rebooted)
-            say_("can't reboot this host: " + rebooted.error().message);
+        daemon_.order(ctl::manager_call("Reboot", {ctl::Options{}}), [this](const Result<void>& rebooted) {
+            if (!rebooted)
+                say_("can't reboot this host: " + rebooted.error().message);
+        });
         return;
     default:
         return;
@@ -309,8 +392,10 @@ void ClusterHost::be_at(const cluster::UpgradeWork& work) {
 }
 
 void ClusterHost::drop_request() {
-    if (const auto dropped = daemon_.ask(ctl::manager_call("RequestUpgrade", {std::string()})); !dropped)
-        say_("can't tell gpuhostd that its upgrade is under way: " + dropped.error().message);
+    daemon_.ask(ctl::manager_call("RequestUpgrade", {std::string()}), [this](const Result<Json>& dropped) {
+        if (!dropped)
+            say_("can't tell gpuhostd that its upgrade is under way: " + dropped.error().message);
+    });
     driver_.requested.clear(); // it says so again if it has not heard
 }
 
@@ -333,8 +418,18 @@ int ClusterHost::descriptor() const {
 }
 
 /// As they are now: the kubelet's certificate is another every few months. They are kept where only this program reads.
-Result<cluster::Api*> ClusterHost::open_kubelet() {
-    GPUHOST_TRY(lent, daemon_.ask(ctl::manager_call("LendKubeletCredentials")));
+void ClusterHost::lend(std::function<void()> lent) {
+    lend_asks_ = true;
+    daemon_.ask(ctl::manager_call("LendKubeletCredentials"),
+                [this, lent = std::move(lent)](const Result<Json>& answer) {
+                    lend_asks_ = false;
+                    lent_ = answer ? take_lent(*answer) : base::fail(answer.error());
+                    lent_at_ = cluster::now();
+                    lent();
+                });
+}
+
+Result<std::string> ClusterHost::take_lent(const Json& lent) {
     const auto files = base::string_map_or_empty(lent, "files");
     GPUHOST_CHECK(root_.make_directories(cluster::kubelet_directory, 0700));
     std::string kubeconfig;
@@ -348,12 +443,41 @@ Result<cluster::Api*> ClusterHost::open_kubelet() {
     if (kubeconfig.empty())
         return base::fail(Errc::NotFound, "there is no kubeconfig of the kubelet, to move pods with",
                           "Name it in KubeletFiles= of section [Cluster] of gpuhostd.conf(5).");
+    return kubeconfig;
+}
+
+/// An Api for what was lent last, below `below`, which outlives it.
+Result<cluster::Api> ClusterHost::open_lent(const base::Root& below) const {
+    GPUHOST_TRY(kubeconfig, lent_);
+    return cluster::Api::open(below, kubeconfig);
+}
+
+Result<base::Root> ClusterHost::kubelet_root() const {
+    return base::Root::open(root_.host_path(cluster::kubelet_directory));
+}
+
+Result<void> ClusterHost::check_lent() const {
+    GPUHOST_CHECK(lent_);
+    GPUHOST_TRY(below, kubelet_root());
+    GPUHOST_CHECK(open_lent(below));
+    return {};
+}
+
+/// Busy until gpuhostd has answered; then the pod mover is told to ask again.
+Result<cluster::Api*> ClusterHost::open_kubelet() {
+    const bool fresh = lent_at_ && cluster::now() < *lent_at_ + lent_for;
+    if (!fresh && !lend_asks_)
+        lend([this] { mover_.reopen(); });
+    if (!fresh)
+        return base::fail(Errc::Busy, "asks gpuhostd for the kubelet's credentials");
+    if (!lent_)
+        lent_at_.reset(); // what is in the way may pass
+    GPUHOST_CHECK(lent_);
+    GPUHOST_TRY(below, kubelet_root());
     kubelet_.reset();
-    GPUHOST_TRY(below, base::Root::open(root_.host_path(cluster::kubelet_directory)));
     kubelet_root_.emplace(std::move(below));
-    GPUHOST_TRY(api, cluster::Api::open(*kubelet_root_, kubeconfig));
+    GPUHOST_TRY(api, open_lent(*kubelet_root_));
     kubelet_.emplace(std::move(api));
     return &*kubelet_;
 }
-
 } // namespace gpuhost

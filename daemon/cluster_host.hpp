@@ -5,7 +5,8 @@
 #include "daemon/base/root.hpp"
 #include "daemon/cluster/pod_mover.hpp"
 #include "daemon/cluster/upgrade_host.hpp"
-#include "daemon/ctl/client.hpp"
+#include "daemon/cluster_look.hpp"
+#include "daemon/ctl/async_client.hpp"
 
 #include <functional>
 #include <optional>
@@ -20,12 +21,12 @@ class ClusterHost final : public cluster::UpgradeHost {
     using Say = std::function<void(const std::string& line)>;
 
     /// `daemon` and `root` outlive it. `node` is the name of the host's Node.
-    ClusterHost(ctl::Client& daemon, const base::Root& root, std::string node, Say say);
+    ClusterHost(ctl::AsyncClient& daemon, const base::Root& root, std::string node, Say say);
 
-    /// What the daemon is at; then `host`, what it says of the host after that: a swap that has ended shows there.
-    void look_at_operations();
-    void see(const base::Json& host);
-    void lose(); ///< the daemon is not there
+    /// The next operation whose description see() needs.
+    [[nodiscard]] std::optional<std::uint64_t> wants(const DaemonState& state) const;
+    void see(const DaemonState& state); ///< its host is a document
+    void lose();                        ///< the daemon is not there
 
     [[nodiscard]] std::optional<cluster::Time> due() const;
     void turn();
@@ -39,14 +40,27 @@ class ClusterHost final : public cluster::UpgradeHost {
     void drop_request() override;
 
   private:
-    void follow_check();
+    using Described = const base::Result<base::Json>*; ///< null: not in this look
+    void see_host(const base::Json& host);
+    void follow_swap(const DaemonState& state);
+    void follow_check(Described operation);
     void begin_check(const std::string& version, const cluster::UpgradePolicy* policy);
+    void plan_check();
+    void dry_run_check();
+    void end_check(cluster::Task result);
     void look_for_holders();
-    void follow_look();
+    void follow_look(Described operation);
     void begin_swap(const std::string& version, const cluster::UpgradePolicy* policy, std::int64_t since);
+    void swap_answered(const base::Result<std::uint64_t>& started, const std::string& version,
+                       std::int64_t since);
+    void lend(std::function<void()> lent);
+    [[nodiscard]] base::Result<std::string> take_lent(const base::Json& files);
+    [[nodiscard]] base::Result<base::Root> kubelet_root() const;
+    [[nodiscard]] base::Result<cluster::Api> open_lent(const base::Root& below) const;
+    [[nodiscard]] base::Result<void> check_lent() const;
     [[nodiscard]] base::Result<cluster::Api*> open_kubelet();
 
-    ctl::Client& daemon_;
+    ctl::AsyncClient& daemon_;
     const base::Root& root_;
     std::string node_;
     Say say_;
@@ -54,12 +68,15 @@ class ClusterHost final : public cluster::UpgradeHost {
 
     std::string store_; ///< of drivers, as it was seen last
     std::string check_version_;
+    unsigned check_number_ = 0;  ///< of the check: answers about another one are dropped
+    bool check_asks_ = false;    ///< gpuhostd has not answered yet
     std::uint64_t check_id_ = 0; ///< of the dry run
     cluster::Task check_;
     std::optional<cluster::Time> check_again_;
 
     std::string pods_version_;  ///< the swap that pods make way for
     std::uint64_t look_id_ = 0; ///< of the dry run that finds who holds the driver
+    bool look_asks_ = false;    ///< for it; not answered yet
     bool look_is_stale_ = false;
     std::set<std::uint64_t> dry_runs_; ///< which change nothing, however they end
 
@@ -71,8 +88,12 @@ class ClusterHost final : public cluster::UpgradeHost {
         cluster::Task task;
     };
     Swap swap_;
+    bool swap_asks_ = false;                  ///< for one; not answered yet
     std::optional<cluster::Time> swap_again_; ///< after one that could not even be begun
 
+    base::Result<std::string> lent_ = std::string(); ///< the kubelet's kubeconfig, below kubelet_directory
+    std::optional<cluster::Time> lent_at_;
+    bool lend_asks_ = false;
     std::optional<base::Root> kubelet_root_;
     std::optional<cluster::Api> kubelet_;
     cluster::PodMover mover_;

@@ -75,12 +75,15 @@ void Renewal::plan() {
     at_ = due.value_or(0);
 }
 
-ClusterProgram::ClusterProgram(const base::Root& root, ctl::Client& daemon, cluster::Api& api,
+ClusterProgram::ClusterProgram(const base::Root& root, ctl::AsyncClient& daemon, cluster::Api& api,
                                const std::string& node, const cluster::ClusterSettings& settings, bool renews,
                                StatusFile& status)
     : daemon_(daemon), api_(api), status_(status), policy_file_(root, cluster::policy_status_file),
       metrics_file_(root, cluster::metrics_file), refresh_at_(cluster::now() + between_stats),
       policy_(api, root, say), wish_(daemon, say),
+      look_(
+          daemon, [this](const DaemonState& state) { return host_ ? host_->wants(state) : std::nullopt; },
+          [this](const DaemonState& state) { take_look(state); }),
       agent_(api, node, settings.wish, say, [&]() -> cluster::NodeAuthor* {
           if (!settings.upgrades)
               return nullptr;
@@ -105,9 +108,7 @@ Result<void> ClusterProgram::run() {
         return base::fail(base::errno_error("waiting for the API server", errno));
     listen();
     GPUHOST_CHECK(daemon_.subscribe());
-    GPUHOST_TRY(running, daemon_.running());
-    if (!running)
-        lose_daemon();
+    lose_daemon(); // until the bus says that it is there
     host::notify::ready("");
     for (;;) {
         look();
@@ -180,7 +181,7 @@ void ClusterProgram::take_policy() {
 }
 
 Time ClusterProgram::next() const {
-    Time soonest = std::min(look_at_, refresh_at_);
+    Time soonest = look_.busy() ? refresh_at_ : std::min(look_at_, refresh_at_);
     for (const auto& due :
          {agent_.due(), policy_.due(), wish_.due(), renewal_ ? renewal_->due() : std::nullopt,
           host_ ? host_->due() : std::nullopt, upgrade_ ? upgrade_->due() : std::nullopt,
@@ -198,8 +199,8 @@ Result<void> ClusterProgram::wait() {
     return {};
 }
 
-void ClusterProgram::take(ctl::Client::Event event) {
-    using Event = ctl::Client::Event;
+void ClusterProgram::take(ctl::AsyncClient::Event event) {
+    using Event = ctl::AsyncClient::Event;
     if (event == Event::Gone)
         lose_daemon();
     if (event == Event::Came || event == Event::Changed || event == Event::Ended) {
@@ -210,25 +211,33 @@ void ClusterProgram::take(ctl::Client::Event event) {
 
 void ClusterProgram::lose_daemon() {
     gone_ = true;
+    look_.cancel();
     look_at_ = cluster::now() + daemon_restarts;
 }
 
 void ClusterProgram::look() {
-    if (cluster::now() < look_at_)
+    if (look_.busy() || cluster::now() < look_at_)
         return;
     looked_at_ = cluster::now();
     look_at_ = looked_at_ + look_again;
-    if (host_ && !gone_)
-        host_->look_at_operations();
-    const auto host = gone_ ? base::Result<Json>(base::fail(Errc::Failed, "gpuhostd is not running",
-                                                            "Start it with: systemctl start gpuhostd"))
-                            : daemon_.describe_host();
+    if (!gone_)
+        return look_.begin();
+    DaemonState state;
+    state.host =
+        base::fail(Errc::Failed, "gpuhostd is not running", "Start it with: systemctl start gpuhostd");
+    take_look(state);
+}
+
+void ClusterProgram::take_look(const DaemonState& state) {
+    const auto& host = state.host;
+    if (!host) // one that hangs tells of nothing once it goes on
+        look_at_ = std::min(look_at_, cluster::now() + daemon_restarts);
     if (host)
         wish_.see(*host);
     else
         wish_.lose();
     if (host_ && host)
-        host_->see(*host);
+        host_->see(state);
     else if (host_)
         host_->lose();
     agent_.set_readiness(host ? cluster::readiness_of(*host)

@@ -9,8 +9,9 @@
 #include "daemon/cluster/policy_source.hpp"
 #include "daemon/cluster/upgrade_agent.hpp"
 #include "daemon/cluster_host.hpp"
+#include "daemon/cluster_look.hpp"
 #include "daemon/cluster_wish.hpp"
-#include "daemon/ctl/client.hpp"
+#include "daemon/ctl/async_client.hpp"
 
 #include <memory>
 #include <optional>
@@ -55,8 +56,9 @@ class Renewal {
 class ClusterProgram {
   public:
     /// All of them outlive it. `renews`: the certificate is one that this program has asked for.
-    ClusterProgram(const base::Root& root, ctl::Client& daemon, cluster::Api& api, const std::string& node,
-                   const cluster::ClusterSettings& settings, bool renews, StatusFile& status);
+    ClusterProgram(const base::Root& root, ctl::AsyncClient& daemon, cluster::Api& api,
+                   const std::string& node, const cluster::ClusterSettings& settings, bool renews,
+                   StatusFile& status);
 
     /// Until something breaks.
     [[nodiscard]] base::Result<void> run();
@@ -64,24 +66,25 @@ class ClusterProgram {
   private:
     [[nodiscard]] cluster::Time next() const;
     [[nodiscard]] base::Result<void> wait();
-    void take(ctl::Client::Event event);
+    void take(ctl::AsyncClient::Event event);
     void lose_daemon();
     void listen();
     void watch(int descriptor);
     void look();
+    void take_look(const DaemonState& state);
     void refresh();
     void take_policy();
     void turn();
     void tell_wish();
     void report();
 
-    ctl::Client& daemon_;
+    ctl::AsyncClient& daemon_;
     cluster::Api& api_;
     StatusFile& status_;
     StatusFile policy_file_;
     StatusFile metrics_file_;
     std::string state_; ///< that systemd was told
-    bool gone_ = false; ///< the daemon
+    bool gone_ = true;  ///< the daemon: not on the bus, or not known yet
     cluster::Time look_at_{0};
     cluster::Time looked_at_{0};
     cluster::Time refresh_at_;
@@ -91,6 +94,7 @@ class ClusterProgram {
     cluster::PolicySource policy_;
     WishTeller wish_;
     std::optional<ClusterHost> host_;
+    DaemonLook look_;
     std::optional<cluster::UpgradeAgent> upgrade_;
     std::optional<cluster::GateKeeper> gates_;
     std::optional<cluster::Leader> leader_;

@@ -34,18 +34,27 @@ void WishTeller::see(const Json& host) {
 
 /// A toolkit that is not in the store is tried again once the store is another one; a host without GPUs needs none.
 void WishTeller::tell(const core::ClusterWish& wanted) {
-    if (!is_seen_ || (again_ && cluster::now() < *again_))
+    if (!is_seen_ || asks_ || (again_ && cluster::now() < *again_))
         return;
     again_.reset();
     const core::ClusterWish wish = has_gpus_ ? wanted : core::ClusterWish();
     const std::string text = base::dump(core::to_json(wish));
     if (wish == told_ && (!is_pending_ || wish.toolkit.empty() || tried_ == text + store_))
         return;
-    const auto started = daemon_.start(ctl::manager_call("SetClusterWish", {text}), {});
+    asks_ = true;
+    daemon_.start(ctl::manager_call("SetClusterWish", {text}), {},
+                  [this, wish, tried = text + store_](const base::Result<std::uint64_t>& started) {
+                      asks_ = false;
+                      answered(started, wish);
+                      if (started)
+                          tried_ = tried;
+                  });
+}
+
+void WishTeller::answered(const base::Result<std::uint64_t>& started, const core::ClusterWish& wish) {
     if (!started)
         return note(started.error());
     trouble_.clear();
-    tried_ = text + store_;
     if (wish.toolkit != told_.toolkit)
         say_(wish.toolkit.empty() ? "the cluster's policy says nothing of toolkits any more"
                                   : "the cluster's policy wants toolkit: " + wish.toolkit);

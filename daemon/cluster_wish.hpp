@@ -4,7 +4,7 @@
 
 #include "daemon/cluster/backoff.hpp"
 #include "daemon/core/cluster_wish.hpp"
-#include "daemon/ctl/client.hpp"
+#include "daemon/ctl/async_client.hpp"
 
 #include <functional>
 #include <optional>
@@ -17,7 +17,7 @@ class WishTeller {
     using Say = std::function<void(const std::string& line)>;
 
     /// `daemon` outlives it.
-    WishTeller(ctl::Client& daemon, Say say) : daemon_(daemon), say_(std::move(say)) {}
+    WishTeller(ctl::AsyncClient& daemon, Say say) : daemon_(daemon), say_(std::move(say)) {}
 
     /// What the daemon says of the host.
     void see(const base::Json& host);
@@ -28,11 +28,13 @@ class WishTeller {
     [[nodiscard]] std::optional<cluster::Time> due() const { return again_; }
 
   private:
+    void answered(const base::Result<std::uint64_t>& started, const core::ClusterWish& wish);
     void note(const base::Error& trouble);
 
-    ctl::Client& daemon_;
+    ctl::AsyncClient& daemon_;
     Say say_;
     bool is_seen_ = false;
+    bool asks_ = false; ///< the daemon has not answered yet
     bool has_gpus_ = false;
     bool is_pending_ = false; ///< the toolkit is not what the cluster wants, and could be
     std::string store_;       ///< of toolkits

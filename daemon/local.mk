@@ -17,7 +17,7 @@ gpuhost_registry_LDADD = $(images_libs) $(MICROHTTPD_LIBS) $(GNUTLS_LIBS) $(SYST
 
 sbin_PROGRAMS += gpuhost-cluster
 gpuhost_cluster_CPPFLAGS = $(AM_CPPFLAGS) $(SYSTEMD_CFLAGS)
-gpuhost_cluster_SOURCES = %D%/cluster_main.cpp %D%/cluster_fleet.cpp %D%/cluster_fleet.hpp %D%/cluster_host.cpp %D%/cluster_host.hpp %D%/cluster_program.cpp %D%/cluster_program.hpp \
+gpuhost_cluster_SOURCES = %D%/cluster_main.cpp %D%/cluster_fleet.cpp %D%/cluster_fleet.hpp %D%/cluster_host.cpp %D%/cluster_host.hpp %D%/cluster_look.cpp %D%/cluster_look.hpp %D%/cluster_program.cpp %D%/cluster_program.hpp \
     %D%/cluster_wish.cpp %D%/cluster_wish.hpp
 gpuhost_cluster_LDADD = $(cluster_libs) $(MICROHTTPD_LIBS) $(ctl_libs) $(host_libs)
 

@@ -138,6 +138,11 @@ void PodMover::begin() {
                       }});
 }
 
+void PodMover::reopen() {
+    if (act_ != UpgradeAct::None && !watch_)
+        due_ = now();
+}
+
 bool PodMover::is_late() const {
     if (act_ != UpgradeAct::DeletePods && act_ != UpgradeAct::Drain)
         return false;

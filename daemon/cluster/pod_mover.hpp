@@ -28,6 +28,7 @@ class PodMover {
     /// None ends it. `policy` lives as long as that goes on.
     void be_at(UpgradeAct act, const UpgradePolicy* policy, std::int64_t since);
     [[nodiscard]] Task task(UpgradeAct act) const;
+    void reopen(); ///< `open` may return something else than it did
     void found(GpuUsers::Holders holders) { users_.found(std::move(holders)); }
 
     [[nodiscard]] std::optional<Time> due() const;
