@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include <elf.h>
+#include <strings.h>
 #include <unistd.h>
 
 namespace gpuhost::runtime {
@@ -85,6 +86,14 @@ std::vector<std::uint64_t> numbers(std::string_view version) {
     return parts;
 }
 
+/// Ignores the case of the keys, as NVIDIA's hook does. Returns nullptr where there is none.
+const base::Json* find_key(const base::Json& object, const char* wanted) {
+    for (const auto& [key, value] : object.items())
+        if (::strcasecmp(key.c_str(), wanted) == 0)
+            return &value;
+    return nullptr;
+}
+
 /// The version of the one libcuda that the folder has; several or none: empty.
 std::string compat_version(const ContainerRoot& root) {
     std::vector<std::string> versions;
@@ -111,10 +120,15 @@ std::optional<std::vector<std::int64_t>> compat_branches(int fd) {
     std::string_view text = note ? description(*note) : std::string_view();
     text = text.substr(0, text.find('\0'));
     const auto document = base::parse_json(text, note_section);
-    const base::Json& listed = document ? base::member(*document, "Driver") : base::Json();
-    if (!listed.is_array())
+    if (!document || !document->is_object())
         return std::nullopt;
     std::vector<std::int64_t> branches;
+    const base::Json* const found = find_key(*document, "driver");
+    if (found == nullptr)
+        return branches;
+    const base::Json& listed = *found;
+    if (!listed.is_array())
+        return std::nullopt;
     for (const base::Json& branch : listed)
         if (branch.is_number_integer())
             branches.push_back(branch.get<std::int64_t>());

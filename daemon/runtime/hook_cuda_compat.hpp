@@ -15,8 +15,8 @@ namespace gpuhost::runtime {
 [[nodiscard]] base::Result<void> enable_cuda_compat(const ContainerRoot& root,
                                                     const std::string& host_version);
 
-/// The driver branches (550, 535, …) that a library names in its ELF note `.note.cuda.fwd_compatibility`; none: no
-/// library, or one without that note. `fd` is a file of the image's.
+/// Returns the driver branches (550, 535, …) in a library's ELF note `.note.cuda.fwd_compatibility`: an empty list where the
+/// note names none, nothing where there is no such note. `fd` is a file of the image.
 [[nodiscard]] std::optional<std::vector<std::int64_t>> compat_branches(int fd);
 
 /// Is the compat library of `version` to be used with the host's driver? Without branches the major versions decide.

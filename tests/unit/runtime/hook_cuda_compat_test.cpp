@@ -2,6 +2,7 @@
 #include "daemon/runtime/hook_cuda_compat.hpp"
 #include "tests/support/tmpdir.hpp"
 
+#include <algorithm>
 #include <cstring>
 
 #include <elf.h>
@@ -54,12 +55,59 @@ std::optional<Branches> branches_of(const std::string& content) {
     return compat_branches(file.get());
 }
 
-const std::string json = R"({"Format":1,"CUDA Version":"12.8","Driver":[535,550,560],"Device":[1]})";
+const std::string json = R"({"format":1,"CUDA Version":"12.8","driver":[535,550,560],"device":[1]})";
 
 TEST(CudaCompat, ReadsTheBranchesOfTheNote) {
     EXPECT_EQ(branches_of(library(json)), (Branches{535, 550, 560}));
     EXPECT_EQ(branches_of(library(json + '\0')), (Branches{535, 550, 560}));
-    EXPECT_EQ(branches_of(library(R"({"Driver":[535,"550"]})")), Branches{535});
+    EXPECT_EQ(branches_of(library(R"({"driver":[535,"550"]})")), Branches{535});
+    EXPECT_EQ(branches_of(library(R"({"Driver":[535]})")), Branches{535}) << "NVIDIA's hook ignores the case";
+}
+
+/// The descriptions in NVIDIA's libraries, with the padding of their sections.
+const std::string note_of_575 =
+    std::string(R"({"format":1,"CUDA Version":"12.9","driver":[535,550,560,565,570,575],)") +
+    R"("device":[1,2,7,8,9,10,11,12,13,14]})" + std::string(1, '\0');
+const std::string note_of_590 =
+    std::string(R"({"format":1,"CUDA Version":"13.1","driver":[535,550,570,575,580,590],)") +
+    R"("device":[1,2,7,8,9,10,11,12,13,14]})" + std::string(1, '\0');
+const std::string note_of_orin = std::string(R"({"format":1,"CUDA Version":"13.2"})") + std::string(2, '\0');
+
+struct Choice {
+    const char* compat;
+    const std::string& note;
+    const char* host;
+    bool expected;
+};
+
+class NvidiasNotes : public ::testing::TestWithParam<Choice> {};
+
+TEST_P(NvidiasNotes, ChooseLikeNvidiasHook) {
+    const Choice& one = GetParam();
+    EXPECT_EQ(prefers_compat(one.compat, one.host, branches_of(library(one.note))), one.expected);
+}
+
+INSTANTIATE_TEST_SUITE_P(CudaCompat, NvidiasNotes,
+                         ::testing::Values(Choice{"575.57.08", note_of_575, "525.147.05", false},
+                                           Choice{"575.57.08", note_of_575, "535.261.03", true},
+                                           Choice{"575.57.08", note_of_575, "545.23.08", false},
+                                           Choice{"575.57.08", note_of_575, "555.42.06", false},
+                                           Choice{"575.57.08", note_of_575, "565.57.01", true},
+                                           Choice{"575.57.08", note_of_575, "575.10.10", true},
+                                           Choice{"575.57.08", note_of_575, "575.57.08", false},
+                                           Choice{"575.57.08", note_of_575, "580.65.06", false},
+                                           Choice{"590.44.01", note_of_590, "565.57.01", false},
+                                           Choice{"590.44.01", note_of_590, "580.65.06", true},
+                                           Choice{"590.44.01", note_of_590, "590.48.01", false},
+                                           Choice{"600.1", note_of_orin, "590.48.01", false}),
+                         [](const auto& tested) {
+                             std::string name = std::string(tested.param.compat) + "_on_" + tested.param.host;
+                             std::replace(name.begin(), name.end(), '.', '_');
+                             return name;
+                         });
+
+TEST(CudaCompat, NoteWithoutBranchesNamesNone) {
+    EXPECT_EQ(branches_of(library(note_of_orin)), Branches{});
 }
 
 TEST(CudaCompat, WhatIsNotNvidiasNoteSaysNothing) {
@@ -67,7 +115,7 @@ TEST(CudaCompat, WhatIsNotNvidiasNoteSaysNothing) {
     EXPECT_EQ(branches_of(library(json, std::string("NVIDIA Corporation\0", 19), ".note.other")),
               std::nullopt);
     EXPECT_EQ(branches_of(library("{")), std::nullopt);
-    EXPECT_EQ(branches_of(library("{}")), std::nullopt);
+    EXPECT_EQ(branches_of(library(R"({"driver":535})")), std::nullopt);
     EXPECT_EQ(branches_of(library("")), std::nullopt);
     EXPECT_EQ(branches_of("no ELF"), std::nullopt);
     EXPECT_EQ(branches_of(""), std::nullopt);
