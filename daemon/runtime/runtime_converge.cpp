@@ -35,6 +35,12 @@ constexpr std::size_t most_restarts = 3; ///< within an hour, that nobody asked 
 constexpr std::uint64_t hour = 3600;
 constexpr const char* restored = "restored";
 
+/// A person's "runtime configure" tries it again.
+base::Error is_rewritten(const std::string& path) {
+    return {Errc::Refused, "'" + path + "' is rewritten by the service that starts it",
+            "Configure the runtime where that service reads its own settings."};
+}
+
 /// Is something of ours in its files?
 bool has_ours(const RecordedRuntime& recorded) {
     return std::any_of(recorded.files.begin(), recorded.files.end(), [](const auto& entry) {
@@ -86,8 +92,10 @@ class Converger {
             recorded.inputs.clear(); // what a person took out stays out, whatever becomes of its files
             return {};
         }
-        if (request_.is_asked)
+        if (request_.is_asked) {
             recorded.is_restart_theirs = request_.no_restart;
+            recorded.rewritten.clear();
+        }
         adopt_unfinished(recorded);
         // The runtime before may have taken its time.
         const RuntimeState state = read_runtime_named(root_, found.instance.name).value_or(found);
@@ -130,6 +138,8 @@ class Converger {
             context_.warn(plan.state.instance.name + ": " + plan.text);
         if (plan.outcome == Outcome::ByHand || plan.outcome == Outcome::Nothing)
             return {};
+        if (!recorded.rewritten.empty())
+            return base::fail(is_rewritten(recorded.rewritten));
         const std::string& name = plan.state.instance.name;
         if (!plan.change.files.empty()) {
             GPUHOST_CHECK(
@@ -138,9 +148,37 @@ class Converger {
         }
         if (auto restarted = restart(plan, recorded); !restarted)
             return give_up(name, restarted.error());
+        if (was_restarted_)
+            if (auto in_force = check_after_restart(plan, recorded); !in_force)
+                return in_force;
         plan.text = request_.goal == Goal::Restored ? "nothing of gpuhost's is in its configuration"
                                                     : "containers get GPUs";
         return {};
+    }
+
+    /// The service that starts a runtime may have written its files again. What runs has read those, so that a second restart
+    /// changes nothing.
+    Result<void> check_after_restart(const RuntimePlan& plan, RecordedRuntime& recorded) {
+        const std::string& name = plan.state.instance.name;
+        const auto now = read_runtime_named(root_, name);
+        const auto left = now ? lacking(now->config, plan.wish) : std::vector<std::string>();
+        if (left.empty())
+            return {};
+        std::string rewritten;
+        for (const FileChange& file : plan.change.files)
+            if (const auto text = read_text(root_, file.path); text && *text != file.after)
+                rewritten = file.path;
+        may_restart_again_ = rewritten.empty();
+        auto failed =
+            give_up(name, rewritten.empty()
+                              ? base::Error{Errc::Failed, "after the restart " + base::join(left, ", "), ""}
+                              : is_rewritten(rewritten));
+        may_restart_again_ = true;
+        if (!rewritten.empty()) {
+            recorded.awaits.reset();
+            recorded.rewritten = rewritten;
+        }
+        return failed;
     }
 
     /// What would be lost comes first: a power cut leaves what was there, or all that is needed to put it back.
@@ -273,7 +311,8 @@ class Converger {
 
     /// This runtime alone: others that are well stay so.
     Result<void> give_up(const std::string& name, base::Error error) {
-        auto back = undo_.put_back(root_, name, record_, request_.settings.restart && !request_.no_restart,
+        auto back = undo_.put_back(root_, name, record_,
+                                   request_.settings.restart && !request_.no_restart && may_restart_again_,
                                    [this](const std::string& text) { context_.warn(text); });
         if (const auto state = read_runtime_named(root_, name); state && error.code != Errc::Busy)
             inputs_ = inputs_of(root_, *state); // tried again only when something is different
@@ -315,6 +354,7 @@ class Converger {
     RuntimeUndo undo_;
     std::map<std::string, std::string> inputs_; ///< of the runtime at hand, as the plan found them
     bool was_restarted_ = false;
+    bool may_restart_again_ = true; ///< to have what was put back read
 };
 
 } // namespace

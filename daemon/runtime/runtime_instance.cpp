@@ -28,6 +28,8 @@ std::pair<std::string, RuntimeKind> containerd_of(const std::string& unit, const
     if (unit == "docker.service" || starts_with(config, "/run/docker/") ||
         starts_with(config, "/var/run/docker/"))
         return {std::string(docker_containerd), RuntimeKind::Containerd};
+    if (starts_with(unit, "k0s") || has(config, "/k0s/"))
+        return {"k0s", RuntimeKind::K0s};
     if (starts_with(unit, "rke2-") || has(config, "/rke2/"))
         return {"rke2", RuntimeKind::Rke2};
     if (starts_with(unit, "k3s") || has(config, "/k3s/"))
@@ -44,6 +46,8 @@ std::pair<std::string, RuntimeKind> owner_of(const std::vector<std::string>& com
         return {"cri-o", RuntimeKind::Crio};
     case RuntimeProgram::Dockerd:
         return {"docker", RuntimeKind::Docker};
+    case RuntimeProgram::K0s:
+        return {"k0s", RuntimeKind::K0s};
     case RuntimeProgram::K3s:
         return {"k3s", RuntimeKind::K3s};
     case RuntimeProgram::Rke2:
@@ -60,11 +64,14 @@ void apply_command(RuntimeInstance& instance, const std::vector<std::string>& co
     const RuntimeProfile& profile = profile_of(instance.name, instance.kind);
     instance.arguments = command;
     const auto program = program_of(command);
-    const bool is_itself = program != RuntimeProgram::K3s && program != RuntimeProgram::Rke2 &&
-                           program != RuntimeProgram::Microk8s;
+    const bool is_itself = !program || !starts_containerd(*program);
     instance.config = is_itself ? config_option(command) : "";
-    if (const std::string data = option_value(command, {"--data-dir", "-d"}); !is_itself && !data.empty())
-        instance.config = data + "/agent/etc/containerd/config.toml";
+    if (const std::string data = option_value(command, {"--data-dir", "-d"}); !is_itself && !data.empty()) {
+        if (program == RuntimeProgram::K0s)
+            instance.executable = data + "/bin/containerd"; // its configuration stays in /etc/k0s
+        else
+            instance.config = data + "/agent/etc/containerd/config.toml";
+    }
     instance.must_have_config = is_itself && !instance.config.empty();
     if (instance.config.empty())
         instance.config = profile.config;
@@ -141,7 +148,7 @@ std::vector<RuntimeInstance> instances_of(const std::vector<RuntimeUnit>& units,
     }
     for (const RuntimeProcess& process : processes) {
         const auto program = program_of(process.command);
-        if (program == RuntimeProgram::K3s || program == RuntimeProgram::Rke2)
+        if (program && starts_containerd(*program))
             continue; // the containerd that it starts is a process of its own
         const auto [name, kind] = owner_of(process.command, process.unit);
         const std::string config = config_option(process.command);

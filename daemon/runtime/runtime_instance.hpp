@@ -14,10 +14,10 @@
 
 namespace gpuhost::runtime {
 
-enum class RuntimeKind { Containerd, K3s, Rke2, Microk8s, Crio, Docker, Podman };
+enum class RuntimeKind { Containerd, K0s, K3s, Rke2, Microk8s, Crio, Docker, Podman };
 
 [[nodiscard]] std::string_view name_of(RuntimeKind kind);
-/// k3s, RKE2 and MicroK8s bring a containerd of their own.
+/// k0s, k3s, RKE2 and MicroK8s bring a containerd of their own.
 [[nodiscard]] bool is_containerd(RuntimeKind kind);
 
 struct RuntimeInstance {

@@ -17,7 +17,8 @@ using base::Root;
 
 namespace {
 
-/// Whose configuration gpuhost edits. k3s, RKE2 and MicroK8s write theirs at each start, and with them the kubelet would go.
+/// Returns whether gpuhost edits its configuration. k0s, k3s, RKE2 and MicroK8s write theirs at each start, and a restart of
+/// them restarts the kubelet.
 bool is_configured_here(const RuntimeState& state) {
     const RuntimeInstance& instance = state.instance;
     if (instance.kind == RuntimeKind::Containerd)

@@ -13,6 +13,9 @@ constexpr std::array profiles{
                    "/run/containerd/containerd.sock", "/usr/bin/containerd"},
     RuntimeProfile{"docker-containerd", RuntimeKind::Containerd, "/run/docker/containerd/containerd.toml",
                    "/run/docker/containerd/containerd.sock", "/usr/bin/containerd"},
+    // k0s writes the file whenever it starts, unless a person has taken its first line out.
+    RuntimeProfile{"k0s", RuntimeKind::K0s, "/etc/k0s/containerd.toml", "/run/k0s/containerd.sock",
+                   "/var/lib/k0s/bin/containerd"},
     // k3s and RKE2 write the file whenever they start, from config.toml.tmpl beside it if there is one. Their sockets are in
     // one place, so that one alone says nothing.
     RuntimeProfile{"k3s", RuntimeKind::K3s, "/var/lib/rancher/k3s/agent/etc/containerd/config.toml",
@@ -37,8 +40,8 @@ std::string_view name_of(RuntimeKind kind) {
 }
 
 bool is_containerd(RuntimeKind kind) {
-    return kind == RuntimeKind::Containerd || kind == RuntimeKind::K3s || kind == RuntimeKind::Rke2 ||
-           kind == RuntimeKind::Microk8s;
+    return kind == RuntimeKind::Containerd || kind == RuntimeKind::K0s || kind == RuntimeKind::K3s ||
+           kind == RuntimeKind::Rke2 || kind == RuntimeKind::Microk8s;
 }
 
 std::span<const RuntimeProfile> runtime_profiles() {

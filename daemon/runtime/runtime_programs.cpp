@@ -30,7 +30,23 @@ bool is_node(const std::vector<std::string>& command) {
            option_value(command, {"--container-runtime-endpoint"}).empty();
 }
 
+/// "k0s worker", and a controller that is a worker too, unless it is told to use another runtime.
+bool is_k0s_worker(const std::vector<std::string>& command) {
+    const std::string_view role = command.size() > 1 ? command[1] : "";
+    const auto is_set = [&](const std::string& option) {
+        return has(command, option) || has(command, option + "=true");
+    };
+    return (role == "worker" ||
+            (role == "controller" && (is_set("--enable-worker") || is_set("--single")))) &&
+           option_value(command, {"--cri-socket"}).empty();
+}
+
 } // namespace
+
+bool starts_containerd(RuntimeProgram program) {
+    return program == RuntimeProgram::K0s || program == RuntimeProgram::K3s ||
+           program == RuntimeProgram::Rke2 || program == RuntimeProgram::Microk8s;
+}
 
 std::optional<RuntimeProgram> program_of(const std::vector<std::string>& command) {
     if (command.empty())
@@ -45,6 +61,8 @@ std::optional<RuntimeProgram> program_of(const std::vector<std::string>& command
         return RuntimeProgram::Dockerd;
     if (program == "crio" && serves)
         return RuntimeProgram::Crio;
+    if (program == "k0s" && is_k0s_worker(command))
+        return RuntimeProgram::K0s;
     if (program == "k3s" && is_node(command))
         return RuntimeProgram::K3s;
     if (program == "rke2" && is_node(command))

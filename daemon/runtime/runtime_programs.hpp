@@ -10,8 +10,9 @@
 
 namespace gpuhost::runtime {
 
-/// What is started. k3s, RKE2 and MicroK8s start a containerd in their turn.
-enum class RuntimeProgram { Containerd, Crio, Dockerd, K3s, Rke2, Microk8s };
+/// What is started. k0s, k3s, RKE2 and MicroK8s start a containerd in their turn.
+enum class RuntimeProgram { Containerd, Crio, Dockerd, K0s, K3s, Rke2, Microk8s };
+[[nodiscard]] bool starts_containerd(RuntimeProgram program);
 
 /// Nothing for what is no runtime, or one of its commands that ends by itself, as "containerd config dump".
 [[nodiscard]] std::optional<RuntimeProgram> program_of(const std::vector<std::string>& command);

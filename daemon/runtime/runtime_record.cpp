@@ -55,6 +55,7 @@ Json to_json(const RecordedRuntime& one) {
             {"awaits", one.awaits ? runtime::to_json(*one.awaits) : Json()},
             {"restart_text", one.restart_text},
             {"is_restart_theirs", one.is_restart_theirs},
+            {"rewritten", one.rewritten},
             {"restarts", one.restarts}};
 }
 
@@ -67,6 +68,7 @@ RecordedRuntime runtime_from_json(const Json& value) {
     one.awaits = process_stamp_from_json(base::member(value, "awaits"));
     one.restart_text = base::string_or(value, "restart_text", "");
     one.is_restart_theirs = base::bool_or(value, "is_restart_theirs", false);
+    one.rewritten = base::string_or(value, "rewritten", "");
     one.files = files_from_json(base::member(value, "files"));
     one.unfinished = files_from_json(base::member(value, "unfinished"));
     for (const Json& moment : base::member(value, "restarts"))

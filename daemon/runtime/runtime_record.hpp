@@ -33,6 +33,7 @@ struct RecordedRuntime {
     std::optional<ProcessStamp> awaits;        ///< it runs with what was configured before
     std::string restart_text;                  ///< why it was not started again
     bool is_restart_theirs = false;            ///< somebody has said that they would do it
+    std::string rewritten; ///< this file did not keep what we wrote when the runtime was restarted
     std::vector<std::uint64_t> restarts; ///< seconds since 1970, of the last hour, that nobody asked for
 };
 

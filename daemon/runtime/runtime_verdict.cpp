@@ -85,6 +85,22 @@ std::string switch_on(const RuntimeState& state) {
                                       : "write " + place.file + " with version = 2 and " + table + "it";
 }
 
+/// k0s merges the files of this directory into its containerd's configuration: containerd/configurer.go of k0s 1.27 and newer.
+std::string switch_on_in_k0s(const RuntimeState& state) {
+    const ConfigFile& main = state.files.front();
+    const auto imports = base::strings_or_empty(main.content, "imports");
+    const bool is_made_by_k0s =
+        !main.exists || std::any_of(imports.begin(), imports.end(), [](const std::string& path) {
+            return base::ends_with(path, "/containerd-cri.toml");
+        });
+    if (!is_made_by_k0s)
+        return switch_on(state) + ", and restart " +
+               (state.instance.unit.empty() ? "k0s" : state.instance.unit);
+    return "write " + main.path.substr(0, main.path.rfind('/')) +
+           "/containerd.d/gpu.toml with version = 2 and enable_cdi = true in [plugins.\"" + cri_plugin(2) +
+           "\"]: k0s merges it and restarts its containerd";
+}
+
 /// They write its files themselves.
 std::string_view who_configures(RuntimeKind kind) {
     return kind == RuntimeKind::K3s        ? "k3s"
@@ -123,6 +139,8 @@ std::string verdict(const RuntimeState& state) {
     case CdiState::On:
         return of_cdi(state.config);
     case CdiState::Off:
+        if (state.instance.kind == RuntimeKind::K0s)
+            return "CDI is off: " + switch_on_in_k0s(state);
         if (const std::string who(who_configures(state.instance.kind)); !who.empty())
             return "CDI is off: its containerd is configured by " + who +
                    ": see its documentation of containerd's templates";

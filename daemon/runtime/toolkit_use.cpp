@@ -23,7 +23,7 @@ namespace {
 constexpr std::array task_directories{
     "/run/containerd/io.containerd.runtime.v2.task",
     "/run/docker/containerd/daemon/io.containerd.runtime.v2.task",
-    "/run/k3s/containerd/io.containerd.runtime.v2.task",
+    "/run/k3s/containerd/io.containerd.runtime.v2.task", "/run/k0s/containerd/io.containerd.runtime.v2.task",
     "/var/snap/microk8s/common/run/containerd/io.containerd.runtime.v2.task"};
 /// options.json and runtime name the program that the shim calls, config.json the hooks that run at the container's end.
 constexpr std::array task_files{"options.json", "runtime", "config.json"};

@@ -148,6 +148,29 @@ def check_ready_waits(t, host):
     host.ctl("runtime", "restore", check=0)
 
 
+def check_rewritten(t, host):
+    """By the service that starts it, as k0s does."""
+    write(host.path(CONFIG), PLAIN)
+    systemctl(host, "restart")
+    write(host.path("/fake-containerd/written-at-start"), PLAIN)
+    count = calls(host)
+    run = host.ctl("runtime", "configure")
+    t.ok(run.returncode != 0 and f"'{CONFIG}' is rewritten by the service that starts it" in run.stderr,
+         "a file that the restart rewrites is an error", run.returncode, run.stderr)
+    t.ok(read(host.path(CONFIG)) == PLAIN and not os.path.exists(host.path(DROP_IN)), "nothing of ours is left", files(host))
+    t.equal(calls(host), count + 1, "one restart was enough to know")
+    t.ok("is rewritten" in state(host)["text"] and not state(host)["restart_wanted"], "status says it", state(host))
+    write(host.path(CONFIG), PLAIN + "# of k0s\n")
+    run = host.ctl("apply", "--only", "runtime")
+    t.ok("is rewritten" in run.stdout + run.stderr and calls(host) == count + 1, "apply does not try again", run.stdout, run.stderr)
+    os.unlink(host.path("/fake-containerd/written-at-start"))
+    run = host.ctl("runtime", "configure")
+    t.ok(run.returncode == 0 and "enable_cdi" in loaded(host), "a person's request does", run.stderr)
+    host.ctl("runtime", "restore", check=0)
+    write(host.path(CONFIG), PLAIN)
+    systemctl(host, "restart")
+
+
 def check_deckhouse(t, host):
     write(host.path("/etc/containerd/deckhouse.toml"), PLAIN)
     run = host.ctl("runtime", "configure")
@@ -212,7 +235,7 @@ def main():
         host.start_daemon()
         host.settle()
         for check in (check_first, check_apply, check_foreign, check_broken, check_no_start, check_restart_by_hand, check_edited_meanwhile,
-                      check_secrets, check_ready_waits, check_deckhouse, check_names, check_gone, check_links, check_settings):
+                      check_secrets, check_ready_waits, check_rewritten, check_deckhouse, check_names, check_gone, check_links, check_settings):
             check(t, host)
         if t.failed:
             print("\n".join("# " + line for line in host.tail().splitlines()))

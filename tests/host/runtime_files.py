@@ -77,6 +77,7 @@ if [ -e $state/broken ] && grep -q gpuhost $root/etc/containerd/config.toml; the
     echo "Job for $3 failed because the control process exited with error code." >&2
     exit 1
 fi
+[ ! -e $state/written-at-start ] || cp $state/written-at-start $root/etc/containerd/config.toml
 $root/usr/bin/containerd config dump >$state/loaded || exit 1
 pid=$(($(cat $state/last) + 1))
 echo $pid >$state/last

@@ -46,8 +46,11 @@ TEST(RuntimePrograms, OnlyWhatServesIsARuntime) {
     EXPECT_EQ(program_of({"/usr/bin/crio", "$CRIO_CONFIG_OPTIONS"}), RuntimeProgram::Crio);
     EXPECT_EQ(program_of({"/usr/bin/snap", "run", "microk8s.daemon-containerd"}), RuntimeProgram::Microk8s);
     EXPECT_EQ(program_of({"/usr/local/bin/rke2", "agent"}), RuntimeProgram::Rke2);
+    EXPECT_EQ(program_of({"/usr/local/bin/k0s", "worker", "--token-file=/t"}), RuntimeProgram::K0s);
+    EXPECT_EQ(program_of({"k0s", "controller", "--single=true"}), RuntimeProgram::K0s);
     for (const Texts& other :
          {Texts{}, Texts{"/usr/bin/containerd", "config", "dump"}, Texts{"/usr/bin/containerd-shim"},
+          Texts{"k0s", "controller"}, Texts{"k0s", "worker", "--cri-socket=remote:unix:///x"},
           Texts{"k3s", "kubectl"}, Texts{"k3s", "server", "--docker"},
           Texts{"k3s", "agent", "--container-runtime-endpoint=/run/crio/crio.sock"},
           Texts{"/usr/bin/snap", "run", "lxd.daemon"},
@@ -170,6 +173,18 @@ TEST_F(RuntimeFindTest, SeveralContainerdsAreToldApart) {
 TEST_F(RuntimeFindTest, AnotherDataDirectoryOfK3sIsFollowed) {
     unit("k3s.service", "/usr/local/bin/k3s server --data-dir /data/k3s");
     EXPECT_EQ(found(), Texts{"k3s k3s k3s.service 0 /data/k3s/agent/etc/containerd/config.toml"});
+}
+
+TEST_F(RuntimeFindTest, ContainerdOfK0sIsItsOwnKind) {
+    unit("k0scontroller.service", "/usr/local/bin/k0s controller --enable-worker=true");
+    EXPECT_EQ(found(), Texts{"k0s k0s k0scontroller.service 0 /etc/k0s/containerd.toml"});
+    process(20, {"/usr/local/bin/k0s", "controller", "--enable-worker=true"}, "k0scontroller.service",
+            "/usr/local/bin/k0s");
+    process(21,
+            {"/var/lib/k0s/bin/containerd", "--root=/var/lib/k0s/containerd",
+             "--address=/run/k0s/containerd.sock", "--config=/etc/k0s/containerd.toml"},
+            "k0scontroller.service", "/var/lib/k0s/bin/containerd");
+    EXPECT_EQ(found(), Texts{"k0s k0s k0scontroller.service 21 /etc/k0s/containerd.toml"});
 }
 
 TEST_F(RuntimeFindTest, WhatIsNotOfTheHostIsNone) {

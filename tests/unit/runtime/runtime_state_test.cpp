@@ -92,6 +92,21 @@ TEST_F(RuntimeStateTest, OthersHaveTheirOwnWays) {
         "CDI is off: its containerd is configured by RKE2: see its documentation of containerd's templates");
 }
 
+TEST_F(RuntimeStateTest, VerdictOfK0sNamesItsDropIns) {
+    const std::string config = "/etc/k0s/containerd.toml";
+    const RuntimeVersion version{1, 7, "1.7.27"};
+    host_.write("run/k0s/containerd-cri.toml", "version = 2\n[plugins.\"io.containerd.grpc.v1.cri\"]\n");
+    host_.write("etc/k0s/containerd.toml",
+                "# k0s_managed=true\nversion = 2\nimports = [\"/run/k0s/containerd-cri.toml\"]\n");
+    EXPECT_EQ(verdict(read(RuntimeKind::K0s, config, version)),
+              "CDI is off: write /etc/k0s/containerd.d/gpu.toml with version = 2 and enable_cdi = true in "
+              "[plugins.\"io.containerd.grpc.v1.cri\"]: k0s merges it and restarts its containerd");
+    host_.write("etc/k0s/containerd.toml", "version = 2\n");
+    EXPECT_EQ(verdict(read(RuntimeKind::K0s, config, version)),
+              "CDI is off: set enable_cdi = true in [plugins.\"io.containerd.grpc.v1.cri\"] of "
+              "/etc/k0s/containerd.toml, and restart k0s");
+}
+
 TEST_F(RuntimeStateTest, TheVerdictNamesTheFileThatCounts) {
     const std::string path = "/etc/containerd/config.toml";
     EXPECT_EQ(verdict(read(RuntimeKind::Containerd, path, RuntimeVersion{1, 7, "1.7"})),
