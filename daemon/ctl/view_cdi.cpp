@@ -75,7 +75,7 @@ void add_all(Facts& facts, const std::string& label, const Json& list, Text text
 
 std::string render_cdi_devices(const Screen& screen, const Json& list) {
     if (list_of(list, "devices").empty() && list_of(list, "files").empty())
-        return "No specification is here.\nNext: gpuhostctl cdi generate --output /run/cdi/gpuhost.json\n";
+        return "No specification is here.\nNext: gpuhostctl apply --only cdi\n";
     Table table({{"DEVICE"}, {"FILE"}, {"DRIVER"}, {"STATE"}});
     for (const Json& device : list_of(list, "devices"))
         table.add(
