@@ -3,6 +3,7 @@
 
 #include "daemon/base/parse.hpp"
 #include "daemon/runtime/cdi_modes.hpp"
+#include "daemon/runtime/cdi_support.hpp"
 #include "daemon/runtime/character_device.hpp"
 #include "daemon/runtime/other_specs.hpp"
 #include "daemon/runtime/spec_files.hpp"
@@ -70,10 +71,17 @@ void wake_gpus(const core::StepContext& context) {
 
 class Publisher {
   public:
-    Publisher(core::StepContext& context, const std::string& directory, bool groups)
+    Publisher(core::StepContext& context, const CdiSettings& settings)
         : context_(context), host_(context.root), before_(read_cdi_record(context.root)) {
-        record_.directory = directory;
-        record_.groups = groups;
+        record_.directory = settings.directory;
+        record_.groups_setting = settings.groups;
+        record_.groups = settings.groups != "no";
+        if (settings.groups == "auto") {
+            CdiReaders readers = find_cdi_readers(host_);
+            record_.groups = readers.old.empty();
+            record_.old_reader = std::move(readers.old);
+            record_.programs = std::move(readers.programs);
+        }
     }
 
     [[nodiscard]] CdiRecord publish() {
@@ -155,6 +163,8 @@ class Publisher {
             if (base::starts_with(device, std::string(gpu_kind) + "="))
                 record_.devices.push_back(device);
         kinds_.emplace_back(gpu_kind);
+        if (!reads_cdi(record_.version, before_->version))
+            record_.version = before_->version;
     }
 
     [[nodiscard]] Result<MadeSpec> make(const CdiMode& mode) const {
@@ -181,6 +191,8 @@ class Publisher {
             GPUHOST_CHECK(host_.write_atomic(path, text));
         record_.files[path] = identify(host_, path);
         kinds_.push_back(spec.kind);
+        if (!reads_cdi(record_.version, spec.version))
+            record_.version = spec.version;
         for (const SpecDevice& device : spec.devices)
             if (!is_uuid(device.name))
                 record_.devices.push_back(spec.kind + "=" + device.name);
@@ -212,8 +224,8 @@ class Publisher {
 
 } // namespace
 
-CdiRecord publish_specs(core::StepContext& context, const std::string& directory, bool groups) {
-    return Publisher(context, directory, groups).publish();
+CdiRecord publish_specs(core::StepContext& context, const CdiSettings& settings) {
+    return Publisher(context, settings).publish();
 }
 
 std::vector<std::string> unrecorded_paths(const Root& host) {

@@ -7,13 +7,14 @@
 
 #include "daemon/core/step.hpp"
 #include "daemon/runtime/cdi_record.hpp"
+#include "daemon/runtime/cdi_settings.hpp"
 
 namespace gpuhost::runtime {
 
 /// Writes those of the driver that is loaded and selected, and records it; none where it serves no GPU. What is in the way is
 /// the record's problem and no error: a driver that works is not to go for it. Stale ones of ours are gone in any case
 /// but where they can't be removed.
-[[nodiscard]] CdiRecord publish_specs(core::StepContext& context, const std::string& directory, bool groups);
+[[nodiscard]] CdiRecord publish_specs(core::StepContext& context, const CdiSettings& settings);
 
 /// Where ours may be, and something is, though no record says so. Reads none of it.
 [[nodiscard]] std::vector<std::string> unrecorded_paths(const base::Root& host);

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/runtime/cdi_record.hpp"
 
+#include "config.h"
 #include "daemon/runtime/cdi_services.hpp"
 #include "daemon/runtime/driver_root.hpp"
+#include "daemon/runtime/runtime_record.hpp"
 
 namespace gpuhost::runtime {
 
@@ -35,6 +37,7 @@ Json cdi_inputs(const Root& host) {
     const auto userland = selected_userland(host);
     const bool selected = userland && *userland;
     return {{"driver", version},
+            {"gpuhost", PACKAGE_VERSION},
             {"userland", selected ? **userland : ""},
             {"libraries", selected ? "" : identify(host, "/etc/ld.so.cache")},
             {"gpus", gpu_addresses(host)},
@@ -45,22 +48,37 @@ Json cdi_inputs(const Root& host) {
 }
 
 Json to_json(const CdiRecord& record) {
-    return {{"inputs", record.inputs},       {"files", record.files},   {"devices", record.devices},
-            {"directory", record.directory}, {"groups", record.groups}, {"problem", record.problem},
-            {"failed", record.failed},       {"whole", record.whole}};
+    return {{"inputs", record.inputs},
+            {"files", record.files},
+            {"devices", record.devices},
+            {"directory", record.directory},
+            {"groups_setting", record.groups_setting},
+            {"groups", record.groups},
+            {"old_reader", record.old_reader},
+            {"programs", record.programs},
+            {"version", record.version},
+            {"problem", record.problem},
+            {"failed", record.failed},
+            {"whole", record.whole}};
 }
 
 std::optional<CdiRecord> cdi_record_from_json(const Json& value) {
     if (!value.is_object())
         return std::nullopt;
-    return CdiRecord{base::member(value, "inputs"),
-                     base::string_map_or_empty(value, "files"),
-                     base::strings_or_empty(value, "devices"),
-                     base::string_or(value, "directory", ""),
-                     base::bool_or(value, "groups", true),
-                     base::string_or(value, "problem", ""),
-                     base::bool_or(value, "failed", false),
-                     base::bool_or(value, "whole", false)};
+    CdiRecord record;
+    record.inputs = base::member(value, "inputs");
+    record.files = base::string_map_or_empty(value, "files");
+    record.devices = base::strings_or_empty(value, "devices");
+    record.directory = base::string_or(value, "directory", "");
+    record.groups_setting = base::string_or(value, "groups_setting", "");
+    record.groups = base::bool_or(value, "groups", true);
+    record.old_reader = base::string_or(value, "old_reader", "");
+    record.programs = base::string_map_or_empty(value, "programs");
+    record.version = base::string_or(value, "version", "");
+    record.problem = base::string_or(value, "problem", "");
+    record.failed = base::bool_or(value, "failed", false);
+    record.whole = base::bool_or(value, "whole", false);
+    return record;
 }
 
 std::optional<CdiRecord> read_cdi_record(const Root& host) {
@@ -88,6 +106,14 @@ std::vector<std::string> changed_files(const Root& host, const CdiRecord& record
     std::vector<std::string> changed;
     for (const auto& [path, identity] : record.files)
         if (const std::string now = identify(host, path); !now.empty() && now != identity)
+            changed.push_back(path);
+    return changed;
+}
+
+std::vector<std::string> changed_programs(const Root& host, const CdiRecord& record) {
+    std::vector<std::string> changed;
+    for (const auto& [path, identity] : record.programs)
+        if (stamp_of(host, path) != identity)
             changed.push_back(path);
     return changed;
 }

@@ -15,18 +15,22 @@
 
 namespace gpuhost::runtime {
 
-/// {"driver": version, "userland": directory, "libraries": the loader's cache where somebody else installed them, "gpus":
+/// {"driver": version, "gpuhost": version, "userland": directory, "libraries": the loader's cache where somebody else installed them, "gpus":
 /// [addresses], "instances": [of MIG], "nodes": {path: numbers and rights}, "sockets": [paths], "files": [paths of what GPUDirect
 /// Storage is configured by]} of the driver that is loaded. Never waits for a GPU.
 [[nodiscard]] base::Json cdi_inputs(const base::Root& host);
 
 struct CdiRecord {
-    base::Json inputs;                        ///< as they were when the specifications were made
-    std::map<std::string, std::string> files; ///< path → what identify() said of it
-    std::vector<std::string> devices;         ///< "nvidia.com/gpu=0", without those by UUID
-    std::string directory;                    ///< settings
-    bool groups = true;
-    std::string problem; ///< why containers get not all of it; empty: they do
+    base::Json inputs;                           ///< as they were when the specifications were made
+    std::map<std::string, std::string> files;    ///< path → what identify() said of it
+    std::vector<std::string> devices;            ///< "nvidia.com/gpu=0", without those by UUID
+    std::string directory;                       ///< settings
+    std::string groups_setting;                  ///< as in CdiSettings
+    bool groups = true;                          ///< what it came to
+    std::string old_reader;                      ///< the runtime for which "auto" left them out
+    std::map<std::string, std::string> programs; ///< of the runtimes that "auto" looked at, as in CdiReaders
+    std::string version;                         ///< the newest of the specifications: "0.5.0"
+    std::string problem;                         ///< why containers get not all of it; empty: they do
     bool failed = false; ///< it may go well the next time, though nothing else has changed
     bool whole = false;  ///< the specification of GPUs was made with nothing left out
 };
@@ -40,6 +44,8 @@ struct CdiRecord {
 [[nodiscard]] std::string identify(const base::Root& host, const std::string& path);
 /// Files of the record that somebody has written since, and those that are gone.
 [[nodiscard]] std::vector<std::string> changed_files(const base::Root& host, const CdiRecord& record);
+/// Programs of the record that were installed, replaced or removed since.
+[[nodiscard]] std::vector<std::string> changed_programs(const base::Root& host, const CdiRecord& record);
 [[nodiscard]] std::vector<std::string> missing_files(const base::Root& host, const CdiRecord& record);
 
 } // namespace gpuhost::runtime

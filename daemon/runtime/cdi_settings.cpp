@@ -14,7 +14,7 @@ constexpr std::array keys{
                      "tell container runtimes how a container gets GPUs"},
     core::SettingKey{"CDI", "Directory", SettingType::Choice, "/run/cdi", "/run/cdi /etc/cdi",
                      "where the specifications are"},
-    core::SettingKey{"CDI", "Groups", SettingType::Boolean, "yes", "",
+    core::SettingKey{"CDI", "Groups", SettingType::Choice, "auto", "auto yes no",
                      "give containers the groups of device nodes, which are new in CDI 0.7"},
     core::SettingKey{"CDI", "Repair", SettingType::Boolean, "yes", "",
                      "write specifications again that another program has changed"},
@@ -30,7 +30,7 @@ std::span<const core::SettingKey> cdi_setting_keys() {
 
 CdiSettings cdi_settings(const core::Settings& settings) {
     return {settings.boolean("CDI", "Enable"), settings.string("CDI", "Directory"),
-            settings.boolean("CDI", "Groups"), settings.boolean("CDI", "Repair")};
+            settings.string("CDI", "Groups"), settings.boolean("CDI", "Repair")};
 }
 
 } // namespace gpuhost::runtime

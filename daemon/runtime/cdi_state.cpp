@@ -17,7 +17,8 @@ struct Input {
     std::string_view key;
     std::string_view changed;
 };
-constexpr std::array input_names{Input{"userland", "the driver's libraries have changed since"},
+constexpr std::array input_names{Input{"gpuhost", "another version of gpuhostd wrote them"},
+                                 Input{"userland", "the driver's libraries have changed since"},
                                  Input{"libraries", "the host's libraries have changed since"},
                                  Input{"gpus", "GPUs have changed since"},
                                  Input{"instances", "instances of MIG have changed since"},
@@ -37,7 +38,7 @@ Texts differences(const CdiSettings& settings, const Json& inputs, const CdiReco
     for (const auto& [key, changed] : input_names)
         if (then == now && base::member(inputs, key) != base::member(record.inputs, key))
             found.emplace_back(changed);
-    if (record.directory != settings.directory || record.groups != settings.groups)
+    if (record.directory != settings.directory || record.groups_setting != settings.groups)
         found.emplace_back("the settings in section [CDI] are others");
     if (record.failed)
         found.push_back(record.problem);
@@ -67,7 +68,8 @@ Json observe_cdi(const base::Root& host) {
                 {"record", record ? to_json(*record) : Json()},
                 {"unrecorded", unrecorded_paths(host)},
                 {"missing", record ? missing_files(host, *record) : Texts()},
-                {"changed", record ? changed_files(host, *record) : Texts()}};
+                {"changed", record ? changed_files(host, *record) : Texts()},
+                {"programs", record ? changed_programs(host, *record) : Texts()}};
 }
 
 std::string observed_driver(const Json& observed) {
@@ -83,6 +85,9 @@ Texts cdi_reasons(const CdiSettings& settings, const Json& observed) {
                            : Texts{"containers have not been told of driver " + driver};
     for (const std::string& path : base::strings_or_empty(observed, "missing"))
         reasons.push_back("'" + path + "' is not there");
+    for (const std::string& path : base::strings_or_empty(observed, "programs"))
+        if (settings.groups == "auto")
+            reasons.push_back("'" + path + "' has changed, whose version decides what runtimes read");
     for (const std::string& path : base::strings_or_empty(observed, "changed"))
         if (settings.repair)
             reasons.push_back("another program has changed '" + path + "'");

@@ -16,13 +16,12 @@ CdiSettings settings_of(const Json& args) {
     CdiSettings settings;
     settings.enable = base::bool_or(args, "enable", true);
     settings.directory = base::string_or(args, "directory", "");
-    settings.groups = base::bool_or(args, "groups", true);
+    settings.groups = base::string_or(args, "groups", settings.groups);
     return settings;
 }
 
 CdiRecord publish(StepContext& context, const Json& args) {
-    const CdiSettings settings = settings_of(args);
-    return publish_specs(context, settings.directory, settings.groups);
+    return publish_specs(context, settings_of(args));
 }
 
 Result<Json> withdraw(StepContext& context, const Json& /*args*/) {

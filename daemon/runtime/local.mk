@@ -27,6 +27,8 @@ noinst_LIBRARIES += %D%/libruntime.a
     %D%/cdi_state.hpp \
     %D%/cdi_steps.cpp \
     %D%/cdi_steps.hpp \
+    %D%/cdi_support.cpp \
+    %D%/cdi_support.hpp \
     %D%/character_device.cpp \
     %D%/character_device.hpp \
     %D%/config_file.cpp \

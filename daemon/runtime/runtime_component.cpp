@@ -2,6 +2,8 @@
 #include "daemon/runtime/runtime_component.hpp"
 
 #include "daemon/base/parse.hpp"
+#include "daemon/runtime/cdi_record.hpp"
+#include "daemon/runtime/cdi_support.hpp"
 #include "daemon/runtime/runtime_record.hpp"
 #include "daemon/runtime/runtime_steps.hpp"
 #include "daemon/runtime/toolkit_choice.hpp"
@@ -36,13 +38,18 @@ bool awaits_restart(const base::Root& root, const RecordedRuntime& recorded) {
     return recorded.awaits && stamp_process(root, recorded.awaits->pid) == recorded.awaits;
 }
 
-Json observe_runtime(const base::Root& root, const std::string& name, const RecordedRuntime& recorded) {
+Json observe_runtime(const base::Root& root, const std::string& name, const RecordedRuntime& recorded,
+                     const std::string& spec_version) {
+    const bool is_ready = recorded.outcome == "nothing" || recorded.outcome == "configured";
+    const bool is_too_old = is_ready && !reads_specs(recorded, spec_version);
     return {{"name", name},
             {"kind", recorded.kind},
-            {"state", recorded.outcome == "nothing"   ? "ready"
+            {"serves_cri", recorded.serves_cri},
+            {"state", is_too_old                      ? "by-hand"
+                      : recorded.outcome == "nothing" ? "ready"
                       : recorded.outcome == "refused" ? "problem"
                                                       : recorded.outcome},
-            {"text", recorded.text},
+            {"text", is_too_old ? too_new_text(spec_version) : recorded.text},
             {"restart_wanted", awaits_restart(root, recorded)},
             {"restart_text", recorded.restart_text},
             {"was_restarted", recorded.awaits && !awaits_restart(root, recorded)}};
@@ -55,10 +62,6 @@ Json to_json(const ToolkitPlace& place) {
 ToolkitPlace place_from_json(const Json& value) {
     return {base::string_or(value, "directory", ""), base::string_or(value, "programs", ""),
             base::string_or(value, "otherwise", "")};
-}
-
-bool is_any_here(const std::map<std::string, bool>& places) {
-    return std::any_of(places.begin(), places.end(), [](const auto& entry) { return entry.second; });
 }
 
 Plan plan_request(const RuntimeSettings& configured, const Json& request) {
@@ -103,16 +106,17 @@ Result<Json> RuntimeComponent::observe(const core::Settings& settings) {
                   {"is_link_left", choice.path.empty() && !current_toolkit(root_).empty()},
                   {"settings_changed", is_known && record->settings != settled_settings(wanted)},
                   {"is_known", is_known},
-                  {"is_here", is_any_here(places)},
+                  {"is_here", is_known || is_any_runtime_here(root_)},
                   {"recorded_settings", is_known ? record->settings : Json()},
                   {"places_changed", is_known && record->places != places},
                   {"changed", Json::array()},
                   {"runtimes", Json::array()}};
+    const std::string spec_version = read_cdi_record(root_).value_or(CdiRecord()).version;
     for (const auto& [name, recorded] : record ? record->runtimes : decltype(record->runtimes)()) {
         if (is_chosen(wanted, name))
             for (const std::string& path : changed_inputs(root_, recorded))
                 document["changed"].push_back(path);
-        document["runtimes"].push_back(observe_runtime(root_, name, recorded));
+        document["runtimes"].push_back(observe_runtime(root_, name, recorded, spec_version));
     }
     return document;
 }

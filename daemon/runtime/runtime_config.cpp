@@ -2,6 +2,7 @@
 #include "daemon/runtime/runtime_config.hpp"
 
 #include "daemon/base/parse.hpp"
+#include "daemon/runtime/cdi_support.hpp"
 #include "daemon/runtime/runtime_programs.hpp"
 
 #include <algorithm>
@@ -18,11 +19,11 @@ std::vector<std::string> spec_dirs(const Json& table, std::string_view key) {
     return base::get_strings(table, key).value_or(std::vector<std::string>{"/etc/cdi", "/var/run/cdi"});
 }
 
-/// On in all versions since this one.
-CdiState on_since(const std::optional<RuntimeVersion>& version, unsigned major, unsigned minor) {
+/// On wherever the version can read what gpuhostd writes.
+CdiState reads_cdi_by_itself(RuntimeKind kind, const std::optional<RuntimeVersion>& version) {
     if (!version)
         return CdiState::Unknown;
-    return version->is_at_least(major, minor) ? CdiState::On : CdiState::Unsupported;
+    return newest_cdi(kind, version).empty() ? CdiState::Unsupported : CdiState::On;
 }
 
 /// Tables one level deep: a runtime that a later file names again is the later one's alone.
@@ -69,7 +70,7 @@ RuntimeConfig crio_config(const std::vector<Json>& files, const std::optional<Ru
     for (const auto& [name, said] : runtimes.items())
         config.handlers.push_back({name, base::string_or(said, "runtime_type", ""),
                                    base::string_or(said, "runtime_path", ""), systemd});
-    config.cdi = on_since(version, 1, 23);
+    config.cdi = reads_cdi_by_itself(RuntimeKind::Crio, version);
     config.cdi_spec_dirs = spec_dirs(table, "cdi_spec_dirs");
     return config;
 }
@@ -90,8 +91,11 @@ RuntimeConfig podman_config(const std::vector<Json>& files, const std::optional<
             {name, "",
              paths.is_array() && !paths.empty() && paths[0].is_string() ? paths[0].get<std::string>() : "",
              std::nullopt});
-    config.cdi = on_since(version, 4, 1);
+    config.cdi = reads_cdi_by_itself(RuntimeKind::Podman, version);
     config.cdi_spec_dirs = spec_dirs(table, "cdi_spec_dirs");
+    // Podman's issue 26569: 5.5 alone.
+    if (version && version->major == 5 && version->minor == 5 && !table.contains("cdi_spec_dirs"))
+        config.cdi_spec_dirs = {"/etc/cdi"};
     return config;
 }
 

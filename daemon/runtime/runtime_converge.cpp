@@ -4,6 +4,7 @@
 #include "daemon/base/clock.hpp"
 #include "daemon/base/parse.hpp"
 #include "daemon/content/file_operation.hpp"
+#include "daemon/runtime/cdi_support.hpp"
 #include "daemon/runtime/runtime_check.hpp"
 #include "daemon/runtime/runtime_files.hpp"
 #include "daemon/runtime/runtime_find.hpp"
@@ -103,6 +104,10 @@ class Converger {
         RuntimePlan plan =
             plan_runtime(root_, state, &recorded, as_selected(root_, request_.settings), request_.goal);
         recorded.kind = name_of(state.instance.kind);
+        recorded.serves_cri = state.config.serves_cri && state.instance.name != "docker-containerd";
+        recorded.newest_cdi = plan.wish.cdi || state.config.cdi == CdiState::On
+                                  ? newest_cdi(state.instance.kind, state.instance.version)
+                                  : "";
         const auto done = carry_out(plan, recorded);
         if (done && request_.goal == Goal::Restored)
             recorded.files.clear();

@@ -146,6 +146,16 @@ void plan_restart(const Root& root, RuntimePlan& plan, const RecordedRuntime* re
     plan.restart_text = restart_by_hand(instance) + why_not;
 }
 
+/// Returns whether GPUs take something of one that gpuhost does not configure. What knows no CDI at all is left out: only other
+/// tools can give it GPUs.
+bool is_left_to_people(const RuntimeState& state) {
+    if (state.instance.name == "docker-containerd" || !state.config.problems.empty())
+        return false;
+    if (state.config.cdi == CdiState::On)
+        return !reads_specs(state);
+    return is_containerd(state.instance.kind) && state.config.serves_cri;
+}
+
 } // namespace
 
 std::string_view name_of(Outcome outcome) {
@@ -172,11 +182,9 @@ RuntimePlan plan_runtime(const Root& root, RuntimeState state, const RecordedRun
     RuntimePlan plan;
     plan.state = std::move(state);
     if (!is_configured_here(plan.state)) {
-        const bool is_left = is_containerd(plan.state.instance.kind) && plan.state.config.serves_cri &&
-                             plan.state.instance.name != "docker-containerd" &&
-                             plan.state.config.cdi != CdiState::On;
-        plan.outcome = is_left && goal == Goal::Configured ? Outcome::ByHand : Outcome::Nothing;
         plan.text = state_text(plan.state);
+        if (goal == Goal::Configured && is_left_to_people(plan.state))
+            plan.outcome = Outcome::ByHand;
         return plan;
     }
     if (goal == Goal::Restored && !has_ours(root, plan.state, recorded)) {
@@ -203,6 +211,12 @@ RuntimePlan plan_runtime(const Root& root, RuntimeState state, const RecordedRun
                 : goal == Goal::Restored     ? nothing_of_ours
                 : plan.wish.classes.empty()  ? state_text(plan.state)
                                              : "its runtime classes are there";
+    // What it reads of the specifications is no matter of its configuration.
+    if (plan.outcome == Outcome::Nothing && goal == Goal::Configured && plan.wish.cdi &&
+        !reads_specs(plan.state)) {
+        plan.outcome = Outcome::ByHand;
+        plan.text = state_text(plan.state);
+    }
     return plan;
 }
 

@@ -2,9 +2,12 @@
 #include "daemon/runtime/runtime_record.hpp"
 
 #include "daemon/base/parse.hpp"
+#include "daemon/runtime/cdi_support.hpp"
 #include "daemon/runtime/runtime_files.hpp"
+#include "daemon/runtime/runtime_find.hpp"
 #include "daemon/runtime/runtime_profiles.hpp"
 
+#include <algorithm>
 #include <array>
 #include <filesystem>
 
@@ -49,6 +52,8 @@ Json to_json(const RecordedRuntime& one) {
     return {{"kind", one.kind},
             {"outcome", one.outcome},
             {"text", one.text},
+            {"serves_cri", one.serves_cri},
+            {"newest_cdi", one.newest_cdi},
             {"files", to_json(one.files)},
             {"unfinished", to_json(one.unfinished)},
             {"inputs", one.inputs},
@@ -64,6 +69,8 @@ RecordedRuntime runtime_from_json(const Json& value) {
     one.kind = base::string_or(value, "kind", "");
     one.outcome = base::string_or(value, "outcome", "");
     one.text = base::string_or(value, "text", "");
+    one.serves_cri = base::bool_or(value, "serves_cri", true);
+    one.newest_cdi = base::string_or(value, "newest_cdi", "");
     one.inputs = base::string_map_or_empty(value, "inputs");
     one.awaits = process_stamp_from_json(base::member(value, "awaits"));
     one.restart_text = base::string_or(value, "restart_text", "");
@@ -153,15 +160,25 @@ std::map<std::string, std::string> inputs_of(const Root& host, const RuntimeStat
 std::map<std::string, bool> known_places(const Root& host) {
     std::map<std::string, bool> places;
     const auto add = [&](std::string_view path) { places[std::string(path)] = host.exists(path); };
-    for (const RuntimeProfile& profile : runtime_profiles())
-        if (profile.kind != RuntimeKind::Podman) { // which takes nothing but CDI
-            add(profile.executable);
-            if (!base::starts_with(profile.config, "/run/")) // Docker's own containerd's comes and goes
-                add(profile.config);
-        }
+    for (const RuntimeProfile& profile : runtime_profiles()) {
+        add(profile.executable);
+        // Podman's file comes with other tools; Docker's own containerd's comes and goes.
+        if (profile.kind != RuntimeKind::Podman && !base::starts_with(profile.config, "/run/"))
+            add(profile.config);
+    }
     for (const char* path : other_programs)
         add(path);
     return places;
+}
+
+bool is_any_runtime_here(const Root& host) {
+    const auto places = known_places(host);
+    return std::any_of(places.begin(), places.end(), [](const auto& place) { return place.second; }) ||
+           !find_runtimes(host).empty();
+}
+
+bool reads_specs(const RecordedRuntime& recorded, const std::string& spec_version) {
+    return recorded.newest_cdi.empty() || reads_cdi(recorded.newest_cdi, spec_version);
 }
 
 std::optional<ProcessStamp> stamp_process(const Root& host, std::uint64_t pid) {

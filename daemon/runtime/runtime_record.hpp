@@ -27,6 +27,8 @@ struct RecordedRuntime {
     std::string kind;
     std::string outcome;                       ///< as in RuntimePlan
     std::string text;                          ///< a sentence
+    bool serves_cri = true;                    ///< a kubelet can use it
+    std::string newest_cdi;                    ///< of newest_cdi(), where it gives GPUs by CDI
     KnownFiles files;                          ///< of ours
     KnownFiles unfinished;                     ///< what is about to be written, and may have been
     std::map<std::string, std::string> inputs; ///< path → what stamp_of() said of it
@@ -51,10 +53,15 @@ struct RuntimeRecord {
 
 /// Changes with every write to a file, or with what comes and goes in a directory; empty: it is not there.
 [[nodiscard]] std::string stamp_of(const base::Root& host, const std::string& path);
+/// Returns whether it reads specifications of CDI `spec_version`, if it takes any.
+[[nodiscard]] bool reads_specs(const RecordedRuntime& recorded, const std::string& spec_version);
+
 /// What decides how a runtime is to be configured: its files, their directories, its program, its unit.
 [[nodiscard]] std::map<std::string, std::string> inputs_of(const base::Root& host, const RuntimeState& state);
 /// Programs and files that say that there is a runtime.
 [[nodiscard]] std::map<std::string, bool> known_places(const base::Root& host);
+/// Looks at services and processes too, where none of those places says so: a runtime may be anywhere.
+[[nodiscard]] bool is_any_runtime_here(const base::Root& host);
 
 [[nodiscard]] base::Json to_json(const ProcessStamp& stamp);
 [[nodiscard]] std::optional<ProcessStamp> process_stamp_from_json(const base::Json& value);

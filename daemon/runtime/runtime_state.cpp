@@ -2,6 +2,7 @@
 #include "daemon/runtime/runtime_state.hpp"
 
 #include "daemon/base/parse.hpp"
+#include "daemon/runtime/cdi_record.hpp"
 #include "daemon/runtime/containerd_merge.hpp"
 #include "daemon/runtime/runtime_find.hpp"
 #include "daemon/runtime/runtime_profiles.hpp"
@@ -132,7 +133,9 @@ std::vector<Json> contents_of(const std::vector<ConfigFile>& files) {
 }
 
 RuntimeState configured(RuntimeInstance instance, std::vector<ConfigFile> files) {
-    RuntimeState state{std::move(instance), std::move(files), {}};
+    RuntimeState state;
+    state.instance = std::move(instance);
+    state.files = std::move(files);
     state.config = config_of(state.instance, state.files);
     for (const ConfigFile& file : state.files) {
         state.is_secret = state.is_secret || file.is_secret;
@@ -154,6 +157,11 @@ RuntimeState read_runtime(const Root& root, RuntimeInstance instance) {
         judge_absence(instance, files.front());
     RuntimeState state = configured(std::move(instance), std::move(files));
     find_socket(root, state);
+    if (const auto specs = read_cdi_record(root)) {
+        state.spec_version = specs->version;
+        if (!specs->directory.empty())
+            state.spec_directory = specs->directory;
+    }
     return state;
 }
 

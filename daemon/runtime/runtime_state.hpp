@@ -16,7 +16,9 @@ struct RuntimeState {
     std::vector<ConfigFile>
         files; ///< in the order in which the runtime reads them, the first one also where it is not there
     RuntimeConfig config;
-    bool is_secret = false; ///< who asks may not read all of it
+    bool is_secret = false;                  ///< who asks may not read all of it
+    std::string spec_directory = "/run/cdi"; ///< where gpuhostd's specifications are
+    std::string spec_version; ///< the newest version of CDI that they use; empty: there are none
 };
 
 /// What its files come to, and what is wrong with them. Pure.
@@ -29,6 +31,9 @@ struct RuntimeState {
 [[nodiscard]] std::vector<RuntimeState> read_runtimes(const base::Root& root);
 /// NotFound if none has the name.
 [[nodiscard]] base::Result<RuntimeState> read_runtime_named(const base::Root& root, const std::string& name);
+
+/// Returns whether it reads gpuhostd's specifications, where its CDI is on.
+[[nodiscard]] bool reads_specs(const RuntimeState& state);
 
 /// What an administrator is to know of it and GPUs, in a sentence. Pure.
 [[nodiscard]] std::string verdict(const RuntimeState& state);

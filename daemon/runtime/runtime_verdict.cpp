@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/base/parse.hpp"
+#include "daemon/runtime/cdi_support.hpp"
 #include "daemon/runtime/containerd_merge.hpp"
 #include "daemon/runtime/runtime_state.hpp"
+#include "daemon/runtime/runtime_wish.hpp"
 
 #include <algorithm>
 
@@ -37,17 +39,19 @@ std::string other_way(const RuntimeState& state) {
                : "; until then a pod needs a runtime class for '" + handler->name + "'";
 }
 
-std::string of_cdi(const RuntimeConfig& config) {
-    const bool reads_ours =
-        std::any_of(config.cdi_spec_dirs.begin(), config.cdi_spec_dirs.end(), [](const std::string& path) {
-            const std::string plain = path.substr(0, path.find_last_not_of('/') + 1);
-            return plain == "/run/cdi" || plain == "/var/run/cdi";
-        });
-    if (reads_ours)
-        return "containers get GPUs by CDI: nothing to do";
-    return "CDI is on, but looks in " +
-           (config.cdi_spec_dirs.empty() ? "no directory" : base::join(config.cdi_spec_dirs, " and ")) +
-           " alone: add /var/run/cdi to its directories";
+bool reads_version(const RuntimeState& state) {
+    return reads_cdi(newest_cdi(state.instance.kind, state.instance.version), state.spec_version);
+}
+
+std::string of_cdi(const RuntimeState& state) {
+    const auto& directories = state.config.cdi_spec_dirs;
+    if (!reads_specs_in(state.config, state.spec_directory))
+        return "CDI is on, but looks in " +
+               (directories.empty() ? "no directory" : base::join(directories, " and ")) + " alone: add " +
+               (state.spec_directory == "/run/cdi" ? "/var/run/cdi" : state.spec_directory) +
+               " to its directories";
+    return reads_version(state) ? "containers get GPUs by CDI: nothing to do"
+                                : too_new_text(state.spec_version);
 }
 
 /// Where enable_cdi counts, and the CRI's key in the words of that file.
@@ -110,19 +114,24 @@ std::string_view who_configures(RuntimeKind kind) {
 }
 
 std::string needs(RuntimeKind kind) {
+    const std::string version = first_with_cdi(kind) + " or newer";
     switch (kind) {
     case RuntimeKind::Docker:
-        return "CDI takes Docker 25 or newer";
+        return "CDI takes Docker " + version;
     case RuntimeKind::Podman:
-        return "CDI takes Podman 4.1 or newer";
+        return "CDI takes Podman " + version;
     case RuntimeKind::Crio:
-        return "CDI takes CRI-O 1.23 or newer";
+        return "CDI takes CRI-O " + version;
     default:
-        return "CDI takes containerd 1.7 or newer";
+        return "CDI takes containerd " + version;
     }
 }
 
 } // namespace
+
+bool reads_specs(const RuntimeState& state) {
+    return reads_specs_in(state.config, state.spec_directory) && reads_version(state);
+}
 
 std::string verdict(const RuntimeState& state) {
     if (state.instance.is_replaced)
@@ -137,7 +146,7 @@ std::string verdict(const RuntimeState& state) {
         return "its configuration can't be read here: ask as root";
     switch (state.config.cdi) {
     case CdiState::On:
-        return of_cdi(state.config);
+        return of_cdi(state);
     case CdiState::Off:
         if (state.instance.kind == RuntimeKind::K0s)
             return "CDI is off: " + switch_on_in_k0s(state);

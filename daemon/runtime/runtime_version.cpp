@@ -12,6 +12,7 @@ namespace gpuhost::runtime {
 namespace {
 
 constexpr std::chrono::seconds answer_time{10};
+constexpr std::string_view digits = "0123456789";
 
 std::optional<unsigned> number(std::string_view text) {
     const auto value = base::parse_uint(text);
@@ -34,9 +35,13 @@ std::optional<RuntimeVersion> parse_version(std::string_view output) {
             continue;
         const std::string_view rest = text.substr(dot + 1);
         const auto major = number(text.substr(0, dot));
-        const auto minor = number(rest.substr(0, rest.find_first_not_of("0123456789")));
+        const std::size_t end = rest.find_first_not_of(digits);
+        const auto minor = number(rest.substr(0, end));
+        const std::string_view last =
+            end != std::string_view::npos && rest[end] == '.' ? rest.substr(end + 1) : std::string_view();
         if (major && minor)
-            return RuntimeVersion{*major, *minor, word};
+            return RuntimeVersion{*major, *minor, word,
+                                  number(last.substr(0, last.find_first_not_of(digits))).value_or(0)};
     }
     return std::nullopt;
 }

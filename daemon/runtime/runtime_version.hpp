@@ -6,17 +6,21 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <tuple>
 
 namespace gpuhost::runtime {
 
-/// Of the runtime itself, not of what bundles it. What a runtime can do depends on its first two numbers.
+/// Of the runtime itself, not of what bundles it. What a runtime can do depends on its first two numbers,
+/// seldom on the third.
 struct RuntimeVersion {
     unsigned major = 0;
     unsigned minor = 0;
     std::string text; ///< as the runtime says it: "1.7.24~ds1"
+    unsigned patch = 0;
 
-    [[nodiscard]] bool is_at_least(unsigned wanted_major, unsigned wanted_minor) const {
-        return major > wanted_major || (major == wanted_major && minor >= wanted_minor);
+    [[nodiscard]] bool is_at_least(unsigned wanted_major, unsigned wanted_minor,
+                                   unsigned wanted_patch = 0) const {
+        return std::tie(major, minor, patch) >= std::tie(wanted_major, wanted_minor, wanted_patch);
     }
 };
 

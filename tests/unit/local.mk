@@ -164,6 +164,7 @@ EXTRA_%C%_kmod_tests_DEPENDENCIES = %D%/stub-nvml.so %D%/stub-cuda.so %D%/stub-j
     %D%/runtime/cdi_component_test.cpp \
     %D%/runtime/cdi_generate_test.cpp \
     %D%/runtime/cdi_spec_test.cpp \
+    %D%/runtime/cdi_support_test.cpp \
     %D%/runtime/container_root_test.cpp \
     %D%/runtime/container_state_test.cpp \
     %D%/runtime/containerd_files_test.cpp \

@@ -26,7 +26,13 @@ class CdiComponentTest : public testing::Test {
     /// As the step leaves it.
     void publish(const std::string& problem = "") const {
         host_.write("/run/cdi/nvidia.yaml", "{}");
-        CdiRecord record{cdi_inputs(root_), {}, {"nvidia.com/gpu=0"}, "/run/cdi", true, problem};
+        CdiRecord record;
+        record.inputs = cdi_inputs(root_);
+        record.devices = {"nvidia.com/gpu=0"};
+        record.directory = "/run/cdi";
+        record.groups_setting = "auto";
+        record.programs = {{"/usr/bin/podman", ""}};
+        record.problem = problem;
         record.files["/run/cdi/nvidia.yaml"] = identify(root_, "/run/cdi/nvidia.yaml");
         ASSERT_TRUE(write_cdi_record(root_, record));
     }
@@ -129,12 +135,32 @@ TEST_F(CdiComponentTest, InstancesOfMigCountAndLibrariesOfOthers) {
               (Texts{"the host's libraries have changed since", "instances of MIG have changed since"}));
 }
 
+TEST_F(CdiComponentTest, NewRuntimeMayNeedAnOlderSpecification) {
+    load("550.163.01");
+    publish();
+    EXPECT_EQ(plan().reasons, Texts());
+    host_.write("/usr/bin/podman", "");
+    EXPECT_EQ(plan().reasons,
+              Texts{"'/usr/bin/podman' has changed, whose version decides what runtimes read"});
+    set("Groups", "yes");
+    EXPECT_EQ(plan().reasons, Texts{"the settings in section [CDI] are others"});
+}
+
+TEST_F(CdiComponentTest, UpgradeOfGpuhostdWritesThemAgain) {
+    load("550.163.01");
+    publish();
+    auto record = *read_cdi_record(root_);
+    record.inputs["gpuhost"] = "0.0.1";
+    ASSERT_TRUE(write_cdi_record(root_, record));
+    EXPECT_EQ(plan().reasons, Texts{"another version of gpuhostd wrote them"});
+}
+
 TEST_F(CdiComponentTest, OtherSettingsAreFollowed) {
     load("550.163.01");
     publish();
     set("Groups", "no");
     EXPECT_EQ(steps(), (Texts{"nodes", "cdi.publish"}));
-    set("Groups", "yes");
+    set("Groups", "auto");
     set("Directory", "/etc/cdi");
     EXPECT_EQ(plan().steps.back().args["directory"], "/etc/cdi");
     set("Enable", "no");

@@ -84,12 +84,27 @@ TEST_F(RuntimeStateTest, OthersHaveTheirOwnWays) {
     EXPECT_EQ(verdict(read(RuntimeKind::Docker, docker, std::nullopt)),
               "its configuration is wrong: /etc/docker/daemon.json: not valid JSON");
     EXPECT_EQ(verdict(read(RuntimeKind::Podman, "/etc/containers/containers.conf", std::nullopt)),
-              "CDI takes Podman 4.1 or newer, and which this is can't be told here");
+              "CDI takes Podman 4.3 or newer, and which this is can't be told here");
     EXPECT_EQ(verdict(read(RuntimeKind::Crio, "/etc/crio/crio.conf", RuntimeVersion{1, 34, "1.34.0"})),
               "containers get GPUs by CDI: nothing to do");
     EXPECT_EQ(
         verdict(read(RuntimeKind::Rke2, "/r/config.toml", RuntimeVersion{1, 7, "1.7"})),
         "CDI is off: its containerd is configured by RKE2: see its documentation of containerd's templates");
+}
+
+TEST_F(RuntimeStateTest, VerdictNamesSpecificationsThatAreTooNew) {
+    host_.write("var/lib/gpuhost/cdi.json", R"({"directory": "/run/cdi", "version": "0.7.0"})");
+    const auto podman = [&](unsigned major, unsigned minor) {
+        return verdict(
+            read(RuntimeKind::Podman, "/etc/containers/containers.conf", RuntimeVersion{major, minor, "x"}));
+    };
+    EXPECT_EQ(podman(4, 3), "CDI is on, but this version does not read CDI 0.7.0, which gpuhostd's "
+                            "specifications are: set Groups=auto in section [CDI]");
+    EXPECT_EQ(podman(5, 1), "containers get GPUs by CDI: nothing to do");
+    EXPECT_EQ(podman(5, 5), "CDI is on, but looks in /etc/cdi alone: add /var/run/cdi to its directories");
+    host_.write("var/lib/gpuhost/cdi.json", R"({"directory": "/etc/cdi", "version": "0.5.0"})");
+    EXPECT_EQ(podman(4, 3), "containers get GPUs by CDI: nothing to do");
+    EXPECT_EQ(podman(5, 5), "containers get GPUs by CDI: nothing to do");
 }
 
 TEST_F(RuntimeStateTest, VerdictOfK0sNamesItsDropIns) {

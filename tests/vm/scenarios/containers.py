@@ -11,12 +11,6 @@ SPEC = "/run/cdi/nvidia.yaml"
 LIBRARIES = "/usr/lib/x86_64-linux-gnu"
 
 
-def configure(host):
-    """For Podman 4, which knows no CDI 0.7."""
-    host.check("mkdir -p /etc/gpuhost/gpuhostd.conf.d && printf '[CDI]\\nGroups=no\\n' >/etc/gpuhost/gpuhostd.conf.d/cdi.conf"
-               " && gpuhostctl reload && gpuhostctl apply")
-
-
 def run_in(host, command, device="nvidia.com/gpu=0"):
     """In a container whose root has busybox; anew, since mounts leave empty files where they were."""
     host.check(f"rm -rf {ROOT} && mkdir -p {ROOT}/bin {ROOT}/etc {ROOT}/usr/lib && cp /bin/busybox {ROOT}/bin/ && ln -sf busybox {ROOT}/bin/sh")
@@ -40,7 +34,6 @@ def sees(host, version):
 
 @case("containers get the driver that runs, before and after a swap", start="both")
 def through_a_swap(host):
-    configure(host)
     sees(host, OLD)
     host.swap(NEW)
     sees(host, NEW)
