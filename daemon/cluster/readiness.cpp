@@ -102,9 +102,14 @@ Condition driver_condition(const Json& component, std::size_t gpus, std::string_
                          (next.empty() ? "" : "; pending: " + next));
 }
 
-/// The first runtime that gives containers no GPUs, or not yet.
-std::optional<Condition> unready_runtime(const Json& runtimes) {
-    for (const Json& runtime : runtimes.is_array() ? runtimes : Json::array()) {
+/// Returns the first runtime whose containers get no GPUs, or not yet. One that serves no kubelet counts only where none does.
+std::optional<Condition> unready_runtime(const Json& observed) {
+    const Json runtimes = observed.is_array() ? observed : Json::array();
+    const auto serves_cri = [](const Json& runtime) { return base::bool_or(runtime, "serves_cri", true); };
+    const bool is_any_cri = std::any_of(runtimes.begin(), runtimes.end(), serves_cri);
+    for (const Json& runtime : runtimes) {
+        if (is_any_cri && !serves_cri(runtime))
+            continue;
         const std::string state = string_or(runtime, "state", "");
         const std::string words = string_or(runtime, "name", "") + ": ";
         if (state == "problem" || state == "by-hand")

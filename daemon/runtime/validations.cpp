@@ -125,19 +125,24 @@ bool are_containers_told(const Root& host, const std::string& version, bool cdi)
            base::string_or(told->inputs, "driver", "") == version;
 }
 
+/// Operands are pods: a runtime that serves no kubelet counts only where none does.
 bool do_runtimes_give(const Root& host, const ValidationSettings& settings) {
     if (!settings.runtimes)
         return true;
     const auto record = read_runtime_record(host);
-    if (!record || !record->settings.is_object()) {
-        const auto places = known_places(host);
-        return std::none_of(places.begin(), places.end(), [](const auto& place) { return place.second; });
-    }
-    return std::all_of(record->runtimes.begin(), record->runtimes.end(), [&](const auto& entry) {
+    if (!record || !record->settings.is_object())
+        return !is_any_runtime_here(host);
+    const auto& runtimes = record->runtimes;
+    const bool is_any_cri = std::any_of(runtimes.begin(), runtimes.end(),
+                                        [](const auto& entry) { return entry.second.serves_cri; });
+    const std::string spec_version = read_cdi_record(host).value_or(CdiRecord()).version;
+    return std::all_of(runtimes.begin(), runtimes.end(), [&](const auto& entry) {
         const RecordedRuntime& runtime = entry.second;
         const bool runs_earlier =
             runtime.awaits && stamp_process(host, runtime.awaits->pid) == runtime.awaits;
-        return (runtime.outcome == "configured" || runtime.outcome == "nothing") && !runs_earlier;
+        const bool gives = (runtime.outcome == "configured" || runtime.outcome == "nothing") &&
+                           !runs_earlier && reads_specs(runtime, spec_version);
+        return gives || (is_any_cri && !runtime.serves_cri);
     });
 }
 

@@ -132,6 +132,10 @@ TEST(Readiness, WhatKeepsContainersFromTheirGpus) {
     part(host, "runtime", "observed")["runtimes"][0]["restart_text"] = "it has containers";
     EXPECT_EQ(find(host, runtime_ready).reason, "RestartWanted");
 
+    part(host, "runtime", "observed")["runtimes"][1] = {
+        {"name", "docker"}, {"state", "by-hand"}, {"text", "why"}, {"serves_cri", false}};
+    part(host, "runtime", "observed")["runtimes"][0]["restart_wanted"] = false;
+    EXPECT_EQ(find(host, runtime_ready).status, "True") << "pods are not Docker's";
     for (const char* name : {"cdi", "toolkit", "runtime"}) {
         host = good_host();
         part(host, name, "plan")["steps"] = {{{"kind", "x"}}};

@@ -48,8 +48,12 @@ class ValidationsTest : public testing::Test {
             GTEST_SKIP() << "device nodes can't be made here";
     }
     void tell(const std::string& problem = {}) const {
-        ASSERT_TRUE(write_cdi_record(
-            root_, {cdi_inputs(root_), {}, {"nvidia.com/gpu=0"}, "/run/cdi", true, problem}));
+        CdiRecord record;
+        record.inputs = cdi_inputs(root_);
+        record.devices = {"nvidia.com/gpu=0"};
+        record.directory = "/run/cdi";
+        record.problem = problem;
+        ASSERT_TRUE(write_cdi_record(root_, record));
     }
     void configure(const std::string& outcome) const {
         RuntimeRecord record;
@@ -112,6 +116,44 @@ TEST_F(ValidationsTest, ContainersAreReadyOnceTheyGetGpus) {
     EXPECT_EQ(facts(), Pair(true, false));
     settings_["CDI"]["Enable"] = "no";
     EXPECT_EQ(facts(), Pair(true, true)) << "so is that";
+}
+
+TEST_F(ValidationsTest, RuntimeOutsideOfKnownPlacesIsWaitedFor) {
+    load();
+    tell();
+    host_.write("/usr/lib/systemd/system/containerd.service",
+                "[Service]\nExecStart=/opt/cri/bin/containerd --config /opt/cri/config.toml\n");
+    EXPECT_EQ(facts(), Pair(true, false)) << "nobody has looked at it";
+}
+
+TEST_F(ValidationsTest, RuntimeWithoutCriCountsOnlyAlone) {
+    load();
+    tell();
+    configure("configured");
+    RuntimeRecord record = *read_runtime_record(root_);
+    record.runtimes["docker"].outcome = "by-hand";
+    record.runtimes["docker"].serves_cri = false;
+    ASSERT_TRUE(write_runtime_record(root_, record));
+    EXPECT_EQ(facts(), Pair(true, true)) << "pods are containerd's";
+    record.runtimes.erase("containerd");
+    ASSERT_TRUE(write_runtime_record(root_, record));
+    EXPECT_EQ(facts(), Pair(true, false));
+}
+
+TEST_F(ValidationsTest, RuntimeThatReadsOlderSpecificationsGivesNone) {
+    load();
+    tell();
+    configure("nothing");
+    RuntimeRecord record = *read_runtime_record(root_);
+    record.runtimes["containerd"].newest_cdi = "0.5.0";
+    ASSERT_TRUE(write_runtime_record(root_, record));
+    CdiRecord told = *read_cdi_record(root_);
+    told.version = "0.7.0";
+    ASSERT_TRUE(write_cdi_record(root_, told));
+    EXPECT_EQ(facts(), Pair(true, false));
+    told.version = "0.5.0";
+    ASSERT_TRUE(write_cdi_record(root_, told));
+    EXPECT_EQ(facts(), Pair(true, true));
 }
 
 TEST_F(ValidationsTest, AreAsTheGpuOperatorWritesThem) {
