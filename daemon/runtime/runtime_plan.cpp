@@ -4,6 +4,7 @@
 #include "daemon/base/parse.hpp"
 #include "daemon/runtime/runtime_busy.hpp"
 #include "daemon/runtime/runtime_files.hpp"
+#include "daemon/runtime/runtime_undo.hpp"
 
 #include <algorithm>
 
@@ -27,10 +28,10 @@ bool is_configured_here(const RuntimeState& state) {
 }
 
 /// Only what this process would leave as it found it: atomic writes make another file.
-Result<Text> read_changeable(const Root& root, const std::string& path) {
+Result<void> check_changeable(const Root& root, const std::string& path) {
     const auto st = root.lstat(path);
     if (!st && st.error().code == Errc::NotFound)
-        return Text();
+        return {};
     if (!st)
         return base::fail(st.error());
     if (S_ISLNK(st->st_mode))
@@ -39,14 +40,13 @@ Result<Text> read_changeable(const Root& root, const std::string& path) {
     if (!S_ISREG(st->st_mode) || st->st_uid != ::geteuid() || st->st_gid != ::getegid())
         return base::fail(Errc::AlreadyExists, "'" + path + "' is not a file of root's own user and group",
                           "chown root:root '" + path + "', or configure it by hand.");
-    GPUHOST_TRY(text, root.read(path));
-    return Text(std::move(text));
+    return {};
 }
 
 Result<std::map<std::string, Text>> read_texts(const Root& root, const RuntimeInstance& instance) {
     std::map<std::string, Text> texts;
     for (const std::string& path : changeable_files(instance)) {
-        GPUHOST_TRY(text, read_changeable(root, path));
+        GPUHOST_TRY(text, read_text(root, path));
         texts[path] = std::move(text);
     }
     return texts;
@@ -119,6 +119,8 @@ Result<RuntimeChange> change_for(const Root& root, RuntimePlan& plan, const Reco
     plan.without_us = std::move(texts);
     if (goal == Goal::Restored)
         restore_bytes(change, recorded);
+    for (const FileChange& file : change.files)
+        GPUHOST_CHECK(check_changeable(root, file.path));
     return std::move(change);
 }
 

@@ -206,7 +206,14 @@ def check_links(t, host):
     os.symlink("site.toml", host.path(CONFIG))
     run = host.ctl("runtime", "configure")
     t.ok(run.returncode != 0 and "is a link" in run.stderr and os.path.islink(host.path(CONFIG)), "a link stays one", run.stderr)
+    write(host.path("/etc/containerd/site.toml"), 'imports = ["/etc/containerd/conf.d/*.toml"]\n' + PLAIN)
+    run = host.ctl("runtime", "configure")
+    t.ok(run.returncode == 0 and os.path.islink(host.path(CONFIG)) and os.path.exists(host.path(DROP_IN)),
+         "one that imports the file of ours need not change", run.stderr)
+    host.ctl("runtime", "restore", check=0)
     os.rename(host.path("/etc/containerd/site.toml"), host.path(CONFIG))
+    write(host.path(CONFIG), PLAIN)
+    systemctl(host, "restart")
 
 
 def check_settings(t, host):
