@@ -21,8 +21,9 @@ const std::vector<std::string>& default_spec_dirs() {
 
 RuntimeHandler handler_of(const std::string& name, const Json& said) {
     const Json& options = member(said, "options");
-    RuntimeHandler handler{name, base::string_or(said, "runtime_type", ""),
-                           base::string_or(options, "BinaryName", ""), std::nullopt};
+    const std::string type = base::string_or(said, "runtime_type", "");
+    const char* const program = type == "io.containerd.runtime.v1.linux" ? "Runtime" : "BinaryName";
+    RuntimeHandler handler{name, type, base::string_or(options, program, ""), std::nullopt};
     if (const auto systemd = base::get_bool(options, "SystemdCgroup"))
         handler.systemd_cgroup = *systemd;
     return handler;
@@ -82,6 +83,11 @@ RuntimeConfig containerd_config(const std::vector<Json>& files,
     const Json& containerd = member(cri, "containerd");
     config.default_handler = base::string_or(containerd, "default_runtime_name", "runc");
     config.handlers = handlers_of(containerd, merged.version > 2);
+    if (const Json& old_default = member(containerd, old_default_table);
+        merged.version <= 2 && !base::string_or(old_default, "runtime_type", "").empty()) {
+        config.default_handler = old_default_handler;
+        config.handlers.push_back(handler_of(config.default_handler, old_default));
+    }
     if (std::none_of(config.handlers.begin(), config.handlers.end(),
                      [&](const RuntimeHandler& handler) { return handler.name == config.default_handler; }))
         config.problems.push_back("the default runtime '" + config.default_handler +

@@ -120,6 +120,11 @@ ContainerdConfig merge_containerd(const std::vector<Json>& files,
     }
     if (age == Age::Deep && merged.version < 3) {
         merged.document["version"] = merged.version;
+        // 2.0 to 2.2 take nothing of the CRI out of a file of version 1.
+        if (Json& plugins = merged.document["plugins"]; merged.version < 2 && plugins.is_object()) {
+            plugins.erase(cri_1);
+            plugins.erase(cri_2);
+        }
         migrate(merged.document);
     }
     if (age != Age::PerPlugin)

@@ -10,6 +10,10 @@
 
 namespace gpuhost::runtime {
 
+/// 1.x makes a runtime of this name from that table, and its default runtime, whatever default_runtime_name says.
+inline constexpr const char* old_default_table = "default_runtime";
+inline constexpr const char* old_default_handler = "default";
+
 struct ContainerdConfig {
     base::Json document = base::Json::object(); ///< without containerd's defaults
     unsigned version = 1;                       ///< in whose words the document is

@@ -26,17 +26,23 @@ Json runtime_table(const RuntimeState& base, const std::string& name) {
     return table;
 }
 
-/// As the default runtime, but another program.
+/// A virtual machine's runtime takes no program of NVIDIA's.
+bool is_like_runc(const Json& table) {
+    return table.is_object() && base::string_or(table, "runtime_type", "") != "vm";
+}
+
+/// As the default runtime, but another program. One of NVIDIA's own is the last resort.
 Json class_table(const RuntimeState& base, const std::string& binary) {
-    Json table = Json::object();
-    for (const std::string& name : {base.config.default_handler, std::string("runc"), std::string("crun")}) {
-        const Json like = runtime_table(base, name);
-        if (!base::starts_with(name, "nvidia") && like.is_object()) {
-            table = like;
+    const std::string& by_default = base.config.default_handler;
+    Json table = runtime_table(base, by_default);
+    for (const std::string& name : {by_default, std::string("runc"), std::string("crun")})
+        if (Json like = runtime_table(base, name); !base::starts_with(name, "nvidia") && is_like_runc(like)) {
+            table = std::move(like);
             break;
         }
-    }
-    if (base::string_or(table, "runtime_type", "").empty())
+    if (!is_like_runc(table))
+        table = Json::object();
+    if (base::string_or(table, "runtime_type", "") != "pod")
         table["runtime_type"] = "oci";
     table["runtime_path"] = binary;
     return table;

@@ -113,6 +113,8 @@ void erase_ours(Json& document, const RuntimeWish& wish, const RuntimeState& sta
         if (!cri.contains("containerd") || !cri["containerd"].is_object())
             continue;
         cri["containerd"].erase("default_runtime_name");
+        if (!wish.default_class.empty())
+            cri["containerd"].erase(old_default_table);
         if (!cri["containerd"].contains("runtimes"))
             continue;
         Json& runtimes = cri["containerd"]["runtimes"];

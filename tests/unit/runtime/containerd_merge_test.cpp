@@ -104,6 +104,8 @@ TEST(ContainerdMerge, WithoutAVersionItIsTheFirst) {
     EXPECT_EQ(config(files, v1_7).cdi, CdiState::On);
     EXPECT_EQ(config(files, v1_7).default_handler, "n");
     EXPECT_EQ(handlers(config(files, v2_4)), (Texts{"n t  -", "runc io.containerd.runc.v2  cgroupfs"}));
+    EXPECT_EQ(handlers(config(files, v2_0)), Texts{"runc io.containerd.runc.v2  cgroupfs"})
+        << "2.0 to 2.2 take nothing of the CRI from it";
 }
 
 TEST(ContainerdMerge, NewVersionsAndOldAreMergedInTheNewestWords) {

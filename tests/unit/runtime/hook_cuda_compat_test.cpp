@@ -78,6 +78,7 @@ struct Choice {
     const std::string& note;
     const char* host;
     bool expected;
+    friend void PrintTo(const Choice& one, std::ostream* out) { *out << one.compat << " on " << one.host; }
 };
 
 class NvidiasNotes : public ::testing::TestWithParam<Choice> {};

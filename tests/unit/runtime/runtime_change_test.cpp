@@ -212,6 +212,100 @@ TEST_F(RuntimeChangeTest, TheDefaultClassGoesWithTheDropIn) {
     EXPECT_EQ(text_of(config), kubespray);
 }
 
+const std::string cri = "[plugins.\"io.containerd.grpc.v1.cri\".containerd";
+
+const RuntimeHandler* handler(const RuntimeState& state, const std::string& name) {
+    for (const RuntimeHandler& one : state.config.handlers)
+        if (one.name == name)
+            return &one;
+    return nullptr;
+}
+
+TEST_F(RuntimeChangeTest, NvidiasDefaultRuntimeIsTheLastModel) {
+    host_.write("etc/containerd/config.toml",
+                "version = 2\n" + cri + "]\ndefault_runtime_name = \"nvidia-container-runtime\"\n" + cri +
+                    ".runtimes.nvidia-container-runtime]\nruntime_type = \"io.containerd.runc.v2\"\n" + cri +
+                    ".runtimes.nvidia-container-runtime.options]\nBinaryName = \"/usr/bin/x\"\n"
+                    "SystemdCgroup = true\n");
+    carry_out(state(1, 7), classes());
+    const RuntimeState after = state(1, 7);
+    ASSERT_NE(handler(after, "nvidia"), nullptr);
+    EXPECT_EQ(handler(after, "nvidia")->systemd_cgroup, true);
+    EXPECT_EQ(handler(after, "nvidia")->binary, toolkit);
+}
+
+TEST_F(RuntimeChangeTest, VirtualMachinesRuntimeIsNoModel) {
+    host_.write("etc/containerd/config.toml",
+                "version = 2\n" + cri + "]\ndefault_runtime_name = \"kata\"\n" + cri +
+                    ".runtimes.kata]\nruntime_type = \"io.containerd.kata.v2\"\n");
+    carry_out(state(1, 7), classes());
+    ASSERT_NE(handler(state(1, 7), "nvidia"), nullptr);
+    EXPECT_EQ(handler(state(1, 7), "nvidia")->type, "io.containerd.runc.v2");
+
+    host_.write("etc/crio/crio.conf", "[crio.runtime]\ndefault_runtime = \"kata\"\n"
+                                      "[crio.runtime.runtimes.kata]\nruntime_type = \"vm\"\n");
+    carry_out(state(1, 30, RuntimeKind::Crio), classes());
+    ASSERT_NE(handler(state(1, 30, RuntimeKind::Crio), "nvidia"), nullptr);
+    EXPECT_EQ(handler(state(1, 30, RuntimeKind::Crio), "nvidia")->type, "oci");
+}
+
+TEST_F(RuntimeChangeTest, OldShimHasItsOwnOptionForTheProgram) {
+    host_.write("etc/containerd/config.toml",
+                "version = 2\n" + cri +
+                    ".runtimes.runc]\nruntime_type = \"io.containerd.runtime.v1.linux\"\n" + cri +
+                    ".runtimes.runc.options]\nRuntime = \"runc\"\n");
+    carry_out(state(1, 6), classes());
+    const RuntimeState after = state(1, 6);
+    EXPECT_EQ(after.files.back().content["plugins"]["io.containerd.grpc.v1.cri"]["containerd"]["runtimes"]
+                                        ["nvidia"]["options"]["Runtime"],
+              toolkit);
+    ASSERT_NE(handler(after, "runc"), nullptr);
+    EXPECT_EQ(handler(after, "runc")->binary, "runc");
+}
+
+TEST_F(RuntimeChangeTest, FileOfVersionOneGetsAThirdBetweenTwoAndTwoThree) {
+    const std::string text = "disabled_plugins = []\n[debug]\nlevel = \"info\"\n";
+    host_.write("etc/containerd/config.toml", text);
+    carry_out(state(2, 2), classes());
+    EXPECT_NE(text_of(drop_in).find("version = 3"), std::string::npos) << text_of(drop_in);
+    EXPECT_NE(handler(state(2, 2), "nvidia"), nullptr);
+    EXPECT_EQ(carry_out(state(2, 2), classes()), Paths());
+}
+
+TEST_F(RuntimeChangeTest, OldDefaultTableGoesWithADefaultClass) {
+    host_.write("etc/containerd/config.toml",
+                "version = 2\n" + cri + ".default_runtime]\nruntime_type = \"io.containerd.runc.v1\"\n" +
+                    cri + ".default_runtime.options]\nSystemdCgroup = true\n");
+    EXPECT_EQ(state(1, 7).config.default_handler, "default");
+    RuntimeWish wish = classes();
+    wish.default_class = "nvidia";
+    carry_out(state(1, 7), wish);
+    EXPECT_EQ(state(1, 7).config.default_handler, "nvidia");
+    EXPECT_EQ(handler(state(1, 7), "nvidia")->type, "io.containerd.runc.v1");
+    EXPECT_EQ(handler(state(1, 7), "nvidia")->systemd_cgroup, true);
+    carry_out(state(1, 7), {});
+    EXPECT_EQ(state(1, 7).config.default_handler, "default");
+}
+
+TEST_F(RuntimeChangeTest, FileImportedAfterAPatternStandsInTheWay) {
+    host_.write("etc/containerd/config.toml", "version = 2\nimports = [\"conf.d/*.toml\", \"site.toml\"]\n");
+    host_.write("etc/containerd/site.toml",
+                "version = 2\n[plugins.\"io.containerd.grpc.v1.cri\"]\nenable_selinux = false\n");
+    const auto made = change(state(1, 7), cdi());
+    ASSERT_FALSE(made);
+    EXPECT_EQ(made.error().code, base::Errc::Refused);
+    EXPECT_EQ(made.error().message.find("'/etc/containerd/site.toml' is read after"), 0U)
+        << made.error().message;
+    EXPECT_TRUE(change(state(2, 0), classes())) << "from 2.0 on tables are merged";
+    host_.write("etc/containerd/config.toml", "version = 2\nimports = [\"site.toml\", \"conf.d/*.toml\"]\n");
+    EXPECT_TRUE(change(state(1, 7), cdi()));
+}
+
+TEST_F(RuntimeChangeTest, RelativePatternBelowSlashOfOneSixDoesNotImportIt) {
+    host_.write("etc/containerd/config.toml", "version = 2\nimports = [\"conf.d/*.toml\"]\n");
+    EXPECT_EQ(carry_out(state(1, 6), classes()), (Paths{drop_in, config}));
+}
+
 TEST_F(RuntimeChangeTest, CrioGetsADropInAlone) {
     host_.write("etc/crio/crio.conf", "[crio.runtime]\ndefault_runtime = \"crun\"\n"
                                       "[crio.runtime.runtimes.crun]\nruntime_path = \"/usr/bin/crun\"\n"
