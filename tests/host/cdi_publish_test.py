@@ -140,6 +140,36 @@ def service(host, path):
     return json.loads(text)
 
 
+def install_podman(host, version):
+    write(host.path("/usr/bin/podman"), f"#!/bin/sh\necho podman version {version}\n")
+    os.chmod(host.path("/usr/bin/podman"), 0o755)
+
+
+def check_groups(t, host):
+    """Those of device nodes, which older runtimes don't know."""
+    node = host.path("/dev/infiniband/uverbs0")
+    write(node, "c 500:0 660 44\n")
+    host.ctl("apply", check=0)
+    t.equal(service(host, MOFED)["cdiVersion"], "0.7.0", "groups are given where no runtime is here")
+    install_podman(host, "4.3.1")
+    t.ok("'/usr/bin/podman' has changed" in " ".join(host.json("plan", "--only", "cdi")["reasons"]), "a runtime that came is seen")
+    host.ctl("apply", check=0)
+    t.equal(service(host, MOFED)["cdiVersion"], "0.3.0", "one that reads older versions has them left out")
+    t.equal(host.json("plan")["steps"], [], "and nothing is left to do")
+    configure(host, "[CDI]\nGroups=yes\n")
+    host.ctl("apply", check=0)
+    runtimes = host.json("status")["components"]["runtime"]["observed"]["runtimes"]
+    t.ok(service(host, MOFED)["cdiVersion"] == "0.7.0" and runtimes[0]["state"] == "by-hand" and "Groups=auto" in runtimes[0]["text"],
+         "with Groups=yes status says what that costs", runtimes)
+    configure(host, "")
+    install_podman(host, "5.2.0")
+    host.ctl("apply", check=0)
+    t.equal(service(host, MOFED)["cdiVersion"], "0.7.0", "a newer one gets them again")
+    for path in (node, host.path("/usr/bin/podman")):
+        os.unlink(path)
+    host.ctl("apply", check=0)
+
+
 def check_services(t, host):
     """What there is beside GPUs is published as it comes, and goes with the driver."""
     t.ok(not [path for path in (MOFED, GDS, IMEX) if os.path.exists(host.path(path))], "without their devices there are no services")
@@ -349,4 +379,4 @@ def check_nvml_problems(t, host):
     t.ok(run.returncode == 0 and "get not all" not in status(host) and "0:3" in devices(host), "it is asked again until it answers", status(host))
 
 
-run_checks(check_swap, check_rollback, check_foreign, check_settings, check_services, check_in_the_way, check_etc, check_late, check_boot, check_mig)
+run_checks(check_swap, check_rollback, check_foreign, check_settings, check_groups, check_services, check_in_the_way, check_etc, check_late, check_boot, check_mig)

@@ -436,12 +436,17 @@ base::Result<void> make_device(const base::Root& root, const DeviceNode& node) {
 
 namespace gpuhost::runtime {
 
+/// A test may add the number of a group: "c 226:128 660 44". Others may then not use the node.
 std::optional<struct stat> stat_character_device(const base::Root& root, const std::string& path) {
-    const auto device = kmod::parse_node(root.read(path).value_or(std::string()));
+    const std::string content = root.read(path).value_or(std::string());
+    const auto device = kmod::parse_node(content);
     if (!device)
         return std::nullopt;
+    const std::vector<std::string> words = base::split_words(content);
+    const auto group = words.size() > 3 ? base::parse_uint(words[3]) : std::nullopt;
     struct stat st {};
-    st.st_mode = S_IFCHR | 0666;
+    st.st_mode = S_IFCHR | (group ? 0660 : 0666);
+    st.st_gid = static_cast<gid_t>(group.value_or(0));
     st.st_rdev = *device;
     return st;
 }
