@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::int64_t skew = 60; ///< of clocks, which nobody has to keep together
 constexpr std::array<std::string_view, 5> phases{"failed", "upgrading", "waiting", "other", "done"};
-constexpr std::array<std::string_view, 3> modes{"controlled", "rolling", "on-request"};
+constexpr std::array<std::string_view, 2> modes{"controlled", "on-request"};
 
 FleetPhase phase_of(const UpgradeNode& node, bool granted, const UpgradePolicy& policy) {
     if (granted || is_under_way(node.state))

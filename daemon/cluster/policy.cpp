@@ -123,9 +123,7 @@ UpgradePolicy read_upgrade(const MergedPolicy& merged, const std::string& where,
     UpgradePolicy policy;
     policy.driver_enabled = read.boolean("driver.enabled");
     policy.version = read.text("driver.version");
-    policy.mode = read.boolean(above + "autoUpgrade")                     ? UpgradeMode::Controlled
-                  : read.is("daemonsets.updateStrategy", "RollingUpdate") ? UpgradeMode::Rolling
-                                                                          : UpgradeMode::OnRequest;
+    policy.mode = read.boolean(above + "autoUpgrade") ? UpgradeMode::Controlled : UpgradeMode::OnRequest;
     policy.max_parallel = read.count(above + "maxParallelUpgrades");
     policy.max_unavailable = read.share(above + "maxUnavailable");
     policy.count_all_unavailable = read.is("rollout.countUnavailable", "all");
@@ -135,11 +133,8 @@ UpgradePolicy read_upgrade(const MergedPolicy& merged, const std::string& where,
     policy.drain = pod_rules(read, above + "drain");
     policy.drain.enabled = read.boolean(above + "drain.enable");
     policy.drain.selector = read.selector(above + "drain.podSelector");
-    if (policy.mode == UpgradeMode::Rolling) {
+    if (policy.mode == UpgradeMode::OnRequest)
         take_manager_rules(policy, read);
-        policy.max_parallel = 0;
-        policy.max_unavailable = read.share("daemonsets.rollingUpdate.maxUnavailable");
-    }
     policy.override_pdb = read.is("rollout.pdb", "override-after-timeout");
     policy.failure_budget = read.share("rollout.failureBudget");
     policy.retries = read.count("rollout.retries");
@@ -172,13 +167,12 @@ Pool read_pool(const MergedPolicy& merged, const Json& value, std::size_t index,
     pool.name = string_or(value, "name", "");
     if (pool.name.empty() || pool.name == "default")
         read.problem(path, "is to have a name of its own");
-    if (const std::string unknown =
-            unknown_member(value, {"name", "nodeSelector", "driver", "daemonsets", "rollout"});
+    if (const std::string unknown = unknown_member(value, {"name", "nodeSelector", "driver", "rollout"});
         !unknown.empty())
         read.problem(path, unknown);
     pool.selector = read.take(Selector::read(base::member(value, "nodeSelector")), path + ".nodeSelector");
     PolicyLayer layer{"pool '" + pool.name + "'", Json::object()};
-    for (const char* part : {"driver", "daemonsets", "rollout"})
+    for (const char* part : {"driver", "rollout"})
         if (const Json& given = base::member(value, part); !given.is_null())
             layer.spec[part] = given;
     const MergedPolicy own = with_layer(merged, layer);

@@ -27,8 +27,7 @@ struct CountOrShare {
 
 enum class UpgradeMode {
     Controlled, ///< autoUpgrade: as the GPU Operator's upgrade controller does it
-    Rolling,    ///< no autoUpgrade, updateStrategy RollingUpdate
-    OnRequest,  ///< no autoUpgrade, updateStrategy OnDelete: hosts that an administrator labels
+    OnRequest,  ///< no autoUpgrade: hosts that an administrator labels
 };
 
 /// How pods are made to leave; times of 0 have no end.

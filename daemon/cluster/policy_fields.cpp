@@ -38,8 +38,6 @@ constexpr std::array fields{
     PolicyField{"driver.manager.env.DRAIN_POD_SELECTOR_LABEL", Text, R"("")"},
     PolicyField{"driver.manager.env.DRAIN_TIMEOUT_SECONDS", Seconds, "0"},
     PolicyField{"driver.manager.env.DRAIN_DELETE_EMPTYDIR_DATA", Boolean, "false"},
-    PolicyField{"daemonsets.updateStrategy", Choice, R"("OnDelete")", "RollingUpdate OnDelete"},
-    PolicyField{"daemonsets.rollingUpdate.maxUnavailable", CountOrShare, "1"},
     PolicyField{"toolkit.enabled", Boolean, "true"},
     PolicyField{"toolkit.version", ToolkitImage, R"("")"},
     PolicyField{"rollout.maxParallelUpgrades", Count, "0"},

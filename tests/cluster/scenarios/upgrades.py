@@ -195,6 +195,21 @@ def whole_way(node):
     assert "Deleted workload pods on the node for the driver upgrade" in events, events
 
 
+@case("a host that leads itself: autoUpgrade false is a pause beside the chart's RollingUpdate", start="upgrading")
+def paused(node):
+    machine, plane = node.machine, node.controlplane
+    runs = machine.host.loaded()["nvidia"]
+    chart = {"daemonsets": {"updateStrategy": "RollingUpdate", "rollingUpdate": {"maxUnavailable": "1"}}}
+    wanted = next(one for one in machine.versions if one != runs)
+    plane.kubectl("patch", "clusterpolicies.nvidia.com/cluster-policy", "--type=merge", "-p",
+                  json.dumps({"spec": {**chart, "driver": {"version": wanted, "upgradePolicy": {"autoUpgrade": False}}}}))
+    eventually(lambda: f"it says what it waits for: {machine.why()}", lambda: machine.reason() == f"version {wanted} is wanted; autoUpgrade is off")
+    time.sleep(2)
+    assert not machine.state() and not machine.node()["spec"].get("unschedulable") and machine.host.loaded()["nvidia"] == runs, machine.why()
+    want(plane, wanted)
+    machine.reaches("upgrade-done", wanted)
+
+
 @case("a host that leads itself: pods that ask for no GPU and have one leave too, by their claims and by who holds the driver", start="upgrading")
 def unasked(node):
     machine, plane = node.machine, node.controlplane

@@ -32,7 +32,7 @@ TEST(Policy, WithoutAnySourceItHasTheOperatorsDefaultsAndWantsNothing) {
     EXPECT_EQ(last(policy).mode, UpgradeMode::OnRequest);
     EXPECT_EQ(last(policy).max_parallel, 1U);
     EXPECT_EQ(last(policy).max_unavailable.of(10), 3U) << "25 % of 10, rounded up";
-    EXPECT_EQ(last(policy).deletion.timeout, Seconds(300));
+    EXPECT_EQ(last(policy).deletion.timeout, Seconds(0)) << "the driver manager's";
     EXPECT_FALSE(last(policy).drain.enabled);
 }
 
@@ -114,24 +114,40 @@ TEST(Policy, FieldsWithoutAMeaningHereAreNamedWithTheReason) {
         EXPECT_FALSE(field.reason.empty()) << field.path;
 }
 
-TEST(Policy, WithoutTheControllerTheDriverManagersEnvironmentCounts) {
+/// As the GPU Operator's chart writes it.
+const Json rolling = {{"updateStrategy", "RollingUpdate"}, {"rollingUpdate", {{"maxUnavailable", "1"}}}};
+
+TEST(Policy, WithoutAutoUpgradeARollingUpdateIsAPauseToo) {
     PolicyTexts texts;
-    texts.cluster_policy = cluster_policy(
-        {{"daemonsets", {{"updateStrategy", "RollingUpdate"}, {"rollingUpdate", {{"maxUnavailable", "2"}}}}},
-         {"driver",
-          {{"version", "550.163.01"},
-           {"manager",
-            {{"env",
-              {{{"name", "ENABLE_GPU_POD_EVICTION"}, {"value", "false"}},
-               {{"name", "ENABLE_AUTO_DRAIN"}, {"value", "true"}},
-               {{"name", "DRAIN_TIMEOUT_SECONDS"}, {"value", "90s"}},
-               {{"name", "DRAIN_POD_SELECTOR_LABEL"}, {"value", "tier!=db"}},
-               {{"name", "DRAIN_DELETE_EMPTYDIR_DATA"}, {"value", "yes"}}}}}}}}});
+    texts.cluster_policy =
+        cluster_policy({{"daemonsets", rolling},
+                        {"driver", {{"version", "550.163.01"}, {"upgradePolicy", {{"autoUpgrade", true}}}}}});
+    EXPECT_EQ(last(read(texts)).mode, UpgradeMode::Controlled);
+    texts.config_map = config_map("driver: {upgradePolicy: {autoUpgrade: false}}\n");
+    EXPECT_EQ(last(read(texts)).mode, UpgradeMode::OnRequest) << "by the ConfigMap above it";
+    texts.config_map = nullptr;
+    texts.cluster_policy["spec"]["driver"]["upgradePolicy"]["autoUpgrade"] = false;
+    const Policy paused = read(texts);
+    EXPECT_EQ(last(paused).mode, UpgradeMode::OnRequest);
+    EXPECT_EQ(last(paused).max_parallel, 1U);
+    EXPECT_TRUE(paused.problems.empty()) << "the chart's fields are without a meaning, not wrong";
+}
+
+TEST(Policy, WithoutAutoUpgradeTheDriverManagersEnvironmentCounts) {
+    PolicyTexts texts;
+    texts.cluster_policy =
+        cluster_policy({{"driver",
+                         {{"version", "550.163.01"},
+                          {"manager",
+                           {{"env",
+                             {{{"name", "ENABLE_GPU_POD_EVICTION"}, {"value", "false"}},
+                              {{"name", "ENABLE_AUTO_DRAIN"}, {"value", "true"}},
+                              {{"name", "DRAIN_TIMEOUT_SECONDS"}, {"value", "90s"}},
+                              {{"name", "DRAIN_POD_SELECTOR_LABEL"}, {"value", "tier!=db"}},
+                              {{"name", "DRAIN_DELETE_EMPTYDIR_DATA"}, {"value", "yes"}}}}}}}}});
     const Policy policy = read(texts);
     const UpgradePolicy& upgrade = last(policy);
-    EXPECT_EQ(upgrade.mode, UpgradeMode::Rolling);
-    EXPECT_EQ(upgrade.max_parallel, 0U);
-    EXPECT_EQ(upgrade.max_unavailable.of(100), 2U);
+    EXPECT_EQ(upgrade.mode, UpgradeMode::OnRequest);
     EXPECT_FALSE(upgrade.deletion.enabled);
     EXPECT_TRUE(upgrade.drain.enabled);
     EXPECT_EQ(upgrade.drain.timeout, Seconds(90));
@@ -141,7 +157,8 @@ TEST(Policy, WithoutTheControllerTheDriverManagersEnvironmentCounts) {
 
 TEST(Policy, HelmsNameOfPodDeletionIsTaken) {
     PolicyTexts texts;
-    texts.config_map = config_map("driver: {upgradePolicy: {gpuPodDeletion: {force: true}}}\n");
+    texts.config_map =
+        config_map("driver: {upgradePolicy: {autoUpgrade: true, gpuPodDeletion: {force: true}}}\n");
     EXPECT_TRUE(last(read(texts)).deletion.force);
 }
 
@@ -163,6 +180,8 @@ TEST(Policy, APoolHasWhatItSaysOtherwise) {
     EXPECT_EQ(policy.pool_of({}), 2U);
     EXPECT_EQ(policy.pools[0].policy.version, "570.86.15");
     EXPECT_EQ(policy.pools[0].policy.retries, 0U);
+    texts.cluster_policy["spec"]["driver"]["upgradePolicy"] = {{"autoUpgrade", true}};
+    EXPECT_TRUE(last(read(texts)).deletion.enabled) << "with it the controller's rules count";
     EXPECT_EQ(policy.pools[1].policy.version, "550.163.01");
     EXPECT_EQ(policy.pools[1].policy.max_parallel, 3U);
     EXPECT_EQ(policy.max_parallel, 4U);
