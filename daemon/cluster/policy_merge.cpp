@@ -4,6 +4,9 @@
 #include "daemon/base/parse.hpp"
 #include "daemon/cluster/policy_fields.hpp"
 
+#include <algorithm>
+#include <utility>
+
 namespace gpuhost::cluster {
 
 using base::Json;
@@ -17,7 +20,9 @@ constexpr std::string_view crd_name = "driver.upgradePolicy.podDeletion";
 
 class Overlay {
   public:
-    Overlay(MergedPolicy& policy, const PolicyLayer& layer) : policy_(policy), layer_(layer) {
+    /// `wrong`: values of layers that are not of their fields' kinds, and that no later layer has overridden.
+    Overlay(MergedPolicy& policy, const PolicyLayer& layer, IgnoredFields& wrong)
+        : policy_(policy), layer_(layer), wrong_(wrong) {
         if (layer.spec.is_object())
             walk(layer.spec, "");
         else if (!layer.spec.is_null())
@@ -53,11 +58,19 @@ class Overlay {
     }
 
     void set(const PolicyField& known, const Json& value) {
-        if (const std::string wanted = wrong_value(known, value); wanted.empty())
-            policy_.values[std::string(known.path)] = {value, layer_.name};
-        else
-            policy_.problems.push_back(layer_.name + ": " + std::string(known.path) + " is to be " + wanted +
-                                       ", not " + base::dump(value).substr(0, 80));
+        const std::string path(known.path);
+        if (const std::string wanted = wrong_value(known, value); !wanted.empty()) {
+            wrong_.push_back(
+                {path, layer_.name, "is to be " + wanted + ", not " + base::dump(value).substr(0, 80)});
+            return;
+        }
+        policy_.values[path] = {value, layer_.name};
+        const auto overridden = std::stable_partition(
+            wrong_.begin(), wrong_.end(), [&](const IgnoredField& field) { return field.path != path; });
+        for (auto field = overridden; field != wrong_.end(); ++field)
+            policy_.ignored.push_back(
+                {path, field->source, field->reason + "; " + layer_.name + " overrides it"});
+        wrong_.erase(overridden, wrong_.end());
     }
 
     /// [{"name": "ENABLE_AUTO_DRAIN", "value": "true"}]
@@ -92,7 +105,26 @@ class Overlay {
 
     MergedPolicy& policy_;
     const PolicyLayer& layer_;
+    IgnoredFields& wrong_;
 };
+
+/// The field that turns off the part of the policy that `path` is in; null: nothing does.
+const PolicyField* switch_of(const std::string& path) {
+    const PolicyField* found = find_field(path.substr(0, path.find('.')) + ".enabled");
+    return found == nullptr || found->path == path ? nullptr : found;
+}
+
+/// A wrong value that counts is a problem; one of a part that is turned off is not.
+void judge(MergedPolicy& policy, IgnoredFields&& wrong) {
+    for (IgnoredField& field : wrong) {
+        const PolicyField* off = switch_of(field.path);
+        if (off == nullptr || policy.at(off->path) == true)
+            policy.problems.push_back(field.source + ": " + field.path + " " + field.reason);
+        else
+            policy.ignored.push_back({std::move(field.path), std::move(field.source),
+                                      field.reason + "; " + std::string(off->path) + " is false"});
+    }
+}
 
 } // namespace
 
@@ -100,15 +132,19 @@ MergedPolicy merge_policy(std::span<const PolicyLayer> layers) {
     MergedPolicy merged;
     for (const PolicyField& field : policy_fields())
         merged.values[std::string(field.path)] = {Json::parse(field.fallback), "default"};
+    IgnoredFields wrong;
     for (const PolicyLayer& layer : layers)
-        Overlay(merged, layer);
+        Overlay(merged, layer, wrong);
+    judge(merged, std::move(wrong));
     return merged;
 }
 
 MergedPolicy with_layer(const MergedPolicy& policy, const PolicyLayer& layer) {
     MergedPolicy merged;
     merged.values = policy.values;
-    Overlay(merged, layer);
+    IgnoredFields wrong;
+    Overlay(merged, layer, wrong);
+    judge(merged, std::move(wrong));
     return merged;
 }
 

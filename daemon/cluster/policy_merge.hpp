@@ -27,10 +27,11 @@ struct IgnoredField {
     std::string source;
     std::string reason;
 };
+using IgnoredFields = std::vector<IgnoredField>;
 
 struct MergedPolicy {
     std::map<std::string, PolicyValue, std::less<>> values; ///< each of policy_fields()
-    std::vector<IgnoredField> ignored;
+    IgnoredFields ignored;             ///< also wrong values that are overridden, or that nobody asks for
     std::vector<std::string> problems; ///< values that are none; what they would have replaced stands
 
     [[nodiscard]] const base::Json& at(std::string_view path) const {

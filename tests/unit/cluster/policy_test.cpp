@@ -77,6 +77,29 @@ TEST(Policy, WhatIsNoValueIsAProblemAndChangesNothing) {
 TEST(Policy, ToolkitsAreNamedByTheirImagesTag) {
     const auto toolkit = [](const std::string& text) {
         PolicyTexts texts;
+TEST(Policy, AWrongValueThatIsOverriddenIsNamedAndBlocksNothing) {
+    PolicyTexts texts;
+    texts.cluster_policy =
+        cluster_policy({{"driver", {{"version", "580"}}}, {"toolkit", {{"version", "sha256:0123"}}}});
+    texts.config_map =
+        config_map("driver: {version: \"580.65.06\"}\ntoolkit: {version: v1.17.8}\nrollout: {retries: 1}\n");
+    MergedPolicy merged = merge_texts(texts);
+    EXPECT_TRUE(merged.problems.empty()) << merged.problems.front();
+    EXPECT_EQ(last(read_policy(merged)).version, "580.65.06");
+    ASSERT_EQ(merged.ignored.size(), 2U);
+    EXPECT_EQ(merged.ignored[0].path, "driver.version");
+    EXPECT_EQ(merged.ignored[0].source, "ClusterPolicy cluster-policy");
+    EXPECT_NE(merged.ignored[0].reason.find("ConfigMap gpuhost/gpuhost-policy overrides it"),
+              std::string::npos)
+        << merged.ignored[0].reason;
+
+    texts.config_map = config_map("driver: {version: \"580.65.06\"}\ntoolkit: {enabled: false}\n");
+    EXPECT_TRUE(merge_texts(texts).problems.empty()) << "nobody asks for a toolkit";
+    texts.config_map = config_map("driver: {version: latest}\ntoolkit: {enabled: false}\n");
+    texts.cluster_policy["spec"]["driver"]["version"] = "580.65.06";
+    EXPECT_EQ(merge_texts(texts).problems.size(), 1U) << "the last word is wrong";
+}
+
         texts.config_map = config_map(("toolkit: {" + text + "}\n").c_str());
         const Policy policy = read_policy(merge_texts(texts));
         return policy.problems.empty() ? policy.toolkit : "problem";
