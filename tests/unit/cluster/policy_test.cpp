@@ -34,6 +34,9 @@ TEST(Policy, WithoutAnySourceItHasTheOperatorsDefaultsAndWantsNothing) {
     EXPECT_EQ(last(policy).max_unavailable.of(10), 3U) << "25 % of 10, rounded up";
     EXPECT_EQ(last(policy).deletion.timeout, Seconds(0)) << "the driver manager's";
     EXPECT_FALSE(last(policy).drain.enabled);
+    PolicyTexts texts;
+    texts.config_map = config_map("driver: {upgradePolicy: {autoUpgrade: true}}\n");
+    EXPECT_EQ(last(read(texts)).deletion.timeout, Seconds(300));
 }
 
 TEST(Policy, TheConfigMapHasTheLastWordFieldByField) {
@@ -74,9 +77,6 @@ TEST(Policy, WhatIsNoValueIsAProblemAndChangesNothing) {
     EXPECT_EQ(merge_texts(texts).problems.size(), 1U);
 }
 
-TEST(Policy, ToolkitsAreNamedByTheirImagesTag) {
-    const auto toolkit = [](const std::string& text) {
-        PolicyTexts texts;
 TEST(Policy, AWrongValueThatIsOverriddenIsNamedAndBlocksNothing) {
     PolicyTexts texts;
     texts.cluster_policy =
@@ -100,6 +100,9 @@ TEST(Policy, AWrongValueThatIsOverriddenIsNamedAndBlocksNothing) {
     EXPECT_EQ(merge_texts(texts).problems.size(), 1U) << "the last word is wrong";
 }
 
+TEST(Policy, ToolkitsAreNamedByTheirImagesTag) {
+    const auto toolkit = [](const std::string& text) {
+        PolicyTexts texts;
         texts.config_map = config_map(("toolkit: {" + text + "}\n").c_str());
         const Policy policy = read_policy(merge_texts(texts));
         return policy.problems.empty() ? policy.toolkit : "problem";
@@ -176,6 +179,8 @@ TEST(Policy, WithoutAutoUpgradeTheDriverManagersEnvironmentCounts) {
     EXPECT_EQ(upgrade.drain.timeout, Seconds(90));
     EXPECT_FALSE(upgrade.drain.selector.matches({{"tier", "db"}}));
     ASSERT_EQ(policy.problems.size(), 1U) << "\"yes\" is neither true nor false";
+    texts.cluster_policy["spec"]["driver"]["upgradePolicy"] = {{"autoUpgrade", true}};
+    EXPECT_TRUE(last(read(texts)).deletion.enabled) << "with it the controller's rules count";
 }
 
 TEST(Policy, HelmsNameOfPodDeletionIsTaken) {
@@ -203,8 +208,6 @@ TEST(Policy, APoolHasWhatItSaysOtherwise) {
     EXPECT_EQ(policy.pool_of({}), 2U);
     EXPECT_EQ(policy.pools[0].policy.version, "570.86.15");
     EXPECT_EQ(policy.pools[0].policy.retries, 0U);
-    texts.cluster_policy["spec"]["driver"]["upgradePolicy"] = {{"autoUpgrade", true}};
-    EXPECT_TRUE(last(read(texts)).deletion.enabled) << "with it the controller's rules count";
     EXPECT_EQ(policy.pools[1].policy.version, "550.163.01");
     EXPECT_EQ(policy.pools[1].policy.max_parallel, 3U);
     EXPECT_EQ(policy.max_parallel, 4U);
