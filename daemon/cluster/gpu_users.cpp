@@ -80,7 +80,8 @@ std::string GpuUsers::mark(std::map<std::string, PodFacts>& pods) {
                 unknown = "what pod " + pod.text() + " has claimed as '" + name + "'" +
                           (claim.trouble.empty() ? "" : ": " + claim.trouble);
         }
-        pod.uses_gpu = pod.uses_gpu || (holders_ && holders_->count(uid) != 0);
+        pod.holds_driver = holders_ && holders_->count(pod.static_uid.empty() ? uid : pod.static_uid) != 0;
+        pod.uses_gpu = pod.uses_gpu || pod.holds_driver;
     }
     std::erase_if(claims_, [&](const auto& claim) { return named.count(claim.first) == 0; });
     return unknown;

@@ -29,7 +29,7 @@ class GpuUsers {
     void begin(Api& api);
     /// Knows nothing any more, and wants to know nothing.
     void end();
-    /// Sets uses_gpu of those of `pods` that have one. What is still to be known first; empty: nothing.
+    /// Sets holds_driver and uses_gpu of those of `pods` that have one. What is still to be known first; empty: nothing.
     [[nodiscard]] std::string mark(std::map<std::string, PodFacts>& pods);
     /// Whoever held the driver may be another now.
     void outdate();

@@ -171,7 +171,7 @@ bool PodMover::has_validator() const {
 std::optional<std::string> PodMover::awaited() {
     if (!listed_)
         return task_.text;
-    if (act_ == UpgradeAct::DeletePods) {
+    if (act_ == UpgradeAct::DeletePods || act_ == UpgradeAct::Drain) {
         if (const std::string what = users_.mark(pods_); !what.empty())
             return "not known yet: " + what;
     } else if (act_ == UpgradeAct::Validate) {

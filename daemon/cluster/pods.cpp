@@ -2,6 +2,7 @@
 #include "daemon/cluster/pods.hpp"
 
 #include "daemon/base/parse.hpp"
+#include "daemon/cluster/kube_time.hpp"
 
 #include <algorithm>
 
@@ -77,6 +78,15 @@ bool is_ready(const Json& status) {
                        [](const Json& container) { return base::bool_or(container, "ready", false); });
 }
 
+bool selects_operand(const Json& spec) {
+    const Json& selector = member(spec, "nodeSelector");
+    if (selector.is_object())
+        for (const auto& [label, value] : selector.items())
+            if (is_paused_by(label))
+                return true;
+    return false;
+}
+
 class Choice {
   public:
     Choice(UpgradeAct act, const UpgradePolicy& policy) : act_(act), policy_(policy) {}
@@ -103,7 +113,10 @@ class Choice {
 
   private:
     void evict(const PodFacts& pod, const PodRules& rules) {
-        if (pod.is_mirror)
+        const bool stays = pod.is_mirror || (pod.is_daemon && pod.is_active);
+        if (stays && pod.holds_driver && !pod.is_leaving && (pod.is_mirror || !pod.is_operand))
+            choice.refuse.push_back(pod.text() + " holds the driver" + why_it_keeps_it(pod));
+        else if (pod.is_mirror)
             choice.ignored.push_back(pod.text() + " is a static pod");
         else if (pod.is_daemon && pod.is_active)
             choice.ignored.push_back(pod.text() + " is of a DaemonSet");
@@ -115,6 +128,13 @@ class Choice {
                                     " has no controller that would make it again (force is false)");
         else
             choice.leave.push_back(&pod);
+    }
+
+    static std::string why_it_keeps_it(const PodFacts& pod) {
+        if (pod.is_mirror)
+            return ", and is a static pod: move its file out of the kubelet's directory";
+        return ", and its DaemonSet keeps it here: give the DaemonSet the nodeSelector " +
+               std::string(key::deploy_prefix) + "client=true, and the node that label";
     }
 
     UpgradeAct act_;
@@ -145,6 +165,11 @@ PodFacts pod_facts(const Json& pod) {
     facts.is_daemon = string_or(controller, "kind", "") == "DaemonSet";
     const Json& annotations = member(metadata, "annotations");
     facts.is_mirror = annotations.is_object() && annotations.contains("kubernetes.io/config.mirror");
+    if (facts.is_mirror)
+        facts.static_uid = string_or(annotations, "kubernetes.io/config.hash", "");
+    facts.is_operand = selects_operand(spec);
+    facts.started = kube_seconds(string_or(status, "startTime", "")).value_or(0);
+    facts.grace_ends = kube_seconds(string_or(metadata, "deletionTimestamp", "")).value_or(0);
     const Json& volumes = elements(spec, "volumes");
     facts.has_empty_dir = std::any_of(volumes.begin(), volumes.end(),
                                       [](const Json& v) { return v.is_object() && v.contains("emptyDir"); });

@@ -20,13 +20,18 @@ struct PodFacts {
     bool is_active = false; ///< Running or Pending
     bool is_leaving = false;
     bool is_ready = false;
-    bool uses_gpu = false;  ///< by its spec, or as GpuUsers::mark() has found out
-    bool is_daemon = false; ///< of a DaemonSet, which would make it again at once
-    bool is_mirror = false; ///< of a file on the host
+    bool uses_gpu = false;     ///< by its spec, or as GpuUsers::mark() has found out
+    bool holds_driver = false; ///< a process of it does, as GpuUsers::mark() has found out
+    bool is_daemon = false;    ///< of a DaemonSet, which would make it again at once
+    bool is_mirror = false;    ///< of a file on the host
+    std::string static_uid;    ///< with is_mirror: the uid that its processes have on the host
+    bool is_operand = false;   ///< is_paused_by() of a label in its nodeSelector
     bool is_managed = false;
     bool has_empty_dir = false;
     bool is_validator = false;       ///< the GPU Operator's, which says whether a node's GPUs work
     std::vector<std::string> claims; ///< names of its ResourceClaims
+    std::int64_t started = 0;        ///< by the clock of this host, seconds since 1970; 0: not yet
+    std::int64_t grace_ends = 0;     ///< with is_leaving, likewise by the server's clock
 
     [[nodiscard]] std::string text() const { return space + "/" + name; }
 };

@@ -10,6 +10,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace gpuhost::cluster {
@@ -98,5 +99,7 @@ struct UpgradeMove {
 /// k8s-driver-manager does it.
 [[nodiscard]] std::map<std::string, std::string> paused(const Labels& labels);
 [[nodiscard]] std::map<std::string, std::string> unpaused(const Labels& labels);
+/// Pods that `label` selects a node for are kept off it by paused().
+[[nodiscard]] bool is_paused_by(std::string_view label);
 
 } // namespace gpuhost::cluster

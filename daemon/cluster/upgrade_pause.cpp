@@ -2,6 +2,7 @@
 #include "daemon/base/parse.hpp"
 #include "daemon/cluster/upgrade.hpp"
 
+#include <algorithm>
 #include <array>
 
 namespace gpuhost::cluster {
@@ -10,7 +11,7 @@ namespace {
 constexpr std::string_view mark = "paused-for-driver-upgrade";
 
 /// Those of which k8s-driver-manager knows; "driver" itself is not among them.
-constexpr std::array operands{
+constexpr std::array<std::string_view, 16> operands{
     "operator-validator",
     "container-toolkit",
     "device-plugin",
@@ -32,14 +33,20 @@ constexpr std::array operands{
 template <typename Change>
 Labels changed(const Labels& labels, Change change) {
     Labels others;
-    for (const char* operand : operands)
-        if (const auto label = labels.find(std::string(key::deploy_prefix) + operand); label != labels.end())
+    for (const std::string_view operand : operands)
+        if (const auto label = labels.find(key::deploy_prefix + std::string(operand)); label != labels.end())
             if (const std::string value = change(label->second); value != label->second)
                 others[label->first] = value;
     return others;
 }
 
 } // namespace
+
+bool is_paused_by(std::string_view label) {
+    return base::starts_with(label, key::deploy_prefix) &&
+           std::find(operands.begin(), operands.end(),
+                     label.substr(std::string_view(key::deploy_prefix).size())) != operands.end();
+}
 
 std::map<std::string, std::string> paused(const Labels& labels) {
     return changed(labels, [](const std::string& value) -> std::string {

@@ -221,7 +221,7 @@ def unasked(node):
         machine.pod(f"claims-{name}", **plain, **claims)
     machine.pod("holds", **plain)
     machine.pod("idle", **plain)
-    machine.pod("agent", **{**plain, "owner": "DaemonSet"})
+    machine.pod("agent", **{**plain, "owner": "DaemonSet", "nodeSelector": {"nvidia.com/gpu.deploy.client": "true"}})
     machine.hold(4244, machine.pods()["agent"]["metadata"]["uid"])
     machine.hold(4242, machine.pods()["holds"]["metadata"]["uid"])
     want(plane, next(one for one in machine.versions if one != runs))
@@ -242,6 +242,25 @@ def unasked(node):
     machine.reaches("upgrade-done")
     assert machine.host.loaded()["nvidia"] != runs
     assert {"claims-nic", "idle", "agent"} <= set(machine.pods()) and not machine.leaving(), machine.pods().keys()
+
+
+@case("a host that leads itself: a DaemonSet's pod that holds the driver and that nothing pauses is named, and nobody has to leave", start="upgrading")
+def unpaused(node):
+    machine, plane = node.machine, node.controlplane
+    runs = machine.host.loaded()["nvidia"]
+    plain = {"containers": [{"name": "main", "image": "x"}]}
+    machine.pod("exporter", **plain, owner="DaemonSet")
+    machine.pod("trains", owner="ReplicaSet")
+    machine.hold(4245, machine.pods()["exporter"]["metadata"]["uid"])
+    want(plane, next(one for one in machine.versions if one != runs))
+    eventually(lambda: f"it is named: {machine.why()}", lambda: "default/exporter holds the driver" in machine.reason())
+    eventually(lambda: f"the host serves: {machine.why()}", lambda: not machine.node()["spec"].get("unschedulable"))
+    assert not machine.leaving() and machine.host.loaded()["nvidia"] == runs, machine.why()
+    machine.let_go(4245)
+    for name in ("exporter", "trains"):
+        machine.admin.ask("DELETE", f"/api/v1/namespaces/default/pods/{name}", {"gracePeriodSeconds": 0})
+    plane.kubectl("annotate", "node", HOST, "nvidia.com/gpu-driver-upgrade-requested=true")
+    machine.reaches("upgrade-done")
 
 
 @case("a host that leads itself: a disruption budget is named, and respected to the end", start="upgrading")
