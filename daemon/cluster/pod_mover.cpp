@@ -18,8 +18,10 @@ constexpr Time between_tries{5'000}; ///< of one pod
 constexpr Time first_wait{1'000};
 constexpr Time most_wait{30'000};
 constexpr std::size_t most_named = 5;
-/// Seconds until a DaemonSet has made its pod, after the node got its label back.
-constexpr std::int64_t validators_come = 30;
+/// Until a DaemonSet has made its pod, after the node got its label back.
+constexpr Seconds validators_come{30};
+constexpr Seconds operands_come{300}; ///< the same where the GPU Operator surely runs
+constexpr Seconds after_grace{30};    ///< until a pod that is to have ended is taken for one that never will
 constexpr unsigned not_found = 404;
 constexpr unsigned too_many = 429;
 
@@ -57,7 +59,7 @@ PodMover::PodMover(std::string node, Open open, std::function<void()> look, Say 
 void PodMover::be_at(UpgradeAct act, const UpgradePolicy* policy, std::int64_t since) {
     const bool concerns = act == UpgradeAct::WaitForJobs || act == UpgradeAct::DeletePods ||
                           act == UpgradeAct::Drain || act == UpgradeAct::Validate;
-    policy_ = concerns ? policy : nullptr;
+    policy_ = concerns && policy != nullptr ? std::optional(*policy) : std::nullopt;
     if (!concerns)
         act = UpgradeAct::None;
     if (act == act_ && since == since_)
@@ -67,7 +69,9 @@ void PodMover::be_at(UpgradeAct act, const UpgradePolicy* policy, std::int64_t s
     pods_.clear();
     ask_at_.clear();
     in_the_way_.clear();
-    listed_ = all_asked_ = false;
+    trouble_.clear();
+    reopen_at_.reset();
+    listed_ = all_asked_ = validator_seen_ = false;
     due_.reset();
     task_ = {};
     act_ = act;
@@ -82,7 +86,7 @@ Task PodMover::task(UpgradeAct act) const {
 
 std::optional<Time> PodMover::due() const {
     std::optional<Time> due = due_;
-    for (const auto& other : {watch_ ? watch_->due() : std::nullopt, users_.due()})
+    for (const auto& other : {watch_ ? watch_->due() : std::nullopt, users_.due(), reopen_at_})
         if (other)
             due = due ? std::min(*due, *other) : *other;
     return due;
@@ -92,6 +96,8 @@ void PodMover::turn() {
     if (watch_)
         watch_->turn();
     users_.turn();
+    if (reopen_at_ && now() >= *reopen_at_)
+        begin();
     if (act_ == UpgradeAct::None || !due_ || now() < *due_)
         return;
     due_.reset();
@@ -101,7 +107,12 @@ void PodMover::turn() {
         look();
 }
 
+/// Credentials that were good may have ended meanwhile: the kubelet renews its own, and jobs take weeks.
 void PodMover::begin() {
+    watch_.reset(); // before open_(), which may end what it uses
+    users_.end();
+    reopen_at_.reset();
+    listed_ = false;
     task_.state = Task::State::Running;
     const auto opened = open_();
     if (!opened) {
@@ -113,29 +124,43 @@ void PodMover::begin() {
     }
     api_ = *opened;
     users_.begin(*api_);
-    const auto take = [this](Json&& pod) {
-        PodFacts facts = pod_facts(pod);
-        pods_[facts.uid] = std::move(facts);
-        due_ = now();
-    };
     watch_ = std::make_unique<Watch>(
         *api_, "/api/v1/pods", "fieldSelector=spec.nodeName%3D" + percent_encoded(node_),
-        WatchHandlers{take,
-                      [this](const std::set<std::string>& names) {
-                          for (auto at = pods_.begin(); at != pods_.end();)
-                              at = names.count(at->second.text()) == 0 ? pods_.erase(at) : std::next(at);
-                          listed_ = true;
-                          due_ = now();
-                      },
+        WatchHandlers{[this](Json&& pod) { take(pod_facts(pod)); },
+                      [this](const std::set<std::string>& names) { keep(names); },
                       [this](Json&& pod) {
                           pods_.erase(pod_facts(pod).uid);
                           due_ = now();
                       },
-                      [this](const Error& trouble) {
-                          if (!trouble.message.empty())
-                              task_.text = "can't see this node's pods: " + trouble.message;
-                          due_ = now();
-                      }});
+                      [this](const Error& trouble) { note(trouble); }});
+}
+
+void PodMover::take(PodFacts&& pod) {
+    validator_seen_ = validator_seen_ || pod.is_validator;
+    // One of its name that nobody has seen go.
+    std::erase_if(pods_, [&](const auto& other) {
+        return other.second.text() == pod.text() && other.first != pod.uid;
+    });
+    pods_[pod.uid] = std::move(pod);
+    due_ = now();
+}
+
+void PodMover::keep(const std::set<std::string>& names) {
+    std::erase_if(pods_, [&](const auto& pod) { return names.count(pod.second.text()) == 0; });
+    listed_ = true;
+    due_ = now();
+}
+
+/// The credentials are read anew for any trouble that lasts: which one it is, servers and proxies do not reliably say.
+void PodMover::note(const Error& trouble) {
+    trouble_ = trouble.message;
+    if (trouble_.empty()) {
+        backoff_.reset();
+        reopen_at_.reset();
+    } else if (!reopen_at_ && task_.state == Task::State::Running) {
+        reopen_at_ = now() + backoff_.next();
+    }
+    due_ = now();
 }
 
 void PodMover::reopen() {
@@ -150,6 +175,17 @@ bool PodMover::is_late() const {
     return timeout.count() != 0 && unix_now() >= since_ + timeout.count();
 }
 
+/// How long after since_ pods may take to leave. Whoever ends is left its grace period.
+Seconds PodMover::patience(const std::vector<const PodFacts*>& left) const {
+    if (!policy_->override_pdb)
+        return rules().timeout;
+    Seconds most = 2 * rules().timeout;
+    for (const PodFacts* pod : left)
+        if (pod->is_leaving)
+            most = std::max(most, Seconds(pod->grace_ends - since_) + 2 * after_grace);
+    return most;
+}
+
 const PodRules& PodMover::rules() const {
     return act_ == UpgradeAct::Drain ? policy_->drain : policy_->deletion;
 }
@@ -158,26 +194,48 @@ void PodMover::fail(const std::string& why) {
     task_.state = Task::State::Failed;
     task_.text = why;
     due_.reset();
+    reopen_at_.reset();
 }
 
-bool PodMover::has_validator() const {
-    return std::any_of(pods_.begin(), pods_.end(), [](const auto& one) {
+/// A validator that started before the new driver did has validated the one before.
+bool PodMover::is_outdated(const PodFacts& pod) const {
+    return pod.started != 0 && pod.started < since_;
+}
+
+void PodMover::end_outdated_validators() {
+    for (const auto& [uid, pod] : pods_)
+        if (pod.is_validator && pod.is_active && !pod.is_leaving && is_outdated(pod))
+            ask(pod);
+}
+
+/// None that counts is here, and one is to be expected.
+bool PodMover::is_validator_due() const {
+    const bool is_here = std::any_of(pods_.begin(), pods_.end(), [this](const auto& one) {
         const PodFacts& pod = one.second;
-        return pod.is_validator && pod.is_active && !pod.is_leaving;
+        return pod.is_validator && pod.is_active && !pod.is_leaving && !is_outdated(pod);
     });
+    if (is_here || validator_seen_)
+        return !is_here;
+    const bool has_operands = std::any_of(pods_.begin(), pods_.end(), [](const auto& one) {
+        return one.second.is_operand && one.second.is_active;
+    });
+    const Seconds half = policy_->validation_timeout / 2;
+    const Seconds usual = has_operands ? operands_come : validators_come;
+    return unix_now() < since_ + (half.count() == 0 ? usual : std::min(usual, half)).count();
 }
 
 /// What is waited for before anybody is chosen.
 std::optional<std::string> PodMover::awaited() {
+    if (!trouble_.empty())
+        return "can't see this node's pods: " + trouble_;
     if (!listed_)
         return task_.text;
     if (act_ == UpgradeAct::DeletePods || act_ == UpgradeAct::Drain) {
         if (const std::string what = users_.mark(pods_); !what.empty())
             return "not known yet: " + what;
     } else if (act_ == UpgradeAct::Validate) {
-        const std::int64_t half = policy_->validation_timeout.count() / 2;
-        const std::int64_t patience = half == 0 ? validators_come : std::min(validators_come, half);
-        if (unix_now() < since_ + patience && !has_validator())
+        end_outdated_validators();
+        if (is_validator_due())
             return "no pod of nvidia-operator-validator is here yet";
     }
     return std::nullopt;
@@ -192,7 +250,7 @@ void PodMover::wait(std::string why) {
 
 /// What is left to do, and does what of it is due.
 void PodMover::look() {
-    if (policy_ == nullptr || task_.state != Task::State::Running)
+    if (!policy_ || task_.state != Task::State::Running)
         return;
     if (const auto first = awaited())
         return wait(*first);
@@ -220,13 +278,12 @@ void PodMover::look() {
     task_.text = list_text(texts);
     if (!evicts)
         return;
-    if (is_late() && !policy_->override_pdb)
-        return fail("these pods have not left within " + std::to_string(rules().timeout.count()) +
-                    " s: " + task_.text);
+    if (const Seconds most = patience(choice.leave); is_late() && unix_now() >= since_ + most.count())
+        return fail("these pods have not left within " + std::to_string(most.count()) + " s: " + task_.text);
     all_asked_ = true;
     users_.outdate();
     for (const PodFacts* pod : choice.leave)
-        if (!pod->is_leaving || (is_late() && policy_->override_pdb))
+        if (!pod->is_leaving || (is_late() && unix_now() >= pod->grace_ends + after_grace.count()))
             ask(*pod);
     due_ = now() + Time(1'000);
 }
@@ -243,7 +300,7 @@ void PodMover::ask(const PodFacts& pod) {
     if (is_late()) { // only where the policy says that budgets have no say any more
         say_("deletes pod " + pod.text() + ": it did not leave within " +
              std::to_string(rules().timeout.count()) + " s");
-        // One that ends, and has not in all that time, does not by itself.
+        // One that is still there after its grace period does not end by itself.
         (void)api_->remove(pod_path(pod), {{"metadata", {{"uid", pod.uid}}}}, done,
                            pod.is_leaving ? Json{{"gracePeriodSeconds", 0}} : Json::object());
         return;

@@ -25,7 +25,7 @@ class PodMover {
     /// `look`: who holds the driver, told by found().
     PodMover(std::string node, Open open, std::function<void()> look, Say say);
 
-    /// None ends it. `policy` lives as long as that goes on.
+    /// None ends it. Keeps a copy of `policy`.
     void be_at(UpgradeAct act, const UpgradePolicy* policy, std::int64_t since);
     [[nodiscard]] Task task(UpgradeAct act) const;
     void reopen(); ///< `open` may return something else than it did
@@ -37,12 +37,18 @@ class PodMover {
   private:
     void begin();
     void look();
+    void take(PodFacts&& pod);
+    void keep(const std::set<std::string>& names);
+    void note(const base::Error& trouble);
     [[nodiscard]] std::optional<std::string> awaited();
     void wait(std::string why);
-    [[nodiscard]] bool has_validator() const;
+    [[nodiscard]] bool is_validator_due() const;
+    [[nodiscard]] bool is_outdated(const PodFacts& pod) const;
+    void end_outdated_validators();
     void ask(const PodFacts& pod);
     void answered(const std::string& uid, const std::string& text, ApiAnswer&& answer);
     [[nodiscard]] bool is_late() const;
+    [[nodiscard]] Seconds patience(const std::vector<const PodFacts*>& left) const;
     [[nodiscard]] const PodRules& rules() const;
     void fail(const std::string& why);
 
@@ -51,13 +57,16 @@ class PodMover {
     Say say_;
     Api* api_ = nullptr;
     UpgradeAct act_ = UpgradeAct::None;
-    const UpgradePolicy* policy_ = nullptr;
+    std::optional<UpgradePolicy> policy_;
     std::int64_t since_ = 0;
     Task task_;
     GpuUsers users_;
     std::map<std::string, PodFacts> pods_;          ///< by their uids
     std::map<std::string, Time> ask_at_;            ///< uid → when to ask (again)
     std::map<std::string, std::string> in_the_way_; ///< uid → why it has not gone yet
+    std::string trouble_;                           ///< of the watch: pods_ is not up to date
+    std::optional<Time> reopen_at_;                 ///< when the credentials are read anew for that
+    bool validator_seen_ = false;                   ///< there is a DaemonSet that makes one
     bool listed_ = false;
     bool all_asked_ = false; ///< nobody was refused: from here on they go
     std::optional<Time> due_;

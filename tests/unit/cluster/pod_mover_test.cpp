@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/base/clock.hpp"
+#include "daemon/cluster/kube_time.hpp"
 #include "daemon/cluster/pod_mover.hpp"
 #include "tests/support/simulated_server.hpp"
 #include "tests/support/tmpdir.hpp"
@@ -35,8 +36,23 @@ class PodMoverTest : public ::testing::Test {
                     {"status",
                      {{"phase", "Running"}, {"containerStatuses", {{{"name", "main"}, {"ready", ready}}}}}}});
     }
+    void patch(const std::string& name, const Json& with) { ASSERT_TRUE(server.patch(path_of(name), with)); }
+    /// Of a DaemonSet, whose nodeSelector has that label.
+    void put_daemon(const std::string& name, const char* label) {
+        put(name, true);
+        patch(name, {{"metadata", {{"ownerReferences", {{{"kind", "DaemonSet"}, {"controller", true}}}}}},
+                     {"spec", {{"nodeSelector", {{label, "true"}}}}}});
+    }
+    [[nodiscard]] static std::string after_now(seconds time) {
+        return kube_time(base::realtime_us() + static_cast<std::uint64_t>(time.count()) * 1'000'000);
+    }
     [[nodiscard]] bool is_asked_to_leave(const std::string& name) const {
         return server.find("/api/v1/namespaces/default/pods/" + name + "/eviction/" + name) != nullptr;
+    }
+    /// A static pod's processes have another one than its mirror.
+    static std::string uid_on_host(const Json& metadata) {
+        return base::string_or(base::member(metadata, "annotations"), "kubernetes.io/config.hash",
+                               base::string_or(metadata, "uid", ""));
     }
     void begin(UpgradeAct act) {
         mover.be_at(act, &policy, static_cast<std::int64_t>(base::realtime_us() / 1'000'000));
@@ -62,9 +78,12 @@ class PodMoverTest : public ::testing::Test {
     unsigned looks = 0;
     bool is_busy = false; ///< the daemon, with something else
     unsigned opened = 0;  ///< the kubelet's credentials
+    unsigned client = 0;  ///< whose network the next ones are used on
     PodMover mover{"gpu01",
                    [this] {
                        ++opened;
+                       server.enter(client);
+                       api.emplace(Api::open(root, "/etc/k.conf").value());
                        return base::Result<Api*>(&*api);
                    },
                    [this] {
@@ -74,7 +93,7 @@ class PodMoverTest : public ::testing::Test {
                        std::set<std::string> uids;
                        for (const std::string& name : holders)
                            if (const Json* const pod = server.find(path_of(name)))
-                               uids.insert((*pod)["metadata"]["uid"]);
+                               uids.insert(uid_on_host((*pod)["metadata"]));
                        mover.found(std::move(uids));
                    },
                    [](const std::string&) {}};
@@ -195,6 +214,132 @@ TEST_F(PodMoverTest, OfTwoPodsOfOneNameTheOneThatIsGoneIsNotWaitedFor) {
     EXPECT_EQ(task.state, Task::State::Running);
     EXPECT_EQ(task.text.find("other/web"), std::string::npos) << task.text;
     EXPECT_EQ(task.text.find("default/web"), 0U) << task.text;
+}
+
+TEST_F(PodMoverTest, ThePolicyItWasGivenCountsToTheEnd) {
+    put("holds", true);
+    holders = {"holds"};
+    policy.deletion.timeout = Seconds(30);
+    begin(UpgradeAct::DeletePods);
+    policy = UpgradePolicy(); // whoever gave it may have another one by now
+    const Task task = after(UpgradeAct::DeletePods, seconds(40));
+    EXPECT_EQ(task.state, Task::State::Failed);
+    EXPECT_NE(task.text.find("have not left within 30 s"), std::string::npos) << task.text;
+}
+
+TEST_F(PodMoverTest, RefusedCredentialsAreReadAnewWhileJobsRun) {
+    policy.wait_for = Selector::parse("app=train").value();
+    put("train", true);
+    begin(UpgradeAct::WaitForJobs);
+    EXPECT_EQ(after(UpgradeAct::WaitForJobs, seconds(3)).text, "default/train");
+    server.cut(0, std::chrono::hours(12), false);
+    const Task task = after(UpgradeAct::WaitForJobs, seconds(60));
+    EXPECT_EQ(task.state, Task::State::Running);
+    EXPECT_EQ(task.text.find("can't see this node's pods"), 0U) << task.text;
+    EXPECT_GT(opened, 1U);
+    EXPECT_LT(opened, 20U) << "each try waits longer";
+    client = 1; // the kubelet has renewed its certificate
+    patch("train", {{"status", {{"phase", "Succeeded"}}}});
+    EXPECT_EQ(after(UpgradeAct::WaitForJobs, seconds(60)).state, Task::State::Done);
+}
+
+TEST_F(PodMoverTest, ADaemonsPodThatHoldsTheDriverIsNamedFirst) {
+    put("holds", true);
+    put_daemon("exporter", "example.com/gpu");
+    holders = {"holds", "exporter"};
+    for (const UpgradeAct act : {UpgradeAct::DeletePods, UpgradeAct::Drain}) {
+        begin(act);
+        const Task task = after(act, seconds(10));
+        EXPECT_EQ(task.state, Task::State::Failed);
+        EXPECT_EQ(task.text.find("default/exporter holds the driver"), 0U) << task.text;
+        EXPECT_FALSE(is_asked_to_leave("holds"));
+    }
+}
+
+TEST_F(PodMoverTest, AStaticPodThatHoldsTheDriverIsNamedFirst) {
+    put("holds", true);
+    put("static", true);
+    patch("static", {{"metadata",
+                      {{"annotations",
+                        {{"kubernetes.io/config.mirror", "0123456789abcdef0123456789abcdef"},
+                         {"kubernetes.io/config.hash", "0123456789abcdef0123456789abcdef"}}}}}});
+    holders = {"holds", "static"};
+    begin(UpgradeAct::DeletePods);
+    const Task task = after(UpgradeAct::DeletePods, seconds(10));
+    EXPECT_EQ(task.state, Task::State::Failed);
+    EXPECT_EQ(task.text.find("default/static holds the driver"), 0U) << task.text;
+    EXPECT_FALSE(is_asked_to_leave("holds"));
+}
+
+TEST_F(PodMoverTest, ADaemonsPodThatALabelPausesStopsNothing) {
+    put_daemon("exporter", "nvidia.com/gpu.deploy.client");
+    put_daemon("idle", "example.com/gpu");
+    holders = {"exporter"};
+    begin(UpgradeAct::DeletePods);
+    EXPECT_EQ(after(UpgradeAct::DeletePods, seconds(10)).state, Task::State::Done);
+}
+
+/// What was asked of the server with a grace period of none.
+class OverriddenBudgets : public PodMoverTest {
+  protected:
+    OverriddenBudgets() {
+        policy.override_pdb = true;
+        policy.deletion.timeout = Seconds(60);
+        server.hold = [this](const http::Request& request) {
+            if (request.method == "DELETE") {
+                ++deletions;
+                kills += request.body.find("gracePeriodSeconds") == std::string::npos ? 0 : 1;
+            }
+            return Time(0);
+        };
+        put("holds", true);
+        holders = {"holds"};
+    }
+    unsigned deletions = 0;
+    unsigned kills = 0; ///< without a grace period
+};
+
+TEST_F(OverriddenBudgets, APodThatEndsKeepsItsGracePeriod) {
+    patch("holds", {{"metadata", {{"deletionTimestamp", after_now(seconds(200))}}}});
+    begin(UpgradeAct::DeletePods);
+    EXPECT_EQ(after(UpgradeAct::DeletePods, seconds(195)).state, Task::State::Running);
+    EXPECT_EQ(kills, 0U);
+    (void)after(UpgradeAct::DeletePods, seconds(45));
+    EXPECT_GT(kills, 0U) << "it did not end in time";
+}
+
+TEST_F(OverriddenBudgets, APodThatNeverLeavesEndsIt) {
+    begin(UpgradeAct::DeletePods);
+    EXPECT_EQ(after(UpgradeAct::DeletePods, seconds(55)).state, Task::State::Running);
+    EXPECT_EQ(deletions, 0U);
+    EXPECT_EQ(after(UpgradeAct::DeletePods, seconds(50)).state, Task::State::Running);
+    EXPECT_GT(deletions, 0U);
+    EXPECT_EQ(kills, 0U);
+    const Task task = after(UpgradeAct::DeletePods, seconds(30));
+    EXPECT_EQ(task.state, Task::State::Failed);
+    EXPECT_EQ(task.text, "these pods have not left within 120 s: default/holds");
+}
+
+TEST_F(PodMoverTest, AValidatorOfTheDriverBeforeIsMadeAnew) {
+    put("validator", true, "nvidia-operator-validator");
+    patch("validator", {{"status", {{"startTime", after_now(seconds(-60))}}}});
+    begin(UpgradeAct::Validate);
+    EXPECT_EQ(after(UpgradeAct::Validate, seconds(60)).state, Task::State::Running);
+    EXPECT_TRUE(is_asked_to_leave("validator"));
+    server.remove(path_of("validator"));
+    EXPECT_EQ(after(UpgradeAct::Validate, seconds(60)).state, Task::State::Running)
+        << "one was here, so that another one comes";
+    put("another", true, "nvidia-operator-validator");
+    patch("another", {{"status", {{"startTime", after_now(seconds(0))}}}});
+    EXPECT_EQ(after(UpgradeAct::Validate, seconds(3)).state, Task::State::Done);
+    EXPECT_FALSE(is_asked_to_leave("another"));
+}
+
+TEST_F(PodMoverTest, WhereOperandsRunAValidatorIsWaitedForLonger) {
+    put_daemon("toolkit", "nvidia.com/gpu.deploy.container-toolkit");
+    begin(UpgradeAct::Validate);
+    EXPECT_EQ(after(UpgradeAct::Validate, seconds(295)).state, Task::State::Running);
+    EXPECT_EQ(after(UpgradeAct::Validate, seconds(10)).state, Task::State::Done);
 }
 
 } // namespace
