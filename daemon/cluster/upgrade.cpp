@@ -10,6 +10,9 @@ using enum UpgradeState;
 
 constexpr unsigned most_reboots = 1; ///< for one version: what two boots don't load, a third does not
 constexpr unsigned most_doublings = 10;
+constexpr const char* scheduling_drain = "Scheduling drain of the node";
+constexpr const char* drained_node = "Successfully drained the node";
+constexpr const char* failed_drain = "Failed to drain the node, ";
 constexpr std::int64_t set_back =
     60; ///< seconds: what is to have been so long from now was before the clock was set
 
@@ -104,6 +107,8 @@ class Step {
         move_.due.reset();
         if (state != Unknown && state != node_.state)
             tell("Successfully updated node state label to " + std::string(state_name(state)));
+        if (state == DrainRequired)
+            tell(scheduling_drain);
     }
 
     void stay(UpgradeAct act, std::string reason) {
@@ -278,6 +283,7 @@ class Step {
         record.retry_at = 0;
         if (!at_.driver.running.empty() || record.from.empty()) // what a swap that was cut short has unloaded
             record.from = at_.driver.running;
+        record.drained = false;
         record.failure.clear();
         record.cause.clear();
         move_.was_unschedulable = node_.unschedulable && !record.cordoned;
@@ -359,16 +365,22 @@ class Step {
         if (is_released() || !at_.granted)
             return;
         const bool deletes = node_.state == PodDeletionRequired;
+        if (deletes && !policy_.deletion.enabled)
+            return after_jobs();
+        if (!deletes && !policy_.drain.enabled)
+            return to_swap();
         if (at_.pods.is_done()) {
-            if (!at_.pods.text.empty())
-                tell(deletes ? "Deleted workload pods on the node for the driver upgrade"
-                             : "Successfully drained the node");
+            if (!deletes)
+                tell(drained_node);
+            else if (!at_.pods.text.empty())
+                tell("Deleted workload pods on the node for the driver upgrade");
+            move_.record.drained = !deletes;
             return to_swap();
         }
         if (!at_.pods.has_failed())
             return stay(deletes ? UpgradeAct::DeletePods : UpgradeAct::Drain, at_.pods.text);
         if (!deletes) {
-            warn("Failed to drain the node, " + at_.pods.text);
+            warn(failed_drain + at_.pods.text);
             return fail("drain", at_.pods.text);
         }
         warn("Failed to delete workload pods on the node for the driver upgrade, " + at_.pods.text);
@@ -410,10 +422,19 @@ class Step {
         move_.validation_began = at_.now;
     }
 
+    /// Pods without a GPU are on the host too, so it is drained first.
     void reboot() {
         UpgradeRecord& record = move_.record;
         if (!policy_.may_reboot)
             return fail("reboot", "the host is to be rebooted: " + at_.driver.problem, true);
+        if (!policy_.drain.enabled)
+            return fail("reboot",
+                        "the host is to be rebooted, which the policy allows only after a drain "
+                        "(drain.enable is false): " +
+                            at_.driver.problem,
+                        true);
+        if (!at_.granted && !at_.revoked) // a host without a place finishes what it has begun
+            return;
         if (record.boot != at_.driver.boot) {
             if (record.reboots >= most_reboots)
                 return fail("reboot",
@@ -421,6 +442,21 @@ class Step {
                             true);
             ++record.reboots;
             record.boot = at_.driver.boot;
+            if (!record.drained) {
+                record.since = at_.now; // the drain's timeout begins
+                tell(scheduling_drain);
+            }
+        }
+        if (!record.drained) {
+            if (at_.pods.has_failed()) {
+                warn(failed_drain + at_.pods.text);
+                return fail("drain", at_.pods.text);
+            }
+            if (!at_.pods.is_done())
+                return stay(UpgradeAct::Drain, "drains the node before it is rebooted" +
+                                                   (at_.pods.text.empty() ? "" : ": " + at_.pods.text));
+            record.drained = true;
+            tell(drained_node);
         }
         stay(UpgradeAct::Reboot, "reboots");
     }

@@ -51,7 +51,7 @@ struct UpgradeSituation {
     bool revoked = false; ///< there is surely no grant
     Task check;           ///< that `policy->version` could be swapped to
     Task jobs;            ///< waiting for them
-    Task pods;            ///< deletion or drain, whichever it is the state of
+    Task pods;            ///< their deletion in pod-deletion-required, else their drain
     Task swap;
     Task validators;      ///< of others, pods on this host
     std::int64_t now = 0; ///< seconds since 1970

@@ -107,8 +107,8 @@ UpgradeSituation UpgradeAgent::situation(const Json& node) const {
         at.node.state == UpgradeState::ValidationRequired && record.failure == "validation";
     at.swap = host_.swap(goes_back ? record.from : record.version, record.since);
     at.jobs = host_.pods(UpgradeAct::WaitForJobs);
-    at.pods =
-        host_.pods(at.node.state == UpgradeState::DrainRequired ? UpgradeAct::Drain : UpgradeAct::DeletePods);
+    at.pods = host_.pods(at.node.state == UpgradeState::PodDeletionRequired ? UpgradeAct::DeletePods
+                                                                            : UpgradeAct::Drain);
     at.validators = validators(at.labels);
     return at;
 }

@@ -77,6 +77,7 @@ Json to_json(const UpgradeRecord& record) {
     put(value, "prepared", record.prepared);
     put(value, "requested", record.requested);
     put(value, "cordoned", record.cordoned);
+    put(value, "drained", record.drained);
     put(value, "boot", record.boot);
     put(value, "reboots", static_cast<std::int64_t>(record.reboots));
     put(value, "failure", record.failure);
@@ -95,6 +96,7 @@ UpgradeRecord record_from_json(const Json& value) {
     record.prepared = base::bool_or(value, "prepared", false);
     record.requested = base::bool_or(value, "requested", false);
     record.cordoned = base::bool_or(value, "cordoned", false);
+    record.drained = base::bool_or(value, "drained", false);
     record.boot = string_or(value, "boot", "");
     record.reboots = small(value, "reboots");
     record.failure = string_or(value, "failure", "");

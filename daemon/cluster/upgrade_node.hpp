@@ -63,6 +63,7 @@ struct UpgradeRecord {
     bool prepared = false;  ///< everything that can be checked before pods are moved has been
     bool requested = false; ///< by a person, whatever runs
     bool cordoned = false;  ///< by us
+    bool drained = false;   ///< in this attempt: nothing is in the way of a reboot
     std::string boot;       ///< the boot that was to end, when the host was rebooted
     unsigned reboots = 0;
     std::string failure; ///< its class, one word: "eviction", "swap", "validation", …

@@ -384,7 +384,7 @@ TEST(UpgradeTable, WithoutAFreshGrantAtEachStateNothingIsBegun) {
         SCOPED_TRACE("at '" + state + "'");
         Rig rig = at(state);
         rig.granted = false;
-        rig.needs_reboot = rig.policy.may_reboot = true;
+        rig.needs_reboot = rig.policy.may_reboot = rig.policy.drain.enabled = true;
         const unsigned swaps = rig.swaps;
         const bool cordoned = rig.cordoned();
         rig.settle();
