@@ -138,6 +138,8 @@ void HostAgent::write() {
                                  say_("node '" + name_ + "': " + line);
                          if (answer.done() && authored)
                              author_->written(answer.body);
+                         else if (authored && answer.status != 0 && answer.status != conflict)
+                             author_->refused(node_, answer.error);
                          written(std::move(answer));
                      });
 }

@@ -19,7 +19,9 @@ class NodeAuthor {
     /// before is on its way.
     [[nodiscard]] virtual NodePatch change(const base::Json& node) = 0;
     virtual void written(const base::Json& node) = 0; ///< the server has taken the last one
-    virtual void no_node() = 0;                       ///< there is none, for now
+    /// It has refused the last one; a conflict is not a refusal.
+    virtual void refused(const base::Json& node, const base::Error& why) = 0;
+    virtual void no_node() = 0; ///< there is none, for now
 };
 
 class HostAgent {

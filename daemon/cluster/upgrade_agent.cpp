@@ -140,6 +140,8 @@ NodePatch UpgradeAgent::change(const Json& node) {
     }
     if (!patch.node.body.is_null()) {
         events_ = move_.events;
+        events_.insert(events_.end(), patch.events.begin(), patch.events.end());
+        failures_ = std::move(patch.failures);
         reason_at_ = now();
         return std::move(patch.node);
     }
@@ -155,11 +157,25 @@ NodePatch UpgradeAgent::change(const Json& node) {
     return {};
 }
 
+/// Once for each reason: what is refused is tried again and again.
+void UpgradeAgent::refused(const Json& node, const Error& why) {
+    if (std::exchange(refusal_, why.message) == why.message)
+        return;
+    std::vector<UpgradeEvent> events;
+    for (const std::string& failure : failures_)
+        events.push_back({true, failure + why.message});
+    send(upgrade_node(node), events);
+}
+
 void UpgradeAgent::written(const Json& node) {
-    const UpgradeNode now_there = upgrade_node(node);
-    for (const UpgradeEvent& event : std::exchange(events_, {}))
+    refusal_.clear();
+    send(upgrade_node(node), std::exchange(events_, {}));
+}
+
+void UpgradeAgent::send(const UpgradeNode& node, const std::vector<UpgradeEvent>& events) {
+    for (const UpgradeEvent& event : events)
         (void)api_.create("/api/v1/namespaces/default/events",
-                          upgrade_event(now_there, event, base::realtime_us()), [this](ApiAnswer&& answer) {
+                          upgrade_event(node, event, base::realtime_us()), [this](ApiAnswer&& answer) {
                               if (!answer.done() &&
                                   std::exchange(reason_said_, answer.error.message) != answer.error.message)
                                   say_("can't tell an event: " + answer.error.message);

@@ -11,6 +11,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace gpuhost::cluster {
 
@@ -30,6 +31,7 @@ class UpgradeAgent final : public NodeAuthor {
 
     [[nodiscard]] NodePatch change(const base::Json& node) override;
     void written(const base::Json& node) override;
+    void refused(const base::Json& node, const base::Error& why) override;
     void no_node() override;
 
     /// The Node is known, and no upgrade of this host is under way.
@@ -53,7 +55,7 @@ class UpgradeAgent final : public NodeAuthor {
     void renew();
     void renewed(ApiAnswer&& answer, Time asked);
     void give_back();
-    void send_events();
+    void send(const UpgradeNode& node, const std::vector<UpgradeEvent>& events);
 
     Api& api_;
     std::string name_;
@@ -61,9 +63,11 @@ class UpgradeAgent final : public NodeAuthor {
     Say say_;
     const Policy* policy_ = nullptr;
 
-    std::string uid_;                  ///< of the Node
-    UpgradeMove move_;                 ///< the last that was made up
-    std::vector<UpgradeEvent> events_; ///< to send once the Node says so
+    std::string uid_;                   ///< of the Node
+    UpgradeMove move_;                  ///< the last that was made up
+    std::vector<UpgradeEvent> events_;  ///< to send once the Node says so
+    std::vector<std::string> failures_; ///< UpgradePatch::failures of what was written last
+    std::string refusal_;               ///< for which they were sent
     std::string reason_said_;
     std::optional<Time> reason_at_; ///< when the reason alone was written last
     std::optional<Time> due_;

@@ -47,12 +47,23 @@ UpgradePatch upgrade_patch(const Json& node, const UpgradeMove& move) {
     Change change(node);
     UpgradePatch patch;
     bool more = false;
+    const auto annotate = [&](const char* name, const std::string& value) {
+        if (!change.annotation(name, value))
+            return;
+        more = true;
+        const std::string what = std::string(name) + "=" + (value.empty() ? "null" : value);
+        patch.events.push_back({false, "Successfully updated node annotation to " + what});
+        patch.failures.push_back("Failed to update node annotation " + what + ": ");
+    };
     if (change.label(key::state, state_name(move.state))) {
         more = true;
         patch.node.said.push_back(move.state == UpgradeState::Unknown
                                       ? "label " + std::string(key::state) + " is taken off"
                                       : "upgrade state " + std::string(state_name(move.state)) +
                                             (move.reason.empty() ? "" : ": " + move.reason));
+        if (move.state != UpgradeState::Unknown)
+            patch.failures.push_back("Failed to update node state label to " +
+                                     std::string(state_name(move.state)) + ", ");
     }
     const bool empty = move.record == UpgradeRecord();
     if (empty || !(move.record == before.record))
@@ -60,19 +71,20 @@ UpgradePatch upgrade_patch(const Json& node, const UpgradeMove& move) {
     for (const auto& [name, value] : move.labels)
         more |= change.label(name, value);
     if (before.requested && move.record.requested)
-        more |= change.annotation(key::requested, "");
+        annotate(key::requested, "");
     if (before.was_unschedulable != move.was_unschedulable)
-        more |= change.annotation(key::was_unschedulable, move.was_unschedulable ? "true" : "");
+        annotate(key::was_unschedulable, move.was_unschedulable ? "true" : "");
     const bool waits = move.state == UpgradeState::WaitForJobsRequired;
     const bool validates = move.state == UpgradeState::ValidationRequired;
     if (!waits || move.wait_began)
-        more |= change.annotation(key::wait_began, waits ? std::to_string(*move.wait_began) : "");
+        annotate(key::wait_began, waits ? std::to_string(*move.wait_began) : "");
     if (!validates || move.validation_began)
-        more |=
-            change.annotation(key::validation_began, validates ? std::to_string(*move.validation_began) : "");
+        annotate(key::validation_began, validates ? std::to_string(*move.validation_began) : "");
     if (move.cordon && *move.cordon != before.unschedulable) {
         change.body["spec"]["unschedulable"] = *move.cordon ? Json(true) : Json();
         patch.node.said.emplace_back(*move.cordon ? "cordoned" : "uncordoned");
+        if (*move.cordon)
+            patch.failures.emplace_back("Failed to cordon the node, ");
         more = true;
     }
     const bool reason = change.annotation(key::reason, move.reason);

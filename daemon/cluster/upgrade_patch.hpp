@@ -8,8 +8,10 @@
 namespace gpuhost::cluster {
 
 struct UpgradePatch {
-    NodePatch node;           ///< a merge patch that names the version of `node`
-    bool only_reason = false; ///< nothing else of it changes
+    NodePatch node;                    ///< a merge patch that names the version of `node`
+    bool only_reason = false;          ///< nothing else of it changes
+    std::vector<UpgradeEvent> events;  ///< of annotations of NVIDIA's, to tell once it is written
+    std::vector<std::string> failures; ///< events in case the server refuses it, up to the reason
 };
 
 [[nodiscard]] UpgradePatch upgrade_patch(const base::Json& node, const UpgradeMove& move);

@@ -87,8 +87,9 @@ struct Rig {
             if (state() != std::string(state_name(move.state)))
                 swap = {};
             node.merge_patch(patch.node.body);
-            for (const UpgradeEvent& event : move.events)
-                told.push_back(event.message);
+            for (const auto* events : {&move.events, &patch.events})
+                for (const UpgradeEvent& event : *events)
+                    told.push_back(event.message);
             if (path.empty() || path.back() != state())
                 path.push_back(state());
             return true;
