@@ -11,6 +11,7 @@ BUS_PAGE = "man/org.gpuhost1.5.scd"
 POLICY_PAGE = "man/gpuhost-policy.5.scd"
 POLICY_FIELDS = "daemon/cluster/policy_fields.cpp"
 POLICY_IGNORED = "daemon/cluster/policy_ignored.cpp"
+SCENARIOS = "tests/unit/cluster/operator_scenarios_test.cpp"
 INTERFACE = "systemd/org.gpuhost1.xml"
 CHECKS = "daemon/ctl/doctor.cpp"
 ERRORS = "daemon/base/error.cpp"
@@ -77,6 +78,18 @@ def policy_rule(tree):
             yield f"why {path} does nothing is not in {POLICY_PAGE}"
 
 
+def differences_rule(tree):
+    """What a scenario of the GPU Operator's ends in here, where that is something else."""
+    page = tree.get(POLICY_PAGE, "")
+    section = re.search(r"^# DIFFERENCES FROM THE GPU OPERATOR\n(.*?)(?=^# |\Z)", page, re.M | re.S)
+    listed = set(re.findall(r"^\*([^*]+)\*$", section[1], re.M)) if section else set()
+    tested = set(re.findall(r'\.differs =\s*"([^"]+)"', tree.get(SCENARIOS, "")))
+    if not tested:
+        yield f"no difference found in {SCENARIOS}"
+    for difference in sorted(tested - listed):
+        yield f"{SCENARIOS} has '{difference}', {POLICY_PAGE} does not"
+
+
 def checks_rule(tree):
     checks = re.findall(r'Check\{"([\w-]+)"', tree.get(CHECKS, ""))
     page = re.search(r"^# CHECKS OF DOCTOR\n(.*?)(?=^# |\Z)", tree.get(ERRORS_PAGE, ""), re.M | re.S)
@@ -110,5 +123,9 @@ main(
     ("gpuhost-policy(5) has every field, and why some do nothing", policy_rule, {
         "an undocumented field": {POLICY_FIELDS: 'PolicyField{"a.b", Count}', POLICY_IGNORED: 'Ignored{"c", x}', POLICY_PAGE: "*c*"},
         "a field without a reason": {POLICY_FIELDS: 'PolicyField{"a.b", Count}', POLICY_IGNORED: 'Ignored{"c", x}', POLICY_PAGE: "*a.b*"},
+    }),
+    ("gpuhost-policy(5) has every difference from the GPU Operator that a test shows", differences_rule, {
+        "an undocumented difference": {SCENARIOS: '.differs = "A"', POLICY_PAGE: "# DIFFERENCES FROM THE GPU OPERATOR\n*B*\n"},
+        "a difference in another section": {SCENARIOS: '.differs = "A"', POLICY_PAGE: "# DIFFERENCES FROM THE GPU OPERATOR\n# C\n*A*\n"},
     }),
 )

@@ -203,6 +203,7 @@ EXTRA_%C%_kmod_tests_DEPENDENCIES = %D%/stub-nvml.so %D%/stub-cuda.so %D%/stub-j
     %D%/cluster/kubeconfig_test.cpp \
     %D%/cluster/metrics_test.cpp \
     %D%/cluster/node_change_test.cpp \
+    %D%/cluster/operator_scenarios_test.cpp \
     %D%/cluster/pods_test.cpp \
     %D%/cluster/policy_test.cpp \
     %D%/cluster/readiness_test.cpp \
