@@ -219,7 +219,9 @@ void SimulatedServer::arrive(const std::weak_ptr<SimulatedTransfers>& transfers,
                            query);
     }
     Reply reply;
-    if (by_chance(faults.refused)) {
+    if (forbids(request)) {
+        reply = {403, status_of(403, "the site's webhook denies it"), ""};
+    } else if (by_chance(faults.refused)) {
         reply = {429, status_of(429, "too many requests"), std::to_string(1 + some(4))};
     } else if (by_chance(faults.failed)) {
         if (some(1) == 0)

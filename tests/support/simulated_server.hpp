@@ -60,6 +60,8 @@ class SimulatedServer {
     NetworkFaults faults;
     /// How much longer one is on its way than others.
     std::function<Time(const http::Request&)> hold = [](const http::Request&) { return Time(0); };
+    /// Requests that are answered with 403.
+    std::function<bool(const http::Request&)> forbids = [](const http::Request&) { return false; };
 
     // Objects, by their paths
 
