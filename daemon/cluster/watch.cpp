@@ -19,7 +19,7 @@ constexpr unsigned page = 100;     ///< objects: Nodes with many images have 100
 
 /// Seconds after which the server ends a watch, so that hosts spread over servers again.
 std::string timeout_seconds() {
-    static std::minstd_rand random{std::random_device{}()};
+    std::random_device random;
     return std::to_string(std::uniform_int_distribution<int>(30 * 60, 60 * 60)(random));
 }
 

@@ -183,6 +183,8 @@ bool SimulatedServer::has_answers(unsigned host) const {
 void SimulatedServer::send(const std::shared_ptr<SimulatedTransfers>& transfers, std::uint64_t id) {
     const unsigned host = transfers->host;
     const Request request = transfers->running[id].request;
+    transfers->running[id].heard = now_;
+    transfers->mind_silence(id); // also of a request that never arrives
     ++calls;
     ++calls_of[host];
     if (request.deadline.count() > 0)
@@ -256,7 +258,6 @@ void SimulatedServer::begin_watch(Watcher watcher, const std::string& query) {
             found->second.request.on_begin();
     });
     transfers->running[id].heard = now_;
-    transfers->mind_silence(id);
     Watcher& kept = watchers_[++last_watcher_] = std::move(watcher);
     if (from.empty()) {
         for (const auto& [path, object] : objects_)
@@ -286,11 +287,15 @@ void SimulatedServer::tell(Watcher& watcher, const Event& event) {
         return;
     const bool was = is_selected(event.before, watcher.label, watcher.name);
     const bool is = event.type != "DELETED" && is_selected(event.object, watcher.label, watcher.name);
-    if (was || is)
-        tell_line(watcher, {{"type", !is   ? "DELETED"
-                                     : was ? "MODIFIED"
-                                           : "ADDED"},
-                            {"object", event.object}});
+    if (!was && !is)
+        return;
+    // An object that leaves the selection is told as it was, with the version of the change.
+    Json object = is ? event.object : event.before;
+    object["metadata"]["resourceVersion"] = event.object["metadata"]["resourceVersion"];
+    tell_line(watcher, {{"type", !is   ? "DELETED"
+                                 : was ? "MODIFIED"
+                                       : "ADDED"},
+                        {"object", std::move(object)}});
 }
 
 void SimulatedServer::tell_line(Watcher& watcher, const Json& line) {
