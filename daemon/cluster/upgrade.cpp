@@ -31,6 +31,10 @@ class Step {
             move_.record.since = at_.now;
             move_.record.retry_at = 0;
         }
+        if (is_under_way(node_.state) && node_.record.state != node_.state && !at_.granted) {
+            request();
+            return std::move(move_);
+        }
         switch (node_.state) {
         case Unknown:
         case UpgradeDone:
@@ -92,6 +96,7 @@ class Step {
         if (timeout.count() != 0)
             mind(node_.record.since + timeout.count());
     }
+    [[nodiscard]] bool is_away() const { return !node_.ready || node_.others_cordoned(); }
     /// A driver that nobody has touched yet is as good as it was.
     [[nodiscard]] bool serves() const { return at_.driver.ready || node_.state < PodRestartRequired; }
     void mind(std::int64_t when) { move_.due = move_.due ? std::min(*move_.due, when) : when; }
@@ -139,6 +144,20 @@ class Step {
         move_.was_unschedulable = false;
     }
 
+    /// A person has set a label that this host did not, and it has no place: that asks for an upgrade, from its beginning.
+    void request() {
+        const bool cordoned = move_.record.cordoned;
+        move_.record = {};
+        move_.record.requested = true;
+        move_.record.cordoned = cordoned;
+        to(UpgradeRequired, waiting_reason());
+    }
+
+    /// It would begin, as far as this host knows. A grant that it does not use is another host's place.
+    [[nodiscard]] bool would_begin(const WindowState& window) const {
+        return window.open && at_.policy_problem.empty();
+    }
+
     /// Back to where it waited, without blame.
     void release(const std::string& why) {
         if (move_.record.attempts > 0)
@@ -155,6 +174,7 @@ class Step {
         const unsigned attempts = move_.record.attempts;
         move_.record.failure = failure;
         move_.record.cause = why;
+        move_.record.away = node_.others_cordoned();
         const bool again = !is_final && attempts <= policy_.retries && serves();
         if (serves())
             give_back_schedulability();
@@ -186,8 +206,10 @@ class Step {
                 give_back_schedulability();
                 move_.record = {};
                 move_.record.version = policy_.version;
+                move_.record.away = is_away();
                 to(UpgradeDone);
             }
+            move_.record.away = move_.record.away && is_away();
             move_.reason.clear();
             return;
         }
@@ -218,7 +240,7 @@ class Step {
         move_.record = {};
         move_.record.version = policy_.version;
         move_.record.requested = requested;
-        move_.record.prepared = at_.check.is_done();
+        move_.record.prepared = at_.check.is_done() && would_begin(window_at(policy_.windows, at_.now));
         move_.record.cordoned = cordoned;
         to(UpgradeRequired, at_.check.is_done() ? waiting_reason() : at_.check.text);
     }
@@ -228,6 +250,8 @@ class Step {
             return "label " + std::string(key::skip) + " is set";
         if (!node_.ready)
             return "the node is not ready";
+        if (node_.leaving)
+            return "the node is being removed";
         if (!at_.policy_problem.empty())
             return "the policy has a problem: " + at_.policy_problem;
         return at_.waits.empty() ? "waits for its turn" : at_.waits;
@@ -254,27 +278,29 @@ class Step {
                                               ", which the cluster does not override");
         }
         move_.act = UpgradeAct::Check;
+        const WindowState window = window_at(policy_.windows, at_.now);
+        if (window.until)
+            mind(*window.until);
         if (at_.check.is_done() || at_.check.has_failed()) {
             record.version = policy_.version;
             // The leader has another clock: by this it knows that the time has come.
-            record.prepared = at_.check.is_done() && record.retry_at <= at_.now;
-        } else if (record.version != policy_.version) {
+            record.prepared = at_.check.is_done() && record.retry_at <= at_.now && would_begin(window);
+        } else if (record.version != policy_.version || !would_begin(window)) {
             record.prepared = false;
         }
         if (record.retry_at > at_.now && !at_.check.has_failed()) {
             mind(record.retry_at);
             return;
         }
-        if (!record.prepared || record.version != policy_.version) {
-            move_.reason = at_.check.has_failed()
-                               ? at_.check.text
-                               : "checks whether version " + policy_.version + " can be had here";
+        if (at_.check.has_failed()) {
+            move_.reason = at_.check.text;
             return;
         }
-        const WindowState window = window_at(policy_.windows, at_.now);
-        if (window.until)
-            mind(*window.until);
-        move_.wants_grant = window.open && !node_.skip && node_.ready && at_.policy_problem.empty();
+        if (would_begin(window) && (!record.prepared || record.version != policy_.version)) {
+            move_.reason = "checks whether version " + policy_.version + " can be had here";
+            return;
+        }
+        move_.wants_grant = record.prepared && !node_.skip && node_.ready && !node_.leaving;
         if (!move_.wants_grant || !at_.granted) {
             move_.reason = window.open ? waiting_reason() : window.reason;
             return;
@@ -511,6 +537,7 @@ class Step {
         move_.record.state = UpgradeDone;
         move_.record.version = version;
         move_.record.since = at_.now;
+        move_.record.away = node_.others_cordoned();
     }
 
     void failed() {
@@ -546,6 +573,11 @@ UpgradeMove next_move(const UpgradeSituation& situation) {
         still.reason = situation.node.reason;
         still.was_unschedulable = situation.node.was_unschedulable;
         still.wants_grant = is_under_way(situation.node.state);
+        // It would not use a grant.
+        if (situation.policy != nullptr && still.state == UpgradeRequired && still.record.prepared) {
+            still.record.prepared = false;
+            still.reason = "gpuhostd does not answer";
+        }
         return still;
     }
     return Step(situation).run();

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/cluster/upgrade_node.hpp"
 
+#include "daemon/base/parse.hpp"
+#include "daemon/cluster/readiness.hpp"
+
 #include <algorithm>
 #include <array>
 
@@ -24,13 +27,31 @@ constexpr std::array<std::string_view, 11> names{"",
                                                  "upgrade-done",
                                                  "upgrade-failed"};
 
-bool is_ready(const Json& node) {
+void read_conditions(const Json& node, UpgradeNode& made) {
     const Json& conditions = member(member(node, "status"), "conditions");
-    if (!conditions.is_array())
+    for (const Json& condition : conditions.is_array() ? conditions : Json::array()) {
+        const std::string type = string_or(condition, "type", "");
+        const std::string status = string_or(condition, "status", "");
+        if (type == "Ready")
+            made.ready = status == "True";
+        else if (type == driver_ready)
+            made.driver_ready = status != "False";
+        made.managed |= base::starts_with(type, "gpuhost.io/");
+    }
+}
+
+/// Taints of a Node that is about to be removed: Cluster Autoscaler's, and Karpenter's of v1 and of before.
+constexpr std::array<std::string_view, 3> leaving_taints{"ToBeDeletedByClusterAutoscaler",
+                                                         "karpenter.sh/disrupted", "karpenter.sh/disruption"};
+
+bool is_leaving(const Json& node) {
+    if (!string_or(member(node, "metadata"), "deletionTimestamp", "").empty())
         return true;
-    return std::none_of(conditions.begin(), conditions.end(), [](const Json& condition) {
-        return string_or(condition, "type", "") == "Ready" && string_or(condition, "status", "") != "True";
-    });
+    const Json& taints = member(member(node, "spec"), "taints");
+    return taints.is_array() && std::any_of(taints.begin(), taints.end(), [](const Json& taint) {
+               const std::string key = string_or(taint, "key", "");
+               return std::find(leaving_taints.begin(), leaving_taints.end(), key) != leaving_taints.end();
+           });
 }
 
 void put(Json& object, const char* key, const std::string& text) {
@@ -78,6 +99,7 @@ Json to_json(const UpgradeRecord& record) {
     put(value, "requested", record.requested);
     put(value, "cordoned", record.cordoned);
     put(value, "drained", record.drained);
+    put(value, "away", record.away);
     put(value, "boot", record.boot);
     put(value, "reboots", static_cast<std::int64_t>(record.reboots));
     put(value, "failure", record.failure);
@@ -97,6 +119,7 @@ UpgradeRecord record_from_json(const Json& value) {
     record.requested = base::bool_or(value, "requested", false);
     record.cordoned = base::bool_or(value, "cordoned", false);
     record.drained = base::bool_or(value, "drained", false);
+    record.away = base::bool_or(value, "away", false);
     record.boot = string_or(value, "boot", "");
     record.reboots = small(value, "reboots");
     record.failure = string_or(value, "failure", "");
@@ -122,7 +145,9 @@ UpgradeNode upgrade_node(const Json& node) {
     made.requested = string_or(annotations, key::requested, "") == "true";
     made.was_unschedulable = annotations.is_object() && annotations.contains(key::was_unschedulable);
     made.skip = string_or(labels, key::skip, "") == "true";
-    made.ready = is_ready(node);
+    made.managed = annotations.is_object() && annotations.contains(key::record);
+    read_conditions(node, made);
+    made.leaving = is_leaving(node);
     made.unschedulable = base::bool_or(member(node, "spec"), "unschedulable", false);
     // Without a record of ours it is as where the GPU Operator began: who has cordoned it says its annotation.
     if (made.record.state == UpgradeState::Unknown && is_under_way(made.state) && made.unschedulable)

@@ -64,6 +64,7 @@ struct UpgradeRecord {
     bool requested = false; ///< by a person, whatever runs
     bool cordoned = false;  ///< by us
     bool drained = false;   ///< in this attempt: nothing is in the way of a reboot
+    bool away = false;      ///< not ready, or cordoned by others, since before it took this version
     std::string boot;       ///< the boot that was to end, when the host was rebooted
     unsigned reboots = 0;
     std::string failure; ///< its class, one word: "eviction", "swap", "validation", …
@@ -86,8 +87,11 @@ struct UpgradeNode {
     bool requested = false;
     bool was_unschedulable = false;
     bool skip = false;
-    bool ready = true; ///< where the Node does not say, as everybody takes it
+    bool ready = true;        ///< where the Node does not say, as everybody takes it
+    bool driver_ready = true; ///< unless its condition is False
     bool unschedulable = false;
+    bool leaving = false; ///< it is being deleted, or an autoscaler has chosen it
+    bool managed = true;  ///< gpuhost runs there: its record or one of its conditions is on the Node
 
     /// An administrator has cordoned it, not we.
     [[nodiscard]] bool others_cordoned() const {

@@ -61,6 +61,67 @@ TEST(Upgrade, NothingBeginsThatCantBeHadHereAndItSaysWhatIsMissing) {
     EXPECT_EQ(rig.state(), "upgrade-done");
 }
 
+TEST(Upgrade, AHostThatWouldNotUseAGrantIsNotPrepared) {
+    Rig rig;
+    rig.granted = false;
+    rig.settle();
+    ASSERT_TRUE(upgrade_node(rig.node).record.prepared);
+    rig.policy_problem = "rollout.new is not known";
+    rig.settle();
+    EXPECT_FALSE(upgrade_node(rig.node).record.prepared);
+    EXPECT_EQ(rig.annotation(key::reason), "the policy has a problem: rollout.new is not known");
+    rig.policy_problem.clear();
+    rig.settle();
+    ASSERT_TRUE(upgrade_node(rig.node).record.prepared);
+    rig.policy.windows.push_back(
+        parse_window({{"days", {"Sat"}}, {"start", "22:00"}, {"end", "23:00"}}).value());
+    rig.settle();
+    EXPECT_FALSE(upgrade_node(rig.node).record.prepared) << "a Friday";
+    rig.policy.windows.clear();
+    rig.settle();
+    ASSERT_TRUE(upgrade_node(rig.node).record.prepared);
+    rig.driver.is_known = false;
+    rig.settle();
+    EXPECT_FALSE(upgrade_node(rig.node).record.prepared);
+    EXPECT_EQ(rig.annotation(key::reason), "gpuhostd does not answer");
+    rig.driver.is_known = rig.granted = true;
+    rig.settle();
+    EXPECT_EQ(rig.state(), "upgrade-done");
+}
+
+TEST(Upgrade, AnUpgradeStateSetByAPersonIsARequest) {
+    for (const char* state : {"cordon-required", "pod-deletion-required", "pod-restart-required",
+                              "validation-required", "uncordon-required"}) {
+        SCOPED_TRACE(state);
+        Rig rig;
+        rig.settle();
+        ASSERT_EQ(rig.state(), "upgrade-done");
+        rig.granted = false;
+        rig.node["metadata"]["labels"][key::state] = state;
+        rig.settle();
+        EXPECT_EQ(rig.state(), "upgrade-required");
+        EXPECT_TRUE(upgrade_node(rig.node).record.requested);
+        rig.granted = true;
+        rig.settle();
+        EXPECT_EQ(rig.state(), "upgrade-done");
+        EXPECT_FALSE(rig.cordoned());
+    }
+}
+
+TEST(Upgrade, RemembersWhetherItWasAwayBefore) {
+    Rig rig;
+    rig.node["spec"]["unschedulable"] = true;
+    rig.settle();
+    ASSERT_EQ(rig.state(), "upgrade-done");
+    EXPECT_TRUE(upgrade_node(rig.node).record.away);
+    rig.node["spec"].erase("unschedulable");
+    rig.settle();
+    EXPECT_FALSE(upgrade_node(rig.node).record.away);
+    rig.node["spec"]["unschedulable"] = true;
+    rig.settle();
+    EXPECT_FALSE(upgrade_node(rig.node).record.away) << "since its upgrade";
+}
+
 TEST(Upgrade, WhatWasCordonedBeforeStaysSo) {
     Rig rig;
     rig.node["spec"]["unschedulable"] = true;
