@@ -17,11 +17,15 @@ void sooner(std::optional<std::int64_t>& due, std::int64_t other) {
 /// One pool's hosts, in the order of their names.
 class PoolRound {
   public:
-    PoolRound(const Pool& pool, const GateStates& gates, std::int64_t now, Admission& admission)
-        : policy_(pool.policy), gates_(gates), now_(now), admission_(admission) {}
+    /// `strangers`: grants of nodes that nobody knows, which may be of this pool.
+    PoolRound(const Pool& pool, const GateStates& gates, std::int64_t now, unsigned strangers,
+              Admission& admission)
+        : policy_(pool.policy), gates_(gates), now_(now), admission_(admission), held_(strangers),
+          unavailable_(strangers) {}
 
-    void take(const FleetHost& host, bool has_place) {
-        const Member member{&host, has_place};
+    /// `unused` may be null.
+    void take(const FleetHost& host, bool has_place, const Unused* unused) {
+        const Member member{&host, has_place, unused};
         ++numbers_.hosts;
         count(member);
         if (has_place && !host.topology.empty())
@@ -35,8 +39,9 @@ class PoolRound {
         make_waves();
         if (policy_.mode != UpgradeMode::OnRequest)
             find_wave();
-        std::stable_sort(members_.begin(), members_.end(),
-                         [](const Member& a, const Member& b) { return a.wave < b.wave; });
+        std::stable_sort(members_.begin(), members_.end(), [](const Member& a, const Member& b) {
+            return std::pair(a.wave, a.times_unused()) < std::pair(b.wave, b.times_unused());
+        });
         for (const Member& member : members_)
             if (!member.has_place && member.host->node.state == UpgradeState::UpgradeRequired)
                 consider(member, left, shut);
@@ -51,12 +56,38 @@ class PoolRound {
     struct Member {
         const FleetHost* host;
         bool has_place;
+        const Unused* unused;
         std::size_t wave = 0;
+
+        [[nodiscard]] unsigned times_unused() const { return unused == nullptr ? 0 : unused->times; }
     };
 
-    /// Out of the administrators' or the kubelet's hands anyway, so that the rollout makes nothing less available.
-    [[nodiscard]] bool is_outside(const UpgradeNode& node) const {
-        return !node.ready || node.skip || node.others_cordoned();
+    /// Why a host waits: `text` is the same for all of its pool, `about` says more of this one.
+    struct Reason {
+        std::string text;
+        std::string about;
+    };
+
+    /// It serves nobody, whatever the rollout does.
+    [[nodiscard]] static bool is_outside(const UpgradeNode& node) {
+        return !node.ready || node.skip || node.leaving || node.others_cordoned();
+    }
+
+    /// Returns what has broken since the host took this version, or an empty text. The version may be the cause.
+    [[nodiscard]] std::string broken(const UpgradeNode& node) const {
+        if ((!is_done(node) && !has_failed(node)) || node.leaving || node.record.away ||
+            node.was_unschedulable)
+            return {};
+        if (!node.ready)
+            return "is not ready";
+        if (node.others_cordoned())
+            return "is cordoned";
+        return is_done(node) && !node.driver_ready ? "has no working driver" : "";
+    }
+
+    /// An administrator who skips it has taken note.
+    [[nodiscard]] bool counts_as_broken(const UpgradeNode& node) const {
+        return !node.skip && !broken(node).empty();
     }
 
     [[nodiscard]] bool is_done(const UpgradeNode& node) const {
@@ -91,9 +122,10 @@ class PoolRound {
 
     [[nodiscard]] std::pair<unsigned, std::int64_t> turn_for_wave(const Member& member) const {
         const UpgradeNode& node = member.host->node;
-        if (is_done(node) || member.has_place || (has_failed(node) && !node.skip))
+        const bool went_wrong = has_failed(node) || !broken(node).empty();
+        if (member.has_place || ((is_done(node) || has_failed(node)) && !(went_wrong && node.skip)))
             return {0, node.record.since};
-        if (!node.ready || node.skip)
+        if (!node.ready || node.skip || node.leaving || member.unused != nullptr)
             return {3, 0};
         return {node.record.prepared && node.record.version == policy_.version ? 1 : 2, 0};
     }
@@ -110,22 +142,29 @@ class PoolRound {
 
     void count(const Member& member) {
         const UpgradeNode& node = member.host->node;
-        const bool all = policy_.count_all_unavailable;
-        if (all || member.has_place || !is_outside(node))
-            ++total_;
-        if (is_unavailable(member))
-            ++unavailable_;
+        total_ += is_counted(member) ? 1 : 0;
+        unavailable_ += is_unavailable(member) ? 1 : 0;
         numbers_.in_progress += member.has_place ? 1 : 0;
         numbers_.pending += !member.has_place && node.state == UpgradeState::UpgradeRequired ? 1 : 0;
         numbers_.done += is_done(node) ? 1 : 0;
         numbers_.failed += has_failed(node) ? 1 : 0;
     }
 
+    /// Among the hosts that maxUnavailable is a share of.
+    [[nodiscard]] bool is_counted(const Member& member) const {
+        const UpgradeNode& node = member.host->node;
+        if (policy_.count_all_unavailable)
+            return true;
+        return member.has_place ? !node.others_cordoned() : !is_outside(node) || counts_as_broken(node);
+    }
+
     [[nodiscard]] bool is_unavailable(const Member& member) const {
         const UpgradeNode& node = member.host->node;
         if (policy_.count_all_unavailable)
-            return member.has_place || node.unschedulable || !node.ready;
-        return member.has_place ? !node.others_cordoned() : !is_outside(node) && node.unschedulable;
+            return member.has_place || node.unschedulable || !node.ready || counts_as_broken(node);
+        if (member.has_place)
+            return !node.others_cordoned();
+        return counts_as_broken(node) || (!is_outside(node) && node.unschedulable);
     }
 
     [[nodiscard]] unsigned free_places() const {
@@ -157,41 +196,55 @@ class PoolRound {
         return window.open ? "" : window.reason;
     }
 
+    /// What later waves wait for in this host, in words about it; nothing: it holds none up.
+    [[nodiscard]] std::optional<std::string> holds_wave(const Member& member) const {
+        const UpgradeNode& node = member.host->node;
+        if (is_done(node))
+            return counts_as_broken(node) ? std::optional(" " + broken(node)) : std::nullopt;
+        // One that its new driver has killed is not ready either.
+        if (has_failed(node) && (member.has_place || !node.skip))
+            return " has failed";
+        const bool could = node.ready && !node.skip && !node.leaving && member.unused == nullptr;
+        return member.has_place || could ? std::optional<std::string>("") : std::nullopt;
+    }
+
     /// Which wave it is the turn of: the first that is not done, or has not soaked.
     void find_wave() {
         for (turn_ = 0; turn_ < policy_.waves.size(); ++turn_) {
+            const Wave& wave = policy_.waves[turn_];
             std::int64_t last = 0;
             for (const Member& member : members_) {
-                const UpgradeNode& node = member.host->node;
                 if (member.wave != turn_)
                     continue;
-                // One that its new driver has killed is not ready either.
-                const bool is_waited_for =
-                    member.has_place || (!node.skip && (node.ready || has_failed(node)));
-                if (!is_done(node) && is_waited_for) {
-                    wave_reason_ = "wave '" + policy_.waves[turn_].name +
-                                   "' comes first, and is not done: node '" + node.name + "'" +
-                                   (has_failed(node) ? " has failed" : "");
+                const UpgradeNode& node = member.host->node;
+                if (const auto held = holds_wave(member)) {
+                    wave_reason_ = {"wave '" + wave.name + "' comes first, and is not done",
+                                    "node '" + node.name + "'" + *held};
                     return;
                 }
                 last = std::max(last, is_done(node) ? node.record.since : 0);
             }
-            const std::int64_t soaked = last + policy_.waves[turn_].soak.count();
+            const std::int64_t soaked = last + wave.soak.count();
             if (last != 0 && soaked > now_) {
                 sooner(admission_.again, soaked);
-                wave_reason_ = "wave '" + policy_.waves[turn_].name + "' soaks for " +
-                               std::to_string(policy_.waves[turn_].soak.count()) + " s";
+                wave_reason_.text =
+                    "wave '" + wave.name + "' soaks for " + std::to_string(wave.soak.count()) + " s";
                 return;
             }
         }
     }
 
     /// Why this host is none to be chosen from.
-    std::string own_reason(const UpgradeNode& node) {
+    std::string own_reason(const Member& member) {
+        const UpgradeNode& node = member.host->node;
         if (node.skip)
             return "label " + std::string(key::skip) + " is set";
         if (!node.ready)
             return "the node is not ready";
+        if (node.leaving)
+            return "the node is being removed";
+        if (member.unused != nullptr && member.unused->wait.count() > 0)
+            return "the host did not use its last grant: does gpuhost-cluster run there?";
         if (policy_.mode == UpgradeMode::OnRequest && !node.record.requested)
             return "autoUpgrade is off";
         if (!node.record.prepared || (node.record.version != policy_.version && !node.record.requested))
@@ -202,13 +255,13 @@ class PoolRound {
 
     void consider(const Member& member, unsigned& left, const std::string& shut) {
         const UpgradeNode& node = member.host->node;
-        std::string why = own_reason(node);
-        if (why.empty() && !shut.empty())
-            why = shut;
-        if (why.empty())
+        Reason why{own_reason(member), ""};
+        if (why.text.empty())
+            why.text = shut;
+        if (why.text.empty())
             why = common_reason(member, left);
-        if (!why.empty()) {
-            admission_.waiting[node.name] = why;
+        if (!why.text.empty()) {
+            admission_.waiting[node.name] = why.text + (why.about.empty() ? "" : ": " + why.about);
             return;
         }
         if (is_held_) {
@@ -227,33 +280,35 @@ class PoolRound {
     }
 
     /// And why not now, though it could be.
-    std::string common_reason(const Member& member, unsigned left) {
-        std::string why = place_reason(member, left);
-        if (why.empty()) {
+    Reason common_reason(const Member& member, unsigned left) {
+        Reason why = place_reason(member, left);
+        if (why.text.empty()) {
             look_at_gates();
-            why = gate_reason_;
+            why.text = gate_reason_;
         }
-        if (!why.empty() && reason_.empty())
-            reason_ = why;
+        if (reason_.empty())
+            reason_ = why.text;
         return why;
     }
 
-    std::string place_reason(const Member& member, unsigned left) const {
+    [[nodiscard]] Reason place_reason(const Member& member, unsigned left) const {
         const UpgradeNode& node = member.host->node;
         if (policy_.mode != UpgradeMode::OnRequest && member.wave > turn_)
             return wave_reason_;
         if (left == 0)
-            return "all places are taken: rollout.maxParallelUpgrades";
+            return {"all places are taken: rollout.maxParallelUpgrades", ""};
         if (free_places() == 0)
-            return "all places are taken: maxParallelUpgrades is " + std::to_string(policy_.max_parallel);
+            return {"all places are taken: maxParallelUpgrades is " + std::to_string(policy_.max_parallel),
+                    ""};
         const bool adds =
             !is_unavailable(member) && (policy_.count_all_unavailable || !node.others_cordoned());
         if (unavailable_ + (adds ? 1 : 0) > policy_.max_unavailable.of(total_) &&
             (adds || policy_.count_all_unavailable))
-            return "as many hosts are unavailable as maxUnavailable " + policy_.max_unavailable.text() +
-                   " allows";
+            return {"as many hosts are unavailable as maxUnavailable " + policy_.max_unavailable.text() +
+                        " allows",
+                    ""};
         if (!topology_.empty() && !member.host->topology.empty() && topology_ != member.host->topology)
-            return "one " + policy_.topology_key + " at a time: it is the turn of " + topology_;
+            return {"one " + policy_.topology_key + " at a time", "it is the turn of " + topology_};
         return {};
     }
 
@@ -279,27 +334,33 @@ class PoolRound {
     Admission& admission_;
     std::vector<Member> members_;
     std::size_t turn_ = 0;
-    std::string wave_reason_;
+    Reason wave_reason_;
     std::string topology_; ///< whose turn it is
     std::string reason_;
     bool gates_seen_ = false;
     bool is_held_ = false; ///< until a gate has answered
     std::string gate_reason_;
-    unsigned held_ = 0;
+    unsigned held_;
     PoolNumbers numbers_;
     unsigned total_ = 0;
-    unsigned unavailable_ = 0;
+    unsigned unavailable_;
 };
 
-/// A grant that nobody can use, or whose place is to be given on. Until it is gone it counts: its host may renew it yet.
+/// A grant that its host can't use or does not use, or whose place is to be given on. Until it is gone it counts: its host
+/// may renew it yet. A node that nobody knows may only have lost its label, so its grant has the same time as others; the
+/// garbage collector deletes the grant of a Node that is deleted.
 bool is_void(const Grant& grant, const Fleet& fleet, const Policy& policy) {
     const auto host = fleet.hosts.find(grant.node);
-    if (host == fleet.hosts.end() || host->second.node.uid != grant.uid)
+    const bool is_known = host != fleet.hosts.end();
+    if (is_known && host->second.node.uid != grant.uid)
         return true;
+    const bool under_way = is_known && is_under_way(host->second.node.state);
+    if (!grant.taken && !under_way)
+        return grant.silent >= taken_within;
     // Its host acts by the duration that the grant was made with, whatever the policy says since.
     if (policy.silence.count() == 0 || grant.silent < std::max(policy.silence, 2 * grant.duration))
         return false;
-    return policy.release_silent || !is_under_way(host->second.node.state);
+    return policy.release_silent || !under_way;
 }
 
 /// Who has a grant; and who is at it without one, unless places of hosts that are not heard of are to be given on.
@@ -326,12 +387,13 @@ FleetHost place(UpgradeNode node, const Labels& labels, const Policy& policy) {
 
 Admission admit(const Fleet& fleet, const Policy& policy, const GateStates& gates, std::int64_t now) {
     Admission admission;
-    std::size_t taken = 0;
+    unsigned strangers = 0;
     for (const auto& [name, grant] : fleet.grants) {
         if (is_void(grant, fleet, policy))
             admission.revoke.push_back(name);
-        taken += fleet.hosts.count(name) == 0 ? 1 : 0;
+        strangers += fleet.hosts.count(name) == 0 ? 1 : 0;
     }
+    std::size_t taken = strangers;
     for (const auto& [name, host] : fleet.hosts)
         taken += has_place(host, fleet, policy) ? 1 : 0;
     unsigned left = policy.max_parallel == 0      ? no_limit
@@ -340,10 +402,13 @@ Admission admit(const Fleet& fleet, const Policy& policy, const GateStates& gate
     const std::string closed =
         policy.problems.empty() ? std::string() : "the policy has a problem: " + policy.problems.front();
     for (std::size_t index = 0; index < policy.pools.size(); ++index) {
-        PoolRound round(policy.pools[index], gates, now, admission);
-        for (const auto& [name, host] : fleet.hosts)
-            if (host.pool == index)
-                round.take(host, has_place(host, fleet, policy));
+        PoolRound round(policy.pools[index], gates, now, strangers, admission);
+        for (const auto& [name, host] : fleet.hosts) {
+            const bool place = has_place(host, fleet, policy);
+            const auto unused = fleet.unused.find(name);
+            if (host.pool == index && (host.node.managed || place))
+                round.take(host, place, unused == fleet.unused.end() ? nullptr : &unused->second);
+        }
         round.run(left, closed);
     }
     return admission;

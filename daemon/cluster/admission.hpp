@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which hosts may upgrade now: a pure function of the fleet as it is and of the policy. It needs no memory, so that whoever
-// leads next decides the same.
+// Decides which hosts may upgrade now: a pure function of the fleet and the policy. The next leader reads the same fleet, but
+// for Fleet::unused, which it learns anew.
 #pragma once
 
 #include "daemon/cluster/gate.hpp"
@@ -30,12 +30,23 @@ struct Grant {
     std::string uid;     ///< of the Node that it was for
     Seconds silent{0};   ///< for how long nobody has renewed it
     Seconds duration{0}; ///< for how long it counts on its host without that
+    bool taken = true;   ///< its host has renewed it, which it does before anything else
+};
+
+/// A host from which a grant was taken away before it began.
+struct Unused {
+    unsigned times = 0;
+    Seconds wait{0}; ///< before it gets another one
 };
 
 struct Fleet {
     std::map<std::string, FleetHost> hosts;
     std::map<std::string, Grant> grants;
+    std::map<std::string, Unused> unused; ///< by node; only the leader knows of these
 };
+
+/// A grant that is not taken within this time is taken away. A host renews its grant as soon as its watch shows it.
+inline constexpr Seconds taken_within{60};
 
 struct PoolNumbers {
     unsigned hosts = 0;
@@ -48,11 +59,12 @@ struct PoolNumbers {
 
 struct Admission {
     std::vector<std::string> admit; ///< nodes to grant, in this order
-    /// Of these there is nobody any more to use the grant, or it is to be given on, which it is once it is surely gone.
+    /// Nodes whose grant is to be taken away: its host does not use it, or is another one now. Until it is gone it counts.
     std::vector<std::string> revoke;
     std::map<std::string, std::string> waiting; ///< node → why it is not upgraded now
-    std::vector<std::string>
-        reasons; ///< of each pool, for all that could be and wait: without numbers that change
+    /// Of each pool: why hosts wait that could be upgraded. Each of them writes it on its Node, so it has neither numbers
+    /// nor names that change as the rollout proceeds.
+    std::vector<std::string> reasons;
     std::vector<PoolNumbers> pools;
     std::set<Gate> asks; ///< gates that hosts could begin but for: each is shut, or nobody knows
     std::optional<std::int64_t> again; ///< when the time alone changes the answer

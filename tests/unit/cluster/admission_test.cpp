@@ -132,19 +132,163 @@ TEST(Admission, FailedHostsTakeNoPlaceAndEndTheRolloutWhenTheyAreTooMany) {
     EXPECT_EQ(site.run().admit.size(), 1U) << "of another version they say nothing";
 }
 
-TEST(Admission, GrantsOfGoneAndRemadeNodesAreTakenBack) {
+TEST(Admission, AGrantOfARemadeNodeIsTakenBack) {
     Site site{policy_of(1, {100, true})};
     site.add(2, UpgradeState::UpgradeRequired);
-    site.grant("gone");
     site.fleet.grants["n101"] = {"n101", "uid-of-before", Seconds(0), Seconds(300)};
-    site.policy.max_parallel = 2;
-    EXPECT_EQ(site.run().revoke, (Names{"gone", "n101"}));
-    EXPECT_TRUE(site.run().admit.empty()) << "a grant counts until it is surely gone: its host may renew it";
-    site.fleet.grants.erase("n101");
-    EXPECT_EQ(site.run().admit, Names{"n100"}) << "the place of the other is still taken";
+    EXPECT_EQ(site.run().revoke, Names{"n101"});
+    EXPECT_TRUE(site.run().admit.empty()) << "it counts until it is gone: its host may renew it";
     site.fleet.grants.clear();
-    site.policy.max_parallel = 0;
     EXPECT_EQ(site.run().admit, Names{"n100"});
+}
+
+TEST(Admission, AGrantOfAnUnknownNodeCountsInEachPool) {
+    Site site{policy_of(2, {100, true})};
+    site.policy.pools.insert(site.policy.pools.begin(), site.policy.pools[0]);
+    site.policy.pools[0].selector = Selector::parse("tier=lab").value();
+    for (const char* name : {"l1", "l2"})
+        site.add(node(name, UpgradeState::UpgradeRequired), {{"tier", "lab"}});
+    site.add(2, UpgradeState::UpgradeRequired);
+    site.grant("unknown", Seconds(599));
+    EXPECT_EQ(site.run().admit, (Names{"l1", "n102"})) << "its node may be of any";
+    EXPECT_TRUE(site.run().revoke.empty()) << "and may have lost its label only";
+    site.policy.max_parallel = 2;
+    EXPECT_EQ(site.run().admit, Names{"l1"});
+    site.grant("unknown", Seconds(600));
+    EXPECT_EQ(site.run().revoke, Names{"unknown"});
+}
+
+TEST(Admission, AGrantThatIsNotTakenIsTakenBackSoon) {
+    Site site{policy_of(1, {100, true})};
+    site.add(2, UpgradeState::UpgradeRequired);
+    site.grant("n100", Seconds(59));
+    site.fleet.grants["n100"].taken = false;
+    EXPECT_TRUE(site.run().revoke.empty());
+    site.fleet.grants["n100"].silent = Seconds(60);
+    EXPECT_EQ(site.run().revoke, Names{"n100"});
+    site.policy.silence = Seconds(0);
+    EXPECT_EQ(site.run().revoke, Names{"n100"}) << "it has not begun, so it can't be lost";
+    site.fleet.grants["n100"].taken = true;
+    EXPECT_TRUE(site.run().revoke.empty());
+}
+
+TEST(Admission, AHostThatDidNotUseItsGrantComesLast) {
+    Site site{policy_of(1, {100, true})};
+    site.add(3, UpgradeState::UpgradeRequired);
+    site.fleet.unused["n100"] = {2, Seconds(0)};
+    site.fleet.unused["n101"] = {1, Seconds(0)};
+    EXPECT_EQ(site.run().admit, Names{"n102"});
+    site.fleet.hosts["n102"].node.skip = true;
+    EXPECT_EQ(site.run().admit, Names{"n101"});
+    site.fleet.unused["n101"].wait = Seconds(1);
+    EXPECT_EQ(site.run().admit, Names{"n100"});
+    EXPECT_EQ(site.run().waiting.at("n101"),
+              "the host did not use its last grant: does gpuhost-cluster run there?");
+    site.fleet.unused["n100"].wait = Seconds(1);
+    EXPECT_TRUE(site.run().admit.empty());
+}
+
+TEST(Admission, AHostThatDidNotUseItsGrantHoldsNoWave) {
+    Site site{policy_of(0, {100, true})};
+    site.policy.pools[0].policy.waves.push_back({"canary", Selector(), {1, false}, Seconds(3600)});
+    site.add(3, UpgradeState::UpgradeRequired);
+    site.fleet.unused["n100"] = {1, Seconds(60)};
+    EXPECT_EQ(site.run().admit, Names{"n101"}) << "another one is the canary";
+}
+
+/// Of 12 hosts four have the version, two of which are broken.
+Site site_with_broken_hosts() {
+    Site site{policy_of(0, {25, true})};
+    site.add(8, UpgradeState::UpgradeRequired);
+    for (const char* name : {"d1", "d2", "d3", "d4"})
+        site.add(node(name, UpgradeState::UpgradeDone)).record.version = wanted;
+    site.fleet.hosts["d1"].node.ready = false;
+    site.fleet.hosts["d2"].node.driver_ready = false;
+    return site;
+}
+
+TEST(Admission, HostsThatBrokeAfterTheirUpgradeAreUnavailable) {
+    Site site = site_with_broken_hosts();
+    EXPECT_EQ(site.run().admit.size(), 1U) << "three of twelve are 25 %";
+    const auto host = [&](const char* name) -> UpgradeNode& { return site.fleet.hosts[name].node; };
+    host("d3").unschedulable = true;
+    EXPECT_TRUE(site.run().admit.empty());
+    host("d3").record.away = true;
+    EXPECT_EQ(site.run().admit.size(), 1U) << "it was cordoned before";
+    host("d3").record.away = false;
+    host("d3").leaving = true;
+    EXPECT_EQ(site.run().admit.size(), 1U) << "an autoscaler has cordoned it";
+    host("d3").leaving = false;
+    host("d3").skip = true;
+    EXPECT_EQ(site.run().admit.size(), 1U) << "an administrator has taken note";
+    host("d3").skip = false;
+    host("d3").record.version = before;
+    EXPECT_EQ(site.run().admit.size(), 1U) << "it is another version that broke it";
+    site.policy.pools[0].policy.count_all_unavailable = true;
+    EXPECT_TRUE(site.run().admit.empty());
+}
+
+TEST(Admission, AFailedHostThatIsNotReadyIsUnavailable) {
+    Site site = site_with_broken_hosts();
+    UpgradeNode& failed = site.fleet.hosts["d3"].node;
+    failed.state = UpgradeState::UpgradeFailed;
+    EXPECT_EQ(site.run().admit.size(), 1U);
+    failed.ready = false;
+    EXPECT_TRUE(site.run().admit.empty());
+}
+
+TEST(Admission, ABrokenCanaryHoldsItsWaveUnlessItIsSkipped) {
+    Site site{policy_of(0, {100, true})};
+    site.policy.pools[0].policy.waves.push_back({"canary", Selector(), {1, false}, Seconds(3600)});
+    site.add(3, UpgradeState::UpgradeRequired);
+    UpgradeNode& canary = site.fleet.hosts["n100"].node;
+    canary.state = UpgradeState::UpgradeDone;
+    canary.record.since = now - 3600;
+    EXPECT_EQ(site.run().admit.size(), 2U) << "it has soaked";
+    canary.ready = false;
+    EXPECT_EQ(site.run().waiting.at("n101"),
+              "wave 'canary' comes first, and is not done: node 'n100' is not ready");
+    canary.ready = true;
+    canary.unschedulable = true;
+    EXPECT_EQ(site.run().waiting.at("n101"),
+              "wave 'canary' comes first, and is not done: node 'n100' is cordoned");
+    canary.unschedulable = false;
+    canary.driver_ready = false;
+    EXPECT_EQ(site.run().waiting.at("n101"),
+              "wave 'canary' comes first, and is not done: node 'n100' has no working driver");
+    canary.skip = true;
+    EXPECT_EQ(site.run().admit, Names{"n101"}) << "another one is the canary then";
+}
+
+TEST(Admission, NodesWithoutGpuhostDoNotCount) {
+    Site site{policy_of(0, {50, true})};
+    site.policy.pools[0].policy.waves.push_back({"canary", Selector::parse("tier=canary").value(), {}, {}});
+    site.add(node("other", UpgradeState::Unknown), {{"tier", "canary"}}).managed = false;
+    site.add(4, UpgradeState::UpgradeRequired);
+    const Admission admission = site.run();
+    EXPECT_EQ(admission.admit.size(), 2U) << "50 % of four; nobody waits for the wave of the other";
+    EXPECT_EQ(admission.pools[0].hosts, 4U);
+}
+
+TEST(Admission, ANodeThatIsBeingRemovedIsNoCandidate) {
+    Site site{policy_of(0, {50, true})};
+    site.add(4, UpgradeState::UpgradeRequired);
+    site.fleet.hosts["n100"].node.leaving = true;
+    const Admission admission = site.run();
+    EXPECT_EQ(admission.admit, (Names{"n101", "n102"})) << "50 % of three, rounded up";
+    EXPECT_EQ(admission.waiting.at("n100"), "the node is being removed");
+}
+
+TEST(Admission, AReasonForAllNamesNoHostAndNoRack) {
+    Site site{policy_of(0, {100, true})};
+    site.policy.pools[0].policy.topology_key = "rack";
+    site.add(node("a", UpgradeState::UpgradeRequired), {{"rack", "r1"}});
+    site.add(node("b", UpgradeState::UpgradeRequired), {{"rack", "r2"}});
+    EXPECT_EQ(site.run().reasons[0], "one rack at a time");
+    Site waves{policy_of(0, {100, true})};
+    waves.policy.pools[0].policy.waves.push_back({"canary", Selector(), {1, false}, Seconds(0)});
+    waves.add(2, UpgradeState::UpgradeRequired);
+    EXPECT_EQ(waves.run().reasons[0], "wave 'canary' comes first, and is not done");
 }
 
 TEST(Admission, WhoIsAtItWithoutAGrantHasItsPlaceAllTheSame) {
@@ -472,13 +616,23 @@ struct Counted {
                 racks.insert(host.topology);
             const bool outside = !one.ready || one.skip || one.others_cordoned();
             const bool all = upgrade.count_all_unavailable;
-            total += all || upgrades || !outside ? 1U : 0U;
+            const bool has_version =
+                one.record.version == upgrade.version &&
+                (one.state == UpgradeState::UpgradeDone || one.state == UpgradeState::UpgradeFailed);
+            const bool broken =
+                has_version && !one.skip && !one.was_unschedulable && (!one.ready || one.others_cordoned());
+            const bool counts = upgrades ? !one.others_cordoned() : !outside || broken;
+            total += all || counts ? 1U : 0U;
             unavailable += all        ? (upgrades || one.unschedulable || !one.ready ? 1U : 0U)
                            : upgrades ? (one.others_cordoned() ? 0U : 1U)
-                                      : (!outside && one.unschedulable ? 1U : 0U);
+                                      : (broken || (!outside && one.unschedulable) ? 1U : 0U);
         }
-        for (const auto& [name, grant] : site.fleet.grants)
-            everywhere += site.fleet.hosts.count(name) == 0 ? 1U : 0U;
+        for (const auto& [name, grant] : site.fleet.grants) {
+            const unsigned unknown = site.fleet.hosts.count(name) == 0 ? 1U : 0U;
+            everywhere += unknown;
+            here += unknown;
+            unavailable += unknown;
+        }
     }
     unsigned hosts = 0;
     unsigned here = 0;       ///< upgrade
