@@ -23,6 +23,7 @@ LeaseFacts lease_facts(const Json& lease) {
     facts.version = string_or(metadata, "resourceVersion", "");
     facts.holder = string_or(spec, "holderIdentity", "");
     facts.renewed = string_or(spec, "renewTime", "");
+    facts.taken = facts.renewed != string_or(spec, "acquireTime", "");
     facts.duration =
         Seconds(std::clamp<std::int64_t>(base::int_or(spec, "leaseDurationSeconds", 0), 0, most_duration));
     facts.transitions = base::int_or(spec, "leaseTransitions", 0);

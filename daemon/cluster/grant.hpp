@@ -29,7 +29,8 @@ struct LeaseFacts {
     std::string uid;
     std::string version; ///< resourceVersion
     std::string holder;
-    std::string renewed; ///< as it stands there: only whether it changed counts, whatever clocks say
+    std::string renewed; ///< verbatim: only whether it changed counts, whatever clocks say
+    bool taken = false;  ///< somebody has renewed it since it was made
     Seconds duration{0};
     std::int64_t transitions = 0;
     std::string term;

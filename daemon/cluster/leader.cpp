@@ -19,6 +19,11 @@ constexpr Time margin{3'000}; ///< before its end nothing is begun any more unde
 constexpr Seconds grant_duration{300};
 constexpr Time gather{20};            ///< what happens at once is decided at once
 constexpr Time request_lives{70'000}; ///< kube-apiserver's --request-timeout, and ours, are a minute
+constexpr Time first_unused_wait{60'000};
+constexpr unsigned most_unused_doublings = 4; ///< 16 minutes
+constexpr std::size_t most_trouble = 500;     ///< bytes of an error that are published
+constexpr unsigned exists = 409;
+constexpr const char* nodes_path = "/api/v1/nodes";
 constexpr Time first_wait{1'000};
 constexpr Time most_wait{30'000};
 
@@ -26,8 +31,21 @@ std::string lease_path(const std::string& name) {
     return std::string(leases_path) + "/" + percent_encoded(name);
 }
 
+std::string name_of(const Json& object) {
+    return base::string_or(base::member(object, "metadata"), "name", "");
+}
+
 std::string only(const char* name) {
     return "fieldSelector=metadata.name%3D" + std::string(name);
+}
+
+/// Selects Nodes whose upgrade state is one of those that a grant is for.
+std::string upgrading() {
+    std::string states;
+    for (auto state = UpgradeState::CordonRequired; is_under_way(state);
+         state = static_cast<UpgradeState>(static_cast<unsigned>(state) + 1))
+        states += (states.empty() ? "" : ",") + std::string(state_name(state));
+    return "labelSelector=" + percent_encoded(std::string(key::state) + " in (" + states + ")");
 }
 
 std::string packed(const Labels& labels) {
@@ -78,7 +96,7 @@ void Leader::set_policy(const Policy* policy) {
 void Leader::retry() {
     backoff_.reset();
     own_.retry();
-    for (const auto& watch : {nodes_.get(), grants_.get()})
+    for (Watch* const watch : watches())
         if (watch != nullptr)
             watch->retry();
 }
@@ -92,7 +110,7 @@ std::optional<Time> Leader::due() const {
     for (const auto& [node, until] : doubts_)
         sooner(due, until);
     sooner(due, gates_.due());
-    for (const auto& watch : {nodes_.get(), grants_.get()})
+    for (const Watch* const watch : watches())
         if (watch != nullptr)
             sooner(due, watch->due());
     return due;
@@ -111,7 +129,7 @@ void Leader::turn() {
         else
             seize();
     }
-    for (const auto& watch : {nodes_.get(), grants_.get()})
+    for (Watch* const watch : watches())
         if (watch != nullptr)
             watch->turn();
     if (std::erase_if(doubts_, [](const auto& doubt) { return now() >= doubt.second; }) != 0)
@@ -205,29 +223,28 @@ void Leader::answered(ApiAnswer&& answer, Time asked, bool seized) {
 void Leader::begin() {
     term_ = term_of(lease_);
     say_("this host leads: it hands out grants to upgrade (term " + std::to_string(lease_.transitions) + ")");
+    watch_fleet();
+}
+
+void Leader::watch_fleet() {
     nodes_ = std::make_unique<Watch>(
-        api_, "/api/v1/nodes", "labelSelector=" + percent_encoded(std::string(key::gpu_present) + "=true"),
-        WatchHandlers{
-            [this](Json&& node) { take_node(std::move(node)); },
-            [this](const std::set<std::string>& names) {
-                for (auto at = fleet_.hosts.begin(); at != fleet_.hosts.end();) {
-                    const std::string name = (at++)->first;
-                    if (names.count(name) == 0)
-                        forget_node(name);
-                }
-                nodes_listed_ = true;
-                changed();
-            },
-            [this](Json&& node) { forget_node(base::string_or(base::member(node, "metadata"), "name", "")); },
-            [](const Error&) {}});
+        api_, nodes_path, "labelSelector=" + percent_encoded(std::string(key::gpu_present) + "=true"),
+        WatchHandlers{[this](Json&& node) { take_node(std::move(node), true); },
+                      [this](const std::set<std::string>& names) { keep_labelled(names); },
+                      [this](Json&& node) { lose_label(name_of(node)); },
+                      [this](const Error& trouble) { note_trouble("nodes", trouble); }});
+    upgrading_ = std::make_unique<Watch>(
+        api_, nodes_path, upgrading(),
+        WatchHandlers{[this](Json&& node) { take_node(std::move(node), false); },
+                      [this](const std::set<std::string>& names) { keep_under_way(names); },
+                      [this](Json&& node) { end_upgrade(name_of(node)); },
+                      [this](const Error& trouble) { note_trouble("nodes", trouble); }});
     grants_ = std::make_unique<Watch>(
         api_, leases_path, "",
         WatchHandlers{[this](Json&& lease) { take_grant(std::move(lease)); },
                       [this](const std::set<std::string>& names) { keep_grants(names); },
-                      [this](Json&& lease) {
-                          forget_grant(base::string_or(base::member(lease, "metadata"), "name", ""));
-                      },
-                      [](const Error&) {}});
+                      [this](Json&& lease) { forget_grant(name_of(lease)); },
+                      [this](const Error& trouble) { note_trouble("leases", trouble); }});
 }
 
 void Leader::end(const std::string& why) {
@@ -237,10 +254,15 @@ void Leader::end(const std::string& why) {
     decide_due_.reset();
     doubts_.clear();
     nodes_.reset();
+    upgrading_.reset();
     grants_.reset();
     gates_.forget();
-    nodes_listed_ = grants_listed_ = false;
+    nodes_listed_ = upgrading_listed_ = grants_listed_ = has_rollout_ = false;
+    blind_.clear();
     labels_.clear();
+    labelled_.clear();
+    under_way_.clear();
+    unused_until_.clear();
     grant_seen_.clear();
     leases_.clear();
     asked_.clear();
@@ -254,10 +276,20 @@ void Leader::end(const std::string& why) {
 
 // The fleet
 
-void Leader::take_node(Json&& node) {
+/// Two watches show a labelled host that upgrades. The one by label counts, so that no older version follows a newer one.
+void Leader::take_node(Json&& node, bool has_label) {
     UpgradeNode made = upgrade_node(node);
     const Labels labels = labels_of(node);
     std::string name = made.name;
+    (has_label ? labelled_ : under_way_).insert(name);
+    if (!has_label && labelled_.count(name) != 0)
+        return;
+    const auto before = fleet_.hosts.find(name);
+    const bool is_another = before != fleet_.hosts.end() && before->second.node.uid != made.uid;
+    if (is_another || (is_under_way(made.state) && made.record.state == made.state)) {
+        fleet_.unused.erase(name);
+        unused_until_.erase(name);
+    }
     labels_[name] = packed(labels);
     if (policy_ != nullptr)
         fleet_.hosts[name] = place(std::move(made), labels, *policy_);
@@ -266,9 +298,52 @@ void Leader::take_node(Json&& node) {
     changed();
 }
 
-void Leader::forget_node(const std::string& name) {
-    fleet_.hosts.erase(name);
-    labels_.erase(name);
+void Leader::lose_label(const std::string& name) {
+    labelled_.erase(name);
+    // The other watch may lag. What it lists from now on says whether the host still upgrades.
+    if (const auto host = fleet_.hosts.find(name);
+        host != fleet_.hosts.end() && is_under_way(host->second.node.state) && under_way_.count(name) == 0)
+        upgrading_->list_anew();
+    prune(name);
+}
+
+void Leader::keep_labelled(const std::set<std::string>& names) {
+    for (const std::string& name : std::set<std::string>(labelled_))
+        if (names.count(name) == 0)
+            lose_label(name);
+    nodes_listed_ = true;
+    changed();
+}
+
+/// Its Node is gone, or says that it does not upgrade any more.
+void Leader::end_upgrade(const std::string& name) {
+    under_way_.erase(name);
+    if (const auto host = fleet_.hosts.find(name); host != fleet_.hosts.end() && labelled_.count(name) == 0)
+        host->second.node.state = UpgradeState::Unknown;
+    prune(name);
+}
+
+void Leader::keep_under_way(const std::set<std::string>& names) {
+    std::set<std::string> gone;
+    for (const auto& [name, host] : fleet_.hosts)
+        if (names.count(name) == 0)
+            gone.insert(name);
+    for (const std::string& name : gone)
+        end_upgrade(name);
+    upgrading_listed_ = true;
+    changed();
+}
+
+/// A host that no watch shows any more stays in its pool while it may have a place.
+void Leader::prune(const std::string& name) {
+    const auto host = fleet_.hosts.find(name);
+    if (host != fleet_.hosts.end() && labelled_.count(name) == 0 && under_way_.count(name) == 0 &&
+        fleet_.grants.count(name) == 0 && !is_under_way(host->second.node.state)) {
+        fleet_.hosts.erase(host);
+        labels_.erase(name);
+        fleet_.unused.erase(name);
+        unused_until_.erase(name);
+    }
     changed();
 }
 
@@ -289,7 +364,7 @@ void Leader::take_grant(Json&& lease) {
     if (!node.empty()) {
         if (renewed)
             grant_seen_[node] = now();
-        fleet_.grants[node] = {node, facts.node_uid, Seconds(0), facts.duration};
+        fleet_.grants[node] = {node, facts.node_uid, Seconds(0), facts.duration, facts.taken};
         doubts_.erase(node);
     }
     leases_[name] = std::move(facts);
@@ -305,7 +380,7 @@ void Leader::forget_grant(const std::string& name) {
         fleet_.grants.erase(node);
         grant_seen_.erase(node);
     }
-    changed();
+    prune(node);
 }
 
 void Leader::keep_grants(const std::set<std::string>& leases) {
@@ -324,29 +399,41 @@ void Leader::keep_grants(const std::set<std::string>& leases) {
 // What it does about it
 
 void Leader::changed() {
-    if (leads() && nodes_listed_ && grants_listed_ && policy_ != nullptr)
+    if (leads() && knows_fleet() && policy_ != nullptr)
         sooner(decide_due_, std::max(now(), decided_ + gather));
+}
+
+/// Times that admission counts in are of now.
+void Leader::tell_time() {
+    for (auto& [node, grant] : fleet_.grants)
+        if (const auto seen = grant_seen_.find(node); seen != grant_seen_.end())
+            grant.silent = std::chrono::duration_cast<Seconds>(now() - seen->second);
+    for (auto& [node, unused] : fleet_.unused)
+        unused.wait = std::chrono::ceil<Seconds>(std::max(Time(0), unused_until_[node] - now()));
 }
 
 void Leader::decide() {
     decide_due_.reset();
-    if (!leads() || !nodes_listed_ || !grants_listed_ || policy_ == nullptr)
+    if (!leads() || !knows_fleet() || policy_ == nullptr)
         return;
     decided_ = now();
-    for (auto& [node, grant] : fleet_.grants)
-        if (const auto seen = grant_seen_.find(node); seen != grant_seen_.end())
-            grant.silent = std::chrono::duration_cast<Seconds>(now() - seen->second);
+    tell_time();
     admission_ =
         admit(fleet_, *policy_, gates_.states(), static_cast<std::int64_t>(base::realtime_us() / 1'000'000));
     gates_.want(admission_.asks);
-    if (!fleet_.grants.empty() && policy_->silence.count() != 0)
-        decide_due_ = now() + std::chrono::duration_cast<Time>(policy_->silence) / 4;
+    if (!fleet_.grants.empty()) {
+        const Seconds silence = policy_->silence.count() == 0 ? taken_within : policy_->silence;
+        decide_due_ = now() + std::chrono::duration_cast<Time>(std::min(silence, taken_within)) / 4;
+    }
     if (admission_.again) {
         const std::int64_t left =
             *admission_.again - static_cast<std::int64_t>(base::realtime_us() / 1'000'000);
         constexpr std::int64_t most = 3'600; // clocks are set
         sooner(decide_due_, now() + Time(std::clamp<std::int64_t>(left, 0, most) * 1000 + 10));
     }
+    for (const auto& [node, until] : unused_until_)
+        if (until > now())
+            sooner(decide_due_, until);
     if (now() + margin >= *valid_until_) { // until it is renewed, or has ended
         sooner(decide_due_, now() + Time(1'000));
         return;
@@ -367,7 +454,7 @@ void Leader::grant(const std::string& node) {
     if (policy_->silence.count() != 0)
         duration = std::min(duration, std::max(policy_->silence / 2, Seconds(2)));
     // It counts from now on, whenever the answer comes.
-    fleet_.grants[node] = {node, host.node.uid, Seconds(0), duration};
+    fleet_.grants[node] = {node, host.node.uid, Seconds(0), duration, false};
     grant_seen_[node] = now();
     asked_[node] = true;
     (void)api_.create(leases_path, new_grant(host.node, version, term_, duration, base::realtime_us()),
@@ -381,8 +468,7 @@ void Leader::grant(const std::string& node) {
 
 /// What there is of grants the watch alone says: an answer may come when the host has given its own back already.
 void Leader::granted(const std::string& node, const ApiAnswer& answer) {
-    constexpr unsigned exists =
-        409; // libcurl asks twice where a connection broke, and the first time may have counted
+    // libcurl asks twice where a connection broke, and the first time may have counted.
     asked_.erase(node);
     const bool is_refused =
         answer.status >= 400 && answer.status < 500 && answer.status != exists && !answer.done();
@@ -409,12 +495,45 @@ void Leader::revoke(const std::string& node) {
     (void)api_.remove(lease_path(lease->first), object, [this, node, term = term_](ApiAnswer&& answer) {
         if (term == term_)
             asked_.erase(node);
-        if (answer.done())
+        if (answer.done()) {
             say_("node '" + node +
                  "' has lost its grant: nothing was heard of it, or it is another node now");
-        else if (answer.status != 404 && answer.status != 409)
+            if (term == term_)
+                note_unused(node);
+        } else if (answer.status != 404 && answer.status != 409)
             say_("can't take the grant of node '" + node + "' away: " + answer.error.message);
     });
+}
+
+/// Others come first, for longer each time: a host whose gpuhost-cluster is away holds nobody up.
+void Leader::note_unused(const std::string& node) {
+    const auto host = fleet_.hosts.find(node);
+    if (host == fleet_.hosts.end() || is_under_way(host->second.node.state))
+        return;
+    Unused& unused = fleet_.unused[node];
+    unused_until_[node] = now() + first_unused_wait * (1U << std::min(unused.times, most_unused_doublings));
+    ++unused.times;
+    changed();
+}
+
+/// Logs and publishes why nobody is upgraded. Once the fleet is known, a connection that breaks changes nothing.
+void Leader::note_trouble(const std::string& what, const Error& trouble) {
+    if (trouble.message.empty()) {
+        blind_.erase(what);
+        return;
+    }
+    if (knows_fleet() && trouble.code != base::Errc::AccessDenied)
+        return;
+    const std::string text =
+        ("the leader can't read " + what + ": " + trouble.message).substr(0, most_trouble);
+    if (std::exchange(blind_[what], text) != text)
+        say_(text);
+    if (knows_fleet() || policy_ == nullptr)
+        return;
+    Json waits = Json::object();
+    for (const Pool& pool : policy_->pools)
+        waits[pool.name] = text;
+    publish(base::dump(waits));
 }
 
 /// For those who wait, and only when it says something else.
@@ -423,7 +542,10 @@ void Leader::publish() {
     for (std::size_t i = 0; i < admission_.reasons.size(); ++i)
         if (!admission_.reasons[i].empty())
             waits[policy_->pools[i].name] = admission_.reasons[i];
-    const std::string text = base::dump(waits);
+    publish(base::dump(waits));
+}
+
+void Leader::publish(const std::string& text) {
     if (publishes_ || text == published_)
         return;
     publishes_ = true;
@@ -434,12 +556,14 @@ void Leader::publish() {
         publishes_ = false;
         if (answer.done()) {
             published_ = text;
+            has_rollout_ = true;
             return;
         }
+        has_rollout_ = answer.status == exists;
         say_("can't say why hosts wait: " + answer.error.message);
         sooner(decide_due_, now() + backoff_.next());
     };
-    if (leases_.count(rollout_lease) != 0)
+    if (has_rollout_ || leases_.count(rollout_lease) != 0)
         (void)api_.patch(lease_path(rollout_lease), PatchType::Merge, {{"metadata", metadata}}, done);
     else
         (void)api_.create(leases_path,

@@ -9,6 +9,7 @@
 #include "daemon/cluster/grant.hpp"
 #include "daemon/cluster/watch.hpp"
 
+#include <array>
 #include <functional>
 #include <map>
 #include <memory>
@@ -46,18 +47,31 @@ class Leader {
     [[nodiscard]] Time lease_ends() const;
     void begin();
     void end(const std::string& why);
-    void take_node(base::Json&& node);
-    void forget_node(const std::string& name);
+    void watch_fleet();
+    void take_node(base::Json&& node, bool has_label);
+    void lose_label(const std::string& name);
+    void keep_labelled(const std::set<std::string>& names);
+    void end_upgrade(const std::string& name);
+    void keep_under_way(const std::set<std::string>& names);
+    void prune(const std::string& name);
     void take_grant(base::Json&& lease);
     void forget_grant(const std::string& name);
     void keep_grants(const std::set<std::string>& leases);
     void place_all();
+    void tell_time();
     void decide();
     void grant(const std::string& node);
     void granted(const std::string& node, const ApiAnswer& answer);
     void revoke(const std::string& node);
+    void note_unused(const std::string& node);
     void publish();
+    void publish(const std::string& waits);
+    void note_trouble(const std::string& what, const base::Error& trouble);
     void changed(); ///< decides soon
+    [[nodiscard]] bool knows_fleet() const { return nodes_listed_ && upgrading_listed_ && grants_listed_; }
+    [[nodiscard]] std::array<Watch*, 3> watches() const {
+        return {nodes_.get(), upgrading_.get(), grants_.get()};
+    }
 
     Api& api_;
     GateKeeper& gates_;
@@ -82,17 +96,25 @@ class Leader {
     std::map<std::string, Time> grant_seen_;    ///< when each grant was renewed last
     std::map<std::string, LeaseFacts> leases_;  ///< by their names
     std::map<std::string, bool> asked_;         ///< nodes whose grant is being made (true) or taken away
+    std::set<std::string> labelled_;            ///< nodes that have the label of GPUs
+    std::set<std::string>
+        under_way_; ///< nodes whose state is one of an upgrade, whatever other labels they have
+    std::map<std::string, Time> unused_until_; ///< when those in Fleet::unused get another grant
     Fleet fleet_;
     Admission admission_;
     bool nodes_listed_ = false;
+    bool upgrading_listed_ = false;
     bool grants_listed_ = false;
+    std::map<std::string, std::string> blind_; ///< what can't be read, and why, as it was logged last
     std::optional<Time> decide_due_;
     Time decided_{0};
     std::string published_;
     bool publishes_ = false;
+    bool has_rollout_ = false; ///< there is a Lease to publish in, though the watch may not have shown it
     /// Nodes whose grant nobody has seen, and until when it may still come to be: so long it counts.
     std::map<std::string, Time> doubts_;
     std::unique_ptr<Watch> nodes_;
+    std::unique_ptr<Watch> upgrading_; ///< a host that loses its label in an upgrade is still in it
     std::unique_ptr<Watch> grants_;
     Watch own_; ///< last: it calls the others
 };

@@ -35,7 +35,8 @@ std::string parameter(const std::string& query, const std::string& name) {
         return {};
     std::string value = padded.substr(at + name.size() + 2);
     value = value.substr(0, value.find('&'));
-    for (const auto& [escape, text] : {std::pair("%3D", "="), std::pair("%2F", "/")})
+    for (const auto& [escape, text] : {std::pair("%3D", "="), std::pair("%2F", "/"), std::pair("%20", " "),
+                                       std::pair("%28", "("), std::pair("%29", ")"), std::pair("%2C", ",")})
         for (std::size_t found = value.find(escape); found != std::string::npos; found = value.find(escape))
             value.replace(found, 3, text);
     return value;
@@ -50,9 +51,14 @@ bool is_selected(const Json& object, const std::string& label, const std::string
         return false;
     if (label.empty())
         return true;
+    const Json& labels = member(member(object, "metadata"), "labels");
+    if (const std::size_t in = label.find(" in ("); in != std::string::npos) {
+        const std::string values = "," + label.substr(in + 5, label.size() - in - 6) + ",";
+        return values.find("," + string_or(labels, label.substr(0, in).c_str(), "") + ",") !=
+               std::string::npos;
+    }
     const std::size_t middle = label.find('=');
-    return string_or(member(member(object, "metadata"), "labels"), label.substr(0, middle).c_str(), "") ==
-           label.substr(middle + 1);
+    return string_or(labels, label.substr(0, middle).c_str(), "") == label.substr(middle + 1);
 }
 
 /// A strategic merge patch, as far as our programs write them.

@@ -220,6 +220,7 @@ EXTRA_%C%_kmod_tests_DEPENDENCIES = %D%/stub-nvml.so %D%/stub-cuda.so %D%/stub-j
     %D%/cluster/gpu_users_test.cpp \
     %D%/cluster/kubeconfigs.hpp \
     %D%/cluster/pod_mover_test.cpp \
+    %D%/cluster/rollout_hosts_test.cpp \
     %D%/cluster/rollout_story.hpp \
     %D%/cluster/rollout_test.cpp \
     %D%/cluster/upgrade_agent_test.cpp \
