@@ -230,7 +230,7 @@ std::optional<std::string> PodMover::awaited() {
         return "can't see this node's pods: " + trouble_;
     if (!listed_)
         return task_.text;
-    if (act_ == UpgradeAct::DeletePods || act_ == UpgradeAct::Drain) {
+    if (act_ != UpgradeAct::Validate) {
         if (const std::string what = users_.mark(pods_); !what.empty())
             return "not known yet: " + what;
     } else if (act_ == UpgradeAct::Validate) {
@@ -255,8 +255,10 @@ void PodMover::look() {
     if (const auto first = awaited())
         return wait(*first);
     const PodChoice choice = choose_pods(pods_, act_, *policy_);
-    const bool evicts = act_ == UpgradeAct::DeletePods || act_ == UpgradeAct::Drain;
-    if (choice.leave.empty() && (choice.refuse.empty() || !evicts)) {
+    // What can't be done whole is not begun, as far as anybody knows then.
+    if (!choice.refuse.empty())
+        return fail(list_text(choice.refuse));
+    if (choice.leave.empty()) {
         // Somebody may have come while others left.
         if (act_ == UpgradeAct::DeletePods && !users_.confirm())
             return wait("pods have left; not known yet: who uses the driver now" +
@@ -265,9 +267,6 @@ void PodMover::look() {
         task_.text = all_asked_ ? "pods have left" : "";
         return;
     }
-    // What can't be done whole is not begun, as far as anybody knows then.
-    if (evicts && !choice.refuse.empty())
-        return fail(list_text(choice.refuse));
     std::vector<std::string> texts;
     for (const PodFacts* pod : choice.leave) {
         const auto why = in_the_way_.find(pod->uid);
@@ -276,7 +275,7 @@ void PodMover::look() {
                                                                   : ""));
     }
     task_.text = list_text(texts);
-    if (!evicts)
+    if (act_ != UpgradeAct::DeletePods && act_ != UpgradeAct::Drain)
         return;
     if (const Seconds most = patience(choice.leave); is_late() && unix_now() >= since_ + most.count())
         return fail("these pods have not left within " + std::to_string(most.count()) + " s: " + task_.text);

@@ -93,7 +93,9 @@ class Choice {
 
     void take(const PodFacts& pod) {
         if (act_ == UpgradeAct::WaitForJobs) {
-            if (pod.is_active && policy_.wait_for.matches(pod.labels))
+            if (keeps_driver(pod)) // it ends the upgrade once the jobs have ended, too
+                refuse_holder(pod);
+            else if (pod.is_active && policy_.wait_for.matches(pod.labels))
                 choice.leave.push_back(&pod);
         } else if (act_ == UpgradeAct::Validate) {
             if (pod.is_validator && !pod.is_leaving && !pod.is_ready)
@@ -113,9 +115,8 @@ class Choice {
 
   private:
     void evict(const PodFacts& pod, const PodRules& rules) {
-        const bool stays = pod.is_mirror || (pod.is_daemon && pod.is_active);
-        if (stays && pod.holds_driver && !pod.is_leaving && (pod.is_mirror || !pod.is_operand))
-            choice.refuse.push_back(pod.text() + " holds the driver" + why_it_keeps_it(pod));
+        if (keeps_driver(pod))
+            refuse_holder(pod);
         else if (pod.is_mirror)
             choice.ignored.push_back(pod.text() + " is a static pod");
         else if (pod.is_daemon && pod.is_active)
@@ -130,11 +131,18 @@ class Choice {
             choice.leave.push_back(&pod);
     }
 
-    static std::string why_it_keeps_it(const PodFacts& pod) {
-        if (pod.is_mirror)
-            return ", and is a static pod: move its file out of the kubelet's directory";
-        return ", and its DaemonSet keeps it here: give the DaemonSet the nodeSelector " +
-               std::string(key::deploy_prefix) + "client=true, and the node that label";
+    /// Nobody evicts it, and no label pauses it: with it the driver can't be swapped.
+    static bool keeps_driver(const PodFacts& pod) {
+        return pod.holds_driver && pod.is_active && !pod.is_leaving &&
+               (pod.is_mirror || (pod.is_daemon && !pod.is_operand));
+    }
+
+    void refuse_holder(const PodFacts& pod) {
+        choice.refuse.push_back(
+            pod.text() + " holds the driver, and " +
+            (pod.is_mirror ? "is a static pod: move its file out of the kubelet's directory"
+                           : "its DaemonSet keeps it here: give the DaemonSet the nodeSelector " +
+                                 std::string(key::deploy_prefix) + "client=true, and the node that label"));
     }
 
     UpgradeAct act_;

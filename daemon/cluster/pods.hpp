@@ -41,8 +41,8 @@ struct PodFacts {
 /// Of all pods of the node those that `act` (WaitForJobs, DeletePods, Drain, Validate) is about.
 struct PodChoice {
     std::vector<const PodFacts*> leave; ///< are to go; of WaitForJobs to end, of Validate to get ready
-    std::vector<std::string> refuse;    ///< must not be made to, and why: as long as there are any, nobody is
-    std::vector<std::string> ignored;   ///< stay, and why
+    std::vector<std::string> refuse;  ///< are in the way, and why: as long as there are any, nobody is to go
+    std::vector<std::string> ignored; ///< stay, and why
 };
 [[nodiscard]] PodChoice choose_pods(const std::map<std::string, PodFacts>& pods, UpgradeAct act,
                                     const UpgradePolicy& policy);

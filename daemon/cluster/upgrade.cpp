@@ -383,6 +383,8 @@ class Step {
             return;
         if (at_.jobs.is_done() || is_late(policy_.wait_timeout))
             return after_jobs();
+        if (at_.jobs.has_failed())
+            return fail("eviction", at_.jobs.text);
         mind(policy_.wait_timeout);
         stay(UpgradeAct::WaitForJobs, "waits for pods to end: " + at_.jobs.text);
     }

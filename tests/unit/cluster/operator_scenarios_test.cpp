@@ -167,6 +167,15 @@ const Scenario scenarios[] = {
      .to = "pod-deletion-required",
      .events = {"Successfully updated node annotation to "
                 "nvidia.com/gpu-driver-upgrade-wait-for-pod-completion-start-time=null"}},
+    {.what = "jobs run, and a DaemonSet's pod holds the driver",
+     .from = "wait-for-jobs-required",
+     .given =
+         [](Rig& rig) {
+             rig.jobs = {Task::State::Failed, "default/exporter holds the driver", false};
+         },
+     .to = "upgrade-failed",
+     .cordon = false,
+     .differs = "Pods of DaemonSets"},
     {.what = "jobs have ended, pod deletion is off",
      .from = "wait-for-jobs-required",
      .given =
@@ -352,6 +361,14 @@ const Scenario scenarios[] = {
      .given = [](Rig& rig) { rig.node["metadata"]["labels"][key::state] = "node-maintenance-required"; },
      .to = "upgrade-required",
      .differs = "Requestor mode"},
+    {.what = "a person has set a state, no slot",
+     .given =
+         [](Rig& rig) {
+             rig.granted = false;
+             rig.node["metadata"]["labels"][key::state] = "pod-restart-required";
+         },
+     .to = "upgrade-required",
+     .differs = "States set by hand"},
     {.what = "autoUpgrade is off by now",
      .from = "pod-deletion-required",
      .given =

@@ -247,7 +247,8 @@ TEST_F(PodMoverTest, ADaemonsPodThatHoldsTheDriverIsNamedFirst) {
     put("holds", true);
     put_daemon("exporter", "example.com/gpu");
     holders = {"holds", "exporter"};
-    for (const UpgradeAct act : {UpgradeAct::DeletePods, UpgradeAct::Drain}) {
+    policy.wait_for = Selector::parse("app=train").value();
+    for (const UpgradeAct act : {UpgradeAct::WaitForJobs, UpgradeAct::DeletePods, UpgradeAct::Drain}) {
         begin(act);
         const Task task = after(act, seconds(10));
         EXPECT_EQ(task.state, Task::State::Failed);
