@@ -149,12 +149,18 @@ class DriverReader {
         return found.empty() ? search_.real_files(places_.more_libraries, pattern) : found;
     }
 
+    /// Libraries of an earlier driver may be left beside those of the one that is loaded.
     [[nodiscard]] std::string find_version() {
-        for (const std::string library : {"libcuda.so.", "libnvidia-ml.so."})
+        const std::string loaded = host_.read_line("/sys/module/nvidia/version").value_or(std::string());
+        for (const std::string library : {"libcuda.so.", "libnvidia-ml.so."}) {
+            std::string first;
             for (const std::string& path : libraries(library + "*.*"))
                 if (std::string version = name_of(path).substr(library.size());
-                    base::is_driver_version(version))
-                    return version;
+                    base::is_driver_version(version) && (first.empty() || version == loaded))
+                    first = std::move(version);
+            if (!first.empty())
+                return first;
+        }
         return "";
     }
 

@@ -76,6 +76,14 @@ TEST(DriverRoot, ADriverIsItsLibrariesAndTheLinksToThem) {
                                    {"libnvidia-ml.so.1", triplet + "/libnvidia-ml.so"}}));
 }
 
+TEST(DriverRoot, LoadedDriverOutranksLibrariesLeftBehind) {
+    const DriverTree tree;
+    tree.add_driver(triplet);
+    tree.library(triplet + "/libcuda.so.100.10.10", "libcuda.so.1");
+    tree.host().write("sys/module/nvidia/version", version + "\n");
+    EXPECT_EQ(tree.find().version, version);
+}
+
 TEST(DriverRoot, ALibraryThatTwoPathsLeadToIsOne) {
     const DriverTree tree;
     const std::string real = triplet + "/nvidia/current";
