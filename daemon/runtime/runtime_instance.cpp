@@ -144,6 +144,7 @@ std::vector<RuntimeInstance> instances_of(const std::vector<RuntimeUnit>& units,
         RuntimeInstance& instance = add(unit.command, unit.name);
         instance.unit_file = unit.file;
         instance.bound_to = unit.bound_to;
+        instance.kill_mode = unit.kill_mode;
         apply_command(instance, unit.command);
     }
     for (const RuntimeProcess& process : processes) {
@@ -169,6 +170,7 @@ std::vector<RuntimeInstance> instances_of(const std::vector<RuntimeUnit>& units,
             instance.unit = process.unit;
             instance.unit_file = unit == units.end() ? "" : unit->file;
             instance.bound_to = unit == units.end() ? std::vector<std::string>() : unit->bound_to;
+            instance.kill_mode = unit == units.end() ? "" : unit->kill_mode;
         }
         instance.is_replaced = base::ends_with(process.executable, gone);
         if (!process.executable.empty())

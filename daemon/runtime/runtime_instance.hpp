@@ -26,6 +26,7 @@ struct RuntimeInstance {
     std::string unit;                      ///< "containerd.service", where systemd starts it
     std::string unit_file;                 ///< where that is
     std::vector<std::string> bound_to;     ///< units whose restart restarts it too
+    std::string kill_mode;                 ///< of the unit, as in RuntimeUnit
     bool is_held = true;                   ///< what runs is the unit's: to restart that restarts it
     std::uint64_t pid = 0;                 ///< 0: it does not run
     std::string executable;                ///< empty: not known

@@ -55,6 +55,11 @@ std::vector<RuntimeProcess> read_commands(const Root& root) {
     return processes;
 }
 
+bool is_shim(const RuntimeProcess& process) {
+    const std::string program = process.command.empty() ? "" : process.command.front();
+    return base::starts_with(program.substr(program.rfind('/') + 1), "containerd-shim");
+}
+
 } // namespace
 
 std::string service_of_cgroup(std::string_view text) {
@@ -65,13 +70,20 @@ std::string service_of_cgroup(std::string_view text) {
     return {};
 }
 
+std::size_t count_shims_in(const Root& root, const std::string& unit) {
+    const auto processes = read_commands(root);
+    return static_cast<std::size_t>(
+        std::count_if(processes.begin(), processes.end(), [&](const RuntimeProcess& process) {
+            const std::string cgroup = "/proc/" + std::to_string(process.pid) + "/cgroup";
+            return is_shim(process) && service_of_cgroup(root.read(cgroup).value_or(std::string())) == unit;
+        }));
+}
+
 std::size_t count_shims(const Root& root, std::string_view space) {
     const auto processes = read_commands(root);
     return static_cast<std::size_t>(
         std::count_if(processes.begin(), processes.end(), [&](const RuntimeProcess& process) {
-            const std::string program = process.command.empty() ? "" : process.command.front();
-            return base::starts_with(program.substr(program.rfind('/') + 1), "containerd-shim") &&
-                   option_value(process.command, {"-namespace", "--namespace"}) == space;
+            return is_shim(process) && option_value(process.command, {"-namespace", "--namespace"}) == space;
         }));
 }
 

@@ -24,6 +24,8 @@ struct RuntimeProcess {
 /// Of root and of the host, by number. What a user calls containerd, or a container has in it, is none of them.
 [[nodiscard]] std::vector<RuntimeProcess> read_runtime_processes(const base::Root& root);
 
+/// Counts the shims that systemd ends with a service, unless its KillMode= says otherwise.
+[[nodiscard]] std::size_t count_shims_in(const base::Root& root, const std::string& unit);
 /// containerd's shims of one of its namespaces, whatever its state directory: of Docker's, "moby", one a container.
 [[nodiscard]] std::size_t count_shims(const base::Root& root, std::string_view space);
 

@@ -102,6 +102,15 @@ std::vector<std::string> bound_to(const std::vector<std::string>& texts) {
     return units;
 }
 
+std::string kill_mode(const std::vector<std::string>& texts) {
+    std::string mode;
+    for (const std::string& text : texts)
+        for (const base::IniEntry& entry : base::parse_ini(text).entries)
+            if (entry.section == "Service" && entry.key == "KillMode")
+                mode = entry.value;
+    return mode;
+}
+
 std::vector<RuntimeUnit> read_runtime_units(const Root& root) {
     std::vector<RuntimeUnit> units;
     for (const auto& [name, file] : files_named(root, "", ".service")) {
@@ -112,7 +121,7 @@ std::vector<RuntimeUnit> read_runtime_units(const Root& root) {
             continue; // masked, or a template, of which no runtime is started
         for (const auto& [drop_in, path] : files_named(root, "/" + name + ".d", ".conf"))
             texts.push_back(read_unit(root, path));
-        RuntimeUnit unit{name, file, exec_start(texts), bound_to(texts)};
+        RuntimeUnit unit{name, file, exec_start(texts), bound_to(texts), kill_mode(texts)};
         if (program_of(unit.command))
             units.push_back(std::move(unit));
     }

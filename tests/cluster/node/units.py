@@ -94,7 +94,7 @@ class Unit:
 
     def set_command(self, command):
         """For its next start."""
-        self.file.write_text(f"[Service]\nExecStart={' '.join(map(str, command))}\n")
+        self.file.write_text(f"[Service]\nExecStart={' '.join(map(str, command))}\nKillMode=process\n")
 
     def do(self, verb):
         done = programs.run(["/usr/bin/systemctl", verb, self.name])

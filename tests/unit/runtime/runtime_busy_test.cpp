@@ -14,7 +14,7 @@ class RuntimeBusyTest : public testing::Test {
   protected:
     void SetUp() override {
         host_.write("usr/lib/systemd/system/containerd.service",
-                    "[Service]\nExecStart=/usr/bin/containerd\n");
+                    "[Service]\nExecStart=/usr/bin/containerd\nKillMode=process\n");
         host_.write("usr/bin/containerd", "");
         host_.write("usr/bin/dockerd", "");
         host_.write("proc/70/cmdline", std::string("/usr/bin/dockerd\0", 17));
@@ -23,6 +23,12 @@ class RuntimeBusyTest : public testing::Test {
         std::filesystem::create_symlink("/", host_.path("proc/70/root"));
         std::filesystem::create_symlink("/usr/bin/dockerd", host_.path("proc/70/exe"));
         docker_unit("Wants=containerd.service");
+        start_docker(9'000'000'000);
+    }
+    /// Seconds since 1970.
+    void start_docker(std::uint64_t when) const {
+        host_.write("proc/stat", "cpu 1 2 3\nbtime " + std::to_string(when) + "\n");
+        host_.write("proc/70/stat", "70 (dockerd) S 1 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 100 0 0");
     }
     void docker_unit(const std::string& relation) const {
         host_.write("usr/lib/systemd/system/docker.service",
@@ -57,6 +63,22 @@ TEST_F(RuntimeBusyTest, ContainerdTakesADockerAlongThatIsBoundToIt) {
     EXPECT_NE(harm("containerd").find("docker.service is restarted with it"), std::string::npos);
     host_.write("etc/docker/daemon.json", R"({"live-restore": true})");
     EXPECT_EQ(harm("containerd"), "");
+}
+
+TEST_F(RuntimeBusyTest, LiveRestoreWrittenAfterTheStartIsNotBelieved) {
+    run_container();
+    host_.write("etc/docker/daemon.json", R"({"live-restore": true})");
+    start_docker(1'000'000);
+    EXPECT_NE(harm("docker"), "");
+}
+
+TEST_F(RuntimeBusyTest, ContainersOfAUnitWithoutKillModeEndWithIt) {
+    run_container();
+    host_.write("proc/71/cgroup", "0::/system.slice/containerd.service\n");
+    EXPECT_EQ(harm("containerd"), "");
+    host_.write("etc/systemd/system/containerd.service.d/kill.conf", "[Service]\nKillMode=mixed\n");
+    EXPECT_EQ(harm("containerd"), "a container runs in containerd.service, which ends all of its processes: "
+                                  "add KillMode=process to it");
 }
 
 } // namespace
