@@ -4,6 +4,8 @@
 #include "daemon/ctl/doctor.hpp"
 #include "daemon/ctl/document.hpp"
 
+#include <algorithm>
+
 namespace gpuhost::ctl {
 
 using base::Json;
@@ -23,6 +25,15 @@ std::string first_wrong(const Json& file) {
             if (sentence.is_string())
                 return printable(sentence.get<std::string>());
     return {};
+}
+
+/// NVIDIA's toolkit 1.20.1 sets a container's NVIDIA_GPU_MEMORY_LIMIT from this branch of the driver on.
+bool limits_memory(const DoctorFacts& facts) {
+    constexpr std::uint64_t first_branch = 615;
+    return std::any_of(facts.loaded.begin(), facts.loaded.end(), [](const kmod::LoadedModule& module) {
+        const auto branch = base::parse_uint(module.version.substr(0, module.version.find('.')));
+        return module.name == "nvidia" && branch && *branch >= first_branch;
+    });
 }
 
 } // namespace
@@ -79,7 +90,9 @@ Diagnosis check_cdi(const DoctorFacts& facts) {
         return warning("containers are not told of the driver that is loaded", make);
     if (!others.empty())
         return warning(others, "gpuhostctl cdi validate; mend it, or remove it with what wrote it");
-    return well(plural(list_of(facts.cdi, "files").size(), "file", "files") + ", nothing wrong with any");
+    const std::string good =
+        plural(list_of(facts.cdi, "files").size(), "file", "files") + ", nothing wrong with any";
+    return well(has_ours && limits_memory(facts) ? good + "; gpuhostd's set no CUDA memory limits" : good);
 }
 
 Diagnosis check_runtimes(const DoctorFacts& facts) {

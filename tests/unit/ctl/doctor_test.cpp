@@ -312,6 +312,14 @@ TEST(Doctor, OurCdiFilesComeBeforeThoseOfOthers) {
     EXPECT_EQ(result_of(facts, "cdi").at("result"), "ok") << "none is wanted";
 }
 
+TEST(Doctor, MissingMemoryLimitsAreNamedWhereTheDriverHasThem) {
+    DoctorFacts facts = healthy();
+    const auto text = [&] { return result_of(facts, "cdi").at("text").get<std::string>(); };
+    EXPECT_EQ(text().find("memory limits"), std::string::npos);
+    facts.loaded[0].version = "615.36.09";
+    EXPECT_NE(text().find("set no CUDA memory limits"), std::string::npos) << text();
+}
+
 TEST(Doctor, WithoutADaemonItSaysSoAndLooksAtTheRest) {
     DoctorFacts facts = healthy();
     facts.host = nullptr;
