@@ -56,6 +56,7 @@ EXTRA_DIST += \
     %D%/scenarios/hosts.py \
     %D%/scenarios/kubeconfig.py \
     %D%/scenarios/kubernetes.py \
+    %D%/scenarios/lifecycles.py \
     %D%/scenarios/network.py \
     %D%/scenarios/peers.py \
     %D%/scenarios/placement.py \
