@@ -1,20 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-// Does containerd's own configuration lead the CRI, and so the kubelet, to certs.d? "ctr" and "nerdctl" go there anyway.
+// Checks that containerd's CRI, and so the kubelet, reads certs.d. "ctr" and "nerdctl" always read it.
 //
-// config_path is empty by default before containerd 2.2, and then nothing in certs.d has any effect. From 2.2 on the
-// default is certs.d, unless registry.mirrors of old are in use.
+// config_path is empty by default before containerd 2.2, and then certs.d has no effect on pods. From 2.2 on the default is
+// "/etc/containerd/certs.d:/etc/docker/certs.d". Since 2.1 the CRI hands config_path to the transfer service, which takes a
+// list for the name of one directory and finds nothing there. So one directory is the only setting that all versions read.
 #pragma once
 
 #include "daemon/base/root.hpp"
 
 #include <string>
+#include <vector>
 
 namespace gpuhost::images {
 
-inline constexpr std::string_view containerd_certs = "/etc/containerd/certs.d";
-
-/// A sentence with the next step where it does not, or where that depends on a version that the daemon does not know; empty
-/// where it does, and where containerd serves no CRI.
+/// Returns what is wrong and what to write. Empty where certs.d is read, and where containerd serves no CRI.
 [[nodiscard]] std::string certs_problem(const base::Root& root);
+
+/// Returns the directories of config_path other than certs.d. A containerd that splits the list takes a registry's
+/// settings from the first one that has a directory for it.
+[[nodiscard]] std::vector<std::string> other_registry_roots(const base::Root& root);
 
 } // namespace gpuhost::images

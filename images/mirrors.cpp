@@ -2,6 +2,7 @@
 #include "images/mirrors.hpp"
 
 #include "daemon/base/parse.hpp"
+#include "daemon/core/registry_hosts.hpp"
 #include "images/catalogue.hpp"
 #include "images/containerd_config.hpp"
 #include "images/k3s.hpp"
@@ -18,6 +19,7 @@ namespace gpuhost::images {
 
 using base::Root;
 using content::FileOperation;
+using core::containerd_certs;
 using core::SettingKey;
 using core::SettingType;
 
@@ -48,6 +50,21 @@ std::string endpoint_of(const MirrorSettings& settings) {
     return "http://" + settings.address;
 }
 
+/// "registry.example_5000_", the other name that containerd knows for the directory of HOST:PORT.
+std::string directory_with_port(const std::string& registry) {
+    return registry.find(':') == std::string::npos ? registry : registry_path(registry) + "_";
+}
+
+/// What another root of config_path has for this registry. There it is read instead of ours, or ours instead of it.
+std::string other_root_setup(const Root& root, const std::vector<std::string>& roots,
+                             const std::string& registry) {
+    for (const std::string& other : roots)
+        for (const std::string& name : {registry, directory_with_port(registry)})
+            if (const std::string directory = other + "/" + name; root.exists(directory))
+                return directory;
+    return {};
+}
+
 /// What somebody set up for this registry that a file of ours would put out of force: containerd reads certificates
 /// only where there is no hosts.toml, and "_default" only where there is no directory for the registry. Empty: nothing.
 std::string containerd_setup(const Root& root, const std::string& registry) {
@@ -58,8 +75,8 @@ std::string containerd_setup(const Root& root, const std::string& registry) {
     for (const std::string& name : root.list(directory).value_or(std::vector<std::string>()))
         if (name != "hosts.toml" || is_theirs(root, hosts_path(registry)))
             return directory + "/" + name;
-    std::string other_form = std::string(containerd_certs) + "/" + registry_path(registry) + "_";
-    if (registry.find(':') != std::string::npos && root.exists(other_form))
+    std::string other_form = std::string(containerd_certs) + "/" + directory_with_port(registry);
+    if (other_form != directory && root.exists(other_form))
         return other_form;
     return is_theirs(root, hosts_path("_default")) ? hosts_path("_default") : std::string();
 }
@@ -115,8 +132,11 @@ bool is_registry(const std::string& text) {
 std::vector<FileOperation> containerd_files(const Root& root, const Registries& registries,
                                             const MirrorSettings& settings, std::vector<std::string>& left) {
     std::vector<FileOperation> files;
+    const std::vector<std::string> other_roots = other_registry_roots(root);
     for (const std::string& registry : registries.names) {
-        const std::string setup = containerd_setup(root, registry);
+        std::string setup = containerd_setup(root, registry);
+        if (setup.empty())
+            setup = other_root_setup(root, other_roots, registry);
         if (setup.empty())
             files.push_back({FileOperation::Type::Write, hosts_path(registry), containerd_hosts(settings)});
         else

@@ -15,6 +15,7 @@ noinst_LIBRARIES += %D%/libcore.a
     %D%/plan.hpp \
     %D%/record.cpp \
     %D%/record.hpp \
+    %D%/registry_hosts.hpp \
     %D%/settings.cpp \
     %D%/settings.hpp \
     %D%/settings_drop_in.cpp \

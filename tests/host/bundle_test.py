@@ -173,7 +173,7 @@ def check_mirrors(t, host):
     t.ok(hosts in plan.stdout, "a runtime that was installed since is not led here yet", plan.stdout, plan.stderr)
     host.ctl("apply", check=0)
     status = host.ctl("status").stdout
-    t.ok("/etc/containerd/config.toml does not say config_path" in status, "status says that pods are not led there by that alone", status)
+    t.ok("/etc/containerd/config.toml does not set config_path" in status, "status says that pods are not led there by that alone", status)
     write(host.path("/etc/containerd/config.toml"), f"[plugins.'io.containerd.cri.v1.images'.registry]\n{CONFIG_PATH}\n")
     t.ok("config_path" not in host.ctl("status").stdout, "until they are", host.ctl("status").stdout)
     t.ok("http://127.0.0.1:299" in host.read(hosts)

@@ -27,7 +27,10 @@ TEST(ContainerdConfig, LeadsPodsToThisHostInAllOfItsForms) {
         "'/etc/containerd/certs.d'\n",
         "[plugins.cri.registry]\nconfig_path = \"/etc/containerd/certs.d\"",
         "version = 3\n[ plugins . 'io.containerd.cri.v1.images' ] # theirs\n"
-        "registry.config_path = '/etc/docker/certs.d:/etc/containerd/certs.d/' # both\n",
+        "registry.config_path = '/etc/containerd/certs.d/' # theirs\n",
+        "version = 3 # theirs\n[plugins.'io.containerd.cri.v1.images']\nuse_local_image_pull = true\n"
+        "[plugins.'io.containerd.cri.v1.images'.registry]\n"
+        "config_path = '/etc/containerd/certs.d:/etc/docker/certs.d'\n",
         "version = 2\nplugins.\"io.containerd.grpc.v1.cri\".registry.config_path = "
         "\"/etc/containerd/certs.d\"\n",
         "disabled_plugins = [\"cri\"]\n",
@@ -45,31 +48,43 @@ TEST(ContainerdConfig, LeadsPodsToThisHostInAllOfItsForms) {
         EXPECT_NE(problem_with(unread).find("does not import /etc/containerd/conf.d"), std::string::npos)
             << imports << problem_with(unread);
     }
-    EXPECT_EQ(problem_with(
-                  {{"config.toml", "version = 3\nimports = ['/etc/containerd/conf.d/*.toml']\n"},
-                   {"conf.d/10-site.toml", "version = 3\n[plugins.'io.containerd.cri.v1.images'.registry]\n"
-                                           "config_path = '/etc/containerd/certs.d'\n"}}),
-              "");
+    for (const char* imports :
+         {"'/etc/containerd/conf.d/*.toml'", "'/etc/site.toml', \"/etc/containerd/conf.d/10-site.toml\""})
+        EXPECT_EQ(problem_with({{"config.toml", std::string("version = 3\nimports = [") + imports + "]\n"},
+                                {"conf.d/10-site.toml",
+                                 "version = 3\n[plugins.'io.containerd.cri.v1.images'.registry]\n"
+                                 "config_path = '/etc/containerd/certs.d'\n"}}),
+                  "");
 }
 
-TEST(ContainerdConfig, DependsOnTheVersionWhereItSaysNothing) {
-    const std::string rows[] = {
-        "",
-        "version = 2\n[plugins.\"io.containerd.grpc.v1.cri\".registry]\n  config_path = \"\"\n"
-        "  [plugins.\"io.containerd.grpc.v1.cri\".registry.mirrors]\n",
-        "# [plugins.'io.containerd.cri.v1.images'.registry]\n#config_path = '/etc/containerd/certs.d'\n",
+TEST(ContainerdConfig, WithoutConfigPathNoVersionAsksThisHost) {
+    const std::pair<std::string, std::string> rows[] = {
+        {"", "grpc.v1.cri\".registry] and version = 2"},
+        {"version = 2\n[plugins.\"io.containerd.grpc.v1.cri\".registry]\n  config_path = \"\"\n"
+         "  [plugins.\"io.containerd.grpc.v1.cri\".registry.mirrors]\n",
+         "grpc.v1.cri\".registry]"},
+        {"version = 3 # theirs\n# [plugins.'io.containerd.cri.v1.images'.registry]\n"
+         "#config_path = '/etc/containerd/certs.d'\n",
+         "cri.v1.images\".registry]"},
         // Of somebody else:
-        "version = 3\n[plugins.'io.containerd.transfer.v1.local']\nconfig_path = '/etc/containerd/certs.d'\n",
+        {"version = 3\n[plugins.'io.containerd.transfer.v1.local']\nconfig_path = "
+         "'/etc/containerd/certs.d'\n",
+         "cri.v1.images\".registry]"},
         // What this version no longer reads:
-        "version = 3\n[plugins.'io.containerd.grpc.v1.cri'.registry]\nconfig_path = "
-        "'/etc/containerd/certs.d'\n",
-        "disabled_plugins = ['io.containerd.internal.v1.restart']\nrequired_plugins = ['cri']\n",
+        {"version = 3\n[plugins.'io.containerd.grpc.v1.cri'.registry]\nconfig_path = "
+         "'/etc/containerd/certs.d'\n",
+         "cri.v1.images\".registry]"},
+        {"version = 2\ndisabled_plugins = ['io.containerd.internal.v1.restart']\nrequired_plugins = "
+         "['cri']\n",
+         "grpc.v1.cri\".registry]"},
     };
-    for (const std::string& text : rows) {
-        EXPECT_EQ(problem(text),
-                  "/etc/containerd/config.toml does not say config_path = \"/etc/containerd/certs.d\", "
-                  "without which pods do not get this host's images from a containerd before 2.2: set it "
-                  "in its table of the CRI's registries, and restart containerd")
+    for (const auto& [text, table] : rows) {
+        EXPECT_EQ(
+            problem(text),
+            "/etc/containerd/config.toml does not set config_path: pods do not get this host's images; run "
+            "'gpuhostctl runtime configure', or set config_path = \"/etc/containerd/certs.d\" in "
+            "[plugins.\"io.containerd." +
+                table + ", and restart containerd")
             << text;
     }
     EXPECT_EQ(problem_with({}), problem("")) << "no configuration is that of its version";
@@ -77,18 +92,36 @@ TEST(ContainerdConfig, DependsOnTheVersionWhereItSaysNothing) {
               std::string::npos);
 }
 
+TEST(ContainerdConfig, AListLeadsTheTransferServiceNowhere) {
+    for (const char* list :
+         {"/etc/containerd/certs.d:/etc/docker/certs.d", "/etc/docker/certs.d:/etc/containerd/certs.d/"}) {
+        const std::string text =
+            "version = 3\n[plugins.'io.containerd.cri.v1.images']\nuse_local_image_pull = false\n"
+            "[plugins.'io.containerd.cri.v1.images'.registry]\nconfig_path = '" +
+            std::string(list) + "'\n";
+        EXPECT_NE(
+            problem(text).find("sets config_path to a list: containerd 2.1 and later does not split it"),
+            std::string::npos)
+            << problem(text);
+        const tests::TempDir directory;
+        directory.write("etc/containerd/config.toml", text);
+        EXPECT_EQ(other_registry_roots(directory.root()), std::vector<std::string>{"/etc/docker/certs.d"});
+    }
+    EXPECT_TRUE(other_registry_roots(tests::TempDir().root()).empty());
+}
+
 TEST(ContainerdConfig, LeadsPodsElsewhere) {
     EXPECT_NE(
         problem(
             "version = 2\n[plugins.\"io.containerd.grpc.v1.cri\".registry]\nconfig_path = \"/etc/site\"\n")
-            .find("config.toml leads containerd to /etc/site, so pods do not get this host's images from it: "
-                  "set"),
+            .find("config.toml leads containerd to /etc/site: pods do not get this host's images; set "
+                  "config_path"),
         std::string::npos);
     const std::string table = "version = 2\n[plugins.\"io.containerd.grpc.v1.cri\".registry.";
     for (const char* mirrors :
          {"mirrors]\n  [plugins.\"io.containerd.grpc.v1.cri\".registry.mirrors.\"docker.io\"]\n",
           "mirrors.\"docker.io\"]\nendpoint = [\"https://cache.example\"]\n"})
-        EXPECT_NE(problem(table + mirrors).find("has registry.mirrors, so pods do not"), std::string::npos)
+        EXPECT_NE(problem(table + mirrors).find("has registry.mirrors: pods do not"), std::string::npos)
             << mirrors;
 }
 

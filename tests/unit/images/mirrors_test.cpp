@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "daemon/base/parse.hpp"
 #include "images/catalogue.hpp"
 #include "images/mirrors.hpp"
 #include "images/mirrors_step.hpp"
@@ -76,6 +77,48 @@ TEST_F(MirrorsTest, LeadsRuntimesThatAreHereToWhatBundlesHave) {
     EXPECT_TRUE(apply().empty()) << "what is right is not written again";
 }
 
+TEST_F(MirrorsTest, WhatAnotherRootHasForARegistryStays) {
+    put("site", {"quay.io", "registry.example:5000", "docker.io"});
+    directory_.write("etc/containerd/config.toml",
+                     "version = 2\n[plugins.\"io.containerd.grpc.v1.cri\".registry]\n"
+                     "config_path = \"/etc/containerd/certs.d:/etc/docker/certs.d\"\n");
+    directory_.write("etc/docker/certs.d/quay.io/ca.crt", "theirs");
+    directory_.write("etc/docker/certs.d/registry.example_5000_/hosts.toml", "theirs");
+    EXPECT_EQ(apply(), std::vector<std::string>{hosts_});
+    for (const char* theirs : {"/etc/docker/certs.d/quay.io", "/etc/docker/certs.d/registry.example_5000_"})
+        EXPECT_NE(base::join(warnings_, "\n")
+                      .find(theirs + std::string(" is not gpuhost's: containerd does not ask")),
+                  std::string::npos)
+            << base::join(warnings_, "\n");
+}
+
+TEST_F(MirrorsTest, APrefixMatchesNoOtherPortOfItsHost) {
+    ASSERT_TRUE(root_.make_directories("/etc/containers"));
+    CatalogueEntry entry;
+    entry.record.name = entry.record.manifest = "site";
+    entry.record.registries = {"docker.io", "localhost", "registry.example:5000"};
+    entry.record.namespaces = {"docker.io/library", "localhost/app", "localhost/../x"};
+    ASSERT_TRUE(Catalogue(root_).put(entry));
+    ASSERT_TRUE(Catalogue(root_).settle());
+    const auto prefixes = [this](bool upstream) {
+        EXPECT_EQ(apply({true, "127.0.0.1:299", upstream}).size(), 1U);
+        std::vector<std::string> found;
+        for (const std::string& line : base::split(read(containers_), '\n'))
+            if (base::starts_with(line, "prefix = "))
+                found.push_back(line.substr(10, line.size() - 11));
+        return found;
+    };
+    EXPECT_EQ(prefixes(true),
+              (std::vector<std::string>{"docker.io/library", "localhost/app", "registry.example:5000"}));
+    EXPECT_NE(read(containers_)
+                  .find("prefix = \"localhost/app\"\nlocation = \"localhost/app\"\n[[registry.mirror]]\n"
+                        "location = \"127.0.0.1:299/localhost/app\"\n"),
+              std::string::npos)
+        << read(containers_);
+    EXPECT_EQ(prefixes(false),
+              (std::vector<std::string>{"docker.io", "localhost/app", "registry.example:5000"}));
+}
+
 TEST_F(MirrorsTest, WithoutUpstreamNobodyElseIsAsked) {
     put("site", {"docker.io"});
     have_containerd();
@@ -94,7 +137,7 @@ TEST_F(MirrorsTest, ContainerdsOwnConfigurationHasToLeadThere) {
     directory_.write("etc/containerd/config.toml", "version = 2\n");
     EXPECT_EQ(apply(), std::vector<std::string>{hosts_}) << "for those who go there anyway";
     ASSERT_EQ(warnings_.size(), 1U);
-    EXPECT_NE(warnings_[0].find("config.toml does not say config_path"), std::string::npos) << warnings_[0];
+    EXPECT_NE(warnings_[0].find("config.toml does not set config_path"), std::string::npos) << warnings_[0];
     EXPECT_EQ(apply({false, "127.0.0.1:299", true}).size(), 1U);
     EXPECT_TRUE(warnings_.empty()) << "nobody is led anywhere";
 }
