@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/base/parse.hpp"
 #include "daemon/content/file_operation.hpp"
+#include "daemon/core/registry_hosts.hpp"
 #include "daemon/runtime/containerd_merge.hpp"
 #include "daemon/runtime/runtime_change.hpp"
 #include "daemon/runtime/runtime_files.hpp"
@@ -121,9 +122,18 @@ Json cri_table(const RuntimeState& base, const RuntimeWish& wish) {
     return cri;
 }
 
+/// One directory: since 2.1 a list, which is the default since 2.2, leads nowhere.
+void add_registry_hosts(Json& plugins, unsigned version) {
+    plugins[cri_images_plugin(version)]["registry"]["config_path"] = core::containerd_certs;
+}
+
 std::string drop_in_text(const RuntimeState& base, const RuntimeWish& wish) {
     const unsigned version = version_to_write(base);
-    Json document{{"plugins", {{cri_plugin(version), cri_table(base, wish)}}}};
+    Json document{{"plugins", Json::object()}};
+    if (Json cri = cri_table(base, wish); !cri.empty())
+        document["plugins"][cri_plugin(version)] = std::move(cri);
+    if (wish.registry_hosts && base.config.registry_hosts != RegistryHosts::Read)
+        add_registry_hosts(document["plugins"], version);
     std::string text(content::file_mark);
     if (is_before_2(base.instance))
         text += "# Before containerd 2.0 a file's table of a plugin stands for all of it, so all that\n"

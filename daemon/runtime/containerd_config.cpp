@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/base/parse.hpp"
 #include "daemon/runtime/containerd_merge.hpp"
+#include "daemon/runtime/containerd_registries.hpp"
 
 #include <algorithm>
 
@@ -94,6 +95,8 @@ RuntimeConfig containerd_config(const std::vector<Json>& files,
                                   "' is none of those that are configured");
     config.cdi = cdi_state(cri, version, merged.version);
     config.cdi_spec_dirs = base::get_strings(cri, "cdi_spec_dirs").value_or(default_spec_dirs());
+    config.registry_hosts = registry_hosts(
+        member(member(merged.document, "plugins"), cri_images_plugin(merged.version)), version);
     if (config.cdi == CdiState::Unsupported)
         config.cdi_spec_dirs.clear();
     return config;

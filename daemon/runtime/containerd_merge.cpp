@@ -13,6 +13,7 @@ namespace {
 constexpr const char* cri_1 = "cri";
 constexpr const char* cri_2 = "io.containerd.grpc.v1.cri";
 constexpr const char* cri_3 = "io.containerd.cri.v1.runtime";
+constexpr const char* cri_3_images = "io.containerd.cri.v1.images";
 
 /// How files become one.
 enum class Age { PerPlugin, Deep, DeepMigrated };
@@ -48,7 +49,21 @@ void add_missing(Json& to, const Json& from) {
             to[key] = value;
 }
 
-/// containerd's own steps from one version to the next, of which the CRI's runtimes are what counts here.
+/// As migrateConfig() of plugins/cri/images does it, of what counts here.
+void migrate_images(Json& to, const Json& old) {
+    if (!to.is_object())
+        to = Json::object();
+    const auto copy = [&](const Json& from, std::initializer_list<const char*> keys) {
+        for (const char* key : keys)
+            if (const Json& value = member(from, key); !value.is_null())
+                to[key] = value;
+    };
+    copy(old, {"registry", "max_concurrent_downloads", "image_pull_with_sync_fs"});
+    if (const Json& containerd = member(old, "containerd"); member(containerd, "runtimes").is_object())
+        copy(containerd, {"disable_snapshot_annotations", "discard_unpacked_layers"});
+}
+
+/// containerd's own steps from one version to the next, of which the CRI's runtimes and images are what counts here.
 void migrate(Json& file) {
     Json& plugins = file["plugins"];
     if (!plugins.is_object())
@@ -64,6 +79,7 @@ void migrate(Json& file) {
     add_missing(made, old);
     if (const Json& containerd = member(old, "containerd"); containerd.is_object())
         add_missing(made["containerd"], containerd);
+    migrate_images(plugins[cri_3_images], old);
 }
 
 /// Top-level lists are joined, `plugins` in the way of its age, and of anything else the later one stays.
@@ -94,6 +110,10 @@ unsigned config_version(const Json& file) {
 
 std::string cri_plugin(unsigned config_version) {
     return config_version < 2 ? cri_1 : config_version == 2 ? cri_2 : cri_3;
+}
+
+std::string cri_images_plugin(unsigned config_version) {
+    return config_version < 3 ? cri_plugin(config_version) : cri_3_images;
 }
 
 ContainerdConfig merge_containerd(const std::vector<Json>& files,

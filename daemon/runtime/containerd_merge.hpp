@@ -24,6 +24,8 @@ struct ContainerdConfig {
 [[nodiscard]] unsigned config_version(const base::Json& file);
 /// The CRI's key in "plugins".
 [[nodiscard]] std::string cri_plugin(unsigned config_version);
+/// The key of the CRI's settings of images, which had no plugin of their own before version 3.
+[[nodiscard]] std::string cri_images_plugin(unsigned config_version);
 
 /// Without containerd's version its age is that of the configuration's.
 [[nodiscard]] ContainerdConfig merge_containerd(const std::vector<base::Json>& files,

@@ -43,6 +43,8 @@ noinst_LIBRARIES += %D%/libruntime.a
     %D%/containerd_files.hpp \
     %D%/containerd_merge.cpp \
     %D%/containerd_merge.hpp \
+    %D%/containerd_registries.cpp \
+    %D%/containerd_registries.hpp \
     %D%/crio_change.cpp \
     %D%/docker_change.cpp \
     %D%/docker_edit.cpp \

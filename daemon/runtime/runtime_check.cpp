@@ -104,6 +104,9 @@ void erase_ours(Json& document, const RuntimeWish& wish, const RuntimeState& sta
     document.erase("version"); // of the first file in 1.x
     for (const unsigned version : {1U, 2U, 3U}) {
         Json& plugins = document["plugins"];
+        if (const auto images = plugins.find(cri_images_plugin(version));
+            images != plugins.end() && member(*images, "registry").is_object())
+            (*images)["registry"].erase("config_path");
         const std::string key = cri_plugin(version);
         if (!plugins.contains(key) || !plugins[key].is_object())
             continue;

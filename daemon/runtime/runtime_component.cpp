@@ -4,6 +4,7 @@
 #include "daemon/base/parse.hpp"
 #include "daemon/runtime/cdi_record.hpp"
 #include "daemon/runtime/cdi_support.hpp"
+#include "daemon/runtime/containerd_registries.hpp"
 #include "daemon/runtime/runtime_record.hpp"
 #include "daemon/runtime/runtime_steps.hpp"
 #include "daemon/runtime/toolkit_choice.hpp"
@@ -64,6 +65,14 @@ ToolkitPlace place_from_json(const Json& value) {
             base::string_or(value, "otherwise", "")};
 }
 
+/// Says why the settings by which runtimes were configured, `recorded`, no longer hold.
+std::string what_changed(const Json& recorded, const RuntimeSettings& settings) {
+    if (base::bool_or(recorded, "registry_hosts", false) == settings.registry_hosts)
+        return "the settings in section [Runtime] or [CDI] are others";
+    return settings.registry_hosts ? "pods are to find the images of this host's bundles"
+                                   : "no bundle on this host has images for pods any longer";
+}
+
 Plan plan_request(const RuntimeSettings& configured, const Json& request) {
     ConvergeRequest wanted;
     wanted.settings = configured;
@@ -95,12 +104,13 @@ Result<Json> RuntimeComponent::observe(const core::Settings& settings) {
     const ToolkitChoice choice = wanted_toolkit(root_, toolkit);
     ToolkitPlace place = place_of(choice);
     place.otherwise = now.directory;
-    const RuntimeSettings wanted = runtime_settings(settings, place);
+    const RuntimeSettings wanted = runtime_settings(settings, place, has_registry_hosts(root_));
     const auto record = read_runtime_record(root_);
     const auto places = known_places(root_);
     const bool is_known =
         record && record->settings.is_object(); // not only one of them, which somebody named
     Json document{{"configure", wanted.configure},
+                  {"registry_hosts", wanted.registry_hosts},
                   {"toolkit", to_json(place)},
                   {"toolkit_now", to_json(now)},
                   {"is_link_left", choice.path.empty() && !current_toolkit(root_).empty()},
@@ -124,7 +134,8 @@ Result<Json> RuntimeComponent::observe(const core::Settings& settings) {
 Plan RuntimeComponent::plan(const core::Desired& desired, const Json& observed) const {
     // Unless it is done alone the toolkit comes first.
     const RuntimeSettings settings = runtime_settings(
-        desired.settings, place_from_json(base::member(observed, desired.alone ? "toolkit_now" : "toolkit")));
+        desired.settings, place_from_json(base::member(observed, desired.alone ? "toolkit_now" : "toolkit")),
+        base::bool_or(observed, "registry_hosts", false));
     if (!desired.request.empty())
         return plan_request(settings, base::member(desired.request, "runtime"));
     Plan plan;
@@ -135,7 +146,7 @@ Plan RuntimeComponent::plan(const core::Desired& desired, const Json& observed) 
         plan.reasons.emplace_back("nobody has looked at container runtimes yet");
     if (const Json& recorded = base::member(observed, "recorded_settings");
         recorded.is_object() && recorded != settled_settings(settings))
-        plan.reasons.emplace_back("the settings in section [Runtime] or [CDI] are others");
+        plan.reasons.push_back(what_changed(recorded, settings));
     if (base::bool_or(observed, "places_changed", false))
         plan.reasons.emplace_back("container runtimes have come or gone");
     for (const std::string& path : base::strings_or_empty(observed, "changed"))

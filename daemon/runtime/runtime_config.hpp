@@ -27,6 +27,13 @@ enum class CdiState {
     Unknown,     ///< depends on the version, which is not known
 };
 
+/// containerd's /etc/containerd/certs.d, from which pods get this host's images.
+enum class RegistryHosts {
+    Read,
+    Unread, ///< and config_path can be set
+    Other,  ///< somebody set up something else, or the runtime has no such directory
+};
+
 struct RuntimeConfig {
     std::string cri_plugin; ///< containerd's key in "plugins"; empty for others
     std::string socket;     ///< where it listens, if its files say so
@@ -35,6 +42,7 @@ struct RuntimeConfig {
     std::vector<RuntimeHandler> handlers; ///< by name
     CdiState cdi = CdiState::Unknown;
     std::vector<std::string> cdi_spec_dirs;
+    RegistryHosts registry_hosts = RegistryHosts::Other;
     std::vector<std::string> problems; ///< for which the runtime does not start, or not as configured
 };
 

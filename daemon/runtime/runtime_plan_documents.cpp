@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "daemon/runtime/containerd_registries.hpp"
 #include "daemon/runtime/runtime_check.hpp"
 #include "daemon/runtime/runtime_find.hpp"
 #include "daemon/runtime/runtime_plan.hpp"
@@ -64,7 +65,8 @@ struct Known {
 Result<Known> look(const Root& root, const core::Settings& settings, const std::vector<std::string>& names) {
     if (root.is_host())
         GPUHOST_CHECK(need_root());
-    Known known{runtime_settings(settings, place_of(present_toolkit(root, toolkit_settings(settings)))),
+    Known known{runtime_settings(settings, place_of(present_toolkit(root, toolkit_settings(settings))),
+                                 has_registry_hosts(root)),
                 read_runtime_record(root).value_or(RuntimeRecord()),
                 {}};
     GPUHOST_TRY(states, read_chosen_runtimes(root, find_runtimes(root), known.settings.runtimes, names));

@@ -35,7 +35,7 @@ std::span<const SettingKey> runtime_setting_keys() {
     return keys;
 }
 
-RuntimeSettings runtime_settings(const core::Settings& settings, ToolkitPlace toolkit) {
+RuntimeSettings runtime_settings(const core::Settings& settings, ToolkitPlace toolkit, bool registry_hosts) {
     RuntimeSettings values;
     values.configure = settings.boolean("Runtime", "Configure");
     values.runtimes = settings.words("Runtime", "Runtimes");
@@ -46,6 +46,7 @@ RuntimeSettings runtime_settings(const core::Settings& settings, ToolkitPlace to
     values.repair = settings.boolean("Runtime", "Repair");
     values.cdi = settings.boolean("CDI", "Enable");
     values.cdi_directory = settings.string("CDI", "Directory");
+    values.registry_hosts = registry_hosts;
     return values;
 }
 
@@ -60,7 +61,8 @@ Json to_json(const RuntimeSettings& settings) {
             {"restart", settings.restart},
             {"repair", settings.repair},
             {"cdi", settings.cdi},
-            {"cdi_directory", settings.cdi_directory}};
+            {"cdi_directory", settings.cdi_directory},
+            {"registry_hosts", settings.registry_hosts}};
 }
 
 Json settled_settings(RuntimeSettings settings) {
@@ -88,7 +90,8 @@ RuntimeSettings runtime_settings_from_json(const Json& value) {
             base::bool_or(value, "restart", true),
             base::bool_or(value, "repair", true),
             base::bool_or(value, "cdi", true),
-            base::string_or(value, "cdi_directory", "/run/cdi")};
+            base::string_or(value, "cdi_directory", "/run/cdi"),
+            base::bool_or(value, "registry_hosts", false)};
 }
 
 } // namespace gpuhost::runtime

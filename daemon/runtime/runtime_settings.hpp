@@ -30,11 +30,13 @@ struct RuntimeSettings {
     bool repair = true;                       ///< what another program has overwritten is written again
     bool cdi = true;                          ///< specifications are written at all
     std::string cdi_directory{"/run/cdi"};    ///< where
+    bool registry_hosts = false;              ///< bundles have images that pods are to find
     friend bool operator==(const RuntimeSettings&, const RuntimeSettings&) = default;
 };
 
 [[nodiscard]] std::span<const core::SettingKey> runtime_setting_keys();
-[[nodiscard]] RuntimeSettings runtime_settings(const core::Settings& settings, ToolkitPlace toolkit);
+[[nodiscard]] RuntimeSettings runtime_settings(const core::Settings& settings, ToolkitPlace toolkit,
+                                               bool registry_hosts);
 
 /// As a step's arguments.
 [[nodiscard]] base::Json to_json(const RuntimeSettings& settings);

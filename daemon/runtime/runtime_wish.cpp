@@ -2,6 +2,7 @@
 #include "daemon/runtime/runtime_wish.hpp"
 
 #include "daemon/base/parse.hpp"
+#include "daemon/core/registry_hosts.hpp"
 
 #include <algorithm>
 #include <array>
@@ -89,6 +90,7 @@ Result<RuntimeWish> wish_for(const base::Root& root, const RuntimeConfig& config
     RuntimeWish wish;
     wish.cdi = settings.cdi && (config.cdi == CdiState::On || config.cdi == CdiState::Off);
     wish.spec_directory = settings.cdi_directory;
+    wish.registry_hosts = settings.registry_hosts && config.registry_hosts != RegistryHosts::Other;
     const bool is_auto = settings.classes.empty() || settings.classes == std::vector<std::string>{"auto"};
     if (is_auto && config.cdi == CdiState::Unsupported && settings.cdi) {
         wish.classes = classes_here(root, settings);
@@ -129,6 +131,8 @@ std::vector<std::string> lacking(const RuntimeConfig& config, const RuntimeWish&
     }
     if (!wish.default_class.empty() && config.default_handler != wish.default_class)
         phrases.push_back("the default runtime is '" + config.default_handler + "'");
+    if (wish.registry_hosts && config.registry_hosts != RegistryHosts::Read)
+        phrases.push_back("images for pods are pulled without " + std::string(core::containerd_certs));
     return phrases;
 }
 

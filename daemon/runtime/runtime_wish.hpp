@@ -23,7 +23,8 @@ struct RuntimeWish {
     bool cdi = false;           ///< CDI is on
     std::string spec_directory; ///< that it reads
     std::vector<RuntimeClass> classes;
-    std::string default_class; ///< empty: as it is without us
+    std::string default_class;   ///< empty: as it is without us
+    bool registry_hosts = false; ///< containerd reads certs.d when it pulls for pods
 };
 
 /// `config` is what the runtime is configured to do without us, `version` for messages: whether it knows CDI decides what

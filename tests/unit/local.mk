@@ -169,6 +169,7 @@ EXTRA_%C%_kmod_tests_DEPENDENCIES = %D%/stub-nvml.so %D%/stub-cuda.so %D%/stub-j
     %D%/runtime/container_state_test.cpp \
     %D%/runtime/containerd_files_test.cpp \
     %D%/runtime/containerd_merge_test.cpp \
+    %D%/runtime/containerd_registries_test.cpp \
     %D%/runtime/docker_edit_test.cpp \
     %D%/runtime/driver_root_test.cpp \
     %D%/runtime/gpus_test.cpp \

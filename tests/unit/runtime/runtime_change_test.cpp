@@ -2,6 +2,8 @@
 #include "daemon/runtime/runtime_change.hpp"
 #include "tests/support/tmpdir.hpp"
 
+#include <tuple>
+
 #include <gtest/gtest.h>
 
 namespace gpuhost::runtime {
@@ -21,6 +23,12 @@ RuntimeWish cdi() {
 RuntimeWish classes() {
     RuntimeWish wish;
     wish.classes = {{"nvidia", toolkit}};
+    return wish;
+}
+
+RuntimeWish registry_hosts() {
+    RuntimeWish wish;
+    wish.registry_hosts = true;
     return wish;
 }
 
@@ -146,6 +154,32 @@ TEST_F(RuntimeChangeTest, From2OnTheDropInHasOnlyWhatIsOurs) {
     EXPECT_EQ(after.config.handlers.front().name, "nvidia");
     EXPECT_EQ(after.config.handlers.front().systemd_cgroup, true);
     EXPECT_TRUE(after.config.problems.empty());
+}
+
+TEST_F(RuntimeChangeTest, ConfigPathBecomesOneDirectoryInEachVersion) {
+    const std::string list = "registry]\nconfig_path = \"/etc/containerd/certs.d:/etc/docker/certs.d\"\n";
+    const std::string version_3 = "version = 3\n[plugins.'io.containerd.cri.v1.images'.";
+    const std::tuple<std::string, unsigned, unsigned> rows[] = {
+        {kubespray, 1, 7},       {kubespray, 2, 0},        {kubespray, 2, 2},        {kubespray, 2, 4},
+        {"version = 3\n", 2, 2}, {version_3 + list, 2, 1}, {version_3 + list, 2, 4}, {"version = 4\n", 2, 3},
+    };
+    for (const auto& [text, major, minor] : rows) {
+        SCOPED_TRACE(text + std::to_string(major) + "." + std::to_string(minor));
+        host_.write("etc/containerd/config.toml", text);
+        EXPECT_EQ(state(major, minor).config.registry_hosts, RegistryHosts::Unread);
+        const auto made = change(state(major, minor), registry_hosts());
+        ASSERT_TRUE(made) << made.error().message;
+        EXPECT_TRUE(made->is_effective);
+        EXPECT_EQ(made->reasons,
+                  std::vector<std::string>{"images for pods are pulled without /etc/containerd/certs.d"});
+        EXPECT_EQ(carry_out(state(major, minor), registry_hosts()), (Paths{drop_in, config}));
+        EXPECT_EQ(state(major, minor).config.registry_hosts, RegistryHosts::Read) << text_of(drop_in);
+        EXPECT_EQ(carry_out(state(major, minor), registry_hosts()), Paths())
+            << "a second time nothing changes";
+        EXPECT_EQ(text_of(drop_in).find("v1.runtime"), std::string::npos) << text_of(drop_in);
+        carry_out(state(major, minor), {});
+        EXPECT_EQ(text_of(config), text);
+    }
 }
 
 TEST_F(RuntimeChangeTest, TheDropInsVersionIsTheFirstFiles) {
