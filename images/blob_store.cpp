@@ -86,31 +86,40 @@ Result<void> BlobWriter::write(std::span<const char> bytes) {
         written_ += static_cast<std::uint64_t>(n);
         bytes = bytes.subspan(static_cast<std::size_t>(n));
     }
-    if (written_ - flushed_ >= writeback_bytes)
-        start_writeback();
-    return {};
+    return written_ - flushed_ >= writeback_bytes ? start_writeback() : Result<void>();
+}
+
+/// The kernel reports bytes that the disk refused to one caller only, and keeps them in the page cache as if they were
+/// written. Who waits here would take the report from fdatasync(2), so it counts, and the file goes.
+Result<void> BlobWriter::write_out(std::uint64_t from, std::uint64_t to, unsigned flags) {
+    const bool started =
+        ::sync_file_range(fd_.get(), static_cast<off_t>(from), static_cast<off_t>(to - from), flags) == 0;
+    const int error = started ? 0 : errno;
+    if (error != EIO && error != ENOSPC && error != EDQUOT)
+        return {}; // a file system without it: fdatasync(2) does all
+    (void)::unlinkat(directory_, hex_.c_str(), 0);
+    return base::fail_errno("writing blob " + hex_, error);
 }
 
 /// The disk writes while the next bytes are hashed, so that the sync at the end finds little to do. What was written some
 /// blocks ago leaves the page cache, which is for what the host's jobs read.
-void BlobWriter::start_writeback() {
-    const auto at = [](std::uint64_t offset) { return static_cast<off_t>(offset); };
-    (void)::sync_file_range(fd_.get(), at(flushed_), at(written_ - flushed_), SYNC_FILE_RANGE_WRITE);
+Result<void> BlobWriter::start_writeback() {
+    GPUHOST_CHECK(write_out(flushed_, written_, SYNC_FILE_RANGE_WRITE));
     flushed_ = written_;
     if (flushed_ <= forgotten_ + behind)
-        return;
+        return {};
     const std::uint64_t until = flushed_ - behind;
-    (void)::sync_file_range(fd_.get(), at(forgotten_), at(until - forgotten_),
-                            SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER);
-    (void)::posix_fadvise(fd_.get(), at(forgotten_), at(until - forgotten_), POSIX_FADV_DONTNEED);
+    GPUHOST_CHECK(write_out(
+        forgotten_, until, SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER));
+    (void)::posix_fadvise(fd_.get(), static_cast<off_t>(forgotten_), static_cast<off_t>(until - forgotten_),
+                          POSIX_FADV_DONTNEED);
     forgotten_ = until;
+    return {};
 }
 
 Result<void> BlobWriter::finish() {
     if (written_ == size_ && hash_.finish() == hex_) {
-        if (written_ - flushed_ >= worth_a_request)
-            start_writeback();
-        return {};
+        return written_ - flushed_ >= worth_a_request ? start_writeback() : Result<void>();
     }
     (void)::unlinkat(directory_, hex_.c_str(), 0);
     return base::fail(Errc::BadContent, "blob sha256:" + hex_ + ": its bytes are not those of its digest",
@@ -126,18 +135,31 @@ Result<Incoming> Incoming::open(const base::Root& root, const std::string& name)
     return Incoming(root, path, std::move(directory));
 }
 
+/// What could not be synced is removed: it looks whole in the page cache, and a second sync would succeed.
 Result<void> Incoming::sync(const std::vector<std::string>& blobs) const {
-    if (blobs.size() >= many_files)
-        return ::syncfs(directory_.get()) < 0 ? base::fail_errno("syncing " + path_, errno) : Result<void>();
+    if (blobs.size() >= many_files) {
+        if (::syncfs(directory_.get()) == 0)
+            return {};
+        auto failed = base::fail_errno("syncing " + path_, errno);
+        (void)remove(); // which of the blobs is not said
+        return failed;
+    }
+    Result<void> synced;
     for (const std::string& hex : blobs) {
         const UniqueFd fd(::openat(directory_.get(), hex.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
         if (!fd && errno == ENOENT)
             continue; // has its name already
-        if (!fd || ::fdatasync(fd.get()) < 0)
-            return base::fail_errno("syncing blob " + hex, errno);
-        (void)::posix_fadvise(fd.get(), 0, 0, POSIX_FADV_DONTNEED);
+        if (fd && ::fdatasync(fd.get()) == 0) {
+            (void)::posix_fadvise(fd.get(), 0, 0, POSIX_FADV_DONTNEED);
+            continue;
+        }
+        const int error = errno;
+        if (fd)
+            (void)::unlinkat(directory_.get(), hex.c_str(), 0);
+        if (synced) // the others have to be synced all the same, to learn which to remove
+            synced = base::fail_errno("syncing blob " + hex, error);
     }
-    return {};
+    return synced;
 }
 
 Result<void> Incoming::publish(const std::vector<std::string>& blobs) const {

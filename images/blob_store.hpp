@@ -48,6 +48,7 @@ class BlobWriter {
                                                        bool anew);
 
     [[nodiscard]] std::uint64_t written() const { return written_; }
+    /// A file with bytes that the disk refused is removed, so that the next import does not believe the page cache.
     [[nodiscard]] base::Result<void> write(std::span<const char> bytes);
     /// Compares size and digest. If they differ the file goes, so that the next import begins anew: BadContent.
     [[nodiscard]] base::Result<void> finish();
@@ -55,7 +56,8 @@ class BlobWriter {
   private:
     BlobWriter(int directory, base::UniqueFd fd, std::string hex, std::uint64_t size)
         : directory_(directory), fd_(std::move(fd)), hex_(std::move(hex)), size_(size) {}
-    void start_writeback();
+    [[nodiscard]] base::Result<void> start_writeback();
+    [[nodiscard]] base::Result<void> write_out(std::uint64_t from, std::uint64_t to, unsigned flags);
 
     int directory_;
     base::UniqueFd fd_;

@@ -12,7 +12,6 @@ power_test.py --recording DIR --point NUMBER    one point of a recording that a 
 """
 import argparse
 import concurrent.futures
-import hashlib
 import json
 import multiprocessing
 import os
@@ -34,6 +33,7 @@ from crash import listing
 from fake_host import FakeHost, scratch, write
 from gates import Gates
 from image_files import Layout
+from power_faults import state_faults
 
 SEED, POINTS = os.environ.get("SEED", "535"), int(os.environ.get("POINTS", "1000"))
 FULL = os.environ.get("FULL") == "1"
@@ -239,52 +239,6 @@ def points_of(recording):
         share = chance.choice((0, 0.1, 0.5, 0.5, 0.9, 1))
         add(f"in '{recording.at(at)['label']}'", at, share, chance.random() < DAEMON_SHARE)
     return points
-
-
-def is_whole(path, name):
-    with open(path, "rb") as file:
-        return hashlib.sha256(file.read()).hexdigest() == name
-
-
-def store_faults(state):
-    """(faults, sizes of the blobs)"""
-    store = os.path.join(state, "store/sha256")
-    names = os.listdir(store) if os.path.isdir(store) else []
-    sizes = {name: os.stat(os.path.join(store, name)).st_size for name in names}
-    return [f"blob {name} has {size} bytes that are not its own" for name, size in sizes.items()
-            if not is_whole(os.path.join(store, name), name)], sizes
-
-
-def record_faults(directory, sizes):
-    def text(name):
-        with open(os.path.join(directory, name), encoding="utf-8") as file:
-            return file.read()
-
-    name = os.path.basename(directory)
-    try:
-        entry, images = json.loads(text("record.json")), json.loads(text("images.json"))
-        blobs = text("blobs").splitlines()
-    except (OSError, ValueError) as error:
-        return [f"the record of {name} is not whole: {error}"], None
-    wrong = [f"{name} lacks blob {line}" for line in blobs if sizes.get(line[:64]) != int(line[65:] or -1)]
-    if (len(images), len(blobs)) != (entry["images"], entry["blobs"]):
-        wrong.append(f"the record of {name} counts {entry['images']} images and {entry['blobs']} blobs, "
-                     f"not {len(images)} and {len(blobs)}")
-    return wrong, entry["generation"]
-
-
-def state_faults(state):
-    """(faults, bundles with their generations) below /var/lib/gpuhost, as no program has touched it."""
-    wrong, sizes = store_faults(state)
-    catalogue = os.path.join(state, "catalogue")
-    bundles = []
-    for name in sorted(os.listdir(catalogue) if os.path.isdir(catalogue) else []):
-        if name.startswith("."):
-            continue
-        faults, generation = record_faults(os.path.join(catalogue, name), sizes)
-        wrong += faults
-        bundles.append([name, generation])
-    return wrong, bundles
 
 
 def journal_faults(state, recording, at):

@@ -4,6 +4,8 @@
 The disk is a loop device on a file that this program itself serves to the kernel (FUSE): the device turns a flush into
 an fsync of its file, and a forced write (FUA) into a write and a flush. Flushed writes are there after a power cut; of
 those since, any may be there and any may not, whatever their order, and each sector is the old or the new one.
+
+It can refuse writes as well: those with REFUSED in them, as long as a file says so.
 """
 import contextlib
 import errno
@@ -20,6 +22,7 @@ FLUSH = 2**64 - 1  # in the log, where a write has its offset
 EVENT = struct.Struct("<QQ")  # offset, bytes; then the bytes
 SECTOR = 4096
 MOST = 1 << 20  # bytes a write
+REFUSED = b"this block is refused"
 
 # linux/fuse.h
 LOOKUP_NOTHING = (2, 42)  # FORGET, BATCH_FORGET: not answered
@@ -35,8 +38,8 @@ AUTOCLEAR = 4
 class Server:
     """One file, which is the whole file system."""
 
-    def __init__(self, fuse, image, log):
-        self.fuse, self.image, self.log = fuse, image, log
+    def __init__(self, fuse, image, log, refusing):
+        self.fuse, self.image, self.log, self.refusing = fuse, image, log, refusing
 
     def serve(self):
         """Until it is unmounted."""
@@ -71,6 +74,8 @@ class Server:
         if code == WRITE:
             _, offset, size = struct.unpack_from("<QQI", body)
             data = body[40:40 + size]
+            if os.path.exists(self.refusing) and REFUSED in bytes(data):
+                return errno.ENOSPC, b""
             os.writev(self.log, [EVENT.pack(offset, size), data])
             os.pwrite(self.image, data, offset)
             return 0, struct.pack("<II", size, 0)
@@ -168,14 +173,15 @@ def mounted(kind, image, directory):
 
 
 @contextlib.contextmanager
-def recorded(image, log, file):
-    """`file` is what `image` holds, and what is written to it is written to `log` first."""
+def recorded(image, log, file, refusing="/nonexistent"):
+    """`file` is what `image` holds, and what is written to it is written to `log` first. While there is a file `refusing`,
+    writes with REFUSED in them fail."""
     open(file, "wb").close()
     fuse = os.open("/dev/fuse", os.O_RDWR)
     with open(image, "r+b") as content, open(log, "wb") as events:
         fds = (fuse, content.fileno(), events.fileno())
         own_mounts.mount("disk", file, "fuse", f"fd={fuse},rootmode=100600,user_id=0,group_id=0")
-        server = programs.start([sys.executable, __file__, *map(str, fds)], pass_fds=fds)
+        server = programs.start([sys.executable, __file__, *map(str, fds), refusing], pass_fds=fds)
         try:
             os.close(fuse)  # the server's alone: who waits for it when it dies gets an error
             yield
@@ -265,4 +271,4 @@ class PowerCuts:
 
 if __name__ == "__main__":
     os.nice(-20)  # each flush waits for it
-    Server(*map(int, sys.argv[1:4])).serve()
+    Server(*map(int, sys.argv[1:4]), sys.argv[4]).serve()
