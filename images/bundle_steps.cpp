@@ -266,8 +266,8 @@ core::StepKind commit_kind() {
 bool leads_nobody_elsewhere(const base::Root& root, const std::string& name) {
     const auto before = Catalogue(root).replaced(name);
     const auto now = Catalogue(root).record(name);
-    return before && now && before->registries == now->registries && before->packages.empty() &&
-           now->packages.empty();
+    return before && now && before->registries == now->registries && before->namespaces == now->namespaces &&
+           before->packages.empty() && now->packages.empty();
 }
 
 Result<Json> settle_apply(StepContext& context, const Json& args) {

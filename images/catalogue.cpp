@@ -21,7 +21,7 @@ using base::Result;
 
 namespace {
 
-constexpr std::size_t record_limit = 4U << 20U; ///< with 10,000 registries, which a bundle may have
+constexpr std::size_t record_limit = 8U << 20U; ///< a bundle may have 10,000 registries and namespaces
 constexpr std::size_t images_limit = 64U << 20U;
 constexpr std::size_t blobs_limit = 128U << 20U;
 
@@ -103,6 +103,7 @@ Json to_json(const BundleRecord& record) {
             {"bytes", record.bytes},
             {"images", record.images},
             {"registries", record.registries},
+            {"namespaces", record.namespaces},
             {"packages", std::move(packages)},
             {"files", std::move(files)}};
 }
@@ -126,6 +127,7 @@ Result<BundleRecord> record_from_json(const Json& value) {
                      number(signer, "not_after")};
     record.images = number(value, "images");
     record.registries = base::strings_or_empty(value, "registries");
+    record.namespaces = base::strings_or_empty(value, "namespaces");
     for (const Json& one : base::member(value, "packages")) {
         GPUHOST_TRY(tree, package_tree_from_json(one));
         record.packages.push_back(std::move(tree));

@@ -50,8 +50,10 @@ struct BundleRecord {
     std::uint64_t bytes = 0; ///< of these
     std::uint64_t images = 0;
     std::vector<std::string> registries; ///< of its images, in order
-    std::vector<PackageTree> packages;   ///< repositories that this host takes
-    std::vector<FileSet> files;          ///< likewise
+    std::vector<std::string>
+        namespaces;                    ///< "HOST/FIRST" of its images of registries without a port, in order
+    std::vector<PackageTree> packages; ///< repositories that this host takes
+    std::vector<FileSet> files;        ///< likewise
 
     [[nodiscard]] bool is_signed() const { return !signer.sha256.empty(); }
 };

@@ -108,6 +108,18 @@ std::vector<std::string> registries_of(const std::vector<BundleImage>& images) {
     return {registries.begin(), registries.end()};
 }
 
+/// "registry.example/team" of registry.example/team/app:v1.
+std::vector<std::string> namespaces_of(const std::vector<BundleImage>& images) {
+    std::set<std::string> namespaces;
+    for (const BundleImage& image : images) {
+        const std::size_t host = image.name.find('/');
+        if (host == std::string::npos || image.name.find(':') < host)
+            continue;
+        namespaces.insert(image.name.substr(0, image.name.find_first_of("/:@", host + 1)));
+    }
+    return {namespaces.begin(), namespaces.end()};
+}
+
 void add_trees(CatalogueEntry& entry, HostArtifacts artifacts) {
     for (const LinkTree& tree : artifacts.packages)
         entry.record.packages.push_back(package_tree(tree.name, names_in(tree)));
@@ -132,6 +144,7 @@ CatalogueEntry make_entry(const SignedManifest& bundle, const HostFacts& host) {
     record.signer = bundle.signer;
     record.images = manifest.images.size();
     record.registries = registries_of(manifest.images);
+    record.namespaces = namespaces_of(manifest.images);
     record.blobs = entry.blobs.size();
     for (const OwnedBlob& blob : entry.blobs)
         record.bytes += blob.size;

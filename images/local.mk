@@ -141,6 +141,8 @@ noinst_LIBRARIES += %D%/libimages.a
     %D%/registry_answer.cpp \
     %D%/registry_answer.hpp \
     %D%/registry_service.hpp \
+    %D%/registries_conf.cpp \
+    %D%/registries_conf.hpp \
     %D%/registry.cpp \
     %D%/registry.hpp \
     %D%/registry_metrics.cpp \

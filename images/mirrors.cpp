@@ -7,9 +7,11 @@
 #include "images/containerd_config.hpp"
 #include "images/k3s.hpp"
 #include "images/reference.hpp"
+#include "images/registries_conf.hpp"
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <optional>
 #include <set>
 
@@ -81,34 +83,6 @@ std::string containerd_setup(const Root& root, const std::string& registry) {
     return is_theirs(root, hosts_path("_default")) ? hosts_path("_default") : std::string();
 }
 
-/// "prefix = "docker.io"" → docker.io; likewise location. Empty for any other line.
-std::string_view named_registry(std::string_view line) {
-    line = base::trim(line);
-    if (!base::starts_with(line, "prefix") && !base::starts_with(line, "location"))
-        return {};
-    const std::size_t begin = line.find_first_of("\"'");
-    const std::size_t end = begin == std::string_view::npos ? begin : line.find(line[begin], begin + 1);
-    return end == std::string_view::npos ? std::string_view() : line.substr(begin + 1, end - begin - 1);
-}
-
-/// Registries, or repositories of them, that other files configure. Of two tables with one prefix only the last one
-/// counts, so ours would put theirs out of force.
-std::set<std::string> containers_setup(const Root& root) {
-    std::vector<std::string> files{std::string(containers) + "/registries.conf"};
-    const std::string directory = std::string(containers) + "/registries.conf.d";
-    for (const std::string& name : root.list(directory).value_or(std::vector<std::string>()))
-        if (directory + "/" + name != containers_file)
-            files.push_back(directory + "/" + name);
-    std::set<std::string> named;
-    for (const std::string& file : files) {
-        const std::string text = root.read(file).value_or("");
-        for (const std::string_view line : base::split(text, '\n'))
-            if (const std::string_view name = named_registry(line); !name.empty())
-                named.emplace(name.substr(0, name.find('/')));
-    }
-    return named;
-}
-
 /// Ours, and wanted no longer.
 void add_stale(const Root& root, const std::set<std::string>& wanted, std::vector<FileOperation>& to) {
     for (const std::string& registry : root.list(containerd_certs).value_or(std::vector<std::string>())) {
@@ -127,6 +101,12 @@ void add_stale(const Root& root, const std::set<std::string>& wanted, std::vecto
 bool is_registry(const std::string& text) {
     const auto reference = parse_reference(text + "/image");
     return reference && reference->registry == text;
+}
+
+bool is_namespace(const std::string& text) {
+    const std::string image = text + "/image";
+    const auto reference = parse_reference(image);
+    return reference && reference->registry + "/" + reference->repository == image;
 }
 
 std::vector<FileOperation> containerd_files(const Root& root, const Registries& registries,
@@ -150,26 +130,44 @@ std::vector<FileOperation> containerd_files(const Root& root, const Registries& 
 
 std::optional<FileOperation> containers_conf(const Root& root, const Registries& registries,
                                              const MirrorSettings& settings, std::vector<std::string>& left) {
-    const std::set<std::string> theirs = containers_setup(root);
-    std::vector<std::string> names;
+    const std::set<std::string> theirs = configured_hosts(root);
+    Registries ours;
     for (const std::string& registry : registries.names)
-        if (theirs.count(registry) != 0)
+        if (is_configured(theirs, registry))
             left.push_back("registries.conf has " + registry +
                            " already: podman and CRI-O do not ask this host for its images");
         else if (is_repository(registry_path(registry)))
-            names.push_back(registry);
+            ours.names.push_back(registry);
         else
             left.push_back("podman and CRI-O can't ask this host for images of '" + registry +
                            "': it is no part of a path");
-    if (names.empty())
+    if (ours.names.empty())
         return std::nullopt;
+    ours.namespaces = registries.namespaces;
     if (is_theirs(root, std::string(containers_file))) {
         left.push_back(std::string(containers_file) +
                        " is not gpuhost's: podman and CRI-O do not ask this host");
         return std::nullopt;
     }
     return FileOperation{FileOperation::Type::Write, std::string(containers_file),
-                         containers_registries(names, settings)};
+                         containers_registries(ours, settings)};
+}
+
+/// A prefix "registry.example" is one of "registry.example:5000" too, and no name comes of that one's images: pulls of them
+/// would fail. So there is a prefix for each namespace of a registry without a port. With Upstream=no the whole registry is
+/// ours, but for "localhost", which stands for images without a registry beside "localhost:5000" with one.
+std::vector<std::string> prefixes_of(const Registries& registries, const MirrorSettings& settings) {
+    std::vector<std::string> prefixes;
+    for (const std::string& registry : registries.names) {
+        const auto first = prefixes.size();
+        if (settings.upstream || registry == "localhost")
+            std::copy_if(registries.namespaces.begin(), registries.namespaces.end(),
+                         std::back_inserter(prefixes),
+                         [&](const std::string& one) { return base::starts_with(one, registry + "/"); });
+        if (prefixes.size() == first)
+            prefixes.push_back(registry);
+    }
+    return prefixes;
 }
 
 std::vector<FileOperation> k3s_files(const Root& root, const Registries& registries,
@@ -223,14 +221,14 @@ std::string containerd_hosts(const MirrorSettings& settings) {
            "\"]\n  capabilities = [\"pull\", \"resolve\"]\n  dial_timeout = \"2s\"\n";
 }
 
-std::string containers_registries(const std::vector<std::string>& registries,
-                                  const MirrorSettings& settings) {
+std::string containers_registries(const Registries& registries, const MirrorSettings& settings) {
     std::string text(content::file_mark);
-    for (const std::string& registry : registries) {
-        const std::string ours =
-            "location = \"" + settings.address + "/" + registry_path(registry) + "\"\ninsecure = true\n";
-        text += "\n[[registry]]\nprefix = \"" + registry + "\"\n";
-        text += settings.upstream ? "location = \"" + registry + "\"\n[[registry.mirror]]\n" + ours : ours;
+    for (const std::string& prefix : prefixes_of(registries, settings)) {
+        const std::string host = prefix.substr(0, prefix.find('/'));
+        const std::string ours = "location = \"" + settings.address + "/" + registry_path(host) +
+                                 prefix.substr(host.size()) + "\"\ninsecure = true\n";
+        text += "\n[[registry]]\nprefix = \"" + prefix + "\"\n";
+        text += settings.upstream ? "location = \"" + prefix + "\"\n[[registry.mirror]]\n" + ours : ours;
     }
     return text;
 }
@@ -242,6 +240,7 @@ Registries mirrored_registries(const Root& root) {
     if (!bundles)
         registries.problems.push_back(bundles.error().message);
     std::set<std::string> names;
+    std::set<std::string> namespaces;
     for (const std::string& bundle : bundles.value_or(std::vector<std::string>())) {
         const auto record = catalogue.record(bundle);
         if (!record)
@@ -252,8 +251,12 @@ Registries mirrored_registries(const Root& root) {
             else
                 registries.problems.push_back("bundle '" + bundle + "': '" + registry + "' is no registry");
         }
+        for (const std::string& one : record ? record->namespaces : std::vector<std::string>())
+            if (is_namespace(one))
+                namespaces.insert(one);
     }
     registries.names.assign(names.begin(), names.end());
+    registries.namespaces.assign(namespaces.begin(), namespaces.end());
     return registries;
 }
 

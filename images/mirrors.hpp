@@ -30,24 +30,22 @@ struct MirrorSettings {
 };
 [[nodiscard]] MirrorSettings mirror_settings(const core::Settings& settings);
 
-inline constexpr std::string_view containers_file = "/etc/containers/registries.conf.d/50-gpuhost.conf";
-
 /// What stands for a registry at the head of a path in ours: "registry.example_5000", for those who can't name it otherwise.
 [[nodiscard]] std::string registry_path(std::string registry);
 
-/// docs/hosts.md of containerd has the format. Requests say themselves which registry they mean.
-[[nodiscard]] std::string containerd_hosts(const MirrorSettings& settings);
-/// containers-registries.conf(5), version 2.
-[[nodiscard]] std::string containers_registries(const std::vector<std::string>& registries,
-                                                const MirrorSettings& settings);
-
 /// The registries that bundles of the catalogue have images of.
 struct Registries {
-    std::vector<std::string> names; ///< in order
+    std::vector<std::string> names;      ///< in order
+    std::vector<std::string> namespaces; ///< "HOST/FIRST", in order, of those without a port
     std::vector<std::string>
         problems; ///< records that can't be read: what they have is not taken out of any file
 };
 [[nodiscard]] Registries mirrored_registries(const base::Root& root);
+
+/// docs/hosts.md of containerd has the format. Requests say themselves which registry they mean.
+[[nodiscard]] std::string containerd_hosts(const MirrorSettings& settings);
+/// containers-registries.conf(5), version 2.
+[[nodiscard]] std::string containers_registries(const Registries& registries, const MirrorSettings& settings);
 
 struct Mirrors {
     std::vector<content::FileOperation> wrong; ///< what is to be done

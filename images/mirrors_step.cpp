@@ -5,6 +5,7 @@
 #include "images/crio_reload.hpp"
 #include "images/k3s.hpp"
 #include "images/mirrors.hpp"
+#include "images/registries_conf.hpp"
 
 namespace gpuhost::images {
 

@@ -177,7 +177,7 @@ def check_mirrors(t, host):
     write(host.path("/etc/containerd/config.toml"), f"[plugins.'io.containerd.cri.v1.images'.registry]\n{CONFIG_PATH}\n")
     t.ok("config_path" not in host.ctl("status").stdout, "until they are", host.ctl("status").stdout)
     t.ok("http://127.0.0.1:299" in host.read(hosts)
-         and 'prefix = "registry.example"' in host.read("/etc/containers/registries.conf.d/50-gpuhost.conf"), "apply leads it here")
+         and 'prefix = "registry.example/' in host.read("/etc/containers/registries.conf.d/50-gpuhost.conf"), "apply leads it here")
     write(host.path("/etc/gpuhost/gpuhostd.conf"), "[Mirrors]\nUpstream=no\n")
     host.ctl("reload", check=0)
     host.ctl("apply", check=0)

@@ -94,6 +94,7 @@ time_seam = -Wl,--wrap=clock_gettime -Wl,--wrap=_ZNSt13random_device9_M_getvalEv
     %D%/images/placement_test.cpp \
     %D%/images/references_test.cpp \
     %D%/images/scrub_test.cpp \
+    %D%/images/registries_conf_test.cpp \
     %D%/images/registry_test.cpp \
     %D%/images/registry_server_test.cpp \
     %D%/images/transfer_test.cpp \

@@ -178,7 +178,7 @@ TEST_F(MirrorsTest, WhatSomebodySetUpStaysInForce) {
     directory_.write("etc/containers/registries.conf",
                      "[[registry]]\nprefix = \"quay.io/team\"\nblocked = true\n");
     directory_.write("etc/containers/registries.conf.d/site.conf",
-                     "[[registry]]\n  location='registry.example:5000'\ninsecure = true\n");
+                     "[[registry]]\n  location='*.example'\ninsecure = true\n");
     EXPECT_EQ(apply(), std::vector<std::string>{containers_});
     EXPECT_EQ(warnings_.size(), 2U);
     EXPECT_NE(read(containers_).find("docker.io"), std::string::npos);
