@@ -42,6 +42,14 @@ Result<void> check_generation(const BundleManifest& manifest, const BundleRecord
     if (manifest.generation == present.generation)
         return base::fail(Errc::Refused, here + " is here already, with other content",
                           "Give the new one a higher generation, or pass --allow-downgrade to replace it.");
+    // Of a name that two bundles have, the one with the later date leads to its image: with an earlier one than before a
+    // newer generation would hand it to another bundle.
+    if (manifest.created < present.created)
+        return base::fail(Errc::Refused,
+                          here + " is dated " + base::utc_text(present.created) +
+                              ", and the newer generation " + std::to_string(manifest.generation) +
+                              " is dated " + base::utc_text(manifest.created),
+                          "Make it again with a later date (SOURCE_DATE_EPOCH), or pass --allow-downgrade.");
     return {};
 }
 

@@ -301,6 +301,23 @@ TEST_F(Import, GoesBackToAnOlderGenerationOnlyWhenTold) {
     EXPECT_EQ(Catalogue(root_).names()->size(), 1U);
 }
 
+TEST_F(Import, ANewerGenerationWithAnEarlierDateIsRefused) {
+    tests::TestBundle bundle = example();
+    bundle.manifest.created = 300;
+    ASSERT_TRUE(import(write(bundle)));
+    ++bundle.manifest.generation;
+    bundle.manifest.created = 100;
+    const auto refused = import(write(bundle));
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code, Errc::Refused);
+    EXPECT_NE(refused.error().message.find("is dated"), std::string::npos) << refused.error().message;
+    bundle.manifest.created = 300;
+    EXPECT_TRUE(import(write(bundle))) << "a constant date is a choice";
+    ++bundle.manifest.generation;
+    bundle.manifest.created = 100;
+    EXPECT_TRUE(import(write(bundle), {true}));
+}
+
 TEST_F(Import, RemovalDoesNotOpenTheWayToAnOlderGeneration) {
     tests::TestBundle bundle = example();
     const std::string seven = write(bundle);
