@@ -3,6 +3,7 @@
 
 #include "daemon/base/clock.hpp"
 #include "daemon/base/parse.hpp"
+#include "daemon/content/sha256.hpp"
 #include "images/artifacts.hpp"
 #include "images/garbage.hpp"
 #include "images/generations.hpp"
@@ -11,6 +12,8 @@
 #include <optional>
 #include <set>
 #include <vector>
+
+#include <fcntl.h>
 
 namespace gpuhost::images {
 
@@ -202,12 +205,33 @@ std::vector<std::string> missing_blobs(const Root& root, const std::vector<Owned
     return missing;
 }
 
+/// Of blobs that a program has received which parsed what came from outside, and might have been made to write others.
+Result<void> check_received(const Root& root, const std::string& digest,
+                            const std::vector<std::string>& blobs) {
+    for (const std::string& hex : blobs) {
+        const std::string path = received_path(digest, hex);
+        const auto fd = root.open_file(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+        if (!fd && fd.error().code == Errc::NotFound)
+            continue; // has its name already
+        const auto found = fd ? content::sha256_of_file(fd->get(), path) : base::fail(fd.error());
+        if (found && found->sha256 == hex)
+            continue;
+        GPUHOST_CHECK(root.remove(path));
+        return base::fail(Errc::BadContent, "blob sha256:" + hex + ": its bytes are not those of its digest",
+                          "Import it again.");
+    }
+    return {};
+}
+
 Result<BundleRecord> commit(const Root& root, const SignedManifest& bundle, const HostFacts& host) {
     GPUHOST_TRY(incoming, Incoming::open(root, bundle.digest));
     CatalogueEntry entry = make_entry(bundle, host);
     GPUHOST_TRY(artifacts, host_artifacts(root, bundle, host));
     add_trees(entry, std::move(artifacts));
-    GPUHOST_CHECK(incoming.publish(missing_blobs(root, entry.blobs)));
+    const std::vector<std::string> missing = missing_blobs(root, entry.blobs);
+    if (!entry.record.is_signed())
+        GPUHOST_CHECK(check_received(root, bundle.digest, missing));
+    GPUHOST_CHECK(incoming.publish(missing));
     GPUHOST_CHECK(Catalogue(root).put(entry));
     return std::move(entry.record);
 }

@@ -86,6 +86,22 @@ TEST_F(Adopt, AnArchiveBecomesABundleWithoutASigner) {
     EXPECT_TRUE(references->find(parse_reference("app:v1").value()));
 }
 
+TEST_F(Adopt, NoBlobIsNamedThatWasNotHashedByTheCommit) {
+    directory_.write("in.tar", tests::two_layer_archive().tar(tests::Packing::Gzip));
+    const UniqueFd fd(::open(directory_.path("in.tar").c_str(), O_RDONLY | O_CLOEXEC));
+    ASSERT_TRUE(adopt_images(root_, {fd.get(), "in.tar"}, "airgap", host_, {}));
+    const auto received = received_bundle(root_);
+    ASSERT_TRUE(received && *received);
+    const std::string base = content::sha256("base");
+    directory_.write(received_path((*received)->digest, base).substr(1), "evil");
+    const auto refused = commit_unsigned(root_, **received, host_);
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code, Errc::BadContent);
+    EXPECT_FALSE(BlobStore(root_).has(base, 4));
+    EXPECT_TRUE(import("in.tar")) << "and the next import brings it";
+    EXPECT_TRUE(BlobStore(root_).has(base, 4));
+}
+
 TEST_F(Adopt, TheSameAgainChangesNothingAndAnotherReplacesItIfAsked) {
     const auto once = import(tests::two_layer_archive());
     const auto again = import(tests::two_layer_archive());
