@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "images/garbage.hpp"
 
+#include "daemon/content/cms.hpp"
 #include "images/blob_store.hpp"
+#include "images/bundle_manifest.hpp"
 #include "images/catalogue.hpp"
 #include "images/generations.hpp"
 
@@ -62,6 +64,26 @@ Result<Freed> remove_unowned(const Root& root, const std::vector<OwnedBlob>& own
     return freed;
 }
 
+/// Of the bundle that is here; 0 of one that nobody signed. By the manifest where its record is damaged: what is there was
+/// verified when it came.
+Result<std::uint64_t> signed_generation(const Catalogue& catalogue, const std::string& name) {
+    const auto record = catalogue.record(name);
+    if (record)
+        return record->is_signed() ? record->generation : 0;
+    const auto der = catalogue.signed_manifest(name);
+    if (!der && der.error().code == Errc::NotFound)
+        return std::uint64_t{0};
+    auto text = der ? content::signed_content_unverified(*der, name) : base::fail(der.error());
+    const auto manifest = text ? parse_bundle_manifest(*text, name) : base::fail(text.error());
+    if (manifest)
+        return manifest->generation;
+    return base::fail(Errc::BadContent,
+                      "bundle '" + name +
+                          "': its record and its manifest are damaged, so which generation to remember "
+                          "is not known",
+                      "Import it again with --allow-downgrade, then remove it.");
+}
+
 } // namespace
 
 Result<Freed> remove_garbage(const Root& root) {
@@ -85,8 +107,7 @@ Result<void> check_owners(const Root& root, const std::string& except) {
 Result<Freed> remove_bundle(const Root& root, const std::string& name) {
     GPUHOST_TRY(owned, all_owned(root, name)); // before the record goes: what can't be read keeps it here
     const Catalogue catalogue(root);
-    const auto record = catalogue.record(name);
-    const std::uint64_t generation = record && record->is_signed() ? record->generation : 0;
+    GPUHOST_TRY(generation, signed_generation(catalogue, name));
     const auto remembered = generation == 0 ? Result<void>() : remember_generation(root, name, generation);
     if (!remembered && remembered.error().code != Errc::NoSpace)
         return base::fail(remembered.error());

@@ -22,10 +22,13 @@ Result<Json> read_generations(const base::Root& root) {
         return Json::object();
     if (!text)
         return base::fail(text.error());
-    GPUHOST_TRY(generations, base::parse_json(*text, generations_file));
-    if (!generations.is_object())
-        return base::fail(Errc::BadContent, std::string(generations_file) + " is damaged");
-    return std::move(generations);
+    auto generations = base::parse_json(*text, generations_file);
+    if (!generations || !generations->is_object())
+        return base::fail(Errc::BadContent,
+                          std::string(generations_file) +
+                              " is damaged: it keeps removed bundles from going back to older generations",
+                          "Set MinimumGeneration= in section [Images] for them, and remove the file.");
+    return *std::move(generations);
 }
 
 } // namespace
@@ -45,11 +48,8 @@ Result<std::map<std::string, std::uint64_t>> removed_generations(const base::Roo
 }
 
 Result<void> remember_generation(const base::Root& root, const std::string& name, std::uint64_t generation) {
-    auto generations = read_generations(root);
-    if (!generations && generations.error().code != Errc::BadContent)
-        return base::fail(generations.error());
-    Json all =
-        generations ? *std::move(generations) : Json::object(); // a damaged one is worth nothing any more
+    GPUHOST_TRY(all,
+                read_generations(root)); // a damaged one stays: it may still tell a person what was there
     all[name] = generation;
     return root.write_atomic(generations_file, base::dump(all));
 }

@@ -335,6 +335,57 @@ TEST_F(Import, RemovalDoesNotOpenTheWayToAnOlderGeneration) {
     directory_.write("var/lib/gpuhost/catalogue/.generations", "nonsense");
     EXPECT_EQ(import(six).error().code, Errc::BadContent);
     EXPECT_TRUE(import(six, {true}));
+    EXPECT_EQ(remove_bundle(root_, "site-images").error().code, Errc::BadContent);
+    EXPECT_EQ(directory_.read("var/lib/gpuhost/catalogue/.generations"), "nonsense");
+}
+
+TEST_F(Import, RemovalWithADamagedRecordRemembersTheGeneration) {
+    tests::TestBundle bundle = example();
+    const std::string seven = write(bundle);
+    bundle.manifest.generation = 6;
+    const std::string six = write(bundle);
+    ASSERT_TRUE(import(seven));
+    directory_.write("var/lib/gpuhost/catalogue/site-images/record.json", "damaged");
+    ASSERT_TRUE(remove_bundle(root_, "site-images"));
+    EXPECT_EQ(import(six).error().code, Errc::Refused);
+    ASSERT_TRUE(import(seven));
+    for (const char* file : {"record.json", "manifest.p7s"})
+        directory_.write("var/lib/gpuhost/catalogue/site-images/" + std::string(file), "damaged");
+    EXPECT_EQ(remove_bundle(root_, "site-images").error().code, Errc::BadContent);
+    ASSERT_TRUE(import(seven, {true}));
+    EXPECT_TRUE(remove_bundle(root_, "site-images"));
+}
+
+TEST_F(Import, ATruncatedDocumentOfAnArtifactIsReplaced) {
+    tests::TestBundle bundle = example();
+    const auto descriptor = [&](const std::string& content, const char* type) {
+        return base::Json{
+            {"mediaType", type}, {"digest", "sha256:" + bundle.add(content)}, {"size", content.size()}};
+    };
+    BundleArtifact artifact;
+    artifact.kind = "files";
+    artifact.name = "manuals";
+    base::Json file = descriptor("a manual", "application/octet-stream");
+    file["annotations"] = {{"org.opencontainers.image.title", "manual.txt"}};
+    const std::string document =
+        base::dump({{"schemaVersion", 2},
+                    {"mediaType", "application/vnd.oci.image.manifest.v1+json"},
+                    {"artifactType", artifact_type(artifact)},
+                    {"config", descriptor("{}", "application/vnd.oci.empty.v1+json")},
+                    {"layers", {std::move(file)}}});
+    artifact.hex = bundle.add(document);
+    artifact.size = document.size();
+    bundle.manifest.artifacts.push_back(artifact);
+    const std::string bytes = write(bundle);
+    ASSERT_TRUE(import(bytes));
+    for (const std::string& hex : {artifact.hex, content::sha256("a manual")}) {
+        const std::string path = std::string(blobs_directory) + "/" + hex;
+        ASSERT_TRUE(root_.remove(path)); // it can't be written to
+        directory_.write(path.substr(1), "cut");
+        const auto again = import(bytes);
+        ASSERT_TRUE(again) << again.error().message;
+        EXPECT_EQ(blob(hex), bundle.contents.at(hex));
+    }
 }
 
 TEST_F(Import, ADeltaNeedsItsBase) {
