@@ -19,9 +19,11 @@ namespace {
 
 constexpr std::size_t most_files = 100'000; ///< of all artifacts that one host takes
 
-std::string place_of(const base::Root& root, const SignedManifest& bundle, const std::string& hex) {
-    std::string stored = std::string(blobs_directory) + "/" + hex;
-    return root.exists(stored) ? stored : std::string(incoming_directory) + "/" + bundle.digest + "/" + hex;
+/// By the rule by which the import decides what to receive: a blob of another size counts as missing.
+std::string place_of(const base::Root& root, const SignedManifest& bundle, const std::string& hex,
+                     std::uint64_t size) {
+    return BlobStore(root).has(hex, size) ? std::string(blobs_directory) + "/" + hex
+                                          : std::string(incoming_directory) + "/" + bundle.digest + "/" + hex;
 }
 
 bool is_file_name(const std::string& name) {
@@ -46,9 +48,10 @@ bool is_name_in(const std::string& name, const std::string& kind) {
 Result<core::Artifact> read_artifact(const base::Root& root, const SignedManifest& bundle,
                                      const BundleArtifact& source, const std::set<std::string_view>& needed) {
     const std::string what = "artifact " + source.name + " (sha256:" + source.hex + ")";
-    GPUHOST_TRY(text, root.read(place_of(root, bundle, source.hex), document_limit));
+    GPUHOST_TRY(text, root.read(place_of(root, bundle, source.hex, source.size), document_limit));
     if (content::sha256(text) != source.hex)
-        return base::fail(Errc::BadContent, what + ": is damaged in the store", "Import the bundle again.");
+        return base::fail(Errc::BadContent, what + ": is damaged in the store",
+                          "Remove the bundle and import it again.");
     GPUHOST_TRY(document, parse_document(text, "", what));
     if (document.index || document.artifact_type != artifact_type(source))
         return base::fail(Errc::BadContent, what + ": is no " + source.kind);
@@ -60,7 +63,7 @@ Result<core::Artifact> read_artifact(const base::Root& root, const SignedManifes
             return base::fail(Errc::BadContent, what + ": '" + file.title + "' is no name of a file in it");
         if (needed.count(file.hex) == 0)
             return base::fail(Errc::BadContent, what + ": lacks its file '" + file.title + "'");
-        artifact.files.push_back({file.title, place_of(root, bundle, file.hex), file.hex});
+        artifact.files.push_back({file.title, place_of(root, bundle, file.hex, file.size), file.hex});
     }
     return artifact;
 }

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "daemon/base/json.hpp"
+#include "daemon/content/sha256.hpp"
 #include "images/garbage.hpp"
 #include "images/import.hpp"
 #include "tests/support/sync_seam.h"
