@@ -47,6 +47,12 @@ Result<content::FileDigest> read_from_disk(int fd, const std::string& hex, const
     });
 }
 
+std::uint64_t changed_ns(const struct stat& st) {
+    constexpr std::uint64_t second = 1'000'000'000;
+    return static_cast<std::uint64_t>(st.st_ctim.tv_sec) * second +
+           static_cast<std::uint64_t>(st.st_ctim.tv_nsec);
+}
+
 /// Says in `damage` why it is not what its name says; nothing if it is. Read twice, since a wrong bit on the way is no
 /// damage.
 void examine(int fd, Damage& damage, const OnBytes& on_bytes) {
@@ -56,6 +62,7 @@ void examine(int fd, Damage& damage, const OnBytes& on_bytes) {
         return;
     }
     damage.inode = st.st_ino;
+    damage.changed_ns = changed_ns(st);
     if (static_cast<std::uint64_t>(st.st_size) != damage.blob.size) {
         damage.why =
             "it has " + std::to_string(st.st_size) + " bytes instead of " + std::to_string(damage.blob.size);
@@ -107,16 +114,31 @@ void drop_unowned(const Root& root, std::vector<Damage>& damages) {
 bool take_name(const Root& root, const Damage& damage) {
     const auto named = root.lstat(path_of(damage.blob.hex));
     return named && damage.inode != 0 && named->st_ino == damage.inode &&
-           BlobStore(root).remove(damage.blob.hex).has_value();
+           changed_ns(*named) == damage.changed_ns && BlobStore(root).remove(damage.blob.hex).has_value();
 }
 
-void take_names(const Root& root, std::vector<Damage>& damages) {
-    const auto unreadable =
-        static_cast<std::size_t>(std::count_if(damages.begin(), damages.end(), [](const Damage& damage) {
-            return !damage.missing && !damage.readable;
-        }));
+bool is_unreadable(const Damage& damage) {
+    return !damage.missing && !damage.readable;
+}
+
+/// A disk that was away is back by now, or none of its blobs can be read.
+void read_again(const Root& root, std::vector<Damage>& damages) {
     for (Damage& damage : damages)
-        if (!damage.missing && (damage.readable || unreadable <= most_unreadable))
+        if (is_unreadable(damage))
+            if (const auto fd = BlobStore(root).open(damage.blob.hex)) {
+                Damage now{damage.blob, damage.bundles, {}};
+                examine(fd->get(), now, {});
+                damage = std::move(now);
+            }
+    std::erase_if(damages, [](const Damage& damage) { return damage.why.empty(); });
+}
+
+void take_names(const Root& root, std::vector<Damage>& damages, std::uint64_t blobs) {
+    const auto unreadable =
+        static_cast<std::size_t>(std::count_if(damages.begin(), damages.end(), is_unreadable));
+    const bool is_away = unreadable > most_unreadable || unreadable == blobs;
+    for (Damage& damage : damages)
+        if (!damage.missing && (damage.readable || !is_away))
             damage.removed = take_name(root, damage);
 }
 
@@ -202,8 +224,9 @@ Scrub Scrubber::run(const OnBytes& on_bytes) const {
         if (!damage.why.empty())
             scrub.damages.push_back(std::move(damage));
     });
+    read_again(*root_, scrub.damages);
     drop_unowned(*root_, scrub.damages);
-    take_names(*root_, scrub.damages);
+    take_names(*root_, scrub.damages, blobs_);
     for (const Damage& damage : scrub.damages)
         for (const std::string& bundle : damage.bundles)
             if (scrub.bundles.count(bundle) == 0)

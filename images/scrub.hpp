@@ -3,7 +3,7 @@
 //
 // What is damaged loses its name, so that nobody is served it and the next import of its bundle brings it again. That
 // is done at the end, when all is read: one that was interrupted has done nothing, and a disk that is away for a while
-// takes nothing with it. What was found is kept in scrub.json beside the blobs, for `status`, which asks the store and
+// takes nothing with it: what could not be read is read once more at the end. What was found is kept in scrub.json beside the blobs, for `status`, which asks the store and
 // the catalogue whether it is still so.
 #pragma once
 
@@ -28,6 +28,7 @@ struct Damage {
     bool missing = false;
     bool readable = true; ///< twice the same bytes, which are not those of its name
     std::uint64_t inode = 0;
+    std::uint64_t changed_ns = 0; ///< st_ctim: an inode's number may be another file's by the end
     bool removed = false;
 };
 

@@ -7,6 +7,8 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
+#include <tuple>
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -21,12 +23,18 @@ using base::Json;
 // What the seam, a C function, knows.
 unsigned unreadable; // NOLINT: reads of blobs that fail, from the first on
 
+std::set<std::string> bad_sectors; // NOLINT: blobs of which all reads fail
+
 bool is_unreadable(int fd) {
     std::array<char, 512> path{};
     const std::string link = "/proc/self/fd/" + std::to_string(fd);
-    return ::readlink(link.c_str(), path.data(), path.size() - 1) > 0 &&
-           std::string_view(path.data()).find("/store/sha256/") != std::string_view::npos && unreadable > 0 &&
-           unreadable-- > 0;
+    if (::readlink(link.c_str(), path.data(), path.size() - 1) <= 0)
+        return false;
+    const std::string_view file = path.data();
+    if (file.find("/store/sha256/") == std::string_view::npos)
+        return false;
+    return bad_sectors.count(std::string(file.substr(file.rfind('/') + 1))) != 0 ||
+           (unreadable > 0 && unreadable-- > 0);
 }
 
 class Scrubbing : public ::testing::Test {
@@ -96,23 +104,46 @@ TEST_F(Scrubbing, TakesTheNameOfWhatIsDamagedAndNamesAllItsBundles) {
 }
 
 TEST_F(Scrubbing, ADiskThatIsAwayForAWhileLosesNothing) {
-    for (const unsigned count : {16U, 17U}) {
+    for (const unsigned count : {1U, 10U, 17U}) {
         std::vector<std::string> contents;
-        for (unsigned i = 0; i <= count; ++i) // the last one is read when the disk is back
+        for (unsigned i = 0; i < count; ++i)
             add_blob(contents.emplace_back("blob " + std::to_string(i)));
         add_bundle("a", contents);
-        unreadable = 2 * count; // each is read twice
+        unreadable = 2 * count; // each is read twice, and once more when all were
         seam_read_fails = is_unreadable;
         const Scrub found = scrub();
         seam_read_fails = nullptr;
+        EXPECT_EQ(unreadable, 0U);
+        EXPECT_TRUE(found.damages.empty());
+        EXPECT_EQ(root_.list(blobs_directory)->size(), count);
+    }
+}
 
-        ASSERT_EQ(found.damages.size(), count);
+TEST_F(Scrubbing, ADiskThatStaysAwayLosesNothing) {
+    // {blobs, of which the first are not readable, and whether these are bad sectors}
+    for (const auto& [count, bad, removed] :
+         {std::tuple(1U, 1U, false), {10U, 10U, false}, {17U, 16U, true}, {18U, 17U, false}}) {
+        ASSERT_TRUE(root_.remove_tree(blobs_directory));
+        std::vector<std::string> contents;
+        bad_sectors.clear();
+        for (unsigned i = 0; i < count; ++i) {
+            const std::string hex = add_blob(contents.emplace_back("blob " + std::to_string(i)));
+            if (i < bad)
+                bad_sectors.insert(hex);
+        }
+        add_bundle("a", contents);
+        seam_read_fails = is_unreadable;
+        const Scrub found = scrub();
+        seam_read_fails = nullptr;
+        bad_sectors.clear();
+
+        ASSERT_EQ(found.damages.size(), bad);
         for (const Damage& damage : found.damages) {
             EXPECT_NE(damage.why.find("it can't be read"), std::string::npos) << damage.why;
             EXPECT_NE(damage.why.find("Input/output error"), std::string::npos) << damage.why;
-            EXPECT_EQ(damage.removed, count == 16) << "more are no bad sectors";
+            EXPECT_EQ(damage.removed, removed) << count;
         }
-        EXPECT_EQ(root_.list(blobs_directory)->size(), count == 16 ? 1U : 18U);
+        EXPECT_EQ(root_.list(blobs_directory)->size(), removed ? count - bad : count);
     }
 }
 
