@@ -17,6 +17,9 @@ namespace {
 
 constexpr std::string_view index_type = "application/vnd.oci.image.index.v1+json";
 constexpr std::size_t most_tags = 10'000; ///< on one page
+constexpr const char* other_algorithm = "images are here by their sha256 alone";
+/// Larger documents are parsed one at a time and sent from their files, so that many slow readers cost little memory.
+constexpr std::size_t large_document = 256U << 10U;
 
 std::string_view word_of(Endpoint endpoint) {
     switch (endpoint) {
@@ -103,6 +106,8 @@ Found<RegistryAnswer> Registry::blob(const RegistryCall& call, const RegistryReq
                                      const References& references) const {
     if (const auto repository = find_repository(request, references); !repository)
         return tl::unexpected<RegistryError>(repository.error());
+    if (request.hex.empty())
+        return refuse(Code::BlobUnknown, 404, other_algorithm);
     return blob_answer(root_, call, request.hex);
 }
 
@@ -125,6 +130,8 @@ Found<RegistryAnswer> Registry::manifest(const RegistryCall& call, const Registr
         media_type = claim->media_type;
         origin = ", which bundle '" + std::string(claim->bundle) + "' names: import it again";
     }
+    if (hex.empty())
+        return refuse(Code::ManifestUnknown, 404, other_algorithm);
     auto content = open_blob(root_, hex);
     if (!content)
         return refuse(content.error().code == Code::BlobUnknown ? Code::ManifestUnknown
@@ -134,6 +141,9 @@ Found<RegistryAnswer> Registry::manifest(const RegistryCall& call, const Registr
         return refuse(Code::ManifestUnknown, 404,
                       "sha256:" + hex + " is no manifest, but a blob of " + std::to_string(content->size) +
                           " bytes");
+    std::unique_lock one_at_a_time(large_documents_, std::defer_lock);
+    if (content->size > large_document)
+        one_at_a_time.lock();
     auto text = base::read_all(content->fd.get(), document_limit, "the manifest");
     const auto document = text ? parse_document(*text, media_type, "it") : base::fail(text.error());
     if (!document)
@@ -141,12 +151,16 @@ Found<RegistryAnswer> Registry::manifest(const RegistryCall& call, const Registr
                       "sha256:" + hex + " is no manifest: " + document.error().message);
     RegistryAnswer answer;
     add_cache_headers(answer, hex, request.tag.empty());
+    answer.part = {0, content->size};
     if (names_etag(call.if_none_match, "\"sha256:" + hex + "\"")) {
         answer.status = 304;
         return answer;
     }
     answer.headers.emplace_back("Content-Type", document->media_type);
-    answer.text = *std::move(text);
+    if (content->size > large_document)
+        answer.file = std::move(content->fd);
+    else
+        answer.text = *std::move(text);
     return answer;
 }
 

@@ -12,6 +12,8 @@
 #include "images/references.hpp"
 #include "images/registry_service.hpp"
 
+#include <mutex>
+
 namespace gpuhost::images {
 
 class Registry : public RegistryService {
@@ -38,6 +40,7 @@ class Registry : public RegistryService {
     const base::Root& root_;
     Live<References> references_;
     RegistryMetrics metrics_;
+    mutable std::mutex large_documents_;
 };
 
 } // namespace gpuhost::images

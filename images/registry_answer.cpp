@@ -61,29 +61,29 @@ Found<RegistryAnswer> blob_answer(const base::Root& root, const RegistryCall& ca
     RegistryAnswer answer;
     add_cache_headers(answer, hex, true);
     const std::string etag = "\"sha256:" + hex + "\"";
+    answer.part = {0, content->size};
     if (names_etag(call.if_none_match, etag)) {
         answer.status = 304;
         return answer;
     }
     answer.headers.emplace_back("Content-Type", "application/octet-stream");
     answer.headers.emplace_back("Accept-Ranges", "bytes");
-    answer.part = {0, content->size};
     const bool wants_part =
         !call.range.empty() && call.method == "GET" && (call.if_range.empty() || call.if_range == etag);
     if (wants_part) {
         const auto range = parse_range(call.range, content->size);
         const std::string of = "/" + std::to_string(content->size);
-        if (!range) {
+        if (range.kind == RangeRequest::Kind::Outside) {
             answer = error_answer({Code::RangeInvalid, 416, "the range lies outside of the blob"});
             answer.headers.emplace_back("Content-Range", "bytes *" + of);
             return answer;
         }
-        if (range->length < content->size) {
+        if (range.kind == RangeRequest::Kind::Part) {
             answer.status = 206;
-            answer.part = *range;
+            answer.part = range.part;
             answer.headers.emplace_back("Content-Range",
-                                        "bytes " + std::to_string(range->first) + "-" +
-                                            std::to_string(range->first + range->length - 1) + of);
+                                        "bytes " + std::to_string(range.part.first) + "-" +
+                                            std::to_string(range.part.first + range.part.length - 1) + of);
         }
     }
     answer.file = std::move(content->fd);

@@ -29,7 +29,7 @@ struct RegistryAnswer {
     std::vector<std::pair<std::string, std::string>> headers;
     std::string text;    ///< the body, where no file is
     base::UniqueFd file; ///< the body is in it,
-    ByteRange part;      ///< here
+    ByteRange part;      ///< here; of a 304, what would have been sent
     std::string why;     ///< of what a person may wonder about; a line for the log
 
     [[nodiscard]] std::uint64_t length() const { return file ? part.length : text.size(); }

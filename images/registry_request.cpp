@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <array>
-#include <vector>
 
 namespace gpuhost::images {
 
@@ -23,11 +22,12 @@ tl::unexpected<RegistryError> refuse(Code code, unsigned status, std::string mes
     return tl::unexpected<RegistryError>({code, status, std::move(message)});
 }
 
-/// Each %XX once; nothing for a % that no two hex digits follow, or a control character.
-std::optional<std::string> unescape(std::string_view text, bool plus_is_blank) {
+/// Each %XX once; nothing for a % that no two hex digits follow, or a control character. A '+' stands for itself: media
+/// types have one, and nothing that is asked for has a blank.
+std::optional<std::string> unescape(std::string_view text) {
     std::string out;
     for (std::size_t i = 0; i < text.size(); ++i) {
-        char c = text[i] == '+' && plus_is_blank ? ' ' : text[i];
+        char c = text[i];
         if (c == '%') {
             const auto byte =
                 text.size() - i > 2 ? base::parse_uint(text.substr(i + 1, 2), 16) : std::nullopt;
@@ -47,7 +47,7 @@ Parsed<void> take_parameter(RegistryRequest& request, std::string_view pair) {
     const auto equals = pair.find('=');
     const std::string_view key = pair.substr(0, equals);
     const auto value =
-        unescape(equals == std::string_view::npos ? std::string_view() : pair.substr(equals + 1), true);
+        unescape(equals == std::string_view::npos ? std::string_view() : pair.substr(equals + 1));
     if (!value)
         return refuse(Code::Unsupported, 400, "the query is not escaped as it should be");
     if (key == "ns")
@@ -61,9 +61,16 @@ Parsed<void> take_parameter(RegistryRequest& request, std::string_view pair) {
     return {}; // what is not known may mean something to another registry
 }
 
+/// A digest of sha512 is as good as one of sha256, but nothing here is found by it.
+bool is_sha512(std::string_view text) {
+    constexpr std::string_view algorithm = "sha512:";
+    return base::starts_with(text, algorithm) && text.size() == algorithm.size() + 128 &&
+           text.find_first_not_of("0123456789abcdef", algorithm.size()) == std::string_view::npos;
+}
+
 Parsed<void> take_digest(RegistryRequest& request, std::string_view text) {
     request.hex = digest_hex(text);
-    if (request.hex.empty())
+    if (request.hex.empty() && !is_sha512(text))
         return refuse(Code::DigestInvalid, 400, "a digest is sha256: and 64 lower-case hex digits");
     return {};
 }
@@ -103,13 +110,26 @@ Parsed<void> take_path(RegistryRequest& request, const std::string& path) {
         request.endpoint = Endpoint::Metrics;
         return {};
     }
-    const auto parts = base::split(path, '/');
-    if (parts.size() < 5 || !parts[0].empty() || parts[1] != "v2")
-        return refuse(Code::Unsupported, 404, "no such path in a registry");
+    constexpr std::string_view prefix = "/v2/";
     // From its end: a repository may have a component that is called "blobs".
-    const std::vector<std::string> name(parts.begin() + 2, parts.end() - 2);
-    request.name = base::join(name, "/");
-    return take_endpoint(request, parts[parts.size() - 2], parts.back());
+    const auto object = path.rfind('/');
+    const auto verb =
+        object == std::string::npos || object == 0 ? std::string::npos : path.rfind('/', object - 1);
+    if (!base::starts_with(path, prefix) || verb == std::string::npos || verb <= prefix.size())
+        return refuse(Code::Unsupported, 404, "no such path in a registry");
+    request.name = path.substr(prefix.size(), verb - prefix.size());
+    return take_endpoint(request, std::string_view(path).substr(verb + 1, object - verb - 1),
+                         path.substr(object + 1));
+}
+
+/// The path and query of "http://HOST/PATH": RFC 9112 has servers accept it.
+std::string_view without_authority(std::string_view target) {
+    for (const std::string_view scheme : {"http://", "https://"})
+        if (base::starts_with(target, scheme)) {
+            const auto path = target.find_first_of("/?", scheme.size());
+            return path == std::string_view::npos ? "/" : target.substr(path);
+        }
+    return target;
 }
 
 std::optional<std::uint64_t> parse_position(std::string_view text) {
@@ -121,8 +141,9 @@ std::optional<std::uint64_t> parse_position(std::string_view text) {
 Parsed<RegistryRequest> parse_registry_request(std::string_view target) {
     if (target.size() > longest_target)
         return refuse(Code::Unsupported, 414, "longer than 4096 characters");
+    target = without_authority(target);
     const auto question = target.find('?');
-    const auto path = unescape(target.substr(0, question), false);
+    const auto path = unescape(target.substr(0, question));
     if (!path)
         return refuse(Code::Unsupported, 400, "the path is not escaped as it should be");
     RegistryRequest request;
@@ -153,30 +174,30 @@ std::string_view word_of(Code code) noexcept {
     return word == words.end() ? "UNKNOWN" : word->second;
 }
 
-std::optional<ByteRange> parse_range(std::string_view header, std::uint64_t size) {
+RangeRequest parse_range(std::string_view header, std::uint64_t size) {
+    using Kind = RangeRequest::Kind;
     constexpr std::string_view unit = "bytes=";
-    const ByteRange all{0, size};
     const std::string_view text = base::trim(header);
     const auto dash = text.find('-');
     if (!base::starts_with(text, unit) || dash == std::string_view::npos ||
         text.find(',') != std::string_view::npos)
-        return all;
+        return {};
     const std::string_view from = base::trim(text.substr(unit.size(), dash - unit.size()));
     const std::string_view to = base::trim(text.substr(dash + 1));
     const auto first = parse_position(from);
     const auto last = parse_position(to);
     if ((!from.empty() && !first) || (!to.empty() && !last) || (from.empty() && to.empty()) ||
         (first && last && *last < *first))
-        return all;     // no range at all: as if it were not there
+        return {};
     if (from.empty()) { // the last so many
         if (*last == 0 || size == 0)
-            return std::nullopt;
+            return {Kind::Outside, {}};
         const std::uint64_t length = std::min(*last, size);
-        return ByteRange{size - length, length};
+        return {Kind::Part, {size - length, length}};
     }
     if (*first >= size)
-        return std::nullopt;
-    return ByteRange{*first, (last ? std::min(*last, size - 1) : size - 1) - *first + 1};
+        return {Kind::Outside, {}};
+    return {Kind::Part, {*first, (last ? std::min(*last, size - 1) : size - 1) - *first + 1}};
 }
 
 bool names_etag(std::string_view header, std::string_view etag) {

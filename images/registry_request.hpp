@@ -38,14 +38,14 @@ struct RegistryRequest {
     Endpoint endpoint = Endpoint::Base;
     std::string name; ///< as in the path; may begin with a registry, and is checked when that is known
     std::string ns;   ///< containerd's "?ns=": the registry that `name` is in; empty: not said
-    std::string hex;  ///< of the digest; empty where a tag is asked for
+    std::string hex;  ///< of the digest; empty where a tag is asked for, or another algorithm's digest
     std::string tag;
     std::optional<std::uint64_t> most; ///< tags on a page, "?n="
     std::string last;                  ///< the tag before the page
     std::string artifact_type;         ///< of referrers
 };
 
-/// `target` is what stands between method and version in a request's first line.
+/// `target` is what stands between method and version in a request's first line: a path, or as proxies get it a URL.
 [[nodiscard]] tl::expected<RegistryRequest, RegistryError> parse_registry_request(std::string_view target);
 
 /// The word for it, as "BLOB_UNKNOWN".
@@ -55,9 +55,16 @@ struct ByteRange {
     std::uint64_t first = 0;
     std::uint64_t length = 0;
 };
-/// What a Range header asks of `size` bytes: all of them where it is no single range of bytes, as HTTP lets servers
-/// do; nothing where it lies outside.
-[[nodiscard]] std::optional<ByteRange> parse_range(std::string_view header, std::uint64_t size);
+struct RangeRequest {
+    enum class Kind {
+        None, ///< not a single range of bytes: HTTP lets servers ignore it
+        Part,
+        Outside,
+    } kind = Kind::None;
+    ByteRange part;
+};
+/// What a Range header asks of `size` bytes.
+[[nodiscard]] RangeRequest parse_range(std::string_view header, std::uint64_t size);
 
 /// Is `etag` among those of an If-None-Match header?
 [[nodiscard]] bool names_etag(std::string_view header, std::string_view etag);

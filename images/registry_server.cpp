@@ -8,9 +8,12 @@
 #include <array>
 #include <atomic>
 #include <cerrno>
+#include <utility>
 
 #include <fcntl.h>
 #include <microhttpd.h>
+#include <netinet/in.h>
+#include <strings.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -25,7 +28,7 @@ namespace {
 /// Up to here a blob goes along with its head: sendfile(2) would be a second packet, and a second wake of the client.
 constexpr std::uint64_t most_copied = 8U << 10U;
 constexpr std::size_t encrypted_block = 64U << 10U; ///< read at once
-constexpr unsigned connections_of_a_host = 32;
+constexpr std::ptrdiff_t connections_of_a_host = 32;
 constexpr std::size_t head_limit = 16U << 10U; ///< of a request's first line and headers, and what they need
 
 /// What of GnuTLS' "NORMAL" a site's own hosts have no use for is left out.
@@ -39,6 +42,17 @@ std::string_view header(MHD_Connection* connection, const char* name) {
 bool has_body(MHD_Connection* connection) {
     const std::string_view length = header(connection, "Content-Length");
     return !header(connection, "Transfer-Encoding").empty() || (!length.empty() && length != "0");
+}
+
+/// Of two, a proxy may mean the one and a server the other: RFC 9112 has them refused.
+bool has_two_hosts(MHD_Connection* connection) {
+    unsigned hosts = 0;
+    const auto count = [](void* self, MHD_ValueKind, const char* name, const char*) {
+        *static_cast<unsigned*>(self) += ::strcasecmp(name, "Host") == 0 ? 1U : 0U;
+        return MHD_YES;
+    };
+    (void)MHD_get_connection_values(connection, MHD_HEADER_KIND, count, &hosts);
+    return hosts > 1;
 }
 
 /// False where it can't be read, as when it shrank: then the file is sent, and its end ends the connection.
@@ -92,6 +106,11 @@ MHD_Response* response_of(RegistryAnswer& answer, bool encrypted) {
             : MHD_create_response_from_buffer(answer.text.size(), answer.text.data(), MHD_RESPMEM_MUST_COPY);
     if (response == nullptr)
         return nullptr;
+    if (answer.status ==
+        MHD_HTTP_NOT_MODIFIED) { // by itself the library says 0, which RFC 9110 allows for empty files only
+        (void)MHD_set_response_options(response, MHD_RF_INSANITY_HEADER_CONTENT_LENGTH, MHD_RO_END);
+        (void)MHD_add_response_header(response, "Content-Length", std::to_string(answer.part.length).c_str());
+    }
     for (const auto& [name, value] : answer.headers)
         (void)MHD_add_response_header(response, name.c_str(), value.c_str());
     return response;
@@ -99,14 +118,35 @@ MHD_Response* response_of(RegistryAnswer& answer, bool encrypted) {
 
 } // namespace
 
+std::string peer_network(const sockaddr_storage& address) {
+    const auto text = [](const auto& bytes, std::size_t count) {
+        return std::string(reinterpret_cast<const char*>(&bytes), count);
+    };
+    if (address.ss_family == AF_INET)
+        return text(reinterpret_cast<const sockaddr_in&>(address).sin_addr, sizeof(in_addr));
+    if (address.ss_family != AF_INET6)
+        return {};
+    const in6_addr& six = reinterpret_cast<const sockaddr_in6&>(address).sin6_addr;
+    const std::string all = text(six, sizeof six);
+    return IN6_IS_ADDR_V4MAPPED(&six) ? all.substr(sizeof six - sizeof(in_addr))
+                                      : all.substr(0, sizeof six / 2);
+}
+
 struct RegistryServer::Connection {
     int fd = -1;
+    std::string network;                           ///< of its peer
     std::atomic<std::uint64_t> waits_since_us = 0; ///< for a request; 0 while one is answered
     std::atomic<bool> answered =
         false;          ///< at least once: who keeps it open now must be ready to find it closed
     bool known = false; ///< by its certificate
+    bool ended = false; ///< shut here; its thread has not seen that yet
     std::string target;
     std::uint64_t length = 0; ///< of the answer's body
+
+    void end() {
+        ended = true;
+        (void)::shutdown(fd, SHUT_RDWR);
+    }
 };
 
 struct RegistryServer::Callbacks {
@@ -125,6 +165,8 @@ struct RegistryServer::Callbacks {
             made.waits_since_us = base::monotonic_us();
             *context = &made;
             server.service_.metrics().add_connections(1);
+            server.limit_peer(made);
+            server.make_room();
             return;
         }
         server.connections_.remove_if([&](const Connection& one) { return &one == *context; });
@@ -132,22 +174,24 @@ struct RegistryServer::Callbacks {
         server.service_.metrics().add_connections(-1);
     }
 
-    /// What stands in the way of an answer; empty: nothing.
-    static std::string objection(const RegistryServer& server, MHD_Connection* connection,
-                                 Connection& known) {
+    /// What stands in the way of an answer.
+    static std::optional<RegistryError> objection(const RegistryServer& server, MHD_Connection* connection,
+                                                  Connection& known) {
+        if (has_two_hosts(connection))
+            return RegistryError{RegistryErrorCode::Unsupported, 400, "more than one Host header"};
         if (!server.keys_ || known.known)
             return {};
         const auto* info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_GNUTLS_SESSION);
         std::string why = info == nullptr ? "no TLS" : client_objection(info->tls_session);
         known.known = why.empty();
-        return why;
+        if (known.known)
+            return {};
+        return RegistryError{RegistryErrorCode::Denied, 403, std::move(why)};
     }
 
     static RegistryAnswer ask(RegistryServer& server, const RegistryCall& call,
-                              const std::string& objection) {
-        if (objection.empty())
-            return server.service_.answer(call);
-        return error_answer(call, {RegistryErrorCode::Denied, 403, objection});
+                              const std::optional<RegistryError>& objection) {
+        return objection ? error_answer(call, *objection) : server.service_.answer(call);
     }
 
     /// The only place where the target is seen as it came: what follows gets it taken apart.
@@ -206,10 +250,9 @@ RegistryServer::RegistryServer(RegistryService& service, const ServerLimits& lim
 
 Result<MHD_Daemon*> RegistryServer::listen(const UniqueFd& socket) {
     const auto text = [](std::string& pem) { return static_cast<void*>(pem.data()); };
-    std::array<MHD_OptionItem, 6> tls{{{MHD_OPTION_END, 0, nullptr}}};
+    std::array<MHD_OptionItem, 5> tls{{{MHD_OPTION_END, 0, nullptr}}};
     if (keys_)
-        tls = {{{MHD_OPTION_PER_IP_CONNECTION_LIMIT, connections_of_a_host, nullptr},
-                {MHD_OPTION_HTTPS_MEM_TRUST, 0, text(keys_->authorities)},
+        tls = {{{MHD_OPTION_HTTPS_MEM_TRUST, 0, text(keys_->authorities)},
                 {MHD_OPTION_HTTPS_MEM_CERT, 0, text(keys_->certificate)},
                 {MHD_OPTION_HTTPS_MEM_KEY, 0, text(keys_->key)},
                 {MHD_OPTION_HTTPS_PRIORITIES, 0, const_cast<char*>(tls_priorities)}, // a C library's void*
@@ -270,6 +313,40 @@ void RegistryServer::end_slow() {
     for (const Connection& connection : connections_)
         if (const std::uint64_t since = connection.waits_since_us; since != 0 && since + patience < now)
             (void)::shutdown(connection.fd, SHUT_RDWR);
+}
+
+/// Of other hosts only: all runtimes of this one come from one address. Under mutex_.
+void RegistryServer::limit_peer(Connection& made) {
+    sockaddr_storage address{};
+    socklen_t size = sizeof address;
+    if (!keys_ || ::getpeername(made.fd, reinterpret_cast<sockaddr*>(&address), &size) < 0)
+        return;
+    made.network = peer_network(address);
+    const auto count = std::count_if(connections_.begin(), connections_.end(), [&](const Connection& one) {
+        return !one.ended && one.network == made.network;
+    });
+    if (count > connections_of_a_host)
+        made.end();
+}
+
+/// Ends the connection that waits longest for a request once three quarters of the places are taken, so that who keeps
+/// connections open and asks for nothing keeps nobody out. Those that have asked for nothing yet go first: a client has to be ready for that. Under mutex_.
+void RegistryServer::make_room() {
+    const auto open = static_cast<std::size_t>(std::count_if(
+        connections_.begin(), connections_.end(), [](const Connection& one) { return !one.ended; }));
+    if (open <= limits_.connections - limits_.connections / 4)
+        return;
+    Connection* longest = nullptr;
+    std::pair<bool, std::uint64_t> first;
+    for (Connection& one : connections_) {
+        const std::pair<bool, std::uint64_t> rank(one.answered, one.waits_since_us);
+        if (rank.second != 0 && !one.ended && (longest == nullptr || rank < first)) {
+            longest = &one;
+            first = rank;
+        }
+    }
+    if (longest != nullptr)
+        longest->end();
 }
 
 std::chrono::milliseconds RegistryServer::idle() const {

@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+struct sockaddr_storage;
 struct MHD_Connection; // libmicrohttpd's, which only registry_server.cpp includes
 struct MHD_Daemon;
 
@@ -26,6 +27,10 @@ struct ServerLimits {
     /// Without a byte moving, and for all of a request's head: who sends it letter by letter is not waited for.
     std::chrono::seconds patience{30};
 };
+
+/// By what connections of one peer are counted: its IPv4 address, or the 64 bits of its IPv6 network, in which it may take
+/// any address. Bytes; empty for other families.
+[[nodiscard]] std::string peer_network(const sockaddr_storage& address);
 
 class RegistryServer {
   public:
@@ -58,6 +63,8 @@ class RegistryServer {
 
     RegistryServer(RegistryService& service, const ServerLimits& limits, OnWhy on_why,
                    std::optional<TlsKeys> keys);
+    void limit_peer(Connection& made);
+    void make_room();
     [[nodiscard]] base::Result<MHD_Daemon*> listen(const base::UniqueFd& socket);
 
     RegistryService& service_;

@@ -115,7 +115,7 @@ def check_blobs(t, registry, images):
     t.ok(head.status == 200 and head.headers["content-length"] == str(len(content)) and head.body == b"", "and HEAD says its size", head.headers)
     for asked, status, wanted in (("bytes=0-0", 206, content[:1]), ("bytes=1000-1999", 206, content[1000:2000]),
                                   ("bytes=2999990-", 206, content[-10:]), ("bytes=-5", 206, content[-5:]),
-                                  ("bytes=-99999999", 200, content), ("bytes=2999999-9999999", 206, content[-1:]),
+                                  ("bytes=-99999999", 206, content), ("bytes=2999999-9999999", 206, content[-1:]),
                                   ("bytes=0-1,5-6", 200, content), ("bytes=9-3", 200, content), ("lines=1-2", 200, content)):
         answer = registry.ask(path, Range=asked)
         t.ok(answer.status == status and answer.body == wanted, f"Range: {asked} is {status}", answer.status, answer.headers, len(answer.body))

@@ -20,9 +20,17 @@ using base::UniqueFd;
 class Nothing : public RegistryService {
   public:
     [[nodiscard]] RegistryAnswer answer(const RegistryCall& call) override {
-        return error_answer(call, {RegistryErrorCode::Unsupported, 404, "nothing is here"});
+        RegistryAnswer answer =
+            error_answer(call, {RegistryErrorCode::Unsupported, status, "nothing is here"});
+        if (status == 304) {
+            answer.text.clear();
+            answer.part = {0, 7};
+        }
+        return answer;
     }
     [[nodiscard]] RegistryMetrics& metrics() override { return metrics_; }
+
+    unsigned status = 404;
 
   private:
     RegistryMetrics metrics_;
@@ -86,6 +94,17 @@ class AServer : public ::testing::Test {
         });
     }
 
+    /// As far as the first read gets.
+    std::string answer_to(const std::string& head) {
+        connect(1);
+        const int fd = clients_.back().get();
+        EXPECT_EQ(::write(fd, head.data(), head.size()), static_cast<ssize_t>(head.size()));
+        std::string answer(4096, '\0');
+        answer.resize(
+            static_cast<std::size_t>(std::max<ssize_t>(0, ::read(fd, answer.data(), answer.size()))));
+        return answer;
+    }
+
     Nothing service_;
     tests::Identity site_ = tests::make_identity({});
     std::vector<UniqueFd> sockets_;
@@ -107,6 +126,24 @@ TEST_F(AServer, LetsInSoManyOfAPeersConnections) {
     EXPECT_TRUE(comes_to(33, 0)) << "has left a place";
 }
 
+TEST(PeerNetwork, IsOfAllAddressesThatAPeerCanTake) {
+    const auto network = [](const char* text) {
+        sockaddr_storage storage{};
+        auto& six = reinterpret_cast<sockaddr_in6&>(storage);
+        auto& four = reinterpret_cast<sockaddr_in&>(storage);
+        if (::inet_pton(AF_INET, text, &four.sin_addr) == 1)
+            storage.ss_family = AF_INET;
+        else if (::inet_pton(AF_INET6, text, &six.sin6_addr) == 1)
+            storage.ss_family = AF_INET6;
+        return peer_network(storage);
+    };
+    EXPECT_EQ(network("2001:db8::1"), network("2001:db8::ffff:2"));
+    EXPECT_NE(network("2001:db8::1"), network("2001:db8:0:1::1"));
+    EXPECT_NE(network("10.0.0.1"), network("10.0.0.2"));
+    EXPECT_EQ(network("::ffff:10.0.0.1"), network("10.0.0.1"));
+    EXPECT_EQ(network("none"), "");
+}
+
 /// All runtimes of a host come from one address.
 TEST_F(AServer, LetsInAllOfItsOwnHost) {
     ASSERT_TRUE(start({}));
@@ -120,6 +157,37 @@ TEST_F(AServer, ShutsConnectionsThatAskForNothing) {
     ASSERT_TRUE(comes_to(3, 0));
     server_->end_slow();
     EXPECT_TRUE(comes_to(0, 3));
+}
+
+TEST_F(AServer, WhoAsksForNothingKeepsNobodyOut) {
+    ASSERT_TRUE(start({}, {.threads = 1, .connections = 8}));
+    ASSERT_NO_FATAL_FAILURE(connect(6));
+    ASSERT_TRUE(comes_to(6, 0));
+    for (std::ptrdiff_t more = 1; more <= 20; ++more) {
+        ASSERT_NO_FATAL_FAILURE(connect(1));
+        ASSERT_TRUE(comes_to(6, more)) << "who waits longest leaves a place";
+    }
+    EXPECT_FALSE(is_shut(clients_.back()));
+}
+
+TEST_F(AServer, RefusesARequestWithTwoHosts) {
+    ASSERT_TRUE(start({}));
+    const auto answer_to = [this](const std::string& head) {
+        const std::string answer = this->answer_to(head);
+        return answer.substr(0, answer.find("\r\n"));
+    };
+    EXPECT_EQ(answer_to("GET /v2/ HTTP/1.1\r\nHost: a\r\n\r\n"), "HTTP/1.1 404 Not Found");
+    EXPECT_EQ(answer_to("GET http://a/v2/ HTTP/1.1\r\nHost: a\r\n\r\n"), "HTTP/1.1 404 Not Found");
+    EXPECT_EQ(answer_to("GET /v2/ HTTP/1.1\r\nHost: a\r\nhost: b\r\n\r\n"), "HTTP/1.1 400 Bad Request");
+}
+
+TEST_F(AServer, NotModifiedSaysTheLengthOfWhatTheClientHas) {
+    service_.status = 304;
+    ASSERT_TRUE(start({}));
+    const std::string answer = answer_to("GET /v2/ HTTP/1.1\r\nHost: a\r\n\r\n");
+    EXPECT_NE(answer.find("Content-Length: 7\r\n"), std::string::npos) << answer;
+    EXPECT_EQ(answer.find("\r\n\r\n") + 4, answer.size()) << "and no body";
+    EXPECT_EQ(answer.rfind("HTTP/1.1 304", 0), 0U) << answer;
 }
 
 /// While certificates are renewed they may not fit: whoever comes meanwhile is for the caller to turn away.

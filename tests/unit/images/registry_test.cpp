@@ -37,6 +37,10 @@ TEST(RegistryRequestTest, TakesApartWhatARegistryIsAsked) {
         {"/v2/blobs/manifests/tags/list", Endpoint::Tags, "blobs/manifests", "", ""},
         {"/v2/a/manifests/list/manifests/list", Endpoint::Manifest, "a/manifests/list", "", "list"},
         {"/v2/a/referrers/" + digest, Endpoint::Referrers, "a", hex, ""},
+        {"http://127.0.0.1:299/v2/a/manifests/v1", Endpoint::Manifest, "a", "", "v1"},
+        {"https://registry.example/v2/", Endpoint::Base, "", "", ""},
+        {"/v2//a/manifests/v1", Endpoint::Manifest, "/a", "", "v1"},
+        {"/v2/a/blobs/sha512:" + std::string(128, 'a'), Endpoint::Blob, "a", "", ""},
         {"/v2/../x/manifests/v1", Endpoint::Manifest, "../x", "", "v1"}, // a name's grammar comes later
     };
     for (const Row& row : rows) {
@@ -53,7 +57,7 @@ TEST(RegistryRequestTest, TakesApartWhatARegistryIsAsked) {
     EXPECT_EQ(request->most, 5U);
     EXPECT_EQ(request->last, "v1.0+");
     EXPECT_EQ(request->ns, "r.io:5000");
-    EXPECT_EQ(request->artifact_type, "a/b c");
+    EXPECT_EQ(request->artifact_type, "a/b+c") << "as in application/vnd.example+json";
 }
 
 TEST(RegistryRequestTest, RefusesAllOther) {
@@ -63,6 +67,8 @@ TEST(RegistryRequestTest, RefusesAllOther) {
         {"*", 404, Code::Unsupported},
         {"//v2/a/manifests/v1", 404, Code::Unsupported},
         {"/v1/a/manifests/v1", 404, Code::Unsupported},
+        {"http://127.0.0.1", 404, Code::Unsupported},
+        {"/v2/a/blobs/sha512:" + hex, 400, Code::DigestInvalid},
         {"/v2/_catalog", 404, Code::Unsupported},
         {"/v2/manifests/v1", 404, Code::Unsupported},
         {"/v2/a/tags/lists", 404, Code::Unsupported},
@@ -96,46 +102,46 @@ TEST(RegistryRequestTest, RefusesAllOther) {
 }
 
 TEST(RegistryRequestTest, ReadsRanges) {
+    using Kind = RangeRequest::Kind;
     struct Row {
         const char* header;
-        std::optional<std::pair<std::uint64_t, std::uint64_t>> wanted; ///< first and length, of 100 bytes
+        Kind kind;
+        std::uint64_t first, length; ///< of 100 bytes
     };
-    const std::pair<std::uint64_t, std::uint64_t> all{0, 100};
     const Row rows[] = {
-        {"bytes=0-0", {{0, 1}}},
-        {"bytes=0-99", all},
-        {"bytes=0-1000", all},
-        {"bytes=99-", {{99, 1}}},
-        {"bytes=10-19", {{10, 10}}},
-        {" bytes= 10 - 19 ", {{10, 10}}},
-        {"bytes=-1", {{99, 1}}},
-        {"bytes=-100", all},
-        {"bytes=-18446744073709551615", all},
-        {"bytes=100-", std::nullopt},
-        {"bytes=-0", std::nullopt},
-        {"bytes=18446744073709551615-", std::nullopt},
-        {"bytes=5-4", all},
-        {"bytes=-", all},
-        {"bytes=", all},
-        {"bytes=a-b", all},
-        {"bytes=1", all},
-        {"bytes=0-1,3-4", all},
-        {"bytes=0x1-2", all},
-        {"bytes=+1-2", all},
-        {"lines=1-2", all},
-        {"", all},
-        {"bytes=18446744073709551616-", all},
-        {"bytes=1--2", all},
+        {"bytes=0-0", Kind::Part, 0, 1},
+        {"bytes=0-99", Kind::Part, 0, 100},
+        {"bytes=0-1000", Kind::Part, 0, 100},
+        {"bytes=99-", Kind::Part, 99, 1},
+        {"bytes=10-19", Kind::Part, 10, 10},
+        {" bytes= 10 - 19 ", Kind::Part, 10, 10},
+        {"bytes=-1", Kind::Part, 99, 1},
+        {"bytes=-100", Kind::Part, 0, 100},
+        {"bytes=-18446744073709551615", Kind::Part, 0, 100},
+        {"bytes=100-", Kind::Outside, 0, 0},
+        {"bytes=-0", Kind::Outside, 0, 0},
+        {"bytes=18446744073709551615-", Kind::Outside, 0, 0},
+        {"bytes=5-4", Kind::None, 0, 0},
+        {"bytes=-", Kind::None, 0, 0},
+        {"bytes=", Kind::None, 0, 0},
+        {"bytes=a-b", Kind::None, 0, 0},
+        {"bytes=1", Kind::None, 0, 0},
+        {"bytes=0-1,3-4", Kind::None, 0, 0},
+        {"bytes=0x1-2", Kind::None, 0, 0},
+        {"bytes=+1-2", Kind::None, 0, 0},
+        {"lines=1-2", Kind::None, 0, 0},
+        {"", Kind::None, 0, 0},
+        {"bytes=18446744073709551616-", Kind::None, 0, 0},
+        {"bytes=1--2", Kind::None, 0, 0},
     };
     for (const Row& row : rows) {
-        const auto range = parse_range(row.header, 100);
-        ASSERT_EQ(range.has_value(), row.wanted.has_value()) << row.header;
-        if (range) {
-            EXPECT_EQ(std::pair(range->first, range->length), *row.wanted) << row.header;
-        }
+        const RangeRequest range = parse_range(row.header, 100);
+        EXPECT_EQ(range.kind, row.kind) << row.header;
+        EXPECT_EQ(range.part.first, row.first) << row.header;
+        EXPECT_EQ(range.part.length, row.length) << row.header;
     }
-    EXPECT_FALSE(parse_range("bytes=0-", 0)) << "of nothing";
-    EXPECT_FALSE(parse_range("bytes=-1", 0));
+    for (const char* of_nothing : {"bytes=0-", "bytes=-1"})
+        EXPECT_EQ(parse_range(of_nothing, 0).kind, Kind::Outside) << of_nothing;
 }
 
 TEST(RegistryRequestTest, KnowsEntityTags) {
@@ -263,7 +269,9 @@ TEST_F(RegistryTest, GivesPartsOfBlobs) {
     EXPECT_EQ(part.status, 206U);
     EXPECT_EQ(body(part), "234");
     EXPECT_EQ(header(part, "Content-Range"), "bytes 2-4/10");
-    EXPECT_EQ(get(target, "bytes=0-9").status, 200U) << "all of it is no part";
+    const auto whole = get(target, "bytes=0-9");
+    EXPECT_EQ(whole.status, 206U);
+    EXPECT_EQ(header(whole, "Content-Range"), "bytes 0-9/10");
     EXPECT_EQ(get(target, "bytes=10-").status, 416U);
     EXPECT_EQ(get(target, "", "\"sha256:" + layer_ + "\"").status, 304U);
     EXPECT_EQ(registry_.answer({"HEAD", target, "bytes=2-4", {}, {}}).status, 200U) << "ranges are GET's";
@@ -295,6 +303,34 @@ TEST_F(RegistryTest, SaysWhyThereIsNoManifest) {
     EXPECT_NE(odd.why.find("is no manifest"), std::string::npos) << odd.why;
     const std::string large = store(std::string((4U << 20U) + 1, ' '));
     EXPECT_EQ(get("/v2/team/app/manifests/sha256:" + large).status, 404U);
+}
+
+TEST_F(RegistryTest, ALargeManifestIsSentFromItsFile) {
+    const std::string text = text_ + std::string(300'000, ' ');
+    const auto answer = get("/v2/team/app/manifests/sha256:" + store(text));
+    EXPECT_EQ(answer.status, 200U);
+    EXPECT_TRUE(answer.file);
+    EXPECT_TRUE(answer.text.empty());
+    EXPECT_EQ(answer.length(), text.size());
+    EXPECT_EQ(header(answer, "Content-Type"), type_);
+}
+
+TEST_F(RegistryTest, NothingIsFoundByAnotherAlgorithm) {
+    const std::string sha512 = "sha512:" + std::string(128, 'a');
+    EXPECT_NE(body(get("/v2/team/app/blobs/" + sha512)).find("BLOB_UNKNOWN"), std::string::npos);
+    EXPECT_EQ(get("/v2/team/app/blobs/" + sha512).status, 404U);
+    EXPECT_NE(body(get("/v2/team/app/manifests/" + sha512)).find("MANIFEST_UNKNOWN"), std::string::npos);
+    EXPECT_EQ(get("/v2/team/app/manifests/" + sha512).status, 404U);
+    EXPECT_EQ(get("/v2/team/app/referrers/" + sha512).status, 200U);
+}
+
+TEST_F(RegistryTest, ARepositoryHasNoEmptyComponents) {
+    for (const char* target :
+         {"/v2//team/app/manifests/v1", "/v2/team//app/manifests/v1", "/v2/team/app//manifests/v1"}) {
+        const auto answer = get(target);
+        EXPECT_EQ(answer.status, 400U) << target;
+        EXPECT_NE(body(answer).find("NAME_INVALID"), std::string::npos) << target;
+    }
 }
 
 TEST_F(RegistryTest, ListsAnswersAreDocuments) {
