@@ -118,6 +118,8 @@ class Examination {
     }
 
     void look_at_drivers(const Offers& offers, bool brings_drivers) {
+        if (!host_.takes_drivers)
+            return;
         for (const auto& [version, offer] : offers)
             look_at_driver(version, offer);
         const std::string& wanted = host_.wanted_driver;

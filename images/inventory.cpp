@@ -145,6 +145,9 @@ Result<void> parse_host(const Json& json, Inventory& inventory) {
         GPUHOST_TRY(text, get_text(json, key));
         inventory.*member = std::move(text);
     }
+    if (const Json& takes = base::member(json, "takes_drivers"); !takes.is_null() && !takes.is_boolean())
+        return base::fail(bad("key 'takes_drivers': is neither true nor false"));
+    inventory.takes_drivers = base::bool_or(json, "takes_drivers", true);
     if (!is_platform(inventory.platform))
         return base::fail(bad("'" + inventory.platform + "' is no platform"));
     if (!inventory.wanted_driver.empty() && !base::is_driver_version(inventory.wanted_driver))
@@ -308,9 +311,11 @@ std::vector<std::string> BlobSet::list() const {
 }
 
 HostFacts Inventory::facts() const {
-    HostFacts facts{
-        platform, {}, distributions_of(distribution), {{}, wanted_flavour, !wanted_driver.empty()}};
-    for (const InventoryGpu& gpu : gpus)
+    HostFacts facts{platform,
+                    {},
+                    distributions_of(distribution),
+                    {{}, wanted_flavour, takes_drivers && !wanted_driver.empty()}};
+    for (const InventoryGpu& gpu : takes_drivers ? gpus : std::vector<InventoryGpu>())
         facts.driver.gpus.push_back(gpu.vendor + ":" + gpu.device);
     for (const InventoryKernel& kernel : kernels)
         facts.kernels.push_back(kernel.release);
@@ -335,6 +340,7 @@ std::string to_text(const Inventory& inventory) {
                                 {"version_id", inventory.distribution.version}}},
                               {"kernels", kernels_of(inventory)},
                               {"gpus", gpus_of(inventory)},
+                              {"takes_drivers", inventory.takes_drivers},
                               {"wanted_driver", inventory.wanted_driver},
                               {"wanted_flavour", inventory.wanted_flavour},
                               {"runtimes", runtimes_of(inventory)},

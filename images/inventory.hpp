@@ -85,6 +85,8 @@ struct Inventory {
     OsRelease distribution;
     std::vector<InventoryKernel> kernels;
     std::vector<InventoryGpu> gpus;
+    bool takes_drivers =
+        true; ///< false where Version= says that somebody else provides the driver, or nobody
     std::string wanted_driver;  ///< of gpuhostd.conf; empty: the selected one
     std::string wanted_flavour; ///< likewise; empty: either
     std::vector<InventoryRuntime> runtimes;

@@ -167,6 +167,7 @@ base::Result<Inventory> read_inventory(const Root& root) {
     add_gpus(inventory, root);
     const auto driver =
         kmod::driver_settings(core::load_settings(root, {kmod::driver_setting_keys()}).settings);
+    inventory.takes_drivers = driver.owner == kmod::DriverOwner::Gpuhost;
     inventory.wanted_driver = driver.version;
     inventory.wanted_flavour = driver.flavour == "any" ? "" : driver.flavour;
     add_runtimes(inventory, root);

@@ -105,7 +105,7 @@ def check_export(t, host):
                  {"address": GPUS[1], "vendor": "10de", "device": "2330", "name": "GH100 [H100 SXM5 80GB]"}],
         "runtimes": [{"name": "containerd", "path": "/usr/bin/containerd", "version": "1.6.20~ds1-1"},
                      {"name": "k3s", "path": "/usr/local/bin/k3s"}],
-        "wanted_driver": NEW, "wanted_flavour": "", "bundles": [], "removed_bundles": [], "images": [], "blobs": [],
+        "takes_drivers": True, "wanted_driver": NEW, "wanted_flavour": "", "bundles": [], "removed_bundles": [], "images": [], "blobs": [],
         "drivers": [{"version": OLD, "userland": True, "source": False, "modules": [KERNEL]}]}
     for key, value in expected.items():
         t.equal(said.get(key), value, f"an inventory has {key}")
@@ -224,6 +224,7 @@ def check_flavours(t, maker, inventory):
     t.equal(made("either"), ([packages, modules + ", open", modules + ", proprietary"], []), "a host that takes either flavour gets both")
     t.equal(made("closed", wanted_flavour="proprietary"), ([packages, modules + ", proprietary"], []), "one that wants a flavour gets that")
     t.equal(made("none", gpus=[], wanted_driver=""), ([], []), "one without a GPU gets no driver")
+    t.equal(made("theirs", takes_drivers=False, wanted_driver=""), ([], []), "nor one whose driver somebody else provides")
     t.equal(made("wanted", gpus=[]), ([packages, modules + ", open", modules + ", proprietary"], []), "but if it wants one")
     only_open = flavours[:flavours.index(f"[Modules {NEW} {KERNEL}]\nFlavour=proprietary")]
     run = maker.create("--for", maker.changed(inventory, "closed", **fresh, wanted_flavour="proprietary"), "--dry-run", "--json=short", spec=only_open)
