@@ -56,11 +56,35 @@ Result<std::vector<Referrer>> find_referrers(const BlobSource& blobs, const std:
     return found;
 }
 
-/// By what a person calls it: the name as it stands there, its full form, or the digest.
-bool is_called(const Descriptor& image, const std::string& reference) {
-    const auto full = parse_reference(reference);
-    return "sha256:" + image.hex == reference || (full && own_name(image) == full->text()) ||
-           std::find(image.names.begin(), image.names.end(), reference) != image.names.end();
+/// What a person may call each of `images`: the names as they stand there, their full form, the digest.
+std::multimap<std::string, std::size_t> names_of(const std::vector<Descriptor>& images) {
+    std::multimap<std::string, std::size_t> names;
+    for (std::size_t i = 0; i < images.size(); ++i) {
+        names.emplace("sha256:" + images[i].hex, i);
+        if (std::string full = own_name(images[i]); !full.empty())
+            names.emplace(std::move(full), i);
+        for (const std::string& name : images[i].names)
+            names.emplace(name, i);
+    }
+    return names;
+}
+
+/// Those that are called so, in the order in which they stand there; one of several with the same digest.
+std::vector<Descriptor> called(const ImageStock& stock, const std::string& reference) {
+    std::set<std::size_t> places;
+    const auto add = [&](const std::string& name) {
+        for (auto [at, end] = stock.by_name.equal_range(name); at != end; ++at)
+            places.insert(at->second);
+    };
+    add(reference);
+    if (const auto full = parse_reference(reference))
+        add(full->text());
+    std::vector<Descriptor> found;
+    std::set<std::string> seen;
+    for (const std::size_t place : places)
+        if (seen.insert(stock.images[place].hex).second)
+            found.push_back(stock.images[place]);
+    return found;
 }
 
 /// Those of `images` that `matches` holds for; one of several with the same digest.
@@ -77,7 +101,8 @@ std::vector<Descriptor> distinct(const std::vector<Descriptor>& images, Matches 
 } // namespace
 
 Result<ImageStock> make_stock(Document index, const BlobSource& blobs) {
-    ImageStock stock{std::move(index.content), &blobs, {}, std::move(index.left_out)};
+    ImageStock stock{std::move(index.content), &blobs, {}, std::move(index.left_out), {}};
+    stock.by_name = names_of(stock.images);
     GPUHOST_TRY(referrers, find_referrers(blobs, stock.images));
     stock.referrers = std::move(referrers);
     return stock;
@@ -86,13 +111,12 @@ Result<ImageStock> make_stock(Document index, const BlobSource& blobs) {
 Result<Descriptor> choose_image(const ImageStock& stock, const ImageSource& source) {
     const std::vector<Descriptor>& images = stock.images;
     const std::string& reference = source.reference.empty() ? source.name : source.reference;
-    const auto called =
-        distinct(images, [&](const Descriptor& image) { return is_called(image, reference); });
-    if (called.size() == 1)
-        return called.front();
-    if (called.size() > 1)
+    const auto found = called(stock, reference);
+    if (found.size() == 1)
+        return found.front();
+    if (found.size() > 1)
         return base::fail(Errc::InvalidArgument,
-                          "has " + std::to_string(called.size()) + " images '" + reference + "'",
+                          "has " + std::to_string(found.size()) + " images '" + reference + "'",
                           "Say which with Reference=, by its full name or its digest.");
     if (!source.reference.empty())
         return base::fail(Errc::NotFound, "has no image '" + reference + "'");
@@ -116,6 +140,7 @@ Result<void> name_only_image(ImageStock& stock, const std::string& name) {
             "Leave --image-name out, or make a bundle that names each: gpuhostctl bundle create.");
     images.front().names = {name};
     stock.images = std::move(images);
+    stock.by_name = names_of(stock.images);
     return {};
 }
 

@@ -24,6 +24,8 @@ struct ImageStock {
     const BlobSource* blobs = nullptr;
     std::vector<Referrer> referrers;   ///< that say to be about another image, wherever they are listed
     std::vector<std::string> left_out; ///< images that are not among them: what the index calls them
+    std::multimap<std::string, std::size_t>
+        by_name; ///< in `images`: names as they stand there and in full, digests
 
     /// A signature, or a list of them.
     [[nodiscard]] bool is_about_another(const Descriptor& image) const;
