@@ -69,6 +69,15 @@ std::vector<Present> presents_of(std::string_view output) {
     return all;
 }
 
+/// Docker speaks HTTP to a registry on loopback by itself, since 29.10 only where "insecure-registries" is not set.
+base::Error explained(base::Error error, const PullSource& from) {
+    if (error.message.find("HTTP response to HTTPS client") != std::string::npos)
+        error.message +=
+            ": add \"" + from.address +
+            "\" to insecure-registries in /etc/docker/daemon.json, and run 'systemctl reload docker'";
+    return error;
+}
+
 } // namespace
 
 Result<std::string> Docker::ask(std::vector<std::string> words) const {
@@ -131,7 +140,8 @@ Result<std::set<std::string>> Docker::ready(const std::vector<WantedImage>& want
 Result<void> Docker::pull(const WantedImage& image, const PullSource& from) const {
     GPUHOST_TRY(reference, taggable(image));
     const std::string here = path_in(from, reference) + "@" + image.digest;
-    GPUHOST_CHECK(tell({"pull", "--quiet", here})); // loopback needs no certificate
+    if (const auto pulled = tell({"pull", "--quiet", here}); !pulled)
+        return base::fail(explained(pulled.error(), from));
     return tell({"tag", here, image.name});
 }
 

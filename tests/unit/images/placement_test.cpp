@@ -282,7 +282,8 @@ echo 'WARNING: something is old' >&2
 case "$1 $2" in
     "image ls") [ ! -e "$0.image" ] || { echo sha256:$(printf %064d 7); echo sha256:$(printf %064d 7); } ;;
     "image inspect") [ ! -e "$0.gone" ] || { rm "$0.gone"; echo 'No such image' >&2; exit 1; }; cat "$0.image" ;;
-    pull*) while [ $# -gt 1 ]; do shift; done; echo "{\"tags\":null,\"digests\":[\"$1\"]}" > "$0.image" ;;
+    pull*) [ ! -e "$0.strict" ] || { echo 'http: server gave HTTP response to HTTPS client' >&2; exit 1; }
+        while [ $# -gt 1 ]; do shift; done; echo "{\"tags\":null,\"digests\":[\"$1\"]}" > "$0.image" ;;
     tag*) sed -i "s,null,[\"$3\"]," "$0.image" ;;
 esac
 )sh";
@@ -309,6 +310,21 @@ TEST(DockerRuntime, PullsByDigestAndGivesTheName) {
                   .error()
                   .code,
               Errc::Unsupported);
+}
+
+TEST(DockerRuntime, SaysWhatToSetWhereLoopbackIsNotTrusted) {
+    const tests::TempDir directory;
+    directory.write("docker", fake_docker);
+    ASSERT_EQ(::chmod(directory.path("docker").c_str(), 0700), 0);
+    directory.write("docker.strict", "");
+    const Docker docker(directory.path("docker"), "/run/x.sock");
+    const auto refused =
+        docker.pull({"docker.io/library/box:v1", "sha256:" + digest_1}, {"127.0.0.1:299", ""});
+    ASSERT_FALSE(refused);
+    EXPECT_NE(refused.error().message.find(
+                  "add \"127.0.0.1:299\" to insecure-registries in /etc/docker/daemon.json"),
+              std::string::npos)
+        << refused.error().message;
 }
 
 /// As podman(1) answers: a line a name, "NAME DIGEST", in a file; the registry has what another one says.
