@@ -48,8 +48,10 @@ bool fits_any(const std::vector<Pin>& pins, const std::string& image) {
     return std::any_of(pins.begin(), pins.end(), [&](const Pin& pin) { return pin.fits(image); });
 }
 
-std::string not_here(const Reference& reference) {
-    return "no bundle on this host has image '" + reference.text() + "'";
+std::string not_here(const Reference& reference, const MirrorSettings& mirrors) {
+    return "no bundle on this host has image '" + reference.text() + "'" +
+           (mirrors.enable && !mirrors.upstream ? ""
+                                                : "; a pod's pull asks " + reference.registry + " itself");
 }
 
 } // namespace
@@ -166,7 +168,7 @@ PlacementReport Placer::ensure(const Reference& reference, PullPolicy policy, bo
     const std::string digest = by_digest ? reference.digest : claim ? "sha256:" + claim->hex : "";
     const WantedImage wanted{reference.text(), digest, false, policy != PullPolicy::Always};
     if (policy == PullPolicy::Always && !here) {
-        report.problems = {not_here(reference)};
+        report.problems = {not_here(reference, mirrors_)};
         return report;
     }
     for (const auto& runtime : runtimes_.found) {
@@ -180,7 +182,7 @@ PlacementReport Placer::ensure(const Reference& reference, PullPolicy policy, bo
         placement.state = State::Failed;
         placement.why = policy == PullPolicy::Never
                             ? "it is not in this runtime, and under Never nothing is pulled"
-                            : not_here(reference);
+                            : not_here(reference, mirrors_);
     }
     add_runtime_problems(report, on_text);
     return report;
