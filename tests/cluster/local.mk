@@ -4,9 +4,18 @@
 TESTS += %D%/node_test.py
 EXTRA_DIST += \
     %D%/check-cluster \
+    %D%/modules/conformance/go.mod \
+    %D%/modules/conformance/go.sum \
+    %D%/modules/conformance/tools.go \
     %D%/modules/containerd/go.mod \
     %D%/modules/containerd/go.sum \
     %D%/modules/containerd/tools.go \
+    %D%/modules/containerd22/go.mod \
+    %D%/modules/containerd22/go.sum \
+    %D%/modules/containerd22/tools.go \
+    %D%/modules/containerd23/go.mod \
+    %D%/modules/containerd23/go.sum \
+    %D%/modules/containerd23/tools.go \
     %D%/modules/controlplane/go.mod \
     %D%/modules/controlplane/go.sum \
     %D%/modules/controlplane/tools.go \
@@ -57,6 +66,7 @@ EXTRA_DIST += \
     %D%/scenarios/kubeconfig.py \
     %D%/scenarios/kubernetes.py \
     %D%/scenarios/lifecycles.py \
+    %D%/scenarios/mirrors.py \
     %D%/scenarios/network.py \
     %D%/scenarios/peers.py \
     %D%/scenarios/placement.py \

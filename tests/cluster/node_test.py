@@ -16,8 +16,8 @@ from tap import Tap  # noqa: E402
 
 
 def test_pins(tap):
-    pinned = binaries.CONTAINERD, binaries.KUBERNETES, binaries.CONTROL_PLANE, binaries.CRIO, binaries.TOOLKIT
-    tap.equal([module.version() for module in pinned], ["2.4.2", "1.36.3", "1.36.3", "1.34.0", "1.20.1"], "the versions that go.mod has")
+    pinned = binaries.CONTAINERD, binaries.CONTAINERD_22, binaries.CONTAINERD_23, binaries.CONFORMANCE, binaries.KUBERNETES, binaries.CONTROL_PLANE, binaries.CRIO, binaries.TOOLKIT
+    tap.equal([module.version() for module in pinned], ["2.4.2", "2.2.9", "2.3.7", "0.0.0-20260831232431-97274622c111", "1.36.3", "1.36.3", "1.34.0", "1.20.1"], "the versions that go.mod has")
     for module in pinned:
         sums = (module.path / "go.sum").read_text()
         tap.ok(f"{module.pinned} v{module.version()} h1:" in sums, f"{module.name}: go.sum has it")

@@ -60,10 +60,11 @@ class Module:
 _CONTAINERD = "github.com/containerd/containerd/v2"
 _COMPONENT = "k8s.io/component-base/version"
 TOOLS = Module("tools", ("./hold", "./cri", "github.com/google/go-containerregistry/cmd/crane"))
-CONTAINERD = Module(
-    "containerd",
-    tuple(f"{_CONTAINERD}/cmd/{name}" for name in ("containerd", "containerd-shim-runc-v2", "ctr")),
-    {f"{_CONTAINERD}/version.Version": "{version}"}, _CONTAINERD)
+CONTAINERD, CONTAINERD_22, CONTAINERD_23 = (Module(
+    directory, tuple(f"{_CONTAINERD}/cmd/{name}" for name in ("containerd", "containerd-shim-runc-v2", "ctr")),
+    {f"{_CONTAINERD}/version.Version": "{version}"}, _CONTAINERD) for directory in ("containerd", "containerd22", "containerd23"))
+CONFORMANCE = Module("conformance", ("github.com/opencontainers/distribution-spec/conformance",), {},
+                     "github.com/opencontainers/distribution-spec/conformance")
 KUBERNETES = Module(
     "kubernetes",
     ("k8s.io/kubernetes/cmd/kubelet",),
@@ -177,7 +178,7 @@ def debian_13_docker():
 
 
 def prepare():
-    for module in (TOOLS, CONTAINERD, KUBERNETES, CONTROL_PLANE, CRIO, TOOLKIT):
+    for module in (TOOLS, CONTAINERD, CONTAINERD_22, CONTAINERD_23, CONFORMANCE, KUBERNETES, CONTROL_PLANE, CRIO, TOOLKIT):
         built(module)
     debian_containerd()
     debian_13_containerd()

@@ -34,6 +34,9 @@ class Node:
         self.containerd = Containerd("containerd", 2, binaries.built(binaries.CONTAINERD), self.place, **common)
         self.containerd16 = Containerd("containerd-1.6", 1, binaries.debian_containerd(), self.place, **common)
         self.containerd17 = Containerd("containerd-1.7", 1, binaries.debian_13_containerd(), self.place, **common)
+        # Only configured, by cases that run them as a service.
+        self.containerd22 = Containerd("containerd-2.2", 2, binaries.built(binaries.CONTAINERD_22), self.place, **common)
+        self.containerd23 = Containerd("containerd-2.3", 2, binaries.built(binaries.CONTAINERD_23), self.place, **common)
         self.docker = Docker(binaries.debian_docker(), self.containerd16, self.place, self.cgroup)
         self.podman = Podman(self.place, self.cgroup)
         self.crio = Crio(binaries.built(binaries.CRIO), self.podman, self.place, self.daemon.root / "etc/crio/crio.conf.d",

@@ -3,11 +3,12 @@
 
 import hashlib
 import json
+import re
 import time
 from functools import partial
 
 import programs
-from node import sandbox
+from node import binaries, sandbox
 from node.gpuhost import PORT
 from node.kubelet import POLICIES
 from node.site import PAUSE, REGISTRY
@@ -137,6 +138,22 @@ def ask(*words, **more):
     return done.stdout
 
 
+@case("OCI's own conformance test passes what it asks of a registry that can only be read", start="registry")
+def conformance(host):
+    """What it prints counts: it crashes when it writes its reports, where nothing may be pushed."""
+    manifest, index = host.site.image("app-1"), host.site.index("many-1")
+    document = host.site.document(manifest)
+    blobs = [document["config"]["digest"], *(layer["digest"] for layer in document["layers"])]
+    for repository, digest in (APP, manifest), (MANY, index):
+        done = programs.run(
+            [binaries.built(binaries.CONFORMANCE) / "conformance"], env=programs.environment(
+                OCI_RESULTS_DIR=str(host.work / "conformance"), OCI_REGISTRY=BY_PATH, OCI_TLS="disabled", OCI_REPO1=repository,
+                OCI_API_PUSH="false", OCI_API_BLOBS_DELETE="false", OCI_API_MANIFESTS_DELETE="false", OCI_API_TAGS_DELETE="false",
+                OCI_RO_DATA_TAGS="v1", OCI_RO_DATA_MANIFESTS=digest, OCI_RO_DATA_BLOBS=" ".join(blobs), OCI_RO_DATA_REFERRERS=digest))
+        counts = {word: int(count) for word, count in re.findall(r"^ *(\w+)\.+: +(\d+)$", done.stdout, re.M)}
+        assert counts["Pass"] >= 18 and counts["FAIL"] == counts["Error"] == 0, done.stdout
+
+
 @case("crane lists, resolves and pulls it", start="registry")
 def crane(host):
     program, image, pulled = host.tools / "crane", f"{BY_PATH}/{APP}:v1", host.work / "crane"
@@ -154,6 +171,24 @@ def skopeo(host):
     manifest = (copied / "manifest.json").read_bytes()
     assert "sha256:" + hashlib.sha256(manifest).hexdigest() == host.site.image("app-1")
     assert len(json.loads(manifest)["layers"]) == 2
+
+
+@case("where bundles have images of a host, skopeo still reads those of another port of it", start="registry")
+def other_port(host):
+    host.daemon.configure(upstream="yes")
+    host.daemon.ctl("reload")
+    host.daemon.ctl("bundle", "import", host.site.bundle("local", 1, {"localhost/app:v1": "app-1"}))
+    try:
+        inspect = "skopeo", "--registries-conf", host.daemon.registries_conf, "inspect"
+        mirrored = ask(*inspect, "--raw", "docker://localhost/app:v1")
+        assert "sha256:" + hashlib.sha256(mirrored.encode()).hexdigest() == host.site.image("app-1")
+        # The registry that it finds at that port is ours again, which knows it by this name.
+        ask(*inspect, "--tls-verify=false", f"docker://localhost:{PORT}/{APP}:v1")
+    finally:
+        host.daemon.ctl("bundle", "remove", "local")
+        host.daemon.configure()
+        host.daemon.ctl("reload")
+        host.daemon.ctl("apply")
 
 
 @case("podman is led to it, and runs it", start="registry")
