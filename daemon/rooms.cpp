@@ -59,7 +59,10 @@ std::vector<std::unique_ptr<core::Component>> make_components(const base::Root& 
         root, std::vector<core::Step>{kmod::driver_devices_step()})); // behind the driver, of which it tells
     // Before the runtimes, whose classes lead to its programs.
     components.push_back(std::make_unique<runtime::ToolkitComponent>(root));
-    components.push_back(std::make_unique<runtime::RuntimeComponent>(root));
+    components.push_back(
+        std::make_unique<runtime::RuntimeComponent>(root, [&root](const core::Settings& settings) {
+            return images::will_lead_containerd(root, settings);
+        }));
     return components;
 }
 

@@ -260,6 +260,20 @@ Registries mirrored_registries(const Root& root) {
     return registries;
 }
 
+bool will_lead_containerd(const Root& root, const core::Settings& settings) {
+    std::set<std::string> files;
+    for (const std::string& registry : root.list(containerd_certs).value_or(std::vector<std::string>()))
+        if (const std::string path = hosts_path(registry); root.exists(path) && content::is_ours(root, path))
+            files.insert(path);
+    for (const FileOperation& change :
+         look_at_mirrors(root, mirrored_registries(root), mirror_settings(settings)).wrong)
+        if (change.type == FileOperation::Type::Remove)
+            files.erase(change.path);
+        else if (base::ends_with(change.path, "/hosts.toml"))
+            files.insert(change.path);
+    return !files.empty();
+}
+
 Mirrors look_at_mirrors(const Root& root, const Registries& registries, const MirrorSettings& settings) {
     Mirrors mirrors{{}, registries.problems};
     std::vector<FileOperation> files;

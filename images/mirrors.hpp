@@ -54,5 +54,7 @@ struct Mirrors {
 /// Only for runtimes that are on this host, by their directory in /etc; k3s and RKE2 also by that of their state.
 [[nodiscard]] Mirrors look_at_mirrors(const base::Root& root, const Registries& registries,
                                       const MirrorSettings& settings);
+/// Tells whether containerd has a hosts.toml of ours once that is done.
+[[nodiscard]] bool will_lead_containerd(const base::Root& root, const core::Settings& settings);
 
 } // namespace gpuhost::images

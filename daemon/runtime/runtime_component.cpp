@@ -104,13 +104,16 @@ Result<Json> RuntimeComponent::observe(const core::Settings& settings) {
     const ToolkitChoice choice = wanted_toolkit(root_, toolkit);
     ToolkitPlace place = place_of(choice);
     place.otherwise = now.directory;
-    const RuntimeSettings wanted = runtime_settings(settings, place, has_registry_hosts(root_));
+    const bool has_hosts = has_registry_hosts(root_);
+    const bool will_have_hosts = will_have_hosts_ ? will_have_hosts_(settings) : has_hosts;
+    const RuntimeSettings wanted = runtime_settings(settings, place, will_have_hosts);
     const auto record = read_runtime_record(root_);
     const auto places = known_places(root_);
     const bool is_known =
         record && record->settings.is_object(); // not only one of them, which somebody named
     Json document{{"configure", wanted.configure},
-                  {"registry_hosts", wanted.registry_hosts},
+                  {"registry_hosts", will_have_hosts},
+                  {"registry_hosts_now", has_hosts},
                   {"toolkit", to_json(place)},
                   {"toolkit_now", to_json(now)},
                   {"is_link_left", choice.path.empty() && !current_toolkit(root_).empty()},
@@ -132,10 +135,10 @@ Result<Json> RuntimeComponent::observe(const core::Settings& settings) {
 }
 
 Plan RuntimeComponent::plan(const core::Desired& desired, const Json& observed) const {
-    // Unless it is done alone the toolkit comes first.
+    // Unless it is done alone the toolkit and the images come first.
     const RuntimeSettings settings = runtime_settings(
         desired.settings, place_from_json(base::member(observed, desired.alone ? "toolkit_now" : "toolkit")),
-        base::bool_or(observed, "registry_hosts", false));
+        base::bool_or(observed, desired.alone ? "registry_hosts_now" : "registry_hosts", false));
     if (!desired.request.empty())
         return plan_request(settings, base::member(desired.request, "runtime"));
     Plan plan;

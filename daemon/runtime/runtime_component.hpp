@@ -9,12 +9,19 @@
 #include "daemon/base/root.hpp"
 #include "daemon/core/component.hpp"
 
+#include <functional>
+#include <utility>
+
 namespace gpuhost::runtime {
 
 class RuntimeComponent final : public core::Component {
   public:
+    /// Tells whether containerd will find hosts.toml of gpuhost's once all components have converged.
+    using AskHosts = std::function<bool(const core::Settings&)>;
+
     /// `root` must outlive it.
-    explicit RuntimeComponent(const base::Root& root) : root_(root) {}
+    explicit RuntimeComponent(const base::Root& root, AskHosts will_have_hosts = {})
+        : root_(root), will_have_hosts_(std::move(will_have_hosts)) {}
 
     [[nodiscard]] std::string_view name() const override { return "runtime"; }
     [[nodiscard]] base::Result<base::Json> observe(const core::Settings& settings) override;
@@ -26,6 +33,7 @@ class RuntimeComponent final : public core::Component {
 
   private:
     const base::Root& root_;
+    AskHosts will_have_hosts_;
 };
 
 } // namespace gpuhost::runtime

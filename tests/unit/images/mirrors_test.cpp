@@ -77,6 +77,22 @@ TEST_F(MirrorsTest, LeadsRuntimesThatAreHereToWhatBundlesHave) {
     EXPECT_TRUE(apply().empty()) << "what is right is not written again";
 }
 
+TEST_F(MirrorsTest, ForeseesWhetherContainerdIsLed) {
+    const auto foreseen = [this](const char* enable) {
+        directory_.write("etc/gpuhost/gpuhostd.conf", std::string("[Mirrors]\nEnable=") + enable + "\n");
+        return will_lead_containerd(root_, core::load_settings(root_, {mirror_setting_keys()}).settings);
+    };
+    have_containerd();
+    EXPECT_FALSE(foreseen("yes"));
+    put("site", {"docker.io"});
+    EXPECT_TRUE(foreseen("yes"));
+    EXPECT_EQ(apply().size(), 1U);
+    EXPECT_TRUE(foreseen("yes"));
+    EXPECT_FALSE(foreseen("no")) << "it goes";
+    put("site", {});
+    EXPECT_FALSE(foreseen("yes"));
+}
+
 TEST_F(MirrorsTest, WhatAnotherRootHasForARegistryStays) {
     put("site", {"quay.io", "registry.example:5000", "docker.io"});
     directory_.write("etc/containerd/config.toml",
