@@ -77,6 +77,7 @@ ApiAnswer read(http::Answer&& answer, const std::string& server) {
     read.retry_after = retry_after(answer);
     if (answer.failure != http::Failure::None) {
         read.error = failure(answer, server);
+        read.too_much = answer.failure == http::Failure::TooMuch;
         return read;
     }
     auto body = base::parse_json(answer.body.empty() ? "null" : answer.body, "an answer of the API server");

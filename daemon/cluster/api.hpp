@@ -25,6 +25,7 @@ struct ApiAnswer {
     base::Json body;                                 ///< the object; null without one
     base::Error error;                               ///< without a message if it was done
     std::optional<std::chrono::seconds> retry_after; ///< the server wants to be left alone so long
+    bool too_much = false;                           ///< it was longer than any answer may be
 
     [[nodiscard]] bool done() const { return error.message.empty(); }
 };

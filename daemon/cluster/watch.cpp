@@ -13,9 +13,9 @@ namespace {
 
 constexpr Time first_wait{500};
 constexpr Time most_wait{30'000};
-constexpr Time short_watch{1'000}; ///< a server that ends watches at once is not asked at once again
-constexpr unsigned gone = 410;     ///< the version is too old for the server
-constexpr unsigned page = 100;     ///< objects: Nodes with many images have 100 KB each
+constexpr Time short_watch{1'000};   ///< a server that ends watches at once is not asked at once again
+constexpr unsigned gone = 410;       ///< the version is too old for the server
+constexpr unsigned first_page = 100; ///< objects: fewer where they are so large that an answer is too long
 
 /// Seconds after which the server ends a watch, so that hosts spread over servers again.
 std::string timeout_seconds() {
@@ -39,7 +39,8 @@ std::string name_within(const std::string& collection, const Json& object) {
 
 Watch::Watch(Api& api, std::string collection, std::string selector, WatchHandlers handlers, Begin begin)
     : api_(api), collection_(std::move(collection)), selector_(std::move(selector)),
-      handlers_(std::move(handlers)), backoff_(first_wait, most_wait), as_told_(begin == Begin::AsTold) {}
+      handlers_(std::move(handlers)), backoff_(first_wait, most_wait), page_(first_page),
+      as_told_(begin == Begin::AsTold) {}
 
 Watch::~Watch() {
     if (request_ != 0)
@@ -69,7 +70,7 @@ void Watch::list_anew() {
 }
 
 void Watch::list() {
-    std::string query = "?limit=" + std::to_string(page);
+    std::string query = "?limit=" + std::to_string(page_);
     if (!selector_.empty())
         query += "&" + selector_;
     if (!continue_.empty())
@@ -88,6 +89,11 @@ void Watch::listed(ApiAnswer&& answer) {
     request_ = 0;
     if (answer.status == gone) // the next page is of a list that the server has forgotten
         list_again();
+    if (answer.too_much && page_ > 1) {
+        page_ /= 2;
+        due_ = now();
+        return;
+    }
     if (!answer.done())
         return later(answer.error, answer.retry_after);
     const std::string version = version_of(answer.body);

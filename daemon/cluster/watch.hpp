@@ -62,6 +62,7 @@ class Watch {
     std::uint64_t request_ = 0; ///< 0: none runs
     std::string version_;       ///< from which to follow; empty: list first
     std::string continue_;      ///< of the next page
+    unsigned page_;             ///< objects that are asked for at a time
     std::set<std::string> names_;
     bool as_told_; ///< nothing has been asked yet that says from where to follow
     std::optional<Time> due_ = Time(0);

@@ -244,6 +244,11 @@ void SimulatedServer::arrive(const std::weak_ptr<SimulatedTransfers>& transfers,
     Answer answer;
     answer.status = reply.status;
     answer.body = base::dump(reply.body);
+    if (request.limit != 0 && answer.body.size() > request.limit) {
+        answer.body.clear();
+        answer.failure = Failure::TooMuch;
+        answer.problem = "the answer is longer than " + std::to_string(request.limit) + " bytes";
+    }
     if (!reply.retry_after.empty())
         answer.headers["retry-after"] = reply.retry_after;
     after(travel(), [this, transfers, id, host, answer = std::move(answer)]() mutable {
@@ -411,14 +416,24 @@ SimulatedServer::Reply SimulatedServer::carry_out(const Request& request) {
 }
 
 SimulatedServer::Reply SimulatedServer::list(const std::string& path, const std::string& query) {
+    const std::string limit = parameter(query, "limit");
+    const std::size_t most = limit.empty() ? objects_.size() : std::stoull(limit);
+    const std::string after = parameter(query, "continue"); // a path; the real one's is opaque
     Json items = Json::array();
-    for (const auto& [name, object] : objects_)
-        if (collection_of(name) == path &&
-            is_selected(object, parameter(query, "labelSelector"), parameter(query, "fieldSelector")))
-            items.push_back(object);
-    return {200,
-            {{"metadata", {{"resourceVersion", std::to_string(version_)}}}, {"items", std::move(items)}},
-            ""};
+    Json metadata = {{"resourceVersion", std::to_string(version_)}};
+    std::string last;
+    for (const auto& [name, object] : objects_) {
+        if (collection_of(name) != path || name <= after ||
+            !is_selected(object, parameter(query, "labelSelector"), parameter(query, "fieldSelector")))
+            continue;
+        if (items.size() == most) {
+            metadata["continue"] = last;
+            break;
+        }
+        items.push_back(object);
+        last = name;
+    }
+    return {200, {{"metadata", std::move(metadata)}, {"items", std::move(items)}}, ""};
 }
 
 SimulatedServer::Reply SimulatedServer::create(const std::string& collection, Json object) {

@@ -226,6 +226,7 @@ EXTRA_%C%_kmod_tests_DEPENDENCIES = %D%/stub-nvml.so %D%/stub-cuda.so %D%/stub-j
     %D%/cluster/rollout_story.hpp \
     %D%/cluster/rollout_test.cpp \
     %D%/cluster/upgrade_agent_test.cpp \
+    %D%/cluster/watch_test.cpp \
     tests/support/simulated_server.cpp \
     tests/support/simulated_server.hpp
 
