@@ -16,6 +16,7 @@ namespace {
 constexpr Time first_wait{1'000};
 constexpr Time most_wait{30'000};
 constexpr Time between_reasons{10'000}; ///< of writes that change the reason alone
+constexpr Time leader_answers{60'000};  ///< with why hosts wait, long before
 constexpr unsigned not_found = 404;
 
 std::int64_t unix_now() {
@@ -99,6 +100,8 @@ UpgradeSituation UpgradeAgent::situation(const Json& node) const {
     if (!policy_->problems.empty())
         at.policy_problem = policy_->problems.front();
     at.waits = waits_;
+    if (waits_watch_ && waits_.empty() && now() >= waits_since_ + leader_answers)
+        at.waits = "waits for its turn, and no leader says why: does a host have Candidate=yes?";
     at.granted = is_granted();
     at.revoked = lease_known_ && !lease_;
     at.check = host_.check(pool.policy.version);
@@ -133,6 +136,8 @@ NodePatch UpgradeAgent::change(const Json& node) {
     due_.reset();
     if (move_.due)
         due_ = now() + Time(std::clamp<std::int64_t>(*move_.due - at.now, 0, 3'600) * 1000 + 10);
+    if (waits_watch_ && waits_.empty() && now() < waits_since_ + leader_answers)
+        sooner(due_, waits_since_ + leader_answers);
     UpgradePatch patch = upgrade_patch(node, move_);
     if (patch.only_reason && reason_at_ && now() < *reason_at_ + between_reasons) {
         sooner(due_, *reason_at_ + between_reasons);
@@ -228,6 +233,7 @@ void UpgradeAgent::watch_waits(bool wanted) {
     if (wanted == (waits_watch_ != nullptr))
         return;
     waits_.clear();
+    waits_since_ = now();
     waits_watch_.reset();
     if (wanted)
         waits_watch_ = std::make_unique<Watch>(

@@ -80,7 +80,8 @@ class UpgradeAgent final : public NodeAuthor {
     /// The last time that surely counted. What merely lies there, nobody may have renewed for long.
     std::optional<Time> renewed_;
     std::optional<Time> lease_due_;
-    std::string waits_; ///< of this host's pool
+    std::string waits_;   ///< of this host's pool
+    Time waits_since_{0}; ///< since when the leader has been asked for it
     std::string pool_;
     Backoff backoff_;
     std::unique_ptr<Watch> grant_watch_;

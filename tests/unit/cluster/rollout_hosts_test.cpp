@@ -128,6 +128,33 @@ TEST(RolloutHosts, OneWithoutItsDaemonGetsNoGrant) {
     EXPECT_TRUE(story.is_over()) << story.text();
 }
 
+TEST(RolloutHosts, HostsSayWhyTheirLeaderSeesNobody) {
+    Story story(1, {.hosts = 3, .candidates = 1});
+    bool forbids = true;
+    story.server.forbids = [&forbids](const http::Request& request) {
+        return forbids && request.url.find("labelSelector") != std::string::npos;
+    };
+    story.run(minutes(3));
+    EXPECT_EQ(node_of(story, 2).reason, "the leader can't read nodes: the site's webhook denies it")
+        << story.text();
+    forbids = false;
+    story.run(minutes(15));
+    EXPECT_TRUE(story.is_over()) << story.text();
+}
+
+TEST(RolloutHosts, HostsWithoutALeaderSaySo) {
+    Story story(1, {.hosts = 2, .candidates = 0});
+    story.run(Time(30'000));
+    EXPECT_EQ(node_of(story, 0).reason, "waits for its turn");
+    story.run(minutes(2));
+    EXPECT_EQ(node_of(story, 0).reason,
+              "waits for its turn, and no leader says why: does a host have Candidate=yes?");
+    label(story, 0, key::gpu_present, "false");
+    story.run(minutes(1));
+    EXPECT_EQ(node_of(story, 0).reason,
+              "label nvidia.com/gpu.present is 'false': the leader does not see this node");
+}
+
 /// What happens to a host some time after its upgrade: `breaks` is told whether it breaks or is well again.
 using Breaks = void (*)(Story& story, unsigned host, bool well);
 
