@@ -381,15 +381,17 @@ TEST(Rollout, AServerInTroubleIsAskedSeldom) {
     }
 }
 
-/// Whether hosts act without a grant is no question where people delete Leases: what they see of that comes later.
+/// Where people delete Leases, hosts may act without a grant until they see that it is gone.
+void harm_or_meddle(Story& story) {
+    if (story.server.some(1) == 0)
+        harm(story);
+    else
+        meddle(story);
+    story.begun_without_grant.clear();
+}
+
 void tell_stories_with_people(bool release) {
-    tell_stories(release, [](Story& story) {
-        if (story.server.some(1) == 0)
-            harm(story);
-        else
-            meddle(story);
-        story.begun_without_grant.clear();
-    });
+    tell_stories(release, harm_or_meddle);
 }
 
 TEST(Rollout, NeverMoreThanMayWhateverPeopleDo) {
@@ -398,6 +400,13 @@ TEST(Rollout, NeverMoreThanMayWhateverPeopleDo) {
 
 TEST(Rollout, ComesToAGoodEndWhateverPeopleDoWherePlacesAreGivenOn) {
     tell_stories_with_people(true);
+}
+
+/// Seeds by which a place was given on while its host upgraded: it had lost its label, or a person had set its state.
+TEST(Rollout, APlaceIsKeptWhateverLabelsPeopleSet) {
+    for (const unsigned seed : {13U, 27U, 112U, 121U})
+        for (const bool release : {false, true})
+            tell(seed, shape_of(seed, release), harm_or_meddle);
 }
 
 TEST(Rollout, NeverMoreThanMayHoweverTheNetworkIs) {
