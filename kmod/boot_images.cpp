@@ -70,11 +70,16 @@ void add_entries(const Root& root, const std::string& directory, std::vector<Boo
     }
 }
 
-/// And is not mounted now. To open a path alone mounts nothing.
+/// True until something mounts it. Opening a path with O_PATH mounts nothing at its end, but does above that.
 bool is_mounted_on_demand(const Root& root, const std::string& directory) {
     struct statfs fs {};
     const auto fd = root.open_file(directory, O_PATH);
     return fd && ::fstatfs(fd->get(), &fs) == 0 && fs.f_type == AUTOFS_SUPER_MAGIC;
+}
+
+bool is_below_on_demand(const Root& root, const std::string& directory) {
+    return is_mounted_on_demand(root, directory.substr(0, directory.find('/', 1))) ||
+           is_mounted_on_demand(root, directory);
 }
 
 /// "TOKEN-KERNEL.efi", where the boot loader counts tries "TOKEN-KERNEL+3.efi" or "TOKEN-KERNEL+2-1.efi".
@@ -101,7 +106,7 @@ std::vector<std::string> boot_directories(const Root& root, OnDemand on_demand) 
     for (const char* directory : {"/boot", "/efi", "/boot/efi"}) {
         if (on_demand == OnDemand::Mount)
             (void)root.open_file(directory, O_RDONLY | O_DIRECTORY);
-        else if (is_mounted_on_demand(root, directory))
+        else if (is_below_on_demand(root, directory))
             continue;
         if (const auto st = root.stat(directory);
             st && S_ISDIR(st->st_mode) && seen.emplace(st->st_dev, st->st_ino).second)
@@ -112,9 +117,10 @@ std::vector<std::string> boot_directories(const Root& root, OnDemand on_demand) 
 
 std::vector<BootImage> boot_images_of(const Root& root, const std::string& kernel, OnDemand on_demand) {
     std::vector<BootImage> images;
-    for (const std::string& path : {"/boot/initrd.img-" + kernel, "/boot/initramfs-" + kernel + ".img"})
-        if (is_file(root, path))
-            images.push_back({BootImage::Kind::Initramfs, path});
+    if (on_demand == OnDemand::Mount || !is_mounted_on_demand(root, "/boot"))
+        for (const std::string& path : {"/boot/initrd.img-" + kernel, "/boot/initramfs-" + kernel + ".img"})
+            if (is_file(root, path))
+                images.push_back({BootImage::Kind::Initramfs, path});
     const std::vector<std::string> tokens = tokens_of(root);
     for (const std::string& boot : boot_directories(root, on_demand)) {
         for (const std::string& token : tokens)

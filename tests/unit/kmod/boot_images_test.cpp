@@ -1,10 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kmod/boot_images.hpp"
+#include "tests/support/eventually.hpp"
 #include "tests/support/tmpdir.hpp"
 
+#include <array>
 #include <filesystem>
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/mount.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 namespace gpuhost::kmod {
 namespace {
@@ -48,6 +56,43 @@ TEST_F(BootImagesTest, ThisSystemsEntriesAreThoseOfItsTokens) {
     directory_.write("etc/kernel/entry-token", "../efi/another\n");
     wanted.erase(wanted.begin());
     EXPECT_EQ(paths(), wanted) << "a token is a name";
+}
+
+/// Makes `directory` an automount that nobody serves, in a mount namespace of the caller's own.
+bool mount_on_demand(const std::string& directory, int pipe) {
+    const std::string options = "fd=" + std::to_string(pipe) + ",pgrp=1,minproto=5,maxproto=5,direct";
+    return ::unshare(CLONE_NEWNS) == 0 && ::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
+           ::mount("test", directory.c_str(), "autofs", 0, options.c_str()) == 0;
+}
+
+TEST_F(BootImagesTest, OnDemandMountsAreLeftAlone) {
+    constexpr int cannot_mount = 77;
+    directory_.write("boot/efi/EFI/Linux/a.efi", "");
+    std::array<int, 2> pipe{};
+    ASSERT_EQ(::pipe2(pipe.data(), O_CLOEXEC), 0);
+    const pid_t child = ::fork();
+    if (child == 0) {
+        if (!mount_on_demand(directory_.path("boot"), pipe[1]))
+            ::_exit(cannot_mount);
+        const base::Root root = directory_.root(); // in this namespace
+        ::_exit(boot_images_of(root, "6.1.0-50-amd64", OnDemand::Leave).empty() &&
+                        boot_directories(root, OnDemand::Leave).empty()
+                    ? 0
+                    : 1);
+    }
+    ASSERT_GT(child, 0);
+    int status = 0;
+    const bool ended = tests::eventually([&] { return ::waitpid(child, &status, WNOHANG) == child; });
+    if (!ended) {
+        ::kill(child, SIGKILL);
+        ::waitpid(child, &status, 0);
+    }
+    ::close(pipe[0]);
+    ::close(pipe[1]);
+    ASSERT_TRUE(ended) << "it waits for the mount";
+    if (WEXITSTATUS(status) == cannot_mount)
+        GTEST_SKIP() << "mounting autofs takes root";
+    EXPECT_EQ(status, 0);
 }
 
 TEST_F(BootImagesTest, OfAnEntryWhatBeginsAsAnImageCounts) {
