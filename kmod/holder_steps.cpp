@@ -21,6 +21,7 @@ using core::StepContext;
 
 constexpr std::chrono::hours longest_wait{24 * 7};
 constexpr unsigned most_rounds = 5;
+constexpr std::size_t most_listed = 100; ///< groups of processes that were ended
 constexpr std::string_view how_to_free =
     "stop it, or say --holders=wait or --holders=terminate (HolderPolicy= in gpuhostd.conf)";
 
@@ -59,8 +60,9 @@ Result<base::Json> clear(StepContext& context, const base::Json& args) {
     base::Json ended = base::Json::array();
     for (unsigned round = 0; round < most_rounds && !holders.empty() && is_policy(args, "terminate");
          ++round) {
-        for (const Holder& holder : holders)
-            ended.push_back(describe(holder));
+        for (const HolderGroup& group : group_by_origin(holders))
+            if (ended.size() < most_listed)
+                ended.push_back(describe_group(group));
         context.progress(-1, "terminating " + describe(holders));
         GPUHOST_CHECK(terminate(context.root, holders, grace));
         holders = find_holders(context.root);
@@ -74,9 +76,11 @@ Result<base::Json> clear(StepContext& context, const base::Json& args) {
 PreflightResult clear_preflight(StepContext& context, const base::Json& args) {
     std::vector<Problem> problems;
     if (is_policy(args, "refuse"))
-        for (const Holder& holder : foreign_holders(context, args))
-            problems.push_back({Errc::InUse, describe(holder) + " holds the driver", std::string(how_to_free),
-                                to_json(holder)});
+        for (const HolderGroup& group : group_by_origin(foreign_holders(context, args)))
+            problems.push_back(
+                {Errc::InUse,
+                 describe_group(group) + (group.size() == 1 ? " holds the driver" : " hold the driver"),
+                 std::string(how_to_free), group_to_json(group)});
     return problems;
 }
 

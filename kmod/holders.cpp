@@ -9,6 +9,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <tuple>
 
 #include <dirent.h>
 #include <sys/sysmacros.h>
@@ -115,7 +116,45 @@ std::vector<std::string> held_devices(const base::Root& root, pid_t pid, DriverD
     return devices;
 }
 
+/// " of pod UID, container ID", " of train.service".
+std::string describe(const Origin& origin) {
+    std::string text = origin.pod.empty() ? "" : " of pod " + origin.pod;
+    if (!origin.container.empty())
+        text += (origin.pod.empty() ? " of container " : ", container ") + origin.container.substr(0, 12);
+    else if (!origin.unit.empty())
+        text += " of " + origin.unit;
+    return text;
+}
+
 } // namespace
+
+std::vector<HolderGroup> group_by_origin(const std::vector<Holder>& holders) {
+    std::map<std::tuple<bool, std::string, std::string, std::string>, HolderGroup> groups;
+    for (const Holder& holder : holders) {
+        const Origin& origin = holder.origin;
+        groups[{origin.pod.empty(), origin.pod, origin.container, origin.unit}].push_back(holder);
+    }
+    std::vector<HolderGroup> found;
+    for (auto& [origin, group] : groups)
+        found.push_back(std::move(group));
+    return found;
+}
+
+std::string describe_group(const HolderGroup& group) {
+    std::vector<std::string> named;
+    for (std::size_t i = 0; i < std::min(group.size(), described); ++i)
+        named.push_back(std::to_string(group[i].pid) + " (" + group[i].command + ")");
+    std::string text = (group.size() == 1 ? "process " : "processes ") + base::join(named, ", ");
+    if (group.size() > described)
+        text += " and " + std::to_string(group.size() - described) + " more";
+    return text + describe(group.front().origin);
+}
+
+base::Json group_to_json(const HolderGroup& group) {
+    base::Json value = to_json(group.front());
+    value["processes"] = group.size();
+    return value;
+}
 
 Holder identify(const base::Root& root, pid_t pid, std::vector<std::string> devices) {
     return {pid, root.read_line(proc(pid, "comm")).value_or("?"),
@@ -123,15 +162,7 @@ Holder identify(const base::Root& root, pid_t pid, std::vector<std::string> devi
 }
 
 std::string describe(const Holder& holder) {
-    std::string text = "process " + std::to_string(holder.pid) + " (" + holder.command + ")";
-    if (!holder.origin.pod.empty())
-        text += " of pod " + holder.origin.pod;
-    if (!holder.origin.container.empty())
-        text += (holder.origin.pod.empty() ? " of container " : ", container ") +
-                holder.origin.container.substr(0, 12);
-    else if (!holder.origin.unit.empty())
-        text += " of " + holder.origin.unit;
-    return text;
+    return describe_group({holder});
 }
 
 std::string describe(const std::vector<Holder>& holders) {

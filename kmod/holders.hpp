@@ -28,8 +28,17 @@ struct Holder {
 /// The first few, comma-separated, and how many more.
 [[nodiscard]] std::string describe(const std::vector<Holder>& holders);
 
-/// {"pid", "command", "unit", "container", "pod", "devices"}; what it has none of is "".
+/// {"pid", "command", "unit", "container", "pod", "devices"}; a text that is not known is "".
 [[nodiscard]] base::Json to_json(const Holder& holder);
+
+/// Holders of one unit, container and pod. A pod may have hundreds of processes, and leaves as one.
+using HolderGroup = std::vector<Holder>;
+/// Groups of pods come first.
+[[nodiscard]] std::vector<HolderGroup> group_by_origin(const std::vector<Holder>& holders);
+/// "processes 812 (python3), 815 (python3) of nvidia-dcgm.service": the first few, and how many more.
+[[nodiscard]] std::string describe_group(const HolderGroup& group);
+/// The first holder's, and "processes": how many there are.
+[[nodiscard]] base::Json group_to_json(const HolderGroup& group);
 
 /// All of them but the calling process.
 [[nodiscard]] std::vector<Holder> find_holders(const base::Root& root);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/core/job.hpp"
 
+#include <algorithm>
+
 namespace gpuhost::core {
 
 using base::Errc;
@@ -51,12 +53,34 @@ std::string encode_event(const JobProgress& progress) {
     return base::dump(Json{{"progress", progress.fraction}, {"text", progress.text}}) + "\n";
 }
 
+namespace {
+
+/// As many problems as fit in `room` bytes; a last one counts the others.
+Json listed_problems(const std::vector<Problem>& problems, std::size_t room) {
+    Json listed = Json::array();
+    std::size_t used = 0;
+    for (std::size_t i = 0; i < problems.size(); ++i) {
+        Json problem = to_json(problems[i]);
+        used += base::dump(problem).size() + 1;
+        if (used > room) {
+            const std::string left = std::to_string(problems.size() - i);
+            listed.push_back(to_json(Problem{problems[i].code, left + " more problems are not listed", {}}));
+            break;
+        }
+        listed.push_back(std::move(problem));
+    }
+    return listed;
+}
+
+} // namespace
+
 std::string encode_event(const JobResult& result) {
     Json value{{"result", result.error ? "error" : "ok"}, {"output", result.output}};
     if (result.error)
         value["error"] = base::to_json(*result.error);
     if (!result.problems.empty())
-        value["problems"] = to_json(result.problems);
+        value["problems"] = listed_problems(
+            result.problems, event_limit - std::min(event_limit, base::dump(value).size() + 1024));
     return base::dump(value) + "\n";
 }
 

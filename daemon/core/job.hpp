@@ -56,6 +56,7 @@ struct JobResult {
 [[nodiscard]] base::Result<JobRequest> job_request_from_json(const base::Json& value);
 
 [[nodiscard]] std::string encode_event(const JobProgress& progress);
+/// Leaves out the last of the problems where all of them would make the line longer than event_limit.
 [[nodiscard]] std::string encode_event(const JobResult& result);
 
 /// What stands in an events file; lines that are not whole or not ours are skipped.

@@ -96,6 +96,24 @@ def check_holders(t, host):
     shutil.rmtree(host.path("/proc/4242"))
 
 
+def check_many_holders(t, host):
+    """Each process of 300 is a pod's own, 500 are one service's."""
+    pods = {f"{number:08}-1234-1234-1234-123456789012" for number in range(300)}
+    cgroups = [f"/kubepods.slice/kubepods-pod{pod.replace('-', '_')}.slice/cri-containerd-{'a' * 64}.scope" for pod in sorted(pods)]
+    cgroups += ["/system.slice/trainer.service"] * 500
+    for pid, cgroup in enumerate(cgroups, 5000):
+        os.makedirs(host.path(f"/proc/{pid}/fd"))
+        os.symlink("../../../dev/nvidiactl", host.path(f"/proc/{pid}/fd/3"))
+        write(host.path(f"/proc/{pid}/comm"), "trainer\n")
+        write(host.path(f"/proc/{pid}/cgroup"), f"0::{cgroup}\n")
+    run = host.ctl("driver", "swap", NEW, "--dry-run", "--json")
+    problems = json.loads(run.stdout)["problems"]
+    t.equal((run.returncode, {one["details"]["pod"] for one in problems} - {""}), (IN_USE, pods), "of hundreds of holders each pod is named")
+    t.equal([one["details"]["processes"] for one in problems if not one["details"]["pod"]], [500], "and a service's processes are counted")
+    for pid, _ in enumerate(cgroups, 5000):
+        shutil.rmtree(host.path(f"/proc/{pid}"))
+
+
 def check_configuration(t, host):
     path = host.path("/etc/gpuhost/gpuhostd.conf")
     write(path, "[Driver]\nHolderPolicy=wait\n")
@@ -190,5 +208,5 @@ def check_options(t, _host):
         t.ok(run.returncode == 2 and run.stderr.startswith("gpuhostd: "), f"{' '.join(wrong)} is refused", run.returncode, run.stderr)
 
 
-run_checks(check_requests, check_one_at_a_time, check_rollback, check_cancel, check_holders, check_configuration, check_log_level,
+run_checks(check_requests, check_one_at_a_time, check_rollback, check_cancel, check_holders, check_many_holders, check_configuration, check_log_level,
            check_signals, check_removal, check_options)

@@ -207,6 +207,22 @@ TEST(Job, EventsKeepTheNewestProgressAndTheResult) {
     EXPECT_EQ(events.result->error->message, "held");
 }
 
+TEST(Job, AResultListsTheProblemsThatFitInALine) {
+    JobResult result;
+    for (unsigned i = 0; i < 5000; ++i)
+        result.problems.push_back(
+            {Errc::InUse, "process " + std::to_string(i) + " holds the driver", std::string(100, 'h')});
+    const std::string line = encode_event(result);
+    EXPECT_LE(line.size(), event_limit);
+    const JobEvents events = decode_events(line);
+    ASSERT_TRUE(events.result);
+    const std::vector<Problem>& listed = events.result->problems;
+    ASSERT_GT(listed.size(), 1000U);
+    EXPECT_EQ(listed[0].text, "process 0 holds the driver");
+    EXPECT_EQ(listed.back().text, std::to_string(5001 - listed.size()) + " more problems are not listed");
+    EXPECT_EQ(listed.back().code, Errc::InUse);
+}
+
 TEST(Job, RequestsSurviveJson) {
     const JobRequest request{"1-2-1",
                              Phase::Undo,

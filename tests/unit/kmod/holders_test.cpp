@@ -104,6 +104,23 @@ TEST_F(Holders, AreNamedWithPodAndContainer) {
     EXPECT_NE(describe(std::vector<Holder>(9, holder)).find("and 4 more"), std::string::npos);
 }
 
+TEST_F(Holders, OfOneOriginAreOneGroupAndPodsComeFirst) {
+    std::vector<Holder> holders;
+    for (pid_t pid = 100; pid < 107; ++pid)
+        holders.push_back({pid, "python3", {"train.service", "", ""}, {}});
+    holders.push_back({200, "serve", {"", std::string(64, 'b'), "8f0c2d3e-1111-2222-3333-444455556666"}, {}});
+    const std::vector<HolderGroup> groups = group_by_origin(holders);
+    ASSERT_EQ(groups.size(), 2U);
+    EXPECT_EQ(describe_group(groups[0]),
+              "process 200 (serve) of pod 8f0c2d3e-1111-2222-3333-444455556666, container bbbbbbbbbbbb");
+    EXPECT_EQ(
+        describe_group(groups[1]),
+        "processes 100 (python3), 101 (python3), 102 (python3), 103 (python3), 104 (python3) and 2 more of "
+        "train.service");
+    EXPECT_EQ(group_to_json(groups[1])["processes"], 7);
+    EXPECT_EQ(group_to_json(groups[1])["pid"], 100);
+}
+
 std::string held; ///< the link of the process that is told to end, in that process
 
 void let_go(int /*signal*/) {
