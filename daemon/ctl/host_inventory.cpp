@@ -33,6 +33,7 @@ constexpr std::array known_runtimes{
     Runtime{"cri-o", {"/usr/bin/crio", "/usr/local/bin/crio"}, {"cri-o"}},
     Runtime{"docker", {"/usr/bin/dockerd", "/usr/local/bin/dockerd"}, {"docker-ce", "docker.io"}},
     Runtime{"podman", {"/usr/bin/podman", "/usr/local/bin/podman"}, {"podman"}},
+    Runtime{"k0s", {"/usr/local/bin/k0s", "/usr/bin/k0s"}, {}},
     Runtime{"k3s", {"/usr/local/bin/k3s", "/usr/bin/k3s"}, {}},
     Runtime{"rke2", {"/usr/local/bin/rke2", "/usr/bin/rke2"}, {}},
     Runtime{"kubelet", {"/usr/bin/kubelet", "/usr/local/bin/kubelet"}, {"kubelet"}},

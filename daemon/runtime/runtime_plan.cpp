@@ -151,7 +151,7 @@ void plan_restart(const Root& root, RuntimePlan& plan, const RecordedRuntime* re
 /// Returns whether GPUs take something of one that gpuhost does not configure. What knows no CDI at all is left out: only other
 /// tools can give it GPUs.
 bool is_left_to_people(const RuntimeState& state) {
-    if (state.instance.name == "docker-containerd" || !state.config.problems.empty())
+    if (state.instance.name == "docker-containerd")
         return false;
     if (state.config.cdi == CdiState::On)
         return !reads_specs(state);

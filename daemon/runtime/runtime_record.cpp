@@ -22,8 +22,9 @@ constexpr std::string_view record_file = "/var/lib/gpuhost/runtime.json";
 constexpr std::size_t record_limit = 64U << 20U; ///< some files of 1 MiB, twice
 
 /// Besides those of the profiles.
-constexpr std::array other_programs{"/usr/local/bin/containerd", "/usr/local/bin/crio", "/usr/local/bin/k3s",
-                                    "/usr/local/bin/rke2", "/usr/local/bin/dockerd"};
+constexpr std::array other_programs{"/usr/local/bin/containerd", "/usr/local/bin/crio",
+                                    "/usr/local/bin/k0s",        "/usr/local/bin/k3s",
+                                    "/usr/local/bin/rke2",       "/usr/local/bin/dockerd"};
 
 Json to_json(const Text& text) {
     return text ? Json(*text) : Json();
