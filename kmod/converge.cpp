@@ -65,6 +65,22 @@ void read_ahead(const base::Root& root, const std::vector<Move>& moves) {
     }
 }
 
+constexpr std::string_view log_hint = "the kernel's log says why: journalctl -k -g 'NVRM|nvidia'";
+
+std::vector<std::string> unserved_gpus(const base::Root& root) {
+    const std::vector<std::string> served = served_gpus(root);
+    std::vector<std::string> unserved;
+    for (const PciGpu& gpu : gpus_to_drive(nvidia_gpus(root)))
+        if (std::find(served.begin(), served.end(), gpu.address) == served.end())
+            unserved.push_back(gpu.address);
+    return unserved;
+}
+
+std::string unserved_text(const base::Root& root, const std::string& gpu) {
+    return "GPU " + gpu + " is not served by driver " + served_version(root) +
+           (answers_on_pci(root, gpu) ? "" : ": it does not answer on the PCI bus");
+}
+
 class Converger {
   public:
     Converger(const base::Root& root, ModuleLoader& loader, const Goal& goal, const ConvergeOptions& options)
@@ -80,7 +96,9 @@ class Converger {
             moved = approach();
         if (!moved)
             return base::fail(std::move(moved).error());
-        GPUHOST_CHECK(check_kernel(root_, goal_, options_.every_gpu));
+        GPUHOST_CHECK(check_kernel(root_, goal_));
+        if (options_.gpus)
+            GPUHOST_CHECK(check_gpus(root_, goal_, *options_.gpus));
         report_.validated_us = base::monotonic_us();
         GPUHOST_TRY(notes, show_console());
         report_.notes.insert(report_.notes.end(), notes.begin(), notes.end());
@@ -270,7 +288,7 @@ Result<ConvergeReport> converge(const base::Root& root, ModuleLoader& loader, co
     return Converger(root, loader, goal, options).run();
 }
 
-Result<void> check_kernel(const base::Root& root, const Goal& goal, bool every_gpu) {
+Result<void> check_kernel(const base::Root& root, const Goal& goal) {
     const std::vector<LoadedModule> modules = loaded_driver(root);
     for (const LoadedModule& module : modules)
         if (!is_as_wanted(module, goal))
@@ -289,12 +307,32 @@ Result<void> check_kernel(const base::Root& root, const Goal& goal, bool every_g
     if (const std::string version = served_version(root); version != goal.version)
         return base::fail(Errc::Failed,
                           "the kernel's driver calls itself '" + version + "', not " + goal.version);
-    const std::vector<std::string> served = served_gpus(root);
-    for (const PciGpu& gpu : gpus_to_drive(nvidia_gpus(root)))
-        if (every_gpu && std::find(served.begin(), served.end(), gpu.address) == served.end())
-            return base::fail(Errc::Failed, "GPU " + gpu.address + " is not served by driver " + goal.version,
-                              "the kernel's log says why: journalctl -k -g NVRM");
     return {};
+}
+
+Result<void> check_gpus(const base::Root& root, const Goal& goal, const std::vector<std::string>& required) {
+    if (goal.version.empty())
+        return {};
+    const std::vector<std::string> unserved = unserved_gpus(root);
+    if (unserved.empty())
+        return {};
+    if (served_gpus(root).empty())
+        return base::fail(Errc::Failed, "the driver serves no GPU: " + unserved_text(root, unserved.front()),
+                          std::string(log_hint));
+    for (const std::string& gpu : unserved)
+        if (answers_on_pci(root, gpu) && std::find(required.begin(), required.end(), gpu) != required.end())
+            return base::fail(Errc::Failed,
+                              unserved_text(root, gpu) + ", and the driver before it served that GPU",
+                              std::string(log_hint));
+    return {};
+}
+
+std::vector<std::string> describe_unserved_gpus(const base::Root& root) {
+    std::vector<std::string> sentences;
+    for (const std::string& gpu : unserved_gpus(root))
+        sentences.push_back(unserved_text(root, gpu) +
+                            "; the kernel's log may say why: journalctl -k -g 'NVRM|nvidia'");
+    return sentences;
 }
 
 } // namespace gpuhost::kmod

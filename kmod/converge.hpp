@@ -9,6 +9,7 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,8 +21,9 @@ struct ConvergeOptions {
     Goal before; ///< what goes back if something is in use half way
     std::chrono::milliseconds module_deadline{120'000};
     std::chrono::milliseconds in_use_patience{1'000}; ///< well below the deadline, or it is one
-    bool console = false;  ///< the text console was on the driver, and is to be again
-    bool every_gpu = true; ///< the goal fails if a GPU is not served; going back takes what it gets
+    bool console = false; ///< the text console was on the driver, and is to be again
+    /// PCI addresses for check_gpus(). Without a value the GPUs are not checked: going back accepts what it gets.
+    std::optional<std::vector<std::string>> gpus;
     std::function<void(double fraction, std::string_view text)> progress;
 };
 
@@ -39,6 +41,13 @@ struct ConvergeReport {
                                                     const Goal& goal, const ConvergeOptions& options);
 
 /// Does the kernel have just what `goal` says? The reason if not.
-[[nodiscard]] base::Result<void> check_kernel(const base::Root& root, const Goal& goal, bool every_gpu);
+[[nodiscard]] base::Result<void> check_kernel(const base::Root& root, const Goal& goal);
+
+/// Fails if the driver serves none of the GPUs that it should drive, or not one of `required`. A GPU that does not answer on
+/// its bus is not required: another driver would not serve it either.
+[[nodiscard]] base::Result<void> check_gpus(const base::Root& root, const Goal& goal,
+                                            const std::vector<std::string>& required);
+/// Returns a sentence for each GPU that the driver should drive and does not serve.
+[[nodiscard]] std::vector<std::string> describe_unserved_gpus(const base::Root& root);
 
 } // namespace gpuhost::kmod

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // modules.converge: apply brings the kernel to "to", undo to "from". args: {"kernel", "from": goal, "to":
-// goal, "console": was the text console on the driver, "policy", "module_deadline_usec", "grace_usec"}.
+// goal, "gpus": those that have to be served at the end, "console": was the text console on the driver, "policy",
+// "module_deadline_usec", "grace_usec"}.
 #include "daemon/base/mapped_file.hpp"
 #include "daemon/base/parse.hpp"
 #include "kmod/converge.hpp"
@@ -30,8 +31,9 @@ Result<ConvergeReport> converge_to(StepContext& context, const base::Json& args,
     options.before = goal_of(args, other);
     options.module_deadline = usec_or(args, "module_deadline_usec", options.module_deadline);
     options.console = base::bool_or(args, "console", false);
-    options.every_gpu = goal == "to";
-    if (goal == "from")
+    if (goal == "to")
+        options.gpus = base::strings_or_empty(args, "gpus");
+    else
         options.in_use_patience =
             std::min(usec_or(args, "grace_usec", options.in_use_patience), options.module_deadline / 2);
     options.progress = context.progress;
@@ -57,6 +59,8 @@ void warn_of_unknown_parameters(const StepContext& context, const Goal& goal) {
 Result<base::Json> apply(StepContext& context, const base::Json& args) {
     GPUHOST_TRY(report, converge_to(context, args, "to", "from"));
     std::for_each(report.notes.begin(), report.notes.end(), context.warn);
+    const std::vector<std::string> unserved = describe_unserved_gpus(context.root);
+    std::for_each(unserved.begin(), unserved.end(), context.warn);
     warn_of_unknown_parameters(context, goal_of(args, "to"));
     return base::Json{{"unloaded", report.unloaded},
                       {"loaded", report.loaded},
@@ -91,8 +95,10 @@ core::StepKind modules_converge_kind() {
     kind.deadline = std::chrono::hours(1); // each module has its own, which is shorter
     kind.preflight = converge_preflight;
     kind.apply = apply;
-    kind.verify = [](StepContext& context, const base::Json& args) {
-        return check_kernel(context.root, goal_of(args, "to"), true);
+    kind.verify = [](StepContext& context, const base::Json& args) -> Result<void> {
+        const Goal goal = goal_of(args, "to");
+        GPUHOST_CHECK(check_kernel(context.root, goal));
+        return check_gpus(context.root, goal, base::strings_or_empty(args, "gpus"));
     };
     kind.undo = undo;
     return kind;

@@ -4,9 +4,10 @@
 // that stands before the modules change ("back"), and nodes for the new one the apply of a step behind it
 // ("forward").
 //
-// driver.validate asks whether the driver works: args {"level": "kernel"|"nvml"|"cuda", "goal": goal, "userland":
-// directory, "units": that start again behind it}; by its management library at the last two. driver.compute has each GPU compute: args {"userland", "fabric": whether
-// a fabric manager runs, for which GPUs behind NVSwitches wait}.
+// driver.validate asks whether the driver works: args {"level": "kernel"|"nvml"|"cuda", "goal": goal, "gpus": those that
+// it has to serve, "userland": directory, "units": that start again after it}; by its management library at the last two.
+// driver.compute has each GPU compute: args {"userland", "gpus": as before, "fabric": whether a fabric manager runs, for
+// which GPUs connected by NVSwitches wait}. Of GPUs beyond "gpus" one has to work; for the others there is a warning.
 #include "daemon/base/clock.hpp"
 #include "daemon/base/parse.hpp"
 #include "kmod/apart.hpp"
@@ -134,11 +135,38 @@ bool has_compute_instance(const base::Root& root) {
 
 /// Of GPUs that are split CUDA shows a process one compute instance and no other GPU; where there is none, those that are not
 /// split (NVIDIA's MIG User Guide, "CUDA Device Enumeration").
-std::size_t shown_by_cuda(const base::Root& root, std::size_t split) {
-    const std::size_t gpus = gpus_to_drive(nvidia_gpus(root)).size();
+std::size_t shown_by_cuda(const base::Root& root, std::size_t gpus, std::size_t split) {
     if (split != 0 && has_compute_instance(root))
         return 1;
     return gpus - std::min(gpus, split);
+}
+
+struct Counted {
+    std::size_t seen = 0;     ///< by the library
+    std::size_t served = 0;   ///< by the kernel's driver
+    std::size_t required = 0; ///< of these
+};
+
+/// Counts the served GPUs that "gpus" of the args names and that answer.
+std::size_t required_of(const base::Root& root, const std::vector<std::string>& served,
+                        const base::Json& args) {
+    const std::vector<std::string> required = base::strings_or_empty(args, "gpus");
+    return static_cast<std::size_t>(
+        std::count_if(served.begin(), served.end(), [&](const std::string& address) {
+            return std::find(required.begin(), required.end(), address) != required.end() &&
+                   answers_on_pci(root, address);
+        }));
+}
+
+Result<void> check_count(const StepContext& context, std::string_view library, const Counted& gpus) {
+    if (gpus.seen >= gpus.served)
+        return {};
+    const std::string text = std::string(library) + " sees " + std::to_string(gpus.seen) + " of " +
+                             std::to_string(gpus.served) + " GPUs";
+    if (gpus.seen == 0 || gpus.seen < gpus.required)
+        return base::fail(Errc::Failed, text, "the kernel's log says why: journalctl -k -g NVRM");
+    context.warn(text + "; the kernel's log says why: journalctl -k -g NVRM");
+    return {};
 }
 
 Result<base::Json> compute(StepContext& context, const base::Json& args) {
@@ -158,33 +186,30 @@ Result<base::Json> compute(StepContext& context, const base::Json& args) {
     }
     GPUHOST_TRY(gpus, std::move(computed));
     GPUHOST_TRY(report, ask_nvml_apart(context.root, args));
-    const std::size_t expected = shown_by_cuda(context.root, report.split);
-    if (gpus.size() < expected)
-        return base::fail(Errc::Failed,
-                          "CUDA sees " + std::to_string(gpus.size()) + " of " + std::to_string(expected) +
-                              " GPUs",
-                          "the kernel's log says why: journalctl -k -g NVRM");
+    const std::vector<std::string> served = served_gpus(context.root);
+    GPUHOST_CHECK(
+        check_count(context, "CUDA",
+                    {gpus.size(), shown_by_cuda(context.root, served.size(), report.split),
+                     shown_by_cuda(context.root, required_of(context.root, served, args), report.split)}));
     return base::Json{{"gpus", gpus}};
 }
 
 Result<base::Json> validate(StepContext& context, const base::Json& args) {
     const Goal goal = goal_from_json(base::member(args, "goal"));
-    GPUHOST_CHECK(check_kernel(context.root, goal, true));
+    GPUHOST_CHECK(check_kernel(context.root, goal));
+    GPUHOST_CHECK(check_gpus(context.root, goal, base::strings_or_empty(args, "gpus")));
     GPUHOST_CHECK(check_devices(context.root));
     if (!wants_nvml(args))
         return base::Json{{"level", "kernel"}};
     keep_gpus_awake(context);
     context.progress(-1, "asking NVML");
     GPUHOST_TRY(report, ask_nvml_apart(context.root, args));
-    const std::size_t expected = gpus_to_drive(nvidia_gpus(context.root)).size();
     if (report.driver_version != goal.version)
         return base::fail(Errc::Failed,
                           "NVML sees driver " + report.driver_version + ", not " + goal.version);
-    if (report.devices != expected)
-        return base::fail(Errc::Failed,
-                          "NVML sees " + std::to_string(report.devices) + " of " + std::to_string(expected) +
-                              " GPUs",
-                          "the kernel's log says why: journalctl -k -g NVRM");
+    const std::vector<std::string> served = served_gpus(context.root);
+    GPUHOST_CHECK(check_count(context, "NVML",
+                              {report.devices, served.size(), required_of(context.root, served, args)}));
     return base::Json{{"level", level_of(args)}, {"devices", report.devices}};
 }
 

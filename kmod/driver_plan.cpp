@@ -118,10 +118,17 @@ Json select_args(const Change& change) {
             {"selection_to", to_json(next)}};
 }
 
+/// The GPUs that a new driver must serve, or it goes back to the one before. Where none is unloaded, as at boot, one GPU that
+/// does not work is not a reason to take away the others.
+std::vector<std::string> gpus_to_keep(const Change& change) {
+    return change.unload ? probed_gpus(change.observed.gpus).driven : std::vector<std::string>();
+}
+
 Json converge_args(const Change& change) {
     return {{"kernel", change.observed.kernel},
             {"from", to_json(change.loaded)},
             {"to", to_json(change.goal)},
+            {"gpus", gpus_to_keep(change)},
             {"console", !change.observed.console.empty()},
             {"policy", change.settings.holder_policy},
             {"module_deadline_usec", usec(change.settings.module_deadline)},
@@ -179,7 +186,9 @@ void add_computing(const Change& change, std::vector<Step>& steps) {
                          {{"units", change.units}, {"only", {fabric_manager}}}});
     steps.push_back({"driver.compute",
                      "compute on each GPU",
-                     {{"userland", change.to.userland}, {"fabric", waits_for_fabric(change)}}});
+                     {{"userland", change.to.userland},
+                      {"gpus", gpus_to_keep(change)},
+                      {"fabric", waits_for_fabric(change)}}});
 }
 
 void add_steps_after(const Change& change, std::vector<Step>& steps) {
@@ -187,6 +196,7 @@ void add_steps_after(const Change& change, std::vector<Step>& steps) {
                      "validate driver " + change.goal.version + " (" + change.settings.validation + ")",
                      {{"level", change.settings.validation},
                       {"goal", to_json(change.goal)},
+                      {"gpus", gpus_to_keep(change)},
                       {"userland", change.to.userland},
                       {"units", change.unload ? change.units : std::vector<std::string>()}}});
     add_computing(change, steps);
@@ -311,8 +321,13 @@ void choose_flavour_for(Wish& wish, const Observed& observed, Plan& plan) {
     wish.settings.flavour = std::move(choice.flavour);
     for (std::string& reason : choice.reasons)
         plan.reasons.push_back(std::move(reason));
-    if (choice.problem)
-        plan.problems.push_back(std::move(*choice.problem));
+    if (!choice.problem)
+        return;
+    // One GPU that the selected driver does not drive is not a reason to keep it from the others.
+    if (wish.kind == Wish::Kind::Apply && selected_driver(observed, wish.settings, wish.version))
+        plan.reasons.push_back(choice.problem->text);
+    else
+        plan.problems.push_back(*std::move(choice.problem));
 }
 
 void fill(Wish wish, const Observed& observed, const core::StepsAround& around, Plan& plan) {

@@ -4,6 +4,10 @@
 #include "daemon/base/parse.hpp"
 
 #include <algorithm>
+#include <array>
+
+#include <fcntl.h>
+#include <unistd.h>
 
 namespace gpuhost::kmod {
 namespace {
@@ -115,6 +119,21 @@ std::vector<PciGpu> gpus_to_drive(const std::vector<PciGpu>& gpus) {
         return gpu.driver.empty() || gpu.driver == "nvidia" || gpu.driver == "nouveau";
     });
     return ours;
+}
+
+ProbedGpus probed_gpus(const std::vector<PciGpu>& gpus) {
+    ProbedGpus probed;
+    for (const PciGpu& gpu : gpus_to_drive(gpus))
+        (gpu.driver == "nvidia" ? probed.driven : probed.left).push_back(gpu.address);
+    return probed;
+}
+
+bool answers_on_pci(const base::Root& root, const std::string& address) {
+    const auto fd = root.open_file(pci_devices + "/" + address + "/config", O_RDONLY);
+    std::array<unsigned char, 2> vendor{};
+    if (!fd || ::pread(fd->get(), vendor.data(), vendor.size(), 0) != static_cast<ssize_t>(vendor.size()))
+        return true; // unknown
+    return vendor[0] != 0xff || vendor[1] != 0xff;
 }
 
 std::vector<std::string> served_gpus(const base::Root& root) {

@@ -53,8 +53,16 @@ struct PciGpu {
 [[nodiscard]] std::string pci_numbers(const PciGpu& gpu);
 /// Those that NVIDIA's driver should serve: all but the ones given to something else, like vfio-pci.
 [[nodiscard]] std::vector<PciGpu> gpus_to_drive(const std::vector<PciGpu>& gpus);
+/// Splits gpus_to_drive() by whether NVIDIA's driver accepted the GPU when it probed it.
+struct ProbedGpus {
+    std::vector<std::string> driven; ///< PCI addresses
+    std::vector<std::string> left;
+};
+[[nodiscard]] ProbedGpus probed_gpus(const std::vector<PciGpu>& gpus);
 /// PCI addresses that the loaded driver serves: the names in /proc/driver/nvidia/gpus.
 [[nodiscard]] std::vector<std::string> served_gpus(const base::Root& root);
+/// Reads the device's configuration space. False once the device has fallen off its bus: each read then gives ones.
+[[nodiscard]] bool answers_on_pci(const base::Root& root, const std::string& address);
 /// The version in /proc/driver/nvidia/version; empty without a driver.
 [[nodiscard]] std::string served_version(const base::Root& root);
 

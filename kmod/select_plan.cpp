@@ -58,20 +58,17 @@ void refuse(const std::string& value, Plan& plan) {
 }
 
 void look_at_preinstalled(const Observed& observed, Plan& plan) {
-    std::vector<std::string> without;
-    for (const PciGpu& gpu : gpus_to_drive(observed.gpus))
-        if (gpu.driver != "nvidia")
-            without.push_back(gpu.address);
-    if (gpus_to_drive(observed.gpus).empty())
+    const ProbedGpus gpus = probed_gpus(observed.gpus);
+    if (gpus.driven.empty() && gpus.left.empty())
         plan.reasons.emplace_back("there is no NVIDIA GPU for a driver on this host's PCI buses");
     else if (observed.loaded_version.empty())
         plan.problems.push_back({Errc::NotFound,
                                  "no NVIDIA driver is loaded, and Version=preinstalled leaves that to others",
                                  "load it (modprobe nvidia), or look why it was not: journalctl -k"});
-    else if (!without.empty())
+    else if (gpus.driven.empty())
         plan.problems.push_back(
             {Errc::Failed,
-             "driver " + observed.loaded_version + " does not drive " + base::join(without, ", "),
+             "driver " + observed.loaded_version + " does not drive " + base::join(gpus.left, ", "),
              "see journalctl -k for lines with NVRM"});
     else if (!observed.devices_complete)
         plan.problems.push_back(
@@ -79,7 +76,9 @@ void look_at_preinstalled(const Observed& observed, Plan& plan) {
              "driver " + observed.loaded_version + " is loaded, and its device nodes are not all there",
              "make them: nvidia-modprobe -c 0 -u, or start nvidia-persistenced"});
     else
-        plan.reasons.push_back("driver " + observed.loaded_version + " is the host's own, and runs");
+        plan.reasons.push_back(
+            "driver " + observed.loaded_version + " is the host's own, and runs" +
+            (gpus.left.empty() ? "" : "; it does not drive " + base::join(gpus.left, ", ")));
     if (const Selection* const left = observed.selection())
         plan.problems.push_back(
             {Errc::Refused,

@@ -13,7 +13,7 @@
 //   errno N   fails with this errno           no-gpu   nvidia loads, and serves no GPU
 //   hang      does not come back for 20 s     die      the calling process dies, nothing done
 //   delay MS  takes this long                 race      somebody loads it a moment before
-// and "bind|unbind vtcon1 BEHAVIOUR" for the console.
+// "bind|unbind vtcon1 BEHAVIOUR" for the console, and "probe ADDRESS[@VERSION] errno N": nvidia does not take this GPU.
 // Where signatures are enforced it takes none of a module without one.
 // /fake-kernel/keyrings/NAME has the numbers of the keys in a keyring of /proc/keys.
 // /fake-kernel/log gets a line for each load and unload that was done: "load nvidia 550.163.01".
@@ -250,7 +250,7 @@ class FakeKernel {
             return {};
         unsigned minor = 0;
         for (const PciGpu& gpu : nvidia_gpus(root_)) {
-            if (!gpu.driver.empty())
+            if (!gpu.driver.empty() || behaviour("probe", gpu.address, version))
                 continue;
             make_directories(proc + "/gpus/" + gpu.address);
             write(proc + "/gpus/" + gpu.address + "/information",

@@ -49,13 +49,16 @@ class Converge : public testing::Test {
         tree_.add_gpu("0000:66:00.0");
     }
 
-    base::Result<ConvergeReport> to(const Goal& goal, const Goal& before = {}, bool every_gpu = true) {
+    using Gpus = std::optional<std::vector<std::string>>;
+
+    base::Result<ConvergeReport> to(const Goal& goal, const Goal& before = {},
+                                    Gpus gpus = std::vector<std::string>()) {
         const auto loader = make_module_loader(tree_.root());
         ConvergeOptions options;
         options.kernel = tests::test_kernel;
         options.before = before;
         options.module_deadline = deadline_;
-        options.every_gpu = every_gpu;
+        options.gpus = std::move(gpus);
         return converge(tree_.root(), *loader, goal, options);
     }
 
@@ -167,8 +170,40 @@ TEST_F(Converge, NoticesADriverThatServesNoGpu) {
     const auto report = to(new_, old_);
     ASSERT_FALSE(report);
     EXPECT_NE(report.error().message.find("0000:65:00.0"), std::string::npos) << report.error().message;
-    ASSERT_TRUE(to(old_, new_, false)) << "and the way back is open";
+    ASSERT_TRUE(to(old_, new_, std::nullopt)) << "and the way back is open";
     EXPECT_EQ(tree_.loaded(), all_535);
+}
+
+TEST_F(Converge, AGpuThatDoesNotProbeIsLeftOut) {
+    tree_.misbehave("probe 0000:66:00.0 errno 1");
+    const auto report = to(old_);
+    ASSERT_TRUE(report) << report.error().message;
+    EXPECT_EQ(tree_.loaded(), all_535);
+    EXPECT_EQ(served_gpus(tree_.root()), std::vector<std::string>{"0000:65:00.0"});
+    const std::vector<std::string> sentences = describe_unserved_gpus(tree_.root());
+    ASSERT_EQ(sentences.size(), 1U);
+    EXPECT_NE(sentences[0].find("GPU 0000:66:00.0 is not served by driver 535.261.03"), std::string::npos)
+        << sentences[0];
+}
+
+TEST_F(Converge, AGpuThatWasServedHasToBeServed) {
+    start_with_old();
+    tree_.misbehave("probe 0000:66:00.0@550.163.01 errno 1");
+    EXPECT_TRUE(to(new_, old_, Gpus({"0000:65:00.0"})));
+    ASSERT_TRUE(to(old_, new_, std::nullopt));
+    const auto report = to(new_, old_, Gpus({"0000:65:00.0", "0000:66:00.0"}));
+    ASSERT_FALSE(report);
+    EXPECT_NE(report.error().message.find("0000:66:00.0"), std::string::npos) << report.error().message;
+}
+
+TEST_F(Converge, AGpuThatFellOffItsBusIsNotRequired) {
+    start_with_old();
+    tree_.misbehave("probe 0000:66:00.0 errno 1");
+    tree_.directory().write("sys/bus/pci/devices/0000:66:00.0/config", "\xff\xff\xff\xff");
+    const auto report = to(new_, old_, Gpus({"0000:65:00.0", "0000:66:00.0"}));
+    ASSERT_TRUE(report) << report.error().message;
+    EXPECT_NE(describe_unserved_gpus(tree_.root()).at(0).find("does not answer on the PCI bus"),
+              std::string::npos);
 }
 
 TEST_F(Converge, LeavesGpusToOtherDrivers) {
@@ -262,7 +297,7 @@ TEST_F(Converge, WaitsForWhatADeadWorkerBegan) {
     ::kill(worker, SIGKILL);
     ::waitpid(worker, nullptr, 0);
     ASSERT_TRUE(began);
-    const auto report = to(old_, new_, false);
+    const auto report = to(old_, new_, std::nullopt);
     ASSERT_TRUE(report) << report.error().message;
     EXPECT_EQ(tree_.loaded(), all_535);
 }

@@ -377,6 +377,36 @@ TEST(DriverPlanArgs, ModulesKnowTheirFilesOnBothSides) {
     EXPECT_EQ(to.version, "550.163.01");
 }
 
+TEST(DriverPlanArgs, ASwapHasToServeTheGpusThatAreServed) {
+    Observed observed = serving_535();
+    observed.gpus.push_back({"0000:66:00.0", "0x2330", ""});
+    observed.gpus.push_back({"0000:67:00.0", "0x2330", "vfio-pci"});
+    const core::Plan plan = plan_of(observed, swap("550.163.01"));
+    for (const char* kind : {"modules.converge", "driver.validate"})
+        EXPECT_EQ(step(plan, kind).args["gpus"], Json({"0000:65:00.0"})) << kind;
+}
+
+TEST(DriverPlanArgs, LoadingAtBootRequiresNoParticularGpu) {
+    Observed observed = serving_535();
+    observed.loaded.resize(1); // udev loaded nvidia.ko
+    observed.loaded[0].holders.clear();
+    const core::Plan plan = plan_of(observed, Json::object());
+    for (const char* kind : {"modules.converge", "driver.validate"})
+        EXPECT_EQ(step(plan, kind).args["gpus"], Json::array()) << kind;
+}
+
+TEST(DriverPlanArgs, AGpuThatFitsNoFlavourLeavesTheSelectedDriver) {
+    Observed observed = serving_535();
+    observed.gpus.push_back({"0000:66:00.0", "0x1db6", ""});
+    observed.store.versions[0].userland[0].closed_gpus = {"10de:1db6"};
+    observed.store.versions[1].userland[0].closed_gpus = {"10de:1db6"};
+    const core::Plan kept = plan_of(observed, Json::object());
+    EXPECT_TRUE(kept.problems.empty());
+    EXPECT_NE(base::join(kept.reasons, "\n").find("do not drive 0000:66:00.0 (10de:1db6)"),
+              std::string::npos);
+    EXPECT_EQ(plan_of(observed, swap("550.163.01")).problems.size(), 1U) << "a person may choose";
+}
+
 TEST(DriverPlanArgs, AGpuThatTheOpenModulesDoNotDriveGetsTheProprietaryOnes) {
     Observed observed = serving_535();
     ModuleSet proprietary = module_set("550.163.01");

@@ -186,6 +186,17 @@ TEST_F(DriverSteps, TakingBackAKernelsFirstDriverLeavesTheOtherKernelsTheirs) {
     }
 }
 
+TEST_F(DriverSteps, AGpuThatDoesNotProbeIsAWarning) {
+    tree_.add_gpu("0000:65:00.0");
+    tree_.add_gpu("0000:66:00.0");
+    tree_.misbehave("probe 0000:66:00.0 errno 1");
+    const Json args{{"kernel", test_kernel}, {"to", to_json(tree_.add_modules("535.261.03"))}};
+    const auto done = apply("modules.converge", args);
+    ASSERT_TRUE(done) << done.error().message;
+    EXPECT_NE(joined(warnings_).find("GPU 0000:66:00.0 is not served"), std::string::npos)
+        << joined(warnings_);
+}
+
 TEST_F(DriverSteps, NothingIsLeftOfAKernelsOwnSelectionThatCannotBeRead) {
     const Driver old = add_driver("535.261.03");
     const Json first = select_args(std::nullopt, old);
@@ -866,6 +877,17 @@ TEST_F(Nvml, HasToAnswerWithVersionAndAllGpus) {
     EXPECT_NE(failure().find("0 of 1 GPUs"), std::string::npos) << failure();
 }
 
+TEST_F(Nvml, AGpuThatItDoesNotSeeFailsOnlyWhereItIsRequired) {
+    tree_.add_gpu("0000:66:00.0");
+    tree_.directory().write("proc/driver/nvidia/gpus/0000:66:00.0/information", "Device Minor: 1\n");
+    tree_.directory().write("dev/nvidia1", "c 195:1 666\n");
+    ASSERT_TRUE(tree_.root().symlink_atomic("../nvidia1", "/dev/char/195:1"));
+    EXPECT_EQ(failure(), "");
+    EXPECT_NE(joined(warnings_).find("NVML sees 1 of 2 GPUs"), std::string::npos) << joined(warnings_);
+    args_["gpus"] = {"0000:65:00.0", "0000:66:00.0"};
+    EXPECT_NE(failure().find("NVML sees 1 of 2 GPUs"), std::string::npos) << failure();
+}
+
 TEST_F(Nvml, ThatCannotBeOpenedFails) {
     tree_.directory().write("userland/lib/libnvidia-ml.so.1", "no library");
     EXPECT_NE(failure().find("libnvidia-ml.so.1"), std::string::npos);
@@ -885,6 +907,8 @@ class Cuda : public DriverSteps {
         std::filesystem::copy(stub, tree_.directory().path("userland/lib/libcuda.so.1"));
         std::filesystem::copy(std::filesystem::path(stub).replace_filename("stub-nvml.so"),
                               tree_.directory().path("userland/lib/libnvidia-ml.so.1"));
+        const Goal goal = tree_.add_modules("535.261.03");
+        ASSERT_TRUE(apply("modules.converge", {{"kernel", test_kernel}, {"to", to_json(goal)}}));
         ::setenv("STUB_CUDA_DEVICES", "2", 1);
         ::setenv("STUB_NVML_ERROR", "0", 1);
         ::setenv("STUB_NVML_DEVICES", "2", 1);
@@ -901,7 +925,7 @@ class Cuda : public DriverSteps {
         return done ? base::Error{} : done.error();
     }
 
-    Json args_{{"userland", "/userland"}, {"fabric", false}};
+    Json args_{{"userland", "/userland"}, {"gpus", {"0000:65:00.0", "0000:66:00.0"}}, {"fabric", false}};
 };
 
 TEST_F(Cuda, EachGpuComputesRightSums) {
@@ -939,6 +963,15 @@ TEST_F(Cuda, AGpuThatItDoesNotShowIsMissed) {
     std::filesystem::remove_all(tree_.directory().path("proc/driver/nvidia/capabilities"));
     ::setenv("STUB_CUDA_FAIL", "cuInit:100", 1);
     tree_.directory().write("stub-nvml", "");
+    EXPECT_NE(failure().message.find("CUDA sees 0 of 2 GPUs"), std::string::npos) << failure().message;
+}
+
+TEST_F(Cuda, AGpuThatItDoesNotShowIsAWarningWhereItIsNotRequired) {
+    args_["gpus"] = Json::array();
+    ::setenv("STUB_CUDA_DEVICES", "1", 1);
+    EXPECT_EQ(failure().message, "");
+    EXPECT_NE(joined(warnings_).find("CUDA sees 1 of 2 GPUs"), std::string::npos) << joined(warnings_);
+    ::setenv("STUB_CUDA_FAIL", "cuInit:100", 1);
     EXPECT_NE(failure().message.find("CUDA sees 0 of 2 GPUs"), std::string::npos) << failure().message;
 }
 

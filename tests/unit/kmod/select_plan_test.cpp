@@ -83,9 +83,14 @@ TEST(HandsOff, WhatIsWrongWithItIsSaid) {
     none.loaded_version.clear();
     expect_problem(hands_off_plan(DriverOwner::Preinstalled, "", none), Errc::NotFound,
                    "no NVIDIA driver is loaded");
+    Observed idle = own;
+    idle.gpus[0].driver.clear();
+    expect_problem(hands_off_plan(DriverOwner::Preinstalled, "", idle), Errc::Failed, "0000:65:00.0");
     Observed partial = own;
     partial.gpus.push_back({"0000:66:00.0", "0x2330", ""});
-    expect_problem(hands_off_plan(DriverOwner::Preinstalled, "", partial), Errc::Failed, "0000:66:00.0");
+    const Plan plan = hands_off_plan(DriverOwner::Preinstalled, "", partial);
+    EXPECT_TRUE(plan.problems.empty()) << "the other GPU is served";
+    EXPECT_NE(base::join(plan.reasons, "\n").find("does not drive 0000:66:00.0"), std::string::npos);
     Observed nodes = own;
     nodes.devices_complete = false;
     expect_problem(hands_off_plan(DriverOwner::Preinstalled, "", nodes), Errc::NotFound, "device nodes");

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """The host goes down and comes up again."""
 
+import json
+
 from rig.case import case
 
 from . import expect
-from .install import NEW
+from .install import NEW, OLD
 
 KUBELET = """[Unit]
 Description=Stands for the kubelet: has no ordering of its own
@@ -34,3 +36,26 @@ def reboot_without_gpu(host):
     host.settle()
     assert host.run("systemctl is-active gpuhost-ready").rc == 0, "gpuhost-ready is not there"
     assert not host.facts().loaded, "a driver is loaded"
+
+
+@case("one GPU of two does not probe: the other serves after boots and swaps, and the dead one is named", start="both")
+def reboot_with_dead_gpu(host):
+    two, host.options = host.options, f"{host.options} fakegpu.noirq=2"
+    dead = "0010:00:01.0"
+    try:
+        for blacklisted in (False, True):
+            if blacklisted:  # udev loads nothing: all of it is gpuhostd's
+                host.write("/etc/modprobe.d/vm-late.conf", "".join(f"blacklist {name}\n" for name in ("nvidia", "nvidia_drm", "nvidia_uvm", "nvidia_modeset")))
+            host.check("sync")
+            host.reboot()
+            host.settle()
+            assert host.run("systemctl is-active gpuhost-ready").rc == 0, "the host is not ready"
+            expect.driver(host, OLD, host.srcversions(OLD), dead=[dead])
+        host.check("rm /etc/modprobe.d/vm-late.conf")
+        host.swap(NEW)
+        expect.driver(host, NEW, host.srcversions(NEW), dead=[dead])
+        assert f"without: {dead}" in host.ctl_ok("status").out, "status does not name the GPU"
+        gpus = next(check for check in json.loads(host.ctl("doctor", "--json").out)["checks"] if check["check"] == "gpus")
+        assert gpus["result"] == "warning" and dead in gpus["text"] and "probe" in gpus["text"], f"doctor: {gpus}"
+    finally:
+        host.options = two

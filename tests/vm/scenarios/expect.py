@@ -4,15 +4,15 @@
 from rig.host import CORE_MODULES
 
 
-def driver(host, version, srcversions=None):
-    """The host runs `version`, boots it, and nothing half of another version is left."""
+def driver(host, version, srcversions=None, dead=()):
+    """The host runs `version`, boots it, and nothing half of another version is left. All GPUs are served but the `dead` ones."""
     facts = host.facts()
     want = dict.fromkeys(CORE_MODULES, version)
     assert facts.loaded == want, f"loaded: {facts.loaded}, wanted {version}"
     assert facts.proc == version, f"/proc/driver/nvidia/version says {facts.proc}"
     assert srcversions is None or facts.srcversions == srcversions, f"other modules run: {facts.srcversions}"
     assert facts.index == want, f"modprobe would load {facts.index}"
-    assert facts.gpus == facts.pci and facts.pci, f"PCI has {facts.pci}, the driver serves {facts.gpus}"
+    assert facts.gpus == facts.pci - set(dead) and facts.gpus, f"PCI has {facts.pci}, the driver serves {facts.gpus}"
     assert facts.library.endswith(f"libnvidia-ml.so.{version}"), f"libnvidia-ml.so.1 is {facts.library}"
     assert any(f"/nvidia/{version}/" in path for path in facts.firmware), f"firmware: {facts.firmware}"
     assert not facts.door, f"the door is still shut: {facts.door}"
