@@ -61,8 +61,29 @@ std::string pending(const Json& component) {
     return steps.is_array() && !steps.empty() ? string_or(plan, "title", "something") : "";
 }
 
-std::string gpus_text(std::size_t count) {
-    return std::to_string(count) + (count == 1 ? " GPU" : " GPUs");
+/// A GPU that was given to another driver, as vfio-pci, is in neither.
+struct ServedGpus {
+    std::size_t served = 0;
+    std::vector<std::string> unserved; ///< PCI addresses
+};
+
+ServedGpus served_gpus(const Json& gpus) {
+    ServedGpus made;
+    for (const Json& gpu : gpus)
+        if (const std::string driver = string_or(gpu, "driver", ""); driver == "nvidia")
+            ++made.served;
+        else if (driver.empty() || driver == "nouveau")
+            made.unserved.push_back(string_or(gpu, "address", ""));
+    return made;
+}
+
+/// "2 GPUs", "7 of 8 GPUs; not served: 0000:65:00.0".
+std::string describe(const ServedGpus& gpus) {
+    const std::size_t all = gpus.served + gpus.unserved.size();
+    const std::string text = std::to_string(all) + (all == 1 ? " GPU" : " GPUs");
+    if (gpus.unserved.empty())
+        return text;
+    return std::to_string(gpus.served) + " of " + text + "; not served: " + base::join(gpus.unserved, ", ");
 }
 
 /// What runs counts, not what is wanted beside it: a driver whose upgrade has not come yet serves its GPUs.
@@ -96,9 +117,13 @@ Condition driver_condition(const Json& component, std::size_t gpus, std::string_
     if (string_or(observed, "door", "open") != "open" || !base::bool_or(observed, "devices_complete", true))
         return condition(driver_ready, "False", "NoDevices",
                          "driver " + loaded + " is loaded, and its device nodes are not all there");
+    const ServedGpus served = served_gpus(member(observed, "gpus"));
+    if (served.served == 0 && !served.unserved.empty())
+        return condition(driver_ready, "False", "NotServed",
+                         "driver " + loaded + " serves " + describe(served));
     const std::string next = pending(component);
     return condition(driver_ready, "True", "Loaded",
-                     "driver " + loaded + " serves " + gpus_text(gpus) +
+                     "driver " + loaded + " serves " + describe(served) +
                          (next.empty() ? "" : "; pending: " + next));
 }
 

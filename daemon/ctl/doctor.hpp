@@ -11,6 +11,7 @@
 #include "kmod/store.hpp"
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -64,6 +65,8 @@ struct DoctorFacts {
     std::string kernel; ///< that runs, or empty
     std::vector<kmod::PciGpu> gpus;
     std::vector<std::string> served;
+    std::map<std::string, std::string>
+        gpu_log; ///< by PCI address: the kernel's line on a GPU that is not served
     std::vector<kmod::LoadedModule> loaded;
     bool nouveau_loaded = false;
     kmod::DriverOwner owner = kmod::DriverOwner::Gpuhost;
@@ -138,6 +141,11 @@ struct Check {
 [[nodiscard]] std::string wanted_version(const DoctorFacts& facts);
 /// Why this host has no driver of gpuhostd's, and needs none; empty: it has one, or should have.
 [[nodiscard]] std::string without_own_driver(const DoctorFacts& facts);
+/// PCI addresses of the GPUs that the driver should serve and does not.
+[[nodiscard]] std::vector<std::string> unserved_gpus(const DoctorFacts& facts);
+/// Returns the line of a kernel log that tells why the GPU is not served: the newest of the driver's own (NVRM), or else the
+/// newest that names both; empty without one.
+[[nodiscard]] std::string log_line_on(std::string_view log, const std::string& address);
 [[nodiscard]] Diagnosis check_gpus(const DoctorFacts& facts);
 [[nodiscard]] Diagnosis check_driver(const DoctorFacts& facts);
 [[nodiscard]] Diagnosis check_store(const DoctorFacts& facts);

@@ -38,6 +38,17 @@ kmod::Observed observed_of(const DoctorFacts& facts) {
     return observed;
 }
 
+/// "0000:65:00.0 (nouveau)", or with what the kernel's log says.
+std::string with_reason(const DoctorFacts& facts, const std::string& address) {
+    const auto line = facts.gpu_log.find(address);
+    if (line != facts.gpu_log.end())
+        return address + " (" + line->second + ")";
+    for (const kmod::PciGpu& gpu : facts.gpus)
+        if (gpu.address == address && !gpu.driver.empty())
+            return address + " (" + gpu.driver + ")";
+    return address;
+}
+
 /// What apply would say of it.
 Diagnosis check_preinstalled(const DoctorFacts& facts) {
     const core::Plan plan = kmod::hands_off_plan(facts.owner, {}, observed_of(facts));
@@ -64,6 +75,29 @@ std::string without_own_driver(const DoctorFacts& facts) {
     return {};
 }
 
+std::vector<std::string> unserved_gpus(const DoctorFacts& facts) {
+    std::vector<std::string> unserved;
+    for (const kmod::PciGpu& gpu : kmod::gpus_to_drive(facts.gpus))
+        if (std::find(facts.served.begin(), facts.served.end(), gpu.address) == facts.served.end())
+            unserved.push_back(gpu.address);
+    return unserved;
+}
+
+std::string log_line_on(std::string_view log, const std::string& address) {
+    const std::string device = address.substr(0, address.rfind('.')); // Xid lines leave the function out
+    std::string from_driver;
+    std::string from_kernel;
+    for (const std::string& line : base::split(log, '\n')) {
+        if (line.find(device) == std::string::npos)
+            continue;
+        if (line.find("NVRM") != std::string::npos)
+            from_driver = line;
+        else if (line.find("nvidia") != std::string::npos)
+            from_kernel = line;
+    }
+    return from_driver.empty() ? from_kernel : from_driver;
+}
+
 Diagnosis check_gpus(const DoctorFacts& facts) {
     if (!facts.is_host)
         return skipped("this is a mounted system");
@@ -73,18 +107,22 @@ Diagnosis check_gpus(const DoctorFacts& facts) {
         return skipped(without);
     if (facts.gpus.empty() && is_others)
         return skipped("there is no NVIDIA GPU on PCI");
-    std::vector<std::string> left;
-    for (const kmod::PciGpu& gpu : kmod::gpus_to_drive(facts.gpus))
-        if (std::find(facts.served.begin(), facts.served.end(), gpu.address) == facts.served.end())
-            left.push_back(gpu.address + (gpu.driver.empty() ? "" : " (" + gpu.driver + ")"));
+    const std::vector<std::string> unserved = unserved_gpus(facts);
+    const std::string served = plural(facts.served.size(), "GPU is", "GPUs are") + " served";
     if (facts.gpus.empty())
         return warning("there is no NVIDIA GPU on PCI",
                        "lspci -d 10de:; and look at the firmware's settings");
-    if (left.empty())
-        return well(plural(facts.served.size(), "GPU is", "GPUs are") + " served");
+    if (unserved.empty())
+        return well(served);
+    std::vector<std::string> named;
+    for (const std::string& address : unserved)
+        named.push_back(with_reason(facts, address));
+    const std::string text = "not served: " + base::join(named, ", ");
     const std::string way_to_load = is_others ? "modprobe nvidia; journalctl -k" : "gpuhostctl apply";
-    return error("not served: " + base::join(left, ", "),
-                 loaded_version(facts).empty() ? way_to_load : "journalctl -k --grep=NVRM; nvidia-smi");
+    if (loaded_version(facts).empty())
+        return error(text, way_to_load);
+    const std::string next = "journalctl -k --grep='NVRM|nvidia'; nvidia-smi";
+    return facts.served.empty() ? error(text, next) : warning(served + "; " + text, next);
 }
 
 Diagnosis check_driver(const DoctorFacts& facts) {

@@ -49,6 +49,19 @@ Result<std::string> xid_log() {
     return kernel_log("--grep=" + std::string(xid_mark));
 }
 
+void find_gpu_log(DoctorFacts& facts) {
+    const std::vector<std::string> unserved = unserved_gpus(facts);
+    if (unserved.empty() || facts.loaded.empty())
+        return;
+    std::vector<std::string> devices;
+    for (const std::string& address : unserved)
+        devices.push_back(address.substr(0, address.rfind('.')));
+    const std::string log = kernel_log("--grep=" + base::join(devices, "|")).value_or(std::string());
+    for (const std::string& address : unserved)
+        if (std::string line = log_line_on(log, address); !line.empty())
+            facts.gpu_log[address] = std::move(line);
+}
+
 std::uint64_t count_xid(std::string_view log) {
     std::uint64_t count = 0;
     for (auto at = log.find(xid_mark); at != std::string_view::npos; at = log.find(xid_mark, at + 1))
@@ -70,6 +83,7 @@ void ask_system(DoctorFacts& facts) {
         facts.xid_lines = count_xid(*log);
     else
         facts.xid_unseen = log.error().message;
+    find_gpu_log(facts);
 }
 
 } // namespace gpuhost::ctl

@@ -144,7 +144,8 @@ std::string gpus_line(const Screen& screen, const Json& driver) {
     if (unbound.empty())
         return std::to_string(bound) + ", " + (bound == 1 ? "bound" : "all bound") + " to nvidia";
     return std::to_string(bound) + " of " + std::to_string(gpus.size()) + " bound to nvidia; " +
-           screen.paint(Style::Warn, "without: " + base::join(unbound, " "));
+           screen.paint(Style::Warn, "without: " + base::join(unbound, " ")) +
+           (bound == 0 ? "" : " (why: gpuhostctl doctor)");
 }
 
 } // namespace

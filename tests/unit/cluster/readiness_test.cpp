@@ -15,7 +15,9 @@ Json good_host() {
             {"components",
              {{"driver",
                {{"observed",
-                 {{"gpus", {{{"address", "0000:01:00.0"}}, {{"address", "0000:02:00.0"}}}},
+                 {{"gpus",
+                   {{{"address", "0000:01:00.0"}, {"driver", "nvidia"}},
+                    {{"address", "0000:02:00.0"}, {"driver", "nvidia"}}}},
                   {"loaded_version", "550.163.01"},
                   {"selected", {{"version", "550.163.01"}}},
                   {"door", "open"},
@@ -46,6 +48,19 @@ TEST(Readiness, AHostThatIsAsWantedIsReady) {
         EXPECT_EQ(condition.status, "True") << condition.type << ": " << condition.message;
     EXPECT_EQ(readiness.gpus, 2U);
     EXPECT_EQ(find(good_host(), driver_ready).message, "driver 550.163.01 serves 2 GPUs");
+}
+
+TEST(Readiness, ADriverIsReadyWhereOneGpuIsNotServed) {
+    Json host = good_host();
+    Json& gpus = part(host, "driver", "observed")["gpus"];
+    gpus[1]["driver"] = "";
+    gpus.push_back({{"address", "0000:03:00.0"}, {"driver", "vfio-pci"}});
+    const Condition driver = find(host, driver_ready);
+    EXPECT_EQ(driver.status, "True");
+    EXPECT_EQ(driver.message, "driver 550.163.01 serves 1 of 2 GPUs; not served: 0000:02:00.0");
+    gpus[0]["driver"] = "";
+    EXPECT_EQ(find(host, driver_ready).status, "False");
+    EXPECT_EQ(find(host, driver_ready).reason, "NotServed");
 }
 
 TEST(Readiness, ADriverThatServesIsReadyWhileAnotherIsWanted) {

@@ -243,6 +243,26 @@ TEST(Doctor, APreinstalledDriverIsToDriveTheGpus) {
     EXPECT_EQ(result_of(facts, "gpus").at("next"), "modprobe nvidia; journalctl -k");
 }
 
+TEST(Doctor, OneUnservedGpuIsAWarningWithTheKernelsReason) {
+    DoctorFacts facts = healthy();
+    facts.gpus.push_back({"0000:66:00.0", "0x2330", ""});
+    facts.gpu_log["0000:66:00.0"] = "nvidia: probe of 0000:66:00.0 failed with error -1";
+    EXPECT_EQ(result_of(facts, "gpus").at("result"), "warning");
+    EXPECT_EQ(
+        result_of(facts, "gpus").at("text"),
+        "1 GPU is served; not served: 0000:66:00.0 (nvidia: probe of 0000:66:00.0 failed with error -1)");
+}
+
+TEST(Doctor, TheDriversOwnLineOnAGpuIsPreferred) {
+    const std::string own = "NVRM: GPU 0000:66:00.0: RmInitAdapter failed! (0x22:0x56:762)";
+    const std::string probe = "nvidia: probe of 0000:66:00.0 failed with error -1";
+    const std::string bus = "pci 0000:66:00.0: [10de:2330] type 00 class 0x030200";
+    EXPECT_EQ(log_line_on(bus + "\n" + own + "\n" + probe + "\n", "0000:66:00.0"), own);
+    EXPECT_EQ(log_line_on(bus + "\n" + probe + "\n", "0000:66:00.0"), probe);
+    EXPECT_EQ(log_line_on(bus + "\n", "0000:66:00.0"), "");
+    EXPECT_EQ(log_line_on(own + "\n", "0000:65:00.0"), "");
+}
+
 TEST(Doctor, ADriverThatNobodyChoseIsToBeGivenToSomebody) {
     const DoctorFacts facts = healthy_of(kmod::DriverOwner::Gpuhost);
     const auto found = result_of(facts, "driver");

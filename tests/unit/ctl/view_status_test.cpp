@@ -40,6 +40,15 @@ TEST(StatusView, AConvergedHost) {
               "    Last: operation 12, swap driver 535.261.03 → 550.163.01: committed, 1 min ago\n");
 }
 
+TEST(StatusView, AGpuThatIsNotServedIsNamed) {
+    Json partly = host();
+    partly["components"]["driver"]["observed"]["gpus"].push_back(
+        {{"address", "0000:02:00.0"}, {"device", "10de:2331"}, {"driver", ""}});
+    EXPECT_NE(render_status({}, partly, Json(), 0)
+                  .find("GPUs: 1 of 2 bound to nvidia; without: 0000:02:00.0 (why: gpuhostctl doctor)\n"),
+              std::string::npos);
+}
+
 TEST(StatusView, WhatTheClusterWants) {
     Json wanted = host();
     wanted["cluster"] = {{"wish", {{"toolkit", "1.17.8"}, {"driver", "560.35.03"}}},
