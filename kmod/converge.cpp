@@ -7,11 +7,13 @@
 #include "kmod/graph.hpp"
 #include "kmod/holders.hpp"
 #include "kmod/kernel_error.hpp"
+#include "kmod/modprobe_options.hpp"
 #include "kmod/module_file.hpp"
 #include "kmod/module_lock.hpp"
 #include "kmod/movement.hpp"
 
 #include <algorithm>
+#include <map>
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -40,7 +42,18 @@ Result<std::vector<LoadedModule>> settled_modules(const base::Root& root,
     }
 }
 
-Move load_move(const base::Root& root, const std::string& kernel, const GoalModule& module) {
+using ModuleOptions = std::map<std::string, std::string>;
+
+/// The goal's own parameters are last: of two values of a parameter the kernel keeps the last.
+std::string with_options(const ModuleOptions& others, const std::string& module, const std::string& own) {
+    const auto found = others.find(module);
+    if (found == others.end())
+        return own;
+    return found->second + (own.empty() ? "" : " ") + own;
+}
+
+Move load_move(const base::Root& root, const std::string& kernel, const ModuleOptions& others,
+               const GoalModule& module) {
     std::string path = module.path;
     if (path.empty()) {
         LoadedModule loaded;
@@ -48,8 +61,12 @@ Move load_move(const base::Root& root, const std::string& kernel, const GoalModu
         loaded.srcversion = module.srcversion;
         path = find_module_file(root, kernel, loaded).value_or(std::string());
     }
+    std::string parameters = with_options(others, module.name, module.parameters);
+    // modprobe knows a file by its name: Debian's nvidia-current.ko is the module nvidia.
+    if (const std::string file = module_name(path); !path.empty() && file != module.name)
+        parameters = with_options(others, file, parameters);
     const Move::Type type = path.empty() ? Move::Type::LoadByName : Move::Type::Load;
-    return {type, module.name, std::move(path), module.parameters, module.optional};
+    return {type, module.name, std::move(path), std::move(parameters), module.optional};
 }
 
 /// The file's pages, before the host is without a driver: a cold disk must not lengthen that.
@@ -84,7 +101,7 @@ std::string unserved_text(const base::Root& root, const std::string& gpu) {
 class Converger {
   public:
     Converger(const base::Root& root, ModuleLoader& loader, const Goal& goal, const ConvergeOptions& options)
-        : root_(root), loader_(loader), goal_(goal), options_(options) {}
+        : root_(root), loader_(loader), goal_(goal), options_(options), others_(options_of_others(root)) {}
 
     Result<ConvergeReport> run() {
         GPUHOST_TRY(lock, ModuleLock::take(root_, options_.module_deadline));
@@ -124,7 +141,7 @@ class Converger {
         std::vector<Move> moves;
         for (const GoalModule& module : order)
             if (!has(modules, module.name) || has(going, module.name))
-                moves.push_back(load_move(root_, options_.kernel, module));
+                moves.push_back(load_move(root_, options_.kernel, others_, module));
         return moves;
     }
 
@@ -197,7 +214,7 @@ class Converger {
             moves.push_back({Move::Type::LoadByName,
                              name,
                              {},
-                             {},
+                             with_options(others_, name, {}),
                              std::find(needed.begin(), needed.end(), name) == needed.end()});
         GPUHOST_TRY(result, run_moves(loader_, moves, move_options(moves)));
         return result.failure ? base::fail(move_error(moves[result.failure->index], *result.failure))
@@ -262,7 +279,7 @@ class Converger {
         for (const GoalModule& module : order)
             if (std::find(report_.unloaded.begin(), report_.unloaded.end(), module.name) !=
                 report_.unloaded.end())
-                moves.push_back(load_move(root_, options_.kernel, module));
+                moves.push_back(load_move(root_, options_.kernel, others_, module));
         GPUHOST_TRY(result, run_moves(loader_, moves, move_options(moves)));
         if (result.failure)
             return base::fail(move_error(moves[result.failure->index], *result.failure));
@@ -276,6 +293,7 @@ class Converger {
     ModuleLoader& loader_;
     const Goal& goal_;
     const ConvergeOptions& options_;
+    const ModuleOptions others_; ///< of modprobe's configuration
     ModuleLock* lock_ = nullptr;
     bool console_hidden_ = false;
     ConvergeReport report_;

@@ -17,16 +17,17 @@ class ModuleLoader {
     /// A file by its path below the root; its dependencies must be loaded already. EEXIST: a module of that
     /// name is.
     [[nodiscard]] virtual int load(const std::string& path, const std::string& parameters) = 0;
-    /// A module of the distribution with all that it needs, from the installed index. Loaded already: 0.
-    [[nodiscard]] virtual int load_by_name(const std::string& name) = 0;
+    /// A module of the distribution with all that it needs, from the installed index; `parameters` are its own. Loaded
+    /// already: 0.
+    [[nodiscard]] virtual int load_by_name(const std::string& name, const std::string& parameters) = 0;
     /// ENOENT: not loaded. EAGAIN or EBUSY: in use.
     [[nodiscard]] virtual int unload(const std::string& name) = 0;
     /// As bind_console() (kmod/console.hpp).
     [[nodiscard]] virtual int bind_console(const std::string& name, bool bound) = 0;
 };
 
-/// modprobe's configuration is not read: no install command runs, no blacklist stops us, and the shut door
-/// (kmod/door.hpp) is shut for others only.
+/// Does not read modprobe's configuration: no install command runs, no blacklist stops us, and the shut door
+/// (kmod/door.hpp) is shut for others only. Options come as parameters (kmod/modprobe_options.hpp).
 [[nodiscard]] std::unique_ptr<ModuleLoader> make_module_loader(const base::Root& root);
 
 } // namespace gpuhost::kmod

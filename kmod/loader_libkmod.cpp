@@ -43,12 +43,13 @@ class LibkmodLoader final : public ModuleLoader {
         return -::kmod_module_insert_module(module.get(), 0, parameters.c_str());
     }
 
-    int load_by_name(const std::string& name) override {
+    int load_by_name(const std::string& name, const std::string& parameters) override {
         ModulePtr module;
         if (const int error = find(module, name, ::kmod_module_new_from_name); error != 0)
             return error;
-        const int result = ::kmod_module_probe_insert_module(module.get(), KMOD_PROBE_IGNORE_COMMAND, nullptr,
-                                                             refuse_install_command, nullptr, nullptr);
+        const int result =
+            ::kmod_module_probe_insert_module(module.get(), KMOD_PROBE_IGNORE_COMMAND, parameters.c_str(),
+                                              refuse_install_command, nullptr, nullptr);
         // above zero: a blacklist stopped it, which can't be without a configuration
         return result > 0 ? EPERM : -result;
     }

@@ -92,6 +92,8 @@ noinst_LIBRARIES += %D%/libkmodroom.a
     %D%/manifest.hpp \
     %D%/mappers.cpp \
     %D%/mappers.hpp \
+    %D%/modprobe_options.cpp \
+    %D%/modprobe_options.hpp \
     %D%/modprobe_rules.cpp \
     %D%/modprobe_rules.hpp \
     %D%/module_file.cpp \

@@ -59,7 +59,7 @@ int perform(ModuleLoader& loader, const Move& move, const MoveOptions& options) 
     case Move::Type::Load:
         return loader.load(move.path, move.parameters);
     case Move::Type::LoadByName:
-        return loader.load_by_name(move.name);
+        return loader.load_by_name(move.name, move.parameters);
     case Move::Type::UnbindConsole:
         return patiently(std::min(options.in_use_patience, console_patience),
                          [&] { return loader.bind_console(move.name, false); });

@@ -22,7 +22,7 @@ struct Move {
     enum class Type { Unload, Load, LoadByName, UnbindConsole, BindConsole } type = Type::Unload;
     std::string name;       ///< of the module, or of the console
     std::string path;       ///< Load
-    std::string parameters; ///< Load
+    std::string parameters; ///< Load, LoadByName
     bool optional = false;  ///< its failure is noted and the next move begins
 };
 

@@ -120,12 +120,14 @@ class FakeKernel {
         return error == 0 && how && how->what == "race" ? EEXIST : error;
     }
 
-    int load_by_name(const std::string& name) const {
+    int load_by_name(const std::string& name, const std::string& parameters) const {
         if (loaded_module(root_, name))
             return 0;
         if (const int error = misbehave("load", name, "", "coming"); error != 0)
             return error;
-        return done(make_module(name, "", "", {}), "load", name, "");
+        auto made = make_module(name, "", "", {});
+        write("/sys/module/" + name + "/fake-parameters", parameters + "\n");
+        return done(std::move(made), "load", name, "");
     }
 
     int unload(const std::string& name) const {
@@ -384,8 +386,8 @@ class FakeLoader final : public ModuleLoader {
     int load(const std::string& path, const std::string& parameters) override {
         return as_kernel([&] { return kernel_.load(path, parameters); });
     }
-    int load_by_name(const std::string& name) override {
-        return as_kernel([&] { return kernel_.load_by_name(name); });
+    int load_by_name(const std::string& name, const std::string& parameters) override {
+        return as_kernel([&] { return kernel_.load_by_name(name, parameters); });
     }
     int unload(const std::string& name) override {
         return as_kernel([&] { return kernel_.unload(name); });

@@ -32,7 +32,9 @@ class BeatenLoader : public ModuleLoader {
         const int failed = real_->load(path, parameters);
         return failed != 0 ? failed : EEXIST;
     }
-    int load_by_name(const std::string& name) override { return real_->load_by_name(name); }
+    int load_by_name(const std::string& name, const std::string& parameters) override {
+        return real_->load_by_name(name, parameters);
+    }
     int unload(const std::string& name) override { return real_->unload(name); }
     int bind_console(const std::string& name, bool bound) override {
         return real_->bind_console(name, bound);
@@ -162,6 +164,27 @@ TEST_F(Converge, SaysWhatDidNotComeBackWhenSomethingIsInUse) {
     ASSERT_FALSE(report);
     EXPECT_NE(report.error().message.find("nvidia_peermem"), std::string::npos) << report.error().message;
     EXPECT_EQ(tree_.loaded(), all_535);
+}
+
+TEST_F(Converge, LoadsWithTheOptionsOfModprobesConfiguration) {
+    const auto parameters = [this](const std::string& module) {
+        return tree_.directory().read("sys/module/" + module + "/fake-parameters");
+    };
+    tree_.directory().write("etc/modprobe.d/gpuhost.conf", "options nvidia NVreg_Ours=9\n");
+    tree_.directory().write("etc/modprobe.d/site.conf", "options nvidia NVreg_A=1  NVreg_B=1\n"
+                                                        "install nvidia /bin/false\nblacklist nvidia_uvm\n"
+                                                        "options video brightness_switch_enabled=0\n");
+    tree_.directory().write("usr/lib/modprobe.d/site.conf", "options nvidia NVreg_Hidden=1\n");
+    tree_.directory().write("usr/lib/modprobe.d/uvm.conf", "options nvidia-uvm uvm_disable_hmm=1\n");
+    old_.modules[0].parameters = "NVreg_A=2";
+    ASSERT_TRUE(to(old_));
+    EXPECT_EQ(parameters(old_.modules[0].name), "NVreg_A=1 NVreg_B=1 NVreg_A=2\n");
+    EXPECT_EQ(parameters("nvidia_uvm"), "uvm_disable_hmm=1\n");
+    EXPECT_EQ(parameters("video"), "brightness_switch_enabled=0\n");
+    ASSERT_TRUE(to(new_, old_));
+    EXPECT_EQ(parameters("nvidia_uvm"), "uvm_disable_hmm=1\n");
+    ASSERT_TRUE(to(old_, new_, std::nullopt));
+    EXPECT_EQ(parameters("nvidia_uvm"), "uvm_disable_hmm=1\n") << "and going back";
 }
 
 TEST_F(Converge, NoticesADriverThatServesNoGpu) {
