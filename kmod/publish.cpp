@@ -29,25 +29,46 @@ struct StagedSet {
     Manifest manifest;
 };
 
-void add_places(const Root& root, const std::string& staging, std::vector<std::string>& places) {
-    if (root.exists(staging + "/userland"))
+/// Fails for anything but a directory: the parser made this path, and a link of its would lead to sets elsewhere.
+Result<bool> is_staged(const Root& root, const std::string& path) {
+    const auto st = root.lstat(path);
+    if (st && !S_ISDIR(st->st_mode))
+        return base::fail(Errc::BadContent, "'" + path + "' is not a directory");
+    return st.has_value();
+}
+
+/// The directories in `directory`, where there is one.
+Result<std::vector<std::string>> staged_in(const Root& root, const std::string& directory) {
+    std::vector<std::string> paths;
+    GPUHOST_TRY(staged, is_staged(root, directory));
+    if (!staged)
+        return paths;
+    GPUHOST_TRY(names, root.list(directory));
+    for (const std::string& name : names) {
+        paths.push_back(directory + "/" + name);
+        GPUHOST_CHECK(is_staged(root, paths.back()));
+    }
+    return paths;
+}
+
+Result<void> add_places(const Root& root, const std::string& staging, std::vector<std::string>& places) {
+    GPUHOST_TRY(has_userland, is_staged(root, staging + "/userland"));
+    if (has_userland)
         places.push_back(staging + "/userland");
-    for (const char* kind : {"/modules", "/source"})
-        if (auto names = root.list(staging + kind))
-            for (const std::string& name : *names)
-                places.push_back(staging + kind + "/" + name);
+    for (const char* kind : {"/modules", "/source"}) {
+        GPUHOST_TRY(sets, staged_in(root, staging + kind));
+        places.insert(places.end(), sets.begin(), sets.end());
+    }
+    return {};
 }
 
 /// Of one import; and of a bundle each of its drivers in a directory of its own.
-std::vector<std::string> staged_places(const Root& root, const std::string& staging) {
+Result<std::vector<std::string>> staged_places(const Root& root, const std::string& staging) {
     std::vector<std::string> places;
-    add_places(root, staging, places);
-    const std::string bundled = staging + "/bundled";
-    const auto directory = root.lstat(bundled);
-    if (!directory || !S_ISDIR(directory->st_mode))
-        return places; // none, or a link that the parser left to lead elsewhere
-    for (const std::string& name : root.list(bundled).value_or(std::vector<std::string>()))
-        add_places(root, bundled + "/" + name, places);
+    GPUHOST_CHECK(add_places(root, staging, places));
+    GPUHOST_TRY(drivers, staged_in(root, staging + "/bundled"));
+    for (const std::string& driver : drivers)
+        GPUHOST_CHECK(add_places(root, driver, places));
     return places;
 }
 
@@ -88,7 +109,8 @@ bool intact(const Root& root, const std::string& path) {
 Result<Publication> check_staged(const StepContext& context, const Json& args) {
     std::vector<StagedSet> sets;
     std::uint64_t hashed = 0;
-    for (const std::string& place : staged_places(context.root, context.staging)) {
+    GPUHOST_TRY(staged, staged_places(context.root, context.staging));
+    for (const std::string& place : staged) {
         GPUHOST_TRY(set, read_staged(context.root, place, [&](std::uint64_t n) {
                         hashed += n;
                         context.progress(-1, "checking " + std::to_string(hashed >> 20U) + " MiB");

@@ -6,6 +6,8 @@
 #include "kmod/stage.hpp"
 #include "tests/unit/kmod/store_fixture.hpp"
 
+#include <filesystem>
+
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -428,6 +430,20 @@ TEST_F(ImportTest, PublishingRefusesWhatAHostileParserCouldLeave) {
     ASSERT_TRUE(root_.symlink_atomic("/secret", tree));
     EXPECT_FALSE(apply("store.publish"));
     EXPECT_TRUE(store().versions.empty());
+}
+
+TEST_F(ImportTest, LinksToSetsElsewhereAreNotPublished) {
+    ASSERT_TRUE(stage(packages()));
+    ASSERT_TRUE(root_.remove_tree(staging_ + "/source"));
+    std::filesystem::create_directories(directory_.path("elsewhere"));
+    std::filesystem::rename(directory_.path(staging_ + "/userland"), directory_.path("elsewhere/userland"));
+    ASSERT_TRUE(root_.make_directories(staging_ + "/bundled"));
+    for (const char* link : {"/modules", "/source", "/bundled/1"}) {
+        ASSERT_TRUE(root_.symlink_atomic("/elsewhere", staging_ + link));
+        expect_error(apply("store.publish"), Errc::BadContent, "is not a directory");
+        ASSERT_TRUE(root_.remove(staging_ + link));
+    }
+    EXPECT_TRUE(root_.exists("/elsewhere/userland"));
 }
 
 TEST_F(ImportTest, PublishingTwiceIsPublishingOnce) {
