@@ -100,6 +100,10 @@ JobEvents decode_events(std::string_view text) {
             result.error = base::error_from_json(base::member(*value, "error"));
         result.problems = problems_from_json(base::member(*value, "problems"));
         result.output = base::member(*value, "output");
+        if (!result.output.is_null() && !result.output.is_object()) {
+            result.output = nullptr;
+            result.error = base::Error{Errc::BadContent, "the worker's output is not an object", {}};
+        }
         events.result = std::move(result);
     }
     return events;

@@ -207,6 +207,17 @@ TEST(Job, EventsKeepTheNewestProgressAndTheResult) {
     EXPECT_EQ(events.result->error->message, "held");
 }
 
+TEST(Job, AnOutputThatIsNotAnObjectIsAnError) {
+    for (const char* output : {"[1]", "\"text\"", "7"}) {
+        const JobEvents events =
+            decode_events("{\"result\": \"ok\", \"output\": " + std::string(output) + "}\n");
+        ASSERT_TRUE(events.result && events.result->error) << output;
+        EXPECT_EQ(events.result->error->code, Errc::BadContent);
+        EXPECT_TRUE(events.result->output.is_null());
+    }
+    EXPECT_FALSE(decode_events("{\"result\": \"ok\", \"output\": null}\n").result->error);
+}
+
 TEST(Job, AResultListsTheProblemsThatFitInALine) {
     JobResult result;
     for (unsigned i = 0; i < 5000; ++i)
