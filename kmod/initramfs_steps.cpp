@@ -96,7 +96,8 @@ Result<void> record_unfinished(const base::Root& root, const std::string& kernel
     return root.write_atomic(unfinished_file(kernel), text);
 }
 
-/// Nothing takes the image's place, and nothing is recorded, before it is seen to be clean and is on disk.
+/// Nothing is recorded before the image is known to be clean and is on disk. dracut's takes the old one's place only then;
+/// update-initramfs replaces the image before it can be read.
 Result<void> make_anew(const StepContext& context, const BootImage& image, const std::string& kernel) {
     const ImageTool tool = *tool_for(context.root, image, kernel);
     Paths unfinished = unfinished_images(context.root, kernel);
