@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/base/parse.hpp"
 #include "daemon/core/settings.hpp"
+#include "daemon/ctl/deadline.hpp"
 #include "daemon/ctl/document.hpp"
 #include "daemon/ctl/driver_call.hpp"
 #include "daemon/ctl/follow.hpp"
@@ -20,7 +21,10 @@ namespace {
 
 constexpr Option hook_option{"hook", "",
                              "as a kernel package's installation asks: NewKernel= says what counts"};
-constexpr std::array options{hook_option};
+constexpr std::array options{hook_option, option::timeout};
+
+/// A package's installation holds dpkg's lock while it waits. A build takes minutes; the daemon finishes one that hangs.
+constexpr std::chrono::minutes hook_patience{30};
 
 Request selecting(const std::string& kernel) {
     return request_of(driver_call("Select", {std::string(), std::vector<std::string>{kernel}}));
@@ -34,12 +38,12 @@ bool has_problem(const Json& plan, Errc code) {
 }
 
 /// Modules first where there are none; then the kernel is led to them.
-Result<int> prepare(Session& session, Client& client, const std::string& kernel) {
+Result<int> prepare(Session& session, Client& client, const std::string& kernel, const Deadline& deadline) {
     const Request select = selecting(kernel);
     GPUHOST_TRY(plan, client.ask(select.plan));
     if (has_problem(plan, Errc::Unsupported)) {
         const Call build = driver_call("Build", {std::string(), std::vector<std::string>{kernel}});
-        GPUHOST_TRY(built, run_operation(session, request_of(build)));
+        GPUHOST_TRY(built, run_operation(session, request_of(build), deadline));
         if (built != 0)
             return built;
     } else if (list_of(plan, "steps").empty() && list_of(plan, "problems").empty()) {
@@ -47,7 +51,7 @@ Result<int> prepare(Session& session, Client& client, const std::string& kernel)
             session.note(printable(reason) + "\n");
         return 0;
     }
-    return run_operation(session, select);
+    return run_operation(session, select, deadline);
 }
 
 Result<Json> observed_driver(Client& client) {
@@ -67,13 +71,13 @@ Result<std::vector<std::string>> kernels_to_prepare(Session& session, Client& cl
     return kernels;
 }
 
-Result<int> prepare_all(Session& session) {
+Result<int> prepare_all(Session& session, const Deadline& deadline) {
     GPUHOST_TRY(client, session.client());
     GPUHOST_TRY(kernels, kernels_to_prepare(session, *client));
     GPUHOST_CHECK(client->subscribe());
     int worst = 0;
     for (const std::string& kernel : kernels) {
-        const auto status = prepare(session, *client, kernel);
+        const auto status = prepare(session, *client, kernel, deadline);
         if (!status)
             session.complain(status.error().context("kernel " + kernel));
         worst = std::max(worst, status ? *status : base::info(status.error().code).exit_code);
@@ -89,13 +93,13 @@ bool concerns(Client& client, const std::string& kernel) {
 
 /// What the hook of a package before this one began. Anything else may take as long as it likes, and a package's installation
 /// is not to wait for it.
-void wait_for_others(Session& session, Client& client) {
+void wait_for_others(Session& session, Client& client, const Deadline& deadline) {
     const auto operations = client.list_operations();
     if (operations && client.subscribe())
         for (const OperationRow& operation : *operations)
             if (operation.ended_us == 0 &&
                 (operation.kind == "driver.build" || operation.kind == "driver.select"))
-                (void)follow_operation(session, operation.id);
+                (void)follow_operation(session, operation.id, deadline);
 }
 
 /// NewKernel=, where the daemon does not say it.
@@ -114,7 +118,7 @@ int unprepared(const Session& session, std::string_view wish) {
 }
 
 /// Whatever package installs a kernel is not to fail over a driver, unless an administrator says so.
-Result<int> run_hook(Session& session) {
+Result<int> run_hook(Session& session, const Deadline& deadline) {
     const auto client = session.client();
     const auto runs = client ? (*client)->running() : Result<bool>(false);
     if (runs && !*runs) { // as where an image is made
@@ -136,15 +140,20 @@ Result<int> run_hook(Session& session) {
             return concerns(**client, kernel);
         }))
         return 0;
-    wait_for_others(session, **client);
-    const auto status = prepare_all(session);
+    wait_for_others(session, **client, deadline);
+    const auto status = prepare_all(session, deadline);
     if (!status)
         session.complain(status.error());
     return status && *status == 0 ? 0 : unprepared(session, wish);
 }
 
 Result<int> run(Session& session) {
-    return session.arguments().has(hook_option) ? run_hook(session) : prepare_all(session);
+    GPUHOST_TRY(deadline, deadline_of(session.arguments()));
+    if (!session.arguments().has(hook_option))
+        return prepare_all(session, deadline);
+    if (!deadline)
+        deadline = std::chrono::steady_clock::now() + hook_patience;
+    return run_hook(session, deadline);
 }
 
 } // namespace

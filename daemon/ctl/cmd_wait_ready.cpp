@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/base/parse.hpp"
+#include "daemon/ctl/deadline.hpp"
 #include "daemon/ctl/session.hpp"
 #include "daemon/ctl/verbs_host.hpp"
 
@@ -14,21 +14,7 @@ using base::Result;
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
-constexpr Option timeout_option{"timeout", "SPAN", "give up after this long, as '30s' or '5min'"};
-constexpr std::array options{timeout_option};
-
-using Deadline = std::optional<steady_clock::time_point>;
-
-Result<Deadline> deadline_of(const Arguments& arguments) {
-    const auto text = arguments.value(timeout_option);
-    if (!text)
-        return Deadline{};
-    const auto span = base::parse_span(*text);
-    if (!span)
-        return base::fail(base::Errc::InvalidArgument, "'" + *text + "' is not a time span",
-                          "write: --timeout=5min");
-    return Deadline{steady_clock::now() + *span};
-}
+constexpr std::array options{option::timeout};
 
 constexpr milliseconds retry_interval{1000};
 
@@ -48,9 +34,7 @@ Result<Answer> ask(Client& client) {
 
 /// Until something happens, or until it is time to ask again.
 std::optional<milliseconds> patience(const Deadline& deadline, Answer answer) {
-    std::optional<milliseconds> left;
-    if (deadline)
-        left = std::max(std::chrono::ceil<milliseconds>(*deadline - steady_clock::now()), milliseconds(0));
+    const std::optional<milliseconds> left = time_left(deadline);
     return answer == Answer::None ? std::min(left.value_or(retry_interval), retry_interval) : left;
 }
 
@@ -65,7 +49,7 @@ Result<int> run(Session& session) {
         GPUHOST_TRY(event, client->wait(patience(deadline, answer), -1));
         if (event == Client::Event::Timeout && deadline && steady_clock::now() >= *deadline)
             return base::fail(base::Errc::Timeout,
-                              "the host is not ready after " + *session.arguments().value(timeout_option),
+                              "the host is not ready after " + *session.arguments().value(option::timeout),
                               "see what it waits for with: gpuhostctl status");
     }
 }

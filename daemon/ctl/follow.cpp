@@ -7,6 +7,7 @@
 #include "daemon/ctl/progress.hpp"
 #include "daemon/ctl/view.hpp"
 
+#include <algorithm>
 #include <chrono>
 
 namespace gpuhost::ctl {
@@ -29,8 +30,9 @@ bool has_ended(const Json& operation) {
 /// Looks at one operation each time that the daemon says that something changed, never on its own.
 class Follower {
   public:
-    Follower(Session& session, Client& client, std::uint64_t id)
-        : session_(session), client_(client), id_(id), progress_(session.err(), mode(session)) {}
+    Follower(Session& session, Client& client, std::uint64_t id, const Deadline& deadline)
+        : session_(session), client_(client), id_(id), deadline_(deadline),
+          progress_(session.err(), mode(session)) {}
 
     [[nodiscard]] Result<Json> run() {
         for (;;) {
@@ -102,6 +104,16 @@ class Follower {
     }
 
     [[nodiscard]] Result<Client::Event> next_event(std::optional<std::chrono::milliseconds> timeout) {
+        const auto left = time_left(deadline_);
+        if (left && left->count() == 0) {
+            progress_.clear();
+            const std::string id = std::to_string(id_);
+            return base::fail(Errc::Timeout,
+                              "operation " + id + " takes longer than it is waited for; it goes on",
+                              "wait for it: gpuhostctl operation wait " + id);
+        }
+        if (left)
+            timeout = std::min(timeout.value_or(*left), *left);
         GPUHOST_TRY(event, client_.wait(timeout, interrupt_.fd()));
         if (event == Client::Event::Interrupted)
             leave();
@@ -121,6 +133,7 @@ class Follower {
     Session& session_;
     Client& client_;
     std::uint64_t id_;
+    Deadline deadline_;
     base::Interrupt interrupt_;
     Progress progress_;
 };
@@ -206,9 +219,9 @@ void print_operation_id(const Session& session, std::uint64_t id) {
         session.print(std::to_string(id) + "\n");
 }
 
-Result<Json> follow_operation(Session& session, std::uint64_t id) {
+Result<Json> follow_operation(Session& session, std::uint64_t id, const Deadline& deadline) {
     GPUHOST_TRY(client, session.client());
-    return Follower(session, *client, id).run();
+    return Follower(session, *client, id, deadline).run();
 }
 
 int report_operation(Session& session, const Json& operation) {
@@ -222,12 +235,12 @@ int report_operation(Session& session, const Json& operation) {
     return status;
 }
 
-Result<int> finish_operation(Session& session, std::uint64_t id) {
-    GPUHOST_TRY(operation, follow_operation(session, id));
+Result<int> finish_operation(Session& session, std::uint64_t id, const Deadline& deadline) {
+    GPUHOST_TRY(operation, follow_operation(session, id, deadline));
     return report_operation(session, operation);
 }
 
-Result<int> run_operation(Session& session, const Request& request) {
+Result<int> run_operation(Session& session, const Request& request, const Deadline& deadline) {
     GPUHOST_TRY(client, session.client());
     GPUHOST_CHECK(client->subscribe());
     if (session.arguments().has(option::dry_run))
@@ -238,7 +251,7 @@ Result<int> run_operation(Session& session, const Request& request) {
     if (*id == 0)
         return nothing_to_do(session, *client, request);
     if (!session.arguments().has(option::no_wait))
-        return finish_operation(session, *id);
+        return finish_operation(session, *id, deadline);
     print_operation_id(session, *id);
     return 0;
 }

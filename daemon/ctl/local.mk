@@ -94,6 +94,8 @@ noinst_LIBRARIES += %D%/libctl.a
     %D%/completion.hpp \
     %D%/completion_bash.cpp \
     %D%/completion_zsh.cpp \
+    %D%/deadline.cpp \
+    %D%/deadline.hpp \
     %D%/document.hpp \
     %D%/doctor.cpp \
     %D%/doctor.hpp \

@@ -3,9 +3,11 @@
 host's own; versions that are pinned and cleaned out."""
 import os
 import shutil
+import threading
 
 from driver_files import DEPENDS, KERNEL, deb, write_driver
 from fake_host import NEW, OLD, run_checks, write
+from gates import Gates
 
 NEXT, BARE, FRESH = "6.1.0-51-amd64", "6.1.0-52-amd64", "6.1.0-53-amd64"
 CURRENT = f"boot/{KERNEL}/userland"
@@ -154,6 +156,28 @@ def check_hook(t, host):
     host.settle()
 
 
+def check_hook_with_a_build_that_hangs(t, host):
+    slow = "6.1.0-56-amd64"
+    host.install_kernel(slow)
+    install_headers(host, slow)
+    hung = threading.Event()
+
+    def decide(where, _count):
+        if not where.startswith("apply build.compile"):
+            return "go"
+        hung.set()
+        return Gates.HANG
+
+    gates = Gates(host, decide)
+    said = host.ctl("driver", "prepare", "--hook", "--timeout=2s", slow)
+    t.ok(hung.is_set() and said.returncode == 0 and "it goes on" in said.stderr, "the hook leaves a build that hangs to gpuhostd", said.stderr)
+    running = [one["id"] for one in host.json("operation", "list") if one["state"] == "running"]
+    t.equal(len(running), 1, "which goes on")
+    host.ctl("operation", "cancel", str(running[0]))
+    gates.close()
+    shutil.rmtree(host.path(f"/lib/modules/{slow}"))
+
+
 def check_all_kernels(t, host):
     made = host.ctl("driver", "build", "--all-kernels", "--dry-run")
     t.equal(made.returncode, 0, "builds for all kernels leave out those without headers")
@@ -244,5 +268,5 @@ def check_clean_of_a_gone_kernel(t, host):
 
 
 run_checks(check_select, check_boot_of_the_next, check_boot_of_a_bare_one, check_build_at_boot, check_failed_build_at_boot,
-           check_hook, check_all_kernels, check_deselect, check_preinstalled, check_clean,
+           check_hook, check_hook_with_a_build_that_hangs, check_all_kernels, check_deselect, check_preinstalled, check_clean,
            check_clean_of_a_gone_kernel)
