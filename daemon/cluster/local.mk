@@ -65,6 +65,8 @@ noinst_LIBRARIES += %D%/libcluster.a
     %D%/readiness.hpp \
     %D%/selector.cpp \
     %D%/selector.hpp \
+    %D%/shortened.cpp \
+    %D%/shortened.hpp \
     %D%/toolkit_tag.cpp \
     %D%/toolkit_tag.hpp \
     %D%/upgrade.cpp \

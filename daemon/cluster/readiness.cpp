@@ -2,6 +2,7 @@
 #include "daemon/cluster/readiness.hpp"
 
 #include "daemon/base/parse.hpp"
+#include "daemon/cluster/shortened.hpp"
 
 #include <algorithm>
 #include <cctype>
@@ -17,9 +18,8 @@ namespace {
 constexpr std::size_t most_message = 1024; ///< of a condition; a Node is read by very many
 
 Condition condition(std::string_view type, std::string_view status, std::string reason, std::string message) {
-    if (message.size() > most_message)
-        message = message.substr(0, most_message - 3) + "...";
-    return {std::string(type), std::string(status), std::move(reason), std::move(message)};
+    return {std::string(type), std::string(status), std::move(reason),
+            shortened(std::move(message), most_message)};
 }
 
 /// "reboot-required" as Kubernetes writes reasons: "RebootRequired".

@@ -209,6 +209,7 @@ EXTRA_%C%_kmod_tests_DEPENDENCIES = %D%/stub-nvml.so %D%/stub-cuda.so %D%/stub-j
     %D%/cluster/pods_test.cpp \
     %D%/cluster/policy_test.cpp \
     %D%/cluster/readiness_test.cpp \
+    %D%/cluster/shortened_test.cpp \
     %D%/cluster/upgrade_rig.hpp \
     %D%/cluster/upgrade_table_test.cpp \
     %D%/cluster/upgrade_test.cpp \
