@@ -73,10 +73,11 @@ void HostAgent::retry() {
 }
 
 std::optional<Time> HostAgent::due() const {
-    const auto other = watch_.due();
-    if (!due_ || !other)
-        return due_ ? due_ : other;
-    return std::min(*due_, *other);
+    std::optional<Time> due = watch_.due();
+    for (const auto& other : {due_, held_until_})
+        if (other)
+            due = due ? std::min(*due, *other) : *other;
+    return due;
 }
 
 void HostAgent::turn() {
@@ -115,27 +116,55 @@ void HostAgent::act() {
 
 /// The status first: a taint comes off when it is there to be read why.
 void HostAgent::write() {
+    held_until_.reset();
+    held_.clear();
     NodeChange change = change_node(node_, readiness_, wish_, kube_time(base::realtime_us()));
+    hold(change.status);
     const bool status = !change.status.body.is_null();
     NodePatch patch = std::move(status ? change.status : change.node);
     bool authored = false;
-    if (!status && author_ != nullptr) {
-        NodePatch other = author_->change(node_);
+    if (!status) {
+        hold(patch);
+        NodePatch other = author_ != nullptr ? author_->change(node_) : NodePatch();
+        hold(other);
         authored = !other.body.is_null();
         join(patch, std::move(other));
     }
-    if (patch.body.is_null()) {
-        refusal_ = {};
+    note_held();
+    if (!patch.body.is_null())
+        return send(std::move(patch), status, authored);
+    refusal_ = {};
+}
+
+/// Drops what was written too often of late.
+void HostAgent::hold(NodePatch& patch) {
+    const auto until = damper_.held_until(patch.body, now());
+    if (!until)
         return;
-    }
+    held_until_ = std::min(held_until_.value_or(*until), *until);
+    if (held_.empty())
+        held_ = patch.said.empty() ? "what this host remembers of its upgrade" : patch.said.front();
+    patch = {};
+}
+
+void HostAgent::note_held() {
+    if (std::exchange(held_told_, !held_.empty()) || held_.empty())
+        return;
+    say_("node '" + name_ +
+         "': something else takes this back each time, so it is written less often: " + held_);
+}
+
+void HostAgent::send(NodePatch&& patch, bool status, bool authored) {
     writes_ = true;
     (void)api_.patch("/api/v1/nodes/" + percent_encoded(name_) + (status ? "/status" : "") +
                          "?fieldManager=gpuhost",
                      status ? PatchType::Strategic : PatchType::Merge, patch.body,
-                     [this, authored, said = std::move(patch.said)](ApiAnswer&& answer) {
-                         if (answer.done())
-                             for (const std::string& line : said)
+                     [this, authored, patch](ApiAnswer&& answer) {
+                         if (answer.done()) {
+                             damper_.wrote(patch.body, now());
+                             for (const std::string& line : patch.said)
                                  say_("node '" + name_ + "': " + line);
+                         }
                          if (answer.done() && authored)
                              author_->written(answer.body);
                          else if (authored && answer.status != 0 && answer.status != conflict)
@@ -174,7 +203,10 @@ Json HostAgent::document() const {
     Json published = Json::array();
     for (const Condition& condition : conditions_of(node_))
         published.push_back(to_json(condition));
-    const Error& error = trouble_.message.empty() ? refusal_ : trouble_;
+    Error error = trouble_.message.empty() ? refusal_ : trouble_;
+    if (error.message.empty() && !held_.empty())
+        error = {base::Errc::Refused, "something else takes back what is written on the node: " + held_,
+                 "Find it with: kubectl get node " + name_ + " -o yaml --show-managed-fields"};
     return {{"server", api_.config().server},
             {"user", api_.config().user},
             {"node", name_},

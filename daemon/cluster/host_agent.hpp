@@ -4,6 +4,7 @@
 
 #include "daemon/cluster/node_change.hpp"
 #include "daemon/cluster/watch.hpp"
+#include "daemon/cluster/write_damper.hpp"
 
 #include <functional>
 #include <optional>
@@ -45,6 +46,9 @@ class HostAgent {
     void take_node(base::Json&& node);
     void lose_node();
     void write();
+    void hold(NodePatch& patch);
+    void note_held();
+    void send(NodePatch&& patch, bool status, bool authored);
     void written(ApiAnswer&& answer);
     void note(const base::Error& trouble);
     void act();
@@ -63,7 +67,11 @@ class HostAgent {
     std::optional<Time> due_;
     base::Error trouble_; ///< of the connection
     base::Error refusal_; ///< of the last write
-    Watch watch_;         ///< last: it calls the others
+    WriteDamper damper_;
+    std::optional<Time> held_until_; ///< when the first of what is held back may be written
+    std::string held_;               ///< what of it; empty: nothing is held back
+    bool held_told_ = false;
+    Watch watch_; ///< last: it calls the others
 };
 
 } // namespace gpuhost::cluster

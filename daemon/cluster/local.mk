@@ -19,6 +19,8 @@ noinst_LIBRARIES += %D%/libcluster.a
     %D%/enrolment.hpp \
     %D%/event_lines.cpp \
     %D%/event_lines.hpp \
+    %D%/event_sender.cpp \
+    %D%/event_sender.hpp \
     %D%/fleet_document.cpp \
     %D%/fleet_document.hpp \
     %D%/fleet_watch.cpp \
@@ -82,4 +84,6 @@ noinst_LIBRARIES += %D%/libcluster.a
     %D%/watch.cpp \
     %D%/watch.hpp \
     %D%/windows.cpp \
-    %D%/windows.hpp
+    %D%/windows.hpp \
+    %D%/write_damper.cpp \
+    %D%/write_damper.hpp

@@ -214,6 +214,7 @@ EXTRA_%C%_kmod_tests_DEPENDENCIES = %D%/stub-nvml.so %D%/stub-cuda.so %D%/stub-j
     %D%/cluster/upgrade_table_test.cpp \
     %D%/cluster/upgrade_test.cpp \
     %D%/cluster/windows_test.cpp \
+    %D%/cluster/write_damper_test.cpp \
     %D%/cluster/kubeconfigs.hpp
 
 %C%_rollout_tests_CPPFLAGS = $(test_cppflags)
