@@ -39,12 +39,14 @@ void sooner(std::optional<Time>& due, std::optional<Time> other) {
 } // namespace
 
 UpgradeAgent::UpgradeAgent(Api& api, std::string node, UpgradeHost& host, Say say)
-    : api_(api), name_(std::move(node)), host_(host), say_(std::move(say)), backoff_(first_wait, most_wait) {}
+    : api_(api), name_(std::move(node)), host_(host), say_(std::move(say)), sender_(api, say_),
+      backoff_(first_wait, most_wait) {}
 
 std::optional<Time> UpgradeAgent::due() const {
     std::optional<Time> due = due_;
     if (!asks_)
         sooner(due, lease_due_);
+    sooner(due, sender_.due());
     for (const auto& watch : {grant_watch_.get(), waits_watch_.get()})
         if (watch != nullptr)
             sooner(due, watch->due());
@@ -54,6 +56,7 @@ std::optional<Time> UpgradeAgent::due() const {
 void UpgradeAgent::turn() {
     if (due_ && now() >= *due_)
         due_.reset();
+    sender_.turn();
     for (const auto& watch : {grant_watch_.get(), waits_watch_.get()})
         if (watch != nullptr)
             watch->turn();
@@ -72,6 +75,7 @@ void UpgradeAgent::turn() {
 
 void UpgradeAgent::retry() {
     backoff_.reset();
+    sender_.retry();
     for (const auto& watch : {grant_watch_.get(), waits_watch_.get()})
         if (watch != nullptr)
             watch->retry();
@@ -166,25 +170,15 @@ NodePatch UpgradeAgent::change(const Json& node) {
 void UpgradeAgent::refused(const Json& node, const Error& why) {
     if (std::exchange(refusal_, why.message) == why.message)
         return;
-    std::vector<UpgradeEvent> events;
     for (const std::string& failure : failures_)
-        events.push_back({true, failure + why.message});
-    send(upgrade_node(node), events);
+        sender_.send(upgrade_node(node), {true, failure + why.message});
 }
 
 void UpgradeAgent::written(const Json& node) {
     refusal_.clear();
-    send(upgrade_node(node), std::exchange(events_, {}));
-}
-
-void UpgradeAgent::send(const UpgradeNode& node, const std::vector<UpgradeEvent>& events) {
-    for (const UpgradeEvent& event : events)
-        (void)api_.create("/api/v1/namespaces/default/events",
-                          upgrade_event(node, event, base::realtime_us()), [this](ApiAnswer&& answer) {
-                              if (!answer.done() &&
-                                  std::exchange(reason_said_, answer.error.message) != answer.error.message)
-                                  say_("can't tell an event: " + answer.error.message);
-                          });
+    const UpgradeNode now_there = upgrade_node(node);
+    for (const UpgradeEvent& event : std::exchange(events_, {}))
+        sender_.send(now_there, event);
 }
 
 // Its grant

@@ -3,6 +3,7 @@
 // that can't be taken back unless the server has taken the word of it, and its grant is fresh.
 #pragma once
 
+#include "daemon/cluster/event_sender.hpp"
 #include "daemon/cluster/grant.hpp"
 #include "daemon/cluster/host_agent.hpp"
 #include "daemon/cluster/upgrade_host.hpp"
@@ -55,7 +56,6 @@ class UpgradeAgent final : public NodeAuthor {
     void renew();
     void renewed(ApiAnswer&& answer, Time asked);
     void give_back();
-    void send(const UpgradeNode& node, const std::vector<UpgradeEvent>& events);
 
     Api& api_;
     std::string name_;
@@ -68,7 +68,7 @@ class UpgradeAgent final : public NodeAuthor {
     std::vector<UpgradeEvent> events_;  ///< to send once the Node says so
     std::vector<std::string> failures_; ///< UpgradePatch::failures of what was written last
     std::string refusal_;               ///< for which they were sent
-    std::string reason_said_;
+    EventSender sender_;
     std::optional<Time> reason_at_; ///< when the reason alone was written last
     std::optional<Time> due_;
 

@@ -2,6 +2,7 @@
 #include "daemon/cluster/upgrade_patch.hpp"
 
 #include "daemon/cluster/kube_time.hpp"
+#include "daemon/cluster/shortened.hpp"
 
 #include <utility>
 
@@ -12,6 +13,8 @@ using base::member;
 using base::string_or;
 
 namespace {
+
+constexpr std::size_t most_event = 1000; ///< the server takes 1024
 
 class Change {
   public:
@@ -110,7 +113,7 @@ Json upgrade_event(const UpgradeNode& node, const UpgradeEvent& event, std::uint
           {"namespace", "default"}}},
         {"involvedObject", {{"apiVersion", "v1"}, {"kind", "Node"}, {"name", node.name}, {"uid", node.uid}}},
         {"reason", "GPUDriverUpgrade"},
-        {"message", event.message.substr(0, 1000)},
+        {"message", shortened(event.message, most_event)},
         {"type", event.warning ? "Warning" : "Normal"},
         {"source", {{"component", "gpuhost-cluster"}, {"host", node.name}}},
         {"firstTimestamp", time},
