@@ -2,6 +2,7 @@
 #include "daemon/cluster/node_change.hpp"
 
 #include "daemon/base/parse.hpp"
+#include "daemon/cluster/kube_time.hpp"
 
 #include <algorithm>
 
@@ -95,24 +96,37 @@ Json condition_json(const Condition& condition, const Json* before, const std::s
             {"lastTransitionTime", same ? string_or(*before, "lastTransitionTime", now) : now}};
 }
 
+/// One that is ahead of our clock was written before the clock was set.
+bool is_old(const Json& condition, const std::string& now) {
+    constexpr std::int64_t clocks_differ = 60;
+    const auto at = kube_seconds(string_or(condition, "lastHeartbeatTime", ""));
+    const auto seconds = kube_seconds(now);
+    return !at || !seconds || *seconds >= *at + heartbeat || *at > *seconds + clocks_differ;
+}
+
 void change_conditions(NodePatch& patch, const Json& node, const Readiness& readiness,
                        const std::string& now) {
     const Json& conditions = elements(member(node, "status"), "conditions");
     const std::vector<Condition> before = conditions_of(node);
     Json changed = Json::array();
+    Json all = Json::array(); // with one heartbeat for all, so that one write has them
+    bool old = false;
     for (const Condition& condition : readiness.conditions) {
-        if (std::find(before.begin(), before.end(), condition) != before.end())
-            continue;
-        const auto old = std::find_if(conditions.begin(), conditions.end(), [&](const Json& c) {
+        const auto known = std::find_if(conditions.begin(), conditions.end(), [&](const Json& c) {
             return string_or(c, "type", "") == condition.type;
         });
-        changed.push_back(condition_json(condition, old == conditions.end() ? nullptr : &*old, now));
+        all.push_back(condition_json(condition, known == conditions.end() ? nullptr : &*known, now));
+        if (std::find(before.begin(), before.end(), condition) != before.end()) {
+            old = old || is_old(*known, now);
+            continue;
+        }
+        changed.push_back(all.back());
         patch.said.push_back(condition.type + " is " + condition.status + ": " + condition.message);
     }
-    if (changed.empty())
+    if (changed.empty() && !old)
         return;
     patch.body = patch_of(node);
-    patch.body["status"]["conditions"] = std::move(changed);
+    patch.body["status"]["conditions"] = std::move(changed.empty() ? all : changed);
 }
 
 } // namespace

@@ -5,6 +5,7 @@
 #include "daemon/base/json.hpp"
 #include "daemon/cluster/readiness.hpp"
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -26,6 +27,9 @@ struct NodeChange {
     NodePatch node;   ///< a merge patch of the Node
     NodePatch status; ///< a strategic merge patch of its status
 };
+
+/// Seconds between writes of a condition that stays as it is: its lastHeartbeatTime says that somebody still looks.
+inline constexpr std::int64_t heartbeat = 240;
 
 /// Both patches name the version of `node`: a server that has a later one refuses them. `now`: "2026-11-22T16:00:00Z".
 [[nodiscard]] NodeChange change_node(const base::Json& node, const Readiness& readiness, const NodeWish& wish,

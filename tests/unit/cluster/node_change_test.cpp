@@ -67,6 +67,22 @@ TEST(NodeChange, ATransitionHasItsTimeAndAnotherMessageHasNone) {
     EXPECT_EQ(conditions[1]["lastTransitionTime"], "2026-11-23T17:00:00Z");
 }
 
+TEST(NodeChange, UnchangedConditionsGetAHeartbeat) {
+    const Json before = with_status(node(), change_node(node(), ready(), wish, now));
+    EXPECT_TRUE(change_node(before, ready(), wish, "2026-11-23T16:03:59Z").status.body.is_null());
+    const NodeChange later = change_node(before, ready(), wish, "2026-11-23T16:04:00Z");
+    ASSERT_EQ(later.status.body["status"]["conditions"].size(), 3U);
+    const Json& condition = later.status.body["status"]["conditions"][0];
+    EXPECT_EQ(condition["lastHeartbeatTime"], "2026-11-23T16:04:00Z");
+    EXPECT_EQ(condition["lastTransitionTime"], now);
+    EXPECT_TRUE(later.status.said.empty());
+}
+
+TEST(NodeChange, HeartbeatFromTheFutureIsReplaced) {
+    const Json before = with_status(node(), change_node(node(), ready(), wish, now));
+    EXPECT_FALSE(change_node(before, ready(), wish, "2026-11-23T15:00:00Z").status.body.is_null());
+}
+
 TEST(NodeChange, TaintsComeOffOnceTheHostIsReadyAndOthersStay) {
     Json tainted = node();
     tainted["spec"]["taints"] = {taint("node.kubernetes.io/not-ready"), taint("gpuhost.io/not-ready"),
