@@ -19,6 +19,7 @@ namespace {
 constexpr Time first_wait{1'000};
 constexpr Time most_wait{60'000};
 constexpr unsigned conflict = 409;
+constexpr unsigned most_conflicts = 3; ///< before the Node is listed
 
 /// A server with several members may tell of an older one after a newer one; versions grow (KEP-5504).
 bool is_older(const Json& node, const Json& than) {
@@ -92,8 +93,10 @@ void HostAgent::take_node(Json&& node) {
         return; // a server that does not know field selectors
     if (!is_known_ || node_.is_null())
         say_("node '" + name_ + "' is there");
-    if (!is_known_ || !is_older(node, node_))
+    if (!is_known_ || watch_.is_listing() || !is_older(node, node_)) {
         node_ = std::move(node);
+        conflicts_ = 0;
+    }
     is_known_ = true;
     if (refusal_.message.empty())
         due_.reset(); // what a conflict waited for
@@ -185,6 +188,9 @@ void HostAgent::written(ApiAnswer&& answer) {
             say_("node '" + name_ + "' can't be written: " + answer.error.message);
         refusal_ = std::move(answer.error);
     }
+    // The watch of a store that was restored does not bring the version that is in the way.
+    if (answer.status == conflict && ++conflicts_ == most_conflicts)
+        watch_.list_anew();
     // After a conflict the watch brings the version that was in the way, mostly sooner.
     due_ = now() + std::max<Time>(backoff_.next(), answer.retry_after.value_or(std::chrono::seconds(0)));
 }

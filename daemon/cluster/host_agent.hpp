@@ -62,8 +62,9 @@ class HostAgent {
     base::Json node_; ///< as the server has it; null: it has none, or that is not known yet
     bool is_known_ = false;
     Readiness readiness_;
-    bool is_told_ = false; ///< the daemon has answered, or does not
-    bool writes_ = false;  ///< one at a time
+    bool is_told_ = false;   ///< the daemon has answered, or does not
+    bool writes_ = false;    ///< one at a time
+    unsigned conflicts_ = 0; ///< in a row, and no other version of the Node has arrived
     std::optional<Time> due_;
     base::Error trouble_; ///< of the connection
     base::Error refusal_; ///< of the last write

@@ -14,6 +14,7 @@ namespace {
 constexpr Time first_wait{500};
 constexpr Time most_wait{30'000};
 constexpr Time short_watch{1'000};   ///< a server that ends watches at once is not asked at once again
+constexpr Time mute_watch{240'000};  ///< there is a bookmark each minute
 constexpr unsigned gone = 410;       ///< the version is too old for the server
 constexpr unsigned first_page = 100; ///< objects: fewer where they are so large that an answer is too long
 
@@ -102,10 +103,12 @@ void Watch::listed(ApiAnswer&& answer) {
         return later({base::Errc::BadContent, "the API server's answer is no list", ""});
     continue_ = base::string_or(base::member(answer.body, "metadata"), "continue", "");
     up_to_date(); // first: what objects say may be trouble of another kind
+    listing_ = true;
     for (Json& object : *items) {
         names_.insert(name_within(collection_, object));
         handlers_.on_object(std::move(object));
     }
+    listing_ = false;
     due_ = now();
     if (!continue_.empty())
         return;
@@ -115,6 +118,7 @@ void Watch::listed(ApiAnswer&& answer) {
 
 void Watch::follow() {
     began_.reset();
+    heard_.reset();
     const std::string query = "?watch=1&allowWatchBookmarks=true" +
                               (version_.empty() ? "" : "&resourceVersion=" + percent_encoded(version_)) +
                               "&timeoutSeconds=" + timeout_seconds() +
@@ -122,7 +126,7 @@ void Watch::follow() {
     request_ = api_.watch(
         collection_ + query,
         [this] {
-            began_ = now();
+            began_ = heard_ = now();
             up_to_date();
         },
         [this](Json&& event) { take(std::move(event)); },
@@ -130,6 +134,7 @@ void Watch::follow() {
 }
 
 void Watch::take(Json&& event) {
+    heard_ = now();
     const std::string type = base::string_or(event, "type", "");
     Json& object = event["object"];
     if (type == "ERROR") {
@@ -153,7 +158,9 @@ void Watch::followed(ApiAnswer&& answer) {
     const bool lasted = began_ && now() - *began_ >= short_watch;
     if (lasted)
         backoff_.reset();
-    if (answer.status == gone)
+    // A server whose store went back to an earlier version says nothing to a watch from a later one, not even a bookmark.
+    const bool mute = heard_ && now() - *heard_ >= mute_watch;
+    if (answer.status == gone || mute)
         list_again();
     if (answer.status != gone && !answer.done())
         return later(answer.error, answer.retry_after);

@@ -43,6 +43,8 @@ class Watch {
     void retry();
     /// What there is is asked for once more.
     void list_anew();
+    /// An object that on_object is given now was listed: it is as the server has it, whatever was told before.
+    [[nodiscard]] bool is_listing() const { return listing_; }
 
   private:
     void list();
@@ -67,6 +69,8 @@ class Watch {
     bool as_told_; ///< nothing has been asked yet that says from where to follow
     std::optional<Time> due_ = Time(0);
     std::optional<Time> began_; ///< following: the server has taken it
+    std::optional<Time> heard_; ///< following: when the server said anything last
+    bool listing_ = false;
     bool troubled_ = true;
 };
 

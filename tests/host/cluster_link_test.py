@@ -9,10 +9,11 @@ import time
 
 import tap
 from cluster_site import READY, Site
-from fake_api import CONFIG_MAPS, LEASES
+from fake_api import CONFIG_MAPS, EVENTS, LEASES, NODES
 from fake_host import NEW, OLD, write
 
 LEADER = "gpuhost-leader"
+STATE = "nvidia.com/gpu-driver-upgrade-state"
 
 
 def wants(api, version):
@@ -30,6 +31,7 @@ def renewals(api):
 
 def check_hung_daemon(t, site):
     api, daemon = site.api, site.host.daemon.pid
+    site.agent.stop()
     write(site.host.path("/etc/gpuhost/gpuhostd.conf"), "[Cluster]\nCandidate=yes\n")
     site.kubelet()
     wants(api, NEW)
@@ -50,13 +52,61 @@ def check_hung_daemon(t, site):
     site.agent.stop()
 
 
+def events(api):
+    with api.lock:
+        return [one["message"] for one in api.objects[EVENTS].values()]
+
+
+def check_events(t, site):
+    api = site.api
+    wants(api, NEW)
+    for _ in range(2):
+        api.fail(429, "POST", EVENTS, Retry_After=1)
+    site.agent.start()
+    site.eventually(t, lambda: any("node state label" in message for message in events(api)), "an event that was answered 429 is told again")
+    t.ok("can't tell an event" not in site.agent.said(), "a busy server is not a reason to log", site.agent.said())
+
+
+def take_label(api):
+    with api.lock:
+        node = api.node()
+        known = node["metadata"]["labels"].pop(STATE, None)
+        if known:
+            api.put(NODES, "gpu01", node)
+
+
+def check_fight(t, site):
+    api = site.api
+    writes, told = api.count("PATCH", NODES), len(events(api))
+    end = time.monotonic() + 8
+    while time.monotonic() < end:
+        take_label(api)
+        time.sleep(0.01)
+    writes, told = api.count("PATCH", NODES) - writes, len(events(api)) - told
+    t.ok(1 < writes <= 12, "a label that is taken off again and again is not written each time", writes)
+    t.ok(told <= 2, "events of one text are not repeated", told)
+    site.eventually(t, lambda: "takes back what is written" in str(site.agent.status().get("error")), "cluster status names the label")
+    t.ok(1 <= site.agent.said().count("something else takes this back") <= 3, "the log names it seldom", site.agent.said())
+    site.eventually(t, lambda: STATE in api.node()["metadata"]["labels"], "the label is back after the fight", 60)
+
+
+def check_restore(t, site):
+    api = site.api
+    api.restore()
+    site.host.kill_daemon()
+    site.eventually(t, lambda: {status for status, _ in api.conditions().values()} == {"Unknown"}, "a Node is written after a restore of etcd", 60)
+    site.host.start_daemon()
+    site.host.settle()
+    site.eventually(t, lambda: api.conditions() == READY, "and again")
+
+
 def main():
     t = tap.Tap()
     site = Site()
     try:
         site.kubeconfig()
         site.api.add_node("gpu01")
-        for check in (check_hung_daemon,):
+        for check in (check_events, check_fight, check_restore, check_hung_daemon):
             check(t, site)
         if t.failed:
             print("\n".join("# " + line for line in site.agent.said().splitlines()[-30:]))

@@ -126,6 +126,16 @@ class FakeApi:
             self.version += 10
             self.oldest = self.version
 
+    def restore(self):
+        """All objects as they are, at earlier versions: as etcd is after a restore from a snapshot. Connections break."""
+        with self.lock:
+            self.version -= 50
+            self.events = []
+            for objects in self.objects.values():
+                for one in objects.values():
+                    one["metadata"]["resourceVersion"] = str(int(one["metadata"]["resourceVersion"]) - 50)
+        self.cut()
+
     def approve(self, name, *, days=1):
         with self.lock:
             request = copy.deepcopy(self.objects[REQUESTS][name])
@@ -405,9 +415,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
                     self.send_event(kind, one)
 
     def do_POST(self):
+        one = self.body()
         if not (found := self.route("POST")):
             return
-        one = self.body()
         name = one["metadata"]["name"]
         with self.api.lock:
             known = name in self.api.objects[found[0]]
