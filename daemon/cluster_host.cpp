@@ -8,6 +8,7 @@
 #include "daemon/ctl/driver_call.hpp"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 namespace gpuhost {
@@ -27,6 +28,10 @@ constexpr Time between_checks{300'000}; ///< of what could not be had, unless th
 constexpr Time between_tries{15'000};   ///< of what another operation is in the way of
 constexpr std::uint64_t holders_leave_us = 120'000'000;
 constexpr std::int64_t second_us = 1'000'000;
+/// Operations, by the beginning of their kinds, that leave the driver that runs as it is.
+constexpr std::array<std::string_view, 9> keep_driver{"bundle.",      "images.",       "image.",
+                                                      "toolkit.",     "runtime.",      "driver.import",
+                                                      "driver.build", "driver.verify", "driver.clean"};
 constexpr Time lent_for{30'000}; ///< the kubelet's credentials: it replaces them now and then
 
 bool is_in_use(const Json& problem) {
@@ -78,18 +83,28 @@ void ClusterHost::see(const DaemonState& state) {
     if (look_id_ != 0)
         follow_look(described(state, look_id_));
     follow_swap(state);
-    see_host(*state.host);
+    see_host(state);
 }
 
-void ClusterHost::see_host(const Json& host) {
+/// While it runs. Unknown kinds may.
+bool ClusterHost::changes_driver(const ctl::OperationRow& operation) const {
+    if ((operation.state != "running" && operation.state != "undoing") || dry_runs_.count(operation.id) != 0)
+        return false;
+    return std::none_of(keep_driver.begin(), keep_driver.end(),
+                        [&](std::string_view kind) { return base::starts_with(operation.kind, kind); });
+}
+
+void ClusterHost::see_host(const DaemonState& state) {
+    const Json& host = *state.host;
     const Json& observed = member(member(member(host, "components"), "driver"), "observed");
-    const cluster::Readiness readiness = cluster::readiness_of(host);
-    const cluster::Condition* const ready = readiness.find(cluster::driver_ready);
+    const cluster::Condition ready = cluster::driver_condition_of(host);
     driver_.is_known = string_or(host, "state", "starting") != "starting";
-    driver_.has_gpus = readiness.gpus.value_or(0) > 0;
+    driver_.has_gpus = cluster::readiness_of(host).gpus.value_or(0) > 0;
+    driver_.changing = std::any_of(state.operations.begin(), state.operations.end(),
+                                   [this](const ctl::OperationRow& row) { return changes_driver(row); });
     driver_.running = string_or(observed, "loaded_version", "");
-    driver_.ready = ready != nullptr && ready->status == "True";
-    driver_.problem = ready != nullptr ? ready->message : "an operation goes on";
+    driver_.ready = ready.status == "True" && !driver_.changing;
+    driver_.problem = driver_.changing ? "an operation goes on" : ready.message;
     driver_.pinned = string_or(observed, "configured", "");
     driver_.requested = string_or(member(host, "cluster"), "upgrade_requested", "");
     driver_.reboot_required = string_or(host, "state", "") == "reboot-required";

@@ -41,7 +41,8 @@ class ClusterHost final : public cluster::UpgradeHost {
 
   private:
     using Described = const base::Result<base::Json>*; ///< null: not in this look
-    void see_host(const base::Json& host);
+    void see_host(const DaemonState& state);
+    [[nodiscard]] bool changes_driver(const ctl::OperationRow& operation) const;
     void follow_swap(const DaemonState& state);
     void follow_check(Described operation);
     void begin_check(const std::string& version, const cluster::UpgradePolicy* policy);

@@ -4,11 +4,13 @@
 #include "daemon/base/parse.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <random>
 #include <utility>
 
 namespace gpuhost::cluster {
 
+using base::Errc;
 using base::Error;
 using base::Json;
 
@@ -22,6 +24,8 @@ constexpr std::size_t most_named = 5;
 constexpr Seconds validators_come{30};
 constexpr Seconds operands_come{300}; ///< the same where the GPU Operator surely runs
 constexpr Seconds after_grace{30};    ///< until a pod that is to have ended is taken for one that never will
+constexpr Seconds pods_settle{60};    ///< until pods say how they are, after the API server was away
+constexpr std::int64_t blind = std::numeric_limits<std::int64_t>::max();
 constexpr unsigned not_found = 404;
 constexpr unsigned too_many = 429;
 
@@ -114,8 +118,11 @@ void PodMover::begin() {
     reopen_at_.reset();
     listed_ = false;
     task_.state = Task::State::Running;
+    task_.late_from = blind;
     const auto opened = open_();
     if (!opened) {
+        if (opened.error().code != Errc::Busy)
+            task_.late_from = 0;
         if (is_late())
             return fail(opened.error().message);
         task_.text = opened.error().message;
@@ -148,12 +155,22 @@ void PodMover::take(PodFacts&& pod) {
 void PodMover::keep(const std::set<std::string>& names) {
     std::erase_if(pods_, [&](const auto& pod) { return names.count(pod.second.text()) == 0; });
     listed_ = true;
+    see_pods();
     due_ = now();
+}
+
+void PodMover::see_pods() {
+    if (task_.late_from == blind && policy_)
+        task_.late_from = unix_now() + std::min(policy_->validation_timeout, pods_settle).count();
 }
 
 /// The credentials are read anew for any trouble that lasts: which one it is, servers and proxies do not reliably say.
 void PodMover::note(const Error& trouble) {
     trouble_ = trouble.message;
+    if (!trouble_.empty())
+        task_.late_from = trouble.code == Errc::AccessDenied ? 0 : blind;
+    else if (listed_)
+        see_pods();
     if (trouble_.empty()) {
         backoff_.reset();
         reopen_at_.reset();

@@ -40,6 +40,7 @@ class PodMover {
     void take(PodFacts&& pod);
     void keep(const std::set<std::string>& names);
     void note(const base::Error& trouble);
+    void see_pods();
     [[nodiscard]] std::optional<std::string> awaited();
     void wait(std::string why);
     [[nodiscard]] bool is_validator_due() const;

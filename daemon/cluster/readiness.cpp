@@ -198,17 +198,31 @@ const Condition* Readiness::find(std::string_view type) const {
     return found == conditions.end() ? nullptr : &*found;
 }
 
+namespace {
+
+const Json& gpus_of(const Json& host) {
+    return member(member(member(member(host, "components"), "driver"), "observed"), "gpus");
+}
+
+} // namespace
+
+Condition driver_condition_of(const Json& host) {
+    const Json& gpus = gpus_of(host);
+    return driver_condition(member(member(host, "components"), "driver"), gpus.is_array() ? gpus.size() : 0,
+                            string_or(host, "state", ""));
+}
+
 Readiness readiness_of(const Json& host) {
     Readiness made;
     const Json& components = member(host, "components");
-    const Json& gpus = member(member(member(components, "driver"), "observed"), "gpus");
+    const Json& gpus = gpus_of(host);
     const std::string state = string_or(host, "state", "");
     if (state == "starting")
         return made;
     const std::size_t count = gpus.is_array() ? gpus.size() : 0;
     if (gpus.is_array())
         made.gpus = count;
-    const Condition driver = driver_condition(member(components, "driver"), count, state);
+    const Condition driver = driver_condition_of(host);
     // An operation that goes on shows in the driver at once, in what stands on it when it has ended.
     if (state != "busy" || driver.status != "True")
         made.conditions.push_back(driver);

@@ -35,6 +35,8 @@ struct Readiness {
 
 /// `host` is the document of org.gpuhost1.Manager.Describe.
 [[nodiscard]] Readiness readiness_of(const base::Json& host);
+/// The driver's condition by itself, also half way through an operation. `host` is of a daemon that has started.
+[[nodiscard]] Condition driver_condition_of(const base::Json& host);
 /// While the daemon is not there to be asked.
 [[nodiscard]] Readiness readiness_without_daemon(const base::Error& why);
 

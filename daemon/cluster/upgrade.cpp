@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/cluster/upgrade.hpp"
 
+#include "daemon/cluster/shortened.hpp"
+
 #include <algorithm>
 
 namespace gpuhost::cluster {
@@ -10,6 +12,7 @@ using enum UpgradeState;
 
 constexpr unsigned most_reboots = 1; ///< for one version: what two boots don't load, a third does not
 constexpr unsigned most_doublings = 10;
+constexpr std::size_t most_text = 4096; ///< of each annotation for people; a Node has 256 KiB for all of them
 constexpr const char* scheduling_drain = "Scheduling drain of the node";
 constexpr const char* drained_node = "Successfully drained the node";
 constexpr const char* failed_drain = "Failed to drain the node, ";
@@ -216,7 +219,7 @@ class Step {
         if (policy_.mode == UpgradeMode::OnRequest)
             return forget("version " + policy_.version + " is wanted; autoUpgrade is off");
         if (at_.driver.running == policy_.version)
-            return stay(UpgradeAct::None, at_.driver.problem);
+            return stay(UpgradeAct::None, at_.driver.changing ? node_.reason : at_.driver.problem);
         begin(false);
     }
 
@@ -493,17 +496,29 @@ class Step {
         stay(UpgradeAct::Reboot, "reboots");
     }
 
+    /// Where the driver is as wanted, pods count only once they could be seen for a while: without the API server they
+    /// can't be, nor can they say that they are ready.
+    [[nodiscard]] bool is_validation_late() const {
+        const bool waits_for_pods = at_.driver.ready && at_.driver.running == node_.record.version;
+        const bool judged = at_.validators.state != Task::State::None && at_.now >= at_.validators.late_from;
+        return is_late(policy_.validation_timeout) && (!waits_for_pods || judged);
+    }
+
     void validate() {
         UpgradeRecord& record = move_.record;
-        if (record.failure == "validation")
-            return roll_back();
         const bool passes =
             at_.driver.running == record.version && at_.driver.ready && at_.validators.is_done();
+        const bool goes_back = record.failure == "validation";
+        if (goes_back && (!passes || at_.swap.state == Task::State::Running))
+            return roll_back();
         if (passes) {
             if (node_.was_unschedulable || !record.cordoned)
                 return done();
             return to(UncordonRequired);
         }
+        // As it is after the operation counts, however long that takes.
+        if (at_.driver.changing)
+            return stay(UpgradeAct::Validate, node_.reason);
         // It was rebooted, or somebody else has swapped it: no time makes this one the other.
         if (at_.driver.ready && at_.driver.running != record.version)
             return fail("validation", "driver " + at_.driver.running + " runs again");
@@ -511,7 +526,7 @@ class Step {
                                 : at_.driver.running != record.version
                                     ? "driver " + at_.driver.running + " runs"
                                     : at_.validators.text;
-        if (!is_late(policy_.validation_timeout)) {
+        if (!is_validation_late()) {
             mind(policy_.validation_timeout);
             return stay(UpgradeAct::Validate, why);
         }
@@ -586,7 +601,10 @@ UpgradeMove next_move(const UpgradeSituation& situation) {
         }
         return still;
     }
-    return Step(situation).run();
+    UpgradeMove move = Step(situation).run();
+    move.reason = shortened(std::move(move.reason), most_text);
+    move.record.cause = shortened(std::move(move.record.cause), most_text);
+    return move;
 }
 
 } // namespace gpuhost::cluster

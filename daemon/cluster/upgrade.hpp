@@ -21,6 +21,8 @@ struct Task {
     State state = State::None;
     std::string text;      ///< what it does or waits for; once it has failed why
     bool is_final = false; ///< it would fail again
+    /// Seconds since 1970: what it waits for could not be seen for long enough before, so until then it is not late.
+    std::int64_t late_from = 0;
 
     [[nodiscard]] bool is_done() const { return state == State::Done; }
     [[nodiscard]] bool has_failed() const { return state == State::Failed; }
@@ -30,6 +32,7 @@ struct HostDriver {
     bool is_known = false; ///< the daemon has said so
     bool has_gpus = false;
     std::string running;   ///< version; empty: none
+    bool changing = false; ///< an operation that may change what runs goes on: it is neither ready nor broken
     bool ready = false;    ///< it runs, and is all there
     std::string problem;   ///< why not
     std::string pinned;    ///< the version that gpuhostd.conf insists on; empty: none

@@ -194,6 +194,12 @@ TEST(Readiness, HalfWayThroughAnOperationOnlyWhatIsSureIsTold) {
     EXPECT_TRUE(readiness_of(host).conditions.empty());
 }
 
+TEST(Readiness, DriverIsKnownDuringAnOperation) {
+    Json host = good_host();
+    host["state"] = "busy";
+    EXPECT_EQ(driver_condition_of(host).status, "True");
+}
+
 TEST(Readiness, WithoutTheDaemonNothingIsKnown) {
     const Readiness readiness =
         readiness_without_daemon({base::Errc::Failed, "gpuhostd is not running", "Start it"});
@@ -209,6 +215,11 @@ TEST(Readiness, MessagesAreBounded) {
     Json host = good_host();
     part(host, "cdi", "observed")["record"]["problem"] = std::string(5000, 'x');
     EXPECT_EQ(find(host, runtime_ready).message.size(), 1024U);
+    std::string euros;
+    while (euros.size() < 2000)
+        euros += "\u20ac";
+    part(host, "cdi", "observed")["record"]["problem"] = euros;
+    EXPECT_EQ(find(host, runtime_ready).message, euros.substr(0, 1020) + "...");
 }
 
 } // namespace

@@ -279,6 +279,83 @@ TEST(Upgrade, WhatIsNotValidInTimeGoesBack) {
               "validation: its devices are not there; version 535.216.01 runs again");
 }
 
+TEST(Upgrade, ValidatorsAreNotLateBeforeTheyCouldBeSeen) {
+    Rig rig;
+    rig.policy.retries = 0;
+    rig.validators = {Task::State::Running, "can't see this node's pods", false, rig.now + 100'000};
+    rig.settle();
+    ASSERT_EQ(rig.state(), "validation-required");
+    rig.wait(50'000); // the API server is away
+    EXPECT_EQ(rig.state(), "validation-required");
+    rig.validators = {};
+    rig.settle();
+    EXPECT_EQ(rig.state(), "validation-required") << "nobody has looked yet";
+    rig.validators = {Task::State::Running, "it is not ready", false, rig.now + 60};
+    rig.settle();
+    EXPECT_EQ(rig.state(), "validation-required");
+    rig.wait(60);
+    EXPECT_EQ(rig.state(), "upgrade-failed");
+}
+
+TEST(Upgrade, OperationDuringValidationIsWaitedFor) {
+    Rig rig;
+    rig.never_ready = true;
+    rig.policy.retries = 0;
+    rig.settle();
+    rig.driver.changing = true;
+    rig.driver.problem = "an operation goes on";
+    const Json before_it = rig.node;
+    rig.wait(6'000);
+    EXPECT_EQ(rig.node, before_it);
+    rig.driver.changing = false;
+    rig.driver.ready = true;
+    rig.settle();
+    EXPECT_EQ(rig.state(), "upgrade-done");
+    EXPECT_EQ(rig.driver.running, wanted);
+}
+
+TEST(Upgrade, OperationOnAnIdleHostWritesNothing) {
+    Rig rig;
+    rig.driver.running = wanted;
+    rig.settle();
+    ASSERT_EQ(rig.state(), "upgrade-done");
+    rig.driver.changing = true;
+    rig.driver.ready = false;
+    rig.driver.problem = "an operation goes on";
+    EXPECT_FALSE(rig.step());
+    EXPECT_EQ(rig.annotation(key::reason), "");
+}
+
+TEST(Upgrade, DriverThatRecoversBeforeTheRollbackStays) {
+    Rig rig;
+    rig.never_ready = true;
+    rig.policy.retries = 0;
+    rig.settle();
+    rig.now += 600;
+    rig.swap = {};
+    UpgradeMove move = next_move(rig.situation());
+    ASSERT_EQ(move.record.failure, "validation");
+    rig.node.merge_patch(upgrade_patch(rig.node, move).node.body);
+    rig.driver.ready = true;
+    rig.settle();
+    EXPECT_EQ(rig.state(), "upgrade-done");
+    EXPECT_EQ(rig.driver.running, wanted);
+}
+
+TEST(Upgrade, AnnotationsAreBounded) {
+    Rig rig;
+    rig.check = {Task::State::Failed, std::string(300'000, 'x'), false};
+    rig.settle();
+    EXPECT_EQ(rig.annotation(key::reason).size(), 4096U);
+    rig.check = {Task::State::Done, "", false};
+    rig.policy.retries = 0;
+    rig.swap_fails = true;
+    rig.settle();
+    rig.swap.text = std::string(300'000, 'x');
+    rig.settle();
+    EXPECT_LT(rig.annotation(key::record).size(), 5'000U);
+}
+
 TEST(Upgrade, ValidationIsNotSkippedByARetry) {
     Rig rig;
     rig.validators = {Task::State::Running, "nvidia-operator-validator is not ready", false};
