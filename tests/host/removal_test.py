@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the packages' scripts refuse and delete, with their paths below a directory of the test's own."""
+import os
+import re
+import shutil
+import tempfile
+
+import programs
+import tap
+from fake_host import read, write
+
+UNFINISHED, FINISHED = '12345678 {"type":"start"}\n', '12345678 {"type":"start"}\n12345678 {"outcome":"committed","type":"end"}\n'
+BUSCTL = "#!/bin/sh\ncat {0}/state\n"
+
+
+class Place:
+    """The scripts see these directories in the place of the host's, and these programs first."""
+
+    def __init__(self):
+        self.root = tempfile.mkdtemp(prefix="gpuhost-")
+        self.programs = os.path.join(self.root, "programs")
+        self.program("busctl", BUSCTL.format(self.root))
+        for name in ("systemctl", "gpuhostctl", "ldconfig", "depmod"):
+            self.program(name, "#!/bin/sh\nexit 0\n")
+
+    def program(self, name, text):
+        path = os.path.join(self.programs, name)
+        write(path, text)
+        os.chmod(path, 0o755)
+
+    def path(self, path):
+        return self.root + path
+
+    def install(self, script, name):
+        script = re.sub(r"(?<![\w}.*-])(?=/(var|run|etc|usr|lib|sys)/)", self.root, script).replace("$DESTDIR/", f"$DESTDIR{self.root}/")
+        write(self.path(f"/scripts/{name}"), script)
+        return self.path(f"/scripts/{name}")
+
+    def run(self, script, *arguments, **variables):
+        return programs.run(["sh", script, *arguments], env=programs.environment(PATH=f"{self.programs}:{os.environ['PATH']}", **variables))
+
+
+def source(*path):
+    return read(os.path.join(tap.TOP_SRCDIR, "packaging", *path))
+
+
+def scriptlet(name):
+    """Of the rpm's specification."""
+    lines = source("rpm", "gpuhostd.spec.in").splitlines()
+    first = lines.index(f"%{name}") + 1
+    last = next(i for i in range(first, len(lines)) if lines[i].startswith("%"))
+    return "set -e\n" + "\n".join(lines[first:last]) + "\n"
+
+
+def check_removal(t, place, kind, script, remove):
+    """`remove` is the argument by which the script knows that the package goes."""
+    script = place.install(script, kind)
+    journal = place.path("/var/lib/gpuhost/journal/7.jsonl")
+    os.makedirs(place.path("/run/systemd/system"), exist_ok=True)
+
+    def ends(name, status, *, active, state, record):
+        place.program("systemctl", f"#!/bin/sh\n[ \"$2\" != is-active ] || exit {0 if active else 3}\n")
+        write(place.path("/state"), state)
+        write(journal, record)
+        run = place.run(script, remove)
+        t.ok((run.returncode == 0) == (status == 0), f"{kind}: {name}", run.returncode, run.stderr)
+
+    ends("an idle daemon is removed", 0, active=True, state='s "idle"\n', record=FINISHED)
+    ends("a stopped daemon without work is removed", 0, active=False, state="", record=FINISHED)
+    ends("an operation that runs keeps it", 1, active=True, state='s "busy"\n', record=UNFINISHED)
+    ends("a daemon that does not answer keeps it", 1, active=True, state="", record=FINISHED)
+    ends("a stopped daemon with a half-done operation keeps it", 1, active=False, state="", record=UNFINISHED)
+    shutil.rmtree(place.path("/run/systemd"))
+    ends("so it does without systemd", 1, active=False, state="", record=UNFINISHED)
+    run = place.run(script, "upgrade" if remove == "remove" else "1")
+    t.equal(run.returncode, 0, f"{kind}: an upgrade goes on: the next daemon finishes it")
+
+
+def check_purge(t, place):
+    script = place.install(source("debian", "gpuhostd.postrm"), "postrm")
+    state, link = place.path("/var/lib/gpuhost"), place.path("/usr/bin/nvidia-smi")
+    loader = place.path("/etc/ld.so.conf.d/gpuhost.conf")
+    os.makedirs(state + "/driver/550.163.01", exist_ok=True)
+    os.makedirs(os.path.dirname(link), exist_ok=True)
+    os.symlink(state + "/driver/550.163.01/nvidia-smi", link)
+    write(loader, "")
+    write(place.path("/sys/module/nvidia/version"), "550.163.01\n")
+    run = place.run(script, "purge")
+    t.ok(run.returncode == 0 and os.path.lexists(link), "purge: a driver in use stays", run.stderr)
+    shutil.rmtree(place.path("/sys/module"))
+    command = run.stderr.strip().rpartition(": ")[2].split()
+    run = programs.run(["sh", *command], env=programs.environment(PATH=f"{place.programs}:{os.environ['PATH']}"))
+    left = [path for path in (state, link, loader) if os.path.lexists(path)]
+    t.ok(run.returncode == 0 and left == [], "purge: the command that it names removes everything afterwards", command, run.stderr, left)
+
+
+def check_initramfs(t, place):
+    script = place.install(source("initramfs", "gpuhost"), "initramfs")
+    write(place.path("/usr/libexec/gpuhost/gpuhost-initramfs"), "#!/bin/sh\nexit 0\n")
+    os.chmod(place.path("/usr/libexec/gpuhost/gpuhost-initramfs"), 0o755)
+    module, store = place.path("/lib/modules/6.1.0/nvidia.ko"), place.path("/var/lib/gpuhost/driver/a")
+    write(module, "")
+    write(store, "")
+    run = place.run(script, version="6.1.0")
+    t.ok(run.returncode != 0 and os.path.exists(module) and os.path.exists(store), "initramfs hook: without DESTDIR it deletes nothing", run.stderr)
+    image = os.path.join(place.root, "image")
+    inside = image + module
+    write(inside, "")
+    run = place.run(script, version="6.1.0", DESTDIR=image)
+    t.ok(run.returncode == 0 and not os.path.exists(inside) and os.path.exists(module), "initramfs hook: it deletes the image's modules", run.stderr)
+
+
+def main():
+    t = tap.Tap()
+    place = Place()
+    try:
+        check_removal(t, place, "deb", source("debian", "gpuhostd.prerm"), "remove")
+        check_removal(t, place, "rpm", scriptlet("preun"), "0")
+        check_purge(t, place)
+        check_initramfs(t, place)
+    finally:
+        shutil.rmtree(place.root)
+    t.done()
+
+
+main()
