@@ -23,6 +23,8 @@ noinst_LIBRARIES += %D%/libbase.a
     %D%/interrupt.hpp \
     %D%/json.cpp \
     %D%/json.hpp \
+    %D%/local_users.cpp \
+    %D%/local_users.hpp \
     %D%/log.cpp \
     %D%/log.hpp \
     %D%/mapped_file.cpp \

@@ -2,13 +2,13 @@
 #include "daemon/bus/authority.hpp"
 
 #include "daemon/base/clock.hpp"
+#include "daemon/base/local_users.hpp"
 #include "daemon/base/messages.hpp"
 #include "daemon/host/audit.hpp"
 
 #include <algorithm>
 #include <cstring>
 
-#include <pwd.h>
 #include <unistd.h>
 
 namespace gpuhost::bus {
@@ -29,8 +29,8 @@ constexpr unsigned most_refusals = 20; // of one user in an interval
 constexpr std::uint64_t refusal_interval_us = 60'000'000;
 
 bool is_uid_of(uid_t uid, const char* user) {
-    const passwd* entry = ::getpwnam(user); // one thread
-    return entry != nullptr && entry->pw_uid == uid;
+    const auto entry = base::find_local_user(std::string(user));
+    return entry && entry->uid == uid;
 }
 
 /// Without polkit. Fills in by what right.

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/bus/callers.hpp"
 
+#include "daemon/base/local_users.hpp"
 #include "daemon/base/root.hpp"
 
 #include <algorithm>
 #include <cctype>
-
-#include <pwd.h>
 
 namespace gpuhost::bus {
 
@@ -49,8 +48,8 @@ std::string command_of(pid_t pid) {
 }
 
 std::string user_name(uid_t uid) {
-    const passwd* const entry = ::getpwuid(uid); // one thread
-    return entry == nullptr ? "" : entry->pw_name;
+    const auto user = base::find_local_user(uid);
+    return user ? user->name : std::string();
 }
 
 } // namespace

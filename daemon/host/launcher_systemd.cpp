@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/host/launcher_systemd.hpp"
 
+#include "daemon/base/local_users.hpp"
 #include "daemon/base/parse.hpp"
 #include "daemon/host/job_worker.hpp"
 #include "daemon/host/sandbox.hpp"
@@ -9,8 +10,6 @@
 #include <array>
 #include <csignal>
 #include <cstdlib>
-
-#include <pwd.h>
 
 namespace gpuhost::host {
 
@@ -442,15 +441,11 @@ Result<Launcher::Owner> SystemdLauncher::owner(core::Sandbox sandbox) const {
     const std::string user(user_of(sandbox));
     if (user.empty())
         return Owner{0, 0};
-    std::array<char, 4096> buffer{};
-    passwd entry{};
-    passwd* found = nullptr;
-    if (const int r = ::getpwnam_r(user.c_str(), &entry, buffer.data(), buffer.size(), &found); r != 0)
-        return fail_errno("user '" + user + "'", r);
+    const auto found = base::find_local_user(user);
     if (!found)
         return base::fail(Errc::NotFound, "there is no user '" + user + "'",
                           "Create it with 'systemd-sysusers gpuhost.conf'.");
-    return Owner{entry.pw_uid, entry.pw_gid};
+    return Owner{found->uid, found->gid};
 }
 
 } // namespace gpuhost::host
