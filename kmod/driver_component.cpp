@@ -108,8 +108,11 @@ Plan DriverComponent::plan(const core::Desired& desired, const Json& value) cons
     if (kind.empty() || kind == "swap" || kind == "rollback")
         return driver_plan(desired, observed, around_ ? around_(desired.settings) : core::StepsAround());
     const std::string version = base::string_or(request, "version", "");
-    if (kind == "import")
-        return import_plan(base::strings_or_empty(request, "files"));
+    if (kind == "import") {
+        const std::vector<std::string> in_use = versions_in_use(value);
+        return import_plan(base::strings_or_empty(request, "files"),
+                           base::bool_or(request, "only_new", false) ? &in_use : nullptr);
+    }
     if (kind == "build")
         return build_request(request, driver_settings(desired.settings), observed, value);
     if (kind == "select")

@@ -87,6 +87,13 @@ Result<StagedSet> read_staged(const Root& root, const std::string& from, const c
 /// What was asked for must be among what the workers left.
 Result<void> check_wanted(const std::vector<StagedSet>& sets, const Json& args) {
     const std::string version = base::string_or(args, "version", {});
+    const auto protect = base::strings_or_empty(args, "protect");
+    for (const StagedSet& set : sets)
+        if (std::find(protect.begin(), protect.end(), set.manifest.version) != protect.end())
+            return base::fail(Errc::AccessDenied,
+                              "driver " + set.manifest.version +
+                                  " is configured, loaded or selected, and its files have another name",
+                              "Import it as root: sudo gpuhostctl driver import FILE…");
     for (const StagedSet& set : sets)
         if (!version.empty() && set.manifest.version != version)
             return base::fail(Errc::BadContent,

@@ -2,11 +2,13 @@
 #include "kmod/requests.hpp"
 
 #include "daemon/base/parse.hpp"
+#include "daemon/core/file_version.hpp"
 #include "kmod/flavour_choice.hpp"
 #include "kmod/sign.hpp"
 #include "kmod/store.hpp"
 
 #include <algorithm>
+#include <set>
 
 namespace gpuhost::kmod {
 
@@ -16,7 +18,7 @@ using core::Plan;
 
 namespace {
 
-const std::string see_list = "gpuhostctl driver list shows what is there.";
+const std::string see_list = "See what the store has: gpuhostctl driver list";
 
 core::Problem not_in_store(const std::string& version) {
     return {Errc::NotFound, "driver " + version + " is not in the store", see_list};
@@ -24,6 +26,14 @@ core::Problem not_in_store(const std::string& version) {
 
 std::string count(std::size_t n, const std::string& what) {
     return std::to_string(n) + " " + what + (n == 1 ? "" : "s");
+}
+
+core::Problem needs_apply(const std::string& version) {
+    return {Errc::AccessDenied,
+            (version.empty() ? "the file names do not tell which driver this is"
+                             : "driver " + version + " is configured, loaded or selected") +
+                ", so importing it takes the right org.gpuhost1.apply",
+            "Import it as root: sudo gpuhostctl driver import FILE…"};
 }
 
 Json source_json(const SourceSet& source) {
@@ -91,7 +101,16 @@ std::vector<std::string> wanted_kernels(const std::vector<std::string>& kernels,
 
 } // namespace
 
-Plan import_plan(const std::vector<std::string>& names) {
+std::vector<std::string> versions_in_use(const Json& observed) {
+    std::set<std::string> versions{base::string_or(observed, "configured", {}),
+                                   base::string_or(observed, "loaded_version", {})};
+    for (const auto& [kernel, selection] : store_from_json(base::member(observed, "store")).selected)
+        versions.insert(selection.generation.version);
+    versions.erase("");
+    return {versions.begin(), versions.end()};
+}
+
+Plan import_plan(const std::vector<std::string>& names, const std::vector<std::string>* protect) {
     Plan plan;
     plan.kind = "driver.import";
     plan.changes_host = false;
@@ -115,12 +134,17 @@ Plan import_plan(const std::vector<std::string>& names) {
         plan.problems.push_back({Errc::InvalidArgument, "packages and modules can't be imported together",
                                  "Import the packages first, then the modules."});
     const std::string what = packages != 0 ? count(packages, "package") : count(modules, "module");
-    plan.title = "import a driver from " + what;
+    const std::string version = core::version_in_names(names, base::is_driver_version);
+    plan.title = "import driver " + (version.empty() ? "" : version + " ") + "(" + what + ")";
+    if (protect != nullptr && !names.empty() &&
+        (version.empty() || std::find(protect->begin(), protect->end(), version) != protect->end()))
+        plan.problems.push_back(needs_apply(version));
     plan.reasons.push_back(what + " given");
     if (!plan.problems.empty())
         return plan;
     plan.steps.push_back({"store.stage", "read and check " + what, Json{{"names", names}}});
-    plan.steps.push_back({"store.publish", "put it into the driver store", Json::object()});
+    plan.steps.push_back({"store.publish", "put it into the driver store",
+                          protect != nullptr ? Json{{"protect", *protect}} : Json::object()});
     return plan;
 }
 
@@ -131,6 +155,12 @@ Plan build_plan(const std::string& version, const std::vector<std::string>& kern
     plan.changes_host = false;
     const std::vector<std::string> wanted = wanted_kernels(kernels, observed);
     plan.title = "build driver " + version + " for " + base::join(wanted, ", ");
+    if (version.empty()) {
+        plan.title = "build a driver";
+        plan.problems.push_back({Errc::InvalidArgument, "no driver version is given, configured or selected",
+                                 "Name one: gpuhostctl driver build VERSION"});
+        return plan;
+    }
     const Store store = store_from_json(base::member(observed, "store"));
     const DriverVersion* known = store.find(version);
     if (known == nullptr) {

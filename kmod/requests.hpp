@@ -13,8 +13,13 @@
 namespace gpuhost::kmod {
 
 /// `names` are those of the descriptors that come with the request, in their order: all packages or all
-/// modules.
-[[nodiscard]] core::Plan import_plan(const std::vector<std::string>& names);
+/// modules. `protect`: versions that this caller may not import into. Then file names without another version are a problem
+/// (AccessDenied), and publishing fails if the files turn out to be of such a version.
+[[nodiscard]] core::Plan import_plan(const std::vector<std::string>& names,
+                                     const std::vector<std::string>* protect = nullptr);
+
+/// Versions that load without a further decision: configured, loaded, or selected for a kernel.
+[[nodiscard]] std::vector<std::string> versions_in_use(const base::Json& observed);
 
 /// `kernels` empty: the running one. `again`: also what is in the store already; a damaged set is exchanged so.
 /// Where `settings` name a key, modules that nobody has signed are signed, also those that the store has: as another set.

@@ -121,12 +121,7 @@ int DriverObject::plan(sd_bus_message* call) {
 }
 
 int DriverObject::import(sd_bus_message* call) {
-    return authority_.require(
-        call, action_prepare, [this](sd_bus_message* m, const core::Subject& subject) -> Result<void> {
-            GPUHOST_TRY(files, read_files(m));
-            return requests_.start(m, subject, {{"request", "import"}, {"files", files.names}}, plain_options,
-                                   std::move(files.inputs));
-        });
+    return requests_.import(authority_, call, plain_options);
 }
 
 int DriverObject::build(sd_bus_message* call) {

@@ -18,13 +18,13 @@ namespace {
 /// What dbus-daemon lets through in one message unless its configuration says otherwise.
 constexpr std::size_t most_files = 16;
 
-} // namespace
-
-Result<Files> read_files(sd_bus_message* call) {
-    Files files;
+/// Reads an a(sh). The descriptors stay the message's.
+Result<void> each_file(sd_bus_message* call,
+                       const std::function<Result<void>(const std::string& name, int fd)>& use) {
     GPUHOST_CHECK(check(sd_bus_message_enter_container(call, 'a', "(sh)"), "files"));
+    std::size_t count = 0;
     while (sd_bus_message_enter_container(call, 'r', "sh") > 0) {
-        if (files.names.size() == most_files)
+        if (++count > most_files)
             return base::fail(Errc::InvalidArgument,
                               "more than " + std::to_string(most_files) + " files at once");
         GPUHOST_TRY(name, read_string(call));
@@ -33,14 +33,35 @@ Result<Files> read_files(sd_bus_message* call) {
             return base::fail(Errc::InvalidArgument, "a file's name has control characters");
         int fd = -1;
         GPUHOST_CHECK(check(sd_bus_message_read(call, "h", &fd), "files"));
+        GPUHOST_CHECK(use(name, fd));
+        GPUHOST_CHECK(check(sd_bus_message_exit_container(call), "files"));
+    }
+    return check(sd_bus_message_exit_container(call), "files");
+}
+
+/// The names alone, of a message whose first argument is an a(sh). Leaves it unread.
+Result<std::vector<std::string>> peek_file_names(sd_bus_message* call) {
+    std::vector<std::string> names;
+    GPUHOST_CHECK(each_file(call, [&names](const std::string& name, int) -> Result<void> {
+        names.push_back(name);
+        return {};
+    }));
+    GPUHOST_CHECK(check(sd_bus_message_rewind(call, 1), "files"));
+    return names;
+}
+
+} // namespace
+
+Result<Files> read_files(sd_bus_message* call) {
+    Files files;
+    GPUHOST_CHECK(each_file(call, [&files](const std::string& name, int fd) -> Result<void> {
         base::UniqueFd owned(::fcntl(fd, F_DUPFD_CLOEXEC, 3));
         if (!owned)
             return base::fail_errno("taking '" + name + "'", errno);
         files.names.push_back(name);
         files.inputs.push_back(std::move(owned));
-        GPUHOST_CHECK(check(sd_bus_message_exit_container(call), "files"));
-    }
-    GPUHOST_CHECK(check(sd_bus_message_exit_container(call), "files"));
+        return {};
+    }));
     return files;
 }
 
@@ -57,6 +78,27 @@ Result<void> Requests::start(sd_bus_message* call, const core::Subject& subject,
     const Json whole{{component_, std::move(request)}};
     GPUHOST_TRY(id, manager_.apply(whole, subject, std::move(inputs), dry_run));
     return reply_operation(call, id);
+}
+
+/// The newest files of a version are the ones that a swap, a build or a boot uses.
+int Requests::import(Authority& authority, sd_bus_message* call, std::span<const Option> options) const {
+    const auto names = peek_file_names(call);
+    const auto action = [&] {
+        const Json request{{"request", "import"}, {"files", *names}, {"only_new", true}};
+        const auto plan = manager_.plan(Json{{component_, request}});
+        const bool is_refused = plan && std::any_of(plan->problems.begin(), plan->problems.end(),
+                                                    [](const core::Problem& problem) {
+                                                        return problem.code == Errc::AccessDenied;
+                                                    });
+        return is_refused ? action_apply : action_prepare;
+    };
+    const auto then = [this, options](sd_bus_message* m, const core::Subject& subject) -> Result<void> {
+        GPUHOST_TRY(files, read_files(m));
+        const bool only_new = subject.allowed_by == "polkit" && subject.action == action_prepare;
+        return start(m, subject, {{"request", "import"}, {"files", files.names}, {"only_new", only_new}},
+                     options, std::move(files.inputs));
+    };
+    return authority.require(call, names ? action() : action_prepare, then);
 }
 
 Result<void> Requests::plan(sd_bus_message* call, Json request, std::span<const Option> known) const {

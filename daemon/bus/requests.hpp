@@ -2,6 +2,7 @@
 // What the rooms' objects share: their methods are requests to a component.
 #pragma once
 
+#include "daemon/bus/authority.hpp"
 #include "daemon/bus/call.hpp"
 
 #include <span>
@@ -31,7 +32,10 @@ class Requests {
     [[nodiscard]] base::Result<void> start(sd_bus_message* call, const core::Subject& subject,
                                            base::Json request, std::span<const Option> options,
                                            std::vector<base::UniqueFd> inputs = {}) const;
-    /// The same, but replies with what it would do.
+    /// The whole of a method Import with a(sh)a{sv}. Importing into a version in use takes action_apply, and a caller with
+    /// action_prepare alone is held to other versions: request key "only_new".
+    int import(Authority& authority, sd_bus_message* call, std::span<const Option> options) const;
+    /// The same as start(), but replies with what it would do.
     [[nodiscard]] base::Result<void> plan(sd_bus_message* call, base::Json request,
                                           std::span<const Option> options) const;
 

@@ -7,6 +7,8 @@ noinst_LIBRARIES += %D%/libcore.a
     %D%/cluster_wish.hpp \
     %D%/component.hpp \
     %D%/driver_wish.hpp \
+    %D%/file_version.cpp \
+    %D%/file_version.hpp \
     %D%/job.cpp \
     %D%/job.hpp \
     %D%/journal.cpp \

@@ -3,6 +3,7 @@
 
 #include "daemon/base/parse.hpp"
 #include "daemon/core/cluster_wish.hpp"
+#include "daemon/core/file_version.hpp"
 #include "daemon/runtime/toolkit_config.hpp"
 #include "daemon/runtime/toolkit_steps.hpp"
 #include "daemon/runtime/toolkit_use.hpp"
@@ -29,20 +30,46 @@ bool is_in_store(const Json& observed, const std::string& version) {
            });
 }
 
-Plan import_plan(const std::vector<std::string>& names) {
+/// The versions whose programs run for containers, now or after the next apply: the newest files of a version are used.
+std::vector<std::string> versions_in_use(const Json& observed) {
+    std::vector<std::string> versions;
+    for (const std::string& version : {base::string_or(observed, "selected", ""),
+                                       base::string_or(base::member(observed, "wanted"), "version", "")})
+        if (!version.empty())
+            versions.push_back(version);
+    return versions;
+}
+
+core::Problem needs_apply(const std::string& version) {
+    return {Errc::AccessDenied,
+            (version.empty() ? "the file names do not tell which toolkit this is"
+                             : "toolkit " + version + " is configured or selected") +
+                ", so importing it takes the right org.gpuhost1.apply",
+            "Import it as root: sudo gpuhostctl toolkit import FILE…"};
+}
+
+/// `protect`: versions that this caller may not import into.
+Plan import_plan(const std::vector<std::string>& names, const std::vector<std::string>* protect) {
     Plan plan;
     plan.kind = "toolkit.import";
     plan.changes_host = false;
     const std::string what = std::to_string(names.size()) + (names.size() == 1 ? " file" : " files");
-    plan.title = "import a toolkit from " + what;
+    const std::string version = core::version_in_names(names, base::is_toolkit_version);
+    plan.title = "import toolkit " + (version.empty() ? "" : version + " ") + "(" + what + ")";
     plan.reasons.push_back(what + " given");
     if (names.empty()) {
         plan.problems.push_back(
             {Errc::InvalidArgument, "no files to import", "Name .deb or .rpm packages, or a tar."});
         return plan;
     }
+    if (protect != nullptr &&
+        (version.empty() || std::find(protect->begin(), protect->end(), version) != protect->end())) {
+        plan.problems.push_back(needs_apply(version));
+        return plan;
+    }
     plan.steps.push_back({"toolkit.stage", "read and check " + what, Json{{"names", names}}});
-    plan.steps.push_back({"toolkit.publish", "put it into the store of toolkits", Json::object()});
+    plan.steps.push_back({"toolkit.publish", "put it into the store of toolkits",
+                          protect != nullptr ? Json{{"protect", *protect}} : Json::object()});
     return plan;
 }
 
@@ -68,8 +95,11 @@ Plan remove_plan(const std::string& version, const Json& observed) {
 
 Plan request_plan(const Json& request, const Json& observed) {
     const std::string kind = base::string_or(request, "request", "");
-    if (kind == "import")
-        return import_plan(base::strings_or_empty(request, "files"));
+    if (kind == "import") {
+        const std::vector<std::string> in_use = versions_in_use(observed);
+        return import_plan(base::strings_or_empty(request, "files"),
+                           base::bool_or(request, "only_new", false) ? &in_use : nullptr);
+    }
     if (kind == "remove")
         return remove_plan(base::string_or(request, "version", ""), observed);
     Plan plan;

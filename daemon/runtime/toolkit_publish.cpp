@@ -5,6 +5,7 @@
 #include "daemon/runtime/toolkit_steps.hpp"
 #include "daemon/runtime/toolkit_store.hpp"
 
+#include <algorithm>
 #include <map>
 
 #include <sys/stat.h>
@@ -26,16 +27,22 @@ std::string staging_of(const StepContext& context) {
 }
 
 /// Hashes one staged set; the parser's word is taken for nothing but what the files are for. Where it goes.
-Result<std::string> check_staged(const StepContext& context, const std::string& path) {
+Result<std::string> check_staged(const StepContext& context, const std::string& path,
+                                 const std::vector<std::string>& protect) {
     GPUHOST_TRY(set, read_toolkit(context.root, path));
     GPUHOST_TRY(bad, check_toolkit(context.root, set));
     if (!bad.empty())
         return base::fail(Errc::BadContent,
                           path + " is not what its manifest says: " + base::join(bad, "; "));
+    if (std::find(protect.begin(), protect.end(), set.manifest.version) != protect.end())
+        return base::fail(Errc::AccessDenied,
+                          "toolkit " + set.manifest.version +
+                              " is configured or selected, and its files have another name",
+                          "Import it as root: sudo gpuhostctl toolkit import FILE…");
     return std::string(toolkit_directory) + "/" + set.manifest.version + "/" + set.digest;
 }
 
-Result<Publication> intend(const StepContext& context) {
+Result<Publication> intend(const StepContext& context, const Json& args) {
     const std::string staging = staging_of(context);
     GPUHOST_TRY(names, context.root.list(staging));
     std::map<std::string, std::string> places;
@@ -43,7 +50,8 @@ Result<Publication> intend(const StepContext& context) {
         const auto st = context.root.lstat(staging + "/" + name);
         if (!st || !S_ISDIR(st->st_mode))
             continue;
-        GPUHOST_TRY(place, check_staged(context, staging + "/" + name));
+        GPUHOST_TRY(place,
+                    check_staged(context, staging + "/" + name, base::strings_or_empty(args, "protect")));
         places.emplace(staging + "/" + name, std::move(place));
     }
     return content::write_publication(context.root, staging, std::move(places));
@@ -63,7 +71,7 @@ Result<Json> apply(StepContext& context, const Json& args) {
     GPUHOST_CHECK(content::take_over(context.root, staging));
     GPUHOST_TRY(known, content::read_publication(context.root, staging));
     if (!known) {
-        GPUHOST_TRY(publication, intend(context));
+        GPUHOST_TRY(publication, intend(context, args));
         known = std::move(publication);
     }
     std::vector<std::string> paths;
@@ -103,8 +111,8 @@ core::StepKind toolkit_publish_kind() {
 }
 
 ToolkitImportSteps toolkit_import_steps() {
-    return {{"toolkit.take", "unpack NVIDIA's toolkit out of it", Json::object()},
-            {"toolkit.publish", "put it into the store of toolkits", Json{{"optional", true}}}};
+    return {{"toolkit.take", "unpack NVIDIA's toolkit, if it is part of the bundle", Json::object()},
+            {"toolkit.publish", "store the toolkit, if there is one", Json{{"optional", true}}}};
 }
 
 } // namespace gpuhost::runtime

@@ -5,11 +5,13 @@ import json
 import os
 import pwd
 import re
+import shutil
 import subprocess
 import xml.etree.ElementTree as ElementTree
 
 import programs
 import tap
+from driver_files import write_driver
 from fake_host import NEW, OLD, FakeHost, prepare
 from lines import Lines
 
@@ -141,6 +143,38 @@ def check_actions(t, host):
             "these are the actions that polkit is told of")
 
 
+def check_import(t, host):
+    """The right to bring in is no right to change what is in use."""
+    new, used = "560.35.03", NEW
+    directory = os.path.join(host.scratch, "of-nobody")
+    modules, packages = write_driver(directory, used)
+
+    def named(paths, version):
+        """Copies with that version in their names, as Debian's have it."""
+        return [shutil.copy(path, path.replace(".deb", f"_{version}-1_amd64.deb")) for path in paths]
+
+    liars = named(packages, new)
+    honest = named(packages, used)
+    others = named(write_driver(os.path.join(directory, new), new)[1], new)
+    subprocess.run(["chmod", "-R", "a+rX", directory], check=True)
+    before = host.json("driver", "list")
+    with polkit(host, "org.gpuhost1.prepare") as said:
+        if not said:
+            t.skip("import asks for the right that it needs", NO_POLKIT)
+            return
+        for name, files, wanted in (("packages of a version in use", honest, "org.gpuhost1.apply"),
+                                    ("modules, whose names have no version", modules, "org.gpuhost1.apply")):
+            run = as_nobody(host, "driver", "import", *files)
+            t.equal((run.returncode, said.next(10).split()[1]), (ACCESS_DENIED, wanted), f"{name} take the right to apply")
+        run = as_nobody(host, "driver", "import", *liars)
+        said.next(10)
+        t.ok(run.returncode == ACCESS_DENIED and "org.gpuhost1.apply" not in run.stderr and f"driver {used} is configured, loaded or selected" in run.stderr,
+             "a package of a version in use with another name is refused", run.returncode, run.stderr)
+        t.equal(host.json("driver", "list"), before, "the store is as it was")
+        run = as_nobody(host, "driver", "import", *others)
+        t.ok(run.returncode == 0 and new in host.ctl("driver", "list").stdout, "packages of another version need the right to prepare alone", run.stderr)
+
+
 def check_with_polkit(t, host):
     with polkit(host, "org.gpuhost1.prepare") as said:
         if not said:
@@ -170,11 +204,13 @@ def main():
         os.chmod(host.scratch, 0o755)
         prepare(host)
         host.boot()
-        host.start_daemon()
+        # Whoever asks, the daemon waits for no directory server.
+        host.start_daemon(LD_PRELOAD=os.path.join(tap.TOP_BUILDDIR, "tests/host/no-names.so"))
         host.settle()
         check_of_root(t, host)
         check_without_polkit(t, host)
         check_with_polkit(t, host)
+        check_import(t, host)
         check_actions(t, host)
     finally:
         host.close()

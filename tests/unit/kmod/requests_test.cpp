@@ -53,13 +53,48 @@ Json observed() {
     return Json{{"kernel", "6.1.0-50-amd64"}, {"loaded_version", "535.261.03"}, {"store", to_json(store)}};
 }
 
+TEST(RequestsTest, ImportTitleHasVersionOfFileNames) {
+    EXPECT_EQ(import_plan({"libcuda1_550.163.01-2_amd64.deb", "nvidia-smi_550.163.01-2_amd64.deb"}).title,
+              "import driver 550.163.01 (2 packages)");
+    EXPECT_EQ(import_plan({"NVIDIA-Linux-x86_64-550.163.01.run"}).title,
+              "import driver 550.163.01 (1 package)");
+    EXPECT_EQ(import_plan({"nvidia-driver-cuda-550.163.01-1.el9.x86_64.rpm"}).title,
+              "import driver 550.163.01 (1 package)");
+    EXPECT_EQ(import_plan({"libcuda1_550.163.01-2_amd64.deb", "nvidia-smi_535.261.03-1_amd64.deb"}).title,
+              "import driver (2 packages)");
+}
+
+TEST(RequestsTest, ImportProtectsVersionsInUse) {
+    const std::vector<std::string> in_use{"550.163.01"};
+    const Plan other = import_plan({"libcuda1_535.261.03-1_amd64.deb"}, &in_use);
+    EXPECT_TRUE(other.problems.empty());
+    EXPECT_EQ(other.steps.back().args["protect"], Json(in_use)) << "a name may lie";
+    expect_problem(import_plan({"libcuda1_550.163.01-2_amd64.deb"}, &in_use), Errc::AccessDenied,
+                   "driver 550.163.01 is configured, loaded or selected");
+    expect_problem(import_plan({"nvidia.ko"}, &in_use), Errc::AccessDenied, "do not tell");
+}
+
+TEST(RequestsTest, VersionsInUse) {
+    Json seen = observed();
+    seen["configured"] = "560.35.03";
+    EXPECT_EQ(versions_in_use(seen), (std::vector<std::string>{"535.261.03", "560.35.03"}));
+    seen["configured"] = "";
+    seen["loaded_version"] = "";
+    EXPECT_EQ(versions_in_use(seen), (std::vector<std::string>{"535.261.03"})) << "selected";
+}
+
+TEST(RequestsTest, BuildWithoutVersionSaysSo) {
+    const Plan plan = build_plan("", {}, false, {}, Json{{"store", to_json(Store{})}});
+    expect_problem(plan, Errc::InvalidArgument, "no driver version is given, configured or selected");
+}
+
 TEST(RequestsTest, ImportTakesPackagesOrModules) {
     const Plan packages = import_plan({"a.deb", "b.deb"});
     EXPECT_EQ(kinds(packages), (std::vector<std::string>{"store.stage", "store.publish"}));
-    EXPECT_EQ(packages.title, "import a driver from 2 packages");
+    EXPECT_EQ(packages.title, "import driver (2 packages)");
     EXPECT_EQ(packages.steps[0].args["names"], (Json{"a.deb", "b.deb"}));
-    EXPECT_EQ(import_plan({"a.rpm", "b.deb"}).title, "import a driver from 2 packages");
-    EXPECT_EQ(import_plan({"nvidia.ko.xz"}).title, "import a driver from 1 module");
+    EXPECT_EQ(import_plan({"a.rpm", "b.deb"}).title, "import driver (2 packages)");
+    EXPECT_EQ(import_plan({"nvidia.ko.xz"}).title, "import driver (1 module)");
     expect_problem(import_plan({}), Errc::InvalidArgument, "no files");
     expect_problem(import_plan({"a.deb", "nvidia.ko"}), Errc::InvalidArgument, "can't be imported together");
     expect_problem(import_plan({"NVIDIA-Linux.zip"}), Errc::InvalidArgument, "neither");
