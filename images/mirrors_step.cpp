@@ -73,7 +73,7 @@ core::StepKind mirrors_kind() {
 
 core::Step mirrors_step(const MirrorSettings& settings) {
     return {"images.mirrors",
-            "lead the container runtimes to this host's images",
+            "point container runtimes at this host's images, if there are any",
             {{"enable", settings.enable}, {"address", settings.address}, {"upstream", settings.upstream}}};
 }
 

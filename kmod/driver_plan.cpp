@@ -3,6 +3,7 @@
 
 #include "daemon/base/parse.hpp"
 #include "kmod/console.hpp"
+#include "kmod/driver_choice.hpp"
 #include "kmod/flavour_choice.hpp"
 #include "kmod/graph.hpp"
 #include "kmod/initramfs.hpp"
@@ -400,6 +401,7 @@ Plan driver_plan(const core::Desired& desired, const Observed& observed, const c
     } else {
         plan.title = "nothing to do";
         plan.reasons.push_back("no driver version is configured or selected");
+        plan.undecided = driver_to_choose(observed, wish.settings);
     }
     return plan;
 }

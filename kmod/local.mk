@@ -29,6 +29,8 @@ noinst_LIBRARIES += %D%/libkmodroom.a
     %D%/door.cpp \
     %D%/door.hpp \
     %D%/door_steps.cpp \
+    %D%/driver_choice.cpp \
+    %D%/driver_choice.hpp \
     %D%/driver_component.cpp \
     %D%/driver_component.hpp \
     %D%/driver_goal.cpp \

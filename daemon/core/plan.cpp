@@ -16,6 +16,8 @@ Json to_json(const Plan& plan) {
                {"reasons", plan.reasons},
                {"problems", to_json(plan.problems)},
                {"changes_host", plan.changes_host}};
+    if (plan.undecided)
+        value["undecided"] = to_json(std::vector<Problem>{*plan.undecided}).front();
     if (plan.driver)
         value["driver"] = {
             {"kernel", plan.driver->kernel}, {"from", plan.driver->from}, {"to", plan.driver->to}};

@@ -5,6 +5,7 @@
 #include "daemon/ctl/only_option.hpp"
 #include "daemon/ctl/password_agent.hpp"
 #include "daemon/ctl/verbs_host.hpp"
+#include "daemon/ctl/view.hpp"
 
 #include <array>
 
@@ -31,7 +32,17 @@ Result<void> ask_for_upgrade(Session& session, Client& client, const std::string
     return {};
 }
 
-/// What is beside the driver, if anything.
+/// The exit status of an apply that succeeded. What a person has still to decide was not part of it.
+Result<int> undecided_status(const Session& session, Client& client, const Request& request) {
+    GPUHOST_TRY(plan, client.ask(request.plan));
+    const base::Json& undecided = base::member(plan, "undecided");
+    if (!undecided.is_object())
+        return 0;
+    session.complain({base::Errc::Refused, text_of(undecided, "text"), text_of(undecided, "hint")});
+    return plan_exit_status(plan);
+}
+
+/// Applies what the driver is not part of, if anything.
 Result<int> apply_rest(Session& session, Client& client, const std::string& parts) {
     const Request request = request_of_only(Options{{"only", parts}});
     bool is_any = false;
@@ -50,8 +61,11 @@ Result<int> run(Session& session) {
     const Options only = only_given(session.arguments());
     GPUHOST_TRY(client, session.client());
     GPUHOST_TRY(offer, cluster_offer(*client, only));
-    if (offer.driver.empty())
-        return run_operation(session, request_of_only(only));
+    if (offer.driver.empty()) {
+        const Request request = request_of_only(only);
+        GPUHOST_TRY(status, run_operation(session, request));
+        return status == 0 ? undecided_status(session, *client, request) : status;
+    }
     GPUHOST_CHECK(ask_for_upgrade(session, *client, offer.driver));
     return apply_rest(session, *client, offer.rest);
 }
@@ -61,10 +75,11 @@ Result<int> run(Session& session) {
 const Verb apply_verb{
     "apply",
     "",
-    "make the host what is wanted",
-    "Does what plan shows, as one operation: all of it, or nothing if a step fails. A driver that a "
-    "cluster's policy "
-    "wants here on request alone is asked for instead: gpuhost-cluster upgrades the host, as it upgrades any "
+    "apply the configuration to this host",
+    "Does what plan shows, as one operation: all of it, or nothing if a step fails. If no driver is chosen "
+    "for "
+    "this host's GPUs, it names the versions in the store and exits with 8. A driver that a cluster's policy "
+    "upgrades on request alone is requested instead: gpuhost-cluster upgrades the host, as it upgrades any "
     "other.",
     0,
     0,

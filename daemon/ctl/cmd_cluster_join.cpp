@@ -29,7 +29,8 @@ using base::Result;
 constexpr Option ca_option{"ca", "FILE", "the authority of the API server's certificate, as PEM"};
 constexpr Option token_option{"token-file", "FILE", "the bootstrap token; - reads it from stdin"};
 constexpr Option no_start_option{"no-start", "", "write what it needs, and leave the service as it is"};
-constexpr std::array options{ca_option, token_option, no_start_option, option::no_wait, root_option};
+constexpr Option no_wait_option{"no-wait", "", "return without waiting for the certificate"};
+constexpr std::array options{ca_option, token_option, no_start_option, no_wait_option, root_option};
 
 constexpr const char* group = "gpuhost";
 constexpr std::size_t most_authorities = 1U << 20U;
@@ -155,7 +156,7 @@ Result<int> run(Session& session) {
     }
     GPUHOST_CHECK(control_cluster_service({"enable"}));
     GPUHOST_CHECK(control_cluster_service({"restart", "--no-block"}));
-    if (session.arguments().has(option::no_wait))
+    if (session.arguments().has(no_wait_option))
         return 0;
     GPUHOST_TRY(joined, follow(session, root));
     for (const char* used : {cluster::bootstrap_kubeconfig, cluster::bootstrap_authorities})

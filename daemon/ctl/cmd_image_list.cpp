@@ -19,7 +19,7 @@ base::Result<int> run(Session& session) {
     if (session.wants_json())
         session.print_json(list);
     else
-        session.print(render_images(session.out(), list));
+        session.print(render_images(session.out(), list, !words.empty()));
     return 0;
 }
 

@@ -2,6 +2,7 @@
 #include "daemon/base/clock.hpp"
 #include "daemon/ctl/session.hpp"
 #include "daemon/ctl/verbs_host.hpp"
+#include "daemon/ctl/verdict.hpp"
 #include "daemon/ctl/view.hpp"
 
 #include <array>
@@ -14,16 +15,20 @@ constexpr std::array options{option::json};
 base::Result<int> run(Session& session) {
     GPUHOST_TRY(client, session.client());
     GPUHOST_TRY(host, client->describe_host());
-    if (session.wants_json()) {
-        session.print_json(host);
-        return 0;
-    }
     GPUHOST_TRY(operations, client->list_operations());
     base::Json last;
     if (!operations.empty())
         last = client->describe_operation(operations.back().id).value_or(base::Json());
-    session.print(render_status(session.out(), host, last, base::realtime_us()));
-    return 0;
+    const bool is_busy = base::member(host, "operation").is_number();
+    const Verdict verdict = verdict_of(host, is_busy ? last : base::Json());
+    if (session.wants_json()) {
+        host["verdict"] = to_json(verdict);
+        session.print_json(host);
+    } else {
+        session.print(render_verdict(session.out(), verdict) +
+                      render_status(session.out(), host, last, base::realtime_us()));
+    }
+    return verdict.ok ? 0 : not_ok_exit_status;
 }
 
 } // namespace
@@ -31,9 +36,10 @@ base::Result<int> run(Session& session) {
 const Verb status_verb{
     "status",
     "",
-    "show what runs, what is wanted and what is pending",
-    "Shows the driver that is loaded, the one that is selected, the GPUs, what would have to change and why, "
-    "and how the last operation ended.",
+    "show whether this host is OK, and its driver, GPUs and pending changes",
+    "The first line says OK, or NOT OK with the reason and the first thing to do; the exit status is then 3. "
+    "The other lines show the loaded and the selected driver, the GPUs, pending changes with their reasons, "
+    "and the last operation.",
     0,
     0,
     options,

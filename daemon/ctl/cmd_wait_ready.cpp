@@ -2,6 +2,7 @@
 #include "daemon/ctl/deadline.hpp"
 #include "daemon/ctl/session.hpp"
 #include "daemon/ctl/verbs_host.hpp"
+#include "daemon/ctl/verdict.hpp"
 
 #include <algorithm>
 #include <array>
@@ -14,22 +15,39 @@ using base::Result;
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
-constexpr std::array options{option::timeout};
+constexpr Option converged_option{
+    "converged", {}, "succeed once container runtimes may start, also if the host is not OK"};
+constexpr std::array options{converged_option, option::timeout};
 
 constexpr milliseconds retry_interval{1000};
 
 enum class Answer { Ready, NotYet, None };
 
-/// The daemon may not be there yet: at boot both are started side by side. It may also go between the two
-/// questions, and what it is then not able to say is no reason to stop waiting: who waits behind this would start.
-Result<Answer> ask(Client& client) {
+/// Has the daemon done what it does by itself, and does no operation run?
+Result<bool> is_quiet(Client& client) {
+    GPUHOST_TRY(host, client.describe_host());
+    return base::bool_or(host, "ready", false) && !base::member(host, "operation").is_number();
+}
+
+/// The daemon may not run yet: at boot both are started side by side. It may also end between the two questions. A failed
+/// question does not end the wait, since the units that wait for this one would then start.
+Result<Answer> ask(Client& client, bool converged) {
     GPUHOST_TRY(running, client.running());
     if (!running)
         return Answer::NotYet;
-    const auto ready = client.ready();
+    const auto ready = converged ? client.ready() : is_quiet(client);
     if (!ready)
         return Answer::None;
     return *ready ? Answer::Ready : Answer::NotYet;
+}
+
+Result<int> say_verdict(const Session& session, Client& client) {
+    GPUHOST_TRY(host, client.describe_host());
+    const Verdict verdict = verdict_of(host, base::Json());
+    if (verdict.ok)
+        return 0;
+    session.note(render_verdict(session.err(), verdict));
+    return not_ok_exit_status;
 }
 
 /// Until something happens, or until it is time to ask again.
@@ -42,10 +60,11 @@ Result<int> run(Session& session) {
     GPUHOST_TRY(deadline, deadline_of(session.arguments()));
     GPUHOST_TRY(client, session.client());
     GPUHOST_CHECK(client->subscribe());
+    const bool converged = session.arguments().has(converged_option);
     for (;;) {
-        GPUHOST_TRY(answer, ask(*client));
+        GPUHOST_TRY(answer, ask(*client, converged));
         if (answer == Answer::Ready)
-            return 0;
+            return converged ? 0 : say_verdict(session, *client);
         GPUHOST_TRY(event, client->wait(patience(deadline, answer), -1));
         if (event == Client::Event::Timeout && deadline && steady_clock::now() >= *deadline)
             return base::fail(base::Errc::Timeout,
@@ -59,9 +78,11 @@ Result<int> run(Session& session) {
 const Verb wait_ready_verb{
     "wait-ready",
     "",
-    "wait until the host has converged",
-    "Returns once container runtimes and the kubelet may start: the host is as wanted, or is known not to "
-    "get there without a person. Waits for the daemon too if that does not run yet.",
+    "wait until the host is OK, or is known not to become OK by itself",
+    "Waits until gpuhostd has done what it does by itself and no operation runs. Then it succeeds if the "
+    "host "
+    "is OK; otherwise it prints the first line of status and exits with 3. With --converged it only waits "
+    "until container runtimes and the kubelet may start. Also waits for gpuhostd to start.",
     0,
     0,
     options,

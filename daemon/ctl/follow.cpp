@@ -153,13 +153,12 @@ Result<int> print_plan(Session& session, const Json& plan) {
 }
 
 Result<int> nothing_to_do(Session& session, Client& client, const Request& request) {
-    if (session.wants_json() || session.arguments().has(option::no_wait)) {
+    const Json plan = client.ask(request.plan).value_or(Json::object());
+    if (session.wants_json() || session.arguments().has(option::no_wait))
         print_operation_id(session, 0);
-        return 0;
-    }
-    const auto plan = client.ask(request.plan);
-    session.print(render_plan(session.out(), plan ? *plan : Json::object()));
-    return 0;
+    else
+        session.print(render_plan(session.out(), plan));
+    return plan_exit_status(plan);
 }
 
 Result<std::uint64_t> start(const Session& session, Client& client, const Call& call,

@@ -3,6 +3,7 @@
 
 #include "daemon/base/parse.hpp"
 #include "daemon/ctl/text.hpp"
+#include "daemon/ctl/wrap.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -34,32 +35,25 @@ std::string usage(const Screen& screen, std::string_view rest) {
     return screen.paint(Style::Bold, "Usage:") + " gpuhostctl " + std::string(rest) + "\n";
 }
 
-/// In two columns. What is too long for the first has the second below it.
+std::size_t columns_of(const Screen& screen) {
+    return std::min<std::size_t>(screen.columns, 100);
+}
+
+/// In two columns. The second begins below the first if that is too long.
 std::string section(const Screen& screen, std::string_view title, const Lines& lines) {
-    constexpr std::size_t widest = 48;
+    const std::size_t widest = std::min<std::size_t>(48, columns_of(screen) / 2);
     std::size_t width = 0;
     for (const auto& [left, right] : lines)
         if (text_width(left) <= widest)
             width = std::max(width, text_width(left));
     std::string out = "\n" + screen.paint(Style::Bold, title) + "\n";
     for (const auto& [left, right] : lines)
-        out +=
-            "  " +
-            (text_width(left) <= width ? pad_right(left, width) : left + "\n" + std::string(width + 2, ' ')) +
-            "  " + right + "\n";
+        out += "  " +
+               (text_width(left) <= width
+                    ? pad_right(left, width)
+                    : wrap(left, columns_of(screen), 2, 6) + "\n" + std::string(width + 2, ' ')) +
+               "  " + wrap(right, columns_of(screen), width + 4, width + 4) + "\n";
     return out;
-}
-
-std::string wrapped(std::string_view text, std::size_t columns) {
-    std::string out;
-    std::size_t used = 0;
-    for (const std::string& word : base::split_words(text)) {
-        const bool fits = used > 0 && used + 1 + text_width(word) <= columns;
-        out += used == 0 ? "" : fits ? " " : "\n";
-        used = (fits ? used + 1 : 0) + text_width(word);
-        out += word;
-    }
-    return out + "\n";
 }
 
 /// "driver swap VERSION", with `options` where they are written.
@@ -98,12 +92,11 @@ std::string general_help(const Screen& screen, std::string_view topic) {
 }
 
 std::string verb_help(const Screen& screen, const Verb& verb) {
-    const std::size_t columns = std::min<std::size_t>(screen.columns, 100);
     Lines options = spelled(verb.options);
     for (auto& line : spelled(common_options()))
         options.push_back(std::move(line));
     return usage(screen, with_arguments(verb, verb.options.empty() ? "" : " [OPTION…]")) + "\n" +
-           wrapped(verb.details, columns) + section(screen, "Options:", options);
+           wrap(verb.details, columns_of(screen), 0, 0) + "\n" + section(screen, "Options:", options);
 }
 
 } // namespace gpuhost::ctl

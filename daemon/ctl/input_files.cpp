@@ -34,6 +34,18 @@ bool is_directory(const std::string& path) {
     return ::stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
 }
 
+Result<void> check_existence(const std::vector<std::string>& paths) {
+    for (const std::string& path : paths)
+        if (struct stat status{}; ::stat(path.c_str(), &status) < 0)
+            return base::fail_errno("'" + path + "'", errno);
+    return {};
+}
+
+bool has_both_kinds(const std::vector<std::string>& paths) {
+    return std::any_of(paths.begin(), paths.end(), base::is_package_file) &&
+           std::any_of(paths.begin(), paths.end(), base::is_module_file);
+}
+
 Result<std::vector<std::string>> files_in(const std::string& directory) {
     GPUHOST_TRY(root, base::Root::open(directory));
     GPUHOST_TRY(names, root.list("/"));
@@ -45,6 +57,14 @@ Result<std::vector<std::string>> files_in(const std::string& directory) {
         return base::fail(
             Errc::NotFound, "'" + directory + "' has no package (.deb, .rpm, .run) and no .ko file in it",
             "name the directory that the files are in itself, its subdirectories are not searched");
+    if (has_both_kinds(paths)) {
+        const std::string glob = directory + (base::ends_with(directory, "/") ? "*" : "/*");
+        const std::string first = *std::find_if(paths.begin(), paths.end(), base::is_package_file);
+        return base::fail(Errc::InvalidArgument, "'" + directory + "' has packages and modules",
+                          "Import the packages first: gpuhostctl driver import " + glob +
+                              first.substr(first.rfind('.')) +
+                              "; then the modules: gpuhostctl driver import " + glob + ".ko*");
+    }
     return paths;
 }
 
@@ -57,16 +77,16 @@ Result<void> check_names(const std::vector<std::string>& paths) {
 }
 
 Result<void> check(const std::vector<std::string>& paths) {
-    const auto packages = std::count_if(paths.begin(), paths.end(), base::is_package_file);
-    const auto modules = std::count_if(paths.begin(), paths.end(), base::is_module_file);
-    if (packages > 0 && modules > 0)
+    GPUHOST_CHECK(check_existence(paths));
+    const bool packages = std::any_of(paths.begin(), paths.end(), base::is_package_file);
+    if (has_both_kinds(paths))
         return base::fail(Errc::InvalidArgument, "packages and modules can't be imported together",
                           std::string(hint));
     if (paths.size() > input_file_limit)
         return base::fail(Errc::InvalidArgument,
                           std::to_string(paths.size()) + " files, at most " +
                               std::to_string(input_file_limit) + " can be imported at once",
-                          std::string(packages > 0 ? fewer_packages : fewer_modules));
+                          std::string(packages ? fewer_packages : fewer_modules));
     for (const std::string& path : paths) {
         if (is_directory(path))
             return base::fail(Errc::InvalidArgument, "'" + path + "' is a directory beside other arguments",

@@ -193,6 +193,10 @@ noinst_LIBRARIES += %D%/libctl.a
     %D%/verbs_cluster.hpp \
     %D%/verbs_secure_boot.hpp \
     %D%/verbs_toolkit.hpp \
+    %D%/verdict.cpp \
+    %D%/verdict.hpp \
+    %D%/wrap.cpp \
+    %D%/wrap.hpp \
     %D%/view.hpp \
     %D%/view_bundle.cpp \
     %D%/view_cdi.cpp \

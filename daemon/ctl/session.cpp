@@ -3,6 +3,7 @@
 
 #include "daemon/base/parse.hpp"
 #include "daemon/ctl/text.hpp"
+#include "daemon/ctl/wrap.hpp"
 
 #include <cstdio>
 
@@ -58,10 +59,12 @@ void Session::complain(const base::Error& error) const {
 }
 
 std::string render_error(const Screen& screen, const base::Error& error) {
-    std::string text = screen.paint(Style::Bad, "gpuhostctl:") + " " + printable(error.message) + "\n";
-    if (!error.hint.empty())
-        text += screen.paint(Style::Bold, "Hint:") + " " + printable(error.hint) + "\n";
-    return text;
+    const auto line = [&](Style style, std::string_view label, std::string_view text) {
+        const std::string whole = screen.paint(style, label) + " " + printable(text);
+        return (screen.terminal ? wrap(whole, screen.columns, 0, 2) : whole) + "\n";
+    };
+    return line(Style::Bad, "gpuhostctl:", error.message) +
+           (error.hint.empty() ? "" : line(Style::Bold, "Hint:", error.hint));
 }
 
 Result<std::uint64_t> chosen_operation(Session& session) {

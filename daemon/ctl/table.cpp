@@ -2,6 +2,7 @@
 #include "daemon/ctl/table.hpp"
 
 #include "daemon/ctl/text.hpp"
+#include "daemon/ctl/wrap.hpp"
 
 #include <algorithm>
 
@@ -54,13 +55,14 @@ std::string Table::render(const Screen& screen) const {
     return out;
 }
 
-std::string Facts::render() const {
+std::string Facts::render(const Screen& screen) const {
     std::size_t width = 0;
     for (const Row& row : rows_)
         width = std::max(width, text_width(row.label));
     std::string out;
     for (const Row& row : rows_) {
-        out += pad_left(row.label, width) + (row.label.empty() ? "  " : ": ") + row.value;
+        out += pad_left(row.label, width) + (row.label.empty() ? "  " : ": ") +
+               (screen.terminal ? wrap(row.value, screen.columns, width + 2, width + 2) : row.value);
         end_line(out);
     }
     return out;

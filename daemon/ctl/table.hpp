@@ -39,11 +39,11 @@ class Table {
 };
 
 /// "  Label: value" lines with the labels right-aligned, as systemctl status has them. A further line of the
-/// same value has an empty label.
+/// same value has an empty label. On a terminal long values go on in further lines.
 class Facts {
   public:
     void add(std::string label, std::string value) { rows_.push_back({std::move(label), std::move(value)}); }
-    [[nodiscard]] std::string render() const;
+    [[nodiscard]] std::string render(const Screen& screen) const;
 
   private:
     struct Row {

@@ -66,7 +66,8 @@ void add_cdi_lines(Facts& facts, const Screen& screen, const base::Json& cdi);
 /// `bundle` is what a bundle's manifest says: {"name", "generation", "signer", "images", …}.
 [[nodiscard]] std::string render_bundle(const Screen& screen, const base::Json& bundle);
 /// Of list_images() and show_image().
-[[nodiscard]] std::string render_images(const Screen& screen, const base::Json& list);
+/// `selects`: the list is of the images that a pattern or an option selects.
+[[nodiscard]] std::string render_images(const Screen& screen, const base::Json& list, bool selects);
 [[nodiscard]] std::string render_image(const Screen& screen, const base::Json& image);
 /// `placement` is what 'image ensure' found: org.gpuhost1(5).
 [[nodiscard]] std::string render_placement(const Screen& screen, const base::Json& placement);

@@ -158,7 +158,7 @@ std::string render_bundle(const Screen& screen, const Json& bundle) {
         table.add({text_of(image, "name"),
                    printable(base::join(base::strings_or_empty(image, "platforms"), " ")), size_of(image),
                    share_of(image), text_of(image, "digest")});
-    return facts.render() + (artifacts.empty() ? "" : "\n" + artifacts.render(screen)) +
+    return facts.render(screen) + (artifacts.empty() ? "" : "\n" + artifacts.render(screen)) +
            (table.empty() ? "" : "\n" + table.render(screen));
 }
 

@@ -103,7 +103,7 @@ std::string render_cdi_device(const Screen& screen, const Json& device) {
     add_all(facts, "Variable", list_of(edits, "env"), plain);
     add_all(facts, "Group", list_of(edits, "additionalGids"), plain);
     add_all(facts, "Hook", list_of(edits, "hooks"), hook_text);
-    return facts.render();
+    return facts.render(screen);
 }
 
 std::string render_cdi_files(const Screen& screen, const Json& checked) {

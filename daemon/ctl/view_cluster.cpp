@@ -94,7 +94,7 @@ std::string render_cluster(const Screen& screen, const Json& document) {
     if (const auto taints = base::strings_or_empty(document, "taints"); !taints.empty())
         facts.add("Taints", screen.paint(Style::Warn, printable(base::join(taints, " "))) +
                                 " keep pods away until the host is ready");
-    return facts.render();
+    return facts.render(screen);
 }
 
 std::string render_cluster_policy(const Screen& screen, const Json& policy) {

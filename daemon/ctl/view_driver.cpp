@@ -183,7 +183,7 @@ std::string render_driver(const Screen& screen, const Json& list, const Json& ve
         facts.add("Source", text_of(source, "flavour") + ", can be built for installed kernel headers");
         facts.add("", text_of(source, "path"));
     }
-    return facts.render();
+    return facts.render(screen);
 }
 
 void add_driver_lines(Facts& facts, const Screen& screen, const Json& driver) {

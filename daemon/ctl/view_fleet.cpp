@@ -250,7 +250,7 @@ std::string render_head(const Screen& screen, const Json& document, const FleetV
     for (const Json& pool : pools)
         if (number_of(pool, "hosts") > 0 || (!any && &pool == &pools.back()))
             add_pool(screen, facts, pool);
-    return facts.render();
+    return facts.render(screen);
 }
 
 std::size_t lines_of(const std::string& text) {

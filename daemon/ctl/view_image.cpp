@@ -21,13 +21,15 @@ std::string origin_of(const Json& image) {
 
 } // namespace
 
-std::string render_images(const Screen& screen, const Json& list) {
+std::string render_images(const Screen& screen, const Json& list, bool selects) {
     Table table({{"IMAGE"}, {"PLATFORMS"}, {"BUNDLE"}, {"DIGEST"}});
     for (const Json& image : list_of(list, "images"))
         table.add({text_of(image, "name"), platforms_of(image), text_of(image, "bundle"),
                    text_of(image, "digest")});
-    std::string text =
-        table.empty() ? "No such image is here. See 'gpuhostctl bundle import'.\n" : table.render(screen);
+    const std::string none = selects ? "No such image." : "No images.";
+    std::string text = table.empty()
+                           ? none + " Import a bundle that has some: gpuhostctl bundle import FILE\n"
+                           : table.render(screen);
     for (const std::string& problem : base::strings_or_empty(list, "problems"))
         text += screen.paint(Style::Bad, printable(problem)) + "\n";
     return text;
@@ -48,7 +50,7 @@ std::string render_image(const Screen& screen, const Json& image) {
     for (const Json& claim : list_of(image, "claims"))
         if (text_of(claim, "bundle") != text_of(image, "bundle"))
             facts.add("Claimed by", origin_of(claim) + ": " + text_of(claim, "digest"));
-    return facts.render();
+    return facts.render(screen);
 }
 
 std::string render_placement(const Screen& screen, const Json& placement) {

@@ -57,7 +57,7 @@ std::string render_installed(const Screen& screen, const kmod::InstalledDriver& 
     add_lines(facts, "DKMS", driver.dkms);
     add_lines(facts, "modprobe", driver.rules);
     add_lines(facts, "Mind", driver.disturbers);
-    return facts.render();
+    return facts.render(screen);
 }
 
 std::string render_takeover(const kmod::InstalledDriver& driver, const Owners& owners, const base::Root& root,

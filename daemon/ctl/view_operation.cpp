@@ -191,7 +191,8 @@ std::string render_operation(const Screen& screen, const Json& operation, std::u
     }
     const Json& problems = list_of(operation, "problems");
     const auto warnings = warnings_of(operation);
-    return facts.render() + (problems.empty() ? "" : "\nProblems:\n" + render_problems(screen, problems)) +
+    return facts.render(screen) +
+           (problems.empty() ? "" : "\nProblems:\n" + render_problems(screen, problems)) +
            (warnings.empty() ? "" : "\nWarnings:\n" + lines_of(warnings, "  ")) + "\nSteps:\n" +
            steps_of(screen, operation);
 }
@@ -224,7 +225,7 @@ std::string render_failure(const Screen& screen, const Json& operation, std::str
         facts.add("  Runs now", "driver " + printable(running_driver));
     const std::string hint = text_of(error, "hint");
     const std::string id = std::to_string(number_of(operation, "id"));
-    out += facts.render() + screen.paint(Style::Bold, "Hint:") + " ";
+    out += facts.render(screen) + screen.paint(Style::Bold, "Hint:") + " ";
     return out + (hint.empty() ? "see: gpuhostctl operation show " + id + "; journalctl -u gpuhostd" : hint) +
            "\n";
 }

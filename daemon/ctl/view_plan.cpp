@@ -3,6 +3,7 @@
 #include "daemon/ctl/document.hpp"
 #include "daemon/ctl/text.hpp"
 #include "daemon/ctl/view.hpp"
+#include "daemon/ctl/wrap.hpp"
 
 #include <algorithm>
 
@@ -25,9 +26,21 @@ std::string reasons(const Json& plan) {
 }
 
 std::string nothing_to_do(const Json& plan) {
+    const bool removes = text_of(plan, "kind") == "driver.clean";
+    const std::string none = removes ? "Nothing to remove" : "Nothing to do";
     const std::string why = reasons(plan);
-    const bool one = std::count(why.begin(), why.end(), '\n') == 1;
-    return "Nothing to do: " + (one ? why.substr(2) : "the host is as wanted.\n" + why);
+    if (std::count(why.begin(), why.end(), '\n') == 1)
+        return none + ": " + why.substr(2);
+    if (removes)
+        return none + (why.empty() ? ".\n" : ":\n" + why);
+    return none + ": the host is as wanted.\n" + why;
+}
+
+std::string undecided_of(const Screen& screen, const Json& plan) {
+    const Json& undecided = base::member(plan, "undecided");
+    return undecided.is_object() ? screen.paint(Style::Bad, "To decide:") + "\n" +
+                                       render_problems(screen, Json::array({undecided}))
+                                 : "";
 }
 
 std::string steps_of(const Json& plan) {
@@ -46,12 +59,16 @@ std::string render_problems(const Screen& screen, const Json& problems) {
     for (std::size_t i = 0; i < problems.size(); ++i) {
         const std::string lead = "  " + (several ? number(i, problems.size()) : std::string());
         const std::string hint = text_of(problems[i], "hint");
-        out += lead + text_of(problems[i], "text") + "\n";
+        const auto line = [&](const std::string& before, const std::string& text) {
+            const std::size_t at = text_width(lead) + text_width(before);
+            return screen.terminal ? wrap(text, screen.columns, at, text_width(lead)) : text;
+        };
+        out += lead + line("", text_of(problems[i], "text")) + "\n";
         // Twenty processes that hold the driver need one hint, not twenty.
         const bool next_has_it = i + 1 < problems.size() && text_of(problems[i + 1], "hint") == hint;
         if (!hint.empty() && !next_has_it)
-            out +=
-                std::string(text_width(lead), ' ') + screen.paint(Style::Bold, "Hint:") + " " + hint + "\n";
+            out += std::string(text_width(lead), ' ') + screen.paint(Style::Bold, "Hint:") + " " +
+                   line("Hint: ", hint) + "\n";
     }
     return out;
 }
@@ -63,7 +80,7 @@ std::string render_plan(const Screen& screen, const Json& plan) {
     if (const std::string upgrade = text_of(plan, "upgrade"); !upgrade.empty())
         out = "The cluster wants driver " + upgrade + " here: apply has gpuhost-cluster upgrade this host.\n";
     if (steps.empty() && problems.empty())
-        return out.empty() ? nothing_to_do(plan) : out;
+        return out.empty() ? nothing_to_do(plan) + undecided_of(screen, plan) : out;
     out +=
         (out.empty() ? "" : "\n") + screen.paint(Style::Bold, text_of(plan, "title")) + "\n" + reasons(plan);
     if (!steps.empty())
@@ -78,7 +95,8 @@ std::string render_plan(const Screen& screen, const Json& plan) {
             "\nFiles, space and who holds the driver are checked when it starts, before anything changes.\n";
     for (const std::string& warning : base::strings_or_empty(plan, "warnings"))
         out += screen.paint(Style::Warn, "Warning:") + " " + printable(warning) + "\n";
-    return out;
+    const std::string undecided = undecided_of(screen, plan);
+    return out + (undecided.empty() ? "" : "\n" + undecided);
 }
 
 std::string render_refusal(const Screen& screen, const Json& plan) {
@@ -101,8 +119,10 @@ int problems_exit_status(const Json& problems) {
 }
 
 int plan_exit_status(const Json& plan) {
-    const Json& problems = list_of(plan, "problems");
-    return problems.empty() ? 0 : problems_exit_status(problems);
+    if (const Json& problems = list_of(plan, "problems"); !problems.empty())
+        return problems_exit_status(problems);
+    const Json& undecided = base::member(plan, "undecided");
+    return undecided.is_object() ? problems_exit_status(Json::array({undecided})) : 0;
 }
 
 } // namespace gpuhost::ctl

@@ -94,7 +94,7 @@ std::string render_runtime(const Screen& screen, const Json& runtime) {
     for (const std::string& problem : base::strings_or_empty(runtime, "problems"))
         facts.add("Problem", screen.paint(Style::Bad, printable(problem)));
     facts.add("Verdict", text_of(runtime, "verdict"));
-    return facts.render();
+    return facts.render(screen);
 }
 
 } // namespace gpuhost::ctl

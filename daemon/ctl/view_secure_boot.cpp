@@ -88,7 +88,7 @@ std::string render_secure_boot(const Screen& screen, const Json& status) {
     facts.add("Kernel", text_of(status, "kernel"));
     facts.add("Takes modules", modules_line(screen, status));
     facts.add("Our key", certificate_line(screen, status));
-    return facts.render() + "\n" + render_keys(screen, status) + render_sets(screen, status);
+    return facts.render(screen) + "\n" + render_keys(screen, status) + render_sets(screen, status);
 }
 
 std::string render_enrolment(const Screen& screen, const Json& enrolment) {
@@ -100,7 +100,7 @@ std::string render_enrolment(const Screen& screen, const Json& enrolment) {
     if (base::bool_or(enrolment, "created", false))
         facts.add("Settings",
                   "[Driver] SigningKey=" + text_of(enrolment, "key") + " SigningCertificate=" + path);
-    std::string text = facts.render() + "\n";
+    std::string text = facts.render(screen) + "\n";
     if (kernel == "known")
         return text + standing(screen, kernel) + ": there is nothing to enrol.\n";
     const std::string der = text_of(enrolment, "der");

@@ -33,21 +33,24 @@ Style style_of_host(std::string_view state) {
 std::string host_line(const Screen& screen, const Json& host) {
     const std::string state = text_of(host, "state");
     const bool ready = base::bool_or(host, "ready", false);
-    return screen.paint(style_of_host(state), state) + ", " +
-           (ready ? "ready" : screen.paint(Style::Warn, "not ready: runtimes and kubelet wait")) +
-           ", kernel " + text_of(host, "kernel");
+    return screen.paint(style_of_host(state), state) +
+           (ready ? "" : screen.paint(Style::Warn, ", container runtimes and kubelet wait")) + ", kernel " +
+           text_of(host, "kernel");
 }
 
-/// What one component would change, why, and what stands in the way.
+void add_problem(Facts& facts, const Screen& screen, const char* label, const Json& problem) {
+    facts.add(label, screen.paint(Style::Bad, text_of(problem, "text")));
+    if (const std::string hint = text_of(problem, "hint"); !hint.empty())
+        facts.add("Hint", hint);
+}
+
+/// Shows what one component would change, why, and its problems.
 void add_pending(Facts& facts, const Screen& screen, const Json& plan) {
     facts.add("Pending", screen.paint(Style::Warn, text_of(plan, "title")));
     for (const std::string& reason : base::strings_or_empty(plan, "reasons"))
         facts.add("", printable(reason));
-    for (const Json& problem : list_of(plan, "problems")) {
-        facts.add("Problem", screen.paint(Style::Bad, text_of(problem, "text")));
-        if (const std::string hint = text_of(problem, "hint"); !hint.empty())
-            facts.add("Hint", hint);
-    }
+    for (const Json& problem : list_of(plan, "problems"))
+        add_problem(facts, screen, "Problem", problem);
 }
 
 bool add_all_pending(Facts& facts, const Screen& screen, const Json& components) {
@@ -55,6 +58,10 @@ bool add_all_pending(Facts& facts, const Screen& screen, const Json& components)
     bool can_be_done = false;
     for (const auto& component : components.items()) {
         const Json& plan = base::member(component.value(), "plan");
+        if (const Json& undecided = base::member(plan, "undecided"); undecided.is_object()) {
+            add_problem(facts, screen, "Pending", undecided);
+            any = true;
+        }
         if (list_of(plan, "steps").empty() && list_of(plan, "problems").empty())
             continue;
         add_pending(facts, screen, plan);
@@ -62,7 +69,7 @@ bool add_all_pending(Facts& facts, const Screen& screen, const Json& components)
         can_be_done = can_be_done || list_of(plan, "problems").empty();
     }
     if (can_be_done)
-        facts.add("Hint", "have it done: gpuhostctl apply");
+        facts.add("Hint", "Do it: gpuhostctl apply");
     return any;
 }
 
@@ -113,6 +120,9 @@ std::string render_status(const Screen& screen, const Json& host, const Json& la
         if (const Json& observed = base::member(base::member(components, component), "observed");
             observed.is_object())
             add(facts, screen, observed);
+    if (const std::size_t problems = list_of(host, "config_problems").size(); problems > 0)
+        facts.add("Config", screen.paint(Style::Warn, plural(problems, "problem", "problems")) +
+                                ", see: gpuhostctl reload");
     add_cluster(facts, base::member(host, "cluster"));
     // Half way through an operation the host is never as wanted; what counts then is how far that is.
     const bool busy = text_of(host, "state") == "busy";
@@ -120,7 +130,7 @@ std::string render_status(const Screen& screen, const Json& host, const Json& la
         facts.add("Pending", "nothing");
     if (last.is_object())
         add_last(facts, screen, last, now_us);
-    return facts.render();
+    return facts.render(screen);
 }
 
 } // namespace gpuhost::ctl

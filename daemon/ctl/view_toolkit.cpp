@@ -80,7 +80,7 @@ std::string render_toolkit(const Screen& screen, const Json& document) {
         facts.add("", printable(difference));
     for (const std::string& problem : base::strings_or_empty(config, "problems"))
         facts.add("Problem", screen.paint(Style::Bad, printable(problem)));
-    return facts.render();
+    return facts.render(screen);
 }
 
 void add_toolkit_lines(Facts& facts, const Screen& screen, const Json& toolkit) {

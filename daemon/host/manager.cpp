@@ -36,6 +36,8 @@ void append(core::Plan& all, core::Plan one) {
     std::move(one.steps.begin(), one.steps.end(), std::back_inserter(all.steps));
     std::move(one.reasons.begin(), one.reasons.end(), std::back_inserter(all.reasons));
     std::move(one.problems.begin(), one.problems.end(), std::back_inserter(all.problems));
+    if (one.undecided)
+        all.undecided = std::move(one.undecided);
     if (one.driver)
         all.driver = std::move(one.driver);
 }
@@ -245,7 +247,7 @@ void Manager::settle() {
 
 bool Manager::is_as_wanted() {
     const auto all = plan(Json::object());
-    return all && all->steps.empty() && all->problems.empty();
+    return all && all->steps.empty() && all->problems.empty() && !all->undecided;
 }
 
 std::string_view Manager::state() const {

@@ -97,6 +97,10 @@ def check_import(t, host, maker):
     run = host.ctl("bundle", "import", maker.path("site.bundle"))
     t.ok(run.returncode == 0 and drivers(host) == BOTH, "an import brings the drivers for this kernel into the driver store",
          run.stdout, run.stderr, drivers(host))
+    t.ok(f"Next: gpuhostctl driver swap {NEW}\n" in run.stdout, "it prints the command that swaps", run.stdout)
+    run = host.ctl("apply")
+    t.ok(run.returncode == 8 and f"the store has {NEW}, {OLD}" in run.stdout and f"gpuhostctl driver swap {NEW}" in run.stdout,
+         "apply says that nobody has chosen a driver, and how to", run.returncode, run.stdout, run.stderr)
     run = host.ctl("driver", "swap", OLD)
     t.ok(run.returncode == 0 and host.loaded().get("nvidia") == OLD, "a swap needs nothing else", run.stdout, run.stderr)
     write(host.path("/etc/gpuhost/gpuhostd.conf"), f"[Driver]\nVersion={NEW}\n")

@@ -343,7 +343,7 @@ def main():
     if missing := missing_tools():
         t.skip("packages in bundles", "not installed: " + " ".join(missing))
         t.done()
-    host = FakeHost()
+    host = FakeHost(gpus=())
     maker = Maker(os.path.join(host.scratch, "maker"))
     try:
         maker.make_suite()

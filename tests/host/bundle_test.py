@@ -456,7 +456,7 @@ def check_removal(t, host, maker):
 
 def main():
     t = tap.Tap()
-    host = FakeHost()
+    host = FakeHost(gpus=())
     try:
         maker = Maker(os.path.join(host.scratch, "maker"))
         check_create(t, maker)

@@ -85,6 +85,8 @@ def swap(state, *states, **more):
 HOST = {"version": "1", "kernel": "6.1.0-50-amd64", "state": "idle", "ready": True, "operation": None,
         "components": {"driver": {"observed": {"loaded_version": "535.261.03", "loaded": [{"name": "nvidia"}]},
                                   "plan": {"title": "t", "steps": [], "reasons": [], "problems": []}}}}
+PENDING = json.loads(json.dumps(HOST))
+PENDING["components"]["driver"]["plan"]["steps"] = [{"kind": "k", "summary": "s", "args": {}}]
 PLAN = {"kind": "driver.swap", "title": "swap driver 535.261.03 → 550.163.01", "reasons": ["loaded 535.261.03"],
         "steps": [{"kind": "k", "summary": "load nvidia 550.163.01", "args": {}}], "problems": []}
 RUNNING = swap("running", "running", "pending", "pending", progress=0.1)
@@ -175,8 +177,13 @@ def documents(bus):
     bus.tell("answer", "Manager.Plan", json.dumps(PLAN))
     bus.tell("answer", "Driver.Plan", json.dumps(PLAN))
     bus.tell("answer", "Driver.List", json.dumps({"kernel": "k", "selected": {}, "versions": []}))
-    expect(run(bus, "status"), "status", 0, out="    Host: idle, ready, .*Pending: nothing\n")
-    T.equal(json.loads(run(bus, "status", "--json").out), HOST, "status --json is the daemon's document")
+    expect(run(bus, "status"), "status", 0, out="OK: .*    Host: idle, kernel .*Pending: nothing\n")
+    shown = json.loads(run(bus, "status", "--json").out)
+    T.equal(shown.pop("verdict")["ok"], True, "status --json has the verdict")
+    T.equal(shown, HOST, "beside it status --json is the daemon's document")
+    bus.tell("answer", "Manager.Describe", json.dumps(PENDING))
+    expect(run(bus, "status"), "status of a host that is not OK", 3, out="NOT OK: to do: t. Do it: gpuhostctl apply\n.*")
+    bus.tell("answer", "Manager.Describe", json.dumps(HOST))
     T.equal(run(bus, "status", "--json=short").out.count("\n"), 1, "--json=short is one line")
     expect(run(bus, "plan"), "plan", 0, out="swap driver .*\n1 step:\n  1. load nvidia 550.163.01\n.*before anything changes.\n")
     expect(run(bus, "driver", "list"), "an empty store", 0, out="The driver store is empty.*")
@@ -524,24 +531,38 @@ def interrupt(bus):
 
 def ready(bus):
     bus.tell("ready", "1")
-    expect(run(bus, "wait-ready"), "a host that is ready is not waited for")
+    expect(run(bus, "wait-ready", "--converged"), "a host that is ready is not waited for")
     bus.tell("ready", "0")
-    expect(run(bus, "wait-ready", "--timeout=100ms"), "a wait that is over", 13,
+    expect(run(bus, "wait-ready", "--converged", "--timeout=100ms"), "a wait that is over", 13,
            err="gpuhostctl: the host is not ready after 100ms\nHint: .*")
-    waiting = Run(bus, "wait-ready", f"--timeout={PATIENCE}s")
+    waiting = Run(bus, "wait-ready", "--converged", f"--timeout={PATIENCE}s")
     time.sleep(0.2)
     bus.tell("ready", "1")
     expect(waiting.end(), "a host that gets ready ends the wait")
     bus.tell("fail", "Properties.Get", "org.freedesktop.DBus.Error.NoReply", "it is gone")
-    waiting = Run(bus, "wait-ready", f"--timeout={PATIENCE}s")
+    waiting = Run(bus, "wait-ready", "--converged", f"--timeout={PATIENCE}s")
     bus.wait_for("Properties.Get org.gpuhost1.Manager Ready")
     bus.tell("fail", "Properties.Get", "", "")
     expect(waiting.end(), "a daemon that went between two questions is asked again")
     bus.stop_service()
-    waiting = Run(bus, "wait-ready", f"--timeout={PATIENCE}s")
+    waiting = Run(bus, "wait-ready", "--converged", f"--timeout={PATIENCE}s")
     time.sleep(0.2)
     bus.start_service()
     expect(waiting.end(), "so does a daemon that starts and is ready")
+
+
+def verdict(bus):
+    """Wait-ready without --converged: until nothing happens any more, then as status says."""
+    bus.tell("answer", "Manager.Describe", json.dumps(HOST))
+    expect(run(bus, "wait-ready"), "a host that is OK")
+    bus.tell("answer", "Manager.Describe", json.dumps(PENDING))
+    expect(run(bus, "wait-ready"), "a host that is not OK", 3, err="NOT OK: to do: t. Do it: gpuhostctl apply\n")
+    bus.tell("answer", "Manager.Describe", json.dumps(HOST | {"state": "busy", "operation": 12}))
+    waiting = Run(bus, "wait-ready", f"--timeout={PATIENCE}s")
+    bus.wait_for("Manager.Describe")
+    bus.tell("answer", "Manager.Describe", json.dumps(HOST))
+    bus.tell("ready", "1")
+    expect(waiting.end(), "an operation that runs is waited for")
 
 
 def main():
@@ -562,6 +583,7 @@ def main():
             terminal(bus)
             interrupt(bus)
             ready(bus)
+            verdict(bus)
         finally:
             bus.close()
     T.done()

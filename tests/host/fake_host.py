@@ -61,7 +61,8 @@ def image_gc(host):
 
 
 class FakeHost:
-    def __init__(self):
+    def __init__(self, gpus=GPUS):
+        self.gpus = gpus
         self.scratch = scratch()
         self.root = os.path.join(self.scratch, "root")
         self.daemon = None
@@ -109,7 +110,7 @@ class FakeHost:
         write(self.path("/proc/sys/kernel/osrelease"), self.kernel + "\n")
         write(self.path("/proc/sys/kernel/random/boot_id"), f"b00t0000-0000-4000-8000-{self.boots:012}\n")
         write(self.path("/proc/devices"), "Character devices:\n  1 mem\n\nBlock devices:\n  8 sd\n")
-        for gpu in GPUS:
+        for gpu in self.gpus:
             for name, value in (("vendor", "0x10de"), ("device", "0x2330"), ("class", "0x030200")):
                 write(self.path(f"/sys/bus/pci/devices/{gpu}/{name}"), value + "\n")
         write(self.path(f"/sys/fs/cgroup/system.slice/{CLIENT}/cgroup.procs"), "4711\n")
@@ -161,11 +162,15 @@ class FakeHost:
                      stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, **more)
 
     def json(self, *arguments):
-        return json.loads(self.ctl(*arguments, "--json", check=0).stdout)
+        """The document that a verb prints, also where the host is not OK or a driver is to be chosen."""
+        run = self.ctl(*arguments, "--json")
+        if run.returncode not in {"status": (0, 3), "plan": (0, 8)}.get(arguments[0], (0,)):
+            raise AssertionError(f"gpuhostctl {' '.join(arguments)}: exit {run.returncode}\n{run.stdout}{run.stderr}\n{self.tail()}")
+        return json.loads(run.stdout)
 
     def settle(self):
         """Until nothing that was interrupted runs any more."""
-        return self.ctl("wait-ready", "--timeout=30s").returncode == 0
+        return self.ctl("wait-ready", "--converged", "--timeout=30s").returncode == 0
 
     def messages(self):
         self.log.flush()

@@ -87,7 +87,7 @@ def peak(host):
 
 def check_alive(t, host, when):
     alive = host.daemon.poll() is None
-    run = host.ctl("status", "--json") if alive else None
+    run = host.ctl("driver", "list", "--json") if alive else None
     t.ok(alive and run.returncode == 0, f"{when}: the daemon still answers root", host.tail())
     return alive
 

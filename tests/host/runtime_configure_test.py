@@ -235,7 +235,7 @@ def check_settings(t, host):
 
 def main():
     t = tap.Tap()
-    host = FakeHost()
+    host = FakeHost(gpus=())
     try:
         host.install()
         install_containerd(host)

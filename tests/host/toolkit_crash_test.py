@@ -142,7 +142,7 @@ def check_case(t, case, words, deaths=True):
 
 def main():
     t = tap.Tap()
-    host = FakeHost()
+    host = FakeHost(gpus=())
     try:
         host.install()
         write(host.path("/etc/gpuhost/gpuhostd.conf"), "[Runtime]\nConfigure=no\n[CDI]\nEnable=no\n")

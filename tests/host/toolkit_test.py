@@ -338,7 +338,7 @@ def check_damage(t, host):
 
 def main():
     t = tap.Tap()
-    host = FakeHost()
+    host = FakeHost(gpus=())
     try:
         host.install()
         install_containerd(host)

@@ -279,7 +279,9 @@ EXTRA_%C%_kmod_tests_DEPENDENCIES = %D%/stub-nvml.so %D%/stub-cuda.so %D%/stub-j
     %D%/ctl/view_runtime_change_test.cpp \
     %D%/ctl/view_runtime_test.cpp \
     %D%/ctl/view_secure_boot_test.cpp \
-    %D%/ctl/view_status_test.cpp
+    %D%/ctl/verdict_test.cpp \
+    %D%/ctl/view_status_test.cpp \
+    %D%/ctl/wrap_test.cpp
 
 # The same seam under a real cmocka program.
 if HAVE_CMOCKA

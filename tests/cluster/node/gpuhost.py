@@ -78,7 +78,7 @@ class Daemon(Service):
         self.bus = PrivateBus(str(self.state))
         self.start([find(self.tree, "gpuhostd"), f"--root={self.root}", "--launcher=direct",
                     f"--worker={find(self.tree, 'gpuhost-worker')}"], DBUS_SYSTEM_BUS_ADDRESS=self.bus.address)
-        self.ctl("wait-ready", "--timeout=30s")
+        self.ctl("wait-ready", "--converged", "--timeout=30s")
 
     def ask(self, *words):
         return programs.run([find(self.tree, "gpuhostctl"), *words],

@@ -61,7 +61,7 @@ class Host(Service):
         self.bus = PrivateBus(str(STATE))
         self.start([find(self.tree, "gpuhostd"), "--launcher=direct", f"--worker={find(self.tree, 'gpuhost-worker')}"],
                    DBUS_SYSTEM_BUS_ADDRESS=self.bus.address)
-        eventually("gpuhostd is ready", lambda: self.check_alive() or self.ask("wait-ready", "--timeout=30s").returncode == 0)
+        eventually("gpuhostd is ready", lambda: self.check_alive() or self.ask("wait-ready", "--converged", "--timeout=30s").returncode == 0)
         return self
 
     def settings(self, text):

@@ -67,7 +67,10 @@ TEST(InputFiles, PackagesAndModulesDoNotMix) {
     dir.write("a.deb", "");
     dir.write("nvidia.ko", "");
     const std::string message = "packages and modules can't be imported together";
-    EXPECT_EQ(message_of({dir.path()}), message);
+    const auto both = open_input_files(std::vector<std::string>{dir.path()});
+    ASSERT_FALSE(both);
+    EXPECT_EQ(both.error().hint, "Import the packages first: gpuhostctl driver import " + dir.path("*.deb") +
+                                     "; then the modules: gpuhostctl driver import " + dir.path("*.ko*"));
     EXPECT_EQ(message_of({dir.path("a.deb"), dir.path("nvidia.ko")}), message);
 }
 
@@ -83,6 +86,7 @@ TEST(InputFiles, SaysWhatIsWrongWithAnArgument) {
               "'" + dir.path("a.tar") + "' is neither a package (.deb, .rpm, .run) nor a .ko file");
     EXPECT_EQ(message_of({dir.path("empty")}),
               "'" + dir.path("empty") + "' has no package (.deb, .rpm, .run) and no .ko file in it");
+    EXPECT_EQ(message_of({dir.path("none")}), "'" + dir.path("none") + "': No such file or directory");
     EXPECT_EQ(message_of({dir.path("no.deb")}), "'" + dir.path("no.deb") + "': No such file or directory");
     EXPECT_EQ(message_of({dir.path("fifo.deb")}), "'" + dir.path("fifo.deb") + "' is not a regular file");
     EXPECT_EQ(message_of({dir.path("a.deb"), dir.path("x/a.deb")}), "the file name 'a.deb' is given twice");

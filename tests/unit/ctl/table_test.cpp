@@ -34,9 +34,9 @@ TEST(Facts, AlignsLabelsRight) {
     facts.add("Driver", "550");
     facts.add("GPUs", "2");
     facts.add("", "more");
-    EXPECT_EQ(facts.render(), "Driver: 550\n"
-                              "  GPUs: 2\n"
-                              "        more\n");
+    EXPECT_EQ(facts.render({}), "Driver: 550\n"
+                                "  GPUs: 2\n"
+                                "        more\n");
 }
 
 } // namespace

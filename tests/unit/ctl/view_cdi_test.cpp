@@ -77,7 +77,7 @@ TEST(CdiView, StatusNamesSomeOfManyDevices) {
         Facts facts;
         add_cdi_lines(facts, {},
                       {{"record", {{"devices", devices}, {"inputs", {{"driver", "550.163.01"}}}}}});
-        return facts.render();
+        return facts.render({});
     };
     EXPECT_NE(lines(12).find("imex=10 imex=11 of driver 550.163.01"), std::string::npos);
     EXPECT_NE(lines(2048).find("imex=11 and 2036 more ('gpuhostctl cdi list') of driver"), std::string::npos)

@@ -45,6 +45,38 @@ TEST(PlanView, WhatAClusterOffersStandsFirst) {
     EXPECT_EQ(render_plan({}, with), offer);
 }
 
+TEST(PlanView, NamesChoiceThatIsLeft) {
+    Json with = plan();
+    with["steps"] = Json::array();
+    with["reasons"] = {"no driver version is configured or selected"};
+    with["undecided"] = problem("refused", "no driver is chosen", "Choose one: gpuhostctl driver swap 550");
+    EXPECT_EQ(render_plan({}, with), "Nothing to do: no driver version is configured or selected\n"
+                                     "To decide:\n"
+                                     "  no driver is chosen\n"
+                                     "  Hint: Choose one: gpuhostctl driver swap 550\n");
+    EXPECT_EQ(plan_exit_status(with), 8);
+}
+
+TEST(PlanView, NothingToRemove) {
+    Json clean = plan();
+    clean["kind"] = "driver.clean";
+    clean["steps"] = Json::array();
+    clean["reasons"] = Json::array();
+    EXPECT_EQ(render_plan({}, clean), "Nothing to remove.\n");
+    clean["reasons"] = {"550.163.01 stays: it is loaded", "535.261.03 stays: it is pinned"};
+    EXPECT_EQ(render_plan({}, clean), "Nothing to remove:\n"
+                                      "  550.163.01 stays: it is loaded\n"
+                                      "  535.261.03 stays: it is pinned\n");
+}
+
+TEST(ImageView, EmptyListSaysSo) {
+    const Json none{{"images", Json::array()}};
+    EXPECT_EQ(render_images({}, none, false),
+              "No images. Import a bundle that has some: gpuhostctl bundle import FILE\n");
+    EXPECT_EQ(render_images({}, none, true),
+              "No such image. Import a bundle that has some: gpuhostctl bundle import FILE\n");
+}
+
 TEST(PlanView, WarningsOfTheChecksStandLast) {
     Json with = plan();
     with["checked"] = true;

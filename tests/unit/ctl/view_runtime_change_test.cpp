@@ -126,16 +126,16 @@ TEST(RuntimeChangeView, StatusHasALineEach) {
                         {"changed", {"/etc/docker/daemon.json"}}};
     Facts facts;
     add_runtime_lines(facts, {}, observed);
-    EXPECT_EQ(facts.render(), "Runtimes: containerd configured: CDI is on, wants a restart\n"
-                              "          k3s by hand\n"
-                              "          /etc/docker/daemon.json was changed by another program\n");
+    EXPECT_EQ(facts.render({}), "Runtimes: containerd configured: CDI is on, wants a restart\n"
+                                "          k3s by hand\n"
+                                "          /etc/docker/daemon.json was changed by another program\n");
     Facts off;
     add_runtime_lines(off, {},
                       {{"configure", false}, {"runtimes", Json::array()}, {"changed", Json::array()}});
-    EXPECT_EQ(off.render(), "Runtimes: are configured by hand (Configure=no in section [Runtime])\n");
+    EXPECT_EQ(off.render({}), "Runtimes: are configured by hand (Configure=no in section [Runtime])\n");
     Facts none;
     add_runtime_lines(none, {}, Json::object());
-    EXPECT_EQ(none.render(), "");
+    EXPECT_EQ(none.render({}), "");
 }
 
 } // namespace

@@ -534,6 +534,49 @@ TEST(DriverPlanArgs, SystemdIsToldOfWhatLeadsAPackagesUnitToTheDriver) {
         << "a package came after the selection";
 }
 
+TEST(DriverChoice, NamesVersionsOfStoreAndCommand) {
+    const core::Plan plan = plan_of(fresh_host(), Json::object());
+    EXPECT_EQ(kinds(plan), "");
+    EXPECT_TRUE(plan.problems.empty()) << "nothing keeps the other components from being applied";
+    ASSERT_TRUE(plan.undecided);
+    EXPECT_EQ(plan.undecided->text, "no driver is chosen for 1 GPU: the store has 550.163.01, 535.261.03");
+    EXPECT_EQ(plan.undecided->hint, "Choose one: gpuhostctl driver swap 550.163.01");
+}
+
+TEST(DriverChoice, PrefersVersionThatIsBuilt) {
+    Observed observed = fresh_host();
+    observed.store.versions[0].modules.clear();
+    EXPECT_EQ(plan_of(observed, Json::object()).undecided->hint,
+              "Choose one: gpuhostctl driver swap 535.261.03");
+    observed.store.versions[1].modules.clear();
+    EXPECT_EQ(plan_of(observed, Json::object()).undecided->hint,
+              "Import modules for kernel " + std::string(kernel) + ": gpuhostctl driver import FILE…");
+    observed.store.versions[0].sources.emplace_back();
+    EXPECT_EQ(plan_of(observed, Json::object()).undecided->hint,
+              "Build one, then swap to it: gpuhostctl driver build 550.163.01");
+    observed.store.versions.clear();
+    EXPECT_EQ(plan_of(observed, Json::object()).undecided->hint,
+              "Import one: gpuhostctl driver import FILE…");
+}
+
+TEST(DriverChoice, DriverOfTheHostsOwnMayStay) {
+    Observed observed = serving_535();
+    observed.store.selected.clear();
+    const auto undecided = plan_of(observed, Json::object()).undecided;
+    ASSERT_TRUE(undecided);
+    EXPECT_EQ(undecided->hint, "Choose one: gpuhostctl driver swap 550.163.01; or keep driver 535.261.03: "
+                               "set Version=preinstalled in gpuhostd.conf");
+    observed.store.versions.clear();
+    EXPECT_FALSE(plan_of(observed, Json::object()).undecided) << "nothing was brought in";
+}
+
+TEST(DriverChoice, NothingToChooseWithoutGpuOrWithSelection) {
+    Observed observed = fresh_host();
+    observed.gpus[0].driver = "vfio-pci";
+    EXPECT_FALSE(plan_of(observed, Json::object()).undecided);
+    EXPECT_FALSE(plan_of(serving_535(), Json::object()).undecided);
+}
+
 TEST(DriverPlanArgs, OnlyClientsThatRunAreStopped) {
     EXPECT_EQ(step(plan_of(serving_535(), swap("550.163.01")), "units.stop").args["units"],
               Json({"nvidia-persistenced.service"}));
