@@ -27,8 +27,8 @@ struct Step {
     std::string kind;    ///< "modules.converge"
     std::string summary; ///< "load nvidia 550.163.01 in place of 535.261.03": what plan prints
     base::Json args;     ///< all that its phases need, now and after a reboot
-    /// The point of no return: once it has begun nothing before it is undone, it goes on also after a reboot, and its
-    /// failure leaves what the others did. For the last step, which deletes what going back would need.
+    /// The point of no return, for a step that deletes what an undo would need, or lets others use what the operation brings.
+    /// Once it has begun, nothing is undone: the operation goes on after a reboot, and its other steps after a failure, too.
     bool forward = false;
 };
 

@@ -162,7 +162,10 @@ Result<void> Transaction::failed(const Record& record) {
         break;
     case Phase::Apply:
         states_[step_] = StepState::Failed;
-        go_back(error);
+        if (!past_return())
+            go_back(error);
+        else if (!cause_) // the steps after it are done all the same
+            cause_ = std::move(error);
         break;
     case Phase::Undo:
         undo_failed(error);
@@ -232,7 +235,8 @@ Action Transaction::next() const {
         return next_undo();
     const auto pending = std::find(states_.begin(), states_.end(), StepState::Pending);
     if (pending == states_.end())
-        return Action{};
+        return cause_ ? Action{Action::Type::End, Phase::Apply, 0, outcome_after_failure(), cause_}
+                      : Action{};
     if (!preflighted())
         return Action{Action::Type::Run, Phase::Preflight, preflights_done_, Outcome::Committed,
                       std::nullopt};
@@ -244,13 +248,13 @@ Action Transaction::next() const {
 
 Action Transaction::next_undo() const {
     const auto last = std::find_if(states_.rbegin(), states_.rend(), needs_undo);
-    if (last == states_.rend() || past_return())
-        return Action{Action::Type::End, Phase::Undo, 0, outcome_after_undo(), cause_};
+    if (last == states_.rend())
+        return Action{Action::Type::End, Phase::Undo, 0, outcome_after_failure(), cause_};
     return Action{Action::Type::Run, Phase::Undo, static_cast<std::size_t>(states_.rend() - last) - 1,
                   Outcome::Committed, std::nullopt};
 }
 
-Outcome Transaction::outcome_after_undo() const {
+Outcome Transaction::outcome_after_failure() const {
     // An undo that failed because a module hangs for ever is cured by the reboot, not by a person.
     if (reboot_required_)
         return Outcome::RebootRequired;

@@ -72,7 +72,7 @@ class Transaction {
     void skip_next(std::int64_t steps);
     [[nodiscard]] bool preflighted() const { return preflights_done_ == preflights_.size(); }
     [[nodiscard]] Action next_undo() const;
-    [[nodiscard]] Outcome outcome_after_undo() const;
+    [[nodiscard]] Outcome outcome_after_failure() const;
 
     Plan plan_;
     Subject subject_;

@@ -403,6 +403,18 @@ TEST(Transaction, BehindThePointOfNoReturnItGoesOnlyForward) {
     EXPECT_EQ(failing.states()[0], StepState::Done);
 }
 
+TEST(Transaction, AFailureAfterThePointOfNoReturnDoesNotStopTheRest) {
+    Record first = begin(4);
+    first.plan->steps[1].forward = true;
+    Transaction transaction;
+    ASSERT_TRUE(transaction.feed(first));
+    const Trace result = run(transaction, fails_at(Phase::Apply, 2, Errc::Timeout));
+    EXPECT_EQ(result.trace, "preflight 0, apply 0, apply 1, apply 2, apply 3");
+    EXPECT_EQ(result.outcome, Outcome::Failed);
+    ASSERT_TRUE(result.error);
+    EXPECT_EQ(result.error->code, Errc::Timeout);
+}
+
 TEST(Transaction, ARebootWhileGoingBackGoesOnGoingBack) {
     Transaction transaction = begun(2);
     for (const Record& record : {start(Phase::Preflight, 0), done(Phase::Preflight, 0),
