@@ -7,6 +7,8 @@
 #include <cerrno>
 #include <optional>
 
+#include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 namespace gpuhost::core {
@@ -17,7 +19,8 @@ using base::Root;
 
 namespace {
 
-constexpr std::size_t journal_limit = 64U << 20; // bytes; a swap takes some 30 kB
+constexpr std::size_t journal_limit = 64U << 20; // bytes
+constexpr off_t usual_bytes = off_t{128} << 10U; ///< a swap takes some 30 kB
 constexpr std::string_view suffix = ".jsonl";
 constexpr std::size_t checksum_digits = 8;
 
@@ -133,6 +136,10 @@ void keep_journal_reserve(const Root& root) {
         (void)root.remove(reserve_path()); // half of it would be taken for all
 }
 
+bool release_journal_reserve(const Root& root) {
+    return root.exists(reserve_path()) && root.remove(reserve_path());
+}
+
 Result<Journal> Journal::create(const Root& root, std::uint64_t id, const Record& begin) {
     const std::string path = path_of(id);
     if (root.exists(path))
@@ -140,7 +147,7 @@ Result<Journal> Journal::create(const Root& root, std::uint64_t id, const Record
     keep_journal_reserve(root);
     auto journal = [&]() -> Result<Journal> {
         auto written = root.write_atomic(path, encode_record(begin), 0600);
-        if (is_full(written) && root.remove(reserve_path()))
+        if (is_full(written) && release_journal_reserve(root))
             written = root.write_atomic(path, encode_record(begin), 0600);
         if (!written)
             return base::fail(written.error().with_hint("Make room in /var/lib/gpuhost."));
@@ -160,6 +167,8 @@ Result<Journal> Journal::open(const Root& root, std::uint64_t id) {
     // A torn tail would damage the next record.
     if (decoded.bytes != text.size() && ::ftruncate(fd.get(), static_cast<off_t>(decoded.bytes)) < 0)
         return base::fail_errno(path, errno);
+    // Room for the rest of it, which no other program can use up. Best effort: not every file system can.
+    (void)::fallocate(fd.get(), FALLOC_FL_KEEP_SIZE, 0, static_cast<off_t>(decoded.bytes) + usual_bytes);
     return Journal(std::move(directory), std::move(fd), id, static_cast<off_t>(decoded.bytes));
 }
 
@@ -170,14 +179,17 @@ Result<void> Journal::append(const Record& record) {
         written = write(text);
     if (written)
         size_ += static_cast<off_t>(text.size());
+    if (written && record.type == Record::Type::End)
+        (void)!::ftruncate(fd_.get(), size_); // frees what open() reserved
     return written;
 }
 
 Result<void> Journal::write(const std::string& text) {
     const std::string path = path_of(id_);
     // Half a record, of a full disk, would damage the journal once there is room for the next one. It is taken back
-    // when it fails; before the next one again, in case that failed too.
-    if (::ftruncate(fd_.get(), size_) < 0)
+    // when it fails; before the next one again, in case that failed too. Otherwise not: it would free what open() reserved.
+    struct stat st {};
+    if (::fstat(fd_.get(), &st) < 0 || (st.st_size != size_ && ::ftruncate(fd_.get(), size_) < 0))
         return base::fail_errno(path, errno);
     auto written = base::write_all(fd_.get(), text, path);
     if (written && ::fdatasync(fd_.get()) < 0)

@@ -21,6 +21,8 @@ inline constexpr std::string_view journal_directory = "/var/lib/gpuhost/journal"
 /// A disk that is full must not keep anybody from making room on it: in /var/lib/gpuhost lies a file whose blocks are set free
 /// when one can't be written. Makes it where it is not, if there is room.
 void keep_journal_reserve(const base::Root& root);
+/// Gives the reserve's blocks to whatever is written next. False if there is none.
+[[nodiscard]] bool release_journal_reserve(const base::Root& root);
 
 /// One open journal. Append returns only after the record is on disk.
 class Journal {

@@ -164,6 +164,24 @@ TEST_F(JournalTest, AFullDiskLeavesNoHalfRecord) {
     EXPECT_EQ(records->size(), 2U);
 }
 
+TEST_F(JournalTest, KeepsItsRoomUntilItEnds) {
+    const auto bytes_on_disk = [&] {
+        return root_.stat(std::string(journal_directory) + "/9.jsonl")->st_blocks * 512;
+    };
+    auto journal = Journal::create(root_, 9, begin());
+    ASSERT_TRUE(journal);
+    const auto reserved = bytes_on_disk();
+    if (reserved < 100'000)
+        GTEST_SKIP() << "this file system reserves nothing";
+    ASSERT_TRUE(journal->append(of(Record::Type::Start)));
+    EXPECT_EQ(bytes_on_disk(), reserved);
+    ASSERT_TRUE(journal->append(of(Record::Type::End)));
+    EXPECT_LT(bytes_on_disk(), 100'000);
+    const auto records = read_journal(root_, 9);
+    ASSERT_TRUE(records) << records.error().message;
+    EXPECT_EQ(records->size(), 3U);
+}
+
 TEST_F(JournalTest, DamageInTheMiddleIsNotSilent) {
     std::string text = encode_record(begin()) + encode_record(of(Record::Type::Start)) +
                        encode_record(of(Record::Type::Done));
