@@ -25,6 +25,11 @@ using core::Record;
 
 constexpr double preflight_share = 0.05;
 
+/// True for a failure whose reason ends with the boot: a process or a unit that uses the driver, or a hang.
+bool ends_with_boot(const Error& error) {
+    return error.code == Errc::InUse || error.code == Errc::Timeout || error.code == Errc::Interrupted;
+}
+
 std::string job_of(std::uint64_t id, unsigned starts, unsigned attempt) {
     return std::to_string(id) + "-" + std::to_string(starts) + "-" + std::to_string(attempt);
 }
@@ -194,7 +199,7 @@ void Runner::run(const Action& action) {
     start.step = action.step;
     append(std::move(start), [this, action] {
         ++current_->starts;
-        if (asleep_ && needs_running_system(action))
+        if (!has_work(action) || (asleep_ && needs_running_system(action)))
             pass_over(action);
         else
             launch(action);
@@ -208,9 +213,17 @@ bool Runner::needs_running_system(const Action& action) const {
     return kind && kind->ends_with_boot;
 }
 
+/// False for a phase that the step's kind does not implement. No worker is started for it.
+bool Runner::has_work(const Action& action) const {
+    const core::StepKind* kind = kinds_.find(current_->operation.transaction.plan().steps[action.step].kind);
+    return action.phase == Phase::Preflight || !kind ||
+           (action.phase == Phase::Apply ? kind->apply != nullptr : kind->undo != nullptr);
+}
+
+/// A step past the point of no return whose work ends with the boot is done: the next boot makes of the selection what it made.
 void Runner::pass_over(const Action& action) {
     core::JobResult result;
-    if (action.phase == Phase::Apply)
+    if (action.phase == Phase::Apply && has_work(action) && !current_->operation.transaction.past_return())
         result.error = Error{Errc::Unsupported, "this system does not run", {}};
     phase_ended(action, std::move(result));
 }
@@ -258,11 +271,11 @@ Result<std::unique_ptr<Worker>> Runner::start_or_adopt(const Launch& launch, Job
 }
 
 /// No memory, no descriptors, no room in /run, a busy service manager, one that shuts the host down: none lasts.
-/// To go back is worth waiting for, if need be until the next boot; so is a worker from before. What has not begun
-/// yet gives up after a while.
+/// An undo waits without a limit, if need be until the next boot. So do a worker from before, and a step after the point of
+/// no return. A step that did not begin yet gives up after a while.
 void Runner::not_started(const Action& action, const Error& error) {
     const core::Transaction& transaction = current_->operation.transaction;
-    if (action.phase == Phase::Undo || current_->adopt)
+    if (action.phase == Phase::Undo || current_->adopt || transaction.past_return())
         wait(error.message, [this, action] { launch(action); });
     else if (transaction.attempts() < core::Transaction::max_attempts && !transaction.cancelled())
         wait(error.message, [this, action] { run_again(action); });
@@ -439,7 +452,24 @@ void Runner::job_ended(const Action& action, JobEnd end) {
             return;
         }
     }
+    if (result.error && (action.phase == Phase::Undo || transaction.past_return())) {
+        if (transaction.attempts() < core::Transaction::max_attempts && may_pass(*result.error)) {
+            warn(result.error->message + ", trying again");
+            run_again(action);
+            return;
+        }
+        if (action.phase == Phase::Undo && needs_running_system(action) && ends_with_boot(*result.error))
+            result.error = Error{Errc::RebootRequired, result.error->message,
+                                 "Reboot, or end what uses the driver and say 'gpuhostctl apply'."};
+    }
     phase_ended(action, std::move(result));
+}
+
+/// A phase that ran out of time may be faster the next time. One that ran out of space gets the journal's reserve.
+bool Runner::may_pass(const Error& error) const {
+    if (error.code == Errc::NoSpace)
+        (void)core::release_journal_reserve(root_);
+    return error.code == Errc::NoSpace || error.code == Errc::Timeout;
 }
 
 void Runner::phase_ended(const Action& action, core::JobResult result) {
@@ -495,32 +525,81 @@ Record Runner::record(Record::Type type) const {
     return made;
 }
 
-Result<void> Runner::write(const Record& made) {
-    core::Transaction next = current_->operation.transaction;
-    if (auto fed = next.feed(made); !fed) {
+Result<void> Runner::feed(const Record& made) {
+    auto fed = current_->operation.transaction.feed(made);
+    if (!fed) {
         // Written, it would leave a journal that nobody can take up again.
         log::error("broken invariant: " + fed.error().message);
         event_.exit(EXIT_FAILURE);
-        return fed;
     }
-    GPUHOST_CHECK(current_->journal.append(made));
-    current_->operation.transaction = std::move(next);
+    return fed;
+}
+
+Result<void> Runner::write(const Record& made) {
+    const core::Transaction before = current_->operation.transaction;
+    GPUHOST_CHECK(feed(made));
+    current_->unwritten.push_back(made);
+    auto written = write_journal();
+    if (!written) {
+        current_->unwritten.pop_back();
+        current_->operation.transaction = before;
+    }
+    return written;
+}
+
+/// In their order, those first that could not be written before.
+Result<void> Runner::write_journal() {
+    while (!current_->unwritten.empty()) {
+        GPUHOST_CHECK(current_->journal.append(current_->unwritten.front()));
+        current_->unwritten.pop_front();
+    }
     return {};
 }
 
-/// Nothing is done that the journal does not announce, so a full disk holds the transaction where it is, and
-/// it goes on when there is room again.
+/// Nothing is done that the journal does not announce. A journal that can't be written holds the transaction for a while; then
+/// it goes on without records, see continue_unwritten().
 void Runner::append(Record made, std::function<void()> then) {
-    constexpr std::chrono::seconds pause{5};
     const auto written = write(made);
     current_->stalled = !written;
     if (written) {
+        current_->journal_failures = 0;
         then();
         return;
     }
-    warn("can't write the journal, trying again: " + written.error().message);
+    if (++current_->journal_failures == 1)
+        warn("can't write the journal, trying again: " + written.error().message);
     say("waiting: the journal can't be written: " + written.error().message);
-    later(pause, [this, made = std::move(made), then = std::move(then)] { append(made, then); });
+    if (current_->journal_failures > most_journal_failures && made.type != Record::Type::End)
+        continue_unwritten(std::move(made), written.error(), then);
+    else
+        later(journal_pause_, [this, made = std::move(made), then = std::move(then)] { append(made, then); });
+}
+
+/// Goes back, or on from the point of no return, and keeps the records in memory: nobody has a driver while the host is half
+/// changed. A daemon that finds the journal without these records does the same again, since every step converges. Only the
+/// end waits: nothing else may begin while the journal says that this transaction runs.
+void Runner::continue_unwritten(Record made, const Error& why, const std::function<void()>& then) {
+    const core::Transaction& transaction = current_->operation.transaction;
+    const bool goes_on = transaction.undoing() || transaction.past_return() || transaction.finished();
+    const bool begins = made.type == Record::Type::Start && !goes_on; // which it does not, then
+    if (begins) {
+        made.type = Record::Type::Fail;
+        made.error = why;
+    }
+    std::vector<Record> records;
+    if (!begins || transaction.in_flight())
+        records.push_back(std::move(made));
+    if (!goes_on) {
+        records.push_back(record(Record::Type::Cancel));
+        records.back().error = why.context("the journal can't be written");
+    }
+    for (Record& each : records) {
+        if (!feed(each))
+            return;
+        current_->unwritten.push_back(std::move(each));
+    }
+    current_->stalled = false;
+    begins ? advance() : then();
 }
 
 void Runner::warn(const std::string& text) const {

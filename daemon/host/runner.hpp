@@ -23,6 +23,8 @@ namespace gpuhost::host {
 
 class Runner {
   public:
+    /// Attempts to write a record before the transaction continues without its journal.
+    static constexpr unsigned most_journal_failures = 6;
     static constexpr std::size_t kept = 50; ///< ended operations that stay listed, and their journals on disk
 
     struct Listener {
@@ -41,6 +43,8 @@ class Runner {
     void listen(Listener listener) { listener_ = std::move(listener); }
     /// The system below the root does not run, so that what ends with a boot has ended. Before resume().
     void set_asleep() { asleep_ = true; }
+    /// Between two attempts to write the journal; for tests.
+    void set_journal_pause(std::chrono::seconds pause) { journal_pause_ = pause; }
     /// What workers get to know from now on.
     void set_settings(base::Json settings) { settings_ = std::move(settings); }
 
@@ -82,6 +86,8 @@ class Runner {
         Source next;                                  ///< its next move, see later()
         std::string waiting_for; ///< why no worker starts; said and logged once, however often it is tried
         bool stalled = false;    ///< a record waits for room on the disk
+        unsigned journal_failures = 0;      ///< since the journal was last written
+        std::deque<core::Record> unwritten; ///< what the transaction has and its journal lacks
     };
 
     /// What a phase asks of its worker.
@@ -105,7 +111,9 @@ class Runner {
     void advance();
     void run(const core::Action& action);
     void launch(const core::Action& action);
+    [[nodiscard]] bool has_work(const core::Action& action) const;
     void pass_over(const core::Action& action);
+    [[nodiscard]] bool may_pass(const base::Error& error) const;
     [[nodiscard]] bool needs_running_system(const core::Action& action) const;
     void not_started(const core::Action& action, const base::Error& error);
     void run_again(const core::Action& action);
@@ -128,7 +136,10 @@ class Runner {
     void finish();
     [[nodiscard]] bool interruptible(const core::Action& action) const;
     [[nodiscard]] core::Record record(core::Record::Type type) const;
+    [[nodiscard]] base::Result<void> feed(const core::Record& record);
     [[nodiscard]] base::Result<void> write(const core::Record& record);
+    [[nodiscard]] base::Result<void> write_journal();
+    void continue_unwritten(core::Record made, const base::Error& why, const std::function<void()>& then);
     void append(core::Record record, std::function<void()> then);
     void say(const std::string& text);
     void warn(const std::string& text) const; ///< logged as about the current operation
@@ -150,6 +161,7 @@ class Runner {
     Sweeper sweeper_;
     bool asleep_ = false;
     bool looking_ = false;
+    std::chrono::seconds journal_pause_{5};
 };
 
 } // namespace gpuhost::host

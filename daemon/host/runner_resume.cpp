@@ -197,9 +197,17 @@ bool Runner::is_stuck(const Operation& operation) const {
     return transaction.outcome() == Outcome::RebootRequired && transaction.boot_id() == boot_id_;
 }
 
+/// A driver that was changed since then has ended what was stuck.
 bool Runner::reboot_required() const {
-    return std::any_of(ended_.begin(), ended_.end(),
-                       [this](const auto& entry) { return is_stuck(entry.second); });
+    for (auto entry = ended_.rbegin(); entry != ended_.rend(); ++entry) {
+        const core::Transaction& transaction = entry->second.transaction;
+        if (is_stuck(entry->second))
+            return true;
+        if (transaction.outcome() == Outcome::Committed && transaction.plan().driver &&
+            transaction.boot_id() == boot_id_)
+            return false;
+    }
+    return false;
 }
 
 } // namespace gpuhost::host

@@ -25,6 +25,8 @@ core::StepKinds make_kinds() {
         kind.writable = {std::string("/var/") + name};
         kind.interruptible = interruptible;
         kind.preflight = [](core::StepContext&, const base::Json&) { return std::vector<core::Problem>(); };
+        kind.apply = [](core::StepContext&, const base::Json&) { return base::Json::object(); };
+        kind.undo = [](core::StepContext&, const base::Json&) { return base::Result<void>(); };
         kinds.add(std::move(kind));
     };
     add("read", core::Sandbox::Parse, true);
@@ -33,6 +35,13 @@ core::StepKinds make_kinds() {
     core::StepKind kind = *kinds.find("load");
     kind.name = "start";
     kind.ends_with_boot = true;
+    kinds.add(kind);
+    kind.name = "undo";
+    kind.apply = nullptr;
+    kinds.add(kind);
+    kind.name = "look";
+    kind.apply = kinds.find("load")->apply;
+    kind.undo = nullptr;
     kinds.add(std::move(kind));
     return kinds;
 }
@@ -317,6 +326,25 @@ TEST_F(RunnerTest, InASystemThatDoesNotRunOnlyFilesGoBack) {
     EXPECT_EQ(rescue.runner.find(1)->transaction.states().front(), core::StepState::Undone);
 }
 
+TEST_F(RunnerTest, InASystemThatDoesNotRunWhatCannotGoBackGoesOn) {
+    {
+        Life crashed(root);
+        core::Plan plan = make_plan({"link", "start", "link"});
+        plan.steps[1].forward = true;
+        crashed.start(std::move(plan));
+        crashed.launcher.end();
+        crashed.launcher.end();
+        EXPECT_EQ(crashed.at(), "apply start");
+    }
+    Life rescue(root, "b0010000-0000-4000-8000-000000000002");
+    rescue.runner.set_asleep();
+    ASSERT_TRUE(rescue.runner.resume());
+    rescue.turn();
+    EXPECT_EQ(rescue.at(), "apply link");
+    rescue.launcher.end();
+    EXPECT_EQ(rescue.outcomes, std::vector{Outcome::Committed});
+}
+
 TEST_F(RunnerTest, InASystemThatDoesNotRunNothingStarts) {
     Life rescue(root);
     rescue.runner.set_asleep();
@@ -403,6 +431,191 @@ TEST_F(RunnerTest, ADeadlineIsNoReasonToTryAgain) {
     life.launcher.end();
     life.launcher.fail(Errc::Timeout);
     EXPECT_EQ(life.at(), "undo load");
+}
+
+TEST_F(RunnerTest, AnUndoThatRunsOutOfTimeIsRunAgain) {
+    Life life(root);
+    life.start(make_plan({"load"}));
+    life.launcher.end();
+    life.launcher.fail(Errc::Failed);
+    for (unsigned attempt = 1; attempt < core::Transaction::max_attempts; ++attempt) {
+        EXPECT_EQ(life.at(), "undo load");
+        life.launcher.fail(Errc::Timeout);
+        EXPECT_TRUE(life.outcomes.empty());
+    }
+    life.launcher.end();
+    EXPECT_EQ(life.outcomes, std::vector{Outcome::RolledBack});
+}
+
+TEST_F(RunnerTest, AfterThePointOfNoReturnATimeoutIsRunAgain) {
+    Life life(root);
+    core::Plan plan = make_plan({"load", "link"});
+    plan.steps[0].forward = true;
+    life.start(std::move(plan));
+    life.launcher.end();
+    life.launcher.fail(Errc::Timeout);
+    EXPECT_EQ(life.at(), "apply load");
+    life.launcher.end();
+    life.launcher.end();
+    EXPECT_EQ(life.outcomes, std::vector{Outcome::Committed});
+}
+
+TEST_F(RunnerTest, AnUndoWithoutRoomGetsTheReserve) {
+    Life life(root);
+    life.start(make_plan({"link"}));
+    life.launcher.end();
+    life.launcher.fail(Errc::Failed);
+    ASSERT_TRUE(root.exists("/var/lib/gpuhost/reserve"));
+    life.launcher.fail(Errc::NoSpace);
+    EXPECT_EQ(life.at(), "undo link");
+    EXPECT_FALSE(root.exists("/var/lib/gpuhost/reserve"));
+    life.launcher.end();
+    EXPECT_EQ(life.outcomes, std::vector{Outcome::RolledBack});
+    EXPECT_TRUE(root.exists("/var/lib/gpuhost/reserve"));
+}
+
+TEST_F(RunnerTest, WhatARebootUndoesAsksForOne) {
+    for (const Errc code : {Errc::InUse, Errc::Timeout}) {
+        Life life(root);
+        life.start(make_plan({"start"}));
+        life.launcher.end();
+        life.launcher.fail(Errc::Failed);
+        while (life.outcomes.empty())
+            life.launcher.fail(code);
+        EXPECT_EQ(life.outcomes, std::vector{Outcome::RebootRequired});
+        EXPECT_TRUE(life.runner.reboot_required());
+    }
+}
+
+TEST_F(RunnerTest, AnUndoneFileThatIsInUseFails) {
+    Life life(root);
+    life.start(make_plan({"link"}));
+    life.launcher.end();
+    life.launcher.fail(Errc::Failed);
+    life.launcher.fail(Errc::InUse);
+    EXPECT_EQ(life.outcomes, std::vector{Outcome::Failed});
+}
+
+TEST_F(RunnerTest, ADriverChangeEndsWhatAskedForAReboot) {
+    Life life(root);
+    life.start(make_plan({"load"}));
+    life.launcher.end();
+    life.launcher.fail(Errc::RebootRequired);
+    life.launcher.end();
+    ASSERT_TRUE(life.runner.reboot_required());
+    core::Plan change = make_plan({"load"});
+    change.driver.emplace();
+    life.start(std::move(change));
+    life.launcher.end();
+    life.launcher.end();
+    EXPECT_FALSE(life.runner.reboot_required());
+}
+
+TEST_F(RunnerTest, APhaseWithoutWorkStartsNoWorker) {
+    Life life(root);
+    life.start(make_plan({"link", "undo", "look", "load"}));
+    life.launcher.end();
+    EXPECT_EQ(life.at(), "apply link");
+    life.launcher.end();
+    EXPECT_EQ(life.at(), "apply look");
+    life.launcher.end();
+    EXPECT_EQ(life.at(), "apply load");
+    life.launcher.fail(Errc::Failed);
+    EXPECT_EQ(life.at(), "undo load");
+    life.launcher.end();
+    EXPECT_EQ(life.at(), "undo undo");
+    life.launcher.end();
+    EXPECT_EQ(life.at(), "undo link");
+}
+
+TEST_F(RunnerTest, AfterThePointOfNoReturnAWorkerIsWaitedFor) {
+    Life life(root);
+    core::Plan plan = make_plan({"load", "link"});
+    plan.steps[0].forward = true;
+    life.start(std::move(plan));
+    life.launcher.end();
+    for (unsigned i = 0; i <= core::Transaction::max_attempts; ++i) {
+        life.launcher.refusals = 1;
+        const std::size_t started = life.launcher.jobs.size();
+        i == 0 ? life.launcher.end() : life.launcher.refuse();
+        life.wait([&] { return life.launcher.jobs.size() > started; });
+    }
+    EXPECT_EQ(life.at(), "apply link");
+    life.launcher.end();
+    EXPECT_EQ(life.outcomes, std::vector{Outcome::Committed});
+}
+
+/// As on a disk that is full, or mounted read-only after an error.
+class NoJournal {
+  public:
+    NoJournal() {
+        (void)::getrlimit(RLIMIT_FSIZE, &before_);
+        const rlimit full{1, before_.rlim_max};
+        (void)::setrlimit(RLIMIT_FSIZE, &full);
+    }
+    NoJournal(const NoJournal&) = delete;
+    NoJournal& operator=(const NoJournal&) = delete;
+    ~NoJournal() {
+        (void)::setrlimit(RLIMIT_FSIZE, &before_);
+        (void)std::signal(SIGXFSZ, old_);
+    }
+
+  private:
+    rlimit before_{};
+    void (*old_)(int) = std::signal(SIGXFSZ, SIG_IGN);
+};
+
+TEST_F(RunnerTest, WithoutAJournalItGoesBackAndEndsWhenItIsWritten) {
+    Life life(root);
+    life.runner.set_journal_pause(std::chrono::seconds(0));
+    const auto id = life.start(make_plan({"load", "link"}));
+    life.launcher.end();
+    {
+        const NoJournal none;
+        life.launcher.end(); // its record can't be written
+        life.wait([&] { return life.at() == "undo load"; });
+        life.launcher.end();
+        life.turn();
+        EXPECT_TRUE(life.outcomes.empty()) << "another operation could not be recorded either";
+        EXPECT_TRUE(life.runner.waits());
+    }
+    life.wait([&] { return !life.outcomes.empty(); });
+    EXPECT_EQ(life.outcomes, std::vector{Outcome::RolledBack});
+    Life next(root);
+    ASSERT_TRUE(next.runner.resume());
+    EXPECT_EQ(next.runner.find(id)->transaction.outcome(), Outcome::RolledBack) << "all records are there";
+}
+
+TEST_F(RunnerTest, WithoutAJournalAStepThatDiedIsNotRunAgain) {
+    Life life(root);
+    life.runner.set_journal_pause(std::chrono::seconds(0));
+    life.start(make_plan({"load"}));
+    life.launcher.end();
+    {
+        const NoJournal none;
+        life.launcher.die();
+        life.wait([&] { return life.at() == "undo load"; });
+    }
+    life.launcher.end();
+    life.wait([&] { return !life.outcomes.empty(); });
+    EXPECT_EQ(life.outcomes, std::vector{Outcome::RolledBack});
+}
+
+TEST_F(RunnerTest, WithoutAJournalItGoesOnAfterThePointOfNoReturn) {
+    Life life(root);
+    life.runner.set_journal_pause(std::chrono::seconds(0));
+    core::Plan plan = make_plan({"load", "link"});
+    plan.steps[0].forward = true;
+    life.start(std::move(plan));
+    life.launcher.end();
+    {
+        const NoJournal none;
+        life.launcher.end();
+        life.wait([&] { return life.at() == "apply link"; });
+    }
+    life.launcher.end();
+    life.wait([&] { return !life.outcomes.empty(); });
+    EXPECT_EQ(life.outcomes, std::vector{Outcome::Committed});
 }
 
 TEST_F(RunnerTest, CancelKillsWhatMayBeInterrupted) {
