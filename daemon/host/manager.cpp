@@ -188,11 +188,12 @@ bool Manager::begin_preparation() {
     return false;
 }
 
-/// Once, when nothing that was left unfinished runs any more. Whatever comes out of it, the host is then as
-/// ready as it gets without a person.
+/// Once, when nothing that was left unfinished runs any more, and again after an operation that failed. Whatever comes out of
+/// it, the host is then as ready as it gets without a person.
 void Manager::converge() {
-    if (mode_ != Mode::Live || converged_ || runner_.running())
+    if (mode_ != Mode::Live || (converged_ && !failed_) || runner_.running())
         return;
+    const bool failed = std::exchange(failed_, false);
     if (!std::exchange(prepared_, true) && begin_preparation())
         return;
     converged_ = true;
@@ -208,6 +209,8 @@ void Manager::converge() {
             continue;
         // One that can't converge without a person keeps none of the others from it.
         auto one = component->plan({settings_, Json::object(), true, all.driver.has_value()}, *observed);
+        if (failed && one.driver)
+            continue; // after a failure another driver is a person's decision
         if (one.problems.empty())
             append(all, std::move(one));
         else
@@ -224,6 +227,8 @@ void Manager::operation_ended(const Operation& operation) {
         listener_.ended(operation);
     const core::Transaction& transaction = operation.transaction;
     const bool is_stuck = transaction.outcome() == core::Outcome::RebootRequired; // which is not tried again
+    // It may have left what convergence mends. One of the daemon's own is not tried again.
+    failed_ = transaction.outcome() == core::Outcome::Failed && origin(transaction.subject()) != "daemon";
     for (std::size_t i = 0; i < transaction.states().size() && operation.of_earlier_boot && !is_stuck; ++i)
         if (transaction.states()[i] != core::StepState::Pending)
             interrupted_.push_back(transaction.plan().steps[i]);

@@ -102,6 +102,7 @@ class Manager {
     bool started_ = false;
     bool prepared_ = false;  ///< what comes before convergence was begun, or is nothing
     bool converged_ = false; ///< convergence at start was tried
+    bool failed_ = false;    ///< an operation failed since, and may have left what convergence mends
     bool ready_ = false;
     bool degraded_ = false;
 };

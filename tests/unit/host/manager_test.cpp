@@ -77,6 +77,8 @@ class ManagerTest : public testing::Test {
         core::StepKind kind;
         kind.name = "fake";
         kind.preflight = [](core::StepContext&, const Json&) { return std::vector<core::Problem>(); };
+        kind.apply = [](core::StepContext&, const Json&) { return Json::object(); };
+        kind.undo = [](core::StepContext&, const Json&) { return base::Result<void>(); };
         kinds.add(kind);
     }
     /// A daemon's life so far; the one before is over.
@@ -269,6 +271,36 @@ TEST_F(ManagerTest, AStuckKernelIsNotTriedAgainAfterAnInterruption) {
     turn();
     EXPECT_FALSE(runner->running());
     EXPECT_EQ(manager->state(), "reboot-required");
+}
+
+TEST_F(ManagerTest, AFailedOperationConvergesTheHostOnce) {
+    begin();
+    ASSERT_TRUE(ask(2));
+    launcher.end(); // preflight
+    state->level = 3;
+    launcher.fail(Errc::Failed); // apply
+    launcher.fail(Errc::Failed); // undo
+    turn();
+    ASSERT_NE(runner->running(), nullptr);
+    EXPECT_EQ(runner->running()->transaction.subject().allowed_by, "daemon");
+    launcher.end();
+    launcher.fail(Errc::Failed);
+    launcher.fail(Errc::Failed);
+    turn();
+    EXPECT_EQ(runner->running(), nullptr);
+    EXPECT_EQ(manager->state(), "degraded");
+}
+
+TEST_F(ManagerTest, AFailedOperationConvergesToNoOtherDriver) {
+    begin();
+    state->changes_driver = true;
+    ASSERT_TRUE(ask(2));
+    launcher.end();
+    state->level = 3;
+    launcher.fail(Errc::Failed);
+    launcher.fail(Errc::Failed);
+    turn();
+    EXPECT_EQ(runner->running(), nullptr);
 }
 
 TEST_F(ManagerTest, AMountedSystemIsNotConverged) {
