@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // modules.converge: apply brings the kernel to "to", undo to "from". args: {"kernel", "from": goal, "to":
-// goal, "gpus": those that have to be served at the end, "console": was the text console on the driver, "policy",
-// "module_deadline_usec", "grace_usec"}.
+// goal, "gpus": those that have to be served at the end, "selects": a later step of the plan leads the kernel's boot to "to",
+// "console": was the text console on the driver, "policy", "module_deadline_usec", "grace_usec"}.
 #include "daemon/base/mapped_file.hpp"
 #include "daemon/base/parse.hpp"
 #include "kmod/converge.hpp"
@@ -9,6 +9,7 @@
 #include "kmod/graph.hpp"
 #include "kmod/holders.hpp"
 #include "kmod/module_info.hpp"
+#include "kmod/selection_files.hpp"
 #include "kmod/step_kind.hpp"
 
 #include <algorithm>
@@ -68,10 +69,28 @@ Result<base::Json> apply(StepContext& context, const base::Json& args) {
                       {"validated_us", report.validated_us}};
 }
 
+std::string directory_of(const Goal& goal) {
+    const auto module = std::find_if(goal.modules.begin(), goal.modules.end(),
+                                     [](const GoalModule& each) { return !each.path.empty(); });
+    return module == goal.modules.end() ? std::string() : module->path.substr(0, module->path.rfind('/'));
+}
+
+/// If the undo of driver.select failed, the host still boots "to" and finds its libraries. The kernel keeps its modules then, so
+/// that all of the host is one version.
+Result<void> expect_files_of_from(const StepContext& context, const base::Json& args) {
+    const std::string to = directory_of(goal_of(args, "to"));
+    if (!base::bool_or(args, "selects", false) || to.empty() ||
+        boot_modules(context.root, base::string_or(args, "kernel", "")) != to)
+        return {};
+    return base::fail(base::Errc::Failed, "the files of the host still lead to driver " +
+                                              goal_of(args, "to").version + ", so its modules stay");
+}
+
 /// By the time of an undo somebody may already use the new driver, if that was loaded. The policy that let
 /// the swap end others' processes lets the way back do so too; otherwise it waits for them as long as that
 /// would have given them. One that does not end may not be in the way after all: only the kernel says.
 Result<void> undo(StepContext& context, const base::Json& args) {
+    GPUHOST_CHECK(expect_files_of_from(context, args));
     Result<void> ended;
     if (base::string_or(args, "policy", "refuse") == "terminate" &&
         !to_unload(loaded_driver(context.root), goal_of(args, "from")).empty())

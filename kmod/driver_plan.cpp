@@ -130,6 +130,7 @@ Json converge_args(const Change& change) {
             {"from", to_json(change.loaded)},
             {"to", to_json(change.goal)},
             {"gpus", gpus_to_keep(change)},
+            {"selects", change.selects},
             {"console", !change.observed.console.empty()},
             {"policy", change.settings.holder_policy},
             {"module_deadline_usec", usec(change.settings.module_deadline)},
@@ -167,6 +168,9 @@ void add_steps_before(const Change& change, std::vector<Step>& steps) {
     steps.push_back({"modules.converge",
                      "load nvidia " + change.goal.version + " in place of " + gone_or(change.loaded.version),
                      converge_args(change)});
+    if (change.unload)
+        steps.push_back(
+            {"units.quiesce", "stop client units again if the driver goes back", {{"units", change.units}}});
 }
 
 constexpr const char* fabric_manager = "nvidia-fabricmanager.service";
@@ -201,9 +205,10 @@ void add_steps_after(const Change& change, std::vector<Step>& steps) {
                       {"userland", change.to.userland},
                       {"units", change.unload ? change.units : std::vector<std::string>()}}});
     add_computing(change, steps);
-    add(steps, change.around.after);
+    // Containers and clients may use the driver from here on, so going back could not free it any more.
     if ((change.modules && !change.only_loads()) || change.observed.door_shut)
-        steps.push_back({"door.open", "let others load drivers again", door_args(change)});
+        steps.push_back({"door.open", "let others load drivers again", door_args(change), true});
+    add(steps, change.around.after);
     if (!change.unload || change.units.empty())
         return;
     steps.push_back({"units.start", "start " + base::join(change.units, ", "), {{"units", change.units}}});

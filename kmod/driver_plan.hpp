@@ -5,12 +5,17 @@
 // is fresh; the driver is proved before others are let in again.
 //
 //   initramfs.clear → holders.wait → driver.prepare → door.shut → units.stop → holders.clear → driver.devices (back) →
-//   modules.converge → driver.select → driver.devices → driver.validate → door.open → units.start
+//   modules.converge → units.quiesce (back) → driver.select → driver.devices → driver.validate → door.open → units.start
 //
 // Where nobody asked and what is selected is only to be loaded, as at boot, of these remain modules.converge,
 // driver.devices and driver.validate: what starts after the driver waits for each step.
 //
-// Undone from any point backwards it ends with the driver that was there before.
+// Undone from any point before door.open it ends with the driver that was there before. From door.open on, containers and
+// clients may use the new driver, which could not be unloaded, so the operation only goes on.
+//
+// Going back, driver.select is undone first and modules.converge after it. If the new driver can't be
+// unloaded, the files say the old one, and the host asks for a reboot, which boots that. If the files can't go back, the
+// modules stay.
 #pragma once
 
 #include "daemon/core/component.hpp"

@@ -19,6 +19,7 @@ void register_driver_steps(core::StepKinds& kinds) {
     kinds.add(driver_compute_kind());
     kinds.add(door_open_kind());
     kinds.add(units_start_kind());
+    kinds.add(units_quiesce_kind());
     kinds.add(units_reload_kind());
 }
 

@@ -9,6 +9,7 @@
 //   holders.clear     Units    nobody holds the driver any more, or this step ends them (policy terminate)
 //   modules.converge  Modules  the kernel gets other modules
 //   driver.select     System   the host boots and finds the driver
+//   units.quiesce     Units    client units that came back leave, before the driver goes back
 //   units.reload      Units    systemd knows what leads units to the driver's programs
 //   driver.devices    Devices  its nodes in /dev
 //   driver.validate   Devices  does it work?

@@ -8,8 +8,10 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <map>
 
+#include <fcntl.h>
 #include <unistd.h>
 
 namespace gpuhost::kmod {
@@ -107,6 +109,23 @@ Result<std::map<std::string, std::string>> changed_files(const Root& root, std::
     return changed;
 }
 
+/// depmod syncs nothing, and whoever goes back after a power cut relies on what is there.
+Result<void> sync_index(const Root& root, std::string_view kernel, const std::string& scratch) {
+    std::string directory = scratch_modules(scratch, kernel);
+    GPUHOST_TRY(names, root.list(directory));
+    for (const std::string& name : names) {
+        if (!base::starts_with(name, "modules.") || belongs_in_scratch(name))
+            continue;
+        const std::string path = directory + "/" + name;
+        GPUHOST_TRY(fd, root.open_file(path, O_RDONLY | O_NOFOLLOW));
+        if (::fsync(fd.get()) < 0)
+            return base::fail_errno(path, errno);
+    }
+    for (; directory.size() > scratch.size(); directory.resize(directory.rfind('/')))
+        GPUHOST_CHECK(root.sync_directory(directory));
+    return {};
+}
+
 std::vector<std::string> module_files(const Root& root, const std::string& directory) {
     std::vector<std::string> names = root.list(directory).value_or(std::vector<std::string>());
     names.erase(std::remove_if(names.begin(), names.end(),
@@ -139,10 +158,12 @@ Result<void> build_index(const Root& root, std::string_view kernel, const std::s
     }
     command.deadline = std::chrono::minutes(5);
     GPUHOST_TRY(finished, base::run(command));
-    if (finished.exit_status == 0 && !finished.timed_out)
-        return root.write_atomic(built_beside(scratch), beside);
-    return base::fail(base::Errc::Failed, "depmod for " + std::string(kernel) + ": " +
-                                              (finished.timed_out ? "takes too long" : finished.output));
+    if (finished.timed_out)
+        return base::fail(base::Errc::Timeout, "depmod for " + std::string(kernel) + ": takes too long");
+    if (finished.exit_status != 0)
+        return base::fail(base::Errc::Failed, "depmod for " + std::string(kernel) + ": " + finished.output);
+    GPUHOST_CHECK(sync_index(root, kernel, scratch));
+    return root.write_atomic(built_beside(scratch), beside); // which says that all of it is on the disk
 }
 
 Result<void> check_index(const Root& root, std::string_view kernel, const std::string& modules,

@@ -7,9 +7,12 @@
 #include "daemon/base/parse.hpp"
 #include "daemon/base/process.hpp"
 #include "kmod/driver_preflight.hpp"
+#include "kmod/kernel_state.hpp"
 #include "kmod/module_index.hpp"
 #include "kmod/selection_files.hpp"
 #include "kmod/step_kind.hpp"
+
+#include <algorithm>
 
 #include <unistd.h>
 
@@ -30,13 +33,12 @@ Result<std::string> kernel_of(const base::Json& args) {
 std::optional<Driver> driver_of(const base::Json& args, std::string_view key) {
     return driver_from_json(base::member(args, key));
 }
-/// Of this boot: depmod syncs nothing, so after a power cut its files may be there and empty. A transaction may be of several
-/// kernels.
-std::string index_name(const StepContext& context, const std::string& kernel, std::string_view which) {
-    return "index-" + context.boot_id + "-" + kernel + "-" + std::string(which);
+/// A transaction may be of several kernels.
+std::string index_name(const std::string& kernel, std::string_view which) {
+    return "index-" + kernel + "-" + std::string(which);
 }
 std::string index_directory(const StepContext& context, const std::string& kernel, std::string_view which) {
-    return context.staging + "/" + index_name(context, kernel, which);
+    return context.staging + "/" + index_name(kernel, which);
 }
 
 Result<void> perform_all(const base::Root& root, const std::vector<content::FileOperation>& operations) {
@@ -90,7 +92,7 @@ Result<base::Json> prepare(StepContext& context, const base::Json& args) {
     const std::string back = index_directory(context, kernel, "from");
     GPUHOST_CHECK(context.root.remove_tree(back));
     if (index_is_installed(context.root, kernel, index_directory(context, kernel, "to")))
-        GPUHOST_CHECK(context.root.symlink_atomic(index_name(context, kernel, "to"), back));
+        GPUHOST_CHECK(context.root.symlink_atomic(index_name(kernel, "to"), back));
     else if (from)
         GPUHOST_CHECK(build_index(context.root, kernel, from->modules, back));
     return base::Json::object();
@@ -105,11 +107,31 @@ Result<void> verify_prepared(StepContext& context, const base::Json& args) {
     return check_all(context.root, prepared_files(context.root, *driver));
 }
 
-/// What leads to the new driver only. Firmware that another kernel's selection uses stays.
+/// Does the kernel run this version, or any kernel boot or have it selected? Then its firmware and its links stay: a GPU that
+/// starts asks for them.
+Result<bool> is_in_use(const base::Root& root, const Driver& driver) {
+    if (served_version(root) == driver.generation.version)
+        return true;
+    GPUHOST_TRY(store, read_store(root));
+    if (std::any_of(store.selected.begin(), store.selected.end(), [&](const auto& selected) {
+            return selected.second.generation.version == driver.generation.version;
+        }))
+        return true;
+    const std::string boots = std::string(store_directory) + "/boot";
+    const auto kernels = root.list(boots).value_or(std::vector<std::string>());
+    return std::any_of(kernels.begin(), kernels.end(), [&](const std::string& kernel) {
+        return boot_modules(root, kernel) == driver.modules;
+    });
+}
+
+/// Removes what leads to the new driver only.
 Result<void> unprepare(StepContext& context, const base::Json& args) {
     const auto to = driver_of(args, "to");
     const auto from = driver_of(args, "from");
     if (!to || (from && from->generation == to->generation))
+        return {};
+    GPUHOST_TRY(in_use, is_in_use(context.root, *to));
+    if (in_use)
         return {};
     std::string generation;
     for (const content::FileOperation& file : generation_files(*to)) {
@@ -117,10 +139,6 @@ Result<void> unprepare(StepContext& context, const base::Json& args) {
         generation = file.path.substr(0, file.path.rfind('/'));
     }
     GPUHOST_CHECK(context.root.remove(generation));
-    GPUHOST_TRY(store, read_store(context.root));
-    for (const auto& [kernel, selection] : store.selected)
-        if (selection.generation.version == to->generation.version)
-            return {};
     if (const auto firmware = firmware_link(context.root, *to); firmware && is_done(context.root, *firmware))
         return context.root.remove(firmware->path);
     return {};
@@ -148,25 +166,68 @@ Result<void> record(const base::Root& root, std::string_view kernel, const base:
     return remove_selection(root, kernel);
 }
 
-/// Selects "from" or "to".
-Result<void> select(StepContext& context, const base::Json& args, const std::string& which) {
-    GPUHOST_TRY(kernel, kernel_of(args));
-    const auto driver = driver_of(args, which);
-    const SelectionFiles files = selection_files(context.root, args, which);
+Result<void> update_index(const StepContext& context, const std::string& kernel,
+                          const std::optional<Driver>& driver, const std::string& which) {
     const std::string index = index_directory(context, kernel, which);
-    const std::string other_index = index_directory(context, kernel, which == "to" ? "from" : "to");
+    const std::string other = index_directory(context, kernel, which == "to" ? "from" : "to");
+    if (!index_is_current(context.root, kernel, index))
+        GPUHOST_CHECK(build_index(context.root, kernel, driver ? driver->modules : std::string(), index));
+    const bool other_holds = index_is_current(context.root, kernel, other);
+    GPUHOST_CHECK(install_index(context.root, kernel, index));
+    if (other_holds) // what changed the host's index is known; without this note, depmod runs once more
+        (void)keep_index_current(context.root, kernel, other);
+    return {};
+}
+
+/// Each step of it comes before those that need it; a failure leaves the old driver selected, or a part for the undo.
+Result<void> select(StepContext& context, const base::Json& args) {
+    GPUHOST_TRY(kernel, kernel_of(args));
+    const auto driver = driver_of(args, "to");
+    const SelectionFiles files = selection_files(context.root, args, "to");
+    const std::string index = index_directory(context, kernel, "to");
     if (!index_is_current(context.root, kernel, index))
         GPUHOST_CHECK(build_index(context.root, kernel, driver ? driver->modules : std::string(), index));
     if (driver)
         GPUHOST_CHECK(perform_all(context.root, prepared_files(context.root, *driver)));
     GPUHOST_CHECK(perform_all(context.root, files.before_index));
-    const bool other_holds = index_is_current(context.root, kernel, other_index);
-    GPUHOST_CHECK(install_index(context.root, kernel, index));
-    if (other_holds) // what changed the host's index is no news
-        GPUHOST_CHECK(keep_index_current(context.root, kernel, other_index));
-    GPUHOST_CHECK(record(context.root, kernel, base::member(args, "selection_" + which)));
+    GPUHOST_CHECK(update_index(context, kernel, driver, "to"));
+    GPUHOST_CHECK(record(context.root, kernel, base::member(args, "selection_to")));
     GPUHOST_CHECK(perform_all(context.root, files.after_index));
     return refresh_libraries(context.root);
+}
+
+/// Keeps the first error of what is done all the same.
+class FirstError {
+  public:
+    void add(Result<void> result) {
+        if (result_ && !result)
+            result_ = std::move(result);
+    }
+    void add(const base::Root& root, const std::vector<content::FileOperation>& operations) {
+        for (const content::FileOperation& operation : operations)
+            add(perform(root, operation));
+    }
+    [[nodiscard]] const Result<void>& result() const { return result_; }
+
+  private:
+    Result<void> result_;
+};
+
+/// Writes the record first: it needs room on the disk, which the links do not, and while it can't be written nothing changes.
+/// Each of the others is done even if one fails. The index is last, since every mix of indices boots.
+Result<void> select_back(StepContext& context, const base::Json& args) {
+    GPUHOST_TRY(kernel, kernel_of(args));
+    const auto driver = driver_of(args, "from");
+    const SelectionFiles files = selection_files(context.root, args, "from");
+    GPUHOST_CHECK(record(context.root, kernel, base::member(args, "selection_from")));
+    FirstError first;
+    if (driver)
+        first.add(context.root, prepared_files(context.root, *driver));
+    first.add(context.root, files.before_index);
+    first.add(context.root, files.after_index);
+    first.add(refresh_libraries(context.root));
+    first.add(update_index(context, kernel, driver, "from"));
+    return first.result();
 }
 
 Result<void> verify_selected(StepContext& context, const base::Json& args) {
@@ -205,11 +266,11 @@ core::StepKind driver_select_kind() {
     kind.deadline = std::chrono::minutes(12);
     kind.preflight = select_preflight;
     kind.apply = [](StepContext& context, const base::Json& args) -> Result<base::Json> {
-        GPUHOST_CHECK(select(context, args, "to"));
+        GPUHOST_CHECK(select(context, args));
         return base::Json::object();
     };
     kind.verify = verify_selected;
-    kind.undo = [](StepContext& context, const base::Json& args) { return select(context, args, "from"); };
+    kind.undo = select_back;
     return kind;
 }
 

@@ -177,6 +177,10 @@ SelectionFiles selection_files(const base::Root& root, const base::Json& args, c
                            tools_of(root, other), base::string_or(args, "options_" + which, ""), others);
 }
 
+std::string boot_modules(const base::Root& root, std::string_view kernel) {
+    return root.read_link(in_store("boot/" + std::string(kernel) + "/modules")).value_or(std::string());
+}
+
 std::string userland_link_of(std::string_view kernel) {
     return "boot/" + std::string(kernel) + "/userland";
 }

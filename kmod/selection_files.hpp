@@ -55,6 +55,8 @@ struct SelectionFiles {
 [[nodiscard]] SelectionFiles selection_files(const base::Root& root, const base::Json& args,
                                              const std::string& which);
 
+/// The module set that `kernel` boots, by its directory; empty: none.
+[[nodiscard]] std::string boot_modules(const base::Root& root, std::string_view kernel);
 /// Where `current` leads while `kernel` runs.
 [[nodiscard]] std::string userland_link_of(std::string_view kernel);
 /// Where `current` leads, as it stands in the link; empty: it is not there, and nor is the linker's file.

@@ -18,6 +18,7 @@ using PreflightResult = base::Result<std::vector<core::Problem>>;
 [[nodiscard]] core::StepKind holders_clear_kind();
 [[nodiscard]] core::StepKind units_stop_kind();
 [[nodiscard]] core::StepKind units_start_kind();
+[[nodiscard]] core::StepKind units_quiesce_kind();
 [[nodiscard]] core::StepKind units_reload_kind();
 [[nodiscard]] core::StepKind door_shut_kind();
 [[nodiscard]] core::StepKind door_open_kind();

@@ -2,6 +2,7 @@
 // units.stop and units.start: client units that hold the driver leave before a swap and come back after it.
 // args: {"units": [those that ran when it was planned], "only": [of these, none: all; of units.start alone]}. Those that units.stop
 // finds active it keeps in the transaction's directory, for whoever starts them again. Each is the other's inverse.
+// units.quiesce stops client units on the way back alone: udev, a socket or a person may have started them since. args: {"units"}.
 // units.reload: systemd knows the drop-ins of these "units"; what that costs is no reason to go back.
 #include "daemon/base/parse.hpp"
 #include "daemon/base/process.hpp"
@@ -107,6 +108,17 @@ Result<void> stop(StepContext& context, const base::Json& args) {
                       "look at systemctl status " + left.front());
 }
 
+/// Never an error: whether the driver can go back, the kernel says.
+Result<void> quiesce(StepContext& context, const base::Json& args) {
+    const auto units = units_to_stop(context, args);
+    if (!units)
+        context.warn("client units were not stopped again: " + units.error().message);
+    else if (!units->empty())
+        if (const auto stopped = stop(context, {{"units", *units}}); !stopped)
+            context.warn("client units were not stopped again: " + stopped.error().message);
+    return {};
+}
+
 Result<void> find_and_stop(StepContext& context, const base::Json& args) {
     GPUHOST_TRY(units, units_to_stop(context, args));
     // Not in preflight, whose worker can't ask systemd.
@@ -138,12 +150,21 @@ Result<void> reload_unless_known(const StepContext& context, const base::Json& a
     return {};
 }
 
-/// Not for the sake of a unit does a driver go back: one that does not start is reported, and the swap
-/// stands.
+/// Has gpuhost-ready.service a job, queued or running, which waits for this operation? Client units start after that, so nothing may
+/// wait for them.
+bool is_booting(const StepContext& context) {
+    const auto job = systemctl(context, "show", {"gpuhost-ready.service"}, {"--value", "--property=Job"});
+    return job && !base::trim(*job).empty() && base::trim(*job) != "0";
+}
+
+/// Never an error: a unit that does not start is reported, and the swap stays.
 Result<base::Json> start(StepContext& context, const base::Json& args) {
+    std::vector<std::string> options;
+    if (is_booting(context))
+        options.emplace_back("--no-block");
     for (const std::string& unit : base::strings_or_empty(args, "units")) {
         context.progress(-1, "start " + unit);
-        if (const auto started = systemctl(context, "start", {unit}); !started)
+        if (const auto started = systemctl(context, "start", {unit}, options); !started)
             context.warn(unit + " did not start again: " + started.error().message);
     }
     return base::Json::object();
@@ -174,6 +195,16 @@ core::StepKind units_stop_kind() {
     kind.undo = [](StepContext& context, const base::Json& args) {
         return start_again(context, stopped(context, args));
     };
+    return kind;
+}
+
+core::StepKind units_quiesce_kind() {
+    core::StepKind kind;
+    kind.name = "units.quiesce";
+    kind.sandbox = core::Sandbox::Units;
+    kind.ends_with_boot = true;
+    kind.deadline = std::chrono::minutes(5);
+    kind.undo = quiesce;
     return kind;
 }
 

@@ -476,7 +476,9 @@ TEST_F(RunnerTest, AnUndoWithoutRoomGetsTheReserve) {
 
 TEST_F(RunnerTest, WhatARebootUndoesAsksForOne) {
     for (const Errc code : {Errc::InUse, Errc::Timeout}) {
-        Life life(root);
+        const gpuhost::tests::TempDir fresh;
+        const base::Root other = fresh.root();
+        Life life(other);
         life.start(make_plan({"start"}));
         life.launcher.end();
         life.launcher.fail(Errc::Failed);

@@ -91,7 +91,7 @@ std::string kinds(const core::Plan& plan) {
 }
 
 const std::string whole_swap =
-    "driver.prepare door.shut units.stop holders.clear driver.devices modules.converge "
+    "driver.prepare door.shut units.stop holders.clear driver.devices modules.converge units.quiesce "
     "driver.select driver.devices driver.validate door.open units.start";
 
 struct PlanCase {
@@ -163,12 +163,13 @@ INSTANTIATE_TEST_SUITE_P(
                  Json::object(),
                  "driver.prepare driver.select driver.validate",
                  {}},
-        PlanCase{"EachGpuComputes",
-                 [](Observed&, core::Settings& settings) { set(settings, "Validation", "cuda"); },
-                 swap("550.163.01"),
-                 "driver.prepare door.shut units.stop holders.clear driver.devices modules.converge "
-                 "driver.select driver.devices driver.validate driver.compute door.open units.start",
-                 {}},
+        PlanCase{
+            "EachGpuComputes",
+            [](Observed&, core::Settings& settings) { set(settings, "Validation", "cuda"); },
+            swap("550.163.01"),
+            "driver.prepare door.shut units.stop holders.clear driver.devices modules.converge units.quiesce "
+            "driver.select driver.devices driver.validate driver.compute door.open units.start",
+            {}},
         PlanCase{"WhatIsInUseComputesNothing",
                  [](Observed& observed, core::Settings& settings) {
                      set(settings, "Validation", "cuda");
@@ -177,30 +178,31 @@ INSTANTIATE_TEST_SUITE_P(
                  Json::object(),
                  "driver.prepare driver.select driver.validate",
                  {}},
-        PlanCase{
-            "BehindSwitchesTheyComputeOnceTheFabricManagerIsBack",
-            [](Observed& observed, core::Settings& settings) {
-                set(settings, "Validation", "cuda");
-                observed.units.emplace_back("nvidia-fabricmanager.service");
-            },
-            swap("550.163.01"),
-            "driver.prepare door.shut units.stop holders.clear driver.devices modules.converge driver.select "
-            "driver.devices driver.validate units.start driver.compute door.open units.start",
-            {}},
+        PlanCase{"BehindSwitchesTheyComputeOnceTheFabricManagerIsBack",
+                 [](Observed& observed, core::Settings& settings) {
+                     set(settings, "Validation", "cuda");
+                     observed.units.emplace_back("nvidia-fabricmanager.service");
+                 },
+                 swap("550.163.01"),
+                 "driver.prepare door.shut units.stop holders.clear driver.devices modules.converge "
+                 "units.quiesce driver.select "
+                 "driver.devices driver.validate units.start driver.compute door.open units.start",
+                 {}},
         PlanCase{"Rollback", {}, {{"driver", {{"request", "rollback"}}}}, whole_swap, {}},
         PlanCase{"WithoutClients",
                  [](Observed& observed, core::Settings&) { observed.units.clear(); },
                  swap("550.163.01"),
-                 "driver.prepare door.shut holders.clear driver.devices modules.converge driver.select "
+                 "driver.prepare door.shut holders.clear driver.devices modules.converge units.quiesce "
+                 "driver.select "
                  "driver.devices driver.validate door.open",
                  {}},
-        PlanCase{
-            "Waiting",
-            {},
-            {{"driver", {{"request", "swap"}, {"version", "550.163.01"}, {"holders", "wait"}}}},
-            "holders.wait driver.prepare door.shut units.stop holders.clear driver.devices modules.converge "
-            "driver.select driver.devices driver.validate door.open units.start",
-            {}},
+        PlanCase{"Waiting",
+                 {},
+                 {{"driver", {{"request", "swap"}, {"version", "550.163.01"}, {"holders", "wait"}}}},
+                 "holders.wait driver.prepare door.shut units.stop holders.clear driver.devices "
+                 "modules.converge units.quiesce "
+                 "driver.select driver.devices driver.validate door.open units.start",
+                 {}},
         PlanCase{"FirstDriver",
                  {},
                  swap("535.261.03"),
@@ -262,12 +264,13 @@ INSTANTIATE_TEST_SUITE_P(
                  Json::object(),
                  "driver.validate door.open",
                  {}},
-        PlanCase{"SameVersionRebuilt",
-                 [](Observed& observed, core::Settings&) { observed.loaded[1].srcversion = "another"; },
-                 Json::object(),
-                 "door.shut units.stop holders.clear driver.devices modules.converge driver.devices "
-                 "driver.validate door.open units.start",
-                 {}},
+        PlanCase{
+            "SameVersionRebuilt",
+            [](Observed& observed, core::Settings&) { observed.loaded[1].srcversion = "another"; },
+            Json::object(),
+            "door.shut units.stop holders.clear driver.devices modules.converge units.quiesce driver.devices "
+            "driver.validate door.open units.start",
+            {}},
         PlanCase{"SelectedDriverCannotBeRead",
                  [](Observed& observed, core::Settings&) { observed.store.versions[1].userland.clear(); },
                  swap("550.163.01"),
@@ -353,16 +356,25 @@ std::string kinds_around(const Observed& observed, const Json& request) {
 }
 
 TEST(DriverPlanAround, NobodyBeginsOnceClientsHaveGoneAndTheySeeItWhenTheyComeBack) {
-    EXPECT_EQ(
-        kinds_around(serving_535(), swap("550.163.01")),
-        "driver.prepare door.shut units.stop a holders.clear driver.devices modules.converge driver.select "
-        "driver.devices driver.validate b door.open units.start b");
+    EXPECT_EQ(kinds_around(serving_535(), swap("550.163.01")),
+              "driver.prepare door.shut units.stop a holders.clear driver.devices modules.converge "
+              "units.quiesce driver.select "
+              "driver.devices driver.validate door.open b units.start b");
+}
+
+TEST(DriverPlan, OpeningTheDoorIsThePointOfNoReturn) {
+    const core::Plan plan = plan_of(serving_535(), swap("550.163.01"));
+    std::vector<std::string> forward;
+    for (const core::Step& step : plan.steps)
+        if (step.forward)
+            forward.push_back(step.kind);
+    EXPECT_EQ(forward, std::vector<std::string>{"door.open"});
 }
 
 TEST(DriverPlanAround, WithoutADriverNobodyHasToBeKeptOut) {
     const std::string steps = kinds_around(fresh_host(), swap("550.163.01"));
     EXPECT_EQ(steps.find(" a "), std::string::npos);
-    EXPECT_NE(steps.find("driver.validate b door.open"), std::string::npos) << steps;
+    EXPECT_NE(steps.find("driver.validate door.open b"), std::string::npos) << steps;
     EXPECT_EQ(kinds_around(serving_535(), Json::object()), "") << "nothing changes";
 }
 

@@ -225,7 +225,7 @@ TEST_F(DriverSteps, TheIndexForGoingBackIsUsed) {
     const Json args = select_args(old, next);
     ASSERT_TRUE(apply("driver.prepare", args));
     const std::string prepared =
-        "/var/lib/gpuhost/staging/1/index-boot-" + std::string(test_kernel) + "-from/prepared";
+        "/var/lib/gpuhost/staging/1/index-" + std::string(test_kernel) + "-from/prepared";
     tree_.directory().write(prepared.substr(1), "");
     ASSERT_TRUE(apply("driver.select", args));
     EXPECT_NE(module_file("modules.dep").find("nvidia-peermem"), std::string::npos) << "another index";
@@ -234,26 +234,95 @@ TEST_F(DriverSteps, TheIndexForGoingBackIsUsed) {
     EXPECT_TRUE(tree_.root().exists(prepared)) << "it was computed again";
 }
 
-TEST_F(DriverSteps, AnIndexOfAnotherBootIsNotInstalled) {
+TEST_F(DriverSteps, UndoAfterABootInstallsThePreparedIndex) {
     const Driver old = add_driver("535.261.03");
     const Json first = select_args(std::nullopt, old);
     ASSERT_TRUE(apply("driver.prepare", first));
     ASSERT_TRUE(apply("driver.select", first));
     const std::string index = module_file("modules.dep");
-    const Json args = select_args(old, add_driver("550.163.01"));
+    const Driver next = add_driver("550.163.01");
+    tree_.directory().write(
+        next.modules + "/nvidia-peermem.ko",
+        tests::module_image({{"name", "nvidia_peermem"}, {"vermagic", std::string(test_kernel) + " SMP "}}));
+    const Json args = select_args(old, next);
     ASSERT_TRUE(apply("driver.prepare", args));
-    // what a power cut makes of files that nobody synced
-    const std::string staging = tree_.directory().path("var/lib/gpuhost/staging");
-    unsigned emptied = 0;
-    for (const auto& entry : std::filesystem::recursive_directory_iterator(staging))
-        if (entry.is_regular_file() && base::starts_with(entry.path().filename().string(), "modules.")) {
-            std::filesystem::resize_file(entry.path(), 0);
-            ++emptied;
-        }
-    EXPECT_NE(emptied, 0U);
+    ASSERT_TRUE(apply("driver.select", args));
+    const std::string prepared =
+        "/var/lib/gpuhost/staging/1/index-" + std::string(test_kernel) + "-from/prepared";
+    tree_.directory().write(prepared.substr(1), "");
     boot_ = "next boot";
     ASSERT_TRUE(undo("driver.select", args));
     EXPECT_EQ(module_file("modules.dep"), index);
+    EXPECT_TRUE(tree_.root().exists(prepared)) << "it was computed again";
+}
+
+TEST_F(DriverSteps, UndoSelectsTheOldDriverThoughItsIndexFails) {
+    const Driver old = add_driver("535.261.03");
+    const Json first = select_args(std::nullopt, old);
+    ASSERT_TRUE(apply("driver.prepare", first));
+    ASSERT_TRUE(apply("driver.select", first));
+    const Json args = select_args(old, add_driver("550.163.01"));
+    ASSERT_TRUE(apply("driver.prepare", args));
+    ASSERT_TRUE(apply("driver.select", args));
+    ASSERT_TRUE(tree_.root().remove_tree("/var/lib/gpuhost/staging"));
+    tree_.directory().write("var/lib/gpuhost/staging", "in the way of a directory");
+    EXPECT_FALSE(undo("driver.select", args));
+    EXPECT_EQ(selected(), "535.261.03");
+    EXPECT_EQ(library(), "535.261.03");
+    ASSERT_TRUE(tree_.root().remove("/var/lib/gpuhost/staging"));
+    EXPECT_TRUE(undo("driver.select", args));
+}
+
+TEST_F(DriverSteps, UndoKeepsTheFilesOfTheDriverInTheKernel) {
+    const Driver old = add_driver("535.261.03");
+    const Json first = select_args(std::nullopt, old);
+    ASSERT_TRUE(apply("driver.prepare", first));
+    ASSERT_TRUE(apply("driver.select", first));
+    const Json args = select_args(old, add_driver("550.163.01"));
+    ASSERT_TRUE(apply("driver.prepare", args));
+    tree_.directory().write("proc/driver/nvidia/version",
+                            "NVRM version: NVIDIA UNIX x86_64 Kernel Module  550.163.01  Release Build\n");
+    ASSERT_TRUE(undo("driver.prepare", args));
+    EXPECT_EQ(tree_.root().read("/lib/firmware/nvidia/550.163.01/gsp_ga10x.bin").value_or(""), "550.163.01");
+    tree_.directory().write("proc/driver/nvidia/version", "");
+    ASSERT_TRUE(undo("driver.prepare", args));
+    EXPECT_FALSE(tree_.root().exists("/lib/firmware/nvidia/550.163.01"));
+}
+
+TEST_F(DriverSteps, ModulesStayWhereTheFilesStay) {
+    tree_.add_gpu("0000:65:00.0");
+    Driver old = add_driver("535.261.03");
+    Driver next = add_driver("550.163.01");
+    const Json first = select_args(std::nullopt, old);
+    ASSERT_TRUE(apply("driver.prepare", first));
+    ASSERT_TRUE(apply("driver.select", first));
+    const Json converge{{"kernel", test_kernel},
+                        {"from", to_json(tree_.add_modules("535.261.03"))},
+                        {"to", to_json(tree_.add_modules("550.163.01"))},
+                        {"selects", true}};
+    const Json args = select_args(old, next);
+    ASSERT_TRUE(apply("driver.prepare", args));
+    ASSERT_TRUE(apply("modules.converge", converge));
+    ASSERT_TRUE(apply("driver.select", args));
+    const std::string loaded = tree_.loaded();
+    EXPECT_FALSE(undo("modules.converge", converge));
+    EXPECT_EQ(tree_.loaded(), loaded);
+    ASSERT_TRUE(undo("driver.select", args));
+    ASSERT_TRUE(undo("modules.converge", converge));
+    EXPECT_NE(tree_.loaded(), loaded);
+}
+
+TEST_F(DriverSteps, UndoOfPrepareKeepsWhatAKernelBoots) {
+    const Driver old = add_driver("535.261.03");
+    const Json first = select_args(std::nullopt, old);
+    ASSERT_TRUE(apply("driver.prepare", first));
+    ASSERT_TRUE(apply("driver.select", first));
+    const Json args = select_args(old, add_driver("550.163.01"));
+    ASSERT_TRUE(apply("driver.prepare", args));
+    ASSERT_TRUE(apply("driver.select", args));
+    ASSERT_TRUE(write_selection(tree_.root(), test_kernel, {old.generation, {}})) << "the links are not back";
+    ASSERT_TRUE(undo("driver.prepare", args));
+    EXPECT_EQ(library(), "550.163.01");
 }
 
 TEST_F(DriverSteps, AnIndexFromBeforeAnotherDepmodIsNotInstalled) {
@@ -653,6 +722,7 @@ case "$*" in
 show*RequiredBy*) cat dependents; exit ;;
 show*DropInPaths*) cat known 2>/dev/null; exit 0 ;;
 daemon-reload*) exit 0 ;;
+show*Job*gpuhost-ready.service) cat boot-job 2>/dev/null; exit 0 ;;
 show*ActiveState*) grep -qx "${*##* }" active && echo active || echo inactive; exit ;;
 *" client.service"|*" dependent.service") ;;
 *) echo no such unit; exit 5 ;;
@@ -685,6 +755,9 @@ TEST_F(DriverSteps, UnitsLeaveAndComeBack) {
         << "a host that boots would wait for itself";
     ASSERT_TRUE(undo("units.start", args));
     EXPECT_EQ(tree_.directory().read(group), "");
+    tree_.directory().write(group, "13\n");
+    ASSERT_TRUE(undo("units.quiesce", args));
+    EXPECT_EQ(tree_.directory().read(group), "") << "it came back by itself";
     ASSERT_TRUE(tree_.root().remove_tree("/var/lib/gpuhost/staging"));
     ASSERT_TRUE(apply("units.start", {{"units", {"client.service", "gone.service"}}}))
         << "no reason to go back";
@@ -717,6 +790,10 @@ TEST_F(DriverSteps, ADependentThatIsNamedComesBackWithItsUnit) {
     EXPECT_NE(calls().find("start --no-block -- dependent.service\n"), std::string::npos);
     ASSERT_TRUE(apply("units.start", args));
     EXPECT_NE(calls().find("start -- dependent.service\n"), std::string::npos);
+    tree_.directory().write("boot-job", "117\n");
+    ASSERT_TRUE(apply("units.start", args));
+    EXPECT_NE(calls().find("start --no-block -- dependent.service\n"), std::string::npos)
+        << "gpuhost-ready.service waits for this step, and the unit for gpuhost-ready.service";
     ASSERT_TRUE(undo("units.start", args));
     EXPECT_NE(calls().find("stop -- client.service dependent.service\n"), std::string::npos);
 }
@@ -734,7 +811,8 @@ TEST_F(DriverSteps, SomeUnitsStartAheadAndNoOtherWithThem) {
     Json ahead = all;
     ahead["only"] = {"dependent.service"};
     ASSERT_TRUE(apply("units.start", ahead));
-    EXPECT_EQ(tree_.directory().read("log"), "start -- dependent.service\n")
+    EXPECT_NE(tree_.directory().read("log").find("start -- dependent.service\n"), std::string::npos);
+    EXPECT_EQ(tree_.directory().read("log").find("client.service"), std::string::npos)
         << "the door is shut for the other";
     tree_.directory().write("log", "");
     ASSERT_TRUE(undo("units.start", ahead));
