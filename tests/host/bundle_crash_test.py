@@ -107,7 +107,7 @@ class Check:
         return now[:2] + now[3:] == self.before[:2] + self.before[3:]  # blobs that nobody owns may lie there
 
 
-def import_outcomes(recording, moment, power_cut):
+def import_outcomes(recording, moment, power_cut, _earlier):
     """The bundle is open only as long as the daemon that got it lives, so what is not received goes back; what is goes on, but for
     a power cut."""
     if moment.ended:
@@ -125,7 +125,7 @@ def import_outcomes(recording, moment, power_cut):
     return ("committed",)
 
 
-def removal_outcomes(recording, moment, power_cut):
+def removal_outcomes(recording, moment, power_cut, _earlier):
     """It needs nothing that a restart takes away. A power cut has it go back as long as nothing is removed but what leads there."""
     if moment.ended:
         return (recording.outcome,)

@@ -21,7 +21,6 @@ from gates import Gates
 STATE = "/var/lib/gpuhost"
 SIZE = 160 << 20  # a reserve of 64 MiB stays free
 NO_SPACE = 11
-FILLER = "filler"
 PACKAGES = """[Bundle]
 Name=packages
 Generation={generation}
@@ -53,24 +52,11 @@ class Way:
 
 
 def fill(host, left=0):
-    """All but `left` bytes, for root as for everybody."""
-    state = os.statvfs(host.path(STATE))
-    most = state.f_bavail * state.f_frsize - left
-    with open(host.path(f"{STATE}/{FILLER}"), "ab") as file:
-        at = file.tell()
-        while most > 0:
-            try:
-                os.posix_fallocate(file.fileno(), at, most)
-                at += most
-                state = os.statvfs(host.path(STATE))
-                most = state.f_bavail * state.f_frsize - left
-            except OSError:
-                most //= 2
+    own_mounts.fill(host.path(STATE), left)
 
 
 def free(host):
-    if os.path.exists(host.path(f"{STATE}/{FILLER}")):
-        os.unlink(host.path(f"{STATE}/{FILLER}"))
+    own_mounts.free(host.path(STATE))
 
 
 def check_refused(t, host, way):

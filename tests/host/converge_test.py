@@ -15,6 +15,7 @@ import tomllib
 
 from fake_host import CLIENT, NEW, OLD, read, run_checks, write
 from gates import Gates
+from one_version import mixture
 from runtime_files import CONFIG, PLAIN, calls, dump, install_containerd, systemctl
 from toolkit_files import CURRENT, write_debs
 
@@ -174,8 +175,8 @@ def is_contradictory(host):
 
 
 def faults(host):
-    """What is not as it should be behind an apply."""
-    found = []
+    """What is not as it should be after an apply."""
+    found = mixture(host, containers=False)  # whose settings and files change here
     plan = host.json("plan")
     if plan["steps"]:
         found.append(f"the plan still has {[step['summary'] for step in plan['steps']]}: {plan['reasons']}")

@@ -17,7 +17,7 @@ from gates import Gates
 
 SEED = os.environ.get("SEED", "535")
 FULL = os.environ.get("FULL") == "1"
-HANGS = 4  # each takes a deadline
+DEADLINE_MS = "2000"  # of a worker that hangs
 
 
 def copy(source, target):
@@ -115,7 +115,7 @@ def recover(case, recording, moment, earlier, power_cut):
         host.boot()
     host.start_daemon()
     wrong = [] if host.settle() else ["it does not settle"]
-    wrong += case.faults(host, case.outcomes(recording, moment, power_cut))
+    wrong += case.faults(host, case.outcomes(recording, moment, power_cut, earlier))
     host.kill_daemon()
     return wrong
 
@@ -130,11 +130,11 @@ def check_crashes(t, case, recording, label):
 
 
 def check_errors(t, case, recording, label):
-    """Each step fails before and after its work."""
+    """Each step finds no room, before and after its work. From the point of no return on it is run again."""
     host, points, past_return = case.host, [], False
     for moment in recording.moments[:-1]:
         past_return = past_return or moment.where == f"apply {case.no_return} before"
-        points.append((moment, ("failed",) if past_return else ("rolled-back", "refused")))
+        points.append((moment, ("committed",) if past_return else ("rolled-back", "refused")))
     for moment, outcomes in case.chosen(points):
         restore(host, case.start)
         gates = Gates(host, lambda *at, moment=moment: "error no-space" if at == (moment.where, moment.count) else "go")
@@ -147,10 +147,11 @@ def check_errors(t, case, recording, label):
         host.kill_daemon()
 
 
-def check_hangs(t, case, recording, label, failing=None, outcomes=("rolled-back", "refused")):
-    """A worker stands still in some of the phases, until its deadline; `failing` is the moment whose error starts the way back."""
-    host = case.host
-    for moment in case.chosen([moment for moment in recording.moments if moment.begins and moment.where != "end"], HANGS):
+def check_hangs(t, case, recording, label, failing=None):
+    """A worker stands still in each of the phases, until its deadline; `failing` is the moment whose error starts the way back."""
+    host, past_return = case.host, False
+    for moment in [moment for moment in recording.moments if moment.begins and moment.where != "end"]:
+        past_return = past_return or moment.where == f"apply {case.no_return} before"
         restore(host, case.start)
 
         def decide(where, count, moment=moment):
@@ -159,12 +160,17 @@ def check_hangs(t, case, recording, label, failing=None, outcomes=("rolled-back"
             return "error failed" if failing and (where, count) == (failing.where, failing.count) else "go"
 
         gates = Gates(host, decide)
-        host.start_daemon(FAKE_DAEMON_DEADLINE_MS="4000")
+        host.start_daemon(FAKE_DAEMON_DEADLINE_MS=DEADLINE_MS)
         host.settle()
         host.ctl(*case.words)
         gates.close()
-        end = case.journal()[-1]
-        wrong = case.faults(host, outcomes) + ([] if "deadline" in str(end.get("error")) else [f"it ended so: {end}"])
+        wrong = case.faults(host, ("committed",) if past_return else ("rolled-back", "refused"))
+        if past_return or failing:
+            starts = [record for record in case.journal() if record["type"] == "start" and record["phase"] == ("undo" if failing else "apply")]
+            if len(starts) != len({record["step"] for record in starts}) + 1:
+                wrong.append(f"what hung was not undone again: {starts}")
+        elif "deadline" not in str(case.journal()[-1].get("error")):
+            wrong.append(f"it ended so: {case.journal()[-1]}")
         t.ok(not wrong, f"{label}: hang at {moment.name}", *wrong, host.tail() if wrong else "")
         host.kill_daemon()
 

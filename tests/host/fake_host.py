@@ -17,13 +17,13 @@ from programs import end, environment, run, start
 OLD, NEW = "535.261.03", "550.163.01"
 GPUS = ("0000:01:00.0", "0000:02:00.0")
 CLIENT = "nvidia-persistenced.service"
-# The host's own systemctl: a unit with a process in its group runs.
+# The host's own systemctl: a unit with a process in its group runs, and its process 4711 may use the driver until it stops.
 SYSTEMCTL = """#!/bin/sh
 verb=$1; shift; shift
 for unit; do
     group={root}/sys/fs/cgroup/system.slice/$unit
     mkdir -p $group
-    case $verb in start) echo 4711 >$group/cgroup.procs ;; stop) : >$group/cgroup.procs ;; esac
+    case $verb in start) echo 4711 >$group/cgroup.procs ;; stop) : >$group/cgroup.procs; rm -rf {root}/proc/4711 ;; esac
 done
 """
 
@@ -189,6 +189,15 @@ class FakeHost:
         """Module → version, of all that the kernel has."""
         modules = self.path("/sys/module")
         return {name: self.read(f"/sys/module/{name}/version") for name in (os.listdir(modules) if os.path.isdir(modules) else [])}
+
+    def add_process(self, pid, command, unit):
+        """One that uses the driver."""
+        process = self.path(f"/proc/{pid}")
+        write(f"{process}/comm", command + "\n")
+        write(f"{process}/cgroup", f"0::/system.slice/{unit}\n")
+        os.makedirs(f"{process}/fd", exist_ok=True)
+        if not os.path.lexists(f"{process}/fd/3"):
+            os.symlink(self.path("/dev/nvidiactl"), f"{process}/fd/3")
 
     def told(self, path="/run/cdi/nvidia.yaml"):
         """The driver whose libraries containers get; None without a specification."""

@@ -11,6 +11,7 @@ import sys
 
 INSIDE = "GPUHOST_TEST_MOUNTS_INSIDE"
 MS_BIND, MNT_DETACH = 4096, 2
+FILLER = "filler"
 SIOCSIFFLAGS, IFF_UP = 0x8914, 1
 LIBC = ctypes.CDLL(None, use_errno=True)
 
@@ -50,3 +51,24 @@ def unmount(target):
 def detach(target):
     """What a test that failed may have left busy: it goes with its last user."""
     LIBC.umount2(target.encode(), MNT_DETACH)
+
+
+def fill(directory, left=0):
+    """All but `left` bytes of its file system, for root as for everybody."""
+    state = os.statvfs(directory)
+    most = state.f_bavail * state.f_frsize - left
+    with open(f"{directory}/{FILLER}", "ab") as file:
+        at = file.tell()
+        while most > 0:
+            try:
+                os.posix_fallocate(file.fileno(), at, most)
+                at += most
+                state = os.statvfs(directory)
+                most = state.f_bavail * state.f_frsize - left
+            except OSError:
+                most //= 2
+
+
+def free(directory):
+    if os.path.exists(f"{directory}/{FILLER}"):
+        os.unlink(f"{directory}/{FILLER}")

@@ -16,6 +16,7 @@ from driver_files import KERNEL
 from fake_host import NEW, OLD, FakeHost, prepare, read, write
 from gates import Gates
 from initramfs_files import IMAGE, STALE, put
+from one_version import mixture
 from programs import end
 
 SWAP = 6  # the operation, after four imports and the first load
@@ -52,10 +53,9 @@ def boot(host):
     host.boot()
     host.start_daemon()
     settled = host.settle()
-    version, plan = host.loaded().get("nvidia"), host.json("plan")["steps"]
-    told = host.told()
+    version, plan, wrong = host.loaded().get("nvidia"), host.json("plan")["steps"], mixture(host)
     host.kill_daemon()
-    return version if settled and not plan and told == version else f"{version}, told {told}, settled {settled}, to do {plan}"
+    return version if settled and not plan and not wrong else f"{version}, {wrong}, settled {settled}, to do {plan}"
 
 
 def check_look(t, host, start):
@@ -174,8 +174,9 @@ def check_mounts(t, host, start):
 
 def check_interrupted_swaps(t, host, swap):
     """The swap's worker stood at a gate when the power went."""
-    wrong = []
+    wrong, forward = [], False
     for moment in swap.moments:
+        forward = forward or moment.where == "apply door.open before"
         for wanted in (OLD, NEW):
             restore(host, moment.tree)
             turn_off(host)
@@ -184,7 +185,7 @@ def check_interrupted_swaps(t, host, swap):
                 wrong.append(f"{moment.name}: a look does not tell of it: {dry.stderr}")
             done = rescue(host, "driver", "select", wanted)
             outcome = host.journal(SWAP)[-1].get("outcome")
-            right = "committed" if moment.ended else "cancelled" if moment.where.startswith("preflight") else "rolled-back"
+            right = "committed" if forward else "cancelled" if moment.where.startswith("preflight") else "rolled-back"
             if done.returncode or outcome != right:
                 wrong.append(f"{moment.name}, select {wanted}: {done.returncode}, swap {outcome}: {done.stdout}{done.stderr}")
             if (found := boot(host)) != wanted:

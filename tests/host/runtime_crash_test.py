@@ -43,7 +43,7 @@ def faults(host, outcomes):
     return wrong
 
 
-def outcomes(recording, moment, power_cut):
+def outcomes(recording, moment, power_cut, _earlier):
     if not power_cut or moment.ended:
         return ("committed",)
     return ("committed", "rolled-back", "cancelled")

@@ -75,13 +75,13 @@ def remove_faults(host, outcomes):
     return wrong
 
 
-def outcomes(recording, moment, power_cut):
+def outcomes(recording, moment, power_cut, _earlier):
     if not power_cut or moment.ended:
         return ("committed",)
     return ("committed", "rolled-back", "cancelled")
 
 
-def import_outcomes(recording, moment, power_cut):
+def import_outcomes(recording, moment, power_cut, _earlier):
     """A daemon that is started again no longer has the files."""
     return ("committed",) if moment.ended else ("committed", "rolled-back", "cancelled", "failed")
 
