@@ -99,6 +99,14 @@ bool GpuUsers::confirm() {
     return was;
 }
 
+std::string GpuUsers::trouble() const {
+    const auto claim = std::find_if(claims_.begin(), claims_.end(), [](const auto& one) {
+        return (one.second.state == Claim::State::Asked || one.second.state == Claim::State::Failed) &&
+               !one.second.trouble.empty();
+    });
+    return trouble_.empty() && claim != claims_.end() ? claim->second.trouble : trouble_;
+}
+
 void GpuUsers::look() {
     if (looks_ || look_at_)
         return;

@@ -35,8 +35,8 @@ class GpuUsers {
     void outdate();
     /// True when nothing has happened since the host looked. Else it looks again, and all are to be marked once more.
     [[nodiscard]] bool confirm();
-    /// Why nothing is known yet, if anything is in the way.
-    [[nodiscard]] const std::string& trouble() const { return trouble_; }
+    /// Why something is not known yet; empty: nothing is in the way.
+    [[nodiscard]] std::string trouble() const;
     /// What is in the host's way may pass: it is asked again after a while, for good only while it is Busy.
     void found(Holders holders);
 

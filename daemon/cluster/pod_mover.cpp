@@ -102,13 +102,10 @@ void PodMover::turn() {
     users_.turn();
     if (reopen_at_ && now() >= *reopen_at_)
         begin();
-    if (act_ == UpgradeAct::None || !due_ || now() < *due_)
+    if (!due_ || now() < *due_)
         return;
     due_.reset();
-    if (!watch_)
-        begin();
-    else
-        look();
+    look();
 }
 
 /// Credentials that were good may have ended meanwhile: the kubelet renews its own, and jobs take weeks.
@@ -116,17 +113,21 @@ void PodMover::begin() {
     watch_.reset(); // before open_(), which may end what it uses
     users_.end();
     reopen_at_.reset();
+    due_.reset();
     listed_ = false;
     task_.state = Task::State::Running;
     task_.late_from = blind;
     const auto opened = open_();
     if (!opened) {
-        if (opened.error().code != Errc::Busy)
-            task_.late_from = 0;
-        if (is_late())
-            return fail(opened.error().message);
-        task_.text = opened.error().message;
-        due_ = now() + backoff_.next();
+        const bool is_asked = opened.error().code == Errc::Busy; // which ends by itself
+        if (!is_asked || trouble_.empty())
+            task_.text = opened.error().message;
+        reopen_at_ = now() + backoff_.next();
+        if (is_asked)
+            return;
+        task_.late_from = 0;
+        if (is_over())
+            fail(task_.text);
         return;
     }
     api_ = *opened;
@@ -181,8 +182,8 @@ void PodMover::note(const Error& trouble) {
 }
 
 void PodMover::reopen() {
-    if (act_ != UpgradeAct::None && !watch_)
-        due_ = now();
+    if (!watch_ && task_.state == Task::State::Running)
+        reopen_at_ = now();
 }
 
 bool PodMover::is_late() const {
@@ -192,15 +193,20 @@ bool PodMover::is_late() const {
     return timeout.count() != 0 && unix_now() >= since_ + timeout.count();
 }
 
-/// How long after since_ pods may take to leave. Whoever ends is left its grace period.
-Seconds PodMover::patience(const std::vector<const PodFacts*>& left) const {
+/// How long after since_ pods may take to leave. A pod that ends keeps its grace period.
+Seconds PodMover::patience() const {
     if (!policy_->override_pdb)
         return rules().timeout;
     Seconds most = 2 * rules().timeout;
-    for (const PodFacts* pod : left)
+    for (const PodFacts* pod : choose_pods(pods_, act_, *policy_).leave)
         if (pod->is_leaving)
             most = std::max(most, Seconds(pod->grace_ends - since_) + 2 * after_grace);
     return most;
+}
+
+/// Whether pods have had all their time to leave. Later than is_late() where budgets are overridden.
+bool PodMover::is_over() const {
+    return is_late() && unix_now() >= since_ + patience().count();
 }
 
 const PodRules& PodMover::rules() const {
@@ -225,7 +231,7 @@ void PodMover::end_outdated_validators() {
             ask(pod);
 }
 
-/// None that counts is here, and one is to be expected.
+/// Whether a valid one is missing, and its DaemonSet may still make it.
 bool PodMover::is_validator_due() const {
     const bool is_here = std::any_of(pods_.begin(), pods_.end(), [this](const auto& one) {
         const PodFacts& pod = one.second;
@@ -250,7 +256,7 @@ std::optional<std::string> PodMover::awaited() {
     if (act_ != UpgradeAct::Validate) {
         if (const std::string what = users_.mark(pods_); !what.empty())
             return "not known yet: " + what;
-    } else if (act_ == UpgradeAct::Validate) {
+    } else {
         end_outdated_validators();
         if (is_validator_due())
             return "no pod of nvidia-operator-validator is here yet";
@@ -258,9 +264,11 @@ std::optional<std::string> PodMover::awaited() {
     return std::nullopt;
 }
 
+/// Fails once the time is over and something is in the way. A list or a look that is under way ends by itself.
 void PodMover::wait(std::string why) {
     task_.text = std::move(why);
-    if (is_late())
+    const bool is_hindered = !trouble_.empty() || !users_.trouble().empty();
+    if (is_hindered && is_over())
         return fail(task_.text);
     due_ = now() + Time(1'000);
 }
@@ -294,8 +302,9 @@ void PodMover::look() {
     task_.text = list_text(texts);
     if (act_ != UpgradeAct::DeletePods && act_ != UpgradeAct::Drain)
         return;
-    if (const Seconds most = patience(choice.leave); is_late() && unix_now() >= since_ + most.count())
-        return fail("these pods have not left within " + std::to_string(most.count()) + " s: " + task_.text);
+    if (is_over())
+        return fail("these pods have not left within " + std::to_string(patience().count()) +
+                    " s: " + task_.text);
     all_asked_ = true;
     users_.outdate();
     for (const PodFacts* pod : choice.leave)

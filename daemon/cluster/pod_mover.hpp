@@ -49,7 +49,8 @@ class PodMover {
     void ask(const PodFacts& pod);
     void answered(const std::string& uid, const std::string& text, ApiAnswer&& answer);
     [[nodiscard]] bool is_late() const;
-    [[nodiscard]] Seconds patience(const std::vector<const PodFacts*>& left) const;
+    [[nodiscard]] bool is_over() const;
+    [[nodiscard]] Seconds patience() const;
     [[nodiscard]] const PodRules& rules() const;
     void fail(const std::string& why);
 
@@ -66,7 +67,7 @@ class PodMover {
     std::map<std::string, Time> ask_at_;            ///< uid → when to ask (again)
     std::map<std::string, std::string> in_the_way_; ///< uid → why it has not gone yet
     std::string trouble_;                           ///< of the watch: pods_ is not up to date
-    std::optional<Time> reopen_at_;                 ///< when the credentials are read anew for that
+    std::optional<Time> reopen_at_;                 ///< when the credentials are read (anew)
     bool validator_seen_ = false;                   ///< there is a DaemonSet that makes one
     bool listed_ = false;
     bool all_asked_ = false; ///< nobody was refused: from here on they go

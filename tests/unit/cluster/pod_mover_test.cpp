@@ -54,12 +54,23 @@ class PodMoverTest : public ::testing::Test {
         return base::string_or(base::member(metadata, "annotations"), "kubernetes.io/config.hash",
                                base::string_or(metadata, "uid", ""));
     }
-    void begin(UpgradeAct act) {
-        mover.be_at(act, &policy, static_cast<std::int64_t>(base::realtime_us() / 1'000'000));
+    void begin(UpgradeAct act, seconds ago = seconds(0)) {
+        mover.be_at(act, &policy, static_cast<std::int64_t>(base::realtime_us() / 1'000'000) - ago.count());
+    }
+    void tell_holders() {
+        std::set<std::string> uids;
+        for (const std::string& name : holders)
+            if (const Json* const pod = server.find(path_of(name)))
+                uids.insert(uid_on_host((*pod)["metadata"]));
+        mover.found(std::move(uids));
     }
     Task after(UpgradeAct act, seconds time) {
         const auto end = server.now() + std::chrono::milliseconds(time);
         while (server.now() < end) {
+            if (std::exchange(lends, false)) {
+                lent = true;
+                mover.reopen();
+            }
             mover.turn();
             const auto next = std::min(server.next().value_or(end), mover.due().value_or(end));
             server.advance(std::clamp(next, server.now() + Time(1), end));
@@ -77,24 +88,28 @@ class PodMoverTest : public ::testing::Test {
     std::set<std::string> holders; ///< pods by their names
     unsigned looks = 0;
     bool is_busy = false; ///< the daemon, with something else
+    bool is_slow = false; ///< the daemon: the test answers with tell_holders()
     unsigned opened = 0;  ///< the kubelet's credentials
-    unsigned client = 0;  ///< whose network the next ones are used on
+    bool lends = false;   ///< the daemon has been asked for them
+    bool lent = false;
+    unsigned client = 0; ///< whose network the next ones are used on
     PodMover mover{"gpu01",
-                   [this] {
+                   [this]() -> base::Result<Api*> {
+                       if (!std::exchange(lent, false)) {
+                           lends = true;
+                           return base::fail(base::Errc::Busy, "asks gpuhostd for the credentials");
+                       }
                        ++opened;
                        server.enter(client);
                        api.emplace(Api::open(root, "/etc/k.conf").value());
-                       return base::Result<Api*>(&*api);
+                       return &*api;
                    },
                    [this] {
                        ++looks;
                        if (is_busy)
                            return mover.found(base::fail(base::Errc::Busy, "operation 3 runs"));
-                       std::set<std::string> uids;
-                       for (const std::string& name : holders)
-                           if (const Json* const pod = server.find(path_of(name)))
-                               uids.insert(uid_on_host((*pod)["metadata"]));
-                       mover.found(std::move(uids));
+                       if (!is_slow)
+                           tell_holders();
                    },
                    [](const std::string&) {}};
 };
@@ -280,6 +295,45 @@ TEST_F(PodMoverTest, ADaemonsPodThatALabelPausesStopsNothing) {
     EXPECT_EQ(after(UpgradeAct::DeletePods, seconds(10)).state, Task::State::Done);
 }
 
+TEST_F(PodMoverTest, LookUnderWayAtTheTimeoutIsAwaited) {
+    policy.deletion.timeout = Seconds(60);
+    put("holds", true);
+    holders = {"holds"};
+    begin(UpgradeAct::DeletePods);
+    EXPECT_EQ(after(UpgradeAct::DeletePods, seconds(55)).state, Task::State::Running);
+    is_slow = true;
+    server.remove(path_of("holds"));
+    EXPECT_EQ(after(UpgradeAct::DeletePods, seconds(15)).state, Task::State::Running);
+    tell_holders();
+    EXPECT_EQ(after(UpgradeAct::DeletePods, seconds(3)).state, Task::State::Done);
+}
+
+TEST_F(PodMoverTest, RestartAfterTheTimeoutLooksBeforeItJudges) {
+    policy.deletion.timeout = Seconds(60);
+    for (const char* name : {"idle", "other"})
+        put(name, true);
+    begin(UpgradeAct::DeletePods, seconds(90));
+    EXPECT_EQ(mover.task(UpgradeAct::DeletePods).state, Task::State::Running);
+    EXPECT_EQ(after(UpgradeAct::DeletePods, seconds(3)).state, Task::State::Done);
+}
+
+TEST_F(PodMoverTest, CredentialsThatNeverComeFailAtTheTimeout) {
+    policy.deletion.timeout = Seconds(60);
+    PodMover other{"gpu01",
+                   []() -> base::Result<Api*> { return base::fail(base::Errc::NotFound, "no kubeconfig"); },
+                   [] {}, [](const std::string&) {}};
+    other.be_at(UpgradeAct::DeletePods, &policy, static_cast<std::int64_t>(base::realtime_us() / 1'000'000));
+    const auto end = server.now() + seconds(120);
+    while (server.now() < end && other.due()) {
+        server.advance(std::clamp(*other.due(), server.now() + Time(1), end));
+        other.turn();
+    }
+    other.reopen();
+    EXPECT_EQ(other.task(UpgradeAct::DeletePods).state, Task::State::Failed);
+    EXPECT_EQ(other.task(UpgradeAct::DeletePods).text, "no kubeconfig");
+    EXPECT_FALSE(other.due().has_value());
+}
+
 /// What was asked of the server with a grace period of none.
 class OverriddenBudgets : public PodMoverTest {
   protected:
@@ -319,6 +373,34 @@ TEST_F(OverriddenBudgets, APodThatNeverLeavesEndsIt) {
     const Task task = after(UpgradeAct::DeletePods, seconds(30));
     EXPECT_EQ(task.state, Task::State::Failed);
     EXPECT_EQ(task.text, "these pods have not left within 120 s: default/holds");
+}
+
+TEST_F(OverriddenBudgets, PodDeletedPastItsBudgetLeavesThenDone) {
+    begin(UpgradeAct::DeletePods);
+    EXPECT_EQ(after(UpgradeAct::DeletePods, seconds(70)).state, Task::State::Running);
+    EXPECT_GT(deletions, 0U);
+    server.remove(path_of("holds"));
+    const Task task = after(UpgradeAct::DeletePods, seconds(20));
+    EXPECT_EQ(task.state, Task::State::Done) << task.text;
+}
+
+TEST_F(OverriddenBudgets, BrokenConnectionEndsNothingWhilePodsMayLeave) {
+    begin(UpgradeAct::DeletePods);
+    EXPECT_EQ(after(UpgradeAct::DeletePods, seconds(70)).state, Task::State::Running);
+    server.cut(0, seconds(3), false);
+    const Task task = after(UpgradeAct::DeletePods, seconds(20));
+    EXPECT_EQ(task.state, Task::State::Running) << task.text;
+    EXPECT_EQ(task.text, "default/holds");
+}
+
+TEST_F(OverriddenBudgets, BrokenConnectionLeavesEndingPodsTheirTime) {
+    patch("holds", {{"metadata", {{"deletionTimestamp", after_now(seconds(200))}}}});
+    begin(UpgradeAct::DeletePods);
+    EXPECT_EQ(after(UpgradeAct::DeletePods, seconds(150)).state, Task::State::Running);
+    server.cut(0, seconds(3), false);
+    EXPECT_EQ(after(UpgradeAct::DeletePods, seconds(20)).state, Task::State::Running);
+    server.cut(0, std::chrono::hours(1), false);
+    EXPECT_EQ(after(UpgradeAct::DeletePods, seconds(120)).state, Task::State::Failed);
 }
 
 TEST_F(PodMoverTest, AValidatorOfTheDriverBeforeIsMadeAnew) {
