@@ -65,6 +65,11 @@ const base::Result<Json>* described(const DaemonState& state, std::uint64_t id) 
     return found == state.descriptions.end() ? nullptr : &found->second;
 }
 
+/// By an operation's row or its description.
+bool is_running(const std::string& state) {
+    return state == "running" || state == "undoing";
+}
+
 bool is_swap(const std::string& kind) {
     return kind == "driver.swap" || kind == "driver.rollback";
 }
@@ -127,6 +132,7 @@ void ClusterHost::lose() {
     check_ = {};
     check_id_ = 0;
     check_asks_ = false;
+    check_again_.reset();
     ++check_number_;
     dry_runs_.clear();
     look_is_stale_ = false;
@@ -176,7 +182,7 @@ void ClusterHost::follow_swap(const DaemonState& state) {
         swap_.id = row->id;
         swap_.title = string_or(operation, "title", "");
         swap_.began = static_cast<std::int64_t>(row->began_us) / second_us;
-        if (phase == "running" || phase == "undoing") {
+        if (is_running(phase)) {
             swap_.task = {Task::State::Running, string_or(operation, "text", ""), false};
         } else if (phase == "committed" || phase == "reboot-required") {
             swap_.task = {Task::State::Done, "", false};
@@ -237,12 +243,14 @@ Task ClusterHost::check(const std::string& version) const {
 }
 
 void ClusterHost::begin_check(const std::string& version, const cluster::UpgradePolicy* policy) {
-    if (version == check_version_ && (check_asks_ || (check_.state != Task::State::None &&
-                                                      !(check_again_ && cluster::now() >= *check_again_))))
-        return;
     const bool again = version == check_version_;
+    const bool is_under_way = check_asks_ || check_id_ != 0;
+    const bool waits = check_again_ && cluster::now() < *check_again_;
+    if (again && (is_under_way || waits || check_.is_done()))
+        return;
     check_version_ = version;
     check_again_ = cluster::now() + between_checks;
+    check_id_ = 0;
     ++check_number_;
     check_asks_ = true;
     // While it is looked at again, what was found before counts.
@@ -256,7 +264,7 @@ void ClusterHost::begin_check(const std::string& version, const cluster::Upgrade
         if (number != check_number_)
             return;
         if (const auto kubelet = check_lent(); !kubelet) {
-            end_check({Task::State::Failed, "pods can't be moved: " + kubelet.error().message, false});
+            check_failed({kubelet.error().code, "pods can't be moved: " + kubelet.error().message, ""});
             check_again_ = cluster::now() + between_tries;
             return;
         }
@@ -271,7 +279,7 @@ void ClusterHost::plan_check() {
         if (number != check_number_)
             return;
         if (!planned)
-            return end_check({Task::State::Failed, planned.error().message, false});
+            return check_failed(planned.error());
         if (const std::string problems = lasting_problems(member(*planned, "problems")); !problems.empty())
             return end_check({Task::State::Failed, problems, false});
         dry_run_check();
@@ -284,17 +292,11 @@ void ClusterHost::dry_run_check() {
                       if (number != check_number_)
                           return;
                       check_asks_ = false;
-                      if (started && *started != 0) {
-                          check_id_ = *started;
-                      } else if (started) {
+                      if (!started)
+                          return check_failed(started.error());
+                      check_id_ = *started;
+                      if (check_id_ == 0) // it serves already
                           end_check({Task::State::Done, "", false});
-                          check_again_.reset();
-                      } else if (started.error().code == Errc::Busy) {
-                          end_check({});
-                          check_again_ = cluster::now() + between_tries;
-                      } else {
-                          end_check({Task::State::Failed, started.error().message, false});
-                      }
                   });
 }
 
@@ -303,22 +305,28 @@ void ClusterHost::end_check(Task result) {
     check_ = std::move(result);
 }
 
+/// What passes by itself says nothing of the version: it is asked for again soon.
+void ClusterHost::check_failed(const base::Error& why) {
+    if (!says_nothing(why))
+        return end_check({Task::State::Failed, why.message, false});
+    end_check({});
+    check_again_ = cluster::now() + between_tries;
+}
+
 void ClusterHost::follow_check(Described operation) {
     if (operation == nullptr)
         return;
     const std::string state = *operation ? string_or(**operation, "state", "") : "";
-    if (state == "running" || state == "undoing")
+    if (is_running(state))
         return;
     check_id_ = 0;
-    const std::string problems =
-        *operation ? lasting_problems(member(**operation, "problems")) : operation->error().message;
-    if (problems.empty() && (state == "checked" || state == "refused")) {
-        check_ = {Task::State::Done, "", false};
-        check_again_.reset();
-        return;
-    }
-    check_ = {Task::State::Failed, problems.empty() ? text_of(member(**operation, "error")) : problems,
-              false};
+    if (!*operation)
+        return check_failed(operation->error());
+    const std::string problems = lasting_problems(member(**operation, "problems"));
+    if (problems.empty() && (state == "checked" || state == "refused"))
+        return end_check({Task::State::Done, "", false});
+    end_check(
+        {Task::State::Failed, problems.empty() ? text_of(member(**operation, "error")) : problems, false});
 }
 
 // Who holds the driver
@@ -352,7 +360,7 @@ void ClusterHost::follow_look(Described described) {
         return;
     const auto& operation = *described;
     const std::string state = operation ? string_or(*operation, "state", "") : "";
-    if (state == "running" || state == "undoing")
+    if (is_running(state))
         return;
     look_id_ = 0;
     if (std::exchange(look_is_stale_, false))

@@ -49,6 +49,7 @@ class ClusterHost final : public cluster::UpgradeHost {
     void plan_check();
     void dry_run_check();
     void end_check(cluster::Task result);
+    void check_failed(const base::Error& why);
     void look_for_holders();
     void follow_look(Described operation);
     void begin_swap(const std::string& version, const cluster::UpgradePolicy* policy, std::int64_t since);

@@ -219,8 +219,10 @@ EXTRA_%C%_kmod_tests_DEPENDENCIES = %D%/stub-nvml.so %D%/stub-cuda.so %D%/stub-j
 
 %C%_rollout_tests_CPPFLAGS = $(test_cppflags)
 %C%_rollout_tests_LDFLAGS = $(AM_LDFLAGS) $(time_seam)
-%C%_rollout_tests_LDADD = $(test_libs) $(cluster_libs)
+%C%_rollout_tests_LDADD = $(test_libs) $(cluster_libs) $(ctl_libs)
 %C%_rollout_tests_SOURCES = \
+    %D%/cluster/cluster_host_test.cpp \
+    %D%/cluster/cluster_look_test.cpp \
     %D%/cluster/gpu_users_test.cpp \
     %D%/cluster/kubeconfigs.hpp \
     %D%/cluster/pod_mover_test.cpp \
@@ -229,6 +231,12 @@ EXTRA_%C%_kmod_tests_DEPENDENCIES = %D%/stub-nvml.so %D%/stub-cuda.so %D%/stub-j
     %D%/cluster/rollout_test.cpp \
     %D%/cluster/upgrade_agent_test.cpp \
     %D%/cluster/watch_test.cpp \
+    daemon/cluster_host.cpp \
+    daemon/cluster_host.hpp \
+    daemon/cluster_look.cpp \
+    daemon/cluster_look.hpp \
+    tests/support/fake_daemon.cpp \
+    tests/support/fake_daemon.hpp \
     tests/support/simulated_server.cpp \
     tests/support/simulated_server.hpp
 

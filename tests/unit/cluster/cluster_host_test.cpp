@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/cluster_host.hpp"
+#include "tests/support/fake_daemon.hpp"
+#include "tests/support/simulated_server.hpp"
+#include "tests/support/tmpdir.hpp"
+
+#include <optional>
+#include <string>
+
+#include <gtest/gtest.h>
+
+namespace gpuhost {
+namespace {
+
+using base::Errc;
+using base::Json;
+using cluster::Task;
+using cluster::UpgradeAct;
+using State = Task::State;
+using std::chrono::seconds;
+using tests::FakeDaemon;
+using tests::SimulatedServer;
+using tests::TempDir;
+
+constexpr const char* wanted = "550.163.01";
+const Json nothing_in_the_way = {{"problems", Json::array()}};
+
+class ClusterHostTest : public ::testing::Test {
+  protected:
+    ClusterHostTest() { policy.deletion.enabled = policy.drain.enabled = false; }
+
+    /// One round of the program's loop.
+    void round(UpgradeAct act, const std::string& version = wanted, std::int64_t since = 0) {
+        host.turn();
+        host.be_at({act, version, &policy, since});
+    }
+    void pass(seconds time) { server.advance(server.now() + time); }
+    /// A look at the daemon, in which operation `id` is described.
+    void see(std::optional<std::uint64_t> id = {}, const FakeDaemon::Answer& operation = Json()) {
+        DaemonState state;
+        state.operations = daemon.rows;
+        state.host = Json{{"state", "idle"}};
+        if (id)
+            state.descriptions.insert_or_assign(*id, operation);
+        host.see(state);
+    }
+
+    SimulatedServer server{1};
+    TempDir dir;
+    base::Root root = base::Root::open(dir.path()).value();
+    cluster::UpgradePolicy policy;
+    FakeDaemon daemon;
+    ClusterHost host{daemon.client, root, "gpu01", [](const std::string&) {}};
+};
+
+TEST_F(ClusterHostTest, BusyDaemonIsAskedAgainAfterAWhile) {
+    round(UpgradeAct::Check);
+    ASSERT_TRUE(daemon.answer("Plan", nothing_in_the_way));
+    ASSERT_TRUE(daemon.answer("DryRun", base::fail(Errc::Busy, "operation 3 runs")));
+    ASSERT_TRUE(host.due().has_value());
+    const auto due = *host.due();
+    for (; server.now() < due; pass(seconds(1))) {
+        round(UpgradeAct::Check);
+        ASSERT_EQ(daemon.calls("Plan"), 1U) << (due - server.now()).count() << " ms too early";
+    }
+    round(UpgradeAct::Check);
+    EXPECT_EQ(daemon.calls("Plan"), 2U);
+}
+
+TEST_F(ClusterHostTest, RestartedDaemonIsAskedAtOnce) {
+    round(UpgradeAct::Check);
+    ASSERT_TRUE(daemon.answer("Plan", nothing_in_the_way));
+    ASSERT_TRUE(daemon.answer("DryRun", base::fail(Errc::Busy, "operation 3 runs")));
+    host.lose();
+    round(UpgradeAct::Check);
+    EXPECT_EQ(daemon.calls("Plan"), 2U);
+}
+
+TEST_F(ClusterHostTest, SilenceInACheckSaysNothingOfTheVersion) {
+    const auto silence = [] { return base::fail(Errc::Timeout, "gpuhostd does not answer"); };
+    round(UpgradeAct::Check);
+    ASSERT_TRUE(daemon.answer("Plan", silence()));
+    EXPECT_EQ(host.check(wanted).state, State::None);
+    pass(seconds(15));
+    round(UpgradeAct::Check);
+    ASSERT_TRUE(daemon.answer("Plan", nothing_in_the_way));
+    ASSERT_TRUE(daemon.answer("DryRun", silence()));
+    EXPECT_EQ(host.check(wanted).state, State::None);
+    pass(seconds(15));
+    round(UpgradeAct::Check);
+    ASSERT_TRUE(daemon.answer("Plan", nothing_in_the_way));
+    ASSERT_TRUE(daemon.answer("DryRun", Json(7)));
+    see(7, silence());
+    EXPECT_EQ(host.check(wanted).state, State::None);
+    pass(seconds(15));
+    round(UpgradeAct::Check);
+    EXPECT_EQ(daemon.calls("Plan"), 4U);
+}
+
+TEST_F(ClusterHostTest, DryRunOfAnotherVersionDoesNotCount) {
+    round(UpgradeAct::Check);
+    ASSERT_TRUE(daemon.answer("Plan", nothing_in_the_way));
+    ASSERT_TRUE(daemon.answer("DryRun", Json(7)));
+    round(UpgradeAct::Check, "560.1");
+    ASSERT_TRUE(daemon.answer("Plan", Json{{"problems", {{{"text", "560.1 is not in the store"}}}}}));
+    ASSERT_EQ(host.check("560.1").state, State::Failed);
+    see(7, Json{{"state", "checked"}, {"problems", Json::array()}});
+    EXPECT_EQ(host.check("560.1").state, State::Failed);
+}
+
+TEST_F(ClusterHostTest, DryRunDecidesTheCheck) {
+    round(UpgradeAct::Check);
+    EXPECT_EQ(host.check(wanted).state, State::Running);
+    ASSERT_TRUE(daemon.answer("Plan", nothing_in_the_way));
+    ASSERT_TRUE(daemon.answer("DryRun", Json(7)));
+    see(7, Json{{"state", "running"}});
+    pass(seconds(600));
+    round(UpgradeAct::Check);
+    EXPECT_EQ(daemon.calls("Plan"), 1U) << "the first one is under way";
+    see(7, Json{{"state", "checked"}, {"problems", Json::array()}});
+    EXPECT_EQ(host.check(wanted).state, State::Done);
+}
+
+TEST_F(ClusterHostTest, CredentialsAreReadWhenTheyAreLent) {
+    policy.deletion.enabled = true;
+    round(UpgradeAct::DeletePods, wanted, 100);
+    EXPECT_EQ(host.pods(UpgradeAct::DeletePods).text, "asks gpuhostd for the kubelet's credentials");
+    ASSERT_TRUE(daemon.answer("LendKubeletCredentials", Json{{"files", Json::object()}}));
+    round(UpgradeAct::DeletePods, wanted, 100);
+    EXPECT_EQ(host.pods(UpgradeAct::DeletePods).text,
+              "there is no kubeconfig of the kubelet, to move pods with");
+}
+
+} // namespace
+} // namespace gpuhost
