@@ -87,13 +87,17 @@ void ClusterHost::see(const DaemonState& state) {
         follow_check(described(state, check_id_));
     if (look_id_ != 0)
         follow_look(described(state, look_id_));
+    if (!swap_asks_)
+        asked_swap_ = {}; // one that was carried out is in this look
     follow_swap(state);
     see_host(state);
 }
 
-/// While it runs. Unknown kinds may.
-bool ClusterHost::changes_driver(const ctl::OperationRow& operation) const {
-    if ((operation.state != "running" && operation.state != "undoing") || dry_runs_.count(operation.id) != 0)
+/// True for an operation that runs, unless its kind is known to leave the driver alone. Its description is the newer word.
+bool ClusterHost::changes_driver(const ctl::OperationRow& operation, Described description) const {
+    const bool has_ended =
+        description != nullptr && *description && !is_running(string_or(**description, "state", ""));
+    if (!is_running(operation.state) || has_ended || dry_runs_.count(operation.id) != 0)
         return false;
     return std::none_of(keep_driver.begin(), keep_driver.end(),
                         [&](std::string_view kind) { return base::starts_with(operation.kind, kind); });
@@ -105,8 +109,10 @@ void ClusterHost::see_host(const DaemonState& state) {
     const cluster::Condition ready = cluster::driver_condition_of(host);
     driver_.is_known = string_or(host, "state", "starting") != "starting";
     driver_.has_gpus = cluster::readiness_of(host).gpus.value_or(0) > 0;
-    driver_.changing = std::any_of(state.operations.begin(), state.operations.end(),
-                                   [this](const ctl::OperationRow& row) { return changes_driver(row); });
+    driver_.changing =
+        std::any_of(state.operations.begin(), state.operations.end(), [&](const ctl::OperationRow& row) {
+            return changes_driver(row, described(state, row.id));
+        });
     driver_.running = string_or(observed, "loaded_version", "");
     driver_.ready = ready.status == "True" && !driver_.changing;
     driver_.problem = driver_.changing ? "an operation goes on" : ready.message;
@@ -123,7 +129,8 @@ void ClusterHost::see_host(const DaemonState& state) {
 
 cluster::HostDriver ClusterHost::driver() const {
     cluster::HostDriver driver = driver_;
-    driver.swaps = swap_.task.state == Task::State::Running;
+    for (const Swap* swap : {&asked_swap_, &swap_})
+        driver.swaps = driver.swaps || swap->task.state == Task::State::Running;
     return driver;
 }
 
@@ -196,8 +203,11 @@ void ClusterHost::follow_swap(const DaemonState& state) {
 }
 
 Task ClusterHost::swap(const std::string& version, std::int64_t since) const {
-    const bool is_it = swap_.began >= since && base::ends_with(swap_.title, version);
-    return swap_.id != 0 && is_it ? swap_.task : Task();
+    for (const Swap* swap : {&asked_swap_, &swap_})
+        if (swap->task.state != Task::State::None && swap->began >= since &&
+            base::ends_with(swap->title, version))
+            return swap->task;
+    return {};
 }
 
 void ClusterHost::begin_swap(const std::string& version, const cluster::UpgradePolicy* policy,
@@ -210,6 +220,7 @@ void ClusterHost::begin_swap(const std::string& version, const cluster::UpgradeP
         patience = std::min<std::uint64_t>(
             patience, static_cast<std::uint64_t>(policy->swap_timeout.count()) * second_us / 2);
     swap_asks_ = true;
+    asked_swap_ = {0, version, since, {Task::State::Running, "", false}};
     swap_again_ = cluster::now() + between_tries;
     daemon_.start(ctl::driver_call("Swap", {version}),
                   {{"holders", std::string("wait")}, {"holder-timeout-usec", patience}},
@@ -222,6 +233,8 @@ void ClusterHost::swap_answered(const Result<std::uint64_t>& started, const std:
                                 std::int64_t since) {
     swap_asks_ = false;
     swap_again_ = cluster::now() + between_tries;
+    if (started || started.error().code != Errc::Timeout)
+        asked_swap_ = {};
     if (!started) {
         say_("the driver can't be swapped to version " + version + ": " + started.error().message);
         if (!says_nothing(started.error()))

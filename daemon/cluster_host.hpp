@@ -42,7 +42,7 @@ class ClusterHost final : public cluster::UpgradeHost {
   private:
     using Described = const base::Result<base::Json>*; ///< null: not in this look
     void see_host(const DaemonState& state);
-    [[nodiscard]] bool changes_driver(const ctl::OperationRow& operation) const;
+    [[nodiscard]] bool changes_driver(const ctl::OperationRow& operation, Described description) const;
     void follow_swap(const DaemonState& state);
     void follow_check(Described operation);
     void begin_check(const std::string& version, const cluster::UpgradePolicy* policy);
@@ -90,7 +90,8 @@ class ClusterHost final : public cluster::UpgradeHost {
         cluster::Task task;
     };
     Swap swap_;
-    bool swap_asks_ = false;                  ///< for one; not answered yet
+    Swap asked_swap_;        ///< one whose call is not answered yet, or timed out: it may run
+    bool swap_asks_ = false; ///< for one; not answered yet
     std::optional<cluster::Time> swap_again_; ///< after one that could not even be begun
 
     base::Result<std::string> lent_ = std::string(); ///< the kubelet's kubeconfig, below kubelet_directory

@@ -44,6 +44,11 @@ class ClusterHostTest : public ::testing::Test {
             state.descriptions.insert_or_assign(*id, operation);
         host.see(state);
     }
+    /// An operation as the list has it.
+    void put_row(std::uint64_t id, const char* state, std::int64_t began) {
+        daemon.rows.push_back({id, "driver.swap", state, std::string("swap the driver to ") + wanted,
+                               static_cast<std::uint64_t>(began) * 1'000'000, 0});
+    }
 
     SimulatedServer server{1};
     TempDir dir;
@@ -119,6 +124,49 @@ TEST_F(ClusterHostTest, DryRunDecidesTheCheck) {
     EXPECT_EQ(daemon.calls("Plan"), 1U) << "the first one is under way";
     see(7, Json{{"state", "checked"}, {"problems", Json::array()}});
     EXPECT_EQ(host.check(wanted).state, State::Done);
+}
+
+TEST_F(ClusterHostTest, SwapThatIsAskedForRuns) {
+    round(UpgradeAct::Swap, wanted, 100);
+    see();
+    EXPECT_EQ(host.swap(wanted, 100).state, State::Running);
+    EXPECT_TRUE(host.driver().swaps);
+    ASSERT_TRUE(daemon.answer("Swap", Json(8)));
+    EXPECT_EQ(host.swap(wanted, 100).state, State::Running);
+    EXPECT_TRUE(host.driver().swaps);
+}
+
+TEST_F(ClusterHostTest, SwapWithoutAnAnswerRunsUntilTheNextLook) {
+    round(UpgradeAct::Swap, wanted, 100);
+    ASSERT_TRUE(daemon.answer("Swap", base::fail(Errc::Timeout, "gpuhostd does not answer")));
+    host.lose();
+    EXPECT_EQ(host.swap(wanted, 100).state, State::Running);
+    EXPECT_TRUE(host.driver().swaps);
+    see();
+    EXPECT_EQ(host.swap(wanted, 100).state, State::None);
+    EXPECT_FALSE(host.driver().swaps);
+}
+
+TEST_F(ClusterHostTest, RefusedSwapDoesNotRun) {
+    round(UpgradeAct::Swap, wanted, 100);
+    ASSERT_TRUE(daemon.answer("Swap", base::fail(Errc::Busy, "operation 3 runs")));
+    EXPECT_EQ(host.swap(wanted, 100).state, State::None);
+    pass(seconds(15));
+    round(UpgradeAct::Swap, wanted, 100);
+    ASSERT_TRUE(daemon.answer("Swap", base::fail(Errc::NotFound, "not in the store")));
+    EXPECT_EQ(host.swap(wanted, 100).state, State::Failed);
+    EXPECT_FALSE(host.driver().swaps);
+}
+
+TEST_F(ClusterHostTest, DescriptionCountsBeforeTheOlderRow) {
+    put_row(8, "running", 200);
+    see(8, Json{{"state", "running"}, {"title", std::string("swap the driver to ") + wanted}});
+    EXPECT_TRUE(host.driver().changing);
+    see(8, Json{{"state", "failed"},
+                {"title", std::string("swap the driver to ") + wanted},
+                {"error", {{"message", "the module does not load"}}}});
+    EXPECT_EQ(host.swap(wanted, 100).state, State::Failed);
+    EXPECT_FALSE(host.driver().changing);
 }
 
 TEST_F(ClusterHostTest, CredentialsAreReadWhenTheyAreLent) {
