@@ -14,7 +14,7 @@ using base::Errc;
 
 class JobWatchTest : public testing::Test {
   protected:
-    static constexpr const char* ok = "{\"result\": \"ok\", \"output\": \"done\"}\n";
+    static constexpr const char* ok = "{\"result\": \"ok\", \"output\": {\"done\": true}}\n";
 
     /// What comes of a worker that died after it wrote this.
     JobEnd watch(const std::string& events) {
@@ -42,7 +42,7 @@ TEST_F(JobWatchTest, TellsTheNewestProgressAndTheResult) {
     const JobEnd end = watch(progress("a") + progress("b") + ok + "{\"resu");
     EXPECT_EQ(texts, std::vector<std::string>{"b"});
     EXPECT_EQ(end.how, JobEnd::How::Reported);
-    EXPECT_EQ(end.result.output, "done");
+    EXPECT_EQ(end.result.output, (base::Json{{"done", true}}));
     EXPECT_EQ(killed, 0);
 }
 
@@ -54,7 +54,7 @@ TEST_F(JobWatchTest, WhoIsToldOfTheResultIsToldInTheNextTurn) {
     (void)sd_event_run(event.get(), 0);
     ASSERT_TRUE(ended);
     EXPECT_TRUE(ended->rests);
-    EXPECT_EQ(ended->result.output, "done");
+    EXPECT_EQ(ended->result.output, (base::Json{{"done", true}}));
 }
 
 TEST_F(JobWatchTest, AWorkerThatEndsWithItsResultDoesNotRest) {
@@ -64,7 +64,7 @@ TEST_F(JobWatchTest, AWorkerThatEndsWithItsResultDoesNotRest) {
     watch.end({Errc::Interrupted, "it died", {}});
     ASSERT_TRUE(ended);
     EXPECT_FALSE(ended->rests);
-    EXPECT_EQ(ended->result.output, "done");
+    EXPECT_EQ(ended->result.output, (base::Json{{"done", true}}));
 }
 
 TEST_F(JobWatchTest, WithoutAResultItDied) {

@@ -75,11 +75,11 @@ TEST_F(DirectLauncherTest, ReadsProgressAndResult) {
     script("echo '{\"progress\": 0.5, \"text\": \"half\"}' >>$job/events\n"
            "await $job/go\n"
            "test -s $job/request.json || exit 1\n"
-           "echo '{\"result\": \"ok\", \"output\": \"done\"}' >>$job/events\n");
+           "echo '{\"result\": \"ok\", \"output\": {\"done\": true}}' >>$job/events\n");
     start(launch());
     wait();
     EXPECT_FALSE(result->error);
-    EXPECT_EQ(result->output, "done");
+    EXPECT_EQ(result->output, (base::Json{{"done", true}}));
     EXPECT_EQ(texts, std::vector<std::string>{"half"});
 }
 
@@ -118,7 +118,7 @@ TEST_F(DirectLauncherTest, AMissingProgramIsADeadWorker) {
 TEST_F(DirectLauncherTest, AdoptsTheWorkerOfADaemonThatDied) {
     script(">$job/up\n"
            "await $job/go\n"
-           "echo '{\"result\": \"ok\", \"output\": \"late\"}' >>$job/events\n");
+           "echo '{\"result\": \"ok\", \"output\": {\"late\": true}}' >>$job/events\n");
     ASSERT_EQ(::prctl(PR_SET_CHILD_SUBREAPER, 1), 0);
     const pid_t daemon = ::fork();
     if (daemon == 0) {
@@ -139,7 +139,7 @@ TEST_F(DirectLauncherTest, AdoptsTheWorkerOfADaemonThatDied) {
     go();
     wait();
     EXPECT_FALSE(result->error);
-    EXPECT_EQ(result->output, "late");
+    EXPECT_EQ(result->output, (base::Json{{"late", true}}));
 }
 
 TEST_F(DirectLauncherTest, AJobThatIsGoneEndsInterrupted) {
@@ -194,7 +194,8 @@ class RestingWorker : public DirectLauncherTest {
                "  dir=\"${1#--root=}/run/gpuhost/jobs/$job\"\n"
                "  test -s $dir/request.json || exit 1\n"
                "  grep -q slow $dir/request.json && sleep 60\n"
-               "  echo \"{\\\"result\\\": \\\"ok\\\", \\\"output\\\": \\\"$job $$\\\"}\" >>$dir/events\n"
+               "  echo \"{\\\"result\\\": \\\"ok\\\", \\\"output\\\": {\\\"by\\\": \\\"$job $$\\\"}}\" "
+               ">>$dir/events\n"
                "  job=$(dd bs=256 count=1 2>/dev/null)\n"
                "done\n");
     }
@@ -221,7 +222,7 @@ class RestingWorker : public DirectLauncherTest {
         EXPECT_TRUE(ends[0].rests);
     }
     [[nodiscard]] std::string process(std::size_t number) const {
-        const std::string output = ends.at(number).result.output.get<std::string>();
+        const std::string output = base::string_or(ends.at(number).result.output, "by", "");
         return output.substr(output.find(' ') + 1);
     }
 
@@ -291,7 +292,7 @@ TEST_F(RestingWorker, IsAdoptedByTheJobThatItDoes) {
     worker = *std::move(adopted);
     ASSERT_TRUE(becomes([this] { return ends.size() > 1 && !ends.back().rests; }));
     EXPECT_FALSE(ends.back().result.error);
-    EXPECT_EQ(ends.back().result.output.get<std::string>().substr(0, 5), "1-2-1");
+    EXPECT_EQ(base::string_or(ends.back().result.output, "by", "").substr(0, 5), "1-2-1");
 }
 
 TEST_F(DirectLauncherTest, AWorkerThatFloodsItsEventsIsKilled) {

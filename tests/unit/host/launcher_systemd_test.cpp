@@ -234,7 +234,8 @@ class SystemdLauncherTest : public testing::Test {
         return asked;
     }
     void write_result() {
-        directory.write("run/gpuhost/jobs/3-2-1/events", "{\"result\": \"ok\", \"output\": \"done\"}\n");
+        directory.write("run/gpuhost/jobs/3-2-1/events",
+                        "{\"result\": \"ok\", \"output\": {\"done\": true}}\n");
     }
 
     gpuhost::tests::TempDir directory;
@@ -277,7 +278,7 @@ TEST_F(SystemdLauncherTest, EndsWithTheWorkersResult) {
     turn();
     ASSERT_TRUE(ended);
     EXPECT_FALSE(ended->result.error);
-    EXPECT_EQ(ended->result.output, "done");
+    EXPECT_EQ(ended->result.output, (base::Json{{"done", true}}));
 }
 
 TEST_F(SystemdLauncherTest, ARemovedUnitHasEnded) {
@@ -332,7 +333,7 @@ TEST_F(SystemdLauncherTest, AdoptsARunningUnit) {
 }
 
 TEST_F(SystemdLauncherTest, AUnitThatIsGoneLeavesItsResult) {
-    directory.write("run/gpuhost/jobs/3-2-1/events", "{\"result\": \"ok\", \"output\": \"done\"}\n");
+    directory.write("run/gpuhost/jobs/3-2-1/events", "{\"result\": \"ok\", \"output\": {\"done\": true}}\n");
     adopt();
     ASSERT_TRUE(ended);
     EXPECT_FALSE(ended->result.error);
@@ -381,13 +382,13 @@ TEST_F(RestingUnit, GoesOnAndEndsWithTheLastJob) {
     EXPECT_EQ(take_job(systemd->input.get()), "3-3-1");
     EXPECT_TRUE(systemd->input_has_ended()) << "no other will come";
     EXPECT_TRUE(root.exists("/run/gpuhost/jobs/3-3-1/request.json"));
-    directory.write("run/gpuhost/jobs/3-3-1/events", "{\"result\": \"ok\", \"output\": \"more\"}\n");
+    directory.write("run/gpuhost/jobs/3-3-1/events", "{\"result\": \"ok\", \"output\": {\"more\": true}}\n");
     turn();
     EXPECT_FALSE(ended) << "the unit is still there";
     systemd->state("inactive", 0);
     turn();
     ASSERT_TRUE(ended);
-    EXPECT_EQ(ended->result.output, "more");
+    EXPECT_EQ(ended->result.output, (base::Json{{"more", true}}));
     EXPECT_FALSE(ended->rests);
 }
 
