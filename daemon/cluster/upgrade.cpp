@@ -102,7 +102,11 @@ class Step {
     [[nodiscard]] bool is_away() const { return !node_.ready || node_.others_cordoned(); }
     /// A driver that nobody has touched yet is as good as it was.
     [[nodiscard]] bool serves() const { return at_.driver.ready || node_.state < PodRestartRequired; }
-    void mind(std::int64_t when) { move_.due = move_.due ? std::min(*move_.due, when) : when; }
+    /// A time that has passed changes nothing any more.
+    void mind(std::int64_t when) {
+        if (when > at_.now)
+            move_.due = move_.due ? std::min(*move_.due, when) : when;
+    }
 
     // What it says
 
@@ -496,12 +500,17 @@ class Step {
         stay(UpgradeAct::Reboot, "reboots");
     }
 
-    /// Where the driver is as wanted, pods count only once they could be seen for a while: without the API server they
-    /// can't be, nor can they say that they are ready.
-    [[nodiscard]] bool is_validation_late() const {
-        const bool waits_for_pods = at_.driver.ready && at_.driver.running == node_.record.version;
-        const bool judged = at_.validators.state != Task::State::None && at_.now >= at_.validators.late_from;
-        return is_late(policy_.validation_timeout) && (!waits_for_pods || judged);
+    /// The time at which validation is late, if that is known. Where the driver is as wanted, pods count only once they
+    /// could be seen for a while: without the API server they can't be, nor can they say that they are ready.
+    [[nodiscard]] std::optional<std::int64_t> validation_ends() const {
+        if (policy_.validation_timeout.count() == 0)
+            return std::nullopt;
+        const std::int64_t ends = node_.record.since + policy_.validation_timeout.count();
+        if (!at_.driver.ready || at_.driver.running != node_.record.version)
+            return ends;
+        if (at_.validators.state == Task::State::None)
+            return std::nullopt;
+        return std::max(ends, at_.validators.late_from);
     }
 
     void validate() {
@@ -516,7 +525,7 @@ class Step {
                 return done();
             return to(UncordonRequired);
         }
-        // As it is after the operation counts, however long that takes.
+        // The driver is judged once the operation has ended, however long that takes.
         if (at_.driver.changing)
             return stay(UpgradeAct::Validate, node_.reason);
         // It was rebooted, or somebody else has swapped it: no time makes this one the other.
@@ -526,8 +535,9 @@ class Step {
                                 : at_.driver.running != record.version
                                     ? "driver " + at_.driver.running + " runs"
                                     : at_.validators.text;
-        if (!is_validation_late()) {
-            mind(policy_.validation_timeout);
+        if (const auto ends = validation_ends(); !ends || at_.now < *ends) {
+            if (ends)
+                mind(*ends);
             return stay(UpgradeAct::Validate, why);
         }
         record.failure = "validation";

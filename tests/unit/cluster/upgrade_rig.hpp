@@ -4,6 +4,7 @@
 
 #include "daemon/cluster/upgrade_patch.hpp"
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -32,6 +33,7 @@ struct Rig {
     bool revoked = false;
     std::string policy_problem;
     bool swap_fails = false;
+    bool swap_hangs = false; ///< the test says how it is
     bool needs_reboot = false;
     bool never_ready = false; ///< with the version that is wanted
     std::int64_t now = 1'800'000'000;
@@ -74,6 +76,8 @@ struct Rig {
     [[nodiscard]] std::string state() const {
         return base::string_or(node["metadata"]["labels"], key::state, "");
     }
+    /// When time alone changes the next move.
+    [[nodiscard]] std::optional<std::int64_t> due() const { return next_move(situation()).due; }
     [[nodiscard]] bool cordoned() const { return base::bool_or(node["spec"], "unschedulable", false); }
     [[nodiscard]] std::string annotation(const char* name) const {
         return base::string_or(base::member(node["metadata"], "annotations"), name, "");
@@ -107,6 +111,8 @@ struct Rig {
         if (swap.state != Task::State::None)
             return false;
         ++swaps;
+        if (swap_hangs)
+            return false;
         if (needs_reboot) {
             driver.reboot_required = true;
             driver.ready = false;

@@ -287,14 +287,30 @@ TEST(Upgrade, ValidatorsAreNotLateBeforeTheyCouldBeSeen) {
     ASSERT_EQ(rig.state(), "validation-required");
     rig.wait(50'000); // the API server is away
     EXPECT_EQ(rig.state(), "validation-required");
+    EXPECT_EQ(rig.due(), rig.now + 50'000) << "no earlier time changes anything";
     rig.validators = {};
     rig.settle();
     EXPECT_EQ(rig.state(), "validation-required") << "nobody has looked yet";
+    EXPECT_GT(rig.due().value_or(rig.now + 3'600), rig.now + 3'000);
     rig.validators = {Task::State::Running, "it is not ready", false, rig.now + 60};
     rig.settle();
     EXPECT_EQ(rig.state(), "validation-required");
+    EXPECT_EQ(rig.due(), rig.now + 60);
     rig.wait(60);
     EXPECT_EQ(rig.state(), "upgrade-failed");
+}
+
+TEST(Upgrade, LateSwapIsCancelledWithoutATimeToWakeAt) {
+    Rig rig;
+    rig.policy.swap_timeout = Seconds(1'200);
+    rig.swap_hangs = true;
+    rig.settle();
+    ASSERT_EQ(rig.state(), "pod-restart-required");
+    rig.swap = {Task::State::Running, "unloads modules", false};
+    EXPECT_EQ(rig.due(), rig.now + 1'200);
+    rig.wait(2'000);
+    EXPECT_EQ(next_move(rig.situation()).act, UpgradeAct::CancelSwap);
+    EXPECT_FALSE(rig.due().has_value());
 }
 
 TEST(Upgrade, OperationDuringValidationIsWaitedFor) {
