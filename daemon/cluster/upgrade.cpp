@@ -210,11 +210,16 @@ class Step {
                 return forget();
             if (node_.state != UpgradeDone || node_.record.state != UpgradeDone ||
                 node_.record.version != policy_.version) {
+                // Whoever takes the label off does not make it done anew: later waves count from the first time.
+                const bool was_done =
+                    node_.record.state == UpgradeDone && node_.record.version == policy_.version;
                 give_back_schedulability();
                 move_.record = {};
                 move_.record.version = policy_.version;
-                move_.record.away = is_away();
+                move_.record.away = was_done ? node_.record.away : is_away();
                 to(UpgradeDone);
+                if (was_done)
+                    move_.record.since = node_.record.since;
             }
             move_.record.away = move_.record.away && is_away();
             move_.reason.clear();

@@ -330,6 +330,21 @@ TEST(Upgrade, OperationDuringValidationIsWaitedFor) {
     EXPECT_EQ(rig.driver.running, wanted);
 }
 
+TEST(Upgrade, DoneLabelTakenOffRestartsNoSoak) {
+    Rig rig;
+    rig.settle();
+    ASSERT_EQ(rig.state(), "upgrade-done");
+    const std::int64_t since = upgrade_node(rig.node).record.since;
+    rig.node["status"]["conditions"] = {
+        {{"type", "Ready"}, {"status", "False"}}}; // it breaks after the upgrade
+    rig.now += 600;
+    rig.node["metadata"]["labels"].erase(key::state);
+    rig.settle();
+    ASSERT_EQ(rig.state(), "upgrade-done");
+    EXPECT_EQ(upgrade_node(rig.node).record.since, since);
+    EXPECT_FALSE(upgrade_node(rig.node).record.away) << "it was not away when it was upgraded";
+}
+
 TEST(Upgrade, OperationOnAnIdleHostWritesNothing) {
     Rig rig;
     rig.driver.running = wanted;
