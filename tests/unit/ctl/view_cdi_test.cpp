@@ -38,9 +38,9 @@ TEST(CdiView, ListSaysWhoHasANameAndWhatIsWrong) {
               "/run/cdi/b.yaml: /dev/x is not there\n");
 }
 
-TEST(CdiView, NothingSaysHowToComeToSomething) {
+TEST(CdiView, NoDevicesSaysHowToPublishThem) {
     const Json nothing{{"devices", Json::array()}, {"files", Json::array()}};
-    EXPECT_NE(render_cdi_devices({}, nothing).find("gpuhostctl cdi generate"), std::string::npos);
+    EXPECT_NE(render_cdi_devices({}, nothing).find("gpuhostctl apply --only cdi"), std::string::npos);
     EXPECT_EQ(render_cdi_files({}, nothing), "No specification is here.\n");
 }
 
