@@ -3,6 +3,7 @@
 
 #include "daemon/base/parse.hpp"
 #include "daemon/cluster/kube_time.hpp"
+#include "daemon/cluster/upgrade_node.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -18,6 +19,7 @@ namespace {
 
 constexpr Time first_wait{1'000};
 constexpr Time most_wait{60'000};
+constexpr Time between_beats{60'000}; ///< at least, whatever another writer does to their times
 constexpr unsigned conflict = 409;
 constexpr unsigned most_conflicts = 3; ///< before the Node is listed
 
@@ -30,15 +32,6 @@ bool is_older(const Json& node, const Json& than) {
     const auto one = version(node);
     const auto other = version(than);
     return one && other && *one < *other && uid(node) == uid(than);
-}
-
-/// Both are merge patches of one Node.
-void join(NodePatch& patch, NodePatch&& other) {
-    if (patch.body.is_null())
-        patch.body = std::move(other.body);
-    else if (!other.body.is_null())
-        patch.body.update(other.body, true);
-    patch.said.insert(patch.said.end(), other.said.begin(), other.said.end());
 }
 
 Json to_json(const Condition& condition) {
@@ -75,9 +68,10 @@ void HostAgent::retry() {
 
 std::optional<Time> HostAgent::due() const {
     std::optional<Time> due = watch_.due();
-    for (const auto& other : {due_, held_until_})
-        if (other)
-            due = due ? std::min(*due, *other) : *other;
+    // While a write is under way or is to be tried again, nothing else can be written.
+    const auto& other = writes_ || due_ ? due_ : held_until_;
+    if (other)
+        due = due ? std::min(*due, *other) : *other;
     return due;
 }
 
@@ -122,16 +116,19 @@ void HostAgent::write() {
     held_until_.reset();
     held_.clear();
     NodeChange change = change_node(node_, readiness_, wish_, kube_time(base::realtime_us()));
-    hold(change.status);
-    const bool status = !change.status.body.is_null();
-    NodePatch patch = std::move(status ? change.status : change.node);
+    NodePatch patch = not_held(std::move(change.status));
+    if (patch.body.is_null())
+        patch.body = beat(std::move(change.heartbeat));
+    const bool status = !patch.body.is_null();
     bool authored = false;
     if (!status) {
-        hold(patch);
-        NodePatch other = author_ != nullptr ? author_->change(node_) : NodePatch();
-        hold(other);
+        patch = not_held(std::move(change.node));
+        NodePatch other;
+        if (author_ != nullptr)
+            other = not_held({author_->change(node_)});
         authored = !other.body.is_null();
-        join(patch, std::move(other));
+        if (authored)
+            patch = joined({std::move(patch), std::move(other)});
     }
     note_held();
     if (!patch.body.is_null())
@@ -139,15 +136,29 @@ void HostAgent::write() {
     refusal_ = {};
 }
 
-/// Drops what was written too often of late.
-void HostAgent::hold(NodePatch& patch) {
-    const auto until = damper_.held_until(patch.body, now());
-    if (!until)
-        return;
-    held_until_ = std::min(held_until_.value_or(*until), *until);
-    if (held_.empty())
-        held_ = patch.said.empty() ? "what this host remembers of its upgrade" : patch.said.front();
-    patch = {};
+/// Joins those that were not written too often of late. The others wait, each for itself.
+NodePatch HostAgent::not_held(std::vector<NodePatch>&& patches) {
+    std::vector<NodePatch> free;
+    for (NodePatch& patch : patches) {
+        const auto until = damper_.held_until(patch.body, now());
+        if (!until) {
+            free.push_back(std::move(patch));
+            continue;
+        }
+        held_until_ = std::min(held_until_.value_or(*until), *until);
+        if (held_.empty())
+            held_ = patch.said.empty() ? "annotation " + std::string(key::record) : patch.said.front();
+    }
+    return joined(std::move(free));
+}
+
+/// The damper does not see heartbeats: they are the same value again and again where nothing takes them back.
+Json HostAgent::beat(Json&& patch) {
+    if (patch.is_null() || !beat_at_ || now() >= *beat_at_ + between_beats)
+        return std::move(patch);
+    const Time until = *beat_at_ + between_beats;
+    held_until_ = std::min(held_until_.value_or(until), until);
+    return nullptr;
 }
 
 void HostAgent::note_held() {
@@ -162,9 +173,12 @@ void HostAgent::send(NodePatch&& patch, bool status, bool authored) {
     (void)api_.patch("/api/v1/nodes/" + percent_encoded(name_) + (status ? "/status" : "") +
                          "?fieldManager=gpuhost",
                      status ? PatchType::Strategic : PatchType::Merge, patch.body,
-                     [this, authored, patch](ApiAnswer&& answer) {
+                     [this, status, authored, patch](ApiAnswer&& answer) {
                          if (answer.done()) {
-                             damper_.wrote(patch.body, now());
+                             if (status && patch.said.empty())
+                                 beat_at_ = now();
+                             else
+                                 damper_.wrote(patch.body, now());
                              for (const std::string& line : patch.said)
                                  say_("node '" + name_ + "': " + line);
                          }

@@ -9,6 +9,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace gpuhost::cluster {
 
@@ -46,7 +47,8 @@ class HostAgent {
     void take_node(base::Json&& node);
     void lose_node();
     void write();
-    void hold(NodePatch& patch);
+    [[nodiscard]] NodePatch not_held(std::vector<NodePatch>&& patches);
+    [[nodiscard]] base::Json beat(base::Json&& patch);
     void note_held();
     void send(NodePatch&& patch, bool status, bool authored);
     void written(ApiAnswer&& answer);
@@ -69,6 +71,7 @@ class HostAgent {
     base::Error trouble_; ///< of the connection
     base::Error refusal_; ///< of the last write
     WriteDamper damper_;
+    std::optional<Time> beat_at_;    ///< when a heartbeat was written last
     std::optional<Time> held_until_; ///< when the first of what is held back may be written
     std::string held_;               ///< what of it; empty: nothing is held back
     bool held_told_ = false;

@@ -5,6 +5,8 @@
 #include "daemon/cluster/kube_time.hpp"
 
 #include <algorithm>
+#include <iterator>
+#include <utility>
 
 namespace gpuhost::cluster {
 
@@ -52,7 +54,18 @@ bool is_ready(const std::vector<Condition>& conditions, const NodeWish& wish) {
     });
 }
 
-void change_label(NodePatch& patch, const Json& node, bool has_gpus) {
+/// Objects are merged, arrays appended, and all else is replaced.
+void merge(Json& into, const Json& other) {
+    if (into.is_object() && other.is_object())
+        for (const auto& [key, value] : other.items())
+            merge(into[key], value);
+    else if (into.is_array() && other.is_array())
+        into.insert(into.end(), other.begin(), other.end());
+    else
+        into = other;
+}
+
+void change_label(std::vector<NodePatch>& patches, const Json& node, bool has_gpus) {
     const Json& labels = member(member(node, "metadata"), "labels");
     const std::string before = string_or(labels, gpu_present, "");
     if (has_gpus == (before == "true") || (!has_gpus && before.empty()))
@@ -60,14 +73,14 @@ void change_label(NodePatch& patch, const Json& node, bool has_gpus) {
     // Somebody's "false" keeps NVIDIA's operands off this node.
     if (has_gpus && !before.empty())
         return;
-    if (patch.body.is_null())
-        patch.body = patch_of(node);
+    NodePatch patch{
+        patch_of(node),
+        {has_gpus ? "label nvidia.com/gpu.present=true" : "label nvidia.com/gpu.present is taken off"}};
     patch.body["metadata"]["labels"][gpu_present] = has_gpus ? Json("true") : Json();
-    patch.said.push_back(has_gpus ? "label nvidia.com/gpu.present=true"
-                                  : "label nvidia.com/gpu.present is taken off");
+    patches.push_back(std::move(patch));
 }
 
-void change_taints(NodePatch& patch, const Json& node, bool ready, const NodeWish& wish) {
+void change_taints(std::vector<NodePatch>& patches, const Json& node, bool ready, const NodeWish& wish) {
     const std::vector<std::string> there = taints_of(node, wish);
     const bool add = !ready && wish.taint_when_not_ready && !wish.taints.empty() && there.empty();
     if (!add && (!ready || there.empty()))
@@ -78,12 +91,11 @@ void change_taints(NodePatch& patch, const Json& node, bool ready, const NodeWis
             taints.push_back(taint);
     if (add)
         taints.push_back({{"key", wish.taints.front()}, {"effect", "NoSchedule"}});
-    if (patch.body.is_null())
-        patch.body = patch_of(node);
+    NodePatch patch{patch_of(node),
+                    {add ? "taint " + wish.taints.front() + ":NoSchedule, since the host is not ready"
+                         : "the host is ready, so these taints are taken off: " + base::join(there, ", ")}};
     patch.body["spec"]["taints"] = taints.empty() ? Json() : std::move(taints);
-    patch.said.push_back(add ? "taint " + wish.taints.front() + ":NoSchedule, since the host is not ready"
-                             : "the host is ready, so these taints are taken off: " +
-                                   base::join(there, ", "));
+    patches.push_back(std::move(patch));
 }
 
 Json condition_json(const Condition& condition, const Json* before, const std::string& now) {
@@ -96,7 +108,7 @@ Json condition_json(const Condition& condition, const Json* before, const std::s
             {"lastTransitionTime", same ? string_or(*before, "lastTransitionTime", now) : now}};
 }
 
-/// One that is ahead of our clock was written before the clock was set.
+/// A time ahead of the clock was written before the clock was set.
 bool is_old(const Json& condition, const std::string& now) {
     constexpr std::int64_t clocks_differ = 60;
     const auto at = kube_seconds(string_or(condition, "lastHeartbeatTime", ""));
@@ -104,29 +116,34 @@ bool is_old(const Json& condition, const std::string& now) {
     return !at || !seconds || *seconds >= *at + heartbeat || *at > *seconds + clocks_differ;
 }
 
-void change_conditions(NodePatch& patch, const Json& node, const Readiness& readiness,
+Json status_of(const Json& node, Json&& conditions) {
+    Json body = patch_of(node);
+    body["status"]["conditions"] = std::move(conditions);
+    return body;
+}
+
+/// One heartbeat renews all conditions that do not change, so that it stays one write.
+void change_conditions(NodeChange& change, const Json& node, const Readiness& readiness,
                        const std::string& now) {
     const Json& conditions = elements(member(node, "status"), "conditions");
     const std::vector<Condition> before = conditions_of(node);
-    Json changed = Json::array();
-    Json all = Json::array(); // with one heartbeat for all, so that one write has them
+    Json unchanged = Json::array();
     bool old = false;
     for (const Condition& condition : readiness.conditions) {
         const auto known = std::find_if(conditions.begin(), conditions.end(), [&](const Json& c) {
             return string_or(c, "type", "") == condition.type;
         });
-        all.push_back(condition_json(condition, known == conditions.end() ? nullptr : &*known, now));
+        Json made = condition_json(condition, known == conditions.end() ? nullptr : &*known, now);
         if (std::find(before.begin(), before.end(), condition) != before.end()) {
             old = old || is_old(*known, now);
+            unchanged.push_back(std::move(made));
             continue;
         }
-        changed.push_back(all.back());
-        patch.said.push_back(condition.type + " is " + condition.status + ": " + condition.message);
+        change.status.push_back({status_of(node, Json::array({std::move(made)})),
+                                 {condition.type + " is " + condition.status + ": " + condition.message}});
     }
-    if (changed.empty() && !old)
-        return;
-    patch.body = patch_of(node);
-    patch.body["status"]["conditions"] = std::move(changed.empty() ? all : changed);
+    if (old)
+        change.heartbeat = status_of(node, std::move(unchanged));
 }
 
 } // namespace
@@ -148,10 +165,19 @@ std::vector<std::string> taints_of(const Json& node, const NodeWish& wish) {
     return there;
 }
 
+NodePatch joined(std::vector<NodePatch>&& patches) {
+    NodePatch whole;
+    for (NodePatch& patch : patches) {
+        merge(whole.body, patch.body);
+        std::move(patch.said.begin(), patch.said.end(), std::back_inserter(whole.said));
+    }
+    return whole;
+}
+
 NodeChange change_node(const Json& node, const Readiness& readiness, const NodeWish& wish,
                        const std::string& now) {
     NodeChange change;
-    change_conditions(change.status, node, readiness, now);
+    change_conditions(change, node, readiness, now);
     if (readiness.gpus)
         change_label(change.node, node, *readiness.gpus > 0);
     change_taints(change.node, node, is_ready(conditions_after(node, readiness), wish), wish);

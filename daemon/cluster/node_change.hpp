@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What of this host's Node is to be said otherwise: a pure function of the Node as it is, and of what is known here.
+// Returns what is to change on this host's Node: a pure function of the Node as it is, and of what is known here.
 #pragma once
 
 #include "daemon/base/json.hpp"
@@ -24,14 +24,20 @@ struct NodePatch {
 };
 
 struct NodeChange {
-    NodePatch node;   ///< a merge patch of the Node
-    NodePatch status; ///< a strategic merge patch of its status
+    std::vector<NodePatch> node;   ///< merge patches of the Node, one for each field
+    std::vector<NodePatch> status; ///< strategic merge patches of its status, one for each condition
+    /// A strategic merge patch of its status that renews the times of conditions. Null: none is old.
+    base::Json heartbeat;
 };
 
-/// Seconds between writes of a condition that stays as it is: its lastHeartbeatTime says that somebody still looks.
-inline constexpr std::int64_t heartbeat = 240;
+/// Joins patches of one kind that set different fields.
+[[nodiscard]] NodePatch joined(std::vector<NodePatch>&& patches);
 
-/// Both patches name the version of `node`: a server that has a later one refuses them. `now`: "2026-11-22T16:00:00Z".
+/// The age in seconds at which lastHeartbeatTime of an unchanged condition is renewed. The host looks twice a minute, so
+/// that writes are at most five minutes apart.
+inline constexpr std::int64_t heartbeat = 270;
+
+/// All patches name the version of `node`: a server that has a later one refuses them. `now`: "2026-11-22T16:00:00Z".
 [[nodiscard]] NodeChange change_node(const base::Json& node, const Readiness& readiness, const NodeWish& wish,
                                      const std::string& now);
 

@@ -224,6 +224,7 @@ EXTRA_%C%_kmod_tests_DEPENDENCIES = %D%/stub-nvml.so %D%/stub-cuda.so %D%/stub-j
     %D%/cluster/cluster_host_test.cpp \
     %D%/cluster/cluster_look_test.cpp \
     %D%/cluster/gpu_users_test.cpp \
+    %D%/cluster/host_agent_test.cpp \
     %D%/cluster/kubeconfigs.hpp \
     %D%/cluster/pod_mover_test.cpp \
     %D%/cluster/rollout_hosts_test.cpp \

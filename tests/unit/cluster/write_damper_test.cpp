@@ -66,7 +66,7 @@ TEST_F(WriteDamperTest, ConditionCountsWithoutItsTimes) {
     EXPECT_FALSE(damper.held_until(condition("b", "0"), now));
 }
 
-TEST_F(WriteDamperTest, HeartbeatsAreNeverHeld) {
+TEST_F(WriteDamperTest, WritesFiveMinutesApartAreNeverHeld) {
     for (unsigned i = 0; i < 100; ++i) {
         EXPECT_FALSE(damper.held_until(condition("a", std::to_string(i)), now));
         damper.wrote(condition("a", std::to_string(i)), now);
