@@ -60,6 +60,13 @@ class PoolRound {
         std::size_t wave = 0;
 
         [[nodiscard]] unsigned times_unused() const { return unused == nullptr ? 0 : unused->times; }
+
+        /// Its wave need not wait for it, unless it has begun. A host whose gpuhost-cluster restarts misses a grant or two.
+        [[nodiscard]] bool is_away() const {
+            const UpgradeNode& node = host->node;
+            return !node.ready || node.skip || node.leaving || !node.gpu_label ||
+                   times_unused() >= away_after;
+        }
     };
 
     /// Why a host waits: `text` is the same for all of its pool, `about` says more of this one.
@@ -70,7 +77,7 @@ class PoolRound {
 
     /// It serves nobody, whatever the rollout does.
     [[nodiscard]] static bool is_outside(const UpgradeNode& node) {
-        return !node.ready || node.skip || node.leaving || node.others_cordoned();
+        return !node.ready || node.skip || node.leaving || !node.gpu_label || node.others_cordoned();
     }
 
     /// Returns what has broken since the host took this version, or an empty text. The version may be the cause.
@@ -125,7 +132,7 @@ class PoolRound {
         const bool went_wrong = has_failed(node) || !broken(node).empty();
         if (member.has_place || ((is_done(node) || has_failed(node)) && !(went_wrong && node.skip)))
             return {0, node.record.since};
-        if (!node.ready || node.skip || node.leaving || member.unused != nullptr)
+        if (member.is_away())
             return {3, 0};
         return {node.record.prepared && node.record.version == policy_.version ? 1 : 2, 0};
     }
@@ -196,7 +203,7 @@ class PoolRound {
         return window.open ? "" : window.reason;
     }
 
-    /// What later waves wait for in this host, in words about it; nothing: it holds none up.
+    /// Returns why later waves wait for this host, as the end of a sentence about it. Nothing: they do not.
     [[nodiscard]] std::optional<std::string> holds_wave(const Member& member) const {
         const UpgradeNode& node = member.host->node;
         if (is_done(node))
@@ -204,8 +211,7 @@ class PoolRound {
         // One that its new driver has killed is not ready either.
         if (has_failed(node) && (member.has_place || !node.skip))
             return " has failed";
-        const bool could = node.ready && !node.skip && !node.leaving && member.unused == nullptr;
-        return member.has_place || could ? std::optional<std::string>("") : std::nullopt;
+        return member.has_place || !member.is_away() ? std::optional<std::string>("") : std::nullopt;
     }
 
     /// Which wave it is the turn of: the first that is not done, or has not soaked.
@@ -243,6 +249,8 @@ class PoolRound {
             return "the node is not ready";
         if (node.leaving)
             return "the node is being removed";
+        if (!node.gpu_label)
+            return "label " + std::string(key::gpu_present) + " is not 'true'";
         if (member.unused != nullptr && member.unused->wait.count() > 0)
             return "the host did not use its last grant: does gpuhost-cluster run there?";
         if (policy_.mode == UpgradeMode::OnRequest && !node.record.requested)
@@ -347,8 +355,8 @@ class PoolRound {
 };
 
 /// A grant that its host can't use or does not use, or whose place is to be given on. Until it is gone it counts: its host
-/// may renew it yet. A node that nobody knows may only have lost its label, so its grant has the same time as others; the
-/// garbage collector deletes the grant of a Node that is deleted.
+/// may renew it yet. A grant without a known host has the same time as others: the garbage collector deletes the grant of
+/// a Node that is deleted.
 bool is_void(const Grant& grant, const Fleet& fleet, const Policy& policy) {
     const auto host = fleet.hosts.find(grant.node);
     const bool is_known = host != fleet.hosts.end();

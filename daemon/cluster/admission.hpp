@@ -3,6 +3,7 @@
 // for Fleet::unused, which it learns anew.
 #pragma once
 
+#include "daemon/cluster/backoff.hpp"
 #include "daemon/cluster/gate.hpp"
 #include "daemon/cluster/policy.hpp"
 #include "daemon/cluster/upgrade_node.hpp"
@@ -37,6 +38,7 @@ struct Grant {
 struct Unused {
     unsigned times = 0;
     Seconds wait{0}; ///< before it gets another one
+    Time until{0};   ///< the end of `wait`, by the leader's clock
 };
 
 struct Fleet {
@@ -44,6 +46,9 @@ struct Fleet {
     std::map<std::string, Grant> grants;
     std::map<std::string, Unused> unused; ///< by node; only the leader knows of these
 };
+
+/// So many grants in a row that a host does not use make it one that its wave does not wait for.
+inline constexpr unsigned away_after = 3;
 
 /// A grant that is not taken within this time is taken away. A host renews its grant as soon as its watch shows it.
 inline constexpr Seconds taken_within{60};

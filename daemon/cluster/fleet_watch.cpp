@@ -44,13 +44,12 @@ FleetWatch::FleetWatch(Api& api, const base::Root& root, PolicySource::Say say)
                [this](const std::set<std::string>& names) { keep_leases(names); },
                [this](Json&& lease) { forget_lease(name_of(lease)); },
                [this](const Error& trouble) { leases_trouble_ = trouble; }}),
-      nodes_(api, "/api/v1/nodes",
-             "labelSelector=" + percent_encoded(std::string(key::gpu_present) + "=true"),
+      nodes_(api, "/api/v1/nodes", "",
              {[this](Json&& node) { take_node(std::move(node)); },
               [this](const std::set<std::string>& names) { keep_nodes(names); },
               [this](Json&& node) {
-                  facts_.fleet.hosts.erase(name_of(node));
-                  changed();
+                  if (facts_.fleet.hosts.erase(name_of(node)) != 0)
+                      changed();
               },
               [this](const Error& trouble) { nodes_trouble_ = trouble; }}) {}
 
@@ -106,9 +105,14 @@ void FleetWatch::take_policy() {
     changed();
 }
 
+/// A Node with the label shows even where gpuhost-cluster does not run: it should.
 void FleetWatch::take_node(Json&& node) {
-    const std::string name = name_of(node);
-    facts_.fleet.hosts[name] = place(cut(upgrade_node(node)), labels_of(node), *policy_.policy());
+    UpgradeNode made = upgrade_node(node);
+    const std::string name = made.name;
+    if (made.managed || made.gpu_label)
+        facts_.fleet.hosts[name] = place(cut(std::move(made)), labels_of(node), *policy_.policy());
+    else if (facts_.fleet.hosts.erase(name) == 0)
+        return;
     changed();
 }
 

@@ -18,7 +18,7 @@ constexpr Time renew_every{5'000};
 constexpr Time margin{3'000}; ///< before its end nothing is begun any more under the lease
 constexpr Seconds grant_duration{300};
 constexpr Time gather{20};            ///< what happens at once is decided at once
-constexpr Time request_lives{70'000}; ///< kube-apiserver's --request-timeout, and ours, are a minute
+constexpr Time request_lives{70'000}; ///< kube-apiserver's --request-timeout is a minute
 constexpr Time first_unused_wait{60'000};
 constexpr unsigned most_unused_doublings = 4; ///< 16 minutes
 constexpr std::size_t most_trouble = 500;     ///< bytes of an error that are published
@@ -37,15 +37,6 @@ std::string name_of(const Json& object) {
 
 std::string only(const char* name) {
     return "fieldSelector=metadata.name%3D" + std::string(name);
-}
-
-/// Selects Nodes whose upgrade state is one of those that a grant is for.
-std::string upgrading() {
-    std::string states;
-    for (auto state = UpgradeState::CordonRequired; is_under_way(state);
-         state = static_cast<UpgradeState>(static_cast<unsigned>(state) + 1))
-        states += (states.empty() ? "" : ",") + std::string(state_name(state));
-    return "labelSelector=" + percent_encoded(std::string(key::state) + " in (" + states + ")");
 }
 
 std::string packed(const Labels& labels) {
@@ -226,18 +217,13 @@ void Leader::begin() {
     watch_fleet();
 }
 
+/// All Nodes, since no selector finds a host that loses its label in its upgrade or after it.
 void Leader::watch_fleet() {
     nodes_ = std::make_unique<Watch>(
-        api_, nodes_path, "labelSelector=" + percent_encoded(std::string(key::gpu_present) + "=true"),
-        WatchHandlers{[this](Json&& node) { take_node(std::move(node), true); },
-                      [this](const std::set<std::string>& names) { keep_labelled(names); },
-                      [this](Json&& node) { lose_label(name_of(node)); },
-                      [this](const Error& trouble) { note_trouble("nodes", trouble); }});
-    upgrading_ = std::make_unique<Watch>(
-        api_, nodes_path, upgrading(),
-        WatchHandlers{[this](Json&& node) { take_node(std::move(node), false); },
-                      [this](const std::set<std::string>& names) { keep_under_way(names); },
-                      [this](Json&& node) { end_upgrade(name_of(node)); },
+        api_, nodes_path, "",
+        WatchHandlers{[this](Json&& node) { take_node(std::move(node)); },
+                      [this](const std::set<std::string>& names) { keep_nodes(names); },
+                      [this](Json&& node) { lose_node(name_of(node)); },
                       [this](const Error& trouble) { note_trouble("nodes", trouble); }});
     grants_ = std::make_unique<Watch>(
         api_, leases_path, "",
@@ -254,15 +240,11 @@ void Leader::end(const std::string& why) {
     decide_due_.reset();
     doubts_.clear();
     nodes_.reset();
-    upgrading_.reset();
     grants_.reset();
     gates_.forget();
-    nodes_listed_ = upgrading_listed_ = grants_listed_ = has_rollout_ = false;
+    nodes_listed_ = grants_listed_ = has_rollout_ = false;
     blind_.clear();
     labels_.clear();
-    labelled_.clear();
-    under_way_.clear();
-    unused_until_.clear();
     grant_seen_.clear();
     leases_.clear();
     asked_.clear();
@@ -276,20 +258,17 @@ void Leader::end(const std::string& why) {
 
 // The fleet
 
-/// Two watches show a labelled host that upgrades. The one by label counts, so that no older version follows a newer one.
-void Leader::take_node(Json&& node, bool has_label) {
+/// A Node without gpuhost-cluster is not kept: there may be many. One that lost its record in its upgrade is.
+void Leader::take_node(Json&& node) {
     UpgradeNode made = upgrade_node(node);
-    const Labels labels = labels_of(node);
-    std::string name = made.name;
-    (has_label ? labelled_ : under_way_).insert(name);
-    if (!has_label && labelled_.count(name) != 0)
-        return;
+    const std::string name = made.name;
+    if (!made.managed && fleet_.grants.count(name) == 0)
+        return lose_node(name);
     const auto before = fleet_.hosts.find(name);
     const bool is_another = before != fleet_.hosts.end() && before->second.node.uid != made.uid;
-    if (is_another || (is_under_way(made.state) && made.record.state == made.state)) {
+    if (is_another || (is_under_way(made.state) && made.record.state == made.state))
         fleet_.unused.erase(name);
-        unused_until_.erase(name);
-    }
+    const Labels labels = labels_of(node);
     labels_[name] = packed(labels);
     if (policy_ != nullptr)
         fleet_.hosts[name] = place(std::move(made), labels, *policy_);
@@ -298,52 +277,22 @@ void Leader::take_node(Json&& node, bool has_label) {
     changed();
 }
 
-void Leader::lose_label(const std::string& name) {
-    labelled_.erase(name);
-    // The other watch may lag. What it lists from now on says whether the host still upgrades.
-    if (const auto host = fleet_.hosts.find(name);
-        host != fleet_.hosts.end() && is_under_way(host->second.node.state) && under_way_.count(name) == 0)
-        upgrading_->list_anew();
-    prune(name);
-}
-
-void Leader::keep_labelled(const std::set<std::string>& names) {
-    for (const std::string& name : std::set<std::string>(labelled_))
-        if (names.count(name) == 0)
-            lose_label(name);
-    nodes_listed_ = true;
+void Leader::lose_node(const std::string& name) {
+    if (fleet_.hosts.erase(name) == 0)
+        return;
+    labels_.erase(name);
+    fleet_.unused.erase(name);
     changed();
 }
 
-/// Its Node is gone, or says that it does not upgrade any more.
-void Leader::end_upgrade(const std::string& name) {
-    under_way_.erase(name);
-    if (const auto host = fleet_.hosts.find(name); host != fleet_.hosts.end() && labelled_.count(name) == 0)
-        host->second.node.state = UpgradeState::Unknown;
-    prune(name);
-}
-
-void Leader::keep_under_way(const std::set<std::string>& names) {
+void Leader::keep_nodes(const std::set<std::string>& names) {
     std::set<std::string> gone;
     for (const auto& [name, host] : fleet_.hosts)
         if (names.count(name) == 0)
             gone.insert(name);
     for (const std::string& name : gone)
-        end_upgrade(name);
-    upgrading_listed_ = true;
-    changed();
-}
-
-/// A host that no watch shows any more stays in its pool while it may have a place.
-void Leader::prune(const std::string& name) {
-    const auto host = fleet_.hosts.find(name);
-    if (host != fleet_.hosts.end() && labelled_.count(name) == 0 && under_way_.count(name) == 0 &&
-        fleet_.grants.count(name) == 0 && !is_under_way(host->second.node.state)) {
-        fleet_.hosts.erase(host);
-        labels_.erase(name);
-        fleet_.unused.erase(name);
-        unused_until_.erase(name);
-    }
+        lose_node(name);
+    nodes_listed_ = true;
     changed();
 }
 
@@ -380,7 +329,7 @@ void Leader::forget_grant(const std::string& name) {
         fleet_.grants.erase(node);
         grant_seen_.erase(node);
     }
-    prune(node);
+    changed();
 }
 
 void Leader::keep_grants(const std::set<std::string>& leases) {
@@ -409,7 +358,7 @@ void Leader::tell_time() {
         if (const auto seen = grant_seen_.find(node); seen != grant_seen_.end())
             grant.silent = std::chrono::duration_cast<Seconds>(now() - seen->second);
     for (auto& [node, unused] : fleet_.unused)
-        unused.wait = std::chrono::ceil<Seconds>(std::max(Time(0), unused_until_[node] - now()));
+        unused.wait = std::chrono::ceil<Seconds>(std::max(Time(0), unused.until - now()));
 }
 
 void Leader::decide() {
@@ -431,9 +380,9 @@ void Leader::decide() {
         constexpr std::int64_t most = 3'600; // clocks are set
         sooner(decide_due_, now() + Time(std::clamp<std::int64_t>(left, 0, most) * 1000 + 10));
     }
-    for (const auto& [node, until] : unused_until_)
-        if (until > now())
-            sooner(decide_due_, until);
+    for (const auto& [node, unused] : fleet_.unused)
+        if (unused.until > now())
+            sooner(decide_due_, unused.until);
     if (now() + margin >= *valid_until_) { // until it is renewed, or has ended
         sooner(decide_due_, now() + Time(1'000));
         return;
@@ -492,26 +441,29 @@ void Leader::revoke(const std::string& node) {
     asked_[node] = false;
     const Json object = {
         {"metadata", {{"uid", lease->second.uid}, {"resourceVersion", lease->second.version}}}};
-    (void)api_.remove(lease_path(lease->first), object, [this, node, term = term_](ApiAnswer&& answer) {
-        if (term == term_)
-            asked_.erase(node);
-        if (answer.done()) {
-            say_("node '" + node +
-                 "' has lost its grant: nothing was heard of it, or it is another node now");
+    (void)api_.remove(
+        lease_path(lease->first), object,
+        [this, node, uid = lease->second.node_uid, term = term_](ApiAnswer&& answer) {
             if (term == term_)
-                note_unused(node);
-        } else if (answer.status != 404 && answer.status != 409)
-            say_("can't take the grant of node '" + node + "' away: " + answer.error.message);
-    });
+                asked_.erase(node);
+            if (answer.done()) {
+                say_("node '" + node +
+                     "' has lost its grant: nothing was heard of it, or it is another node now");
+                if (term == term_)
+                    note_unused(node, uid);
+            } else if (answer.status != 404 && answer.status != 409)
+                say_("can't take the grant of node '" + node + "' away: " + answer.error.message);
+        });
 }
 
-/// Others come first, for longer each time: a host whose gpuhost-cluster is away holds nobody up.
-void Leader::note_unused(const std::string& node) {
+/// Others are first, for longer each time: a host whose gpuhost-cluster is away stops no other. `uid` is of the Node that
+/// the grant was for: another Node of the name has used all of its grants.
+void Leader::note_unused(const std::string& node, const std::string& uid) {
     const auto host = fleet_.hosts.find(node);
-    if (host == fleet_.hosts.end() || is_under_way(host->second.node.state))
+    if (host == fleet_.hosts.end() || host->second.node.uid != uid || is_under_way(host->second.node.state))
         return;
     Unused& unused = fleet_.unused[node];
-    unused_until_[node] = now() + first_unused_wait * (1U << std::min(unused.times, most_unused_doublings));
+    unused.until = now() + first_unused_wait * (1U << std::min(unused.times, most_unused_doublings));
     ++unused.times;
     changed();
 }

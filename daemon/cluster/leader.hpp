@@ -48,12 +48,9 @@ class Leader {
     void begin();
     void end(const std::string& why);
     void watch_fleet();
-    void take_node(base::Json&& node, bool has_label);
-    void lose_label(const std::string& name);
-    void keep_labelled(const std::set<std::string>& names);
-    void end_upgrade(const std::string& name);
-    void keep_under_way(const std::set<std::string>& names);
-    void prune(const std::string& name);
+    void take_node(base::Json&& node);
+    void lose_node(const std::string& name);
+    void keep_nodes(const std::set<std::string>& names);
     void take_grant(base::Json&& lease);
     void forget_grant(const std::string& name);
     void keep_grants(const std::set<std::string>& leases);
@@ -63,15 +60,13 @@ class Leader {
     void grant(const std::string& node);
     void granted(const std::string& node, const ApiAnswer& answer);
     void revoke(const std::string& node);
-    void note_unused(const std::string& node);
+    void note_unused(const std::string& node, const std::string& uid);
     void publish();
     void publish(const std::string& waits);
     void note_trouble(const std::string& what, const base::Error& trouble);
     void changed(); ///< decides soon
-    [[nodiscard]] bool knows_fleet() const { return nodes_listed_ && upgrading_listed_ && grants_listed_; }
-    [[nodiscard]] std::array<Watch*, 3> watches() const {
-        return {nodes_.get(), upgrading_.get(), grants_.get()};
-    }
+    [[nodiscard]] bool knows_fleet() const { return nodes_listed_ && grants_listed_; }
+    [[nodiscard]] std::array<Watch*, 2> watches() const { return {nodes_.get(), grants_.get()}; }
 
     Api& api_;
     GateKeeper& gates_;
@@ -96,14 +91,9 @@ class Leader {
     std::map<std::string, Time> grant_seen_;    ///< when each grant was renewed last
     std::map<std::string, LeaseFacts> leases_;  ///< by their names
     std::map<std::string, bool> asked_;         ///< nodes whose grant is being made (true) or taken away
-    std::set<std::string> labelled_;            ///< nodes that have the label of GPUs
-    std::set<std::string>
-        under_way_; ///< nodes whose state is one of an upgrade, whatever other labels they have
-    std::map<std::string, Time> unused_until_; ///< when those in Fleet::unused get another grant
     Fleet fleet_;
     Admission admission_;
     bool nodes_listed_ = false;
-    bool upgrading_listed_ = false;
     bool grants_listed_ = false;
     std::map<std::string, std::string> blind_; ///< what can't be read, and why, as it was logged last
     std::optional<Time> decide_due_;
@@ -114,7 +104,6 @@ class Leader {
     /// Nodes whose grant nobody has seen, and until when it may still come to be: so long it counts.
     std::map<std::string, Time> doubts_;
     std::unique_ptr<Watch> nodes_;
-    std::unique_ptr<Watch> upgrading_; ///< a host that loses its label in an upgrade is still in it
     std::unique_ptr<Watch> grants_;
     Watch own_; ///< last: it calls the others
 };

@@ -105,7 +105,7 @@ UpgradeSituation UpgradeAgent::situation(const Json& node) const {
         at.policy_problem = policy_->problems.front();
     at.waits = waits_;
     if (waits_watch_ && waits_.empty() && now() >= waits_since_ + leader_answers)
-        at.waits = "waits for its turn, and no leader says why: does a host have Candidate=yes?";
+        at.waits = "waits for its turn, and no leader says why: set Candidate=yes in gpuhostd.conf of a host";
     at.granted = is_granted();
     at.revoked = lease_known_ && !lease_;
     at.check = host_.check(pool.policy.version);

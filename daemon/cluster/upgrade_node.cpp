@@ -145,6 +145,7 @@ UpgradeNode upgrade_node(const Json& node) {
     made.requested = string_or(annotations, key::requested, "") == "true";
     made.was_unschedulable = annotations.is_object() && annotations.contains(key::was_unschedulable);
     made.skip = string_or(labels, key::skip, "") == "true";
+    made.gpu_label = string_or(labels, key::gpu_present, "") == "true";
     made.managed = annotations.is_object() && annotations.contains(key::record);
     read_conditions(node, made);
     made.leaving = is_leaving(node);

@@ -90,8 +90,9 @@ struct UpgradeNode {
     bool ready = true;        ///< where the Node does not say, as everybody takes it
     bool driver_ready = true; ///< unless its condition is False
     bool unschedulable = false;
-    bool leaving = false; ///< it is being deleted, or an autoscaler has chosen it
-    bool managed = true;  ///< gpuhost runs there: its record or one of its conditions is on the Node
+    bool leaving = false;  ///< it is being deleted, or an autoscaler has chosen it
+    bool gpu_label = true; ///< its label nvidia.com/gpu.present is "true"
+    bool managed = true;   ///< gpuhost runs there: its record or one of its conditions is on the Node
 
     /// An administrator has cordoned it, not we.
     [[nodiscard]] bool others_cordoned() const {

@@ -188,12 +188,41 @@ TEST(Admission, AHostThatDidNotUseItsGrantComesLast) {
     EXPECT_TRUE(site.run().admit.empty());
 }
 
-TEST(Admission, AHostThatDidNotUseItsGrantHoldsNoWave) {
+TEST(Admission, AWaveWaitsUntilThreeGrantsAreUnused) {
+    for (const CountOrShare size : {CountOrShare{0, false}, CountOrShare{1, false}}) {
+        Site site{policy_of(0, {100, true})};
+        site.policy.pools[0].policy.waves.push_back(
+            {"canary", Selector::parse("tier=canary").value(), size, Seconds(3600)});
+        site.add(node("c", UpgradeState::UpgradeRequired), {{"tier", "canary"}});
+        site.add(3, UpgradeState::UpgradeRequired);
+        for (const unsigned times : {1U, 2U}) {
+            site.fleet.unused["c"] = {times, Seconds(60)};
+            EXPECT_TRUE(site.run().admit.empty()) << times;
+        }
+        site.fleet.unused["c"] = {3, Seconds(60)};
+        EXPECT_EQ(site.run().admit.size(), 3U);
+    }
+}
+
+TEST(Admission, ACanaryThatIsAwayIsReplaced) {
     Site site{policy_of(0, {100, true})};
     site.policy.pools[0].policy.waves.push_back({"canary", Selector(), {1, false}, Seconds(3600)});
     site.add(3, UpgradeState::UpgradeRequired);
-    site.fleet.unused["n100"] = {1, Seconds(60)};
-    EXPECT_EQ(site.run().admit, Names{"n101"}) << "another one is the canary";
+    site.fleet.unused["n100"] = {3, Seconds(60)};
+    EXPECT_EQ(site.run().admit, Names{"n101"});
+}
+
+TEST(Admission, AHostWithoutTheGpuLabelIsNoCandidate) {
+    Site site{policy_of(0, {1, false})};
+    site.add(3, UpgradeState::UpgradeRequired);
+    site.fleet.hosts["n100"].node.gpu_label = false;
+    EXPECT_EQ(site.run().admit, Names{"n101"});
+    EXPECT_EQ(site.run().waiting.at("n100"), "label nvidia.com/gpu.present is not 'true'");
+    UpgradeNode& done = site.fleet.hosts["n100"].node;
+    done.state = done.record.state = UpgradeState::UpgradeDone;
+    done.record.version = wanted;
+    done.ready = false;
+    EXPECT_TRUE(site.run().admit.empty()) << "it has broken, and counts with or without the label";
 }
 
 /// Of 12 hosts four have the version, two of which are broken.

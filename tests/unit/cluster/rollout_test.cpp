@@ -286,6 +286,8 @@ TEST(Rollout, AGrantThatWasNotAnsweredCountsUntilItIsKnown) {
 
 TEST(Rollout, AGrantCountsOnceItsHostHasRenewedIt) {
     Story story(1, {});
+    for (auto& host : story.hosts)
+        host->machine.takes = Time(60'000);
     story.server.hold = [](const http::Request& request) {
         const bool renews = request.method == "PATCH" && request.url.find(grant_prefix) != std::string::npos;
         return Time(renews ? 20'000 : 0);
