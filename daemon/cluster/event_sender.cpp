@@ -31,11 +31,14 @@ EventSender::EventSender(Api& api, Say say)
 
 void EventSender::send(const UpgradeNode& node, const UpgradeEvent& event) {
     std::erase_if(told_, [](const auto& one) { return now() >= one.second + same_text; });
-    if (!told_.emplace(node.uid + event.message, now()).second)
+    std::string text = node.uid + " " + std::to_string(node.record.attempts) + " " + event.message;
+    if (!told_.emplace(text, now()).second)
         return;
-    if (queue_.size() >= most_queued) // the first one may be on its way
+    if (queue_.size() >= most_queued) { // the first one may be on its way
+        told_.erase(queue_[1].text);
         queue_.erase(queue_.begin() + 1);
-    queue_.push_back(upgrade_event(node, event, base::realtime_us()));
+    }
+    queue_.push_back({std::move(text), upgrade_event(node, event, base::realtime_us())});
     if (!asks_ && !due_)
         create();
 }
@@ -56,7 +59,7 @@ void EventSender::retry() {
 void EventSender::create() {
     asks_ = true;
     ++tries_;
-    (void)api_.create("/api/v1/namespaces/default/events", queue_.front(),
+    (void)api_.create("/api/v1/namespaces/default/events", queue_.front().event,
                       [this](ApiAnswer&& answer) { answered(answer); });
 }
 
@@ -66,9 +69,11 @@ void EventSender::answered(const ApiAnswer& answer) {
         due_ = now() + std::max<Time>(backoff_.next(), answer.retry_after.value_or(std::chrono::seconds(0)));
         return;
     }
-    if (!answer.done() && answer.status != conflict &&
-        std::exchange(said_, answer.error.message) != answer.error.message)
-        say_("can't tell an event: " + answer.error.message);
+    if (!answer.done() && answer.status != conflict) {
+        told_.erase(queue_.front().text);
+        if (std::exchange(said_, answer.error.message) != answer.error.message)
+            say_("can't create an event: " + answer.error.message);
+    }
     backoff_.reset();
     tries_ = 0;
     queue_.pop_front();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tells events of this host's upgrade, one at a time and in their order, and again where the server was busy or away. Of one
-// text it tells once in some minutes: whoever undoes what a host does must not fill the server with events.
+// Creates events of this host's upgrade, one at a time and in their order, and again where the server was busy or away. It
+// creates one of a text and an attempt in five minutes: whoever undoes what a host does must not fill the server with events.
 #pragma once
 
 #include "daemon/cluster/api.hpp"
@@ -37,11 +37,15 @@ class EventSender {
     Api& api_;
     Say say_;
     Backoff backoff_;
-    std::deque<base::Json> queue_; ///< the first one is being sent
-    unsigned tries_ = 0;           ///< of the first one
+    struct Queued {
+        std::string text; ///< its key in `told_`
+        base::Json event;
+    };
+    std::deque<Queued> queue_; ///< the first one is being sent
+    unsigned tries_ = 0;       ///< of the first one
     bool asks_ = false;
     std::optional<Time> due_;
-    std::map<std::string, Time> told_; ///< text → when
+    std::map<std::string, Time> told_; ///< text → when it was queued; a lost one is not here
     std::string said_;                 ///< why events were lost, as it was logged last
 };
 

@@ -166,16 +166,12 @@ NodePatch UpgradeAgent::change(const Json& node) {
     return {};
 }
 
-/// Once for each reason: what is refused is tried again and again.
 void UpgradeAgent::refused(const Json& node, const Error& why) {
-    if (std::exchange(refusal_, why.message) == why.message)
-        return;
     for (const std::string& failure : failures_)
         sender_.send(upgrade_node(node), {true, failure + why.message});
 }
 
 void UpgradeAgent::written(const Json& node) {
-    refusal_.clear();
     const UpgradeNode now_there = upgrade_node(node);
     for (const UpgradeEvent& event : std::exchange(events_, {}))
         sender_.send(now_there, event);

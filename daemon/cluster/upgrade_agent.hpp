@@ -67,7 +67,6 @@ class UpgradeAgent final : public NodeAuthor {
     UpgradeMove move_;                  ///< the last that was made up
     std::vector<UpgradeEvent> events_;  ///< to send once the Node says so
     std::vector<std::string> failures_; ///< UpgradePatch::failures of what was written last
-    std::string refusal_;               ///< for which they were sent
     EventSender sender_;
     std::optional<Time> reason_at_; ///< when the reason alone was written last
     std::optional<Time> due_;

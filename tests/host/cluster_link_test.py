@@ -64,7 +64,7 @@ def check_events(t, site):
         api.fail(429, "POST", EVENTS, Retry_After=1)
     site.agent.start()
     site.eventually(t, lambda: any("node state label" in message for message in events(api)), "an event that was answered 429 is told again")
-    t.ok("can't tell an event" not in site.agent.said(), "a busy server is not a reason to log", site.agent.said())
+    t.ok("can't create an event" not in site.agent.said(), "a busy server is not a reason to log", site.agent.said())
 
 
 def take_label(api):

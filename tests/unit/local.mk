@@ -223,6 +223,7 @@ EXTRA_%C%_kmod_tests_DEPENDENCIES = %D%/stub-nvml.so %D%/stub-cuda.so %D%/stub-j
 %C%_rollout_tests_SOURCES = \
     %D%/cluster/cluster_host_test.cpp \
     %D%/cluster/cluster_look_test.cpp \
+    %D%/cluster/event_sender_test.cpp \
     %D%/cluster/gpu_users_test.cpp \
     %D%/cluster/host_agent_test.cpp \
     %D%/cluster/kubeconfigs.hpp \
