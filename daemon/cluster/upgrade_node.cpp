@@ -141,6 +141,10 @@ UpgradeNode upgrade_node(const Json& node) {
     made.state = state_of(string_or(labels, key::state, ""));
     if (const auto record = base::parse_json(string_or(annotations, key::record, "{}"), key::record))
         made.record = record_from_json(*record);
+    // Where another program takes the label off, the record says where the host is until the label is written again.
+    if (!(labels.is_object() && labels.contains(key::state)) &&
+        (made.record.state == UpgradeState::UpgradeRequired || is_under_way(made.record.state)))
+        made.state = made.record.state;
     made.reason = string_or(annotations, key::reason, "");
     made.requested = string_or(annotations, key::requested, "") == "true";
     made.was_unschedulable = annotations.is_object() && annotations.contains(key::was_unschedulable);

@@ -81,7 +81,7 @@ record_from_json(const base::Json& value); ///< what makes no sense is as if it 
 struct UpgradeNode {
     std::string name;
     std::string uid;
-    UpgradeState state = UpgradeState::Unknown;
+    UpgradeState state = UpgradeState::Unknown; ///< of the label; without one, of a record that has not ended
     UpgradeRecord record;
     std::string reason;
     bool requested = false;

@@ -310,6 +310,34 @@ TEST(RolloutHosts, AShortAbsenceOfACanaryDelaysLaterWaves) {
     EXPECT_EQ(upgraded(story), 1U) << story.text();
 }
 
+std::string state_label(const Story& story, unsigned host) {
+    const Json& node = *story.server.find(node_path(story.hosts[host]->name));
+    return base::string_or(base::member(node["metadata"], "labels"), key::state, "");
+}
+
+/// As the GPU Operator does with autoUpgrade off.
+TEST(RolloutHosts, HostsUpgradeThoughTheirStateLabelsAreRemoved) {
+    Story story(1, {.hosts = 3, .candidates = 1});
+    for (unsigned i = 0; i < 3600 && upgraded(story) < 3; ++i) {
+        story.run(Time(1'000));
+        for (unsigned host = 0; host < 3; ++host)
+            if (!state_label(story, host).empty())
+                label(story, host, key::state, nullptr);
+    }
+    EXPECT_EQ(upgraded(story), 3U) << story.text();
+    story.run(minutes(30));
+    EXPECT_TRUE(story.problems.empty() && story.is_over()) << story.text();
+}
+
+TEST(RolloutHosts, AStateLabelRemovedInASwapIsWrittenAgain) {
+    Story story(1, {});
+    begin_swap(story);
+    label(story, 0, key::state, nullptr);
+    story.run(Time(5'000));
+    EXPECT_EQ(state_label(story, 0), "pod-restart-required") << story.text();
+    EXPECT_NE(story.server.find(grant_path("h0")), nullptr) << story.text();
+}
+
 TEST(RolloutHosts, OneThatIsDeletedInItsUpgradeStopsNoOther) {
     Story story(1, {});
     begin_swap(story);
