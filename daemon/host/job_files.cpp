@@ -92,6 +92,11 @@ std::string newest_job(const base::Root& root, std::uint64_t transaction) {
     return found;
 }
 
+std::uint64_t start_of(std::string_view job) {
+    const std::vector<std::string> parts = base::split(job, '-');
+    return parts.size() == 3 ? base::parse_uint(parts[1]).value_or(0) : 0;
+}
+
 Result<void> JobWatch::start(Event& event, const base::Root& root, std::string_view job) {
     // The directory is the worker's: a link or a pipe in the file's place leads nowhere and waits for nobody.
     constexpr int flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK;

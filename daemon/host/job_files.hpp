@@ -29,6 +29,9 @@ namespace gpuhost::host {
 /// Of those of a transaction that a worker was or is told of; empty: there is none.
 [[nodiscard]] std::string newest_job(const base::Root& root, std::uint64_t transaction);
 
+/// The number of the Start record that announced a job; 0: not known.
+[[nodiscard]] std::uint64_t start_of(std::string_view job);
+
 /// Follows an events file by inotify and tells of the job: its progress, and once its end.
 class JobWatch {
   public:

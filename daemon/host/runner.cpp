@@ -576,8 +576,8 @@ void Runner::append(Record made, std::function<void()> then) {
 }
 
 /// Goes back, or on from the point of no return, and keeps the records in memory: nobody has a driver while the host is half
-/// changed. A daemon that finds the journal without these records does the same again, since every step converges. Only the
-/// end waits: nothing else may begin while the journal says that this transaction runs.
+/// changed. A daemon that finds the journal without these records does the same again (go_back_if_unrecorded()), since every
+/// step converges. Only the end waits: nothing else may begin while the journal says that this transaction runs.
 void Runner::continue_unwritten(Record made, const Error& why, const std::function<void()>& then) {
     const core::Transaction& transaction = current_->operation.transaction;
     const bool goes_on = transaction.undoing() || transaction.past_return() || transaction.finished();

@@ -103,6 +103,7 @@ class Runner {
     void remove_files_of(std::uint64_t id);
     void resume_next();
     void await_leftover(const Event::Callback& then);
+    void go_back_if_unrecorded();
     void prune();
     void remove_journal(std::uint64_t id);
     [[nodiscard]] bool is_stuck(const Operation& operation) const;

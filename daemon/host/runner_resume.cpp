@@ -136,7 +136,7 @@ void Runner::resume_next() {
             current_->operation.progress = 1; // from where it shrinks
         // Going back right away, after a reboot: there is no phase to wait for.
         current_->adopt = current_->adopt && current_->operation.transaction.in_flight();
-        await_leftover([this] { advance(); });
+        await_leftover([this] { go_back_if_unrecorded(); });
     });
 }
 
@@ -161,6 +161,30 @@ void Runner::await_leftover(const Event::Callback& then) {
         current_->worker = *std::move(worker);
     else
         wait(worker.error().message, [this, then] { await_leftover(then); });
+}
+
+/// Goes back where the host has jobs that the journal does not announce: the daemon before this one had no journal, went back,
+/// and its records are lost (continue_unwritten()).
+void Runner::go_back_if_unrecorded() {
+    const std::uint64_t id = current_->operation.id;
+    std::vector<std::string> unrecorded;
+    for (std::string& job : root_.list(core::jobs_directory).value_or(std::vector<std::string>()))
+        if (base::starts_with(job, std::to_string(id) + "-") && start_of(job) > current_->starts)
+            unrecorded.push_back(std::move(job));
+    if (unrecorded.empty()) {
+        advance();
+        return;
+    }
+    Record cancel = record(Record::Type::Cancel); // without effect after the point of no return
+    cancel.error = base::Error{Errc::Interrupted, "the journal lacks records of what was done", {}};
+    append(std::move(cancel), [this, unrecorded] {
+        // Jobs to come have the same names.
+        for (const std::string& job : unrecorded)
+            if (const auto removed = root_.remove_tree(core::job_directory(job)); !removed)
+                warn(removed.error().message + ", ignoring");
+        current_->adopt = current_->adopt && current_->operation.transaction.in_flight();
+        advance();
+    });
 }
 
 /// Dry runs go first, and each is only one of many; what asks for a reboot stays until there was one.

@@ -242,14 +242,14 @@ TEST_F(RunnerTest, TheNextDaemonWaitsForAWorkerThatEnds) {
         life.launcher.rest();
         life.launcher.rest(); // dismissed, and no phase is in flight
     }
-    directory.write("run/gpuhost/jobs/1-9-1/request.json", "");
-    directory.write("run/gpuhost/jobs/1-10-1/request.json", "");
-    directory.write("run/gpuhost/jobs/1-11-1/events", ""); // of which nobody was told
+    directory.write("run/gpuhost/jobs/1-2-9/request.json", "");
+    directory.write("run/gpuhost/jobs/1-2-10/request.json", "");
+    directory.write("run/gpuhost/jobs/1-2-11/events", ""); // of which nobody was told
     Life life(root);
     ASSERT_TRUE(life.runner.resume());
     ASSERT_EQ(life.launcher.jobs.size(), 1U);
     EXPECT_TRUE(life.launcher.last().adopted);
-    EXPECT_EQ(life.launcher.last().launch.request.job, "1-10-1");
+    EXPECT_EQ(life.launcher.last().launch.request.job, "1-2-10");
     EXPECT_EQ(life.launcher.last().launch.more.count(), 0);
     life.launcher.die();
     EXPECT_EQ(life.at(), "apply link");
@@ -618,6 +618,30 @@ TEST_F(RunnerTest, WithoutAJournalItGoesOnAfterThePointOfNoReturn) {
     life.launcher.end();
     life.wait([&] { return !life.outcomes.empty(); });
     EXPECT_EQ(life.outcomes, std::vector{Outcome::Committed});
+}
+
+TEST_F(RunnerTest, AnUndoThatTheJournalLacksIsDoneAgain) {
+    {
+        Life life(root);
+        life.runner.set_journal_pause(std::chrono::seconds(0));
+        life.start(make_plan({"load", "link"}));
+        life.launcher.end();
+        const NoJournal none;
+        life.launcher.end();
+        life.wait([&] { return life.at() == "undo load"; });
+        directory.write("run/gpuhost/jobs/" + life.launcher.last().launch.request.job + "/request.json", "");
+    }
+    Life next(root);
+    ASSERT_TRUE(next.runner.resume());
+    EXPECT_TRUE(next.launcher.last().adopted) << "the worker of the undo may still run";
+    next.launcher.end();
+    EXPECT_EQ(next.at(), "apply load") << "its result is still in its files";
+    EXPECT_TRUE(next.launcher.last().adopted);
+    next.launcher.end();
+    EXPECT_EQ(next.at(), "undo load");
+    EXPECT_FALSE(next.launcher.last().adopted);
+    next.launcher.end();
+    EXPECT_EQ(next.outcomes, std::vector{Outcome::RolledBack});
 }
 
 TEST_F(RunnerTest, CancelKillsWhatMayBeInterrupted) {
