@@ -67,6 +67,8 @@ def check_removal(t, place, kind, script, remove):
 
     ends("an idle daemon is removed", 0, active=True, state='s "idle"\n', record=FINISHED)
     ends("a stopped daemon without work is removed", 0, active=False, state="", record=FINISHED)
+    ends("a journal that an idle daemon gave up does not keep it", 0, active=True, state='s "idle"\n', record=UNFINISHED)
+    ends("a daemon that reads its journals keeps it", 1, active=True, state='s "starting"\n', record=UNFINISHED)
     ends("an operation that runs keeps it", 1, active=True, state='s "busy"\n', record=UNFINISHED)
     ends("a daemon that does not answer keeps it", 1, active=True, state="", record=FINISHED)
     ends("a stopped daemon with a half-done operation keeps it", 1, active=False, state="", record=UNFINISHED)
