@@ -111,6 +111,7 @@ core::StepKind modules_converge_kind() {
     kind.name = "modules.converge";
     kind.sandbox = core::Sandbox::Modules;
     kind.ends_with_boot = true;
+    kind.changes_kernel = true;
     kind.deadline = std::chrono::hours(1); // each module has its own, which is shorter
     kind.preflight = converge_preflight;
     kind.apply = apply;

@@ -81,6 +81,8 @@ struct StepKind {
     bool interruptible = false;
     /// It changes what runs and no file that outlives the boot: in a system that does not run it is undone already.
     bool ends_with_boot = false;
+    /// It changes the modules in the kernel: an undo that fails for what uses them, or that hangs, needs a reboot.
+    bool changes_kernel = false;
 
     std::function<base::Result<std::vector<Problem>>(StepContext&, const base::Json& args)> preflight;
     /// Its output is for people and tests; the worker adds "warnings". With "skip": N the N steps after it are skipped: it

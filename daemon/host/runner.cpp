@@ -25,8 +25,8 @@ using core::Record;
 
 constexpr double preflight_share = 0.05;
 
-/// True for a failure whose reason ends with the boot: a process or a unit that uses the driver, or a hang.
-bool ends_with_boot(const Error& error) {
+/// True for a process that uses a module, and for a hang.
+bool is_cured_by_reboot(const Error& error) {
     return error.code == Errc::InUse || error.code == Errc::Timeout || error.code == Errc::Interrupted;
 }
 
@@ -144,7 +144,7 @@ Result<void> Runner::cancel(std::uint64_t id, const core::Subject& subject) {
         return {};
     if (current_->operation.transaction.past_return() || current_->operation.transaction.finished())
         return base::fail(Errc::Refused,
-                          "operation " + std::to_string(id) + " is nearly done and can't go back any more",
+                          "operation " + std::to_string(id) + " has passed its point of no return",
                           "Wait for its end: gpuhostctl operation wait " + std::to_string(id) + ".");
     if (current_->stalled)
         return base::fail(Errc::NoSpace, "the journal can't be written", "Make room below /var/lib/gpuhost.");
@@ -211,6 +211,11 @@ bool Runner::needs_running_system(const Action& action) const {
         return false;
     const core::StepKind* kind = kinds_.find(current_->operation.transaction.plan().steps[action.step].kind);
     return kind && kind->ends_with_boot;
+}
+
+bool Runner::changes_kernel(const Action& action) const {
+    const core::StepKind* kind = kinds_.find(current_->operation.transaction.plan().steps[action.step].kind);
+    return kind && kind->changes_kernel;
 }
 
 /// False for a phase that the step's kind does not implement. No worker is started for it.
@@ -458,9 +463,10 @@ void Runner::job_ended(const Action& action, JobEnd end) {
             run_again(action);
             return;
         }
-        if (action.phase == Phase::Undo && needs_running_system(action) && ends_with_boot(*result.error))
-            result.error = Error{Errc::RebootRequired, result.error->message,
-                                 "Reboot, or end what uses the driver and say 'gpuhostctl apply'."};
+        if (action.phase == Phase::Undo && changes_kernel(action) && is_cured_by_reboot(*result.error))
+            result.error =
+                Error{Errc::RebootRequired, result.error->message,
+                      "Reboot; or stop the process that uses the driver, then run: gpuhostctl apply"};
     }
     phase_ended(action, std::move(result));
 }

@@ -116,6 +116,7 @@ class Runner {
     void pass_over(const core::Action& action);
     [[nodiscard]] bool may_pass(const base::Error& error) const;
     [[nodiscard]] bool needs_running_system(const core::Action& action) const;
+    [[nodiscard]] bool changes_kernel(const core::Action& action) const;
     void not_started(const core::Action& action, const base::Error& error);
     void run_again(const core::Action& action);
     void wait(const std::string& why, const Event::Callback& then);

@@ -144,7 +144,7 @@ def check_late_cancel(t, swaps):
             return "go"
 
         swaps.run(decide)
-        t.ok(said[0].returncode != 0 and "can't go back any more" in said[0].stderr, f"a cancel at '{where}' is refused", said[0].stderr)
+        t.ok(said[0].returncode != 0 and "point of no return" in said[0].stderr, f"a cancel at '{where}' is refused", said[0].stderr)
         t.equal((outcome(host), one_version.parts(host)["kernel"]), ("committed", NEW), "and the swap ends with the new driver")
         one_version.check(t, host, "of which everything is")
         host.kill_daemon()
@@ -176,7 +176,8 @@ def check_holder(t, swaps):
 
 
 def check_endless_hangs(t, swaps):
-    for where, ended in (("undo modules.converge before", "reboot-required"), ("undo driver.select before", "failed")):
+    for where, ended in (("undo modules.converge before", "reboot-required"), ("undo driver.select before", "failed"),
+                         ("undo units.stop before", "failed")):
         def decide(at, count, where=where):
             return Gates.HANG if at == where else "error failed" if (at, count) == (FAILS, 1) else "go"
 

@@ -36,6 +36,10 @@ core::StepKinds make_kinds() {
     kind.name = "start";
     kind.ends_with_boot = true;
     kinds.add(kind);
+    kind.name = "insert";
+    kind.changes_kernel = true;
+    kinds.add(kind);
+    kind.changes_kernel = false;
     kind.name = "undo";
     kind.apply = nullptr;
     kinds.add(kind);
@@ -479,7 +483,7 @@ TEST_F(RunnerTest, WhatARebootUndoesAsksForOne) {
         const gpuhost::tests::TempDir fresh;
         const base::Root other = fresh.root();
         Life life(other);
-        life.start(make_plan({"start"}));
+        life.start(make_plan({"insert"}));
         life.launcher.end();
         life.launcher.fail(Errc::Failed);
         while (life.outcomes.empty())
@@ -489,13 +493,20 @@ TEST_F(RunnerTest, WhatARebootUndoesAsksForOne) {
     }
 }
 
-TEST_F(RunnerTest, AnUndoneFileThatIsInUseFails) {
-    Life life(root);
-    life.start(make_plan({"link"}));
-    life.launcher.end();
-    life.launcher.fail(Errc::Failed);
-    life.launcher.fail(Errc::InUse);
-    EXPECT_EQ(life.outcomes, std::vector{Outcome::Failed});
+TEST_F(RunnerTest, AnUndoThatLeavesTheKernelAloneAsksForNoReboot) {
+    for (const char* step : {"link", "start"})
+        for (const Errc code : {Errc::InUse, Errc::Timeout}) {
+            const gpuhost::tests::TempDir fresh;
+            const base::Root other = fresh.root();
+            Life life(other);
+            life.start(make_plan({step}));
+            life.launcher.end();
+            life.launcher.fail(Errc::Failed);
+            while (life.outcomes.empty())
+                life.launcher.fail(code);
+            EXPECT_EQ(life.outcomes, std::vector{Outcome::Failed}) << step;
+            EXPECT_FALSE(life.runner.reboot_required()) << step;
+        }
 }
 
 TEST_F(RunnerTest, ADriverChangeEndsWhatAskedForAReboot) {
