@@ -34,12 +34,12 @@ void check(const base::Json& node) {
         auto change = cluster::change_node(node, readiness, wish, "2026-11-23T16:00:00Z");
         for (const cluster::NodePatch& patch : change.node)
             fuzz::require(!patch.body.is_null() && !patch.said.empty(), "what is changed is told");
-        const auto status = cluster::joined(std::move(change.status));
-        if (status.body.is_null())
+        const auto joined = cluster::joined(std::move(change.status));
+        if (joined.body.is_null())
             continue;
         base::Json after{{"metadata", base::member(node, "metadata")}};
-        after["status"] = status.body["status"];
-        fuzz::require(cluster::conditions_of(after).size() == status.said.size(), "each is one of ours");
+        after["status"] = joined.body["status"];
+        fuzz::require(cluster::conditions_of(after).size() == joined.said.size(), "each is one of ours");
     }
 }
 
