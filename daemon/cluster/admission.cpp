@@ -61,7 +61,7 @@ class PoolRound {
 
         [[nodiscard]] unsigned times_unused() const { return unused == nullptr ? 0 : unused->times; }
 
-        /// Its wave need not wait for it, unless it has begun. A host whose gpuhost-cluster restarts misses a grant or two.
+        /// Its wave need not wait for it, unless it has begun. While gpuhost-cluster restarts, a host misses a grant or two.
         [[nodiscard]] bool is_away() const {
             const UpgradeNode& node = host->node;
             return !node.ready || node.skip || node.leaving || !node.gpu_label ||
@@ -355,8 +355,8 @@ class PoolRound {
 };
 
 /// A grant that its host can't use or does not use, or whose place is to be given on. Until it is gone it counts: its host
-/// may renew it yet. A grant without a known host has the same time as others: the garbage collector deletes the grant of
-/// a Node that is deleted.
+/// may renew it yet. A grant without a known host has the same time as others: the garbage collector deletes the grant
+/// of a Node that is deleted.
 bool is_void(const Grant& grant, const Fleet& fleet, const Policy& policy) {
     const auto host = fleet.hosts.find(grant.node);
     const bool is_known = host != fleet.hosts.end();

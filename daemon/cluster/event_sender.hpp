@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Creates events of this host's upgrade, one at a time and in their order, and again where the server was busy or away. It
-// creates one of a text and an attempt in five minutes: whoever undoes what a host does must not fill the server with events.
+// Creates events of this host's upgrade, one at a time and in their order, and again where the server was busy or away.
+// One text of one attempt is created once in five minutes: whoever undoes what a host does must not fill the server.
 #pragma once
 
 #include "daemon/cluster/api.hpp"

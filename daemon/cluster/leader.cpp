@@ -456,8 +456,8 @@ void Leader::revoke(const std::string& node) {
         });
 }
 
-/// Others are first, for longer each time: a host whose gpuhost-cluster is away stops no other. `uid` is of the Node that
-/// the grant was for: another Node of the name has used all of its grants.
+/// Others are first, for longer each time: a host whose gpuhost-cluster is away stops no other. `uid` is of the Node
+/// that the grant was for: another Node of the name has used all of its grants.
 void Leader::note_unused(const std::string& node, const std::string& uid) {
     const auto host = fleet_.hosts.find(node);
     if (host == fleet_.hosts.end() || host->second.node.uid != uid || is_under_way(host->second.node.state))

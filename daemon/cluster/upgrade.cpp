@@ -267,7 +267,7 @@ class Step {
         if (const auto label = at_.labels.find(key::gpu_present);
             label != at_.labels.end() && label->second != "true")
             return "label " + std::string(key::gpu_present) + " is '" + label->second +
-                   "': the leader does not see this node";
+                   "': no leader grants it an upgrade";
         if (!at_.policy_problem.empty())
             return "the policy has a problem: " + at_.policy_problem;
         return at_.waits.empty() ? "waits for its turn" : at_.waits;

@@ -153,7 +153,7 @@ TEST(RolloutHosts, HostsWithoutALeaderSaySo) {
     label(story, 0, key::gpu_present, "false");
     story.run(minutes(1));
     EXPECT_EQ(node_of(story, 0).reason,
-              "label nvidia.com/gpu.present is 'false': the leader does not see this node");
+              "label nvidia.com/gpu.present is 'false': no leader grants it an upgrade");
 }
 
 /// What happens to a host some time after its upgrade: `breaks` is told whether it breaks or is well again.
