@@ -276,25 +276,27 @@ Result<std::unique_ptr<Worker>> Runner::start_or_adopt(const Launch& launch, Job
 }
 
 /// No memory, no descriptors, no room in /run, a busy service manager, one that shuts the host down: none lasts.
-/// An undo waits without a limit, if need be until the next boot. So do a worker from before, and a step after the point of
-/// no return. A step that did not begin yet gives up after a while.
+/// An undo waits without a limit, if need be until the next boot. So does a worker from before. A step after the point of no
+/// return waits for minutes, since the steps after it are done without it. Any other step fails after a few attempts.
 void Runner::not_started(const Action& action, const Error& error) {
     const core::Transaction& transaction = current_->operation.transaction;
-    if (action.phase == Phase::Undo || current_->adopt || transaction.past_return())
+    const bool past_return = transaction.past_return();
+    if (action.phase == Phase::Undo || current_->adopt ||
+        (past_return && ++current_->refused_launches < most_refused_launches))
         wait(error.message, [this, action] { launch(action); });
-    else if (transaction.attempts() < core::Transaction::max_attempts && !transaction.cancelled())
+    else if (!past_return && transaction.attempts() < core::Transaction::max_attempts &&
+             !transaction.cancelled())
         wait(error.message, [this, action] { run_again(action); });
     else
         phase_ended(action, {error, {}, {}});
 }
 
 void Runner::wait(const std::string& why, const Event::Callback& then) {
-    constexpr std::chrono::seconds pause{2};
     if (std::exchange(current_->waiting_for, why) != why) {
         warn(why + ", trying again");
         say("waiting: " + why);
     }
-    later(pause, then);
+    later(launch_pause_, then);
 }
 
 /// Whoever cancelled since the last attempt wants no other.
@@ -480,6 +482,7 @@ bool Runner::may_pass(const Error& error) const {
 
 void Runner::phase_ended(const Action& action, core::JobResult result) {
     current_->waiting_for.clear();
+    current_->refused_launches = 0;
     for (const std::string& warning : base::strings_or_empty(result.output, "warnings"))
         warn(warning);
     Record ended = record(result.error || !result.problems.empty() ? Record::Type::Fail : Record::Type::Done);

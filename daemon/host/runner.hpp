@@ -25,6 +25,8 @@ class Runner {
   public:
     /// Attempts to write a record before the transaction continues without its journal.
     static constexpr unsigned most_journal_failures = 6;
+    /// Attempts to start the worker of a step after the point of no return.
+    static constexpr unsigned most_refused_launches = 150;
     static constexpr std::size_t kept = 50; ///< ended operations that stay listed, and their journals on disk
 
     struct Listener {
@@ -45,6 +47,8 @@ class Runner {
     void set_asleep() { asleep_ = true; }
     /// Between two attempts to write the journal; for tests.
     void set_journal_pause(std::chrono::seconds pause) { journal_pause_ = pause; }
+    /// Between two attempts to start a worker; for tests.
+    void set_launch_pause(std::chrono::seconds pause) { launch_pause_ = pause; }
     /// What workers get to know from now on.
     void set_settings(base::Json settings) { settings_ = std::move(settings); }
 
@@ -85,7 +89,8 @@ class Runner {
         core::Sandbox sandbox = core::Sandbox::Store; ///< its
         Source next;                                  ///< its next move, see later()
         std::string waiting_for; ///< why no worker starts; said and logged once, however often it is tried
-        bool stalled = false;    ///< a record waits for room on the disk
+        unsigned refused_launches = 0;      ///< of the phase in flight
+        bool stalled = false;               ///< a record waits for room on the disk
         unsigned journal_failures = 0;      ///< since the journal was last written
         std::deque<core::Record> unwritten; ///< what the transaction has and its journal lacks
     };
@@ -164,6 +169,7 @@ class Runner {
     bool asleep_ = false;
     bool looking_ = false;
     std::chrono::seconds journal_pause_{5};
+    std::chrono::seconds launch_pause_{2};
 };
 
 } // namespace gpuhost::host

@@ -541,21 +541,33 @@ TEST_F(RunnerTest, APhaseWithoutWorkStartsNoWorker) {
     EXPECT_EQ(life.at(), "undo link");
 }
 
-TEST_F(RunnerTest, AfterThePointOfNoReturnAWorkerIsWaitedFor) {
+TEST_F(RunnerTest, AfterThePointOfNoReturnAWorkerIsTriedAgain) {
     Life life(root);
     core::Plan plan = make_plan({"load", "link"});
     plan.steps[0].forward = true;
     life.start(std::move(plan));
     life.launcher.end();
-    for (unsigned i = 0; i <= core::Transaction::max_attempts; ++i) {
-        life.launcher.refusals = 1;
-        const std::size_t started = life.launcher.jobs.size();
-        i == 0 ? life.launcher.end() : life.launcher.refuse();
-        life.wait([&] { return life.launcher.jobs.size() > started; });
-    }
-    EXPECT_EQ(life.at(), "apply link");
+    life.runner.set_launch_pause(std::chrono::seconds(0));
+    life.launcher.refusals = Runner::most_refused_launches - 1;
+    life.launcher.end();
+    life.wait([&] { return life.at() == "apply link"; });
     life.launcher.end();
     EXPECT_EQ(life.outcomes, std::vector{Outcome::Committed});
+}
+
+TEST_F(RunnerTest, AfterThePointOfNoReturnAWorkerThatCannotStartFails) {
+    Life life(root);
+    core::Plan plan = make_plan({"load", "link", "start"});
+    plan.steps[0].forward = true;
+    life.start(std::move(plan));
+    life.launcher.end();
+    life.runner.set_launch_pause(std::chrono::seconds(0));
+    life.launcher.refusals = Runner::most_refused_launches;
+    life.launcher.end();
+    life.wait([&] { return life.at() == "apply start"; });
+    EXPECT_EQ(life.runner.find(1)->transaction.states()[1], core::StepState::Failed);
+    life.launcher.end();
+    EXPECT_EQ(life.outcomes, std::vector{Outcome::Failed});
 }
 
 /// As on a disk that is full, or mounted read-only after an error.
