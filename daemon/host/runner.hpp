@@ -74,8 +74,8 @@ class Runner {
     /// Ended ones and the running one, oldest first.
     [[nodiscard]] std::vector<const Operation*> operations() const;
     [[nodiscard]] const std::string& boot_id() const { return boot_id_; }
-    /// An operation of this boot got stuck in a way that only a reboot mends.
-    [[nodiscard]] bool reboot_required() const;
+    /// Returns the operation of this boot that requires a reboot, unless the driver was changed since.
+    [[nodiscard]] std::optional<std::uint64_t> reboot_required() const;
 
   private:
     struct Current {
@@ -111,7 +111,6 @@ class Runner {
     void go_back_if_unrecorded();
     void prune();
     void remove_journal(std::uint64_t id);
-    [[nodiscard]] bool is_stuck(const Operation& operation) const;
 
     // runner.cpp
     void advance();

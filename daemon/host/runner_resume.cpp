@@ -187,7 +187,7 @@ void Runner::go_back_if_unrecorded() {
     });
 }
 
-/// Dry runs go first, and each is only one of many; what asks for a reboot stays until there was one.
+/// Removes dry runs first, and each is only one of many. The operation that requires a reboot stays.
 /// The newest stays too: who waited for it has still to read how it ended.
 void Runner::prune() {
     core::keep_journal_reserve(root_);
@@ -197,7 +197,7 @@ void Runner::prune() {
                                    [](const auto& entry) { return entry.second.transaction.check_only(); });
         if (oldest == newest)
             oldest = std::find_if(ended_.begin(), newest,
-                                  [this](const auto& entry) { return !is_stuck(entry.second); });
+                                  [&](const auto& entry) { return entry.first != reboot_required(); });
         if (oldest == newest)
             return;
         if (listener_.removed)
@@ -216,22 +216,17 @@ void Runner::remove_journal(std::uint64_t id) {
         log::warning("can't remove an old journal: " + removed.error().message + ", ignoring");
 }
 
-bool Runner::is_stuck(const Operation& operation) const {
-    const core::Transaction& transaction = operation.transaction;
-    return transaction.outcome() == Outcome::RebootRequired && transaction.boot_id() == boot_id_;
-}
-
-/// A driver that was changed since then has ended what was stuck.
-bool Runner::reboot_required() const {
+std::optional<std::uint64_t> Runner::reboot_required() const {
     for (auto entry = ended_.rbegin(); entry != ended_.rend(); ++entry) {
         const core::Transaction& transaction = entry->second.transaction;
-        if (is_stuck(entry->second))
-            return true;
-        if (transaction.outcome() == Outcome::Committed && transaction.plan().driver &&
-            transaction.boot_id() == boot_id_)
-            return false;
+        if (transaction.boot_id() != boot_id_)
+            continue;
+        if (transaction.outcome() == Outcome::RebootRequired)
+            return entry->first;
+        if (transaction.outcome() == Outcome::Committed && transaction.plan().driver)
+            return std::nullopt;
     }
-    return false;
+    return std::nullopt;
 }
 
 } // namespace gpuhost::host

@@ -920,6 +920,26 @@ TEST_F(RunnerTest, WhatAsksForARebootIsNotForgottenForWhatCameLater) {
     EXPECT_TRUE(life.runner.reboot_required());
 }
 
+TEST_F(RunnerTest, ARebootThatIsNotNeededStaysForgotten) {
+    Life life(root);
+    life.start(make_plan({"load"}));
+    life.launcher.end();
+    life.launcher.fail(Errc::RebootRequired);
+    life.launcher.end();
+    core::Plan change = make_plan({"load"});
+    change.driver.emplace();
+    life.start(std::move(change));
+    life.launcher.end();
+    life.launcher.end();
+    for (std::size_t i = 0; i < Runner::kept; ++i) {
+        life.start(make_plan({"load"}));
+        life.launcher.end();
+        life.launcher.end();
+    }
+    EXPECT_EQ(life.removed, (std::vector<std::uint64_t>{1, 2}));
+    EXPECT_FALSE(life.runner.reboot_required());
+}
+
 TEST_F(RunnerTest, AnotherDaemonIsKeptOut) {
     Life first(root);
     ASSERT_TRUE(first.runner.resume());
