@@ -44,21 +44,12 @@ class AsyncClient::Bus {
         const int owners = sd_bus_match_signal_async(
             bus_.get(), base::OutPtr(owners_), "org.freedesktop.DBus", "/org/freedesktop/DBus",
             "org.freedesktop.DBus", "NameOwnerChanged", on_owner, nullptr, this);
-        MessagePtr request;
-        int r =
-            sd_bus_message_new_method_call(bus_.get(), base::OutPtr(request), "org.freedesktop.DBus",
-                                           "/org/freedesktop/DBus", "org.freedesktop.DBus", "NameHasOwner");
-        if (r >= 0)
-            r = sd_bus_message_append(request.get(), "s", service);
-        for (const int result : {changes, owners, r})
+        const int owned = sd_bus_call_method_async(bus_.get(), base::OutPtr(owned_), "org.freedesktop.DBus",
+                                                   "/org/freedesktop/DBus", "org.freedesktop.DBus",
+                                                   "NameHasOwner", on_owned, this, "s", service);
+        for (const int result : {changes, owners, owned})
             if (result < 0)
                 return bus_failure(result);
-        send(request.get(), [this](Result<sd_bus_message*> reply) {
-            int owned = 0;
-            if (reply)
-                (void)sd_bus_message_read(*reply, "b", &owned);
-            owner_event_ = owned != 0 ? Event::Came : Event::Gone;
-        });
         return {};
     }
 
@@ -141,6 +132,15 @@ class AsyncClient::Bus {
         return 0;
     }
 
+    /// Counts at once, as on_owner() does: of both, the one that the bus sent last is true.
+    static int on_owned(sd_bus_message* reply, void* userdata, sd_bus_error* /*error*/) noexcept {
+        int owned = 1; // where the bus does not tell, a look will
+        if (sd_bus_message_is_method_error(reply, nullptr) <= 0)
+            (void)sd_bus_message_read(reply, "b", &owned);
+        static_cast<Bus*>(userdata)->owner_event_ = owned != 0 ? Event::Came : Event::Gone;
+        return 0;
+    }
+
     std::optional<Event> take_event() {
         if (owner_event_)
             return std::exchange(owner_event_, std::nullopt);
@@ -187,6 +187,7 @@ class AsyncClient::Bus {
     AsyncBusPtr bus_;
     SlotPtr changes_;
     SlotPtr owners_;
+    SlotPtr owned_;
     std::optional<Event> change_;
     std::optional<Event> owner_event_;
 };

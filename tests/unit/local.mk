@@ -262,6 +262,7 @@ EXTRA_%C%_kmod_tests_DEPENDENCIES = %D%/stub-nvml.so %D%/stub-cuda.so %D%/stub-j
 %C%_ctl_tests_LDADD = $(test_libs) $(test_inputs) $(ctl_libs)
 %C%_ctl_tests_SOURCES = \
     %D%/ctl/arguments_test.cpp \
+    %D%/ctl/async_client_test.cpp \
     %D%/ctl/bundle_output_test.cpp \
     %D%/ctl/completion_test.cpp \
     %D%/ctl/doctor_facts_test.cpp \
