@@ -89,14 +89,15 @@ Result<void> BlobWriter::write(std::span<const char> bytes) {
     return written_ - flushed_ >= writeback_bytes ? start_writeback() : Result<void>();
 }
 
-/// The kernel reports bytes that the disk refused to one caller only, and keeps them in the page cache as if they were
-/// written. Who waits here would take the report from fdatasync(2), so it counts, and the file goes.
+/// Unlinks the blob if the disk refused its bytes. The kernel reports that to one caller only, and keeps the bytes in the
+/// page cache as if they were written: fdatasync(2) would succeed after this call. A block device's error keeps its own
+/// number, as ENOLINK for a lost path, so any error counts but those of a file system without the call.
 Result<void> BlobWriter::write_out(std::uint64_t from, std::uint64_t to, unsigned flags) {
     const bool started =
         ::sync_file_range(fd_.get(), static_cast<off_t>(from), static_cast<off_t>(to - from), flags) == 0;
     const int error = started ? 0 : errno;
-    if (error != EIO && error != ENOSPC && error != EDQUOT)
-        return {}; // a file system without it: fdatasync(2) does all
+    if (error == 0 || error == ENOSYS || error == EOPNOTSUPP || error == ESPIPE)
+        return {};
     (void)::unlinkat(directory_, hex_.c_str(), 0);
     return base::fail_errno("writing blob " + hex_, error);
 }

@@ -7,6 +7,8 @@
 #include "tests/support/tmpdir.hpp"
 
 #include <algorithm>
+#include <atomic>
+#include <cerrno>
 #include <mutex>
 #include <string>
 #include <vector>
@@ -23,6 +25,7 @@ struct Range {
 };
 std::vector<Range> ranges; // NOLINT: what the seams below saw
 std::mutex of_ranges;      // NOLINT: other tests of this program have threads
+std::atomic<int> refusal;  // NOLINT: the errno of each sync_file_range(2); 0: the real call
 
 void note(off_t at, off_t length) {
     const std::lock_guard lock(of_ranges);
@@ -40,6 +43,10 @@ int __wrap_posix_fadvise(int fd, off_t at, off_t length, int advice) {
 int __real_sync_file_range(int fd, off_t at, off_t length, unsigned flags);
 int __wrap_sync_file_range(int fd, off_t at, off_t length, unsigned flags) {
     note(at, length);
+    if (refusal != 0) {
+        errno = refusal;
+        return -1;
+    }
     return __real_sync_file_range(fd, at, length, flags);
 }
 }
@@ -105,6 +112,43 @@ TEST_F(PageCache, KeepsWhatOfABlobTheDiskHasNot) {
     }
     EXPECT_TRUE(writer->finish());
     expect_within(all.size());
+}
+
+class SyncFileRange : public ::testing::Test {
+  protected:
+    ~SyncFileRange() override { refusal = 0; }
+    /// Writes a blob of 8 MiB, which is written back once.
+    [[nodiscard]] base::Result<void> write_with(int error) {
+        const std::string block(8 * mebibyte, 'x');
+        hex_ = content::sha256(block);
+        GPUHOST_TRY(incoming, Incoming::open(root_, "import"));
+        GPUHOST_TRY(writer, incoming.write(hex_, block.size()));
+        refusal = error;
+        return writer.write(block);
+    }
+    [[nodiscard]] bool is_kept() const {
+        return root_.exists(std::string(incoming_directory) + "/import/" + hex_);
+    }
+
+  private:
+    tests::TempDir tmp_;
+    base::Root root_ = tmp_.root();
+    std::string hex_;
+};
+
+/// A block device's error keeps its own number: a lost path is ENOLINK, a bad sector ENODATA.
+TEST_F(SyncFileRange, AnyErrorOfTheDiskUnlinksTheBlob) {
+    for (const int error : {EIO, ENOSPC, ENOLINK, ETIMEDOUT, ENODATA, EREMOTEIO, EILSEQ, ENODEV, ESTALE}) {
+        EXPECT_FALSE(write_with(error)) << error;
+        EXPECT_FALSE(is_kept()) << error;
+    }
+}
+
+TEST_F(SyncFileRange, BlobIsKeptWhereTheCallIsUnsupported) {
+    for (const int error : {ENOSYS, EOPNOTSUPP, ESPIPE}) {
+        EXPECT_TRUE(write_with(error)) << error;
+        EXPECT_TRUE(is_kept()) << error;
+    }
 }
 
 } // namespace
