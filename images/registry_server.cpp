@@ -136,10 +136,9 @@ struct RegistryServer::Connection {
     int fd = -1;
     std::string network;                           ///< of its peer
     std::atomic<std::uint64_t> waits_since_us = 0; ///< for a request; 0 while one is answered
-    std::atomic<bool> answered =
-        false;          ///< at least once: who keeps it open now must be ready to find it closed
-    bool known = false; ///< by its certificate
-    bool ended = false; ///< shut here; its thread has not seen that yet
+    std::atomic<bool> answered = false;            ///< at least once
+    bool known = false;                            ///< by its certificate
+    bool ended = false;                            ///< shut here; its thread has not seen that yet
     std::string target;
     std::uint64_t length = 0; ///< of the answer's body
 
@@ -166,7 +165,7 @@ struct RegistryServer::Callbacks {
             *context = &made;
             server.service_.metrics().add_connections(1);
             server.limit_peer(made);
-            server.make_room();
+            server.make_room(made);
             return;
         }
         server.connections_.remove_if([&](const Connection& one) { return &one == *context; });
@@ -329,21 +328,19 @@ void RegistryServer::limit_peer(Connection& made) {
         made.end();
 }
 
-/// Ends the connection that waits longest for a request once three quarters of the places are taken, so that who keeps
-/// connections open and asks for nothing keeps nobody out. Those that have asked for nothing yet go first: a client has to be ready for that. Under mutex_.
-void RegistryServer::make_room() {
+/// Ends the connection that waits longest for a request once three quarters of the places are taken, so that idle clients
+/// keep nobody out. `made` is not ended, since its client had no time to ask. Where all others are busy none is ended: the
+/// last quarter of the places is for that. Under mutex_.
+void RegistryServer::make_room(const Connection& made) {
     const auto open = static_cast<std::size_t>(std::count_if(
         connections_.begin(), connections_.end(), [](const Connection& one) { return !one.ended; }));
     if (open <= limits_.connections - limits_.connections / 4)
         return;
     Connection* longest = nullptr;
-    std::pair<bool, std::uint64_t> first;
     for (Connection& one : connections_) {
-        const std::pair<bool, std::uint64_t> rank(one.answered, one.waits_since_us);
-        if (rank.second != 0 && !one.ended && (longest == nullptr || rank < first)) {
+        const bool is_idle = &one != &made && !one.ended && one.waits_since_us != 0;
+        if (is_idle && (longest == nullptr || one.waits_since_us < longest->waits_since_us))
             longest = &one;
-            first = rank;
-        }
     }
     if (longest != nullptr)
         longest->end();

@@ -64,7 +64,7 @@ class RegistryServer {
     RegistryServer(RegistryService& service, const ServerLimits& limits, OnWhy on_why,
                    std::optional<TlsKeys> keys);
     void limit_peer(Connection& made);
-    void make_room();
+    void make_room(const Connection& made);
     [[nodiscard]] base::Result<MHD_Daemon*> listen(const base::UniqueFd& socket);
 
     RegistryService& service_;

@@ -170,6 +170,14 @@ TEST_F(AServer, WhoAsksForNothingKeepsNobodyOut) {
     EXPECT_FALSE(is_shut(clients_.back()));
 }
 
+TEST_F(AServer, KeptConnectionIsShutForANewClient) {
+    ASSERT_TRUE(start({}, {.threads = 1, .connections = 8}));
+    for (int kept = 1; kept <= 6; ++kept)
+        ASSERT_EQ(answer_to("GET /v2/ HTTP/1.1\r\nHost: a\r\n\r\n").rfind("HTTP/1.1 404", 0), 0U);
+    EXPECT_EQ(answer_to("GET /v2/ HTTP/1.1\r\nHost: a\r\n\r\n").rfind("HTTP/1.1 404", 0), 0U);
+    EXPECT_TRUE(comes_to(6, 1));
+}
+
 TEST_F(AServer, RefusesARequestWithTwoHosts) {
     ASSERT_TRUE(start({}));
     const auto answer_to = [this](const std::string& head) {
