@@ -25,7 +25,7 @@ struct Support {
 };
 /// By go.mod of each runtime's releases, newest first.
 constexpr std::array table{
-    Support{RuntimeKind::Containerd, 1, 7, 20, groups}, Support{RuntimeKind::Containerd, 1, 7, 0, least},
+    Support{RuntimeKind::Containerd, 1, 7, 16, groups}, Support{RuntimeKind::Containerd, 1, 7, 0, least},
     Support{RuntimeKind::Crio, 1, 30, 0, groups},       Support{RuntimeKind::Crio, 1, 25, 0, least},
     Support{RuntimeKind::Docker, 26, 1, 0, groups},     Support{RuntimeKind::Docker, 25, 0, 0, least},
     Support{RuntimeKind::Podman, 5, 1, 0, groups},      Support{RuntimeKind::Podman, 4, 3, 0, least}};

@@ -20,7 +20,8 @@ TEST(CdiSupport, VersionOfARuntimeDecidesWhatItReads) {
     EXPECT_EQ(newest(RuntimeKind::Docker, "26.0.2"), "0.5.0");
     EXPECT_EQ(newest(RuntimeKind::Docker, "26.1.5"), "0.7.0");
     EXPECT_EQ(newest(RuntimeKind::Containerd, "1.6.20"), "");
-    EXPECT_EQ(newest(RuntimeKind::K3s, "v1.7.19-k3s1"), "0.5.0");
+    EXPECT_EQ(newest(RuntimeKind::K3s, "v1.7.15-k3s1"), "0.5.0");
+    EXPECT_EQ(newest(RuntimeKind::K3s, "v1.7.16-k3s1"), "0.7.0");
     EXPECT_EQ(newest(RuntimeKind::Containerd, "1.7.24~ds1"), "0.7.0");
     EXPECT_EQ(newest(RuntimeKind::Containerd, "2.0.0"), "0.7.0");
     EXPECT_EQ(newest(RuntimeKind::Crio, "1.24.6"), "");
