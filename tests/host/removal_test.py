@@ -89,9 +89,13 @@ def check_purge(t, place):
     write(place.path("/sys/module/nvidia/version"), "550.163.01\n")
     run = place.run(script, "purge")
     t.ok(run.returncode == 0 and os.path.lexists(link), "purge: a driver in use stays", run.stderr)
-    shutil.rmtree(place.path("/sys/module"))
     command = run.stderr.strip().rpartition(": ")[2].split()
-    run = programs.run(["sh", *command], env=programs.environment(PATH=f"{place.programs}:{os.environ['PATH']}"))
+    environment = programs.environment(PATH=f"{place.programs}:{os.environ['PATH']}")
+    again = programs.run(["sh", *command], env=environment)
+    t.ok(again.returncode == 0 and again.stderr == run.stderr and os.path.lexists(link),
+         "purge: that command can run while the driver is still in use", again.returncode, again.stderr)
+    shutil.rmtree(place.path("/sys/module"))
+    run = programs.run(["sh", *command], env=environment)
     left = [path for path in (state, link, loader) if os.path.lexists(path)]
     t.ok(run.returncode == 0 and left == [], "purge: the command that it names removes everything afterwards", command, run.stderr, left)
 
