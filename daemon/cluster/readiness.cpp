@@ -140,7 +140,7 @@ std::optional<Condition> unready_runtime(const Json& observed) {
         if (state == "problem" || state == "by-hand")
             return condition(runtime_ready, "False", camel_case(state),
                              words + string_or(runtime, "text", ""));
-        if (base::bool_or(runtime, "restart_wanted", false))
+        if (base::bool_or(runtime, "withholds_gpus", false))
             return condition(runtime_ready, "False", "RestartWanted",
                              words + string_or(runtime, "restart_text", ""));
     }

@@ -205,12 +205,13 @@ void insert_drop_in(const RuntimeState& base, std::vector<ConfigFile>& files, Co
     files.insert(files.begin() + static_cast<std::ptrdiff_t>(last) + 1, std::move(drop_in));
 }
 
-/// Returns the last file after ours that has the CRI's table; empty: there is none.
+/// Returns the last file after ours that has a table of the CRI's; empty: there is none.
 std::string file_in_the_way(const RuntimeState& after, const std::string& drop_in) {
     for (auto file = after.files.rbegin(); file != after.files.rend() && file->path != drop_in; ++file)
         for (const unsigned version : {1U, 2U, 3U})
-            if (member(member(file->content, "plugins"), cri_plugin(version)).is_object())
-                return file->path;
+            for (const std::string& plugin : {cri_plugin(version), cri_images_plugin(version)})
+                if (member(member(file->content, "plugins"), plugin).is_object())
+                    return file->path;
     return {};
 }
 

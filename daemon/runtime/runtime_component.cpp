@@ -35,10 +35,6 @@ bool is_chosen(const RuntimeSettings& settings, const std::string& name) {
     return names.empty() || std::find(names.begin(), names.end(), name) != names.end();
 }
 
-bool awaits_restart(const base::Root& root, const RecordedRuntime& recorded) {
-    return recorded.awaits && stamp_process(root, recorded.awaits->pid) == recorded.awaits;
-}
-
 Json observe_runtime(const base::Root& root, const std::string& name, const RecordedRuntime& recorded,
                      const std::string& spec_version) {
     const bool is_ready = recorded.outcome == "nothing" || recorded.outcome == "configured";
@@ -52,6 +48,7 @@ Json observe_runtime(const base::Root& root, const std::string& name, const Reco
                                                       : recorded.outcome},
             {"text", is_too_old ? too_new_text(spec_version) : recorded.text},
             {"restart_wanted", awaits_restart(root, recorded)},
+            {"withholds_gpus", withholds_gpus(root, recorded)},
             {"restart_text", recorded.restart_text},
             {"was_restarted", recorded.awaits && !awaits_restart(root, recorded)}};
 }
@@ -65,12 +62,15 @@ ToolkitPlace place_from_json(const Json& value) {
             base::string_or(value, "otherwise", "")};
 }
 
-/// Says why the settings by which runtimes were configured, `recorded`, no longer hold.
+/// Says why the settings by which runtimes were configured, `recorded`, no longer hold; empty: they do. Without images of
+/// bundles the configuration stays: to take certs.d out of it needs a restart, and changes nothing.
 std::string what_changed(const Json& recorded, const RuntimeSettings& settings) {
-    if (base::bool_or(recorded, "registry_hosts", false) == settings.registry_hosts)
+    const bool had_hosts = base::bool_or(recorded, "registry_hosts", false);
+    RuntimeSettings otherwise = settings;
+    otherwise.registry_hosts = had_hosts;
+    if (recorded != settled_settings(otherwise))
         return "the settings in section [Runtime] or [CDI] are others";
-    return settings.registry_hosts ? "pods are to find the images of this host's bundles"
-                                   : "no bundle on this host has images for pods any longer";
+    return settings.registry_hosts && !had_hosts ? "pods are to find the images of this host's bundles" : "";
 }
 
 Plan plan_request(const RuntimeSettings& configured, const Json& request) {
@@ -117,7 +117,6 @@ Result<Json> RuntimeComponent::observe(const core::Settings& settings) {
                   {"toolkit", to_json(place)},
                   {"toolkit_now", to_json(now)},
                   {"is_link_left", choice.path.empty() && !current_toolkit(root_).empty()},
-                  {"settings_changed", is_known && record->settings != settled_settings(wanted)},
                   {"is_known", is_known},
                   {"is_here", is_known || is_any_runtime_here(root_)},
                   {"recorded_settings", is_known ? record->settings : Json()},
@@ -147,9 +146,9 @@ Plan RuntimeComponent::plan(const core::Desired& desired, const Json& observed) 
         return plan;
     if (!base::bool_or(observed, "is_known", false) && base::bool_or(observed, "is_here", false))
         plan.reasons.emplace_back("nobody has looked at container runtimes yet");
-    if (const Json& recorded = base::member(observed, "recorded_settings");
-        recorded.is_object() && recorded != settled_settings(settings))
-        plan.reasons.push_back(what_changed(recorded, settings));
+    if (const Json& recorded = base::member(observed, "recorded_settings"); recorded.is_object())
+        if (std::string why = what_changed(recorded, settings); !why.empty())
+            plan.reasons.push_back(std::move(why));
     if (base::bool_or(observed, "places_changed", false))
         plan.reasons.emplace_back("container runtimes have come or gone");
     for (const std::string& path : base::strings_or_empty(observed, "changed"))

@@ -35,6 +35,7 @@ RuntimeSettings as_selected(const base::Root& root, RuntimeSettings settings) {
 constexpr std::size_t most_restarts = 3; ///< within an hour, that nobody asked for
 constexpr std::uint64_t hour = 3600;
 constexpr const char* restored = "restored";
+constexpr const char* without_images = "containers get GPUs, but pods are not led to this host's images: ";
 
 /// A person's "runtime configure" tries it again.
 base::Error is_rewritten(const std::string& path) {
@@ -111,18 +112,27 @@ class Converger {
         const auto done = carry_out(plan, recorded);
         if (done && request_.goal == Goal::Restored)
             recorded.files.clear();
-        recorded.outcome = !done                             ? "refused"
+        const bool is_half_done = !done && gives_gpus(plan, recorded);
+        recorded.outcome = !done && !is_half_done            ? "refused"
                            : request_.goal == Goal::Restored ? restored
-                           : plan.outcome == Outcome::Change || has_ours(recorded)
+                           : (done && plan.outcome == Outcome::Change) || has_ours(recorded)
                                ? "configured"
-                               : std::string(name_of(plan.outcome));
-        recorded.text = done ? plan.text : done.error().message;
+                               : std::string(name_of(is_half_done ? Outcome::Nothing : plan.outcome));
+        recorded.text =
+            std::string(is_half_done ? without_images : "") + (done ? plan.text : done.error().message);
         if (!done && plan.state.instance.is_replaced)
             recorded.awaits = stamp_process(root_, plan.state.instance.pid); // its end is when to look again
         else if (!done && recorded.awaits && recorded.awaits != stamp_process(root_, recorded.awaits->pid))
             recorded.awaits.reset(); // it has ended, which was looked at now
         recorded.inputs = inputs_;
         return done;
+    }
+
+    /// Returns whether containers get GPUs though `plan` could not be carried out: it was about pods' images alone.
+    [[nodiscard]] bool gives_gpus(const RuntimePlan& plan, const RecordedRuntime& recorded) const {
+        return request_.goal == Goal::Configured && plan.outcome == Outcome::Change &&
+               recorded.rewritten.empty() && !withholds_gpus(root_, recorded) &&
+               lacking_for_gpus(plan.state.config, plan.wish).empty();
     }
 
     /// An interrupted run has written a file, or has not: then it is as it was left before.
@@ -139,6 +149,8 @@ class Converger {
     Result<void> carry_out(RuntimePlan& plan, RecordedRuntime& recorded) {
         if (plan.outcome == Outcome::Refused)
             return base::fail(plan.problem.value_or(base::Error{}));
+        if (!plan.warning.empty())
+            context_.warn(plan.state.instance.name + ": " + plan.warning);
         if (plan.outcome == Outcome::ByHand && request_.is_asked)
             context_.warn(plan.state.instance.name + ": " + plan.text);
         if (plan.outcome == Outcome::ByHand || plan.outcome == Outcome::Nothing)
@@ -193,8 +205,11 @@ class Converger {
         undo_.remember(name, plan.change, recorded, plan.change.is_effective ? process : std::nullopt);
         GPUHOST_CHECK(write_undo(context_, undo_));
         announce_files(plan, recorded);
-        if (plan.change.is_effective)
+        if (plan.change.is_effective) {
+            recorded.gives_meanwhile =
+                lacking_for_gpus(plan.state.config, plan.wish).empty() && !withholds_gpus(root_, recorded);
             recorded.awaits = process;
+        }
         GPUHOST_CHECK(write_runtime_record(root_, record_));
         for (const FileChange& file : plan.change.files)
             if (auto written = write_over(plan.state, file); !written)

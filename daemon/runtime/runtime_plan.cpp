@@ -102,25 +102,49 @@ std::string state_text(const RuntimeState& state) {
     return text;
 }
 
+Result<RuntimeChange> permitted_change(const Root& root, const RuntimePlan& plan,
+                                       const std::map<std::string, Text>& texts, const KnownFiles& known) {
+    GPUHOST_TRY(change, runtime_change(plan.state, plan.wish, texts, known));
+    for (const FileChange& file : change.files)
+        GPUHOST_CHECK(check_changeable(root, file.path));
+    return std::move(change);
+}
+
+/// Plans without certs.d where the change is refused with it: pods' images must not keep GPUs from containers.
+Result<RuntimeChange> possible_change(const Root& root, RuntimePlan& plan,
+                                      const std::map<std::string, Text>& texts, const KnownFiles& known) {
+    auto change = permitted_change(root, plan, texts, known);
+    if (change || !plan.wish.registry_hosts)
+        return change;
+    plan.warning = "pods are not led to this host's images: " + change.error().message;
+    plan.wish.registry_hosts = false;
+    return permitted_change(root, plan, texts, known);
+}
+
+/// Adds what our drop-in says of certs.d already: without images it is harmless, and to take it out needs a restart.
+void keep_registry_hosts(RuntimeWish& wish, const RuntimeConfig& now, const RuntimeConfig& without_us) {
+    if (now.registry_hosts == RegistryHosts::Read && without_us.registry_hosts == RegistryHosts::Unread)
+        wish.registry_hosts = true;
+}
+
 Result<RuntimeChange> change_for(const Root& root, RuntimePlan& plan, const RecordedRuntime* recorded,
                                  const RuntimeSettings& settings, Goal goal) {
     GPUHOST_CHECK(check_state(root, plan.state));
     GPUHOST_TRY(texts, read_texts(root, plan.state.instance));
     if (goal == Goal::Configured) {
-        GPUHOST_TRY(wish, wish_for(root, without_ours(plan.state).config, plan.state.instance.version->text,
-                                   settings));
+        const RuntimeConfig without_us = without_ours(plan.state).config;
+        GPUHOST_TRY(wish, wish_for(root, without_us, plan.state.instance.version->text, settings));
         plan.wish = std::move(wish);
+        keep_registry_hosts(plan.wish, plan.state.config, without_us);
     }
     const KnownFiles known = recorded != nullptr ? recorded->files : KnownFiles();
-    GPUHOST_TRY(change, runtime_change(plan.state, plan.wish, texts, known));
+    GPUHOST_TRY(change, possible_change(root, plan, texts, known));
     GPUHOST_TRY(removal, runtime_change(plan.state, {}, texts, known));
     for (const FileChange& file : removal.files)
         texts[file.path] = file.after;
     plan.without_us = std::move(texts);
     if (goal == Goal::Restored)
         restore_bytes(change, recorded);
-    for (const FileChange& file : change.files)
-        GPUHOST_CHECK(check_changeable(root, file.path));
     return std::move(change);
 }
 

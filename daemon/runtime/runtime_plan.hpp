@@ -39,6 +39,7 @@ struct RuntimePlan {
     std::map<std::string, Text> without_us; ///< what its files were without us, by path
     Restart restart = Restart::None;
     std::string restart_text;           ///< a sentence, why
+    std::string warning;                ///< why pods are not led to this host's images
     std::optional<base::Error> problem; ///< of Refused
 };
 

@@ -59,6 +59,7 @@ Json to_json(const RecordedRuntime& one) {
             {"unfinished", to_json(one.unfinished)},
             {"inputs", one.inputs},
             {"awaits", one.awaits ? runtime::to_json(*one.awaits) : Json()},
+            {"gives_meanwhile", one.gives_meanwhile},
             {"restart_text", one.restart_text},
             {"is_restart_theirs", one.is_restart_theirs},
             {"rewritten", one.rewritten},
@@ -74,6 +75,7 @@ RecordedRuntime runtime_from_json(const Json& value) {
     one.newest_cdi = base::string_or(value, "newest_cdi", "");
     one.inputs = base::string_map_or_empty(value, "inputs");
     one.awaits = process_stamp_from_json(base::member(value, "awaits"));
+    one.gives_meanwhile = base::bool_or(value, "gives_meanwhile", false);
     one.restart_text = base::string_or(value, "restart_text", "");
     one.is_restart_theirs = base::bool_or(value, "is_restart_theirs", false);
     one.rewritten = base::string_or(value, "rewritten", "");
@@ -125,6 +127,14 @@ std::optional<RuntimeRecord> read_runtime_record(const Root& host) {
 base::Result<void> write_runtime_record(const Root& host, const RuntimeRecord& record) {
     GPUHOST_CHECK(host.make_directories("/var/lib/gpuhost"));
     return host.write_atomic(record_file, base::dump(to_json(record)) + "\n", 0600);
+}
+
+bool awaits_restart(const Root& host, const RecordedRuntime& recorded) {
+    return recorded.awaits && stamp_process(host, recorded.awaits->pid) == recorded.awaits;
+}
+
+bool withholds_gpus(const Root& host, const RecordedRuntime& recorded) {
+    return !recorded.gives_meanwhile && awaits_restart(host, recorded);
 }
 
 std::string stamp_of(const Root& host, const std::string& path) {

@@ -33,6 +33,7 @@ struct RecordedRuntime {
     KnownFiles unfinished;                     ///< what is about to be written, and may have been
     std::map<std::string, std::string> inputs; ///< path → what stamp_of() said of it
     std::optional<ProcessStamp> awaits;        ///< it runs with what was configured before
+    bool gives_meanwhile = false;              ///< that one gives GPUs all the same
     std::string restart_text;                  ///< why it was not started again
     bool is_restart_theirs = false;            ///< somebody has said that they would do it
     std::string rewritten; ///< this file did not keep what we wrote when the runtime was restarted
@@ -50,6 +51,11 @@ struct RuntimeRecord {
 /// Nothing where there is none that can be read: then nothing is known to have been written.
 [[nodiscard]] std::optional<RuntimeRecord> read_runtime_record(const base::Root& host);
 [[nodiscard]] base::Result<void> write_runtime_record(const base::Root& host, const RuntimeRecord& record);
+
+/// Returns whether the process that was to be restarted still runs.
+[[nodiscard]] bool awaits_restart(const base::Root& host, const RecordedRuntime& recorded);
+/// Returns whether that process gives no GPUs, or not those of the specifications.
+[[nodiscard]] bool withholds_gpus(const base::Root& host, const RecordedRuntime& recorded);
 
 /// Changes with every write to a file, or with what comes and goes in a directory; empty: it is not there.
 [[nodiscard]] std::string stamp_of(const base::Root& host, const std::string& path);

@@ -47,6 +47,7 @@ Result<void> settle(const Root& root, const std::string& name, const std::option
         harm_of_restart(root, *state).empty())
         return restart_runtime(root, *state, [](std::string_view) {});
     recorded.awaits = now;
+    recorded.gives_meanwhile = false; // what it has read is not known
     return {};
 }
 

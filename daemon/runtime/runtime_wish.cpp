@@ -115,7 +115,7 @@ Result<RuntimeWish> wish_for(const base::Root& root, const RuntimeConfig& config
     return wish;
 }
 
-std::vector<std::string> lacking(const RuntimeConfig& config, const RuntimeWish& wish) {
+std::vector<std::string> lacking_for_gpus(const RuntimeConfig& config, const RuntimeWish& wish) {
     std::vector<std::string> phrases;
     if (wish.cdi && config.cdi != CdiState::On)
         phrases.emplace_back("CDI is off");
@@ -131,6 +131,11 @@ std::vector<std::string> lacking(const RuntimeConfig& config, const RuntimeWish&
     }
     if (!wish.default_class.empty() && config.default_handler != wish.default_class)
         phrases.push_back("the default runtime is '" + config.default_handler + "'");
+    return phrases;
+}
+
+std::vector<std::string> lacking(const RuntimeConfig& config, const RuntimeWish& wish) {
+    std::vector<std::string> phrases = lacking_for_gpus(config, wish);
     if (wish.registry_hosts && config.registry_hosts != RegistryHosts::Read)
         phrases.push_back("images for pods are pulled without " + std::string(core::containerd_certs));
     return phrases;

@@ -33,6 +33,8 @@ struct RuntimeWish {
 [[nodiscard]] base::Result<RuntimeWish> wish_for(const base::Root& root, const RuntimeConfig& config,
                                                  const std::string& version, const RuntimeSettings& settings);
 
+/// What `config` lacks for containers to get GPUs, as phrases.
+[[nodiscard]] std::vector<std::string> lacking_for_gpus(const RuntimeConfig& config, const RuntimeWish& wish);
 /// What of it `config` does not say, as phrases.
 [[nodiscard]] std::vector<std::string> lacking(const RuntimeConfig& config, const RuntimeWish& wish);
 

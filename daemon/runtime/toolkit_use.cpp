@@ -79,7 +79,7 @@ std::vector<std::string> runtimes_of(const Root& root, const std::string& path) 
     std::vector<std::string> users;
     const RuntimeRecord record = read_runtime_record(root).value_or(RuntimeRecord());
     for (const auto& [name, recorded] : record.runtimes) {
-        if (recorded.awaits && stamp_process(root, recorded.awaits->pid) == recorded.awaits)
+        if (awaits_restart(root, recorded))
             users.push_back(name + " was configured otherwise, and not started again since");
         for (const auto& [file, known] : recorded.files)
             if (is_named_in(root, file, task_file_limit, path + "/"))

@@ -138,10 +138,8 @@ bool do_runtimes_give(const Root& host, const ValidationSettings& settings) {
     const std::string spec_version = read_cdi_record(host).value_or(CdiRecord()).version;
     return std::all_of(runtimes.begin(), runtimes.end(), [&](const auto& entry) {
         const RecordedRuntime& runtime = entry.second;
-        const bool runs_earlier =
-            runtime.awaits && stamp_process(host, runtime.awaits->pid) == runtime.awaits;
         const bool gives = (runtime.outcome == "configured" || runtime.outcome == "nothing") &&
-                           !runs_earlier && reads_specs(runtime, spec_version);
+                           !withholds_gpus(host, runtime) && reads_specs(runtime, spec_version);
         return gives || (is_any_cri && !runtime.serves_cri);
     });
 }

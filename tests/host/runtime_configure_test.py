@@ -233,6 +233,48 @@ def check_settings(t, host):
     t.equal(host.json("plan", "--only", "runtime")["steps"], [], "with Configure=no apply leaves it alone")
 
 
+def check_registry_hosts(t, host):
+    """Images of bundles change the configuration too. GPUs do not depend on that."""
+    settings, hosts = host.path("/etc/gpuhost/gpuhostd.conf.d/runtime.conf"), host.path("/etc/containerd/certs.d/a.example/hosts.toml")
+    ours = "# Written by gpuhostd; changes are lost.\n"
+    with_cdi = PLAIN.replace("\n  sandbox_image", "\n  enable_cdi = true\n  sandbox_image")
+    write(settings, "[Runtime]\nClasses=none\n")
+    host.ctl("reload", check=0)
+    write(host.path(CONFIG), with_cdi)
+    systemctl(host, "restart")
+    host.ctl("runtime", "configure", check=0)
+    write(hosts, ours)
+    os.rename(host.path(CONFIG), host.path(CONFIG) + ".site")
+    os.symlink("config.toml.site", host.path(CONFIG))
+    run = host.ctl("apply", "--only", "runtime")
+    t.ok(run.returncode == 0 and "pods are not led to this host's images" in run.stdout + run.stderr and "is a link" in run.stdout + run.stderr,
+         "a file that is a link leaves images out, and says so", run.stdout, run.stderr)
+    t.equal(state(host)["state"], "ready", "which is no problem of GPUs")
+    os.rename(host.path(CONFIG) + ".site", host.path(CONFIG))
+    write(settings, "[Runtime]\nClasses=none\nRestart=no\n")
+    host.ctl("reload", check=0)
+    run = host.ctl("apply", "--only", "runtime")
+    t.ok("'plugins.io.containerd.grpc.v1.cri.registry' would change too" in run.stdout + run.stderr and state(host)["state"] == "ready",
+         "nor is a change that containerd's own program refuses", run.stdout, run.stderr, state(host))
+    with_cdi += '  [plugins."io.containerd.grpc.v1.cri".registry]\n    config_path = ""\n'
+    write(host.path(CONFIG), with_cdi)
+    systemctl(host, "restart")
+    count = calls(host)
+    run = host.ctl("apply", "--only", "runtime")
+    t.ok("config_path" in host.read(DROP_IN) and calls(host) == count and state(host)["restart_wanted"], "certs.d waits for a restart",
+         run.stdout, run.stderr, state(host))
+    t.ok(not state(host)["withholds_gpus"], "which GPUs do not wait for")
+    systemctl(host, "restart")
+    os.unlink(hosts)
+    t.equal(host.json("plan", "--only", "runtime")["steps"], [], "without images the configuration stays")
+    host.ctl("runtime", "configure", check=0)
+    t.ok("config_path" in host.read(DROP_IN), "also when it is asked for", files(host))
+    host.ctl("runtime", "restore", check=0)
+    t.ok(read(host.path(CONFIG)) == with_cdi and not os.path.exists(host.path(DROP_IN)), "restore takes it out", files(host))
+    write(host.path(CONFIG), PLAIN)
+    systemctl(host, "restart")
+
+
 def main():
     t = tap.Tap()
     host = FakeHost(gpus=())
@@ -242,7 +284,7 @@ def main():
         host.start_daemon()
         host.settle()
         for check in (check_first, check_apply, check_foreign, check_broken, check_no_start, check_restart_by_hand, check_edited_meanwhile,
-                      check_secrets, check_ready_waits, check_rewritten, check_deckhouse, check_names, check_gone, check_links, check_settings):
+                      check_secrets, check_ready_waits, check_rewritten, check_deckhouse, check_names, check_gone, check_links, check_registry_hosts, check_settings):
             check(t, host)
         if t.failed:
             print("\n".join("# " + line for line in host.tail().splitlines()))

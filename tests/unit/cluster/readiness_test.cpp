@@ -145,11 +145,13 @@ TEST(Readiness, WhatKeepsContainersFromTheirGpus) {
     host = good_host();
     part(host, "runtime", "observed")["runtimes"][0]["restart_wanted"] = true;
     part(host, "runtime", "observed")["runtimes"][0]["restart_text"] = "it has containers";
+    EXPECT_EQ(find(host, runtime_ready).status, "True") << "what runs gives GPUs all the same";
+    part(host, "runtime", "observed")["runtimes"][0]["withholds_gpus"] = true;
     EXPECT_EQ(find(host, runtime_ready).reason, "RestartWanted");
 
     part(host, "runtime", "observed")["runtimes"][1] = {
         {"name", "docker"}, {"state", "by-hand"}, {"text", "why"}, {"serves_cri", false}};
-    part(host, "runtime", "observed")["runtimes"][0]["restart_wanted"] = false;
+    part(host, "runtime", "observed")["runtimes"][0]["withholds_gpus"] = false;
     EXPECT_EQ(find(host, runtime_ready).status, "True") << "pods are not Docker's";
     for (const char* name : {"cdi", "toolkit", "runtime"}) {
         host = good_host();

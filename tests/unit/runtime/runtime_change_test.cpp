@@ -182,6 +182,17 @@ TEST_F(RuntimeChangeTest, ConfigPathBecomesOneDirectoryInEachVersion) {
     }
 }
 
+TEST_F(RuntimeChangeTest, RefusalNamesTheFileThatHasTheRegistries) {
+    host_.write("etc/containerd/config.toml", "version = 3\nimports = [\"conf.d/*.toml\", \"site.toml\"]\n");
+    host_.write("etc/containerd/site.toml",
+                "version = 3\n[plugins.'io.containerd.cri.v1.images'.registry]\n"
+                "config_path = \"/etc/containerd/certs.d:/etc/docker/certs.d\"\n");
+    const auto made = change(state(2, 2), registry_hosts());
+    ASSERT_FALSE(made);
+    EXPECT_NE(made.error().message.find("/etc/containerd/site.toml"), std::string::npos)
+        << made.error().message;
+}
+
 TEST_F(RuntimeChangeTest, TheDropInsVersionIsTheFirstFiles) {
     for (const auto& [first, said] :
          {std::pair("version = 3\n", "version = 3\n"), {"version = 2\n", "version = 2\n"}, {"", ""}}) {

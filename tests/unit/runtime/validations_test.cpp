@@ -126,6 +126,20 @@ TEST_F(ValidationsTest, RuntimeOutsideOfKnownPlacesIsWaitedFor) {
     EXPECT_EQ(facts(), Pair(true, false)) << "nobody has looked at it";
 }
 
+TEST_F(ValidationsTest, RestartThatGpusDoNotNeedIsNotWaitedFor) {
+    load();
+    tell();
+    configure("configured");
+    host_.write("/proc/7/stat", "7 (containerd) S 1 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 99 0 0\n");
+    RuntimeRecord record = *read_runtime_record(root_);
+    record.runtimes["containerd"].awaits = stamp_process(root_, 7);
+    ASSERT_TRUE(write_runtime_record(root_, record));
+    EXPECT_EQ(facts(), Pair(true, false)) << "what runs gives none";
+    record.runtimes["containerd"].gives_meanwhile = true;
+    ASSERT_TRUE(write_runtime_record(root_, record));
+    EXPECT_EQ(facts(), Pair(true, true));
+}
+
 TEST_F(ValidationsTest, RuntimeWithoutCriCountsOnlyAlone) {
     load();
     tell();
