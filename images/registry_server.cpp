@@ -118,7 +118,7 @@ MHD_Response* response_of(RegistryAnswer& answer, bool encrypted) {
 
 } // namespace
 
-std::string peer_network(const sockaddr_storage& address) {
+std::string peer_address(const sockaddr_storage& address) {
     const auto text = [](const auto& bytes, std::size_t count) {
         return std::string(reinterpret_cast<const char*>(&bytes), count);
     };
@@ -128,16 +128,21 @@ std::string peer_network(const sockaddr_storage& address) {
         return {};
     const in6_addr& six = reinterpret_cast<const sockaddr_in6&>(address).sin6_addr;
     const std::string all = text(six, sizeof six);
-    return IN6_IS_ADDR_V4MAPPED(&six) ? all.substr(sizeof six - sizeof(in_addr))
-                                      : all.substr(0, sizeof six / 2);
+    return IN6_IS_ADDR_V4MAPPED(&six) ? all.substr(sizeof six - sizeof(in_addr)) : all;
+}
+
+std::string peer_network(const sockaddr_storage& address) {
+    const std::string all = peer_address(address);
+    return all.substr(0, std::min(all.size(), sizeof(in6_addr) / 2));
 }
 
 struct RegistryServer::Connection {
     int fd = -1;
+    std::string address;                           ///< of its peer
     std::string network;                           ///< of its peer
     std::atomic<std::uint64_t> waits_since_us = 0; ///< for a request; 0 while one is answered
     std::atomic<bool> answered = false;            ///< at least once
-    bool known = false;                            ///< by its certificate
+    std::atomic<bool> known = false;               ///< by its certificate
     bool ended = false;                            ///< shut here; its thread has not seen that yet
     std::string target;
     std::uint64_t length = 0; ///< of the answer's body
@@ -314,17 +319,23 @@ void RegistryServer::end_slow() {
             (void)::shutdown(connection.fd, SHUT_RDWR);
 }
 
-/// Of other hosts only: all runtimes of this one come from one address. Under mutex_.
+/// Ends `made` if its peer has too many connections: all of one address, and of a network those without a valid
+/// certificate, since a peer can take any address there and all hosts of a rack share it. Only other hosts are limited:
+/// the runtimes of this one have one address. Under mutex_.
 void RegistryServer::limit_peer(Connection& made) {
     sockaddr_storage address{};
     socklen_t size = sizeof address;
     if (!keys_ || ::getpeername(made.fd, reinterpret_cast<sockaddr*>(&address), &size) < 0)
         return;
+    made.address = peer_address(address);
     made.network = peer_network(address);
-    const auto count = std::count_if(connections_.begin(), connections_.end(), [&](const Connection& one) {
-        return !one.ended && one.network == made.network;
-    });
-    if (count > connections_of_a_host)
+    std::ptrdiff_t of_address = 0;
+    std::ptrdiff_t unknown = 0;
+    for (const Connection& one : connections_) {
+        of_address += !one.ended && one.address == made.address ? 1 : 0;
+        unknown += !one.ended && !one.known && one.network == made.network ? 1 : 0;
+    }
+    if (of_address > connections_of_a_host || unknown > connections_of_a_host)
         made.end();
 }
 

@@ -28,8 +28,9 @@ struct ServerLimits {
     std::chrono::seconds patience{30};
 };
 
-/// By what connections of one peer are counted: its IPv4 address, or the 64 bits of its IPv6 network, in which it may take
-/// any address. Bytes; empty for other families.
+/// The bytes of an IPv4 or IPv6 address; empty for other families. An IPv4 address written as IPv6 is IPv4.
+[[nodiscard]] std::string peer_address(const sockaddr_storage& address);
+/// The network in which a peer may take any address: an IPv4 address itself, or the first 64 bits of an IPv6 address.
 [[nodiscard]] std::string peer_network(const sockaddr_storage& address);
 
 class RegistryServer {

@@ -126,17 +126,26 @@ TEST_F(AServer, LetsInSoManyOfAPeersConnections) {
     EXPECT_TRUE(comes_to(33, 0)) << "has left a place";
 }
 
+sockaddr_storage storage_of(const char* text) {
+    sockaddr_storage storage{};
+    auto& six = reinterpret_cast<sockaddr_in6&>(storage);
+    auto& four = reinterpret_cast<sockaddr_in&>(storage);
+    if (::inet_pton(AF_INET, text, &four.sin_addr) == 1)
+        storage.ss_family = AF_INET;
+    else if (::inet_pton(AF_INET6, text, &six.sin6_addr) == 1)
+        storage.ss_family = AF_INET6;
+    return storage;
+}
+
+TEST(PeerAddress, HostsOfOneNetworkHaveTheirOwn) {
+    const auto address = [](const char* text) { return peer_address(storage_of(text)); };
+    EXPECT_NE(address("2001:db8::1"), address("2001:db8::ffff:2"));
+    EXPECT_EQ(address("::ffff:10.0.0.1"), address("10.0.0.1"));
+    EXPECT_EQ(address("none"), "");
+}
+
 TEST(PeerNetwork, IsOfAllAddressesThatAPeerCanTake) {
-    const auto network = [](const char* text) {
-        sockaddr_storage storage{};
-        auto& six = reinterpret_cast<sockaddr_in6&>(storage);
-        auto& four = reinterpret_cast<sockaddr_in&>(storage);
-        if (::inet_pton(AF_INET, text, &four.sin_addr) == 1)
-            storage.ss_family = AF_INET;
-        else if (::inet_pton(AF_INET6, text, &six.sin6_addr) == 1)
-            storage.ss_family = AF_INET6;
-        return peer_network(storage);
-    };
+    const auto network = [](const char* text) { return peer_network(storage_of(text)); };
     EXPECT_EQ(network("2001:db8::1"), network("2001:db8::ffff:2"));
     EXPECT_NE(network("2001:db8::1"), network("2001:db8:0:1::1"));
     EXPECT_NE(network("10.0.0.1"), network("10.0.0.2"));
