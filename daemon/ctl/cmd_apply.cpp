@@ -76,8 +76,8 @@ const Verb apply_verb{
     "apply",
     "",
     "apply the configuration to this host",
-    "Does what plan shows, as one operation: all of it, or nothing if a step fails. If no driver is chosen "
-    "for "
+    "Does what plan shows, as one operation. If a step fails, all of it is undone; from the point of no "
+    "return on, the other steps are done all the same, and nothing is undone. If no driver is chosen for "
     "this host's GPUs, it names the versions in the store and exits with 8. A driver that a cluster's policy "
     "upgrades on request alone is requested instead: gpuhost-cluster upgrades the host, as it upgrades any "
     "other.",
