@@ -2,7 +2,6 @@
 #include "daemon/runtime/cdi_support.hpp"
 
 #include "daemon/runtime/runtime_find.hpp"
-#include "daemon/runtime/runtime_profiles.hpp"
 #include "daemon/runtime/runtime_record.hpp"
 
 #include <algorithm>
@@ -68,8 +67,8 @@ CdiReaders find_cdi_readers(const base::Root& host) {
         if (!path.empty())
             readers.programs[path] = stamp_of(host, path);
     };
-    for (const RuntimeProfile& profile : runtime_profiles())
-        add(std::string(profile.executable));
+    for (const std::string& program : known_programs())
+        add(program);
     for (RuntimeInstance& one : find_runtimes(host)) {
         add(one.executable);
         const bool is_here = one.pid != 0 || !one.executable.empty();

@@ -168,17 +168,22 @@ std::map<std::string, std::string> inputs_of(const Root& host, const RuntimeStat
     return inputs;
 }
 
+std::vector<std::string> known_programs() {
+    std::vector<std::string> programs(other_programs.begin(), other_programs.end());
+    for (const RuntimeProfile& profile : runtime_profiles())
+        programs.emplace_back(profile.executable);
+    return programs;
+}
+
 std::map<std::string, bool> known_places(const Root& host) {
     std::map<std::string, bool> places;
     const auto add = [&](std::string_view path) { places[std::string(path)] = host.exists(path); };
-    for (const RuntimeProfile& profile : runtime_profiles()) {
-        add(profile.executable);
-        // Podman's file comes with other tools; Docker's own containerd's comes and goes.
+    for (const std::string& program : known_programs())
+        add(program);
+    // Podman's file is installed with other tools; Docker's own containerd writes and removes its own.
+    for (const RuntimeProfile& profile : runtime_profiles())
         if (profile.kind != RuntimeKind::Podman && !base::starts_with(profile.config, "/run/"))
             add(profile.config);
-    }
-    for (const char* path : other_programs)
-        add(path);
     return places;
 }
 

@@ -64,6 +64,8 @@ struct RuntimeRecord {
 
 /// What decides how a runtime is to be configured: its files, their directories, its program, its unit.
 [[nodiscard]] std::map<std::string, std::string> inputs_of(const base::Root& host, const RuntimeState& state);
+/// Paths at which a runtime's program may be.
+[[nodiscard]] std::vector<std::string> known_programs();
 /// Programs and files that say that there is a runtime.
 [[nodiscard]] std::map<std::string, bool> known_places(const base::Root& host);
 /// Looks at services and processes too, where none of those places says so: a runtime may be anywhere.

@@ -47,7 +47,8 @@ TEST(CdiSupport, RuntimeOfUnknownVersionCountsAsOld) {
     const CdiReaders readers = find_cdi_readers(host.root());
     EXPECT_EQ(readers.old, "containerd of a version that is not known");
     EXPECT_NE(readers.programs.at("/opt/cri/containerd"), "");
-    EXPECT_EQ(readers.programs.at("/usr/bin/podman"), "") << "it may be installed later";
+    for (const char* later : {"/usr/bin/podman", "/usr/local/bin/containerd"})
+        EXPECT_EQ(readers.programs.count(later), 1U) << later << " may be installed later";
 }
 
 } // namespace
