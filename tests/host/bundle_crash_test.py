@@ -88,8 +88,9 @@ class Check:
         for path in ("/run/gpuhost/jobs", "/var/lib/gpuhost/staging"):
             if listing(host, path):
                 wrong.append(f"left in {path}: {listing(host, path)}")
-        if outcome == "committed" and host.json("status")["state"] != "idle":
-            wrong.append(f"state is {host.json('status')['state']}")
+        plan = host.json("plan")
+        if outcome == "committed" and (plan["steps"] or plan["problems"]):
+            wrong.append(f"still to do: {plan}")
         if "--unsigned" in self.again and outcome != "failed" and listing(host, INCOMING):
             wrong.append("what was unpacked is left")  # nothing of it could be gone on with
         run = host.ctl(*self.again)
