@@ -168,9 +168,9 @@ void add_steps_before(const Change& change, std::vector<Step>& steps) {
     steps.push_back({"modules.converge",
                      "load nvidia " + change.goal.version + " in place of " + gone_or(change.loaded.version),
                      converge_args(change)});
-    if (change.unload)
+    if (!change.only_loads())
         steps.push_back(
-            {"units.quiesce", "stop client units again if the driver goes back", {{"units", change.units}}});
+            {"units.quiesce", "stop client units, if the swap goes back", {{"units", change.units}}});
 }
 
 constexpr const char* fabric_manager = "nvidia-fabricmanager.service";

@@ -2,7 +2,8 @@
 // units.stop and units.start: client units that hold the driver leave before a swap and come back after it.
 // args: {"units": [those that ran when it was planned], "only": [of these, none: all; of units.start alone]}. Those that units.stop
 // finds active it keeps in the transaction's directory, for whoever starts them again. Each is the other's inverse.
-// units.quiesce stops client units on the way back alone: udev, a socket or a person may have started them since. args: {"units"}.
+// units.quiesce stops client units on the way back alone: udev, a socket or a person may have started them since. The undo of
+// units.stop starts them again. args: {"units"}.
 // units.reload: systemd knows the drop-ins of these "units"; what that costs is no reason to go back.
 #include "daemon/base/parse.hpp"
 #include "daemon/base/process.hpp"
@@ -82,19 +83,20 @@ Result<std::vector<std::string>> units_to_stop(const StepContext& context, const
     return units;
 }
 
-/// An active unit that would stop along with these, and that nobody would start again.
-Result<void> check_dependents(const StepContext& context, const std::vector<std::string>& units) {
+/// Returns other active units that stop along with these.
+Result<std::vector<std::string>> active_dependents(const StepContext& context,
+                                                   const std::vector<std::string>& units) {
     const std::string dependents = "--property=RequiredBy,RequisiteOf,BoundBy,ConsistsOf,PropagatesStopTo";
     GPUHOST_TRY(names, systemctl(context, "show", units, {"--value", dependents}));
+    std::vector<std::string> found;
     for (const std::string& name : base::split_words(names)) {
-        if (contains(units, name))
+        if (contains(units, name) || contains(found, name))
             continue;
         GPUHOST_TRY(active, is_active(context, name));
         if (active)
-            return base::fail(Errc::InUse, name + " would stop along with " + base::join(units, ", "),
-                              "name it in ClientUnits= of gpuhostd.conf, so that it is started again");
+            found.push_back(name);
     }
-    return {};
+    return found;
 }
 
 Result<void> stop(StepContext& context, const base::Json& args) {
@@ -108,21 +110,47 @@ Result<void> stop(StepContext& context, const base::Json& args) {
                       "look at systemctl status " + left.front());
 }
 
+/// Keeps these, which started during the swap, with those that units.stop stopped. Without units.stop nothing starts them.
+Result<void> keep_stopped(StepContext& context, const std::vector<std::string>& units) {
+    const auto kept = context.root.read(stopped_path(context));
+    if (kept)
+        return context.root.write_atomic(stopped_path(context), *kept + "\n" + base::join(units, "\n"));
+    context.warn("units that started during the swap are stopped: " + base::join(units, " "));
+    return {};
+}
+
+/// Stops the units of units.stop, and those of ClientUnits= that have processes by now.
+Result<void> stop_again(StepContext& context, const base::Json& args) {
+    std::vector<std::string> units = stopped_units(context, args);
+    std::vector<std::string> others =
+        base::split_words(base::string_or(base::member(context.settings, "Driver"), "ClientUnits", ""));
+    std::erase_if(others, [&](const std::string& name) { return contains(units, name); });
+    const std::vector<std::string> started = active_units(context.root, others);
+    units.insert(units.end(), started.begin(), started.end());
+    if (units.empty())
+        return {};
+    GPUHOST_TRY(dependents, active_dependents(context, units));
+    dependents.insert(dependents.begin(), started.begin(), started.end());
+    if (!dependents.empty())
+        GPUHOST_CHECK(keep_stopped(context, dependents));
+    return stop(context, {{"units", units}});
+}
+
 /// Never an error: whether the driver can go back, the kernel says.
 Result<void> quiesce(StepContext& context, const base::Json& args) {
-    const auto units = units_to_stop(context, args);
-    if (!units)
-        context.warn("client units were not stopped again: " + units.error().message);
-    else if (!units->empty())
-        if (const auto stopped = stop(context, {{"units", *units}}); !stopped)
-            context.warn("client units were not stopped again: " + stopped.error().message);
+    if (const auto stopped = stop_again(context, args); !stopped)
+        context.warn("client units were not stopped again: " + stopped.error().message);
     return {};
 }
 
 Result<void> find_and_stop(StepContext& context, const base::Json& args) {
     GPUHOST_TRY(units, units_to_stop(context, args));
     // Not in preflight, whose worker can't ask systemd.
-    GPUHOST_CHECK(check_dependents(context, units));
+    GPUHOST_TRY(dependents, active_dependents(context, units));
+    if (!dependents.empty())
+        return base::fail(Errc::InUse,
+                          dependents.front() + " would stop along with " + base::join(units, ", "),
+                          "name it in ClientUnits= of gpuhostd.conf, so that it is started again");
     GPUHOST_CHECK(context.root.make_directories(context.staging, 0755));
     GPUHOST_CHECK(context.root.write_atomic(stopped_path(context), base::join(units, "\n")));
     return stop(context, stopped(context, args));
@@ -150,8 +178,8 @@ Result<void> reload_unless_known(const StepContext& context, const base::Json& a
     return {};
 }
 
-/// Has gpuhost-ready.service a job, queued or running, which waits for this operation? Client units start after that, so nothing may
-/// wait for them.
+/// Returns true while gpuhost-ready.service has a job, queued or running, which waits for this operation. Client units start after
+/// that, so nothing may wait for them.
 bool is_booting(const StepContext& context) {
     const auto job = systemctl(context, "show", {"gpuhost-ready.service"}, {"--value", "--property=Job"});
     return job && !base::trim(*job).empty() && base::trim(*job) != "0";

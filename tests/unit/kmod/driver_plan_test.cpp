@@ -206,8 +206,8 @@ INSTANTIATE_TEST_SUITE_P(
         PlanCase{"FirstDriver",
                  {},
                  swap("535.261.03"),
-                 "driver.prepare door.shut driver.devices modules.converge driver.select driver.devices "
-                 "driver.validate door.open",
+                 "driver.prepare door.shut driver.devices modules.converge units.quiesce driver.select "
+                 "driver.devices driver.validate door.open",
                  {},
                  true},
         PlanCase{"NothingConfigured", {}, Json::object(), "", {}, true},
@@ -227,7 +227,8 @@ INSTANTIATE_TEST_SUITE_P(
                      observed.units.clear();
                  },
                  swap("535.261.03"),
-                 "door.shut driver.devices modules.converge driver.devices driver.validate door.open",
+                 "door.shut driver.devices modules.converge units.quiesce driver.devices driver.validate "
+                 "door.open",
                  {}},
         PlanCase{"UdevLoadedTheFirstModule",
                  [](Observed& observed, core::Settings&) {
@@ -283,7 +284,8 @@ INSTANTIATE_TEST_SUITE_P(
                      observed.loaded_version.clear();
                  },
                  swap("550.163.01"),
-                 "driver.prepare door.shut driver.devices modules.converge driver.select driver.devices "
+                 "driver.prepare door.shut driver.devices modules.converge units.quiesce driver.select "
+                 "driver.devices "
                  "driver.validate door.open",
                  {}},
         PlanCase{"SelectedIsOfAnotherFlavour",

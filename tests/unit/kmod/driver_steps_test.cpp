@@ -798,6 +798,30 @@ TEST_F(DriverSteps, ADependentThatIsNamedComesBackWithItsUnit) {
     EXPECT_NE(calls().find("stop -- client.service dependent.service\n"), std::string::npos);
 }
 
+TEST_F(DriverSteps, UnitsThatStartedMeanwhileStopAndComeBack) {
+    tree_.directory().write("usr/bin/systemctl", systemctl);
+    std::filesystem::permissions(tree_.directory().path("usr/bin/systemctl"),
+                                 std::filesystem::perms::owner_all);
+    tree_.directory().write("dependents", "dependent.service\n");
+    tree_.directory().write("active", "dependent.service\nidle.service\n");
+    tree_.directory().write("sys/fs/cgroup/system.slice/client.service/cgroup.procs", "12\n");
+    settings_ = {{"Driver", {{"ClientUnits", "client.service idle.service"}}}};
+    const Json none{{"units", Json::array()}};
+    ASSERT_TRUE(undo("units.quiesce", none));
+    EXPECT_NE(tree_.directory().read("log").find("stop -- client.service\n"), std::string::npos);
+    EXPECT_EQ(tree_.directory().read("log").find("stop -- idle.service"), std::string::npos)
+        << "a unit without processes holds nothing";
+    ASSERT_EQ(warnings_.size(), 1U) << "nothing starts them again";
+    EXPECT_NE(warnings_[0].find("client.service dependent.service"), std::string::npos) << warnings_[0];
+    tree_.directory().write("sys/fs/cgroup/system.slice/client.service/cgroup.procs", "12\n");
+    tree_.directory().write("var/lib/gpuhost/staging/1/stopped-units", "first.service");
+    ASSERT_TRUE(undo("units.quiesce", none));
+    EXPECT_EQ(warnings_.size(), 1U);
+    EXPECT_EQ(tree_.directory().read("var/lib/gpuhost/staging/1/stopped-units"),
+              "first.service\nclient.service\ndependent.service")
+        << "the undo of units.stop starts them";
+}
+
 TEST_F(DriverSteps, SomeUnitsStartAheadAndNoOtherWithThem) {
     tree_.directory().write("usr/bin/systemctl", systemctl);
     std::filesystem::permissions(tree_.directory().path("usr/bin/systemctl"),
