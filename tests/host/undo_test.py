@@ -17,7 +17,7 @@ import one_version
 import own_mounts
 import tap
 from crash import FULL, Case, restore
-from fake_host import CLIENT, NEW, OLD, FakeHost, prepare, write
+from fake_host import CLIENT, NEW, OLD, FakeHost, prepare, write, write_driver
 from gates import Gates
 from programs import PATIENCE, end
 
@@ -187,6 +187,34 @@ def check_endless_hangs(t, swaps):
         swaps.host.kill_daemon()
 
 
+def check_first_driver(t):
+    """Nothing was unloaded, and yet a client unit starts with the driver that fails, and stops for the way back."""
+    host = FakeHost()
+    try:
+        host.install()
+        write(host.path("/etc/gpuhost/gpuhostd.conf"), SETTINGS)
+        host.start_daemon()
+        host.settle()
+        modules, packages = write_driver(os.path.join(host.scratch, NEW), NEW)
+        host.ctl("driver", "import", *packages, check=0)
+        host.ctl("driver", "import", *modules, check=0)
+
+        def decide(where, _count):
+            if where == FAILS:
+                start_client(host)
+                return "error failed"
+            return "go"
+
+        gates = Gates(host, decide)
+        host.ctl("driver", "swap", NEW)
+        gates.close()
+        end = host.journal(3)[-1]
+        t.equal((end.get("outcome"), one_version.kernel(host)), ("rolled-back", None), "a first driver that fails is unloaded though a client unit started with it")
+        one_version.check(t, host, "and leaves no part of itself")
+    finally:
+        host.close()
+
+
 def check_full_after_power_cut(t, swaps):
     """The disk is full when the host is up again, so the way back can't have an index of modules computed."""
     host, copy = swaps.host, os.path.join(swaps.host.scratch, "cut")
@@ -235,6 +263,7 @@ def main():
         check_holder(t, swaps)
         check_late_cancel(t, swaps)
         check_full_after_power_cut(t, swaps)
+        check_first_driver(t)
         check_endless_hangs(t, swaps)
         check_harms(t, swaps, gates)
         print(f"# {len(gates)} gates, {'each' if FULL else f'{SAMPLE} of them for each harm'}; {t.count} cases, {time.monotonic() - began:.0f} s")
