@@ -61,6 +61,10 @@ Result<Callers> Callers::create(sd_bus* bus) {
     if (const int r = sd_bus_open_system_with_description(base::OutPtr(callers.lookup_), "gpuhostd-callers");
         r < 0)
         return base::fail_errno("connecting to the system bus", -r);
+    // Completes the handshake. dbus-daemon ends a connection that sends no Hello within seconds.
+    const char* name = nullptr;
+    if (const int r = sd_bus_get_unique_name(callers.lookup_.get(), &name); r < 0)
+        return base::fail_errno("connecting to the system bus", -r);
     return callers;
 }
 
