@@ -161,7 +161,7 @@ Condition runtime_condition(const Json& components, std::size_t gpus) {
     if (const auto unready = unready_runtime(runtimes))
         return *unready;
     for (const std::string_view name : {"cdi", "toolkit", "runtime"})
-        if (const std::string next = pending(member(components, name)); !next.empty())
+        if (const std::string next = pending(member(components, name)); gpus > 0 && !next.empty())
             return condition(runtime_ready, "False", "Pending", next);
     return condition(runtime_ready, "True", "AsConfigured",
                      gpus == 0 ? "nothing is to be done for containers"

@@ -125,6 +125,9 @@ TEST(Readiness, AHostWithoutAGpuIsReady) {
     EXPECT_EQ(driver.status, "True");
     EXPECT_EQ(driver.reason, "NoGpu");
     EXPECT_EQ(readiness_of(host).gpus, 0U);
+    part(host, "runtime", "plan")["steps"] = {{{"kind", "x"}}};
+    part(host, "runtime", "plan")["title"] = "do it";
+    EXPECT_EQ(find(host, runtime_ready).status, "True") << "no container waits for it";
 }
 
 TEST(Readiness, WhatKeepsContainersFromTheirGpus) {
