@@ -318,7 +318,7 @@ void ClusterHost::end_check(Task result) {
     check_ = std::move(result);
 }
 
-/// What passes by itself says nothing of the version: it is asked for again soon.
+/// Repeats the check soon after a failure that passes by itself, which does not judge the version.
 void ClusterHost::check_failed(const base::Error& why) {
     if (!says_nothing(why))
         return end_check({Task::State::Failed, why.message, false});

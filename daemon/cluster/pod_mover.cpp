@@ -280,7 +280,7 @@ void PodMover::look() {
     if (const auto first = awaited())
         return wait(*first);
     const PodChoice choice = choose_pods(pods_, act_, *policy_);
-    // What can't be done whole is not begun, as far as anybody knows then.
+    // Nothing is evicted while a known blocker would keep the eviction from its end.
     if (!choice.refuse.empty())
         return fail(list_text(choice.refuse));
     if (choice.leave.empty()) {

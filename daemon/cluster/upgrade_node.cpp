@@ -141,7 +141,7 @@ UpgradeNode upgrade_node(const Json& node) {
     made.state = state_of(string_or(labels, key::state, ""));
     if (const auto record = base::parse_json(string_or(annotations, key::record, "{}"), key::record))
         made.record = record_from_json(*record);
-    // Where another program takes the label off, the record says where the host is until the label is written again.
+    // Without the label, which another program may have removed, the record gives the state of the host.
     if (!(labels.is_object() && labels.contains(key::state)) &&
         (made.record.state == UpgradeState::UpgradeRequired || is_under_way(made.record.state)))
         made.state = made.record.state;

@@ -24,7 +24,7 @@ struct Plan {
     /// "loaded 535.261.03, wanted 550.163.01 (selected for 6.1.0-50-amd64)"
     std::vector<std::string> reasons;
     std::vector<Problem> problems; ///< known without a worker; with any of these the plan is not run
-    /// What a person has to decide before the host is as wanted. The plan runs without it.
+    /// The decision that a person has to make before the host is as configured. The plan runs without it.
     std::optional<Problem> undecided;
     std::optional<DriverChange> driver; ///< for the driver's history; nothing where it stays what it is
     bool changes_host = true; ///< false: only gpuhost's own store; whatever comes of it, what runs stays

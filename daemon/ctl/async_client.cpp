@@ -61,7 +61,7 @@ class AsyncClient::Bus {
             }
             if (r < 0)
                 return base::fail(Errc::Interrupted, "the system bus closed the connection");
-            // That the daemon has left is known before its calls fail.
+            // Reports a daemon that has left before its calls fail.
             if (const auto event = take_event())
                 return *event;
             if (deliver())
