@@ -100,10 +100,17 @@ class Recording:
 
 
 def without_last_record(case):
-    path = case.host.path(f"/var/lib/gpuhost/journal/{case.operation}.jsonl")
+    """Takes back the last record, and the job that it announces: the daemon makes a job's files after its record."""
+    host = case.host
+    path = host.path(f"/var/lib/gpuhost/journal/{case.operation}.jsonl")
     with open(path) as file:
         lines = file.readlines()
     write(path, "".join(lines[:-1]))
+    starts = sum(record["type"] == "start" for record in case.journal())
+    for job in listing(host, "/run/gpuhost/jobs"):
+        operation, start, _attempt = map(int, job.split("-"))
+        if operation == case.operation and start > starts:
+            shutil.rmtree(host.path(f"/run/gpuhost/jobs/{job}"))
 
 
 def recover(case, recording, moment, earlier, power_cut):
