@@ -23,7 +23,8 @@ def install(host):
     host.check("systemctl enable --now gpuhostd", 60)
     host.settle()
     status = host.ctl_json("status")
-    assert status["state"] == "idle", f"status: {status}"
+    verdict = status["verdict"]
+    assert status["state"] == "degraded" and "no driver is chosen for 2 GPUs" in verdict["text"], f"{status['state']}: {verdict}"
     expect.no_driver(host)
     failed = host.check("systemctl --failed --no-legend --plain | cut -d' ' -f1")
     assert not failed, f"units failed: {failed}"
