@@ -18,12 +18,12 @@
 #include "images/peers_settings.hpp"
 #include "images/registry_settings.hpp"
 #include "images/repositories.hpp"
-#include "kmod/driver_component.hpp"
 #include "kmod/driver_settings.hpp"
-#include "kmod/driver_steps.hpp"
-#include "kmod/driver_wish.hpp"
-#include "kmod/store_steps.hpp"
-#include "kmod/take.hpp"
+#include "kmod/plan/driver_component.hpp"
+#include "kmod/plan/driver_steps.hpp"
+#include "kmod/plan/driver_wish.hpp"
+#include "kmod/plan/store_steps.hpp"
+#include "kmod/store/take.hpp"
 
 namespace gpuhost {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Character devices. With kmod/loader.hpp the part of the kernel that tests play: making nodes needs
+// Character devices. With kmod/load/loader.hpp the part of the kernel that tests play: making nodes needs
 // privileges, and a tree's /proc/PID/fd can't lead to a device. Linked from kmod/device_node.cpp or
 // tests/support/fake_loader.cpp.
 #pragma once

@@ -7,7 +7,7 @@
 #include "daemon/ctl/text.hpp"
 #include "daemon/ctl/verbs_driver.hpp"
 #include "daemon/ctl/view_installed.hpp"
-#include "kmod/kernel_state.hpp"
+#include "kmod/module/kernel_state.hpp"
 
 #include <array>
 #include <filesystem>

@@ -8,7 +8,7 @@
 #include "daemon/ctl/text.hpp"
 #include "daemon/ctl/verbs_driver.hpp"
 #include "images/host_facts.hpp"
-#include "kmod/store.hpp"
+#include "kmod/store/store.hpp"
 
 #include <algorithm>
 #include <array>

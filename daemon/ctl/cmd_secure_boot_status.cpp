@@ -3,7 +3,7 @@
 #include "daemon/ctl/session.hpp"
 #include "daemon/ctl/verbs_secure_boot.hpp"
 #include "daemon/ctl/view_secure_boot.hpp"
-#include "kmod/secure_boot.hpp"
+#include "kmod/trust/secure_boot.hpp"
 
 #include <array>
 

@@ -6,9 +6,9 @@
 #include "daemon/base/json.hpp"
 #include "daemon/ctl/modprobe_rules.hpp"
 #include "kmod/driver_settings.hpp"
-#include "kmod/kernel_state.hpp"
-#include "kmod/secure_boot.hpp"
-#include "kmod/store.hpp"
+#include "kmod/module/kernel_state.hpp"
+#include "kmod/store/store.hpp"
+#include "kmod/trust/secure_boot.hpp"
 
 #include <cstdint>
 #include <map>

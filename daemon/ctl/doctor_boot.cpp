@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/base/parse.hpp"
 #include "daemon/ctl/doctor.hpp"
-#include "kmod/door.hpp"
+#include "kmod/load/door.hpp"
 
 #include <algorithm>
 

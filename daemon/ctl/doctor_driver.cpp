@@ -2,7 +2,7 @@
 #include "daemon/base/parse.hpp"
 #include "daemon/ctl/doctor.hpp"
 #include "daemon/ctl/text.hpp"
-#include "kmod/select_plan.hpp"
+#include "kmod/plan/select_plan.hpp"
 
 #include <algorithm>
 

@@ -11,11 +11,11 @@
 #include "daemon/runtime/spec_documents.hpp"
 #include "images/host_facts.hpp"
 #include "images/trust.hpp"
-#include "kmod/devices.hpp"
-#include "kmod/flavour_choice.hpp"
-#include "kmod/headers.hpp"
-#include "kmod/initramfs.hpp"
-#include "kmod/selection_files.hpp"
+#include "kmod/boot/initramfs.hpp"
+#include "kmod/boot/selection_files.hpp"
+#include "kmod/device/devices.hpp"
+#include "kmod/module/headers.hpp"
+#include "kmod/store/flavour_choice.hpp"
 
 #include <algorithm>
 #include <array>

@@ -4,10 +4,10 @@
 #include "config.h"
 #include "daemon/base/parse.hpp"
 #include "kmod/driver_settings.hpp"
-#include "kmod/driver_wish.hpp"
-#include "kmod/headers.hpp"
-#include "kmod/kernel_state.hpp"
-#include "kmod/store.hpp"
+#include "kmod/module/headers.hpp"
+#include "kmod/module/kernel_state.hpp"
+#include "kmod/plan/driver_wish.hpp"
+#include "kmod/store/store.hpp"
 
 #include <algorithm>
 #include <array>

@@ -3,7 +3,7 @@
 
 #include "daemon/ctl/package_owner.hpp"
 #include "daemon/ctl/terminal.hpp"
-#include "kmod/installed_driver.hpp"
+#include "kmod/store/installed_driver.hpp"
 
 namespace gpuhost::ctl {
 

@@ -2,7 +2,7 @@
 // A Debian package as driver import walks it, and the places that its files get.
 #include "daemon/content/deb.hpp"
 
-#include "kmod/layout.hpp"
+#include "kmod/store/layout.hpp"
 #include "tests/fuzz/fuzz.hpp"
 
 using namespace gpuhost;

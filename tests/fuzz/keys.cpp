@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What names of certificates and firmware have a say in.
-#include "kmod/efi_signatures.hpp"
-#include "kmod/kernel_keys.hpp"
+#include "kmod/trust/efi_signatures.hpp"
+#include "kmod/trust/kernel_keys.hpp"
 #include "tests/fuzz/fuzz.hpp"
 
 using namespace gpuhost;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "kmod/manifest.hpp"
+#include "kmod/store/manifest.hpp"
 
 #include "tests/fuzz/fuzz.hpp"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "kmod/module_info.hpp"
+#include "kmod/module/info.hpp"
 #include "tests/fuzz/fuzz.hpp"
 
 using namespace gpuhost;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // What other processes, containers and a foreign kernel have a say in.
-#include "kmod/devices.hpp"
-#include "kmod/holder_parse.hpp"
-#include "kmod/kernel_state.hpp"
-#include "kmod/symbol_versions.hpp"
+#include "kmod/device/devices.hpp"
+#include "kmod/holder/parse.hpp"
+#include "kmod/module/kernel_state.hpp"
+#include "kmod/module/symbol_versions.hpp"
 #include "tests/fuzz/fuzz.hpp"
 
 using namespace gpuhost;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // NVIDIA's list of GPUs, as driver import reads it out of a package.
-#include "kmod/supported_gpus.hpp"
+#include "kmod/store/supported_gpus.hpp"
 
 #include "tests/fuzz/fuzz.hpp"
 

@@ -11,8 +11,8 @@
 #include "daemon/base/parse.hpp"
 #include "daemon/host/worker.hpp"
 #include "daemon/rooms.hpp"
-#include "kmod/kernel_state.hpp"
-#include "kmod/loader.hpp"
+#include "kmod/load/loader.hpp"
+#include "kmod/module/kernel_state.hpp"
 
 #include <array>
 #include <cstdlib>

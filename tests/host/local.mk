@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # The real programs on a fake root and a private bus: their own main files and objects, but tests/support/fake_loader.cpp
-# in place of what talks to the kernel (kmod/loader_libkmod.cpp, kmod/device_node.cpp).
+# in place of what talks to the kernel (kmod/load/loader_libkmod.cpp, kmod/device_node.cpp).
 check_PROGRAMS += %D%/fake-daemon %D%/fake-worker
 %C%_fake_daemon_CPPFLAGS = $(AM_CPPFLAGS) $(SYSTEMD_CFLAGS)
 %C%_fake_daemon_SOURCES = daemon/main.cpp %D%/short_deadlines.c %D%/../support/fake_loader.cpp tests/support/fake_trusted_program.cpp

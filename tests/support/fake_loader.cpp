@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A kernel played on a tree: what kmod/loader_libkmod.cpp and kmod/device_node.cpp are on a host.
+// A kernel played on a tree: what kmod/load/loader_libkmod.cpp and kmod/device_node.cpp are on a host.
 //
 // Keeps /sys/module, /proc/driver/nvidia, /proc/devices and the GPUs' driver links as NVIDIA's modules do. A
 // device node is a file "c MAJOR:MINOR MODE"; a process holds it when /proc/PID/fd/N links to it. Each load
@@ -22,12 +22,12 @@
 #include "daemon/base/parse.hpp"
 #include "daemon/content/module_signature.hpp"
 #include "daemon/runtime/character_device.hpp"
-#include "kmod/console.hpp"
 #include "kmod/device_node.hpp"
-#include "kmod/kernel_keys.hpp"
-#include "kmod/kernel_state.hpp"
-#include "kmod/loader.hpp"
-#include "kmod/module_info.hpp"
+#include "kmod/load/console.hpp"
+#include "kmod/load/loader.hpp"
+#include "kmod/module/info.hpp"
+#include "kmod/module/kernel_state.hpp"
+#include "kmod/trust/kernel_keys.hpp"
 #include "tests/support/eventually.hpp"
 
 #include <algorithm>

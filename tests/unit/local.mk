@@ -121,41 +121,41 @@ EXTRA_%C%_kmod_tests_DEPENDENCIES = %D%/stub-nvml.so %D%/stub-cuda.so %D%/stub-j
 %C%_kmod_tests_CPPFLAGS = $(test_cppflags)
 %C%_kmod_tests_LDADD = $(test_libs) $(test_inputs) $(kmod_libs)
 %C%_kmod_tests_SOURCES = \
-    %D%/kmod/apart_test.cpp \
-    %D%/kmod/boot_images_test.cpp \
-    %D%/kmod/build_log_test.cpp \
-    %D%/kmod/build_test.cpp \
-    %D%/kmod/console_test.cpp \
-    %D%/kmod/converge_test.cpp \
-    %D%/kmod/devices_test.cpp \
-    %D%/kmod/door_test.cpp \
-    %D%/kmod/driver_component_test.cpp \
-    %D%/kmod/driver_plan_test.cpp \
-    %D%/kmod/driver_steps_test.cpp \
-    %D%/kmod/flavour_choice_test.cpp \
-    %D%/kmod/gone_kernels_test.cpp \
-    %D%/kmod/graph_test.cpp \
-    %D%/kmod/holder_parse_test.cpp \
-    %D%/kmod/holders_test.cpp \
+    %D%/kmod/device/apart_test.cpp \
+    %D%/kmod/boot/images_test.cpp \
+    %D%/kmod/build/log_test.cpp \
+    %D%/kmod/build/build_test.cpp \
+    %D%/kmod/load/console_test.cpp \
+    %D%/kmod/load/converge_test.cpp \
+    %D%/kmod/device/devices_test.cpp \
+    %D%/kmod/load/door_test.cpp \
+    %D%/kmod/plan/driver_component_test.cpp \
+    %D%/kmod/plan/driver_plan_test.cpp \
+    %D%/kmod/plan/driver_steps_test.cpp \
+    %D%/kmod/store/flavour_choice_test.cpp \
+    %D%/kmod/boot/gone_kernels_test.cpp \
+    %D%/kmod/module/graph_test.cpp \
+    %D%/kmod/holder/parse_test.cpp \
+    %D%/kmod/holder/holders_test.cpp \
     %D%/kmod/import_test.cpp \
-    %D%/kmod/initramfs_test.cpp \
-    %D%/kmod/job_server_test.cpp \
-    %D%/kmod/kernel_keys_test.cpp \
-    %D%/kmod/kernel_state_test.cpp \
+    %D%/kmod/boot/initramfs_test.cpp \
+    %D%/kmod/build/job_server_test.cpp \
+    %D%/kmod/trust/kernel_keys_test.cpp \
+    %D%/kmod/module/kernel_state_test.cpp \
     %D%/kmod/kernel_tree.cpp \
     %D%/kmod/kernel_tree.hpp \
-    %D%/kmod/layout_test.cpp \
-    %D%/kmod/manifest_test.cpp \
-    %D%/kmod/module_info_test.cpp \
-    %D%/kmod/module_trust_test.cpp \
+    %D%/kmod/store/layout_test.cpp \
+    %D%/kmod/store/manifest_test.cpp \
+    %D%/kmod/module/info_test.cpp \
+    %D%/kmod/trust/module_trust_test.cpp \
     %D%/kmod/real_packages_test.cpp \
-    %D%/kmod/remove_test.cpp \
-    %D%/kmod/requests_test.cpp \
-    %D%/kmod/select_plan_test.cpp \
-    %D%/kmod/selection_files_test.cpp \
-    %D%/kmod/sign_test.cpp \
+    %D%/kmod/store/remove_test.cpp \
+    %D%/kmod/plan/requests_test.cpp \
+    %D%/kmod/plan/select_plan_test.cpp \
+    %D%/kmod/boot/selection_files_test.cpp \
+    %D%/kmod/build/sign_test.cpp \
     %D%/kmod/store_fixture.hpp \
-    %D%/kmod/store_test.cpp \
+    %D%/kmod/store/store_test.cpp \
     tests/support/fake_host_programs.cpp \
     tests/support/fake_loader.cpp
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // store.stage and store.publish: a driver on its way in.
 #include "daemon/content/sha256.hpp"
-#include "kmod/kernel_build.hpp"
-#include "kmod/manifest.hpp"
-#include "kmod/stage.hpp"
+#include "kmod/build/kernel_build.hpp"
+#include "kmod/store/manifest.hpp"
+#include "kmod/store/stage.hpp"
 #include "tests/unit/kmod/store_fixture.hpp"
 
 #include <filesystem>

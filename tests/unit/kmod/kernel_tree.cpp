@@ -2,7 +2,7 @@
 #include "tests/unit/kmod/kernel_tree.hpp"
 
 #include "daemon/base/parse.hpp"
-#include "kmod/graph.hpp"
+#include "kmod/module/graph.hpp"
 #include "tests/support/elf_images.hpp"
 
 namespace gpuhost::tests {

@@ -2,9 +2,9 @@
 // A host's kernel, devices and driver files in a temporary tree, over tests/support/fake_loader.cpp.
 #pragma once
 
-#include "kmod/goal.hpp"
-#include "kmod/selection_files.hpp"
-#include "kmod/store.hpp"
+#include "kmod/boot/selection_files.hpp"
+#include "kmod/module/goal.hpp"
+#include "kmod/store/store.hpp"
 #include "tests/support/tmpdir.hpp"
 
 #include <string>

@@ -3,8 +3,8 @@
 #pragma once
 
 #include "daemon/core/plan.hpp"
-#include "kmod/store.hpp"
-#include "kmod/store_steps.hpp"
+#include "kmod/plan/store_steps.hpp"
+#include "kmod/store/store.hpp"
 #include "tests/support/archives.hpp"
 #include "tests/support/elf_images.hpp"
 #include "tests/support/tmpdir.hpp"

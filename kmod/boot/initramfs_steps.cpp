@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+// initramfs.clear: no image that a kernel boots with has a driver of a GPU in it. args: {"kernel"}.
+// One that has is made anew by the program that makes this host's images, which asks packaging/initramfs/ what to leave out.
+#include "daemon/base/parse.hpp"
+#include "kmod/boot/host_programs.hpp"
+#include "kmod/boot/image_tool.hpp"
+#include "kmod/boot/initramfs.hpp"
+#include "kmod/step_kind.hpp"
+
+#include <cerrno>
+#include <set>
+
+#include <unistd.h>
+
+namespace gpuhost::kmod {
+namespace {
+
+using base::Errc;
+using base::Json;
+using base::Result;
+using core::Problem;
+using core::StepContext;
+
+constexpr auto clear_deadline = std::chrono::minutes(15);
+
+Result<std::string> kernel_from(const Json& args) {
+    GPUHOST_TRY(kernel, base::get_string(args, "kernel"));
+    if (!base::is_kernel_release(kernel))
+        return base::fail(Errc::InvalidArgument, "'" + kernel + "' is not a kernel release");
+    return kernel;
+}
+
+struct Content {
+    base::UniqueFd fd;
+    struct stat st {};
+    std::vector<std::string> modules; ///< of drivers of a GPU
+};
+
+/// Of an image, or of what is to take its place.
+Result<Content> read_content(const base::Root& root, const BootImage& image, const std::string& kernel) {
+    Content content;
+    GPUHOST_TRY(fd, root.open_file(image.path, O_RDONLY));
+    content.fd = std::move(fd);
+    if (::fstat(content.fd.get(), &content.st) < 0)
+        return base::fail_errno(image.path, errno);
+    auto modules = gpu_modules_of(image, content.fd.get(), kernel);
+    if (!modules)
+        return base::fail(modules.error().code,
+                          "it can't be seen what is in an initramfs: " + modules.error().message,
+                          std::string("have it made anew, ") + or_ignore_images);
+    content.modules = *std::move(modules);
+    return content;
+}
+
+Result<void> sync(const Content& content, const std::string& path) {
+    return ::fsync(content.fd.get()) < 0 ? base::fail_errno(path, errno) : Result<void>();
+}
+
+/// No refusal: what is in the image is not for this worker to read, and most often there is nothing to make.
+Result<std::vector<Problem>> preflight(StepContext& context, const Json& args) {
+    GPUHOST_TRY(kernel, kernel_from(args));
+    if (!runs_programs_of(context.root))
+        return std::vector<Problem>();
+    for (const BootImage& image : boot_images_of(context.root, kernel)) {
+        const auto st = context.root.stat(image.path);
+        if (!st || is_known_clean(context.root, kernel, image.path))
+            continue;
+        if (const auto found = obstacle(context.root, image, kernel, static_cast<std::uint64_t>(st->st_size)))
+            context.warn(found->message + ", which ends this if there is a driver in it; " + found->hint);
+    }
+    return std::vector<Problem>();
+}
+
+using Paths = std::set<std::string>;
+
+std::string unfinished_file(const std::string& kernel) {
+    return std::string(initramfs_directory) + "/" + kernel + ".unfinished";
+}
+
+/// Images whose tool has not done all that it does: once one is in its place boot loaders may still have to be told.
+Paths unfinished_images(const base::Root& root, const std::string& kernel) {
+    Paths paths;
+    for (const std::string& path : base::split(root.read(unfinished_file(kernel)).value_or(""), '\n'))
+        if (!path.empty())
+            paths.insert(path);
+    return paths;
+}
+
+Result<void> record_unfinished(const base::Root& root, const std::string& kernel, const Paths& paths) {
+    if (paths.empty())
+        return root.remove(unfinished_file(kernel));
+    std::string text;
+    for (const std::string& path : paths)
+        text += path + "\n";
+    GPUHOST_CHECK(root.make_directories(initramfs_directory));
+    return root.write_atomic(unfinished_file(kernel), text);
+}
+
+/// Nothing is recorded before the image is known to be clean and is on disk. dracut's takes the old one's place only then;
+/// update-initramfs replaces the image before it can be read.
+Result<void> make_anew(const StepContext& context, const BootImage& image, const std::string& kernel) {
+    const ImageTool tool = *tool_for(context.root, image, kernel);
+    Paths unfinished = unfinished_images(context.root, kernel);
+    unfinished.insert(image.path);
+    GPUHOST_CHECK(record_unfinished(context.root, kernel, unfinished));
+    GPUHOST_CHECK(run_tool(context, kernel, tool, clear_deadline - std::chrono::minutes(1)));
+    GPUHOST_TRY(made, read_content(context.root, {image.kind, tool.makes}, kernel));
+    if (!made.modules.empty())
+        return base::fail(Errc::Failed,
+                          tool.argv.front() + " still puts '" + made.modules.front() + "' into '" +
+                              image.path + "'",
+                          "look for what names it in /etc/initramfs-tools or /etc/dracut.conf.d, " +
+                              std::string(or_ignore_images));
+    GPUHOST_CHECK(sync(made, tool.makes));
+    if (tool.makes != image.path)
+        GPUHOST_CHECK(context.root.rename(tool.makes, image.path));
+    GPUHOST_CHECK(context.root.sync_directory(image.path.substr(0, image.path.rfind('/'))));
+    unfinished.erase(image.path);
+    GPUHOST_CHECK(record_unfinished(context.root, kernel, unfinished));
+    return record_clean(context.root, kernel, image.path, made.st);
+}
+
+/// Was it made anew?
+Result<bool> clear(const StepContext& context, const BootImage& image, const std::string& kernel) {
+    const bool finish = unfinished_images(context.root, kernel).count(image.path) != 0;
+    if (!finish && is_known_clean(context.root, kernel, image.path))
+        return false;
+    context.progress(-1, "reading '" + image.path + "'");
+    auto read = read_content(context.root, image, kernel);
+    if (!read && !runs_programs_of(context.root)) { // a system that does not come up may have a damaged one
+        context.warn(read.error().message);
+        return false;
+    }
+    GPUHOST_TRY(content, std::move(read));
+    if (content.modules.empty() && !finish) {
+        GPUHOST_CHECK(sync(content, image.path)); // somebody may have just made it
+        GPUHOST_CHECK(record_clean(context.root, kernel, image.path, content.st));
+        return false;
+    }
+    if (!runs_programs_of(context.root) && !content.modules.empty())
+        context.warn(
+            "'" + image.path + "' holds '" + content.modules.front() +
+            "', which that system loads in place of what is selected until its initramfs is made anew there");
+    if (!runs_programs_of(context.root))
+        return false;
+    if (auto found = obstacle(context.root, image, kernel, static_cast<std::uint64_t>(content.st.st_size))) {
+        if (!content.modules.empty())
+            found->message += "; it holds '" + content.modules.front() + "'";
+        return base::fail(*std::move(found));
+    }
+    GPUHOST_CHECK(make_anew(context, image, kernel));
+    return true;
+}
+
+/// Was one made anew?
+Result<bool> clear_all(const StepContext& context, const std::string& kernel) {
+    bool any = false;
+    for (const BootImage& image : boot_images_of(context.root, kernel)) {
+        GPUHOST_TRY(made, clear(context, image, kernel));
+        any = any || made;
+    }
+    return any;
+}
+
+/// What makes one image may make another, too, which was looked at before: that one is looked at once more.
+Result<Json> apply(StepContext& context, const Json& args) {
+    GPUHOST_TRY(kernel, kernel_from(args));
+    GPUHOST_TRY(made, clear_all(context, kernel));
+    if (!made)
+        return Json{{"made", false}};
+    GPUHOST_CHECK(clear_all(context, kernel));
+    return Json{{"made", true}, {"log", image_log(kernel)}};
+}
+
+Result<void> verify(StepContext& context, const Json& args) {
+    GPUHOST_TRY(kernel, kernel_from(args));
+    if (!runs_programs_of(context.root))
+        return {};
+    for (const BootImage& image : boot_images_of(context.root, kernel))
+        if (!is_known_clean(context.root, kernel, image.path))
+            return base::fail(Errc::Failed, "'" + image.path + "' is not what was just looked at",
+                              "something else makes images at the same time; try again once it is done");
+    return {};
+}
+
+/// What has no driver in it boots the one from before too, so the image stays.
+Result<void> undo(StepContext& context, const Json& args) {
+    GPUHOST_TRY(kernel, kernel_from(args));
+    for (const BootImage& image : boot_images_of(context.root, kernel))
+        for (const char* half : {".new", unfinished_image}) // update-initramfs's, and ours
+            if (context.root.exists(image.path +
+                                    half)) // else nothing is written: it may be mounted read-only
+                GPUHOST_CHECK(context.root.remove(image.path + half));
+    return {};
+}
+
+} // namespace
+
+core::StepKind initramfs_clear_kind() {
+    core::StepKind kind;
+    kind.name = "initramfs.clear";
+    kind.sandbox = core::Sandbox::Boot;
+    kind.deadline = clear_deadline;
+    kind.interruptible = true;
+    kind.preflight = preflight;
+    kind.apply = apply;
+    kind.verify = verify;
+    kind.undo = undo;
+    return kind;
+}
+
+} // namespace gpuhost::kmod

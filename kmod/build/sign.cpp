@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kmod/build/sign.hpp"
+
+#include "daemon/base/clock.hpp"
+#include "daemon/base/mapped_file.hpp"
+#include "daemon/base/parse.hpp"
+#include "daemon/content/cms.hpp"
+#include "daemon/content/module_certificate.hpp"
+#include "daemon/content/module_signature.hpp"
+#include "daemon/content/sha256.hpp"
+#include "kmod/module/kernel_config.hpp"
+#include "kmod/step_kind.hpp"
+#include "kmod/store/manifest.hpp"
+
+#include <algorithm>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+namespace gpuhost::kmod {
+
+using base::Errc;
+using base::Json;
+using base::Result;
+using content::ModuleCertificate;
+using content::SetWriter;
+using content::SigningKey;
+using core::Problem;
+using core::StepContext;
+
+namespace {
+
+constexpr std::string_view uri_scheme = "pkcs11:";
+constexpr const char* signing_place = "/signing"; // not among what is published, until it is whole
+constexpr std::string_view see_settings = "See SigningKey= in gpuhostd.conf(5).";
+
+bool is_uri(const std::string& key) {
+    return base::starts_with(key, uri_scheme);
+}
+
+SigningSettings signing_of(const Json& args) {
+    const Json& value = base::member(args, "signing");
+    return {base::string_or(value, "key", {}), base::string_or(value, "certificate", {}),
+            base::string_or(value, "hash", {}), base::string_or(value, "passphrase_file", {})};
+}
+
+struct Signer {
+    SigningKey key;
+    ModuleCertificate certificate;
+};
+
+Result<Signer> open_signer(const base::Root& root, const SigningSettings& signing) {
+    GPUHOST_TRY(text, root.read(signing.certificate));
+    GPUHOST_TRY(certificate, content::read_module_certificate(text, signing.certificate));
+    std::string passphrase;
+    if (!signing.passphrase_file.empty()) {
+        GPUHOST_TRY(line, root.read_line(signing.passphrase_file));
+        passphrase = std::move(line);
+    }
+    if (is_uri(signing.key)) {
+        GPUHOST_TRY(key, SigningKey::from_uri(signing.key, certificate.pem, passphrase));
+        return Signer{std::move(key), std::move(certificate)};
+    }
+    GPUHOST_TRY(pem, root.read(signing.key));
+    GPUHOST_TRY(key, SigningKey::from_pem(pem, certificate.pem, passphrase));
+    return Signer{std::move(key), std::move(certificate)};
+}
+
+// --- preflight
+
+/// The compiler of foreign source runs on this host too.
+void check_secret(const base::Root& root, const std::string& path, std::vector<Problem>& problems) {
+    const auto st = root.stat(path);
+    const bool is_own = st && (st->st_uid == 0 || st->st_uid == ::geteuid());
+    if (st && (!is_own || (st->st_mode & (S_IRWXG | S_IRWXO)) != 0))
+        problems.push_back({Errc::AccessDenied,
+                            path + ": others than root may read it, as might what builds foreign source",
+                            "chown root:root and chmod 0600 " + path +
+                                ", and have it made anew if somebody may have read it."});
+}
+
+void check_certificate(const ModuleCertificate& certificate, const std::string& path,
+                       const StepContext& context, std::vector<Problem>& problems) {
+    if (!certificate.signs || !certificate.signs_code)
+        problems.push_back(
+            {Errc::InvalidArgument,
+             path + ": the certificate '" + certificate.name + "' is not for " +
+                 (certificate.signs ? "signing code (extended key usage)" : "signing (key usage)"),
+             "Use one with keyUsage digitalSignature and extendedKeyUsage codeSigning."});
+    if (certificate.until < base::realtime_us() / 1'000'000)
+        context.warn(path + ": the certificate '" + certificate.name + "' expired on " +
+                     base::utc_text(certificate.until) + "; kernels don't mind, mokutil and firmware may");
+}
+
+Result<std::vector<Problem>> preflight(StepContext& context, const Json& args) {
+    const SigningSettings signing = signing_of(args);
+    std::vector<Problem> problems = signing_problems(signing);
+    if (!is_uri(signing.key))
+        check_secret(context.root, signing.key, problems);
+    if (!signing.passphrase_file.empty())
+        check_secret(context.root, signing.passphrase_file, problems);
+    const std::string kernel = base::string_or(args, "kernel", {});
+    if (!takes_hash(kernel_config(context.root, kernel), signing.hash))
+        problems.push_back({Errc::Unsupported, "kernel " + kernel + " was built without " + signing.hash,
+                            "Set SigningHash= to one that its configuration has."});
+    const auto signer =
+        problems.empty() ? open_signer(context.root, signing) : base::fail(Errc::Refused, "not looked at");
+    if (signer)
+        check_certificate(signer->certificate, signing.certificate, context, problems);
+    else if (problems.empty())
+        problems.push_back({signer.error().code, "modules can't be signed: " + signer.error().message,
+                            signer.error().hint.empty() ? std::string(see_settings) : signer.error().hint});
+    return problems;
+}
+
+// --- apply
+
+/// One set on its way from where it stands to /modules in the staging directory.
+class Signing {
+  public:
+    Signing(const StepContext& context, const base::Root& staging, const Signer& signer, std::string hash)
+        : context_(context), staging_(staging), signer_(signer), hash_(std::move(hash)) {}
+
+    /// Where all is signed already, as when this is done once more, the set stays what it is.
+    Result<std::size_t> run(const SetOnDisk& set, const std::string& place) {
+        GPUHOST_TRY(writer, SetWriter::create(staging_, signing_place));
+        Manifest manifest = set.manifest;
+        std::size_t count = 0;
+        for (ModuleFile& module : manifest.modules) {
+            context_.progress(static_cast<double>(&module - manifest.modules.data()) /
+                                  static_cast<double>(manifest.modules.size()),
+                              "signing " + module.file);
+            GPUHOST_TRY(made, copy(set, writer, module));
+            if (made)
+                module.signer = signer_.certificate.name;
+            count += made ? 1 : 0;
+        }
+        GPUHOST_CHECK(finish_set(writer, std::move(manifest)));
+        GPUHOST_CHECK(staging_.make_directories("/modules"));
+        if (staging_.exists(place))
+            GPUHOST_CHECK(staging_.exchange(signing_place, place));
+        else
+            GPUHOST_CHECK(staging_.rename(signing_place, place));
+        GPUHOST_CHECK(staging_.remove_tree(signing_place));
+        return count;
+    }
+
+  private:
+    /// Was it signed here?
+    Result<bool> copy(const SetOnDisk& set, SetWriter& writer, const ModuleFile& module) {
+        const base::UniqueFd in(::openat(set.directory.get(), module.file.c_str(),
+                                         O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+        if (!in)
+            return base::fail_errno(module.file, errno);
+        GPUHOST_TRY(mapped, base::MappedFile::open(in.get(), module.file));
+        const std::string_view image = mapped.view();
+        if (content::sha256(image) != module.sha256)
+            return base::fail(Errc::BadContent, module.file + ": digest mismatch", "Build it again.");
+        std::string signature;
+        // Whoever signed it first may not be named where the set came from: a second signature would take the place of that.
+        // Nothing of a module is parsed where the key is, but by whoever compiled it, or took it in.
+        const bool is_signed = base::ends_with(image, content::module_signature_magic);
+        if (is_signed && module.signer.empty())
+            return base::fail(Errc::BadContent, module.file + " ends in a signature that can't be read",
+                              "Build it again from its source.");
+        if (!is_signed) {
+            GPUHOST_TRY(made, signer_.key.sign_module(image, hash_));
+            signature = std::move(made);
+        }
+        const std::string temporary = std::string(signing_place) + "/.signed";
+        GPUHOST_CHECK(staging_.remove(temporary));
+        GPUHOST_TRY(out, staging_.open_file(temporary, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0644));
+        GPUHOST_CHECK(base::write_all(out.get(), image, module.file));
+        GPUHOST_CHECK(base::write_all(out.get(), signature, module.file));
+        if (!signature.empty())
+            GPUHOST_CHECK(check(out.get(), module.file));
+        GPUHOST_TRY(digest, content::sha256_of_file(out.get(), module.file));
+        GPUHOST_CHECK(writer.adopt(".signed", module.file, digest));
+        return !is_signed;
+    }
+
+    /// What a token made is looked at before anybody relies on it.
+    Result<void> check(int fd, const std::string& file) const {
+        GPUHOST_TRY(mapped, base::MappedFile::open(fd, file));
+        GPUHOST_TRY(signature, content::read_module_signature(mapped.view(), file));
+        if (!signature)
+            return base::fail(Errc::Failed, "signing " + file + ": what the key made is no signature");
+        return content::verify_module_signature(mapped.view(), *signature, signer_.certificate.der, file);
+    }
+
+    const StepContext& context_;
+    const base::Root& staging_;
+    const Signer& signer_;
+    std::string hash_;
+};
+
+Result<Json> apply(StepContext& context, const Json& args) {
+    const SigningSettings signing = signing_of(args);
+    GPUHOST_TRY(kernel, base::get_string(args, "kernel"));
+    GPUHOST_TRY(flavour, base::get_string(args, "flavour"));
+    const std::string place = "/modules/" + kernel + "-" + flavour;
+    const std::string set_path = base::string_or(args, "set", {});
+    GPUHOST_CHECK(context.root.make_directories(context.staging));
+    GPUHOST_TRY(staging, base::Root::open(context.root.host_path(context.staging)));
+    GPUHOST_TRY(set, set_path.empty() ? read_set_at(staging, place) : read_set_at(context.root, set_path));
+    if (set.manifest.kind != SetKind::Modules || set.manifest.kernel != kernel)
+        return base::fail(Errc::BadContent, "there are no modules for kernel " + kernel + " to sign");
+    GPUHOST_TRY(signer, open_signer(context.root, signing));
+    GPUHOST_TRY(count, Signing(context, staging, signer, signing.hash).run(set, place));
+    return Json{{"version", set.manifest.version},
+                {"kernel", kernel},
+                {"signer", signer.certificate.name},
+                {"signed", count}};
+}
+
+} // namespace
+
+Json to_json(const SigningSettings& signing) {
+    return Json{{"key", signing.key},
+                {"certificate", signing.certificate},
+                {"hash", signing.hash},
+                {"passphrase_file", signing.passphrase_file}};
+}
+
+std::vector<Problem> signing_problems(const SigningSettings& signing) {
+    std::vector<Problem> problems;
+    if (signing.certificate.empty())
+        problems.push_back({Errc::InvalidArgument,
+                            "SigningKey= is set, but no SigningCertificate=", std::string(see_settings)});
+    if (is_uri(signing.key) && signing.key.find("pin-value") != std::string::npos)
+        problems.push_back({Errc::InvalidArgument, "SigningKey= has a PIN in it, and settings are no secret",
+                            "Put the PIN into a file of its own, and name that in SigningPassphraseFile=."});
+    return problems;
+}
+
+core::StepKind build_sign_kind() {
+    core::StepKind kind;
+    kind.name = "build.sign";
+    kind.sandbox = core::Sandbox::Sign;
+    kind.deadline = std::chrono::minutes(15);
+    kind.interruptible = true;
+    kind.preflight = preflight;
+    kind.apply = apply;
+    // No verify: each signature was compared with the module, and store.publish hashes all of it again.
+    // No undo: the staging directory goes with its transaction.
+    return kind;
+}
+
+} // namespace gpuhost::kmod

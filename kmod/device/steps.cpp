@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: Apache-2.0
+// driver.devices makes the nodes of whatever driver is loaded: args {"when": "forward"|"back"}. A step is
+// undone before the steps that it came after, so nodes for the driver gone back to are the undo of a step
+// that stands before the modules change ("back"), and nodes for the new one the apply of a step behind it
+// ("forward").
+//
+// driver.validate asks whether the driver works: args {"level": "kernel"|"nvml"|"cuda", "goal": goal, "gpus": those that
+// it has to serve, "userland": directory, "units": that start again after it}; by its management library at the last two.
+// driver.compute has each GPU compute: args {"userland", "gpus": as before, "fabric": whether a fabric manager runs, for
+// which GPUs connected by NVSwitches wait}. Of GPUs beyond "gpus" one has to work; for the others there is a warning.
+#include "daemon/base/clock.hpp"
+#include "daemon/base/parse.hpp"
+#include "kmod/device/apart.hpp"
+#include "kmod/device/cuda.hpp"
+#include "kmod/device/devices.hpp"
+#include "kmod/device/nvml.hpp"
+#include "kmod/load/converge.hpp"
+#include "kmod/module/kernel_state.hpp"
+#include "kmod/step_kind.hpp"
+#include "kmod/units/locked_parts.hpp"
+
+#include <algorithm>
+
+#include <unistd.h>
+
+namespace gpuhost::kmod {
+namespace {
+
+using base::Errc;
+using base::Result;
+using core::Problem;
+using core::StepContext;
+
+constexpr std::uint64_t fabric_patience_us = 120'000'000;
+
+bool is_forward(const base::Json& args) {
+    return base::string_or(args, "when", "forward") == "forward";
+}
+
+Result<void> check_devices(const base::Root& root) {
+    const std::vector<DeviceNode> missing = missing_devices(root);
+    if (missing.empty())
+        return {};
+    return base::fail(Errc::Failed, "device node '" + missing.front().path +
+                                        "' or its link in /dev/char is missing or wrong");
+}
+
+std::string nvml_library(const base::Json& args) {
+    return base::string_or(args, "userland", "") + "/lib/libnvidia-ml.so.1";
+}
+
+std::string cuda_library(const base::Json& args) {
+    return base::string_or(args, "userland", "") + "/lib/libcuda.so.1";
+}
+
+/// The library's code runs in a process of its own: the worker may have more to do after it.
+Result<NvmlReport> ask_nvml_apart(const base::Root& root, const base::Json& args) {
+    const std::string library = root.host_path(nvml_library(args));
+    GPUHOST_TRY(answer, run_apart("NVML", [&]() -> Result<base::Json> {
+                    GPUHOST_TRY(report, ask_nvml(library));
+                    return base::Json{{"version", report.driver_version},
+                                      {"devices", report.devices},
+                                      {"split", report.split}};
+                }));
+    return NvmlReport{base::string_or(answer, "version", ""),
+                      static_cast<unsigned>(base::int_or(answer, "devices", 0)),
+                      static_cast<unsigned>(base::int_or(answer, "split", 0))};
+}
+
+Result<std::vector<std::string>> add_vectors_apart(const base::Root& root, const base::Json& args) {
+    const std::string library = root.host_path(cuda_library(args));
+    GPUHOST_TRY(answer, run_apart("CUDA", [&]() -> Result<base::Json> {
+                    GPUHOST_TRY(gpus, add_vectors(library));
+                    return base::Json{{"gpus", gpus}};
+                }));
+    return base::strings_or_empty(answer, "gpus");
+}
+
+/// A GPU that nobody has open stops, and starts anew for the next who asks. One that can't start, the validation tells of.
+void keep_gpus_awake(const StepContext& context) {
+    context.progress(-1, "starting the GPUs");
+    core::keep_open(context, gpu_nodes(context.root));
+}
+
+std::string level_of(const base::Json& args) {
+    return base::string_or(args, "level", "kernel");
+}
+
+bool wants_nvml(const base::Json& args) {
+    return level_of(args) != "kernel";
+}
+
+PreflightResult validate_preflight(StepContext& context, const base::Json& args) {
+    std::vector<Problem> problems;
+    const std::string userland = base::string_or(args, "userland", "");
+    const std::string version = base::string_or(base::member(args, "goal"), "version", "");
+    const std::vector<std::string> units = base::strings_or_empty(args, "units");
+    if (wants_nvml(args) && (userland.empty() || !context.root.exists(nvml_library(args))))
+        problems.push_back({Errc::NotFound,
+                            "Validation=" + level_of(args) + ", but this driver came without NVML",
+                            "import libnvidia-ml1 of the same version, or set Validation=kernel"});
+    for (Problem& problem : check_locked_parts(context.root, userland, version, units))
+        problems.push_back(std::move(problem));
+    for (const std::string& sentence : unfit_switch_libraries(context.root, userland, version, units))
+        context.warn(sentence);
+    return problems;
+}
+
+PreflightResult compute_preflight(StepContext& context, const base::Json& args) {
+    std::vector<Problem> problems;
+    for (const auto& [file, package] :
+         {std::pair("libcuda.so.1", "libcuda1"),
+          std::pair("libnvidia-ptxjitcompiler.so.1", "libnvidia-ptxjitcompiler1")})
+        if (const std::string userland = base::string_or(args, "userland", "");
+            userland.empty() || !context.root.exists(userland + "/lib/" + file))
+            problems.push_back(
+                {Errc::NotFound, std::string("Validation=cuda, but this driver came without ") + file,
+                 std::string("import ") + package + " of the same version, or set Validation=nvml"});
+    return problems;
+}
+
+bool has_compute_instance(const base::Root& root) {
+    const auto below = [&](const std::string& directory, std::string_view prefix) {
+        std::vector<std::string> names = root.list(directory).value_or(std::vector<std::string>());
+        std::erase_if(names, [&](const std::string& name) { return !base::starts_with(name, prefix); });
+        return names;
+    };
+    const std::string capabilities = "/proc/driver/nvidia/capabilities";
+    for (const std::string& gpu : below(capabilities, "gpu"))
+        for (const std::string& instance : below(capabilities + "/" + gpu + "/mig", "gi"))
+            if (!below(capabilities + "/" + gpu + "/mig/" + instance, "ci").empty())
+                return true;
+    return false;
+}
+
+/// Of GPUs that are split CUDA shows a process one compute instance and no other GPU; where there is none, those that are not
+/// split (NVIDIA's MIG User Guide, "CUDA Device Enumeration").
+std::size_t shown_by_cuda(const base::Root& root, std::size_t gpus, std::size_t split) {
+    if (split != 0 && has_compute_instance(root))
+        return 1;
+    return gpus - std::min(gpus, split);
+}
+
+struct Counted {
+    std::size_t seen = 0;     ///< by the library
+    std::size_t served = 0;   ///< by the kernel's driver
+    std::size_t required = 0; ///< of these
+};
+
+/// Counts the served GPUs that "gpus" of the args names and that answer.
+std::size_t required_of(const base::Root& root, const std::vector<std::string>& served,
+                        const base::Json& args) {
+    const std::vector<std::string> required = base::strings_or_empty(args, "gpus");
+    return static_cast<std::size_t>(
+        std::count_if(served.begin(), served.end(), [&](const std::string& address) {
+            return std::find(required.begin(), required.end(), address) != required.end() &&
+                   answers_on_pci(root, address);
+        }));
+}
+
+Result<void> check_count(const StepContext& context, std::string_view library, const Counted& gpus) {
+    if (gpus.seen >= gpus.served)
+        return {};
+    const std::string text = std::string(library) + " sees " + std::to_string(gpus.seen) + " of " +
+                             std::to_string(gpus.served) + " GPUs";
+    if (gpus.seen == 0 || gpus.seen < gpus.required)
+        return base::fail(Errc::Failed, text, "the kernel's log says why: journalctl -k -g NVRM");
+    context.warn(text + "; the kernel's log says why: journalctl -k -g NVRM");
+    return {};
+}
+
+Result<base::Json> compute(StepContext& context, const base::Json& args) {
+    context.progress(-1, "computing on each GPU");
+    const bool fabric = base::bool_or(args, "fabric", false);
+    const std::uint64_t until = base::monotonic_us() + (fabric ? fabric_patience_us : 0);
+    auto computed = add_vectors_apart(context.root, args);
+    while (!computed && computed.error().code == Errc::Busy && base::monotonic_us() < until) {
+        context.progress(-1, "waiting for the fabric of NVSwitches");
+        ::usleep(2'000'000);
+        computed = add_vectors_apart(context.root, args);
+    }
+    // As at boot: it comes after the driver.
+    if (!computed && computed.error().code == Errc::Busy && !fabric) {
+        context.progress(-1, "not computed: the GPUs wait for nvidia-fabricmanager");
+        return base::Json{{"waits", "fabric"}};
+    }
+    GPUHOST_TRY(gpus, std::move(computed));
+    GPUHOST_TRY(report, ask_nvml_apart(context.root, args));
+    const std::vector<std::string> served = served_gpus(context.root);
+    GPUHOST_CHECK(
+        check_count(context, "CUDA",
+                    {gpus.size(), shown_by_cuda(context.root, served.size(), report.split),
+                     shown_by_cuda(context.root, required_of(context.root, served, args), report.split)}));
+    return base::Json{{"gpus", gpus}};
+}
+
+Result<base::Json> validate(StepContext& context, const base::Json& args) {
+    const Goal goal = goal_from_json(base::member(args, "goal"));
+    GPUHOST_CHECK(check_kernel(context.root, goal));
+    GPUHOST_CHECK(check_gpus(context.root, goal, base::strings_or_empty(args, "gpus")));
+    GPUHOST_CHECK(check_devices(context.root));
+    if (!wants_nvml(args))
+        return base::Json{{"level", "kernel"}};
+    keep_gpus_awake(context);
+    context.progress(-1, "asking NVML");
+    GPUHOST_TRY(report, ask_nvml_apart(context.root, args));
+    if (report.driver_version != goal.version)
+        return base::fail(Errc::Failed,
+                          "NVML sees driver " + report.driver_version + ", not " + goal.version);
+    const std::vector<std::string> served = served_gpus(context.root);
+    GPUHOST_CHECK(check_count(context, "NVML",
+                              {report.devices, served.size(), required_of(context.root, served, args)}));
+    return base::Json{{"level", level_of(args)}, {"devices", report.devices}};
+}
+
+} // namespace
+
+core::StepKind driver_devices_kind() {
+    core::StepKind kind;
+    kind.name = "driver.devices";
+    kind.sandbox = core::Sandbox::Devices;
+    kind.ends_with_boot = true;
+    kind.apply = [](StepContext& context, const base::Json& args) -> Result<base::Json> {
+        if (is_forward(args))
+            GPUHOST_CHECK(make_devices(context.root));
+        return base::Json::object();
+    };
+    kind.verify = [](StepContext& context, const base::Json& args) {
+        return is_forward(args) ? check_devices(context.root) : Result<void>{};
+    };
+    kind.undo = [](StepContext& context, const base::Json& args) {
+        return is_forward(args) ? Result<void>{} : make_devices(context.root);
+    };
+    return kind;
+}
+
+core::StepKind driver_validate_kind() {
+    core::StepKind kind;
+    kind.name = "driver.validate";
+    kind.sandbox = core::Sandbox::Devices;
+    kind.ends_with_boot = true;
+    kind.deadline = std::chrono::minutes(5); // NVML starts eight GPUs one after the other
+    kind.preflight = validate_preflight;
+    kind.apply = validate;
+    // it is itself a look
+    return kind;
+}
+
+core::StepKind driver_compute_kind() {
+    core::StepKind kind;
+    kind.name = "driver.compute";
+    kind.sandbox = core::Sandbox::Devices;
+    kind.ends_with_boot = true;
+    kind.deadline = std::chrono::minutes(5);
+    kind.preflight = compute_preflight;
+    kind.apply = compute;
+    // it is itself a look
+    return kind;
+}
+
+} // namespace gpuhost::kmod

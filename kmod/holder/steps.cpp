@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+// holders.wait waits, before anything is touched, until nobody but the client units holds the driver;
+// holders.clear makes sure of it once the door is shut. args: {"policy": "refuse"|"wait"|"terminate",
+// "units": [those that a later step stops], "timeout_usec", "grace_usec"}.
+#include "daemon/base/clock.hpp"
+#include "kmod/holder/holders.hpp"
+#include "kmod/module/kernel_state.hpp"
+#include "kmod/step_kind.hpp"
+
+#include <algorithm>
+
+#include <unistd.h>
+
+namespace gpuhost::kmod {
+namespace {
+
+using base::Errc;
+using base::Result;
+using core::Problem;
+using core::StepContext;
+
+constexpr std::chrono::hours longest_wait{24 * 7};
+constexpr unsigned most_rounds = 5;
+constexpr std::size_t most_listed = 100; ///< groups of processes that were ended
+constexpr std::string_view how_to_free =
+    "stop it, or say --holders=wait or --holders=terminate (HolderPolicy= in gpuhostd.conf)";
+
+/// Those in the way of a swap, beyond the units that it stops itself.
+std::vector<Holder> foreign_holders(const StepContext& context, const base::Json& args) {
+    return without_units(find_holders(context.root), base::strings_or_empty(args, "units"));
+}
+
+bool is_policy(const base::Json& args, std::string_view policy) {
+    return base::string_or(args, "policy", "refuse") == policy;
+}
+
+Result<void> wait_for_release(StepContext& context, const base::Json& args) {
+    const auto timeout = usec_or(args, "timeout_usec", longest_wait);
+    const std::uint64_t start = base::monotonic_us();
+    for (;;) {
+        const std::uint64_t scan_start = base::monotonic_us();
+        const std::vector<Holder> holders = foreign_holders(context, args);
+        if (holders.empty())
+            return {};
+        const std::uint64_t now = base::monotonic_us();
+        if (now - start >= static_cast<std::uint64_t>(timeout.count()) * 1000)
+            return base::fail(Errc::InUse, "the driver is still held by " + describe(holders),
+                              "stop it, or swap with --holders=terminate");
+        context.progress(-1, "waiting for " + describe(holders));
+        // A look at all processes of a busy host is work: it gets a tenth of one CPU at most.
+        ::usleep(
+            static_cast<useconds_t>(std::clamp<std::uint64_t>((now - scan_start) * 9, 200'000, 10'000'000)));
+    }
+}
+
+/// Several times: a service that restarts by itself comes back until its start limit ends it.
+Result<base::Json> clear(StepContext& context, const base::Json& args) {
+    const auto grace = usec_or(args, "grace_usec", std::chrono::seconds(30));
+    std::vector<Holder> holders = find_holders(context.root);
+    base::Json ended = base::Json::array();
+    for (unsigned round = 0; round < most_rounds && !holders.empty() && is_policy(args, "terminate");
+         ++round) {
+        for (const HolderGroup& group : group_by_origin(holders))
+            if (ended.size() < most_listed)
+                ended.push_back(describe_group(group));
+        context.progress(-1, "terminating " + describe(holders));
+        GPUHOST_CHECK(terminate(context.root, holders, grace));
+        holders = find_holders(context.root);
+    }
+    if (!holders.empty())
+        return base::fail(Errc::InUse, "the driver is held by " + describe(holders),
+                          std::string(how_to_free));
+    return base::Json{{"terminated", std::move(ended)}};
+}
+
+PreflightResult clear_preflight(StepContext& context, const base::Json& args) {
+    std::vector<Problem> problems;
+    if (is_policy(args, "refuse"))
+        for (const HolderGroup& group : group_by_origin(foreign_holders(context, args)))
+            problems.push_back(
+                {Errc::InUse,
+                 describe_group(group) + (group.size() == 1 ? " holds the driver" : " hold the driver"),
+                 std::string(how_to_free), group_to_json(group)});
+    return problems;
+}
+
+} // namespace
+
+core::StepKind holders_wait_kind() {
+    core::StepKind kind;
+    kind.name = "holders.wait";
+    kind.sandbox = core::Sandbox::Modules;
+    kind.ends_with_boot = true;
+    kind.deadline = longest_wait + std::chrono::minutes(1);
+    kind.interruptible = true;
+    kind.apply = [](StepContext& context, const base::Json& args) -> Result<base::Json> {
+        GPUHOST_CHECK(wait_for_release(context, args));
+        return base::Json::object();
+    };
+    // whoever comes now is met by holders.clear
+    return kind;
+}
+
+core::StepKind holders_clear_kind() {
+    core::StepKind kind;
+    kind.name = "holders.clear";
+    kind.sandbox = core::Sandbox::Units;
+    kind.ends_with_boot = true;
+    kind.deadline = std::chrono::hours(1);
+    kind.preflight = clear_preflight;
+    kind.apply = clear;
+    // clear() looked already, and a look is not cheap while the door is shut
+    return kind;
+}
+
+} // namespace gpuhost::kmod

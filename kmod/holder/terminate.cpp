@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/base/clock.hpp"
+#include "daemon/base/parse.hpp"
+#include "kmod/holder/holders.hpp"
+
+#include <algorithm>
+#include <cerrno>
+
+#include <poll.h>
+#include <signal.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+namespace gpuhost::kmod {
+namespace {
+
+constexpr std::chrono::milliseconds kill_patience{
+    5'000}; ///< SIGKILL works at once, or the kernel is in the way
+
+struct Target {
+    Holder holder;
+    base::UniqueFd process;
+    bool holds = true;
+};
+
+/// pid 1 is the host, and gpuhost's own processes are what does this. Their names say nothing: each process
+/// can give itself any.
+bool is_sacred(const Holder& holder) {
+    return holder.pid <= 1 || holder.pid == ::getpid() || holder.pid == ::getppid() ||
+           base::starts_with(holder.origin.unit, "gpuhost");
+}
+
+void send(const Target& target, int signal) {
+    (void)::syscall(SYS_pidfd_send_signal, target.process.get(), signal, nullptr, 0);
+}
+
+bool ended(const Target& target, int wait_ms) {
+    pollfd poll{target.process.get(), POLLIN, 0};
+    return ::poll(&poll, 1, wait_ms) > 0;
+}
+
+/// Drops those that ended within `patience` from `targets`.
+void wait_for_end(std::vector<Target>& targets, std::chrono::milliseconds patience) {
+    const std::uint64_t until = base::monotonic_us() + static_cast<std::uint64_t>(patience.count()) * 1000;
+    while (!targets.empty()) {
+        const std::uint64_t now = base::monotonic_us();
+        if (!ended(targets.back(), now < until ? static_cast<int>((until - now) / 1000) + 1 : 0))
+            break;
+        targets.pop_back();
+    }
+    std::vector<Target> left;
+    for (Target& target : targets)
+        if (!ended(target, 0))
+            left.push_back(std::move(target));
+    targets = std::move(left);
+}
+
+/// A descriptor first, then the look: the number may long be another process's.
+base::Result<std::vector<Target>> take_hold(const base::Root& root, const std::vector<Holder>& holders) {
+    std::vector<Target> targets;
+    for (const Holder& holder : holders) {
+        if (is_sacred(holder))
+            return base::fail(base::Errc::InUse,
+                              describe(holder) + " holds the driver and can't be terminated",
+                              "stop it by hand");
+        base::UniqueFd process(static_cast<int>(::syscall(SYS_pidfd_open, holder.pid, 0)));
+        if (!process && errno != ESRCH)
+            return base::fail_errno(describe(holder), errno);
+        if (process && holds_driver(root, holder.pid))
+            targets.push_back({holder, std::move(process)});
+    }
+    return targets;
+}
+
+/// Drops those that let go and live on. One with nothing open may be ending, its files not closed to the end:
+/// it is waited for.
+void look_again(const base::Root& root, std::vector<Target>& targets) {
+    for (Target& target : targets)
+        target.holds = holds_driver(root, target.holder.pid);
+    std::erase_if(targets, [&](const Target& target) {
+        return !target.holds && has_descriptors(root, target.holder.pid);
+    });
+}
+
+} // namespace
+
+base::Result<void> terminate(const base::Root& root, const std::vector<Holder>& holders,
+                             std::chrono::milliseconds grace) {
+    GPUHOST_TRY(targets, take_hold(root, holders));
+    for (const Target& target : targets)
+        send(target, SIGTERM);
+    wait_for_end(targets, grace);
+    look_again(root, targets);
+    for (const Target& target : targets)
+        if (target.holds)
+            send(target, SIGKILL);
+    wait_for_end(targets, kill_patience);
+    const auto stuck =
+        std::find_if(targets.begin(), targets.end(), [](const Target& target) { return target.holds; });
+    if (stuck == targets.end())
+        return {};
+    return base::fail(base::Errc::InUse, describe(stuck->holder) + " did not end after SIGKILL",
+                      "it waits in the kernel; only a reboot ends it");
+}
+
+} // namespace gpuhost::kmod

@@ -1,0 +1,356 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kmod/load/converge.hpp"
+
+#include "daemon/base/clock.hpp"
+#include "daemon/base/parse.hpp"
+#include "kmod/boot/modprobe_options.hpp"
+#include "kmod/holder/holders.hpp"
+#include "kmod/load/console.hpp"
+#include "kmod/load/module_lock.hpp"
+#include "kmod/load/movement.hpp"
+#include "kmod/module/file.hpp"
+#include "kmod/module/graph.hpp"
+#include "kmod/module/kernel_error.hpp"
+
+#include <algorithm>
+#include <map>
+
+#include <fcntl.h>
+#include <unistd.h>
+
+namespace gpuhost::kmod {
+namespace {
+
+using base::Errc;
+using base::Result;
+
+/// Modules between states settle or the host has to go down: the process that moves them is not ours any
+/// more.
+Result<std::vector<LoadedModule>> settled_modules(const base::Root& root,
+                                                  std::chrono::milliseconds patience) {
+    const std::uint64_t until = base::monotonic_us() + static_cast<std::uint64_t>(patience.count()) * 1000;
+    for (;;) {
+        std::vector<LoadedModule> modules = loaded_driver(root);
+        const auto moving = std::find_if(modules.begin(), modules.end(),
+                                         [](const LoadedModule& module) { return module.state != "live"; });
+        if (moving == modules.end())
+            return modules;
+        if (base::monotonic_us() >= until)
+            return base::fail(
+                hung_error((moving->state == "going" ? "unloading " : "loading ") + moving->name));
+        ::usleep(20'000);
+    }
+}
+
+using ModuleOptions = std::map<std::string, std::string>;
+
+/// The goal's own parameters are last: of two values of a parameter the kernel keeps the last.
+std::string with_options(const ModuleOptions& others, const std::string& module, const std::string& own) {
+    const auto found = others.find(module);
+    if (found == others.end())
+        return own;
+    return found->second + (own.empty() ? "" : " ") + own;
+}
+
+Move load_move(const base::Root& root, const std::string& kernel, const ModuleOptions& others,
+               const GoalModule& module) {
+    std::string path = module.path;
+    if (path.empty()) {
+        LoadedModule loaded;
+        loaded.name = module.name;
+        loaded.srcversion = module.srcversion;
+        path = find_module_file(root, kernel, loaded).value_or(std::string());
+    }
+    std::string parameters = with_options(others, module.name, module.parameters);
+    // modprobe knows a file by its name: Debian's nvidia-current.ko is the module nvidia.
+    if (const std::string file = module_name(path); !path.empty() && file != module.name)
+        parameters = with_options(others, file, parameters);
+    const Move::Type type = path.empty() ? Move::Type::LoadByName : Move::Type::Load;
+    return {type, module.name, std::move(path), std::move(parameters), module.optional};
+}
+
+/// The file's pages, before the host is without a driver: a cold disk must not lengthen that.
+void read_ahead(const base::Root& root, const std::vector<Move>& moves) {
+    for (const Move& move : moves) {
+        if (move.type != Move::Type::Load)
+            continue;
+        if (auto fd = root.open_file(move.path, O_RDONLY)) {
+            struct stat st {};
+            if (::fstat(fd->get(), &st) == 0)
+                (void)::readahead(fd->get(), 0, static_cast<std::size_t>(st.st_size));
+        }
+    }
+}
+
+constexpr std::string_view log_hint = "the kernel's log says why: journalctl -k -g 'NVRM|nvidia'";
+
+std::vector<std::string> unserved_gpus(const base::Root& root) {
+    const std::vector<std::string> served = served_gpus(root);
+    std::vector<std::string> unserved;
+    for (const PciGpu& gpu : gpus_to_drive(nvidia_gpus(root)))
+        if (std::find(served.begin(), served.end(), gpu.address) == served.end())
+            unserved.push_back(gpu.address);
+    return unserved;
+}
+
+std::string unserved_text(const base::Root& root, const std::string& gpu) {
+    return "GPU " + gpu + " is not served by driver " + served_version(root) +
+           (answers_on_pci(root, gpu) ? "" : ": it does not answer on the PCI bus");
+}
+
+class Converger {
+  public:
+    Converger(const base::Root& root, ModuleLoader& loader, const Goal& goal, const ConvergeOptions& options)
+        : root_(root), loader_(loader), goal_(goal), options_(options), others_(options_of_others(root)) {}
+
+    Result<ConvergeReport> run() {
+        GPUHOST_TRY(lock, ModuleLock::take(root_, options_.module_deadline));
+        lock_ = &lock;
+        Result<void> moved = approach();
+        // udev loads modules too while a host boots: each race that it wins brings the goal one module nearer.
+        const std::size_t most_races = std::max<std::size_t>(goal_.modules.size(), 3);
+        for (std::size_t again = 0; !moved && moved.error().code == Errc::Busy && again < most_races; ++again)
+            moved = approach();
+        if (!moved)
+            return base::fail(std::move(moved).error());
+        GPUHOST_CHECK(check_kernel(root_, goal_));
+        if (options_.gpus)
+            GPUHOST_CHECK(check_gpus(root_, goal_, *options_.gpus));
+        report_.validated_us = base::monotonic_us();
+        GPUHOST_TRY(notes, show_console());
+        report_.notes.insert(report_.notes.end(), notes.begin(), notes.end());
+        return std::move(report_);
+    }
+
+  private:
+    Result<void> approach() {
+        GPUHOST_TRY(modules, settled_modules(root_, options_.module_deadline));
+        const std::vector<LoadedModule> going = to_unload(modules, goal_);
+        GPUHOST_TRY(coming, missing(modules, going));
+        return going.empty() && coming.empty() ? Result<void>{} : move(going, coming);
+    }
+
+    /// What the goal lacks once `going` is gone, in order of loading.
+    Result<std::vector<Move>> missing(const std::vector<LoadedModule>& modules,
+                                      const std::vector<LoadedModule>& going) const {
+        GPUHOST_TRY(order, load_order(goal_.modules));
+        const auto has = [](const std::vector<LoadedModule>& list, const std::string& name) {
+            return std::any_of(list.begin(), list.end(),
+                               [&](const auto& module) { return module.name == name; });
+        };
+        std::vector<Move> moves;
+        for (const GoalModule& module : order)
+            if (!has(modules, module.name) || has(going, module.name))
+                moves.push_back(load_move(root_, options_.kernel, others_, module));
+        return moves;
+    }
+
+    Result<void> move(const std::vector<LoadedModule>& going, const std::vector<Move>& coming) {
+        GPUHOST_CHECK(load_dependencies());
+        read_ahead(root_, coming);
+        std::vector<Move> moves = hide_console(going);
+        moves.reserve(moves.size() + going.size() + coming.size());
+        for (const LoadedModule& module : going)
+            moves.push_back({Move::Type::Unload, module.name, {}, {}, false});
+        moves.insert(moves.end(), coming.begin(), coming.end());
+        GPUHOST_TRY(result, run_moves(loader_, moves, move_options(moves)));
+        if (report_.first_unload_us == 0)
+            report_.first_unload_us = result.first_unload_us;
+        report(moves, result);
+        return result.failure ? fail_move(moves[result.failure->index], *result.failure) : Result<void>{};
+    }
+
+    /// Where it can't be taken off, the kernel may let the module go all the same.
+    std::vector<Move> hide_console(const std::vector<LoadedModule>& going) {
+        const auto console = driver_console(root_);
+        if (!console || !console->bound ||
+            std::none_of(going.begin(), going.end(),
+                         [](const LoadedModule& module) { return module.name == "nvidia_drm"; }))
+            return {};
+        console_hidden_ = true;
+        return {{Move::Type::UnbindConsole, console->name, {}, {}, true}};
+    }
+
+    /// Most often the kernel has done so when the module came. Gives back why it is not there, for which no driver has to go.
+    Result<std::vector<std::string>> show_console() {
+        const auto console = driver_console(root_);
+        if (!console || console->bound || (!options_.console && !console_hidden_))
+            return std::vector<std::string>{};
+        const std::vector<Move> moves{{Move::Type::BindConsole, console->name, {}, {}, true}};
+        GPUHOST_TRY(result, run_moves(loader_, moves, move_options(moves)));
+        if (result.failure)
+            return base::fail(move_error(moves.front(), *result.failure));
+        return notes_of(moves, result);
+    }
+
+    std::vector<std::string> notes_of(const std::vector<Move>& moves, const MovesResult& result) const {
+        std::vector<std::string> notes;
+        for (const MoveFailure& note : result.notes)
+            notes.push_back(move_error(moves[note.index], note).message);
+        return notes;
+    }
+
+    void report(const std::vector<Move>& moves, const MovesResult& result) {
+        std::size_t next_note = 0;
+        for (std::size_t i = 0; i < result.done; ++i) {
+            if (next_note < result.notes.size() && result.notes[next_note].index == i)
+                report_.notes.push_back(move_error(moves[i], result.notes[next_note++]).message);
+            else if (moves[i].type != Move::Type::UnbindConsole)
+                (moves[i].type == Move::Type::Unload ? report_.unloaded : report_.loaded)
+                    .push_back(moves[i].name);
+        }
+    }
+
+    /// The distribution's modules first: they don't disturb anybody. What only an optional module needs is as
+    /// optional.
+    Result<void> load_dependencies() {
+        std::vector<GoalModule> required = goal_.modules;
+        required.erase(std::remove_if(required.begin(), required.end(),
+                                      [](const auto& module) { return module.optional; }),
+                       required.end());
+        const std::vector<std::string> needed = outside_dependencies(required);
+        std::vector<Move> moves;
+        for (const std::string& name : outside_dependencies(goal_.modules))
+            moves.push_back({Move::Type::LoadByName,
+                             name,
+                             {},
+                             with_options(others_, name, {}),
+                             std::find(needed.begin(), needed.end(), name) == needed.end()});
+        GPUHOST_TRY(result, run_moves(loader_, moves, move_options(moves)));
+        return result.failure ? base::fail(move_error(moves[result.failure->index], *result.failure))
+                              : Result<void>{};
+    }
+
+    MoveOptions move_options(const std::vector<Move>& moves) const {
+        MoveOptions options;
+        options.deadline = options_.module_deadline;
+        options.in_use_patience = options_.in_use_patience;
+        options.on_begin = [this, &moves](std::size_t index) {
+            if (options_.progress)
+                options_.progress(static_cast<double>(index) / static_cast<double>(moves.size()),
+                                  describe(moves[index]));
+        };
+        return options;
+    }
+
+    base::Error move_error(const Move& move, const MoveFailure& failure) const {
+        switch (failure.reason) {
+        case MoveFailure::Reason::Hung:
+            lock_->leave_hung(describe(move));
+            return hung_error(describe(move));
+        case MoveFailure::Reason::Died:
+            return {Errc::Interrupted, describe(move) + ": the process that did it died", {}};
+        case MoveFailure::Reason::Refused:
+            break;
+        }
+        if (move.type == Move::Type::UnbindConsole || move.type == Move::Type::BindConsole)
+            return console_error(describe(move), failure.error);
+        return move.type == Move::Type::Unload ? unload_error(move.name, failure.error)
+                                               : load_error(move.name, failure.error);
+    }
+
+    /// What uses a module beside other modules.
+    std::string users_of(const std::string& module) const {
+        std::vector<std::string> users;
+        if (std::string holders = describe(find_holders(root_)); !holders.empty())
+            users.push_back(std::move(holders));
+        if (const auto console = driver_console(root_); console && console->bound && module == "nvidia_drm")
+            users.push_back(describe_console(console->name));
+        return users.empty() ? "the kernel itself" : base::join(users, " and ");
+    }
+
+    Result<void> fail_move(const Move& move, const MoveFailure& failure) {
+        base::Error error = move_error(move, failure);
+        if (error.code != Errc::InUse)
+            return base::fail(std::move(error));
+        error.message += " by " + users_of(move.name);
+        const auto back = put_back();
+        if (!back)
+            error = back.error().context(error.message + "; loading again what was unloaded");
+        else if (!back->empty())
+            error.message += "; " + base::join(*back, "; ");
+        return base::fail(std::move(error));
+    }
+
+    /// What was unloaded before something turned out to be in use, and the console. Gives back why optional ones stay away.
+    Result<std::vector<std::string>> put_back() {
+        GPUHOST_TRY(order, load_order(options_.before.modules));
+        std::vector<Move> moves;
+        for (const GoalModule& module : order)
+            if (std::find(report_.unloaded.begin(), report_.unloaded.end(), module.name) !=
+                report_.unloaded.end())
+                moves.push_back(load_move(root_, options_.kernel, others_, module));
+        GPUHOST_TRY(result, run_moves(loader_, moves, move_options(moves)));
+        if (result.failure)
+            return base::fail(move_error(moves[result.failure->index], *result.failure));
+        std::vector<std::string> notes = notes_of(moves, result);
+        GPUHOST_TRY(shown, show_console());
+        notes.insert(notes.end(), shown.begin(), shown.end());
+        return notes;
+    }
+
+    const base::Root& root_;
+    ModuleLoader& loader_;
+    const Goal& goal_;
+    const ConvergeOptions& options_;
+    const ModuleOptions others_; ///< of modprobe's configuration
+    ModuleLock* lock_ = nullptr;
+    bool console_hidden_ = false;
+    ConvergeReport report_;
+};
+
+} // namespace
+
+Result<ConvergeReport> converge(const base::Root& root, ModuleLoader& loader, const Goal& goal,
+                                const ConvergeOptions& options) {
+    return Converger(root, loader, goal, options).run();
+}
+
+Result<void> check_kernel(const base::Root& root, const Goal& goal) {
+    const std::vector<LoadedModule> modules = loaded_driver(root);
+    for (const LoadedModule& module : modules)
+        if (!is_as_wanted(module, goal))
+            return base::fail(Errc::Failed, "module '" + module.name + "' " + module.version +
+                                                " is in the kernel (srcversion " + module.srcversion +
+                                                "), which is not what was loaded");
+    for (const GoalModule& wanted : goal.modules) {
+        const bool there = std::any_of(modules.begin(), modules.end(), [&](const LoadedModule& module) {
+            return module.name == wanted.name;
+        });
+        if (!there && !wanted.optional)
+            return base::fail(Errc::Failed, "module '" + wanted.name + "' is not in the kernel");
+    }
+    if (goal.version.empty())
+        return {};
+    if (const std::string version = served_version(root); version != goal.version)
+        return base::fail(Errc::Failed,
+                          "the kernel's driver calls itself '" + version + "', not " + goal.version);
+    return {};
+}
+
+Result<void> check_gpus(const base::Root& root, const Goal& goal, const std::vector<std::string>& required) {
+    if (goal.version.empty())
+        return {};
+    const std::vector<std::string> unserved = unserved_gpus(root);
+    if (unserved.empty())
+        return {};
+    if (served_gpus(root).empty())
+        return base::fail(Errc::Failed, "the driver serves no GPU: " + unserved_text(root, unserved.front()),
+                          std::string(log_hint));
+    for (const std::string& gpu : unserved)
+        if (answers_on_pci(root, gpu) && std::find(required.begin(), required.end(), gpu) != required.end())
+            return base::fail(Errc::Failed,
+                              unserved_text(root, gpu) + ", and the driver before it served that GPU",
+                              std::string(log_hint));
+    return {};
+}
+
+std::vector<std::string> describe_unserved_gpus(const base::Root& root) {
+    std::vector<std::string> sentences;
+    for (const std::string& gpu : unserved_gpus(root))
+        sentences.push_back(unserved_text(root, gpu) +
+                            "; the kernel's log may say why: journalctl -k -g 'NVRM|nvidia'");
+    return sentences;
+}
+
+} // namespace gpuhost::kmod

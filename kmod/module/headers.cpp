@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kmod/module/headers.hpp"
+
+#include "daemon/base/parse.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include <sys/stat.h>
+
+namespace gpuhost::kmod {
+
+using base::Errc;
+using core::Problem;
+
+namespace {
+
+/// Where a build looks for programs.
+constexpr std::array directories{std::string_view("/usr/local/bin/"), std::string_view("/usr/bin/"),
+                                 std::string_view("/bin/")};
+
+std::string build_directory(const std::string& kernel) {
+    return "/lib/modules/" + kernel + "/build";
+}
+
+/// The text between the first pair of `quote` after `key`.
+std::string quoted(std::string_view text, std::string_view key, char quote) {
+    const auto at = text.find(key);
+    if (at == std::string_view::npos)
+        return {};
+    const auto begin = text.find(quote, at + key.size());
+    const auto end = begin == std::string_view::npos ? begin : text.find(quote, begin + 1);
+    return end == std::string_view::npos ? std::string()
+                                         : std::string(text.substr(begin + 1, end - begin - 1));
+}
+
+} // namespace
+
+std::vector<Problem> check_headers(const base::Root& root, const std::string& kernel) {
+    const std::string build = build_directory(kernel);
+    const std::string install = "Install the headers of exactly this kernel (Debian: linux-headers-" +
+                                kernel + ", EL: kernel-devel-" + kernel + ").";
+    if (!root.stat(build))
+        return {{Errc::Unsupported, "kernel " + kernel + " has no headers (" + build + " leads nowhere)",
+                 install}};
+    std::vector<Problem> problems;
+    for (const char* file : {"Makefile", "Module.symvers", ".config"})
+        if (!root.stat(build + "/" + file))
+            problems.push_back(
+                {Errc::Unsupported, "the headers of kernel " + kernel + " lack " + file, install});
+    const auto release = root.read(build + "/include/generated/utsrelease.h");
+    const std::string found = release ? quoted(*release, "UTS_RELEASE", '"') : std::string();
+    if (found != kernel)
+        problems.push_back({Errc::Unsupported,
+                            "the headers in " + build + " are of kernel " +
+                                (found.empty() ? "unknown" : found) + ", not " + kernel,
+                            install});
+    return problems;
+}
+
+std::string wanted_compiler(const base::Root& root, const std::string& kernel) {
+    const auto config = root.read(build_directory(kernel) + "/.config", std::size_t{4} << 20U);
+    const auto text = config ? quoted(*config, "CONFIG_CC_VERSION_TEXT=", '"') : std::string();
+    const auto words = base::split_words(text);
+    const bool named = !words.empty() && (words[0].find("gcc") != std::string::npos ||
+                                          words[0].find("clang") != std::string::npos);
+    return named ? words[0] : "cc";
+}
+
+std::vector<Problem> check_tools(const base::Root& root, const std::string& kernel,
+                                 const base::Root& system) {
+    std::vector<Problem> problems;
+    for (const std::string& program :
+         {std::string("make"), std::string("ld"), std::string("strip"), wanted_compiler(root, kernel)}) {
+        const bool found =
+            std::any_of(directories.begin(), directories.end(), [&](std::string_view directory) {
+                const auto st = system.stat(std::string(directory) + program);
+                return st && (st->st_mode & S_IXUSR) != 0;
+            });
+        if (!found)
+            problems.push_back(
+                {Errc::Unsupported, "'" + program + "' is not installed",
+                 "Building needs a compiler, make and binutils (Debian: build-essential); or import "
+                 "modules that are built already."});
+    }
+    return problems;
+}
+
+} // namespace gpuhost::kmod

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kmod/plan/clean_plan.hpp"
+
+#include "daemon/base/parse.hpp"
+#include "kmod/plan/select_plan.hpp"
+
+#include <algorithm>
+
+#include <string.h>
+
+namespace gpuhost::kmod {
+namespace {
+
+using base::Json;
+using core::Plan;
+
+/// Why `matches` a generation that an installed kernel needs; empty: no kernel needs one.
+template <class Matches>
+std::string kept_by_kernel(const Observed& observed, Matches matches) {
+    for (const auto& [kernel, selection] : observed.store.selected) {
+        if (matches(selection.generation))
+            return "kernel " + kernel + " boots it";
+        if (selection.previous && matches(*selection.previous))
+            return "kernel " + kernel + " goes back to it";
+    }
+    return {};
+}
+
+bool is_pinned(const std::string& version, const DriverSettings& settings) {
+    return std::find(settings.pins.begin(), settings.pins.end(), version) != settings.pins.end();
+}
+
+/// Why it stays; empty: it need not.
+std::string why_kept(const std::string& version, const std::string& in_use, const DriverSettings& settings,
+                     const Observed& observed) {
+    if (version == observed.loaded_version)
+        return "it is loaded";
+    if (std::string why = kept_by_kernel(
+            observed, [&](const Generation& generation) { return generation.version == version; });
+        !why.empty())
+        return why;
+    if (is_pinned(version, settings))
+        return "it is pinned";
+    if (in_use.empty() || observed.store.find(in_use) == nullptr)
+        return "no version of the store is in use yet";
+    const int order = compare_versions(version, in_use);
+    return order == 0 ? "it is configured" : order > 0 ? "it is newer than " + in_use : std::string();
+}
+
+/// It was there once, or is older than the one that runs. Modules may come before a newer one does.
+bool was_there(const std::string& kernel, const Observed& observed) {
+    return ::strverscmp(kernel.c_str(), observed.kernel.c_str()) < 0 ||
+           std::any_of(observed.gone_kernels.begin(), observed.gone_kernels.end(),
+                       [&](const GoneKernel& gone) { return gone.release == kernel; });
+}
+
+/// Where none is installed nobody says which are gone: /lib/modules is not there. One through whose selection programs find
+/// their libraries is not done with.
+bool is_gone(const std::string& kernel, const Observed& observed) {
+    return !observed.kernels.empty() && kernel != observed.kernel && was_there(kernel, observed) &&
+           observed.current != userland_link_of(kernel) &&
+           std::none_of(observed.kernels.begin(), observed.kernels.end(),
+                        [&](const InstalledKernel& installed) { return installed.release == kernel; });
+}
+
+/// A module set of a version that stays, for a kernel that is gone.
+std::string why_kept(const std::string& version, const ModuleSet& set, const DriverSettings& settings,
+                     const Observed& observed) {
+    if (is_pinned(version, settings))
+        return "the version is pinned";
+    return kept_by_kernel(observed, [&](const Generation& generation) {
+        return generation.version == version && generation.modules == set.digest;
+    });
+}
+
+struct Going {
+    std::string name; ///< "550.163.01", "the open modules of 550.163.01 for 6.1.0-40-amd64"
+    Json args;
+};
+
+std::vector<Going> versions_to_go(const DriverSettings& settings, const Observed& observed, Plan& plan) {
+    const std::string in_use = version_in_use(settings, observed);
+    std::vector<Going> going;
+    for (const DriverVersion& version : observed.store.versions) {
+        const std::string why = why_kept(version.version, in_use, settings, observed);
+        plan.reasons.push_back(version.version + (why.empty() ? " is of no use any more" : " stays: " + why));
+        if (why.empty())
+            going.push_back({version.version, {{"version", version.version}}});
+    }
+    return going;
+}
+
+bool goes(const std::vector<Going>& versions, const std::string& version) {
+    return std::any_of(versions.begin(), versions.end(),
+                       [&](const Going& going) { return going.name == version; });
+}
+
+std::vector<Going> sets_to_go(const std::vector<Going>& versions, const DriverSettings& settings,
+                              const Observed& observed, Plan& plan) {
+    std::vector<Going> going;
+    for (const DriverVersion& version : observed.store.versions)
+        for (const ModuleSet& set : version.modules) {
+            if (goes(versions, version.version) || !is_gone(set.kernel, observed))
+                continue;
+            const std::string why = why_kept(version.version, set, settings, observed);
+            const std::string name =
+                "the " + set.flavour + " modules of " + version.version + " for " + set.kernel;
+            plan.reasons.push_back(name + (why.empty()
+                                               ? " are of no use any more: that kernel is not installed"
+                                               : " stay: " + why));
+            if (why.empty())
+                going.push_back({name,
+                                 {{"version", version.version},
+                                  {"kernel", set.kernel},
+                                  {"flavour", set.flavour},
+                                  {"digest", set.digest}}});
+        }
+    return going;
+}
+
+std::string title(const std::vector<Going>& versions, const std::vector<Going>& sets) {
+    std::vector<std::string> names;
+    names.reserve(versions.size() + 1);
+    for (const Going& version : versions)
+        names.push_back(version.name);
+    if (sets.size() == 1)
+        names.push_back(sets.front().name);
+    else if (!sets.empty())
+        names.push_back(std::to_string(sets.size()) + " module sets");
+    return names.empty() ? "clean the driver store"
+                         : "take " + base::join(names, ", ") + " out of the driver store";
+}
+
+} // namespace
+
+Plan clean_plan(const DriverSettings& settings, const Observed& observed) {
+    Plan plan;
+    plan.kind = "driver.clean";
+    plan.changes_host = false;
+    std::vector<Going> going = versions_to_go(settings, observed, plan);
+    const std::vector<Going> sets = sets_to_go(going, settings, observed, plan);
+    plan.title = title(going, sets);
+    going.insert(going.end(), sets.begin(), sets.end());
+    if (plan.reasons.empty())
+        plan.reasons.emplace_back("the driver store is empty");
+    // What leads to something goes before that does.
+    for (const GoneKernel& kernel : observed.gone_kernels)
+        if (is_gone(kernel.release, observed)) {
+            plan.reasons.push_back("kernel " + kernel.release + " is not installed, and boots nothing");
+            plan.steps.push_back(
+                {"store.forget", "forget what kernel " + kernel.release + " would boot", to_json(kernel)});
+        }
+    // Nothing is deleted before all of it could be taken out.
+    for (const Going& one : going)
+        plan.steps.push_back({"store.remove", "take " + one.name + " out of the driver store", one.args});
+    for (const Going& one : going)
+        plan.steps.push_back({"store.purge", "delete the files of " + one.name, one.args, true});
+    return plan;
+}
+
+} // namespace gpuhost::kmod

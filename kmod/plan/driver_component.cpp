@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kmod/plan/driver_component.hpp"
+
+#include "kmod/boot/initramfs.hpp"
+#include "kmod/device/devices.hpp"
+#include "kmod/load/console.hpp"
+#include "kmod/load/door.hpp"
+#include "kmod/plan/clean_plan.hpp"
+#include "kmod/plan/requests.hpp"
+#include "kmod/plan/select_plan.hpp"
+#include "kmod/store/flavour_choice.hpp"
+#include "kmod/units/client_units.hpp"
+#include "kmod/units/locked_parts.hpp"
+
+#include <algorithm>
+
+namespace gpuhost::kmod {
+namespace {
+
+using base::Json;
+using core::Plan;
+
+/// What does not lead to the selected driver. What modprobe's options should be only the settings know.
+std::vector<std::string> wrong_files(const base::Root& root, const Observed& observed) {
+    std::vector<std::string> wrong;
+    const Selection* const selection = observed.selection();
+    const auto driver =
+        selection != nullptr ? driver_of(observed.store, selection->generation) : std::nullopt;
+    if (!driver)
+        return wrong;
+    std::vector<content::FileOperation> files = generation_files(*driver);
+    for (content::FileOperation& file :
+         selection_files(observed.kernel, driver, tools_of(root, driver), {}, {}).before_index)
+        if (file.path != options_file)
+            files.push_back(std::move(file));
+    for (const content::FileOperation& file : files)
+        if (!is_done(root, file))
+            wrong.push_back(file.path);
+    return wrong;
+}
+
+/// Kernels without headers can't be built for, so of all they are left out.
+Plan build_request(const Json& request, const DriverSettings& settings, const Observed& observed,
+                   const Json& value) {
+    std::string version = base::string_or(request, "version", "");
+    if (version.empty())
+        version = version_in_use(settings, observed);
+    std::vector<std::string> kernels = base::strings_or_empty(request, "kernels");
+    std::vector<std::string> without;
+    if (base::bool_or(request, "all-kernels", false))
+        for (const InstalledKernel& kernel : observed.kernels)
+            (kernel.headers ? kernels : without).push_back(kernel.release);
+    Plan plan = build_plan(version, kernels, base::bool_or(request, "again", false), settings, value);
+    for (const std::string& kernel : without)
+        plan.reasons.push_back("kernel " + kernel + " is left out: its headers are not installed");
+    return plan;
+}
+
+Plan invalid_request(const std::string& request) {
+    Plan plan;
+    plan.kind = "driver." + request;
+    plan.title = plan.kind;
+    plan.problems.push_back({base::Errc::InvalidArgument, "the driver has no request '" + request + "'", ""});
+    return plan;
+}
+
+} // namespace
+
+base::Result<Json> DriverComponent::observe(const core::Settings& settings) {
+    Observed observed;
+    GPUHOST_TRY(kernel, kernel_release(root_));
+    observed.kernel = kernel;
+    for (const std::string& release : installed_kernels(root_))
+        observed.kernels.push_back({release, root_.exists("/lib/modules/" + release + "/build/Makefile")});
+    observed.gone_kernels = find_gone_kernels(root_, kernel);
+    observed.gpus = nvidia_gpus(root_);
+    observed.loaded = loaded_driver(root_);
+    for (const LoadedModule& module : observed.loaded)
+        if (module.name == "nvidia")
+            observed.loaded_version = module.version;
+    GPUHOST_TRY(store, read_store(root_));
+    observed.store = std::move(store);
+    // What a kernel that is gone would boot is in nobody's way.
+    std::erase_if(observed.store.selected, [&](const auto& selected) {
+        return selected.first != kernel && !kernel_is_installed(root_, selected.first);
+    });
+    observed.configured = settings.string("Driver", "Version");
+    observed.new_kernel = settings.string("Driver", "NewKernel");
+    observed.units = active_units(root_, driver_settings(settings).client_units);
+    observed.wrong_files = wrong_files(root_, observed);
+    observed.options = root_.read(options_file).value_or(std::string());
+    observed.current = current_userland(root_);
+    observed.packaged_units = packaged_units(root_);
+    if (const auto console = driver_console(root_); console && console->bound)
+        observed.console = console->name;
+    observed.initramfs = unknown_initramfs(root_, observed.kernels);
+    observed.devices_complete = devices_look_complete(root_);
+    observed.door_shut = door_is_shut(root_);
+    return to_json(observed);
+}
+
+Plan DriverComponent::plan(const core::Desired& desired, const Json& value) const {
+    const Observed observed = observed_from_json(value);
+    if (!desired.request.empty() && !desired.request.contains("driver"))
+        return {};
+    const Json& request = base::member(desired.request, "driver");
+    const std::string kind = base::string_or(request, "request", "");
+    if (kind.empty() || kind == "swap" || kind == "rollback")
+        return driver_plan(desired, observed, around_ ? around_(desired.settings) : core::StepsAround());
+    const std::string version = base::string_or(request, "version", "");
+    if (kind == "import") {
+        const std::vector<std::string> in_use = versions_in_use(value);
+        return import_plan(base::strings_or_empty(request, "files"),
+                           base::bool_or(request, "only_new", false) ? &in_use : nullptr);
+    }
+    if (kind == "build")
+        return build_request(request, driver_settings(desired.settings), observed, value);
+    if (kind == "select")
+        return select_plan(version, base::strings_or_empty(request, "kernels"),
+                           driver_settings(desired.settings), observed);
+    if (kind == "deselect")
+        return deselect_plan(driver_settings(desired.settings), observed,
+                             around_ ? around_(desired.settings) : core::StepsAround());
+    if (kind == "remove")
+        return remove_plan(version, driver_settings(desired.settings).pins, value);
+    if (kind == "clean")
+        return clean_plan(driver_settings(desired.settings), observed);
+    if (kind == "verify")
+        return verify_plan(version, value);
+    return invalid_request(kind);
+}
+
+std::optional<Plan> DriverComponent::before_converging(const core::Settings& settings,
+                                                       const Json& value) const {
+    const Observed observed = observed_from_json(value);
+    const DriverSettings driver = driver_settings(settings);
+    const std::string version = version_in_use(driver, observed);
+    const bool headers =
+        std::any_of(observed.kernels.begin(), observed.kernels.end(), [&](const InstalledKernel& kernel) {
+            return kernel.release == observed.kernel && kernel.headers;
+        });
+    if (!driver.build_at_boot || driver.owner != DriverOwner::Gpuhost || version.empty() || !headers ||
+        gpus_to_drive(observed.gpus).empty())
+        return std::nullopt;
+    if (modules_to_take(observed.store, version, observed.kernel, driver.flavour, observed.gpus) != nullptr)
+        return std::nullopt;
+    return build_plan(version, {observed.kernel}, false, driver, value);
+}
+
+bool DriverComponent::converge_at_start(const Json& value) const {
+    const Observed observed = observed_from_json(value);
+    if (observed.configured == "preinstalled" || observed.configured == "off")
+        return false;
+    const Selection* const selection = observed.selection();
+    // A driver that somebody loaded in place of the selected one is theirs; to take it away needs a person's
+    // word.
+    return observed.loaded_version.empty() ||
+           (selection != nullptr && observed.loaded_version == selection->generation.version);
+}
+
+} // namespace gpuhost::kmod

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "daemon/core/component.hpp"
+#include "kmod/plan/driver_plan.hpp"
+
+#include <functional>
+#include <optional>
+#include <utility>
+
+namespace gpuhost::kmod {
+
+/// The driver as one thing kept in its wanted state: what is loaded, selected, and in the store. Its requests:
+///   {"request": "swap", "version": "550.163.01", "holders": "wait", "holder-timeout-usec": 30000000}
+///   {"request": "rollback"}, with the same two options
+///   {"request": "import", "files": ["a.deb", …]}, with the inputs in that order
+///   {"request": "build", "version": … or absent for the one in use, "kernels": [… or none for the running one], "again": bool,
+///    "all-kernels": bool}
+///   {"request": "clean"}
+///   {"request": "select", "version": … or absent, "kernels": [… or none for all but the running one]}
+///   {"request": "deselect"}
+///   {"request": "remove", "version": …}
+///   {"request": "verify", "version": … or absent for all}
+class DriverComponent final : public core::Component {
+  public:
+    using AskSteps = std::function<core::StepsAround(const core::Settings&)>;
+
+    /// `root` must outlive it. `around` are the steps of other rooms when the driver changes.
+    explicit DriverComponent(const base::Root& root, AskSteps around = {})
+        : root_(root), around_(std::move(around)) {}
+
+    [[nodiscard]] std::string_view name() const override { return "driver"; }
+    [[nodiscard]] base::Result<base::Json> observe(const core::Settings& settings) override;
+    [[nodiscard]] core::Plan plan(const core::Desired& desired, const base::Json& observed) const override;
+    [[nodiscard]] std::optional<core::Plan> before_converging(const core::Settings& settings,
+                                                              const base::Json& observed) const override;
+    [[nodiscard]] bool converge_at_start(const base::Json& observed) const override;
+    /// A boot in the middle of a selection loads the one driver, and the way back then selects the other.
+    [[nodiscard]] bool converge_after(const core::Step& interrupted,
+                                      const base::Json& observed) const override {
+        return interrupted.kind == "driver.select" &&
+               base::string_or(interrupted.args, "kernel", "") == base::string_or(observed, "kernel", "none");
+    }
+
+  private:
+    const base::Root& root_;
+    AskSteps around_;
+};
+
+} // namespace gpuhost::kmod

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kmod/module/graph.hpp"
+#include "kmod/plan/driver_plan.hpp"
+
+#include <algorithm>
+
+namespace gpuhost::kmod {
+namespace {
+
+using base::Errc;
+using core::Problem;
+using Parameters = std::map<std::string, std::string>;
+
+bool contains(const std::vector<std::string>& names, const std::string& name) {
+    return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+std::string parameters_of(const Parameters& parameters, const std::string& module) {
+    const auto found = parameters.find(module);
+    return found == parameters.end() ? std::string() : found->second;
+}
+
+std::string how_to_get_modules(const Observed& observed, const std::string& version) {
+    const bool headers =
+        std::any_of(observed.kernels.begin(), observed.kernels.end(),
+                    [&](const auto& kernel) { return kernel.release == observed.kernel && kernel.headers; });
+    return (headers ? "build them: " : "import modules for it, or install its headers and build them: ") +
+           ("gpuhostctl driver build " + version + " --kernel " + observed.kernel);
+}
+
+/// The loaded modules that this one uses: the kernel tells it the other way round.
+std::vector<std::string> used_by(const std::string& name, const std::vector<LoadedModule>& loaded) {
+    std::vector<std::string> used;
+    for (const LoadedModule& module : loaded)
+        if (contains(module.holders, name))
+            used.push_back(module.name);
+    return used;
+}
+
+std::string path_in_store(const Store& store, const std::string& kernel, const LoadedModule& loaded) {
+    for (const DriverVersion& version : store.versions)
+        for (const ModuleSet& set : version.modules)
+            for (const ModuleFile& module : set.modules)
+                if (set.kernel == kernel && module.name == loaded.name &&
+                    module.srcversion == loaded.srcversion)
+                    return set.path + "/" + module.file;
+    return {};
+}
+
+std::vector<std::string> wanted_names(const DriverSettings& settings) {
+    std::vector<std::string> names;
+    for (const std::string& word : settings.modules)
+        names.push_back(module_name(word));
+    return names;
+}
+
+/// And what these use in their set: without it none of them loads.
+std::vector<std::string> with_dependencies(std::vector<std::string> names, const ModuleSet& set) {
+    const auto is_in_set = [&](const std::string& name) {
+        return std::any_of(set.modules.begin(), set.modules.end(),
+                           [&](const ModuleFile& file) { return file.name == name; });
+    };
+    for (std::size_t i = 0; i < names.size(); ++i)
+        for (const ModuleFile& file : set.modules)
+            for (const std::string& used : file.depends)
+                if (const std::string name = module_name(used);
+                    file.name == names[i] && is_in_set(name) && !contains(names, name))
+                    names.push_back(name);
+    return names;
+}
+
+} // namespace
+
+bool is_others(const Store& store, const std::string& name) {
+    if (name == "nouveau")
+        return false;
+    for (const DriverVersion& version : store.versions)
+        for (const ModuleSet& set : version.modules)
+            for (const ModuleFile& module : set.modules)
+                if (module.name == name)
+                    return false;
+    return true;
+}
+
+Goal goal_for(const ModuleSet& set, const std::string& version, const DriverSettings& settings,
+              const Observed& observed, std::vector<Problem>& problems) {
+    const std::vector<std::string> required = with_dependencies(wanted_names(settings), set);
+    const Parameters parameters = split_parameters(settings.parameters);
+    Goal goal{version, {}};
+    std::vector<std::string> found;
+    for (const ModuleFile& file : set.modules) {
+        const bool was_loaded =
+            std::any_of(observed.loaded.begin(), observed.loaded.end(),
+                        [&](const LoadedModule& module) { return module.name == file.name; });
+        if (!was_loaded && !contains(required, file.name))
+            continue;
+        GoalModule module{file.name,
+                          set.path + "/" + file.file,
+                          file.version,
+                          file.srcversion,
+                          {},
+                          parameters_of(parameters, file.name),
+                          !contains(required, file.name)};
+        for (const std::string& name : file.depends)
+            module.depends.push_back(module_name(name));
+        goal.modules.push_back(std::move(module));
+        found.push_back(file.name);
+    }
+    for (const std::string& name : required)
+        if (!contains(found, name))
+            problems.push_back(
+                {Errc::BadContent,
+                 "the module set of driver " + version + " for " + set.kernel + " has no '" + name + "'",
+                 "import a complete one, or leave it out of Modules= in gpuhostd.conf"});
+    for (const LoadedModule& loaded : observed.loaded)
+        if (is_others(observed.store, loaded.name))
+            goal.modules.push_back({loaded.name,
+                                    {},
+                                    loaded.version,
+                                    loaded.srcversion,
+                                    used_by(loaded.name, observed.loaded),
+                                    {},
+                                    true});
+    return goal;
+}
+
+Goal goal_as_loaded(const Observed& observed) {
+    const Parameters parameters = parse_modprobe_options(observed.options);
+    Goal goal{observed.loaded_version, {}};
+    for (const LoadedModule& loaded : observed.loaded)
+        goal.modules.push_back({loaded.name, path_in_store(observed.store, observed.kernel, loaded),
+                                loaded.version, loaded.srcversion, used_by(loaded.name, observed.loaded),
+                                parameters_of(parameters, loaded.name),
+                                loaded.name == "nouveau" || is_others(observed.store, loaded.name)});
+    return goal;
+}
+
+std::optional<Driver> driver_of(const Store& store, const Generation& generation) {
+    const ModuleSet* const modules = store.find_modules(generation.version, generation.modules);
+    const Userland* const userland = store.find_userland(generation.version, generation.userland);
+    if (modules == nullptr || (userland == nullptr && !generation.userland.empty()))
+        return std::nullopt;
+    return Driver{generation, userland != nullptr ? userland->path : std::string(), modules->path};
+}
+
+std::optional<Driver> selected_driver(const Observed& observed, const DriverSettings& settings,
+                                      const std::string& version) {
+    const Selection* const selection = observed.selection();
+    if (selection == nullptr || selection->generation.version != version)
+        return std::nullopt;
+    const ModuleSet* const modules = observed.store.find_modules(version, selection->generation.modules);
+    if (modules == nullptr || (settings.flavour != "any" && settings.flavour != modules->flavour))
+        return std::nullopt;
+    return driver_of(observed.store, selection->generation);
+}
+
+std::optional<Driver> find_driver(const Observed& observed, const DriverSettings& settings,
+                                  const std::string& version, std::vector<Problem>& problems) {
+    const DriverVersion* const known = observed.store.find(version);
+    if (known == nullptr) {
+        problems.push_back({Errc::NotFound, "driver " + version + " is not in the driver store",
+                            "bring it in: gpuhostctl driver import FILE…"});
+        return std::nullopt;
+    }
+    const std::string flavour = settings.flavour == "any" ? std::string() : settings.flavour;
+    const ModuleSet* const modules = observed.store.modules_for(version, observed.kernel, flavour);
+    if (modules == nullptr) {
+        problems.push_back({Errc::Unsupported,
+                            "driver " + version + " has no " + (flavour.empty() ? "" : flavour + " ") +
+                                "modules for kernel " + observed.kernel,
+                            how_to_get_modules(observed, version)});
+        return std::nullopt;
+    }
+    if (known->userland.empty())
+        return Driver{{version, {}, modules->digest}, {}, modules->path};
+    const Userland& userland = known->userland.front();
+    return Driver{{version, userland.digest, modules->digest}, userland.path, modules->path};
+}
+
+} // namespace gpuhost::kmod

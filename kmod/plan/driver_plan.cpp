@@ -1,0 +1,414 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kmod/plan/driver_plan.hpp"
+
+#include "daemon/base/parse.hpp"
+#include "kmod/boot/initramfs.hpp"
+#include "kmod/load/console.hpp"
+#include "kmod/module/graph.hpp"
+#include "kmod/plan/driver_choice.hpp"
+#include "kmod/plan/select_plan.hpp"
+#include "kmod/store/flavour_choice.hpp"
+
+#include <algorithm>
+
+namespace gpuhost::kmod {
+namespace {
+
+using base::Errc;
+using base::Json;
+using core::Plan;
+using core::Problem;
+using core::Step;
+
+/// What one request wants, with the settings as it changes them.
+struct Wish {
+    enum class Kind { Apply, Swap, Rollback } kind = Kind::Apply;
+    std::string request; ///< empty: plain apply
+    DriverSettings settings;
+    std::string version; ///< empty: none
+};
+
+Wish read_wish(const core::Desired& desired, const Observed& observed) {
+    const Json& request = base::member(desired.request, "driver");
+    const std::string kind = base::string_or(request, "request", "");
+    Wish wish{Wish::Kind::Apply, kind, driver_settings(desired.settings), {}};
+    wish.settings.holder_policy = base::string_or(request, "holders", wish.settings.holder_policy);
+    const std::int64_t timeout = base::int_or(request, "holder-timeout-usec", -1);
+    if (timeout >= 0)
+        wish.settings.holder_timeout = std::chrono::milliseconds(timeout / 1000);
+    const Selection* const selection = observed.selection();
+    if (kind == "rollback") {
+        wish.kind = Wish::Kind::Rollback;
+        if (selection != nullptr && selection->previous)
+            wish.version = selection->previous->version;
+        return wish;
+    }
+    wish.kind = kind == "swap" ? Wish::Kind::Swap : Wish::Kind::Apply;
+    wish.version = base::string_or(request, "version", wish.settings.version);
+    if (wish.version.empty())
+        wish.version = version_in_use(wish.settings, observed);
+    return wish;
+}
+
+/// All that the steps are made from.
+struct Change {
+    const Observed& observed;
+    DriverSettings settings;
+    std::optional<Driver> from; ///< selected now
+    Driver to;
+    Goal loaded;
+    Goal goal;
+    core::StepsAround around;       ///< of other rooms
+    std::vector<std::string> units; ///< clients to stop and start
+    bool modules = false;           ///< the kernel needs other modules
+    bool unload = false;            ///< and some that it has must go first
+    bool files = false;             ///< the host boots or finds something else
+    bool selects = false;           ///< and that is another driver
+    bool devices = false;
+    bool asked = false; ///< for this driver, by a person
+
+    /// As at boot: nothing goes, and whoever else loads the driver, as udev, finds what is selected.
+    [[nodiscard]] bool only_loads() const { return !unload && !files && !asked; }
+};
+
+bool options_differ(const Change& change) {
+    return change.observed.options != modprobe_options(change.settings.parameters);
+}
+
+bool is_policy(const std::string& word) {
+    const auto keys = driver_setting_keys();
+    const auto key = std::find_if(keys.begin(), keys.end(),
+                                  [](const core::SettingKey& known) { return known.key == "HolderPolicy"; });
+    const std::vector<std::string> policies = base::split_words(key->choices);
+    return std::find(policies.begin(), policies.end(), word) != policies.end();
+}
+
+bool names(const Goal& goal, const std::string& name) {
+    return std::any_of(goal.modules.begin(), goal.modules.end(),
+                       [&](const GoalModule& module) { return module.name == name; });
+}
+
+std::string gone_or(const std::string& version) {
+    return version.empty() ? "no driver" : version;
+}
+
+Json usec(std::chrono::milliseconds time) {
+    return std::chrono::duration_cast<std::chrono::microseconds>(time).count();
+}
+
+Json holder_args(const Change& change) {
+    return {{"policy", change.settings.holder_policy},
+            {"units", change.units},
+            {"timeout_usec", usec(change.settings.holder_timeout)},
+            {"grace_usec", usec(change.settings.terminate_grace)}};
+}
+
+Json select_args(const Change& change) {
+    const Selection* const selection = change.observed.selection();
+    Selection next{change.to.generation, std::nullopt};
+    if (selection != nullptr)
+        next.previous =
+            selection->generation == next.generation ? selection->previous : selection->generation;
+    return {{"kernel", change.observed.kernel},
+            {"from", change.from ? to_json(*change.from) : Json()},
+            {"to", to_json(change.to)},
+            {"options_from", change.observed.options},
+            {"options_to", modprobe_options(change.settings.parameters)},
+            {"current_from", change.observed.current},
+            {"selection_from", selection != nullptr ? to_json(*selection) : Json()},
+            {"selection_to", to_json(next)}};
+}
+
+/// The GPUs that a new driver must serve, or it goes back to the one before. Where none is unloaded, as at boot, one GPU that
+/// does not work is not a reason to take away the others.
+std::vector<std::string> gpus_to_keep(const Change& change) {
+    return change.unload ? probed_gpus(change.observed.gpus).driven : std::vector<std::string>();
+}
+
+Json converge_args(const Change& change) {
+    return {{"kernel", change.observed.kernel},
+            {"from", to_json(change.loaded)},
+            {"to", to_json(change.goal)},
+            {"gpus", gpus_to_keep(change)},
+            {"selects", change.selects},
+            {"console", !change.observed.console.empty()},
+            {"policy", change.settings.holder_policy},
+            {"module_deadline_usec", usec(change.settings.module_deadline)},
+            {"grace_usec", usec(change.settings.terminate_grace)}};
+}
+
+/// Both drivers' modules; and nouveau, which would take a GPU that nobody drives for a moment.
+Json door_args(const Change& change) {
+    std::vector<std::string> names{"nouveau"};
+    for (const Goal* goal : {&change.loaded, &change.goal})
+        for (const GoalModule& module : goal->modules)
+            names.push_back(module.name);
+    std::sort(names.begin(), names.end());
+    names.erase(std::unique(names.begin(), names.end()), names.end());
+    return {{"modules", names}};
+}
+
+void add(std::vector<Step>& steps, const std::vector<Step>& more) {
+    steps.insert(steps.end(), more.begin(), more.end());
+}
+
+void add_steps_before(const Change& change, std::vector<Step>& steps) {
+    const std::string units = base::join(change.units, ", ");
+    if (!change.only_loads())
+        steps.push_back({"door.shut", "keep others from loading a driver", door_args(change)});
+    if (change.unload && !change.units.empty())
+        steps.push_back({"units.stop", "stop " + units, {{"units", change.units}}});
+    if (change.unload)
+        add(steps, change.around.before);
+    if (change.unload)
+        steps.push_back({"holders.clear", "make sure that nobody holds the driver", holder_args(change)});
+    if (!change.only_loads())
+        steps.push_back(
+            {"driver.devices", "keep device nodes right if the driver goes back", {{"when", "back"}}});
+    steps.push_back({"modules.converge",
+                     "load nvidia " + change.goal.version + " in place of " + gone_or(change.loaded.version),
+                     converge_args(change)});
+    if (!change.only_loads())
+        steps.push_back(
+            {"units.quiesce", "stop client units, if the swap goes back", {{"units", change.units}}});
+}
+
+constexpr const char* fabric_manager = "nvidia-fabricmanager.service";
+
+/// GPUs behind NVSwitches compute only while it runs, and it is a client that stops for a swap.
+bool waits_for_fabric(const Change& change) {
+    return change.unload &&
+           std::find(change.units.begin(), change.units.end(), fabric_manager) != change.units.end();
+}
+
+/// Where nothing was loaded GPUs may be in use, and have no room for it.
+void add_computing(const Change& change, std::vector<Step>& steps) {
+    if (change.settings.validation != "cuda" || !change.modules)
+        return;
+    if (waits_for_fabric(change))
+        steps.push_back({"units.start",
+                         std::string("start ") + fabric_manager,
+                         {{"units", change.units}, {"only", {fabric_manager}}}});
+    steps.push_back({"driver.compute",
+                     "compute on each GPU",
+                     {{"userland", change.to.userland},
+                      {"gpus", gpus_to_keep(change)},
+                      {"fabric", waits_for_fabric(change)}}});
+}
+
+void add_steps_after(const Change& change, std::vector<Step>& steps) {
+    steps.push_back({"driver.validate",
+                     "validate driver " + change.goal.version + " (" + change.settings.validation + ")",
+                     {{"level", change.settings.validation},
+                      {"goal", to_json(change.goal)},
+                      {"gpus", gpus_to_keep(change)},
+                      {"userland", change.to.userland},
+                      {"units", change.unload ? change.units : std::vector<std::string>()}}});
+    add_computing(change, steps);
+    // Containers and clients may use the driver from here on, so going back could not free it any more.
+    if ((change.modules && !change.only_loads()) || change.observed.door_shut)
+        steps.push_back({"door.open", "let others load drivers again", door_args(change), true});
+    add(steps, change.around.after);
+    if (!change.unload || change.units.empty())
+        return;
+    steps.push_back({"units.start", "start " + base::join(change.units, ", "), {{"units", change.units}}});
+    add(steps, change.around.after); // clients bring sockets, by which others reach them
+}
+
+std::vector<Step> make_steps(const Change& change) {
+    std::vector<Step> steps;
+    const std::string version = change.goal.version;
+    if (change.selects) // takes a minute or more, and stays right
+        add(steps, initramfs_steps(change.settings, change.observed, change.observed.kernel));
+    if (change.unload && change.settings.holder_policy == "wait")
+        steps.push_back({"holders.wait", "wait until nobody holds the driver", holder_args(change)});
+    if (change.files)
+        steps.push_back(
+            {"driver.prepare", "prepare firmware and module index of " + version, select_args(change)});
+    if (change.modules)
+        add_steps_before(change, steps);
+    if (change.files)
+        steps.push_back({"driver.select", "select " + version + " for kernel " + change.observed.kernel,
+                         select_args(change)});
+    if (const auto& units = change.observed.packaged_units; change.files && !units.empty())
+        steps.push_back(
+            {"units.reload", "lead " + base::join(units, ", ") + " to its program", {{"units", units}}});
+    if (change.modules || change.devices)
+        steps.push_back(driver_devices_step());
+    if (!steps.empty() || change.observed.door_shut)
+        add_steps_after(change, steps);
+    return steps;
+}
+
+std::string unreadable(const Selection& selection, const std::string& kernel) {
+    return "driver " + selection.generation.version + ", selected for " + kernel +
+           ", can't be read in the driver store, so there is no way back to it";
+}
+
+void add_reasons(const Change& change, Plan& plan) {
+    const Observed& observed = change.observed;
+    const Selection* const selection = observed.selection();
+    if (change.modules && !change.unload && observed.loaded_version == change.goal.version)
+        plan.reasons.push_back("modules of " + change.goal.version + " are missing in the kernel");
+    else if (change.modules && observed.loaded_version == change.goal.version)
+        plan.reasons.push_back("the modules of " + change.goal.version +
+                               " in the kernel are not those of the driver store");
+    else if (change.modules)
+        plan.reasons.push_back("loaded is " + gone_or(observed.loaded_version) + ", wanted " +
+                               change.goal.version);
+    if (change.selects && selection != nullptr && selection->generation.version == change.goal.version)
+        plan.reasons.push_back("selected for " + observed.kernel + " are other files of " +
+                               change.goal.version + " than the ones to take from the store");
+    else if (change.selects)
+        plan.reasons.push_back("selected for " + observed.kernel + " is " +
+                               gone_or(selection != nullptr ? selection->generation.version : std::string()) +
+                               ", wanted " + change.goal.version);
+    if (selection != nullptr && !change.from)
+        plan.reasons.push_back(unreadable(*selection, observed.kernel));
+    for (const std::string& path : observed.wrong_files)
+        plan.reasons.push_back("'" + path + "' does not lead to the selected driver");
+    if (selection != nullptr && options_differ(change))
+        plan.reasons.push_back("ModuleParameters= is not what '" + std::string(options_file) + "' says");
+    if (change.devices)
+        plan.reasons.push_back("device nodes are missing, or not as the driver asks for");
+    if (observed.door_shut)
+        plan.reasons.push_back("an earlier swap left the door shut");
+    for (const GoalModule& module : change.loaded.modules)
+        if (change.modules && module.name != "nouveau" && !names(change.goal, module.name))
+            plan.reasons.push_back("module '" + module.name + "' is loaded now, and driver " +
+                                   change.goal.version + " has none of that name");
+    if (change.unload && !observed.console.empty())
+        plan.reasons.push_back(describe_console(observed.console) +
+                               " is on the driver; it is off it until the other modules are loaded");
+    if (plan.steps.empty())
+        plan.reasons.push_back("loaded and selected is " + change.goal.version + ", as wanted");
+    else if (change.modules && observed.loaded_version.empty())
+        plan.reasons.push_back("there is no driver to go back to if this one fails");
+    else if (change.unload && std::any_of(change.loaded.modules.begin(), change.loaded.modules.end(),
+                                          [](const GoalModule& module) { return module.path.empty(); }))
+        plan.reasons.push_back(
+            "modules of " + gone_or(observed.loaded_version) +
+            " are not in the driver store; to go back they are looked for in /lib/modules");
+}
+
+void name_plan(const Wish& wish, const Observed& observed, Plan& plan) {
+    plan.kind = wish.kind == Wish::Kind::Rollback ? "driver.rollback"
+                : wish.kind == Wish::Kind::Swap   ? "driver.swap"
+                                                  : "apply";
+    if (wish.version.empty()) // a rollback to nothing
+        plan.title = "go back to the driver before";
+    else if (observed.loaded_version.empty())
+        plan.title = "load driver " + wish.version;
+    else if (observed.loaded_version == wish.version)
+        plan.title = "keep driver " + wish.version;
+    else
+        plan.title = "swap driver " + observed.loaded_version + " → " + wish.version;
+}
+
+std::optional<Driver> choose(const Wish& wish, const Observed& observed, std::vector<Problem>& problems) {
+    if (wish.kind == Wish::Kind::Apply)
+        if (auto driver = selected_driver(observed, wish.settings, wish.version))
+            return driver;
+    if (wish.kind != Wish::Kind::Rollback)
+        return find_driver(observed, wish.settings, wish.version, problems);
+    auto driver = driver_of(observed.store, *observed.selection()->previous);
+    if (!driver)
+        problems.push_back({Errc::NotFound,
+                            "driver " + wish.version + ", selected before, is not in the driver store",
+                            "import it again: gpuhostctl driver import FILE…"});
+    return driver;
+}
+
+/// What a rollback goes to was chosen before.
+void choose_flavour_for(Wish& wish, const Observed& observed, Plan& plan) {
+    if (wish.kind == Wish::Kind::Rollback)
+        return;
+    FlavourChoice choice = choose_flavour(observed.store, wish.version, wish.settings.flavour, observed.gpus);
+    wish.settings.flavour = std::move(choice.flavour);
+    for (std::string& reason : choice.reasons)
+        plan.reasons.push_back(std::move(reason));
+    if (!choice.problem)
+        return;
+    // One GPU that the selected driver does not drive is not a reason to keep it from the others.
+    if (wish.kind == Wish::Kind::Apply && selected_driver(observed, wish.settings, wish.version))
+        plan.reasons.push_back(choice.problem->text);
+    else
+        plan.problems.push_back(*std::move(choice.problem));
+}
+
+void fill(Wish wish, const Observed& observed, const core::StepsAround& around, Plan& plan) {
+    choose_flavour_for(wish, observed, plan);
+    const auto driver = choose(wish, observed, plan.problems);
+    if (!driver)
+        return;
+    const ModuleSet* const set = observed.store.find_modules(wish.version, driver->generation.modules);
+    Change change{observed,
+                  wish.settings,
+                  std::nullopt,
+                  *driver,
+                  goal_as_loaded(observed),
+                  goal_for(*set, wish.version, wish.settings, observed, plan.problems),
+                  {},
+                  {}};
+    change.around = around;
+    change.units = observed.units;
+    const Selection* const selection = observed.selection();
+    if (selection != nullptr)
+        change.from = driver_of(observed.store, selection->generation);
+    if (selection != nullptr && !change.from && !observed.loaded_version.empty())
+        plan.problems.push_back(
+            {Errc::BadContent, unreadable(*selection, observed.kernel),
+             "import it again: gpuhostctl driver import FILE…; or unload the driver (rmmod) "
+             "to swap without a way back"});
+    change.asked = wish.kind != Wish::Kind::Apply;
+    change.unload = !to_unload(observed.loaded, change.goal).empty();
+    change.modules = change.unload || lacks(observed.loaded, change.goal);
+    change.selects = selection == nullptr || !(selection->generation == driver->generation);
+    change.files = change.selects || !observed.wrong_files.empty() || options_differ(change);
+    change.devices = !change.modules && !observed.devices_complete;
+    if (change.modules && gpus_to_drive(observed.gpus).empty())
+        plan.problems.push_back({Errc::Unsupported, "no NVIDIA GPU for the driver on this host's PCI buses",
+                                 "check lspci -d 10de: -k, and that the GPU is not given to vfio-pci"});
+    plan.steps = make_steps(change);
+    if (change.modules || change.selects)
+        plan.driver = core::DriverChange{
+            observed.kernel,
+            change.modules || selection == nullptr ? observed.loaded_version : selection->generation.version,
+            wish.version};
+    add_reasons(change, plan);
+}
+
+} // namespace
+
+Step driver_devices_step() {
+    return {"driver.devices", "make device nodes", {{"when", "forward"}}};
+}
+
+Plan driver_plan(const core::Desired& desired, const Observed& observed, const core::StepsAround& around) {
+    const Wish wish = read_wish(desired, observed);
+    if (wish.settings.owner != DriverOwner::Gpuhost)
+        return hands_off_plan(wish.settings.owner, wish.request, observed);
+    Plan plan;
+    name_plan(wish, observed, plan);
+    if (!is_policy(wish.settings.holder_policy)) {
+        plan.problems.push_back({Errc::InvalidArgument,
+                                 "'" + wish.settings.holder_policy + "' is no policy for holders",
+                                 "say refuse, wait or terminate"});
+    } else if (!wish.version.empty()) {
+        fill(wish, observed, around, plan);
+    } else if (wish.kind == Wish::Kind::Rollback) {
+        plan.problems.push_back({Errc::NotFound,
+                                 "no driver was selected for " + observed.kernel + " before this one",
+                                 "swap to a version by name: gpuhostctl driver swap VERSION"});
+    } else if (wish.kind == Wish::Kind::Swap) {
+        plan.problems.push_back({Errc::InvalidArgument, "no driver version is given, configured or selected",
+                                 "name one: gpuhostctl driver swap VERSION"});
+    } else {
+        plan.title = "nothing to do";
+        plan.reasons.push_back("no driver version is configured or selected");
+        plan.undecided = driver_to_choose(observed, wish.settings);
+    }
+    return plan;
+}
+
+} // namespace gpuhost::kmod

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+// The plan that brings the host to a driver. Pure: observed JSON (org.gpuhost1(5)) in, steps out.
+//
+// Order: all that can fail without disturbing anybody comes first, and of that the wait, so that what is prepared
+// is fresh; the driver is proved before others are let in again.
+//
+//   initramfs.clear → holders.wait → driver.prepare → door.shut → units.stop → holders.clear → driver.devices (back) →
+//   modules.converge → units.quiesce (back) → driver.select → driver.devices → driver.validate → door.open → units.start
+//
+// Where nobody asked and what is selected is only to be loaded, as at boot, of these remain modules.converge,
+// driver.devices and driver.validate: what starts after the driver waits for each step.
+//
+// Undone from any point before door.open it ends with the driver that was there before. From door.open on, containers and
+// clients may use the new driver, which could not be unloaded, so the operation only goes on.
+//
+// Going back, driver.select is undone first and modules.converge after it. If the new driver can't be
+// unloaded, the files say the old one, and the host asks for a reboot, which boots that. If the files can't go back, the
+// modules stay.
+#pragma once
+
+#include "daemon/core/component.hpp"
+#include "daemon/core/plan.hpp"
+#include "daemon/core/steps_around.hpp"
+#include "kmod/boot/gone_kernels.hpp"
+#include "kmod/boot/selection_files.hpp"
+#include "kmod/driver_settings.hpp"
+#include "kmod/module/goal.hpp"
+#include "kmod/module/kernel_state.hpp"
+#include "kmod/store/store.hpp"
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace gpuhost::kmod {
+
+struct InstalledKernel {
+    std::string release;
+    bool headers =
+        false; ///< there is something to build against; whether it is whole a build's preflight says
+};
+
+/// observe()'s document as values.
+struct Observed {
+    std::string kernel;
+    std::vector<InstalledKernel> kernels; ///< in order of release
+    std::vector<GoneKernel> gone_kernels;
+    std::vector<PciGpu> gpus;
+    std::vector<LoadedModule> loaded;
+    std::string loaded_version;
+    Store store;
+    std::vector<std::string> units;               ///< of ClientUnits=, those that run
+    std::vector<std::string> wrong_files;         ///< of the selection
+    std::string options;                          ///< /etc/modprobe.d/gpuhost.conf
+    std::string configured;                       ///< Version=
+    std::string new_kernel;                       ///< NewKernel=
+    std::string current;                          ///< current_userland()
+    std::string console;                          ///< the text console, where it is on the driver: "vtcon1"
+    std::vector<std::string> packaged_units;      ///< packaged_units()
+    std::map<std::string, std::string> initramfs; ///< unknown_initramfs()
+    bool devices_complete = true;
+    bool door_shut = false;
+
+    [[nodiscard]] const Selection* selection() const; ///< for the running kernel
+};
+[[nodiscard]] base::Json to_json(const Observed& observed);
+[[nodiscard]] Observed observed_from_json(const base::Json& value);
+
+/// Is this module that uses the driver in none of the store's sets: gdrdrv, nvidia_fs, a third party's
+/// nvidia_peermem? It has to go with the driver, and may well fit the next one too.
+[[nodiscard]] bool is_others(const Store& store, const std::string& name);
+
+/// The modules of one set that should be in the kernel. A problem if it lacks one that the settings name.
+[[nodiscard]] Goal goal_for(const ModuleSet& set, const std::string& version, const DriverSettings& settings,
+                            const Observed& observed, std::vector<core::Problem>& problems);
+/// What is in the kernel now, with the files that it came from as far as the store has them, and the parameters
+/// of the driver that was selected when it was loaded: the settings may speak of the next one's already.
+[[nodiscard]] Goal goal_as_loaded(const Observed& observed);
+
+/// The newest sets of a version.
+[[nodiscard]] std::optional<Driver> find_driver(const Observed& observed, const DriverSettings& settings,
+                                                const std::string& version,
+                                                std::vector<core::Problem>& problems);
+/// The selected sets, if they are of this version and of the flavour that the settings want.
+[[nodiscard]] std::optional<Driver> selected_driver(const Observed& observed, const DriverSettings& settings,
+                                                    const std::string& version);
+[[nodiscard]] std::optional<Driver> driver_of(const Store& store, const Generation& generation);
+
+/// Makes the nodes of whatever driver is loaded; for other rooms too.
+[[nodiscard]] core::Step driver_devices_step();
+
+/// For the driver component's requests "swap" and "rollback", and for plain apply (no request). `around` are other rooms'
+/// steps, for whatever changes.
+[[nodiscard]] core::Plan driver_plan(const core::Desired& desired, const Observed& observed,
+                                     const core::StepsAround& around = {});
+
+} // namespace gpuhost::kmod

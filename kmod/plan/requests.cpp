@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kmod/plan/requests.hpp"
+
+#include "daemon/base/parse.hpp"
+#include "daemon/core/file_version.hpp"
+#include "kmod/build/sign.hpp"
+#include "kmod/store/flavour_choice.hpp"
+#include "kmod/store/store.hpp"
+
+#include <algorithm>
+#include <set>
+
+namespace gpuhost::kmod {
+
+using base::Errc;
+using base::Json;
+using core::Plan;
+
+namespace {
+
+const std::string see_list = "See what the store has: gpuhostctl driver list";
+
+core::Problem not_in_store(const std::string& version) {
+    return {Errc::NotFound, "driver " + version + " is not in the store", see_list};
+}
+
+std::string count(std::size_t n, const std::string& what) {
+    return std::to_string(n) + " " + what + (n == 1 ? "" : "s");
+}
+
+core::Problem needs_apply(const std::string& version) {
+    return {Errc::AccessDenied,
+            (version.empty() ? "the file names do not tell which driver this is"
+                             : "driver " + version + " is configured, loaded or selected") +
+                ", so importing it takes the right org.gpuhost1.apply",
+            "Import it as root: sudo gpuhostctl driver import FILE…"};
+}
+
+Json source_json(const SourceSet& source) {
+    return Json{{"path", source.path},
+                {"file", source.file},
+                {"sha256", source.sha256},
+                {"directory", source.directory},
+                {"flavour", source.flavour}};
+}
+
+/// The open modules where there is a choice: NVIDIA's own recommendation for every GPU that they support.
+const SourceSet* choose_source(const DriverVersion& version, const std::string& flavour) {
+    const std::string wanted = flavour == "any" ? "open" : flavour;
+    const auto found = std::find_if(version.sources.begin(), version.sources.end(),
+                                    [&](const SourceSet& source) { return source.flavour == wanted; });
+    if (found != version.sources.end())
+        return &*found;
+    return flavour != "any" || version.sources.empty() ? nullptr : &version.sources.front();
+}
+
+core::Problem no_source(const DriverVersion& version, const std::string& flavour) {
+    const bool proprietary = flavour == "proprietary";
+    std::string hint = std::string("Import ") +
+                       (proprietary ? "nvidia-kernel-dkms" : "nvidia-open-kernel-dkms") +
+                       " of this version, or modules that are built already";
+    if (proprietary && !version.sources.empty())
+        hint += ", or say Flavour=open in gpuhostd.conf for the source that is there";
+    return {Errc::NotFound,
+            "driver " + version.version + " has no " + (flavour == "any" ? "" : flavour + " ") +
+                "source in the store",
+            hint + "."};
+}
+
+bool is_in_store(const Store& store, const std::string& version) {
+    return base::is_driver_version(version) && // other directories of the store have problems too
+           (store.find(version) != nullptr ||
+            std::any_of(store.problems.begin(), store.problems.end(),
+                        [&](const std::string& problem) { return is_of_version(problem, version); }));
+}
+
+bool is_signed(const ModuleSet& set) {
+    return std::none_of(set.modules.begin(), set.modules.end(),
+                        [](const ModuleFile& module) { return module.signer.empty(); });
+}
+
+/// `set` is in the store; none: what was compiled before.
+core::Step sign_step(const std::string& version, const std::string& kernel, const std::string& flavour,
+                     const SigningSettings& signing, const ModuleSet* set) {
+    Json args{{"version", version}, {"kernel", kernel}, {"flavour", flavour}, {"signing", to_json(signing)}};
+    if (set != nullptr)
+        args["set"] = set->path;
+    return {"build.sign", "sign " + version + " (" + flavour + ") for " + kernel, std::move(args)};
+}
+
+/// The kernels to build for, each once.
+std::vector<std::string> wanted_kernels(const std::vector<std::string>& kernels, const Json& observed) {
+    if (kernels.empty())
+        return {base::string_or(observed, "kernel", {})};
+    std::vector<std::string> wanted;
+    for (const std::string& kernel : kernels)
+        if (std::find(wanted.begin(), wanted.end(), kernel) == wanted.end())
+            wanted.push_back(kernel);
+    return wanted;
+}
+
+} // namespace
+
+std::vector<std::string> versions_in_use(const Json& observed) {
+    std::set<std::string> versions{base::string_or(observed, "configured", {}),
+                                   base::string_or(observed, "loaded_version", {})};
+    for (const auto& [kernel, selection] : store_from_json(base::member(observed, "store")).selected)
+        versions.insert(selection.generation.version);
+    versions.erase("");
+    return {versions.begin(), versions.end()};
+}
+
+Plan import_plan(const std::vector<std::string>& names, const std::vector<std::string>* protect) {
+    Plan plan;
+    plan.kind = "driver.import";
+    plan.changes_host = false;
+    std::size_t packages = 0;
+    std::size_t modules = 0;
+    for (const std::string& name : names) {
+        if (base::is_package_file(name))
+            ++packages;
+        else if (base::is_module_file(name))
+            ++modules;
+        else
+            plan.problems.push_back(
+                {Errc::InvalidArgument,
+                 "'" + name + "' is neither a package (.deb, .rpm, .run) nor a .ko module",
+                 {}});
+    }
+    if (names.empty())
+        plan.problems.push_back({Errc::InvalidArgument, "no files to import",
+                                 "Name packages (.deb, .rpm, .run), or a directory of built modules."});
+    if (packages != 0 && modules != 0)
+        plan.problems.push_back({Errc::InvalidArgument, "packages and modules can't be imported together",
+                                 "Import the packages first, then the modules."});
+    const std::string what = packages != 0 ? count(packages, "package") : count(modules, "module");
+    const std::string version = core::version_in_names(names, base::is_driver_version);
+    plan.title = "import driver " + (version.empty() ? "" : version + " ") + "(" + what + ")";
+    if (protect != nullptr && !names.empty() &&
+        (version.empty() || std::find(protect->begin(), protect->end(), version) != protect->end()))
+        plan.problems.push_back(needs_apply(version));
+    plan.reasons.push_back(what + " given");
+    if (!plan.problems.empty())
+        return plan;
+    plan.steps.push_back({"store.stage", "read and check " + what, Json{{"names", names}}});
+    plan.steps.push_back({"store.publish", "put it into the driver store",
+                          protect != nullptr ? Json{{"protect", *protect}} : Json::object()});
+    return plan;
+}
+
+Plan build_plan(const std::string& version, const std::vector<std::string>& kernels, bool again,
+                const DriverSettings& settings, const Json& observed) {
+    Plan plan;
+    plan.kind = "driver.build";
+    plan.changes_host = false;
+    const std::vector<std::string> wanted = wanted_kernels(kernels, observed);
+    plan.title = "build driver " + version + " for " + base::join(wanted, ", ");
+    if (version.empty()) {
+        plan.title = "build a driver";
+        plan.problems.push_back({Errc::InvalidArgument, "no driver version is given, configured or selected",
+                                 "Name one: gpuhostctl driver build VERSION"});
+        return plan;
+    }
+    const Store store = store_from_json(base::member(observed, "store"));
+    const DriverVersion* known = store.find(version);
+    if (known == nullptr) {
+        plan.problems.push_back(not_in_store(version));
+        return plan;
+    }
+    std::vector<PciGpu> gpus;
+    for (const Json& gpu : base::member(observed, "gpus"))
+        gpus.push_back(gpu_from_json(gpu));
+    FlavourChoice choice = choose_flavour(store, version, settings.flavour, gpus);
+    plan.reasons = std::move(choice.reasons);
+    if (choice.problem) {
+        plan.problems.push_back(std::move(*choice.problem));
+        return plan;
+    }
+    const SourceSet* const source = choose_source(*known, choice.flavour);
+    const std::string flavour = source != nullptr         ? source->flavour
+                                : choice.flavour == "any" ? ""
+                                                          : choice.flavour;
+    const bool sign = !settings.signing.key.empty();
+    if (sign)
+        plan.problems = signing_problems(settings.signing);
+    std::vector<std::string> compiling;
+    std::vector<std::string> building;
+    for (const std::string& kernel : wanted) {
+        if (!base::is_kernel_release(kernel)) {
+            plan.problems.push_back({Errc::InvalidArgument, "'" + kernel + "' is not a kernel release", {}});
+            continue;
+        }
+        const ModuleSet* const set = store.modules_for(version, kernel, flavour);
+        const bool there = set != nullptr && !again;
+        if (source == nullptr && (!there || !sign)) {
+            plan.problems.push_back(no_source(*known, choice.flavour));
+            return plan;
+        }
+        const std::string made = set != nullptr ? set->flavour : flavour;
+        const bool lacks_signature = there && sign && !is_signed(*set);
+        plan.reasons.push_back(version + (set != nullptr ? " has " : " has no ") + made + " modules for " +
+                               kernel + (there ? " already" : "") +
+                               (lacks_signature ? ", which are not signed" : ""));
+        if (!there)
+            compiling.push_back(kernel);
+        if (sign && (!there || lacks_signature))
+            plan.steps.push_back(sign_step(version, kernel, made, settings.signing, there ? set : nullptr));
+        if (!there || lacks_signature)
+            building.push_back(kernel);
+    }
+    if (!compiling.empty())
+        plan.steps.insert(
+            plan.steps.begin(),
+            {"build.compile",
+             "compile " + version + " (" + source->flavour + ") for " + base::join(compiling, ", "),
+             Json{{"version", version}, {"kernels", compiling}, {"source", source_json(*source)}}});
+    if (!plan.problems.empty())
+        plan.steps.clear();
+    if (!plan.steps.empty())
+        plan.steps.push_back({"store.publish",
+                              "put " + count(building.size(), "module set") + " into the driver store",
+                              Json{{"version", version}, {"kernels", building}}});
+    return plan;
+}
+
+Plan remove_plan(const std::string& version, const std::vector<std::string>& pins, const Json& observed) {
+    Plan plan;
+    plan.kind = "driver.remove";
+    plan.changes_host = false;
+    plan.title = "remove driver " + version;
+    const Store store = store_from_json(base::member(observed, "store"));
+    const std::string swap_first = "Swap to another version first: gpuhostctl driver swap VERSION.";
+    if (!is_in_store(store, version))
+        plan.problems.push_back(not_in_store(version));
+    for (const auto& [kernel, selection] : store.selected) {
+        if (selection.generation.version == version)
+            plan.problems.push_back(
+                {Errc::InUse, "driver " + version + " is selected for kernel " + kernel, swap_first});
+        else if (selection.previous && selection.previous->version == version)
+            plan.reasons.push_back("rollback on kernel " + kernel + " will no longer be possible");
+    }
+    if (base::string_or(observed, "loaded_version", {}) == version)
+        plan.problems.push_back({Errc::InUse, "driver " + version + " is loaded", swap_first});
+    if (std::find(pins.begin(), pins.end(), version) != pins.end())
+        plan.problems.push_back({Errc::Refused, "driver " + version + " is pinned",
+                                 "Let it go first: gpuhostctl driver unpin " + version + "."});
+    if (!plan.problems.empty())
+        return plan;
+    const Json args{{"version", version}};
+    plan.steps.push_back({"store.remove", "take " + version + " out of the driver store", args});
+    plan.steps.push_back({"store.purge", "delete its files", args, true});
+    return plan;
+}
+
+Plan verify_plan(const std::string& version, const Json& observed) {
+    Plan plan;
+    plan.kind = "driver.verify";
+    plan.changes_host = false;
+    plan.title = version.empty() ? "verify the driver store" : "verify driver " + version;
+    const Store store = store_from_json(base::member(observed, "store"));
+    if (!version.empty() && !is_in_store(store, version)) {
+        plan.problems.push_back(not_in_store(version));
+        return plan;
+    }
+    if (store.versions.empty() && store.problems.empty()) {
+        plan.reasons.push_back("the driver store is empty");
+        return plan;
+    }
+    Json versions = Json::array();
+    if (!version.empty())
+        versions.push_back(version);
+    plan.steps.push_back({"store.verify", "hash every file again", Json{{"versions", std::move(versions)}}});
+    return plan;
+}
+
+} // namespace gpuhost::kmod

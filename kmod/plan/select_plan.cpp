@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kmod/plan/select_plan.hpp"
+
+#include "daemon/base/parse.hpp"
+#include "kmod/boot/initramfs.hpp"
+#include "kmod/store/flavour_choice.hpp"
+
+#include <algorithm>
+
+namespace gpuhost::kmod {
+namespace {
+
+using base::Errc;
+using base::Json;
+using core::Plan;
+
+bool contains(const std::vector<std::string>& names, const std::string& name) {
+    return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+const Selection* selection_of(const Observed& observed, const std::string& kernel) {
+    const auto found = observed.store.selected.find(kernel);
+    return found == observed.store.selected.end() ? nullptr : &found->second;
+}
+
+Json json_or_null(const std::optional<Driver>& driver) {
+    return driver ? to_json(*driver) : Json();
+}
+Json json_or_null(const std::optional<Selection>& selection) {
+    return selection ? to_json(*selection) : Json();
+}
+
+/// What libraries, programs and parameters lead to is of the kernel that runs. Another one gets these when it boots.
+bool boots_only(const Observed& observed, const std::string& kernel) {
+    return kernel != observed.kernel && observed.current != userland_link_of(kernel);
+}
+
+Json args_for(const Observed& observed, const std::string& kernel, const std::optional<Driver>& to,
+              const std::optional<Selection>& next, const std::string& options) {
+    const Selection* const before = selection_of(observed, kernel);
+    const auto from = before != nullptr ? driver_of(observed.store, before->generation) : std::nullopt;
+    return {{"kernel", kernel},
+            {"from", json_or_null(from)},
+            {"to", json_or_null(to)},
+            {"boots_only", boots_only(observed, kernel)},
+            {"options_from", observed.options},
+            {"options_to", options},
+            {"current_from", observed.current},
+            {"selection_from", before != nullptr ? to_json(*before) : Json()},
+            {"selection_to", json_or_null(next)}};
+}
+
+/// The file that apply looks at is Version='s; both ways out of it are the administrator's.
+void refuse(const std::string& value, Plan& plan) {
+    plan.problems.push_back({Errc::Refused,
+                             "Version=" + value + " in gpuhostd.conf leaves the driver to others",
+                             "to have gpuhostd run a driver, set Version= to one or leave it out"});
+}
+
+void look_at_preinstalled(const Observed& observed, Plan& plan) {
+    const ProbedGpus gpus = probed_gpus(observed.gpus);
+    if (gpus.driven.empty() && gpus.left.empty())
+        plan.reasons.emplace_back("there is no NVIDIA GPU for a driver on this host's PCI buses");
+    else if (observed.loaded_version.empty())
+        plan.problems.push_back({Errc::NotFound,
+                                 "no NVIDIA driver is loaded, and Version=preinstalled leaves that to others",
+                                 "load it (modprobe nvidia), or look why it was not: journalctl -k"});
+    else if (gpus.driven.empty())
+        plan.problems.push_back(
+            {Errc::Failed,
+             "driver " + observed.loaded_version + " does not drive " + base::join(gpus.left, ", "),
+             "see journalctl -k for lines with NVRM"});
+    else if (!observed.devices_complete)
+        plan.problems.push_back(
+            {Errc::NotFound,
+             "driver " + observed.loaded_version + " is loaded, and its device nodes are not all there",
+             "make them: nvidia-modprobe -c 0 -u, or start nvidia-persistenced"});
+    else
+        plan.reasons.push_back(
+            "driver " + observed.loaded_version + " is the host's own, and runs" +
+            (gpus.left.empty() ? "" : "; it does not drive " + base::join(gpus.left, ", ")));
+    if (const Selection* const left = observed.selection())
+        plan.problems.push_back(
+            {Errc::Refused,
+             "this kernel would still boot driver " + left->generation.version + " of gpuhostd's store",
+             "let go of it: gpuhostctl driver deselect"});
+}
+
+/// None is a reason, not a problem: a host may have one kernel only.
+std::vector<std::string> kernels_to_select(const std::vector<std::string>& kernels, const Observed& observed,
+                                           Plan& plan) {
+    std::vector<std::string> installed;
+    for (const InstalledKernel& kernel : observed.kernels)
+        installed.push_back(kernel.release);
+    std::vector<std::string> wanted;
+    for (const std::string& kernel : kernels.empty() ? installed : kernels) {
+        if (!contains(installed, kernel))
+            plan.problems.push_back({Errc::NotFound, "no kernel '" + kernel + "' is installed",
+                                     "ls /lib/modules shows those that are"});
+        else if (kernel == observed.kernel && !kernels.empty())
+            plan.problems.push_back({Errc::InvalidArgument, "kernel " + kernel + " runs",
+                                     "change its driver: gpuhostctl driver swap VERSION"});
+        else if (kernel != observed.kernel && !contains(wanted, kernel))
+            wanted.push_back(kernel);
+    }
+    return wanted;
+}
+
+/// Where there is no GPU to go by, as in a system that does not run, what kernels boot says which modules they take.
+std::string flavour_without_gpus(const Store& store, const std::string& version, const std::string& kernel) {
+    for (const auto& [other, selection] : store.selected)
+        if (const DriverVersion* const known = store.find(selection.generation.version); known != nullptr)
+            for (const ModuleSet& set : known->modules)
+                if (set.digest == selection.generation.modules &&
+                    store.modules_for(version, kernel, set.flavour) != nullptr)
+                    return set.flavour;
+    return "any";
+}
+
+void select_for(const std::string& kernel, const std::string& version, const DriverSettings& settings,
+                const Observed& observed, Plan& plan) {
+    const Selection* const before = selection_of(observed, kernel);
+    Observed other = observed;
+    other.kernel = kernel;
+    DriverSettings chosen = settings;
+    if (settings.flavour == "any" && observed.gpus.empty())
+        chosen.flavour = flavour_without_gpus(observed.store, version, kernel);
+    const auto to = find_driver(other, chosen, version, plan.problems);
+    if (!to)
+        return;
+    if (before != nullptr && before->generation == to->generation) {
+        plan.reasons.push_back("kernel " + kernel + " boots " + version + " already");
+        return;
+    }
+    plan.reasons.push_back("kernel " + kernel + " boots " +
+                           (before != nullptr ? before->generation.version : "no driver") + ", wanted " +
+                           version);
+    Selection next{to->generation, std::nullopt};
+    if (before != nullptr)
+        next.previous = before->generation;
+    if (chosen.flavour != settings.flavour)
+        plan.reasons.push_back("there is no GPU to look at, so " + kernel + " gets " + chosen.flavour +
+                               " modules, as kernels boot here; Flavour= in gpuhostd.conf says otherwise");
+    const Json args = args_for(observed, kernel, to, next, observed.options);
+    const std::vector<core::Step> clearing = initramfs_steps(settings, observed, kernel);
+    plan.steps.insert(plan.steps.end(), clearing.begin(), clearing.end());
+    plan.steps.push_back(
+        {"driver.prepare", "prepare firmware and module index of " + version + " for " + kernel, args});
+    plan.steps.push_back({"driver.select", "select " + version + " for kernel " + kernel, args});
+}
+
+std::string owner_word(DriverOwner owner) {
+    return owner == DriverOwner::Nobody ? "off" : "preinstalled";
+}
+
+} // namespace
+
+Plan hands_off_plan(DriverOwner owner, const std::string& request, const Observed& observed) {
+    Plan plan;
+    plan.kind = request.empty() ? "apply" : "driver." + request;
+    plan.title = "nothing to do";
+    if (!request.empty()) {
+        plan.title = request + " the driver";
+        refuse(owner_word(owner), plan);
+    } else if (owner == DriverOwner::Preinstalled) {
+        look_at_preinstalled(observed, plan);
+    } else {
+        plan.reasons.emplace_back("Version=off: the driver is not gpuhostd's");
+    }
+    return plan;
+}
+
+Plan select_plan(const std::string& version, const std::vector<std::string>& kernels,
+                 const DriverSettings& settings, const Observed& observed) {
+    Plan plan;
+    plan.kind = "driver.select";
+    const std::string wanted = version.empty() ? version_in_use(settings, observed) : version;
+    plan.title = "select driver " + wanted + " for kernels that do not run";
+    if (settings.owner != DriverOwner::Gpuhost)
+        refuse(owner_word(settings.owner), plan);
+    else if (!settings.version.empty() && settings.version != wanted)
+        plan.problems.push_back({Errc::Refused,
+                                 "Version=" + settings.version +
+                                     " in gpuhostd.conf is what each kernel of this host gets when it boots",
+                                 "set Version= to " + wanted + " there, or leave it out"});
+    else if (wanted.empty())
+        plan.problems.push_back({Errc::InvalidArgument, "no driver version is given, configured or selected",
+                                 "name one: gpuhostctl driver select VERSION"});
+    if (!plan.problems.empty())
+        return plan;
+    FlavourChoice choice = choose_flavour(observed.store, wanted, settings.flavour, observed.gpus);
+    if (choice.problem)
+        plan.problems.push_back(*std::move(choice.problem));
+    DriverSettings chosen = settings;
+    chosen.flavour = choice.flavour;
+    for (const std::string& kernel : kernels_to_select(kernels, observed, plan))
+        select_for(kernel, wanted, chosen, observed, plan);
+    if (!plan.problems.empty())
+        plan.steps.clear();
+    else if (plan.reasons.empty())
+        plan.reasons.emplace_back("no other kernel is installed");
+    return plan;
+}
+
+Plan deselect_plan(const DriverSettings& settings, const Observed& observed,
+                   const core::StepsAround& around) {
+    Plan plan;
+    plan.kind = "driver.deselect";
+    plan.title = "let go of the driver of all kernels";
+    std::vector<std::string> kernels;
+    for (const auto& [kernel, selection] : observed.store.selected)
+        kernels.push_back(kernel);
+    if (kernels.empty()) {
+        plan.reasons.emplace_back("nothing is selected");
+        return plan;
+    }
+    if (!settings.version.empty()) {
+        plan.problems.push_back(
+            {Errc::Refused,
+             "Version=" + settings.version + " in gpuhostd.conf has this host run a driver of gpuhostd",
+             "set Version= to preinstalled or off first; a daemon that runs is then to be told: gpuhostctl "
+             "reload"});
+        return plan;
+    }
+    if (!observed.loaded_version.empty())
+        plan.reasons.push_back("driver " + observed.loaded_version +
+                               " goes on to run until the next boot; programs no longer find its libraries");
+    else
+        plan.reasons.emplace_back("the next boot takes whatever driver is installed otherwise, or none");
+    // What all kernels share goes last: with the kernel that has it, which may be another than the one that runs.
+    const auto rank = [&](const std::string& kernel) {
+        return observed.current == userland_link_of(kernel) ? 2 : boots_only(observed, kernel) ? 0 : 1;
+    };
+    std::stable_sort(kernels.begin(), kernels.end(),
+                     [&](const std::string& a, const std::string& b) { return rank(a) < rank(b); });
+    for (const std::string& kernel : kernels)
+        plan.steps.push_back({"driver.select", "select no driver for kernel " + kernel,
+                              args_for(observed, kernel, std::nullopt, std::nullopt, {})});
+    plan.steps.insert(plan.steps.end(), around.after.begin(), around.after.end());
+    return plan;
+}
+
+std::string version_in_use(const DriverSettings& settings, const Observed& observed) {
+    if (!settings.version.empty())
+        return settings.version;
+    if (const Selection* const selection = observed.selection())
+        return selection->generation.version;
+    for (const auto& [kernel, selection] : observed.store.selected)
+        if (observed.current == userland_link_of(kernel))
+            return selection.generation.version;
+    return {};
+}
+
+} // namespace gpuhost::kmod

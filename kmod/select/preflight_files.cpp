@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/base/mapped_file.hpp"
+#include "daemon/base/parse.hpp"
+#include "kmod/boot/selection_files.hpp"
+#include "kmod/module/index.hpp"
+#include "kmod/module/info.hpp"
+#include "kmod/module/kernel_state.hpp"
+#include "kmod/module/modprobe_rules.hpp"
+#include "kmod/select/driver_preflight.hpp"
+#include "kmod/store/layout.hpp"
+#include "kmod/store/manifest.hpp"
+#include "kmod/trust/module_trust.hpp"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <set>
+
+#include <fcntl.h>
+
+namespace gpuhost::kmod {
+namespace {
+
+using base::Errc;
+using core::Problem;
+using core::StepContext;
+
+constexpr std::uint64_t room_for_state = 64ULL << 20;
+constexpr std::uint64_t room_for_index = 32ULL << 20;
+constexpr std::string_view owner_hint = "see whose it is: dpkg -S or rpm -qf; a whole driver's, and how it "
+                                        "goes: gpuhostctl driver adopt --dry-run";
+
+struct Verdict {
+    const char* of_one;
+    const char* of_some;
+};
+
+/// What another driver's installation left in one directory, dozens of files perhaps, is one thing to mend.
+void add_in_the_way(const std::vector<std::string>& paths, const Verdict& verdict,
+                    std::vector<Problem>& problems) {
+    std::map<std::string, std::vector<std::string>> by_directory;
+    for (const std::string& path : paths)
+        by_directory[path.substr(0, path.rfind('/'))].push_back(path);
+    for (const auto& [directory, files] : by_directory)
+        problems.push_back({Errc::AlreadyExists,
+                            "'" + files.front() + "' " +
+                                (files.size() == 1 ? verdict.of_one
+                                                   : "and " + std::to_string(files.size() - 1) +
+                                                         " more in that directory " + verdict.of_some),
+                            std::string(owner_hint),
+                            {{"paths", files}}});
+}
+
+void check_set_of(const StepContext& context, const std::string& path, std::string_view way_out,
+                  std::vector<Problem>& problems) {
+    const auto checked = check_set_at(context.root, path);
+    const std::string hint = mending_hint(path) + std::string(way_out);
+    if (!checked)
+        problems.push_back({Errc::BadContent, checked.error().message, hint});
+    else
+        for (const std::string& difference : checked->bad)
+            problems.push_back({Errc::BadContent, path + "/" + difference, hint});
+}
+
+/// What nvidia.ko says that it asks for: "nvidia/550.163.01/gsp_ga10x.bin".
+std::vector<std::string> wanted_firmware(const StepContext& context, const Driver& driver) {
+    const std::string path = driver.modules + "/nvidia.ko";
+    const auto fd = context.root.open_file(path, O_RDONLY);
+    const auto file = fd ? base::MappedFile::open(fd->get(), path) : base::fail(fd.error());
+    const auto info = file ? parse_module_info(file->view(), path) : base::fail(file.error());
+    return info ? info->firmware : std::vector<std::string>();
+}
+
+/// In the userland, which the selection leads to, or installed by somebody else, compressed perhaps.
+bool has_firmware(const StepContext& context, const Driver& driver, const std::string& wanted) {
+    const std::string name = wanted.substr(wanted.rfind('/') + 1);
+    if (!driver.userland.empty() && context.root.stat(driver.userland + "/firmware/" + name))
+        return true;
+    for (const char* suffix : {"", ".xz", ".zst"})
+        if (context.root.stat("/lib/firmware/" + wanted + suffix))
+            return true;
+    return false;
+}
+
+bool has_any_firmware(const StepContext& context, const Driver& driver) {
+    std::vector<std::string> directories{"/lib/firmware/nvidia/" + driver.generation.version};
+    if (!driver.userland.empty())
+        directories.push_back(driver.userland + "/firmware");
+    for (const std::string& directory : directories)
+        for (const std::string& name : context.root.list(directory).value_or(std::vector<std::string>()))
+            if (base::starts_with(name, "gsp_"))
+                return true;
+    return false;
+}
+
+/// NVIDIA's open modules run nothing without it; the proprietary ones do on older GPUs.
+void check_firmware(const StepContext& context, const Driver& driver, std::vector<Problem>& problems) {
+    if (driver.modules.find("-open/") == std::string::npos)
+        return;
+    const std::string hint = "import firmware-nvidia-gsp of the same version";
+    const std::vector<std::string> files = wanted_firmware(context, driver);
+    if (files.empty() && !has_any_firmware(context, driver))
+        problems.push_back(
+            {Errc::NotFound,
+             "no GSP firmware for driver " + driver.generation.version + ", which its open modules need",
+             hint});
+    for (const std::string& wanted : files)
+        if (!has_firmware(context, driver, wanted))
+            problems.push_back({Errc::NotFound,
+                                "GSP firmware '" + wanted +
+                                    "' is missing, which the open modules of driver " +
+                                    driver.generation.version + " need",
+                                hint});
+}
+
+void check_room(const StepContext& context, const std::string& path, std::uint64_t needed,
+                std::vector<Problem>& problems) {
+    const auto free = context.root.free_bytes(path);
+    if (free && *free < needed)
+        problems.push_back({Errc::NoSpace,
+                            path + " has " + std::to_string(*free >> 20) + " MiB free, needed are " +
+                                std::to_string(needed >> 20),
+                            "free some space there"});
+}
+
+/// Another package's libraries would be found in place of the selected driver's, or the other way round.
+void check_libraries(const StepContext& context, const Driver& driver, std::vector<Problem>& problems) {
+    if (driver.userland.empty())
+        return;
+    std::vector<std::string> others;
+    for (const std::string& name :
+         context.root.list(driver.userland + "/lib").value_or(std::vector<std::string>()))
+        for (const std::string_view directory : library_directories) {
+            const std::string path = std::string(directory) + "/" + name;
+            if (context.root.exists(path))
+                others.push_back(path);
+        }
+    add_in_the_way(others, {"is another driver's library", "are another driver's libraries"}, problems);
+}
+
+/// At boot such rules would load something else than what is selected.
+void check_modprobe_rules(const StepContext& context, std::vector<Problem>& problems) {
+    add_in_the_way(rules_in_place_of_nvidia(context.root),
+                   {"makes modprobe load another nvidia driver", "make modprobe load another nvidia driver"},
+                   problems);
+}
+
+void check_digests(const StepContext& context, const Driver& driver, std::string_view way_out,
+                   std::vector<Problem>& problems) {
+    context.progress(-1, "checking driver " + driver.generation.version);
+    check_set_of(context, driver.modules, way_out, problems);
+    if (!driver.userland.empty())
+        check_set_of(context, driver.userland, way_out, problems);
+}
+
+/// There and back, for a file that is in the way of an undo is too late to find there.
+void check_owners(const StepContext& context, const base::Json& args, std::vector<Problem>& problems) {
+    std::set<std::string> paths;
+    for (const char* const which : {"to", "from"}) {
+        const SelectionFiles files = selection_files(context.root, args, which);
+        for (const auto* operations : {&files.before_index, &files.after_index})
+            for (const content::FileOperation& operation : *operations)
+                paths.insert(operation.path);
+    }
+    std::vector<std::string> others(paths.begin(), paths.end());
+    std::erase_if(others, [&](const std::string& path) { return content::is_ours(context.root, path); });
+    add_in_the_way(others, {"is not gpuhost's", "are not gpuhost's"}, problems);
+}
+
+/// Of a kernel that does not run, whose modules nobody loads before it boots. Whether it enforces signatures is taken to be as
+/// of the one that runs.
+void check_signatures(StepContext& context, const std::string& kernel, const Driver& driver,
+                      std::vector<Problem>& problems) {
+    TrustRules rules = trust_rules(context.root, kernel);
+    const std::string certificate =
+        base::string_or(base::member(context.settings, "Driver"), "SigningCertificate", {});
+    if (const auto added = add_certificate(rules, context.root, certificate); !added)
+        context.warn("SigningCertificate=: " + added.error().message);
+    for (const std::string& name : context.root.list(driver.modules).value_or(std::vector<std::string>())) {
+        if (!base::ends_with(name, ".ko"))
+            continue;
+        const std::string path = driver.modules + "/" + name;
+        const auto fd = context.root.open_file(path, O_RDONLY);
+        const auto file = fd ? base::MappedFile::open(fd->get(), path) : base::fail(fd.error());
+        if (!file) // which check_digests() has said
+            continue;
+        if (auto problem = signature_problem(name.substr(0, name.size() - 3), file->view(), rules,
+                                             [&](const std::string& text) { context.warn(text); }))
+            problems.push_back(*std::move(problem));
+    }
+}
+
+} // namespace
+
+PreflightResult prepare_preflight(StepContext& context, const base::Json& args) {
+    std::vector<Problem> problems;
+    const auto driver = driver_from_json(base::member(args, "to"));
+    if (!driver)
+        return problems;
+    check_digests(context, *driver, {}, problems);
+    if (const std::string kernel = base::string_or(args, "kernel", "");
+        kernel != kernel_release(context.root).value_or(""))
+        check_signatures(context, kernel, *driver, problems);
+    // A driver that could not be gone back to is found out before it is given up, unless it does not run.
+    const auto from = driver_from_json(base::member(args, "from"));
+    if (from && !(from->generation == driver->generation) && loaded_module(context.root, "nvidia"))
+        check_digests(context, *from, " Or unload the driver (rmmod) to swap without a way back.", problems);
+    check_firmware(context, *driver, problems);
+    check_room(context, std::string(store_directory), room_for_state, problems);
+    check_room(context, "/lib/modules/" + base::string_or(args, "kernel", ""), room_for_index, problems);
+    return problems;
+}
+
+PreflightResult select_preflight(StepContext& context, const base::Json& args) {
+    std::vector<Problem> problems;
+    const auto driver = driver_from_json(base::member(args, "to"));
+    if (!driver)
+        return problems;
+    check_owners(context, args, problems);
+    const char* const rival = "may be loaded in place of the selected driver's";
+    add_in_the_way(rivals(context.root, base::string_or(args, "kernel", ""), driver->modules), {rival, rival},
+                   problems);
+    check_libraries(context, *driver, problems);
+    check_modprobe_rules(context, problems);
+    return problems;
+}
+
+} // namespace gpuhost::kmod

@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: Apache-2.0
+// driver.prepare makes, while the host serves, all that the selection will lead to; driver.select changes
+// what the host boots and finds (kmod/boot/selection_files.hpp says in which order and why).
+// args of both: {"kernel", "from": driver|null, "to": driver|null}; of select also {"options_from",
+// "options_to": texts of modprobe's configuration, "selection_from", "selection_to": selection|null,
+// "current_from": where current leads, "boots_only": the kernel does not run, so nothing but what it boots changes}.
+#include "daemon/base/parse.hpp"
+#include "daemon/base/process.hpp"
+#include "kmod/boot/selection_files.hpp"
+#include "kmod/module/index.hpp"
+#include "kmod/module/kernel_state.hpp"
+#include "kmod/select/driver_preflight.hpp"
+#include "kmod/step_kind.hpp"
+
+#include <algorithm>
+
+#include <unistd.h>
+
+namespace gpuhost::kmod {
+namespace {
+
+using base::Errc;
+using base::Result;
+using core::StepContext;
+
+/// It becomes a part of paths that programs get.
+Result<std::string> kernel_of(const base::Json& args) {
+    std::string kernel = base::string_or(args, "kernel", "");
+    if (!base::is_kernel_release(kernel))
+        return base::fail(Errc::InvalidArgument, "'" + kernel + "' is not a kernel release");
+    return kernel;
+}
+std::optional<Driver> driver_of(const base::Json& args, std::string_view key) {
+    return driver_from_json(base::member(args, key));
+}
+/// A transaction may be of several kernels.
+std::string index_name(const std::string& kernel, std::string_view which) {
+    return "index-" + kernel + "-" + std::string(which);
+}
+std::string index_directory(const StepContext& context, const std::string& kernel, std::string_view which) {
+    return context.staging + "/" + index_name(kernel, which);
+}
+
+Result<void> perform_all(const base::Root& root, const std::vector<content::FileOperation>& operations) {
+    for (const content::FileOperation& operation : operations)
+        GPUHOST_CHECK(perform(root, operation));
+    return {};
+}
+
+Result<void> check_all(const base::Root& root, const std::vector<content::FileOperation>& operations) {
+    for (const content::FileOperation& operation : operations)
+        if (!is_done(root, operation))
+            return base::fail(Errc::Failed, "'" + operation.path + "' is not as it was just made");
+    return {};
+}
+
+/// What the driver needs to be selected. A firmware directory that somebody else installed is as good as
+/// ours.
+std::vector<content::FileOperation> prepared_files(const base::Root& root, const Driver& driver) {
+    std::vector<content::FileOperation> files = generation_files(driver);
+    if (auto firmware = firmware_link(root, driver); firmware && content::is_ours(root, firmware->path))
+        files.push_back(std::move(*firmware));
+    return files;
+}
+
+/// What led to drivers that are not in the store any more.
+Result<void> drop_dangling(const base::Root& root) {
+    const std::string directory = std::string(store_directory) + "/generation";
+    for (const std::string& name : root.list(directory).value_or(std::vector<std::string>()))
+        if (!root.stat(directory + "/" + name + "/modules"))
+            GPUHOST_CHECK(root.remove_tree(directory + "/" + name));
+    const std::string firmware = "/lib/firmware/nvidia";
+    for (const std::string& name : root.list(firmware).value_or(std::vector<std::string>()))
+        if (const std::string path = firmware + "/" + name; content::is_ours(root, path) && !root.stat(path))
+            GPUHOST_CHECK(root.remove(path));
+    return {};
+}
+
+/// The index for going back too, so that it takes no time later: most often it is the same. Where there is no
+/// driver to go back to there is no hurry either.
+Result<base::Json> prepare(StepContext& context, const base::Json& args) {
+    GPUHOST_TRY(kernel, kernel_of(args));
+    const auto from = driver_of(args, "from");
+    const auto to = driver_of(args, "to");
+    GPUHOST_CHECK(drop_dangling(context.root));
+    for (const auto& driver : {from, to})
+        if (driver)
+            GPUHOST_CHECK(perform_all(context.root, prepared_files(context.root, *driver)));
+    context.progress(-1, "computing the module index");
+    GPUHOST_CHECK(build_index(context.root, kernel, to ? to->modules : std::string(),
+                              index_directory(context, kernel, "to")));
+    const std::string back = index_directory(context, kernel, "from");
+    GPUHOST_CHECK(context.root.remove_tree(back));
+    if (index_is_installed(context.root, kernel, index_directory(context, kernel, "to")))
+        GPUHOST_CHECK(context.root.symlink_atomic(index_name(kernel, "to"), back));
+    else if (from)
+        GPUHOST_CHECK(build_index(context.root, kernel, from->modules, back));
+    return base::Json::object();
+}
+
+Result<void> verify_prepared(StepContext& context, const base::Json& args) {
+    GPUHOST_TRY(kernel, kernel_of(args));
+    const auto driver = driver_of(args, "to");
+    if (!driver)
+        return {};
+    GPUHOST_CHECK(check_index(context.root, kernel, driver->modules, index_directory(context, kernel, "to")));
+    return check_all(context.root, prepared_files(context.root, *driver));
+}
+
+/// Does the kernel run this version, or any kernel boot or have it selected? Then its firmware and its links stay: a GPU that
+/// starts asks for them.
+Result<bool> is_in_use(const base::Root& root, const Driver& driver) {
+    if (served_version(root) == driver.generation.version)
+        return true;
+    GPUHOST_TRY(store, read_store(root));
+    if (std::any_of(store.selected.begin(), store.selected.end(), [&](const auto& selected) {
+            return selected.second.generation.version == driver.generation.version;
+        }))
+        return true;
+    const std::string boots = std::string(store_directory) + "/boot";
+    const auto kernels = root.list(boots).value_or(std::vector<std::string>());
+    return std::any_of(kernels.begin(), kernels.end(), [&](const std::string& kernel) {
+        return boot_modules(root, kernel) == driver.modules;
+    });
+}
+
+/// Removes what leads to the new driver only.
+Result<void> unprepare(StepContext& context, const base::Json& args) {
+    const auto to = driver_of(args, "to");
+    const auto from = driver_of(args, "from");
+    if (!to || (from && from->generation == to->generation))
+        return {};
+    GPUHOST_TRY(in_use, is_in_use(context.root, *to));
+    if (in_use)
+        return {};
+    std::string generation;
+    for (const content::FileOperation& file : generation_files(*to)) {
+        GPUHOST_CHECK(context.root.remove(file.path));
+        generation = file.path.substr(0, file.path.rfind('/'));
+    }
+    GPUHOST_CHECK(context.root.remove(generation));
+    if (const auto firmware = firmware_link(context.root, *to); firmware && is_done(context.root, *firmware))
+        return context.root.remove(firmware->path);
+    return {};
+}
+
+/// The linker's cache follows the links; a tree without privileges can't be entered for it, and gets it when
+/// it boots.
+Result<void> refresh_libraries(const base::Root& root) {
+    base::Command command;
+    command.argv = {"ldconfig"};
+    if (!root.is_host()) {
+        if (::geteuid() != 0 || !root.exists("/etc/ld.so.conf"))
+            return {};
+        command.argv.insert(command.argv.end(), {"-r", root.directory()});
+    }
+    GPUHOST_TRY(finished, base::run(command));
+    if (finished.exit_status == 0)
+        return {};
+    return base::fail(Errc::Failed, "ldconfig: " + finished.output);
+}
+
+Result<void> record(const base::Root& root, std::string_view kernel, const base::Json& selection) {
+    if (const auto value = selection_from_json(selection))
+        return write_selection(root, kernel, *value);
+    return remove_selection(root, kernel);
+}
+
+Result<void> update_index(const StepContext& context, const std::string& kernel,
+                          const std::optional<Driver>& driver, const std::string& which) {
+    const std::string index = index_directory(context, kernel, which);
+    const std::string other = index_directory(context, kernel, which == "to" ? "from" : "to");
+    if (!index_is_current(context.root, kernel, index))
+        GPUHOST_CHECK(build_index(context.root, kernel, driver ? driver->modules : std::string(), index));
+    const bool other_holds = index_is_current(context.root, kernel, other);
+    GPUHOST_CHECK(install_index(context.root, kernel, index));
+    if (other_holds) // what changed the host's index is known; without this note, depmod runs once more
+        (void)keep_index_current(context.root, kernel, other);
+    return {};
+}
+
+/// Each step of it comes before those that need it; a failure leaves the old driver selected, or a part for the undo.
+Result<void> select(StepContext& context, const base::Json& args) {
+    GPUHOST_TRY(kernel, kernel_of(args));
+    const auto driver = driver_of(args, "to");
+    const SelectionFiles files = selection_files(context.root, args, "to");
+    const std::string index = index_directory(context, kernel, "to");
+    if (!index_is_current(context.root, kernel, index))
+        GPUHOST_CHECK(build_index(context.root, kernel, driver ? driver->modules : std::string(), index));
+    if (driver)
+        GPUHOST_CHECK(perform_all(context.root, prepared_files(context.root, *driver)));
+    GPUHOST_CHECK(perform_all(context.root, files.before_index));
+    GPUHOST_CHECK(update_index(context, kernel, driver, "to"));
+    GPUHOST_CHECK(record(context.root, kernel, base::member(args, "selection_to")));
+    GPUHOST_CHECK(perform_all(context.root, files.after_index));
+    return refresh_libraries(context.root);
+}
+
+/// Keeps the first error of what is done all the same.
+class FirstError {
+  public:
+    void add(Result<void> result) {
+        if (result_ && !result)
+            result_ = std::move(result);
+    }
+    void add(const base::Root& root, const std::vector<content::FileOperation>& operations) {
+        for (const content::FileOperation& operation : operations)
+            add(perform(root, operation));
+    }
+    [[nodiscard]] const Result<void>& result() const { return result_; }
+
+  private:
+    Result<void> result_;
+};
+
+/// Writes the record first: it needs room on the disk, which the links do not, and while it can't be written nothing changes.
+/// Each of the others is done even if one fails. The index is last, since every mix of indices boots.
+Result<void> select_back(StepContext& context, const base::Json& args) {
+    GPUHOST_TRY(kernel, kernel_of(args));
+    const auto driver = driver_of(args, "from");
+    const SelectionFiles files = selection_files(context.root, args, "from");
+    GPUHOST_CHECK(record(context.root, kernel, base::member(args, "selection_from")));
+    FirstError first;
+    if (driver)
+        first.add(context.root, prepared_files(context.root, *driver));
+    first.add(context.root, files.before_index);
+    first.add(context.root, files.after_index);
+    first.add(refresh_libraries(context.root));
+    first.add(update_index(context, kernel, driver, "from"));
+    return first.result();
+}
+
+Result<void> verify_selected(StepContext& context, const base::Json& args) {
+    GPUHOST_TRY(kernel, kernel_of(args));
+    const auto driver = driver_of(args, "to");
+    GPUHOST_CHECK(check_all(context.root, selection_files(context.root, args, "to").before_index));
+    const std::string index = index_directory(context, kernel, "to");
+    if (driver)
+        GPUHOST_CHECK(check_index(context.root, kernel, driver->modules, index));
+    if (!index_is_installed(context.root, kernel, index))
+        return base::fail(Errc::Failed, "the module index of " + kernel + " is not what was just installed");
+    GPUHOST_TRY(selection, read_selection(context.root, kernel));
+    if (selection != selection_from_json(base::member(args, "selection_to")))
+        return base::fail(Errc::Failed, "the selection for " + kernel + " is not what was just recorded");
+    return {};
+}
+
+} // namespace
+
+core::StepKind driver_prepare_kind() {
+    core::StepKind kind;
+    kind.name = "driver.prepare";
+    kind.sandbox = core::Sandbox::System;
+    kind.deadline = std::chrono::minutes(12);
+    kind.preflight = prepare_preflight;
+    kind.apply = prepare;
+    kind.verify = verify_prepared;
+    kind.undo = unprepare;
+    return kind;
+}
+
+core::StepKind driver_select_kind() {
+    core::StepKind kind;
+    kind.name = "driver.select";
+    kind.sandbox = core::Sandbox::System;
+    kind.deadline = std::chrono::minutes(12);
+    kind.preflight = select_preflight;
+    kind.apply = [](StepContext& context, const base::Json& args) -> Result<base::Json> {
+        GPUHOST_CHECK(select(context, args));
+        return base::Json::object();
+    };
+    kind.verify = verify_selected;
+    kind.undo = select_back;
+    return kind;
+}
+
+} // namespace gpuhost::kmod

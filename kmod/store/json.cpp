@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+// The driver store as JSON and back: `driver list --json`, and what planning works on.
+#include "daemon/base/parse.hpp"
+#include "kmod/store/store.hpp"
+
+namespace gpuhost::kmod {
+
+using base::int_or;
+using base::Json;
+using base::member;
+using base::string_or;
+using base::strings_or_empty;
+
+namespace {
+
+Json to_json(const ModuleFile& module) {
+    return Json{{"name", module.name},         {"file", module.file},
+                {"version", module.version},   {"srcversion", module.srcversion},
+                {"vermagic", module.vermagic}, {"depends", module.depends},
+                {"size", module.size},         {"sha256", module.sha256},
+                {"signer", module.signer}};
+}
+
+ModuleFile module_from_json(const Json& value) {
+    return {string_or(value, "name", {}),
+            string_or(value, "file", {}),
+            string_or(value, "version", {}),
+            string_or(value, "srcversion", {}),
+            string_or(value, "vermagic", {}),
+            strings_or_empty(value, "depends"),
+            static_cast<std::uint64_t>(int_or(value, "size", 0)),
+            string_or(value, "sha256", {}),
+            string_or(value, "signer", {})};
+}
+
+Json to_json(const Userland& set) {
+    return Json{{"digest", set.digest},
+                {"path", set.path},
+                {"files", set.files},
+                {"bytes", set.bytes},
+                {"nvml", set.nvml},
+                {"firmware", set.firmware},
+                {"closed_gpus", set.closed_gpus},
+                {"published_us", set.published_us}};
+}
+
+Userland userland_from_json(const Json& value) {
+    return {string_or(value, "digest", {}),
+            string_or(value, "path", {}),
+            static_cast<std::uint64_t>(int_or(value, "files", 0)),
+            static_cast<std::uint64_t>(int_or(value, "bytes", 0)),
+            base::bool_or(value, "nvml", false),
+            strings_or_empty(value, "firmware"),
+            int_or(value, "published_us", 0),
+            strings_or_empty(value, "closed_gpus")};
+}
+
+Json to_json(const ModuleSet& set) {
+    Json modules = Json::array();
+    for (const ModuleFile& module : set.modules)
+        modules.push_back(to_json(module));
+    return Json{{"kernel", set.kernel}, {"flavour", set.flavour},        {"digest", set.digest},
+                {"path", set.path},     {"modules", std::move(modules)}, {"published_us", set.published_us}};
+}
+
+ModuleSet module_set_from_json(const Json& value) {
+    ModuleSet set{string_or(value, "kernel", {}),
+                  string_or(value, "flavour", {}),
+                  string_or(value, "digest", {}),
+                  string_or(value, "path", {}),
+                  {},
+                  int_or(value, "published_us", 0)};
+    for (const Json& module : member(value, "modules"))
+        set.modules.push_back(module_from_json(module));
+    return set;
+}
+
+Json to_json(const SourceSet& set) {
+    return Json{{"flavour", set.flavour},     {"digest", set.digest},
+                {"path", set.path},           {"file", set.file},
+                {"size", set.size},           {"sha256", set.sha256},
+                {"directory", set.directory}, {"published_us", set.published_us}};
+}
+
+SourceSet source_from_json(const Json& value) {
+    return {string_or(value, "flavour", {}),   string_or(value, "digest", {}),
+            string_or(value, "path", {}),      string_or(value, "file", {}),
+            string_or(value, "directory", {}), static_cast<std::uint64_t>(int_or(value, "size", 0)),
+            string_or(value, "sha256", {}),    int_or(value, "published_us", 0)};
+}
+
+Json to_json(const DriverVersion& version) {
+    Json value{{"version", version.version},
+               {"userland", Json::array()},
+               {"modules", Json::array()},
+               {"sources", Json::array()}};
+    for (const Userland& set : version.userland)
+        value["userland"].push_back(to_json(set));
+    for (const ModuleSet& set : version.modules)
+        value["modules"].push_back(to_json(set));
+    for (const SourceSet& set : version.sources)
+        value["sources"].push_back(to_json(set));
+    return value;
+}
+
+Json to_json(const Generation& generation) {
+    return Json{
+        {"version", generation.version}, {"userland", generation.userland}, {"modules", generation.modules}};
+}
+
+std::optional<Generation> generation_from_json(const Json& value) {
+    Generation generation{string_or(value, "version", {}), string_or(value, "userland", {}),
+                          string_or(value, "modules", {})};
+    if (!base::is_driver_version(generation.version) || generation.modules.empty())
+        return std::nullopt;
+    return generation;
+}
+
+} // namespace
+
+Json to_json(const Selection& selection) {
+    Json value = to_json(selection.generation);
+    value["previous"] = selection.previous ? to_json(*selection.previous) : Json();
+    return value;
+}
+
+std::optional<Selection> selection_from_json(const Json& value) {
+    auto generation = generation_from_json(value);
+    if (!generation)
+        return std::nullopt;
+    return Selection{std::move(*generation), generation_from_json(member(value, "previous"))};
+}
+
+Json to_json(const Store& store) {
+    Json value{{"selected", Json::object()}, {"versions", Json::array()}, {"problems", store.problems}};
+    for (const auto& [kernel, selection] : store.selected)
+        value["selected"][kernel] = to_json(selection);
+    for (const DriverVersion& version : store.versions)
+        value["versions"].push_back(to_json(version));
+    return value;
+}
+
+Store store_from_json(const Json& value) {
+    Store store;
+    for (const auto& [kernel, item] : member(value, "selected").items())
+        if (auto selection = selection_from_json(item))
+            store.selected.emplace(kernel, std::move(*selection));
+    for (const Json& item : member(value, "versions")) {
+        DriverVersion version;
+        version.version = string_or(item, "version", {});
+        for (const Json& set : member(item, "userland"))
+            version.userland.push_back(userland_from_json(set));
+        for (const Json& set : member(item, "modules"))
+            version.modules.push_back(module_set_from_json(set));
+        for (const Json& set : member(item, "sources"))
+            version.sources.push_back(source_from_json(set));
+        store.versions.push_back(std::move(version));
+    }
+    store.problems = strings_or_empty(value, "problems");
+    return store;
+}
+
+} // namespace gpuhost::kmod

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kmod/store/stage.hpp"
+
+#include "daemon/base/parse.hpp"
+#include "kmod/step_kind.hpp"
+#include "kmod/store/module_set.hpp"
+
+#include <cerrno>
+
+#include <sys/stat.h>
+
+namespace gpuhost::kmod {
+
+using base::Errc;
+using base::Json;
+using base::Result;
+using core::StepContext;
+
+namespace {
+
+constexpr std::uint64_t module_growth = 8; ///< of a compressed module, at most, in real ones
+
+Result<std::vector<ImportFile>> inputs_of(const StepContext& context, const Json& args) {
+    const auto names = base::strings_or_empty(args, "names");
+    if (names.empty() || names.size() != context.inputs.size())
+        return base::fail(Errc::Interrupted, "the files to import are no longer open",
+                          "Start the import again.");
+    std::vector<ImportFile> files;
+    for (std::size_t i = 0; i < names.size(); ++i)
+        files.push_back({context.inputs[i].get(), names[i]});
+    return files;
+}
+
+Result<std::uint64_t> total_size(const std::vector<ImportFile>& files) {
+    std::uint64_t bytes = 0;
+    for (const ImportFile& file : files) {
+        struct stat st {};
+        if (::fstat(file.fd, &st) < 0)
+            return base::fail_errno(file.name, errno);
+        if (!S_ISREG(st.st_mode))
+            return base::fail(Errc::InvalidArgument, file.name + ": not a regular file");
+        bytes += static_cast<std::uint64_t>(st.st_size);
+    }
+    return bytes;
+}
+
+Json to_json(const Imported& imported) {
+    Json packages = Json::array();
+    for (const ImportedPackage& package : imported.packages)
+        packages.push_back(Json{{"package", package.package},
+                                {"version", package.version},
+                                {"kept", package.kept},
+                                {"ignored", package.ignored}});
+    return Json{{"version", imported.version}, {"sets", imported.places}, {"packages", std::move(packages)}};
+}
+
+Result<Imported> import_modules(const base::Root& staging, const std::vector<ImportFile>& files,
+                                std::uint64_t space, const OnProgress& progress) {
+    GPUHOST_TRY(total, total_size(files));
+    if (total * module_growth > space)
+        return base::fail(Errc::NoSpace,
+                          "these modules may need " + std::to_string(total * module_growth >> 20U) +
+                              " MiB, but " + std::to_string(space >> 20U) + " MiB are free",
+                          std::string(make_room));
+    std::vector<ModuleInput> inputs;
+    for (const ImportFile& file : files)
+        inputs.push_back({file.fd, file.name});
+    std::uint64_t done = 0;
+    GPUHOST_TRY(manifest, stage_modules(staging, inputs, space, [&](std::uint64_t n) {
+                    done += n;
+                    progress(std::min(1.0, static_cast<double>(done) / static_cast<double>(total + 1)),
+                             "reading modules");
+                }));
+    return Imported{manifest.version, manifest.kernel, manifest.flavour, {set_place(manifest)}, {}};
+}
+
+/// Runs among steps with more rights than the parser's, so it opens nothing that was passed: only sizes are
+/// looked at.
+Result<std::vector<core::Problem>> preflight(StepContext& context, const Json& args) {
+    GPUHOST_TRY(files, inputs_of(context, args));
+    GPUHOST_TRY(bytes, total_size(files));
+    GPUHOST_TRY(space, usable_space(context.root));
+    std::vector<core::Problem> problems;
+    if (bytes > space)
+        problems.push_back({Errc::NoSpace,
+                            "the files have " + std::to_string(bytes >> 20U) + " MiB, but only " +
+                                std::to_string(space >> 20U) + " MiB are free in " +
+                                std::string(store_directory),
+                            std::string(make_room)});
+    return problems;
+}
+
+Result<Json> apply(StepContext& context, const Json& args) {
+    GPUHOST_TRY(files, inputs_of(context, args));
+    GPUHOST_TRY(space, usable_space(context.root));
+    GPUHOST_TRY(staging, base::Root::open(context.root.host_path(context.staging)));
+    GPUHOST_TRY(imported, stage_files(staging, files, space, context.progress));
+    return to_json(imported);
+}
+
+} // namespace
+
+Result<std::uint64_t> usable_space(const base::Root& root) {
+    GPUHOST_TRY(free, free_space(root));
+    return free - std::min(free, import_reserve);
+}
+
+Result<Imported> stage_files(const base::Root& staging, const std::vector<ImportFile>& files,
+                             std::uint64_t space, const OnProgress& progress) {
+    if (files.empty())
+        return base::fail(Errc::BadContent, "there are no files in it");
+    return base::is_module_file(files.front().name) ? import_modules(staging, files, space, progress)
+                                                    : stage_packages(staging, files, space, progress);
+}
+
+core::StepKind store_stage_kind() {
+    core::StepKind kind;
+    kind.name = "store.stage";
+    kind.sandbox = core::Sandbox::Parse;
+    kind.deadline = std::chrono::minutes(15);
+    kind.interruptible = true;
+    kind.preflight = preflight;
+    kind.apply = apply;
+    // No verify: store.publish hashes all of it again.
+    // No undo: the staging directory goes with its transaction.
+    return kind;
+}
+
+} // namespace gpuhost::kmod

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kmod/store/supported_gpus.hpp"
+
+#include "daemon/base/json.hpp"
+#include "daemon/base/parse.hpp"
+
+#include <algorithm>
+#include <set>
+
+namespace gpuhost::kmod {
+
+using base::Errc;
+using base::Json;
+using base::Result;
+
+namespace {
+
+constexpr std::string_view file_name = "supported-gpus.json";
+constexpr std::string_view open_feature = "kernelopen";
+
+/// "10de:1db6" of "0x1DB6".
+std::optional<std::string> numbers_of(std::string_view device) {
+    if (device.size() != 6 || !base::starts_with(device, "0x") || !base::parse_uint(device.substr(2), 16))
+        return std::nullopt;
+    std::string digits(device.substr(2));
+    std::transform(digits.begin(), digits.end(), digits.begin(),
+                   [](char c) { return c >= 'A' && c <= 'F' ? static_cast<char>(c - 'A' + 'a') : c; });
+    return "10de:" + digits;
+}
+
+} // namespace
+
+bool is_supported_gpus(const content::ArchiveEntry& entry) {
+    return entry.type == content::ArchiveEntry::Type::File &&
+           entry.path.substr(entry.path.rfind('/') + 1) == file_name;
+}
+
+Result<std::vector<std::string>> parse_supported_gpus(std::string_view text, std::string_view what) {
+    GPUHOST_TRY(document, base::parse_json(text, what));
+    const Json& chips = base::member(document, "chips");
+    if (!chips.is_array())
+        return base::fail(Errc::BadContent, std::string(what) + ": has no list of GPUs",
+                          "The package is damaged; fetch it again.");
+    std::set<std::string> closed;
+    std::set<std::string> open; // one device has an entry for each board that it is on
+    for (const Json& chip : chips) {
+        const auto numbers = numbers_of(base::string_or(chip, "devid", {}));
+        if (!numbers)
+            return base::fail(Errc::BadContent, std::string(what) + ": a GPU's device id is none",
+                              "The package is damaged; fetch it again.");
+        if (!base::string_or(chip, "legacybranch", {}).empty())
+            continue;
+        const auto features = base::strings_or_empty(chip, "features");
+        const bool is_open = std::find(features.begin(), features.end(), open_feature) != features.end();
+        (is_open ? open : closed).insert(*numbers);
+    }
+    std::vector<std::string> only;
+    std::set_difference(closed.begin(), closed.end(), open.begin(), open.end(), std::back_inserter(only));
+    return only;
+}
+
+} // namespace gpuhost::kmod

@@ -1,0 +1,645 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/base/parse.hpp"
+#include "kmod/plan/driver_plan.hpp"
+
+#include <functional>
+
+#include <gtest/gtest.h>
+
+namespace gpuhost::kmod {
+namespace {
+
+using base::Errc;
+using base::Json;
+
+const std::string kernel = "6.1.0-50-amd64";
+
+ModuleSet module_set(const std::string& version) {
+    ModuleSet set;
+    set.kernel = kernel;
+    set.flavour = "open";
+    set.digest = "m" + version;
+    set.path = "/var/lib/gpuhost/driver/" + version + "/modules/" + kernel + "-open/m";
+    for (const std::string name :
+         {"nvidia", "nvidia_uvm", "nvidia_modeset", "nvidia_drm", "nvidia_peermem"}) {
+        ModuleFile file;
+        file.name = name;
+        file.file = name + ".ko";
+        file.version = version;
+        file.srcversion = version + name;
+        if (name != "nvidia")
+            file.depends = {name == "nvidia_drm" ? "nvidia-modeset" : "nvidia"};
+        set.modules.push_back(file);
+    }
+    return set;
+}
+
+DriverVersion driver_version(const std::string& version) {
+    DriverVersion driver;
+    driver.version = version;
+    driver.modules.push_back(module_set(version));
+    driver.userland.push_back(
+        {"u" + version, "/var/lib/gpuhost/driver/" + version + "/userland/u", 3, 4, true, {}, 0});
+    return driver;
+}
+
+Generation generation(const std::string& version) {
+    return {version, "u" + version, "m" + version};
+}
+
+/// A host on which 535 runs and 550 lies ready.
+Observed serving_535() {
+    Observed observed;
+    observed.kernel = kernel;
+    observed.gpus = {{"0000:65:00.0", "0x2330", "nvidia"}};
+    observed.loaded_version = "535.261.03";
+    for (const std::string name : {"nvidia", "nvidia_uvm", "nvidia_modeset", "nvidia_drm"}) {
+        LoadedModule module;
+        module.name = name;
+        module.version = "535.261.03";
+        module.srcversion = "535.261.03" + name;
+        module.state = "live";
+        observed.loaded.push_back(module);
+    }
+    observed.loaded[0].holders = {"nvidia_uvm", "nvidia_modeset", "nvidia_drm"};
+    observed.store.versions = {driver_version("550.163.01"), driver_version("535.261.03")};
+    observed.store.selected[kernel] = {generation("535.261.03"), generation("550.163.01")};
+    observed.units = {"nvidia-persistenced.service"};
+    observed.options = modprobe_options({});
+    return observed;
+}
+
+Observed fresh_host() {
+    Observed observed = serving_535();
+    observed.loaded.clear();
+    observed.loaded_version.clear();
+    observed.store.selected.clear();
+    observed.units.clear();
+    observed.options.clear();
+    return observed;
+}
+
+Json swap(const std::string& version) {
+    return {{"driver", {{"request", "swap"}, {"version", version}}}};
+}
+
+std::string kinds(const core::Plan& plan) {
+    std::vector<std::string> names;
+    for (const core::Step& step : plan.steps)
+        names.push_back(step.kind);
+    return base::join(names, " ");
+}
+
+const std::string whole_swap =
+    "driver.prepare door.shut units.stop holders.clear driver.devices modules.converge units.quiesce "
+    "driver.select driver.devices driver.validate door.open units.start";
+
+struct PlanCase {
+    const char* name;
+    std::function<void(Observed&, core::Settings&)> change;
+    Json request;
+    std::string steps;
+    std::vector<Errc> problems;
+    bool fresh = false;
+};
+
+class DriverPlan : public testing::TestWithParam<PlanCase> {};
+
+TEST_P(DriverPlan, HasTheStepsThatItTakes) {
+    const PlanCase& param = GetParam();
+    core::Settings settings({driver_setting_keys()});
+    Observed observed = param.fresh ? fresh_host() : serving_535();
+    if (param.change)
+        param.change(observed, settings);
+    // by way of JSON, as the daemon does it
+    const core::Plan plan = driver_plan({settings, param.request}, observed_from_json(to_json(observed)));
+    if (param.problems.empty()) {
+        EXPECT_EQ(kinds(plan), param.steps);
+    }
+    std::vector<Errc> codes;
+    for (const core::Problem& problem : plan.problems)
+        codes.push_back(problem.code);
+    EXPECT_EQ(codes, param.problems) << (plan.problems.empty() ? "" : plan.problems[0].text);
+    EXPECT_FALSE(plan.title.empty());
+    EXPECT_EQ(plan.reasons.empty(), !plan.problems.empty() && plan.steps.empty());
+}
+
+void set(core::Settings& settings, const char* key, const char* value) {
+    ASSERT_TRUE(settings.set("Driver", key, value, "test"));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Hosts, DriverPlan,
+    testing::Values(
+        PlanCase{"AsWanted", {}, Json::object(), "", {}},
+        PlanCase{"SwapToWhatRuns", {}, swap("535.261.03"), "", {}},
+        PlanCase{"Swap", {}, swap("550.163.01"), whole_swap, {}},
+        PlanCase{"VersionFromConfiguration",
+                 [](Observed&, core::Settings& settings) { set(settings, "Version", "550.163.01"); },
+                 Json::object(),
+                 whole_swap,
+                 {}},
+        PlanCase{
+            "InitramfsThatNobodyLookedAt",
+            [](Observed& observed, core::Settings&) {
+                observed.initramfs = {{kernel, "/boot/initrd.img-" + kernel}, {"6.1.0-56-amd64", "/boot/i"}};
+            },
+            {{"driver", {{"request", "swap"}, {"version", "550.163.01"}, {"holders", "wait"}}}},
+            "initramfs.clear holders.wait " + whole_swap,
+            {}},
+        PlanCase{"InitramfsIsIgnored",
+                 [](Observed& observed, core::Settings& settings) {
+                     observed.initramfs = {{kernel, "/boot/initrd.img-" + kernel}};
+                     set(settings, "Initramfs", "ignore");
+                 },
+                 swap("550.163.01"),
+                 whole_swap,
+                 {}},
+        PlanCase{"InitramfsOfASelectionThatStays",
+                 [](Observed& observed, core::Settings&) {
+                     observed.initramfs = {{kernel, "/boot/initrd.img-" + kernel}};
+                     observed.wrong_files = {"/usr/bin/nvidia-smi"};
+                 },
+                 Json::object(),
+                 "driver.prepare driver.select driver.validate",
+                 {}},
+        PlanCase{
+            "EachGpuComputes",
+            [](Observed&, core::Settings& settings) { set(settings, "Validation", "cuda"); },
+            swap("550.163.01"),
+            "driver.prepare door.shut units.stop holders.clear driver.devices modules.converge units.quiesce "
+            "driver.select driver.devices driver.validate driver.compute door.open units.start",
+            {}},
+        PlanCase{"WhatIsInUseComputesNothing",
+                 [](Observed& observed, core::Settings& settings) {
+                     set(settings, "Validation", "cuda");
+                     observed.wrong_files = {"/usr/bin/nvidia-smi"};
+                 },
+                 Json::object(),
+                 "driver.prepare driver.select driver.validate",
+                 {}},
+        PlanCase{"BehindSwitchesTheyComputeOnceTheFabricManagerIsBack",
+                 [](Observed& observed, core::Settings& settings) {
+                     set(settings, "Validation", "cuda");
+                     observed.units.emplace_back("nvidia-fabricmanager.service");
+                 },
+                 swap("550.163.01"),
+                 "driver.prepare door.shut units.stop holders.clear driver.devices modules.converge "
+                 "units.quiesce driver.select "
+                 "driver.devices driver.validate units.start driver.compute door.open units.start",
+                 {}},
+        PlanCase{"Rollback", {}, {{"driver", {{"request", "rollback"}}}}, whole_swap, {}},
+        PlanCase{"WithoutClients",
+                 [](Observed& observed, core::Settings&) { observed.units.clear(); },
+                 swap("550.163.01"),
+                 "driver.prepare door.shut holders.clear driver.devices modules.converge units.quiesce "
+                 "driver.select "
+                 "driver.devices driver.validate door.open",
+                 {}},
+        PlanCase{"Waiting",
+                 {},
+                 {{"driver", {{"request", "swap"}, {"version", "550.163.01"}, {"holders", "wait"}}}},
+                 "holders.wait driver.prepare door.shut units.stop holders.clear driver.devices "
+                 "modules.converge units.quiesce "
+                 "driver.select driver.devices driver.validate door.open units.start",
+                 {}},
+        PlanCase{"FirstDriver",
+                 {},
+                 swap("535.261.03"),
+                 "driver.prepare door.shut driver.devices modules.converge units.quiesce driver.select "
+                 "driver.devices driver.validate door.open",
+                 {},
+                 true},
+        PlanCase{"NothingConfigured", {}, Json::object(), "", {}, true},
+        PlanCase{"AfterABoot",
+                 [](Observed& observed, core::Settings&) {
+                     observed.loaded.clear();
+                     observed.loaded_version.clear();
+                     observed.units.clear();
+                 },
+                 Json::object(),
+                 "modules.converge driver.devices driver.validate",
+                 {}},
+        PlanCase{"AskedForWhereNothingIsLoaded",
+                 [](Observed& observed, core::Settings&) {
+                     observed.loaded.clear();
+                     observed.loaded_version.clear();
+                     observed.units.clear();
+                 },
+                 swap("535.261.03"),
+                 "door.shut driver.devices modules.converge units.quiesce driver.devices driver.validate "
+                 "door.open",
+                 {}},
+        PlanCase{"UdevLoadedTheFirstModule",
+                 [](Observed& observed, core::Settings&) {
+                     observed.loaded.resize(1);
+                     observed.loaded[0].holders.clear();
+                 },
+                 Json::object(),
+                 "modules.converge driver.devices driver.validate",
+                 {}},
+        PlanCase{"UdevIsAboutToLoadTheLast",
+                 [](Observed& observed, core::Settings&) { observed.loaded[1].state = "coming"; },
+                 Json::object(),
+                 "modules.converge driver.devices driver.validate",
+                 {}},
+        PlanCase{"OnlyALinkIsWrong",
+                 [](Observed& observed, core::Settings&) { observed.wrong_files = {"/usr/bin/nvidia-smi"}; },
+                 Json::object(),
+                 "driver.prepare driver.select driver.validate",
+                 {}},
+        PlanCase{"OnlyOptionsChanged",
+                 [](Observed&, core::Settings& settings) {
+                     set(settings, "ModuleParameters", "nvidia.NVreg_A=1");
+                 },
+                 Json::object(),
+                 "driver.prepare driver.select driver.validate",
+                 {}},
+        PlanCase{"OnlyNodesAreMissing",
+                 [](Observed& observed, core::Settings&) { observed.devices_complete = false; },
+                 Json::object(),
+                 "driver.devices driver.validate",
+                 {}},
+        PlanCase{"DoorWasLeftShut",
+                 [](Observed& observed, core::Settings&) { observed.door_shut = true; },
+                 Json::object(),
+                 "driver.validate door.open",
+                 {}},
+        PlanCase{
+            "SameVersionRebuilt",
+            [](Observed& observed, core::Settings&) { observed.loaded[1].srcversion = "another"; },
+            Json::object(),
+            "door.shut units.stop holders.clear driver.devices modules.converge units.quiesce driver.devices "
+            "driver.validate door.open units.start",
+            {}},
+        PlanCase{"SelectedDriverCannotBeRead",
+                 [](Observed& observed, core::Settings&) { observed.store.versions[1].userland.clear(); },
+                 swap("550.163.01"),
+                 "",
+                 {Errc::BadContent}},
+        PlanCase{"SelectedDriverCannotBeReadAndNoneRuns",
+                 [](Observed& observed, core::Settings&) {
+                     observed.store.versions[1].userland.clear();
+                     observed.loaded.clear();
+                     observed.loaded_version.clear();
+                 },
+                 swap("550.163.01"),
+                 "driver.prepare door.shut driver.devices modules.converge units.quiesce driver.select "
+                 "driver.devices "
+                 "driver.validate door.open",
+                 {}},
+        PlanCase{"SelectedIsOfAnotherFlavour",
+                 [](Observed&, core::Settings& settings) { set(settings, "Flavour", "proprietary"); },
+                 Json::object(),
+                 "",
+                 {Errc::Unsupported}},
+        PlanCase{"NoSuchPolicy",
+                 {},
+                 {{"driver", {{"request", "swap"}, {"version", "550.163.01"}, {"holders", "terminat"}}}},
+                 "",
+                 {Errc::InvalidArgument}},
+        PlanCase{"NotInStore", {}, swap("560.35.03"), "", {Errc::NotFound}},
+        PlanCase{"NotForThisKernel",
+                 [](Observed& observed, core::Settings&) { observed.kernel = "6.1.0-56-amd64"; },
+                 swap("550.163.01"),
+                 "",
+                 {Errc::Unsupported}},
+        PlanCase{"WrongFlavour",
+                 [](Observed&, core::Settings& settings) { set(settings, "Flavour", "proprietary"); },
+                 swap("550.163.01"),
+                 "",
+                 {Errc::Unsupported}},
+        PlanCase{"GpusOfBothKinds",
+                 [](Observed& observed, core::Settings&) {
+                     observed.store.versions[0].userland[0].closed_gpus = {"10de:2330"};
+                     observed.gpus.push_back({"0000:66:00.0", "0x2331", "nvidia"});
+                 },
+                 swap("550.163.01"),
+                 "",
+                 {Errc::Unsupported}},
+        PlanCase{"IncompleteSet",
+                 [](Observed& observed, core::Settings&) {
+                     observed.store.versions[0].modules[0].modules.resize(2);
+                 },
+                 swap("550.163.01"),
+                 "",
+                 {Errc::BadContent, Errc::BadContent}},
+        PlanCase{"NoGpu",
+                 [](Observed& observed, core::Settings&) { observed.gpus[0].driver = "vfio-pci"; },
+                 swap("550.163.01"),
+                 "",
+                 {Errc::Unsupported}},
+        PlanCase{
+            "NothingToGoBackTo",
+            [](Observed& observed, core::Settings&) { observed.store.selected[kernel].previous.reset(); },
+            {{"driver", {{"request", "rollback"}}}},
+            "",
+            {Errc::NotFound}},
+        PlanCase{
+            "NoVersionNamed", {}, {{"driver", {{"request", "swap"}}}}, "", {Errc::InvalidArgument}, true}),
+    [](const auto& param) { return param.param.name; });
+
+core::Step step(const core::Plan& plan, const std::string& kind) {
+    for (const core::Step& candidate : plan.steps)
+        if (candidate.kind == kind)
+            return candidate;
+    return {};
+}
+
+core::Plan plan_of(const Observed& observed, const Json& request) {
+    const core::Settings settings({driver_setting_keys()});
+    return driver_plan({settings, request}, observed);
+}
+
+/// Of another room: kind "a" before, "b" after.
+std::string kinds_around(const Observed& observed, const Json& request) {
+    const core::Settings settings({driver_setting_keys()});
+    return kinds(driver_plan({settings, request}, observed, {{{"a", "", {}}}, {{"b", "", {}}}}));
+}
+
+TEST(DriverPlanAround, NobodyBeginsOnceClientsHaveGoneAndTheySeeItWhenTheyComeBack) {
+    EXPECT_EQ(kinds_around(serving_535(), swap("550.163.01")),
+              "driver.prepare door.shut units.stop a holders.clear driver.devices modules.converge "
+              "units.quiesce driver.select "
+              "driver.devices driver.validate door.open b units.start b");
+}
+
+TEST(DriverPlan, OpeningTheDoorIsThePointOfNoReturn) {
+    const core::Plan plan = plan_of(serving_535(), swap("550.163.01"));
+    std::vector<std::string> forward;
+    for (const core::Step& step : plan.steps)
+        if (step.forward)
+            forward.push_back(step.kind);
+    EXPECT_EQ(forward, std::vector<std::string>{"door.open"});
+}
+
+TEST(DriverPlanAround, WithoutADriverNobodyHasToBeKeptOut) {
+    const std::string steps = kinds_around(fresh_host(), swap("550.163.01"));
+    EXPECT_EQ(steps.find(" a "), std::string::npos);
+    EXPECT_NE(steps.find("driver.validate door.open b"), std::string::npos) << steps;
+    EXPECT_EQ(kinds_around(serving_535(), Json::object()), "") << "nothing changes";
+}
+
+TEST(DriverPlanArgs, ModulesKnowTheirFilesOnBothSides) {
+    const core::Plan plan = plan_of(serving_535(), swap("550.163.01"));
+    const Goal from = goal_from_json(step(plan, "modules.converge").args["from"]);
+    const Goal to = goal_from_json(step(plan, "modules.converge").args["to"]);
+    ASSERT_EQ(from.modules.size(), 4U);
+    for (const GoalModule& module : from.modules)
+        EXPECT_NE(module.path.find("/535.261.03/"), std::string::npos);
+    ASSERT_EQ(to.modules.size(), 4U) << "peermem was neither asked for nor loaded";
+    EXPECT_EQ(to.version, "550.163.01");
+}
+
+TEST(DriverPlanArgs, ASwapHasToServeTheGpusThatAreServed) {
+    Observed observed = serving_535();
+    observed.gpus.push_back({"0000:66:00.0", "0x2330", ""});
+    observed.gpus.push_back({"0000:67:00.0", "0x2330", "vfio-pci"});
+    const core::Plan plan = plan_of(observed, swap("550.163.01"));
+    for (const char* kind : {"modules.converge", "driver.validate"})
+        EXPECT_EQ(step(plan, kind).args["gpus"], Json({"0000:65:00.0"})) << kind;
+}
+
+TEST(DriverPlanArgs, LoadingAtBootRequiresNoParticularGpu) {
+    Observed observed = serving_535();
+    observed.loaded.resize(1); // udev loaded nvidia.ko
+    observed.loaded[0].holders.clear();
+    const core::Plan plan = plan_of(observed, Json::object());
+    for (const char* kind : {"modules.converge", "driver.validate"})
+        EXPECT_EQ(step(plan, kind).args["gpus"], Json::array()) << kind;
+}
+
+TEST(DriverPlanArgs, AGpuThatFitsNoFlavourLeavesTheSelectedDriver) {
+    Observed observed = serving_535();
+    observed.gpus.push_back({"0000:66:00.0", "0x1db6", ""});
+    observed.store.versions[0].userland[0].closed_gpus = {"10de:1db6"};
+    observed.store.versions[1].userland[0].closed_gpus = {"10de:1db6"};
+    const core::Plan kept = plan_of(observed, Json::object());
+    EXPECT_TRUE(kept.problems.empty());
+    EXPECT_NE(base::join(kept.reasons, "\n").find("do not drive 0000:66:00.0 (10de:1db6)"),
+              std::string::npos);
+    EXPECT_EQ(plan_of(observed, swap("550.163.01")).problems.size(), 1U) << "a person may choose";
+}
+
+TEST(DriverPlanArgs, AGpuThatTheOpenModulesDoNotDriveGetsTheProprietaryOnes) {
+    Observed observed = serving_535();
+    ModuleSet proprietary = module_set("550.163.01");
+    proprietary.flavour = "proprietary";
+    proprietary.digest = "p550.163.01";
+    proprietary.path = "/proprietary";
+    observed.store.versions[0].modules.push_back(proprietary);
+    const auto path = [&](const core::Plan& plan) {
+        return goal_from_json(step(plan, "modules.converge").args["to"]).modules.at(0).path;
+    };
+    EXPECT_NE(path(plan_of(observed, swap("550.163.01"))).find("-open/"), std::string::npos);
+    observed.store.versions[0].userland[0].closed_gpus = {"10de:2330"};
+    const core::Plan plan = plan_of(observed, swap("550.163.01"));
+    EXPECT_EQ(path(plan).find("/proprietary/"), 0U) << path(plan);
+    EXPECT_NE(base::join(plan.reasons, "\n").find("do not drive 0000:65:00.0 (10de:2330)"),
+              std::string::npos);
+}
+
+TEST(DriverPlanArgs, WhatAModuleUsesInItsSetComesWithIt) {
+    core::Settings settings({driver_setting_keys()});
+    set(settings, "Modules", "nvidia-drm");
+    const core::Plan plan = driver_plan({settings, swap("550.163.01")}, fresh_host());
+    std::vector<std::string> names;
+    for (const GoalModule& module : goal_from_json(step(plan, "modules.converge").args["to"]).modules) {
+        names.push_back(module.name);
+        EXPECT_FALSE(module.optional) << module.name;
+    }
+    EXPECT_EQ(names, (std::vector<std::string>{"nvidia", "nvidia_modeset", "nvidia_drm"}));
+}
+
+TEST(DriverPlanArgs, WhatWasLoadedBeyondTheSettingsComesAlongIfItCan) {
+    Observed observed = serving_535();
+    for (const std::string name : {"nvidia_peermem", "gdrdrv", "nvidia_fs"}) {
+        LoadedModule module;
+        module.name = name;
+        module.srcversion = "535.261.03" + name;
+        module.state = "live";
+        observed.loaded.push_back(module);
+        observed.loaded[0].holders.push_back(name);
+    }
+    const Json args = step(plan_of(observed, swap("550.163.01")), "modules.converge").args;
+    const Goal to = goal_from_json(args["to"]);
+    ASSERT_EQ(to.modules.size(), 7U);
+    EXPECT_EQ(to.modules[4].name, "nvidia_peermem");
+    EXPECT_TRUE(to.modules[4].optional);
+    EXPECT_NE(to.modules[4].path, "") << "the set's own";
+    for (std::size_t i : {5U, 6U}) {
+        EXPECT_EQ(to.modules[i].name, i == 5 ? "gdrdrv" : "nvidia_fs") << "of no set, whatever their names";
+        EXPECT_TRUE(to.modules[i].optional);
+        EXPECT_EQ(to.modules[i].path, "");
+        EXPECT_EQ(to.modules[i].depends, std::vector<std::string>{"nvidia"});
+    }
+    const Goal from = goal_from_json(args["from"]);
+    ASSERT_EQ(from.modules.size(), 7U);
+    EXPECT_FALSE(from.modules[4].optional);
+    EXPECT_TRUE(from.modules[6].optional) << "no way back fails for want of it";
+}
+
+TEST(DriverPlanReasons, TellWhatDiffersWithinAVersion) {
+    const auto reasons = [](const Observed& observed) {
+        return base::join(plan_of(observed, swap("535.261.03")).reasons, "; ");
+    };
+    Observed half = serving_535();
+    half.loaded.resize(1);
+    EXPECT_NE(reasons(half).find("modules of 535.261.03 are missing in the kernel"), std::string::npos)
+        << reasons(half);
+    Observed rebuilt = serving_535();
+    rebuilt.loaded[1].srcversion = "another";
+    EXPECT_NE(reasons(rebuilt).find("are not those of the driver store"), std::string::npos)
+        << reasons(rebuilt);
+    Observed again = serving_535();
+    again.store.versions[1].modules[0].digest = "built again";
+    EXPECT_NE(reasons(again).find("are other files of 535.261.03"), std::string::npos) << reasons(again);
+}
+
+TEST(DriverPlanReasons, NameAModuleThatTheNewDriverLacks) {
+    Observed observed = serving_535();
+    LoadedModule peermem;
+    peermem.name = "nvidia_peermem";
+    peermem.state = "live";
+    observed.loaded.push_back(peermem);
+    const auto reasons = [&] { return base::join(plan_of(observed, swap("550.163.01")).reasons, "; "); };
+    EXPECT_EQ(reasons().find("nvidia_peermem"), std::string::npos) << reasons();
+    observed.store.versions[0].modules[0].modules.pop_back();
+    EXPECT_NE(reasons().find("'nvidia_peermem' is loaded now"), std::string::npos) << reasons();
+}
+
+TEST(DriverPlanArgs, TheWayBackLoadsWithTheOldParameters) {
+    Observed observed = serving_535();
+    observed.options = modprobe_options({"nvidia.NVreg_Old=1", "nvidia.NVreg_Both=2", "nvidia-uvm.uvm_x=3"});
+    core::Settings settings({driver_setting_keys()});
+    set(settings, "ModuleParameters", "nvidia.NVreg_New=1");
+    const core::Plan plan = driver_plan({settings, swap("550.163.01")}, observed);
+    const Json args = step(plan, "modules.converge").args;
+    EXPECT_EQ(goal_from_json(args["to"]).modules[0].parameters, "NVreg_New=1");
+    const Goal from = goal_from_json(args["from"]);
+    EXPECT_EQ(from.modules[0].parameters, "NVreg_Old=1 NVreg_Both=2");
+    EXPECT_EQ(from.modules[1].parameters, "uvm_x=3");
+}
+
+TEST(DriverPlanArgs, TheConsoleThatIsOnTheDriverIsRememberedAndNamed) {
+    Observed observed = serving_535();
+    const auto plan = [&](const std::string& version) {
+        return plan_of(observed_from_json(to_json(observed)), swap(version));
+    };
+    EXPECT_EQ(step(plan("550.163.01"), "modules.converge").args["console"], false);
+    observed.console = "vtcon1";
+    EXPECT_EQ(step(plan("550.163.01"), "modules.converge").args["console"], true);
+    EXPECT_NE(base::join(plan("550.163.01").reasons, "\n").find("text console (vtcon1) is on the driver"),
+              std::string::npos);
+    EXPECT_EQ(base::join(plan("535.261.03").reasons, "\n").find("vtcon1"), std::string::npos)
+        << "it stays where it is";
+}
+
+TEST(DriverPlanArgs, SystemdIsToldOfWhatLeadsAPackagesUnitToTheDriver) {
+    Observed observed = serving_535();
+    observed.packaged_units = {"nvidia-fabricmanager.service"};
+    observed = observed_from_json(to_json(observed));
+    const core::Plan plan = plan_of(observed, swap("550.163.01"));
+    EXPECT_NE(kinds(plan).find("driver.select units.reload "), std::string::npos) << kinds(plan);
+    EXPECT_EQ(step(plan, "units.reload").args["units"], Json({"nvidia-fabricmanager.service"}));
+    EXPECT_EQ(kinds(plan_of(observed, Json::object())), "") << "nothing changes";
+    observed.wrong_files = {"/etc/systemd/system/nvidia-fabricmanager.service.d/50-gpuhost.conf"};
+    EXPECT_NE(kinds(plan_of(observed, Json::object())).find("units.reload"), std::string::npos)
+        << "a package came after the selection";
+}
+
+TEST(DriverChoice, NamesVersionsOfStoreAndCommand) {
+    const core::Plan plan = plan_of(fresh_host(), Json::object());
+    EXPECT_EQ(kinds(plan), "");
+    EXPECT_TRUE(plan.problems.empty()) << "nothing keeps the other components from being applied";
+    ASSERT_TRUE(plan.undecided);
+    EXPECT_EQ(plan.undecided->text, "no driver is chosen for 1 GPU: the store has 550.163.01, 535.261.03");
+    EXPECT_EQ(plan.undecided->hint, "Choose one: gpuhostctl driver swap 550.163.01");
+}
+
+TEST(DriverChoice, PrefersVersionThatIsBuilt) {
+    Observed observed = fresh_host();
+    observed.store.versions[0].modules.clear();
+    EXPECT_EQ(plan_of(observed, Json::object()).undecided->hint,
+              "Choose one: gpuhostctl driver swap 535.261.03");
+    observed.store.versions[1].modules.clear();
+    EXPECT_EQ(plan_of(observed, Json::object()).undecided->hint,
+              "Import modules for kernel " + std::string(kernel) + ": gpuhostctl driver import FILE…");
+    observed.store.versions[0].sources.emplace_back();
+    EXPECT_EQ(plan_of(observed, Json::object()).undecided->hint,
+              "Build one, then swap to it: gpuhostctl driver build 550.163.01");
+    observed.store.versions.clear();
+    EXPECT_EQ(plan_of(observed, Json::object()).undecided->hint,
+              "Import one: gpuhostctl driver import FILE…");
+}
+
+TEST(DriverChoice, DriverOfTheHostsOwnMayStay) {
+    Observed observed = serving_535();
+    observed.store.selected.clear();
+    const auto undecided = plan_of(observed, Json::object()).undecided;
+    ASSERT_TRUE(undecided);
+    EXPECT_EQ(undecided->hint, "Choose one: gpuhostctl driver swap 550.163.01; or keep driver 535.261.03: "
+                               "set Version=preinstalled in gpuhostd.conf");
+    observed.store.versions.clear();
+    EXPECT_FALSE(plan_of(observed, Json::object()).undecided) << "nothing was brought in";
+}
+
+TEST(DriverChoice, NothingToChooseWithoutGpuOrWithSelection) {
+    Observed observed = fresh_host();
+    observed.gpus[0].driver = "vfio-pci";
+    EXPECT_FALSE(plan_of(observed, Json::object()).undecided);
+    EXPECT_FALSE(plan_of(serving_535(), Json::object()).undecided);
+}
+
+TEST(DriverPlanArgs, OnlyClientsThatRunAreStopped) {
+    EXPECT_EQ(step(plan_of(serving_535(), swap("550.163.01")), "units.stop").args["units"],
+              Json({"nvidia-persistenced.service"}));
+}
+
+TEST(DriverPlanArgs, RememberWhatKernelsShare) {
+    Observed observed = fresh_host();
+    observed.options = modprobe_options({});
+    observed.current = "boot/6.1.0-40-amd64/userland";
+    const Json value = to_json(observed);
+    const Json args = step(plan_of(observed_from_json(value), swap("550.163.01")), "driver.select").args;
+    EXPECT_EQ(args["options_from"], modprobe_options({}));
+    EXPECT_EQ(args["current_from"], "boot/6.1.0-40-amd64/userland");
+}
+
+TEST(DriverPlanArgs, RemembersWhatWasSelected) {
+    const Json args = step(plan_of(serving_535(), swap("550.163.01")), "driver.select").args;
+    EXPECT_EQ(selection_from_json(args["selection_to"])->previous, generation("535.261.03"));
+    EXPECT_EQ(selection_from_json(args["selection_from"])->generation, generation("535.261.03"));
+}
+
+TEST(DriverPlanHistory, NamesBothVersionsWhereOneTakesTheOthersPlace) {
+    const auto of_a_swap = plan_of(serving_535(), swap("550.163.01")).driver;
+    ASSERT_TRUE(of_a_swap);
+    EXPECT_EQ(of_a_swap->kernel, serving_535().kernel);
+    EXPECT_EQ(of_a_swap->from, "535.261.03");
+    EXPECT_EQ(of_a_swap->to, "550.163.01");
+    EXPECT_FALSE(plan_of(serving_535(), swap("535.261.03")).driver) << "it stays what it is";
+}
+
+TEST(DriverPlanHistory, SurvivesTheJournal) {
+    core::Plan plan = plan_of(serving_535(), swap("550.163.01"));
+    const auto read = core::plan_from_json(core::to_json(plan));
+    ASSERT_TRUE(read);
+    ASSERT_TRUE(read->driver);
+    EXPECT_EQ(core::to_json(*read), core::to_json(plan));
+}
+
+TEST(DriverPlanArgs, TheRequestOverridesThePolicy) {
+    const Json request{{"driver",
+                        {{"request", "swap"},
+                         {"version", "550.163.01"},
+                         {"holders", "terminate"},
+                         {"holder-timeout-usec", 5000000}}}};
+    const core::Plan plan = plan_of(serving_535(), request);
+    EXPECT_EQ(step(plan, "holders.clear").args["policy"], "terminate");
+    EXPECT_EQ(step(plan, "holders.clear").args["timeout_usec"], 5000000);
+    EXPECT_EQ(step(plan, "modules.converge").args["policy"], "terminate");
+}
+
+} // namespace
+} // namespace gpuhost::kmod
