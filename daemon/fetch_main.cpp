@@ -10,13 +10,13 @@
 #include "daemon/ctl/document.hpp"
 #include "daemon/ctl/fetch_socket.hpp"
 #include "daemon/ctl/view.hpp"
-#include "images/bundle_layout.hpp"
-#include "images/discovery.hpp"
-#include "images/peers.hpp"
+#include "images/bundle/layout.hpp"
+#include "images/bundle/trust.hpp"
+#include "images/peers/discovery.hpp"
+#include "images/peers/peers.hpp"
+#include "images/peers/transfer.hpp"
 #include "images/peers_settings.hpp"
-#include "images/tls_keys.hpp"
-#include "images/transfer.hpp"
-#include "images/trust.hpp"
+#include "images/registry/tls_keys.hpp"
 
 #include <algorithm>
 #include <cerrno>

@@ -4,9 +4,9 @@
 #include "daemon/base/clock.hpp"
 #include "daemon/base/log.hpp"
 #include "daemon/base/rate_limit.hpp"
-#include "images/peer_service.hpp"
-#include "images/registry.hpp"
-#include "images/registry_server.hpp"
+#include "images/registry/peer_service.hpp"
+#include "images/registry/registry.hpp"
+#include "images/registry/server.hpp"
 #include "images/registry_settings.hpp"
 
 #include <algorithm>

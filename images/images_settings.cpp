@@ -2,7 +2,7 @@
 #include "images/images_settings.hpp"
 
 #include "daemon/base/parse.hpp"
-#include "images/bundle_manifest.hpp"
+#include "images/bundle/manifest.hpp"
 
 #include <array>
 

@@ -2,10 +2,10 @@
 #include "daemon/ctl/bundle_content.hpp"
 
 #include "daemon/ctl/host_inventory.hpp"
-#include "images/blob_store.hpp"
-#include "images/bundle_items.hpp"
-#include "images/import.hpp"
-#include "images/oci.hpp"
+#include "images/bundle/items.hpp"
+#include "images/bundle/oci.hpp"
+#include "images/import/import.hpp"
+#include "images/store/blob_store.hpp"
 
 #include <algorithm>
 #include <set>

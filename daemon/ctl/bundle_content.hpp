@@ -4,7 +4,7 @@
 
 #include "daemon/base/json.hpp"
 #include "daemon/base/root.hpp"
-#include "images/bundle_reader.hpp"
+#include "images/bundle/reader.hpp"
 
 namespace gpuhost::ctl {
 

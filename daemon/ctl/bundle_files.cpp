@@ -6,7 +6,7 @@
 #include "daemon/ctl/input_files.hpp"
 #include "daemon/ctl/session.hpp"
 #include "daemon/ctl/small_file.hpp"
-#include "images/trust.hpp"
+#include "images/bundle/trust.hpp"
 
 #include <cerrno>
 #include <cstdio>

@@ -4,7 +4,7 @@
 
 #include "daemon/ctl/client.hpp"
 #include "daemon/ctl/verb.hpp"
-#include "images/bundle_reader.hpp"
+#include "images/bundle/reader.hpp"
 
 #include <span>
 #include <string>

@@ -4,7 +4,7 @@
 
 #include "daemon/base/json.hpp"
 #include "daemon/ctl/verb.hpp"
-#include "images/for_hosts.hpp"
+#include "images/create/for_hosts.hpp"
 
 #include <string>
 #include <vector>

@@ -7,7 +7,7 @@
 #include "daemon/ctl/input_files.hpp"
 #include "daemon/ctl/session.hpp"
 #include "daemon/ctl/text.hpp"
-#include "images/bundle_layout.hpp"
+#include "images/bundle/layout.hpp"
 
 #include <algorithm>
 

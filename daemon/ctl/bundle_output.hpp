@@ -4,7 +4,7 @@
 
 #include "daemon/ctl/output_file.hpp"
 #include "daemon/ctl/verb.hpp"
-#include "images/bundle_writer.hpp"
+#include "images/bundle/writer.hpp"
 
 #include <cstdint>
 #include <string>

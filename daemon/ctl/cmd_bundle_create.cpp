@@ -9,7 +9,7 @@
 #include "daemon/ctl/small_file.hpp"
 #include "daemon/ctl/text.hpp"
 #include "daemon/ctl/verbs_bundle.hpp"
-#include "images/create.hpp"
+#include "images/create/create.hpp"
 
 #include <array>
 #include <cstdlib>

@@ -5,7 +5,7 @@
 #include "daemon/ctl/session.hpp"
 #include "daemon/ctl/text.hpp"
 #include "daemon/ctl/verbs_bundle.hpp"
-#include "images/scrub.hpp"
+#include "images/store/scrub.hpp"
 
 #include <array>
 #include <optional>

@@ -6,7 +6,7 @@
 #include "daemon/ctl/session.hpp"
 #include "daemon/ctl/text.hpp"
 #include "daemon/ctl/verbs_bundle.hpp"
-#include "images/each_member.hpp"
+#include "images/import/each_member.hpp"
 
 #include <algorithm>
 #include <array>

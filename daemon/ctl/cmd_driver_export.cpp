@@ -7,7 +7,7 @@
 #include "daemon/ctl/session.hpp"
 #include "daemon/ctl/text.hpp"
 #include "daemon/ctl/verbs_driver.hpp"
-#include "images/host_facts.hpp"
+#include "images/bundle/host_facts.hpp"
 #include "kmod/store/store.hpp"
 
 #include <algorithm>

@@ -2,7 +2,7 @@
 #include "daemon/base/parse.hpp"
 #include "daemon/ctl/image_place.hpp"
 #include "daemon/ctl/verbs_image.hpp"
-#include "images/pins.hpp"
+#include "images/store/pins.hpp"
 
 #include <algorithm>
 #include <array>

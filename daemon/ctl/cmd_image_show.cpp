@@ -2,7 +2,7 @@
 #include "daemon/ctl/image_place.hpp"
 #include "daemon/ctl/verbs_image.hpp"
 #include "daemon/ctl/view.hpp"
-#include "images/image_documents.hpp"
+#include "images/host/image_documents.hpp"
 
 #include <array>
 

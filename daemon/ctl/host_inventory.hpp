@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "images/inventory.hpp"
+#include "images/create/inventory.hpp"
 
 #include <functional>
 #include <map>

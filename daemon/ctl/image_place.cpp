@@ -5,10 +5,10 @@
 #include "daemon/ctl/table.hpp"
 #include "daemon/ctl/text.hpp"
 #include "daemon/ctl/view.hpp"
-#include "images/crio_reload.hpp"
+#include "images/host/crio_reload.hpp"
 #include "images/images_settings.hpp"
-#include "images/live.hpp"
-#include "images/pins.hpp"
+#include "images/store/live.hpp"
+#include "images/store/pins.hpp"
 
 #include <optional>
 

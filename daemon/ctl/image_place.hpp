@@ -4,7 +4,7 @@
 #pragma once
 
 #include "daemon/ctl/session.hpp"
-#include "images/placement.hpp"
+#include "images/host/placement.hpp"
 
 #include <functional>
 

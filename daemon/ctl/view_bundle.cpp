@@ -4,7 +4,7 @@
 #include "daemon/ctl/table.hpp"
 #include "daemon/ctl/text.hpp"
 #include "daemon/ctl/view.hpp"
-#include "images/host_facts.hpp"
+#include "images/bundle/host_facts.hpp"
 
 #include <algorithm>
 #include <set>

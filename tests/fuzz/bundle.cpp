@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "images/bundle_layout.hpp"
+#include "images/bundle/layout.hpp"
 #include "tests/fuzz/fuzz.hpp"
 
 using namespace gpuhost;

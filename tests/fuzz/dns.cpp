@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "images/dns_sd.hpp"
+#include "images/peers/dns_sd.hpp"
 #include "images/peers_settings.hpp"
 #include "tests/fuzz/fuzz.hpp"
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // An archive of images as an import reads it, and its manifest.json or repositories alone.
-#include "images/foreign.hpp"
+#include "images/foreign/foreign.hpp"
 
-#include "images/foreign_docker_v1.hpp"
+#include "images/foreign/docker_v1.hpp"
 #include "tests/fuzz/fuzz.hpp"
 
 #include <map>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "images/inventory.hpp"
+#include "images/create/inventory.hpp"
 
 #include "tests/fuzz/fuzz.hpp"
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "images/oci.hpp"
+#include "images/bundle/oci.hpp"
 
 #include "daemon/content/sha256.hpp"
-#include "images/reference.hpp"
+#include "images/bundle/reference.hpp"
 #include "tests/fuzz/fuzz.hpp"
 
 using namespace gpuhost;

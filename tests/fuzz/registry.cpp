@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a client sends: method, target, Range and If-None-Match, a line each.
-#include "images/registry.hpp"
+#include "images/registry/registry.hpp"
 
-#include "images/reference.hpp"
+#include "images/bundle/reference.hpp"
 #include "tests/fuzz/fuzz.hpp"
 
 #include <array>

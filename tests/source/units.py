@@ -49,7 +49,7 @@ def constant(path, name):
 
 def check_tasks(tap):
     """libcurl has a thread for each name that it looks up, and all peers are asked at once."""
-    allowed, peers = constant("systemd/gpuhost-fetch.service.in", "TasksMax"), constant("images/discovery.cpp", "most_peers")
+    allowed, peers = constant("systemd/gpuhost-fetch.service.in", "TasksMax"), constant("images/peers/discovery.cpp", "most_peers")
     tap.ok(allowed > peers, "gpuhost-fetch may have a thread for each peer that the DNS names", allowed, peers)
 
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// PeerClient without a network, in place of images/peer_client.cpp: what is asked, and what comes of it, is the test's.
+// PeerClient without a network, in place of images/peers/peer_client.cpp: what is asked, and what comes of it, is the test's.
 #pragma once
 
-#include "images/peer_client.hpp"
+#include "images/peers/peer_client.hpp"
 
 #include <functional>
 #include <optional>

@@ -60,44 +60,44 @@ time_seam = -Wl,--wrap=clock_gettime -Wl,--wrap=_ZNSt13random_device9_M_getvalEv
 %C%_images_tests_LDFLAGS = $(AM_LDFLAGS) $(sync_seam) $(read_seam) -Wl,--wrap=clock_gettime -Wl,--wrap=posix_fadvise -Wl,--wrap=sync_file_range
 %C%_images_tests_LDADD = $(test_libs) $(test_inputs) $(images_libs) $(RESOLV_LIBS) $(MICROHTTPD_LIBS) $(GNUTLS_LIBS)
 %C%_images_tests_SOURCES = \
-    %D%/images/adopt_test.cpp \
-    %D%/images/blob_fetch_test.cpp \
-    %D%/images/peer_service_test.cpp \
-    %D%/images/blob_stream_test.cpp \
+    %D%/images/import/adopt_test.cpp \
+    %D%/images/peers/blob_fetch_test.cpp \
+    %D%/images/registry/peer_service_test.cpp \
+    %D%/images/import/blob_stream_test.cpp \
     %D%/images/bundle_test.cpp \
     %D%/images/bundles.cpp \
     %D%/images/bundles.hpp \
     %D%/images/clock_test.cpp \
-    %D%/images/containerd_config_test.cpp \
-    %D%/images/create_test.cpp \
-    %D%/images/crio_pins_test.cpp \
-    %D%/images/dns_sd_test.cpp \
+    %D%/images/host/containerd_config_test.cpp \
+    %D%/images/create/create_test.cpp \
+    %D%/images/host/crio_pins_test.cpp \
+    %D%/images/peers/dns_sd_test.cpp \
     %D%/images/docker_archives.hpp \
-    %D%/images/foreign_shapes_test.cpp \
+    %D%/images/foreign/foreign_shapes_test.cpp \
     %D%/images/foreign.hpp \
-    %D%/images/foreign_docker_v1_test.cpp \
-    %D%/images/foreign_test.cpp \
+    %D%/images/foreign/docker_v1_test.cpp \
+    %D%/images/foreign/foreign_test.cpp \
     %D%/images/hostile_import_test.cpp \
-    %D%/images/host_facts_test.cpp \
+    %D%/images/bundle/host_facts_test.cpp \
     %D%/images/hostile_input.hpp \
     %D%/images/hostile_input_test.cpp \
-    %D%/images/import_test.cpp \
-    %D%/images/kubelet_test.cpp \
-    %D%/images/mirrors_test.cpp \
-    %D%/images/oci_test.cpp \
-    %D%/images/link_tree_test.cpp \
-    %D%/images/packages_test.cpp \
+    %D%/images/import/import_test.cpp \
+    %D%/images/host/kubelet_test.cpp \
+    %D%/images/host/mirrors_test.cpp \
+    %D%/images/bundle/oci_test.cpp \
+    %D%/images/store/link_tree_test.cpp \
+    %D%/images/store/packages_test.cpp \
     %D%/images/page_cache_test.cpp \
-    %D%/images/peers_test.cpp \
+    %D%/images/peers/peers_test.cpp \
     %D%/images/read_errors_test.cpp \
-    %D%/images/reference_test.cpp \
-    %D%/images/placement_test.cpp \
-    %D%/images/references_test.cpp \
-    %D%/images/scrub_test.cpp \
-    %D%/images/registries_conf_test.cpp \
-    %D%/images/registry_test.cpp \
-    %D%/images/registry_server_test.cpp \
-    %D%/images/transfer_test.cpp \
+    %D%/images/bundle/reference_test.cpp \
+    %D%/images/host/placement_test.cpp \
+    %D%/images/store/references_test.cpp \
+    %D%/images/store/scrub_test.cpp \
+    %D%/images/host/registries_conf_test.cpp \
+    %D%/images/registry/registry_test.cpp \
+    %D%/images/registry/server_test.cpp \
+    %D%/images/peers/transfer_test.cpp \
     tests/support/fake_peer_client.cpp \
     tests/support/fake_peer_client.hpp \
     tests/support/read_seam.c \

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/base/root.hpp"
 #include "daemon/content/archive.hpp"
-#include "images/bundle_items.hpp"
+#include "images/bundle/items.hpp"
 #include "tests/support/tmpdir.hpp"
 #include "tests/unit/images/bundles.hpp"
 

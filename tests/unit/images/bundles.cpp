@@ -3,7 +3,7 @@
 
 #include "daemon/base/root.hpp"
 #include "daemon/content/sha256.hpp"
-#include "images/bundle_writer.hpp"
+#include "images/bundle/writer.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/mman.h>

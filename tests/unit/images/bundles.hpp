@@ -3,7 +3,7 @@
 #pragma once
 
 #include "daemon/content/cms.hpp"
-#include "images/bundle_reader.hpp"
+#include "images/bundle/reader.hpp"
 #include "tests/support/pki.hpp"
 
 #include <map>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Clocks that are years off, of the host and of whoever made a bundle. (A certificate's validity is in cms_test.cpp.)
 #include "daemon/base/clock.hpp"
-#include "images/references.hpp"
+#include "images/store/references.hpp"
 #include "tests/unit/images/hostile_input.hpp"
 
 #include <time.h>

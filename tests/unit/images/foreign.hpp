@@ -2,8 +2,8 @@
 // Archives of others, read beside a file that nobody may touch.
 #pragma once
 
-#include "images/foreign.hpp"
-#include "images/foreign_docker.hpp"
+#include "images/foreign/docker.hpp"
+#include "images/foreign/foreign.hpp"
 #include "tests/support/tmpdir.hpp"
 #include "tests/unit/images/docker_archives.hpp"
 

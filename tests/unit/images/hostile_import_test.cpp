@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What hostile images do not do where they are taken; hostile_input_test.cpp has those that are refused.
-#include "images/references.hpp"
+#include "images/store/references.hpp"
 #include "tests/unit/images/hostile_input.hpp"
 
 #include <cstdlib>

@@ -2,7 +2,7 @@
 // Layouts that may be altered, and a host that imports them beside files that nobody may touch.
 #pragma once
 
-#include "images/adopt.hpp"
+#include "images/import/adopt.hpp"
 #include "tests/support/tmpdir.hpp"
 #include "tests/unit/images/bundles.hpp"
 #include "tests/unit/images/docker_archives.hpp"

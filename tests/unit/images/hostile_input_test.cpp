@@ -12,7 +12,7 @@
 //   altered signed content: Cms.RefusesWhatWasAltered
 //   older generations: Import.GoesBackToAnOlderGenerationOnlyWhenTold
 //   names before the bytes: Import.NothingHasANameThatIsNotOnTheDisk, Import.DoesNotTrustWhatAPowerCutLeft
-#include "images/oci.hpp"
+#include "images/bundle/oci.hpp"
 #include "tests/unit/images/hostile_input.hpp"
 
 namespace gpuhost::images {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A stick or a disk that can't read what is on it, at every read of an import.
-#include "images/garbage.hpp"
+#include "images/store/garbage.hpp"
 #include "tests/support/read_seam.h"
 #include "tests/unit/images/hostile_input.hpp"
 

@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "images/bundle/spec.hpp"
+
+#include "daemon/base/ini.hpp"
+#include "daemon/base/parse.hpp"
+#include "images/bundle/distribution.hpp"
+#include "images/bundle/host_facts.hpp"
+#include "images/bundle/manifest.hpp"
+#include "images/bundle/reference.hpp"
+
+#include <algorithm>
+#include <array>
+#include <iterator>
+#include <span>
+
+namespace gpuhost::images {
+
+using base::Errc;
+using base::IniEntry;
+using base::Result;
+
+namespace {
+
+constexpr std::string_view image_prefix = "Image ";
+constexpr std::size_t most_gpus = 128; ///< of one section; a member takes 256 words
+
+struct ArtifactSection {
+    std::string_view prefix; ///< of its section's name
+    std::string_view kind;
+    std::string_view key; ///< that names its files
+    bool (*is_name)(std::string_view) = nullptr;
+    bool of_kernel = false;          ///< the second word is a kernel; a platform may come last
+    std::string_view directory = {}; ///< key that names a whole tree instead
+};
+constexpr std::array artifact_sections{
+    ArtifactSection{"Driver ", "driver-packages", "Packages", base::is_driver_version, false},
+    ArtifactSection{"Modules ", "driver-modules", "Files", base::is_driver_version, true},
+    ArtifactSection{"Toolkit ", toolkit_kind, "Packages", base::is_toolkit_version, false},
+    ArtifactSection{"Packages ", packages_kind, "Files", is_distribution, false, "Repository"},
+    ArtifactSection{"Files ", files_kind, "Files", is_bundle_name, false, "Directory"}};
+
+tl::unexpected<base::Error> unknown_key(const IniEntry& entry, const std::string& where) {
+    return base::fail(Errc::InvalidArgument,
+                      where + ": unknown key '" + entry.key + "' in [" + entry.section + "]");
+}
+
+Result<void> set_bundle(BundleSpec& spec, const IniEntry& entry, const std::string& where) {
+    if (entry.key == "Name") {
+        if (!is_bundle_name(entry.value))
+            return base::fail(Errc::InvalidArgument, where + ": '" + entry.value + "' is no name of a bundle",
+                              "Up to 64 small letters and digits, with '.', '_' and '-' between them.");
+        spec.name = entry.value;
+        return {};
+    }
+    if (entry.key != "Generation")
+        return unknown_key(entry, where);
+    const auto generation = base::parse_uint(entry.value);
+    if (!generation || *generation > (std::uint64_t{1} << 50U))
+        return base::fail(Errc::InvalidArgument, where + ": '" + entry.value + "' is no generation",
+                          "A number that grows with every bundle of that name.");
+    spec.generation = *generation;
+    return {};
+}
+
+Result<void> set_image(ImageSource& image, const IniEntry& entry, const std::string& where) {
+    if (entry.key == "Layout")
+        image.layout = entry.value;
+    else if (entry.key == "Archive")
+        image.archive = entry.value;
+    else if (entry.key == "Platforms")
+        image.platforms = base::split_words(entry.value);
+    else if (entry.key == "Reference" && !image.name.empty())
+        image.reference = entry.value;
+    else
+        return unknown_key(entry, where);
+    return {};
+}
+
+const ArtifactSection* artifact_section(const std::string& name) {
+    const auto found =
+        std::find_if(artifact_sections.begin(), artifact_sections.end(),
+                     [&](const ArtifactSection& section) { return base::starts_with(name, section.prefix); });
+    return found == artifact_sections.end() ? nullptr : &*found;
+}
+
+/// A section as it is read: its header, what follows it, and how messages name it.
+struct Section {
+    const std::string& name;
+    std::span<const IniEntry> entries;
+    std::string what; ///< the file
+    std::string where;
+
+    [[nodiscard]] std::string at(const IniEntry& entry) const {
+        return what + ":" + std::to_string(entry.line);
+    }
+};
+
+/// Of a section's header.
+Result<ImageSource> new_image(const Section& section) {
+    ImageSource image;
+    image.where = section.where;
+    if (section.name == "Images")
+        return image;
+    GPUHOST_TRY(reference,
+                parse_reference(base::trim(std::string_view(section.name).substr(image_prefix.size()))));
+    if (!reference.digest.empty())
+        return base::fail(Errc::InvalidArgument,
+                          section.where + ": an image is named by its tag, not by a digest");
+    image.name = reference.text();
+    return image;
+}
+
+Result<void> check_image(const BundleSpec& spec, const ImageSource& image) {
+    const std::string what =
+        image.where + (image.name.empty() ? ": [Images]" : ": image '" + image.name + "'");
+    if (image.layout.empty() && image.archive.empty())
+        return base::fail(Errc::InvalidArgument,
+                          what + " has no Layout= and no Archive=", "One of them says where it is.");
+    if (!image.layout.empty() && !image.archive.empty())
+        return base::fail(Errc::InvalidArgument, what + " has both Layout= and Archive=");
+    if (!image.name.empty() &&
+        std::any_of(spec.images.begin(), spec.images.end(),
+                    [&](const ImageSource& other) { return other.name == image.name; }))
+        return base::fail(Errc::InvalidArgument, what + " has two sections");
+    return {};
+}
+
+Result<void> add_image(BundleSpec& spec, const Section& section) {
+    GPUHOST_TRY(image, new_image(section));
+    for (const IniEntry& entry : section.entries)
+        GPUHOST_CHECK(set_image(image, entry, section.at(entry)));
+    GPUHOST_CHECK(check_image(spec, image));
+    spec.images.push_back(std::move(image));
+    return {};
+}
+
+/// Of a section's header.
+Result<ArtifactSource> new_artifact(const Section& section, const ArtifactSection& kind) {
+    const auto words = base::split_words(std::string_view(section.name).substr(kind.prefix.size()));
+    const std::size_t least = kind.of_kernel ? 2 : 1;
+    if (words.size() < least || words.size() > least + 1 || !kind.is_name(words[0]) ||
+        (kind.of_kernel && !base::is_kernel_release(words[1])) ||
+        (words.size() > least && !is_platform(words[least])))
+        return base::fail(
+            Errc::InvalidArgument, section.where + ": section [" + section.name + "] is not understood",
+            "Say [Driver VERSION], [Modules VERSION KERNEL], [Toolkit VERSION], [Packages DISTRIBUTION] with "
+            "a "
+            "DISTRIBUTION as debian-12, or [Files NAME] with a NAME of small letters and digits, and "
+            "behind it a PLATFORM as linux/amd64 if only hosts of that one are to take it.");
+    ArtifactSource artifact{std::string(kind.kind), words[0], {}, {}, {}, section.where};
+    if (kind.of_kernel)
+        artifact.kernel = words[1];
+    if (words.size() > least)
+        artifact.platform = words[least];
+    return artifact;
+}
+
+Result<void> set_flavour(ArtifactSource& artifact, const IniEntry& entry, const std::string& where) {
+    if (!is_flavour(entry.value))
+        return base::fail(Errc::InvalidArgument, where + ": '" + entry.value + "' is no flavour",
+                          "Kernel modules are open or proprietary.");
+    artifact.flavour = entry.value;
+    return {};
+}
+
+Result<void> set_gpus(ArtifactSource& artifact, std::vector<std::string> words, const std::string& where) {
+    for (std::string& word : words) {
+        std::transform(word.begin(), word.end(), word.begin(),
+                       [](char c) { return c >= 'A' && c <= 'F' ? static_cast<char>(c + 32) : c; });
+        if (!is_gpu(word))
+            return base::fail(Errc::InvalidArgument, where + ": '" + word + "' is no GPU",
+                              "The numbers of vendor and device, as lspci -nn prints them: 10de:2330.");
+        artifact.gpus.push_back(std::move(word));
+    }
+    if (artifact.gpus.size() > most_gpus)
+        return base::fail(Errc::InvalidArgument,
+                          where + ": names more than " + std::to_string(most_gpus) + " GPUs");
+    return {};
+}
+
+Result<void> set_artifact(ArtifactSource& artifact, const ArtifactSection& kind, const IniEntry& entry,
+                          const std::string& where) {
+    std::vector<std::string> words = base::split_words(entry.value);
+    if (entry.key == kind.key)
+        std::move(words.begin(), words.end(), std::back_inserter(artifact.patterns));
+    else if (kind.kind == packages_kind && entry.key == "OpenPGPKey")
+        std::move(words.begin(), words.end(), std::back_inserter(artifact.open_pgp));
+    else if (!kind.directory.empty() && entry.key == kind.directory)
+        artifact.directory = entry.value;
+    else if (kind.of_kernel && entry.key == "Flavour")
+        return set_flavour(artifact, entry, where);
+    else if (is_of_driver(kind.kind) && entry.key == "GPUs")
+        return set_gpus(artifact, std::move(words), where);
+    else
+        return unknown_key(entry, where);
+    return {};
+}
+
+/// Drivers may come in several sections; there is one tree.
+Result<void> merge_artifact(ArtifactSource& known, ArtifactSource more) {
+    if (is_tree(known.kind))
+        return base::fail(Errc::InvalidArgument,
+                          more.where + ": " + known.kind + " " + known.name +
+                              " for the same hosts have two sections",
+                          "Files= may be given more than once in one.");
+    std::move(more.patterns.begin(), more.patterns.end(), std::back_inserter(known.patterns));
+    return {};
+}
+
+Result<void> add_artifact(BundleSpec& spec, const Section& section, const ArtifactSection& kind) {
+    GPUHOST_TRY(artifact, new_artifact(section, kind));
+    for (const IniEntry& entry : section.entries)
+        GPUHOST_CHECK(set_artifact(artifact, kind, entry, section.at(entry)));
+    const std::string what = section.where + ": [" + section.name + "] has ";
+    const std::string tree(kind.directory);
+    if (artifact.patterns.empty() && artifact.directory.empty())
+        return base::fail(Errc::InvalidArgument, what + "no " + std::string(kind.key) + "=" +
+                                                     (tree.empty() ? "" : " and no " + tree + "="));
+    if (!artifact.patterns.empty() && !artifact.directory.empty())
+        return base::fail(Errc::InvalidArgument, what + "both Files= and " + tree + "=");
+    const auto known = std::find_if(spec.artifacts.begin(), spec.artifacts.end(), [&](const auto& one) {
+        return one.kind == artifact.kind && one.name == artifact.name && one.kernel == artifact.kernel &&
+               one.platform == artifact.platform && one.flavour == artifact.flavour &&
+               one.gpus == artifact.gpus;
+    });
+    if (known != spec.artifacts.end())
+        return merge_artifact(*known, std::move(artifact));
+    spec.artifacts.push_back(std::move(artifact));
+    return {};
+}
+
+Result<void> add_section(BundleSpec& spec, const Section& section) {
+    if (section.name == "Images" || base::starts_with(section.name, image_prefix))
+        return add_image(spec, section);
+    if (const ArtifactSection* const kind = artifact_section(section.name))
+        return add_artifact(spec, section, *kind);
+    if (section.name != "Bundle")
+        return base::fail(
+            Errc::InvalidArgument, section.where + ": unknown section [" + section.name + "]",
+            "[Bundle], [Image NAME], [Images], [Driver VERSION], [Modules VERSION KERNEL], [Toolkit "
+            "VERSION], [Packages DISTRIBUTION] and [Files NAME] are known.");
+    for (const IniEntry& entry : section.entries)
+        GPUHOST_CHECK(set_bundle(spec, entry, section.at(entry)));
+    return {};
+}
+
+} // namespace
+
+Result<BundleSpec> parse_bundle_spec(std::string_view text, std::string_view what) {
+    const base::IniFile file = base::parse_ini(text);
+    const std::string name(what);
+    if (!file.problems.empty())
+        return base::fail(Errc::InvalidArgument, name + ": " + file.problems.front());
+    BundleSpec spec;
+    for (const base::IniSection& section : file.sections)
+        GPUHOST_CHECK(add_section(
+            spec, {section.name, file.entries_of(section), name, name + ":" + std::to_string(section.line)}));
+    if (spec.name.empty())
+        return base::fail(Errc::InvalidArgument, name + ": [Bundle] has no Name=");
+    if (spec.images.empty() && spec.artifacts.empty())
+        return base::fail(
+            Errc::InvalidArgument, name + ": names nothing to put into the bundle",
+            "Add a section [Image NAME] with Layout=DIRECTORY or Archive=FILE, [Driver VERSION] "
+            "with Packages=FILE…, or [Packages DISTRIBUTION] with Files=FILE….");
+    return spec;
+}
+
+} // namespace gpuhost::images

@@ -1,0 +1,403 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "images/create/create.hpp"
+
+#include "daemon/base/json.hpp"
+#include "daemon/base/parse.hpp"
+#include "daemon/content/sha256.hpp"
+#include "images/bundle/host_facts.hpp"
+#include "images/bundle/oci.hpp"
+#include "images/bundle/reference.hpp"
+#include "images/create/artifact.hpp"
+#include "images/create/image_stock.hpp"
+#include "images/foreign/foreign.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <set>
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+namespace gpuhost::images {
+
+using base::Errc;
+using base::Json;
+using base::Result;
+using base::UniqueFd;
+
+namespace {
+
+constexpr std::string_view layout_text = R"({"imageLayoutVersion":"1.0.0"})";
+constexpr unsigned most_nesting = 8; ///< indexes in indexes
+constexpr std::size_t longest_type = 256;
+constexpr std::size_t most_platforms = 256; ///< of one blob; a bundle's manifest takes no more
+
+/// Collects the blobs of images, each once, with the hosts that need it.
+class Collector {
+  public:
+    explicit Collector(Contents& contents) : contents_(contents) {}
+
+    Result<void> add_images(const ImageSource& source, const ImageStock& stock);
+    Result<void> add_artifact(const ArtifactSource& source, const CollectOptions& options);
+    void finish();
+
+  private:
+    struct Blob {
+        std::uint64_t size = 0;
+        std::set<std::string> hosts;
+        bool for_all = false;
+        std::size_t order = 0;
+    };
+    struct Walk {
+        const ImageStock& stock;
+        const ImageSource& source;
+        std::set<std::string> platforms; ///< found on the way
+        std::set<std::pair<std::string, std::string>>
+            documents; ///< digest and platform, of those walked already
+
+        [[nodiscard]] std::vector<std::string> platforms_of(const std::string& document) const;
+    };
+
+    Result<void> add_all(const ImageSource& source, const ImageStock& stock);
+    Result<void> add_image(const std::string& name, const Descriptor& image, const ImageSource& source,
+                           const ImageStock& stock);
+    Result<void> walk(Walk& walk, const Descriptor& descriptor, const std::string& platform, unsigned depth);
+    Result<void> add_referrers(Walk& walk);
+    Result<void> add_blob(const Walk& walk, const Descriptor& descriptor, const std::string& platform);
+    Result<void> note_blob(const std::string& hex, std::uint64_t size, const std::string& host);
+    void add_text(const std::string& path, std::string text);
+
+    Contents& contents_;
+    std::vector<NewArtifact> artifacts_;
+    std::map<std::string, Blob> blobs_;
+    std::map<std::string, std::string> names_; ///< digest by name, of images
+    std::set<std::string> referrers_;          ///< digests of those that are among the images
+};
+
+bool wanted(const std::vector<std::string>& platforms, const std::string& platform) {
+    return platforms.empty() || platform.empty() ||
+           std::any_of(platforms.begin(), platforms.end(), [&](const std::string& one) {
+               return platform == one || base::starts_with(platform, one + "/"); // its variants
+           });
+}
+
+Result<BundleImage> make_image(const std::string& name, const Descriptor& descriptor,
+                               const Document& document) {
+    BundleImage image{name, descriptor.hex, descriptor.media_type, descriptor.size, {}};
+    if (!document.subject)
+        return image;
+    image.subject = document.subject->hex;
+    image.artifact_type = document.artifact_type;
+    if (image.artifact_type.size() > longest_type)
+        return base::fail(Errc::BadContent, "the artifact type of sha256:" + descriptor.hex + " is too long");
+    std::size_t bytes = 0;
+    for (const auto& [key, text] : document.annotations) { // as many as a bundle's manifest takes
+        bytes += key.size() + text.size();
+        if (bytes <= most_annotation_bytes && image.annotations.size() < most_annotations)
+            image.annotations[key] = text;
+    }
+    return image;
+}
+
+/// As an image's configuration says it; empty for anything else, and for what 64-bit machines of the same make run too.
+std::string configured_platform(const BlobSource& blobs, const Descriptor& image) {
+    if (!is_document(image.media_type))
+        return {};
+    const auto document = read_document(blobs, image);
+    if (!document || document->index || !is_image_config(document->content.front().media_type))
+        return {};
+    const auto text = read_blob(blobs, document->content.front().hex, document_limit);
+    const auto config = text ? base::parse_json(*text, "") : base::Result<Json>(Json());
+    std::string platform = config ? images::platform_of(*config) : std::string();
+    return platform == "linux/386" || base::starts_with(platform + "/", "linux/arm/") ? "" : platform;
+}
+
+/// What leads to it says so, or what leads to that. Where nothing does, the image itself: skopeo's layouts are so.
+std::string platform_of(const ImageStock& stock, const Descriptor& image, const std::string& parent) {
+    if (!image.platform.empty())
+        return image.platform;
+    return parent.empty() ? configured_platform(*stock.blobs, image) : parent;
+}
+
+std::vector<std::string> Collector::Walk::platforms_of(const std::string& document) const {
+    std::vector<std::string> found;
+    for (auto one = documents.lower_bound({document, ""}); one != documents.end() && one->first == document;
+         ++one)
+        found.push_back(one->second);
+    return found;
+}
+
+/// `host` is a word of Member::hosts; empty: all need it.
+Result<void> Collector::note_blob(const std::string& hex, std::uint64_t size, const std::string& host) {
+    Blob& blob = blobs_.try_emplace(hex, Blob{size, {}, false, blobs_.size()}).first->second;
+    if (blob.size != size)
+        return base::fail(Errc::BadContent, "blob sha256:" + hex + " is said to have two sizes");
+    blob.for_all = blob.for_all || host.empty();
+    blob.hosts.insert(host);
+    if (blob.hosts.size() > most_platforms) // each is a walk through all that the blob leads to
+        return base::fail(Errc::BadContent, "blob sha256:" + hex + " is for more than " +
+                                                std::to_string(most_platforms) + " platforms");
+    return {};
+}
+
+Result<void> Collector::add_blob(const Walk& walk, const Descriptor& descriptor,
+                                 const std::string& platform) {
+    const auto found = walk.stock.blobs->open(descriptor.hex);
+    const bool missing = !found && found.error().code == Errc::NotFound;
+    if (missing && descriptor.elsewhere)
+        return {}; // by its licence it may not be passed on
+    if (missing)
+        return base::fail(
+            Errc::NotFound, "blob sha256:" + descriptor.hex + " is not there",
+            platform.empty()
+                ? ""
+                : "It is for " + platform +
+                      "; if not all is there, Platforms= in a bundle's description says what to take.");
+    if (!found)
+        return base::fail(found.error());
+    if (found->size != descriptor.size)
+        return base::fail(Errc::BadContent,
+                          "blob sha256:" + descriptor.hex + " has not the size that it should");
+    GPUHOST_CHECK(note_blob(descriptor.hex, descriptor.size, platform));
+    contents_.blobs.try_emplace(descriptor.hex, walk.stock.blobs);
+    return {};
+}
+
+Result<void> Collector::walk(Walk& walk, const Descriptor& descriptor, const std::string& platform,
+                             unsigned depth) {
+    if (!platform.empty() && !is_platform(platform))
+        return base::fail(Errc::BadContent, "the platforms of sha256:" + descriptor.hex + " are not words");
+    GPUHOST_CHECK(add_blob(walk, descriptor, platform));
+    if (!platform.empty())
+        walk.platforms.insert(platform);
+    if (!is_document(descriptor.media_type))
+        return {};
+    if (!walk.documents.emplace(descriptor.hex, platform).second)
+        return {};
+    if (depth > most_nesting)
+        return base::fail(Errc::BadContent, "indexes are nested too deeply");
+    GPUHOST_TRY(document, read_document(*walk.stock.blobs, descriptor));
+    if (!document.left_out.empty())
+        return base::fail(Errc::Unsupported,
+                          "the image index sha256:" + descriptor.hex +
+                              " has parts that go by another digest than " +
+                              "SHA-256: " + document.left_out.front(),
+                          "Copy it through a registry, which gives them one.");
+    for (const Descriptor& child : document.content) {
+        const std::string own = platform_of(walk.stock, child, platform);
+        if (wanted(walk.source.platforms, own))
+            GPUHOST_CHECK(this->walk(walk, child, own, depth + 1));
+    }
+    return {};
+}
+
+Result<void> Collector::add_image(const std::string& name, const Descriptor& image, const ImageSource& source,
+                                  const ImageStock& stock) {
+    const auto [known, is_new] = names_.emplace(name.empty() ? image.hex : name, image.hex);
+    if (!is_new && known->second != image.hex)
+        return base::fail(Errc::InvalidArgument, "image '" + name + "' is another than before",
+                          "A bundle has one image of a name.");
+    if (!is_new)
+        return {};
+    Walk walk{stock, source, {}, {}};
+    GPUHOST_CHECK(this->walk(walk, image, platform_of(stock, image, {}), 0));
+    for (const std::string& platform : source.platforms)
+        if (std::none_of(walk.platforms.begin(), walk.platforms.end(),
+                         [&](const std::string& found) { return wanted({platform}, found); }) &&
+            !walk.platforms.empty())
+            return base::fail(Errc::NotFound, "has nothing for platform '" + platform + "'");
+    GPUHOST_TRY(document, read_document(*stock.blobs, image));
+    GPUHOST_TRY(made, make_image(name, image, document));
+    made.platforms.assign(walk.platforms.begin(), walk.platforms.end());
+    contents_.manifest.images.push_back(std::move(made));
+    return add_referrers(walk);
+}
+
+Result<void> Collector::add_all(const ImageSource& source, const ImageStock& stock) {
+    if (!stock.left_out.empty() && (stock.images.empty() || !source.unnamed))
+        return base::fail(
+            Errc::Unsupported, "image '" + stock.left_out.front() + "' goes by another digest than SHA-256",
+            "Copy it through a registry, which gives it one, or take the others by their names.");
+    if (stock.images.empty())
+        return base::fail(Errc::NotFound, "has no images");
+    for (const Descriptor& image : stock.images) {
+        if (!is_document(image.media_type) || stock.is_about_another(image))
+            continue; // the specification lets a layout have more than images
+        const std::string name = own_name(image);
+        if (name.empty() && !source.unnamed)
+            return base::fail(Errc::InvalidArgument,
+                              "image sha256:" + image.hex + " has no full name there" +
+                                  (image.names.empty() ? "" : ", only '" + image.names.front() + "'"),
+                              "Name it with a section [Image NAME] and Reference=sha256:" + image.hex + ".");
+        if (const auto added = add_image(name, image, source, stock); !added)
+            return base::fail(
+                added.error().context("image " + (name.empty() ? "sha256:" + image.hex : name)));
+    }
+    return {};
+}
+
+Result<void> Collector::add_images(const ImageSource& source, const ImageStock& stock) {
+    if (source.name.empty())
+        return add_all(source, stock);
+    GPUHOST_TRY(chosen, choose_image(stock, source));
+    if (!is_document(chosen.media_type))
+        return base::fail(Errc::Unsupported,
+                          "sha256:" + chosen.hex + " is of type '" + chosen.media_type + "'");
+    return add_image(source.name, chosen, source, stock);
+}
+
+/// Takes what is about one of the documents taken, and what is about that.
+Result<void> Collector::add_referrers(Walk& walk) {
+    for (bool grew = true; grew;) {
+        grew = false;
+        for (const auto& [descriptor, document] : walk.stock.referrers)
+            for (const std::string& platform : walk.platforms_of(document.subject->hex)) {
+                if (walk.documents.count({descriptor.hex, platform}) != 0)
+                    continue;
+                GPUHOST_CHECK(this->walk(walk, descriptor, platform, 0));
+                grew = true;
+                if (!referrers_.insert(descriptor.hex).second)
+                    continue;
+                GPUHOST_TRY(image, make_image("", descriptor, document));
+                contents_.manifest.images.push_back(std::move(image));
+            }
+    }
+    return {};
+}
+
+Result<void> Collector::add_artifact(const ArtifactSource& source, const CollectOptions& options) {
+    GPUHOST_TRY(made, make_artifact(source, options));
+    for (const NewArtifact& other : artifacts_)
+        if (is_for_same_host(made, other))
+            return base::fail(Errc::InvalidArgument,
+                              "two sections bring " + source.kind + " " + source.name + " to one host",
+                              "Put its files into one section, or name a platform in each; modules can have "
+                              "one section of each "
+                              "Flavour=.");
+    const std::string config = content::sha256(empty_config);
+    const auto hosts = made.hosts.empty() ? std::vector<std::string>{""} : made.hosts;
+    GPUHOST_CHECK(note_blob(config, empty_config.size(), "")); // every artifact has it
+    for (const std::string& host : hosts) {
+        GPUHOST_CHECK(note_blob(made.artifact.hex, made.artifact.size, host));
+        for (const NewArtifact::File& file : made.files)
+            GPUHOST_CHECK(note_blob(file.hex, file.size, host));
+    }
+    for (const NewArtifact::File& file : made.files)
+        if (!file.path.empty())
+            contents_.files.try_emplace(file.hex, file.path);
+    contents_.texts.merge(std::move(made.texts));
+    contents_.texts[made.artifact.hex] = std::move(made.document);
+    contents_.texts[config] = empty_config;
+    const auto same = [&](const NewArtifact& other) {
+        return other.artifact.hex == made.artifact.hex && other.artifact.kernel == made.artifact.kernel &&
+               other.artifact.flavour == made.artifact.flavour;
+    };
+    if (std::none_of(artifacts_.begin(), artifacts_.end(), same)) // else for other hosts, by its members
+        contents_.manifest.artifacts.push_back(made.artifact);
+    artifacts_.push_back(std::move(made));
+    return {};
+}
+
+void Collector::add_text(const std::string& path, std::string text) {
+    Member member;
+    member.hex = content::sha256(text);
+    member.size = text.size();
+    member.path = path;
+    contents_.texts[member.hex] = std::move(text);
+    contents_.manifest.members.push_back(std::move(member));
+}
+
+std::string index_text(const BundleManifest& manifest) {
+    Json manifests = Json::array();
+    for (const BundleImage& image : manifest.images) {
+        Json descriptor{
+            {"mediaType", image.media_type}, {"digest", "sha256:" + image.hex}, {"size", image.size}};
+        if (!image.name.empty())
+            descriptor["annotations"] = {{"io.containerd.image.name", image.name},
+                                         {"org.opencontainers.image.ref.name", image.name}};
+        if (!image.artifact_type.empty())
+            descriptor["artifactType"] = image.artifact_type;
+        manifests.push_back(std::move(descriptor));
+    }
+    for (const BundleArtifact& artifact : manifest.artifacts)
+        manifests.push_back({{"mediaType", "application/vnd.oci.image.manifest.v1+json"},
+                             {"digest", "sha256:" + artifact.hex},
+                             {"size", artifact.size},
+                             {"artifactType", artifact_type(artifact)}});
+    return base::dump({{"schemaVersion", 2},
+                       {"mediaType", "application/vnd.oci.image.index.v1+json"},
+                       {"manifests", std::move(manifests)}});
+}
+
+void Collector::finish() {
+    add_text("oci-layout", std::string(layout_text));
+    add_text("index.json", index_text(contents_.manifest));
+    std::vector<Member> members(blobs_.size());
+    for (const auto& [hex, blob] : blobs_) {
+        Member& member = members[blob.order];
+        member.hex = hex;
+        member.size = blob.size;
+        if (!blob.for_all)
+            member.hosts.assign(blob.hosts.begin(), blob.hosts.end());
+    }
+    std::move(members.begin(), members.end(), std::back_inserter(contents_.manifest.members));
+}
+
+} // namespace
+
+Result<MemberBytes> Contents::open(const Member& member) const {
+    if (const auto text = texts.find(member.hex); text != texts.end()) {
+        UniqueFd fd(::memfd_create("member", MFD_CLOEXEC));
+        if (!fd)
+            return base::fail_errno(member.place(), errno);
+        GPUHOST_CHECK(base::write_all(fd.get(), text->second, member.place()));
+        return bytes_of(std::move(fd), 0, member.place());
+    }
+    if (const auto source = blobs.find(member.hex); source != blobs.end()) {
+        GPUHOST_TRY(bytes, source->second->open(member.hex));
+        return bytes_of(std::move(bytes.fd), bytes.offset, member.place());
+    }
+    const auto file = files.find(member.hex);
+    UniqueFd fd(file == files.end() ? -1 : ::open(file->second.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+    if (!fd)
+        return base::fail_errno(member.place(), file == files.end() ? ENOENT : errno);
+    return bytes_of(std::move(fd), 0, member.place());
+}
+
+Result<Contents> collect(const BundleSpec& spec, const CollectOptions& options) {
+    Contents contents;
+    contents.manifest.name = spec.name;
+    contents.manifest.generation = spec.generation;
+    contents.manifest.created = options.created;
+    Collector collector(contents);
+    ImageStocks stocks(contents.sources, options.directory, options.scratch);
+    for (const ImageSource& source : spec.images) {
+        const auto stock = stocks.of(source);
+        if (!stock)
+            return base::fail(stock.error().context(source.where));
+        if (auto added = collector.add_images(source, **stock); !added)
+            return base::fail(added.error().context(title(source)).context(source.where));
+    }
+    for (const ArtifactSource& artifact : spec.artifacts)
+        if (auto added = collector.add_artifact(artifact, options); !added)
+            return base::fail(added.error().context(artifact.where));
+    collector.finish();
+    return contents;
+}
+
+Result<BundleManifest> describe(const ImageStock& stock, const std::string& bundle,
+                                const std::string& platform) {
+    Contents contents;
+    contents.manifest.name = bundle;
+    Collector collector(contents);
+    ImageSource all;
+    all.platforms = {platform};
+    all.unnamed = true;
+    GPUHOST_CHECK(collector.add_images(all, stock));
+    collector.finish();
+    // Words of whoever made the images are in it: it must be one that is taken when it is read again.
+    return parse_bundle_manifest(to_text(contents.manifest), "what is made of it");
+}
+
+} // namespace gpuhost::images

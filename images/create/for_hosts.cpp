@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "images/create/for_hosts.hpp"
+
+#include "daemon/base/parse.hpp"
+#include "images/bundle/oci.hpp"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+namespace gpuhost::images {
+
+using base::Result;
+
+namespace {
+
+/// What hosts of one platform find in the bundle of one driver version.
+struct Offer {
+    bool packages = false;
+    bool source = false;
+    std::set<std::string> kernels; ///< that it has modules for
+};
+using Offers = std::map<std::string, Offer>;
+
+std::string described(const std::string& word) {
+    const HostWord host = parse_host_word(word).value_or(HostWord());
+    std::string text =
+        host.kernel.empty() ? std::string(host.distribution) : "kernel " + std::string(host.kernel);
+    if (!host.platform.empty())
+        text += (text.empty() ? "" : " on ") + std::string(host.platform);
+    if (!host.flavour.empty())
+        text += " with " + std::string(host.flavour) + " modules";
+    if (!host.gpu.empty())
+        text += (host.flavour.empty() ? " with " : " and ") +
+                (host.gpu == any_gpu ? "an NVIDIA GPU" : "GPU " + std::string(host.gpu));
+    return text;
+}
+
+std::string reason(const Member& member, bool needed) {
+    if (needed)
+        return "which each host that needs them has";
+    std::vector<std::string> hosts;
+    for (const std::string& word : member.hosts)
+        hosts.push_back(described(word));
+    return "for " + base::join(hosts, " or ") + ", of which there is no host";
+}
+
+/// By their names, as Debian, Ubuntu and NVIDIA give them: nvidia-open-kernel-dkms, nvidia-dkms-550-server,
+/// nvidia-kernel-source-550. NVIDIA's .run has both. `flavour` empty: either.
+bool has_source(const Document& packages, const std::string& flavour) {
+    return std::any_of(packages.content.begin(), packages.content.end(), [&](const Descriptor& file) {
+        const auto has = [&](const char* part) { return file.title.find(part) != std::string::npos; };
+        if (base::ends_with(file.title, ".run"))
+            return true;
+        return (has("-dkms") || has("-kernel-source") || base::ends_with(file.title, ".tar.zst")) &&
+               (flavour.empty() || has("open") == (flavour == "open"));
+    });
+}
+
+/// Whatever kernel it is for.
+bool fits(const std::vector<std::string>& hosts, const HostFacts& host) {
+    return hosts.empty() || std::any_of(hosts.begin(), hosts.end(), [&](const std::string& word) {
+               HostWord wanted = parse_host_word(word).value_or(HostWord());
+               wanted.kernel = {};
+               return host.fits(wanted);
+           });
+}
+
+Result<Offers> offers_of(const Contents& contents, const HostFacts& host) {
+    std::map<std::string_view, const Member*> members;
+    for (const Member& member : contents.manifest.members)
+        members.emplace(member.hex, &member);
+    Offers offers;
+    for (const BundleArtifact& artifact : contents.manifest.artifacts) {
+        if (!is_of_driver(artifact.kind) || !fits(members.at(artifact.hex)->hosts, host))
+            continue;
+        Offer& offer = offers[artifact.name];
+        if (!artifact.kernel.empty()) {
+            offer.kernels.insert(artifact.kernel);
+            continue;
+        }
+        GPUHOST_TRY(document, parse_document(contents.texts.at(artifact.hex), "", artifact.name));
+        offer.packages = true;
+        offer.source = offer.source || has_source(document, host.driver.flavour);
+    }
+    return offers;
+}
+
+/// Collects phrases on one host.
+class Examination {
+  public:
+    Examination(const Inventory& host, std::vector<Unserved>& found) : host_(host), found_(found) {}
+
+    void look_at_bundle(const BundleManifest& manifest) {
+        for (const InventoryBundle& here : host_.bundles) {
+            if (here.name != manifest.name || here.is_unsigned)
+                continue;
+            const std::string generation = "generation " + std::to_string(here.generation) + " of the bundle";
+            if (here.generation > manifest.generation)
+                miss("has " + generation + ", and takes no older one");
+            else if (here.generation == manifest.generation && here.manifest != identity(manifest))
+                miss("has " + generation + " with other content: this one needs a higher generation");
+        }
+        for (const auto& [name, generation] : host_.removed)
+            if (name == manifest.name && generation > manifest.generation && !has_bundle(name))
+                miss("had generation " + std::to_string(generation) +
+                     " of the bundle until it was removed, and takes no older one");
+    }
+
+    void look_at_images(const std::vector<BundleImage>& images) {
+        const HostFacts facts = host_.facts();
+        for (const BundleImage& image : images)
+            if (image.subject.empty() && !image.platforms.empty() &&
+                std::none_of(image.platforms.begin(), image.platforms.end(),
+                             [&](const std::string& platform) { return facts.is(platform); }))
+                miss("image " + (image.name.empty() ? "sha256:" + image.hex : image.name) +
+                     " is not there for " + host_.platform);
+    }
+
+    void look_at_drivers(const Offers& offers, bool brings_drivers) {
+        if (!host_.takes_drivers)
+            return;
+        for (const auto& [version, offer] : offers)
+            look_at_driver(version, offer);
+        const std::string& wanted = host_.wanted_driver;
+        if (!wanted.empty() && offers.count(wanted) == 0) {
+            if (host_.driver(wanted) == nullptr)
+                miss("wants driver " + wanted + ", which is neither in the specification for it nor there");
+            else if (brings_drivers)
+                look_at_driver(wanted, Offer());
+        }
+        if (brings_drivers && offers.empty() && host_.drivers.empty() && !host_.gpus.empty())
+            miss("has GPUs (" + gpus() + "), and no driver is there for " + host_.platform);
+    }
+
+    /// A bundle that has packages for some hosts is meant to serve the others too.
+    void look_at_packages(const BundleManifest& manifest) {
+        const HostFacts facts = host_.facts();
+        bool any = false;
+        for (const BundleArtifact& artifact : manifest.artifacts) {
+            if (artifact.kind != packages_kind)
+                continue;
+            any = true;
+            if (std::any_of(manifest.members.begin(), manifest.members.end(), [&](const Member& member) {
+                    return member.hex == artifact.hex && facts.needs(member);
+                }))
+                return;
+        }
+        if (any)
+            miss("is " +
+                 (facts.distributions.empty() ? "of no known distribution" : facts.distributions.front()) +
+                 " on " + host_.platform + ", and no packages are there for that");
+    }
+
+  private:
+    [[nodiscard]] bool has_bundle(const std::string& name) const {
+        return std::any_of(host_.bundles.begin(), host_.bundles.end(), [&](const InventoryBundle& here) {
+            return here.name == name && !here.is_unsigned;
+        });
+    }
+    void look_at_driver(const std::string& version, const Offer& offer) {
+        const InventoryDriver* const here = host_.driver(version);
+        if (!offer.packages && (here == nullptr || !here->userland))
+            miss("driver " + version + " has modules only: no [Driver " + version + "] for it");
+        const bool source = offer.source || (here != nullptr && here->source);
+        for (const InventoryKernel& kernel : host_.kernels) {
+            const bool has = offer.kernels.count(kernel.release) != 0 ||
+                             (here != nullptr && std::find(here->kernels.begin(), here->kernels.end(),
+                                                           kernel.release) != here->kernels.end());
+            if (has || (source && kernel.headers && kernel.compiler))
+                continue;
+            const char* const lacks = !source           ? "source to build them"
+                                      : !kernel.headers ? "headers to build its source"
+                                                        : "compiler to build its source";
+            miss("kernel " + kernel.release + ": no " + flavour() + "modules of driver " + version +
+                 ", and no " + lacks);
+        }
+    }
+    [[nodiscard]] std::string flavour() const {
+        return host_.wanted_flavour.empty() ? "" : host_.wanted_flavour + " ";
+    }
+    [[nodiscard]] std::string gpus() const {
+        std::set<std::string> names;
+        for (const InventoryGpu& gpu : host_.gpus)
+            names.insert(gpu.name.empty() ? gpu.vendor + ":" + gpu.device : gpu.name);
+        return base::join({names.begin(), names.end()}, ", ");
+    }
+    void miss(std::string what) { found_.push_back({host_.hostname, std::move(what)}); }
+
+    const Inventory& host_;
+    std::vector<Unserved>& found_;
+};
+
+} // namespace
+
+std::vector<LeftOut> leave_out(BundleManifest& manifest, const std::vector<Inventory>& hosts) {
+    std::vector<HostFacts> facts;
+    facts.reserve(hosts.size());
+    for (const Inventory& host : hosts)
+        facts.push_back(host.facts());
+    std::map<std::string, LeftOut> reasons;
+    for (Member& member : manifest.members) {
+        if (!member.is_blob() || member.absent)
+            continue;
+        bool needed = false;
+        bool lacking = false;
+        for (std::size_t i = 0; i < hosts.size() && !lacking; ++i)
+            if (facts[i].needs(member)) {
+                needed = true;
+                lacking = !hosts[i].blobs.has(member.hex);
+            }
+        if (lacking)
+            continue;
+        member.absent = true;
+        const std::string why = reason(member, needed);
+        LeftOut& left = reasons.try_emplace(why, LeftOut{why, 0, 0}).first->second;
+        ++left.blobs;
+        left.bytes += member.size;
+    }
+    std::vector<LeftOut> list;
+    list.reserve(reasons.size());
+    for (auto& [why, left] : reasons)
+        list.push_back(std::move(left));
+    return list;
+}
+
+Result<std::vector<Unserved>> unserved(const Contents& contents, const std::vector<Inventory>& hosts) {
+    std::vector<Unserved> found;
+    for (const Inventory& host : hosts) {
+        GPUHOST_TRY(offers, offers_of(contents, host.facts()));
+        Examination examination(host, found);
+        examination.look_at_bundle(contents.manifest);
+        examination.look_at_images(contents.manifest.images);
+        const auto is_driver = [](const BundleArtifact& artifact) { return is_of_driver(artifact.kind); };
+        examination.look_at_drivers(offers, std::any_of(contents.manifest.artifacts.begin(),
+                                                        contents.manifest.artifacts.end(), is_driver));
+        examination.look_at_packages(contents.manifest);
+    }
+    return found;
+}
+
+} // namespace gpuhost::images

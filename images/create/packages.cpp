@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "images/create/packages.hpp"
+
+#include "daemon/base/handle.hpp"
+#include "daemon/base/parse.hpp"
+#include "daemon/content/sha256.hpp"
+#include "images/bundle/host_facts.hpp"
+#include "images/create/package_workshop.hpp"
+#include "images/store/packages.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <ctime>
+#include <filesystem>
+
+#include <fcntl.h>
+#include <unistd.h>
+
+namespace gpuhost::images {
+
+using base::Errc;
+using base::Result;
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr std::size_t index_limit = std::size_t{1} << 30U;
+
+const Tool apt_ftparchive{"apt-ftparchive", "apt-utils"};
+const Tool createrepo{"createrepo_c", "createrepo_c (on Debian createrepo-c)"};
+const Tool gpg{"gpg", "gnupg"};
+const Tool gpgv{"gpgv", "gpgv (elsewhere gnupg2)"};
+
+/// As Release files have it, RFC 5322 in UTC.
+std::string date_of(std::uint64_t seconds) {
+    const auto time = static_cast<std::time_t>(seconds);
+    struct tm parts {};
+    std::array<char, 64> text{};
+    ::gmtime_r(&time, &parts);
+    const std::size_t size = std::strftime(text.data(), text.size(), "%a, %d %b %Y %H:%M:%S +0000", &parts);
+    return {text.data(), size};
+}
+
+/// Nobody is asked for a passphrase.
+Result<void> check_secret_keys(const Workshop& shop, const std::vector<std::string>& keys) {
+    for (const std::string& key : keys) // one of several would do for it
+        GPUHOST_CHECK(shop.run(gpg, {"--batch", "--quiet", "--list-secret-keys", key}, ""));
+    return {};
+}
+
+Result<void> sign(const Workshop& shop, const std::vector<std::string>& keys, const CollectOptions& options,
+                  std::vector<std::string> words) {
+    if (keys.empty())
+        return {};
+    if (options.dry_run)
+        return check_secret_keys(shop, keys);
+    // The same input is to make the same bytes, where the key's algorithm lets it.
+    std::vector<std::string> all{"--batch", "--quiet", "--faked-system-time",
+                                 std::to_string(options.created) + "!"};
+    for (const std::string& key : keys)
+        all.insert(all.end(), {"--local-user", key});
+    std::move(words.begin(), words.end(), std::back_inserter(all));
+    return shop.run(gpg, std::move(all), "");
+}
+
+Result<void> make_apt(const Workshop& shop, const ArtifactSource& source, const CollectOptions& options) {
+    GPUHOST_CHECK(shop.run(apt_ftparchive, {"packages", "."}, "Packages"));
+    GPUHOST_CHECK(shop.run(
+        apt_ftparchive, {"-o", "APT::FTPArchive::Release::Date=" + date_of(options.created), "release", "."},
+        "Release"));
+    return sign(shop, source.open_pgp, options, {"--clearsign", "--output", "InRelease", "Release"});
+}
+
+Result<void> make_dnf(const Workshop& shop, const ArtifactSource& source, const CollectOptions& options) {
+    // Not the compression that is newest: older hosts have to read it.
+    GPUHOST_CHECK(
+        shop.run(createrepo,
+                 {"--quiet", "--no-database", "--general-compress-type=gz", "--set-timestamp-to-revision",
+                  "--revision=" + std::to_string(options.created), "."},
+                 ""));
+    return sign(shop, source.open_pgp, options,
+                {"--armor", "--detach-sign", "--output", "repodata/repomd.xml.asc", "repodata/repomd.xml"});
+}
+
+Result<void> add_text(NewArtifact& made, const std::string& name, const std::string& path) {
+    const base::UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+    if (!fd)
+        return base::fail_errno(path, errno);
+    GPUHOST_TRY(text, base::read_all(fd.get(), index_limit, path));
+    std::string hex = content::sha256(text);
+    made.files.push_back({name, hex, text.size(), {}});
+    made.texts.emplace(std::move(hex), std::move(text));
+    return {};
+}
+
+/// What the tools made is what is no link.
+Result<void> add_made(NewArtifact& made, const std::string& tree) {
+    std::error_code error;
+    for (fs::recursive_directory_iterator entry(tree, error), end; !error && entry != end;
+         entry.increment(error)) {
+        const std::string path = entry->path().string();
+        if (fs::symlink_status(path, error).type() == fs::file_type::regular)
+            GPUHOST_CHECK(add_text(made, fs::path(path).lexically_relative(tree).string(), path));
+    }
+    return error ? base::fail_errno(tree, error.value()) : Result<void>();
+}
+
+/// ".deb" or ".rpm", whichever all of them are.
+Result<std::string> kind_of(const std::vector<NewArtifact::File>& files) {
+    const auto all = [&](std::string_view kind) {
+        return std::all_of(files.begin(), files.end(),
+                           [&](const NewArtifact::File& file) { return base::ends_with(file.name, kind); });
+    };
+    for (const char* kind : {".deb", ".rpm"})
+        if (all(kind))
+            return std::string(kind);
+    return base::fail(Errc::InvalidArgument, "Files= names what is no package, or packages of two kinds",
+                      "All of a section are .deb, or all are .rpm.");
+}
+
+/// Of the packages in `made`.
+Result<void> make_repository(NewArtifact& made, const Workshop& shop, const ArtifactSource& source,
+                             const CollectOptions& options) {
+    GPUHOST_TRY(kind, kind_of(made.files));
+    for (const NewArtifact::File& file : made.files)
+        if (::symlink(file.path.c_str(), (shop.tree() + "/" + file.name).c_str()) < 0)
+            return base::fail_errno(file.name, errno);
+    GPUHOST_CHECK(kind == ".deb" ? make_apt(shop, source, options) : make_dnf(shop, source, options));
+    return add_made(made, shop.tree());
+}
+
+/// "dists/stable", where that is a link to bookworm beside it.
+bool is_second_name(const std::string& directory, const fs::directory_entry& entry) {
+    std::error_code ignored;
+    return entry.is_symlink() && entry.path().parent_path() == fs::path(directory) / "dists" &&
+           fs::canonical(entry.path(), ignored).parent_path() ==
+               fs::canonical(entry.path().parent_path(), ignored);
+}
+
+Result<void> add_key(NewArtifact& made, const Workshop& shop, const std::vector<std::string>& keys) {
+    const std::string name(package_key);
+    std::vector<std::string> words{"--batch",          "--quiet",        "--armor",
+                                   "--export-options", "export-minimal", "--export"};
+    words.insert(words.end(), keys.begin(), keys.end());
+    GPUHOST_CHECK(shop.run(gpg, std::move(words), name));
+    GPUHOST_CHECK(add_text(made, name, shop.tree() + "/" + name));
+    if (made.files.back().size == 0) // it says so, and that is no failure
+        return base::fail(Errc::NotFound, "gpg has no key '" + base::join(keys, " ") + "'");
+    return {};
+}
+
+std::vector<std::string> names_of(const NewArtifact& made) {
+    std::vector<std::string> names;
+    for (const NewArtifact::File& file : made.files)
+        names.push_back(file.name);
+    return names;
+}
+
+/// What package managers will see in it.
+Result<PackageTree> tree_of(const NewArtifact& made, const ArtifactSource& source) {
+    const std::vector<std::string> names = names_of(made);
+    if (const auto twice = std::adjacent_find(names.begin(), names.end()); twice != names.end())
+        return base::fail(Errc::InvalidArgument, "has a '" + *twice + "' of its own",
+                          "Without OpenPGPKey= that is taken for the key.");
+    PackageTree tree = package_tree(source.name, names);
+    if (tree.empty())
+        return base::fail(Errc::InvalidArgument, "'" + source.directory + "' is no repository",
+                          "It has dists/SUITE/Release, Packages or repodata/repomd.xml in it.");
+    return tree;
+}
+
+/// By any key in the keyring: others may have signed it too, as with Debian's archive.
+Result<void> check_signature(const Workshop& shop, const ArtifactSource& source, const std::string& directory,
+                             const IndexSignature& signature) {
+    std::vector<std::string> words{"--status-fd", "2", "--keyring", shop.path("keyring"),
+                                   directory + "/" + signature.file};
+    if (!signature.index.empty())
+        words.push_back(directory + "/" + signature.index);
+    GPUHOST_TRY(finished, shop.attempt(gpgv, std::move(words)));
+    bool good = false;
+    bool bad = false;
+    std::string said;
+    // What gpgv says to people calls such a signature good.
+    constexpr std::array outdated{std::pair("EXPKEYSIG ", "the key has expired"),
+                                  std::pair("REVKEYSIG ", "the key was revoked"),
+                                  std::pair("EXPSIG ", "the signature has expired")};
+    for (const std::string& line : base::split(finished.output, '\n')) {
+        good = good || base::starts_with(line, "[GNUPG:] GOODSIG ");
+        bad = bad || base::starts_with(line, "[GNUPG:] BADSIG ");
+        if (!base::starts_with(line, "[GNUPG:] "))
+            said += line + "\n";
+        for (const auto& [word, why] : outdated)
+            if (base::starts_with(line, "[GNUPG:] " + std::string(word)))
+                said += std::string(why) + "\n";
+    }
+    if (good && !bad)
+        return {};
+    const std::string key =
+        source.open_pgp.empty() ? std::string(package_key) : base::join(source.open_pgp, " ");
+    return base::fail(
+        Errc::InvalidArgument,
+        signature.file + " in it has no good signature by " + key + ": " + std::string(base::trim(said)),
+        "Name the key that it is signed with, or none: what comes in a bundle is vouched for by that.");
+}
+
+/// Of one that somebody else made: would hosts take it with the key that goes along?
+Result<void> check_signatures(const Workshop& shop, const ArtifactSource& source,
+                              const std::string& directory, const NewArtifact& made,
+                              const PackageTree& tree) {
+    if (const std::string unsigned_part = tree.first_unsigned(); !unsigned_part.empty())
+        return base::fail(Errc::InvalidArgument, unsigned_part + " in it is not signed",
+                          "Leave OpenPGPKey= out: what comes in a bundle is vouched for by that.");
+    const std::string key =
+        (source.open_pgp.empty() ? directory : shop.tree()) + "/" + std::string(package_key);
+    GPUHOST_CHECK(
+        shop.run(gpg, {"--batch", "--quiet", "--output", shop.path("keyring"), "--dearmor", key}, ""));
+    for (const IndexSignature& signature : tree.signatures(names_of(made)))
+        GPUHOST_CHECK(check_signature(shop, source, directory, signature));
+    return {};
+}
+
+} // namespace
+
+Result<NewArtifact> make_packages(const ArtifactSource& source, const CollectOptions& options) {
+    NewArtifact made;
+    made.hosts = {host_word({source.platform, {}, source.name})};
+    const std::string directory = // the tools work elsewhere
+        fs::absolute(fs::path(options.directory) / source.directory).lexically_normal().string();
+    const bool is_whole = !source.directory.empty();
+    const auto second_name = [&](const fs::directory_entry& entry) {
+        return is_second_name(directory, entry);
+    };
+    GPUHOST_CHECK(is_whole ? take_tree(made, directory, second_name)
+                           : take_files(made, source, options.directory));
+    GPUHOST_TRY(shop, Workshop::open(fs::absolute(options.scratch).string()));
+    if (!is_whole)
+        GPUHOST_CHECK(make_repository(made, shop, source, options));
+    if (!source.open_pgp.empty())
+        GPUHOST_CHECK(add_key(made, shop, source.open_pgp));
+    std::sort(made.files.begin(), made.files.end(),
+              [](const NewArtifact::File& a, const NewArtifact::File& b) { return a.name < b.name; });
+    GPUHOST_TRY(tree, tree_of(made, source));
+    if (is_whole && tree.has_key)
+        GPUHOST_CHECK(check_signatures(shop, source, directory, made, tree));
+    return made;
+}
+
+} // namespace gpuhost::images

@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "images/host/containerd_config.hpp"
+
+#include "daemon/base/parse.hpp"
+#include "daemon/core/registry_hosts.hpp"
+
+#include <algorithm>
+#include <array>
+#include <iterator>
+#include <optional>
+#include <set>
+#include <vector>
+
+namespace gpuhost::images {
+
+using base::Errc;
+using base::Root;
+using core::containerd_certs;
+
+namespace {
+
+constexpr std::string_view configuration = "/etc/containerd/config.toml";
+constexpr std::string_view drop_ins = "/etc/containerd/conf.d";
+/// The CRI's registries: since containerd 2.0, since 1.3, before.
+constexpr std::string_view cri_2 = "plugins.io.containerd.cri.v1.images.registry.";
+constexpr std::string_view cri_1 = "plugins.io.containerd.grpc.v1.cri.registry.";
+constexpr std::string_view cri_0 = "plugins.cri.registry.";
+/// Makes the CRI pull by itself, and not by the transfer service, which takes config_path for one directory.
+constexpr std::string_view local_pull = "plugins.io.containerd.cri.v1.images.use_local_image_pull";
+
+struct Said {
+    std::uint64_t version = 0; ///< of the first file
+    std::string path;          ///< config_path
+    bool local_pull = false;   ///< a list of directories is split
+    bool mirrors = false;      ///< registry.mirrors, beside which there may be no config_path
+    bool cri_is_off = false;
+    bool imports = false;        ///< of files that are not looked at
+    bool drop_ins = false;       ///< of all those that are
+    std::set<std::string> named; ///< or of these of them
+};
+
+/// [plugins."io.containerd.grpc.v1.cri".registry] as plugins.io.containerd.grpc.v1.cri.registry, however it is quoted.
+std::string plain(std::string_view name) {
+    std::string text;
+    std::copy_if(name.begin(), name.end(), std::back_inserter(text),
+                 [](char c) { return std::string_view("[]\"' \t").find(c) == std::string_view::npos; });
+    return text;
+}
+
+std::string_view quoted(std::string_view value) {
+    const std::size_t begin = value.find_first_of("\"'");
+    const std::size_t end = begin == std::string_view::npos ? begin : value.find(value[begin], begin + 1);
+    return end == std::string_view::npos ? std::string_view() : value.substr(begin + 1, end - begin - 1);
+}
+
+bool has(std::string_view text, std::string_view what) {
+    return text.find(what) != std::string_view::npos;
+}
+
+/// Its lines, one setting each: another's file, which is not parsed here. What is written in some other way is not found.
+class Scan {
+  public:
+    explicit Scan(Said& said) : said_(&said) {}
+
+    [[nodiscard]] std::uint64_t version() const { return version_; }
+
+    void line(std::string_view text) {
+        text = base::trim(text);
+        if (text.empty() || text.front() == '#')
+            return;
+        if (text.front() == '[' && key_ != "imports" && key_ != "disabled_plugins") {
+            table_ = plain(text.substr(0, text.find('#'))) + ".";
+            key_.clear();
+            setting(table_, {});
+            return;
+        }
+        if (const std::size_t equals = text.find('='); equals != std::string_view::npos) {
+            key_ = table_ + plain(text.substr(0, equals));
+            text = text.substr(equals + 1);
+        }
+        setting(key_, text);
+        if (has(text, "]"))
+            key_.clear(); // the end of a list over several lines
+    }
+
+  private:
+    void setting(const std::string& key, std::string_view value) {
+        if (key == "version")
+            version_ = base::parse_uint(base::trim(value.substr(0, value.find('#')))).value_or(0);
+        else if (key == local_pull)
+            said_->local_pull = base::starts_with(base::trim(value), "true");
+        else if (key == "disabled_plugins")
+            said_->cri_is_off = said_->cri_is_off || has(value, "io.containerd.grpc.v1.cri") ||
+                                has(value, "\"cri\"") || has(value, "'cri'");
+        else if (key == "imports")
+            import(value);
+        for (const std::string_view registry : {cri_2, cri_1, cri_0})
+            if (base::starts_with(key, registry) && (registry == cri_2 || version_ < 3))
+                of_registries(std::string_view(key).substr(registry.size()), value);
+    }
+    void import(std::string_view value) {
+        value = value.substr(0, value.find('#'));
+        for (std::string_view path = quoted(value); !path.empty(); path = quoted(value)) {
+            value.remove_prefix(static_cast<std::size_t>(path.data() + path.size() + 1 - value.data()));
+            const std::string_view directory = path.substr(0, path.rfind('/'));
+            const std::string_view name = path.substr(path.rfind('/') + 1);
+            if (directory != drop_ins && directory != "conf.d") // which is relative to the file
+                said_->imports = true;
+            else if (has(name, "*"))
+                said_->drop_ins = true;
+            else
+                said_->named.emplace(name);
+        }
+    }
+    void of_registries(std::string_view key, std::string_view value) {
+        if (key == "config_path")
+            said_->path = quoted(value);
+        constexpr std::string_view mirrors =
+            "mirrors."; // "containerd config default" of old has the table, without any
+        said_->mirrors = said_->mirrors || (base::starts_with(key, mirrors) && key != mirrors);
+    }
+
+    Said* said_;
+    std::uint64_t version_ = 0;
+    std::string table_;
+    std::string key_;
+};
+
+/// Of the first file and the drop-ins that it imports, or all of them. Nothing where a file can't be read.
+std::optional<Said> read_configuration(const Root& root, bool with_all_drop_ins) {
+    Said said;
+    const auto read = [&](const std::string& file) {
+        const auto text = root.read(file);
+        if (!text && text.error().code != Errc::NotFound)
+            return false;
+        Scan scan(said);
+        for (const std::string_view line : base::split(text.value_or(""), '\n'))
+            scan.line(line);
+        if (file == configuration)
+            said.version = scan.version();
+        return true;
+    };
+    if (!read(std::string(configuration)))
+        return std::nullopt;
+    for (const std::string& name : root.list(drop_ins).value_or(std::vector<std::string>()))
+        if (base::ends_with(name, ".toml") &&
+            (with_all_drop_ins || said.drop_ins || said.named.count(name) != 0) &&
+            !read(std::string(drop_ins) + "/" + name))
+            return std::nullopt;
+    return said;
+}
+
+std::string_view without_slashes(std::string_view path) {
+    return path.substr(0, path.find_last_not_of('/') + 1);
+}
+
+bool has_certs(const std::string& config_path) {
+    const auto paths = base::split(config_path, ':');
+    return std::any_of(paths.begin(), paths.end(),
+                       [](std::string_view path) { return without_slashes(path) == containerd_certs; });
+}
+
+bool is_right(const Said& said) {
+    return said.cri_is_off || without_slashes(said.path) == containerd_certs ||
+           (said.local_pull && has_certs(said.path));
+}
+
+/// The line to write, with its table in the words of the first file.
+std::string right_setting(const Said& said) {
+    const std::string_view table =
+        said.version >= 3 ? "io.containerd.cri.v1.images" : "io.containerd.grpc.v1.cri";
+    return "config_path = \"" + std::string(containerd_certs) + "\" in [plugins.\"" + std::string(table) +
+           "\".registry]";
+}
+
+} // namespace
+
+std::string certs_problem(const Root& root) {
+    const std::string file(configuration);
+    const std::string lost = ": pods do not get this host's images";
+    const auto said = read_configuration(root, false);
+    const auto possible = read_configuration(root, true);
+    if (!said || !possible)
+        return file + " can't be read: pods get this host's images only if it sets " + right_setting(Said());
+    if (is_right(*said))
+        return {};
+    const std::string set = "set " + right_setting(*said) + (said->version == 0 ? " and version = 2" : "");
+    const std::string by_hand = lost + "; " + set + ", and restart containerd";
+    if (is_right(*possible))
+        return file + " does not import " + std::string(drop_ins) + ", which sets config_path" + lost +
+               "; set imports = [\"" + std::string(drop_ins) + "/*.toml\"] in it, and restart containerd";
+    if (said->mirrors)
+        return file + " has registry.mirrors" + lost + "; replace them: " + set + ", and restart containerd";
+    if (!said->path.empty() && !has_certs(said->path))
+        return file + " leads containerd to " + said->path + by_hand;
+    const std::string next = "; run 'gpuhostctl runtime configure', or " + set + ", and restart containerd";
+    if (!said->path.empty())
+        return file +
+               " sets config_path to a list: containerd 2.1 and later does not split it, and its pods do "
+               "not get this host's images" +
+               next;
+    return file + " does not set config_path" + (said->imports ? " (what it imports is not looked at)" : "") +
+           lost + next;
+}
+
+std::vector<std::string> other_registry_roots(const Root& root) {
+    const auto said = read_configuration(root, false);
+    std::vector<std::string> roots;
+    for (const std::string_view path : base::split(said ? said->path : std::string(), ':'))
+        if (const std::string_view plain = without_slashes(path); !plain.empty() && plain != containerd_certs)
+            roots.emplace_back(plain);
+    return roots;
+}
+
+} // namespace gpuhost::images

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "images/host/kubelet.hpp"
+
+#include "daemon/base/parse.hpp"
+#include "images/import/import.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include <fcntl.h>
+#include <sys/statvfs.h>
+
+namespace gpuhost::images {
+
+namespace {
+
+constexpr unsigned default_threshold = 85; ///< SetDefaults_KubeletConfiguration
+constexpr std::string_view kubelet_directory = "/var/lib/kubelet";
+constexpr std::string_view configuration_file = "/var/lib/kubelet/config.yaml";
+/// Where runtimes keep their images.
+constexpr std::array image_file_systems{
+    std::string_view("/var/lib/containerd"), std::string_view("/var/lib/containers/storage"),
+    std::string_view("/var/lib/docker"), std::string_view("/var/lib/rancher")};
+
+bool shares_file_system(const base::Root& root) {
+    const auto store = root.stat(store_place(root));
+    return store &&
+           std::any_of(image_file_systems.begin(), image_file_systems.end(), [&](std::string_view path) {
+               const auto images = root.stat(path);
+               return images && images->st_dev == store->st_dev;
+           });
+}
+
+} // namespace
+
+unsigned image_gc_threshold(std::string_view configuration) {
+    constexpr std::string_view key = "imageGCHighThresholdPercent";
+    // A scalar at the top level, in either syntax; a parser's library for one number would be too much.
+    for (std::size_t at = configuration.find(key); at != std::string_view::npos;
+         at = configuration.find(key, at + 1)) {
+        const std::size_t begin = configuration.find_last_of("\n,{", at);
+        const std::string_view lead =
+            configuration.substr(begin + 1, at - (begin + 1)); // npos + 1 is the very beginning
+        if (lead.find_first_not_of(" \"'") != std::string_view::npos)
+            continue; // a comment
+        std::string_view rest = configuration.substr(at + key.size());
+        rest.remove_prefix(std::min(rest.size(), rest.find_first_not_of(" \"':")));
+        const auto percent = base::parse_uint(rest.substr(0, rest.find_first_not_of("0123456789")));
+        if (percent && *percent <= 100)
+            return static_cast<unsigned>(*percent);
+    }
+    return default_threshold;
+}
+
+std::optional<unsigned> kubelet_threshold(const base::Root& root) {
+    if (!root.exists(kubelet_directory))
+        return std::nullopt;
+    return image_gc_threshold(root.read(configuration_file).value_or(""));
+}
+
+std::string image_gc_warning(const base::Root& root, std::uint64_t bytes, std::optional<unsigned> threshold) {
+    if (bytes == 0 || !threshold || !shares_file_system(root))
+        return {};
+    const auto store = root.open_file(store_place(root), O_RDONLY | O_DIRECTORY);
+    struct statvfs space {};
+    if (!store || ::fstatvfs(store->get(), &space) < 0 || space.f_blocks == 0)
+        return {};
+    const std::uint64_t blocks =
+        space.f_blocks - space.f_bavail + bytes / space.f_frsize; // as the kubelet counts
+    const std::uint64_t percent = blocks * 100 / space.f_blocks;
+    if (percent < *threshold)
+        return {};
+    return "the file system of " + std::string(blobs_directory) + " will be " + std::to_string(percent) +
+           " % full, and at " + std::to_string(*threshold) +
+           " % the kubelet deletes images that no container uses; make room, or keep the store on a file "
+           "system of its own";
+}
+
+} // namespace gpuhost::images

@@ -1,0 +1,307 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "images/host/mirrors.hpp"
+
+#include "daemon/base/parse.hpp"
+#include "daemon/core/registry_hosts.hpp"
+#include "images/bundle/reference.hpp"
+#include "images/host/containerd_config.hpp"
+#include "images/host/k3s.hpp"
+#include "images/host/registries_conf.hpp"
+#include "images/store/catalogue.hpp"
+
+#include <algorithm>
+#include <array>
+#include <iterator>
+#include <optional>
+#include <set>
+
+#include <sys/stat.h>
+
+namespace gpuhost::images {
+
+using base::Root;
+using content::FileOperation;
+using core::containerd_certs;
+using core::SettingKey;
+using core::SettingType;
+
+namespace {
+
+constexpr std::string_view containerd = "/etc/containerd";
+constexpr std::string_view containers = "/etc/containers";
+
+constexpr std::array keys{
+    SettingKey{"Mirrors", "Enable", SettingType::Boolean, "yes", "",
+               "lead the container runtimes of this host to its registry"},
+    SettingKey{"Mirrors", "Address", SettingType::String, "127.0.0.1:299", "",
+               "where gpuhost-registry.socket listens"},
+    SettingKey{"Mirrors", "Upstream", SettingType::Boolean, "yes", "",
+               "let runtimes ask a registry itself for what no bundle has"},
+};
+
+std::string hosts_path(const std::string& registry) {
+    return std::string(containerd_certs) + "/" + registry + "/hosts.toml";
+}
+
+/// A path has no colons: "registry.example:5000" is "registry.example_5000" there, as in the registry's own.
+bool is_theirs(const Root& root, const std::string& path) {
+    return root.exists(path) && !content::is_ours(root, path);
+}
+
+std::string endpoint_of(const MirrorSettings& settings) {
+    return "http://" + settings.address;
+}
+
+/// "registry.example_5000_", the other name that containerd knows for the directory of HOST:PORT.
+std::string directory_with_port(const std::string& registry) {
+    return registry.find(':') == std::string::npos ? registry : registry_path(registry) + "_";
+}
+
+/// What another root of config_path has for this registry. There it is read instead of ours, or ours instead of it.
+std::string other_root_setup(const Root& root, const std::vector<std::string>& roots,
+                             const std::string& registry) {
+    for (const std::string& other : roots)
+        for (const std::string& name : {registry, directory_with_port(registry)})
+            if (const std::string directory = other + "/" + name; root.exists(directory))
+                return directory;
+    return {};
+}
+
+/// What somebody set up for this registry that a file of ours would put out of force: containerd reads certificates
+/// only where there is no hosts.toml, and "_default" only where there is no directory for the registry. Empty: nothing.
+std::string containerd_setup(const Root& root, const std::string& registry) {
+    std::string directory = std::string(containerd_certs) + "/" + registry;
+    const auto st = root.lstat(directory);
+    if (st && !S_ISDIR(st->st_mode))
+        return directory;
+    for (const std::string& name : root.list(directory).value_or(std::vector<std::string>()))
+        if (name != "hosts.toml" || is_theirs(root, hosts_path(registry)))
+            return directory + "/" + name;
+    std::string other_form = std::string(containerd_certs) + "/" + directory_with_port(registry);
+    if (other_form != directory && root.exists(other_form))
+        return other_form;
+    return is_theirs(root, hosts_path("_default")) ? hosts_path("_default") : std::string();
+}
+
+/// Ours, and wanted no longer.
+void add_stale(const Root& root, const std::set<std::string>& wanted, std::vector<FileOperation>& to) {
+    for (const std::string& registry : root.list(containerd_certs).value_or(std::vector<std::string>())) {
+        const std::string path = hosts_path(registry);
+        if (wanted.count(path) == 0 && root.exists(path) && content::is_ours(root, path))
+            to.push_back({FileOperation::Type::Remove, path, {}});
+    }
+    std::vector<std::string_view> of_all{containers_file};
+    for (const K3s& k3s : k3s_kinds)
+        of_all.push_back(k3s.registries);
+    for (const std::string_view path : of_all)
+        if (wanted.count(std::string(path)) == 0 && root.exists(path) && content::is_ours(root, path))
+            to.push_back({FileOperation::Type::Remove, std::string(path), {}});
+}
+
+bool is_registry(const std::string& text) {
+    const auto reference = parse_reference(text + "/image");
+    return reference && reference->registry == text;
+}
+
+bool is_namespace(const std::string& text) {
+    const std::string image = text + "/image";
+    const auto reference = parse_reference(image);
+    return reference && reference->registry + "/" + reference->repository == image;
+}
+
+std::vector<FileOperation> containerd_files(const Root& root, const Registries& registries,
+                                            const MirrorSettings& settings, std::vector<std::string>& left) {
+    std::vector<FileOperation> files;
+    const std::vector<std::string> other_roots = other_registry_roots(root);
+    for (const std::string& registry : registries.names) {
+        std::string setup = containerd_setup(root, registry);
+        if (setup.empty())
+            setup = other_root_setup(root, other_roots, registry);
+        if (setup.empty())
+            files.push_back({FileOperation::Type::Write, hosts_path(registry), containerd_hosts(settings)});
+        else
+            left.push_back(setup + " is not gpuhost's: containerd does not ask this host for images of " +
+                           registry);
+    }
+    if (const std::string problem = files.empty() ? "" : certs_problem(root); !problem.empty())
+        left.push_back(problem);
+    return files;
+}
+
+std::optional<FileOperation> containers_conf(const Root& root, const Registries& registries,
+                                             const MirrorSettings& settings, std::vector<std::string>& left) {
+    const std::set<std::string> theirs = configured_hosts(root);
+    Registries ours;
+    for (const std::string& registry : registries.names)
+        if (is_configured(theirs, registry))
+            left.push_back("registries.conf has " + registry +
+                           " already: podman and CRI-O do not ask this host for its images");
+        else if (is_repository(registry_path(registry)))
+            ours.names.push_back(registry);
+        else
+            left.push_back("podman and CRI-O can't ask this host for images of '" + registry +
+                           "': it is no part of a path");
+    if (ours.names.empty())
+        return std::nullopt;
+    ours.namespaces = registries.namespaces;
+    if (is_theirs(root, std::string(containers_file))) {
+        left.push_back(std::string(containers_file) +
+                       " is not gpuhost's: podman and CRI-O do not ask this host");
+        return std::nullopt;
+    }
+    return FileOperation{FileOperation::Type::Write, std::string(containers_file),
+                         containers_registries(ours, settings)};
+}
+
+/// A prefix "registry.example" is one of "registry.example:5000" too, and no name comes of that one's images: pulls of them
+/// would fail. So there is a prefix for each namespace of a registry without a port. With Upstream=no the whole registry is
+/// ours, but for "localhost", which stands for images without a registry beside "localhost:5000" with one.
+std::vector<std::string> prefixes_of(const Registries& registries, const MirrorSettings& settings) {
+    std::vector<std::string> prefixes;
+    for (const std::string& registry : registries.names) {
+        const auto first = prefixes.size();
+        if (settings.upstream || registry == "localhost")
+            std::copy_if(registries.namespaces.begin(), registries.namespaces.end(),
+                         std::back_inserter(prefixes),
+                         [&](const std::string& one) { return base::starts_with(one, registry + "/"); });
+        if (prefixes.size() == first)
+            prefixes.push_back(registry);
+    }
+    return prefixes;
+}
+
+std::vector<FileOperation> k3s_files(const Root& root, const Registries& registries,
+                                     const MirrorSettings& settings, std::vector<std::string>& left) {
+    std::vector<FileOperation> files;
+    for (const K3s& k3s : k3s_kinds) {
+        if (!is_here(root, k3s) || registries.names.empty())
+            continue;
+        const std::string name(k3s.name);
+        const std::string path(k3s.registries);
+        if (is_theirs(root, path)) {
+            if (root.read(path).value_or("").find(endpoint_of(settings)) == std::string::npos)
+                left.push_back(path + " is not gpuhost's: " + name + " asks this host for images only if " +
+                               base::join(registries.names, ", ") + " have the endpoint " +
+                               endpoint_of(settings) + " there");
+            continue;
+        }
+        files.push_back(
+            {FileOperation::Type::Write, path, k3s_registries(registries.names, endpoint_of(settings))});
+        if (has_to_read_registries(root, k3s))
+            left.push_back(name + " has not read " + path + " since it changed: restart it");
+    }
+    return files;
+}
+
+} // namespace
+
+std::span<const SettingKey> mirror_setting_keys() {
+    return keys;
+}
+
+MirrorSettings mirror_settings(const core::Settings& settings) {
+    return {settings.boolean("Mirrors", "Enable"), settings.string("Mirrors", "Address"),
+            settings.boolean("Mirrors", "Upstream")};
+}
+
+std::string registry_path(std::string registry) {
+    std::replace(registry.begin(), registry.end(), ':', '_');
+    return registry;
+}
+
+std::string containerd_hosts(const MirrorSettings& settings) {
+    const std::string ours = endpoint_of(settings);
+    const std::string text(content::file_mark);
+    // containerd 1.x takes no notice of a file without a table of hosts, and an empty one is one.
+    if (!settings.upstream)
+        return text + "server = \"" + ours + "\"\n[host]\n";
+    // Without a server, containerd asks the registry itself last, and what stands before the tables is for that. Who does
+    // not answer is waited for at each request: 30 s, or as long as is said here since containerd 2.1 (and 2.0.7).
+    return text + "dial_timeout = \"5s\"\n[host.\"" + ours +
+           "\"]\n  capabilities = [\"pull\", \"resolve\"]\n  dial_timeout = \"2s\"\n";
+}
+
+std::string containers_registries(const Registries& registries, const MirrorSettings& settings) {
+    std::string text(content::file_mark);
+    for (const std::string& prefix : prefixes_of(registries, settings)) {
+        const std::string host = prefix.substr(0, prefix.find('/'));
+        const std::string ours = "location = \"" + settings.address + "/" + registry_path(host) +
+                                 prefix.substr(host.size()) + "\"\ninsecure = true\n";
+        text += "\n[[registry]]\nprefix = \"" + prefix + "\"\n";
+        text += settings.upstream ? "location = \"" + prefix + "\"\n[[registry.mirror]]\n" + ours : ours;
+    }
+    return text;
+}
+
+Registries mirrored_registries(const Root& root) {
+    const Catalogue catalogue(root);
+    Registries registries;
+    const auto bundles = catalogue.names();
+    if (!bundles)
+        registries.problems.push_back(bundles.error().message);
+    std::set<std::string> names;
+    std::set<std::string> namespaces;
+    for (const std::string& bundle : bundles.value_or(std::vector<std::string>())) {
+        const auto record = catalogue.record(bundle);
+        if (!record)
+            registries.problems.push_back(record.error().message);
+        for (const std::string& registry : record ? record->registries : std::vector<std::string>()) {
+            if (is_registry(registry)) // it becomes a part of a path
+                names.insert(registry);
+            else
+                registries.problems.push_back("bundle '" + bundle + "': '" + registry + "' is no registry");
+        }
+        for (const std::string& one : record ? record->namespaces : std::vector<std::string>())
+            if (is_namespace(one))
+                namespaces.insert(one);
+    }
+    registries.names.assign(names.begin(), names.end());
+    registries.namespaces.assign(namespaces.begin(), namespaces.end());
+    return registries;
+}
+
+bool will_lead_containerd(const Root& root, const core::Settings& settings) {
+    std::set<std::string> files;
+    for (const std::string& registry : root.list(containerd_certs).value_or(std::vector<std::string>()))
+        if (const std::string path = hosts_path(registry); root.exists(path) && content::is_ours(root, path))
+            files.insert(path);
+    for (const FileOperation& change :
+         look_at_mirrors(root, mirrored_registries(root), mirror_settings(settings)).wrong)
+        if (change.type == FileOperation::Type::Remove)
+            files.erase(change.path);
+        else if (base::ends_with(change.path, "/hosts.toml"))
+            files.insert(change.path);
+    return !files.empty();
+}
+
+Mirrors look_at_mirrors(const Root& root, const Registries& registries, const MirrorSettings& settings) {
+    Mirrors mirrors{{}, registries.problems};
+    std::vector<FileOperation> files;
+    if (settings.enable && !is_registry(settings.address)) {
+        mirrors.left.push_back("[Mirrors] Address=" + settings.address +
+                               " is no address: say it as in 127.0.0.1:299");
+        return mirrors;
+    }
+    if (settings.enable && root.exists(containerd))
+        files = containerd_files(root, registries, settings, mirrors.left);
+    if (settings.enable && root.exists(containers))
+        if (auto conf = containers_conf(root, registries, settings, mirrors.left))
+            files.push_back(*std::move(conf));
+    if (settings.enable)
+        for (FileOperation& file : k3s_files(root, registries, settings, mirrors.left))
+            files.push_back(std::move(file));
+    std::set<std::string> wanted;
+    for (FileOperation& file : files) {
+        wanted.insert(file.path);
+        // Of one file for all registries: with a record that can't be read it would lack some.
+        const bool incomplete = !base::ends_with(file.path, "/hosts.toml") && !registries.problems.empty() &&
+                                root.exists(file.path);
+        if (!incomplete && !content::is_done(root, file))
+            mirrors.wrong.push_back(std::move(file));
+    }
+    if (registries.problems.empty() || !settings.enable)
+        add_stale(root, wanted, mirrors.wrong);
+    return mirrors;
+}
+
+} // namespace gpuhost::images

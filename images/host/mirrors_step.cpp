@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "images/host/mirrors_step.hpp"
+
+#include "daemon/base/parse.hpp"
+#include "images/host/crio_reload.hpp"
+#include "images/host/k3s.hpp"
+#include "images/host/mirrors.hpp"
+#include "images/host/registries_conf.hpp"
+
+namespace gpuhost::images {
+
+using base::Json;
+using base::Result;
+using core::StepContext;
+
+namespace {
+
+/// CRI-O reads this one at its start, and when it is told to. A worker may signal nobody, so it only leaves the mark.
+Result<void> perform_for_crio(const base::Root& root, const content::FileOperation& file) {
+    if (!root.exists(crio_directory))
+        return content::perform(root, file);
+    GPUHOST_TRY(reload, CrioReload::begin(root));
+    GPUHOST_CHECK(reload.mark());
+    return content::perform(root, file);
+}
+
+/// Who has read that file at its start, and will not before the next one; empty: nobody.
+std::string_view reader_at_start(const base::Root& root, const std::string& path) {
+    for (const K3s& k3s : k3s_kinds)
+        if (path == k3s.registries && root.exists(k3s.agent))
+            return k3s.name;
+    return {};
+}
+
+Result<Json> apply(StepContext& context, const Json& args) {
+    const MirrorSettings settings{base::bool_or(args, "enable", false), base::string_or(args, "address", ""),
+                                  base::bool_or(args, "upstream", true)};
+    const Registries registries = mirrored_registries(context.root);
+    const Mirrors mirrors = look_at_mirrors(context.root, registries, settings);
+    Json changed = Json::array();
+    for (const content::FileOperation& file : mirrors.wrong) {
+        const auto done = file.path == containers_file ? perform_for_crio(context.root, file)
+                                                       : content::perform(context.root, file);
+        if (!done) {
+            context.warn("a container runtime is not led to this host's images: " + done.error().message);
+            continue;
+        }
+        if (file.type == content::FileOperation::Type::Remove && base::ends_with(file.path, "/hosts.toml"))
+            (void)context.root.remove(
+                file.path.substr(0, file.path.rfind('/'))); // only if nothing else is in it
+        if (const std::string_view k3s = reader_at_start(context.root, file.path);
+            !k3s.empty() && file.type == content::FileOperation::Type::Remove)
+            context.warn(std::string(k3s) + " asks this host for images until it is restarted: " + file.path +
+                         " has gone");
+        changed.push_back(file.path);
+    }
+    const Mirrors after = look_at_mirrors(context.root, registries, settings);
+    for (const std::string& why : after.left)
+        context.warn(why);
+    return Json{{"files", std::move(changed)}};
+}
+
+} // namespace
+
+core::StepKind mirrors_kind() {
+    core::StepKind kind;
+    kind.name = "images.mirrors";
+    kind.sandbox = core::Sandbox::System;
+    kind.deadline = std::chrono::minutes(1);
+    kind.apply = apply;
+    return kind;
+}
+
+core::Step mirrors_step(const MirrorSettings& settings) {
+    return {"images.mirrors",
+            "point container runtimes at this host's images, if there are any",
+            {{"enable", settings.enable}, {"address", settings.address}, {"upstream", settings.upstream}}};
+}
+
+} // namespace gpuhost::images

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "images/host/podman.hpp"
+
+namespace gpuhost::images {
+
+using base::Result;
+
+Result<std::string> Podman::describe_all() const {
+    return ask({"image", "ls", "--format", R"({"tags":{{json .Names}},"digests":{{json .RepoDigests}}})"});
+}
+
+Result<std::set<std::string>> Podman::ready(const std::vector<WantedImage>& wanted) const {
+    GPUHOST_TRY(names, Docker::ready(wanted));
+    if (!crio_.are_used())
+        return std::move(names);
+    GPUHOST_TRY(kept, crio_.names());
+    for (const WantedImage& image : wanted)
+        if (image.pinned && kept.count(image.name) == 0)
+            names.erase(image.name);
+    return std::move(names);
+}
+
+/// By tag: a name by digest can't be taken from an image again, and would keep it in the storage when its tag has moved on.
+/// What came is compared with its digest afterwards.
+Result<void> Podman::pull(const WantedImage& image, const PullSource& from) const {
+    GPUHOST_TRY(reference, taggable(image));
+    const std::string here = path_in(from, reference) + ":" + reference.tag;
+    GPUHOST_CHECK(tell({"pull", "--quiet", "--tls-verify=false", here}));
+    GPUHOST_CHECK(tell({"tag", here, image.name}));
+    return tell({"untag", image.name, here});
+}
+
+} // namespace gpuhost::images

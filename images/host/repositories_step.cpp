@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "images/host/repositories_step.hpp"
+
+#include "daemon/base/parse.hpp"
+#include "daemon/base/process.hpp"
+#include "images/host/repositories.hpp"
+
+#include <thread>
+
+namespace gpuhost::images {
+
+using base::Errc;
+using base::Json;
+using base::Result;
+using content::FileOperation;
+using core::StepContext;
+
+namespace {
+
+constexpr std::string_view apt_get =
+    "/usr/bin/apt-get"; // the tree's own: on a mounted image it is not the running host's
+constexpr std::chrono::seconds apt_deadline{60};
+constexpr unsigned most_tries = 15;
+/// Without the host's own settings: hooks that it has for an update are not for ours.
+constexpr std::string_view apt_config = "Dir::Etc::main \"/dev/null\";\nDir::Etc::parts \"/dev/null\";\n";
+
+/// Somebody's own apt-get holds its lists for some seconds.
+Result<base::Finished> run_unlocked(const base::Command& command) {
+    for (unsigned tries = 1;; ++tries) {
+        GPUHOST_TRY(finished, base::run(command));
+        if (finished.exit_status == 0 || finished.timed_out || tries == most_tries ||
+            finished.output.find("Could not get lock") == std::string::npos)
+            return std::move(finished);
+        std::this_thread::sleep_for(std::chrono::seconds(2));
+    }
+}
+
+/// Before the file is in its place: when it is there, all that it needs is. dnf looks by itself.
+Result<void> read_index(const StepContext& context, const FileOperation& file) {
+    const base::Root& root = context.root;
+    if (file.type != FileOperation::Type::Write || !base::starts_with(file.path, apt_sources) ||
+        !root.exists(apt_get))
+        return {};
+    GPUHOST_CHECK(root.make_directories(context.staging));
+    const std::string source = context.staging + file.path.substr(file.path.rfind('/'));
+    GPUHOST_CHECK(root.write_atomic(source, file.content));
+    const std::string config = context.staging + "/apt.conf";
+    GPUHOST_CHECK(root.write_atomic(config, apt_config));
+    base::Command command;
+    command.deadline = apt_deadline;
+    command.environment = {"APT_CONFIG=" + root.host_path(config)};
+    command.argv = {root.host_path(apt_get), "-qq"};
+    for (const std::string& option : {
+             "Dir=" + root.directory(),
+             "Dir::Etc::sourcelist=" + root.host_path(source), // only this one,
+             std::string("Dir::Etc::sourceparts=-"),
+             std::string("APT::Get::List-Cleanup=0"),    // and what is known of the others stays
+             std::string("APT::Update::Error-Mode=any"), // else an index of before would do for it
+             // The worker has no capability to become apt's own user, and nothing is fetched.
+             std::string("APT::Sandbox::User=root"),
+             // The next generation may have another key or none: the bundle's signature is what counts.
+             std::string("Acquire::AllowDowngradeToInsecureRepositories=1"),
+             std::string("Acquire::AllowReleaseInfoChange=1"),
+         })
+        command.argv.insert(command.argv.end(), {"-o", option});
+    command.argv.emplace_back("update");
+    GPUHOST_TRY(finished, run_unlocked(command));
+    GPUHOST_CHECK(root.remove(source));
+    GPUHOST_CHECK(root.remove(config));
+    if (finished.timed_out || finished.exit_status != 0)
+        return base::fail(Errc::Failed, finished.timed_out ? "apt-get update takes too long"
+                                                           : std::string(base::trim(finished.output)));
+    return {};
+}
+
+Result<Json> apply(StepContext& context, const Json& args) {
+    const Repositories repositories = look_at_repositories(context.root, base::bool_or(args, "on", false),
+                                                           base::string_or(args, "without", ""));
+    for (const std::string& why : repositories.left)
+        context.warn(why);
+    Json changed = Json::array();
+    for (const FileOperation& file : repositories.wrong) {
+        FileOperation change = file;
+        if (const auto read = read_index(context, file); !read) {
+            // A source that apt refuses would make each update on the host fail; and that of the generation before, whose
+            // packages have gone, no less. It stays wanted: 'apply' tries again.
+            context.warn("apt does not take " + file.path + ", it is left out: " + read.error().message);
+            change.type = FileOperation::Type::Remove;
+            if (!context.root.exists(file.path))
+                continue;
+        }
+        if (const auto done = content::perform(context.root, change); done)
+            changed.push_back(file.path);
+        else
+            context.warn("packages of a bundle are not found: " + done.error().message);
+    }
+    return Json{{"files", std::move(changed)}};
+}
+
+/// A bundle that was to go stays after all.
+Result<void> undo(StepContext& context, const Json& args) {
+    const Json all{{"on", base::bool_or(args, "on", false)}};
+    GPUHOST_CHECK(apply(context, all));
+    return {};
+}
+
+} // namespace
+
+core::StepKind repositories_kind() {
+    core::StepKind kind;
+    kind.name = "packages.repositories";
+    kind.sandbox = core::Sandbox::System;
+    kind.deadline = std::chrono::minutes(15); // apt's, for some bundles
+    kind.apply = apply;
+    kind.undo = undo;
+    return kind;
+}
+
+core::Step repositories_step(bool on) {
+    return {"packages.repositories", "let the package manager find this host's packages", {{"on", on}}};
+}
+
+core::Step repositories_step_without(bool on, const std::string& bundle) {
+    return {"packages.repositories",
+            "let the package manager no longer look for packages of " + bundle,
+            {{"on", on}, {"without", bundle}}};
+}
+
+} // namespace gpuhost::images

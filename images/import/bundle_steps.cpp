@@ -1,0 +1,333 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "images/import/bundle_steps.hpp"
+
+#include "daemon/base/clock.hpp"
+#include "daemon/base/parse.hpp"
+#include "images/bundle/trust.hpp"
+#include "images/host/kubelet.hpp"
+#include "images/host/mirrors_step.hpp"
+#include "images/host/repositories_step.hpp"
+#include "images/import/adopt.hpp"
+#include "images/import/artifacts.hpp"
+#include "images/import/import.hpp"
+#include "images/store/garbage.hpp"
+
+#include <algorithm>
+
+#include <sys/stat.h>
+
+namespace gpuhost::images {
+
+using base::Errc;
+using base::Json;
+using base::Result;
+using core::StepContext;
+
+namespace {
+
+using Problems = std::vector<core::Problem>;
+
+/// Of so many bytes more in the store, where the kubelet's image GC would make room for them.
+void warn_of_image_gc(const StepContext& context, const Json& args, std::uint64_t bytes) {
+    const std::int64_t threshold =
+        base::int_or(args, "image-gc-threshold", -1); // without a kubelet there is none
+    const std::string warning = image_gc_warning(
+        context.root, bytes, threshold < 0 ? std::nullopt : std::optional(static_cast<unsigned>(threshold)));
+    if (!warning.empty())
+        context.warn(warning);
+}
+
+bool is_stream(const Json& args) {
+    return base::bool_or(args, "stream", false);
+}
+
+ImportPolicy policy_of(const Json& args) {
+    ImportPolicy policy{base::bool_or(args, "allow-downgrade", false), is_stream(args)};
+    const Json& least = base::member(args, "least-generations");
+    for (const auto& [name, generation] : least.items())
+        policy.least[name] = static_cast<std::uint64_t>(base::int_or(least, name, 0));
+    return policy;
+}
+
+Result<BundleInput> input_of(const StepContext& context, const Json& args) {
+    const auto names = base::strings_or_empty(args, "files");
+    if (names.empty() || names.size() != context.inputs.size())
+        return base::fail(Errc::Interrupted, "the bundle is no longer open",
+                          "Start the import again; it goes on where it ended.");
+    std::vector<BundleInput::Part> parts;
+    for (std::size_t i = 0; i < names.size(); ++i)
+        parts.push_back({context.inputs[i].get(), names[i]});
+    return BundleInput::open(std::move(parts));
+}
+
+core::Problem problem_of(const base::Error& error) {
+    return {error.code, error.message, error.hint};
+}
+
+/// Verifies the signature and reads nothing more. A pipe can be read only once, and that is for apply, which checks
+/// the same before it writes.
+Result<Problems> receive_preflight(StepContext& context, const Json& args) {
+    GPUHOST_TRY(input, input_of(context, args));
+    const auto trust = load_trust(context.root);
+    if (!trust)
+        return Problems{problem_of(trust.error())};
+    if (!input.seekable())
+        return Problems();
+    const auto bundle = BundleReader::open(std::move(input), *trust);
+    if (!bundle)
+        return Problems{problem_of(bundle.error())};
+    const auto plan =
+        plan_import(context.root, bundle->signed_manifest(), host_facts_from_json(args), policy_of(args));
+    if (!plan)
+        return Problems{problem_of(plan.error())};
+    warn_of_image_gc(context, args, plan->missing_bytes);
+    return Problems();
+}
+
+Json report_of(const SignedManifest& bundle, const ImportPlan& plan) {
+    return {{"name", bundle.manifest.name},        {"generation", bundle.manifest.generation},
+            {"signer", bundle.signer.subject},     {"written_blobs", plan.missing_blobs},
+            {"written_bytes", plan.missing_bytes}, {"present_blobs", plan.present_blobs}};
+}
+
+std::string count_of(std::uint64_t done, std::uint64_t total) {
+    return std::to_string(done >> 20U) + " of " + std::to_string((total + (1U << 20U) - 1) >> 20U) + " MiB";
+}
+
+/// All of it is here, but maybe not synced by the run that brought it.
+Result<void> finish_earlier(const base::Root& root) {
+    GPUHOST_CHECK(root.sync_directory(blobs_directory));
+    return root.sync_directory(catalogue_directory);
+}
+
+OnBytes progress_of(StepContext& context, std::uint64_t total) {
+    return [&context, total, done = std::uint64_t{0}](std::uint64_t n) mutable {
+        done += n;
+        context.progress(total == 0 ? 1 : static_cast<double>(done) / static_cast<double>(total),
+                         "reading " + count_of(done, total));
+    };
+}
+
+std::uint64_t bytes_in_file(const BundleManifest& manifest) {
+    std::uint64_t total = 0;
+    for (const Member& member : manifest.members)
+        total += member.absent ? 0 : member.size;
+    return total;
+}
+
+/// A pipe can be read once. The worker that did is gone, or this would not be asked.
+Result<void> take_pipe(const StepContext& context) {
+    const std::string taken = context.staging + "/pipe-was-read";
+    if (context.root.exists(taken))
+        return base::fail(Errc::Interrupted, "the worker that read the bundle died",
+                          "Send the bundle again; the import goes on where it ended.");
+    return context.root.write_atomic(taken, "");
+}
+
+/// What is missing of a bundle comes by `receive`.
+Result<Json> receive_signed(StepContext& context, const Json& args, const SignedManifest& bundle,
+                            const std::function<Result<void>(const ImportPlan&)>& receive) {
+    GPUHOST_TRY(plan, plan_import(context.root, bundle, host_facts_from_json(args), policy_of(args)));
+    warn_of_image_gc(context, args, plan.missing_bytes);
+    if (const std::string warning = clock_warning(bundle.manifest, base::realtime_us() / 1'000'000);
+        !warning.empty())
+        context.warn(warning);
+    if (plan.complete) {
+        GPUHOST_CHECK(forget_received(context.root)); // else an import that went back would be committed
+        GPUHOST_CHECK(finish_earlier(context.root));
+    } else {
+        GPUHOST_CHECK(receive(plan));
+    }
+    GPUHOST_TRY(artifacts, host_artifacts(context.root, bundle, host_facts_from_json(args)));
+    Json report = report_of(bundle, plan);
+    if (plan.complete && bundle.manifest.artifacts.empty() && is_settled(context.root) &&
+        !base::bool_or(args, "mends", false))
+        report["skip"] = base::int_or(args, "steps_after", 0);
+    else if (artifacts.others.empty())
+        report["skip"] = base::int_or(args, "steps_of_others", 0);
+    GPUHOST_CHECK(
+        core::write_artifacts(context.root, context.staging, {std::move(artifacts.others), plan.complete}));
+    return report;
+}
+
+Result<Json> receive_apply(StepContext& context, const Json& args) {
+    GPUHOST_TRY(trust, load_trust(context.root));
+    GPUHOST_TRY(input, input_of(context, args));
+    if (!input.seekable())
+        GPUHOST_CHECK(take_pipe(context));
+    context.progress(0, "verifying the signature");
+    if (is_stream(args)) {
+        GPUHOST_TRY(bundle, read_signed_manifest(input, trust));
+        return receive_signed(context, args, bundle, [&](const ImportPlan& plan) {
+            return receive_stream(context.root, bundle, input, host_facts_from_json(args),
+                                  progress_of(context, plan.missing_bytes));
+        });
+    }
+    GPUHOST_TRY(bundle, BundleReader::open(std::move(input), trust));
+    return receive_signed(context, args, bundle.signed_manifest(), [&](const ImportPlan&) {
+        return receive_bundle(context.root, bundle, host_facts_from_json(args),
+                              progress_of(context, bytes_in_file(bundle.manifest())));
+    });
+}
+
+core::StepKind receive_kind() {
+    core::StepKind kind;
+    kind.name = "bundle.receive";
+    kind.sandbox = core::Sandbox::Content;
+    kind.writable = {std::string(store_directory)};
+    kind.deadline = std::chrono::hours(6); // a full disk's worth from a slow stick
+    kind.interruptible = true;
+    kind.preflight = receive_preflight;
+    kind.apply = receive_apply;
+    return kind;
+}
+
+Result<ForeignInput> foreign_input_of(const StepContext& context, const Json& args) {
+    const auto names = base::strings_or_empty(args, "files");
+    if (names.size() != 1 || context.inputs.size() != 1)
+        return base::fail(Errc::Interrupted, "the file is no longer open", "Start the import again.");
+    return ForeignInput{context.inputs.front().get(), names.front(), base::string_or(args, "image-name", "")};
+}
+
+Result<Problems> adopt_preflight(StepContext& context, const Json& args) {
+    GPUHOST_TRY(input, foreign_input_of(context, args));
+    const auto checked = check_adoption(context.root, input, base::string_or(args, "name", ""));
+    if (!checked)
+        return Problems{problem_of(checked.error())};
+    warn_of_image_gc(context, args, bytes_to_adopt(context.root, input));
+    return Problems();
+}
+
+Result<Json> adopt_apply(StepContext& context, const Json& args) {
+    GPUHOST_TRY(input, foreign_input_of(context, args));
+    warn_of_image_gc(context, args, bytes_to_adopt(context.root, input));
+    std::uint64_t done = 0;
+    std::uint64_t told = 0;
+    const auto on_bytes = [&](std::uint64_t n) {
+        done += n;
+        if (done >> 20U == told)
+            return;
+        told = done >> 20U;
+        context.progress(-1, "unpacked " + std::to_string(told) + " MiB");
+    };
+    GPUHOST_TRY(adopted, adopt_images(context.root, input, base::string_or(args, "name", ""),
+                                      host_facts_from_json(args), policy_of(args), on_bytes));
+    for (const std::string& warning : adopted.warnings)
+        context.warn(warning);
+    return Json{
+        {"name", adopted.manifest.name}, {"unsigned", true}, {"images", adopted.manifest.images.size()}};
+}
+
+core::StepKind adopt_kind() {
+    core::StepKind kind;
+    kind.name = "bundle.adopt";
+    kind.sandbox = core::Sandbox::Content;
+    kind.writable = {std::string(incoming_directory)};
+    kind.deadline = std::chrono::hours(6);
+    kind.interruptible = true;
+    kind.preflight = adopt_preflight;
+    kind.apply = adopt_apply;
+    kind.undo = [](StepContext& context, const Json&) { return remove_other_incoming(context.root, ""); };
+    return kind;
+}
+
+Result<Json> commit_apply(StepContext& context, const Json& args) {
+    GPUHOST_TRY(received, received_bundle(context.root));
+    if (!received)
+        return Json::object(); // all of it was here before
+    context.progress(-1, "waiting for the disk");
+    if (base::bool_or(args, "unsigned", false)) { // the plan has seen that it may be
+        GPUHOST_CHECK(commit_unsigned(context.root, *received, host_facts_from_json(args)));
+        return Json::object();
+    }
+    GPUHOST_TRY(trust, load_trust(context.root));
+    GPUHOST_CHECK(commit_bundle(context.root, *received, trust, host_facts_from_json(args)));
+    return Json::object();
+}
+
+Result<void> commit_undo(StepContext& context, const Json&) {
+    GPUHOST_TRY(received, received_bundle(context.root));
+    return received ? take_back_bundle(context.root, *received) : Result<void>();
+}
+
+core::StepKind commit_kind() {
+    core::StepKind kind;
+    kind.name = "bundle.commit";
+    kind.sandbox = core::Sandbox::Content;
+    kind.writable = {std::string(store_directory), std::string(catalogue_directory)};
+    kind.deadline = std::chrono::hours(1); // all of it may still have to reach the disk
+    kind.apply = commit_apply;
+    kind.undo = commit_undo;
+    // No verify: a blob's name in the store is the proof that it was hashed, and the record's that all have names.
+    return kind;
+}
+
+/// Is what follows the catalogue the same for what was received as for what that replaces?
+bool leads_nobody_elsewhere(const base::Root& root, const std::string& name) {
+    const auto before = Catalogue(root).replaced(name);
+    const auto now = Catalogue(root).record(name);
+    return before && now && before->registries == now->registries && before->namespaces == now->namespaces &&
+           before->packages.empty() && now->packages.empty();
+}
+
+Result<Json> settle_apply(StepContext& context, const Json& args) {
+    GPUHOST_TRY(received, received_bundle(context.root));
+    const bool same = received && !base::bool_or(args, "mends", true) &&
+                      leads_nobody_elsewhere(context.root, received->name);
+    GPUHOST_CHECK(received ? settle_import(context.root, received->digest)
+                           : Catalogue(context.root).settle());
+    GPUHOST_CHECK(remove_other_incoming(context.root, "")); // of imports before this one
+    // Blobs of the generation that it replaced, or of an import that was given up.
+    if (auto freed = remove_garbage(context.root); !freed)
+        context.warn("what is no longer needed stays: " + freed.error().message);
+    return Json{{"skip", same ? base::int_or(args, "followers", 0) : 0}};
+}
+
+core::StepKind settle_kind() {
+    core::StepKind kind;
+    kind.name = "bundle.settle";
+    kind.sandbox = core::Sandbox::Content;
+    kind.writable = {std::string(store_directory), std::string(catalogue_directory)};
+    kind.deadline = std::chrono::minutes(15);
+    kind.apply = settle_apply;
+    return kind;
+}
+
+Result<Problems> remove_preflight(StepContext& context, const Json& args) {
+    const std::string name = base::string_or(args, "name", "");
+    const auto record = Catalogue(context.root).record(name);
+    if (!record && record.error().code != Errc::BadContent)
+        return Problems{problem_of(record.error())};
+    const auto owners = check_owners(context.root, name);
+    return owners ? Problems() : Problems{problem_of(owners.error())};
+}
+
+Result<Json> remove_apply(StepContext& context, const Json& args) {
+    GPUHOST_TRY(freed, remove_bundle(context.root, base::string_or(args, "name", "")));
+    return Json{{"freed_blobs", freed.blobs}, {"freed_bytes", freed.bytes}};
+}
+
+core::StepKind remove_kind() {
+    core::StepKind kind;
+    kind.name = "bundle.remove";
+    kind.sandbox = core::Sandbox::Content;
+    kind.writable = {std::string(store_directory), std::string(catalogue_directory)};
+    kind.deadline = std::chrono::minutes(15);
+    kind.preflight = remove_preflight;
+    kind.apply = remove_apply;
+    return kind;
+}
+
+} // namespace
+
+void register_bundle_steps(core::StepKinds& kinds) {
+    kinds.add(receive_kind());
+    kinds.add(adopt_kind());
+    kinds.add(commit_kind());
+    kinds.add(settle_kind());
+    kinds.add(remove_kind());
+    kinds.add(mirrors_kind());
+    kinds.add(repositories_kind());
+}
+
+} // namespace gpuhost::images

@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "images/import/images_component.hpp"
+
+#include "daemon/base/parse.hpp"
+#include "images/bundle/distribution.hpp"
+#include "images/bundle/reference.hpp"
+#include "images/host/kubelet.hpp"
+#include "images/host/mirrors_step.hpp"
+#include "images/host/placement.hpp"
+#include "images/host/repositories.hpp"
+#include "images/host/repositories_step.hpp"
+#include "images/images_settings.hpp"
+#include "images/import/adopt.hpp"
+#include "images/import/import.hpp"
+#include "images/peers_settings.hpp"
+#include "images/store/catalogue.hpp"
+#include "images/store/scrub.hpp"
+
+#include <algorithm>
+
+namespace gpuhost::images {
+
+using base::Errc;
+using base::Json;
+using core::Plan;
+
+namespace {
+
+Plan new_plan(const std::string& request) {
+    Plan plan;
+    plan.kind = "bundle." + request;
+    plan.changes_host = false;
+    return plan;
+}
+
+/// What follows the catalogue, whatever that has by then.
+void add_followers(Plan& plan, const core::Settings& settings, bool forward) {
+    for (core::Step step :
+         {mirrors_step(mirror_settings(settings)), repositories_step(repositories_are_on(settings))}) {
+        step.forward = forward;
+        plan.steps.push_back(std::move(step));
+    }
+}
+
+/// From what was received to what is there, the same for all imports. `mends`: not all that follows the catalogue says
+/// what it should.
+void add_entry(Plan& plan, const core::Desired& desired, const Json& host, bool mends) {
+    plan.steps.push_back({"bundle.commit", "enter it into the catalogue", host});
+    const std::size_t settle = plan.steps.size();
+    plan.steps.push_back({"bundle.settle", "remove what it replaces", Json::object(), true});
+    add_followers(plan, desired.settings, true);
+    plan.steps[settle].args = {{"mends", mends}, {"followers", plan.steps.size() - settle - 1}};
+}
+
+/// Does what follows the catalogue say what it should?
+bool followers_are_right(const Json& observed) {
+    return base::strings_or_empty(base::member(observed, "mirrors"), "wrong").empty() &&
+           base::strings_or_empty(base::member(observed, "packages"), "wrong").empty();
+}
+
+/// What steps are told of it: which members of a bundle it takes, and what only root can read.
+Json host_of(const Json& observed) {
+    Json told = to_json(host_facts_from_json(observed));
+    told["image-gc-threshold"] = base::member(observed, "image_gc_threshold");
+    return told;
+}
+
+Plan import_plan(const core::Desired& desired, const Json& request, const Json& observed,
+                 const std::vector<core::Step>& others) {
+    Plan plan = new_plan("import");
+    const auto files = base::strings_or_empty(request, "files");
+    const std::string what = files.empty() ? "nothing" : files.front();
+    plan.title = "import bundle " + what;
+    if (files.empty()) {
+        plan.problems.push_back({Errc::InvalidArgument, "no file to import", ""});
+        return plan;
+    }
+    const auto least = least_generations(desired.settings);
+    if (!least) {
+        plan.problems.push_back({least.error().code, least.error().message, least.error().hint});
+        return plan;
+    }
+    plan.reasons.push_back("requested: " + base::join(files, ", "));
+    const Json host = host_of(observed);
+    Json args = host;
+    args["files"] = files;
+    args["allow-downgrade"] = base::bool_or(request, "allow-downgrade", false);
+    args["least-generations"] = *least;
+    const bool mends = !followers_are_right(observed);
+    args["mends"] = mends;
+    plan.steps.push_back({"bundle.receive", "verify " + what + " and bring in what is missing", args});
+    plan.steps.insert(plan.steps.end(), others.begin(), others.end());
+    add_entry(plan, desired, host, mends);
+    Json& told = plan.steps.front().args; // what to skip where nothing is to be done
+    told["steps_of_others"] = others.size();
+    told["steps_after"] = plan.steps.size() - 1;
+    return plan;
+}
+
+/// What peers have of a bundle comes through a pipe; that it is signed and not older the step sees to.
+Plan receive_plan(const core::Desired& desired, const Json& request, const Json& observed,
+                  const std::vector<core::Step>& others) {
+    Json stream = request;
+    stream["allow-downgrade"] = false;
+    Plan plan = import_plan(desired, stream, observed, others);
+    if (!plan.problems.empty())
+        return plan;
+    plan.title += " from peers";
+    plan.steps.front().args["stream"] = true;
+    return plan;
+}
+
+/// Other rooms take nothing of it: a driver has to be signed for.
+Plan unsigned_plan(const core::Desired& desired, const Json& request, const Json& observed) {
+    Plan plan = new_plan("import");
+    const auto files = base::strings_or_empty(request, "files");
+    const std::string what = files.empty() ? "nothing" : files.front();
+    std::string name = base::string_or(request, "name", "");
+    if (name.empty())
+        name = bundle_name_of(what);
+    plan.title = "import " + what + ", which nobody signed";
+    if (!unsigned_is_allowed(desired.settings))
+        plan.problems.push_back({Errc::Refused, "this host takes no images that nobody signed",
+                                 "Set AllowUnsigned=yes in section [Images] of gpuhostd.conf(5), or make a "
+                                 "signed bundle of them: gpuhostctl bundle create."});
+    if (files.size() != 1)
+        plan.problems.push_back(
+            {Errc::InvalidArgument, "unsigned images come from one file or directory", ""});
+    if (!is_bundle_name(name))
+        plan.problems.push_back({Errc::InvalidArgument, "'" + name + "' is no name of a bundle",
+                                 "Say how it is to be called: --name NAME."});
+    const auto least = least_generations(desired.settings);
+    if (!least)
+        plan.problems.push_back({least.error().code, least.error().message, least.error().hint});
+    else if (least->count(name) != 0)
+        plan.problems.push_back({Errc::Refused, "bundle '" + name + "' has to be signed",
+                                 "MinimumGeneration= in section [Images] of gpuhostd.conf(5) names it; say "
+                                 "another name: --name NAME."});
+    const std::string image = base::string_or(request, "image-name", "");
+    const auto reference = parse_reference(image);
+    if (!image.empty() && (!reference || !reference->digest.empty()))
+        plan.problems.push_back({Errc::InvalidArgument, "'" + image + "' is no name of an image",
+                                 "Say REPOSITORY:TAG, for instance registry.example/team/app:v1."});
+    if (!plan.problems.empty())
+        return plan;
+    plan.reasons.push_back("requested: " + what);
+    Json host = host_of(observed);
+    host["unsigned"] = true;
+    Json args = host;
+    args["files"] = files;
+    args["name"] = name;
+    args["image-name"] = image.empty() ? "" : reference->text();
+    args["allow-downgrade"] = base::bool_or(request, "allow-downgrade", false);
+    plan.steps.push_back(
+        {"bundle.adopt", "unpack " + what + " and compare its blobs with their digests", args});
+    add_entry(plan, desired, host, !followers_are_right(observed));
+    return plan;
+}
+
+Plan remove_plan(const core::Desired& desired, const std::string& name, const Json& observed) {
+    Plan plan = new_plan("remove");
+    plan.title = "remove bundle " + name;
+    const Json& bundles = base::member(observed, "bundles");
+    if (std::none_of(bundles.begin(), bundles.end(),
+                     [&](const Json& bundle) { return base::string_or(bundle, "name", "") == name; })) {
+        plan.problems.push_back({Errc::NotFound, "no bundle '" + name + "' is here",
+                                 "See 'gpuhostctl bundle list' for those that are."});
+        return plan;
+    }
+    plan.reasons.push_back("requested");
+    plan.steps.push_back(repositories_step_without(repositories_are_on(desired.settings), name));
+    plan.steps.push_back(
+        {"bundle.remove", "remove " + name + " and what only it owns", {{"name", name}}, true});
+    add_followers(plan, desired.settings, false);
+    return plan;
+}
+
+/// Which of the runtimes' files are not as they should be.
+Json mirrors_of(const base::Root& root, const MirrorSettings& settings) {
+    const Registries registries = mirrored_registries(root);
+    const Mirrors mirrors = look_at_mirrors(root, registries, settings);
+    Json wrong = Json::array();
+    for (const content::FileOperation& file : mirrors.wrong)
+        wrong.push_back(file.path);
+    return {{"registries", registries.names}, {"wrong", std::move(wrong)}, {"left", mirrors.left}};
+}
+
+Json packages_of(const base::Root& root, const core::Settings& settings) {
+    const Repositories repositories = look_at_repositories(root, repositories_are_on(settings));
+    Json wrong = Json::array();
+    for (const content::FileOperation& file : repositories.wrong)
+        wrong.push_back(file.path);
+    return {{"bundles", repositories.bundles}, {"wrong", std::move(wrong)}, {"left", repositories.left}};
+}
+
+/// What is wanted beyond requests: that this host's programs find what is here. Not forward: a driver's swap may come
+/// behind it.
+Plan converge_plan(const core::Desired& desired, const Json& observed) {
+    Plan plan;
+    plan.kind = "images.converge";
+    plan.title = "let this host's programs find what its bundles have";
+    const auto add = [&](std::string_view what, core::Step step) {
+        const auto wrong = base::strings_or_empty(base::member(observed, what), "wrong");
+        for (const std::string& path : wrong)
+            plan.reasons.push_back(path + " does not say what it should");
+        if (!wrong.empty())
+            plan.steps.push_back(std::move(step));
+    };
+    add("mirrors", mirrors_step(mirror_settings(desired.settings)));
+    add("packages", repositories_step(repositories_are_on(desired.settings)));
+    return plan;
+}
+
+} // namespace
+
+base::Result<Json> ImagesComponent::observe(const core::Settings& settings) {
+    const Catalogue catalogue(root_);
+    GPUHOST_TRY(names, catalogue.names());
+    Json bundles = Json::array();
+    for (const std::string& name : names) {
+        const auto record = catalogue.record(name);
+        bundles.push_back(record ? to_json(*record)
+                                 : Json{{"name", name}, {"problem", record.error().message}});
+    }
+    const PeersSettings fetching = peers_settings(settings);
+    const auto threshold = kubelet_threshold(root_);
+    Json observed = to_json(HostFacts{host_platform(root_), installed_kernels(root_),
+                                      distributions_of(read_os_release(root_)),
+                                      driver_wish_ ? driver_wish_(settings) : core::DriverWish()});
+    observed.update({{"bundles", std::move(bundles)},
+                     {"mirrors", mirrors_of(root_, mirror_settings(settings))},
+                     {"packages", packages_of(root_, settings)},
+                     {"scrub", last_scrub(root_)},
+                     {"placement", last_placement(root_)},
+                     {"peers", fetching.peers},
+                     {"peer_domains", fetching.domains},
+                     {"image_gc_threshold", threshold ? Json(*threshold) : Json()}});
+    return observed;
+}
+
+Plan ImagesComponent::plan(const core::Desired& desired, const Json& observed) const {
+    if (desired.request.empty())
+        return converge_plan(desired, observed);
+    if (!desired.request.contains("images"))
+        return {};
+    const Json& request = base::member(desired.request, "images");
+    const std::string kind = base::string_or(request, "request", "");
+    if (kind == "import" && base::bool_or(request, "unsigned", false))
+        return unsigned_plan(desired, request, observed);
+    if (kind == "import")
+        return import_plan(desired, request, observed, import_steps_);
+    if (kind == "receive")
+        return receive_plan(desired, request, observed, import_steps_);
+    if (kind == "remove")
+        return remove_plan(desired, base::string_or(request, "name", ""), observed);
+    Plan plan = new_plan(kind);
+    plan.title = plan.kind;
+    plan.problems.push_back({Errc::InvalidArgument, "images have no request '" + kind + "'", ""});
+    return plan;
+}
+
+} // namespace gpuhost::images

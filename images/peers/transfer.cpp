@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "images/peers/transfer.hpp"
+
+#include <cerrno>
+
+#include <unistd.h>
+
+namespace gpuhost::images {
+
+using base::Errc;
+using base::Result;
+
+namespace {
+
+constexpr std::chrono::milliseconds tick{200};
+
+} // namespace
+
+Result<void> Transfer::run(int pipe) {
+    for (;;) {
+        GPUHOST_TRY(open, write(pipe));
+        if (!open || (out_.empty() && fetch_.ended()))
+            return {};
+        if (pace_.is_too_slow(clock_(), out_.empty())) // else the import has enough to do
+            return base::fail(Errc::Timeout, "the peers are too slow: other operations would wait for hours",
+                              "What came stays; the next fetch goes on from there.");
+        GPUHOST_CHECK(fetch_.check());
+        while (const auto part = fetch_.next(clock_()))
+            asked_.emplace(client_.start(peers_.request_of(*part)), *part);
+        for (PeerAnswer& answer : client_.wait(tick, out_.empty() ? -1 : pipe))
+            take(answer);
+    }
+}
+
+/// What the pipe takes now; false if nobody reads it.
+Result<bool> Transfer::write(int pipe) {
+    for (;;) {
+        if (out_.empty()) {
+            out_ = fetch_.take();
+            written_ = 0;
+        }
+        if (out_.empty())
+            return true;
+        const ssize_t n = ::write(pipe, out_.data() + written_, out_.size() - written_);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0 && errno == EAGAIN)
+            return true;
+        if (n < 0 && errno == EPIPE)
+            return false;
+        if (n < 0)
+            return base::fail_errno("the pipe to the import", errno);
+        pace_.came(static_cast<std::uint64_t>(n));
+        written_ += static_cast<std::size_t>(n);
+        if (written_ == out_.size())
+            out_.clear();
+    }
+}
+
+void Transfer::take(PeerAnswer& answer) {
+    const auto asked = asked_.extract(answer.id);
+    if (asked.empty())
+        return; // of a bundle before this one
+    const BlobFetch::Part& part = asked.mapped();
+    if (answer.problem.empty())
+        fetch_.came(part, std::move(answer.body));
+    else if (answer.status == 404)
+        fetch_.lacks(part);
+    else
+        fetch_.failed(part, answer.problem, clock_());
+}
+
+} // namespace gpuhost::images

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a host gives to its peers: which signed bundles it has, their manifests, and their blobs by digest. Nothing of
+// what nobody signed.
+//
+//   GET /gpuhost/v1/bundles        {"bundles": [{"name", "generation"}…]}
+//   GET /gpuhost/v1/bundles/NAME   the signed manifest as it came
+//   GET /gpuhost/v1/blobs/HEX      a blob, or the part of it that Range says
+#pragma once
+
+#include "daemon/base/root.hpp"
+#include "images/registry/service.hpp"
+#include "images/registry/signed_blobs.hpp"
+#include "images/store/live.hpp"
+
+namespace gpuhost::images {
+
+inline constexpr std::string_view peer_bundles_path = "/gpuhost/v1/bundles";
+inline constexpr std::string_view peer_blobs_path = "/gpuhost/v1/blobs";
+
+class PeerService : public RegistryService {
+  public:
+    /// `root` must outlive it.
+    explicit PeerService(const base::Root& root) : root_(root), blobs_(root) {}
+
+    [[nodiscard]] RegistryAnswer answer(const RegistryCall& call) override;
+    [[nodiscard]] RegistryMetrics& metrics() override { return metrics_; }
+
+  private:
+    [[nodiscard]] Found<RegistryAnswer> respond(const RegistryCall& call);
+    [[nodiscard]] Found<RegistryAnswer> blob(const RegistryCall& call, const std::string& hex);
+    [[nodiscard]] Found<RegistryAnswer> bundles() const;
+    [[nodiscard]] Found<RegistryAnswer> manifest(const std::string& name) const;
+
+    const base::Root& root_;
+    Live<SignedBlobs> blobs_;
+    RegistryMetrics metrics_;
+};
+
+} // namespace gpuhost::images
