@@ -3,15 +3,15 @@
 // nothing runs in it yet.
 #include "config.h"
 #include "daemon/base/root.hpp"
-#include "daemon/runtime/container_root.hpp"
-#include "daemon/runtime/container_state.hpp"
-#include "daemon/runtime/hook_cuda_compat.hpp"
-#include "daemon/runtime/hook_device_params.hpp"
-#include "daemon/runtime/hook_ldconfig.hpp"
-#include "daemon/runtime/hook_options.hpp"
-#include "daemon/runtime/hook_search_path.hpp"
-#include "daemon/runtime/hook_symlinks.hpp"
-#include "daemon/runtime/privileges.hpp"
+#include "daemon/runtime/hook/container_root.hpp"
+#include "daemon/runtime/hook/container_state.hpp"
+#include "daemon/runtime/hook/cuda_compat.hpp"
+#include "daemon/runtime/hook/device_params.hpp"
+#include "daemon/runtime/hook/ldconfig.hpp"
+#include "daemon/runtime/hook/options.hpp"
+#include "daemon/runtime/hook/privileges.hpp"
+#include "daemon/runtime/hook/search_path.hpp"
+#include "daemon/runtime/hook/symlinks.hpp"
 
 #include <algorithm>
 #include <array>

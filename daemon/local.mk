@@ -34,7 +34,7 @@ gpuhost_cdi_hook_LDADD = daemon/runtime/libruntime.a $(base_libs)
 
 # Its own process, for a library that we have not written.
 gpuhostlibexec_PROGRAMS += gpuhost-nvml
-gpuhost_nvml_SOURCES = %D%/nvml_main.cpp %D%/runtime/nvml_library.cpp %D%/runtime/nvml_library.hpp
+gpuhost_nvml_SOURCES = %D%/nvml_main.cpp %D%/runtime/gpu/nvml_library.cpp %D%/runtime/gpu/nvml_library.hpp
 gpuhost_nvml_LDADD = daemon/runtime/libruntime.a daemon/base/libinstalled.a $(base_libs) -ldl
 
 gpuhost_worker_CPPFLAGS = $(AM_CPPFLAGS) $(SYSTEMD_CFLAGS)

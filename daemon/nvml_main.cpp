@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // gpuhost-nvml: asks NVIDIA's management library what nothing else knows, the instances of MIG. A process of its own, which
 // may hang or die of a library that we have not written; see runtime/nvml_answer.hpp.
-#include "daemon/runtime/nvml_answer.hpp"
-#include "daemon/runtime/nvml_library.hpp"
+#include "daemon/runtime/gpu/nvml_answer.hpp"
+#include "daemon/runtime/gpu/nvml_library.hpp"
 
 #include <array>
 #include <cstdio>

@@ -5,8 +5,8 @@
 #include "daemon/ctl/session.hpp"
 #include "daemon/ctl/text.hpp"
 #include "daemon/ctl/verbs_cdi.hpp"
-#include "daemon/runtime/cdi_modes.hpp"
-#include "daemon/runtime/spec_files.hpp"
+#include "daemon/runtime/cdi/modes.hpp"
+#include "daemon/runtime/cdi/spec_files.hpp"
 
 #include <algorithm>
 #include <array>

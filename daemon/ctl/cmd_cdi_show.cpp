@@ -3,7 +3,7 @@
 #include "daemon/ctl/session.hpp"
 #include "daemon/ctl/verbs_cdi.hpp"
 #include "daemon/ctl/view_cdi.hpp"
-#include "daemon/runtime/spec_documents.hpp"
+#include "daemon/runtime/cdi/spec_documents.hpp"
 
 #include <array>
 

@@ -5,7 +5,7 @@
 #include "daemon/ctl/small_file.hpp"
 #include "daemon/ctl/verbs_cdi.hpp"
 #include "daemon/ctl/view_cdi.hpp"
-#include "daemon/runtime/spec_documents.hpp"
+#include "daemon/runtime/cdi/spec_documents.hpp"
 
 #include <algorithm>
 #include <array>

@@ -4,7 +4,7 @@
 #include "daemon/ctl/verbs_cdi.hpp"
 #include "daemon/ctl/verbs_runtime.hpp"
 #include "daemon/ctl/view_runtime.hpp"
-#include "daemon/runtime/runtime_documents.hpp"
+#include "daemon/runtime/inspect/documents.hpp"
 
 #include <array>
 

@@ -6,7 +6,7 @@
 #include "daemon/ctl/verbs_cdi.hpp"
 #include "daemon/ctl/verbs_runtime.hpp"
 #include "daemon/ctl/view_runtime_change.hpp"
-#include "daemon/runtime/runtime_plan.hpp"
+#include "daemon/runtime/configure/plan.hpp"
 
 #include <array>
 

@@ -4,7 +4,7 @@
 #include "daemon/ctl/session.hpp"
 #include "daemon/ctl/verbs_toolkit.hpp"
 #include "daemon/ctl/view_toolkit.hpp"
-#include "daemon/runtime/toolkit_documents.hpp"
+#include "daemon/runtime/toolkit/documents.hpp"
 
 #include <array>
 

@@ -5,8 +5,8 @@
 #include "daemon/ctl/host_inventory.hpp"
 #include "daemon/ctl/report.hpp"
 #include "daemon/ctl/system_query.hpp"
-#include "daemon/runtime/runtime_documents.hpp"
-#include "daemon/runtime/spec_documents.hpp"
+#include "daemon/runtime/cdi/spec_documents.hpp"
+#include "daemon/runtime/inspect/documents.hpp"
 
 #include <algorithm>
 #include <array>

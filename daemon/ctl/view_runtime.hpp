@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The documents of daemon/runtime/runtime_documents.hpp as text for people. Pure functions, as those of view.hpp.
+// The documents of daemon/runtime/inspect/documents.hpp as text for people. Pure functions, as those of view.hpp.
 #pragma once
 
 #include "daemon/base/json.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is done to runtimes' configuration, as text for people: the documents of daemon/runtime/runtime_plan.hpp and what
+// What is done to runtimes' configuration, as text for people: the documents of daemon/runtime/configure/plan.hpp and what
 // the component observes (org.gpuhost1(5)). Pure functions, as those of view.hpp.
 #pragma once
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Specifications that other tools wrote, in JSON and in YAML.
-#include "daemon/runtime/cdi_spec.hpp"
+#include "daemon/runtime/cdi/spec.hpp"
 #include "tests/fuzz/fuzz.hpp"
 
 using namespace gpuhost;

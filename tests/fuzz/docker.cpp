@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Edits of Docker's daemon.json, as somebody wrote it.
 #include "daemon/base/json.hpp"
-#include "daemon/runtime/docker_edit.hpp"
+#include "daemon/runtime/configure/docker_edit.hpp"
 #include "tests/fuzz/fuzz.hpp"
 
 using namespace gpuhost;

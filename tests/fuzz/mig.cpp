@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Minors of MIG as a driver says them, and what gpuhost-nvml answers for a library that we have not written.
-#include "daemon/runtime/mig_minors.hpp"
-#include "daemon/runtime/nvml_answer.hpp"
+#include "daemon/runtime/gpu/mig_minors.hpp"
+#include "daemon/runtime/gpu/nvml_answer.hpp"
 #include "tests/fuzz/fuzz.hpp"
 
 using namespace gpuhost;

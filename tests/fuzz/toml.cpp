@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Configurations of container runtimes, what they come to, and edits of them.
-#include "daemon/runtime/toml.hpp"
+#include "daemon/runtime/toml/toml.hpp"
 
-#include "daemon/runtime/containerd_merge.hpp"
-#include "daemon/runtime/toml_edit.hpp"
-#include "daemon/runtime/toml_writer.hpp"
+#include "daemon/runtime/inspect/containerd_merge.hpp"
+#include "daemon/runtime/toml/toml_edit.hpp"
+#include "daemon/runtime/toml/toml_writer.hpp"
 #include "tests/fuzz/fuzz.hpp"
 
 #include <algorithm>

@@ -19,7 +19,7 @@ LIBRARIES = {
     r"systemd/sd-.*": ("daemon/host", "daemon/bus", "daemon/ctl/client_bus.hpp"),
     r"yaml-cpp/.*": ("daemon/base/yaml.cpp",),
     r"date/tz\.h": ("daemon/cluster/windows.cpp",),
-    r"toml\+\+/.*": ("daemon/runtime/toml.cpp",),
+    r"toml\+\+/.*": ("daemon/runtime/toml/toml.cpp",),
     r"nlohmann/.*": ("daemon/base",),
     r"tl/.*": ("daemon/base",),
 }
@@ -93,8 +93,8 @@ main(
         "an HTTP server in what counts for it": {"daemon/cluster/metrics.cpp": "#include <microhttpd.h>\n"},
         "an HTTP client in what plans for it": {"images/peers/blob_fetch.cpp": "#include <curl/curl.h>\n"},
         "a resolver in what parses settings": {"images/peers_settings.cpp": "#include <resolv.h>\n"},
-        "YAML in what checks a specification": {"daemon/runtime/cdi_check.cpp": "#include <yaml-cpp/yaml.h>\n"},
-        "TOML in what merges it": {"daemon/runtime/containerd_merge.cpp": "#include <toml++/toml.h>\n"},
+        "YAML in what checks a specification": {"daemon/runtime/cdi/check.cpp": "#include <yaml-cpp/yaml.h>\n"},
+        "TOML in what merges it": {"daemon/runtime/inspect/containerd_merge.cpp": "#include <toml++/toml.h>\n"},
         "libarchive in kmod": {"kmod/a.cpp": "#include <archive_entry.h>\n"},
     }),
 )

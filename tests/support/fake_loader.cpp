@@ -21,7 +21,7 @@
 #include "daemon/base/mapped_file.hpp"
 #include "daemon/base/parse.hpp"
 #include "daemon/content/module_signature.hpp"
-#include "daemon/runtime/character_device.hpp"
+#include "daemon/runtime/gpu/character_device.hpp"
 #include "kmod/device_node.hpp"
 #include "kmod/load/console.hpp"
 #include "kmod/load/loader.hpp"

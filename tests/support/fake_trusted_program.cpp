@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// In place of daemon/runtime/trusted_program.cpp: a tree's own programs, which a test has put there.
-#include "daemon/runtime/trusted_program.hpp"
+// In place of daemon/runtime/inspect/trusted_program.cpp: a tree's own programs, which a test has put there.
+#include "daemon/runtime/inspect/trusted_program.hpp"
 
 #include <fcntl.h>
 

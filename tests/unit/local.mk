@@ -162,37 +162,37 @@ EXTRA_%C%_kmod_tests_DEPENDENCIES = %D%/stub-nvml.so %D%/stub-cuda.so %D%/stub-j
 %C%_runtime_tests_CPPFLAGS = $(test_cppflags)
 %C%_runtime_tests_LDADD = $(test_libs) $(test_inputs) $(runtime_libs)
 %C%_runtime_tests_SOURCES = \
-    %D%/runtime/cdi_component_test.cpp \
-    %D%/runtime/cdi_generate_test.cpp \
-    %D%/runtime/cdi_spec_test.cpp \
-    %D%/runtime/cdi_support_test.cpp \
-    %D%/runtime/container_root_test.cpp \
-    %D%/runtime/container_state_test.cpp \
-    %D%/runtime/containerd_files_test.cpp \
-    %D%/runtime/containerd_merge_test.cpp \
-    %D%/runtime/containerd_registries_test.cpp \
-    %D%/runtime/docker_edit_test.cpp \
-    %D%/runtime/driver_root_test.cpp \
-    %D%/runtime/gpus_test.cpp \
-    %D%/runtime/hook_cuda_compat_test.cpp \
-    %D%/runtime/hook_device_params_test.cpp \
-    %D%/runtime/hook_ldconfig_test.cpp \
-    %D%/runtime/hook_options_test.cpp \
-    %D%/runtime/hook_search_path_test.cpp \
-    %D%/runtime/hook_symlinks_test.cpp \
+    %D%/runtime/cdi/component_test.cpp \
+    %D%/runtime/cdi/generate_test.cpp \
+    %D%/runtime/cdi/spec_test.cpp \
+    %D%/runtime/inspect/cdi_support_test.cpp \
+    %D%/runtime/hook/container_root_test.cpp \
+    %D%/runtime/hook/container_state_test.cpp \
+    %D%/runtime/inspect/containerd_files_test.cpp \
+    %D%/runtime/inspect/containerd_merge_test.cpp \
+    %D%/runtime/inspect/containerd_registries_test.cpp \
+    %D%/runtime/configure/docker_edit_test.cpp \
+    %D%/runtime/cdi/driver_root_test.cpp \
+    %D%/runtime/gpu/gpus_test.cpp \
+    %D%/runtime/hook/cuda_compat_test.cpp \
+    %D%/runtime/hook/device_params_test.cpp \
+    %D%/runtime/hook/ldconfig_test.cpp \
+    %D%/runtime/hook/options_test.cpp \
+    %D%/runtime/hook/search_path_test.cpp \
+    %D%/runtime/hook/symlinks_test.cpp \
     %D%/runtime/mig_test.cpp \
-    %D%/runtime/other_specs_test.cpp %D%/runtime/runtime_busy_test.cpp \
-    %D%/runtime/runtime_change_test.cpp \
-    %D%/runtime/runtime_config_test.cpp \
-    %D%/runtime/runtime_find_test.cpp \
-    %D%/runtime/runtime_state_test.cpp \
-    %D%/runtime/spec_files_test.cpp \
-    %D%/runtime/toolkit_choice_test.cpp \
-    %D%/runtime/toolkit_config_test.cpp \
-    %D%/runtime/toml_edit_test.cpp \
-    %D%/runtime/toml_test.cpp \
-    %D%/runtime/toml_writer_test.cpp \
-    %D%/runtime/validations_test.cpp
+    %D%/runtime/cdi/other_specs_test.cpp %D%/runtime/configure/busy_test.cpp \
+    %D%/runtime/configure/change_test.cpp \
+    %D%/runtime/inspect/config_test.cpp \
+    %D%/runtime/inspect/find_test.cpp \
+    %D%/runtime/inspect/state_test.cpp \
+    %D%/runtime/cdi/spec_files_test.cpp \
+    %D%/runtime/toolkit/choice_test.cpp \
+    %D%/runtime/toolkit/config_test.cpp \
+    %D%/runtime/toml/toml_edit_test.cpp \
+    %D%/runtime/toml/toml_test.cpp \
+    %D%/runtime/toml/toml_writer_test.cpp \
+    %D%/runtime/cdi/validations_test.cpp
 
 %C%_cluster_tests_CPPFLAGS = $(test_cppflags)
 %C%_cluster_tests_LDADD = $(test_libs) $(cluster_libs)

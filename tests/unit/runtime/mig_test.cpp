@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/base/installed.hpp"
-#include "daemon/runtime/mig_devices.hpp"
-#include "daemon/runtime/mig_minors.hpp"
-#include "daemon/runtime/nvml_answer.hpp"
+#include "daemon/runtime/cdi/mig_devices.hpp"
+#include "daemon/runtime/gpu/mig_minors.hpp"
+#include "daemon/runtime/gpu/nvml_answer.hpp"
 #include "tests/support/tmpdir.hpp"
 
 #include <gtest/gtest.h>

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/runtime/cdi/facts.hpp"
+
+#include "daemon/base/installed.hpp"
+#include "daemon/runtime/cdi/mig_devices.hpp"
+#include "daemon/runtime/cdi/nodes.hpp"
+
+namespace gpuhost::runtime {
+
+using base::Errc;
+using base::Result;
+using base::Root;
+
+namespace {
+
+constexpr const char* mig_hint =
+    "'nvidia-smi -L' says what NVML knows of it, and 'nvidia-smi mig -cgi … -C' makes instances.";
+
+Result<DriverFiles> read_driver(const Root& host, const CdiSources& sources) {
+    if (sources.driver_root)
+        return find_driver(host, *sources.driver_root);
+    GPUHOST_TRY(userland, selected_userland(host));
+    if (userland)
+        return read_userland(host, *userland);
+    return find_driver(host, "/");
+}
+
+} // namespace
+
+std::vector<SpecNode> driver_nodes(const Root& host) {
+    const NodeReader nodes(host, "");
+    auto found = nodes.find_driver();
+    for (const std::string& address : gpu_addresses(host))
+        for (SpecNode& node : nodes.find_graphics(drm_names(host, address)))
+            found.push_back(std::move(node));
+    return found;
+}
+
+Result<MadeSpec> make_gpu_spec(const Root& host, const CdiSources& sources) {
+    CdiFacts facts;
+    GPUHOST_TRY(driver, read_driver(host, sources));
+    facts.driver = std::move(driver);
+    const NodeReader nodes(host, sources.device_root);
+    for (Gpu& gpu : read_gpus(host)) {
+        GPUHOST_TRY(found, nodes.find(std::move(gpu)));
+        facts.gpus.push_back(std::move(found));
+    }
+    if (facts.gpus.empty())
+        return base::fail(Errc::NotFound, "the driver serves no GPU", nodes_hint);
+    GPUHOST_TRY(control, nodes.find_control());
+    facts.control = std::move(control);
+    MigDevices mig(host, nodes, facts.driver);
+    for (GpuNodes& gpu : facts.gpus)
+        gpu.instances = mig.instances(gpu.gpu);
+    facts.hook = base::installed_program(hook_program);
+    facts.groups = sources.groups;
+    MadeSpec made{gpu_spec(facts), mig.problems()};
+    if (made.spec.devices.size() > 1) // "all" is of none
+        return made;
+    if (made.problems.empty())
+        return base::fail(Errc::Unsupported, "every GPU is split, and has no instance of MIG", mig_hint);
+    return base::fail(Errc::Failed, made.problems.front(), mig_hint); // it may go well the next time
+}
+
+Result<MadeSpec> make_management_spec(const Root& host, const CdiSources& sources) {
+    CdiFacts facts;
+    GPUHOST_TRY(driver, read_driver(host, sources));
+    facts.driver = std::move(driver);
+    facts.all = NodeReader(host, sources.device_root).find_driver();
+    if (facts.all.empty())
+        return base::fail(Errc::NotFound, "there is no device node of the driver", nodes_hint);
+    facts.hook = base::installed_program(hook_program);
+    facts.groups = sources.groups;
+    return MadeSpec{management_spec(facts), {}};
+}
+
+} // namespace gpuhost::runtime

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/runtime/cdi/steps.hpp"
+
+#include "daemon/runtime/cdi/publisher.hpp"
+#include "daemon/runtime/cdi/state.hpp"
+#include "daemon/runtime/cdi/validations.hpp"
+
+namespace gpuhost::runtime {
+namespace {
+
+using base::Json;
+using base::Result;
+using core::StepContext;
+
+CdiSettings settings_of(const Json& args) {
+    CdiSettings settings;
+    settings.enable = base::bool_or(args, "enable", true);
+    settings.directory = base::string_or(args, "directory", "");
+    settings.groups = base::string_or(args, "groups", settings.groups);
+    return settings;
+}
+
+CdiRecord publish(StepContext& context, const Json& args) {
+    return publish_specs(context, settings_of(args));
+}
+
+Result<Json> withdraw(StepContext& context, const Json& /*args*/) {
+    GPUHOST_CHECK(withdraw_validations(context));
+    GPUHOST_TRY(files, withdraw_specs(context.root));
+    return Json{{"files", files}};
+}
+
+/// By what is there now: a step before this one may have loaded a driver that the plan did not see.
+Result<Json> converge_specs(StepContext& context, const Json& args) {
+    const CdiSettings settings = settings_of(args);
+    const Json observed = observe_cdi(context.root);
+    if (!settings.enable || observed_driver(observed).empty()) {
+        GPUHOST_TRY(files, withdraw_specs(context.root));
+        return Json{{"files", files}};
+    }
+    const auto told = cdi_record_from_json(base::member(observed, "record"));
+    const bool is_told = told && cdi_reasons(settings, observed).empty();
+    const CdiRecord record = is_told ? *told : publish(context, args);
+    return Json{{"files", record.files.size()}, {"devices", record.devices}};
+}
+
+Result<Json> converge(StepContext& context, const Json& args) {
+    GPUHOST_TRY(told, converge_specs(context, args));
+    converge_validations(context);
+    return std::move(told);
+}
+
+core::StepKind new_kind(const char* name) {
+    core::StepKind kind;
+    kind.name = name;
+    kind.sandbox = core::Sandbox::Devices;
+    kind.deadline = std::chrono::minutes(5); // GPUs that are woken start one after the other
+    return kind;
+}
+
+core::StepKind publish_kind() {
+    core::StepKind kind = new_kind("cdi.publish");
+    kind.apply = converge;
+    kind.undo = [](StepContext& context, const Json& args) -> Result<void> {
+        if (base::bool_or(args, "stays", false))
+            return {};
+        GPUHOST_CHECK(withdraw(context, args));
+        return {};
+    };
+    return kind;
+}
+
+core::StepKind withdraw_kind() {
+    core::StepKind kind = new_kind("cdi.withdraw");
+    kind.apply = withdraw;
+    kind.undo = [](StepContext& context, const Json& args) -> Result<void> {
+        if (base::bool_or(args, "enable", true))
+            (void)publish(context, args);
+        converge_validations(context);
+        return {};
+    };
+    return kind;
+}
+
+Json args_of(const CdiSettings& settings) {
+    return {{"enable", settings.enable}, {"directory", settings.directory}, {"groups", settings.groups}};
+}
+
+core::Step publish_step(const CdiSettings& settings, bool stays, std::string summary = {}) {
+    if (summary.empty())
+        summary = "tell containers of the driver";
+    core::Step step{"cdi.publish", std::move(summary), args_of(settings)};
+    step.args["stays"] = stays;
+    return step;
+}
+
+} // namespace
+
+void register_cdi_steps(core::StepKinds& kinds) {
+    kinds.add(publish_kind());
+    kinds.add(withdraw_kind());
+}
+
+core::Step cdi_publish_step(const CdiSettings& settings, std::string summary) {
+    return publish_step(settings, true, std::move(summary));
+}
+
+core::StepsAround cdi_steps_around(const core::Settings& settings) {
+    const CdiSettings cdi = cdi_settings(settings);
+    core::StepsAround around{{{"cdi.withdraw", "give no container the driver", args_of(cdi)}}, {}};
+    if (cdi.enable || validation_settings(settings.to_json()).keep)
+        around.after.push_back(publish_step(cdi, false));
+    return around;
+}
+
+} // namespace gpuhost::runtime

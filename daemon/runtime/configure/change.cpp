@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/runtime/configure/change.hpp"
+
+#include "daemon/base/parse.hpp"
+#include "daemon/runtime/inspect/files.hpp"
+
+#include <algorithm>
+
+namespace gpuhost::runtime {
+
+using base::Errc;
+using base::Result;
+
+std::string drop_in_of(const RuntimeInstance& instance) {
+    if (instance.kind == RuntimeKind::Crio)
+        return instance.config_directory + "/zz-gpuhost.conf";
+    if (is_containerd(instance.kind))
+        return instance.config.substr(0, instance.config.rfind('/')) + "/conf.d/zz-gpuhost.toml";
+    return {};
+}
+
+bool is_named(const ConfigFile& file, const std::string& path) {
+    const auto imports = base::strings_or_empty(file.content, "imports");
+    return std::find(imports.begin(), imports.end(), path) != imports.end();
+}
+
+std::vector<std::string> changeable_files(const RuntimeInstance& instance) {
+    std::vector<std::string> paths;
+    if (const std::string drop_in = drop_in_of(instance); !drop_in.empty())
+        paths.push_back(drop_in);
+    if (instance.kind != RuntimeKind::Crio)
+        paths.push_back(instance.config);
+    return paths;
+}
+
+RuntimeState without_ours(const RuntimeState& state) {
+    const std::string drop_in = drop_in_of(state.instance);
+    std::vector<ConfigFile> files = state.files;
+    std::erase_if(files, [&](const ConfigFile& file) { return file.path == drop_in; });
+    return configured(state.instance, std::move(files));
+}
+
+Result<RuntimeChange> runtime_change(const RuntimeState& state, const RuntimeWish& wish,
+                                     const std::map<std::string, Text>& texts, const KnownFiles& known) {
+    Result<RuntimeChange> change =
+        state.instance.kind == RuntimeKind::Docker ? docker_change(state, wish, texts, known)
+        : state.instance.kind == RuntimeKind::Crio ? crio_change(state, wish, texts)
+                                                   : containerd_change(state, wish, texts);
+    if (!change)
+        return change;
+    const auto& problems = change->after.config.problems;
+    if (!problems.empty() && state.config.problems.empty())
+        return base::fail(Errc::Refused,
+                          "with what is missing its configuration would be wrong: " + problems.front());
+    if (const auto left = lacking(change->after.config, wish); !left.empty())
+        return base::fail(Errc::Refused,
+                          "what another file says stands in the way: " + base::join(left, ", ") +
+                              " also with gpuhost's part of it",
+                          "See 'gpuhostctl runtime show " + state.instance.name +
+                              "' for the files that it reads.");
+    return change;
+}
+
+} // namespace gpuhost::runtime

@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/base/parse.hpp"
+#include "daemon/content/file_operation.hpp"
+#include "daemon/core/registry_hosts.hpp"
+#include "daemon/runtime/configure/change.hpp"
+#include "daemon/runtime/inspect/containerd_merge.hpp"
+#include "daemon/runtime/inspect/files.hpp"
+#include "daemon/runtime/toml/toml.hpp"
+#include "daemon/runtime/toml/toml_edit.hpp"
+#include "daemon/runtime/toml/toml_writer.hpp"
+
+#include <algorithm>
+#include <filesystem>
+
+#include <fnmatch.h>
+
+namespace gpuhost::runtime {
+
+using base::Errc;
+using base::Json;
+using base::member;
+using base::Result;
+
+namespace {
+
+constexpr const char* runc_type = "io.containerd.runc.v2";
+constexpr const char* old_shim =
+    "io.containerd.runtime.v1.linux"; ///< of 1.x, whose option for the program is another
+
+bool is_before_2(const RuntimeInstance& instance) {
+    return !instance.version || !instance.version->is_at_least(2, 0);
+}
+
+/// Of the drop-in: never above the first file's, with which containerd 2.3 does not start. Only 2.0 to 2.2 need more than
+/// version 1, which they read nothing of the CRI from.
+unsigned version_to_write(const RuntimeState& base) {
+    const ConfigFile& main = base.files.front();
+    const unsigned newest = is_before_2(base.instance) ? 2 : 3;
+    const bool ignores_1 = base.instance.version && base.instance.version->is_at_least(2, 0) &&
+                           !base.instance.version->is_at_least(2, 3);
+    if (!main.exists || (ignores_1 && config_version(main.content) < 2))
+        return newest;
+    return config_version(main.content);
+}
+
+/// Before 2.0 a table of runtimes takes the place of the built-in one: pkg/cri/config/config_unix.go of 1.6 and 1.7.
+Json built_in_runc(const RuntimeInstance& instance) {
+    Json table{{"runtime_type", runc_type},
+               {"options",
+                {{"BinaryName", ""},
+                 {"CriuImagePath", ""},
+                 {"CriuPath", ""},
+                 {"CriuWorkPath", ""},
+                 {"IoGid", 0},
+                 {"IoUid", 0},
+                 {"NoNewKeyring", false},
+                 {"NoPivotRoot", false},
+                 {"Root", ""},
+                 {"ShimCgroup", ""},
+                 {"SystemdCgroup", false}}}};
+    if (instance.version && instance.version->is_at_least(1, 7))
+        table["sandbox_mode"] = "podsandbox";
+    return table;
+}
+
+/// A virtual machine's runtime takes no program of NVIDIA's.
+bool is_like_runc(const Json& table) {
+    const std::string type = base::string_or(table, "runtime_type", "");
+    return table.is_object() &&
+           (type.empty() || type == old_shim || base::starts_with(type, "io.containerd.runc."));
+}
+
+/// Returns the table that a class is made from: the default runtime's, so that cgroups are driven in the same way. One of NVIDIA's
+/// own is the last resort.
+Json model_table(const Json& runtimes, const std::string& default_handler) {
+    for (const std::string& name : {default_handler, std::string("runc"), std::string("crun")})
+        if (const Json& like = member(runtimes, name);
+            !base::starts_with(name, "nvidia") && is_like_runc(like))
+            return like;
+    const Json& last = member(runtimes, default_handler);
+    return is_like_runc(last) ? last : Json::object();
+}
+
+Json class_table(const Json& runtimes, const std::string& default_handler, const std::string& binary) {
+    Json table = model_table(runtimes, default_handler);
+    if (base::string_or(table, "runtime_type", "").empty())
+        table["runtime_type"] = runc_type;
+    if (!member(table, "options").is_object())
+        table["options"] = Json::object();
+    table["options"]["BinaryName"] = binary;
+    if (table["runtime_type"] == old_shim)
+        table["options"]["Runtime"] = binary;
+    return table;
+}
+
+/// The CRI's table as the drop-in has it: before 2.0 all of it, since it stands for what the files before it say.
+Json cri_table(const RuntimeState& base, const RuntimeWish& wish) {
+    const Json merged = merge_containerd(contents_of(base.files), base.instance.version).document;
+    const Json& now = member(member(merged, "plugins"), base.config.cri_plugin);
+    const Json& containerd = member(now, "containerd");
+    const Json& runtimes = member(containerd, "runtimes");
+    const bool whole = is_before_2(base.instance);
+    Json cri = whole && now.is_object() ? now : Json::object();
+    Json models = runtimes.is_object() ? runtimes : Json::object();
+    if (const Json& old_default = member(containerd, old_default_table); old_default.is_object())
+        models[old_default_handler] = old_default;
+    if (wish.cdi && base.config.cdi == CdiState::Off)
+        cri["enable_cdi"] = true;
+    if (wish.cdi && !reads_specs_in(base.config, wish.spec_directory)) {
+        cri["cdi_spec_dirs"] = base.config.cdi_spec_dirs;
+        cri["cdi_spec_dirs"].push_back(wish.spec_directory);
+    }
+    if (!wish.classes.empty() && whole && !runtimes.is_object())
+        cri["containerd"]["runtimes"]["runc"] = built_in_runc(base.instance);
+    for (const RuntimeClass& one : wish.classes)
+        cri["containerd"]["runtimes"][one.name] =
+            class_table(models, base.config.default_handler, one.binary);
+    if (!wish.default_class.empty()) {
+        cri["containerd"]["default_runtime_name"] = wish.default_class;
+        cri["containerd"].erase(old_default_table); // it outranks the name
+    }
+    return cri;
+}
+
+/// One directory: since 2.1 a list, which is the default since 2.2, leads nowhere.
+void add_registry_hosts(Json& plugins, unsigned version) {
+    plugins[cri_images_plugin(version)]["registry"]["config_path"] = core::containerd_certs;
+}
+
+std::string drop_in_text(const RuntimeState& base, const RuntimeWish& wish) {
+    const unsigned version = version_to_write(base);
+    Json document{{"plugins", Json::object()}};
+    if (Json cri = cri_table(base, wish); !cri.empty())
+        document["plugins"][cri_plugin(version)] = std::move(cri);
+    if (wish.registry_hosts && base.config.registry_hosts != RegistryHosts::Read)
+        add_registry_hosts(document["plugins"], version);
+    std::string text(content::file_mark);
+    if (is_before_2(base.instance))
+        text += "# Before containerd 2.0 a file's table of a plugin stands for all of it, so all that\n"
+                "# " +
+                base.instance.config + " says of it is here too; it is kept as it is there.\n";
+    if (version > 1 || base.files.front().content.contains("version"))
+        document["version"] = version;
+    return text + to_toml(document);
+}
+
+/// Returns what an import of the first file stands for, as read_containerd_files() takes it.
+std::string import_path(const RuntimeState& base, const std::string& import) {
+    const RuntimeInstance& instance = base.instance;
+    const bool before_1_7 = instance.version && !instance.version->is_at_least(1, 7);
+    const std::filesystem::path directory = before_1_7 && import.find('*') != std::string::npos
+                                                ? std::filesystem::path("/")
+                                                : std::filesystem::path(instance.config).parent_path();
+    return (directory / import).lexically_normal();
+}
+
+bool is_match(const std::string& pattern, const std::string& path) {
+    return ::fnmatch(pattern.c_str(), path.c_str(), FNM_PATHNAME) == 0;
+}
+
+/// Returns whether what is imported already reads `path`.
+bool is_imported(const RuntimeState& base, const std::string& path) {
+    const auto imports = base::strings_or_empty(base.files.front().content, "imports");
+    return std::any_of(imports.begin(), imports.end(),
+                       [&](const std::string& import) { return is_match(import_path(base, import), path); });
+}
+
+Result<Text> main_text(const RuntimeState& base, const Text& now, const std::string& drop_in,
+                       bool is_wanted) {
+    const ConfigFile& main = base.files.front();
+    if (!now && !is_wanted)
+        return Text();
+    if (!now)
+        return std::string(content::file_mark) + "version = " + std::to_string(version_to_write(base)) +
+               "\nimports = [\"" + drop_in + "\"]\n";
+    if (is_wanted && is_imported(base, drop_in))
+        return now;
+    return is_wanted ? with_import(*now, drop_in, main.path) : without_import(*now, drop_in, main.path);
+}
+
+/// A file that was read before, with another content.
+Result<ConfigFile> file_of(const std::string& path, const Text& text) {
+    ConfigFile file;
+    file.path = path;
+    file.exists = text.has_value();
+    if (text) {
+        GPUHOST_TRY(content, parse_toml(*text, path));
+        file.content = std::move(content);
+    }
+    return file;
+}
+
+/// Inserts it where the first import that stands for it puts it. Files that imported files import come after those.
+void insert_drop_in(const RuntimeState& base, std::vector<ConfigFile>& files, ConfigFile drop_in) {
+    std::size_t last = 0;
+    for (const std::string& import : base::strings_or_empty(files.front().content, "imports")) {
+        const std::string pattern = import_path(base, import);
+        const bool is_its = is_match(pattern, drop_in.path);
+        for (std::size_t i = 1; i < files.size(); ++i)
+            if (is_match(pattern, files[i].path) && (!is_its || files[i].path < drop_in.path))
+                last = std::max(last, i);
+        if (is_its)
+            break;
+    }
+    files.insert(files.begin() + static_cast<std::ptrdiff_t>(last) + 1, std::move(drop_in));
+}
+
+/// Returns the last file after ours that has a table of the CRI's; empty: there is none.
+std::string file_in_the_way(const RuntimeState& after, const std::string& drop_in) {
+    for (auto file = after.files.rbegin(); file != after.files.rend() && file->path != drop_in; ++file)
+        for (const unsigned version : {1U, 2U, 3U})
+            for (const std::string& plugin : {cri_plugin(version), cri_images_plugin(version)})
+                if (member(member(file->content, "plugins"), plugin).is_object())
+                    return file->path;
+    return {};
+}
+
+/// What is configured, in whatever files.
+Json effective(const RuntimeState& state) {
+    Json document = merge_containerd(contents_of(state.files), state.instance.version).document;
+    document.erase("imports");
+    document.erase("version");
+    return document;
+}
+
+std::string why(const RuntimeState& state, bool is_wanted) {
+    return is_wanted ? "gpuhost's file is not in step with " + state.instance.config
+                     : "gpuhost's part of it is no longer wanted";
+}
+
+} // namespace
+
+Result<RuntimeChange> containerd_change(const RuntimeState& state, const RuntimeWish& wish,
+                                        const std::map<std::string, Text>& texts) {
+    const RuntimeState base = without_ours(state);
+    const std::string drop_in = drop_in_of(state.instance);
+    const std::string& main = state.instance.config;
+    const bool is_wanted = !lacking(base.config, wish).empty();
+    const Text text = is_wanted ? Text(drop_in_text(base, wish)) : Text();
+    GPUHOST_TRY(main_after, main_text(base, texts.at(main), drop_in, is_wanted));
+    RuntimeChange change;
+    change.files = {{drop_in, texts.at(drop_in), text}, {main, texts.at(main), main_after}};
+    if (!is_wanted) // an import of what is not there ends containerd
+        std::reverse(change.files.begin(), change.files.end());
+    std::erase_if(change.files, [](const FileChange& file) { return file.before == file.after; });
+
+    std::vector<ConfigFile> files = base.files;
+    GPUHOST_TRY(first, file_of(main, main_after));
+    files.front() = std::move(first);
+    if (is_wanted) {
+        GPUHOST_TRY(ours, file_of(drop_in, text));
+        insert_drop_in(base, files, std::move(ours));
+    }
+    change.after = configured(state.instance, std::move(files));
+    if (const std::string other = file_in_the_way(change.after, drop_in);
+        is_wanted && !other.empty() && !lacking(change.after.config, wish).empty())
+        return base::fail(Errc::Refused,
+                          "'" + other + "' is read after gpuhost's file and has the CRI's table too: " +
+                              base::join(lacking(change.after.config, wish), ", "),
+                          "Move what it says to '" + main + "', or import it earlier.");
+    change.reasons = lacking(state.config, wish);
+    if (change.reasons.empty() && !change.files.empty())
+        change.reasons.push_back(why(state, is_wanted));
+    change.is_effective = !change.files.empty() && effective(state) != effective(change.after);
+    return change;
+}
+
+} // namespace gpuhost::runtime

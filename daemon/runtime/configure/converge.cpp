@@ -1,0 +1,420 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/runtime/configure/converge.hpp"
+
+#include "daemon/base/clock.hpp"
+#include "daemon/base/parse.hpp"
+#include "daemon/content/file_operation.hpp"
+#include "daemon/runtime/configure/check.hpp"
+#include "daemon/runtime/configure/restart.hpp"
+#include "daemon/runtime/configure/undo.hpp"
+#include "daemon/runtime/inspect/cdi_support.hpp"
+#include "daemon/runtime/inspect/files.hpp"
+#include "daemon/runtime/inspect/find.hpp"
+#include "daemon/runtime/toolkit/choice.hpp"
+
+#include <algorithm>
+
+namespace gpuhost::runtime {
+
+using base::Errc;
+using base::Json;
+using base::Result;
+using base::Root;
+
+namespace {
+
+/// By now the toolkit that is wanted is selected, or this is done without that: then what was before it counts on.
+RuntimeSettings as_selected(const base::Root& root, RuntimeSettings settings) {
+    ToolkitPlace& toolkit = settings.toolkit;
+    if (!toolkit.directory.empty() && !is_toolkit_in(root, toolkit.directory))
+        toolkit.directory = toolkit.otherwise;
+    toolkit.programs = toolkit.directory;
+    return settings;
+}
+
+constexpr std::size_t most_restarts = 3; ///< within an hour, that nobody asked for
+constexpr std::uint64_t hour = 3600;
+constexpr const char* restored = "restored";
+constexpr const char* without_images = "containers get GPUs, but pods are not led to this host's images: ";
+
+/// A person's "runtime configure" tries it again.
+base::Error is_rewritten(const std::string& path) {
+    return {Errc::Refused, "'" + path + "' is rewritten by the service that starts it",
+            "Configure the runtime where that service reads its own settings."};
+}
+
+/// Is something of ours in its files?
+bool has_ours(const RecordedRuntime& recorded) {
+    return std::any_of(recorded.files.begin(), recorded.files.end(), [](const auto& entry) {
+        return entry.second.written && entry.second.written != entry.second.before;
+    });
+}
+
+class Converger {
+  public:
+    Converger(core::StepContext& context, const ConvergeRequest& request)
+        : context_(context), root_(context.root), request_(request),
+          record_(read_runtime_record(root_).value_or(RuntimeRecord())), undo_(read_undo(context)) {}
+
+    Result<Json> run() {
+        GPUHOST_TRY(targets, targets_of(root_, request_, record_));
+        Json documents = Json::array();
+        Result<void> failed;
+        const auto tell = [&](const std::string& name, const Result<void>& done) {
+            if (!done && request_.is_asked && failed)
+                failed = base::fail(done.error().context(name));
+            else if (!done)
+                context_.warn(name + ": " + done.error().message);
+            const RecordedRuntime& recorded = record_.runtimes[name];
+            documents.push_back({{"name", name},
+                                 {"outcome", recorded.outcome},
+                                 {"text", recorded.text},
+                                 {"restart_text", recorded.restart_text},
+                                 {"restarted", was_restarted_}});
+        };
+        for (const RuntimeState& state : targets.here) {
+            context_.progress(-1, state.instance.name);
+            was_restarted_ = false;
+            tell(state.instance.name, converge(state));
+        }
+        was_restarted_ = false;
+        for (const std::string& name : targets.gone)
+            tell(name, restore_files(name));
+        finish(targets.here);
+        GPUHOST_CHECK(write_runtime_record(root_, record_));
+        if (!failed)
+            return base::fail(failed.error());
+        return Json{{"runtimes", std::move(documents)}};
+    }
+
+  private:
+    Result<void> converge(const RuntimeState& found) {
+        RecordedRuntime& recorded = record_.runtimes[found.instance.name];
+        if (recorded.outcome == restored && !request_.is_asked) {
+            recorded.inputs.clear(); // what a person took out stays out, whatever becomes of its files
+            return {};
+        }
+        if (request_.is_asked) {
+            recorded.is_restart_theirs = request_.no_restart;
+            recorded.rewritten.clear();
+        }
+        adopt_unfinished(recorded);
+        // The runtime before may have taken its time.
+        const RuntimeState state = read_runtime_named(root_, found.instance.name).value_or(found);
+        inputs_ = inputs_of(root_, state);
+        RuntimePlan plan =
+            plan_runtime(root_, state, &recorded, as_selected(root_, request_.settings), request_.goal);
+        recorded.kind = name_of(state.instance.kind);
+        recorded.serves_cri = state.config.serves_cri && state.instance.name != "docker-containerd";
+        recorded.newest_cdi = plan.wish.cdi || state.config.cdi == CdiState::On
+                                  ? newest_cdi(state.instance.kind, state.instance.version)
+                                  : "";
+        const auto done = carry_out(plan, recorded);
+        if (done && request_.goal == Goal::Restored)
+            recorded.files.clear();
+        const bool is_half_done = !done && gives_gpus(plan, recorded);
+        recorded.outcome = !done && !is_half_done            ? "refused"
+                           : request_.goal == Goal::Restored ? restored
+                           : (done && plan.outcome == Outcome::Change) || has_ours(recorded)
+                               ? "configured"
+                               : std::string(name_of(is_half_done ? Outcome::Nothing : plan.outcome));
+        recorded.text =
+            std::string(is_half_done ? without_images : "") + (done ? plan.text : done.error().message);
+        if (!done && plan.state.instance.is_replaced)
+            recorded.awaits = stamp_process(root_, plan.state.instance.pid); // its end is when to look again
+        else if (!done && recorded.awaits && recorded.awaits != stamp_process(root_, recorded.awaits->pid))
+            recorded.awaits.reset(); // it has ended, which was looked at now
+        recorded.inputs = inputs_;
+        return done;
+    }
+
+    /// Returns whether containers get GPUs though `plan` could not be carried out: it was about pods' images alone.
+    [[nodiscard]] bool gives_gpus(const RuntimePlan& plan, const RecordedRuntime& recorded) const {
+        return request_.goal == Goal::Configured && plan.outcome == Outcome::Change &&
+               recorded.rewritten.empty() && !withholds_gpus(root_, recorded) &&
+               lacking_for_gpus(plan.state.config, plan.wish).empty();
+    }
+
+    /// An interrupted run has written a file, or has not: then it is as it was left before.
+    void adopt_unfinished(RecordedRuntime& recorded) const {
+        for (auto& [path, file] : recorded.unfinished) {
+            const auto known = recorded.files.find(path);
+            const auto now = read_text(root_, path);
+            if (now && (known == recorded.files.end() || *now != known->second.written))
+                recorded.files[path] = std::move(file);
+        }
+        recorded.unfinished.clear();
+    }
+
+    Result<void> carry_out(RuntimePlan& plan, RecordedRuntime& recorded) {
+        if (plan.outcome == Outcome::Refused)
+            return base::fail(plan.problem.value_or(base::Error{}));
+        if (!plan.warning.empty())
+            context_.warn(plan.state.instance.name + ": " + plan.warning);
+        if (plan.outcome == Outcome::ByHand && request_.is_asked)
+            context_.warn(plan.state.instance.name + ": " + plan.text);
+        if (plan.outcome == Outcome::ByHand || plan.outcome == Outcome::Nothing)
+            return {};
+        if (!recorded.rewritten.empty())
+            return base::fail(is_rewritten(recorded.rewritten));
+        const std::string& name = plan.state.instance.name;
+        if (!plan.change.files.empty()) {
+            GPUHOST_CHECK(
+                check_staged(root_, plan.state, plan.change, plan.wish, context_.staging + "/" + name));
+            GPUHOST_CHECK(write(plan, recorded));
+        }
+        if (auto restarted = restart(plan, recorded); !restarted)
+            return give_up(name, restarted.error());
+        if (was_restarted_)
+            if (auto in_force = check_after_restart(plan, recorded); !in_force)
+                return in_force;
+        plan.text = request_.goal == Goal::Restored ? "nothing of gpuhost's is in its configuration"
+                                                    : "containers get GPUs";
+        return {};
+    }
+
+    /// The service that starts a runtime may have written its files again. What runs has read those, so that a second restart
+    /// changes nothing.
+    Result<void> check_after_restart(const RuntimePlan& plan, RecordedRuntime& recorded) {
+        const std::string& name = plan.state.instance.name;
+        const auto now = read_runtime_named(root_, name);
+        const auto left = now ? lacking(now->config, plan.wish) : std::vector<std::string>();
+        if (left.empty())
+            return {};
+        std::string rewritten;
+        for (const FileChange& file : plan.change.files)
+            if (const auto text = read_text(root_, file.path); text && *text != file.after)
+                rewritten = file.path;
+        may_restart_again_ = rewritten.empty();
+        auto failed =
+            give_up(name, rewritten.empty()
+                              ? base::Error{Errc::Failed, "after the restart " + base::join(left, ", "), ""}
+                              : is_rewritten(rewritten));
+        may_restart_again_ = true;
+        if (!rewritten.empty()) {
+            recorded.awaits.reset();
+            recorded.rewritten = rewritten;
+        }
+        return failed;
+    }
+
+    /// What would be lost comes first: a power cut leaves what was there, or all that is needed to put it back.
+    Result<void> write(const RuntimePlan& plan, RecordedRuntime& recorded) {
+        const std::string& name = plan.state.instance.name;
+        const auto process = stamp_process(root_, plan.state.instance.pid);
+        undo_.remember(name, plan.change, recorded, plan.change.is_effective ? process : std::nullopt);
+        GPUHOST_CHECK(write_undo(context_, undo_));
+        announce_files(plan, recorded);
+        if (plan.change.is_effective) {
+            recorded.gives_meanwhile =
+                lacking_for_gpus(plan.state.config, plan.wish).empty() && !withholds_gpus(root_, recorded);
+            recorded.awaits = process;
+        }
+        GPUHOST_CHECK(write_runtime_record(root_, record_));
+        for (const FileChange& file : plan.change.files)
+            if (auto written = write_over(plan.state, file); !written)
+                return give_up(name, written.error());
+        for (auto& [path, file] : recorded.unfinished)
+            recorded.files[path] = std::move(file);
+        recorded.unfinished.clear();
+        const RuntimeState now = read_runtime_named(root_, name).value_or(plan.state);
+        stamp_own(plan.change, now);
+        if (const auto left = lacking(now.config, plan.wish); !left.empty())
+            return give_up(name, {Errc::Failed,
+                                  "what was written is not what is in force: " + base::join(left, ", "), ""});
+        if (auto loads = check_live(root_, now); !loads)
+            return give_up(name, loads.error());
+        // One that has started meanwhile may have read half of it.
+        if (plan.change.is_effective)
+            recorded.awaits = stamp_process(root_, now.instance.pid);
+        return {};
+    }
+
+    static void announce_files(const RuntimePlan& plan, RecordedRuntime& recorded) {
+        for (const FileChange& file : plan.change.files) {
+            const auto known = recorded.files.find(file.path);
+            const bool is_as_left = known != recorded.files.end() && known->second.written == file.before;
+            recorded.unfinished[file.path] = {
+                is_as_left ? known->second.before : plan.without_us.at(file.path), file.after};
+        }
+    }
+
+    /// What the runtime's own program has checked was made of what the file said then.
+    Result<void> write_over(const RuntimeState& state, const FileChange& file) const {
+        GPUHOST_TRY(now, read_text(root_, file.path));
+        if (now != file.before)
+            return base::fail(Errc::Busy, "'" + file.path + "' was changed meanwhile by another program",
+                              "Try again when that is done.");
+        return write_text(root_, file.path, file.after, mode_of_new(state));
+    }
+
+    /// 1.x's drop-in repeats what files say that may be for root alone.
+    [[nodiscard]] mode_t mode_of_new(const RuntimeState& state) const {
+        mode_t mode = 0644;
+        for (const ConfigFile& file : state.files)
+            if (const auto st = root_.stat(file.path); st && file.path != drop_in_of(state.instance))
+                mode &= st->st_mode;
+        return mode;
+    }
+
+    /// From here on it is our own write that is known, but another program's between the plan and this is not.
+    void stamp_own(const RuntimeChange& change, const RuntimeState& now) {
+        auto inputs = inputs_of(root_, now);
+        const auto is_ours = [&](const std::string& path) {
+            return std::any_of(change.files.begin(), change.files.end(), [&](const FileChange& file) {
+                return file.path == path || base::starts_with(file.path, path + "/");
+            });
+        };
+        for (auto& [path, stamp] : inputs)
+            if (const auto before = inputs_.find(path); before != inputs_.end() && !is_ours(path))
+                stamp = before->second;
+        inputs_ = std::move(inputs);
+    }
+
+    /// Of a runtime that is no longer here.
+    Result<void> restore_files(const std::string& name) {
+        RecordedRuntime& recorded = record_.runtimes[name];
+        adopt_unfinished(recorded);
+        RuntimeChange change;
+        Result<void> left;
+        for (const auto& [path, file] : recorded.files) {
+            GPUHOST_TRY(now, read_text(root_, path));
+            if (now == file.written || (now && content::is_ours(root_, path)))
+                change.files.push_back({path, now, file.before});
+            else if (now)
+                left = base::fail(
+                    Errc::Busy, "'" + path + "' was changed by another program since",
+                    "Take out of it what is gpuhost's, or remove it, since the runtime is no longer here.");
+        }
+        undo_.remember(name, change, recorded, std::nullopt);
+        GPUHOST_CHECK(write_undo(context_, undo_));
+        for (const FileChange& file : change.files)
+            GPUHOST_CHECK(write_text(root_, file.path, file.after, 0600));
+        if (left)
+            recorded = {};
+        recorded.outcome = left ? restored : "refused";
+        recorded.text = left ? "nothing of gpuhost's is left of it" : left.error().message;
+        return left;
+    }
+
+    Result<void> restart(const RuntimePlan& plan, RecordedRuntime& recorded) {
+        recorded.restart_text.clear();
+        if (!recorded.awaits || recorded.awaits != stamp_process(root_, recorded.awaits->pid)) {
+            recorded.awaits.reset(); // it is gone, and whatever is there has read the files
+            recorded.is_restart_theirs = false;
+            return {};
+        }
+        const std::uint64_t now = base::realtime_us() / 1'000'000;
+        std::erase_if(recorded.restarts, [&](std::uint64_t when) { return when + hour < now || when > now; });
+        const std::string obstacle = plan.restart == Restart::Now ? obstacle_to_restart(root_) : "";
+        if (plan.restart != Restart::Now) {
+            recorded.restart_text = plan.restart_text;
+        } else if (!obstacle.empty()) {
+            recorded.restart_text = restart_by_hand(plan.state.instance) + obstacle;
+        } else if (!request_.is_asked && recorded.restarts.size() >= most_restarts) {
+            recorded.restart_text = "it was restarted " + std::to_string(most_restarts) +
+                                    " times within the hour, since another program changes its configuration";
+        } else {
+            if (!request_.is_asked)
+                recorded.restarts.push_back(now);
+            GPUHOST_CHECK(write_runtime_record(root_, record_));
+            GPUHOST_CHECK(restart_runtime(root_, plan.state,
+                                          [this](std::string_view text) { context_.progress(-1, text); }));
+            recorded.awaits.reset();
+            recorded.is_restart_theirs = false;
+            was_restarted_ = true;
+        }
+        if (!recorded.restart_text.empty())
+            context_.warn(plan.state.instance.name + ": " + recorded.restart_text);
+        return {};
+    }
+
+    /// This runtime alone: others that are well stay so.
+    Result<void> give_up(const std::string& name, base::Error error) {
+        auto back = undo_.put_back(root_, name, record_,
+                                   request_.settings.restart && !request_.no_restart && may_restart_again_,
+                                   [this](const std::string& text) { context_.warn(text); });
+        if (const auto state = read_runtime_named(root_, name); state && error.code != Errc::Busy)
+            inputs_ = inputs_of(root_, *state); // tried again only when something is different
+        undo_.forget(name);
+        if (back)
+            back = write_undo(context_, undo_);
+        if (!back)
+            error.message += "; and what was there could not be put back: " + back.error().message;
+        else
+            error.message += "; what was there before is in force again";
+        return base::fail(std::move(error));
+    }
+
+    /// Of all runtimes that the settings choose; of one that somebody named nothing is known about the others.
+    void finish(const std::vector<RuntimeState>& here) {
+        if (!request_.names.empty())
+            return;
+        // Without the toolkit that is wanted it is to be done again.
+        const RuntimeSettings used = as_selected(root_, request_.settings);
+        const bool is_whole = used.toolkit.directory == request_.settings.toolkit.directory;
+        record_.settings = settled_settings(is_whole ? request_.settings : used);
+        record_.places = known_places(root_);
+        const auto is_here = [&](const std::string& name) {
+            return std::any_of(here.begin(), here.end(),
+                               [&](const RuntimeState& state) { return state.instance.name == name; });
+        };
+        for (auto& [name, recorded] : record_.runtimes)
+            if (!is_here(name))
+                recorded.inputs.clear(); // that it comes back is seen by its place
+        std::erase_if(record_.runtimes, [&](const auto& entry) {
+            return !is_here(entry.first) && entry.second.files.empty() && entry.second.outcome != restored;
+        });
+    }
+
+    core::StepContext& context_;
+    const base::Root& root_;
+    const ConvergeRequest& request_;
+    RuntimeRecord record_;
+    RuntimeUndo undo_;
+    std::map<std::string, std::string> inputs_; ///< of the runtime at hand, as the plan found them
+    bool was_restarted_ = false;
+    bool may_restart_again_ = true; ///< to have what was put back read
+};
+
+} // namespace
+
+Result<Targets> targets_of(const Root& root, const ConvergeRequest& request, const RuntimeRecord& record) {
+    Targets targets;
+    std::vector<RuntimeInstance> all = find_runtimes(root);
+    std::vector<std::string> names = request.names;
+    const bool is_restored = request.goal == Goal::Restored;
+    for (const auto& [name, recorded] : record.runtimes) {
+        const bool is_here = std::any_of(
+            all.begin(), all.end(), [&name = name](const RuntimeInstance& one) { return one.name == name; });
+        const bool is_asked = names.empty() || std::find(names.begin(), names.end(), name) != names.end();
+        if (is_restored && !is_here && is_asked && !(recorded.files.empty() && recorded.unfinished.empty()))
+            targets.gone.push_back(name);
+    }
+    std::erase_if(names, [&](const std::string& name) {
+        return std::find(targets.gone.begin(), targets.gone.end(), name) != targets.gone.end();
+    });
+    if (names.empty() && !request.names.empty())
+        return targets;
+    const auto of_settings = is_restored ? std::vector<std::string>() : request.settings.runtimes;
+    GPUHOST_TRY(here, read_chosen_runtimes(root, std::move(all), of_settings, names));
+    targets.here = std::move(here);
+    return targets;
+}
+
+Result<Json> converge_runtimes(core::StepContext& context, const ConvergeRequest& request) {
+    return Converger(context, request).run();
+}
+
+Result<void> put_back_runtimes(core::StepContext& context, bool may_restart) {
+    RuntimeRecord record = read_runtime_record(context.root).value_or(RuntimeRecord());
+    const RuntimeUndo undo = read_undo(context);
+    Result<void> failed;
+    for (const std::string& name : undo.names())
+        if (auto back = undo.put_back(context.root, name, record, may_restart, context.warn); !back && failed)
+            failed = base::fail(back.error().context(name));
+    GPUHOST_CHECK(write_runtime_record(context.root, record));
+    return failed;
+}
+
+} // namespace gpuhost::runtime

@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/runtime/configure/plan.hpp"
+
+#include "daemon/base/parse.hpp"
+#include "daemon/runtime/configure/busy.hpp"
+#include "daemon/runtime/configure/undo.hpp"
+#include "daemon/runtime/inspect/files.hpp"
+
+#include <algorithm>
+
+#include <unistd.h>
+
+namespace gpuhost::runtime {
+
+using base::Errc;
+using base::Result;
+using base::Root;
+
+namespace {
+
+/// Returns whether gpuhost edits its configuration. k0s, k3s, RKE2 and MicroK8s write theirs at each start, and a restart of
+/// them restarts the kubelet.
+bool is_configured_here(const RuntimeState& state) {
+    const RuntimeInstance& instance = state.instance;
+    if (instance.kind == RuntimeKind::Containerd)
+        return instance.name != "docker-containerd" && state.config.serves_cri;
+    return instance.kind == RuntimeKind::Crio || instance.kind == RuntimeKind::Docker;
+}
+
+/// Only what this process would leave as it found it: atomic writes make another file.
+Result<void> check_changeable(const Root& root, const std::string& path) {
+    const auto st = root.lstat(path);
+    if (!st && st.error().code == Errc::NotFound)
+        return {};
+    if (!st)
+        return base::fail(st.error());
+    if (S_ISLNK(st->st_mode))
+        return base::fail(Errc::AlreadyExists, "'" + path + "' is a link, which somebody else maintains",
+                          "Configure what it leads to there, or make it a file.");
+    if (!S_ISREG(st->st_mode) || st->st_uid != ::geteuid() || st->st_gid != ::getegid())
+        return base::fail(Errc::AlreadyExists, "'" + path + "' is not a file of root's own user and group",
+                          "chown root:root '" + path + "', or configure it by hand.");
+    return {};
+}
+
+Result<std::map<std::string, Text>> read_texts(const Root& root, const RuntimeInstance& instance) {
+    std::map<std::string, Text> texts;
+    for (const std::string& path : changeable_files(instance)) {
+        GPUHOST_TRY(text, read_text(root, path));
+        texts[path] = std::move(text);
+    }
+    return texts;
+}
+
+/// Where nobody has touched a file since, what stood there comes back byte for byte.
+void restore_bytes(RuntimeChange& change, const RecordedRuntime* recorded) {
+    if (recorded == nullptr)
+        return;
+    for (FileChange& file : change.files)
+        if (const auto known = recorded->files.find(file.path);
+            known != recorded->files.end() && known->second.written == file.before)
+            file.after = known->second.before;
+}
+
+constexpr const char* nothing_of_ours = "nothing of gpuhost's is in its configuration";
+
+bool has_ours(const Root& root, const RuntimeState& state, const RecordedRuntime* recorded) {
+    const std::string drop_in = drop_in_of(state.instance);
+    return (recorded != nullptr && !recorded->files.empty()) || (!drop_in.empty() && root.exists(drop_in)) ||
+           (!drop_in.empty() && is_named(state.files.front(), drop_in));
+}
+
+/// Deckhouse makes containerd's file of its own deckhouse.toml and of all that is in conf.d, in that order, so what a drop-in of ours
+/// repeats would be in force for ever.
+bool is_made_by_deckhouse(const Root& root, const RuntimeInstance& instance) {
+    return is_containerd(instance.kind) &&
+           root.exists(instance.config.substr(0, instance.config.rfind('/')) + "/deckhouse.toml");
+}
+
+Result<void> check_state(const Root& root, const RuntimeState& state) {
+    const std::string& name = state.instance.name;
+    if (is_made_by_deckhouse(root, state.instance))
+        return base::fail(Errc::Unsupported, "Deckhouse writes '" + state.instance.config +
+                                                 "': have it switch on CDI, by a NodeGroupConfiguration");
+    if (state.is_secret)
+        return base::fail(Errc::AccessDenied, "not all of its files may be read", "Run it as root.");
+    if (!state.config.problems.empty())
+        return base::fail(Errc::Refused, "its configuration is wrong: " + state.config.problems.front(),
+                          "Mend that first; nothing was changed.");
+    if (!state.instance.version)
+        return base::fail(Errc::Unsupported, "its version is not known",
+                          "See 'gpuhostctl runtime show " + name + "' for its program.");
+    return {};
+}
+
+/// The verdict, which says also that there is nothing to do.
+std::string state_text(const RuntimeState& state) {
+    constexpr std::string_view ending = ": nothing to do";
+    std::string text = verdict(state);
+    if (base::ends_with(text, ending))
+        text.erase(text.size() - ending.size());
+    return text;
+}
+
+Result<RuntimeChange> permitted_change(const Root& root, const RuntimePlan& plan,
+                                       const std::map<std::string, Text>& texts, const KnownFiles& known) {
+    GPUHOST_TRY(change, runtime_change(plan.state, plan.wish, texts, known));
+    for (const FileChange& file : change.files)
+        GPUHOST_CHECK(check_changeable(root, file.path));
+    return std::move(change);
+}
+
+/// Plans without certs.d where the change is refused with it: pods' images must not keep GPUs from containers.
+Result<RuntimeChange> possible_change(const Root& root, RuntimePlan& plan,
+                                      const std::map<std::string, Text>& texts, const KnownFiles& known) {
+    auto change = permitted_change(root, plan, texts, known);
+    if (change || !plan.wish.registry_hosts)
+        return change;
+    plan.warning = "pods are not led to this host's images: " + change.error().message;
+    plan.wish.registry_hosts = false;
+    return permitted_change(root, plan, texts, known);
+}
+
+/// Adds what our drop-in says of certs.d already: without images it is harmless, and to take it out needs a restart.
+void keep_registry_hosts(RuntimeWish& wish, const RuntimeConfig& now, const RuntimeConfig& without_us) {
+    if (now.registry_hosts == RegistryHosts::Read && without_us.registry_hosts == RegistryHosts::Unread)
+        wish.registry_hosts = true;
+}
+
+Result<RuntimeChange> change_for(const Root& root, RuntimePlan& plan, const RecordedRuntime* recorded,
+                                 const RuntimeSettings& settings, Goal goal) {
+    GPUHOST_CHECK(check_state(root, plan.state));
+    GPUHOST_TRY(texts, read_texts(root, plan.state.instance));
+    if (goal == Goal::Configured) {
+        const RuntimeConfig without_us = without_ours(plan.state).config;
+        GPUHOST_TRY(wish, wish_for(root, without_us, plan.state.instance.version->text, settings));
+        plan.wish = std::move(wish);
+        keep_registry_hosts(plan.wish, plan.state.config, without_us);
+    }
+    const KnownFiles known = recorded != nullptr ? recorded->files : KnownFiles();
+    GPUHOST_TRY(change, possible_change(root, plan, texts, known));
+    GPUHOST_TRY(removal, runtime_change(plan.state, {}, texts, known));
+    for (const FileChange& file : removal.files)
+        texts[file.path] = file.after;
+    plan.without_us = std::move(texts);
+    if (goal == Goal::Restored)
+        restore_bytes(change, recorded);
+    return std::move(change);
+}
+
+void plan_restart(const Root& root, RuntimePlan& plan, const RecordedRuntime* recorded,
+                  const RuntimeSettings& settings) {
+    const RuntimeInstance& instance = plan.state.instance;
+    const bool awaits =
+        recorded != nullptr && recorded->awaits && recorded->awaits == stamp_process(root, instance.pid);
+    if (instance.pid == 0 || !(plan.change.is_effective || awaits))
+        return;
+    plan.restart = Restart::Now;
+    plan.restart_text = instance.name + " reads its configuration when it starts, so it is restarted, once";
+    std::string why_not;
+    if (!settings.restart)
+        why_not = "restarts are switched off (Restart=no)";
+    else if (recorded != nullptr && recorded->is_restart_theirs)
+        why_not = "you said that you would (--no-restart)";
+    else if (instance.unit.empty() || !instance.is_held)
+        why_not = "no service of systemd holds it";
+    else
+        why_not = harm_of_restart(root, plan.state);
+    if (why_not.empty())
+        return;
+    plan.restart = Restart::Wanted;
+    plan.restart_text = restart_by_hand(instance) + why_not;
+}
+
+/// Returns whether GPUs take something of one that gpuhost does not configure. What knows no CDI at all is left out: only other
+/// tools can give it GPUs.
+bool is_left_to_people(const RuntimeState& state) {
+    if (state.instance.name == "docker-containerd")
+        return false;
+    if (state.config.cdi == CdiState::On)
+        return !reads_specs(state);
+    return is_containerd(state.instance.kind) && state.config.serves_cri;
+}
+
+} // namespace
+
+std::string_view name_of(Outcome outcome) {
+    switch (outcome) {
+    case Outcome::Change:
+        return "change";
+    case Outcome::ByHand:
+        return "by-hand";
+    case Outcome::Refused:
+        return "refused";
+    default:
+        return "nothing";
+    }
+}
+
+std::string restart_by_hand(const RuntimeInstance& instance) {
+    const std::string how =
+        instance.unit.empty() || !instance.is_held ? "" : " by 'systemctl restart " + instance.unit + "'";
+    return "restart it yourself" + how + ": ";
+}
+
+RuntimePlan plan_runtime(const Root& root, RuntimeState state, const RecordedRuntime* recorded,
+                         const RuntimeSettings& settings, Goal goal) {
+    RuntimePlan plan;
+    plan.state = std::move(state);
+    if (!is_configured_here(plan.state)) {
+        plan.text = state_text(plan.state);
+        if (goal == Goal::Configured && is_left_to_people(plan.state))
+            plan.outcome = Outcome::ByHand;
+        return plan;
+    }
+    if (goal == Goal::Restored && !has_ours(root, plan.state, recorded)) {
+        plan.text = nothing_of_ours;
+        return plan; // whatever is wrong with it
+    }
+    auto change = change_for(root, plan, recorded, settings, goal);
+    if (!change && change.error().code == Errc::Unsupported) {
+        plan.outcome = Outcome::ByHand;
+        plan.text = change.error().message;
+        return plan;
+    }
+    if (!change) {
+        plan.outcome = Outcome::Refused;
+        plan.problem = change.error();
+        plan.text = change.error().message;
+        return plan;
+    }
+    plan.change = *std::move(change);
+    plan_restart(root, plan, recorded, settings);
+    if (!plan.change.files.empty() || plan.restart == Restart::Now)
+        plan.outcome = Outcome::Change;
+    plan.text = !plan.change.reasons.empty() ? base::join(plan.change.reasons, ", ")
+                : goal == Goal::Restored     ? nothing_of_ours
+                : plan.wish.classes.empty()  ? state_text(plan.state)
+                                             : "its runtime classes are there";
+    // What it reads of the specifications is no matter of its configuration.
+    if (plan.outcome == Outcome::Nothing && goal == Goal::Configured && plan.wish.cdi &&
+        !reads_specs(plan.state)) {
+        plan.outcome = Outcome::ByHand;
+        plan.text = state_text(plan.state);
+    }
+    return plan;
+}
+
+Result<std::vector<RuntimeState>> read_chosen_runtimes(const Root& root, std::vector<RuntimeInstance> all,
+                                                       const std::vector<std::string>& of_settings,
+                                                       const std::vector<std::string>& names) {
+    const auto is_here = [&](const std::string& name) {
+        return std::any_of(all.begin(), all.end(),
+                           [&](const RuntimeInstance& one) { return one.name == name; });
+    };
+    for (const std::string& name : names)
+        if (!is_here(name))
+            return base::fail(Errc::NotFound, "no container runtime '" + name + "' is here",
+                              "'gpuhostctl runtime show' names those that are.");
+    const std::vector<std::string>& chosen = names.empty() ? of_settings : names;
+    std::vector<RuntimeState> states;
+    for (RuntimeInstance& one : all)
+        if (chosen.empty() || std::find(chosen.begin(), chosen.end(), one.name) != chosen.end())
+            states.push_back(read_runtime(root, std::move(one)));
+    return states;
+}
+
+} // namespace gpuhost::runtime

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/runtime/configure/steps.hpp"
+
+#include "daemon/base/parse.hpp"
+#include "daemon/runtime/cdi/validations.hpp"
+
+namespace gpuhost::runtime {
+
+using base::Json;
+using base::Result;
+using core::StepContext;
+
+namespace {
+
+ConvergeRequest request_of(const Json& args) {
+    return {base::string_or(args, "goal", "") == "restored" ? Goal::Restored : Goal::Configured,
+            base::strings_or_empty(args, "names"), runtime_settings_from_json(base::member(args, "settings")),
+            base::bool_or(args, "asked", false), base::bool_or(args, "no-restart", false)};
+}
+
+std::string summary_of(const ConvergeRequest& request) {
+    const std::string which =
+        request.names.empty() ? std::string("container runtimes") : base::join(request.names, ", ");
+    return request.goal == Goal::Restored ? "take what is gpuhost's out of the configuration of " + which
+                                          : "configure " + which + " for GPUs";
+}
+
+/// Before anything changes: names that are not here, and what is in the way of those that were asked for.
+Result<std::vector<core::Problem>> preflight(StepContext& context, const Json& args) {
+    const ConvergeRequest request = request_of(args);
+    std::vector<core::Problem> problems;
+    const auto record = read_runtime_record(context.root).value_or(RuntimeRecord());
+    const auto targets = targets_of(context.root, request, record);
+    if (!targets)
+        return std::vector<core::Problem>{
+            {targets.error().code, targets.error().message, targets.error().hint}};
+    for (const RuntimeState& state : targets->here) {
+        const std::string& name = state.instance.name;
+        const auto known = record.runtimes.find(name);
+        const RuntimePlan plan =
+            plan_runtime(context.root, state, known == record.runtimes.end() ? nullptr : &known->second,
+                         request.settings, request.goal);
+        if (plan.problem && request.is_asked)
+            problems.push_back({plan.problem->code, name + ": " + plan.problem->message, plan.problem->hint});
+        else if (plan.problem)
+            context.warn(name + ": " + plan.problem->message);
+    }
+    return problems;
+}
+
+} // namespace
+
+void register_runtime_steps(core::StepKinds& kinds) {
+    core::StepKind kind;
+    kind.name = "runtime.configure";
+    kind.sandbox = core::Sandbox::Runtimes;
+    kind.deadline = std::chrono::minutes(15); // several that are slow to come back, and back again
+    kind.preflight = preflight;
+    kind.apply = [](StepContext& context, const Json& args) -> Result<Json> {
+        GPUHOST_TRY(done, converge_runtimes(context, request_of(args)));
+        converge_toolkit_validation(context);
+        return std::move(done);
+    };
+    kind.undo = [](StepContext& context, const Json& args) -> Result<void> {
+        const ConvergeRequest request = request_of(args);
+        const auto back = put_back_runtimes(context, request.settings.restart && !request.no_restart);
+        converge_toolkit_validation(context);
+        return back;
+    };
+    kinds.add(std::move(kind));
+}
+
+core::Step runtime_step(const ConvergeRequest& request) {
+    return {"runtime.configure",
+            summary_of(request),
+            {{"goal", request.goal == Goal::Restored ? "restored" : "configured"},
+             {"names", request.names},
+             {"settings", to_json(request.settings)},
+             {"asked", request.is_asked},
+             {"no-restart", request.no_restart}}};
+}
+
+} // namespace gpuhost::runtime

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/runtime/gpu/nvml_library.hpp"
+
+#include <cstdio>
+
+#include <dlfcn.h>
+
+namespace gpuhost::runtime {
+
+using base::Errc;
+using base::Result;
+
+namespace {
+
+template <class... Arguments>
+int lacks(Arguments... /*unused*/) {
+    return nvml::function_not_found;
+}
+
+template <class... Arguments>
+void find(void* library, const char* name, int (*&function)(Arguments...)) {
+    function = reinterpret_cast<int (*)(Arguments...)>(::dlsym(library, name));
+    if (function == nullptr)
+        function = lacks<Arguments...>;
+}
+
+} // namespace
+
+Result<NvmlLibrary> NvmlLibrary::start(const std::string& path) {
+    void* const library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (library == nullptr)
+        return base::fail(Errc::NotFound, ::dlerror());
+    NvmlLibrary loaded;
+    find(library, "nvmlInit_v2", loaded.init_);
+    find(library, "nvmlDeviceGetCount_v2", loaded.device_count);
+    find(library, "nvmlDeviceGetHandleByIndex_v2", loaded.device_by_index);
+    find(library, "nvmlDeviceGetMinorNumber", loaded.minor_number);
+    find(library, "nvmlDeviceGetUUID", loaded.uuid);
+    find(library, "nvmlDeviceGetMigMode", loaded.mig_mode);
+    find(library, "nvmlDeviceGetMaxMigDeviceCount", loaded.max_mig_devices);
+    find(library, "nvmlDeviceGetMigDeviceHandleByIndex", loaded.mig_device_by_index);
+    find(library, "nvmlDeviceGetGpuInstanceId", loaded.gpu_instance_id);
+    find(library, "nvmlDeviceGetComputeInstanceId", loaded.compute_instance_id);
+    find(library, "nvmlDeviceGetGpuInstanceById", loaded.gpu_instance_by_id);
+    find(library, "nvmlGpuInstanceGetInfo", loaded.gpu_instance_info);
+    find(library, "nvmlDeviceGetGpuInstanceProfileInfo", loaded.gpu_instance_profile);
+    loaded.error_string_ = reinterpret_cast<const char* (*)(int)>(::dlsym(library, "nvmlErrorString"));
+    if (const int error = loaded.init_(); error != nvml::success)
+        return base::fail(Errc::Failed, loaded.describe("nvmlInit_v2", error));
+    return loaded;
+}
+
+std::string NvmlLibrary::describe(const char* function, int error) const {
+    const char* const text = error_string_ == nullptr ? nullptr : error_string_(error);
+    return std::string(function) + ": " + (text == nullptr ? "error " + std::to_string(error) : text);
+}
+
+} // namespace gpuhost::runtime

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/runtime/hook/ldconfig.hpp"
+
+#include "daemon/base/root.hpp"
+#include "daemon/runtime/hook/mount_calls.hpp"
+#include "daemon/runtime/hook/privileges.hpp"
+
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+
+#include <elf.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <sys/prctl.h>
+#include <sys/sendfile.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace gpuhost::runtime {
+namespace {
+
+using base::Errc;
+using base::fail;
+using base::fail_errno;
+using base::Result;
+using base::UniqueFd;
+
+constexpr std::size_t max_program = 16U << 20;
+constexpr std::size_t head_bytes = 4096; ///< linkers write the program headers first
+constexpr rlim_t max_cache = 64U << 20;
+constexpr rlim_t max_files = 64; ///< an ld.so.conf may include itself
+
+/// Without a buffer of ours: the kernel copies what it has in memory at once.
+Result<void> copy_all(int from, int to, const std::string& path) {
+    for (std::size_t left = max_program; left > 0;) {
+        const ssize_t n = ::sendfile(to, from, nullptr, left);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return fail_errno("copying " + path, errno);
+        if (n == 0)
+            return {};
+        left -= static_cast<std::size_t>(n);
+    }
+    return fail(Errc::BadContent, path + ": larger than a program may be");
+}
+
+/// A copy in a mount that nothing sees and nobody writes to, since a container that sees this process could write to the
+/// host's own file through /proc/PID/exe. No memfd: a host may forbid to run those, by the sysctl vm.memfd_noexec.
+Result<UniqueFd> copy_program(const std::string& path) {
+    const UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
+    if (!file)
+        return fail_errno(path, errno);
+    GPUHOST_TRY(tmpfs, make_tmpfs(max_program));
+    UniqueFd copy(::openat(tmpfs.get(), "ldconfig", O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0500));
+    if (!copy)
+        return fail_errno("copying " + path, errno);
+    GPUHOST_CHECK(copy_all(file.get(), copy.get(), path));
+    std::array<char, head_bytes> head{};
+    const ssize_t n = ::pread(copy.get(), head.data(), head.size(), 0);
+    if (!is_static_program({head.data(), n < 0 ? 0 : static_cast<std::size_t>(n)}))
+        return fail(Errc::Unsupported, path + ": not a program that needs no libraries",
+                    "Give the path of glibc's ldconfig with --ldconfig-path.");
+    copy.reset(); // or it would be busy
+    GPUHOST_CHECK(make_read_only(tmpfs.get()));
+    copy.reset(::openat(tmpfs.get(), "ldconfig", O_PATH | O_CLOEXEC));
+    if (!copy)
+        return fail_errno("copying " + path, errno);
+    return copy;
+}
+
+/// In a process of its own; returns only when it failed.
+Result<void> become_ldconfig(const std::string& path, int program) {
+    if (::prctl(PR_SET_PDEATHSIG, SIGKILL) < 0) // the hook's deadline is this one's too
+        return fail_errno("prctl", errno);
+    GPUHOST_CHECK(keep_mounts_private());
+    const UniqueFd root(::open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC)); // as this namespace has it
+    if (!root)
+        return fail_errno(path, errno);
+    GPUHOST_TRY(tree, clone_writable_with_sealed_mounts(root.get()));
+    GPUHOST_CHECK(attach(tree.get(), root.get()));
+    GPUHOST_CHECK(pivot_into(tree.get()));
+    for (const char* kernels : {"/proc", "/sys", "/dev"})
+        detach(kernels);
+    GPUHOST_CHECK(limit(RLIMIT_DATA, max_memory));
+    GPUHOST_CHECK(limit(RLIMIT_FSIZE, max_cache));
+    GPUHOST_CHECK(limit(RLIMIT_NOFILE, max_files));
+    GPUHOST_CHECK(limit(RLIMIT_CORE, 0));
+    GPUHOST_CHECK(keep_only_file_access());
+    GPUHOST_CHECK(forbid_sockets());
+    const std::array<const char*, 6> argv{"ldconfig",         "-f",   "/etc/ld.so.conf", "-C",
+                                          "/etc/ld.so.cache", nullptr};
+    const std::array<const char*, 1> environment{nullptr};
+    ::syscall(SYS_execveat, program, "", argv.data(), environment.data(), AT_EMPTY_PATH);
+    return fail_errno("starting ldconfig", errno);
+}
+
+} // namespace
+
+bool is_static_program(std::string_view elf) {
+    Elf64_Ehdr header{};
+    if (elf.size() < sizeof header)
+        return false;
+    std::memcpy(&header, elf.data(), sizeof header);
+    if (std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_ident[EI_CLASS] != ELFCLASS64 ||
+        header.e_phentsize != sizeof(Elf64_Phdr) || header.e_phnum == 0)
+        return false;
+    for (std::size_t i = 0; i < header.e_phnum; ++i) {
+        Elf64_Phdr segment{};
+        if (header.e_phoff > elf.size() || elf.size() - header.e_phoff < (i + 1) * sizeof segment)
+            return false;
+        std::memcpy(&segment, elf.data() + header.e_phoff + i * sizeof segment, sizeof segment);
+        if (segment.p_type == PT_INTERP)
+            return false;
+    }
+    return true;
+}
+
+Result<void> run_ldconfig(const ContainerRoot& root, const std::string& program) {
+    GPUHOST_TRY(copy, copy_program(program));
+    GPUHOST_CHECK(root.check_own("/etc/ld.so.cache"));
+    GPUHOST_CHECK(
+        root.remove("/etc/ld.so.cache~")); // where ldconfig writes: a pipe of the image's would never end
+    constexpr long spaces = CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS;
+    const auto pid =
+        static_cast<pid_t>(::syscall(SYS_clone, spaces | SIGCHLD, nullptr, nullptr, nullptr, nullptr));
+    if (pid < 0)
+        return fail_errno("making namespaces for ldconfig", errno);
+    if (pid == 0) {
+        const auto done = become_ldconfig(root.path(), copy.get());
+        std::fprintf(stderr, "gpuhost-cdi-hook: %s\n", done.error().message.c_str());
+        ::_exit(1);
+    }
+    int status = 0;
+    while (::waitpid(pid, &status, 0) < 0)
+        if (errno != EINTR)
+            return fail_errno("waiting for ldconfig", errno);
+    if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
+        return fail(Errc::Failed, WIFSIGNALED(status)
+                                      ? "ldconfig was ended by signal " + std::to_string(WTERMSIG(status))
+                                      : "ldconfig ended with status " + std::to_string(WEXITSTATUS(status)));
+    return {};
+}
+
+} // namespace gpuhost::runtime

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/runtime/inspect/containerd_merge.hpp"
+
+#include <algorithm>
+
+namespace gpuhost::runtime {
+
+using base::Json;
+using base::member;
+
+namespace {
+
+constexpr const char* cri_1 = "cri";
+constexpr const char* cri_2 = "io.containerd.grpc.v1.cri";
+constexpr const char* cri_3 = "io.containerd.cri.v1.runtime";
+constexpr const char* cri_3_images = "io.containerd.cri.v1.images";
+
+/// How files become one.
+enum class Age { PerPlugin, Deep, DeepMigrated };
+
+Age age_of(const std::vector<Json>& files, const std::optional<RuntimeVersion>& version) {
+    if (version)
+        return !version->is_at_least(2, 0)  ? Age::PerPlugin
+               : version->is_at_least(2, 3) ? Age::DeepMigrated
+                                            : Age::Deep;
+    return std::any_of(files.begin(), files.end(), [](const Json& file) { return config_version(file) > 2; })
+               ? Age::DeepMigrated
+               : Age::PerPlugin;
+}
+
+unsigned newest_version(const RuntimeVersion& version) {
+    return !version.is_at_least(2, 0) ? 2 : version.is_at_least(2, 3) ? 4 : 3;
+}
+
+/// Tables key by key; of anything else the later one stays, also where it is false or empty.
+void merge_deep(Json& to, const Json& from) {
+    for (const auto& [key, value] : from.items())
+        if (Json& there = to[key]; there.is_object() && value.is_object())
+            merge_deep(there, value);
+        else
+            there = value;
+}
+
+void add_missing(Json& to, const Json& from) {
+    if (!to.is_object())
+        to = Json::object();
+    for (const auto& [key, value] : from.items())
+        if (!to.contains(key))
+            to[key] = value;
+}
+
+/// As migrateConfig() of plugins/cri/images does it, of what counts here.
+void migrate_images(Json& to, const Json& old) {
+    if (!to.is_object())
+        to = Json::object();
+    const auto copy = [&](const Json& from, std::initializer_list<const char*> keys) {
+        for (const char* key : keys)
+            if (const Json& value = member(from, key); !value.is_null())
+                to[key] = value;
+    };
+    copy(old, {"registry", "max_concurrent_downloads", "image_pull_with_sync_fs"});
+    if (const Json& containerd = member(old, "containerd"); member(containerd, "runtimes").is_object())
+        copy(containerd, {"disable_snapshot_annotations", "discard_unpacked_layers"});
+}
+
+/// containerd's own steps from one version to the next, of which the CRI's runtimes and images are what counts here.
+void migrate(Json& file) {
+    Json& plugins = file["plugins"];
+    if (!plugins.is_object())
+        plugins = Json::object();
+    if (config_version(file) < 2 && plugins.contains(cri_1)) {
+        plugins[cri_2] = std::move(plugins[cri_1]);
+        plugins.erase(cri_1);
+    }
+    const Json old = member(plugins, cri_2);
+    if (!old.is_object())
+        return;
+    Json& made = plugins[cri_3];
+    add_missing(made, old);
+    if (const Json& containerd = member(old, "containerd"); containerd.is_object())
+        add_missing(made["containerd"], containerd);
+    migrate_images(plugins[cri_3_images], old);
+}
+
+/// Top-level lists are joined, `plugins` in the way of its age, and of anything else the later one stays.
+void merge_file(Json& to, const Json& from, Age age) {
+    for (const auto& [key, value] : from.items()) {
+        Json& there = to[key];
+        if (key == "plugins" && value.is_object()) {
+            if (!there.is_object())
+                there = Json::object();
+            if (age == Age::PerPlugin)
+                there.update(value);
+            else
+                merge_deep(there, value);
+        } else if (value.is_array() && there.is_array()) {
+            there.insert(there.end(), value.begin(), value.end());
+        } else if (key != "version") {
+            there = value;
+        }
+    }
+}
+
+} // namespace
+
+unsigned config_version(const Json& file) {
+    const std::int64_t version = base::int_or(file, "version", 1);
+    return version < 1 || version > 1000 ? 1 : static_cast<unsigned>(version);
+}
+
+std::string cri_plugin(unsigned config_version) {
+    return config_version < 2 ? cri_1 : config_version == 2 ? cri_2 : cri_3;
+}
+
+std::string cri_images_plugin(unsigned config_version) {
+    return config_version < 3 ? cri_plugin(config_version) : cri_3_images;
+}
+
+ContainerdConfig merge_containerd(const std::vector<Json>& files,
+                                  const std::optional<RuntimeVersion>& version) {
+    const Age age = age_of(files, version);
+    ContainerdConfig merged;
+    for (const Json& original : files) {
+        Json file = original;
+        const unsigned said = config_version(file);
+        if (version && said > newest_version(*version))
+            merged.problems.push_back("version = " + std::to_string(said) +
+                                      " is for a newer containerd than " + version->text +
+                                      ", which does not read it as it is meant");
+        // 2.3 alone compares them, and ends: the node is gone with it.
+        if (version && version->major == 2 && version->minor == 3 && said > config_version(files.front()))
+            merged.problems.push_back(
+                "a file says version = " + std::to_string(said) + " and is imported by version = " +
+                std::to_string(config_version(files.front())) + ": containerd 2.3 does not start");
+        if (age == Age::DeepMigrated && said < 4)
+            migrate(file);
+        if (age == Age::DeepMigrated || file.contains("version"))
+            merged.version = age == Age::DeepMigrated ? 4 : said;
+        merge_file(merged.document, file, age);
+    }
+    if (age == Age::Deep && merged.version < 3) {
+        merged.document["version"] = merged.version;
+        // 2.0 to 2.2 take nothing of the CRI out of a file of version 1.
+        if (Json& plugins = merged.document["plugins"]; merged.version < 2 && plugins.is_object()) {
+            plugins.erase(cri_1);
+            plugins.erase(cri_2);
+        }
+        migrate(merged.document);
+    }
+    if (age != Age::PerPlugin)
+        merged.version = newest_version(version.value_or(RuntimeVersion{2, 3, {}}));
+    else
+        merged.version = std::min(merged.version, 2U); // 1.6 takes a newer one for it
+    merged.document["version"] = merged.version;
+    return merged;
+}
+
+} // namespace gpuhost::runtime

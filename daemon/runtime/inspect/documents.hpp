@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// What people ask about runtimes, as documents: org.gpuhost1(5) describes them.
+#pragma once
+
+#include "daemon/base/json.hpp"
+#include "daemon/runtime/inspect/state.hpp"
+
+#include <vector>
+
+namespace gpuhost::runtime {
+
+[[nodiscard]] base::Json list_runtimes(const std::vector<RuntimeState>& states);
+[[nodiscard]] base::Json show_runtime(const RuntimeState& state);
+
+} // namespace gpuhost::runtime

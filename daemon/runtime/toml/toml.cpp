@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/runtime/toml/toml.hpp"
+
+#include "daemon/base/parse.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <sstream>
+
+namespace {
+
+struct Impossible {};
+
+[[noreturn]] void impossible() {
+    throw Impossible{};
+}
+
+} // namespace
+
+// Only here, and without its library. What it asserts, an input can bring about all the same, as 3.3 what follows "[[": then
+// it is an error like any other, where NDEBUG would leave it undefined. Without exceptions it would go on after an error. It
+// recurses as deep as values are nested, which the last of these bounds.
+#undef NDEBUG
+#define TOML_ASSERT(expr) static_cast<void>((expr) || (impossible(), false))
+#define TOML_HEADER_ONLY 1
+#define TOML_EXCEPTIONS 1
+#define TOML_MAX_NESTED_VALUES 32
+#include <toml++/toml.h>
+
+namespace gpuhost::runtime {
+
+using base::Errc;
+using base::Json;
+using base::Result;
+
+namespace {
+
+constexpr std::size_t most_dots = 32;
+constexpr std::size_t longest_line = 64U << 10U;
+constexpr std::size_t most_dots_of_line = 4096;
+
+/// What quotes enclose is passed over; `at` is at the opening one. Where it has no end, the parser finds that too. Of three
+/// quotes that end a text, one or two more before them are its own.
+std::size_t end_of_quoted(std::string_view text, std::size_t at) {
+    const char quote = text[at];
+    const std::size_t length = text.substr(at, 3) == std::string(3, quote) ? 3 : 1;
+    const std::string closing(length, quote);
+    for (at += length; at < text.size(); ++at) {
+        if (quote == '"' && text[at] == '\\')
+            ++at;
+        else if (text.substr(at, length) == closing) {
+            at += length - 1;
+            for (std::size_t more = 0; length == 3 && more < 2 && text.substr(at + 1, 1) == closing.substr(2);
+                 ++more)
+                ++at;
+            return at;
+        } else if (length == 1 && text[at] == '\n')
+            break;
+    }
+    return at;
+}
+
+struct Wrong {
+    std::size_t line;
+    std::string_view why;
+};
+
+/// Whatever of it is quoted: no line of a configuration is like that, and the library is safe with what is left also where it
+/// takes quotes apart in another way than end_of_quoted().
+std::optional<Wrong> unfit_line(std::string_view text) {
+    std::size_t number = 1;
+    for (std::size_t at = 0; at < text.size(); ++number) {
+        const std::size_t length = std::min(text.find('\n', at), text.size()) - at;
+        const std::string_view line = text.substr(at, length);
+        if (line.size() > longest_line)
+            return Wrong{number, "is longer than 65536 bytes"};
+        if (std::count(line.begin(), line.end(), '.') > static_cast<std::ptrdiff_t>(most_dots_of_line))
+            return Wrong{number, "has more than 4096 dots"};
+        at += length + 1;
+    }
+    return std::nullopt;
+}
+
+std::size_t line_of(std::string_view text, std::size_t at) {
+    return 1 + static_cast<std::size_t>(std::count(text.begin(), text.begin() + at, '\n'));
+}
+
+/// Behind a bare value the library would take what is quoted for more of it, also where that is not ASCII.
+bool may_begin_text(std::string_view text, std::size_t at) {
+    return at == 0 || std::string_view(" \t\r\n=,.[{\xBF").find(text[at - 1]) != std::string_view::npos;
+}
+
+/// What the library must not see. A key of many dots makes as many tables one in the other, which it does not count, and would
+/// end with the stack that it takes to destroy them. What is not ASCII stands in texts and comments alone, and elsewhere leads
+/// it to what it takes for unreachable.
+std::optional<Wrong> unfit(std::string_view text) {
+    std::size_t dots = 0;
+    for (std::size_t at = base::starts_with(text, "\xEF\xBB\xBF") ? 3 : 0; at < text.size(); ++at) {
+        const char c = text[at];
+        const bool is_ascii = static_cast<unsigned char>(c) < 0x80;
+        if ((c == '"' || c == '\'') && !may_begin_text(text, at))
+            return Wrong{line_of(text, at), "has a quote where no text begins"};
+        if (c == '"' || c == '\'')
+            at = end_of_quoted(text, at);
+        else if (c == '#')
+            at = std::min(text.find('\n', at), text.size()) - 1;
+        else if (c == '.')
+            ++dots;
+        else if (std::string_view("\n=,[]{}").find(c) != std::string_view::npos)
+            dots = 0;
+        if (!is_ascii || dots > most_dots)
+            return Wrong{line_of(text, at),
+                         is_ascii ? "is nested too deeply" : "has what is not ASCII outside of texts"};
+    }
+    return std::nullopt;
+}
+
+template <class T>
+std::string written(const T& value) {
+    std::ostringstream text;
+    text << value;
+    return text.str();
+}
+
+Json to_json(const toml::node& node);
+
+Json table_to_json(const toml::table& table) {
+    Json object = Json::object();
+    for (const auto& [key, value] : table)
+        object[std::string(key.str())] = to_json(value);
+    return object;
+}
+
+Json to_json(const toml::node& node) {
+    if (const auto* const table = node.as_table())
+        return table_to_json(*table);
+    if (const auto* const list = node.as_array()) {
+        Json array = Json::array();
+        for (const toml::node& element : *list)
+            array.push_back(to_json(element));
+        return array;
+    }
+    if (const auto* const text = node.as_string())
+        return text->get();
+    if (const auto* const number = node.as_integer())
+        return number->get();
+    if (const auto* const number = node.as_floating_point())
+        return number->get();
+    if (const auto* const flag = node.as_boolean())
+        return flag->get();
+    if (const auto* const date = node.as_date())
+        return written(date->get());
+    if (const auto* const time = node.as_time())
+        return written(time->get());
+    if (const auto* const moment = node.as_date_time())
+        return written(moment->get());
+    return nullptr;
+}
+
+tl::unexpected<base::Error> wrong(std::string_view what, std::size_t line, std::string_view why) {
+    return base::fail(Errc::BadContent,
+                      std::string(what) + ": line " + std::to_string(line) + ": " + std::string(why));
+}
+
+Result<toml::table> parsed(std::string_view text, std::string_view what) {
+    for (const auto check : {unfit_line, unfit})
+        if (const auto found = check(text))
+            return wrong(what, found->line, found->why);
+    try {
+        return toml::parse(text);
+    } catch (const toml::parse_error& error) {
+        return wrong(what, error.source().begin.line, error.description());
+    } catch (const Impossible&) {
+        return base::fail(Errc::BadContent, std::string(what) + ": is no TOML");
+    }
+}
+
+/// The library counts lines and, in them, code points; a byte order mark is none to it. All places are found in one walk, as
+/// a list may have as many elements as a line has room for.
+class Places {
+  public:
+    void add(const toml::source_region& region, TextRange& range) {
+        wanted_.emplace_back(region.begin, &range.begin);
+        wanted_.emplace_back(region.end, &range.end);
+    }
+
+    void find(std::string_view text) {
+        std::sort(wanted_.begin(), wanted_.end(),
+                  [](const auto& a, const auto& b) { return a.first < b.first; });
+        toml::source_position here{1, 1};
+        std::size_t at = base::starts_with(text, "\xEF\xBB\xBF") ? 3 : 0;
+        for (const auto& [position, offset] : wanted_) {
+            for (; at < text.size() && here < position; at = behind_code_point(text, at))
+                here = text[at] == '\n' ? toml::source_position{here.line + 1, 1}
+                                        : toml::source_position{here.line, here.column + 1};
+            *offset = at;
+        }
+    }
+
+  private:
+    static std::size_t behind_code_point(std::string_view text, std::size_t at) {
+        for (++at; at < text.size() && (static_cast<unsigned char>(text[at]) & 0xC0U) == 0x80U;)
+            ++at;
+        return at;
+    }
+
+    std::vector<std::pair<toml::source_position, std::size_t*>> wanted_;
+};
+
+/// A table, or some that have headers.
+bool has_tables(const toml::node& node) {
+    const auto* const list = node.as_array();
+    return node.is_table() ||
+           (list != nullptr &&
+            std::any_of(list->begin(), list->end(), [](const auto& element) { return element.is_table(); }));
+}
+
+} // namespace
+
+Result<Json> parse_toml(std::string_view text, std::string_view what) {
+    GPUHOST_TRY(document, parsed(text, what));
+    return table_to_json(document);
+}
+
+Result<TomlText> locate_toml(std::string_view text, std::string_view what) {
+    GPUHOST_TRY(document, parsed(text, what));
+    TomlText located{table_to_json(document), {}};
+    Places places;
+    for (const auto& [key, value] : document) {
+        if (has_tables(value))
+            continue;
+        TomlPlace& place = located.places[std::string(key.str())];
+        places.add(key.source(), place.key);
+        places.add(value.source(), place.value);
+        if (const auto* const list = value.as_array()) {
+            place.elements.resize(list->size());
+            for (std::size_t i = 0; i < list->size(); ++i)
+                places.add((*list)[i].source(), place.elements[i]);
+        }
+    }
+    places.find(text);
+    return located;
+}
+
+} // namespace gpuhost::runtime

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/base/parse.hpp"
+#include "daemon/content/file_operation.hpp"
+#include "daemon/runtime/toolkit/config.hpp"
+#include "daemon/runtime/toolkit/steps.hpp"
+#include "daemon/runtime/toolkit/use.hpp"
+
+#include <optional>
+
+namespace gpuhost::runtime {
+
+using base::Errc;
+using base::Json;
+using base::Result;
+using base::Root;
+using content::FileOperation;
+using core::StepContext;
+
+namespace {
+
+const std::string link_path(toolkit_current);
+const std::string config_path(toolkit_config_path);
+
+/// What is to stand on the host. Off, what is ours goes; the link stays as long as a container needs it for its end, or a
+/// runtime names it.
+struct Goal {
+    std::string link;                  ///< where `current` leads; empty: nowhere
+    std::string config;                ///< of config.toml; empty: none of ours
+    Json document;                     ///< likewise
+    std::vector<std::string> problems; ///< with options
+};
+
+Result<Goal> goal_of(const StepContext& context, const Json& args) {
+    const std::string path = base::string_or(args, "path", "");
+    if (path.empty())
+        return Goal{};
+    GPUHOST_TRY(set, read_toolkit(context.root, path));
+    const ToolkitSettings settings = toolkit_settings_from_json(base::member(args, "settings"));
+    ToolkitConfig config = make_toolkit_config(settings, toolkit_facts(context.root, set));
+    std::string text = toolkit_config_text(config.document);
+    return Goal{link_to_toolkit(path), std::move(text), std::move(config.document),
+                std::move(config.problems)};
+}
+
+FileOperation link_to(const std::string& target) {
+    return {target.empty() ? FileOperation::Type::Remove : FileOperation::Type::Link, link_path, target};
+}
+
+FileOperation config_with(const std::string& text) {
+    return {text.empty() ? FileOperation::Type::Remove : FileOperation::Type::Write, config_path, text};
+}
+
+// --- what this transaction found, for undo
+
+struct Found {
+    std::string link;
+    bool is_ours = true; ///< config.toml; another's nobody touches
+    std::string config;  ///< empty: none
+    std::string wrote;   ///< what config.toml is given: what it has later is not ours to put back
+};
+
+std::string found_path(const StepContext& context) {
+    return context.staging + "/toolkit-undo.json";
+}
+
+Result<void> remember(const StepContext& context, const Goal& goal) {
+    if (context.root.exists(found_path(context)))
+        return {}; // a run before this one was the first to change anything
+    const bool is_ours = content::is_ours(context.root, config_path);
+    const Json found{{"link", context.root.read_link(link_path).value_or(std::string())},
+                     {"ours", is_ours},
+                     {"config", context.root.read(config_path).value_or(std::string())},
+                     {"wrote", goal.config}};
+    GPUHOST_CHECK(context.root.make_directories(context.staging));
+    return context.root.write_atomic(found_path(context), base::dump(found), 0600);
+}
+
+std::optional<Found> read_found(const StepContext& context) {
+    const auto text = context.root.read(found_path(context));
+    const auto value = text ? base::parse_json(*text, found_path(context)) : base::fail(text.error());
+    if (!value)
+        return std::nullopt;
+    return Found{base::string_or(*value, "link", ""), base::bool_or(*value, "ours", true),
+                 base::string_or(*value, "config", ""), base::string_or(*value, "wrote", "")};
+}
+
+// --- phases
+
+/// Options that can't be are passed over, and that another has the last word is no problem: it is said.
+void warn_of(StepContext& context, const Goal& goal) {
+    for (const std::string& problem : goal.problems)
+        context.warn(problem);
+    if (goal.config.empty() || content::is_ours(context.root, config_path))
+        return;
+    context.warn(config_path + " is not gpuhost's: it stays, and has the last word");
+    const auto sentences = others_options(context.root, goal.document);
+    if (!sentences)
+        context.warn(sentences.error().message);
+    for (const std::string& sentence : sentences.value_or(std::vector<std::string>()))
+        context.warn(config_path + ": " + sentence);
+}
+
+Result<std::vector<core::Problem>> preflight(StepContext& context, const Json& args) {
+    const std::string path = base::string_or(args, "path", "");
+    std::vector<core::Problem> problems;
+    if (path.empty())
+        return problems;
+    GPUHOST_TRY(goal, goal_of(context, args));
+    GPUHOST_TRY(set, read_toolkit(context.root, path));
+    GPUHOST_TRY(bad, check_toolkit(context.root, set));
+    if (!bad.empty())
+        problems.push_back({Errc::BadContent, path + " is damaged: " + bad.front(),
+                            "Import this version of the toolkit again."});
+    warn_of(context, goal);
+    return problems;
+}
+
+/// First what names nothing by itself: with the link and no file NVIDIA's tools work by their defaults, and with neither
+/// nothing of theirs is started.
+Result<Json> apply(StepContext& context, const Json& args) {
+    GPUHOST_TRY(goal, goal_of(context, args));
+    GPUHOST_CHECK(remember(context, goal));
+    warn_of(context, goal);
+    const bool is_ours = content::is_ours(context.root, config_path);
+    if (!goal.link.empty())
+        GPUHOST_CHECK(content::perform(context.root, link_to(goal.link)));
+    if (is_ours)
+        GPUHOST_CHECK(content::perform(context.root, config_with(goal.config)));
+    if (!goal.link.empty())
+        return Json{{"link", goal.link}, {"config", is_ours ? "written" : "another's"}};
+    const auto users = users_of_link(context.root);
+    if (!users.empty()) {
+        context.warn(link_path + " stays for now: " + users.front());
+        return Json{{"link", "kept"}, {"config", "removed"}};
+    }
+    GPUHOST_CHECK(content::perform(context.root, link_to({})));
+    return Json{{"link", "removed"}, {"config", "removed"}};
+}
+
+Result<void> verify(StepContext& context, const Json& args) {
+    GPUHOST_TRY(goal, goal_of(context, args));
+    const bool is_ours = content::is_ours(context.root, config_path);
+    if (!goal.link.empty() && !content::is_done(context.root, link_to(goal.link)))
+        return base::fail(Errc::Failed, link_path + " does not lead to " + goal.link);
+    if (is_ours && !content::is_done(context.root, config_with(goal.config)))
+        return base::fail(Errc::Failed, config_path + " is not as it was written");
+    return {};
+}
+
+Result<void> undo(StepContext& context, const Json&) {
+    const auto found = read_found(context);
+    if (!found)
+        return {}; // nothing was changed
+    const std::string now = context.root.read(config_path).value_or(std::string());
+    if (found->is_ours && now != found->config && now == found->wrote)
+        GPUHOST_CHECK(content::perform(context.root, config_with(found->config)));
+    else if (found->is_ours && now != found->config)
+        context.warn(config_path + " was changed meanwhile by another program, and stays as it is");
+    if (const auto users = users_of_link(context.root); found->link.empty() && !users.empty()) {
+        context.warn(link_path + " stays for now: " + users.front());
+        return {};
+    }
+    return content::perform(context.root, link_to(found->link));
+}
+
+} // namespace
+
+core::StepKind toolkit_select_kind() {
+    core::StepKind kind;
+    kind.name = "toolkit.select";
+    kind.sandbox = core::Sandbox::System;
+    kind.deadline = std::chrono::minutes(2);
+    kind.preflight = preflight;
+    kind.apply = apply;
+    kind.verify = verify;
+    kind.undo = undo;
+    return kind;
+}
+
+core::Step toolkit_select_step(const ToolkitSettings& settings, const std::string& path,
+                               std::string summary) {
+    return {"toolkit.select", std::move(summary), {{"path", path}, {"settings", to_json(settings)}}};
+}
+
+} // namespace gpuhost::runtime

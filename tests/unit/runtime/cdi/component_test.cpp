@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/runtime/cdi/component.hpp"
+#include "daemon/runtime/cdi/record.hpp"
+#include "daemon/runtime/cdi/steps.hpp"
+#include "daemon/runtime/cdi_settings.hpp"
+#include "tests/support/tmpdir.hpp"
+
+#include <gtest/gtest.h>
+#include <sys/sysmacros.h>
+
+namespace gpuhost::runtime {
+namespace {
+
+using base::Json;
+using Texts = std::vector<std::string>;
+
+class CdiComponentTest : public testing::Test {
+  protected:
+    void load(const std::string& version) const {
+        host_.write("/sys/module/nvidia/version", version + "\n");
+        host_.write("/proc/driver/nvidia/gpus/0000:06:00.0/information", "Device Minor: 0\n");
+    }
+    void set(const std::string& key, const std::string& value) {
+        ASSERT_TRUE(settings_.set("CDI", key, value, "test"));
+    }
+    /// As the step leaves it.
+    void publish(const std::string& problem = "") const {
+        host_.write("/run/cdi/nvidia.yaml", "{}");
+        CdiRecord record;
+        record.inputs = cdi_inputs(root_);
+        record.devices = {"nvidia.com/gpu=0"};
+        record.directory = "/run/cdi";
+        record.groups_setting = "auto";
+        record.programs = {{"/usr/bin/podman", ""}};
+        record.problem = problem;
+        record.files["/run/cdi/nvidia.yaml"] = identify(root_, "/run/cdi/nvidia.yaml");
+        ASSERT_TRUE(write_cdi_record(root_, record));
+    }
+    [[nodiscard]] core::Plan plan(const Json& request = Json::object()) const {
+        CdiComponent component(root_, {{"nodes", "", {}}});
+        const auto observed = component.observe(settings_);
+        EXPECT_TRUE(observed);
+        return component.plan({settings_, request, false, loads_}, *observed);
+    }
+    /// The kinds of its steps.
+    [[nodiscard]] Texts steps() const {
+        Texts kinds;
+        for (const core::Step& step : plan().steps)
+            kinds.push_back(step.kind);
+        return kinds;
+    }
+
+    tests::TempDir host_;
+    base::Root root_ = host_.root();
+    core::Settings settings_{{cdi_setting_keys()}};
+    bool loads_ = false; ///< the same plan changes the driver
+};
+
+TEST_F(CdiComponentTest, WithoutDriverThereIsNothingToTell) {
+    EXPECT_EQ(steps(), Texts());
+    publish();
+    EXPECT_EQ(steps(), Texts{"cdi.publish"});
+    EXPECT_EQ(plan().reasons, Texts{"no driver is loaded"});
+    EXPECT_EQ(plan().title, "tell containers of no driver");
+}
+
+TEST_F(CdiComponentTest, WhatWasToldOnceIsNotToldAgain) {
+    load("550.163.01");
+    EXPECT_EQ(steps(), (Texts{"nodes", "cdi.publish"}));
+    publish();
+    EXPECT_EQ(steps(), Texts());
+    EXPECT_EQ(plan().title, "tell containers of driver 550.163.01");
+    EXPECT_TRUE(plan({{"driver", {{"request", "swap"}}}}).steps.empty()) << "it has no requests";
+}
+
+TEST_F(CdiComponentTest, AnotherDriverIsTheReasonAndNotWhatComesWithIt) {
+    load("535.261.03");
+    publish();
+    load("550.163.01");
+    host_.write("/run/nvidia-persistenced/socket", "");
+    EXPECT_EQ(plan().reasons, Texts{"containers are told of driver 535.261.03, and 550.163.01 is loaded"});
+    EXPECT_EQ(steps(), (Texts{"nodes", "cdi.publish"}));
+}
+
+TEST_F(CdiComponentTest, WhatTheSamePlanLoadsIsToldByItsOwnSteps) {
+    publish();
+    EXPECT_EQ(steps(), Texts{"cdi.publish"}) << "a boot forgot nothing, and no driver is loaded yet";
+    loads_ = true;
+    EXPECT_EQ(steps(), Texts());
+    set("Enable", "no");
+    EXPECT_EQ(steps(), Texts()) << "NVIDIA's operands are told, and what is there goes, by the same step";
+    ASSERT_TRUE(settings_.set("Cluster", "Validations", "no", "test"));
+    EXPECT_EQ(steps(), Texts{"cdi.publish"}) << "that change would tell nobody";
+}
+
+TEST_F(CdiComponentTest, WhatChangesUnderOneDriverIsNamed) {
+    load("550.163.01");
+    publish();
+    host_.write("/run/nvidia-fabricmanager/socket", "");
+    host_.write("/proc/driver/nvidia/gpus/0000:07:00.0/information", "Device Minor: 1\n");
+    EXPECT_EQ(plan().reasons,
+              (Texts{"GPUs have changed since", "sockets of the driver's daemons have changed since"}));
+}
+
+TEST_F(CdiComponentTest, WhatFailedIsNotTriedUntilSomethingChanges) {
+    load("550.163.01");
+    publish("the driver serves no GPU");
+    EXPECT_EQ(steps(), Texts());
+}
+
+TEST_F(CdiComponentTest, AnotherProgramsWriteIsRepairedUnlessItIsWanted) {
+    load("550.163.01");
+    publish();
+    host_.write("/run/cdi/nvidia.yaml", "theirs");
+    EXPECT_EQ(plan().reasons, Texts{"another program has changed '/run/cdi/nvidia.yaml'"});
+    EXPECT_EQ(steps(), (Texts{"nodes", "cdi.publish"}));
+    set("Repair", "no");
+    EXPECT_EQ(steps(), Texts());
+}
+
+TEST_F(CdiComponentTest, WhatIsGoneIsWrittenWhateverRepairSays) {
+    load("550.163.01");
+    publish();
+    set("Repair", "no");
+    ASSERT_TRUE(root_.remove("/run/cdi/nvidia.yaml"));
+    EXPECT_EQ(plan().reasons, Texts{"'/run/cdi/nvidia.yaml' is not there"});
+}
+
+TEST_F(CdiComponentTest, InstancesOfMigCountAndLibrariesOfOthers) {
+    load("550.163.01");
+    publish();
+    host_.write("/proc/driver/nvidia/capabilities/gpu0/mig/gi1/access", "");
+    host_.write("/etc/ld.so.cache", "");
+    EXPECT_EQ(plan().reasons,
+              (Texts{"the host's libraries have changed since", "instances of MIG have changed since"}));
+}
+
+TEST_F(CdiComponentTest, NewRuntimeMayNeedAnOlderSpecification) {
+    load("550.163.01");
+    publish();
+    EXPECT_EQ(plan().reasons, Texts());
+    host_.write("/usr/bin/podman", "");
+    EXPECT_EQ(plan().reasons,
+              Texts{"'/usr/bin/podman' has changed, whose version decides what runtimes read"});
+    set("Groups", "yes");
+    EXPECT_EQ(plan().reasons, Texts{"the settings in section [CDI] are others"});
+}
+
+TEST_F(CdiComponentTest, UpgradeOfGpuhostdWritesThemAgain) {
+    load("550.163.01");
+    publish();
+    auto record = *read_cdi_record(root_);
+    record.inputs["gpuhost"] = "0.0.1";
+    ASSERT_TRUE(write_cdi_record(root_, record));
+    EXPECT_EQ(plan().reasons, Texts{"another version of gpuhostd wrote them"});
+}
+
+TEST_F(CdiComponentTest, OtherSettingsAreFollowed) {
+    load("550.163.01");
+    publish();
+    set("Groups", "no");
+    EXPECT_EQ(steps(), (Texts{"nodes", "cdi.publish"}));
+    set("Groups", "auto");
+    set("Directory", "/etc/cdi");
+    EXPECT_EQ(plan().steps.back().args["directory"], "/etc/cdi");
+    set("Enable", "no");
+    EXPECT_EQ(steps(), Texts{"cdi.publish"});
+    EXPECT_EQ(plan().steps.back().args["enable"], false);
+    EXPECT_EQ(cdi_steps_around(settings_).before.front().args["enable"], false)
+        << "what is there goes and stays away";
+    EXPECT_FALSE(cdi_steps_around(settings_).after.empty()) << "NVIDIA's operands are told all the same";
+    ASSERT_TRUE(settings_.set("Cluster", "Validations", "no", "test"));
+    EXPECT_TRUE(cdi_steps_around(settings_).after.empty());
+}
+
+TEST_F(CdiComponentTest, NvidiasOperandsAreToldToo) {
+    load("550.163.01");
+    publish();
+    ASSERT_TRUE(root_.make_directories("/dev"));
+    if (!root_.make_node("/dev/nvidiactl", S_IFCHR | 0666, makedev(195, 255)))
+        GTEST_SKIP() << "device nodes can't be made here";
+    ASSERT_TRUE(root_.make_node("/dev/nvidia0", S_IFCHR | 0666, makedev(195, 0)));
+    publish();
+    EXPECT_EQ(plan().title, "tell NVIDIA's operands of driver 550.163.01");
+    EXPECT_EQ(plan().reasons.size(), 2U);
+    EXPECT_EQ(steps(), (Texts{"nodes", "cdi.publish"}));
+    ASSERT_TRUE(settings_.set("Cluster", "Validations", "no", "test"));
+    EXPECT_EQ(steps(), Texts());
+}
+
+TEST_F(CdiComponentTest, GpusThatAreWokenStayAwakeForTheStepsAfterIt) {
+    load("550.163.01");
+    ASSERT_TRUE(root_.make_directories("/dev"));
+    if (!root_.make_node("/dev/nvidia0", S_IFCHR | 0666, makedev(1, 3))) // opens as a GPU that starts would
+        GTEST_SKIP() << "device nodes can't be made here";
+    core::StepKinds kinds;
+    register_cdi_steps(kinds);
+    const Json settings = Json::object();
+    core::StepContext context{root_, settings, "boot", "/var/lib/gpuhost/staging/1", {}, {}};
+    std::vector<base::UniqueFd> kept;
+    context.keep = [&kept](base::UniqueFd fd) { kept.push_back(std::move(fd)); };
+    const core::StepKind& publish = *kinds.find("cdi.publish");
+    ASSERT_TRUE(publish.apply(context, {{"enable", true}, {"directory", "/run/cdi"}}));
+    EXPECT_EQ(kept.size(), 1U);
+    host_.write("/proc/driver/nvidia/gpus/0000:06:00.0/information",
+                "GPU UUID: GPU-aaaaaaaa-0000-4000-8000-000000000000\nDevice Minor: 0\n");
+    ASSERT_TRUE(publish.apply(context, {{"enable", true}, {"directory", "/run/cdi"}}));
+    EXPECT_EQ(kept.size(), 1U) << "one whose UUID is known is not opened";
+}
+
+TEST_F(CdiComponentTest, ARecordThatCantBeReadIsNone) {
+    load("550.163.01");
+    publish();
+    host_.write("/var/lib/gpuhost/cdi.json", "[");
+    EXPECT_EQ(steps(), (Texts{"nodes", "cdi.publish"}));
+    host_.write("/var/lib/gpuhost/cdi.json", "[]");
+    EXPECT_EQ(steps(), (Texts{"nodes", "cdi.publish"}));
+}
+
+} // namespace
+} // namespace gpuhost::runtime
