@@ -2,7 +2,7 @@
 // gpuhost-cluster --fleet: for gpuhostctl, which parses nothing of an API server's as root.
 #pragma once
 
-#include "daemon/cluster/fleet_watch.hpp"
+#include "daemon/cluster/rollout/fleet_watch.hpp"
 
 namespace gpuhost {
 

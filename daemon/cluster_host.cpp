@@ -3,8 +3,8 @@
 
 #include "daemon/base/log.hpp"
 #include "daemon/base/parse.hpp"
-#include "daemon/cluster/paths.hpp"
-#include "daemon/cluster/readiness.hpp"
+#include "daemon/cluster/kube/paths.hpp"
+#include "daemon/cluster/node/readiness.hpp"
 #include "daemon/ctl/driver_call.hpp"
 
 #include <algorithm>

@@ -3,8 +3,8 @@
 #pragma once
 
 #include "daemon/base/root.hpp"
-#include "daemon/cluster/pod_mover.hpp"
-#include "daemon/cluster/upgrade_host.hpp"
+#include "daemon/cluster/upgrade/host.hpp"
+#include "daemon/cluster/upgrade/pod_mover.hpp"
 #include "daemon/cluster_look.hpp"
 #include "daemon/ctl/async_client.hpp"
 

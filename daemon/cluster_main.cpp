@@ -5,7 +5,7 @@
 #include "daemon/base/become.hpp"
 #include "daemon/base/log.hpp"
 #include "daemon/cluster/cluster_settings.hpp"
-#include "daemon/cluster/enrolment.hpp"
+#include "daemon/cluster/kube/enrolment.hpp"
 #include "daemon/cluster_fleet.hpp"
 #include "daemon/cluster_program.hpp"
 #include "daemon/host/notify.hpp"

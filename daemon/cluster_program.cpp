@@ -2,8 +2,8 @@
 #include "daemon/cluster_program.hpp"
 
 #include "daemon/base/log.hpp"
-#include "daemon/cluster/metrics.hpp"
-#include "daemon/cluster/paths.hpp"
+#include "daemon/cluster/kube/paths.hpp"
+#include "daemon/cluster/node/metrics.hpp"
 #include "daemon/host/notify.hpp"
 
 #include <algorithm>

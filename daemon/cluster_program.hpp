@@ -3,11 +3,11 @@
 #pragma once
 
 #include "daemon/cluster/cluster_settings.hpp"
-#include "daemon/cluster/enrolment.hpp"
-#include "daemon/cluster/leader.hpp"
-#include "daemon/cluster/metrics_server.hpp"
-#include "daemon/cluster/policy_source.hpp"
-#include "daemon/cluster/upgrade_agent.hpp"
+#include "daemon/cluster/kube/enrolment.hpp"
+#include "daemon/cluster/node/metrics_server.hpp"
+#include "daemon/cluster/policy/source.hpp"
+#include "daemon/cluster/rollout/leader.hpp"
+#include "daemon/cluster/upgrade/agent.hpp"
 #include "daemon/cluster_host.hpp"
 #include "daemon/cluster_look.hpp"
 #include "daemon/cluster_wish.hpp"

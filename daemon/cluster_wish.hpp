@@ -2,7 +2,7 @@
 // Tells the daemon what the cluster wants of this host, whenever that is something else than it has been told.
 #pragma once
 
-#include "daemon/cluster/backoff.hpp"
+#include "daemon/cluster/kube/backoff.hpp"
 #include "daemon/core/cluster_wish.hpp"
 #include "daemon/ctl/async_client.hpp"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/cluster/cluster_settings.hpp"
 
-#include "daemon/cluster/readiness.hpp"
+#include "daemon/cluster/node/readiness.hpp"
 
 #include <array>
 

@@ -2,7 +2,7 @@
 // Section [Cluster] of gpuhostd.conf(5).
 #pragma once
 
-#include "daemon/cluster/node_change.hpp"
+#include "daemon/cluster/node/node_change.hpp"
 #include "daemon/core/settings.hpp"
 
 #include <span>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/base/parse.hpp"
-#include "daemon/cluster/paths.hpp"
+#include "daemon/cluster/kube/paths.hpp"
 #include "daemon/content/client_certificate.hpp"
 #include "daemon/ctl/cluster_service.hpp"
 #include "daemon/ctl/document.hpp"

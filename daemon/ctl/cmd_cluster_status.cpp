@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/cluster/paths.hpp"
+#include "daemon/cluster/kube/paths.hpp"
 #include "daemon/ctl/fleet.hpp"
 #include "daemon/ctl/root_option.hpp"
 #include "daemon/ctl/session.hpp"

@@ -4,7 +4,7 @@
 #include "config.h"
 #include "daemon/base/clock.hpp"
 #include "daemon/base/parse.hpp"
-#include "daemon/cluster/paths.hpp"
+#include "daemon/cluster/kube/paths.hpp"
 #include "daemon/content/client_certificate.hpp"
 #include "daemon/ctl/runtime_wanted.hpp"
 #include "daemon/runtime/cdi/spec_documents.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/base/parse.hpp"
-#include "daemon/cluster/paths.hpp"
+#include "daemon/cluster/kube/paths.hpp"
 #include "daemon/core/settings.hpp"
 #include "daemon/ctl/host_inventory.hpp"
 #include "daemon/ctl/report.hpp"

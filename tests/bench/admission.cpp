@@ -4,7 +4,7 @@
 //   admission HOSTS
 //
 // A line a case: what the fleet is like, the median and the most milliseconds of CPU that the same decision took.
-#include "daemon/cluster/admission.hpp"
+#include "daemon/cluster/rollout/admission.hpp"
 
 #include <algorithm>
 #include <cstdio>

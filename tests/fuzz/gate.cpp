@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a Prometheus answers, and gates of a policy.
-#include "daemon/cluster/gate.hpp"
+#include "daemon/cluster/policy/gate.hpp"
 
 #include "tests/fuzz/fuzz.hpp"
 

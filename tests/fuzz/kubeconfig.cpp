@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Kubeconfigs that people and tools wrote, and the PEM, base64 and URLs in them.
-#include "daemon/cluster/kubeconfig.hpp"
+#include "daemon/cluster/kube/kubeconfig.hpp"
 
 #include "daemon/base/parse.hpp"
-#include "daemon/cluster/endpoint.hpp"
+#include "daemon/cluster/kube/endpoint.hpp"
 #include "tests/fuzz/fuzz.hpp"
 
 using namespace gpuhost;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What an API server tells of a Node, and what is made of it.
-#include "daemon/cluster/event_lines.hpp"
-#include "daemon/cluster/node_change.hpp"
+#include "daemon/cluster/kube/event_lines.hpp"
+#include "daemon/cluster/node/node_change.hpp"
 #include "tests/fuzz/fuzz.hpp"
 
 #include <algorithm>

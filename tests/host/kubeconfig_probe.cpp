@@ -2,7 +2,7 @@
 // kubeconfig-probe FILE...: what is made of each, a line of JSON for a test to compare; relative paths begin beside it.
 #include "daemon/base/json.hpp"
 #include "daemon/base/root.hpp"
-#include "daemon/cluster/credentials.hpp"
+#include "daemon/cluster/kube/credentials.hpp"
 
 #include <cstdio>
 #include <filesystem>

@@ -197,24 +197,24 @@ EXTRA_%C%_kmod_tests_DEPENDENCIES = %D%/stub-nvml.so %D%/stub-cuda.so %D%/stub-j
 %C%_cluster_tests_CPPFLAGS = $(test_cppflags)
 %C%_cluster_tests_LDADD = $(test_libs) $(cluster_libs)
 %C%_cluster_tests_SOURCES = \
-    %D%/cluster/admission_test.cpp \
-    %D%/cluster/credentials_test.cpp \
-    %D%/cluster/fleet_document_test.cpp \
-    %D%/cluster/gate_keeper_test.cpp \
-    %D%/cluster/gate_test.cpp \
-    %D%/cluster/kubeconfig_test.cpp \
-    %D%/cluster/metrics_test.cpp \
-    %D%/cluster/node_change_test.cpp \
+    %D%/cluster/rollout/admission_test.cpp \
+    %D%/cluster/kube/credentials_test.cpp \
+    %D%/cluster/rollout/fleet_document_test.cpp \
+    %D%/cluster/rollout/gate_keeper_test.cpp \
+    %D%/cluster/policy/gate_test.cpp \
+    %D%/cluster/kube/kubeconfig_test.cpp \
+    %D%/cluster/node/metrics_test.cpp \
+    %D%/cluster/node/node_change_test.cpp \
     %D%/cluster/operator_scenarios_test.cpp \
-    %D%/cluster/pods_test.cpp \
-    %D%/cluster/policy_test.cpp \
-    %D%/cluster/readiness_test.cpp \
-    %D%/cluster/shortened_test.cpp \
+    %D%/cluster/upgrade/pods_test.cpp \
+    %D%/cluster/policy/policy_test.cpp \
+    %D%/cluster/node/readiness_test.cpp \
+    %D%/cluster/kube/shortened_test.cpp \
     %D%/cluster/upgrade_rig.hpp \
-    %D%/cluster/upgrade_table_test.cpp \
-    %D%/cluster/upgrade_test.cpp \
-    %D%/cluster/windows_test.cpp \
-    %D%/cluster/write_damper_test.cpp \
+    %D%/cluster/upgrade/upgrade_table_test.cpp \
+    %D%/cluster/upgrade/upgrade_test.cpp \
+    %D%/cluster/policy/windows_test.cpp \
+    %D%/cluster/node/write_damper_test.cpp \
     %D%/cluster/kubeconfigs.hpp
 
 %C%_rollout_tests_CPPFLAGS = $(test_cppflags)
@@ -223,16 +223,16 @@ EXTRA_%C%_kmod_tests_DEPENDENCIES = %D%/stub-nvml.so %D%/stub-cuda.so %D%/stub-j
 %C%_rollout_tests_SOURCES = \
     %D%/cluster/cluster_host_test.cpp \
     %D%/cluster/cluster_look_test.cpp \
-    %D%/cluster/event_sender_test.cpp \
-    %D%/cluster/gpu_users_test.cpp \
-    %D%/cluster/host_agent_test.cpp \
+    %D%/cluster/upgrade/event_sender_test.cpp \
+    %D%/cluster/upgrade/gpu_users_test.cpp \
+    %D%/cluster/node/host_agent_test.cpp \
     %D%/cluster/kubeconfigs.hpp \
-    %D%/cluster/pod_mover_test.cpp \
+    %D%/cluster/upgrade/pod_mover_test.cpp \
     %D%/cluster/rollout_hosts_test.cpp \
     %D%/cluster/rollout_story.hpp \
     %D%/cluster/rollout_test.cpp \
-    %D%/cluster/upgrade_agent_test.cpp \
-    %D%/cluster/watch_test.cpp \
+    %D%/cluster/upgrade/agent_test.cpp \
+    %D%/cluster/kube/watch_test.cpp \
     daemon/cluster_host.cpp \
     daemon/cluster_host.hpp \
     daemon/cluster_look.cpp \

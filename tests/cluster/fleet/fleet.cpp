@@ -7,9 +7,9 @@
 #include "daemon/base/arguments.hpp"
 #include "daemon/base/log.hpp"
 #include "daemon/base/parse.hpp"
-#include "daemon/cluster/leader.hpp"
-#include "daemon/cluster/policy_source.hpp"
-#include "daemon/cluster/upgrade_agent.hpp"
+#include "daemon/cluster/policy/source.hpp"
+#include "daemon/cluster/rollout/leader.hpp"
+#include "daemon/cluster/upgrade/agent.hpp"
 
 #include <algorithm>
 #include <cstdio>

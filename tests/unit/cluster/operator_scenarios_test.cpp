@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The scenarios of NVIDIA's own tests of its upgrade controller (k8s-operator-libs, pkg/upgrade), and what becomes of each
 // here. A row that differs names the entry of gpuhost-policy(5) that says so; tests/source/documented.py compares the two.
-#include "daemon/cluster/admission.hpp"
-#include "daemon/cluster/pods.hpp"
+#include "daemon/cluster/rollout/admission.hpp"
+#include "daemon/cluster/upgrade/pods.hpp"
 #include "tests/unit/cluster/upgrade_rig.hpp"
 
 #include <algorithm>

@@ -3,8 +3,8 @@
 // Link with $(time_seam).
 #pragma once
 
-#include "daemon/cluster/leader.hpp"
-#include "daemon/cluster/upgrade_agent.hpp"
+#include "daemon/cluster/rollout/leader.hpp"
+#include "daemon/cluster/upgrade/agent.hpp"
 #include "tests/support/simulated_server.hpp"
 #include "tests/support/tmpdir.hpp"
 #include "tests/unit/cluster/kubeconfigs.hpp"

@@ -2,7 +2,7 @@
 // A host that upgrades, step by step, with everything that may happen to it.
 #pragma once
 
-#include "daemon/cluster/upgrade_patch.hpp"
+#include "daemon/cluster/upgrade/patch.hpp"
 
 #include <optional>
 #include <string>

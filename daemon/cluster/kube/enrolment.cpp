@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/cluster/kube/enrolment.hpp"
+
+#include "daemon/base/base64.hpp"
+#include "daemon/base/parse.hpp"
+#include "daemon/content/client_certificate.hpp"
+
+#include <random>
+#include <utility>
+
+namespace gpuhost::cluster {
+
+using base::Errc;
+using base::Error;
+using base::Json;
+using base::member;
+using base::Result;
+using base::string_or;
+
+namespace {
+
+constexpr const char* collection = "/apis/certificates.k8s.io/v1/certificatesigningrequests";
+constexpr std::size_t digits_of_digest = 12;
+constexpr Time first_wait{1'000};
+constexpr Time most_wait{60'000};
+constexpr Time after_refusal{600'000}; ///< a person has decided; asking again is asking the person
+constexpr unsigned conflict = 409;
+
+const Json* condition_of(const Json& request, std::string_view type) {
+    const Json& conditions = member(member(request, "status"), "conditions");
+    if (conditions.is_array())
+        for (const Json& condition : conditions)
+            if (string_or(condition, "type", "") == type)
+                return &condition;
+    return nullptr;
+}
+
+} // namespace
+
+Enrolment::Enrolment(const base::Root& root, Api& api, std::string node, Say say, OnIssued on_issued)
+    : root_(root), api_(api), node_(std::move(node)), say_(std::move(say)), on_issued_(std::move(on_issued)),
+      backoff_(first_wait, most_wait) {}
+
+std::optional<Time> Enrolment::due() const {
+    const auto other = watch_ ? watch_->due() : std::nullopt;
+    if (!due_ || !other)
+        return due_ ? due_ : other;
+    return std::min(*due_, *other);
+}
+
+void Enrolment::turn() {
+    if (ended_) {
+        watch_.reset(); // not from within what it calls
+        return;
+    }
+    if (watch_)
+        watch_->turn();
+    if (!due_ || now() < *due_)
+        return;
+    due_.reset();
+    begin();
+}
+
+void Enrolment::begin() {
+    watch_.reset();
+    auto key = pending_key();
+    if (!key)
+        return fail(key.error());
+    key_ = std::move(*key);
+    if (const auto submitted = submit(); !submitted)
+        fail(submitted.error());
+}
+
+/// The one of a request that was begun, or a new one, kept before anybody hears of it.
+Result<std::string> Enrolment::pending_key() const {
+    auto key = root_.read(cluster::pending_key);
+    if (key || key.error().code != Errc::NotFound)
+        return key;
+    GPUHOST_TRY(made, content::make_private_key());
+    GPUHOST_CHECK(root_.write_atomic(cluster::pending_key, made, 0600));
+    return made;
+}
+
+Result<void> Enrolment::submit() {
+    GPUHOST_TRY(request, content::request_certificate(key_, {"gpuhost:hosts", "gpuhost:host:" + node_}));
+    digest_ = request.digest;
+    name_ = "gpuhost-" + node_ + "-" + digest_.substr(0, digits_of_digest);
+    const Json body{{"apiVersion", "certificates.k8s.io/v1"},
+                    {"kind", "CertificateSigningRequest"},
+                    {"metadata", {{"name", name_}, {"labels", {{"gpuhost.io/node", node_}}}}},
+                    {"spec",
+                     {{"signerName", "kubernetes.io/kube-apiserver-client"},
+                      {"usages", {"digital signature", "client auth"}},
+                      {"request", base::encode_base64(request.pem)}}}};
+    (void)api_.create(collection, body, [this](ApiAnswer&& answer) { submitted(std::move(answer)); });
+    return {};
+}
+
+void Enrolment::submitted(ApiAnswer&& answer) {
+    if (!answer.done() && answer.status != conflict)
+        return fail(answer.error, answer.retry_after);
+    if (answer.done())
+        say_("asked for a certificate: approve it with 'kubectl certificate approve " + name_ + "'");
+    backoff_.reset();
+    error_ = {};
+    follow();
+}
+
+void Enrolment::follow() {
+    const auto see = [this](const Json& request) { take(request); };
+    const auto lost = [this] {
+        // The controller manager removes what nobody has approved within a day.
+        error_ = {Errc::NotFound, "the request '" + name_ + "' is gone, and is made again", ""};
+        due_ = now() + backoff_.next();
+    };
+    watch_ = std::make_unique<Watch>(
+        api_, collection, "fieldSelector=metadata.name%3D" + percent_encoded(name_),
+        WatchHandlers{[see](Json&& request) { see(request); },
+                      [lost](const std::set<std::string>& names) {
+                          if (names.empty())
+                              lost();
+                      },
+                      [lost](Json&&) { lost(); }, [this](const Error& trouble) { error_ = trouble; }});
+}
+
+void Enrolment::take(const Json& request) {
+    if (ended_)
+        return;
+    for (const char* type : {"Denied", "Failed"})
+        if (const Json* condition = condition_of(request, type))
+            return refused(*condition);
+    const std::string encoded = string_or(member(request, "status"), "certificate", "");
+    if (encoded.empty())
+        return;
+    const auto certificate = base::decode_base64(encoded);
+    const auto kept =
+        certificate ? keep(*certificate) : base::fail(Errc::BadContent, "the certificate is no base64");
+    if (!kept)
+        return fail(kept.error());
+    ended_ = true;
+    say_("got a certificate by '" + name_ + "'");
+    on_issued_();
+}
+
+/// Key and certificate in one file, as there is no moment at which only one of two is new.
+Result<void> Enrolment::keep(const std::string& certificate) {
+    GPUHOST_TRY(facts, content::read_certificate(certificate, "the certificate of '" + name_ + "'"));
+    if (facts.digest != digest_)
+        return base::fail(Errc::BadContent, "the certificate of '" + name_ + "' is for another key");
+    if (facts.name != "gpuhost:host:" + node_)
+        return base::fail(Errc::BadContent, "the certificate of '" + name_ + "' is for '" + facts.name + "'");
+    GPUHOST_CHECK(root_.write_atomic(own_identity, key_ + certificate, 0600));
+    return root_.remove(cluster::pending_key);
+}
+
+/// The next request is for another key: this one's would be the same.
+void Enrolment::refused(const Json& condition) {
+    const std::string why = string_or(condition, "message", "");
+    error_ = {Errc::Refused, "the request '" + name_ + "' was refused" + (why.empty() ? "" : ": " + why),
+              "Ask who approves certificates in this cluster."};
+    say_(error_.message);
+    if (const auto removed = root_.remove(cluster::pending_key); !removed)
+        say_(removed.error().message);
+    due_ = now() + after_refusal;
+}
+
+void Enrolment::fail(const Error& error, std::optional<std::chrono::seconds> at_least) {
+    if (error.message != error_.message)
+        say_(error.message);
+    error_ = error;
+    due_ = now() + std::max<Time>(backoff_.next(), at_least.value_or(std::chrono::seconds(0)));
+}
+
+namespace {
+
+Result<content::CertificateFacts> own_certificate(const base::Root& root) {
+    GPUHOST_TRY(pem, root.read(own_identity));
+    return content::read_certificate(pem, own_identity);
+}
+
+} // namespace
+
+Result<std::uint64_t> certificate_until(const base::Root& root) {
+    GPUHOST_TRY(facts, own_certificate(root));
+    return facts.until;
+}
+
+Result<std::uint64_t> renewal_due(const base::Root& root) {
+    GPUHOST_TRY(facts, own_certificate(root));
+    std::minstd_rand random{std::random_device{}()};
+    const std::uint64_t life = facts.until > facts.from ? facts.until - facts.from : 0;
+    return facts.from + life / 100 * std::uniform_int_distribution<std::uint64_t>(70, 90)(random);
+}
+
+Json kubeconfig_of(const Kubeconfig& bootstrap, const std::string& authorities) {
+    Json cluster{{"server", bootstrap.server},
+                 {"certificate-authority-data", base::encode_base64(authorities)}};
+    if (!bootstrap.server_name.empty())
+        cluster["tls-server-name"] = bootstrap.server_name;
+    if (!bootstrap.proxy.empty())
+        cluster["proxy-url"] = bootstrap.proxy;
+    return {{"apiVersion", "v1"},
+            {"kind", "Config"},
+            {"current-context", "gpuhost"},
+            {"clusters", {{{"name", "cluster"}, {"cluster", std::move(cluster)}}}},
+            {"users",
+             {{{"name", "host"},
+               {"user", {{"client-certificate", own_identity}, {"client-key", own_identity}}}}}},
+            {"contexts", {{{"name", "gpuhost"}, {"context", {{"cluster", "cluster"}, {"user", "host"}}}}}}};
+}
+
+} // namespace gpuhost::cluster

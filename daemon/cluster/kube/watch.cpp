@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/cluster/kube/watch.hpp"
+
+#include <random>
+#include <utility>
+
+namespace gpuhost::cluster {
+
+using base::Error;
+using base::Json;
+
+namespace {
+
+constexpr Time first_wait{500};
+constexpr Time most_wait{30'000};
+constexpr Time short_watch{1'000};   ///< a server that ends watches at once is not asked at once again
+constexpr Time mute_watch{240'000};  ///< there is a bookmark each minute
+constexpr unsigned gone = 410;       ///< the version is too old for the server
+constexpr unsigned first_page = 100; ///< objects: fewer where they are so large that an answer is too long
+
+/// Seconds after which the server ends a watch, so that hosts spread over servers again.
+std::string timeout_seconds() {
+    std::random_device random;
+    return std::to_string(std::uniform_int_distribution<int>(30 * 60, 60 * 60)(random));
+}
+
+std::string version_of(const Json& object) {
+    return base::string_or(base::member(object, "metadata"), "resourceVersion", "");
+}
+
+/// Where a collection spans namespaces, a name is not enough.
+std::string name_within(const std::string& collection, const Json& object) {
+    const Json& metadata = base::member(object, "metadata");
+    const std::string space = base::string_or(metadata, "namespace", "");
+    const bool spans = !space.empty() && collection.find("/namespaces/") == std::string::npos;
+    return (spans ? space + "/" : "") + base::string_or(metadata, "name", "");
+}
+
+} // namespace
+
+Watch::Watch(Api& api, std::string collection, std::string selector, WatchHandlers handlers, Begin begin)
+    : api_(api), collection_(std::move(collection)), selector_(std::move(selector)),
+      handlers_(std::move(handlers)), backoff_(first_wait, most_wait), page_(first_page),
+      as_told_(begin == Begin::AsTold) {}
+
+Watch::~Watch() {
+    if (request_ != 0)
+        api_.cancel(request_);
+}
+
+void Watch::turn() {
+    if (!due_ || now() < *due_)
+        return;
+    due_.reset();
+    if (version_.empty() && !as_told_)
+        list();
+    else
+        follow();
+}
+
+void Watch::retry() {
+    if (request_ != 0)
+        api_.cancel(std::exchange(request_, 0));
+    backoff_.reset();
+    due_ = Time(0);
+}
+
+void Watch::list_anew() {
+    list_again();
+    retry();
+}
+
+void Watch::list() {
+    std::string query = "?limit=" + std::to_string(page_);
+    if (!selector_.empty())
+        query += "&" + selector_;
+    if (!continue_.empty())
+        query += "&continue=" + percent_encoded(continue_);
+    request_ = api_.get(collection_ + query, [this](ApiAnswer&& answer) { listed(std::move(answer)); });
+}
+
+void Watch::list_again() {
+    version_.clear();
+    continue_.clear();
+    names_.clear();
+    as_told_ = false;
+}
+
+void Watch::listed(ApiAnswer&& answer) {
+    request_ = 0;
+    if (answer.status == gone) // the next page is of a list that the server has forgotten
+        list_again();
+    if (answer.too_much && page_ > 1) {
+        page_ /= 2;
+        due_ = now();
+        return;
+    }
+    if (!answer.done())
+        return later(answer.error, answer.retry_after);
+    const std::string version = version_of(answer.body);
+    const auto items = answer.body.find("items");
+    if (version.empty() || items == answer.body.end() || !items->is_array())
+        return later({base::Errc::BadContent, "the API server's answer is no list", ""});
+    continue_ = base::string_or(base::member(answer.body, "metadata"), "continue", "");
+    up_to_date(); // first: what objects say may be trouble of another kind
+    listing_ = true;
+    for (Json& object : *items) {
+        names_.insert(name_within(collection_, object));
+        handlers_.on_object(std::move(object));
+    }
+    listing_ = false;
+    due_ = now();
+    if (!continue_.empty())
+        return;
+    version_ = version;
+    handlers_.on_listed(std::exchange(names_, {}));
+}
+
+void Watch::follow() {
+    began_.reset();
+    heard_.reset();
+    const std::string query = "?watch=1&allowWatchBookmarks=true" +
+                              (version_.empty() ? "" : "&resourceVersion=" + percent_encoded(version_)) +
+                              "&timeoutSeconds=" + timeout_seconds() +
+                              (selector_.empty() ? "" : "&" + selector_);
+    request_ = api_.watch(
+        collection_ + query,
+        [this] {
+            began_ = heard_ = now();
+            up_to_date();
+        },
+        [this](Json&& event) { take(std::move(event)); },
+        [this](ApiAnswer&& answer) { followed(std::move(answer)); });
+}
+
+void Watch::take(Json&& event) {
+    heard_ = now();
+    const std::string type = base::string_or(event, "type", "");
+    Json& object = event["object"];
+    if (type == "ERROR") {
+        // The server ends the watch itself.
+        if (base::int_or(object, "code", 0) == gone)
+            list_again();
+        return;
+    }
+    backoff_.reset();
+    if (std::string version = version_of(object); !version.empty())
+        version_ = std::move(version);
+    if (type == "ADDED" || type == "MODIFIED")
+        handlers_.on_object(std::move(object));
+    else if (type == "DELETED")
+        handlers_.on_gone(std::move(object));
+}
+
+void Watch::followed(ApiAnswer&& answer) {
+    request_ = 0;
+    // Not that it was tried for so long: a connection that nobody answers takes its time, too.
+    const bool lasted = began_ && now() - *began_ >= short_watch;
+    if (lasted)
+        backoff_.reset();
+    // A server whose store went back to an earlier version says nothing to a watch from a later one, not even a bookmark.
+    const bool mute = heard_ && now() - *heard_ >= mute_watch;
+    if (answer.status == gone || mute)
+        list_again();
+    if (answer.status != gone && !answer.done())
+        return later(answer.error, answer.retry_after);
+    due_ = lasted ? now() : now() + backoff_.next();
+}
+
+void Watch::later(const Error& why, std::optional<std::chrono::seconds> at_least) {
+    troubled_ = true;
+    due_ = now() + std::max<Time>(backoff_.next(), at_least.value_or(std::chrono::seconds(0)));
+    handlers_.on_trouble(why);
+}
+
+void Watch::up_to_date() {
+    if (std::exchange(troubled_, false))
+        handlers_.on_trouble({});
+}
+
+} // namespace gpuhost::cluster

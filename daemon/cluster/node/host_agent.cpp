@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/cluster/node/host_agent.hpp"
+
+#include "daemon/base/parse.hpp"
+#include "daemon/cluster/kube/kube_time.hpp"
+#include "daemon/cluster/node/upgrade_node.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace gpuhost::cluster {
+
+using base::Error;
+using base::Json;
+using base::member;
+using base::string_or;
+
+namespace {
+
+constexpr Time first_wait{1'000};
+constexpr Time most_wait{60'000};
+constexpr Time between_beats{60'000}; ///< at least, whatever another writer does to their times
+constexpr unsigned conflict = 409;
+constexpr unsigned most_conflicts = 3; ///< before the Node is listed
+
+/// A server with several members may tell of an older one after a newer one; versions grow (KEP-5504).
+bool is_older(const Json& node, const Json& than) {
+    const auto version = [](const Json& object) {
+        return base::parse_uint(string_or(member(object, "metadata"), "resourceVersion", ""));
+    };
+    const auto uid = [](const Json& object) { return string_or(member(object, "metadata"), "uid", ""); };
+    const auto one = version(node);
+    const auto other = version(than);
+    return one && other && *one < *other && uid(node) == uid(than);
+}
+
+Json to_json(const Condition& condition) {
+    return {{"type", condition.type},
+            {"status", condition.status},
+            {"reason", condition.reason},
+            {"message", condition.message}};
+}
+
+} // namespace
+
+HostAgent::HostAgent(Api& api, std::string node, NodeWish wish, Say say, NodeAuthor* author)
+    : api_(api), name_(std::move(node)), wish_(std::move(wish)), say_(std::move(say)), author_(author),
+      backoff_(first_wait, most_wait),
+      watch_(api, "/api/v1/nodes", "fieldSelector=metadata.name%3D" + percent_encoded(name_),
+             {[this](Json&& listed) { take_node(std::move(listed)); },
+              [this](const std::set<std::string>& names) {
+                  if (names.count(name_) == 0)
+                      lose_node();
+              },
+              [this](Json&&) { lose_node(); }, [this](const Error& trouble) { note(trouble); }}) {}
+
+void HostAgent::set_readiness(Readiness readiness) {
+    readiness_ = std::move(readiness);
+    is_told_ = true;
+    act();
+}
+
+void HostAgent::retry() {
+    backoff_.reset();
+    due_ = Time(0);
+    watch_.retry();
+}
+
+std::optional<Time> HostAgent::due() const {
+    std::optional<Time> due = watch_.due();
+    // While a write is under way or is to be tried again, nothing else can be written.
+    const auto& other = writes_ || due_ ? due_ : held_until_;
+    if (other)
+        due = due ? std::min(*due, *other) : *other;
+    return due;
+}
+
+void HostAgent::turn() {
+    watch_.turn();
+    if (due_ && now() >= *due_)
+        due_.reset();
+    act();
+}
+
+void HostAgent::take_node(Json&& node) {
+    if (string_or(member(node, "metadata"), "name", "") != name_)
+        return; // a server that does not know field selectors
+    if (!is_known_ || node_.is_null())
+        say_("node '" + name_ + "' is there");
+    if (!is_known_ || watch_.is_listing() || !is_older(node, node_)) {
+        node_ = std::move(node);
+        conflicts_ = 0;
+    }
+    is_known_ = true;
+    if (refusal_.message.empty())
+        due_.reset(); // what a conflict waited for
+    act();
+}
+
+void HostAgent::lose_node() {
+    if (!is_known_ || !node_.is_null())
+        say_("there is no node '" + name_ + "'; it is the kubelet that makes it");
+    is_known_ = true;
+    node_ = nullptr;
+    if (author_ != nullptr)
+        author_->no_node();
+}
+
+void HostAgent::act() {
+    if (!writes_ && !due_ && is_told_ && !node_.is_null())
+        write();
+}
+
+/// The status first: a taint comes off when it is there to be read why.
+void HostAgent::write() {
+    held_until_.reset();
+    held_.clear();
+    NodeChange change = change_node(node_, readiness_, wish_, kube_time(base::realtime_us()));
+    NodePatch patch = not_held(std::move(change.status));
+    if (patch.body.is_null())
+        patch.body = beat(std::move(change.heartbeat));
+    const bool status = !patch.body.is_null();
+    bool authored = false;
+    if (!status) {
+        patch = not_held(std::move(change.node));
+        NodePatch other;
+        if (author_ != nullptr)
+            other = not_held({author_->change(node_)});
+        authored = !other.body.is_null();
+        if (authored)
+            patch = joined({std::move(patch), std::move(other)});
+    }
+    note_held();
+    if (!patch.body.is_null())
+        return send(std::move(patch), status, authored);
+    refusal_ = {};
+}
+
+/// Joins those that were not written too often of late. The others wait, each for itself.
+NodePatch HostAgent::not_held(std::vector<NodePatch>&& patches) {
+    std::vector<NodePatch> free;
+    for (NodePatch& patch : patches) {
+        const auto until = damper_.held_until(patch.body, now());
+        if (!until) {
+            free.push_back(std::move(patch));
+            continue;
+        }
+        held_until_ = std::min(held_until_.value_or(*until), *until);
+        if (held_.empty())
+            held_ = patch.said.empty() ? "annotation " + std::string(key::record) : patch.said.front();
+    }
+    return joined(std::move(free));
+}
+
+/// The damper does not see heartbeats: they are the same value again and again where nothing takes them back.
+Json HostAgent::beat(Json&& patch) {
+    if (patch.is_null() || !beat_at_ || now() >= *beat_at_ + between_beats)
+        return std::move(patch);
+    const Time until = *beat_at_ + between_beats;
+    held_until_ = std::min(held_until_.value_or(until), until);
+    return nullptr;
+}
+
+void HostAgent::note_held() {
+    if (std::exchange(held_told_, !held_.empty()) || held_.empty())
+        return;
+    say_("node '" + name_ +
+         "': something else takes this back each time, so it is written less often: " + held_);
+}
+
+void HostAgent::send(NodePatch&& patch, bool status, bool authored) {
+    writes_ = true;
+    (void)api_.patch("/api/v1/nodes/" + percent_encoded(name_) + (status ? "/status" : "") +
+                         "?fieldManager=gpuhost",
+                     status ? PatchType::Strategic : PatchType::Merge, patch.body,
+                     [this, status, authored, patch](ApiAnswer&& answer) {
+                         if (answer.done()) {
+                             if (status && patch.said.empty())
+                                 beat_at_ = now();
+                             else
+                                 damper_.wrote(patch.body, now());
+                             for (const std::string& line : patch.said)
+                                 say_("node '" + name_ + "': " + line);
+                         }
+                         if (answer.done() && authored)
+                             author_->written(answer.body);
+                         else if (authored && answer.status != 0 && answer.status != conflict)
+                             author_->refused(node_, answer.error);
+                         written(std::move(answer));
+                     });
+}
+
+void HostAgent::written(ApiAnswer&& answer) {
+    writes_ = false;
+    if (answer.done()) {
+        backoff_.reset();
+        refusal_ = {};
+        return take_node(std::move(answer.body));
+    }
+    if (answer.status != conflict) {
+        if (answer.error.message != refusal_.message)
+            say_("node '" + name_ + "' can't be written: " + answer.error.message);
+        refusal_ = std::move(answer.error);
+    }
+    // The watch of a store that was restored does not bring the version that is in the way.
+    if (answer.status == conflict && ++conflicts_ == most_conflicts)
+        watch_.list_anew();
+    // After a conflict the watch brings the version that was in the way, mostly sooner.
+    due_ = now() + std::max<Time>(backoff_.next(), answer.retry_after.value_or(std::chrono::seconds(0)));
+}
+
+void HostAgent::note(const Error& trouble) {
+    if (trouble.message != trouble_.message)
+        say_(trouble.message.empty() ? "watching node '" + name_ + "' at " + api_.config().server
+                                     : "can't watch node '" + name_ + "': " + trouble.message);
+    trouble_ = trouble;
+}
+
+Json HostAgent::document() const {
+    Json conditions = Json::array();
+    for (const Condition& condition : readiness_.conditions)
+        conditions.push_back(to_json(condition));
+    Json published = Json::array();
+    for (const Condition& condition : conditions_of(node_))
+        published.push_back(to_json(condition));
+    Error error = trouble_.message.empty() ? refusal_ : trouble_;
+    if (error.message.empty() && !held_.empty())
+        error = {base::Errc::Refused, "something else takes back what is written on the node: " + held_,
+                 "Find it with: kubectl get node " + name_ + " -o yaml --show-managed-fields"};
+    return {{"server", api_.config().server},
+            {"user", api_.config().user},
+            {"node", name_},
+            {"state", !trouble_.message.empty() ? "disconnected"
+                      : !is_known_              ? "connecting"
+                      : node_.is_null()         ? "no-node"
+                                                : "connected"},
+            {"error", error.message.empty() ? Json() : base::to_json(error)},
+            {"conditions", std::move(conditions)},
+            {"published", std::move(published)},
+            {"taints", taints_of(node_, wish_)}};
+}
+
+} // namespace gpuhost::cluster

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/cluster/node/metrics.hpp"
+
+#include "config.h"
+
+#include <array>
+#include <map>
+#include <utility>
+#include <vector>
+
+namespace gpuhost::cluster {
+
+using base::Json;
+using base::member;
+using base::string_or;
+
+namespace {
+
+using Labels = std::vector<std::pair<const char*, std::string>>;
+
+std::string escaped(const std::string& text) {
+    std::string made;
+    for (const char c : text) {
+        if (c == '\n') {
+            made += "\\n";
+            continue;
+        }
+        if (c == '"' || c == '\\')
+            made += '\\';
+        made += c;
+    }
+    return made;
+}
+
+class Text {
+  public:
+    /// All samples of one family come after one another.
+    void family(const char* name, const char* help) {
+        name_ = name;
+        text += "# HELP " + name_ + " " + help + "\n# TYPE " + name_ + " gauge\n";
+    }
+    void sample(std::int64_t value, const Labels& labels = {}) {
+        text += name_;
+        for (std::size_t i = 0; i < labels.size(); ++i)
+            text += (i == 0 ? "{" : ",") + std::string(labels[i].first) + "=\"" + escaped(labels[i].second) +
+                    "\"";
+        text += (labels.empty() ? " " : "} ") + std::to_string(value) + "\n";
+    }
+    void one(const char* name, const char* help, std::int64_t value) {
+        family(name, help);
+        sample(value);
+    }
+
+    std::string text;
+
+  private:
+    std::string name_;
+};
+
+const Json& elements(const Json& object, std::string_view key) {
+    static const Json none = Json::array();
+    const Json& found = member(object, key);
+    return found.is_array() ? found : none;
+}
+
+void add_host(Text& text, const Json& status) {
+    text.family("gpuhost_build_info", "1, with the version of gpuhost-cluster.");
+    text.sample(1, {{"version", PACKAGE_VERSION}});
+    text.one("gpuhost_connected", "This host's Node is watched at the API server.",
+             string_or(status, "state", "") == "connected" ? 1 : 0);
+    if (const Json& conditions = elements(status, "conditions"); !conditions.empty()) {
+        text.family("gpuhost_condition", "1 for the status that a condition of this host's Node is to have.");
+        for (const Json& condition : conditions)
+            text.sample(1, {{"type", string_or(condition, "type", "")},
+                            {"status", string_or(condition, "status", "")}});
+    }
+    const Json& upgrade = member(status, "upgrade");
+    if (!upgrade.is_object())
+        return;
+    text.family("gpuhost_upgrade_state",
+                "1 for the state of this host's driver upgrade; empty: there is none.");
+    text.sample(1,
+                {{"state", string_or(upgrade, "state", "")}, {"version", string_or(upgrade, "version", "")}});
+    text.one("gpuhost_upgrade_state_since_seconds", "When that state began, in seconds since 1970.",
+             base::int_or(upgrade, "since", 0));
+    text.one("gpuhost_upgrade_attempts", "How often the upgrade that goes on, or failed, was begun.",
+             base::int_or(upgrade, "attempts", 0));
+}
+
+struct Number {
+    const char* key; ///< of a pool
+    const char* name;
+    const char* help;
+};
+
+/// The GPU Operator's, summed over pools as it does.
+constexpr std::array numbers{
+    Number{"hosts", "gpu_operator_gpu_nodes_total", "Nodes with GPUs."},
+    Number{"in_progress", "gpu_operator_nodes_upgrades_in_progress", "Nodes whose driver is being upgraded."},
+    Number{"done", "gpu_operator_nodes_upgrades_done", "Nodes that run the driver that is wanted."},
+    Number{"failed", "gpu_operator_nodes_upgrades_failed", "Nodes whose upgrade has failed."},
+    Number{"available", "gpu_operator_nodes_upgrades_available",
+           "Nodes whose upgrade can begin now: places that are free."},
+    Number{"pending", "gpu_operator_nodes_upgrades_pending", "Nodes that wait to be upgraded."},
+};
+
+void add_fleet(Text& text, const Json& leader) {
+    const bool leads = base::bool_or(leader, "leads", false);
+    text.one("gpuhost_leader", "This host leads.", leads ? 1 : 0);
+    if (!leads)
+        return;
+    const std::int64_t automatic = base::bool_or(leader, "auto_upgrade", false) ? 1 : 0;
+    // The one is its documentation's name, the other its program's.
+    for (const char* name : {"gpu_operator_auto_upgrade_enabled", "gpu_operator_driver_auto_upgrade_enabled"})
+        text.one(name, "Drivers are upgraded automatically.", automatic);
+    const Json& pools = elements(leader, "pools");
+    for (const Number& number : numbers) {
+        std::int64_t sum = 0;
+        for (const Json& pool : pools)
+            sum += base::int_or(pool, number.key, 0);
+        text.one(number.name, number.help, sum);
+    }
+    text.family("gpuhost_upgrade_hosts", "Hosts of each pool by how far their upgrade is.");
+    for (const Json& pool : pools)
+        for (const char* state : {"pending", "in_progress", "done", "failed"})
+            text.sample(base::int_or(pool, state, 0),
+                        {{"pool", string_or(pool, "name", "")}, {"state", state}});
+    std::map<std::string, bool> gates; // those of several pools may have one name, and a series comes once
+    for (const Json& gate : elements(leader, "gates")) {
+        const bool open = base::bool_or(gate, "open", false);
+        const auto [known, is_new] = gates.emplace(string_or(gate, "name", ""), open);
+        known->second = known->second && open;
+    }
+    if (gates.empty())
+        return;
+    text.family("gpuhost_gate_open", "Whether a rollout's gate was open when its Prometheus was asked last.");
+    for (const auto& [name, open] : gates)
+        text.sample(open ? 1 : 0, {{"gate", name}});
+}
+
+} // namespace
+
+std::string metrics_text(const Json& status) {
+    Text text;
+    add_host(text, status);
+    if (const Json& leader = member(status, "leader"); leader.is_object())
+        add_fleet(text, leader);
+    return std::move(text.text);
+}
+
+} // namespace gpuhost::cluster

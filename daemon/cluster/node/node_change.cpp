@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/cluster/node/node_change.hpp"
+
+#include "daemon/base/parse.hpp"
+#include "daemon/cluster/kube/kube_time.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+namespace gpuhost::cluster {
+
+using base::Json;
+using base::member;
+using base::string_or;
+
+namespace {
+
+constexpr const char* gpu_present = "nvidia.com/gpu.present"; ///< as the GPU Operator labels nodes
+
+const Json& elements(const Json& object, std::string_view key) {
+    static const Json none = Json::array();
+    const Json& found = member(object, key);
+    return found.is_array() ? found : none;
+}
+
+bool has(const std::vector<std::string>& words, const std::string& word) {
+    return std::find(words.begin(), words.end(), word) != words.end();
+}
+
+/// A patch that counts for this version of the Node alone.
+Json patch_of(const Json& node) {
+    return {{"metadata", {{"resourceVersion", string_or(member(node, "metadata"), "resourceVersion", "")}}}};
+}
+
+/// As it will be once these are said: what can't be told now stays.
+std::vector<Condition> conditions_after(const Json& node, const Readiness& readiness) {
+    std::vector<Condition> after = conditions_of(node);
+    for (const Condition& condition : readiness.conditions) {
+        const auto before = std::find_if(after.begin(), after.end(),
+                                         [&](const Condition& c) { return c.type == condition.type; });
+        if (before == after.end())
+            after.push_back(condition);
+        else
+            *before = condition;
+    }
+    return after;
+}
+
+bool is_ready(const std::vector<Condition>& conditions, const NodeWish& wish) {
+    return std::all_of(wish.ready.begin(), wish.ready.end(), [&](const std::string& type) {
+        return std::any_of(conditions.begin(), conditions.end(),
+                           [&](const Condition& c) { return c.type == type && c.status == "True"; });
+    });
+}
+
+/// Objects are merged, arrays appended, and all else is replaced.
+void merge(Json& into, const Json& other) {
+    if (into.is_object() && other.is_object())
+        for (const auto& [key, value] : other.items())
+            merge(into[key], value);
+    else if (into.is_array() && other.is_array())
+        into.insert(into.end(), other.begin(), other.end());
+    else
+        into = other;
+}
+
+void change_label(std::vector<NodePatch>& patches, const Json& node, bool has_gpus) {
+    const Json& labels = member(member(node, "metadata"), "labels");
+    const std::string before = string_or(labels, gpu_present, "");
+    if (has_gpus == (before == "true") || (!has_gpus && before.empty()))
+        return;
+    // Somebody's "false" keeps NVIDIA's operands off this node.
+    if (has_gpus && !before.empty())
+        return;
+    NodePatch patch{
+        patch_of(node),
+        {has_gpus ? "label nvidia.com/gpu.present=true" : "label nvidia.com/gpu.present is taken off"}};
+    patch.body["metadata"]["labels"][gpu_present] = has_gpus ? Json("true") : Json();
+    patches.push_back(std::move(patch));
+}
+
+void change_taints(std::vector<NodePatch>& patches, const Json& node, bool ready, const NodeWish& wish) {
+    const std::vector<std::string> there = taints_of(node, wish);
+    const bool add = !ready && wish.taint_when_not_ready && !wish.taints.empty() && there.empty();
+    if (!add && (!ready || there.empty()))
+        return;
+    Json taints = Json::array();
+    for (const Json& taint : elements(member(node, "spec"), "taints"))
+        if (!ready || !has(wish.taints, string_or(taint, "key", "")))
+            taints.push_back(taint);
+    if (add)
+        taints.push_back({{"key", wish.taints.front()}, {"effect", "NoSchedule"}});
+    NodePatch patch{patch_of(node),
+                    {add ? "taint " + wish.taints.front() + ":NoSchedule, since the host is not ready"
+                         : "the host is ready, so these taints are taken off: " + base::join(there, ", ")}};
+    patch.body["spec"]["taints"] = taints.empty() ? Json() : std::move(taints);
+    patches.push_back(std::move(patch));
+}
+
+Json condition_json(const Condition& condition, const Json* before, const std::string& now) {
+    const bool same = before != nullptr && string_or(*before, "status", "") == condition.status;
+    return {{"type", condition.type},
+            {"status", condition.status},
+            {"reason", condition.reason},
+            {"message", condition.message},
+            {"lastHeartbeatTime", now},
+            {"lastTransitionTime", same ? string_or(*before, "lastTransitionTime", now) : now}};
+}
+
+/// A time ahead of the clock was written before the clock was set.
+bool is_old(const Json& condition, const std::string& now) {
+    constexpr std::int64_t clocks_differ = 60;
+    const auto at = kube_seconds(string_or(condition, "lastHeartbeatTime", ""));
+    const auto seconds = kube_seconds(now);
+    return !at || !seconds || *seconds >= *at + heartbeat || *at > *seconds + clocks_differ;
+}
+
+Json status_of(const Json& node, Json&& conditions) {
+    Json body = patch_of(node);
+    body["status"]["conditions"] = std::move(conditions);
+    return body;
+}
+
+/// One heartbeat renews all conditions that do not change, so that it stays one write.
+void change_conditions(NodeChange& change, const Json& node, const Readiness& readiness,
+                       const std::string& now) {
+    const Json& conditions = elements(member(node, "status"), "conditions");
+    const std::vector<Condition> before = conditions_of(node);
+    Json unchanged = Json::array();
+    bool old = false;
+    for (const Condition& condition : readiness.conditions) {
+        const auto known = std::find_if(conditions.begin(), conditions.end(), [&](const Json& c) {
+            return string_or(c, "type", "") == condition.type;
+        });
+        Json made = condition_json(condition, known == conditions.end() ? nullptr : &*known, now);
+        if (std::find(before.begin(), before.end(), condition) != before.end()) {
+            old = old || is_old(*known, now);
+            unchanged.push_back(std::move(made));
+            continue;
+        }
+        change.status.push_back({status_of(node, Json::array({std::move(made)})),
+                                 {condition.type + " is " + condition.status + ": " + condition.message}});
+    }
+    if (old)
+        change.heartbeat = status_of(node, std::move(unchanged));
+}
+
+} // namespace
+
+std::vector<Condition> conditions_of(const Json& node) {
+    std::vector<Condition> ours;
+    for (const Json& condition : elements(member(node, "status"), "conditions"))
+        if (std::string type = string_or(condition, "type", ""); base::starts_with(type, "gpuhost.io/"))
+            ours.push_back({std::move(type), string_or(condition, "status", ""),
+                            string_or(condition, "reason", ""), string_or(condition, "message", "")});
+    return ours;
+}
+
+std::vector<std::string> taints_of(const Json& node, const NodeWish& wish) {
+    std::vector<std::string> there;
+    for (const Json& taint : elements(member(node, "spec"), "taints"))
+        if (std::string key = string_or(taint, "key", ""); has(wish.taints, key) && !has(there, key))
+            there.push_back(std::move(key));
+    return there;
+}
+
+NodePatch joined(std::vector<NodePatch>&& patches) {
+    NodePatch whole;
+    for (NodePatch& patch : patches) {
+        merge(whole.body, patch.body);
+        std::move(patch.said.begin(), patch.said.end(), std::back_inserter(whole.said));
+    }
+    return whole;
+}
+
+NodeChange change_node(const Json& node, const Readiness& readiness, const NodeWish& wish,
+                       const std::string& now) {
+    NodeChange change;
+    change_conditions(change, node, readiness, now);
+    if (readiness.gpus)
+        change_label(change.node, node, *readiness.gpus > 0);
+    change_taints(change.node, node, is_ready(conditions_after(node, readiness), wish), wish);
+    return change;
+}
+
+} // namespace gpuhost::cluster

@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/cluster/node/readiness.hpp"
+
+#include "daemon/base/parse.hpp"
+#include "daemon/cluster/kube/shortened.hpp"
+
+#include <algorithm>
+#include <cctype>
+
+namespace gpuhost::cluster {
+
+using base::Json;
+using base::member;
+using base::string_or;
+
+namespace {
+
+constexpr std::size_t most_message = 1024; ///< of a condition; a Node is read by very many
+
+Condition condition(std::string_view type, std::string_view status, std::string reason, std::string message) {
+    return {std::string(type), std::string(status), std::move(reason),
+            shortened(std::move(message), most_message)};
+}
+
+/// "reboot-required" as Kubernetes writes reasons: "RebootRequired".
+std::string camel_case(std::string_view word) {
+    std::string made;
+    bool upper = true;
+    for (const char c : word) {
+        if (c == '-') {
+            upper = true;
+            continue;
+        }
+        made += upper ? static_cast<char>(std::toupper(static_cast<unsigned char>(c))) : c;
+        upper = false;
+    }
+    return made;
+}
+
+std::string with_hint(const std::string& text, const std::string& hint) {
+    return hint.empty() ? text : text + ". " + hint;
+}
+
+/// Why a component can't be told, or does not get to what is wanted of it; nothing: it is as wanted, or will be.
+std::optional<Condition> in_its_way(std::string_view type, const Json& component) {
+    if (const Json& error = member(component, "error"); error.is_object())
+        return condition(type, "Unknown", camel_case(string_or(error, "code", "failed")),
+                         with_hint(string_or(error, "message", ""), string_or(error, "hint", "")));
+    const Json& problems = member(member(component, "plan"), "problems");
+    if (problems.is_array() && !problems.empty())
+        return condition(
+            type, "False", camel_case(string_or(problems.front(), "code", "failed")),
+            with_hint(string_or(problems.front(), "text", ""), string_or(problems.front(), "hint", "")));
+    return std::nullopt;
+}
+
+/// What `apply` would do, in words; empty if nothing.
+std::string pending(const Json& component) {
+    const Json& plan = member(component, "plan");
+    const Json& steps = member(plan, "steps");
+    return steps.is_array() && !steps.empty() ? string_or(plan, "title", "something") : "";
+}
+
+/// A GPU that was given to another driver, as vfio-pci, is in neither.
+struct ServedGpus {
+    std::size_t served = 0;
+    std::vector<std::string> unserved; ///< PCI addresses
+};
+
+ServedGpus served_gpus(const Json& gpus) {
+    ServedGpus made;
+    for (const Json& gpu : gpus)
+        if (const std::string driver = string_or(gpu, "driver", ""); driver == "nvidia")
+            ++made.served;
+        else if (driver.empty() || driver == "nouveau")
+            made.unserved.push_back(string_or(gpu, "address", ""));
+    return made;
+}
+
+/// "2 GPUs", "7 of 8 GPUs; not served: 0000:65:00.0".
+std::string describe(const ServedGpus& gpus) {
+    const std::size_t all = gpus.served + gpus.unserved.size();
+    const std::string text = std::to_string(all) + (all == 1 ? " GPU" : " GPUs");
+    if (gpus.unserved.empty())
+        return text;
+    return std::to_string(gpus.served) + " of " + text + "; not served: " + base::join(gpus.unserved, ", ");
+}
+
+/// What runs counts, not what is wanted beside it: a driver whose upgrade has not come yet serves its GPUs.
+Condition driver_condition(const Json& component, std::size_t gpus, std::string_view state) {
+    const Json& observed = member(component, "observed");
+    const std::string loaded = string_or(observed, "loaded_version", "");
+    const std::string selected = string_or(member(observed, "selected"), "version", "");
+    if (member(component, "error").is_object())
+        return *in_its_way(driver_ready, component);
+    if (gpus == 0)
+        return condition(driver_ready, "True", "NoGpu", "this host has no NVIDIA GPU");
+    const std::string configured = string_or(observed, "configured", "");
+    if (configured == "off")
+        return condition(driver_ready, "True", "NotManaged",
+                         "the driver of this host is not gpuhostd's (Version=off)");
+    if (configured == "preinstalled")
+        if (const auto why = in_its_way(driver_ready, component))
+            return *why;
+    if (loaded.empty()) {
+        const auto why = in_its_way(driver_ready, component);
+        const std::string next = pending(component);
+        return why ? *why
+                   : condition(driver_ready, "False", "NotLoaded",
+                               next.empty() ? "no NVIDIA driver is loaded"
+                                            : "no NVIDIA driver is loaded, pending: " + next);
+    }
+    if (!selected.empty() && selected != loaded)
+        return condition(driver_ready, "False",
+                         state == "reboot-required" ? "RebootRequired" : "OtherSelected",
+                         "the kernel runs driver " + loaded + ", the libraries are those of " + selected);
+    if (string_or(observed, "door", "open") != "open" || !base::bool_or(observed, "devices_complete", true))
+        return condition(driver_ready, "False", "NoDevices",
+                         "driver " + loaded + " is loaded, and its device nodes are not all there");
+    const ServedGpus served = served_gpus(member(observed, "gpus"));
+    if (served.served == 0 && !served.unserved.empty())
+        return condition(driver_ready, "False", "NotServed",
+                         "driver " + loaded + " serves " + describe(served));
+    const std::string next = pending(component);
+    return condition(driver_ready, "True", "Loaded",
+                     "driver " + loaded + " serves " + describe(served) +
+                         (next.empty() ? "" : "; pending: " + next));
+}
+
+/// Returns the first runtime whose containers get no GPUs, or not yet. One that serves no kubelet counts only where none does.
+std::optional<Condition> unready_runtime(const Json& observed) {
+    const Json runtimes = observed.is_array() ? observed : Json::array();
+    const auto serves_cri = [](const Json& runtime) { return base::bool_or(runtime, "serves_cri", true); };
+    const bool is_any_cri = std::any_of(runtimes.begin(), runtimes.end(), serves_cri);
+    for (const Json& runtime : runtimes) {
+        if (is_any_cri && !serves_cri(runtime))
+            continue;
+        const std::string state = string_or(runtime, "state", "");
+        const std::string words = string_or(runtime, "name", "") + ": ";
+        if (state == "problem" || state == "by-hand")
+            return condition(runtime_ready, "False", camel_case(state),
+                             words + string_or(runtime, "text", ""));
+        if (base::bool_or(runtime, "withholds_gpus", false))
+            return condition(runtime_ready, "False", "RestartWanted",
+                             words + string_or(runtime, "restart_text", ""));
+    }
+    return std::nullopt;
+}
+
+/// A container gets its GPUs by a CDI specification, and where the runtime does not know those by a class of it.
+Condition runtime_condition(const Json& components, std::size_t gpus) {
+    const Json& cdi = member(member(components, "cdi"), "observed");
+    const Json& record = member(cdi, "record");
+    if (const std::string problem = string_or(record, "problem", "");
+        gpus > 0 && base::bool_or(cdi, "enable", true) && !problem.empty())
+        return condition(runtime_ready, "False", "DevicesMissing", problem);
+    for (const std::string_view name : {"cdi", "toolkit", "runtime"})
+        if (const auto why = in_its_way(runtime_ready, member(components, name)))
+            return *why;
+    const Json& runtimes = member(member(member(components, "runtime"), "observed"), "runtimes");
+    if (const auto unready = unready_runtime(runtimes))
+        return *unready;
+    for (const std::string_view name : {"cdi", "toolkit", "runtime"})
+        if (const std::string next = pending(member(components, name)); gpus > 0 && !next.empty())
+            return condition(runtime_ready, "False", "Pending", next);
+    return condition(runtime_ready, "True", "AsConfigured",
+                     gpus == 0 ? "nothing is to be done for containers"
+                               : "containers get the GPUs that they ask for");
+}
+
+Condition images_condition(const Json& component) {
+    if (const auto why = in_its_way(images_ready, component))
+        return *why;
+    const Json& observed = member(component, "observed");
+    if (const Json& damaged = member(member(observed, "scrub"), "damaged");
+        damaged.is_array() && !damaged.empty())
+        return condition(images_ready, "False", "Damaged",
+                         std::to_string(damaged.size()) +
+                             " blobs of bundles are damaged on this host's disk");
+    const Json& placement = member(observed, "placement");
+    const Json& images = member(placement, "images");
+    for (const Json& image : images.is_array() ? images : Json::array())
+        if (const std::string state = string_or(image, "state", ""); state == "failed" || state == "wanted")
+            return condition(images_ready, "False", state == "failed" ? "PullFailed" : "NotPulled",
+                             string_or(image, "name", "") + ": " + string_or(image, "why", ""));
+    if (const auto absent = base::strings_or_empty(placement, "absent"); !absent.empty())
+        return condition(images_ready, "False", "Absent", "no bundle here has " + base::join(absent, ", "));
+    if (const std::string next = pending(component); !next.empty())
+        return condition(images_ready, "False", "Pending", next);
+    return condition(images_ready, "True", "Present", "the images of this host's bundles are here");
+}
+
+} // namespace
+
+const Condition* Readiness::find(std::string_view type) const {
+    const auto found = std::find_if(conditions.begin(), conditions.end(),
+                                    [type](const Condition& c) { return c.type == type; });
+    return found == conditions.end() ? nullptr : &*found;
+}
+
+namespace {
+
+const Json& gpus_of(const Json& host) {
+    return member(member(member(member(host, "components"), "driver"), "observed"), "gpus");
+}
+
+} // namespace
+
+Condition driver_condition_of(const Json& host) {
+    const Json& gpus = gpus_of(host);
+    return driver_condition(member(member(host, "components"), "driver"), gpus.is_array() ? gpus.size() : 0,
+                            string_or(host, "state", ""));
+}
+
+Readiness readiness_of(const Json& host) {
+    Readiness made;
+    const Json& components = member(host, "components");
+    const Json& gpus = gpus_of(host);
+    const std::string state = string_or(host, "state", "");
+    if (state == "starting")
+        return made;
+    const std::size_t count = gpus.is_array() ? gpus.size() : 0;
+    if (gpus.is_array())
+        made.gpus = count;
+    const Condition driver = driver_condition_of(host);
+    // An operation that goes on shows in the driver at once, in what stands on it when it has ended.
+    if (state != "busy" || driver.status != "True")
+        made.conditions.push_back(driver);
+    if (state != "busy") {
+        made.conditions.push_back(runtime_condition(components, count));
+        made.conditions.push_back(images_condition(member(components, "images")));
+    }
+    return made;
+}
+
+Readiness readiness_without_daemon(const base::Error& why) {
+    Readiness made;
+    for (const std::string_view type : {driver_ready, runtime_ready, images_ready})
+        made.conditions.push_back(
+            condition(type, "Unknown", "DaemonStopped", with_hint(why.message, why.hint)));
+    return made;
+}
+
+} // namespace gpuhost::cluster

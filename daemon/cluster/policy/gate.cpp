@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/cluster/policy/gate.hpp"
+
+#include "daemon/base/parse.hpp"
+#include "daemon/cluster/kube/api.hpp"
+#include "daemon/cluster/kube/endpoint.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <set>
+#include <vector>
+
+namespace gpuhost::cluster {
+
+using base::Errc;
+using base::Json;
+using base::member;
+using base::Result;
+using base::string_or;
+
+namespace {
+
+constexpr std::size_t longest_name = 64;
+constexpr std::size_t longest_query = 4096; ///< goes into the URL
+constexpr std::size_t most_patterns = 64;
+constexpr std::size_t longest_said = 200; ///< of a text that comes from outside
+constexpr std::int64_t longest_interval = 86'400;
+
+tl::unexpected<base::Error> wrong(const std::string& what) {
+    return base::fail(Errc::InvalidArgument, what,
+                      R"(Write it so: {name: quiet, url: "http://prometheus:9090", alerts: [".*"]})");
+}
+
+bool is_control(char c) {
+    return static_cast<unsigned char>(c) < 0x20 || c == '\x7f';
+}
+
+/// Empty: it is not there. `lines`: it may have several.
+Result<std::string> text_of(const Json& value, const char* key, std::size_t longest, bool lines = false) {
+    const Json& found = member(value, key);
+    if (found.is_null())
+        return std::string();
+    if (!found.is_string() || found.get_ref<const std::string&>().empty())
+        return wrong(std::string(key) + " is to be a text");
+    auto text = found.get<std::string>();
+    const auto is_wrong = [lines](char c) { return is_control(c) && !(lines && (c == '\n' || c == '\t')); };
+    if (text.size() > longest || std::any_of(text.begin(), text.end(), is_wrong))
+        return wrong(std::string(key) + " is to be a " + (lines ? "text" : "line") + " of at most " +
+                     std::to_string(longest) + " bytes");
+    return text;
+}
+
+/// A name alone, so that who may write the policy can't have just any file of the host sent somewhere.
+Result<std::string> file_of(const Json& value, const char* key) {
+    constexpr std::size_t longest_file = 255;
+    GPUHOST_TRY(name, text_of(value, key, longest_file));
+    if (name.find('/') != std::string::npos || name == "." || name == "..")
+        return wrong(std::string(key) + " is to be the name of a file in /etc/gpuhost/cluster/gates");
+    return name;
+}
+
+/// As a string of PromQL.
+std::string promql_text(const std::string& text) {
+    std::string made = "\"";
+    for (const char c : text) {
+        if (c == '"' || c == '\\')
+            made += '\\';
+        made += c;
+    }
+    return made + "\"";
+}
+
+/// One regular expression that matches what any of them does; empty: there are none.
+Result<std::string> patterns_of(const Json& value, const char* key) {
+    const Json& found = member(value, key);
+    if (found.is_null())
+        return std::string();
+    if (!found.is_array() || found.empty() || found.size() > most_patterns)
+        return wrong(std::string(key) + " is to be a list of 1 to " + std::to_string(most_patterns) +
+                     " names or regular expressions");
+    std::string all;
+    for (const Json& pattern : found) {
+        GPUHOST_TRY(text, text_of({{key, pattern}}, key, longest_query));
+        if (text.empty())
+            return wrong(std::string(key) + " has an empty element");
+        all += (all.empty() ? "(?:" : "|(?:") + text + ")";
+    }
+    return all;
+}
+
+/// Prometheus keeps its alerts as series, so its own regular expressions choose among them.
+Result<std::string> alerts_query(const Json& value) {
+    GPUHOST_TRY(names, patterns_of(value, "alerts"));
+    GPUHOST_TRY(ignored, patterns_of(value, "ignoreAlerts"));
+    const Json& pending = member(value, "pendingAlerts");
+    if (!pending.is_null() && !pending.is_boolean())
+        return wrong("pendingAlerts is to be true or false");
+    if (names.empty() && (!ignored.empty() || !pending.is_null()))
+        return wrong("ignoreAlerts and pendingAlerts go with alerts");
+    if (names.empty())
+        return std::string();
+    const bool too = pending.is_boolean() && pending.get<bool>();
+    return (too ? R"(ALERTS{alertstate=~"pending|firing",alertname=~)"
+                : R"(ALERTS{alertstate="firing",alertname=~)") +
+           promql_text(names) + (ignored.empty() ? "" : ",alertname!~" + promql_text(ignored)) + "}";
+}
+
+Result<void> read_question(Gate& gate, const Json& value) {
+    GPUHOST_TRY(query, text_of(value, "query", longest_query, true));
+    GPUHOST_TRY(alerts, alerts_query(value));
+    if (query.empty() == alerts.empty())
+        return wrong("it is to have either a query or alerts");
+    gate.is_alerts = query.empty();
+    gate.query = gate.is_alerts ? std::move(alerts) : std::move(query);
+    if (gate.query.size() > longest_query)
+        return wrong("its alerts make a query of more than " + std::to_string(longest_query) + " bytes");
+    return {};
+}
+
+Result<void> read_server(Gate& gate, const Json& value) {
+    auto url = parse_http_url(string_or(value, "url", ""));
+    if (!url)
+        return base::fail(Errc::InvalidArgument, "url " + url.error().message, url.error().hint);
+    gate.url = std::move(*url);
+    GPUHOST_TRY(authorities, file_of(value, "caFile"));
+    GPUHOST_TRY(token, file_of(value, "tokenFile"));
+    if (!base::starts_with(gate.url, "https:") && !(authorities + token).empty())
+        return wrong("caFile and tokenFile go with an https:// url: a token is shown to nobody else");
+    gate.authorities = std::move(authorities);
+    gate.token = std::move(token);
+    return {};
+}
+
+std::string shut(const Gate& gate, const std::string& why) {
+    return "gate '" + gate.name + "': " + why;
+}
+
+/// On one line, and not too long of it.
+std::string said(std::string text) {
+    std::replace_if(text.begin(), text.end(), is_control, ' ');
+    if (text.size() <= longest_said)
+        return text;
+    std::size_t end = longest_said;
+    while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U)
+        --end; // not within a character
+    return text.substr(0, end) + "…";
+}
+
+/// "up{instance="gpu01:9100",job="node"}"
+std::string series_text(const Json& sample) {
+    std::string labels;
+    for (const auto& [name, value] : base::string_map_or_empty(sample, "metric"))
+        if (name != "__name__")
+            labels += (labels.empty() ? "" : ",") + name + "=" + promql_text(value);
+    return string_or(member(sample, "metric"), "__name__", "") + "{" + labels + "}";
+}
+
+std::string finding(const Gate& gate, const Json& sample) {
+    const Json& metric = member(sample, "metric");
+    if (gate.is_alerts)
+        return shut(gate, "alert '" + said(string_or(metric, "alertname", "?")) + "' is " +
+                              said(string_or(metric, "alertstate", "firing")));
+    return shut(gate, "its query finds " + said(series_text(sample)));
+}
+
+std::string why_shut_by_vector(const Gate& gate, const Json& samples, const std::string& before) {
+    std::set<std::string> findings;
+    for (const Json& sample : samples)
+        findings.insert(finding(gate, sample));
+    if (findings.empty() || findings.count(before) != 0)
+        return findings.empty() ? "" : before;
+    return *findings.begin();
+}
+
+/// [1435781451.781, "0"]
+std::string why_shut_by_scalar(const Gate& gate, const Json& value) {
+    if (value.size() != 2 || !value[1].is_string())
+        return why_shut(gate, "the answer is no scalar");
+    const auto& text = value[1].get_ref<const std::string&>();
+    char* end = nullptr;
+    const double number = std::strtod(text.c_str(), &end);
+    if (text.empty() || *end != '\0')
+        return why_shut(gate, "the answer is no scalar");
+    return std::fpclassify(number) == FP_ZERO ? "" : shut(gate, "its query's result is not 0");
+}
+
+/// Of what else goes wrong in there the words may be others each time.
+std::string refusal(unsigned status, const Json& body) {
+    const std::string type = said(string_or(body, "errorType", ""));
+    std::string words = "answered " + std::to_string(status) + (type.empty() ? "" : ", " + type);
+    if (type == "bad_data")
+        words += ": " + said(string_or(body, "error", ""));
+    return words;
+}
+
+} // namespace
+
+Result<Gate> parse_gate(const Json& value) {
+    constexpr std::string_view known[]{"name",         "url",           "query",           "alerts",
+                                       "ignoreAlerts", "pendingAlerts", "intervalSeconds", "caFile",
+                                       "tokenFile"};
+    if (!value.is_object())
+        return wrong("it is no map");
+    for (const auto& [key, one] : value.items())
+        if (std::find(std::begin(known), std::end(known), key) == std::end(known))
+            return wrong("it has no field '" + key + "'");
+    Gate gate;
+    GPUHOST_TRY(name, text_of(value, "name", longest_name));
+    if (name.empty())
+        return wrong("it is to have a name");
+    gate.name = std::move(name);
+    GPUHOST_CHECK(read_server(gate, value));
+    GPUHOST_CHECK(read_question(gate, value));
+    if (const Json& every = member(value, "intervalSeconds"); !every.is_null()) {
+        if (!every.is_number_integer() || every.get<std::int64_t>() < 1 ||
+            every.get<std::int64_t>() > longest_interval)
+            return wrong("intervalSeconds is to be a whole number from 1 to " +
+                         std::to_string(longest_interval));
+        gate.interval = std::chrono::seconds(every.get<std::int64_t>());
+    }
+    return gate;
+}
+
+std::string gate_target(const Gate& gate) {
+    return gate.url + "/api/v1/query?query=" + percent_encoded(gate.query);
+}
+
+std::string why_shut(const Gate& gate, std::string_view problem) {
+    return shut(gate, "can't ask " + gate.url + ": " + said(std::string(problem)));
+}
+
+std::string why_shut(const Gate& gate, unsigned status, std::string_view body, const std::string& before) {
+    const auto parsed = base::parse_json(body, "the answer");
+    if (status < 200 || status > 299)
+        return why_shut(gate, refusal(status, parsed.value_or(Json())));
+    if (!parsed)
+        return why_shut(gate, "the answer is no JSON");
+    const Json& answer = *parsed;
+    if (string_or(answer, "status", "") != "success")
+        return why_shut(gate, refusal(status, answer));
+    const Json& data = member(answer, "data");
+    const std::string type = string_or(data, "resultType", "");
+    const Json& result = member(data, "result");
+    if ((type != "vector" && type != "scalar") || !result.is_array())
+        return why_shut(gate, "the answer is neither an instant vector nor a scalar");
+    std::string why =
+        type == "vector" ? why_shut_by_vector(gate, result, before) : why_shut_by_scalar(gate, result);
+    // What it could not look at may be what would have shut the gate.
+    const Json& warnings = member(answer, "warnings");
+    if (why.empty() && (!warnings.is_null() && !(warnings.is_array() && warnings.empty())))
+        return why_shut(gate, "the answer is incomplete, it has warnings");
+    return why.empty() && base::bool_or(answer, "isPartial", false)
+               ? why_shut(gate, "the answer is incomplete")
+               : why;
+}
+
+} // namespace gpuhost::cluster

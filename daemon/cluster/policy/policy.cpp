@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/cluster/policy/policy.hpp"
+
+#include "daemon/base/parse.hpp"
+#include "daemon/cluster/policy/toolkit_tag.hpp"
+
+#include <algorithm>
+
+namespace gpuhost::cluster {
+
+using base::Json;
+using base::string_or;
+
+namespace {
+
+constexpr std::size_t most_of_a_list = 256; ///< pools, windows, gates
+constexpr std::size_t most_waves = 64;      ///< bits of FleetHost::waves
+
+/// Values are of their fields' kinds by now: merge_policy() has seen to that.
+class Reader {
+  public:
+    Reader(const MergedPolicy& merged, std::string where, std::vector<std::string>& problems)
+        : merged_(merged), where_(std::move(where)), problems_(problems) {}
+
+    [[nodiscard]] bool boolean(std::string_view path) const { return merged_.at(path).get<bool>(); }
+    [[nodiscard]] std::string text(std::string_view path) const {
+        return merged_.at(path).get<std::string>();
+    }
+    [[nodiscard]] bool is(std::string_view path, std::string_view value) const { return text(path) == value; }
+    [[nodiscard]] unsigned count(std::string_view path) const { return merged_.at(path).get<unsigned>(); }
+    [[nodiscard]] Seconds seconds(std::string_view path) const { return Seconds(count(path)); }
+    [[nodiscard]] CountOrShare share(std::string_view path) const { return as_share(merged_.at(path)); }
+
+    [[nodiscard]] Selector selector(std::string_view path) {
+        return take(Selector::parse(text(path)), std::string(path));
+    }
+
+    [[nodiscard]] const Json& list(std::string_view path) {
+        static const Json none = Json::array();
+        const Json& found = merged_.at(path);
+        if (found.size() <= most_of_a_list)
+            return found;
+        problem(std::string(path), "has more than " + std::to_string(most_of_a_list) + " elements");
+        return none;
+    }
+
+    template <typename T>
+    T take(base::Result<T> read, const std::string& path) {
+        if (read)
+            return std::move(*read);
+        problem(path, read.error().message);
+        return T();
+    }
+
+    void problem(const std::string& path, const std::string& what) {
+        problems_.push_back(where_ + path + ": " + what);
+    }
+
+    [[nodiscard]] static CountOrShare as_share(const Json& value) {
+        if (!value.is_string())
+            return {value.get<unsigned>(), false};
+        const auto& text = value.get_ref<const std::string&>();
+        const bool percent = base::ends_with(text, "%");
+        return {static_cast<unsigned>(
+                    base::parse_uint(text.substr(0, text.size() - (percent ? 1 : 0))).value_or(0)),
+                percent};
+    }
+
+  private:
+    const MergedPolicy& merged_;
+    std::string where_;
+    std::vector<std::string>& problems_;
+};
+
+/// What is not in `known`, named.
+std::string unknown_member(const Json& object, std::initializer_list<std::string_view> known) {
+    for (const auto& [key, value] : object.items())
+        if (std::find(known.begin(), known.end(), key) == known.end())
+            return "has no field '" + key + "'";
+    return {};
+}
+
+PodRules pod_rules(Reader& read, const std::string& path) {
+    PodRules rules;
+    rules.force = read.boolean(path + ".force");
+    rules.delete_empty_dir = read.boolean(path + ".deleteEmptyDir");
+    rules.timeout = read.seconds(path + ".timeoutSeconds");
+    return rules;
+}
+
+/// k8s-driver-manager's, where there is no controller that moves pods.
+void take_manager_rules(UpgradePolicy& policy, Reader& read) {
+    const auto path = [](const char* name) { return "driver.manager.env." + std::string(name); };
+    PodRules rules;
+    rules.force = read.boolean(path("DRAIN_USE_FORCE"));
+    rules.delete_empty_dir = read.boolean(path("DRAIN_DELETE_EMPTYDIR_DATA"));
+    rules.timeout = read.seconds(path("DRAIN_TIMEOUT_SECONDS"));
+    policy.deletion = rules;
+    policy.deletion.enabled = read.boolean(path("ENABLE_GPU_POD_EVICTION"));
+    policy.drain = rules;
+    policy.drain.enabled = read.boolean(path("ENABLE_AUTO_DRAIN"));
+    policy.drain.selector = read.selector(path("DRAIN_POD_SELECTOR_LABEL"));
+}
+
+Wave read_wave(Reader& read, const Json& value, std::size_t index) {
+    const std::string path = "rollout.waves[" + std::to_string(index) + "]";
+    Wave wave;
+    wave.name = string_or(value, "name", "wave " + std::to_string(index + 1));
+    if (const std::string unknown = unknown_member(value, {"name", "nodeSelector", "size", "soakSeconds"});
+        !unknown.empty())
+        read.problem(path, unknown);
+    wave.selector = read.take(Selector::read(base::member(value, "nodeSelector")), path + ".nodeSelector");
+    if (const Json& size = base::member(value, "size"); size.is_number_unsigned() || size.is_string())
+        wave.size = Reader::as_share(size);
+    wave.soak = Seconds(std::clamp<std::int64_t>(base::int_or(value, "soakSeconds", 0), 0, 1'000'000'000));
+    return wave;
+}
+
+UpgradePolicy read_upgrade(const MergedPolicy& merged, const std::string& where,
+                           std::vector<std::string>& problems) {
+    Reader read(merged, where, problems);
+    const std::string above = "driver.upgradePolicy.";
+    UpgradePolicy policy;
+    policy.driver_enabled = read.boolean("driver.enabled");
+    policy.version = read.text("driver.version");
+    policy.mode = read.boolean(above + "autoUpgrade") ? UpgradeMode::Controlled : UpgradeMode::OnRequest;
+    policy.max_parallel = read.count(above + "maxParallelUpgrades");
+    policy.max_unavailable = read.share(above + "maxUnavailable");
+    policy.count_all_unavailable = read.is("rollout.countUnavailable", "all");
+    policy.wait_for = read.selector(above + "waitForCompletion.podSelector");
+    policy.wait_timeout = read.seconds(above + "waitForCompletion.timeoutSeconds");
+    policy.deletion = pod_rules(read, above + "podDeletion");
+    policy.drain = pod_rules(read, above + "drain");
+    policy.drain.enabled = read.boolean(above + "drain.enable");
+    policy.drain.selector = read.selector(above + "drain.podSelector");
+    if (policy.mode == UpgradeMode::OnRequest)
+        take_manager_rules(policy, read);
+    policy.override_pdb = read.is("rollout.pdb", "override-after-timeout");
+    policy.failure_budget = read.share("rollout.failureBudget");
+    policy.retries = read.count("rollout.retries");
+    policy.retry_delay = read.seconds("rollout.retryDelaySeconds");
+    policy.rollback = read.boolean("rollout.rollback");
+    policy.may_reboot = read.is("rollout.reboot", "when-required");
+    policy.swap_timeout = read.seconds("rollout.swapTimeoutSeconds");
+    policy.validation_timeout = read.seconds("rollout.validationTimeoutSeconds");
+    policy.topology_key = read.text("rollout.topologyKey");
+    for (const Json& wave : read.list("rollout.waves"))
+        policy.waves.push_back(read_wave(read, wave, policy.waves.size()));
+    if (policy.waves.size() > most_waves)
+        read.problem("rollout.waves", "has more than " + std::to_string(most_waves) + " elements");
+    policy.waves.resize(std::min(policy.waves.size(), most_waves));
+    for (const Json& window : read.list("rollout.windows"))
+        policy.windows.push_back(read.take(parse_window(window),
+                                           "rollout.windows[" + std::to_string(policy.windows.size()) + "]"));
+    for (const Json& gate : read.list("rollout.gates"))
+        policy.gates.push_back(
+            read.take(parse_gate(gate), "rollout.gates[" + std::to_string(policy.gates.size()) + "]"));
+    return policy;
+}
+
+/// A pool has its name, whom it takes, and what it wants otherwise.
+Pool read_pool(const MergedPolicy& merged, const Json& value, std::size_t index,
+               std::vector<std::string>& problems) {
+    const std::string path = "rollout.pools[" + std::to_string(index) + "]";
+    Reader read(merged, "", problems);
+    Pool pool;
+    pool.name = string_or(value, "name", "");
+    if (pool.name.empty() || pool.name == "default")
+        read.problem(path, "is to have a name of its own");
+    if (const std::string unknown = unknown_member(value, {"name", "nodeSelector", "driver", "rollout"});
+        !unknown.empty())
+        read.problem(path, unknown);
+    pool.selector = read.take(Selector::read(base::member(value, "nodeSelector")), path + ".nodeSelector");
+    PolicyLayer layer{"pool '" + pool.name + "'", Json::object()};
+    for (const char* part : {"driver", "rollout"})
+        if (const Json& given = base::member(value, part); !given.is_null())
+            layer.spec[part] = given;
+    const MergedPolicy own = with_layer(merged, layer);
+    problems.insert(problems.end(), own.problems.begin(), own.problems.end());
+    pool.policy = read_upgrade(own, layer.name + ": ", problems);
+    return pool;
+}
+
+} // namespace
+
+unsigned CountOrShare::of(unsigned total) const {
+    if (!percent)
+        return number;
+    return static_cast<unsigned>((static_cast<std::uint64_t>(number) * total + 99) / 100);
+}
+
+std::string CountOrShare::text() const {
+    return std::to_string(number) + (percent ? " %" : "");
+}
+
+std::size_t Policy::pool_of(const Labels& labels) const {
+    std::size_t index = 0;
+    while (index + 1 < pools.size() && !pools[index].selector.matches(labels))
+        ++index;
+    return index;
+}
+
+Policy read_policy(const MergedPolicy& merged) {
+    Policy policy;
+    policy.problems = merged.problems;
+    Reader read(merged, "", policy.problems);
+    policy.max_parallel = read.count("rollout.maxParallelUpgrades");
+    policy.silence = read.seconds("rollout.silenceSeconds");
+    policy.release_silent = read.is("rollout.onSilence", "release");
+    if (read.boolean("toolkit.enabled")) // else it is on the hosts, NVIDIA's pages say
+        policy.toolkit = toolkit_version_of(read.text("toolkit.version"));
+    for (const Json& pool : read.list("rollout.pools")) {
+        Pool made = read_pool(merged, pool, policy.pools.size(), policy.problems);
+        for (const Pool& other : policy.pools)
+            if (!made.name.empty() && other.name == made.name)
+                policy.problems.push_back("rollout.pools: two have the name '" + made.name + "'");
+        policy.pools.push_back(std::move(made));
+    }
+    policy.pools.push_back({"default", Selector(), read_upgrade(merged, "", policy.problems)});
+    return policy;
+}
+
+} // namespace gpuhost::cluster

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where the policy comes from, lowest first: a file on the host, the GPU Operator's ClusterPolicy, ConfigMap gpuhost-policy.
+// gpuhost-policy(5).
+#pragma once
+
+#include "daemon/base/root.hpp"
+#include "daemon/cluster/kube/watch.hpp"
+#include "daemon/cluster/policy/policy.hpp"
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace gpuhost::cluster {
+
+inline constexpr const char* policy_file = "/etc/gpuhost/cluster/policy.yaml";
+inline constexpr const char* cluster_policies_path = "/apis/nvidia.com/v1/clusterpolicies";
+inline constexpr const char* config_maps_path = "/api/v1/namespaces/gpuhost/configmaps";
+inline constexpr const char* config_map = "gpuhost-policy";
+inline constexpr const char* config_map_key = "policy.yaml";
+
+/// The layers' texts, in values. What can't be read is a problem of the policy.
+struct PolicyTexts {
+    std::optional<std::string> file;
+    base::Json cluster_policy; ///< the object; null: none
+    base::Json config_map;     ///< likewise
+};
+[[nodiscard]] MergedPolicy merge_texts(const PolicyTexts& texts);
+
+class PolicySource {
+  public:
+    using Say = std::function<void(const std::string& line)>;
+
+    /// `api` and `root` outlive it.
+    PolicySource(Api& api, const base::Root& root, Say say);
+
+    [[nodiscard]] std::optional<Time> due() const;
+    void turn();
+    void retry();   ///< the credentials are others
+    void refresh(); ///< somebody may have changed the file
+
+    /// Null until every source has been read.
+    [[nodiscard]] const Policy* policy() const { return policy_ ? &*policy_ : nullptr; }
+    /// Why it is not up to date; without a message: it is.
+    [[nodiscard]] const base::Error& trouble() const;
+    [[nodiscard]] const MergedPolicy& merged() const { return merged_; }
+    [[nodiscard]] std::uint64_t changes() const {
+        return changes_;
+    }                                          ///< grows whenever policy() says something else
+    [[nodiscard]] base::Json document() const; ///< of `gpuhostctl cluster policy --json`
+
+  private:
+    void read_file();
+    void watch_cluster_policies();
+    void choose();
+    void merge();
+    void note(const std::string& what, const base::Error& trouble, base::Error& known);
+
+    Api& api_;
+    const base::Root& root_;
+    Say say_;
+    PolicyTexts texts_;
+    std::map<std::string, base::Json> cluster_policies_;
+    bool cluster_policies_known_ = false;
+    bool config_map_known_ = false;
+    bool is_not_served_ = false; ///< there is no such kind
+    std::optional<Time> look_again_;
+    base::Error cluster_policies_trouble_;
+    base::Error config_map_trouble_;
+    std::string file_trouble_;
+    MergedPolicy merged_;
+    std::optional<Policy> policy_;
+    std::uint64_t changes_ = 0;
+    std::unique_ptr<Watch> cluster_policies_watch_;
+    Watch config_map_watch_;
+};
+
+} // namespace gpuhost::cluster

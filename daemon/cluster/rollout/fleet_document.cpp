@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/cluster/rollout/fleet_document.hpp"
+
+#include "daemon/cluster/kube/kube_time.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace gpuhost::cluster {
+
+using base::Json;
+
+namespace {
+
+constexpr std::int64_t skew = 60; ///< of clocks, which nobody has to keep together
+constexpr std::array<std::string_view, 5> phases{"failed", "upgrading", "waiting", "other", "done"};
+constexpr std::array<std::string_view, 2> modes{"controlled", "on-request"};
+
+FleetPhase phase_of(const UpgradeNode& node, bool granted, const UpgradePolicy& policy) {
+    if (granted || is_under_way(node.state))
+        return FleetPhase::Upgrading;
+    switch (node.state) {
+    case UpgradeState::UpgradeFailed:
+        return FleetPhase::Failed;
+    case UpgradeState::UpgradeRequired:
+        return FleetPhase::Waiting;
+    case UpgradeState::UpgradeDone:
+        return node.record.version == policy.version ? FleetPhase::Done : FleetPhase::Other;
+    default:
+        return FleetPhase::Other;
+    }
+}
+
+/// A host whose gpuhost-cluster runs would say something.
+bool owes_word(const UpgradeNode& node, const UpgradePolicy& policy) {
+    const bool wanted = policy.driver_enabled && !policy.version.empty();
+    return wanted && (policy.mode != UpgradeMode::OnRequest || node.requested);
+}
+
+/// What the host says of itself, unless the others know better.
+std::string reason_of(const UpgradeNode& node, FleetPhase phase, const Admission& admission,
+                      const UpgradePolicy& policy) {
+    if (phase == FleetPhase::Upgrading && node.state == UpgradeState::UpgradeRequired)
+        return "has its grant, and has not begun yet";
+    if (const auto waits = admission.waiting.find(node.name);
+        phase == FleetPhase::Waiting && waits != admission.waiting.end())
+        return waits->second;
+    if (phase != FleetPhase::Other || !node.reason.empty())
+        return node.reason;
+    if (!node.ready)
+        return "the node is not ready";
+    return owes_word(node, policy)
+               ? "has not said anything of version " + policy.version + ": does gpuhost-cluster run there?"
+               : "";
+}
+
+Json node_document(const FleetHost& host, bool granted, const Admission& admission, const Policy& policy) {
+    const UpgradeNode& node = host.node;
+    const Pool& pool = policy.pools[host.pool];
+    const FleetPhase phase = phase_of(node, granted, pool.policy);
+    return {{"name", node.name},
+            {"pool", pool.name},
+            {"phase", phase_name(phase)},
+            {"state", state_name(node.state)},
+            {"version", node.record.version},
+            {"from", node.record.from},
+            {"since", node.record.since},
+            {"attempts", node.record.attempts},
+            {"retry_at", node.record.retry_at},
+            {"failure", node.record.failure},
+            {"reason", reason_of(node, phase, admission, pool.policy)},
+            {"ready", node.ready},
+            {"skipped", node.skip},
+            {"cordoned", node.unschedulable},
+            {"granted", granted}};
+}
+
+/// Only the leader asks gates: who waits for one has been told, and says so.
+GateStates open_gates(const Policy& policy) {
+    GateStates open;
+    for (const Pool& pool : policy.pools)
+        for (const Gate& gate : pool.policy.gates)
+            open.emplace(gate, "");
+    return open;
+}
+
+/// As the leader has told everybody; where it has not, as it would.
+std::string waits_of(const FleetFacts& facts, const Policy& policy, const Admission& admission,
+                     std::size_t pool, std::int64_t now) {
+    const std::string said = base::string_or(facts.rollout.waits, policy.pools[pool].name, "");
+    return said.empty() || is_silent(facts.leader, now) ? admission.reasons[pool] : said;
+}
+
+} // namespace
+
+std::string_view phase_name(FleetPhase phase) {
+    return phases.at(static_cast<std::size_t>(phase));
+}
+
+bool is_silent(const LeaseFacts& leader, std::int64_t now) {
+    const auto renewed = kube_seconds(leader.renewed);
+    return !renewed || now > *renewed + leader.duration.count() + skew;
+}
+
+Json pool_document(const Pool& pool, const PoolNumbers& numbers, const std::string& waits) {
+    return {{"name", pool.name},
+            {"version", pool.policy.version},
+            {"mode", modes.at(static_cast<std::size_t>(pool.policy.mode))},
+            {"hosts", numbers.hosts},
+            {"pending", numbers.pending},
+            {"in_progress", numbers.in_progress},
+            {"done", numbers.done},
+            {"failed", numbers.failed},
+            {"available", numbers.available},
+            {"waits", waits}};
+}
+
+Json fleet_document(const FleetFacts& facts, const Policy& policy, std::int64_t now) {
+    Admission admission = admit(facts.fleet, policy, open_gates(policy), now);
+    for (const std::string& name :
+         admission.admit) { // whom a leader would grant it, who waits until one does
+        PoolNumbers& numbers = admission.pools[facts.fleet.hosts.at(name).pool];
+        --numbers.in_progress;
+        ++numbers.pending;
+    }
+    Json document = {{"leader", nullptr}, {"policy_problems", policy.problems}};
+    if (!facts.leader.name.empty() && !facts.leader.holder.empty())
+        document["leader"] = {{"name", facts.leader.holder},
+                              {"renewed", kube_seconds(facts.leader.renewed).value_or(0)},
+                              {"silent", is_silent(facts.leader, now)}};
+    Json pools = Json::array();
+    for (std::size_t i = 0; i < admission.pools.size(); ++i)
+        pools.push_back(
+            pool_document(policy.pools[i], admission.pools[i], waits_of(facts, policy, admission, i, now)));
+    document["pools"] = std::move(pools);
+    Json nodes = Json::array();
+    for (const auto& [name, host] : facts.fleet.hosts) {
+        const auto grant = facts.fleet.grants.find(name);
+        const bool granted = grant != facts.fleet.grants.end() && grant->second.uid == host.node.uid;
+        nodes.push_back(node_document(host, granted, admission, policy));
+    }
+    document["nodes"] = std::move(nodes);
+    return document;
+}
+
+} // namespace gpuhost::cluster

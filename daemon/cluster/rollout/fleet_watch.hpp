@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// The whole fleet, up to date, for people to look at: every Node with GPUs, the Leases and the policy. It writes nothing, and
+// keeps of ten thousand Nodes some MiB.
+#pragma once
+
+#include "daemon/cluster/kube/watch.hpp"
+#include "daemon/cluster/policy/source.hpp"
+#include "daemon/cluster/rollout/fleet_document.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <string>
+
+namespace gpuhost::cluster {
+
+class FleetWatch {
+  public:
+    /// `api` and `root` outlive it.
+    FleetWatch(Api& api, const base::Root& root, PolicySource::Say say);
+
+    [[nodiscard]] std::optional<Time> due() const;
+    void turn();
+    void retry();   ///< the credentials are others
+    void refresh(); ///< somebody may have changed the policy's file
+
+    /// All of it has been read. After a change of the policy Nodes are read again: what of them it looks at is not kept.
+    [[nodiscard]] bool is_known() const { return nodes_listed_ && leases_listed_; }
+    /// Only of what is known.
+    [[nodiscard]] base::Json document(std::int64_t now) const;
+    [[nodiscard]] std::uint64_t changes() const { return changes_; } ///< grows whenever that may be another
+    /// Why it is not up to date; without a message: it is.
+    [[nodiscard]] const base::Error& trouble() const;
+    [[nodiscard]] Time heard() const { return heard_; } ///< when anything came last
+    [[nodiscard]] const LeaseFacts& leader() const { return facts_.leader; }
+
+  private:
+    void take_policy();
+    void take_node(base::Json&& node);
+    void keep_nodes(const std::set<std::string>& names);
+    void take_lease(base::Json&& lease);
+    void forget_lease(const std::string& name);
+    void keep_leases(const std::set<std::string>& names);
+    void changed();
+
+    PolicySource policy_;
+    std::uint64_t policy_seen_ = 0;
+    FleetFacts facts_;
+    bool nodes_listed_ = false;
+    bool leases_listed_ = false;
+    std::uint64_t changes_ = 0;
+    Time heard_{0};
+    base::Error nodes_trouble_;
+    base::Error leases_trouble_;
+    Watch leases_;
+    Watch nodes_; ///< once there is a policy
+};
+
+} // namespace gpuhost::cluster

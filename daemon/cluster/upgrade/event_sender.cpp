@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/cluster/upgrade/event_sender.hpp"
+
+#include "daemon/cluster/upgrade/patch.hpp"
+
+#include <utility>
+
+namespace gpuhost::cluster {
+
+using base::Json;
+
+namespace {
+
+constexpr Time first_wait{2'000};
+constexpr Time most_wait{60'000};
+constexpr Time same_text{300'000};
+constexpr unsigned most_tries = 12; ///< as client-go's recorder
+constexpr std::size_t most_queued = 64;
+constexpr unsigned conflict = 409; ///< a try whose answer was lost has created it
+constexpr unsigned too_many = 429;
+
+/// Whether the same request may be answered otherwise later.
+bool may_pass(unsigned status) {
+    return status == 0 || status == too_many || status >= 500;
+}
+
+} // namespace
+
+EventSender::EventSender(Api& api, Say say)
+    : api_(api), say_(std::move(say)), backoff_(first_wait, most_wait) {}
+
+void EventSender::send(const UpgradeNode& node, const UpgradeEvent& event) {
+    std::erase_if(told_, [](const auto& one) { return now() >= one.second + same_text; });
+    std::string text = node.uid + " " + std::to_string(node.record.attempts) + " " + event.message;
+    if (!told_.emplace(text, now()).second)
+        return;
+    if (queue_.size() >= most_queued) { // the first one may be on its way
+        told_.erase(queue_[1].text);
+        queue_.erase(queue_.begin() + 1);
+    }
+    queue_.push_back({std::move(text), upgrade_event(node, event, base::realtime_us())});
+    if (!asks_ && !due_)
+        create();
+}
+
+void EventSender::turn() {
+    if (!due_ || now() < *due_)
+        return;
+    due_.reset();
+    create();
+}
+
+void EventSender::retry() {
+    backoff_.reset();
+    if (due_)
+        due_ = Time(0);
+}
+
+void EventSender::create() {
+    asks_ = true;
+    ++tries_;
+    (void)api_.create("/api/v1/namespaces/default/events", queue_.front().event,
+                      [this](ApiAnswer&& answer) { answered(answer); });
+}
+
+void EventSender::answered(const ApiAnswer& answer) {
+    asks_ = false;
+    if (!answer.done() && may_pass(answer.status) && tries_ < most_tries) {
+        due_ = now() + std::max<Time>(backoff_.next(), answer.retry_after.value_or(std::chrono::seconds(0)));
+        return;
+    }
+    if (!answer.done() && answer.status != conflict) {
+        told_.erase(queue_.front().text);
+        if (std::exchange(said_, answer.error.message) != answer.error.message)
+            say_("can't create an event: " + answer.error.message);
+    }
+    backoff_.reset();
+    tries_ = 0;
+    queue_.pop_front();
+    if (!queue_.empty())
+        create();
+}
+
+} // namespace gpuhost::cluster

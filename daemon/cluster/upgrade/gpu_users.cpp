@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/cluster/upgrade/gpu_users.hpp"
+
+#include "daemon/base/parse.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace gpuhost::cluster {
+
+using base::Errc;
+using base::Json;
+using base::member;
+
+namespace {
+
+constexpr Time between_tries{5'000};
+constexpr unsigned most_failures = 6;
+constexpr Time most_patience{120'000}; ///< with a server that answers, but never with the claim
+constexpr unsigned not_found = 404;
+constexpr unsigned forbidden = 403;
+constexpr unsigned too_many = 429;
+/// From Kubernetes 1.34, and before that from 1.32.
+constexpr std::string_view stable = "v1";
+constexpr std::string_view beta = "v1beta1";
+
+const Json& allocated(const Json& claim) {
+    return member(member(member(member(claim, "status"), "allocation"), "devices"), "results");
+}
+
+/// Of GPUs and of the channels between hosts: both are served by the driver.
+bool is_of_gpu(const Json& devices) {
+    return std::any_of(devices.begin(), devices.end(), [](const Json& device) {
+        const std::string driver = base::string_or(device, "driver", "");
+        return driver == "nvidia.com" || base::ends_with(driver, ".nvidia.com");
+    });
+}
+
+std::string claim_path(const PodFacts& pod, const std::string& claim) {
+    return "/namespaces/" + percent_encoded(pod.space) + "/resourceclaims/" + percent_encoded(claim);
+}
+
+} // namespace
+
+GpuUsers::GpuUsers(std::function<void()> look, std::function<void()> changed,
+                   std::function<void(const std::string&)> say)
+    : look_(std::move(look)), changed_(std::move(changed)), say_(std::move(say)) {}
+
+void GpuUsers::begin(Api& api) {
+    end();
+    api_ = &api;
+}
+
+void GpuUsers::end() {
+    api_ = nullptr;
+    claims_.clear();
+    holders_.reset();
+    looks_ = is_current_ = false;
+    failures_ = 0;
+    trouble_.clear();
+    look_at_.reset();
+}
+
+std::string GpuUsers::mark(std::map<std::string, PodFacts>& pods) {
+    std::string unknown;
+    std::set<std::string> named;
+    if (!holders_)
+        look();
+    if (!holders_)
+        unknown = "which processes use the driver" + (trouble_.empty() ? "" : ": " + trouble_);
+    for (auto& [uid, pod] : pods) {
+        for (const std::string& name : pod.claims) {
+            const auto [found, is_new] = claims_.try_emplace(claim_path(pod, name));
+            named.insert(found->first);
+            if (is_new)
+                ask(found->first, stable);
+            const Claim& claim = found->second;
+            pod.uses_gpu = pod.uses_gpu || claim.state == Claim::State::OfGpu;
+            if (claim.state == Claim::State::Asked || claim.state == Claim::State::Failed)
+                unknown = "what pod " + pod.text() + " has claimed as '" + name + "'" +
+                          (claim.trouble.empty() ? "" : ": " + claim.trouble);
+        }
+        pod.holds_driver = holders_ && holders_->count(pod.static_uid.empty() ? uid : pod.static_uid) != 0;
+        pod.uses_gpu = pod.uses_gpu || pod.holds_driver;
+    }
+    std::erase_if(claims_, [&](const auto& claim) { return named.count(claim.first) == 0; });
+    return unknown;
+}
+
+void GpuUsers::outdate() {
+    is_current_ = false;
+    std::erase_if(claims_, [](const auto& claim) { return claim.second.state == Claim::State::Unallocated; });
+}
+
+bool GpuUsers::confirm() {
+    const bool was = is_current_ && !looks_;
+    if (!was)
+        look();
+    return was;
+}
+
+std::string GpuUsers::trouble() const {
+    const auto claim = std::find_if(claims_.begin(), claims_.end(), [](const auto& one) {
+        return (one.second.state == Claim::State::Asked || one.second.state == Claim::State::Failed) &&
+               !one.second.trouble.empty();
+    });
+    return trouble_.empty() && claim != claims_.end() ? claim->second.trouble : trouble_;
+}
+
+void GpuUsers::look() {
+    if (looks_ || look_at_)
+        return;
+    looks_ = is_current_ = true;
+    look_();
+}
+
+void GpuUsers::found(Holders holders) {
+    if (!std::exchange(looks_, false))
+        return;
+    if (holders) {
+        holders_ = std::move(*holders);
+        failures_ = 0;
+        trouble_.clear();
+    } else if (holders.error().code == Errc::Busy || ++failures_ < most_failures) {
+        trouble_ = holders.error().message;
+        look_at_ = now() + between_tries;
+        is_current_ = false;
+    } else {
+        // The swap looks by itself, and does not begin while anybody is left.
+        say_("can't see which pods use the driver, only those that ask for a GPU are moved: " +
+             holders.error().message);
+        if (!holders_)
+            holders_.emplace();
+    }
+    changed_();
+}
+
+std::optional<Time> GpuUsers::due() const {
+    std::optional<Time> due = look_at_;
+    for (const auto& [path, claim] : claims_)
+        if (claim.state == Claim::State::Failed)
+            due = due ? std::min(*due, claim.again) : claim.again;
+    return due;
+}
+
+void GpuUsers::turn() {
+    const auto at = due();
+    if (!at || now() < *at)
+        return;
+    if (look_at_ && now() >= *look_at_)
+        look_at_.reset();
+    for (auto& [path, claim] : claims_)
+        if (claim.state == Claim::State::Failed && now() >= claim.again) {
+            claim.state = Claim::State::Asked;
+            ask(path, stable);
+        }
+    changed_();
+}
+
+void GpuUsers::ask(const std::string& claim, std::string_view version) {
+    (void)api_->get("/apis/resource.k8s.io/" + std::string(version) + claim,
+                    [this, claim, version](ApiAnswer&& answer) { answered(claim, version, answer); });
+}
+
+void GpuUsers::answered(const std::string& claim, std::string_view version, const ApiAnswer& answer) {
+    const auto found = claims_.find(claim);
+    if (found == claims_.end() || found->second.state != Claim::State::Asked)
+        return;
+    Claim& known = found->second;
+    if (answer.status == not_found && version == stable)
+        return ask(claim, beta); // no such version, or no such claim
+    if (answer.done()) {
+        const Json& devices = allocated(answer.body);
+        known.state = !devices.is_array()  ? Claim::State::Unallocated
+                      : is_of_gpu(devices) ? Claim::State::OfGpu
+                                           : Claim::State::OfOther;
+    } else if (answer.status == not_found) {
+        known.state = Claim::State::Unallocated;
+    } else {
+        failed(claim, known, answer);
+    }
+    changed_();
+}
+
+void GpuUsers::failed(const std::string& path, Claim& claim, const ApiAnswer& answer) {
+    if (!claim.since && answer.status != 0 && answer.status != too_many)
+        claim.since = now();
+    if (answer.status == forbidden || (claim.since && now() >= *claim.since + most_patience)) {
+        // One pod that moves for nothing does less harm than one that stays on a driver that goes.
+        say_("can't read " + path.substr(1) +
+             ", which is taken for a claim of a GPU: " + answer.error.message);
+        claim.state = Claim::State::OfGpu;
+        return;
+    }
+    claim.state = Claim::State::Failed;
+    claim.trouble = answer.error.message;
+    claim.again = now() + std::max(between_tries, std::chrono::duration_cast<Time>(
+                                                      answer.retry_after.value_or(std::chrono::seconds(0))));
+}
+
+} // namespace gpuhost::cluster

@@ -1,0 +1,358 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/cluster/upgrade/pod_mover.hpp"
+
+#include "daemon/base/parse.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <random>
+#include <utility>
+
+namespace gpuhost::cluster {
+
+using base::Errc;
+using base::Error;
+using base::Json;
+
+namespace {
+
+constexpr Time between_tries{5'000}; ///< of one pod
+constexpr Time first_wait{1'000};
+constexpr Time most_wait{30'000};
+constexpr std::size_t most_named = 5;
+/// Until a DaemonSet has made its pod, after the node got its label back.
+constexpr Seconds validators_come{30};
+constexpr Seconds operands_come{300}; ///< the same where the GPU Operator surely runs
+constexpr Seconds after_grace{30};    ///< until a pod that is to have ended is taken for one that never will
+constexpr Seconds pods_settle{60};    ///< until pods say how they are, after the API server was away
+constexpr std::int64_t blind = std::numeric_limits<std::int64_t>::max();
+constexpr unsigned not_found = 404;
+constexpr unsigned too_many = 429;
+
+/// Hosts that wait for one budget do not ask in step.
+Time with_jitter(Time wait) {
+    static std::minstd_rand random{std::random_device{}()};
+    return wait + Time(std::uniform_int_distribution<Time::rep>(0, wait.count() / 2)(random));
+}
+
+std::int64_t unix_now() {
+    return static_cast<std::int64_t>(base::realtime_us() / 1'000'000);
+}
+
+std::string list_text(const std::vector<std::string>& all) {
+    std::vector<std::string> some(
+        all.begin(), all.begin() + static_cast<std::ptrdiff_t>(std::min(all.size(), most_named)));
+    std::string text = base::join(some, ", ");
+    if (all.size() > some.size())
+        text += " and " + std::to_string(all.size() - some.size()) + " more";
+    return text;
+}
+
+std::string pod_path(const PodFacts& pod) {
+    return "/api/v1/namespaces/" + percent_encoded(pod.space) + "/pods/" + percent_encoded(pod.name);
+}
+
+} // namespace
+
+PodMover::PodMover(std::string node, Open open, std::function<void()> look, Say say)
+    : node_(std::move(node)), open_(std::move(open)), say_(std::move(say)),
+      users_(
+          std::move(look), [this] { due_ = now(); }, say_),
+      backoff_(first_wait, most_wait) {}
+
+void PodMover::be_at(UpgradeAct act, const UpgradePolicy* policy, std::int64_t since) {
+    const bool concerns = act == UpgradeAct::WaitForJobs || act == UpgradeAct::DeletePods ||
+                          act == UpgradeAct::Drain || act == UpgradeAct::Validate;
+    policy_ = concerns && policy != nullptr ? std::optional(*policy) : std::nullopt;
+    if (!concerns)
+        act = UpgradeAct::None;
+    if (act == act_ && since == since_)
+        return;
+    watch_.reset();
+    users_.end();
+    pods_.clear();
+    ask_at_.clear();
+    in_the_way_.clear();
+    trouble_.clear();
+    reopen_at_.reset();
+    listed_ = all_asked_ = validator_seen_ = false;
+    due_.reset();
+    task_ = {};
+    act_ = act;
+    since_ = since;
+    if (act != UpgradeAct::None)
+        begin();
+}
+
+Task PodMover::task(UpgradeAct act) const {
+    return act == act_ ? task_ : Task();
+}
+
+std::optional<Time> PodMover::due() const {
+    std::optional<Time> due = due_;
+    for (const auto& other : {watch_ ? watch_->due() : std::nullopt, users_.due(), reopen_at_})
+        if (other)
+            due = due ? std::min(*due, *other) : *other;
+    return due;
+}
+
+void PodMover::turn() {
+    if (watch_)
+        watch_->turn();
+    users_.turn();
+    if (reopen_at_ && now() >= *reopen_at_)
+        begin();
+    if (!due_ || now() < *due_)
+        return;
+    due_.reset();
+    look();
+}
+
+/// Credentials that were good may have ended meanwhile: the kubelet renews its own, and jobs take weeks.
+void PodMover::begin() {
+    watch_.reset(); // before open_(), which may end what it uses
+    users_.end();
+    reopen_at_.reset();
+    due_.reset();
+    listed_ = false;
+    task_.state = Task::State::Running;
+    task_.late_from = blind;
+    const auto opened = open_();
+    if (!opened) {
+        const bool is_asked = opened.error().code == Errc::Busy; // which ends by itself
+        if (!is_asked || trouble_.empty())
+            task_.text = opened.error().message;
+        reopen_at_ = now() + backoff_.next();
+        if (is_asked)
+            return;
+        task_.late_from = 0;
+        if (is_over())
+            fail(task_.text);
+        return;
+    }
+    api_ = *opened;
+    users_.begin(*api_);
+    watch_ = std::make_unique<Watch>(
+        *api_, "/api/v1/pods", "fieldSelector=spec.nodeName%3D" + percent_encoded(node_),
+        WatchHandlers{[this](Json&& pod) { take(pod_facts(pod)); },
+                      [this](const std::set<std::string>& names) { keep(names); },
+                      [this](Json&& pod) {
+                          pods_.erase(pod_facts(pod).uid);
+                          due_ = now();
+                      },
+                      [this](const Error& trouble) { note(trouble); }});
+}
+
+void PodMover::take(PodFacts&& pod) {
+    validator_seen_ = validator_seen_ || pod.is_validator;
+    // One of its name that nobody has seen go.
+    std::erase_if(pods_, [&](const auto& other) {
+        return other.second.text() == pod.text() && other.first != pod.uid;
+    });
+    pods_[pod.uid] = std::move(pod);
+    due_ = now();
+}
+
+void PodMover::keep(const std::set<std::string>& names) {
+    std::erase_if(pods_, [&](const auto& pod) { return names.count(pod.second.text()) == 0; });
+    listed_ = true;
+    see_pods();
+    due_ = now();
+}
+
+void PodMover::see_pods() {
+    if (task_.late_from == blind && policy_)
+        task_.late_from = unix_now() + std::min(policy_->validation_timeout, pods_settle).count();
+}
+
+/// The credentials are read anew for any trouble that lasts: which one it is, servers and proxies do not reliably say.
+void PodMover::note(const Error& trouble) {
+    trouble_ = trouble.message;
+    if (!trouble_.empty())
+        task_.late_from = trouble.code == Errc::AccessDenied ? 0 : blind;
+    else if (listed_)
+        see_pods();
+    if (trouble_.empty()) {
+        backoff_.reset();
+        reopen_at_.reset();
+    } else if (!reopen_at_ && task_.state == Task::State::Running) {
+        reopen_at_ = now() + backoff_.next();
+    }
+    due_ = now();
+}
+
+void PodMover::reopen() {
+    if (!watch_ && task_.state == Task::State::Running)
+        reopen_at_ = now();
+}
+
+bool PodMover::is_late() const {
+    if (act_ != UpgradeAct::DeletePods && act_ != UpgradeAct::Drain)
+        return false;
+    const Seconds timeout = rules().timeout;
+    return timeout.count() != 0 && unix_now() >= since_ + timeout.count();
+}
+
+/// How long after since_ pods may take to leave. A pod that ends keeps its grace period.
+Seconds PodMover::patience() const {
+    if (!policy_->override_pdb)
+        return rules().timeout;
+    Seconds most = 2 * rules().timeout;
+    for (const PodFacts* pod : choose_pods(pods_, act_, *policy_).leave)
+        if (pod->is_leaving)
+            most = std::max(most, Seconds(pod->grace_ends - since_) + 2 * after_grace);
+    return most;
+}
+
+/// Whether pods have had all their time to leave. Later than is_late() where budgets are overridden.
+bool PodMover::is_over() const {
+    return is_late() && unix_now() >= since_ + patience().count();
+}
+
+const PodRules& PodMover::rules() const {
+    return act_ == UpgradeAct::Drain ? policy_->drain : policy_->deletion;
+}
+
+void PodMover::fail(const std::string& why) {
+    task_.state = Task::State::Failed;
+    task_.text = why;
+    due_.reset();
+    reopen_at_.reset();
+}
+
+/// A validator that started before the new driver did has validated the one before.
+bool PodMover::is_outdated(const PodFacts& pod) const {
+    return pod.started != 0 && pod.started < since_;
+}
+
+void PodMover::end_outdated_validators() {
+    for (const auto& [uid, pod] : pods_)
+        if (pod.is_validator && pod.is_active && !pod.is_leaving && is_outdated(pod))
+            ask(pod);
+}
+
+/// Whether a valid one is missing, and its DaemonSet may still make it.
+bool PodMover::is_validator_due() const {
+    const bool is_here = std::any_of(pods_.begin(), pods_.end(), [this](const auto& one) {
+        const PodFacts& pod = one.second;
+        return pod.is_validator && pod.is_active && !pod.is_leaving && !is_outdated(pod);
+    });
+    if (is_here || validator_seen_)
+        return !is_here;
+    const bool has_operands = std::any_of(pods_.begin(), pods_.end(), [](const auto& one) {
+        return one.second.is_operand && one.second.is_active;
+    });
+    const Seconds half = policy_->validation_timeout / 2;
+    const Seconds usual = has_operands ? operands_come : validators_come;
+    return unix_now() < since_ + (half.count() == 0 ? usual : std::min(usual, half)).count();
+}
+
+/// What is waited for before anybody is chosen.
+std::optional<std::string> PodMover::awaited() {
+    if (!trouble_.empty())
+        return "can't see this node's pods: " + trouble_;
+    if (!listed_)
+        return task_.text;
+    if (act_ != UpgradeAct::Validate) {
+        if (const std::string what = users_.mark(pods_); !what.empty())
+            return "not known yet: " + what;
+    } else {
+        end_outdated_validators();
+        if (is_validator_due())
+            return "no pod of nvidia-operator-validator is here yet";
+    }
+    return std::nullopt;
+}
+
+/// Fails once the time is over and something is in the way. A list or a look that is under way ends by itself.
+void PodMover::wait(std::string why) {
+    task_.text = std::move(why);
+    const bool is_hindered = !trouble_.empty() || !users_.trouble().empty();
+    if (is_hindered && is_over())
+        return fail(task_.text);
+    due_ = now() + Time(1'000);
+}
+
+/// What is left to do, and does what of it is due.
+void PodMover::look() {
+    if (!policy_ || task_.state != Task::State::Running)
+        return;
+    if (const auto first = awaited())
+        return wait(*first);
+    const PodChoice choice = choose_pods(pods_, act_, *policy_);
+    // Nothing is evicted while a known blocker would keep the eviction from its end.
+    if (!choice.refuse.empty())
+        return fail(list_text(choice.refuse));
+    if (choice.leave.empty()) {
+        // Somebody may have come while others left.
+        if (act_ == UpgradeAct::DeletePods && !users_.confirm())
+            return wait("pods have left; not known yet: who uses the driver now" +
+                        (users_.trouble().empty() ? "" : ": " + users_.trouble()));
+        task_.state = Task::State::Done;
+        task_.text = all_asked_ ? "pods have left" : "";
+        return;
+    }
+    std::vector<std::string> texts;
+    for (const PodFacts* pod : choice.leave) {
+        const auto why = in_the_way_.find(pod->uid);
+        texts.push_back(pod->text() + (pod->is_leaving            ? " (is ending)"
+                                       : why != in_the_way_.end() ? " (" + why->second + ")"
+                                                                  : ""));
+    }
+    task_.text = list_text(texts);
+    if (act_ != UpgradeAct::DeletePods && act_ != UpgradeAct::Drain)
+        return;
+    if (is_over())
+        return fail("these pods have not left within " + std::to_string(patience().count()) +
+                    " s: " + task_.text);
+    all_asked_ = true;
+    users_.outdate();
+    for (const PodFacts* pod : choice.leave)
+        if (!pod->is_leaving || (is_late() && unix_now() >= pod->grace_ends + after_grace.count()))
+            ask(*pod);
+    due_ = now() + Time(1'000);
+}
+
+void PodMover::ask(const PodFacts& pod) {
+    Time& at = ask_at_[pod.uid];
+    if (now() < at)
+        return;
+    at = now() + with_jitter(between_tries);
+    const auto done = [this, uid = pod.uid, text = pod.text()](ApiAnswer&& answer) {
+        answered(uid, text, std::move(answer));
+    };
+    const Json preconditions = {{"preconditions", {{"uid", pod.uid}}}};
+    if (is_late()) { // only where the policy says that budgets have no say any more
+        say_("deletes pod " + pod.text() + ": it did not leave within " +
+             std::to_string(rules().timeout.count()) + " s");
+        // One that is still there after its grace period does not end by itself.
+        (void)api_->remove(pod_path(pod), {{"metadata", {{"uid", pod.uid}}}}, done,
+                           pod.is_leaving ? Json{{"gracePeriodSeconds", 0}} : Json::object());
+        return;
+    }
+    (void)api_->create(pod_path(pod) + "/eviction",
+                       {{"apiVersion", "policy/v1"},
+                        {"kind", "Eviction"},
+                        {"metadata", {{"name", pod.name}, {"namespace", pod.space}}},
+                        {"deleteOptions", preconditions}},
+                       done);
+}
+
+void PodMover::answered(const std::string& uid, const std::string& text, ApiAnswer&& answer) {
+    if (answer.done() || answer.status == not_found) {
+        in_the_way_.erase(uid);
+        if (answer.done())
+            say_("pod " + text + " is asked to leave");
+        return;
+    }
+    if (answer.retry_after)
+        ask_at_[uid] = std::max(ask_at_[uid],
+                                now() + with_jitter(std::chrono::duration_cast<Time>(*answer.retry_after)));
+    const std::string budget = answer.status == too_many ? budget_in_the_way(answer.body) : "";
+    std::string why = budget.empty() ? answer.error.message : budget;
+    if (in_the_way_[uid] != why)
+        say_("pod " + text + " does not leave: " + why);
+    in_the_way_[uid] = std::move(why);
+}
+
+} // namespace gpuhost::cluster

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/cluster/upgrade/pods.hpp"
+
+#include "daemon/base/parse.hpp"
+#include "daemon/cluster/kube/kube_time.hpp"
+
+#include <algorithm>
+
+namespace gpuhost::cluster {
+
+using base::Json;
+using base::member;
+using base::string_or;
+
+namespace {
+
+const Json& elements(const Json& object, std::string_view key) {
+    static const Json none = Json::array();
+    const Json& found = member(object, key);
+    return found.is_array() ? found : none;
+}
+
+bool is_gpu_resource(const std::string& name) {
+    return base::starts_with(name, "nvidia.com/gpu") || base::starts_with(name, "nvidia.com/mig-");
+}
+
+bool asks_for_gpu(const Json& container) {
+    for (const char* kind : {"limits", "requests"}) {
+        const Json& resources = member(member(container, "resources"), kind);
+        if (resources.is_object())
+            for (const auto& [name, amount] : resources.items())
+                if (is_gpu_resource(name))
+                    return true;
+    }
+    return false;
+}
+
+/// By a request, or by a way around requests: NVIDIA's runtime class, or its devices as host paths.
+bool uses_gpu(const Json& spec) {
+    for (const char* kind : {"containers", "initContainers"})
+        for (const Json& container : elements(spec, kind))
+            if (asks_for_gpu(container))
+                return true;
+    if (base::starts_with(string_or(spec, "runtimeClassName", ""), "nvidia"))
+        return true;
+    for (const Json& volume : elements(spec, "volumes"))
+        if (base::starts_with(string_or(member(volume, "hostPath"), "path", ""), "/dev/nvidia"))
+            return true;
+    return false;
+}
+
+/// Those that it names, and those that were made for it.
+std::vector<std::string> claims_of(const Json& spec, const Json& status) {
+    std::vector<std::string> names;
+    for (const Json* list : {&elements(spec, "resourceClaims"), &elements(status, "resourceClaimStatuses")})
+        for (const Json& claim : *list)
+            if (std::string name = string_or(claim, "resourceClaimName", ""); !name.empty())
+                names.push_back(std::move(name));
+    // A device that an extended resource stands for (Kubernetes 1.34)
+    if (std::string name = string_or(member(status, "extendedResourceClaimStatus"), "resourceClaimName", "");
+        !name.empty())
+        names.push_back(std::move(name));
+    return names;
+}
+
+const Json& controller_of(const Json& metadata) {
+    static const Json none;
+    for (const Json& owner : elements(metadata, "ownerReferences"))
+        if (base::bool_or(owner, "controller", false))
+            return owner;
+    return none;
+}
+
+bool is_ready(const Json& status) {
+    const Json& containers = elements(status, "containerStatuses");
+    return string_or(status, "phase", "") == "Running" && !containers.empty() &&
+           std::all_of(containers.begin(), containers.end(),
+                       [](const Json& container) { return base::bool_or(container, "ready", false); });
+}
+
+bool selects_operand(const Json& spec) {
+    const Json& selector = member(spec, "nodeSelector");
+    if (selector.is_object())
+        for (const auto& [label, value] : selector.items())
+            if (is_paused_by(label))
+                return true;
+    return false;
+}
+
+class Choice {
+  public:
+    Choice(UpgradeAct act, const UpgradePolicy& policy) : act_(act), policy_(policy) {}
+
+    void take(const PodFacts& pod) {
+        if (act_ == UpgradeAct::WaitForJobs) {
+            if (keeps_driver(pod)) // it ends the upgrade once the jobs have ended, too
+                refuse_holder(pod);
+            else if (pod.is_active && policy_.wait_for.matches(pod.labels))
+                choice.leave.push_back(&pod);
+        } else if (act_ == UpgradeAct::Validate) {
+            if (pod.is_validator && !pod.is_leaving && !pod.is_ready)
+                choice.leave.push_back(&pod);
+        } else if (act_ == UpgradeAct::DeletePods) {
+            if (pod.is_active && pod.uses_gpu)
+                evict(pod, policy_.deletion);
+        } else if (act_ == UpgradeAct::Drain) {
+            const auto skip = pod.labels.find(key::drain_skip);
+            if ((skip == pod.labels.end() || skip->second != "true") &&
+                policy_.drain.selector.matches(pod.labels))
+                evict(pod, policy_.drain);
+        }
+    }
+
+    PodChoice choice;
+
+  private:
+    void evict(const PodFacts& pod, const PodRules& rules) {
+        if (keeps_driver(pod))
+            refuse_holder(pod);
+        else if (pod.is_mirror)
+            choice.ignored.push_back(pod.text() + " is a static pod");
+        else if (pod.is_daemon && pod.is_active)
+            choice.ignored.push_back(pod.text() + " is of a DaemonSet");
+        else if (!pod.is_leaving && pod.is_active && pod.has_empty_dir && !rules.delete_empty_dir)
+            choice.refuse.push_back(pod.text() +
+                                    " has an emptyDir, whose data would be lost (deleteEmptyDir is false)");
+        else if (!pod.is_leaving && pod.is_active && !pod.is_managed && !rules.force)
+            choice.refuse.push_back(pod.text() +
+                                    " has no controller that would make it again (force is false)");
+        else
+            choice.leave.push_back(&pod);
+    }
+
+    /// Nobody evicts it, and no label pauses it: with it the driver can't be swapped.
+    static bool keeps_driver(const PodFacts& pod) {
+        return pod.holds_driver && pod.is_active && !pod.is_leaving &&
+               (pod.is_mirror || (pod.is_daemon && !pod.is_operand));
+    }
+
+    void refuse_holder(const PodFacts& pod) {
+        choice.refuse.push_back(
+            pod.text() + " holds the driver, and " +
+            (pod.is_mirror ? "is a static pod: move its file out of the kubelet's directory"
+                           : "its DaemonSet keeps it here: give the DaemonSet the nodeSelector " +
+                                 std::string(key::deploy_prefix) + "client=true, and the node that label"));
+    }
+
+    UpgradeAct act_;
+    const UpgradePolicy& policy_;
+};
+
+} // namespace
+
+PodFacts pod_facts(const Json& pod) {
+    const Json& metadata = member(pod, "metadata");
+    const Json& spec = member(pod, "spec");
+    const Json& status = member(pod, "status");
+    const std::string phase = string_or(status, "phase", "");
+    const Json& controller = controller_of(metadata);
+    PodFacts facts;
+    facts.space = string_or(metadata, "namespace", "");
+    facts.name = string_or(metadata, "name", "");
+    facts.uid = string_or(metadata, "uid", "");
+    facts.labels = labels_of(pod);
+    const auto app = facts.labels.find("app");
+    facts.is_validator = app != facts.labels.end() && app->second == "nvidia-operator-validator";
+    facts.is_active = phase == "Running" || phase == "Pending";
+    facts.is_leaving = !string_or(metadata, "deletionTimestamp", "").empty();
+    facts.is_ready = is_ready(status);
+    facts.uses_gpu = uses_gpu(spec);
+    facts.claims = claims_of(spec, status);
+    facts.is_managed = !controller.is_null();
+    facts.is_daemon = string_or(controller, "kind", "") == "DaemonSet";
+    const Json& annotations = member(metadata, "annotations");
+    facts.is_mirror = annotations.is_object() && annotations.contains("kubernetes.io/config.mirror");
+    if (facts.is_mirror)
+        facts.static_uid = string_or(annotations, "kubernetes.io/config.hash", "");
+    facts.is_operand = selects_operand(spec);
+    facts.started = kube_seconds(string_or(status, "startTime", "")).value_or(0);
+    facts.grace_ends = kube_seconds(string_or(metadata, "deletionTimestamp", "")).value_or(0);
+    const Json& volumes = elements(spec, "volumes");
+    facts.has_empty_dir = std::any_of(volumes.begin(), volumes.end(),
+                                      [](const Json& v) { return v.is_object() && v.contains("emptyDir"); });
+    return facts;
+}
+
+PodChoice choose_pods(const std::map<std::string, PodFacts>& pods, UpgradeAct act,
+                      const UpgradePolicy& policy) {
+    Choice made(act, policy);
+    for (const auto& [uid, pod] : pods)
+        made.take(pod);
+    return std::move(made.choice);
+}
+
+std::string budget_in_the_way(const Json& status) {
+    for (const Json& cause : elements(member(status, "details"), "causes"))
+        if (string_or(cause, "reason", "") == "DisruptionBudget")
+            return string_or(cause, "message", "");
+    return {};
+}
+
+} // namespace gpuhost::cluster
