@@ -2,7 +2,7 @@
 // Options of the verbs that make a bundle.
 #pragma once
 
-#include "daemon/content/cms.hpp"
+#include "daemon/content/crypto/cms.hpp"
 #include "daemon/ctl/verb.hpp"
 
 #include <string>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/base/page_buffer.hpp"
-#include "daemon/content/sha256.hpp"
+#include "daemon/content/crypto/sha256.hpp"
 #include "daemon/ctl/bundle_files.hpp"
 #include "daemon/ctl/byte_meter.hpp"
 #include "daemon/ctl/session.hpp"

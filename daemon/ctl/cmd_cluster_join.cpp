@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/base/parse.hpp"
 #include "daemon/cluster/kube/paths.hpp"
-#include "daemon/content/client_certificate.hpp"
+#include "daemon/content/crypto/client_certificate.hpp"
 #include "daemon/ctl/cluster_service.hpp"
 #include "daemon/ctl/document.hpp"
 #include "daemon/ctl/root_option.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/base/parse.hpp"
-#include "daemon/content/sha256.hpp"
+#include "daemon/content/crypto/sha256.hpp"
 #include "daemon/ctl/byte_meter.hpp"
 #include "daemon/ctl/output_file.hpp"
 #include "daemon/ctl/root_option.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/base/clock.hpp"
-#include "daemon/content/tar_writer.hpp"
+#include "daemon/content/archive/tar_writer.hpp"
 #include "daemon/ctl/output_file.hpp"
 #include "daemon/ctl/report.hpp"
 #include "daemon/ctl/root_option.hpp"

@@ -5,7 +5,7 @@
 #include "daemon/base/clock.hpp"
 #include "daemon/base/parse.hpp"
 #include "daemon/cluster/kube/paths.hpp"
-#include "daemon/content/client_certificate.hpp"
+#include "daemon/content/crypto/client_certificate.hpp"
 #include "daemon/ctl/runtime_wanted.hpp"
 #include "daemon/runtime/cdi/spec_documents.hpp"
 #include "daemon/runtime/configure/plan.hpp"

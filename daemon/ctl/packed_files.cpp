@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/ctl/packed_files.hpp"
 
-#include "daemon/content/package.hpp"
+#include "daemon/content/package/package.hpp"
 
 #include <cerrno>
 #include <cstdlib>

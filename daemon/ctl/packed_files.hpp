@@ -4,7 +4,7 @@
 
 #include "daemon/base/page_buffer.hpp"
 #include "daemon/base/root.hpp"
-#include "daemon/content/tar_writer.hpp"
+#include "daemon/content/archive/tar_writer.hpp"
 #include "daemon/ctl/client.hpp"
 
 #include <cstdint>

@@ -3,7 +3,7 @@
 
 #include "daemon/base/parse.hpp"
 #include "daemon/base/root.hpp"
-#include "daemon/content/tree.hpp"
+#include "daemon/content/archive/tree.hpp"
 #include "daemon/ctl/packed_files.hpp"
 
 #include <array>

@@ -3,7 +3,7 @@
 // and nothing that its manifest does not say is in it is accepted.
 #pragma once
 
-#include "daemon/content/cms.hpp"
+#include "daemon/content/crypto/cms.hpp"
 #include "images/bundle/input.hpp"
 #include "images/bundle/layout.hpp"
 #include "images/bundle/signed_manifest.hpp"

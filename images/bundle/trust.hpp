@@ -2,7 +2,7 @@
 #pragma once
 
 #include "daemon/base/root.hpp"
-#include "daemon/content/cms.hpp"
+#include "daemon/content/crypto/cms.hpp"
 
 namespace gpuhost::images {
 

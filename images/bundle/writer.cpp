@@ -2,7 +2,7 @@
 #include "images/bundle/writer.hpp"
 
 #include "daemon/base/page_buffer.hpp"
-#include "daemon/content/sha256.hpp"
+#include "daemon/content/crypto/sha256.hpp"
 #include "images/bundle/layout.hpp"
 
 #include <algorithm>

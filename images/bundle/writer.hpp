@@ -2,7 +2,7 @@
 #pragma once
 
 #include "daemon/base/handle.hpp"
-#include "daemon/content/cms.hpp"
+#include "daemon/content/crypto/cms.hpp"
 #include "images/bundle/manifest.hpp"
 
 #include <cstdint>

@@ -3,7 +3,7 @@
 
 #include "daemon/base/json.hpp"
 #include "daemon/base/parse.hpp"
-#include "daemon/content/sha256.hpp"
+#include "daemon/content/crypto/sha256.hpp"
 #include "images/bundle/host_facts.hpp"
 #include "images/bundle/oci.hpp"
 #include "images/create/packages.hpp"

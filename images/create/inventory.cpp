@@ -2,7 +2,7 @@
 #include "images/create/inventory.hpp"
 
 #include "daemon/base/parse.hpp"
-#include "daemon/content/sha256.hpp"
+#include "daemon/content/crypto/sha256.hpp"
 #include "images/store/blob_store.hpp"
 #include "images/store/generations.hpp"
 #include "images/store/references.hpp"

@@ -3,7 +3,7 @@
 
 #include "daemon/base/handle.hpp"
 #include "daemon/base/parse.hpp"
-#include "daemon/content/sha256.hpp"
+#include "daemon/content/crypto/sha256.hpp"
 #include "images/bundle/host_facts.hpp"
 #include "images/create/package_workshop.hpp"
 #include "images/store/packages.hpp"

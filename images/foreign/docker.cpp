@@ -3,7 +3,7 @@
 
 #include "daemon/base/json.hpp"
 #include "daemon/base/parse.hpp"
-#include "daemon/content/archive.hpp"
+#include "daemon/content/archive/archive.hpp"
 #include "images/bundle/reference.hpp"
 #include "images/foreign/foreign.hpp"
 

@@ -8,7 +8,7 @@
 // configurations too, the same for the same images on every host.
 #pragma once
 
-#include "daemon/content/archive.hpp"
+#include "daemon/content/archive/archive.hpp"
 #include "images/bundle/oci.hpp"
 #include "images/store/blob_source.hpp"
 

@@ -2,7 +2,7 @@
 #include "images/host/crio_pins.hpp"
 
 #include "daemon/base/parse.hpp"
-#include "daemon/content/file_operation.hpp"
+#include "daemon/content/set/file_operation.hpp"
 
 #include <algorithm>
 

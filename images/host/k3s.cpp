@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "images/host/k3s.hpp"
 
-#include "daemon/content/file_operation.hpp"
+#include "daemon/content/set/file_operation.hpp"
 
 #include <tuple>
 

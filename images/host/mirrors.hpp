@@ -11,7 +11,7 @@
 #pragma once
 
 #include "daemon/base/root.hpp"
-#include "daemon/content/file_operation.hpp"
+#include "daemon/content/set/file_operation.hpp"
 #include "daemon/core/settings.hpp"
 
 #include <span>

@@ -2,7 +2,7 @@
 #include "images/host/repositories.hpp"
 
 #include "daemon/base/parse.hpp"
-#include "daemon/content/sha256.hpp"
+#include "daemon/content/crypto/sha256.hpp"
 #include "images/bundle/distribution.hpp"
 
 #include <algorithm>

@@ -7,7 +7,7 @@
 // The packages themselves are in the catalogue, as links into the store. Nothing is installed: that is for who runs apt.
 #pragma once
 
-#include "daemon/content/file_operation.hpp"
+#include "daemon/content/set/file_operation.hpp"
 #include "daemon/core/settings.hpp"
 #include "images/store/catalogue.hpp"
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "images/import/artifacts.hpp"
 
-#include "daemon/content/archive.hpp"
-#include "daemon/content/sha256.hpp"
+#include "daemon/content/archive/archive.hpp"
+#include "daemon/content/crypto/sha256.hpp"
 #include "images/bundle/oci.hpp"
 
 #include <algorithm>

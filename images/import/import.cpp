@@ -3,7 +3,7 @@
 
 #include "daemon/base/clock.hpp"
 #include "daemon/base/parse.hpp"
-#include "daemon/content/sha256.hpp"
+#include "daemon/content/crypto/sha256.hpp"
 #include "images/import/artifacts.hpp"
 #include "images/store/garbage.hpp"
 #include "images/store/generations.hpp"

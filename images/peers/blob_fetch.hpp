@@ -9,7 +9,7 @@
 #pragma once
 
 #include "daemon/base/result.hpp"
-#include "daemon/content/sha256.hpp"
+#include "daemon/content/crypto/sha256.hpp"
 
 #include <chrono>
 #include <cstdint>

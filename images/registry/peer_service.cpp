@@ -2,7 +2,7 @@
 #include "images/registry/peer_service.hpp"
 
 #include "daemon/base/parse.hpp"
-#include "daemon/content/sha256.hpp"
+#include "daemon/content/crypto/sha256.hpp"
 #include "images/store/catalogue.hpp"
 
 #include <sys/stat.h>

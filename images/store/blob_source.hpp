@@ -4,7 +4,7 @@
 
 #include "daemon/base/handle.hpp"
 #include "daemon/base/root.hpp"
-#include "daemon/content/sha256.hpp"
+#include "daemon/content/crypto/sha256.hpp"
 
 #include <cstdint>
 #include <functional>

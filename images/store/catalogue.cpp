@@ -2,7 +2,7 @@
 #include "images/store/catalogue.hpp"
 
 #include "daemon/base/parse.hpp"
-#include "daemon/content/sha256.hpp"
+#include "daemon/content/crypto/sha256.hpp"
 #include "images/bundle/layout.hpp"
 #include "images/bundle/plain_file.hpp"
 #include "images/bundle/reference.hpp"

@@ -13,7 +13,7 @@
 
 #include "daemon/base/json.hpp"
 #include "daemon/base/root.hpp"
-#include "daemon/content/cms.hpp"
+#include "daemon/content/crypto/cms.hpp"
 #include "images/bundle/manifest.hpp"
 #include "images/store/link_tree.hpp"
 #include "images/store/packages.hpp"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "images/store/garbage.hpp"
 
-#include "daemon/content/cms.hpp"
+#include "daemon/content/crypto/cms.hpp"
 #include "images/bundle/manifest.hpp"
 #include "images/store/blob_store.hpp"
 #include "images/store/catalogue.hpp"

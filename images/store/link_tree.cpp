@@ -2,7 +2,7 @@
 #include "images/store/link_tree.hpp"
 
 #include "daemon/base/parse.hpp"
-#include "daemon/content/archive.hpp"
+#include "daemon/content/archive/archive.hpp"
 #include "images/store/blob_store.hpp"
 
 #include <algorithm>

@@ -3,7 +3,7 @@
 
 #include "daemon/base/clock.hpp"
 #include "daemon/base/parse.hpp"
-#include "daemon/content/sha256.hpp"
+#include "daemon/content/crypto/sha256.hpp"
 #include "images/bundle/plain_file.hpp"
 #include "images/bundle/reference.hpp"
 #include "images/store/blob_store.hpp"

@@ -2,7 +2,7 @@
 #include "kmod/boot/gone_kernels.hpp"
 
 #include "daemon/base/parse.hpp"
-#include "daemon/content/file_operation.hpp"
+#include "daemon/content/set/file_operation.hpp"
 #include "kmod/boot/initramfs.hpp"
 #include "kmod/module/kernel_state.hpp"
 #include "kmod/store/store.hpp"

@@ -2,7 +2,7 @@
 #include "kmod/boot/images.hpp"
 
 #include "daemon/base/parse.hpp"
-#include "daemon/content/unified_image.hpp"
+#include "daemon/content/archive/unified_image.hpp"
 
 #include <algorithm>
 #include <array>

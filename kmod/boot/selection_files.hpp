@@ -10,7 +10,7 @@
 // the old version, after it the new one, and never a mix. Everything else is made before it or removed after it.
 #pragma once
 
-#include "daemon/content/file_operation.hpp"
+#include "daemon/content/set/file_operation.hpp"
 #include "kmod/store/store.hpp"
 
 #include <map>

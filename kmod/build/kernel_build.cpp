@@ -3,7 +3,7 @@
 
 #include "daemon/base/parse.hpp"
 #include "daemon/base/process.hpp"
-#include "daemon/content/sha256.hpp"
+#include "daemon/content/crypto/sha256.hpp"
 #include "kmod/build/log.hpp"
 #include "kmod/build/log_file.hpp"
 #include "kmod/store/module_set.hpp"

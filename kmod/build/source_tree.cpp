@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/base/parse.hpp"
-#include "daemon/content/package.hpp"
-#include "daemon/content/tree.hpp"
+#include "daemon/content/archive/tree.hpp"
+#include "daemon/content/package/package.hpp"
 #include "kmod/build/kernel_build.hpp"
 
 #include <fcntl.h>

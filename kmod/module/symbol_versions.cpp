@@ -2,7 +2,7 @@
 #include "kmod/module/symbol_versions.hpp"
 
 #include "daemon/base/parse.hpp"
-#include "daemon/content/archive.hpp"
+#include "daemon/content/archive/archive.hpp"
 
 #include <algorithm>
 

@@ -3,7 +3,7 @@
 
 #include "daemon/base/mapped_file.hpp"
 #include "daemon/base/parse.hpp"
-#include "daemon/content/archive.hpp"
+#include "daemon/content/archive/archive.hpp"
 #include "kmod/module/file.hpp"
 #include "kmod/module/info.hpp"
 #include "kmod/module/kernel_state.hpp"

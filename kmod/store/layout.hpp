@@ -7,7 +7,7 @@
 //   copyright, LICENSE    → doc/PACKAGE/ (Debian: usr/share/doc/PACKAGE/, RPM: usr/share/licenses/PACKAGE/)
 #pragma once
 
-#include "daemon/content/archive.hpp"
+#include "daemon/content/archive/archive.hpp"
 
 #include <array>
 #include <optional>

@@ -6,8 +6,8 @@
 #pragma once
 
 #include "daemon/base/root.hpp"
-#include "daemon/content/file_list.hpp"
-#include "daemon/content/set_writer.hpp"
+#include "daemon/content/set/file_list.hpp"
+#include "daemon/content/set/set_writer.hpp"
 #include "kmod/store/store.hpp"
 
 #include <string>

@@ -3,7 +3,7 @@
 
 #include "daemon/base/mapped_file.hpp"
 #include "daemon/base/parse.hpp"
-#include "daemon/content/module_signature.hpp"
+#include "daemon/content/crypto/module_signature.hpp"
 #include "kmod/module/info.hpp"
 
 #include <algorithm>

@@ -2,7 +2,7 @@
 // Built modules that packages bring (RPM's kmod packages), as module sets, one a kernel.
 #pragma once
 
-#include "daemon/content/archive.hpp"
+#include "daemon/content/archive/archive.hpp"
 #include "kmod/store/layout.hpp"
 #include "kmod/store/manifest.hpp"
 

@@ -2,7 +2,7 @@
 #include "kmod/store/publish.hpp"
 
 #include "daemon/base/parse.hpp"
-#include "daemon/content/publication.hpp"
+#include "daemon/content/set/publication.hpp"
 #include "kmod/step_kind.hpp"
 #include "kmod/store/manifest.hpp"
 #include "kmod/store/store.hpp"

@@ -2,7 +2,7 @@
 #include "kmod/store/remove.hpp"
 
 #include "daemon/base/parse.hpp"
-#include "daemon/content/sha256.hpp"
+#include "daemon/content/crypto/sha256.hpp"
 #include "kmod/holder/mappers.hpp"
 #include "kmod/module/kernel_state.hpp"
 #include "kmod/step_kind.hpp"

@@ -2,7 +2,7 @@
 #include "daemon/base/elf.hpp"
 #include "daemon/base/mapped_file.hpp"
 #include "daemon/base/parse.hpp"
-#include "daemon/content/package.hpp"
+#include "daemon/content/package/package.hpp"
 #include "kmod/store/layout.hpp"
 #include "kmod/store/package_modules.hpp"
 #include "kmod/store/stage.hpp"

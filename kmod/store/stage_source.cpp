@@ -2,7 +2,7 @@
 #include "kmod/store/stage_source.hpp"
 
 #include "daemon/base/parse.hpp"
-#include "daemon/content/tar_writer.hpp"
+#include "daemon/content/archive/tar_writer.hpp"
 
 #include <fcntl.h>
 

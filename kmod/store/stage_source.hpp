@@ -2,7 +2,7 @@
 // The source of kernel modules that a package brings, as a set in the staging directory.
 #pragma once
 
-#include "daemon/content/package.hpp"
+#include "daemon/content/package/package.hpp"
 #include "kmod/store/stage.hpp"
 
 #include <map>

@@ -2,7 +2,7 @@
 #include "kmod/store/store.hpp"
 
 #include "daemon/base/parse.hpp"
-#include "daemon/content/sha256.hpp"
+#include "daemon/content/crypto/sha256.hpp"
 #include "kmod/store/manifest.hpp"
 
 #include <algorithm>

@@ -4,7 +4,7 @@
 //   {"chips": [{"devid": "0x1DB6", "name": …, "features": ["kernelopen", …], "legacybranch": "470.xx"}, …]}
 #pragma once
 
-#include "daemon/content/archive.hpp"
+#include "daemon/content/archive/archive.hpp"
 
 #include <string>
 #include <string_view>

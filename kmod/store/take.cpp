@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kmod/store/take.hpp"
 
-#include "daemon/content/sha256.hpp"
+#include "daemon/content/crypto/sha256.hpp"
 #include "daemon/core/artifact.hpp"
 #include "kmod/store/stage.hpp"
 #include "kmod/store/store.hpp"

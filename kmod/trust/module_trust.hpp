@@ -3,8 +3,8 @@
 // it can be foreseen.
 #pragma once
 
-#include "daemon/content/module_certificate.hpp"
-#include "daemon/content/module_signature.hpp"
+#include "daemon/content/crypto/module_certificate.hpp"
+#include "daemon/content/crypto/module_signature.hpp"
 #include "daemon/core/step.hpp"
 #include "kmod/trust/kernel_keys.hpp"
 

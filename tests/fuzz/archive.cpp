@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A package as driver import reads it: members outside, a tar inside.
-#include "daemon/content/archive.hpp"
+#include "daemon/content/archive/archive.hpp"
 
 #include "tests/fuzz/fuzz.hpp"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/content/cms.hpp"
+#include "daemon/content/crypto/cms.hpp"
 
 #include "tests/fuzz/fuzz.hpp"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A Debian package as driver import walks it, and the places that its files get.
-#include "daemon/content/deb.hpp"
+#include "daemon/content/package/deb.hpp"
 
 #include "kmod/store/layout.hpp"
 #include "tests/fuzz/fuzz.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // An initramfs image, as the step that clears it reads it.
-#include "daemon/content/initramfs.hpp"
+#include "daemon/content/archive/initramfs.hpp"
 
 #include "daemon/base/handle.hpp"
 #include "daemon/base/root.hpp"

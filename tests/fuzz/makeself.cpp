@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The script in front of a self-extracting archive, as driver import reads it.
-#include "daemon/content/makeself.hpp"
+#include "daemon/content/package/makeself.hpp"
 
 #include "tests/fuzz/fuzz.hpp"
 

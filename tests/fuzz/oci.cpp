@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "images/bundle/oci.hpp"
 
-#include "daemon/content/sha256.hpp"
+#include "daemon/content/crypto/sha256.hpp"
 #include "images/bundle/reference.hpp"
 #include "tests/fuzz/fuzz.hpp"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // An RPM package as toolkit import walks it.
-#include "daemon/content/rpm.hpp"
+#include "daemon/content/package/rpm.hpp"
 
 #include "tests/fuzz/fuzz.hpp"
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // .manifest of NVIDIA's .run file, and the places that its files get.
-#include "daemon/content/run_manifest.hpp"
+#include "daemon/content/package/run_manifest.hpp"
 
-#include "daemon/content/archive.hpp"
+#include "daemon/content/archive/archive.hpp"
 #include "tests/fuzz/fuzz.hpp"
 
 using namespace gpuhost;

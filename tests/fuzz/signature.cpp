@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/content/module_certificate.hpp"
-#include "daemon/content/module_signature.hpp"
+#include "daemon/content/crypto/module_certificate.hpp"
+#include "daemon/content/crypto/module_signature.hpp"
 #include "tests/fuzz/fuzz.hpp"
 
 using namespace gpuhost;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // A unified kernel image, as the step that clears a kernel's images reads it.
-#include "daemon/content/unified_image.hpp"
+#include "daemon/content/archive/unified_image.hpp"
 
 #include "daemon/base/handle.hpp"
 #include "daemon/base/root.hpp"
-#include "daemon/content/pe_sections.hpp"
+#include "daemon/content/archive/pe_sections.hpp"
 #include "tests/fuzz/fuzz.hpp"
 
 #include <sys/mman.h>

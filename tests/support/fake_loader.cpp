@@ -20,7 +20,7 @@
 #include "daemon/base/handle.hpp"
 #include "daemon/base/mapped_file.hpp"
 #include "daemon/base/parse.hpp"
-#include "daemon/content/module_signature.hpp"
+#include "daemon/content/crypto/module_signature.hpp"
 #include "daemon/runtime/gpu/character_device.hpp"
 #include "kmod/device_node.hpp"
 #include "kmod/load/console.hpp"

@@ -38,19 +38,19 @@ time_seam = -Wl,--wrap=clock_gettime -Wl,--wrap=_ZNSt13random_device9_M_getvalEv
 %C%_content_tests_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=EVP_md5
 %C%_content_tests_LDADD = $(test_libs) $(test_inputs) $(content_libs)
 %C%_content_tests_SOURCES = \
-    %D%/content/archive_test.cpp \
-    %D%/content/client_certificate_test.cpp \
-    %D%/content/cms_test.cpp \
-    %D%/content/initramfs_test.cpp \
-    %D%/content/makeself_test.cpp \
+    %D%/content/archive/archive_test.cpp \
+    %D%/content/crypto/client_certificate_test.cpp \
+    %D%/content/crypto/cms_test.cpp \
+    %D%/content/archive/initramfs_test.cpp \
+    %D%/content/package/makeself_test.cpp \
     %D%/content/module_key.hpp \
-    %D%/content/module_signature_test.cpp \
-    %D%/content/rpm_test.cpp \
-    %D%/content/run_manifest_test.cpp \
-    %D%/content/sha256_test.cpp \
-    %D%/content/tar_writer_test.cpp \
-    %D%/content/tree_test.cpp \
-    %D%/content/unified_image_test.cpp
+    %D%/content/crypto/module_signature_test.cpp \
+    %D%/content/package/rpm_test.cpp \
+    %D%/content/package/run_manifest_test.cpp \
+    %D%/content/crypto/sha256_test.cpp \
+    %D%/content/archive/tar_writer_test.cpp \
+    %D%/content/archive/tree_test.cpp \
+    %D%/content/archive/unified_image_test.cpp
 
 %C%_http_tests_CPPFLAGS = $(test_cppflags)
 %C%_http_tests_LDADD = $(test_libs) $(test_inputs) $(http_libs) $(content_libs)

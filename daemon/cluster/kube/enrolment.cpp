@@ -3,7 +3,7 @@
 
 #include "daemon/base/base64.hpp"
 #include "daemon/base/parse.hpp"
-#include "daemon/content/client_certificate.hpp"
+#include "daemon/content/crypto/client_certificate.hpp"
 
 #include <random>
 #include <utility>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/base/parse.hpp"
-#include "daemon/content/file_operation.hpp"
+#include "daemon/content/set/file_operation.hpp"
 #include "daemon/core/registry_hosts.hpp"
 #include "daemon/runtime/configure/change.hpp"
 #include "daemon/runtime/inspect/containerd_merge.hpp"

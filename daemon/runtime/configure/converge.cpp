@@ -3,7 +3,7 @@
 
 #include "daemon/base/clock.hpp"
 #include "daemon/base/parse.hpp"
-#include "daemon/content/file_operation.hpp"
+#include "daemon/content/set/file_operation.hpp"
 #include "daemon/runtime/configure/check.hpp"
 #include "daemon/runtime/configure/restart.hpp"
 #include "daemon/runtime/configure/undo.hpp"

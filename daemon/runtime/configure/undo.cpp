@@ -2,7 +2,7 @@
 #include "daemon/runtime/configure/undo.hpp"
 
 #include "daemon/base/parse.hpp"
-#include "daemon/content/file_operation.hpp"
+#include "daemon/content/set/file_operation.hpp"
 #include "daemon/runtime/configure/busy.hpp"
 #include "daemon/runtime/configure/restart.hpp"
 

@@ -2,7 +2,7 @@
 #include "daemon/runtime/inspect/containerd_registries.hpp"
 
 #include "daemon/base/parse.hpp"
-#include "daemon/content/file_operation.hpp"
+#include "daemon/content/set/file_operation.hpp"
 #include "daemon/core/registry_hosts.hpp"
 
 #include <algorithm>

@@ -2,7 +2,7 @@
 #include "daemon/runtime/toolkit/config.hpp"
 
 #include "daemon/base/parse.hpp"
-#include "daemon/content/file_operation.hpp"
+#include "daemon/content/set/file_operation.hpp"
 #include "daemon/runtime/toml/toml.hpp"
 #include "daemon/runtime/toml/toml_writer.hpp"
 

@@ -3,7 +3,7 @@
 // its name.
 #pragma once
 
-#include "daemon/content/package.hpp"
+#include "daemon/content/package/package.hpp"
 
 #include <optional>
 #include <string>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/base/parse.hpp"
-#include "daemon/content/publication.hpp"
+#include "daemon/content/set/publication.hpp"
 #include "daemon/runtime/toolkit/stage.hpp"
 #include "daemon/runtime/toolkit/steps.hpp"
 #include "daemon/runtime/toolkit/store.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/base/parse.hpp"
-#include "daemon/content/file_operation.hpp"
+#include "daemon/content/set/file_operation.hpp"
 #include "daemon/runtime/toolkit/config.hpp"
 #include "daemon/runtime/toolkit/steps.hpp"
 #include "daemon/runtime/toolkit/use.hpp"

@@ -3,7 +3,7 @@
 
 #include "daemon/base/json.hpp"
 #include "daemon/base/parse.hpp"
-#include "daemon/content/sha256.hpp"
+#include "daemon/content/crypto/sha256.hpp"
 
 #include <algorithm>
 #include <cerrno>

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "daemon/base/root.hpp"
-#include "daemon/content/file_list.hpp"
+#include "daemon/content/set/file_list.hpp"
 
 #include <cstdint>
 #include <string>

@@ -2,7 +2,7 @@
 #include "daemon/runtime/toolkit/stage.hpp"
 
 #include "daemon/base/parse.hpp"
-#include "daemon/content/sha256.hpp"
+#include "daemon/content/crypto/sha256.hpp"
 #include "daemon/core/artifact.hpp"
 #include "daemon/runtime/toolkit/store.hpp"
 

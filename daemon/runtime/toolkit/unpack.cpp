@@ -2,7 +2,7 @@
 #include "daemon/base/elf.hpp"
 #include "daemon/base/mapped_file.hpp"
 #include "daemon/base/parse.hpp"
-#include "daemon/content/set_writer.hpp"
+#include "daemon/content/set/set_writer.hpp"
 #include "daemon/runtime/toolkit/package.hpp"
 #include "daemon/runtime/toolkit/set.hpp"
 #include "daemon/runtime/toolkit/stage.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/content/package.hpp"
-#include "daemon/content/sha256.hpp"
+#include "daemon/content/crypto/sha256.hpp"
+#include "daemon/content/package/package.hpp"
 #include "daemon/ctl/source_directory.hpp"
 #include "tests/support/tmpdir.hpp"
 

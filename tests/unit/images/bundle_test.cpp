@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/base/root.hpp"
-#include "daemon/content/archive.hpp"
+#include "daemon/content/archive/archive.hpp"
 #include "images/bundle/items.hpp"
 #include "tests/support/tmpdir.hpp"
 #include "tests/unit/images/bundles.hpp"

@@ -2,7 +2,7 @@
 #include "tests/unit/images/bundles.hpp"
 
 #include "daemon/base/root.hpp"
-#include "daemon/content/sha256.hpp"
+#include "daemon/content/crypto/sha256.hpp"
 #include "images/bundle/writer.hpp"
 
 #include <gtest/gtest.h>

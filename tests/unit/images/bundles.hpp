@@ -2,7 +2,7 @@
 // Bundles in memory, signed by a site that is made for the test.
 #pragma once
 
-#include "daemon/content/cms.hpp"
+#include "daemon/content/crypto/cms.hpp"
 #include "images/bundle/reader.hpp"
 #include "tests/support/pki.hpp"
 

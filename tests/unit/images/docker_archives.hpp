@@ -3,7 +3,7 @@
 #pragma once
 
 #include "daemon/base/json.hpp"
-#include "daemon/content/sha256.hpp"
+#include "daemon/content/crypto/sha256.hpp"
 #include "tests/support/archives.hpp"
 
 #include <string>

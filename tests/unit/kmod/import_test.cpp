@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // store.stage and store.publish: a driver on its way in.
-#include "daemon/content/sha256.hpp"
+#include "daemon/content/crypto/sha256.hpp"
 #include "kmod/build/kernel_build.hpp"
 #include "kmod/store/manifest.hpp"
 #include "kmod/store/stage.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/base/json.hpp"
-#include "daemon/content/sha256.hpp"
+#include "daemon/content/crypto/sha256.hpp"
 #include "images/import/import.hpp"
 #include "images/store/garbage.hpp"
 #include "tests/support/sync_seam.h"

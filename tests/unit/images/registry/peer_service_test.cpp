@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/content/sha256.hpp"
+#include "daemon/content/crypto/sha256.hpp"
 #include "images/registry/peer_service.hpp"
 #include "images/store/catalogue.hpp"
 #include "tests/support/tmpdir.hpp"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/base/json.hpp"
 #include "daemon/base/rate_limit.hpp"
-#include "daemon/content/sha256.hpp"
+#include "daemon/content/crypto/sha256.hpp"
 #include "images/registry/registry.hpp"
 #include "tests/support/tmpdir.hpp"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/content/cms.hpp"
-#include "daemon/content/module_certificate.hpp"
-#include "daemon/content/module_signature.hpp"
+#include "daemon/content/crypto/cms.hpp"
+#include "daemon/content/crypto/module_certificate.hpp"
+#include "daemon/content/crypto/module_signature.hpp"
 #include "kmod/build/sign.hpp"
 #include "kmod/store/manifest.hpp"
 #include "kmod/trust/secure_boot.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/content/cms.hpp"
+#include "daemon/content/crypto/cms.hpp"
 #include "kmod/module/kernel_config.hpp"
 #include "kmod/trust/module_trust.hpp"
 #include "tests/support/elf_images.hpp"

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// Writes a packed tar that is a function of the names, the content and the executable bits of what is put into it, and of its
+// form: no owners, and one time for all.
+#pragma once
+
+#include "daemon/base/result.hpp"
+#include "daemon/content/crypto/sha256.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include <sys/types.h>
+
+namespace gpuhost::content {
+
+struct TarForm {
+    enum class Packing { Zstd, Gzip };
+    Packing packing = Packing::Zstd;
+    std::uint64_t time = 0; ///< of all, seconds since 1970
+    mode_t mode = 0644;     ///< of files; who reads those that are executable executes them
+};
+
+class TarWriter {
+  public:
+    /// Writes to `fd`, which must stay open, from where it stands. `what` is for messages.
+    [[nodiscard]] static base::Result<TarWriter> create(int fd, std::string what, const TarForm& form = {});
+    TarWriter(TarWriter&&) noexcept;
+    TarWriter& operator=(TarWriter&&) noexcept;
+    TarWriter(const TarWriter&) = delete;
+    TarWriter& operator=(const TarWriter&) = delete;
+    ~TarWriter();
+
+    /// Begins a file; exactly `size` bytes of write() follow.
+    [[nodiscard]] base::Result<void> begin(const std::string& path, bool executable, std::uint64_t size);
+    [[nodiscard]] base::Result<void> write(std::string_view bytes);
+    [[nodiscard]] base::Result<void> add_link(const std::string& path, const std::string& target);
+    /// Ends the tar and says what was written.
+    [[nodiscard]] base::Result<FileDigest> finish();
+
+  private:
+    struct State;
+    explicit TarWriter(std::unique_ptr<State> state);
+    std::unique_ptr<State> state_;
+};
+
+} // namespace gpuhost::content

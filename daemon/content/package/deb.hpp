@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reads a Debian package (deb(5)) from a descriptor, without dpkg and without running anything that is in it.
+#pragma once
+
+#include "daemon/content/archive/archive.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace gpuhost::content {
+
+struct DebControl {
+    std::string package;
+    std::string version;               ///< as written: "535.261.03-1"
+    std::string upstream;              ///< without epoch and revision: "535.261.03"
+    std::string architecture;          ///< "amd64", "all"
+    std::uint64_t installed_bytes = 0; ///< what the package claims; 0 if it says nothing
+};
+
+/// Standing at the start of the package's files once it is open.
+class Deb {
+  public:
+    [[nodiscard]] static base::Result<Deb> open(int fd, const std::string& what);
+    [[nodiscard]] static base::Result<Deb> open(std::string_view memory, const std::string& what);
+
+    [[nodiscard]] const DebControl& control() const { return control_; }
+    /// The next file of the package, as ArchiveReader::next.
+    [[nodiscard]] base::Result<std::optional<ArchiveEntry>> next() { return data_.next(); }
+    [[nodiscard]] ArchiveReader& data() { return data_; }
+
+  private:
+    Deb(ArchiveReader outer, DebControl control, ArchiveReader data)
+        : outer_(std::move(outer)), control_(std::move(control)), data_(std::move(data)) {}
+    [[nodiscard]] static base::Result<Deb> read(ArchiveReader outer, const std::string& what);
+
+    ArchiveReader outer_;
+    DebControl control_;
+    ArchiveReader data_; ///< reads from outer_: after it, so that it goes first
+};
+
+/// The control file's fields that matter; a package without a usable name and version is BadContent.
+[[nodiscard]] base::Result<DebControl> parse_deb_control(std::string_view text, std::string_view what);
+
+/// dpkg's word for the machine that this program was built for.
+[[nodiscard]] std::string_view deb_architecture() noexcept;
+
+} // namespace gpuhost::content

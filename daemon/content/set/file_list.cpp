@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/content/set/file_list.hpp"
+
+#include "daemon/content/archive/archive.hpp"
+#include "daemon/content/crypto/sha256.hpp"
+
+#include <map>
+
+namespace gpuhost::content {
+
+using base::Errc;
+using base::Json;
+using base::Result;
+
+namespace {
+
+Json to_json(const TreeFile& file) {
+    if (!file.target.empty())
+        return Json{{"path", file.path}, {"target", file.target}};
+    return Json{{"path", file.path},
+                {"mode", file.executable ? "0555" : "0444"},
+                {"size", file.size},
+                {"sha256", file.sha256}};
+}
+
+Result<TreeFile> file_from_json(const Json& value) {
+    TreeFile file;
+    GPUHOST_TRY(path, base::get_string(value, "path"));
+    const auto safe = safe_relative_path(path);
+    if (path.empty() || !safe || *safe != path || path == manifest_name)
+        return base::fail(Errc::BadContent, "a file's path can't be used: '" + path + "'");
+    file.path = path;
+    file.target = base::string_or(value, "target", {});
+    if (!file.target.empty()) {
+        if (!link_stays_inside(file.path, file.target))
+            return base::fail(Errc::BadContent, "link '" + file.path + "' leads out");
+        return file;
+    }
+    GPUHOST_TRY(mode, base::get_string(value, "mode"));
+    GPUHOST_TRY(size, base::get_int(value, "size"));
+    GPUHOST_TRY(digest, base::get_string(value, "sha256"));
+    if ((mode != "0444" && mode != "0555") || size < 0 || !is_sha256(digest))
+        return base::fail(Errc::BadContent, "file '" + path + "' is described wrongly");
+    file.executable = mode == "0555";
+    file.size = static_cast<std::uint64_t>(size);
+    file.sha256 = std::move(digest);
+    return file;
+}
+
+std::string difference(const TreeFile& wanted, const TreeFile& found) {
+    if (!wanted.target.empty() || !found.target.empty())
+        return wanted.path + ": link to '" + found.target + "', expected '" + wanted.target + "'";
+    if (wanted.size != found.size)
+        return wanted.path + ": " + std::to_string(found.size) + " bytes, expected " +
+               std::to_string(wanted.size);
+    if (wanted.sha256 != found.sha256)
+        return wanted.path + ": digest mismatch";
+    return wanted.path + ": mode differs";
+}
+
+} // namespace
+
+Json to_json(const std::vector<TreeFile>& files) {
+    Json array = Json::array();
+    for (const TreeFile& file : files)
+        array.push_back(to_json(file));
+    return array;
+}
+
+Result<std::vector<TreeFile>> files_from_json(const Json& array) {
+    std::vector<TreeFile> files;
+    for (const Json& item : array) {
+        GPUHOST_TRY(file, file_from_json(item));
+        files.push_back(std::move(file));
+    }
+    return files;
+}
+
+std::vector<std::string> differences(const std::vector<TreeFile>& listed, std::vector<TreeFile> found) {
+    std::map<std::string, TreeFile> left;
+    for (TreeFile& file : found)
+        if (file.path != manifest_name)
+            left.emplace(file.path, std::move(file));
+    std::vector<std::string> bad;
+    for (const TreeFile& wanted : listed) {
+        const auto file = left.find(wanted.path);
+        if (file == left.end()) {
+            bad.push_back(wanted.path + ": is missing");
+            continue;
+        }
+        if (file->second != wanted)
+            bad.push_back(difference(wanted, file->second));
+        left.erase(file);
+    }
+    for (const auto& [path, file] : left)
+        bad.push_back(path + ": does not belong here");
+    return bad;
+}
+
+} // namespace gpuhost::content
