@@ -6,10 +6,10 @@
 #include "daemon/bus/introspect.hpp"
 #include "daemon/bus/server.hpp"
 #include "daemon/host/journal_sink.hpp"
-#include "daemon/host/launcher_direct.hpp"
-#include "daemon/host/launcher_systemd.hpp"
-#include "daemon/host/mounted_system.hpp"
+#include "daemon/host/manager/mounted_system.hpp"
 #include "daemon/host/notify.hpp"
+#include "daemon/host/worker/launcher_direct.hpp"
+#include "daemon/host/worker/launcher_systemd.hpp"
 #include "daemon/rooms.hpp"
 
 #include <cerrno>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // gpuhost-worker: phases of steps, in the sandbox that their kinds ask for.
-#include "daemon/host/worker.hpp"
+#include "daemon/host/worker/worker.hpp"
 #include "daemon/rooms.hpp"
 
 int main(int argc, char* argv[]) {

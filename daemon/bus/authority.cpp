@@ -4,7 +4,7 @@
 #include "daemon/base/clock.hpp"
 #include "daemon/base/local_users.hpp"
 #include "daemon/base/messages.hpp"
-#include "daemon/host/audit.hpp"
+#include "daemon/host/transaction/audit.hpp"
 
 #include <algorithm>
 #include <cstring>

@@ -4,7 +4,7 @@
 
 #include "daemon/base/json.hpp"
 #include "daemon/host/bus_connection.hpp"
-#include "daemon/host/manager.hpp"
+#include "daemon/host/manager/manager.hpp"
 
 #include <functional>
 #include <span>

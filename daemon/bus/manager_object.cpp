@@ -3,7 +3,7 @@
 
 #include "config.h"
 #include "daemon/base/log.hpp"
-#include "daemon/host/audit.hpp"
+#include "daemon/host/transaction/audit.hpp"
 
 #include <array>
 

@@ -2,7 +2,7 @@
 // An object on the bus, and how a room brings one.
 #pragma once
 
-#include "daemon/host/manager.hpp"
+#include "daemon/host/manager/manager.hpp"
 
 #include <memory>
 

@@ -40,7 +40,7 @@ struct Problem {
     base::Json details = {}; ///< the same for programs; null where there is no more to say
 };
 
-/// What a kind's worker may do. daemon/host/sandbox.cpp turns each into unit properties;
+/// What a kind's worker may do. daemon/host/worker/sandbox.cpp turns each into unit properties;
 /// systemd/SANDBOXING.md says why.
 enum class Sandbox {
     Parse,   ///< reads what came from outside: own user, no privileges, writes only its staging directory

@@ -9,7 +9,7 @@
 // No answer, the connection closed or two minutes over: it dies there. To be killed there is the test's
 // business.
 #include "daemon/base/parse.hpp"
-#include "daemon/host/worker.hpp"
+#include "daemon/host/worker/worker.hpp"
 #include "daemon/rooms.hpp"
 #include "kmod/load/loader.hpp"
 #include "kmod/module/kernel_state.hpp"

@@ -245,18 +245,18 @@ EXTRA_%C%_kmod_tests_DEPENDENCIES = %D%/stub-nvml.so %D%/stub-cuda.so %D%/stub-j
 %C%_host_tests_CPPFLAGS = $(test_cppflags)
 %C%_host_tests_LDADD = $(test_libs) $(bus_libs)
 %C%_host_tests_SOURCES = \
-    %D%/host/cluster_side_test.cpp \
+    %D%/host/manager/cluster_side_test.cpp \
     %D%/host/event_test.cpp \
     %D%/host/fake_launcher.hpp \
-    %D%/host/history_test.cpp \
-    %D%/host/job_files_test.cpp \
+    %D%/host/transaction/history_test.cpp \
+    %D%/host/worker/job_files_test.cpp \
     %D%/host/journal_sink_test.cpp \
-    %D%/host/launcher_direct_test.cpp \
-    %D%/host/launcher_systemd_test.cpp \
-    %D%/host/manager_test.cpp \
-    %D%/host/runner_test.cpp \
-    %D%/host/sandbox_test.cpp \
-    %D%/host/worker_test.cpp
+    %D%/host/worker/launcher_direct_test.cpp \
+    %D%/host/worker/launcher_systemd_test.cpp \
+    %D%/host/manager/manager_test.cpp \
+    %D%/host/transaction/runner_test.cpp \
+    %D%/host/worker/sandbox_test.cpp \
+    %D%/host/worker/worker_test.cpp
 
 %C%_ctl_tests_CPPFLAGS = $(test_cppflags)
 %C%_ctl_tests_LDADD = $(test_libs) $(test_inputs) $(ctl_libs)

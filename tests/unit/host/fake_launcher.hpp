@@ -2,7 +2,7 @@
 // A launcher whose workers do what the test says, when it says so.
 #pragma once
 
-#include "daemon/host/launcher.hpp"
+#include "daemon/host/worker/launcher.hpp"
 
 #include <unistd.h>
 

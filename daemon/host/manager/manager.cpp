@@ -1,0 +1,350 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/host/manager/manager.hpp"
+
+#include "config.h"
+#include "daemon/base/messages.hpp"
+#include "daemon/base/parse.hpp"
+#include "daemon/host/manager/kubelet_files.hpp"
+#include "daemon/host/notify.hpp"
+
+#include <algorithm>
+
+namespace gpuhost::host {
+
+namespace {
+
+namespace log = base::log;
+using base::Errc;
+using base::Error;
+using base::Json;
+using base::Result;
+
+Error problems_error(const std::vector<core::Problem>& problems) {
+    if (problems.size() == 1)
+        return {problems[0].code, problems[0].text, problems[0].hint};
+    std::vector<std::string> texts;
+    std::vector<std::string> hints;
+    for (const auto& problem : problems) {
+        texts.push_back(problem.text);
+        if (!problem.hint.empty())
+            hints.push_back(problem.hint);
+    }
+    return {Errc::Refused, base::join(texts, "; "), base::join(hints, " ")};
+}
+
+void append(core::Plan& all, core::Plan one) {
+    std::move(one.steps.begin(), one.steps.end(), std::back_inserter(all.steps));
+    std::move(one.reasons.begin(), one.reasons.end(), std::back_inserter(all.reasons));
+    std::move(one.problems.begin(), one.problems.end(), std::back_inserter(all.problems));
+    if (one.undecided)
+        all.undecided = std::move(one.undecided);
+    if (one.driver)
+        all.driver = std::move(one.driver);
+}
+
+core::Subject itself() {
+    core::Subject subject;
+    subject.uid = ::geteuid();
+    subject.pid = ::getpid();
+    subject.command = "gpuhostd";
+    subject.allowed_by = "daemon";
+    return subject;
+}
+
+core::Plan everything(const std::vector<std::string>& only = {}) {
+    core::Plan plan;
+    plan.kind = "apply";
+    plan.title = "converge " + (only.empty() ? "the host" : base::join(only, ", "));
+    return plan;
+}
+
+} // namespace
+
+Manager::Manager(Event& event, const base::Root& root, Runner& runner, Components components, Keys keys,
+                 std::string kernel)
+    : event_(event), root_(root), runner_(runner), components_(std::move(components)), keys_(std::move(keys)),
+      kernel_(std::move(kernel)), cluster_(root), history_(root), settings_(keys_) {
+    runner_.listen({[this](const Operation& operation) {
+                        if (listener_.added)
+                            listener_.added(operation);
+                        notify::status(operation.transaction.plan().title);
+                        if (changed_)
+                            changed_();
+                    },
+                    [this](const Operation& operation) {
+                        if (listener_.changed)
+                            listener_.changed(operation);
+                    },
+                    [this](const Operation& operation) { operation_ended(operation); },
+                    [this](const Operation& operation) {
+                        history_.keep(operation);
+                        if (listener_.removed)
+                            listener_.removed(operation);
+                    }});
+}
+
+Result<void> Manager::start(Mode mode) {
+    mode_ = mode;
+    load_settings();
+    GPUHOST_CHECK(mode == Mode::Look ? runner_.look() : runner_.resume());
+    started_ = true;
+    settle();
+    return {};
+}
+
+void Manager::load_settings() {
+    cluster_.load();
+    auto loaded = core::load_settings(root_, keys_);
+    for (const auto& problem : loaded.problems)
+        log::event(log::Level::Warning, base::message::config_problem, {}, problem);
+    // At start a bad value leaves what stood before it in the files; later it leaves what is in force.
+    if (started_)
+        for (const core::SettingKey* key : loaded.rejected) {
+            const core::Setting& old = settings_.get(key->section, key->key);
+            (void)loaded.settings.set(key->section, key->key, old.value, old.source);
+        }
+    settings_ = std::move(loaded.settings);
+    problems_ = std::move(loaded.problems);
+    seen_.clear();
+    runner_.set_settings(settings_.to_json());
+}
+
+Json Manager::lend_kubelet_files() const {
+    return read_kubelet_files(root_, settings_.words("Cluster", "KubeletFiles"));
+}
+
+std::vector<std::string> Manager::reload() {
+    notify::reloading();
+    load_settings();
+    settle();
+    notify::ready(state());
+    return problems_;
+}
+
+Result<std::uint64_t> Manager::set_cluster_wish(const core::ClusterWish& wish, core::Subject subject) {
+    if (const Operation* const running = runner_.running())
+        return base::fail(Errc::Busy, "operation " + std::to_string(running->id) + " runs",
+                          "Ask again when it has ended.");
+    const auto wanted_toolkit = [this] {
+        const auto observed = observe("toolkit");
+        return observed ? base::member(*observed, "wanted") : Json();
+    };
+    const Json before = wanted_toolkit();
+    GPUHOST_TRY(is_another, cluster_.keep(wish));
+    if (is_another)
+        load_settings();
+    settle();
+    // What an administrator's files want waits for an administrator.
+    const Json after = wanted_toolkit();
+    if (after == before && !base::bool_or(after, "of_cluster", false))
+        return 0;
+    auto wanted = plan(Json::object(), "toolkit runtime");
+    if (!wanted || !wanted->problems.empty() || wanted->steps.empty())
+        return 0;
+    return runner_.start(*std::move(wanted), std::move(subject), {});
+}
+
+void Manager::withdraw_cluster_driver() {
+    cluster_.withdraw_driver();
+    if (changed_)
+        changed_();
+}
+
+Result<void> Manager::request_upgrade(const std::string& version) {
+    GPUHOST_CHECK(cluster_.request_upgrade(version));
+    if (changed_)
+        changed_();
+    return {};
+}
+
+bool Manager::wants_to_converge(const core::Component& component, const Json& observed) const {
+    return component.converge_at_start(observed) ||
+           std::any_of(interrupted_.begin(), interrupted_.end(),
+                       [&](const core::Step& step) { return component.converge_after(step, observed); });
+}
+
+const Result<Json>& Manager::look(core::Component& component) {
+    if (const auto turn = event_.turn(); !turn || turn != seen_in_turn_) {
+        seen_.clear();
+        seen_in_turn_ = turn;
+    }
+    const auto found = seen_.find(&component);
+    return found != seen_.end() ? found->second
+                                : seen_.emplace(&component, component.observe(settings_)).first->second;
+}
+
+/// As modules for a kernel that was not there at the last boot. The host converges when it has ended, however.
+bool Manager::begin_preparation() {
+    for (const auto& component : components_) {
+        const Result<Json>& observed = look(*component);
+        if (!observed || !wants_to_converge(*component, *observed))
+            continue;
+        auto plan = component->before_converging(settings_, *observed);
+        if (!plan || plan->steps.empty() || !plan->problems.empty())
+            continue;
+        if (runner_.start(*std::move(plan), itself(), {}))
+            return true;
+    }
+    return false;
+}
+
+/// Once, when nothing that was left unfinished runs any more, and again after an operation that failed. Whatever comes out of
+/// it, the host is then as ready as it gets without a person.
+void Manager::converge() {
+    if (mode_ != Mode::Live || (converged_ && !failed_) || runner_.running())
+        return;
+    const bool failed = std::exchange(failed_, false);
+    if (!std::exchange(prepared_, true) && begin_preparation())
+        return;
+    converged_ = true;
+    core::Plan all = everything();
+    for (const auto& component : components_) {
+        const Result<Json>& observed = look(*component);
+        if (!observed) {
+            log::warning("can't look at the " + std::string(component->name()) + ": " +
+                         observed.error().message + ", ignoring");
+            continue;
+        }
+        if (!wants_to_converge(*component, *observed))
+            continue;
+        // One that can't converge without a person keeps none of the others from it.
+        auto one = component->plan({settings_, Json::object(), true, all.driver.has_value()}, *observed);
+        if (failed && one.driver)
+            continue; // after a failure another driver is a person's decision
+        if (one.problems.empty())
+            append(all, std::move(one));
+        else
+            log::warning("the " + std::string(component->name()) +
+                         " can't converge by itself: " + problems_error(one.problems).message);
+    }
+    if (!all.steps.empty())
+        if (auto begun = runner_.start(std::move(all), itself(), {}); !begun)
+            log::error("can't converge: " + begun.error().message);
+}
+
+void Manager::operation_ended(const Operation& operation) {
+    if (listener_.ended)
+        listener_.ended(operation);
+    const core::Transaction& transaction = operation.transaction;
+    const bool is_stuck = transaction.outcome() == core::Outcome::RebootRequired; // which is not tried again
+    // It may have left what convergence mends. One of the daemon's own is not tried again.
+    failed_ = transaction.outcome() == core::Outcome::Failed && origin(transaction.subject()) != "daemon";
+    for (std::size_t i = 0; i < transaction.states().size() && operation.of_earlier_boot && !is_stuck; ++i)
+        if (transaction.states()[i] != core::StepState::Pending)
+            interrupted_.push_back(transaction.plan().steps[i]);
+    // On the loop's next turn: the runner is still busy with its own end, and may take up another one.
+    if (auto later = event_.soon([this] { settle(); }))
+        later_ = *std::move(later);
+}
+
+/// Looks at the host again, goes on to what waits for a quiet host, and says what came out.
+void Manager::settle() {
+    converge();
+    if (converged_ && !ready_ && !runner_.running()) {
+        ready_ = true;
+        log::event(log::Level::Info, base::message::host_ready, {}, "the host is ready, runtimes may start");
+    }
+    degraded_ = !is_as_wanted();
+    notify::status(runner_.running() ? runner_.running()->transaction.plan().title : std::string(state()));
+    if (changed_)
+        changed_();
+}
+
+bool Manager::is_as_wanted() {
+    const auto all = plan(Json::object());
+    return all && all->steps.empty() && all->problems.empty() && !all->undecided;
+}
+
+std::string_view Manager::state() const {
+    if (!started_)
+        return "starting";
+    if (runner_.running())
+        return "busy";
+    if (runner_.reboot_required())
+        return "reboot-required";
+    return degraded_ ? "degraded" : "idle";
+}
+
+// --- requests
+
+Result<core::Plan> Manager::plan(const Json& request, std::string_view only) {
+    auto names = base::split_words(only);
+    const bool is_one = !request.empty() || names.size() == 1;
+    core::Plan all = everything(names);
+    std::vector<std::string> missing = names;
+    for (const auto& component : components_) {
+        const std::string name(component->name());
+        const bool asked = request.contains(name) || std::erase(missing, name) != 0;
+        if ((!request.empty() || !names.empty()) && !asked)
+            continue;
+        const Result<Json>& observed = look(*component);
+        if (!observed) {
+            const Error error = observed.error().context("looking at the " + std::string(component->name()));
+            if (is_one)
+                return base::fail(error);
+            all.problems.push_back({error.code, error.message, error.hint});
+            continue;
+        }
+        auto one = component->plan({settings_, request, is_one, all.driver.has_value()}, *observed);
+        if (is_one)
+            return one;
+        append(all, std::move(one));
+    }
+    if (!missing.empty())
+        return base::fail(Errc::NotFound, "there is no component '" + missing.front() + "'",
+                          "See 'gpuhostctl status --json' for those that there are.");
+    if (!request.empty())
+        return base::fail(Errc::InvalidArgument, "no component takes this request");
+    return all;
+}
+
+Result<std::uint64_t> Manager::apply(const Json& request, core::Subject subject,
+                                     std::vector<base::UniqueFd> inputs, bool check_only,
+                                     std::string_view only) {
+    GPUHOST_TRY(wanted, plan(request, only));
+    if (!wanted.problems.empty())
+        return base::fail(problems_error(wanted.problems));
+    if (wanted.steps.empty())
+        return 0;
+    if (check_only)
+        wanted.title = "check: " + wanted.title;
+    return runner_.start(std::move(wanted), std::move(subject), std::move(inputs), check_only);
+}
+
+Result<Json> Manager::observe(std::string_view component) {
+    for (const auto& candidate : components_)
+        if (candidate->name() == component)
+            return look(*candidate).map_error([&](const Error& error) {
+                return error.context("looking at the " + std::string(component));
+            });
+    return base::fail(Errc::NotFound, "there is no component '" + std::string(component) + "'");
+}
+
+Json Manager::describe() {
+    Json components = Json::object();
+    for (const auto& component : components_) {
+        Json& entry = components[std::string(component->name())];
+        const Result<Json>& observed = look(*component);
+        if (!observed) {
+            entry["error"] = base::to_json(observed.error());
+            continue;
+        }
+        entry["observed"] = *observed;
+        entry["plan"] = core::to_json(component->plan({settings_, Json::object()}, *observed));
+    }
+    const Operation* running = runner_.running();
+    return {{"version", PACKAGE_VERSION},
+            {"kernel", kernel_},
+            {"state", state()},
+            {"ready", ready_},
+            {"config_problems", problems_},
+            {"cluster", cluster_.document()},
+            {"operation", running ? Json(running->id) : Json()},
+            {"components", std::move(components)}};
+}
+
+Json Manager::driver_history() const {
+    return history_.document(runner_.operations(), runner_.boot_id());
+}
+
+} // namespace gpuhost::host

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/host/transaction/history.hpp"
+
+#include "daemon/base/log.hpp"
+
+#include <algorithm>
+
+namespace gpuhost::host {
+
+using base::Errc;
+using base::Json;
+using base::Result;
+
+namespace {
+
+constexpr std::int64_t format = 1; ///< of the file; raised when an older program must not write it
+
+/// The first line: a cause may quote a compiler.
+std::string one_line(const std::string& text) {
+    constexpr std::size_t longest = 500; // bytes
+    std::size_t end = std::min(text.find('\n'), text.size());
+    if (end > longest)
+        for (end = longest; (static_cast<unsigned char>(text[end]) & 0xc0U) == 0x80U;)
+            --end; // not within a character
+    return text.substr(0, end);
+}
+
+bool is_same(const Json& one, const Json& other) {
+    return base::member(one, "operation") == base::member(other, "operation") &&
+           base::member(one, "began_us") == base::member(other, "began_us");
+}
+
+bool holds(const Json& changes, const Json& change) {
+    return std::any_of(changes.begin(), changes.end(),
+                       [&](const Json& known) { return is_same(known, change); });
+}
+
+Result<Json> parse(const std::string& text) {
+    GPUHOST_TRY(json, base::parse_json(text, history_file));
+    if (base::int_or(json, "format", format) > format)
+        return base::fail(Errc::Unsupported, "of a newer version of gpuhostd");
+    Json changes = base::member(json, "changes");
+    if (!changes.is_array())
+        return base::fail(Errc::BadContent, "key 'changes': missing or not a list");
+    return changes;
+}
+
+} // namespace
+
+std::optional<Json> driver_change(const Operation& operation) {
+    const core::Transaction& transaction = operation.transaction;
+    const auto& change = transaction.plan().driver;
+    if (!change || !transaction.touched())
+        return std::nullopt;
+    return Json{{"operation", operation.id},
+                {"kind", transaction.plan().kind},
+                {"kernel", change->kernel},
+                {"from", change->from},
+                {"to", change->to},
+                {"began_us", transaction.began_us()},
+                {"ended_us", transaction.ended_us()},
+                {"state", state(operation)},
+                {"cause", transaction.error() ? one_line(transaction.error()->message) : ""},
+                {"boot_id", transaction.boot_id()},
+                {"subject", core::to_json(transaction.subject())}};
+}
+
+Result<Json> History::read() const {
+    const auto text = root_.read(history_file);
+    if (!text && text.error().code == Errc::NotFound)
+        return Json::array();
+    if (!text)
+        return base::fail(text.error());
+    return parse(*text);
+}
+
+/// One that rotted tells nothing, and is made anew. What can't be read now, or a newer program wrote, stays.
+void History::keep(const Operation& operation) const {
+    const auto change = driver_change(operation);
+    if (!change)
+        return;
+    const std::string lost =
+        "can't keep what operation " + std::to_string(operation.id) + " made of the driver: ";
+    auto changes = read();
+    if (!changes && changes.error().code != Errc::BadContent) {
+        base::log::warning(lost + changes.error().message + ", ignoring");
+        return;
+    }
+    if (!changes)
+        changes = Json::array();
+    if (holds(*changes, *change))
+        return;
+    changes->push_back(*change);
+    if (changes->size() > most)
+        changes->erase(changes->begin(), changes->end() - most);
+    const Json file{{"format", format}, {"changes", *std::move(changes)}};
+    if (auto written = root_.write_atomic(history_file, base::dump(file) + "\n", 0600); !written)
+        base::log::warning(lost + written.error().message + ", ignoring");
+}
+
+Json History::document(const std::vector<const Operation*>& kept, const std::string& boot_id) const {
+    Json changes = Json::array();
+    if (auto known = read())
+        changes = *std::move(known);
+    else
+        base::log::warning("can't read '" + std::string(history_file) + "': " + known.error().message +
+                           ", ignoring");
+    for (const Operation* operation : kept)
+        if (const auto change = driver_change(*operation); change && !holds(changes, *change))
+            changes.push_back(*change);
+    std::reverse(changes.begin(), changes.end());
+    for (Json& change : changes)
+        if (change.is_object())
+            change["waits_for_reboot"] = base::string_or(change, "state", "") == "reboot-required" &&
+                                         base::string_or(change, "boot_id", "") == boot_id;
+    return {{"changes", std::move(changes)}};
+}
+
+} // namespace gpuhost::host

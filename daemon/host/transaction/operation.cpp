@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/host/transaction/operation.hpp"
+
+namespace gpuhost::host {
+
+using base::Json;
+
+std::string_view state(const Operation& operation) {
+    const core::Transaction& transaction = operation.transaction;
+    if (transaction.outcome())
+        return core::name(*transaction.outcome());
+    return transaction.undoing() ? "undoing" : "running";
+}
+
+Json to_json(const Operation& operation) {
+    const core::Transaction& transaction = operation.transaction;
+    const core::Plan& plan = transaction.plan();
+    Json steps = Json::array();
+    for (std::size_t i = 0; i < plan.steps.size(); ++i)
+        steps.push_back({{"kind", plan.steps[i].kind},
+                         {"summary", plan.steps[i].summary},
+                         {"state", core::name(transaction.states()[i])}});
+    return {{"id", operation.id},
+            {"kind", plan.kind},
+            {"title", plan.title},
+            {"changes_host", plan.changes_host},
+            {"dry_run", transaction.check_only()},
+            {"state", state(operation)},
+            {"progress", operation.progress},
+            {"text", operation.text},
+            {"steps", std::move(steps)},
+            {"problems", core::to_json(transaction.problems())},
+            {"error", transaction.error() ? base::to_json(*transaction.error()) : Json()},
+            {"subject", core::to_json(transaction.subject())},
+            {"began_us", transaction.began_us()},
+            {"ended_us", transaction.ended_us()},
+            {"outputs", transaction.outputs()}};
+}
+
+} // namespace gpuhost::host

@@ -1,0 +1,625 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/host/transaction/runner.hpp"
+
+#include "daemon/base/clock.hpp"
+#include "daemon/base/messages.hpp"
+#include "daemon/host/transaction/audit.hpp"
+#include "daemon/host/worker/sandbox.hpp"
+
+#include <algorithm>
+#include <cerrno>
+
+namespace gpuhost::host {
+
+namespace {
+
+namespace log = base::log;
+namespace message = base::message;
+using base::Errc;
+using base::Error;
+using base::Result;
+using core::Action;
+using core::Outcome;
+using core::Phase;
+using core::Record;
+
+constexpr double preflight_share = 0.05;
+
+/// True for a process that uses a module, and for a hang.
+bool is_cured_by_reboot(const Error& error) {
+    return error.code == Errc::InUse || error.code == Errc::Timeout || error.code == Errc::Interrupted;
+}
+
+std::string job_of(std::uint64_t id, unsigned starts, unsigned attempt) {
+    return std::to_string(id) + "-" + std::to_string(starts) + "-" + std::to_string(attempt);
+}
+
+std::string_view message_of(Outcome outcome) {
+    switch (outcome) {
+    case Outcome::Committed:
+        return message::operation_committed;
+    case Outcome::Checked:
+        return message::operation_checked;
+    case Outcome::Refused:
+    case Outcome::Cancelled:
+        return message::operation_refused;
+    case Outcome::RolledBack:
+        return message::operation_rolled_back;
+    case Outcome::Failed:
+        return message::operation_failed;
+    case Outcome::RebootRequired:
+        return message::reboot_required;
+    }
+    return message::operation_failed;
+}
+
+/// What came from outside is never looked at with privileges, so each unprivileged sandbox has a preflight
+/// worker of its own. All other steps share one, which starts once.
+std::vector<std::vector<std::size_t>> preflight_groups(const core::StepKinds& kinds, const core::Plan& plan) {
+    std::map<std::optional<core::Sandbox>, std::vector<std::size_t>> groups;
+    for (std::size_t i = 0; i < plan.steps.size(); ++i) {
+        const core::StepKind* kind = kinds.find(plan.steps[i].kind);
+        if (kind && kind->preflight)
+            groups[user_of(kind->sandbox).empty() ? std::nullopt : std::optional(kind->sandbox)].push_back(i);
+    }
+    std::vector<std::vector<std::size_t>> made;
+    made.reserve(groups.size());
+    for (auto& [sandbox, group] : groups)
+        made.push_back(std::move(group));
+    return made;
+}
+
+/// How much of the whole a step is: its deadline is the only forecast there is, and a compile's is long.
+double weight(const core::StepKinds& kinds, const core::Step& step) {
+    const core::StepKind* kind = kinds.find(step.kind);
+    return kind ? static_cast<double>(kind->deadline.count()) : 1;
+}
+
+double whole(const core::StepKinds& kinds, const core::Transaction& transaction, const Action& action,
+             double fraction) {
+    fraction = std::clamp(fraction, 0.0, 1.0);
+    if (action.phase == Phase::Preflight)
+        return preflight_share * (static_cast<double>(action.step) + fraction) /
+               static_cast<double>(transaction.preflights().size());
+    double before = 0;
+    double all = 0;
+    const auto& steps = transaction.plan().steps;
+    for (std::size_t i = 0; i < steps.size(); ++i) {
+        const double of_step = weight(kinds, steps[i]);
+        all += of_step;
+        if (i < action.step)
+            before += of_step;
+        if (i == action.step)
+            before += of_step * (action.phase == Phase::Undo ? 1 - fraction : fraction);
+    }
+    return preflight_share + (1 - preflight_share) * before / std::max(all, 1.0);
+}
+
+} // namespace
+
+// --- requests
+
+Result<std::uint64_t> Runner::start(core::Plan plan, core::Subject subject,
+                                    std::vector<base::UniqueFd> inputs, bool check_only) {
+    if (looking_)
+        return base::fail(Errc::Refused, "this system is only looked at");
+    if (current_)
+        return base::fail(Errc::Busy,
+                          "operation " + std::to_string(current_->operation.id) + " (" +
+                              current_->operation.transaction.plan().title + ") runs",
+                          "Wait for it with 'gpuhostctl operation wait " +
+                              std::to_string(current_->operation.id) + "', or cancel it.");
+    for (const core::Step& step : plan.steps)
+        if (!kinds_.find(step.kind))
+            return base::fail(Errc::Failed, "no step kind '" + step.kind + "'");
+    Operation operation;
+    operation.id = last_id_ + 1;
+    Record begin = record(Record::Type::Begin);
+    begin.boot_id = boot_id_;
+    begin.preflights = preflight_groups(kinds_, plan);
+    begin.check_only = check_only;
+    begin.plan = std::move(plan);
+    begin.subject = std::move(subject);
+    GPUHOST_CHECK(operation.transaction.feed(begin));
+    GPUHOST_CHECK(root_.make_directories(core::journal_directory, 0700));
+    last_id_ = operation.id;
+    GPUHOST_TRY(journal, core::Journal::create(root_, operation.id, begin));
+    const std::string id = std::to_string(operation.id);
+    log_asked(log::Level::Notice, message::operation_started, begin.subject, operation.id,
+              "operation " + id + " started: " + begin.plan->title);
+    current_.emplace(std::move(operation), std::move(journal));
+    current_->inputs = std::move(inputs);
+    if (listener_.added)
+        listener_.added(current_->operation);
+    // On the next turn: the caller's answer comes before the first signal about it.
+    later(std::chrono::seconds(0), [this] { advance(); });
+    return last_id_;
+}
+
+Result<void> Runner::cancel(std::uint64_t id, const core::Subject& subject) {
+    if (!current_ || current_->operation.id != id)
+        return base::fail(find(id) ? Errc::InvalidArgument : Errc::NotFound,
+                          "operation " + std::to_string(id) + " does not run");
+    if (current_->operation.transaction.undoing() || current_->operation.transaction.cancelled())
+        return {};
+    if (current_->operation.transaction.past_return() || current_->operation.transaction.finished())
+        return base::fail(Errc::Refused,
+                          "operation " + std::to_string(id) + " has passed its point of no return",
+                          "Wait for its end: gpuhostctl operation wait " + std::to_string(id) + ".");
+    if (current_->stalled)
+        return base::fail(Errc::NoSpace, "the journal can't be written", "Make room below /var/lib/gpuhost.");
+    Record cancelled = record(Record::Type::Cancel);
+    cancelled.error = Error{Errc::Cancelled, "cancelled by " + who(subject), {}};
+    GPUHOST_CHECK(write(cancelled)); // or who asked must ask again
+    log_asked(log::Level::Info, {}, subject, id, who(subject) + " cancels operation " + std::to_string(id));
+    if (current_->worker && interruptible(current_->operation.transaction.next()))
+        current_->worker->kill();
+    say("cancelling");
+    return {};
+}
+
+const Operation* Runner::find(std::uint64_t id) const {
+    if (current_ && current_->operation.id == id)
+        return &current_->operation;
+    const auto found = ended_.find(id);
+    return found == ended_.end() ? nullptr : &found->second;
+}
+
+std::vector<const Operation*> Runner::operations() const {
+    std::vector<const Operation*> all;
+    for (const auto& [id, operation] : ended_)
+        all.push_back(&operation);
+    if (current_)
+        all.push_back(&current_->operation);
+    return all;
+}
+
+// --- one transaction
+
+void Runner::advance() {
+    const Action action = current_->operation.transaction.next();
+    const bool follows = current_->worker && action.type == Action::Type::Run &&
+                         may_follow(current_->sandbox, action) &&
+                         current_->worker->can_go_on(need_of(action).deadline);
+    if (current_->worker && !follows)
+        dismiss_worker([this] { advance(); });
+    else if (action.type == Action::Type::End)
+        end(action);
+    else
+        run(action);
+}
+
+void Runner::run(const Action& action) {
+    if (current_->adopt) {
+        launch(action);
+        return;
+    }
+    Record start = record(Record::Type::Start);
+    start.phase = action.phase;
+    start.step = action.step;
+    append(std::move(start), [this, action] {
+        ++current_->starts;
+        if (!has_work(action) || (asleep_ && needs_running_system(action)))
+            pass_over(action);
+        else
+            launch(action);
+    });
+}
+
+bool Runner::needs_running_system(const Action& action) const {
+    if (action.phase == Phase::Preflight)
+        return false;
+    const core::StepKind* kind = kinds_.find(current_->operation.transaction.plan().steps[action.step].kind);
+    return kind && kind->ends_with_boot;
+}
+
+bool Runner::changes_kernel(const Action& action) const {
+    const core::StepKind* kind = kinds_.find(current_->operation.transaction.plan().steps[action.step].kind);
+    return kind && kind->changes_kernel;
+}
+
+/// False for a phase that the step's kind does not implement. No worker is started for it.
+bool Runner::has_work(const Action& action) const {
+    const core::StepKind* kind = kinds_.find(current_->operation.transaction.plan().steps[action.step].kind);
+    return action.phase == Phase::Preflight || !kind ||
+           (action.phase == Phase::Apply ? kind->apply != nullptr : kind->undo != nullptr);
+}
+
+/// A step past the point of no return whose work ends with the boot is done: the next boot makes of the selection what it made.
+void Runner::pass_over(const Action& action) {
+    core::JobResult result;
+    if (action.phase == Phase::Apply && has_work(action) && !current_->operation.transaction.past_return())
+        result.error = Error{Errc::Unsupported, "this system does not run", {}};
+    phase_ended(action, std::move(result));
+}
+
+void Runner::launch(const Action& action) {
+    const core::Transaction& transaction = current_->operation.transaction;
+    if (current_->waiting_for.empty())
+        say(action.phase == Phase::Preflight ? "checking"
+                                             : (action.phase == Phase::Undo ? "going back: " : "") +
+                                                   transaction.plan().steps[action.step].summary);
+    JobCallbacks callbacks;
+    callbacks.progress = [this](const core::JobProgress& made) { progress(made); };
+    callbacks.ended = [this, action](JobEnd end) { job_ended(action, std::move(end)); };
+    const Launch launch = make_launch(action);
+    if (current_->worker) {
+        if (const auto told = current_->worker->go_on(launch, std::move(callbacks)); !told) {
+            warn(told.error().message + ", starting another");
+            dismiss_worker([this, action] { run_again(action); });
+            return;
+        }
+    } else {
+        auto worker = start_or_adopt(launch, std::move(callbacks));
+        if (!worker) {
+            not_started(action, worker.error().context("starting a worker"));
+            return;
+        }
+        current_->worker = *std::move(worker);
+        current_->sandbox = launch.sandbox;
+    }
+    if (transaction.cancelled() && interruptible(action))
+        current_->worker->kill();
+}
+
+Result<std::unique_ptr<Worker>> Runner::start_or_adopt(const Launch& launch, JobCallbacks callbacks) {
+    if (current_->adopt) {
+        auto worker = launcher_.adopt(launch, std::move(callbacks));
+        current_->adopt = !worker; // it may still be at it: never a second one beside it
+        return worker;
+    }
+    GPUHOST_CHECK(prepare_staging());
+    std::vector<int> inputs;
+    for (const auto& input : current_->inputs)
+        inputs.push_back(input.get());
+    return launcher_.start(launch, inputs, std::move(callbacks));
+}
+
+/// No memory, no descriptors, no room in /run, a busy service manager, one that shuts the host down: none lasts.
+/// An undo waits without a limit, if need be until the next boot. So does a worker from before. A step after the point of no
+/// return waits for minutes, since the steps after it are done without it. Any other step fails after a few attempts.
+void Runner::not_started(const Action& action, const Error& error) {
+    const core::Transaction& transaction = current_->operation.transaction;
+    const bool past_return = transaction.past_return();
+    if (action.phase == Phase::Undo || current_->adopt ||
+        (past_return && ++current_->refused_launches < most_refused_launches))
+        wait(error.message, [this, action] { launch(action); });
+    else if (!past_return && transaction.attempts() < core::Transaction::max_attempts &&
+             !transaction.cancelled())
+        wait(error.message, [this, action] { run_again(action); });
+    else
+        phase_ended(action, {error, {}, {}});
+}
+
+void Runner::wait(const std::string& why, const Event::Callback& then) {
+    if (std::exchange(current_->waiting_for, why) != why) {
+        warn(why + ", trying again");
+        say("waiting: " + why);
+    }
+    later(launch_pause_, then);
+}
+
+/// Whoever cancelled since the last attempt wants no other.
+void Runner::run_again(const Action& action) {
+    if (current_->operation.transaction.cancelled() && action.phase != Phase::Undo)
+        phase_ended(action, {Error{Errc::Cancelled, "cancelled", {}}, {}, {}});
+    else
+        run(action);
+}
+
+/// The running transaction's next move, unless it ends before.
+void Runner::later(std::chrono::seconds pause, const Event::Callback& then) {
+    auto timer = pause.count() == 0 ? event_.soon(then) : event_.after(pause, then);
+    if (timer)
+        current_->next = *std::move(timer);
+    else
+        event_.exit(EXIT_FAILURE); // without the loop nothing goes on; the next daemon takes it up
+}
+
+/// One that rests. It may take its time: until it is gone nothing is started, nor announced.
+void Runner::dismiss_worker(const Event::Callback& then) {
+    say("waiting for a worker's end");
+    current_->worker->dismiss([this, then] {
+        current_->worker.reset();
+        then();
+    });
+}
+
+std::string Runner::current_job() const {
+    return job_of(current_->operation.id, current_->starts, current_->operation.transaction.attempts());
+}
+
+std::vector<std::size_t> Runner::steps_of(const Action& action) const {
+    if (action.phase == Phase::Preflight)
+        return current_->operation.transaction.preflights()[action.step];
+    return {action.step};
+}
+
+Runner::Need Runner::need_of(const Action& action) const {
+    Need need;
+    std::vector<core::Sandbox> sandboxes;
+    for (const std::size_t step : steps_of(action))
+        if (const core::StepKind* kind =
+                kinds_.find(current_->operation.transaction.plan().steps[step].kind)) {
+            sandboxes.push_back(kind->sandbox);
+            need.deadline = std::max(need.deadline, kind->deadline);
+        }
+    need.sandbox = widest(sandboxes);
+    return need;
+}
+
+/// What looked, or did its part, may do the next part. Going back gets a new one: who knows what has failed.
+bool Runner::may_follow(core::Sandbox sandbox, const Action& next) const {
+    return next.phase == Phase::Apply && serves_many(sandbox) && need_of(next).sandbox == sandbox &&
+           current_->inputs.empty() && !(asleep_ && needs_running_system(next));
+}
+
+/// Of all that a worker will do after this where nothing fails.
+std::chrono::seconds Runner::time_for_followers(Action action, core::Sandbox sandbox) const {
+    std::chrono::seconds time{0};
+    core::Transaction ahead = current_->operation.transaction;
+    const auto feed = [&](Record::Type type) {
+        Record made = record(type);
+        made.phase = action.phase;
+        made.step = action.step;
+        return ahead.feed(made).has_value();
+    };
+    while (feed(Record::Type::Done)) {
+        action = ahead.next();
+        const bool follows = action.type == Action::Type::Run && may_follow(sandbox, action);
+        if (!follows || !feed(Record::Type::Start))
+            break;
+        time += need_of(action).deadline;
+    }
+    return time;
+}
+
+Launch Runner::make_launch(const Action& action) const {
+    const auto& steps = current_->operation.transaction.plan().steps;
+    const Need need = need_of(action);
+    Launch launch;
+    launch.request.job = current_job();
+    launch.request.phase = action.phase;
+    launch.request.settings = settings_;
+    launch.request.boot_id = boot_id_;
+    launch.request.staging = core::staging_of(current_->operation.id);
+    launch.request.inputs = current_->inputs.size();
+    for (const std::size_t step : steps_of(action))
+        launch.request.steps.push_back(steps[step]);
+    if (const core::StepKind* kind = kinds_.find(steps[action.step].kind);
+        kind && action.phase != Phase::Preflight)
+        launch.writable = kind->writable;
+    launch.sandbox = need.sandbox;
+    launch.deadline = need.deadline;
+    if (!current_->adopt) // whose stdin went with the daemon before
+        launch.more = time_for_followers(action, need.sandbox);
+    return launch;
+}
+
+/// Handed to the workers' user until the first of them has begun: a later step may have taken it over.
+Result<void> Runner::prepare_staging() const {
+    const core::Transaction& transaction = current_->operation.transaction;
+    const std::string path = core::staging_of(current_->operation.id);
+    for (const core::Step& step : transaction.plan().steps) {
+        const core::StepKind* kind = kinds_.find(step.kind);
+        if (!kind || (transaction.touched() && root_.exists(path)))
+            continue;
+        if (kind->sandbox == core::Sandbox::Sign) // root's own, which its unit may write but not make
+            GPUHOST_CHECK(root_.make_directories(path, 0755));
+        if (user_of(kind->sandbox).empty())
+            continue;
+        GPUHOST_TRY(owner, launcher_.owner(kind->sandbox));
+        GPUHOST_CHECK(root_.make_directories(path, 0755));
+        GPUHOST_TRY(directory, root_.open_file(path, O_RDONLY | O_DIRECTORY));
+        if (::fchown(directory.get(), owner.uid, owner.gid) < 0)
+            return base::fail_errno(path, errno);
+    }
+    return {};
+}
+
+bool Runner::interruptible(const Action& action) const {
+    if (action.phase != Phase::Apply)
+        return action.phase == Phase::Preflight;
+    const core::StepKind* kind = kinds_.find(current_->operation.transaction.plan().steps[action.step].kind);
+    return kind && kind->interruptible;
+}
+
+void Runner::progress(const core::JobProgress& made) {
+    Operation& operation = current_->operation;
+    const double now = whole(kinds_, operation.transaction, operation.transaction.next(), made.fraction);
+    operation.progress = operation.transaction.undoing() ? std::min(operation.progress, now)
+                                                         : std::max(operation.progress, now);
+    if (!made.text.empty())
+        operation.text = made.text;
+    if (listener_.changed)
+        listener_.changed(operation);
+}
+
+void Runner::job_ended(const Action& action, JobEnd end) {
+    const std::string worker = current_->worker ? current_->worker->job() : current_job();
+    if (!end.rests)
+        current_->worker.reset();
+    const core::Transaction& transaction = current_->operation.transaction;
+    core::JobResult& result = end.result;
+    if (end.how == JobEnd::How::NotStarted) {
+        not_started(action, *result.error);
+        return;
+    }
+    if (end.how == JobEnd::How::Died && transaction.cancelled() && interruptible(action)) {
+        result.error = Error{Errc::Cancelled, "cancelled", {}};
+    } else if (end.how == JobEnd::How::Died) {
+        const std::string id = std::to_string(current_->operation.id);
+        const std::string job = current_job();
+        log::event(log::Level::Warning, message::worker_died,
+                   {{"GPUHOST_OPERATION_ID", id}, {"GPUHOST_JOB", worker}},
+                   "worker '" + worker + "' died" + (job == worker ? "" : " in job '" + job + "'") + ": " +
+                       result.error->message);
+        if (transaction.attempts() < core::Transaction::max_attempts) {
+            run_again(action);
+            return;
+        }
+    }
+    if (result.error && (action.phase == Phase::Undo || transaction.past_return())) {
+        if (transaction.attempts() < core::Transaction::max_attempts && may_pass(*result.error)) {
+            warn(result.error->message + ", trying again");
+            run_again(action);
+            return;
+        }
+        if (action.phase == Phase::Undo && changes_kernel(action) && is_cured_by_reboot(*result.error))
+            result.error =
+                Error{Errc::RebootRequired, result.error->message,
+                      "Reboot; or stop the process that uses the driver, then run: gpuhostctl apply"};
+    }
+    phase_ended(action, std::move(result));
+}
+
+/// A phase that ran out of time may be faster the next time. One that ran out of space gets the journal's reserve.
+bool Runner::may_pass(const Error& error) const {
+    if (error.code == Errc::NoSpace)
+        (void)core::release_journal_reserve(root_);
+    return error.code == Errc::NoSpace || error.code == Errc::Timeout;
+}
+
+void Runner::phase_ended(const Action& action, core::JobResult result) {
+    current_->waiting_for.clear();
+    current_->refused_launches = 0;
+    for (const std::string& warning : base::strings_or_empty(result.output, "warnings"))
+        warn(warning);
+    Record ended = record(result.error || !result.problems.empty() ? Record::Type::Fail : Record::Type::Done);
+    ended.phase = action.phase;
+    ended.step = action.step;
+    ended.output = std::move(result.output);
+    ended.problems = std::move(result.problems);
+    ended.error = std::move(result.error);
+    append(std::move(ended), [this] { advance(); });
+}
+
+// --- the end
+
+void Runner::end(const Action& action) {
+    Record last = record(Record::Type::End);
+    last.outcome = action.outcome;
+    last.error = action.error;
+    append(std::move(last), [this] { finish(); });
+}
+
+void Runner::finish() {
+    // Out of the way first: whoever hears of the end may start the next one.
+    auto ended = std::exchange(current_, std::nullopt);
+    Operation& operation = ended->operation;
+    remove_files_of(operation.id);
+    const Outcome outcome = *operation.transaction.outcome();
+    operation.progress = 1;
+    operation.text = operation.transaction.error() ? operation.transaction.error()->message : "";
+    const std::string id = std::to_string(operation.id);
+    const bool bad = outcome == Outcome::Failed || outcome == Outcome::RebootRequired;
+    log::event(bad ? log::Level::Error : log::Level::Notice, message_of(outcome),
+               {{"GPUHOST_OPERATION_ID", id}, {"GPUHOST_OUTCOME", std::string(core::name(outcome))}},
+               "operation " + id + " (" + operation.transaction.plan().title + ") ended: " +
+                   std::string(core::name(outcome)) + (operation.text.empty() ? "" : ": " + operation.text));
+    const auto [place, inserted] = ended_.emplace(operation.id, std::move(operation));
+    if (listener_.ended)
+        listener_.ended(place->second);
+    prune();
+    resume_next();
+}
+
+// --- the journal
+
+Record Runner::record(Record::Type type) const {
+    Record made;
+    made.type = type;
+    made.t_us = base::monotonic_us();
+    made.time_us = base::realtime_us();
+    return made;
+}
+
+Result<void> Runner::feed(const Record& made) {
+    auto fed = current_->operation.transaction.feed(made);
+    if (!fed) {
+        // Written, it would leave a journal that nobody can take up again.
+        log::error("broken invariant: " + fed.error().message);
+        event_.exit(EXIT_FAILURE);
+    }
+    return fed;
+}
+
+Result<void> Runner::write(const Record& made) {
+    const core::Transaction before = current_->operation.transaction;
+    GPUHOST_CHECK(feed(made));
+    current_->unwritten.push_back(made);
+    auto written = write_journal();
+    if (!written) {
+        current_->unwritten.pop_back();
+        current_->operation.transaction = before;
+    }
+    return written;
+}
+
+/// In their order, those first that could not be written before.
+Result<void> Runner::write_journal() {
+    while (!current_->unwritten.empty()) {
+        GPUHOST_CHECK(current_->journal.append(current_->unwritten.front()));
+        current_->unwritten.pop_front();
+    }
+    return {};
+}
+
+/// Nothing is done that the journal does not announce. A journal that can't be written holds the transaction for a while; then
+/// it goes on without records, see continue_unwritten().
+void Runner::append(Record made, std::function<void()> then) {
+    const auto written = write(made);
+    current_->stalled = !written;
+    if (written) {
+        current_->journal_failures = 0;
+        then();
+        return;
+    }
+    if (++current_->journal_failures == 1)
+        warn("can't write the journal, trying again: " + written.error().message);
+    say("waiting: the journal can't be written: " + written.error().message);
+    if (current_->journal_failures > most_journal_failures && made.type != Record::Type::End)
+        continue_unwritten(std::move(made), written.error(), then);
+    else
+        later(journal_pause_, [this, made = std::move(made), then = std::move(then)] { append(made, then); });
+}
+
+/// Goes back, or on from the point of no return, and keeps the records in memory: nobody has a driver while the host is half
+/// changed. A daemon that finds the journal without these records does the same again (go_back_if_unrecorded()), since every
+/// step converges. Only the end waits: nothing else may begin while the journal says that this transaction runs.
+void Runner::continue_unwritten(Record made, const Error& why, const std::function<void()>& then) {
+    const core::Transaction& transaction = current_->operation.transaction;
+    const bool goes_on = transaction.undoing() || transaction.past_return() || transaction.finished();
+    const bool begins = made.type == Record::Type::Start && !goes_on; // which it does not, then
+    if (begins) {
+        made.type = Record::Type::Fail;
+        made.error = why;
+    }
+    std::vector<Record> records;
+    if (!begins || transaction.in_flight())
+        records.push_back(std::move(made));
+    if (!goes_on) {
+        records.push_back(record(Record::Type::Cancel));
+        records.back().error = why.context("the journal can't be written");
+    }
+    for (Record& each : records) {
+        if (!feed(each))
+            return;
+        current_->unwritten.push_back(std::move(each));
+    }
+    current_->stalled = false;
+    begins ? advance() : then();
+}
+
+void Runner::warn(const std::string& text) const {
+    const std::string id = std::to_string(current_->operation.id);
+    log::warning("operation " + id + ": " + text, {{"GPUHOST_OPERATION_ID", id}});
+}
+
+void Runner::say(const std::string& text) {
+    current_->operation.text = text;
+    if (listener_.changed)
+        listener_.changed(current_->operation);
+}
+
+} // namespace gpuhost::host

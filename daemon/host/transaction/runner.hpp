@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs transactions, one at a time: does what core::Transaction::next() says, journals it first, and asks
+// again.
+#pragma once
+
+#include "daemon/core/journal.hpp"
+#include "daemon/host/event.hpp"
+#include "daemon/host/transaction/operation.hpp"
+#include "daemon/host/transaction/sweeper.hpp"
+#include "daemon/host/worker/launcher.hpp"
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace gpuhost::host {
+
+class Runner {
+  public:
+    /// Attempts to write a record before the transaction continues without its journal.
+    static constexpr unsigned most_journal_failures = 6;
+    /// Attempts to start the worker of a step after the point of no return.
+    static constexpr unsigned most_refused_launches = 150;
+    static constexpr std::size_t kept = 50; ///< ended operations that stay listed, and their journals on disk
+
+    struct Listener {
+        std::function<void(const Operation&)> added;
+        std::function<void(const Operation&)> changed;
+        std::function<void(const Operation&)> ended;
+        std::function<void(const Operation&)> removed; ///< an old one, to make room
+    };
+
+    /// All must outlive the runner.
+    Runner(Event& event, const base::Root& root, Launcher& launcher, const core::StepKinds& kinds,
+           std::string boot_id)
+        : event_(event), root_(root), launcher_(launcher), kinds_(kinds), boot_id_(std::move(boot_id)),
+          sweeper_(event, root) {}
+
+    void listen(Listener listener) { listener_ = std::move(listener); }
+    /// The system below the root does not run, so that what ends with a boot has ended. Before resume().
+    void set_asleep() { asleep_ = true; }
+    /// Between two attempts to write the journal; for tests.
+    void set_journal_pause(std::chrono::seconds pause) { journal_pause_ = pause; }
+    /// Between two attempts to start a worker; for tests.
+    void set_launch_pause(std::chrono::seconds pause) { launch_pause_ = pause; }
+    /// What workers get to know from now on.
+    void set_settings(base::Json settings) { settings_ = std::move(settings); }
+
+    /// Reads the journals and goes on with what a daemon before this one left unfinished. Fails where that can't be
+    /// taken up: nothing may run over it.
+    [[nodiscard]] base::Result<void> resume();
+    /// Reads them alone, in place of resume(): what is unfinished is listed as it was left, and nothing can be started.
+    [[nodiscard]] base::Result<void> look();
+
+    /// Starts a plan with steps and without problems. Busy names what runs.
+    /// With `check_only` it ends after preflight, in Outcome::Checked or Refused.
+    [[nodiscard]] base::Result<std::uint64_t> start(core::Plan plan, core::Subject subject,
+                                                    std::vector<base::UniqueFd> inputs,
+                                                    bool check_only = false);
+    [[nodiscard]] base::Result<void> cancel(std::uint64_t id, const core::Subject& subject);
+
+    [[nodiscard]] const Operation* find(std::uint64_t id) const;
+    [[nodiscard]] const Operation* running() const { return current_ ? &current_->operation : nullptr; }
+    /// For room on the disk, or for what starts workers. It may be for ever.
+    [[nodiscard]] bool waits() const {
+        return current_ && (current_->stalled || !current_->waiting_for.empty());
+    }
+    /// Ended ones and the running one, oldest first.
+    [[nodiscard]] std::vector<const Operation*> operations() const;
+    [[nodiscard]] const std::string& boot_id() const { return boot_id_; }
+    /// Returns the operation of this boot that requires a reboot, unless the driver was changed since.
+    [[nodiscard]] std::optional<std::uint64_t> reboot_required() const;
+
+  private:
+    struct Current {
+        Current(Operation o, core::Journal j) : operation(std::move(o)), journal(std::move(j)) {}
+        Operation operation;
+        core::Journal journal;
+        std::vector<base::UniqueFd> inputs;
+        unsigned starts = 0;            ///< Start records so far: names the jobs
+        bool adopt = false;             ///< the phase in flight may have a worker from before
+        std::unique_ptr<Worker> worker; ///< of the phase in flight; or it rests, for one that may follow
+        core::Sandbox sandbox = core::Sandbox::Store; ///< its
+        Source next;                                  ///< its next move, see later()
+        std::string waiting_for; ///< why no worker starts; said and logged once, however often it is tried
+        unsigned refused_launches = 0;      ///< of the phase in flight
+        bool stalled = false;               ///< a record waits for room on the disk
+        unsigned journal_failures = 0;      ///< since the journal was last written
+        std::deque<core::Record> unwritten; ///< what the transaction has and its journal lacks
+    };
+
+    /// What a phase asks of its worker.
+    struct Need {
+        core::Sandbox sandbox = core::Sandbox::Store;
+        std::chrono::seconds deadline{60};
+    };
+
+    // runner_resume.cpp
+    [[nodiscard]] base::Result<void> lock_journal();
+    [[nodiscard]] base::Result<void> load(std::uint64_t id);
+    void remove_leftovers();
+    void remove_files_of(std::uint64_t id);
+    void resume_next();
+    void await_leftover(const Event::Callback& then);
+    void go_back_if_unrecorded();
+    void prune();
+    void remove_journal(std::uint64_t id);
+
+    // runner.cpp
+    void advance();
+    void run(const core::Action& action);
+    void launch(const core::Action& action);
+    [[nodiscard]] bool has_work(const core::Action& action) const;
+    void pass_over(const core::Action& action);
+    [[nodiscard]] bool may_pass(const base::Error& error) const;
+    [[nodiscard]] bool needs_running_system(const core::Action& action) const;
+    [[nodiscard]] bool changes_kernel(const core::Action& action) const;
+    void not_started(const core::Action& action, const base::Error& error);
+    void run_again(const core::Action& action);
+    void wait(const std::string& why, const Event::Callback& then);
+    [[nodiscard]] base::Result<std::unique_ptr<Worker>> start_or_adopt(const Launch& launch,
+                                                                       JobCallbacks callbacks);
+    void later(std::chrono::seconds pause, const Event::Callback& then);
+    [[nodiscard]] std::string current_job() const;
+    [[nodiscard]] std::vector<std::size_t> steps_of(const core::Action& action) const;
+    [[nodiscard]] Launch make_launch(const core::Action& action) const;
+    [[nodiscard]] Need need_of(const core::Action& action) const;
+    [[nodiscard]] bool may_follow(core::Sandbox sandbox, const core::Action& next) const;
+    [[nodiscard]] std::chrono::seconds time_for_followers(core::Action action, core::Sandbox sandbox) const;
+    void dismiss_worker(const Event::Callback& then);
+    [[nodiscard]] base::Result<void> prepare_staging() const;
+    void progress(const core::JobProgress& progress);
+    void job_ended(const core::Action& action, JobEnd end);
+    void phase_ended(const core::Action& action, core::JobResult result);
+    void end(const core::Action& action);
+    void finish();
+    [[nodiscard]] bool interruptible(const core::Action& action) const;
+    [[nodiscard]] core::Record record(core::Record::Type type) const;
+    [[nodiscard]] base::Result<void> feed(const core::Record& record);
+    [[nodiscard]] base::Result<void> write(const core::Record& record);
+    [[nodiscard]] base::Result<void> write_journal();
+    void continue_unwritten(core::Record made, const base::Error& why, const std::function<void()>& then);
+    void append(core::Record record, std::function<void()> then);
+    void say(const std::string& text);
+    void warn(const std::string& text) const; ///< logged as about the current operation
+
+    Event& event_;
+    const base::Root& root_;
+    Launcher& launcher_;
+    const core::StepKinds& kinds_;
+    std::string boot_id_;
+    base::Json settings_ = base::Json::object();
+    Listener listener_;
+    std::optional<Current> current_;
+    /// Found at start; more than one only after a person moved journals about.
+    std::deque<Current> unfinished_;
+    std::map<std::uint64_t, Operation> ended_;
+    std::set<std::uint64_t> rotten_; ///< whose journal tells nothing
+    std::uint64_t last_id_ = 0;
+    base::UniqueFd lock_;
+    Sweeper sweeper_;
+    bool asleep_ = false;
+    bool looking_ = false;
+    std::chrono::seconds journal_pause_{5};
+    std::chrono::seconds launch_pause_{2};
+};
+
+} // namespace gpuhost::host

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/host/worker/job_files.hpp"
+
+#include "daemon/base/parse.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include <sys/inotify.h>
+
+namespace gpuhost::host {
+
+namespace {
+
+using base::fail_errno;
+using base::Result;
+
+Result<void> give(const base::Root& root, const std::string& path, Launcher::Owner owner) {
+    if (owner.uid == ::geteuid())
+        return {};
+    GPUHOST_TRY(fd, root.open_file(path, O_RDONLY | O_NOFOLLOW));
+    if (::fchown(fd.get(), owner.uid, owner.gid) < 0)
+        return fail_errno("changing the owner of '" + path + "'", errno);
+    return {};
+}
+
+std::string request_file(const std::string& job) {
+    return core::job_directory(job) + "/request.json";
+}
+
+std::string first_job_file(const std::string& job) {
+    return core::job_directory(job) + "/worker";
+}
+
+/// The request last: without it nobody was told of the job. `first`: its worker's; empty: it is that itself.
+Result<void> write_job(const base::Root& root, const core::JobRequest& request, const std::string& first,
+                       Launcher::Owner owner) {
+    const std::string directory = core::job_directory(request.job);
+    // Others may pass through to a directory that is theirs, not look around.
+    GPUHOST_CHECK(root.make_directories(std::string(core::jobs_directory), 0711));
+    GPUHOST_CHECK(root.remove_tree(directory));
+    GPUHOST_CHECK(root.make_directories(directory, 0700));
+    const std::string events = directory + "/events";
+    GPUHOST_CHECK(root.open_file(events, O_WRONLY | O_CREAT | O_EXCL, 0600));
+    if (!first.empty())
+        GPUHOST_CHECK(root.write_atomic(first_job_file(request.job), first + "\n", 0600));
+    const std::string file = request_file(request.job);
+    GPUHOST_CHECK(root.write_atomic(file, base::dump(core::to_json(request)), 0600));
+    GPUHOST_CHECK(give(root, events, owner));
+    GPUHOST_CHECK(give(root, file, owner));
+    return give(root, directory, owner);
+}
+
+} // namespace
+
+Result<WorkerSocket> prepare_job(const base::Root& root, const core::JobRequest& request,
+                                 Launcher::Owner owner, std::span<const int> inputs) {
+    GPUHOST_CHECK(write_job(root, request, "", owner));
+    return socket_with(inputs);
+}
+
+Result<void> prepare_next_job(const base::Root& root, const core::JobRequest& request,
+                              const std::string& first) {
+    return write_job(root, request, first, {::geteuid(), ::getegid()});
+}
+
+std::string first_job(const base::Root& root, const std::string& job) {
+    // A directory that is another user's says nothing of the daemon's.
+    const auto st = root.lstat(core::job_directory(job));
+    if (!st || !S_ISDIR(st->st_mode) || st->st_uid != ::geteuid())
+        return job;
+    const std::string first = root.read_line(first_job_file(job)).value_or(job);
+    const std::string transaction = job.substr(0, job.find('-') + 1);
+    return base::starts_with(first, transaction) && first.find('/') == std::string::npos ? first : job;
+}
+
+std::string newest_job(const base::Root& root, std::uint64_t transaction) {
+    const std::string prefix = std::to_string(transaction) + "-";
+    std::vector<std::uint64_t> newest; // running number, attempt
+    std::string found;
+    for (const std::string& name : root.list(core::jobs_directory).value_or(std::vector<std::string>())) {
+        if (!base::starts_with(name, prefix) || !root.exists(request_file(name)))
+            continue;
+        std::vector<std::uint64_t> numbers;
+        for (const std::string& part : base::split(name.substr(prefix.size()), '-'))
+            numbers.push_back(base::parse_uint(part).value_or(0));
+        if (newest < numbers) {
+            newest = std::move(numbers);
+            found = name;
+        }
+    }
+    return found;
+}
+
+std::uint64_t start_of(std::string_view job) {
+    const std::vector<std::string> parts = base::split(job, '-');
+    return parts.size() == 3 ? base::parse_uint(parts[1]).value_or(0) : 0;
+}
+
+Result<void> JobWatch::start(Event& event, const base::Root& root, std::string_view job) {
+    // The directory is the worker's: a link or a pipe in the file's place leads nowhere and waits for nobody.
+    constexpr int flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK;
+    GPUHOST_TRY(events, root.open_file(core::job_directory(job) + "/events", flags));
+    events_ = std::move(events);
+    event_ = &event;
+    GPUHOST_TRY(source, event.on_inotify(events_.get(), IN_MODIFY, [this] { read(); }));
+    source_ = std::move(source);
+    read();
+    return {};
+}
+
+void JobWatch::read() {
+    std::array<char, 16384> buffer{};
+    std::optional<core::JobProgress> newest;
+    ssize_t n = 0;
+    while ((n = ::read(events_.get(), buffer.data(), buffer.size())) > 0) {
+        bytes_ += static_cast<std::size_t>(n);
+        partial_.append(buffer.data(), static_cast<std::size_t>(n));
+        if (bytes_ > core::events_limit ||
+            std::min(partial_.find('\n'), partial_.size()) > core::event_limit) {
+            overflow();
+            return;
+        }
+        const auto whole = partial_.rfind('\n') + 1; // 0 with none
+        auto seen = core::decode_events(std::string_view(partial_).substr(0, whole));
+        partial_.erase(0, whole);
+        if (seen.result)
+            result_ = std::move(seen.result);
+        if (seen.progress)
+            newest = std::move(seen.progress);
+    }
+    if (newest && callbacks_.progress)
+        callbacks_.progress(*newest);
+    if (until_ == Until::Result && result_ && !ending_)
+        rest_soon();
+}
+
+/// Who started the worker may not even have it yet.
+void JobWatch::rest_soon() {
+    auto soon = event_->soon([this] { finish({*std::move(result_), JobEnd::How::Reported, true}); });
+    if (soon)
+        ending_ = *std::move(soon);
+    else
+        event_->exit(EXIT_FAILURE); // without the loop nothing goes on; the next daemon takes it up
+}
+
+void JobWatch::overflow() {
+    source_.reset();
+    ending_.reset();
+    events_.reset();
+    result_.emplace().error =
+        base::Error{base::Errc::BadContent, "the worker wrote more than a job has to say",
+                    "See 'journalctl -t gpuhost-worker'."};
+    if (kill_)
+        kill_();
+}
+
+void JobWatch::end(base::Error died) {
+    until_ = Until::ProcessEnd;
+    callbacks_.progress = nullptr;
+    kill_ = nullptr;
+    if (events_)
+        read();
+    JobEnd end;
+    if (result_) {
+        end.result = *std::move(result_);
+    } else {
+        end.how = died.code == base::Errc::Interrupted ? JobEnd::How::Died : JobEnd::How::Reported;
+        end.result.error = std::move(died);
+    }
+    finish(std::move(end));
+}
+
+void JobWatch::not_started(base::Error why) {
+    finish({{std::move(why), {}, {}}, JobEnd::How::NotStarted, false});
+}
+
+void JobWatch::finish(JobEnd end) {
+    source_.reset();
+    ending_.reset();
+    const auto ended = std::move(callbacks_.ended);
+    ended(std::move(end)); // may destroy this
+}
+
+} // namespace gpuhost::host

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/host/worker/launcher_direct.hpp"
+
+#include "daemon/base/parse.hpp"
+#include "daemon/host/worker/job_worker.hpp"
+
+#include <csignal>
+#include <cstdio>
+
+#include <sys/epoll.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+namespace gpuhost::host {
+
+namespace {
+
+using base::Errc;
+using base::Error;
+using base::fail_errno;
+using base::Result;
+using base::UniqueFd;
+
+/// Field 22 of /proc/PID/stat, the real one whatever the root: with the pid it names a process for ever.
+std::string start_time(pid_t pid) {
+    const auto host = base::Root::open("/");
+    if (!host)
+        return {};
+    const auto stat = host->read_line("/proc/" + std::to_string(pid) + "/stat");
+    const auto end_of_name = stat ? stat->rfind(')') : std::string::npos;
+    if (end_of_name == std::string::npos)
+        return {};
+    const auto fields = base::split_words(std::string_view(*stat).substr(end_of_name + 1));
+    constexpr std::size_t index = 22 - 3; // the state, field 3, is the first behind the name
+    return fields.size() > index ? fields[index] : std::string();
+}
+
+UniqueFd open_pidfd(pid_t pid) {
+    return UniqueFd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
+}
+
+class DirectWorker : public JobWorker {
+  public:
+    struct Process {
+        UniqueFd pidfd;
+        pid_t pid = 0;
+        bool child = false;
+    };
+    DirectWorker(Event& event, const base::Root& root, std::string job, UniqueFd socket, Process process)
+        : JobWorker(event, root, std::move(job), std::move(socket)), process_(std::move(process)) {}
+
+    /// An adopted worker that is gone already (no pidfd) ends on the loop's next turn.
+    Result<void> attach(const Launch& launch, JobCallbacks callbacks) {
+        GPUHOST_CHECK(follow(launch, std::move(callbacks), process_.child));
+        if (!process_.pidfd && process_.child)
+            return base::fail(Errc::Failed, "can't watch a worker: no descriptor for it");
+        if (!process_.pidfd) {
+            GPUHOST_TRY(soon, event().soon([this] { end(); }));
+            exit_ = std::move(soon);
+            return {};
+        }
+        GPUHOST_TRY(exit, event().on_io(process_.pidfd.get(), EPOLLIN, [this] { end(); }));
+        GPUHOST_TRY(timer, event().after(launch.deadline, [this] { expire(); }));
+        exit_ = std::move(exit);
+        timer_ = std::move(timer);
+        return {};
+    }
+
+    /// Of a child: what is left of it and its group.
+    void kill_and_reap(int flags) {
+        kill();
+        (void)::waitpid(process_.pid, nullptr, flags);
+    }
+
+  private:
+    void kill_processes() override {
+        if (process_.child)
+            (void)::kill(process_.pid, SIGKILL);
+        else if (!process_.pidfd ||
+                 ::syscall(SYS_pidfd_send_signal, process_.pidfd.get(), SIGKILL, nullptr, 0) < 0)
+            return;
+        // The worker leads a group of its own, so that its compilers die with it. The group's number is the
+        // worker's while that is not reaped.
+        (void)::kill(-process_.pid, SIGKILL);
+    }
+
+    void set_deadline(std::chrono::seconds deadline) override {
+        expired_ = false;
+        if (auto later = event().after(deadline, [this] { expire(); }))
+            timer_ = *std::move(later);
+        else
+            event().exit(EXIT_FAILURE);
+    }
+    void clear_deadline() override { timer_.reset(); }
+    [[nodiscard]] bool has_time_for(std::chrono::seconds) const override { return true; }
+
+    /// What hangs in the kernel can't be killed; the daemon goes on without it.
+    void expire() {
+        constexpr std::chrono::seconds to_die{10};
+        if (expired_) {
+            end();
+            return;
+        }
+        kill();
+        set_deadline(to_die);
+        expired_ = true;
+    }
+
+    void end() {
+        exit_.reset();
+        if (process_.child)
+            kill_and_reap(WNOHANG);
+        over(expired_ ? Error{Errc::Timeout, "the worker was killed after its deadline", {}}
+                      : Error{Errc::Interrupted, "the worker died half way", {}});
+    }
+
+    Process process_;
+    bool expired_ = false;
+    Source exit_;
+    Source timer_;
+};
+
+/// In the child. The daemon can die at any point of this: before the pid file is whole the worker must die
+/// with it (nobody would know of it), afterwards it must not (the next daemon adopts it).
+[[noreturn]] void become_worker(const base::Root& root, const std::string& pid_file, const std::string& job,
+                                const char* program, int input, pid_t daemon, DirectLauncher::Fate fate) {
+    (void)::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (::getppid() != daemon)
+        ::_exit(1);
+    (void)::setpgid(0, 0);
+    sigset_t none;
+    sigemptyset(&none);
+    (void)sigprocmask(SIG_SETMASK, &none, nullptr);
+    (void)std::signal(SIGPIPE, SIG_DFL);
+    const pid_t self = ::getpid();
+    if (!root.write_atomic(pid_file, std::to_string(self) + " " + start_time(self) + "\n", 0600))
+        ::_exit(1);
+    if (fate == DirectLauncher::Fate::Survive)
+        (void)::prctl(PR_SET_PDEATHSIG, 0);
+    if (::dup2(input, STDIN_FILENO) < 0)
+        ::_exit(1);
+    const std::string root_option = "--root=" + root.directory();
+    ::execl(program, program, root_option.c_str(), job.c_str(), nullptr);
+    std::perror(program);
+    ::_exit(127);
+}
+
+} // namespace
+
+Result<std::unique_ptr<Worker>> DirectLauncher::start(const Launch& launch, std::span<const int> inputs,
+                                                      JobCallbacks callbacks) {
+    const std::string& job = launch.request.job;
+    GPUHOST_TRY(user, owner(launch.sandbox));
+    GPUHOST_TRY(socket, prepare_job(root_, launch.request, user, inputs));
+    const std::string pid_file = core::job_directory(job) + "/pid";
+    const pid_t daemon = ::getpid();
+    const pid_t pid = ::fork();
+    if (pid < 0)
+        return fail_errno("starting a worker", errno);
+    if (pid == 0)
+        become_worker(root_, pid_file, job, program_.c_str(), socket.worker.get(), daemon, fate_);
+    auto worker = std::make_unique<DirectWorker>(event_, root_, job, std::move(socket.daemon),
+                                                 DirectWorker::Process{open_pidfd(pid), pid, true});
+    if (auto watched = worker->attach(launch, std::move(callbacks)); !watched) {
+        worker->kill_and_reap(0);
+        return base::fail(std::move(watched).error());
+    }
+    return worker;
+}
+
+Result<std::unique_ptr<Worker>> DirectLauncher::adopt(const Launch& launch, JobCallbacks callbacks) {
+    UniqueFd pidfd;
+    pid_t pid = 0;
+    const std::string job = first_job(root_, launch.request.job);
+    const auto text = root_.read_line(core::job_directory(job) + "/pid");
+    const auto words = text ? base::split_words(*text) : std::vector<std::string>();
+    if (words.size() == 2) {
+        pid = static_cast<pid_t>(base::parse_uint(words[0]).value_or(0));
+        // Opened first, compared then: a pid that is used anew in between has another start time.
+        pidfd = open_pidfd(pid);
+        if (start_time(pid) != words[1])
+            pidfd.reset();
+    }
+    auto worker = std::make_unique<DirectWorker>(event_, root_, job, UniqueFd(),
+                                                 DirectWorker::Process{std::move(pidfd), pid, false});
+    GPUHOST_CHECK(worker->attach(launch, std::move(callbacks)));
+    return worker;
+}
+
+Result<Launcher::Owner> DirectLauncher::owner(core::Sandbox) const {
+    return Owner{::geteuid(), ::getegid()};
+}
+
+} // namespace gpuhost::host

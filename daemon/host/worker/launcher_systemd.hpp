@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// Workers as transient units, gpuhost-worker-<job>.service: a sandbox, a cgroup and a deadline each, kept by
+// PID 1 and not by the daemon. Of one that does several jobs PID 1 keeps the time of all, and the daemon that of each.
+#pragma once
+
+#include "daemon/host/bus_connection.hpp"
+#include "daemon/host/worker/launcher.hpp"
+
+#include <string>
+
+namespace gpuhost::host {
+
+/// systemd tells when a unit ends. Where it did not, or did not answer, it is asked.
+struct Patience {
+    std::chrono::microseconds overdue = std::chrono::seconds(30); ///< beyond the deadline: SIGKILL takes 10 s
+    std::chrono::microseconds again = std::chrono::seconds(5);    ///< between two questions
+};
+
+class SystemdLauncher : public Launcher {
+  public:
+    /// Subscribes to the manager's signals. Event, root and bus must outlive the launcher and its workers.
+    [[nodiscard]] static base::Result<std::unique_ptr<Launcher>>
+    create(Event& event, const base::Root& root, sd_bus* bus, std::string program, Patience patience = {});
+
+    [[nodiscard]] base::Result<std::unique_ptr<Worker>>
+    start(const Launch& launch, std::span<const int> inputs, JobCallbacks callbacks) override;
+    [[nodiscard]] base::Result<std::unique_ptr<Worker>> adopt(const Launch& launch,
+                                                              JobCallbacks callbacks) override;
+    [[nodiscard]] base::Result<Owner> owner(core::Sandbox sandbox) const override;
+
+  private:
+    SystemdLauncher(Event& event, const base::Root& root, sd_bus* bus, std::string program, Patience patience)
+        : event_(event), root_(root), bus_(bus), program_(std::move(program)), patience_(patience) {}
+
+    Event& event_;
+    const base::Root& root_;
+    sd_bus* bus_;
+    std::string program_;
+    Patience patience_;
+};
+
+} // namespace gpuhost::host

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/host/worker/worker.hpp"
+
+#include "daemon/base/clock.hpp"
+#include "daemon/base/parse.hpp"
+#include "daemon/core/job.hpp"
+#include "daemon/host/worker/worker_socket.hpp"
+
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <exception>
+#include <span>
+
+namespace gpuhost::host {
+
+namespace {
+
+using base::Errc;
+using base::Error;
+using base::Result;
+using base::UniqueFd;
+
+/// Appends progress to the events file, no more often than a person can see.
+class Reporter {
+  public:
+    explicit Reporter(int fd) : fd_(fd) {}
+
+    void progress(double fraction, std::string_view text) {
+        constexpr std::uint64_t interval_us = 100'000;
+        const std::uint64_t now = base::monotonic_us();
+        if (last_us_ != 0 && now - last_us_ < interval_us)
+            return;
+        last_us_ = now;
+        // Lost progress is no reason to fail; a lost result is, and the next write will say so.
+        (void)base::write_all(fd_, core::encode_event(core::JobProgress{fraction, std::string(text)}),
+                              "events");
+    }
+    [[nodiscard]] Result<void> result(const core::JobResult& result) {
+        return base::write_all(fd_, core::encode_event(result), "events");
+    }
+
+  private:
+    int fd_;
+    std::uint64_t last_us_ = 0;
+};
+
+Result<std::vector<UniqueFd>> receive_inputs(std::size_t expected) {
+    std::vector<UniqueFd> inputs = take_descriptors(STDIN_FILENO, expected);
+    if (inputs.size() != expected)
+        return base::fail(Errc::Failed, "the input files did not arrive", "Ask again with the same files.");
+    return inputs;
+}
+
+/// All problems of all steps, not the first: the person mends them in one go.
+core::JobResult preflight(const core::StepKinds& kinds, const core::JobRequest& request,
+                          core::StepContext& context) {
+    core::JobResult result;
+    for (const core::Step& step : request.steps) {
+        const core::StepKind* kind = kinds.find(step.kind);
+        if (!kind->preflight)
+            continue;
+        auto found = kind->preflight(context, step.args);
+        if (!found) {
+            result.error = found.error().context(step.summary);
+            return result;
+        }
+        std::move(found->begin(), found->end(), std::back_inserter(result.problems));
+    }
+    return result;
+}
+
+core::JobResult apply(const core::StepKind& kind, const core::Step& step, core::StepContext& context) {
+    core::JobResult result;
+    auto output = kind.apply(context, step.args);
+    if (!output) {
+        result.error = std::move(output).error();
+        return result;
+    }
+    result.output = *std::move(output);
+    if (auto verified = kind.verify ? kind.verify(context, step.args) : Result<void>(); !verified)
+        result.error = std::move(verified).error();
+    return result;
+}
+
+core::JobResult undo(const core::StepKind& kind, const core::Step& step, core::StepContext& context) {
+    core::JobResult result;
+    if (auto undone = kind.undo ? kind.undo(context, step.args) : Result<void>(); !undone)
+        result.error = std::move(undone).error();
+    return result;
+}
+
+Result<core::JobResult> run(const base::Root& root, const core::StepKinds& kinds, std::string_view job,
+                            std::vector<UniqueFd>& kept, Reporter& reporter) {
+    GPUHOST_TRY(text, root.read(core::job_directory(job) + "/request.json", core::request_limit));
+    GPUHOST_TRY(json, base::parse_json(text, "request.json"));
+    GPUHOST_TRY(request, core::job_request_from_json(json));
+    GPUHOST_TRY(inputs, receive_inputs(request.inputs));
+    for (const core::Step& step : request.steps)
+        if (!kinds.find(step.kind))
+            return base::fail(Errc::Failed, "no step kind '" + step.kind + "'");
+    core::StepContext context{
+        root,
+        request.settings,
+        request.boot_id,
+        request.staging,
+        std::move(inputs),
+        [&reporter](double fraction, std::string_view said) { reporter.progress(fraction, said); }};
+    context.keep = [&kept](UniqueFd fd) { kept.push_back(std::move(fd)); };
+    std::vector<std::string> warnings;
+    context.warn = [&warnings](const std::string& said) { warnings.push_back(said); };
+    const core::Step& first = request.steps.front();
+    const core::StepKind& kind = *kinds.find(first.kind);
+    core::JobResult result = request.phase == core::Phase::Preflight ? preflight(kinds, request, context)
+                             : request.phase == core::Phase::Apply   ? apply(kind, first, context)
+                                                                     : undo(kind, first, context);
+    if (!warnings.empty())
+        result.output["warnings"] = warnings;
+    return result;
+}
+
+core::JobResult run_guarded(const base::Root& root, const core::StepKinds& kinds, std::string_view job,
+                            std::vector<UniqueFd>& kept, Reporter& reporter) {
+    core::JobResult failed;
+    try {
+        auto result = run(root, kinds, job, kept, reporter);
+        if (result)
+            return *std::move(result);
+        failed.error = std::move(result).error();
+    } catch (const std::exception& e) {
+        failed.error = Error{Errc::Failed, std::string("unexpected: ") + e.what(), {}};
+    }
+    return failed;
+}
+
+} // namespace
+
+int run_job(const base::Root& root, const core::StepKinds& kinds, std::string_view job,
+            std::vector<UniqueFd>& kept) {
+    // O_APPEND and one write a line: what the daemon reads is whole lines, whenever this process is killed.
+    const auto events = root.open_file(core::job_directory(job) + "/events", O_WRONLY | O_APPEND);
+    if (!events) {
+        std::fprintf(stderr, "gpuhost-worker: %s\n", events.error().message.c_str());
+        return 1;
+    }
+    Reporter reporter(events->get());
+    if (auto written = reporter.result(run_guarded(root, kinds, job, kept, reporter)); !written) {
+        std::fprintf(stderr, "gpuhost-worker: %s\n", written.error().message.c_str());
+        return 1;
+    }
+    return 0;
+}
+
+int worker_main(const core::StepKinds& kinds, int argc, char* argv[]) {
+    std::string directory = "/";
+    std::string job;
+    for (const std::string_view argument : std::span(argv, static_cast<std::size_t>(argc)).subspan(1)) {
+        if (base::starts_with(argument, "--root="))
+            directory = argument.substr(std::strlen("--root="));
+        else
+            job = argument;
+    }
+    if (job.empty() || job.find('/') != std::string_view::npos) {
+        std::fputs("usage: gpuhost-worker [--root=DIR] JOB\nStarted by gpuhostd; see gpuhostd(8).\n", stderr);
+        return 2;
+    }
+    (void)std::signal(SIGPIPE, SIG_IGN);
+    const auto root = base::Root::open(directory);
+    if (!root) {
+        std::fprintf(stderr, "gpuhost-worker: %s\n", root.error().message.c_str());
+        return 1;
+    }
+    std::vector<UniqueFd> kept;
+    for (std::optional<std::string> next = job; next; next = take_job(STDIN_FILENO))
+        if (const int status = run_job(*root, kinds, *next, kept); status != 0)
+            return status;
+    return 0;
+}
+
+} // namespace gpuhost::host

@@ -1,0 +1,1092 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/host/transaction/runner.hpp"
+#include "tests/support/tmpdir.hpp"
+#include "tests/unit/host/fake_launcher.hpp"
+
+#include <csignal>
+
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+
+namespace gpuhost::host {
+namespace {
+
+using base::Errc;
+using core::Outcome;
+
+constexpr const char* boot = "b0010000-0000-4000-8000-000000000001";
+
+core::StepKinds make_kinds() {
+    core::StepKinds kinds;
+    const auto add = [&kinds](const char* name, core::Sandbox sandbox, bool interruptible) {
+        core::StepKind kind;
+        kind.name = name;
+        kind.sandbox = sandbox;
+        kind.writable = {std::string("/var/") + name};
+        kind.interruptible = interruptible;
+        kind.preflight = [](core::StepContext&, const base::Json&) { return std::vector<core::Problem>(); };
+        kind.apply = [](core::StepContext&, const base::Json&) { return base::Json::object(); };
+        kind.undo = [](core::StepContext&, const base::Json&) { return base::Result<void>(); };
+        kinds.add(std::move(kind));
+    };
+    add("read", core::Sandbox::Parse, true);
+    add("load", core::Sandbox::Modules, false);
+    add("link", core::Sandbox::System, false);
+    core::StepKind kind = *kinds.find("load");
+    kind.name = "start";
+    kind.ends_with_boot = true;
+    kinds.add(kind);
+    kind.name = "insert";
+    kind.changes_kernel = true;
+    kinds.add(kind);
+    kind.changes_kernel = false;
+    kind.name = "undo";
+    kind.apply = nullptr;
+    kinds.add(kind);
+    kind.name = "look";
+    kind.apply = kinds.find("load")->apply;
+    kind.undo = nullptr;
+    kinds.add(std::move(kind));
+    return kinds;
+}
+
+core::Plan make_plan(const std::vector<std::string>& kinds) {
+    core::Plan plan;
+    plan.kind = "test";
+    plan.title = "try it";
+    for (const auto& kind : kinds)
+        plan.steps.push_back({kind, "do " + kind, base::Json::object()});
+    return plan;
+}
+
+/// One life of a daemon over a tree that outlives it.
+struct Life {
+    explicit Life(const base::Root& root, const std::string& boot_id = boot)
+        : runner(event, root, launcher, kinds, boot_id) {
+        runner.listen(
+            {[this](const Operation&) { ++added; }, [](const Operation&) {},
+             [this](const Operation& operation) { outcomes.push_back(*operation.transaction.outcome()); },
+             [this](const Operation& operation) { removed.push_back(operation.id); }});
+    }
+    void turn() {
+        for (int i = 0; i < 10; ++i)
+            (void)sd_event_run(event.get(), 0);
+    }
+    /// At most as long as the pause before a worker is tried again, and some more.
+    void wait(const std::function<bool()>& until) {
+        const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+        while (!until() && std::chrono::steady_clock::now() < deadline)
+            (void)sd_event_run(event.get(), 100'000);
+    }
+    std::uint64_t start(core::Plan plan, std::vector<base::UniqueFd> inputs = {}) {
+        const auto id = runner.start(std::move(plan), tests::person(), std::move(inputs));
+        EXPECT_TRUE(id) << id.error().message;
+        turn();
+        return id.value_or(0);
+    }
+    [[nodiscard]] std::string at() {
+        const auto& request = launcher.last().launch.request;
+        return std::string(core::name(request.phase)) + " " + request.steps.front().kind;
+    }
+
+    Event event = *Event::create();
+    core::StepKinds kinds = make_kinds();
+    tests::FakeLauncher launcher;
+    Runner runner;
+    int added = 0;
+    std::vector<Outcome> outcomes;
+    std::vector<std::uint64_t> removed;
+};
+
+class RunnerTest : public testing::Test {
+  protected:
+    gpuhost::tests::TempDir directory;
+    base::Root root = directory.root();
+};
+
+TEST_F(RunnerTest, RunsEveryPhaseInOrderAndCommits) {
+    Life life(root);
+    const auto id = life.start(make_plan({"load", "link"}));
+    EXPECT_EQ(life.at(), "preflight load");
+    EXPECT_EQ(life.launcher.last().launch.request.steps.size(), 2U);
+    life.launcher.end();
+    EXPECT_EQ(life.at(), "apply load");
+    life.launcher.end();
+    EXPECT_EQ(life.at(), "apply link");
+    directory.write("run/gpuhost/jobs/1-1-1/events", "");
+    life.launcher.end();
+    EXPECT_EQ(life.outcomes, std::vector{Outcome::Committed});
+    EXPECT_EQ(life.added, 1);
+    EXPECT_EQ(life.runner.find(id)->progress, 1);
+    EXPECT_FALSE(life.runner.running());
+    EXPECT_FALSE(root.exists("/run/gpuhost/jobs/1-1-1"));
+}
+
+TEST_F(RunnerTest, AWorkerGoesOnWhileItsSandboxFits) {
+    Life life(root);
+    life.start(make_plan({"load", "start", "link", "load"}));
+    EXPECT_EQ(life.at(), "preflight load");
+    EXPECT_EQ(life.launcher.last().launch.more, std::chrono::seconds(120)) << "of both that may follow";
+    life.launcher.rest();
+    EXPECT_EQ(life.at(), "apply load");
+    EXPECT_TRUE(life.launcher.last().followed);
+    life.launcher.rest();
+    EXPECT_EQ(life.at(), "apply start");
+    EXPECT_TRUE(life.launcher.last().followed);
+    EXPECT_EQ(life.launcher.last().launch.more.count(), 0) << "with this one it ends";
+    life.launcher.end();
+    EXPECT_EQ(life.at(), "apply link");
+    EXPECT_FALSE(life.launcher.last().followed);
+    EXPECT_EQ(life.launcher.last().launch.more.count(), 0);
+    life.launcher.end();
+    life.launcher.end();
+    EXPECT_EQ(life.outcomes, std::vector{Outcome::Committed});
+    EXPECT_EQ(life.launcher.jobs.size(), 5U);
+}
+
+TEST_F(RunnerTest, GoingBackStartsWhenTheWorkerThatFailedIsGone) {
+    Life life(root);
+    life.start(make_plan({"load", "start"}));
+    life.launcher.rest();
+    core::JobResult failed;
+    failed.error = base::Error{Errc::Failed, "it broke", {}};
+    life.launcher.rest(failed);
+    EXPECT_TRUE(life.launcher.last().dismissed);
+    EXPECT_EQ(life.at(), "apply load") << "nothing starts beside it";
+    life.launcher.gone();
+    EXPECT_EQ(life.at(), "undo load");
+    EXPECT_FALSE(life.launcher.last().followed);
+    life.launcher.end();
+    EXPECT_EQ(life.outcomes, std::vector{Outcome::RolledBack});
+}
+
+TEST_F(RunnerTest, NothingHasEndedBeforeItsWorkerIsGone) {
+    Life life(root);
+    life.start(make_plan({"load"}));
+    core::JobResult refused;
+    refused.problems = {{Errc::InUse, "held", ""}};
+    life.launcher.rest(refused);
+    EXPECT_TRUE(life.outcomes.empty());
+    EXPECT_TRUE(life.runner.running());
+    life.launcher.gone();
+    EXPECT_EQ(life.outcomes, std::vector{Outcome::Refused});
+}
+
+TEST_F(RunnerTest, AWorkerThatDiedAtRestIsReplaced) {
+    Life life(root);
+    life.start(make_plan({"load", "start"}));
+    life.launcher.worker_gone = true;
+    life.launcher.rest();
+    EXPECT_EQ(life.at(), "apply load");
+    EXPECT_FALSE(life.launcher.last().followed);
+    life.launcher.rest();
+    life.launcher.die(); // the next of it, with the job in flight
+    EXPECT_EQ(life.at(), "apply start");
+    EXPECT_FALSE(life.launcher.last().followed);
+    life.launcher.end();
+    EXPECT_EQ(life.outcomes, std::vector{Outcome::Committed});
+}
+
+TEST_F(RunnerTest, AWorkerThatCanNotBeToldIsReplaced) {
+    Life life(root);
+    life.start(make_plan({"load", "start"}));
+    life.launcher.rest();
+    life.launcher.deaf = true;
+    life.launcher.rest();
+    ASSERT_EQ(life.at(), "apply load");
+    EXPECT_TRUE(life.launcher.last().dismissed);
+    life.launcher.gone();
+    EXPECT_EQ(life.at(), "apply start");
+    EXPECT_FALSE(life.launcher.last().followed);
+    EXPECT_EQ(life.runner.find(1)->transaction.attempts(), 2U);
+}
+
+TEST_F(RunnerTest, InASystemThatDoesNotRunAWorkerThatRestsEndsBeforeAStepIsPassedOver) {
+    Life rescue(root);
+    rescue.runner.set_asleep();
+    ASSERT_TRUE(rescue.runner.resume());
+    rescue.start(make_plan({"load", "start"}));
+    rescue.launcher.rest();
+    EXPECT_EQ(rescue.launcher.last().launch.more.count(), 0);
+    rescue.launcher.rest();
+    EXPECT_TRUE(rescue.launcher.last().dismissed);
+    EXPECT_EQ(rescue.runner.find(1)->transaction.states().back(), core::StepState::Pending);
+    rescue.launcher.gone();
+    EXPECT_EQ(rescue.at(), "undo load");
+}
+
+TEST_F(RunnerTest, ACancelAfterTheLastStepIsRefused) {
+    Life life(root);
+    const auto id = life.start(make_plan({"load"}));
+    life.launcher.end();
+    life.launcher.rest();
+    ASSERT_TRUE(life.launcher.last().dismissed);
+    EXPECT_EQ(life.runner.cancel(id, tests::person()).error().code, Errc::Refused);
+    life.launcher.gone();
+    EXPECT_EQ(life.outcomes, std::vector{Outcome::Committed});
+}
+
+TEST_F(RunnerTest, ACancelWhileAWorkerEndsIsHeard) {
+    Life life(root);
+    const auto id = life.start(make_plan({"load", "link"}));
+    life.launcher.rest();
+    life.launcher.rest();
+    ASSERT_TRUE(life.launcher.last().dismissed) << "the next step needs another sandbox";
+    ASSERT_TRUE(life.runner.cancel(id, tests::person()));
+    life.launcher.gone();
+    EXPECT_EQ(life.at(), "undo load") << "what was next has not begun";
+    life.launcher.end();
+    EXPECT_EQ(life.outcomes, std::vector{Outcome::Cancelled});
+}
+
+TEST_F(RunnerTest, TheNextDaemonWaitsForAWorkerThatEnds) {
+    {
+        Life life(root);
+        life.start(make_plan({"load", "link"}));
+        life.launcher.rest();
+        life.launcher.rest(); // dismissed, and no phase is in flight
+    }
+    directory.write("run/gpuhost/jobs/1-2-9/request.json", "");
+    directory.write("run/gpuhost/jobs/1-2-10/request.json", "");
+    directory.write("run/gpuhost/jobs/1-2-11/events", ""); // of which nobody was told
+    Life life(root);
+    ASSERT_TRUE(life.runner.resume());
+    ASSERT_EQ(life.launcher.jobs.size(), 1U);
+    EXPECT_TRUE(life.launcher.last().adopted);
+    EXPECT_EQ(life.launcher.last().launch.request.job, "1-2-10");
+    EXPECT_EQ(life.launcher.last().launch.more.count(), 0);
+    life.launcher.die();
+    EXPECT_EQ(life.at(), "apply link");
+    EXPECT_EQ(life.runner.find(1)->transaction.attempts(), 1U);
+}
+
+TEST_F(RunnerTest, AJobThatNobodyWasToldOfWaitsForTheWorkerBefore) {
+    std::string job;
+    {
+        Life life(root);
+        life.start(make_plan({"load", "start"}));
+        life.launcher.rest();
+        life.launcher.rest();
+        job = life.launcher.last().launch.request.job;
+    }
+    directory.write("run/gpuhost/jobs/1-1-1/request.json", "");
+    directory.write("run/gpuhost/jobs/" + job + "/worker", "1-1-1\n");
+    Life life(root);
+    life.launcher.refusals = 1; // the bus is not there yet
+    ASSERT_TRUE(life.runner.resume());
+    EXPECT_TRUE(life.launcher.jobs.empty());
+    life.wait([&] { return !life.launcher.jobs.empty(); });
+    ASSERT_EQ(life.launcher.last().launch.request.job, "1-1-1");
+    life.launcher.end(); // its own result, long recorded
+    ASSERT_EQ(life.launcher.jobs.size(), 2U);
+    EXPECT_EQ(life.launcher.last().launch.request.job, job);
+    EXPECT_TRUE(life.launcher.last().adopted);
+    life.launcher.die();
+    EXPECT_EQ(life.at(), "apply start");
+    EXPECT_FALSE(life.launcher.last().adopted);
+}
+
+TEST_F(RunnerTest, AnAdoptedWorkerDoesNotRest) {
+    {
+        Life life(root);
+        life.start(make_plan({"load", "start"}));
+        life.launcher.rest();
+        EXPECT_GT(life.launcher.last().launch.more.count(), 0);
+    }
+    Life life(root);
+    ASSERT_TRUE(life.runner.resume());
+    EXPECT_TRUE(life.launcher.last().adopted);
+    EXPECT_EQ(life.launcher.last().launch.more.count(), 0);
+    life.launcher.end();
+    EXPECT_EQ(life.at(), "apply start");
+    EXPECT_FALSE(life.launcher.last().followed);
+}
+
+TEST_F(RunnerTest, AWorkerWithInputsIsForOneJob) {
+    Life life(root);
+    std::vector<base::UniqueFd> inputs;
+    inputs.emplace_back(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+    life.start(make_plan({"load"}), std::move(inputs));
+    EXPECT_EQ(life.launcher.last().launch.more.count(), 0);
+}
+
+TEST_F(RunnerTest, InASystemThatDoesNotRunOnlyFilesGoBack) {
+    {
+        Life crashed(root);
+        crashed.start(make_plan({"start", "link", "start"}));
+        crashed.launcher.end();
+        crashed.launcher.end();
+        crashed.launcher.end();
+        EXPECT_EQ(crashed.at(), "apply start");
+    }
+    Life rescue(root, "b0010000-0000-4000-8000-000000000002");
+    rescue.runner.set_asleep();
+    ASSERT_TRUE(rescue.runner.resume());
+    rescue.turn();
+    EXPECT_EQ(rescue.at(), "undo link") << "what was started has ended with its boot";
+    rescue.launcher.end();
+    EXPECT_EQ(rescue.launcher.jobs.size(), 1U);
+    EXPECT_EQ(rescue.outcomes, std::vector{Outcome::RolledBack});
+    EXPECT_EQ(rescue.runner.find(1)->transaction.states().front(), core::StepState::Undone);
+}
+
+TEST_F(RunnerTest, InASystemThatDoesNotRunWhatCannotGoBackGoesOn) {
+    {
+        Life crashed(root);
+        core::Plan plan = make_plan({"link", "start", "link"});
+        plan.steps[1].forward = true;
+        crashed.start(std::move(plan));
+        crashed.launcher.end();
+        crashed.launcher.end();
+        EXPECT_EQ(crashed.at(), "apply start");
+    }
+    Life rescue(root, "b0010000-0000-4000-8000-000000000002");
+    rescue.runner.set_asleep();
+    ASSERT_TRUE(rescue.runner.resume());
+    rescue.turn();
+    EXPECT_EQ(rescue.at(), "apply link");
+    rescue.launcher.end();
+    EXPECT_EQ(rescue.outcomes, std::vector{Outcome::Committed});
+}
+
+TEST_F(RunnerTest, InASystemThatDoesNotRunNothingStarts) {
+    Life rescue(root);
+    rescue.runner.set_asleep();
+    ASSERT_TRUE(rescue.runner.resume());
+    rescue.start(make_plan({"link", "start"}));
+    rescue.launcher.end();
+    rescue.launcher.end();
+    EXPECT_EQ(rescue.at(), "undo link");
+    rescue.launcher.end();
+    EXPECT_EQ(rescue.outcomes, std::vector{Outcome::RolledBack});
+    EXPECT_EQ(rescue.runner.find(1)->transaction.error()->code, Errc::Unsupported);
+}
+
+TEST_F(RunnerTest, ALookListsWhatThereIsAndStartsNothing) {
+    {
+        Life crashed(root);
+        crashed.start(make_plan({"load"}));
+        crashed.launcher.end();
+    }
+    const auto before = root.read("/var/lib/gpuhost/journal/1.jsonl").value_or("");
+    Life looking(root, "b0010000-0000-4000-8000-000000000002");
+    ASSERT_TRUE(looking.runner.look());
+    looking.turn();
+    ASSERT_TRUE(looking.runner.find(1));
+    EXPECT_EQ(state(*looking.runner.find(1)), "running");
+    EXPECT_FALSE(looking.runner.running());
+    const auto refused = looking.runner.start(make_plan({"link"}), tests::person(), {});
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code, Errc::Refused);
+    EXPECT_TRUE(looking.launcher.jobs.empty());
+    EXPECT_EQ(root.read("/var/lib/gpuhost/journal/1.jsonl").value_or(""), before);
+}
+
+TEST_F(RunnerTest, AFailureGoesBackThroughTheStepsBefore) {
+    Life life(root);
+    life.start(make_plan({"load", "link"}));
+    life.launcher.end();
+    life.launcher.end();
+    life.launcher.fail(Errc::NoSpace);
+    EXPECT_EQ(life.at(), "undo link");
+    life.launcher.end();
+    EXPECT_EQ(life.at(), "undo load");
+    life.launcher.end();
+    EXPECT_EQ(life.outcomes, std::vector{Outcome::RolledBack});
+}
+
+TEST_F(RunnerTest, ProblemsRefuseBeforeAnythingIsTouched) {
+    Life life(root);
+    const auto id = life.start(make_plan({"load"}));
+    core::JobResult result;
+    result.problems = {{Errc::InUse, "held", ""}, {Errc::NoSpace, "full", ""}};
+    life.launcher.end(result);
+    EXPECT_EQ(life.outcomes, std::vector{Outcome::Refused});
+    EXPECT_EQ(life.runner.find(id)->transaction.problems().size(), 2U);
+    EXPECT_EQ(life.launcher.jobs.size(), 1U);
+}
+
+TEST_F(RunnerTest, OneAtATimeAndTheOtherIsToldWhich) {
+    Life life(root);
+    const auto id = life.start(make_plan({"load"}));
+    const auto second = life.runner.start(make_plan({"load"}), {}, {});
+    ASSERT_FALSE(second);
+    EXPECT_EQ(second.error().code, Errc::Busy);
+    EXPECT_NE(second.error().message.find(std::to_string(id)), std::string::npos);
+}
+
+TEST_F(RunnerTest, ADeadWorkersPhaseIsRunAgainThenGoesBack) {
+    Life life(root);
+    life.start(make_plan({"load"}));
+    life.launcher.end();
+    for (unsigned i = 1; i <= core::Transaction::max_attempts; ++i) {
+        EXPECT_EQ(life.at(), "apply load") << i;
+        life.launcher.die();
+    }
+    EXPECT_EQ(life.at(), "undo load");
+    EXPECT_EQ(life.launcher.jobs.size(), 1U + core::Transaction::max_attempts + 1U);
+    life.launcher.end();
+    EXPECT_EQ(life.outcomes, std::vector{Outcome::RolledBack});
+}
+
+TEST_F(RunnerTest, ADeadlineIsNoReasonToTryAgain) {
+    Life life(root);
+    life.start(make_plan({"load"}));
+    life.launcher.end();
+    life.launcher.fail(Errc::Timeout);
+    EXPECT_EQ(life.at(), "undo load");
+}
+
+TEST_F(RunnerTest, AnUndoThatRunsOutOfTimeIsRunAgain) {
+    Life life(root);
+    life.start(make_plan({"load"}));
+    life.launcher.end();
+    life.launcher.fail(Errc::Failed);
+    for (unsigned attempt = 1; attempt < core::Transaction::max_attempts; ++attempt) {
+        EXPECT_EQ(life.at(), "undo load");
+        life.launcher.fail(Errc::Timeout);
+        EXPECT_TRUE(life.outcomes.empty());
+    }
+    life.launcher.end();
+    EXPECT_EQ(life.outcomes, std::vector{Outcome::RolledBack});
+}
+
+TEST_F(RunnerTest, AfterThePointOfNoReturnATimeoutIsRunAgain) {
+    Life life(root);
+    core::Plan plan = make_plan({"load", "link"});
+    plan.steps[0].forward = true;
+    life.start(std::move(plan));
+    life.launcher.end();
+    life.launcher.fail(Errc::Timeout);
+    EXPECT_EQ(life.at(), "apply load");
+    life.launcher.end();
+    life.launcher.end();
+    EXPECT_EQ(life.outcomes, std::vector{Outcome::Committed});
+}
+
+TEST_F(RunnerTest, AnUndoWithoutRoomGetsTheReserve) {
+    Life life(root);
+    life.start(make_plan({"link"}));
+    life.launcher.end();
+    life.launcher.fail(Errc::Failed);
+    ASSERT_TRUE(root.exists("/var/lib/gpuhost/reserve"));
+    life.launcher.fail(Errc::NoSpace);
+    EXPECT_EQ(life.at(), "undo link");
+    EXPECT_FALSE(root.exists("/var/lib/gpuhost/reserve"));
+    life.launcher.end();
+    EXPECT_EQ(life.outcomes, std::vector{Outcome::RolledBack});
+    EXPECT_TRUE(root.exists("/var/lib/gpuhost/reserve"));
+}
+
+TEST_F(RunnerTest, WhatARebootUndoesAsksForOne) {
+    for (const Errc code : {Errc::InUse, Errc::Timeout}) {
+        const gpuhost::tests::TempDir fresh;
+        const base::Root other = fresh.root();
+        Life life(other);
+        life.start(make_plan({"insert"}));
+        life.launcher.end();
+        life.launcher.fail(Errc::Failed);
+        while (life.outcomes.empty())
+            life.launcher.fail(code);
+        EXPECT_EQ(life.outcomes, std::vector{Outcome::RebootRequired});
+        EXPECT_TRUE(life.runner.reboot_required());
+    }
+}
+
+TEST_F(RunnerTest, AnUndoThatLeavesTheKernelAloneAsksForNoReboot) {
+    for (const char* step : {"link", "start"})
+        for (const Errc code : {Errc::InUse, Errc::Timeout}) {
+            const gpuhost::tests::TempDir fresh;
+            const base::Root other = fresh.root();
+            Life life(other);
+            life.start(make_plan({step}));
+            life.launcher.end();
+            life.launcher.fail(Errc::Failed);
+            while (life.outcomes.empty())
+                life.launcher.fail(code);
+            EXPECT_EQ(life.outcomes, std::vector{Outcome::Failed}) << step;
+            EXPECT_FALSE(life.runner.reboot_required()) << step;
+        }
+}
+
+TEST_F(RunnerTest, ADriverChangeEndsWhatAskedForAReboot) {
+    Life life(root);
+    life.start(make_plan({"load"}));
+    life.launcher.end();
+    life.launcher.fail(Errc::RebootRequired);
+    life.launcher.end();
+    ASSERT_TRUE(life.runner.reboot_required());
+    core::Plan change = make_plan({"load"});
+    change.driver.emplace();
+    life.start(std::move(change));
+    life.launcher.end();
+    life.launcher.end();
+    EXPECT_FALSE(life.runner.reboot_required());
+}
+
+TEST_F(RunnerTest, APhaseWithoutWorkStartsNoWorker) {
+    Life life(root);
+    life.start(make_plan({"link", "undo", "look", "load"}));
+    life.launcher.end();
+    EXPECT_EQ(life.at(), "apply link");
+    life.launcher.end();
+    EXPECT_EQ(life.at(), "apply look");
+    life.launcher.end();
+    EXPECT_EQ(life.at(), "apply load");
+    life.launcher.fail(Errc::Failed);
+    EXPECT_EQ(life.at(), "undo load");
+    life.launcher.end();
+    EXPECT_EQ(life.at(), "undo undo");
+    life.launcher.end();
+    EXPECT_EQ(life.at(), "undo link");
+}
+
+TEST_F(RunnerTest, AfterThePointOfNoReturnAWorkerIsTriedAgain) {
+    Life life(root);
+    core::Plan plan = make_plan({"load", "link"});
+    plan.steps[0].forward = true;
+    life.start(std::move(plan));
+    life.launcher.end();
+    life.runner.set_launch_pause(std::chrono::seconds(0));
+    life.launcher.refusals = Runner::most_refused_launches - 1;
+    life.launcher.end();
+    life.wait([&] { return life.at() == "apply link"; });
+    life.launcher.end();
+    EXPECT_EQ(life.outcomes, std::vector{Outcome::Committed});
+}
+
+TEST_F(RunnerTest, AfterThePointOfNoReturnAWorkerThatCannotStartFails) {
+    Life life(root);
+    core::Plan plan = make_plan({"load", "link", "start"});
+    plan.steps[0].forward = true;
+    life.start(std::move(plan));
+    life.launcher.end();
+    life.runner.set_launch_pause(std::chrono::seconds(0));
+    life.launcher.refusals = Runner::most_refused_launches;
+    life.launcher.end();
+    life.wait([&] { return life.at() == "apply start"; });
+    EXPECT_EQ(life.runner.find(1)->transaction.states()[1], core::StepState::Failed);
+    life.launcher.end();
+    EXPECT_EQ(life.outcomes, std::vector{Outcome::Failed});
+}
+
+/// As on a disk that is full, or mounted read-only after an error.
+class NoJournal {
+  public:
+    NoJournal() {
+        (void)::getrlimit(RLIMIT_FSIZE, &before_);
+        const rlimit full{1, before_.rlim_max};
+        (void)::setrlimit(RLIMIT_FSIZE, &full);
+    }
+    NoJournal(const NoJournal&) = delete;
+    NoJournal& operator=(const NoJournal&) = delete;
+    ~NoJournal() {
+        (void)::setrlimit(RLIMIT_FSIZE, &before_);
+        (void)std::signal(SIGXFSZ, old_);
+    }
+
+  private:
+    rlimit before_{};
+    void (*old_)(int) = std::signal(SIGXFSZ, SIG_IGN);
+};
+
+TEST_F(RunnerTest, WithoutAJournalItGoesBackAndEndsWhenItIsWritten) {
+    Life life(root);
+    life.runner.set_journal_pause(std::chrono::seconds(0));
+    const auto id = life.start(make_plan({"load", "link"}));
+    life.launcher.end();
+    {
+        const NoJournal none;
+        life.launcher.end(); // its record can't be written
+        life.wait([&] { return life.at() == "undo load"; });
+        life.launcher.end();
+        life.turn();
+        EXPECT_TRUE(life.outcomes.empty()) << "another operation could not be recorded either";
+        EXPECT_TRUE(life.runner.waits());
+    }
+    life.wait([&] { return !life.outcomes.empty(); });
+    EXPECT_EQ(life.outcomes, std::vector{Outcome::RolledBack});
+    Life next(root);
+    ASSERT_TRUE(next.runner.resume());
+    EXPECT_EQ(next.runner.find(id)->transaction.outcome(), Outcome::RolledBack) << "all records are there";
+}
+
+TEST_F(RunnerTest, WithoutAJournalAStepThatDiedIsNotRunAgain) {
+    Life life(root);
+    life.runner.set_journal_pause(std::chrono::seconds(0));
+    life.start(make_plan({"load"}));
+    life.launcher.end();
+    {
+        const NoJournal none;
+        life.launcher.die();
+        life.wait([&] { return life.at() == "undo load"; });
+    }
+    life.launcher.end();
+    life.wait([&] { return !life.outcomes.empty(); });
+    EXPECT_EQ(life.outcomes, std::vector{Outcome::RolledBack});
+}
+
+TEST_F(RunnerTest, WithoutAJournalItGoesOnAfterThePointOfNoReturn) {
+    Life life(root);
+    life.runner.set_journal_pause(std::chrono::seconds(0));
+    core::Plan plan = make_plan({"load", "link"});
+    plan.steps[0].forward = true;
+    life.start(std::move(plan));
+    life.launcher.end();
+    {
+        const NoJournal none;
+        life.launcher.end();
+        life.wait([&] { return life.at() == "apply link"; });
+    }
+    life.launcher.end();
+    life.wait([&] { return !life.outcomes.empty(); });
+    EXPECT_EQ(life.outcomes, std::vector{Outcome::Committed});
+}
+
+TEST_F(RunnerTest, AnUndoThatTheJournalLacksIsDoneAgain) {
+    {
+        Life life(root);
+        life.runner.set_journal_pause(std::chrono::seconds(0));
+        life.start(make_plan({"load", "link"}));
+        life.launcher.end();
+        const NoJournal none;
+        life.launcher.end();
+        life.wait([&] { return life.at() == "undo load"; });
+        directory.write("run/gpuhost/jobs/" + life.launcher.last().launch.request.job + "/request.json", "");
+    }
+    Life next(root);
+    ASSERT_TRUE(next.runner.resume());
+    EXPECT_TRUE(next.launcher.last().adopted) << "the worker of the undo may still run";
+    next.launcher.end();
+    EXPECT_EQ(next.at(), "apply load") << "its result is still in its files";
+    EXPECT_TRUE(next.launcher.last().adopted);
+    next.launcher.end();
+    EXPECT_EQ(next.at(), "undo load");
+    EXPECT_FALSE(next.launcher.last().adopted);
+    next.launcher.end();
+    EXPECT_EQ(next.outcomes, std::vector{Outcome::RolledBack});
+}
+
+TEST_F(RunnerTest, CancelKillsWhatMayBeInterrupted) {
+    Life life(root);
+    const auto id = life.start(make_plan({"read", "load"}));
+    life.launcher.end(); // each preflight
+    life.launcher.end();
+    ASSERT_EQ(life.at(), "apply read");
+    ASSERT_TRUE(life.runner.cancel(id, tests::person()));
+    EXPECT_TRUE(life.launcher.last().killed);
+    life.launcher.die();
+    EXPECT_EQ(life.at(), "undo read");
+    life.launcher.end();
+    EXPECT_EQ(life.outcomes, std::vector{Outcome::Cancelled});
+}
+
+TEST_F(RunnerTest, ACancelThatCanNotBeRecordedIsRefused) {
+    Life life(root);
+    const auto id = life.start(make_plan({"read", "load"}));
+    life.launcher.end(); // each preflight
+    life.launcher.end();
+    rlimit before{};
+    ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
+    const auto old = std::signal(SIGXFSZ, SIG_IGN);
+    const rlimit full{1, before.rlim_max}; // as on a full disk
+    ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &full), 0);
+    const auto refused = life.runner.cancel(id, tests::person());
+    ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &before), 0);
+    (void)std::signal(SIGXFSZ, old);
+    EXPECT_FALSE(refused);
+    EXPECT_FALSE(life.launcher.last().killed);
+    EXPECT_FALSE(life.runner.running()->transaction.cancelled());
+    EXPECT_TRUE(life.runner.cancel(id, tests::person())) << "with room it is taken";
+    EXPECT_TRUE(life.launcher.last().killed);
+}
+
+TEST_F(RunnerTest, CancelWaitsForWhatMayNot) {
+    Life life(root);
+    const auto id = life.start(make_plan({"load", "link"}));
+    life.launcher.end();
+    ASSERT_TRUE(life.runner.cancel(id, tests::person()));
+    EXPECT_FALSE(life.launcher.last().killed);
+    life.launcher.end();
+    EXPECT_EQ(life.at(), "undo load");
+    life.launcher.end();
+    EXPECT_EQ(life.outcomes, std::vector{Outcome::Cancelled});
+    EXPECT_EQ(life.runner.cancel(id, {}).error().code, Errc::InvalidArgument);
+    EXPECT_EQ(life.runner.cancel(77, {}).error().code, Errc::NotFound);
+}
+
+TEST_F(RunnerTest, ForeignInputIsNeverReadWithPrivileges) {
+    Life life(root);
+    life.start(make_plan({"link", "read", "load"}));
+    EXPECT_EQ(life.launcher.last().launch.sandbox, core::Sandbox::Modules);
+    EXPECT_EQ(life.launcher.last().launch.request.steps.size(), 2U);
+    life.launcher.end();
+    EXPECT_EQ(life.at(), "preflight read");
+    EXPECT_EQ(life.launcher.last().launch.sandbox, core::Sandbox::Parse);
+    EXPECT_EQ(life.launcher.last().launch.request.steps.size(), 1U);
+    EXPECT_TRUE(life.launcher.last().launch.writable.empty());
+    life.launcher.end();
+    EXPECT_EQ(life.at(), "apply link");
+    EXPECT_EQ(life.launcher.last().launch.sandbox, core::Sandbox::System);
+    EXPECT_EQ(life.launcher.last().launch.writable, std::vector<std::string>{"/var/link"});
+}
+
+TEST_F(RunnerTest, ACheckChangesNothing) {
+    Life life(root);
+    const auto id = life.runner.start(make_plan({"load"}), {}, {}, true);
+    ASSERT_TRUE(id);
+    life.turn();
+    EXPECT_EQ(life.at(), "preflight load");
+    life.launcher.end();
+    EXPECT_EQ(life.outcomes, std::vector{Outcome::Checked});
+    EXPECT_EQ(life.launcher.jobs.size(), 1U);
+}
+
+TEST_F(RunnerTest, AWorkerThatCannotStartIsTriedAgain) {
+    Life life(root);
+    life.launcher.refusals = 1;
+    life.start(make_plan({"load"}));
+    EXPECT_TRUE(life.launcher.jobs.empty());
+    EXPECT_TRUE(life.runner.running());
+    life.wait([&] { return !life.launcher.jobs.empty(); });
+    EXPECT_EQ(life.at(), "preflight load");
+}
+
+TEST_F(RunnerTest, WhatCannotStartWhileGoingBackIsWaitedFor) {
+    Life life(root);
+    life.start(make_plan({"load"}));
+    life.launcher.end();
+    life.launcher.refusals = 1;
+    life.launcher.fail(Errc::NoSpace);
+    EXPECT_TRUE(life.outcomes.empty()) << "a full /run is no reason to leave the host half changed";
+    life.wait([&] { return life.at() == "undo load"; });
+    life.launcher.end();
+    EXPECT_EQ(life.outcomes, std::vector{Outcome::RolledBack});
+}
+
+TEST_F(RunnerTest, WhileSystemdShutsDownGoingBackWaitsForTheNextBoot) {
+    {
+        Life life(root);
+        life.start(make_plan({"load"}));
+        life.launcher.end();
+        life.launcher.fail(Errc::InUse);
+        ASSERT_EQ(life.at(), "undo load");
+        life.launcher.refuse();
+        life.turn();
+        EXPECT_TRUE(life.outcomes.empty()) << "nothing has gone back yet";
+    }
+    Life next(root, "b0020000-0000-4000-8000-000000000002");
+    ASSERT_TRUE(next.runner.resume());
+    EXPECT_EQ(next.at(), "undo load");
+    next.launcher.end();
+    EXPECT_EQ(next.outcomes, std::vector{Outcome::RolledBack});
+}
+
+TEST_F(RunnerTest, WhoCancelsWhileAWorkerCanNotStartGetsNone) {
+    Life life(root);
+    const auto id = life.start(make_plan({"load"}));
+    life.launcher.refusals = 1;
+    life.launcher.end();
+    ASSERT_TRUE(life.runner.cancel(id, tests::person()));
+    life.wait([&] { return life.launcher.jobs.size() > 1; });
+    EXPECT_EQ(life.at(), "undo load");
+    life.launcher.end();
+    EXPECT_EQ(life.outcomes, std::vector{Outcome::Cancelled});
+}
+
+TEST_F(RunnerTest, WhoCancelsDoesNotSeeADeadWorkersPhaseRunAgain) {
+    Life life(root);
+    const auto id = life.start(make_plan({"load"}));
+    life.launcher.end();
+    ASSERT_TRUE(life.runner.cancel(id, tests::person()));
+    life.launcher.die();
+    EXPECT_EQ(life.at(), "undo load");
+    life.launcher.end();
+    EXPECT_EQ(life.outcomes, std::vector{Outcome::Cancelled});
+}
+
+TEST_F(RunnerTest, AWorkerThatCanNotBeAdoptedIsWaitedForThoughCancelled) {
+    {
+        Life life(root);
+        const auto id = life.start(make_plan({"load", "link"}));
+        life.launcher.end();
+        ASSERT_TRUE(life.runner.cancel(id, tests::person()));
+    }
+    Life life(root);
+    life.launcher.refusals = 1;
+    ASSERT_TRUE(life.runner.resume());
+    EXPECT_TRUE(life.launcher.jobs.empty());
+    life.wait([&] { return !life.launcher.jobs.empty(); });
+    ASSERT_EQ(life.at(), "apply load");
+    EXPECT_TRUE(life.launcher.last().adopted);
+    life.launcher.end();
+    EXPECT_EQ(life.at(), "undo load");
+}
+
+TEST_F(RunnerTest, WhatIsUnfinishedAndOfANewerDaemonStopsThisOne) {
+    {
+        Life life(root);
+        life.start(make_plan({"load"}));
+    }
+    directory.write("var/lib/gpuhost/journal/1.jsonl",
+                    directory.read("var/lib/gpuhost/journal/1.jsonl") + "69a87fbb {\"type\":\"pause\"}\n");
+    directory.write("var/lib/gpuhost/staging/1/file", "");
+    Life life(root);
+    EXPECT_EQ(life.runner.resume().error().code, Errc::Unsupported);
+    EXPECT_TRUE(root.exists("/var/lib/gpuhost/staging/1/file"));
+}
+
+TEST_F(RunnerTest, ADryRunCanBeReadThoughNothingElseMakesRoom) {
+    Life life(root);
+    for (std::size_t i = 0; i < Runner::kept; ++i) {
+        life.start(make_plan({"load"}));
+        life.launcher.end();
+        life.launcher.end();
+    }
+    bool found = false;
+    life.runner.listen(
+        {{}, {}, {}, [&](const Operation& old) { found = life.runner.find(old.id) != nullptr; }});
+    const auto id = life.runner.start(make_plan({"load"}), {}, {}, true);
+    ASSERT_TRUE(id);
+    life.turn();
+    life.launcher.end();
+    EXPECT_NE(life.runner.find(*id), nullptr);
+    EXPECT_EQ(life.runner.find(1), nullptr);
+    EXPECT_TRUE(found) << "whoever is told of the removal can still look at it";
+}
+
+TEST_F(RunnerTest, ARottenJournalGoesWhenItIsOld) {
+    directory.write("var/lib/gpuhost/journal/1.jsonl", "00000000 {}\n00000000 {}\n");
+    Life life(root);
+    ASSERT_TRUE(life.runner.resume());
+    for (std::size_t i = 0; i < Runner::kept; ++i) {
+        EXPECT_TRUE(root.exists("/var/lib/gpuhost/journal/1.jsonl")) << i;
+        life.start(make_plan({"load"}));
+        life.launcher.end();
+        life.launcher.end();
+    }
+    EXPECT_FALSE(root.exists("/var/lib/gpuhost/journal/1.jsonl"));
+}
+
+TEST_F(RunnerTest, WhatCanNotBeReadNowStopsTheDaemon) {
+    ASSERT_TRUE(root.make_directories("/var/lib/gpuhost/journal/1.jsonl")); // EISDIR, as EIO from a bad disk
+    Life life(root);
+    EXPECT_FALSE(life.runner.resume());
+}
+
+TEST_F(RunnerTest, WaitingIsLoggedOnce) {
+    static int warnings = 0;
+    warnings = 0;
+    base::log::set_sink([](base::log::Level level, std::string_view, std::string_view,
+                           base::log::Fields) noexcept { warnings += level == base::log::Level::Warning; });
+    Life life(root);
+    life.launcher.refusals = 2;
+    life.start(make_plan({"load"}));
+    life.wait([&] { return !life.launcher.jobs.empty(); });
+    base::log::set_sink(nullptr);
+    EXPECT_EQ(life.at(), "preflight load");
+    EXPECT_EQ(warnings, 1);
+}
+
+TEST_F(RunnerTest, DryRunsMakeRoomBeforeAnythingElse) {
+    Life life(root);
+    life.start(make_plan({"load"}));
+    life.launcher.end();
+    life.launcher.fail(Errc::RebootRequired);
+    life.launcher.end();
+    for (std::size_t i = 0; i < Runner::kept + 1; ++i) {
+        ASSERT_TRUE(life.runner.start(make_plan({"load"}), {}, {}, true));
+        life.turn();
+        life.launcher.end();
+    }
+    EXPECT_EQ(life.removed, (std::vector<std::uint64_t>{2, 3}));
+    EXPECT_EQ(life.runner.operations().size(), Runner::kept);
+    EXPECT_TRUE(life.runner.reboot_required());
+    EXPECT_FALSE(root.exists("/var/lib/gpuhost/journal/2.jsonl"));
+}
+
+TEST_F(RunnerTest, WhatAsksForARebootIsNotForgottenForWhatCameLater) {
+    Life life(root);
+    life.start(make_plan({"load"}));
+    life.launcher.end();
+    life.launcher.fail(Errc::RebootRequired);
+    life.launcher.end();
+    for (std::size_t i = 0; i < Runner::kept; ++i) {
+        life.start(make_plan({"load"}));
+        life.launcher.end();
+        life.launcher.end();
+    }
+    EXPECT_EQ(life.removed, std::vector<std::uint64_t>{2});
+    EXPECT_TRUE(life.runner.reboot_required());
+}
+
+TEST_F(RunnerTest, ARebootThatIsNotNeededStaysForgotten) {
+    Life life(root);
+    life.start(make_plan({"load"}));
+    life.launcher.end();
+    life.launcher.fail(Errc::RebootRequired);
+    life.launcher.end();
+    core::Plan change = make_plan({"load"});
+    change.driver.emplace();
+    life.start(std::move(change));
+    life.launcher.end();
+    life.launcher.end();
+    for (std::size_t i = 0; i < Runner::kept; ++i) {
+        life.start(make_plan({"load"}));
+        life.launcher.end();
+        life.launcher.end();
+    }
+    EXPECT_EQ(life.removed, (std::vector<std::uint64_t>{1, 2}));
+    EXPECT_FALSE(life.runner.reboot_required());
+}
+
+TEST_F(RunnerTest, AnotherDaemonIsKeptOut) {
+    Life first(root);
+    ASSERT_TRUE(first.runner.resume());
+    Life second(root);
+    EXPECT_EQ(second.runner.resume().error().code, Errc::Busy);
+}
+
+TEST_F(RunnerTest, InputsReachEveryPhaseAndStagingGoesAtTheEnd) {
+    Life life(root);
+    std::vector<base::UniqueFd> inputs;
+    inputs.emplace_back(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+    const auto id = life.start(make_plan({"read"}), std::move(inputs));
+    EXPECT_EQ(life.launcher.last().inputs, 1U);
+    const std::string staging = "/var/lib/gpuhost/staging/" + std::to_string(id);
+    EXPECT_EQ(life.launcher.last().launch.request.staging, staging);
+    EXPECT_TRUE(root.exists(staging));
+    life.launcher.end();
+    EXPECT_EQ(life.launcher.last().inputs, 1U);
+    life.launcher.end();
+    EXPECT_FALSE(root.exists(staging));
+}
+
+TEST_F(RunnerTest, TheNextDaemonAdoptsTheWorker) {
+    std::string job;
+    {
+        Life life(root);
+        life.start(make_plan({"load", "link"}));
+        life.launcher.end();
+        job = life.launcher.last().launch.request.job;
+    }
+    Life life(root);
+    ASSERT_TRUE(life.runner.resume());
+    ASSERT_EQ(life.launcher.jobs.size(), 1U);
+    EXPECT_TRUE(life.launcher.last().adopted);
+    EXPECT_EQ(life.launcher.last().launch.request.job, job);
+    life.launcher.end();
+    EXPECT_FALSE(life.launcher.last().adopted);
+    EXPECT_EQ(life.at(), "apply link");
+    life.launcher.end();
+    EXPECT_EQ(life.outcomes, std::vector{Outcome::Committed});
+}
+
+TEST_F(RunnerTest, AWorkerThatIsGoneIsStartedAgain) {
+    {
+        Life life(root);
+        life.start(make_plan({"load"}));
+        life.launcher.end();
+    }
+    Life life(root);
+    ASSERT_TRUE(life.runner.resume());
+    life.launcher.die();
+    EXPECT_EQ(life.at(), "apply load");
+    EXPECT_FALSE(life.launcher.last().adopted);
+}
+
+TEST_F(RunnerTest, AfterARebootItGoesBack) {
+    {
+        Life life(root);
+        life.start(make_plan({"load", "link"}));
+        life.launcher.end();
+        life.launcher.end();
+    }
+    Life life(root, "b0020000-0000-4000-8000-000000000002");
+    ASSERT_TRUE(life.runner.resume());
+    EXPECT_EQ(life.at(), "undo link");
+    EXPECT_FALSE(life.launcher.last().adopted);
+    EXPECT_EQ(life.runner.find(1)->progress, 1) << "it shrinks from here";
+    life.launcher.end();
+    life.launcher.end();
+    EXPECT_EQ(life.outcomes, std::vector{Outcome::RolledBack});
+}
+
+TEST_F(RunnerTest, EndedOnesStayListedAndIdsGoOn) {
+    {
+        Life life(root);
+        life.start(make_plan({"load"}));
+        life.launcher.end();
+        life.launcher.end();
+    }
+    Life life(root);
+    ASSERT_TRUE(life.runner.resume());
+    ASSERT_EQ(life.runner.operations().size(), 1U);
+    EXPECT_EQ(state(*life.runner.operations()[0]), "committed");
+    EXPECT_EQ(life.start(make_plan({"load"})), 2U);
+}
+
+TEST_F(RunnerTest, WhatADaemonLeftAtTheEndIsRemoved) {
+    {
+        Life life(root);
+        life.start(make_plan({"read"}));
+        life.launcher.end();
+        life.launcher.end();
+    }
+    directory.write("var/lib/gpuhost/staging/1/file", "");
+    directory.write("run/gpuhost/jobs/1-1-1/events", "");
+    Life life(root);
+    ASSERT_TRUE(life.runner.resume());
+    EXPECT_FALSE(root.exists("/var/lib/gpuhost/staging/1"));
+    EXPECT_FALSE(root.exists("/run/gpuhost/jobs/1-1-1"));
+}
+
+TEST_F(RunnerTest, ADamagedJournalStopsNothing) {
+    directory.write("var/lib/gpuhost/journal/4.jsonl", "00000000 {}\n00000000 {}\n");
+    Life life(root);
+    ASSERT_TRUE(life.runner.resume());
+    EXPECT_EQ(life.start(make_plan({"load"})), 5U);
+}
+
+TEST_F(RunnerTest, OnlyARebootClearsWhatIsStuck) {
+    {
+        Life life(root);
+        life.start(make_plan({"load"}));
+        life.launcher.end();
+        life.launcher.fail(Errc::RebootRequired);
+        life.launcher.end();
+        EXPECT_EQ(life.outcomes, std::vector{Outcome::RebootRequired});
+        EXPECT_TRUE(life.runner.reboot_required());
+    }
+    {
+        Life same(root);
+        ASSERT_TRUE(same.runner.resume());
+        EXPECT_TRUE(same.runner.reboot_required());
+    }
+    Life next(root, "b0020000-0000-4000-8000-000000000002");
+    ASSERT_TRUE(next.runner.resume());
+    EXPECT_FALSE(next.runner.reboot_required());
+}
+
+TEST_F(RunnerTest, ProgressGrowsAndShrinksOnlyWhileUndoing) {
+    Life life(root);
+    const auto id = life.start(make_plan({"load", "link"}));
+    const auto progress = [&] { return life.runner.find(id)->progress; };
+    life.launcher.last().callbacks.progress({1, "checked"});
+    const double checked = progress();
+    EXPECT_GT(checked, 0);
+    life.launcher.end();
+    life.launcher.last().callbacks.progress({0.5, "half"});
+    const double half = progress();
+    EXPECT_GT(half, checked);
+    life.launcher.last().callbacks.progress({0.1, "a second file"});
+    EXPECT_EQ(progress(), half);
+    life.launcher.end();
+    life.launcher.fail(Errc::Failed);
+    life.launcher.end();
+    life.launcher.last().callbacks.progress({1, "undone"});
+    EXPECT_LT(progress(), half);
+}
+
+} // namespace
+} // namespace gpuhost::host

@@ -1,0 +1,307 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/host/worker/job_files.hpp"
+#include "daemon/host/worker/launcher_direct.hpp"
+#include "tests/support/eventually.hpp"
+#include "tests/support/tmpdir.hpp"
+
+#include <csignal>
+#include <optional>
+
+#include <gtest/gtest.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+
+namespace gpuhost::host {
+namespace {
+
+using base::Errc;
+
+/// The worker is a shell script: $1 --root=DIR, $2 the job. A script may await the file "go", which the first
+/// progress of it makes.
+class DirectLauncherTest : public testing::Test {
+  protected:
+    // Who reads the test's output to its end is not to wait for what a worker left behind.
+    static constexpr const char* head =
+        "#!/bin/sh\n"
+        "exec >/dev/null 2>&1\n"
+        "job=\"${1#--root=}/run/gpuhost/jobs/$2\"\n"
+        "await() { for i in $(seq 1000); do test -e \"$1\" && return; sleep 0.02; done; exit 1; }\n";
+
+    void script(const std::string& body) {
+        directory.write("worker", head + body);
+        ASSERT_EQ(::chmod(directory.path("worker").c_str(), 0755), 0);
+    }
+    static Launch launch(std::chrono::seconds deadline = std::chrono::seconds(20)) {
+        Launch made;
+        made.request.job = "1-1-1";
+        made.request.steps = {{"load", "do it", base::Json::object()}};
+        made.deadline = deadline;
+        return made;
+    }
+    JobCallbacks callbacks() {
+        return {[this](const core::JobProgress& made) {
+                    texts.push_back(made.text);
+                    go();
+                },
+                [this](JobEnd end) {
+                    result = std::move(end.result);
+                    died = end.how == JobEnd::How::Died;
+                    event.exit(0);
+                }};
+    }
+    void go() const { directory.write("run/gpuhost/jobs/1-1-1/go", ""); }
+    void start(const Launch& what, std::span<const int> inputs = {}) {
+        auto started = launcher.start(what, inputs, callbacks());
+        ASSERT_TRUE(started) << started.error().message;
+        worker = *std::move(started);
+    }
+    void wait() {
+        const auto late = event.after(std::chrono::seconds(30), [this] { event.exit(1); });
+        ASSERT_EQ(event.run().value_or(-1), 0) << "the worker did not end";
+        ASSERT_TRUE(result);
+    }
+
+    gpuhost::tests::TempDir directory;
+    base::Root root = directory.root();
+    Event event = *Event::create();
+    DirectLauncher launcher{event, root, directory.path("worker")};
+    std::unique_ptr<Worker> worker;
+    std::vector<std::string> texts;
+    std::optional<core::JobResult> result;
+    bool died = false;
+};
+
+TEST_F(DirectLauncherTest, ReadsProgressAndResult) {
+    script("echo '{\"progress\": 0.5, \"text\": \"half\"}' >>$job/events\n"
+           "await $job/go\n"
+           "test -s $job/request.json || exit 1\n"
+           "echo '{\"result\": \"ok\", \"output\": {\"done\": true}}' >>$job/events\n");
+    start(launch());
+    wait();
+    EXPECT_FALSE(result->error);
+    EXPECT_EQ(result->output, (base::Json{{"done", true}}));
+    EXPECT_EQ(texts, std::vector<std::string>{"half"});
+}
+
+TEST_F(DirectLauncherTest, AWorkerWithoutAResultDied) {
+    script("echo '{\"result\": \"o' >>$job/events\nkill -9 $$\n");
+    start(launch());
+    wait();
+    EXPECT_TRUE(died);
+    EXPECT_EQ(result->error->code, Errc::Interrupted);
+}
+
+TEST_F(DirectLauncherTest, TheDeadlineKillsItWithAllItStarted) {
+    script("sleep 60 & echo $! >$job/child\nwait\n");
+    start(launch(std::chrono::seconds(1)));
+    std::string child; // before the loop looks at the time
+    ASSERT_TRUE(gpuhost::tests::eventually([&] {
+        child = directory.read("run/gpuhost/jobs/1-1-1/child");
+        return child.ends_with('\n');
+    }));
+    child.pop_back();
+    wait();
+    EXPECT_FALSE(died);
+    EXPECT_EQ(result->error->code, Errc::Timeout);
+    EXPECT_TRUE(gpuhost::tests::eventually([&] {
+        const auto state = base::Root::open("/")->read_line("/proc/" + child + "/stat");
+        return !state || state->find(") Z ") != std::string::npos;
+    }));
+}
+
+TEST_F(DirectLauncherTest, AMissingProgramIsADeadWorker) {
+    start(launch());
+    wait();
+    EXPECT_EQ(result->error->code, Errc::Interrupted);
+}
+
+TEST_F(DirectLauncherTest, AdoptsTheWorkerOfADaemonThatDied) {
+    script(">$job/up\n"
+           "await $job/go\n"
+           "echo '{\"result\": \"ok\", \"output\": {\"late\": true}}' >>$job/events\n");
+    ASSERT_EQ(::prctl(PR_SET_CHILD_SUBREAPER, 1), 0);
+    const pid_t daemon = ::fork();
+    if (daemon == 0) {
+        Event loop = *Event::create(); // epoll would be shared
+        auto child = DirectLauncher(loop, root, directory.path("worker")).start(launch(), {}, {});
+        // Until its own program runs, a worker dies with its daemon.
+        (void)gpuhost::tests::eventually([this] { return root.exists("/run/gpuhost/jobs/1-1-1/up"); });
+        ::kill(::getpid(), SIGKILL);
+    }
+    ASSERT_GT(daemon, 0);
+    ::waitpid(daemon, nullptr, 0);
+    auto adopted = launcher.adopt(launch(), callbacks());
+    ASSERT_TRUE(adopted);
+    worker = *std::move(adopted);
+    for (int i = 0; i < 5; ++i)
+        (void)sd_event_run(event.get(), 10'000);
+    EXPECT_FALSE(result) << "it still runs";
+    go();
+    wait();
+    EXPECT_FALSE(result->error);
+    EXPECT_EQ(result->output, (base::Json{{"late", true}}));
+}
+
+TEST_F(DirectLauncherTest, AJobThatIsGoneEndsInterrupted) {
+    auto adopted = launcher.adopt(launch(), callbacks());
+    ASSERT_TRUE(adopted);
+    wait();
+    EXPECT_EQ(result->error->code, Errc::Interrupted);
+}
+
+TEST_F(DirectLauncherTest, ANewProcessWithTheOldPidIsNotTheWorker) {
+    directory.write("run/gpuhost/jobs/1-1-1/events", "");
+    directory.write("run/gpuhost/jobs/1-1-1/pid", std::to_string(::getpid()) + " 1\n");
+    auto adopted = launcher.adopt(launch(), callbacks());
+    ASSERT_TRUE(adopted);
+    wait();
+    EXPECT_EQ(result->error->code, Errc::Interrupted);
+}
+
+TEST_F(DirectLauncherTest, WhatADeadWorkerStartedDiesWithIt) {
+    script("sleep 60 & echo $! >$job/child\nkill -9 $$\n");
+    start(launch());
+    wait();
+    EXPECT_TRUE(died);
+    const std::string child = directory.read("run/gpuhost/jobs/1-1-1/child");
+    const std::string stat = "/proc/" + child.substr(0, child.find('\n')) + "/stat";
+    const auto runs = [stat] {
+        const auto state = base::Root::open("/")->read_line(stat);
+        return state && state->find(") Z ") == std::string::npos;
+    };
+    for (int i = 0; i < 200 && runs(); ++i)
+        ::usleep(10'000);
+    EXPECT_FALSE(runs());
+}
+
+TEST_F(DirectLauncherTest, AWorkerThatNobodyCanWatchIsKilled) {
+    ASSERT_EQ(::prctl(PR_SET_CHILD_SUBREAPER, 0), 0); // only the worker is a child
+    while (::waitpid(-1, nullptr, WNOHANG) > 0) {
+    }
+    script("sleep 60\n");
+    event.exit(0);
+    ASSERT_TRUE(event.run()); // a loop that has ended takes no source
+    EXPECT_FALSE(launcher.start(launch(), {}, callbacks()));
+    EXPECT_EQ(::waitpid(-1, nullptr, WNOHANG), -1) << "a child is left";
+}
+
+/// Does its first job, waits to be told another, and so on.
+class RestingWorker : public DirectLauncherTest {
+  protected:
+    void SetUp() override {
+        script("job=$2\n"
+               "while test -n \"$job\"; do\n"
+               "  dir=\"${1#--root=}/run/gpuhost/jobs/$job\"\n"
+               "  test -s $dir/request.json || exit 1\n"
+               "  grep -q slow $dir/request.json && sleep 60\n"
+               "  echo \"{\\\"result\\\": \\\"ok\\\", \\\"output\\\": {\\\"by\\\": \\\"$job $$\\\"}}\" "
+               ">>$dir/events\n"
+               "  job=$(dd bs=256 count=1 2>/dev/null)\n"
+               "done\n");
+    }
+    static Launch job(const std::string& name, std::chrono::seconds more) {
+        Launch made = launch();
+        made.request.job = name;
+        made.more = more;
+        return made;
+    }
+    JobCallbacks quiet() {
+        return {{}, [this](JobEnd end) { ends.push_back(std::move(end)); }};
+    }
+    [[nodiscard]] bool becomes(const std::function<bool()>& condition) {
+        const auto late = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+        while (!condition() && std::chrono::steady_clock::now() < late)
+            (void)sd_event_run(event.get(), 100'000);
+        return condition();
+    }
+    void start_resting() {
+        auto started = launcher.start(job("1-1-1", std::chrono::seconds(40)), {}, quiet());
+        ASSERT_TRUE(started) << started.error().message;
+        worker = *std::move(started);
+        ASSERT_TRUE(becomes([this] { return ends.size() == 1; }));
+        EXPECT_TRUE(ends[0].rests);
+    }
+    [[nodiscard]] std::string process(std::size_t number) const {
+        const std::string output = base::string_or(ends.at(number).result.output, "by", "");
+        return output.substr(output.find(' ') + 1);
+    }
+
+    std::vector<JobEnd> ends;
+};
+
+TEST_F(RestingWorker, GoesOnInTheSameProcess) {
+    start_resting();
+    ASSERT_TRUE(worker->go_on(job("1-2-1", std::chrono::seconds(20)), quiet()));
+    EXPECT_EQ(first_job(root, "1-2-1"), "1-1-1");
+    ASSERT_TRUE(becomes([this] { return ends.size() == 2; }));
+    EXPECT_TRUE(ends[1].rests);
+    ASSERT_TRUE(worker->go_on(job("1-3-1", std::chrono::seconds(0)), quiet()));
+    ASSERT_TRUE(becomes([this] { return ends.size() == 3; }));
+    EXPECT_FALSE(ends[2].rests) << "the last tells of the process's end";
+    EXPECT_EQ(process(0), process(2));
+    EXPECT_FALSE(worker->go_on(job("1-4-1", std::chrono::seconds(0)), quiet()));
+}
+
+TEST_F(RestingWorker, EndsWhenItIsDismissed) {
+    start_resting();
+    bool gone = false;
+    worker->dismiss([&] {
+        gone = true;
+        worker.reset();
+    });
+    EXPECT_TRUE(becomes([&] { return gone; }));
+    EXPECT_EQ(ends.size(), 1U);
+}
+
+TEST_F(RestingWorker, ThatDiesIsNotToldAnotherJob) {
+    start_resting();
+    worker->kill();
+    const std::string process = "/proc/" + this->process(0); // until it is reaped
+    ASSERT_TRUE(becomes([&] { return ::access(process.c_str(), F_OK) != 0; }));
+    EXPECT_FALSE(worker->can_go_on(std::chrono::seconds(1)));
+    EXPECT_FALSE(worker->go_on(job("1-2-1", std::chrono::seconds(20)), quiet()));
+    bool gone = false;
+    worker->dismiss([&] { gone = true; });
+    EXPECT_TRUE(becomes([&] { return gone; }));
+}
+
+TEST_F(RestingWorker, EachJobHasItsOwnDeadline) {
+    start_resting();
+    Launch slow = job("1-2-1", std::chrono::seconds(20));
+    slow.deadline = std::chrono::seconds(1);
+    slow.request.steps = {{"load", "slow", base::Json::object()}};
+    ASSERT_TRUE(worker->go_on(slow, quiet()));
+    ASSERT_TRUE(becomes([this] { return ends.size() == 2; }));
+    EXPECT_FALSE(ends[1].rests);
+    EXPECT_EQ(ends[1].result.error->code, Errc::Timeout);
+}
+
+TEST_F(RestingWorker, ThatWillBeKilledDoesNotGoOn) {
+    start_resting();
+    EXPECT_TRUE(worker->can_go_on(std::chrono::seconds(1)));
+    worker->kill();
+    EXPECT_FALSE(worker->can_go_on(std::chrono::seconds(1)));
+}
+
+TEST_F(RestingWorker, IsAdoptedByTheJobThatItDoes) {
+    start_resting();
+    ASSERT_TRUE(worker->go_on(job("1-2-1", std::chrono::seconds(20)), quiet()));
+    auto adopted = launcher.adopt(job("1-2-1", std::chrono::seconds(0)), quiet());
+    ASSERT_TRUE(adopted);
+    worker.reset(); // and with it the daemon's end of its stdin
+    worker = *std::move(adopted);
+    ASSERT_TRUE(becomes([this] { return ends.size() > 1 && !ends.back().rests; }));
+    EXPECT_FALSE(ends.back().result.error);
+    EXPECT_EQ(base::string_or(ends.back().result.output, "by", "").substr(0, 5), "1-2-1");
+}
+
+TEST_F(DirectLauncherTest, AWorkerThatFloodsItsEventsIsKilled) {
+    script("head -c 300000 /dev/zero >>$job/events\nsleep 60\n");
+    start(launch());
+    wait();
+    EXPECT_FALSE(died);
+    EXPECT_EQ(result->error->code, Errc::BadContent);
+}
+
+} // namespace
+} // namespace gpuhost::host

@@ -1,0 +1,580 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/host/worker/launcher_systemd.hpp"
+#include "daemon/host/worker/worker_socket.hpp"
+#include "tests/support/tmpdir.hpp"
+
+#include <array>
+#include <chrono>
+#include <cstring>
+#include <functional>
+#include <map>
+#include <optional>
+#include <stdexcept>
+
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+
+namespace gpuhost::host {
+namespace {
+
+using base::Errc;
+
+constexpr const char* manager_path = "/org/freedesktop/systemd1";
+constexpr const char* manager_interface = "org.freedesktop.systemd1.Manager";
+constexpr const char* unit_path = "/org/freedesktop/systemd1/unit/gpuhost_2dworker_2d3_2d2_2d1_2eservice";
+
+/// The service manager at the other end of a private connection: takes units, and says of them what the test
+/// wants.
+class FakeSystemd {
+  public:
+    FakeSystemd(Event& event, int fd) {
+        sd_id128_t id{};
+        EXPECT_GE(sd_id128_randomize(&id), 0);
+        EXPECT_GE(sd_bus_new(base::OutPtr(bus)), 0);
+        EXPECT_GE(sd_bus_set_fd(bus.get(), fd, fd), 0);
+        EXPECT_GE(sd_bus_set_server(bus.get(), 1, id), 0);
+        EXPECT_GE(sd_bus_negotiate_fds(bus.get(), 1), 0);
+        EXPECT_GE(sd_bus_set_anonymous(bus.get(), 1), 0);
+        EXPECT_GE(sd_bus_start(bus.get()), 0);
+        EXPECT_GE(sd_bus_attach_event(bus.get(), event.get(), SD_EVENT_PRIORITY_NORMAL), 0);
+        EXPECT_GE(sd_bus_add_filter(bus.get(), nullptr, on_message, this), 0);
+    }
+
+    void changed(const char* interface, const char* property, const char* value) { // as a unit's
+        Message signal = new_signal(unit_path, "org.freedesktop.DBus.Properties", "PropertiesChanged");
+        EXPECT_GE(sd_bus_message_append(signal.get(), "sa{sv}as", interface, 1, property, "s", value, 0), 0);
+        EXPECT_GE(sd_bus_message_send(signal.get()), 0);
+    }
+    void state(const char* state, unsigned job) {
+        Message signal = new_signal(unit_path, "org.freedesktop.DBus.Properties", "PropertiesChanged");
+        EXPECT_GE(sd_bus_message_append(signal.get(), "sa{sv}as", "org.freedesktop.systemd1.Unit", 2,
+                                        "ActiveState", "s", state, "Job", "(uo)", job, "/", 0),
+                  0);
+        EXPECT_GE(sd_bus_message_send(signal.get()), 0);
+    }
+    void removed(const char* name) {
+        Message signal = new_signal(manager_path, manager_interface, "UnitRemoved");
+        EXPECT_GE(sd_bus_message_append(signal.get(), "so", name, unit_path), 0);
+        EXPECT_GE(sd_bus_message_send(signal.get()), 0);
+    }
+
+    [[nodiscard]] bool input_has_ended() const {
+        char byte = 0;
+        return ::recv(input.get(), &byte, 1, MSG_DONTWAIT) == 0;
+    }
+
+    std::string unit;
+    std::map<std::string, std::string> properties; ///< name → type
+    std::vector<std::string> command;
+    std::vector<std::string> writable;
+    std::vector<std::string> killed;
+    base::UniqueFd input; ///< the worker's stdin
+    bool refuse = false;
+    bool silent = false;                  ///< takes calls and answers none
+    const char* error = nullptr;          ///< the answer to who asks for a unit
+    std::string known_state = "inactive"; ///< of a unit that somebody asks for
+    unsigned known_job = 0;
+    int asked = 0;
+
+  private:
+    Message new_signal(const char* path, const char* interface, const char* member) {
+        Message signal;
+        EXPECT_GE(sd_bus_message_new_signal(bus.get(), base::OutPtr(signal), path, interface, member), 0);
+        EXPECT_GE(sd_bus_message_set_sender(signal.get(), "org.freedesktop.systemd1"), 0);
+        return signal;
+    }
+    static int on_message(sd_bus_message* m, void* userdata, sd_bus_error*) {
+        auto* self = static_cast<FakeSystemd*>(userdata);
+        if (sd_bus_message_is_method_call(m, manager_interface, "StartTransientUnit") > 0)
+            return self->start(m);
+        if (sd_bus_message_is_method_call(m, "org.freedesktop.DBus.Properties", "GetAll") > 0)
+            return self->tell(m);
+        if (sd_bus_message_is_method_call(m, manager_interface, "StopUnit") > 0) {
+            const char* name = nullptr;
+            const char* mode = nullptr;
+            EXPECT_GE(sd_bus_message_read(m, "ss", &name, &mode), 0);
+            EXPECT_STREQ(mode, "replace"); // a start that is still queued too
+            self->killed.emplace_back(name);
+        }
+        return 0;
+    }
+    int tell(sd_bus_message* m) {
+        ++asked;
+        if (silent)
+            return 1;
+        if (error)
+            return sd_bus_reply_method_errorf(m, error, "no");
+        return sd_bus_reply_method_return(m, "a{sv}", 3, "Id", "s", unit.c_str(), "ActiveState", "s",
+                                          known_state.c_str(), "Job", "(uo)", known_job, "/");
+    }
+    int start(sd_bus_message* m) {
+        EXPECT_STREQ(sd_bus_message_get_signature(m, 1), "ssa(sv)a(sa(sv))");
+        if (refuse)
+            return sd_bus_reply_method_errorf(m, "org.freedesktop.systemd1.UnitExists", "it is there");
+        const char* name = nullptr;
+        const char* mode = nullptr;
+        EXPECT_GE(sd_bus_message_read(m, "ss", &name, &mode), 0);
+        unit = name;
+        EXPECT_GE(sd_bus_message_enter_container(m, 'a', "(sv)"), 0);
+        while (sd_bus_message_enter_container(m, 'r', "sv") > 0) {
+            const char* property = nullptr;
+            const char* type = nullptr;
+            char variant = 0;
+            EXPECT_GE(sd_bus_message_read(m, "s", &property), 0);
+            EXPECT_GE(sd_bus_message_peek_type(m, &variant, &type), 0);
+            properties[property] = type;
+            if (std::strcmp(property, "ExecStart") == 0)
+                read_command(m);
+            else if (std::strcmp(property, "ReadWritePaths") == 0)
+                read_writable(m);
+            else if (std::strcmp(property, "StandardInputFileDescriptor") == 0)
+                read_input(m);
+            else
+                EXPECT_GE(sd_bus_message_skip(m, "v"), 0);
+            EXPECT_GE(sd_bus_message_exit_container(m), 0);
+        }
+        return silent ? 1 : sd_bus_reply_method_return(m, "o", "/org/freedesktop/systemd1/job/1");
+    }
+    void read_writable(sd_bus_message* m) {
+        EXPECT_GE(sd_bus_message_enter_container(m, 'v', "as"), 0);
+        EXPECT_GE(sd_bus_message_enter_container(m, 'a', "s"), 0);
+        const char* path = nullptr;
+        while (sd_bus_message_read(m, "s", &path) > 0)
+            writable.emplace_back(path);
+        for (int i = 0; i < 2; ++i)
+            EXPECT_GE(sd_bus_message_exit_container(m), 0);
+    }
+    void read_input(sd_bus_message* m) {
+        int fd = -1;
+        EXPECT_GE(sd_bus_message_read(m, "v", "h", &fd), 0);
+        input.reset(::fcntl(fd, F_DUPFD_CLOEXEC, 0));
+    }
+    void read_command(sd_bus_message* m) {
+        const char* path = nullptr;
+        EXPECT_GE(sd_bus_message_enter_container(m, 'v', "a(sasb)"), 0);
+        EXPECT_GE(sd_bus_message_enter_container(m, 'a', "(sasb)"), 0);
+        EXPECT_GE(sd_bus_message_enter_container(m, 'r', "sasb"), 0);
+        EXPECT_GE(sd_bus_message_read(m, "s", &path), 0);
+        EXPECT_GE(sd_bus_message_enter_container(m, 'a', "s"), 0);
+        const char* argument = nullptr;
+        while (sd_bus_message_read(m, "s", &argument) > 0)
+            command.emplace_back(argument);
+        EXPECT_GE(sd_bus_message_exit_container(m), 0);
+        EXPECT_GE(sd_bus_message_skip(m, "b"), 0);
+        for (int i = 0; i < 3; ++i)
+            EXPECT_GE(sd_bus_message_exit_container(m), 0);
+    }
+
+    BusPtr bus;
+};
+
+class SystemdLauncherTest : public testing::Test {
+  protected:
+    void SetUp() override {
+        std::array<int, 2> pair{};
+        ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair.data()), 0);
+        systemd.emplace(event, pair[0]);
+        ASSERT_GE(sd_bus_new(base::OutPtr(bus)), 0);
+        ASSERT_GE(sd_bus_set_fd(bus.get(), pair[1], pair[1]), 0);
+        ASSERT_GE(sd_bus_negotiate_fds(bus.get(), 1), 0);
+        ASSERT_GE(sd_bus_set_anonymous(bus.get(), 1), 0);
+        ASSERT_GE(sd_bus_start(bus.get()), 0);
+        ASSERT_GE(sd_bus_attach_event(bus.get(), event.get(), SD_EVENT_PRIORITY_NORMAL), 0);
+        for (int turns = 0; turns < 100 && sd_bus_is_ready(bus.get()) == 0; ++turns)
+            ASSERT_GE(sd_event_run(event.get(), 200'000), 0);
+        ASSERT_GT(sd_bus_is_ready(bus.get()), 0);
+        auto made =
+            SystemdLauncher::create(event, root, bus.get(), "/usr/libexec/gpuhost/gpuhost-worker", patience);
+        ASSERT_TRUE(made);
+        launcher = *std::move(made);
+    }
+    static Launch launch() {
+        Launch made;
+        made.request.job = "3-2-1";
+        made.request.phase = core::Phase::Apply;
+        made.request.staging = "/var/lib/gpuhost/staging/3";
+        made.request.steps = {{"store.publish", "put it in place", base::Json::object()}};
+        made.sandbox = core::Sandbox::Store;
+        made.writable = {"/var/log/it"};
+        made.deadline = std::chrono::seconds(7);
+        return made;
+    }
+    JobCallbacks callbacks() {
+        return {[](const core::JobProgress&) {}, [this](JobEnd made) { ended = std::move(made); }};
+    }
+    void start() { start(launch()); }
+    void start(const Launch& what) {
+        auto started = launcher->start(what, {}, callbacks());
+        ASSERT_TRUE(started) << started.error().message;
+        worker = *std::move(started);
+        turn();
+    }
+    void adopt() {
+        auto adopted = launcher->adopt(launch(), callbacks());
+        ASSERT_TRUE(adopted) << adopted.error().message;
+        worker = *std::move(adopted);
+        turn();
+    }
+    void turn() {
+        for (int i = 0; i < 100; ++i)
+            (void)sd_event_run(event.get(), 1000);
+    }
+    /// Until it is so; false where it does not get so.
+    bool becomes(const std::function<bool()>& so) {
+        const auto late = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+        while (!so() && std::chrono::steady_clock::now() < late)
+            (void)sd_event_run(event.get(), 10'000);
+        return so();
+    }
+    /// The same for "asked once more, and the answer has come".
+    bool is_asked_again() {
+        const int before = systemd->asked;
+        const bool asked = becomes([&] { return systemd->asked > before; });
+        turn();
+        return asked;
+    }
+    void write_result() {
+        directory.write("run/gpuhost/jobs/3-2-1/events",
+                        "{\"result\": \"ok\", \"output\": {\"done\": true}}\n");
+    }
+
+    gpuhost::tests::TempDir directory;
+    base::Root root = directory.root();
+    Event event = *Event::create();
+    const Patience patience{std::chrono::milliseconds(10), std::chrono::milliseconds(10)};
+    std::optional<FakeSystemd> systemd;
+    BusPtr bus;
+    std::unique_ptr<Launcher> launcher;
+    std::unique_ptr<Worker> worker;
+    std::optional<JobEnd> ended;
+};
+
+TEST_F(SystemdLauncherTest, DescribesTheUnitInSystemdsTypes) {
+    start();
+    EXPECT_EQ(systemd->unit, "gpuhost-worker-3-2-1.service");
+    EXPECT_EQ(systemd->command, (std::vector<std::string>{"/usr/libexec/gpuhost/gpuhost-worker", "3-2-1"}));
+    const std::map<std::string, std::string> types{
+        {"Type", "s"},           {"CollectMode", "s"},           {"RuntimeMaxUSec", "t"},
+        {"KillSignal", "i"},     {"TimeoutStopUSec", "t"},       {"StandardInputFileDescriptor", "h"},
+        {"ProtectSystem", "s"},  {"CapabilityBoundingSet", "t"}, {"SystemCallFilter", "(bas)"},
+        {"UMask", "u"},          {"ReadWritePaths", "as"},       {"NoNewPrivileges", "b"},
+        {"ExecStart", "a(sasb)"}};
+    for (const auto& [name, type] : types)
+        EXPECT_EQ(systemd->properties[name], type) << name;
+    EXPECT_EQ(systemd->writable,
+              (std::vector<std::string>{"/run/gpuhost/jobs/3-2-1", "-/var/lib/gpuhost/staging/3",
+                                        "-/var/log/it", "/var/lib/gpuhost"}));
+    EXPECT_TRUE(root.exists("/run/gpuhost/jobs/3-2-1/request.json"));
+}
+
+TEST_F(SystemdLauncherTest, EndsWithTheWorkersResult) {
+    start();
+    systemd->state("inactive", 17); // its start job waits
+    systemd->state("active", 0);
+    turn();
+    EXPECT_FALSE(ended);
+    write_result();
+    systemd->state("inactive", 0);
+    turn();
+    ASSERT_TRUE(ended);
+    EXPECT_FALSE(ended->result.error);
+    EXPECT_EQ(ended->result.output, (base::Json{{"done", true}}));
+}
+
+TEST_F(SystemdLauncherTest, ARemovedUnitHasEnded) {
+    start();
+    systemd->removed("some-other.service");
+    turn();
+    EXPECT_FALSE(ended);
+    systemd->removed("gpuhost-worker-3-2-1.service");
+    turn();
+    ASSERT_TRUE(ended);
+    EXPECT_EQ(ended->how, JobEnd::How::Died);
+}
+
+TEST_F(SystemdLauncherTest, TellsADeadlineFromADeath) {
+    start();
+    systemd->changed("org.freedesktop.systemd1.Service", "Result", "timeout");
+    systemd->state("failed", 0);
+    turn();
+    ASSERT_TRUE(ended);
+    EXPECT_EQ(ended->how, JobEnd::How::Reported);
+    EXPECT_EQ(ended->result.error->code, Errc::Timeout);
+}
+
+TEST_F(SystemdLauncherTest, SaysHowAWorkerDied) {
+    start();
+    systemd->changed("org.freedesktop.systemd1.Service", "Result", "oom-kill");
+    systemd->state("failed", 0);
+    turn();
+    ASSERT_TRUE(ended);
+    EXPECT_EQ(ended->how, JobEnd::How::Died);
+    EXPECT_NE(ended->result.error->message.find("oom-kill"), std::string::npos);
+}
+
+TEST_F(SystemdLauncherTest, AUnitThatSystemdRefusesIsAnErrorAndNoDeath) {
+    systemd->refuse = true;
+    start();
+    ASSERT_TRUE(ended);
+    EXPECT_EQ(ended->how, JobEnd::How::NotStarted);
+    EXPECT_NE(ended->result.error->message.find("it is there"), std::string::npos);
+}
+
+TEST_F(SystemdLauncherTest, AdoptsARunningUnit) {
+    systemd->known_state = "active";
+    directory.write("run/gpuhost/jobs/3-2-1/events", "");
+    adopt();
+    EXPECT_FALSE(ended);
+    write_result();
+    systemd->state("inactive", 0);
+    turn();
+    ASSERT_TRUE(ended);
+    EXPECT_FALSE(ended->result.error);
+}
+
+TEST_F(SystemdLauncherTest, AUnitThatIsGoneLeavesItsResult) {
+    directory.write("run/gpuhost/jobs/3-2-1/events", "{\"result\": \"ok\", \"output\": {\"done\": true}}\n");
+    adopt();
+    ASSERT_TRUE(ended);
+    EXPECT_FALSE(ended->result.error);
+}
+
+TEST_F(SystemdLauncherTest, AUnitThatIsGoneWithoutAResultDied) {
+    adopt();
+    ASSERT_TRUE(ended);
+    EXPECT_EQ(ended->how, JobEnd::How::Died);
+}
+
+TEST_F(SystemdLauncherTest, KillsTheWholeUnit) {
+    start();
+    worker->kill();
+    turn();
+    EXPECT_EQ(systemd->killed, std::vector<std::string>{"gpuhost-worker-3-2-1.service"});
+    EXPECT_EQ(systemd->properties["KillSignal"], "i");
+}
+
+// --- one job after the other
+
+/// A unit whose worker has done its first job and waits for the next.
+class RestingUnit : public SystemdLauncherTest {
+  protected:
+    void SetUp() override {
+        SystemdLauncherTest::SetUp();
+        Launch first = launch();
+        first.more = std::chrono::seconds(60);
+        start(first);
+        systemd->state("active", 0);
+        write_result();
+        turn();
+        ASSERT_TRUE(ended);
+        EXPECT_TRUE(ended->rests);
+        ended.reset();
+    }
+    static Launch next() {
+        Launch made = launch();
+        made.request.job = "3-3-1";
+        return made;
+    }
+};
+
+TEST_F(RestingUnit, GoesOnAndEndsWithTheLastJob) {
+    ASSERT_TRUE(worker->go_on(next(), callbacks()));
+    EXPECT_EQ(take_job(systemd->input.get()), "3-3-1");
+    EXPECT_TRUE(systemd->input_has_ended()) << "no other will come";
+    EXPECT_TRUE(root.exists("/run/gpuhost/jobs/3-3-1/request.json"));
+    directory.write("run/gpuhost/jobs/3-3-1/events", "{\"result\": \"ok\", \"output\": {\"more\": true}}\n");
+    turn();
+    EXPECT_FALSE(ended) << "the unit is still there";
+    systemd->state("inactive", 0);
+    turn();
+    ASSERT_TRUE(ended);
+    EXPECT_EQ(ended->result.output, (base::Json{{"more", true}}));
+    EXPECT_FALSE(ended->rests);
+}
+
+TEST_F(RestingUnit, ThatIsDismissedIsGoneWithItsUnit) {
+    bool gone = false;
+    worker->dismiss([&] { gone = true; });
+    turn();
+    EXPECT_TRUE(systemd->input_has_ended());
+    EXPECT_FALSE(gone);
+    systemd->state("inactive", 0);
+    turn();
+    EXPECT_TRUE(gone);
+    EXPECT_FALSE(ended);
+}
+
+TEST_F(RestingUnit, ThatEndsByItselfTakesNoJob) {
+    systemd->state("failed", 0);
+    turn();
+    EXPECT_FALSE(ended);
+    EXPECT_FALSE(worker->go_on(next(), callbacks()));
+    bool gone = false;
+    worker->dismiss([&] { gone = true; });
+    EXPECT_TRUE(gone);
+}
+
+TEST_F(RestingUnit, IsKilledAtTheDeadlineOfItsJob) {
+    Launch slow = next();
+    slow.deadline = std::chrono::seconds(0);
+    ASSERT_TRUE(worker->go_on(slow, callbacks()));
+    EXPECT_TRUE(becomes([this] { return !systemd->killed.empty(); }));
+    EXPECT_EQ(systemd->killed, std::vector<std::string>{"gpuhost-worker-3-2-1.service"});
+    systemd->state("failed", 0);
+    turn();
+    ASSERT_TRUE(ended);
+    EXPECT_EQ(ended->result.error->code, Errc::Timeout);
+}
+
+TEST_F(SystemdLauncherTest, AUnitThatHasRestedTooLongTakesNoJob) {
+    Launch first = launch();
+    first.deadline = first.more = std::chrono::seconds(1);
+    start(first);
+    systemd->state("active", 0);
+    write_result();
+    EXPECT_TRUE(becomes([this] { return worker->can_go_on(std::chrono::seconds(1)); }));
+    EXPECT_TRUE(becomes([this] { return !worker->can_go_on(std::chrono::seconds(1)); }));
+    EXPECT_TRUE(systemd->killed.empty()) << "it rests, and has no deadline of its own";
+}
+
+TEST_F(SystemdLauncherTest, AFirstJobOfManyIsKilledAtItsOwnDeadline) {
+    Launch first = launch();
+    first.deadline = std::chrono::seconds(0);
+    first.more = std::chrono::seconds(600);
+    systemd->known_state = "active";
+    start(first);
+    EXPECT_TRUE(becomes([this] { return systemd->killed.size() > 1; })) << "again and again";
+    systemd->state("failed", 0);
+    turn();
+    ASSERT_TRUE(ended);
+    EXPECT_EQ(ended->result.error->code, Errc::Timeout);
+}
+
+TEST_F(RestingUnit, ThatDoesNotEndIsKilled) {
+    bool gone = false;
+    worker->dismiss([&] { gone = true; });
+    EXPECT_TRUE(becomes([this] { return !systemd->killed.empty(); })) << "after ten seconds";
+    systemd->state("failed", 0);
+    turn();
+    EXPECT_TRUE(gone);
+}
+
+TEST_F(RestingUnit, IsAdoptedByTheJobThatItDoes) {
+    ASSERT_TRUE(worker->go_on(next(), callbacks()));
+    systemd->known_state = "active";
+    auto adopted = launcher->adopt(next(), callbacks());
+    ASSERT_TRUE(adopted);
+    worker = *std::move(adopted);
+    turn();
+    EXPECT_FALSE(ended);
+    worker->kill();
+    turn();
+    EXPECT_EQ(systemd->killed, std::vector<std::string>{"gpuhost-worker-3-2-1.service"});
+}
+
+// --- no answer is no end
+
+TEST_F(SystemdLauncherTest, AStartWithoutAnswerMayHaveStarted) {
+    ASSERT_GE(sd_bus_set_method_call_timeout(bus.get(), 1000), 0);
+    systemd->silent = true;
+    start();
+    EXPECT_TRUE(is_asked_again());
+    EXPECT_FALSE(ended);
+    systemd->silent = false;
+    systemd->known_state = "active";
+    EXPECT_TRUE(is_asked_again());
+    EXPECT_FALSE(ended);
+    write_result();
+    systemd->state("inactive", 0);
+    turn();
+    ASSERT_TRUE(ended);
+    EXPECT_FALSE(ended->result.error);
+}
+
+TEST_F(SystemdLauncherTest, AnAdoptedUnitIsAskedForUntilThereIsAnAnswer) {
+    for (const char* error :
+         {SD_BUS_ERROR_NO_REPLY, SD_BUS_ERROR_NAME_HAS_NO_OWNER, SD_BUS_ERROR_ACCESS_DENIED}) {
+        systemd->error = error;
+        adopt();
+        EXPECT_TRUE(is_asked_again()) << error;
+        EXPECT_FALSE(ended) << error;
+    }
+    systemd->error = nullptr;
+    EXPECT_TRUE(becomes([this] { return ended.has_value(); }));
+}
+
+TEST_F(SystemdLauncherTest, AUnitThatSystemdDoesNotKnowIsGone) {
+    systemd->error = "org.freedesktop.systemd1.NoSuchUnit";
+    adopt();
+    ASSERT_TRUE(ended);
+    EXPECT_EQ(ended->how, JobEnd::How::Died);
+}
+
+TEST_F(SystemdLauncherTest, AnAdoptedUnitWhoseStartIsQueuedIsNotGone) {
+    systemd->known_job = 17;
+    adopt();
+    EXPECT_FALSE(ended);
+}
+
+TEST_F(SystemdLauncherTest, AUnitThatSystemdReadsAnewIsNotGone) {
+    systemd->known_state = "active";
+    start();
+    systemd->removed("gpuhost-worker-3-2-1.service");
+    EXPECT_TRUE(is_asked_again());
+    EXPECT_FALSE(ended);
+}
+
+TEST_F(SystemdLauncherTest, AConnectionThatIsLostEndsNoWorker) {
+    systemd->silent = true;
+    adopt();
+    start();
+    systemd.reset();
+    turn();
+    EXPECT_EQ(sd_bus_is_open(bus.get()), 0);
+    EXPECT_FALSE(ended);
+}
+
+TEST_F(SystemdLauncherTest, AnEndThatNobodyToldOfIsSeenAfterTheDeadline) {
+    systemd->known_state = "deactivating";
+    Launch overdue = launch();
+    overdue.deadline = std::chrono::seconds(0);
+    auto started = launcher->start(overdue, {}, callbacks());
+    ASSERT_TRUE(started);
+    worker = *std::move(started);
+    EXPECT_TRUE(becomes([this] { return systemd->asked >= 2; }));
+    EXPECT_FALSE(ended);
+    systemd->known_state = "failed";
+    EXPECT_TRUE(becomes([this] { return ended.has_value(); }));
+}
+
+TEST_F(SystemdLauncherTest, AWorkerWithinItsDeadlineIsLeftAlone) {
+    start();
+    turn();
+    EXPECT_EQ(systemd->asked, 0);
+}
+
+TEST_F(SystemdLauncherTest, AWorkerThatFloodsItsEventsIsKilled) {
+    start();
+    directory.write("run/gpuhost/jobs/3-2-1/events", std::string(core::event_limit + 1, ' '));
+    turn();
+    EXPECT_EQ(systemd->killed, std::vector<std::string>{"gpuhost-worker-3-2-1.service"});
+    systemd->state("failed", 0);
+    turn();
+    ASSERT_TRUE(ended);
+    EXPECT_EQ(ended->how, JobEnd::How::Reported);
+    EXPECT_EQ(ended->result.error->code, Errc::BadContent);
+}
+
+TEST_F(SystemdLauncherTest, AnExceptionOnAWorkersEndEndsTheDaemon) {
+    auto started =
+        launcher->start(launch(), {}, {{}, [](const JobEnd&) { throw std::runtime_error("boom"); }});
+    ASSERT_TRUE(started);
+    worker = *std::move(started);
+    turn();
+    systemd->state("failed", 0);
+    const auto late = event.after(std::chrono::seconds(10), [this] { event.exit(0); });
+    EXPECT_EQ(event.run().value_or(-1), EXIT_FAILURE);
+}
+
+} // namespace
+} // namespace gpuhost::host

@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/core/job.hpp"
+#include "daemon/host/worker/job_files.hpp"
+#include "daemon/host/worker/worker.hpp"
+#include "daemon/host/worker/worker_socket.hpp"
+#include "tests/support/tmpdir.hpp"
+
+#include <array>
+#include <stdexcept>
+
+#include <gtest/gtest.h>
+
+namespace gpuhost::host {
+namespace {
+
+using base::Errc;
+
+class WorkerTest : public testing::Test {
+  protected:
+    /// Writes the request as the daemon does, runs the job, reads the events as the daemon does.
+    core::JobResult run(core::Phase phase, const std::vector<std::string>& kinds_of_steps,
+                        std::size_t inputs = 0, const std::string& summary = "do it") {
+        core::JobRequest request;
+        request.job = "7-1-1";
+        request.phase = phase;
+        request.inputs = inputs;
+        request.settings = base::Json::object();
+        for (const auto& name : kinds_of_steps)
+            request.steps.push_back({name, summary, {{"of", name}}});
+        EXPECT_TRUE(prepare_job(root, request, {::geteuid(), ::getegid()}, {}));
+        EXPECT_EQ(run_job(root, kinds, "7-1-1", kept), 0);
+        const auto events = core::decode_events(directory.read("run/gpuhost/jobs/7-1-1/events"));
+        EXPECT_TRUE(events.result);
+        return events.result.value_or(core::JobResult{});
+    }
+    core::StepKind& add(const std::string& name) {
+        kind = {};
+        kind.name = name;
+        kind.apply = [this](core::StepContext&, const base::Json& args) -> base::Result<base::Json> {
+            calls.push_back("apply " + base::string_or(args, "of", ""));
+            return base::Json{{"done", true}};
+        };
+        return kind;
+    }
+
+    gpuhost::tests::TempDir directory;
+    base::Root root = directory.root();
+    core::StepKinds kinds;
+    core::StepKind kind;
+    std::vector<std::string> calls;
+    std::vector<base::UniqueFd> kept;
+    int left = -1; ///< by a step, open
+};
+
+TEST_F(WorkerTest, AppliesThenVerifies) {
+    add("a").verify = [this](core::StepContext&, const base::Json&) -> base::Result<void> {
+        calls.emplace_back("verify");
+        return base::fail(Errc::BadContent, "not as it should be");
+    };
+    kinds.add(kind);
+    const auto result = run(core::Phase::Apply, {"a"});
+    EXPECT_EQ(calls, (std::vector<std::string>{"apply a", "verify"}));
+    EXPECT_EQ(result.error->code, Errc::BadContent);
+    EXPECT_TRUE(base::bool_or(result.output, "done", false));
+}
+
+TEST_F(WorkerTest, WarningsOfAnyPhaseAreItsOutput) {
+    add("a").undo = [](core::StepContext& context, const base::Json&) -> base::Result<void> {
+        context.warn("first");
+        context.warn("second");
+        return {};
+    };
+    kinds.add(kind);
+    EXPECT_EQ(base::strings_or_empty(run(core::Phase::Undo, {"a"}).output, "warnings"),
+              (std::vector<std::string>{"first", "second"}));
+    EXPECT_FALSE(run(core::Phase::Apply, {"a"}).output.contains("warnings"));
+}
+
+TEST_F(WorkerTest, PreflightCollectsTheProblemsOfAllSteps) {
+    for (const char* name : {"a", "b"}) {
+        add(name).preflight = [](core::StepContext& context,
+                                 const base::Json& args) -> base::Result<std::vector<core::Problem>> {
+            context.progress(0.5, "looking");
+            return std::vector<core::Problem>{{Errc::NoSpace, base::string_or(args, "of", ""), ""}};
+        };
+        kinds.add(kind);
+    }
+    const auto result = run(core::Phase::Preflight, {"a", "b"});
+    ASSERT_EQ(result.problems.size(), 2U);
+    EXPECT_EQ(result.problems[1].text, "b");
+    EXPECT_TRUE(calls.empty());
+}
+
+TEST_F(WorkerTest, AnExceptionIsAResult) {
+    add("a").undo = [](core::StepContext&, const base::Json&) -> base::Result<void> {
+        throw std::runtime_error("boom");
+    };
+    kinds.add(kind);
+    EXPECT_NE(run(core::Phase::Undo, {"a"}).error->message.find("boom"), std::string::npos);
+}
+
+TEST_F(WorkerTest, UnknownKindsAndDamagedRequestsAreResults) {
+    EXPECT_NE(run(core::Phase::Apply, {"z"}).error->message.find("'z'"), std::string::npos);
+    directory.write("run/gpuhost/jobs/7-1-1/request.json", "{");
+    directory.write("run/gpuhost/jobs/7-1-1/events", "");
+    EXPECT_EQ(run_job(root, kinds, "7-1-1", kept), 0);
+    EXPECT_TRUE(core::decode_events(directory.read("run/gpuhost/jobs/7-1-1/events")).result->error);
+}
+
+TEST_F(WorkerTest, ReadsARequestAsLongAsAPlanMayBe) {
+    add("a");
+    kinds.add(kind);
+    EXPECT_FALSE(run(core::Phase::Apply, {"a"}, 0, std::string(3U << 20, 'x')).error);
+    EXPECT_EQ(calls.size(), 1U);
+}
+
+TEST_F(WorkerTest, TakesEveryInputInOrder) {
+    // More than one message carries.
+    constexpr std::size_t count = 300;
+    std::vector<base::UniqueFd> files;
+    std::vector<int> numbers;
+    for (std::size_t i = 0; i < count; ++i) {
+        directory.write("in/" + std::to_string(i), std::to_string(i));
+        files.emplace_back(::open(directory.path("in/" + std::to_string(i)).c_str(), O_RDONLY | O_CLOEXEC));
+        numbers.push_back(files.back().get());
+    }
+    auto socket = socket_with(numbers);
+    ASSERT_TRUE(socket) << socket.error().message;
+    const base::UniqueFd before(::dup(STDIN_FILENO));
+    ASSERT_GE(::dup2(socket->worker.get(), STDIN_FILENO), 0);
+    add("a").apply = [this](core::StepContext& context, const base::Json&) -> base::Result<base::Json> {
+        for (const auto& input : context.inputs)
+            calls.push_back(base::read_all(input.get(), 100, "input").value_or("?"));
+        return base::Json();
+    };
+    kinds.add(kind);
+    const auto result = run(core::Phase::Apply, {"a"}, count);
+    ::dup2(before.get(), STDIN_FILENO);
+    ASSERT_FALSE(result.error) << result.error->message;
+    ASSERT_EQ(calls.size(), count);
+    for (std::size_t i = 0; i < count; ++i)
+        EXPECT_EQ(calls[i], std::to_string(i));
+}
+
+TEST_F(WorkerTest, InputsThatAreGoneAreAnErrorAndNotAHang) {
+    auto socket = socket_with({});
+    ASSERT_TRUE(socket);
+    socket->daemon.reset();
+    const base::UniqueFd before(::dup(STDIN_FILENO));
+    ASSERT_GE(::dup2(socket->worker.get(), STDIN_FILENO), 0);
+    add("a");
+    kinds.add(kind);
+    const auto result = run(core::Phase::Apply, {"a"}, 1);
+    ::dup2(before.get(), STDIN_FILENO);
+    EXPECT_TRUE(result.error);
+    EXPECT_TRUE(calls.empty());
+}
+
+TEST_F(WorkerTest, DoesOneJobAfterTheOtherUntilNoneIsTold) {
+    add("a").apply = [this](core::StepContext& context, const base::Json& args) -> base::Result<base::Json> {
+        calls.push_back(base::string_or(args, "of", ""));
+        if (calls.size() > 1)
+            return base::Json{{"open", ::fcntl(left, F_GETFD) != -1}};
+        base::UniqueFd fd(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+        left = fd.get();
+        context.keep(std::move(fd));
+        return base::Json::object();
+    };
+    kinds.add(kind);
+    auto socket = socket_with({});
+    ASSERT_TRUE(socket);
+    for (const std::string job : {"7-1-1", "7-2-1", "7-3-1"}) {
+        core::JobRequest request;
+        request.job = job;
+        request.phase = core::Phase::Apply;
+        request.steps.push_back({job == "7-2-1" ? "z" : "a", "do it", {{"of", job}}});
+        ASSERT_TRUE(prepare_next_job(root, request, "7-1-1"));
+        EXPECT_EQ(first_job(root, job), "7-1-1");
+        if (job != "7-1-1") {
+            ASSERT_TRUE(send_job(socket->daemon.get(), job));
+        }
+    }
+    socket->daemon.reset();
+    const base::UniqueFd before(::dup(STDIN_FILENO));
+    ASSERT_GE(::dup2(socket->worker.get(), STDIN_FILENO), 0);
+    std::string program = "gpuhost-worker";
+    std::string option = "--root=" + root.directory();
+    std::string first = "7-1-1";
+    std::array<char*, 4> arguments{program.data(), option.data(), first.data(), nullptr};
+    EXPECT_EQ(worker_main(kinds, 3, arguments.data()), 0);
+    ::dup2(before.get(), STDIN_FILENO);
+    EXPECT_EQ(calls, (std::vector<std::string>{"7-1-1", "7-3-1"}));
+    const auto result = [&](const char* job) {
+        return core::decode_events(directory.read("run/gpuhost/jobs/" + std::string(job) + "/events")).result;
+    };
+    EXPECT_TRUE(result("7-2-1")->error) << "a job that fails is no reason to end";
+    EXPECT_TRUE(base::bool_or(result("7-3-1")->output, "open", false)) << "what the first left open";
+}
+
+TEST_F(WorkerTest, WhoseJobItIsOnlyTheDaemonSays) {
+    directory.write("run/gpuhost/jobs/7-2-1/worker", "7-1-1\n");
+    EXPECT_EQ(first_job(root, "7-2-1"), "7-1-1");
+    for (const char* said : {"8-1-1\n", "7-1/../1\n", "\n", ""}) {
+        directory.write("run/gpuhost/jobs/7-2-1/worker", said);
+        EXPECT_EQ(first_job(root, "7-2-1"), "7-2-1") << said;
+    }
+    directory.write("run/gpuhost/jobs/7-2-1/worker", "7-1-1\n");
+    if (::chown(directory.path("run/gpuhost/jobs/7-2-1").c_str(), 12345, 12345) == 0) {
+        EXPECT_EQ(first_job(root, "7-2-1"), "7-2-1") << "a worker without privileges wrote it";
+    }
+}
+
+} // namespace
+} // namespace gpuhost::host
