@@ -3,9 +3,9 @@
 
 #include "daemon/base/log.hpp"
 #include "daemon/base/parse.hpp"
+#include "daemon/client/driver_call.hpp"
 #include "daemon/cluster/kube/paths.hpp"
 #include "daemon/cluster/node/readiness.hpp"
-#include "daemon/ctl/driver_call.hpp"
 
 #include <algorithm>
 #include <array>

@@ -3,10 +3,10 @@
 #pragma once
 
 #include "daemon/base/root.hpp"
+#include "daemon/client/async_client.hpp"
 #include "daemon/cluster/upgrade/host.hpp"
 #include "daemon/cluster/upgrade/pod_mover.hpp"
 #include "daemon/cluster_look.hpp"
-#include "daemon/ctl/async_client.hpp"
 
 #include <functional>
 #include <optional>

@@ -3,7 +3,7 @@
 // swap that has ended shows in the host.
 #pragma once
 
-#include "daemon/ctl/async_client.hpp"
+#include "daemon/client/async_client.hpp"
 
 #include <cstdint>
 #include <functional>

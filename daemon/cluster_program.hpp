@@ -2,6 +2,7 @@
 // gpuhost-cluster once it has credentials: one loop for what the daemon says, what the API server says, and the time.
 #pragma once
 
+#include "daemon/client/async_client.hpp"
 #include "daemon/cluster/cluster_settings.hpp"
 #include "daemon/cluster/kube/enrolment.hpp"
 #include "daemon/cluster/node/metrics_server.hpp"
@@ -11,7 +12,6 @@
 #include "daemon/cluster_host.hpp"
 #include "daemon/cluster_look.hpp"
 #include "daemon/cluster_wish.hpp"
-#include "daemon/ctl/async_client.hpp"
 
 #include <memory>
 #include <optional>

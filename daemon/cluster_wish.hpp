@@ -2,9 +2,9 @@
 // Tells the daemon what the cluster wants of this host, whenever that is something else than it has been told.
 #pragma once
 
+#include "daemon/client/async_client.hpp"
 #include "daemon/cluster/kube/backoff.hpp"
 #include "daemon/core/cluster_wish.hpp"
-#include "daemon/ctl/async_client.hpp"
 
 #include <functional>
 #include <optional>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The command line of a service. gpuhostctl's is richer: daemon/ctl/verb.hpp.
+// The command line of a service. gpuhostctl's is richer: daemon/ctl/cli/verb.hpp.
 #pragma once
 
 #include <initializer_list>

@@ -3,7 +3,7 @@
 // the files are in the source, since a build for another machine can't run what it builds.
 #pragma once
 
-#include "daemon/ctl/verb.hpp"
+#include "daemon/ctl/cli/verb.hpp"
 
 #include <optional>
 #include <string>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/ctl/modprobe_rules.hpp"
+#include "daemon/ctl/doctor/modprobe_rules.hpp"
 #include "tests/fuzz/fuzz.hpp"
 
 using namespace gpuhost;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/ctl/redact.hpp"
+#include "daemon/ctl/report/redact.hpp"
 
 #include "tests/fuzz/fuzz.hpp"
 

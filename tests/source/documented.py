@@ -13,7 +13,7 @@ POLICY_FIELDS = "daemon/cluster/policy/fields.cpp"
 POLICY_IGNORED = "daemon/cluster/policy/ignored.cpp"
 SCENARIOS = "tests/unit/cluster/operator_scenarios_test.cpp"
 INTERFACE = "systemd/org.gpuhost1.xml"
-CHECKS = "daemon/ctl/doctor.cpp"
+CHECKS = "daemon/ctl/doctor/doctor.cpp"
 ERRORS = "daemon/base/error.cpp"
 SETTING = re.compile(r'\{\s*(?:\.section = )?"(\w+)",\s*(?:\.key = )?"(\w+)",\s*(?:\.type = )?(?:core::)?SettingType::')
 

@@ -16,14 +16,14 @@ LIBRARIES = {
     r"resolv\.h|arpa/nameser\.h": ("images/peers/dns_sd.cpp", "images/peers/discovery.cpp"),
     r"gnutls/.*": ("images/registry/client_certificate.cpp",),
     r"microhttpd\.h": ("images/registry/server.cpp", "daemon/cluster/node/metrics_server.cpp"),
-    r"systemd/sd-.*": ("daemon/host", "daemon/bus", "daemon/ctl/client_bus.hpp"),
+    r"systemd/sd-.*": ("daemon/host", "daemon/bus", "daemon/client/client_bus.hpp"),
     r"yaml-cpp/.*": ("daemon/base/yaml.cpp",),
     r"date/tz\.h": ("daemon/cluster/policy/windows.cpp",),
     r"toml\+\+/.*": ("daemon/runtime/toml/toml.cpp",),
     r"nlohmann/.*": ("daemon/base",),
     r"tl/.*": ("daemon/base",),
 }
-PRIVATE = {"daemon/ctl/client_bus.hpp": ("daemon/ctl/client.cpp", "daemon/ctl/client_bus.cpp", "daemon/ctl/async_client.cpp")}
+PRIVATE = {"daemon/client/client_bus.hpp": ("daemon/client/client.cpp", "daemon/client/client_bus.cpp", "daemon/client/async_client.cpp")}
 
 
 def read_table():
@@ -88,7 +88,7 @@ main(
         "OpenSSL in kmod": {"kmod/a.cpp": "#include <openssl/evp.h>\n"},
         "sd-bus in core": {"daemon/core/a.cpp": "#include <systemd/sd-bus.h>\n"},
         "sd-bus in a verb": {"daemon/ctl/cmd_a.cpp": "#include <systemd/sd-bus.h>\n"},
-        "a verb with the client's bus": {"daemon/ctl/cmd_a.cpp": '#include "daemon/ctl/client_bus.hpp"\n'},
+        "a verb with the client's bus": {"daemon/ctl/cmd_a.cpp": '#include "daemon/client/client_bus.hpp"\n'},
         "an HTTP server in what parses for it": {"images/registry/registry.cpp": "#include <microhttpd.h>\n"},
         "an HTTP server in what counts for it": {"daemon/cluster/node/metrics.cpp": "#include <microhttpd.h>\n"},
         "an HTTP client in what plans for it": {"images/peers/blob_fetch.cpp": "#include <curl/curl.h>\n"},

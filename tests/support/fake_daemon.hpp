@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// gpuhostd as AsyncClient shows it, in the test's own process: daemon/ctl/async_client.cpp is not linked, this is instead.
+// gpuhostd as AsyncClient shows it, in the test's own process: daemon/client/async_client.cpp is not linked, this is instead.
 // Each call waits until the test answers it.
 #pragma once
 
-#include "daemon/ctl/async_client.hpp"
+#include "daemon/client/async_client.hpp"
 
 #include <functional>
 #include <list>

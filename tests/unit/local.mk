@@ -261,38 +261,38 @@ EXTRA_%C%_kmod_tests_DEPENDENCIES = %D%/stub-nvml.so %D%/stub-cuda.so %D%/stub-j
 %C%_ctl_tests_CPPFLAGS = $(test_cppflags)
 %C%_ctl_tests_LDADD = $(test_libs) $(test_inputs) $(ctl_libs)
 %C%_ctl_tests_SOURCES = \
-    %D%/ctl/arguments_test.cpp \
-    %D%/ctl/async_client_test.cpp \
-    %D%/ctl/bundle_output_test.cpp \
+    %D%/ctl/cli/arguments_test.cpp \
+    %D%/client/async_client_test.cpp \
+    %D%/ctl/bundle/output_test.cpp \
     %D%/ctl/completion_test.cpp \
-    %D%/ctl/doctor_facts_test.cpp \
-    %D%/ctl/doctor_test.cpp \
+    %D%/ctl/doctor/facts_test.cpp \
+    %D%/ctl/doctor/verb_test.cpp \
     %D%/ctl/documents.hpp \
-    %D%/ctl/help_test.cpp \
-    %D%/ctl/input_files_test.cpp \
-    %D%/ctl/line_diff_test.cpp \
-    %D%/ctl/modprobe_rules_test.cpp \
-    %D%/ctl/newest_first_test.cpp \
-    %D%/ctl/output_file_test.cpp \
-    %D%/ctl/progress_test.cpp \
-    %D%/ctl/source_directory_test.cpp \
-    %D%/ctl/system_query_test.cpp \
-    %D%/ctl/redact_test.cpp \
-    %D%/ctl/report_test.cpp \
-    %D%/ctl/table_test.cpp \
-    %D%/ctl/text_test.cpp \
-    %D%/ctl/view_cdi_test.cpp \
-    %D%/ctl/view_driver_test.cpp \
-    %D%/ctl/view_fleet_test.cpp \
-    %D%/ctl/view_history_test.cpp \
-    %D%/ctl/view_operation_test.cpp \
-    %D%/ctl/view_plan_test.cpp \
-    %D%/ctl/view_runtime_change_test.cpp \
-    %D%/ctl/view_runtime_test.cpp \
-    %D%/ctl/view_secure_boot_test.cpp \
-    %D%/ctl/verdict_test.cpp \
-    %D%/ctl/view_status_test.cpp \
-    %D%/ctl/wrap_test.cpp
+    %D%/ctl/cli/help_test.cpp \
+    %D%/ctl/cli/input_files_test.cpp \
+    %D%/ctl/cli/line_diff_test.cpp \
+    %D%/ctl/doctor/modprobe_rules_test.cpp \
+    %D%/ctl/report/newest_first_test.cpp \
+    %D%/ctl/cli/output_file_test.cpp \
+    %D%/ctl/cli/progress_test.cpp \
+    %D%/ctl/cli/source_directory_test.cpp \
+    %D%/ctl/cli/system_query_test.cpp \
+    %D%/ctl/report/redact_test.cpp \
+    %D%/ctl/report/verb_test.cpp \
+    %D%/ctl/cli/table_test.cpp \
+    %D%/ctl/cli/text_test.cpp \
+    %D%/ctl/cdi/view_test.cpp \
+    %D%/ctl/driver/view_test.cpp \
+    %D%/ctl/cluster/view_fleet_test.cpp \
+    %D%/ctl/driver/view_history_test.cpp \
+    %D%/ctl/cli/view_operation_test.cpp \
+    %D%/ctl/cli/view_plan_test.cpp \
+    %D%/ctl/runtime/view_runtime_change_test.cpp \
+    %D%/ctl/runtime/view_test.cpp \
+    %D%/ctl/secure_boot/view_test.cpp \
+    %D%/ctl/host/verdict_test.cpp \
+    %D%/ctl/host/view_status_test.cpp \
+    %D%/ctl/cli/wrap_test.cpp
 
 # The same seam under a real cmocka program.
 if HAVE_CMOCKA

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "daemon/client/client.hpp"
+
+namespace gpuhost::ctl {
+
+/// A method of org.gpuhost1.Toolkit.
+[[nodiscard]] inline Call toolkit_call(std::string method, std::vector<Argument> arguments = {}) {
+    return {"/org/gpuhost1/toolkit", "org.gpuhost1.Toolkit", std::move(method), std::move(arguments)};
+}
+
+} // namespace gpuhost::ctl

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "images/create/create.hpp"
+
+#include "daemon/base/clock.hpp"
+#include "daemon/base/ini.hpp"
+#include "daemon/base/parse.hpp"
+#include "daemon/ctl/bundle/hosts.hpp"
+#include "daemon/ctl/bundle/output.hpp"
+#include "daemon/ctl/bundle/signing.hpp"
+#include "daemon/ctl/bundle/verbs.hpp"
+#include "daemon/ctl/cli/session.hpp"
+#include "daemon/ctl/cli/small_file.hpp"
+#include "daemon/ctl/cli/text.hpp"
+
+#include <array>
+#include <cstdlib>
+
+namespace gpuhost::ctl {
+
+using base::Errc;
+using base::Json;
+using base::Result;
+
+namespace {
+
+/// "1 image", "2 artifacts", "1 image, 2 artifacts".
+std::string described(const images::BundleManifest& manifest) {
+    std::string artifacts = plural(manifest.artifacts.size(), "artifact", "artifacts");
+    if (manifest.images.empty() && !manifest.artifacts.empty())
+        return artifacts;
+    return plural(manifest.images.size(), "image", "images") +
+           (manifest.artifacts.empty() ? "" : ", " + artifacts);
+}
+
+constexpr Option dry_run_option{"dry-run", "", "name what would go in, and write nothing"};
+constexpr std::array options{for_option,         output_option,     volume_size_option, sign_key_option,
+                             certificate_option, passphrase_option, dry_run_option,     option::json};
+
+/// https://reproducible-builds.org/specs/source-date-epoch/
+Result<std::uint64_t> time_of_creation() {
+    const char* const epoch = std::getenv("SOURCE_DATE_EPOCH"); // NOLINT(concurrency-mt-unsafe): one thread
+    if (epoch == nullptr)
+        return base::realtime_us() / 1'000'000;
+    if (const auto seconds = base::parse_uint(epoch))
+        return *seconds;
+    return base::fail(Errc::InvalidArgument, "SOURCE_DATE_EPOCH is no number of seconds");
+}
+
+Result<void> write_files(BundleFiles& files, const images::Contents& contents,
+                         const content::SigningKey& key) {
+    GPUHOST_CHECK(images::write_bundle(files, contents.manifest, key,
+                                       [&](const images::Member& member) { return contents.open(member); }));
+    return files.finish();
+}
+
+Result<images::BundleSpec> read_spec(const std::string& path) {
+    GPUHOST_TRY(text, read_small_file(path, base::ini_size_limit));
+    return images::parse_bundle_spec(text, path);
+}
+
+Result<images::Contents> collect(const images::BundleSpec& spec, const std::string& path,
+                                 const std::string& scratch, bool dry_run) {
+    GPUHOST_TRY(created, time_of_creation());
+    return images::collect(spec, {directory_of(path), scratch, created, dry_run});
+}
+
+Result<int> name_only(Session& session, const std::string& path) {
+    GPUHOST_TRY(spec, read_spec(path));
+    GPUHOST_TRY(contents, collect(spec, path, directory_of(path), true));
+    GPUHOST_TRY(hosts, fit_to_hosts(session, contents));
+    Json document = content_of(contents.manifest);
+    add_hosts(document, hosts);
+    if (session.wants_json())
+        session.print_json(document);
+    else
+        session.print(render_content(document) + render_hosts(hosts));
+    return verdict(hosts);
+}
+
+Result<int> run(Session& session) {
+    const std::string& path = session.arguments().words()[0];
+    if (session.arguments().has(dry_run_option))
+        return name_only(session, path);
+    GPUHOST_TRY(target, chosen_output(session));
+    GPUHOST_TRY(volume_size, chosen_volume_size(session));
+    GPUHOST_TRY(spec, read_spec(path));
+    GPUHOST_TRY(key, chosen_key(session));
+    GPUHOST_TRY(contents, collect(spec, path, directory_of(target), false));
+    GPUHOST_TRY(hosts, fit_to_hosts(session, contents));
+    BundleFiles files(target, volume_size);
+    GPUHOST_CHECK(write_files(files, contents, key));
+    Json document = content_of(contents.manifest);
+    document["file"] = target;
+    document["files"] = files.names();
+    document["images"] = contents.manifest.images.size();
+    add_hosts(document, hosts);
+    if (session.wants_json()) {
+        session.print_json(document);
+        return verdict(hosts);
+    }
+    session.print(render_hosts(hosts));
+    session.note("Wrote bundle " + contents.manifest.name + ", generation " +
+                 std::to_string(contents.manifest.generation) + ", with " + described(contents.manifest) +
+                 " and " + human_bytes(document["bytes"].get<std::uint64_t>()) + " to " + described(files) +
+                 ".\n");
+    return verdict(hosts);
+}
+
+} // namespace
+
+const Verb bundle_create_verb{
+    "bundle create",
+    "SPEC",
+    "make a signed bundle",
+    "Makes one file of all that SPEC names, signed with the key of --sign-key. gpuhost-bundle(5) describes "
+    "both. Images come from OCI image layouts and from archives as 'docker save' writes them. The "
+    "file is a tar that skopeo and containerd read as an OCI image layout. With SOURCE_DATE_EPOCH set, and a "
+    "key whose "
+    "signatures have no chance in them, the same input makes the same bytes. With --volume-size it is split "
+    "into PATH.001, PATH.002 …, which 'bundle import PATH.*' joins again. With --for, once for each host, "
+    "it has what these hosts need and lack, and says what that leaves out and what a host would not find "
+    "(exit status 4). Needs no daemon and no privileges.",
+    1,
+    1,
+    options,
+    run,
+};
+
+} // namespace gpuhost::ctl

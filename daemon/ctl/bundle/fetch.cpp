@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/client/fetch_socket.hpp"
+#include "daemon/ctl/bundle/verbs.hpp"
+#include "daemon/ctl/cli/document.hpp"
+#include "daemon/ctl/cli/follow.hpp"
+#include "daemon/ctl/cli/session.hpp"
+#include "daemon/ctl/cli/view.hpp"
+
+#include <array>
+
+namespace gpuhost::ctl {
+
+using base::Json;
+using base::Result;
+
+namespace {
+
+constexpr Option socket_option{"socket", "PATH", "where gpuhost-fetch listens, if not at /run/gpuhost/fetch"};
+constexpr std::array options{socket_option, option::json};
+
+Result<Json> follow(Session& session, std::uint64_t id) {
+    GPUHOST_TRY(client, session.client());
+    GPUHOST_CHECK(client->subscribe());
+    return follow_operation(session, id);
+}
+
+/// What gpuhost-fetch says, up to the exit status; what is done goes into `document`.
+Result<int> listen(Session& session, int socket, Json& document) {
+    std::string buffer;
+    for (;;) {
+        GPUHOST_TRY(text, read_fetch_line(socket, buffer, -1));
+        GPUHOST_TRY(line, base::parse_json(text, "what gpuhost-fetch says"));
+        if (line.contains("note"))
+            session.note(text_of(line, "note") + "\n");
+        if (line.contains("operation")) {
+            GPUHOST_TRY(operation, follow(session, number_of(line, "operation")));
+            // Its failure comes as an error of its own, which knows more than the import.
+            if (!session.wants_json() && operation_exit_status(operation) == 0)
+                (void)report_operation(session, operation);
+            document["operations"].push_back(std::move(operation));
+        }
+        if (line.contains("error")) {
+            session.complain(base::error_from_json(base::member(line, "error")));
+            document["errors"].push_back(line["error"]);
+        }
+        if (line.contains("status"))
+            return static_cast<int>(number_of(line, "status"));
+    }
+}
+
+Result<int> run(Session& session) {
+    const std::string path = session.arguments().value(socket_option).value_or(std::string(fetch_socket));
+    GPUHOST_TRY(socket, ask_to_fetch(path, session.arguments().words()));
+    Json document{{"operations", Json::array()}, {"errors", Json::array()}};
+    auto status = listen(session, socket.get(), document);
+    if (!session.wants_json())
+        return status;
+    if (!status) {
+        session.complain(status.error());
+        document["errors"].push_back(to_json(status.error()));
+    }
+    session.print_json(document);
+    return status ? *status : base::info(status.error().code).exit_code;
+}
+
+} // namespace
+
+const Verb bundle_fetch_verb{
+    "bundle fetch",
+    "[NAME…]",
+    "bring in bundles that other hosts of the site have",
+    "Asks this host's peers, which Peers= and Domains= in gpuhostd.conf(5) name, for the newest generation "
+    "of "
+    "these bundles, and brings in "
+    "what is missing of it here, from several of them at once. It is an import like any other: the signature "
+    "is "
+    "verified against the "
+    "certificates in /etc/gpuhost/trust.d, and an older generation is never taken. Blobs that a scrub found "
+    "damaged "
+    "come again. "
+    "Without NAME, the bundles that Bundles= names. gpuhost-fetch.service does the work, which "
+    "gpuhost-fetch.timer "
+    "can start from time to "
+    "time; gpuhost-peers(8) says how to set up peers. Only root can ask for it.",
+    0,
+    1000,
+    options,
+    run,
+};
+
+} // namespace gpuhost::ctl

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/ctl/bundle/host_inventory.hpp"
+#include "daemon/ctl/cli/output_file.hpp"
+#include "daemon/ctl/cli/root_option.hpp"
+#include "daemon/ctl/cli/session.hpp"
+#include "daemon/ctl/cli/text.hpp"
+#include "daemon/ctl/host/verbs.hpp"
+
+#include <array>
+
+namespace gpuhost::ctl {
+
+using base::Result;
+
+namespace {
+
+constexpr Option file_option{"output", "PATH", "write it there and not to the standard output",
+                             false,    false,  'o'};
+constexpr std::array options{file_option, root_option};
+
+Result<int> run(Session& session) {
+    const Arguments& given = session.arguments();
+    GPUHOST_TRY(root, given_root(given));
+    GPUHOST_TRY(inventory, read_inventory(root));
+    const std::string text = images::to_text(inventory);
+    const auto path = given.value(file_option);
+    if (!path) {
+        session.print(text);
+        return 0;
+    }
+    GPUHOST_TRY(file, OutputFile::create(*path));
+    GPUHOST_CHECK(base::write_all(file.fd(), text, *path));
+    GPUHOST_CHECK(file.finish());
+    session.note("Wrote the inventory of " + printable(inventory.hostname) + ", with " +
+                 plural(inventory.blobs.size(), "blob", "blobs") + ", to " + *path +
+                 ".\nNext: take it to where bundles are made, for 'gpuhostctl bundle create --for'.\n");
+    return 0;
+}
+
+} // namespace
+
+const Verb inventory_export_verb{
+    "inventory export",
+    "",
+    "write what this host is and has, for those who make bundles",
+    "Writes a JSON document that gpuhost-bundle(5) describes: kernels, GPUs, drivers, container runtimes, "
+    "bundles, images and blobs. 'gpuhostctl bundle create --for' makes the smallest bundle from it that the "
+    "host needs. It has no secrets. Needs no daemon and no privileges.",
+    0,
+    0,
+    options,
+    run,
+};
+
+} // namespace gpuhost::ctl

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/client/bundle_call.hpp"
+#include "daemon/ctl/bundle/verbs.hpp"
+#include "daemon/ctl/cli/session.hpp"
+#include "daemon/ctl/cli/view.hpp"
+
+#include <array>
+
+namespace gpuhost::ctl {
+namespace {
+
+constexpr std::array options{option::json};
+
+base::Result<int> run(Session& session) {
+    GPUHOST_TRY(client, session.client());
+    GPUHOST_TRY(list, client->ask(bundle_call("List")));
+    if (session.wants_json())
+        session.print_json(list);
+    else
+        session.print(render_bundles(session.out(), list));
+    return 0;
+}
+
+} // namespace
+
+const Verb bundle_list_verb{
+    "bundle list",
+    "",
+    "list the bundles that are here",
+    "Lists every bundle in the catalogue: its generation, how many images it has, what it takes in the "
+    "store, and who "
+    "signed it.",
+    0,
+    0,
+    options,
+    run,
+};
+
+} // namespace gpuhost::ctl

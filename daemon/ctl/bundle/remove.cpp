@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/client/bundle_call.hpp"
+#include "daemon/ctl/bundle/verbs.hpp"
+#include "daemon/ctl/cli/follow.hpp"
+#include "daemon/ctl/cli/session.hpp"
+
+#include <array>
+
+namespace gpuhost::ctl {
+namespace {
+
+constexpr std::array options{option::dry_run, option::no_wait, option::json};
+
+base::Result<int> run(Session& session) {
+    return run_operation(session, request_of(bundle_call("Remove", {session.arguments().words()[0]})));
+}
+
+} // namespace
+
+const Verb bundle_remove_verb{
+    "bundle remove",
+    "NAME",
+    "take a bundle out of the store",
+    "Removes a bundle from the catalogue and frees what no other bundle owns.",
+    1,
+    1,
+    options,
+    run,
+};
+
+} // namespace gpuhost::ctl

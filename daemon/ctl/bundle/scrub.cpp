@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "images/store/scrub.hpp"
+
+#include "daemon/base/parse.hpp"
+#include "daemon/ctl/bundle/verbs.hpp"
+#include "daemon/ctl/cli/byte_meter.hpp"
+#include "daemon/ctl/cli/root_option.hpp"
+#include "daemon/ctl/cli/session.hpp"
+#include "daemon/ctl/cli/text.hpp"
+
+#include <array>
+#include <optional>
+#include <set>
+
+#include <sched.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+namespace gpuhost::ctl {
+
+using base::Errc;
+using base::Result;
+
+namespace {
+
+constexpr std::array options{root_option, option::json};
+
+/// ioprio_set(2), whose header is no C++: of this process, class idle.
+constexpr int ioprio_who_process = 1;
+constexpr int ioprio_idle = 3 << 13;
+
+/// What the host's jobs leave of the disk and of a processor. On a kernel without it, as everybody else.
+void yield_to_jobs() {
+    const sched_param none{};
+    (void)::sched_setscheduler(0, SCHED_IDLE, &none);
+    (void)::syscall(SYS_ioprio_set, ioprio_who_process, 0, ioprio_idle);
+}
+
+std::string line_of(const images::Damage& damage) {
+    return "sha256:" + damage.blob.hex + " of " + base::join(damage.bundles, ", ") + ": " +
+           printable(damage.why) + (damage.removed || damage.missing ? "" : "; it is still there") + "\n";
+}
+
+/// What to do about those that are gone, and about those that are not.
+std::string hint_of(const images::Scrub& scrub) {
+    std::set<std::string> gone;
+    bool stays = false;
+    for (const images::Damage& damage : scrub.damages)
+        if (damage.removed || damage.missing)
+            gone.insert(damage.bundles.begin(), damage.bundles.end());
+        else
+            stays = true;
+    const std::vector<std::string> names(gone.begin(), gone.end());
+    std::string hint = names.empty() ? "" : "Import again: " + base::join(names, ", ") + ".";
+    if (stays && ::geteuid() != 0)
+        hint += std::string(hint.empty() ? "" : " ") +
+                "What is still there only root can remove: systemctl start gpuhost-scrub.";
+    else if (stays)
+        hint += std::string(hint.empty() ? "" : " ") + "See what the kernel says of the disk: journalctl -k.";
+    return hint;
+}
+
+Result<int> verdict(const images::Scrub& scrub) {
+    if (!scrub.damages.empty())
+        return base::fail(Errc::BadContent,
+                          plural(scrub.damages.size(), "blob", "blobs") + " of " +
+                              std::to_string(scrub.blobs) + " damaged or missing",
+                          hint_of(scrub));
+    if (!scrub.problems.empty())
+        return base::fail(Errc::BadContent, scrub.problems.front(), "Import that bundle again.");
+    return 0;
+}
+
+void show(const Session& session, const images::Scrub& scrub) {
+    if (session.wants_json())
+        return session.print_json(to_json(scrub));
+    for (const images::Damage& damage : scrub.damages)
+        session.print(line_of(damage));
+    if (scrub.damages.empty())
+        session.print("Read " + plural(scrub.blobs, "blob", "blobs") + ", " + human_bytes(scrub.bytes) +
+                      ": all whole.\n");
+}
+
+Result<int> run(Session& session) {
+    GPUHOST_TRY(root, given_root(session.arguments()));
+    yield_to_jobs();
+    GPUHOST_TRY(scrubber, images::Scrubber::open(root));
+    std::optional<ByteMeter> meter(std::in_place, session.err(), "reading", scrubber.total_bytes());
+    const images::Scrub scrub = scrubber.run([&](std::uint64_t n) { meter->add(n); });
+    meter.reset(); // its bar is gone before the lines come
+    if (const auto kept = images::write_scrub(root, scrub); !kept && scrub.blobs > 0)
+        session.note("Not kept for 'gpuhostctl status': " + kept.error().message + "\n");
+    show(session, scrub);
+    return verdict(scrub);
+}
+
+} // namespace
+
+const Verb bundle_scrub_verb{
+    "bundle scrub",
+    "",
+    "read all blobs again and find those that a disk has damaged",
+    "Compares every blob in the store with its digest, at idle priority. One that is damaged is removed, so "
+    "that it is "
+    "served to nobody and the next import of its bundle brings it again; which bundles these are is said "
+    "here and by "
+    "'gpuhostctl status'. gpuhost-scrub.timer does this once a week. Only root and the owner of the store "
+    "can remove "
+    "anything. Needs no daemon.",
+    0,
+    0,
+    options,
+    run,
+};
+
+} // namespace gpuhost::ctl

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/ctl/bundle/content.hpp"
+#include "daemon/ctl/bundle/files.hpp"
+#include "daemon/ctl/bundle/verbs.hpp"
+#include "daemon/ctl/cli/session.hpp"
+#include "daemon/ctl/cli/view.hpp"
+
+#include <array>
+
+namespace gpuhost::ctl {
+
+using base::Json;
+using base::Result;
+
+namespace {
+
+constexpr Option root_option{"root", "DIRECTORY", "say what the system mounted there would take"};
+constexpr std::array options{trust_option, root_option, option::json};
+
+Result<int> run(Session& session) {
+    GPUHOST_TRY(files, open_bundle_files(session.arguments().words()));
+    GPUHOST_TRY(trust, chosen_trust(session));
+    GPUHOST_TRY(input, bundle_input(files));
+    GPUHOST_TRY(bundle, images::BundleReader::open(std::move(input), trust));
+    GPUHOST_TRY(root, base::Root::open(session.arguments().value(root_option).value_or("/")));
+    const Json document = document_of(bundle, root);
+    if (session.wants_json())
+        session.print_json(document);
+    else
+        session.print(render_bundle(session.out(), document));
+    return 0;
+}
+
+} // namespace
+
+const Verb bundle_show_verb{
+    "bundle show",
+    "FILE…|-",
+    "show what a bundle has",
+    "Shows a bundle's name, generation, signer, images, drivers, packages and files with their sizes, what "
+    "of them "
+    "this "
+    "host would take, and how much of that is missing in its store. Reads the signed manifest and the "
+    "documents of "
+    "images, not the rest; of a pipe the manifest alone, which says no sizes. Needs no daemon and no "
+    "privileges.",
+    1,
+    100'000,
+    options,
+    run,
+};
+
+} // namespace gpuhost::ctl

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/ctl/cli/view.hpp"
+
+#include "daemon/base/parse.hpp"
+#include "daemon/ctl/cli/document.hpp"
+#include "daemon/ctl/cli/table.hpp"
+#include "daemon/ctl/cli/text.hpp"
+#include "images/bundle/host_facts.hpp"
+
+#include <algorithm>
+#include <set>
+
+namespace gpuhost::ctl {
+
+using base::Json;
+
+namespace {
+
+Table::Cell signer_of(const Json& bundle) {
+    if (base::bool_or(bundle, "unsigned", false))
+        return {"unsigned", Style::Bad};
+    return {text_of(base::member(bundle, "signer"), "subject")};
+}
+
+/// "debian-12", of "packages" by their "distribution".
+std::string names_of(const Json& bundle, std::string_view list, std::string_view key) {
+    std::vector<std::string> names;
+    for (const Json& tree : list_of(bundle, list))
+        names.push_back(text_of(tree, key));
+    return base::join(names, " ");
+}
+
+/// Pinned images, and those that a runtime does not have.
+void add_placement_lines(Facts& facts, const Screen& screen, const Json& placement) {
+    std::size_t good = 0;
+    for (const Json& image : list_of(placement, "images"))
+        if (text_of(image, "state") != "failed")
+            ++good;
+        else
+            facts.add("Problem",
+                      screen.paint(Style::Bad, text_of(image, "name") + " is not in " +
+                                                   text_of(image, "runtime") + ": " + text_of(image, "why")));
+    for (const std::string& pin : base::strings_or_empty(placement, "absent"))
+        facts.add("Absent", screen.paint(Style::Warn, printable(pin)) +
+                                ", which is pinned: no bundle has brought it yet");
+    for (const std::string& problem : base::strings_or_empty(placement, "problems"))
+        facts.add("Problem", screen.paint(Style::Bad, printable(problem)));
+    if (good > 0)
+        facts.add("Pinned", plural(good, "image", "images") + " in " +
+                                plural(list_of(placement, "runtimes").size(), "runtime", "runtimes"));
+}
+
+/// `peers`: there is somebody to fetch from.
+std::string damage_line(const Json& scrub, bool peers) {
+    std::set<std::string> bundles;
+    bool stays = false;
+    for (const Json& damage : list_of(scrub, "damaged"))
+        if (base::bool_or(damage, "removed", true))
+            for (const std::string& name : base::strings_or_empty(damage, "bundles"))
+                bundles.insert(printable(name));
+        else
+            stays = true;
+    const std::vector<std::string> names(bundles.begin(), bundles.end());
+    return plural(list_of(scrub, "damaged").size() + number_of(scrub, "more"), "blob", "blobs") +
+           " found damaged on the disk" +
+           (names.empty() ? std::string()
+            : peers       ? ": gpuhostctl bundle fetch " + base::join(names, " ") + ", or import again"
+                          : ": import again " + base::join(names, ", ")) +
+           (stays ? "; some can't be read and are still there: see what the kernel says of the disk" : "");
+}
+
+} // namespace
+
+std::string render_bundles(const Screen& screen, const Json& list) {
+    Table table({{"BUNDLE"},
+                 {"GENERATION", Table::Align::Right},
+                 {"IMAGES", Table::Align::Right},
+                 {"PACKAGES"},
+                 {"FILES"},
+                 {"SIZE", Table::Align::Right},
+                 {"SIGNER"}});
+    for (const Json& bundle : list_of(list, "bundles")) {
+        const std::string problem = text_of(bundle, "problem");
+        if (!problem.empty())
+            table.add({text_of(bundle, "name"), "", "", "", "", "", {problem, Style::Bad}});
+        else
+            table.add({text_of(bundle, "name"), std::to_string(number_of(bundle, "generation")),
+                       std::to_string(number_of(bundle, "images")),
+                       names_of(bundle, "packages", "distribution"), names_of(bundle, "files", "name"),
+                       human_bytes(number_of(bundle, "bytes")), signer_of(bundle)});
+    }
+    return table.empty() ? "No bundle is here. See 'gpuhostctl bundle import'.\n" : table.render(screen);
+}
+
+namespace {
+
+/// "driver packages 550.163.01", "driver modules 550.163.01 for 6.1.0-50-amd64 on linux/amd64".
+std::string described(const Json& artifact) {
+    std::string kind = text_of(artifact, "kind");
+    std::replace(kind.begin(), kind.end(), '-', ' ');
+    const std::string kernel = text_of(artifact, "kernel");
+    const std::string flavour = text_of(artifact, "flavour");
+    std::set<std::string> platforms;
+    for (const std::string& word : base::strings_or_empty(artifact, "hosts"))
+        if (const auto host = images::parse_host_word(word); host && !host->platform.empty())
+            platforms.insert(printable(host->platform));
+    return kind + " " + text_of(artifact, "name") + (kernel.empty() ? "" : " for " + kernel) +
+           (flavour.empty() ? "" : ", " + flavour) +
+           (platforms.empty() ? "" : " on " + base::join({platforms.begin(), platforms.end()}, ", "));
+}
+
+std::string size_of(const Json& item) {
+    return item.contains("bytes") ? human_bytes(number_of(item, "bytes")) : "";
+}
+
+/// What the host would do with it.
+std::string share_of(const Json& item) {
+    if (std::string problem = text_of(item, "problem"); !problem.empty())
+        return problem;
+    if (!base::bool_or(item, "taken", false))
+        return "not for it";
+    if (!item.contains("missing_bytes"))
+        return "takes it";
+    const std::uint64_t missing = number_of(item, "missing_bytes");
+    return missing == 0 ? "has it" : "lacks " + human_bytes(missing);
+}
+
+void add_host_lines(Facts& facts, const Json& host) {
+    std::string takes = plural(number_of(host, "blobs"), "blob", "blobs") + ", " + size_of(host);
+    if (host.contains("missing_bytes"))
+        takes += ", and lacks " + human_bytes(number_of(host, "missing_bytes")) + " of that";
+    facts.add("This host", "takes " + takes);
+    if (const std::string why = text_of(host, "problem"); !why.empty())
+        facts.add("Problem", "what it has is not known: " + why);
+    if (const std::string why = text_of(host, "refused"); !why.empty())
+        facts.add("Problem", "it would refuse this bundle: " + why);
+    for (const Json& blob : list_of(host, "lacks"))
+        facts.add("Missing", text_of(blob, "digest") + ", " + human_bytes(number_of(blob, "size")) +
+                                 ", which the bundle leaves out");
+}
+
+} // namespace
+
+std::string render_bundle(const Screen& screen, const Json& bundle) {
+    Facts facts;
+    facts.add("Bundle",
+              text_of(bundle, "name") + ", generation " + std::to_string(number_of(bundle, "generation")));
+    facts.add("Signer", text_of(base::member(bundle, "signer"), "subject"));
+    facts.add("Content", plural(number_of(bundle, "blobs"), "blob", "blobs") + ", " +
+                             human_bytes(number_of(bundle, "bytes")));
+    if (const std::uint64_t absent = number_of(bundle, "absent"); absent > 0)
+        facts.add("Delta", "leaves out " + plural(absent, "blob", "blobs") + " that hosts must have");
+    add_host_lines(facts, base::member(bundle, "host"));
+    Table artifacts({{"CARRIES"}, {"SIZE", Table::Align::Right}, {"THIS HOST"}});
+    for (const Json& artifact : list_of(bundle, "artifacts"))
+        artifacts.add({described(artifact), size_of(artifact), share_of(artifact)});
+    Table table({{"IMAGE"}, {"PLATFORMS"}, {"SIZE", Table::Align::Right}, {"THIS HOST"}, {"DIGEST"}});
+    for (const Json& image : list_of(bundle, "images"))
+        table.add({text_of(image, "name"),
+                   printable(base::join(base::strings_or_empty(image, "platforms"), " ")), size_of(image),
+                   share_of(image), text_of(image, "digest")});
+    return facts.render(screen) + (artifacts.empty() ? "" : "\n" + artifacts.render(screen)) +
+           (table.empty() ? "" : "\n" + table.render(screen));
+}
+
+void add_image_lines(Facts& facts, const Screen& screen, const Json& images) {
+    const Json& bundles = list_of(images, "bundles");
+    std::uint64_t bytes = 0;
+    std::uint64_t count = 0;
+    for (const Json& bundle : bundles) {
+        bytes += number_of(bundle, "bytes");
+        count += number_of(bundle, "images");
+        if (const std::string problem = text_of(bundle, "problem"); !problem.empty())
+            facts.add("Problem", screen.paint(Style::Bad, problem));
+    }
+    for (const char* what : {"mirrors", "packages"})
+        for (const std::string& why : base::strings_or_empty(base::member(images, what), "left"))
+            facts.add("Problem", screen.paint(Style::Warn, printable(why)));
+    add_placement_lines(facts, screen, base::member(images, "placement"));
+    const bool has_peers = !list_of(images, "peers").empty() || !list_of(images, "peer_domains").empty();
+    if (const Json& scrub = base::member(images, "scrub"); !list_of(scrub, "damaged").empty())
+        facts.add("Problem", screen.paint(Style::Bad, damage_line(scrub, has_peers)));
+    if (!bundles.empty())
+        facts.add("Bundles", std::to_string(bundles.size()) + ", with " + plural(count, "image", "images") +
+                                 ", " + human_bytes(bytes));
+    if (const auto here = base::strings_or_empty(base::member(images, "packages"), "bundles"); !here.empty())
+        facts.add("Packages", "of " + printable(base::join(here, ", ")));
+}
+
+} // namespace gpuhost::ctl

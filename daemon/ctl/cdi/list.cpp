@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/ctl/cdi/verbs.hpp"
+#include "daemon/ctl/cdi/view.hpp"
+#include "daemon/ctl/cli/root_option.hpp"
+#include "daemon/ctl/cli/session.hpp"
+#include "daemon/runtime/cdi/spec_documents.hpp"
+
+#include <array>
+
+namespace gpuhost::ctl {
+namespace {
+
+constexpr std::array options{root_option, option::json};
+
+base::Result<int> run(Session& session) {
+    GPUHOST_TRY(root, given_root(session.arguments()));
+    const base::Json list = runtime::list_devices(runtime::read_spec_files(root));
+    if (session.wants_json())
+        session.print_json(list);
+    else
+        session.print(render_cdi_devices(session.out(), list));
+    return 0;
+}
+
+} // namespace
+
+const Verb cdi_list_verb{
+    "cdi list",
+    "",
+    "list the devices that containers can ask for",
+    "Lists what the files in /etc/cdi and /run/cdi offer, whoever wrote them: each device, its file, the "
+    "driver that it is for, and whether another file takes its name. What is wrong with a file stands below. "
+    "Needs no daemon and no privileges.",
+    0,
+    0,
+    options,
+    run,
+};
+
+} // namespace gpuhost::ctl

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/ctl/cdi/verbs.hpp"
+#include "daemon/ctl/cdi/view.hpp"
+#include "daemon/ctl/cli/root_option.hpp"
+#include "daemon/ctl/cli/session.hpp"
+#include "daemon/runtime/cdi/spec_documents.hpp"
+
+#include <array>
+
+namespace gpuhost::ctl {
+namespace {
+
+constexpr std::array options{root_option, option::json};
+
+base::Result<int> run(Session& session) {
+    const Arguments& given = session.arguments();
+    GPUHOST_TRY(root, given_root(given));
+    GPUHOST_TRY(device, runtime::show_device(runtime::read_spec_files(root), given.words().front()));
+    if (session.wants_json())
+        session.print_json(device);
+    else
+        session.print(render_cdi_device(session.out(), device));
+    return 0;
+}
+
+} // namespace
+
+const Verb cdi_show_verb{
+    "cdi show",
+    "DEVICE",
+    "show what a container gets with a device",
+    "Shows the device nodes, mounts, variables and hooks that a container gets which asks for DEVICE, as "
+    "'nvidia.com/gpu=0', and what of them is not on the host. Needs no daemon and no privileges.",
+    1,
+    1,
+    options,
+    run,
+};
+
+} // namespace gpuhost::ctl

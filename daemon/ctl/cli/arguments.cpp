@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/ctl/cli/arguments.hpp"
+
+#include "daemon/base/parse.hpp"
+#include "daemon/ctl/host/verbs.hpp"
+
+#include <algorithm>
+
+namespace gpuhost::ctl {
+
+using base::Errc;
+using base::Result;
+
+namespace {
+
+std::string quoted(std::string_view word) {
+    return "'" + std::string(word) + "'";
+}
+
+tl::unexpected<base::Error> wrong(std::string message, std::string hint) {
+    return base::fail(Errc::InvalidArgument, std::move(message), std::move(hint));
+}
+
+std::string did_you_mean(std::string_view word, const std::vector<std::string>& candidates,
+                         std::string_view otherwise) {
+    const std::string near = nearest(word, candidates);
+    return near.empty() ? std::string(otherwise) : "did you mean " + quoted(near) + "?";
+}
+
+std::string help_of(const Verb* verb) {
+    return "see: gpuhostctl " + (verb == nullptr ? "" : std::string(verb->name) + " ") + "--help";
+}
+
+/// Every option of every verb: words are split before the verb is known, since options may stand before it.
+std::vector<const Option*> all_options() {
+    std::vector<const Option*> options;
+    for (const Option& option : common_options())
+        options.push_back(&option);
+    for (const Verb* verb : verbs())
+        for (const Option& option : verb->options)
+            options.push_back(&option);
+    return options;
+}
+
+/// "--name=value" as its halves; a short option is all name.
+std::pair<std::string, std::optional<std::string>> split_option(const std::string& word) {
+    const std::size_t equals = base::starts_with(word, "--") ? word.find('=') : std::string::npos;
+    if (equals == std::string::npos)
+        return {word, std::nullopt};
+    return {word.substr(0, equals), word.substr(equals + 1)};
+}
+
+std::string dashed(const Option& option) {
+    return "--" + std::string(option.name);
+}
+
+/// `name` as written: "--help" or "-h". Never a beginning of a name: scripts would break with the next
+/// option.
+const Option* find_option(const std::vector<const Option*>& options, std::string_view name) {
+    const auto it = std::find_if(options.begin(), options.end(), [&](const Option* option) {
+        return name == dashed(*option) ||
+               (name.size() == 2 && option->letter != 0 && name[1] == option->letter);
+    });
+    return it == options.end() ? nullptr : *it;
+}
+
+std::vector<const Option*> options_of(const Verb& verb) {
+    std::vector<const Option*> options;
+    for (const Option& option : verb.options)
+        options.push_back(&option);
+    for (const Option& option : common_options())
+        options.push_back(&option);
+    return options;
+}
+
+std::vector<std::string> dashed(const std::vector<const Option*>& options) {
+    std::vector<std::string> names;
+    names.reserve(options.size());
+    for (const Option* option : options)
+        names.push_back(dashed(*option));
+    return names;
+}
+
+Result<void> check_value(const Option& option, const std::optional<std::string>& value) {
+    const std::string name = quoted(dashed(option));
+    const std::string write = "write: " + dashed(option) + "=" + std::string(option.argument);
+    if (option.argument.empty())
+        return value ? wrong("option " + name + " takes no value", "write: " + dashed(option))
+                     : Result<void>{};
+    if (!value)
+        return option.argument_optional ? Result<void>{} : wrong("option " + name + " needs a value", write);
+    if (value->empty())
+        return wrong("option " + name + " has an empty value", write);
+    const auto choices = base::split(option.argument, '|');
+    if (!is_choice(option) || std::find(choices.begin(), choices.end(), *value) != choices.end())
+        return {};
+    return wrong("wrong value " + quoted(*value) + " for " + name,
+                 did_you_mean(*value, choices, "one of: " + base::join(choices, ", ")));
+}
+
+/// What can follow the first word of a verb of two.
+std::vector<std::string> verbs_below(std::string_view first) {
+    std::vector<std::string> seconds;
+    for (const Verb* verb : verbs())
+        if (base::starts_with(verb->name, std::string(first) + " "))
+            seconds.emplace_back(verb->name.substr(first.size() + 1));
+    return seconds;
+}
+
+tl::unexpected<base::Error> unknown_verb(const std::vector<std::string>& plain) {
+    const auto seconds = verbs_below(plain[0]);
+    const std::string one_of = "one of: " + base::join(seconds, ", ");
+    if (!seconds.empty() && plain.size() == 1)
+        return wrong(quoted(plain[0]) + " needs a verb", one_of);
+    if (!seconds.empty())
+        return wrong("unknown verb " + quoted(plain[0] + " " + plain[1]),
+                     did_you_mean(plain[1], seconds, one_of));
+    std::vector<std::string> firsts;
+    for (const Verb* verb : verbs()) {
+        // 'gpuhostctl swap' is more likely a forgotten 'driver' than a mistyped 'status'.
+        if (base::ends_with(verb->name, " " + plain[0]))
+            return wrong("unknown verb " + quoted(plain[0]), "did you mean " + quoted(verb->name) + "?");
+        firsts.emplace_back(verb->name.substr(0, verb->name.find(' ')));
+    }
+    return wrong("unknown verb " + quoted(plain[0]), did_you_mean(plain[0], firsts, help_of(nullptr)));
+}
+
+} // namespace
+
+bool Arguments::has(const Option& option) const {
+    return has(option.name);
+}
+
+bool Arguments::has(std::string_view name) const {
+    return std::any_of(given_.begin(), given_.end(), [&](const Given& g) { return g.name == name; });
+}
+
+std::optional<std::string> Arguments::value(const Option& option) const {
+    const auto all = values(option);
+    return all.empty() ? std::nullopt : std::optional(all.back());
+}
+
+std::vector<std::string> Arguments::values(const Option& option) const {
+    std::vector<std::string> values;
+    for (const Given& given : given_)
+        if (given.name == option.name)
+            values.push_back(given.value);
+    return values;
+}
+
+Result<void> Arguments::choose_verb(const std::vector<std::string>& plain) {
+    if (plain.empty()) {
+        verb_ = has("help") || has("version") ? nullptr : &status_verb;
+        return {};
+    }
+    for (const Verb* verb : verbs()) {
+        const auto parts = base::split_words(verb->name);
+        if (plain.size() < parts.size() || !std::equal(parts.begin(), parts.end(), plain.begin()))
+            continue;
+        verb_ = verb;
+        words_.assign(plain.begin() + static_cast<std::ptrdiff_t>(parts.size()), plain.end());
+        return {};
+    }
+    if (plain.size() == 1 && has("help") && !verbs_below(plain[0]).empty()) {
+        topic_ = plain[0];
+        return {};
+    }
+    return unknown_verb(plain);
+}
+
+Result<void> Arguments::check_options(const std::vector<std::string>& unknown) const {
+    const auto understood = verb_ == nullptr ? all_options() : options_of(*verb_);
+    if (!unknown.empty())
+        return wrong("unknown option " + quoted(unknown[0]),
+                     did_you_mean(unknown[0], dashed(understood), help_of(verb_)));
+    for (const Given& given : given_)
+        if (find_option(understood, "--" + std::string(given.name)) == nullptr)
+            return wrong(quoted(verb_->name) + " has no option '--" + std::string(given.name) + "'",
+                         help_of(verb_));
+    return {};
+}
+
+Result<void> Arguments::check_count() const {
+    if (verb_ == nullptr || has("help") || has("version"))
+        return {};
+    const std::string usage = "usage: gpuhostctl " + std::string(verb_->name) +
+                              (verb_->arguments.empty() ? "" : " " + std::string(verb_->arguments));
+    if (words_.size() < verb_->least)
+        return wrong(quoted(verb_->name) + " needs " + std::string(verb_->arguments), usage);
+    if (words_.size() > verb_->most)
+        return wrong(verb_->most == 0 ? quoted(verb_->name) + " takes no argument, got " + quoted(words_[0])
+                                      : "one argument too many: " + quoted(words_[verb_->most]),
+                     usage);
+    return {};
+}
+
+Result<Arguments> Arguments::parse(std::span<const std::string> words) {
+    Arguments arguments;
+    std::vector<std::string> plain;
+    std::vector<std::string> unknown;
+    const auto known = all_options();
+    for (std::size_t i = 0; i < words.size(); ++i) {
+        if (words[i] == "--") {
+            plain.insert(plain.end(), words.begin() + static_cast<std::ptrdiff_t>(i) + 1, words.end());
+            break;
+        }
+        if (words[i].size() < 2 || words[i][0] != '-') {
+            plain.push_back(words[i]);
+            continue;
+        }
+        const auto [name, value] = split_option(words[i]);
+        const Option* const option = find_option(known, name);
+        if (option == nullptr) {
+            unknown.push_back(name);
+            continue;
+        }
+        const bool takes_next = !option->argument.empty() && !option->argument_optional && !value;
+        const auto given = takes_next && i + 1 < words.size() ? std::optional(words[++i]) : value;
+        GPUHOST_CHECK(check_value(*option, given));
+        arguments.given_.push_back({option->name, given.value_or("")});
+    }
+    GPUHOST_CHECK(arguments.choose_verb(plain));
+    GPUHOST_CHECK(arguments.check_options(unknown));
+    GPUHOST_CHECK(arguments.check_count());
+    return arguments;
+}
+
+} // namespace gpuhost::ctl

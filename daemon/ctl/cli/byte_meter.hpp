@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// How far gpuhostctl's own long work is, in bytes: a bar on a terminal, nothing elsewhere.
+#pragma once
+
+#include "daemon/ctl/cli/progress.hpp"
+
+#include <cstdint>
+#include <string>
+
+namespace gpuhost::ctl {
+
+class ByteMeter {
+  public:
+    /// `phrase` is what is being done: "hashing". `total` 0: not known.
+    ByteMeter(const Screen& err, std::string phrase, std::uint64_t total)
+        : progress_(err, err.terminal ? Progress::Mode::Bar : Progress::Mode::Silent),
+          phrase_(std::move(phrase)), total_(total) {}
+
+    void add(std::uint64_t bytes);
+
+  private:
+    Progress progress_;
+    std::string phrase_;
+    std::uint64_t total_;
+    std::uint64_t done_ = 0;
+    std::uint64_t drawn_us_ = 0;
+};
+
+} // namespace gpuhost::ctl

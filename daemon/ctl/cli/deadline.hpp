@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// The end of a wait, as --timeout= gives it.
+#pragma once
+
+#include "daemon/base/result.hpp"
+#include "daemon/ctl/cli/arguments.hpp"
+
+#include <chrono>
+#include <optional>
+
+namespace gpuhost::ctl {
+
+namespace option {
+inline constexpr Option timeout{"timeout", "SPAN", "give up after this long, as '30s' or '5min'"};
+}
+
+using Deadline = std::optional<std::chrono::steady_clock::time_point>; ///< without a value: never
+
+[[nodiscard]] base::Result<Deadline> deadline_of(const Arguments& arguments);
+/// Never negative.
+[[nodiscard]] std::optional<std::chrono::milliseconds> time_left(const Deadline& deadline);
+
+} // namespace gpuhost::ctl

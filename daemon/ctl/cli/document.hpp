@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// Members of the daemon's documents, made fit to be shown.
+#pragma once
+
+#include "daemon/base/json.hpp"
+#include "daemon/ctl/cli/text.hpp"
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace gpuhost::ctl {
+
+/// Printable; empty when absent or not a text.
+[[nodiscard]] inline std::string text_of(const base::Json& object, std::string_view key) {
+    return printable(base::string_or(object, key, ""));
+}
+
+/// The member if it is a list, else an empty one.
+[[nodiscard]] inline const base::Json& list_of(const base::Json& object, std::string_view key) {
+    static const base::Json empty = base::Json::array();
+    const base::Json& value = base::member(object, key);
+    return value.is_array() ? value : empty;
+}
+
+/// Sizes, counts, times: 0 when absent, negative or not a number.
+[[nodiscard]] inline std::uint64_t number_of(const base::Json& object, std::string_view key) {
+    const std::int64_t value = base::int_or(object, key, 0);
+    return value > 0 ? static_cast<std::uint64_t>(value) : 0;
+}
+
+/// "progress", 0 to 1.
+[[nodiscard]] inline double progress_of(const base::Json& operation) {
+    const base::Json& value = base::member(operation, "progress");
+    const double fraction = value.is_number() ? value.get<double>() : 0;
+    return fraction < 0 ? 0 : fraction > 1 ? 1 : fraction;
+}
+
+/// Of a plan or an operation. False for those on what is stored alone: whatever becomes of them, what runs stays.
+[[nodiscard]] inline bool changes_host(const base::Json& document) {
+    return base::bool_or(document, "changes_host", true);
+}
+
+/// What an operation's steps said that was no reason to end it.
+[[nodiscard]] inline std::vector<std::string> warnings_of(const base::Json& operation) {
+    std::vector<std::string> warnings;
+    for (const base::Json& output : list_of(operation, "outputs"))
+        for (const std::string& warning : base::strings_or_empty(output, "warnings"))
+            warnings.push_back(warning);
+    return warnings;
+}
+
+} // namespace gpuhost::ctl

@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/ctl/cli/follow.hpp"
+
+#include "daemon/base/interrupt.hpp"
+#include "daemon/ctl/cli/document.hpp"
+#include "daemon/ctl/cli/password_agent.hpp"
+#include "daemon/ctl/cli/progress.hpp"
+#include "daemon/ctl/cli/view.hpp"
+
+#include <algorithm>
+#include <chrono>
+
+namespace gpuhost::ctl {
+
+using base::Errc;
+using base::Json;
+using base::Result;
+using namespace std::chrono_literals;
+
+namespace {
+
+constexpr auto redraw_interval = 100ms;
+constexpr auto daemon_return_limit = 90s; ///< systemd restarts it in seconds, if it does at all
+
+bool has_ended(const Json& operation) {
+    const std::string state = base::string_or(operation, "state", "");
+    return state != "running" && state != "undoing";
+}
+
+/// Looks at one operation each time that the daemon says that something changed, never on its own.
+class Follower {
+  public:
+    Follower(Session& session, Client& client, std::uint64_t id, const Deadline& deadline)
+        : session_(session), client_(client), id_(id), deadline_(deadline),
+          progress_(session.err(), mode(session)) {}
+
+    [[nodiscard]] Result<Json> run() {
+        for (;;) {
+            GPUHOST_TRY(operation, look());
+            if (has_ended(operation)) {
+                progress_.finish(operation);
+                return std::move(operation);
+            }
+            progress_.update(operation);
+            GPUHOST_CHECK(wait_for_change());
+        }
+    }
+
+  private:
+    static Progress::Mode mode(const Session& session) {
+        if (session.err().terminal)
+            return Progress::Mode::Bar;
+        return session.wants_json() ? Progress::Mode::Silent : Progress::Mode::Lines;
+    }
+
+    /// The daemon may be killed at any moment, also between a question and its answer; then the bus says so a
+    /// moment later.
+    [[nodiscard]] Result<Json> look() {
+        auto operation = client_.describe_operation(id_);
+        if (operation || operation.error().code == Errc::NotFound)
+            return operation;
+        for (;;) {
+            GPUHOST_TRY(event, next_event(1s));
+            if (event == Client::Event::Timeout)
+                return operation;
+            if (event == Client::Event::Gone)
+                GPUHOST_CHECK(wait_for_daemon());
+            if (event != Client::Event::Changed && event != Client::Event::Ended)
+                return look();
+        }
+    }
+
+    /// Changes within one interval are drawn once; an end is not waited for.
+    [[nodiscard]] Result<void> wait_for_change() {
+        const auto next_look = std::chrono::steady_clock::now() + redraw_interval;
+        GPUHOST_TRY(event, next_event(std::nullopt));
+        for (auto now = std::chrono::steady_clock::now(); event != Client::Event::Ended && now < next_look;
+             now = std::chrono::steady_clock::now()) {
+            if (event == Client::Event::Gone)
+                return wait_for_daemon();
+            GPUHOST_TRY(more, next_event(std::chrono::ceil<std::chrono::milliseconds>(next_look - now)));
+            event = more;
+        }
+        return event == Client::Event::Gone ? wait_for_daemon() : Result<void>();
+    }
+
+    [[nodiscard]] Result<void> wait_for_daemon() {
+        progress_.clear();
+        session_.note("gpuhostd went away; its work goes on when it is back, waiting for that\n");
+        const auto deadline = std::chrono::steady_clock::now() + daemon_return_limit;
+        for (;;) {
+            const auto left =
+                std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
+            GPUHOST_TRY(event, next_event(std::max(left, 0ms)));
+            if (event == Client::Event::Came)
+                return {};
+            if (event == Client::Event::Timeout)
+                return base::fail(
+                    Errc::Interrupted,
+                    "gpuhostd went away during operation " + std::to_string(id_) + " and did not return",
+                    "start it with 'systemctl start gpuhostd', then: gpuhostctl operation wait " +
+                        std::to_string(id_));
+        }
+    }
+
+    [[nodiscard]] Result<Client::Event> next_event(std::optional<std::chrono::milliseconds> timeout) {
+        const auto left = time_left(deadline_);
+        if (left && left->count() == 0) {
+            progress_.clear();
+            const std::string id = std::to_string(id_);
+            return base::fail(Errc::Timeout,
+                              "operation " + id + " takes longer than it is waited for; it goes on",
+                              "wait for it: gpuhostctl operation wait " + id);
+        }
+        if (left)
+            timeout = std::min(timeout.value_or(*left), *left);
+        GPUHOST_TRY(event, client_.wait(timeout, interrupt_.fd()));
+        if (event == Client::Event::Interrupted)
+            leave();
+        return event;
+    }
+
+    [[noreturn]] void leave() {
+        progress_.clear();
+        const std::string id = std::to_string(id_);
+        session_.note("\nOperation " + id + " goes on without this command.\n");
+        if (!session_.uses_mounted())
+            session_.note("  wait for it:  gpuhostctl operation wait " + id +
+                          "\n  cancel it:    gpuhostctl operation cancel " + id + "\n");
+        interrupt_.die();
+    }
+
+    Session& session_;
+    Client& client_;
+    std::uint64_t id_;
+    Deadline deadline_;
+    base::Interrupt interrupt_;
+    Progress progress_;
+};
+
+/// For the last line of an outcome; no answer is no reason to hide that.
+Json host_of(Session& session) {
+    const auto client = session.client();
+    return client ? (*client)->describe_host().value_or(Json()) : Json();
+}
+
+Result<int> print_plan(Session& session, const Json& plan) {
+    if (session.wants_json())
+        session.print_json(plan);
+    else
+        session.print(render_plan(session.out(), plan));
+    return plan_exit_status(plan);
+}
+
+Result<int> nothing_to_do(Session& session, Client& client, const Request& request) {
+    const Json plan = client.ask(request.plan).value_or(Json::object());
+    if (session.wants_json() || session.arguments().has(option::no_wait))
+        print_operation_id(session, 0);
+    else
+        session.print(render_plan(session.out(), plan));
+    return plan_exit_status(plan);
+}
+
+Result<std::uint64_t> start(const Session& session, Client& client, const Call& call,
+                            const Options& options) {
+    const PasswordAgent agent(session);
+    return client.start(call, options);
+}
+
+/// The plan with what the host's own preflight says of it. That reads as much of the host as the real run, so it
+/// asks for the same right.
+Result<int> dry_run(Session& session, Client& client, const Request& request) {
+    GPUHOST_TRY(plan, client.ask(request.plan));
+    if (session.uses_mounted() || list_of(plan, "steps").empty() || !list_of(plan, "problems").empty())
+        return print_plan(session, plan); // a preflight is an operation, which a mounted system would keep
+    Options options = request.options;
+    options["dry-run"] = true;
+    GPUHOST_TRY(id, start(session, client, request.start, options));
+    if (id == 0)
+        return print_plan(session, plan); // it became so meanwhile
+    GPUHOST_TRY(operation, follow_operation(session, id));
+    const Json& problems = list_of(operation, "problems");
+    if (problems.empty() && text_of(operation, "state") != "checked")
+        return report_operation(session, operation);
+    plan["problems"] = problems;
+    plan["warnings"] = warnings_of(operation);
+    plan["checked"] = true;
+    return print_plan(session, plan);
+}
+
+/// A request that its own plan speaks against comes back as one error: the only problem, or Refused for several.
+/// Any other error, as of somebody who may not ask, came before there was a look at problems.
+bool is_of_problems(const base::Error& error, const Json& problems) {
+    const int status =
+        problems.size() > 1 ? base::info(Errc::Refused).exit_code : problems_exit_status(problems);
+    return !problems.empty() && base::info(error.code).exit_code == status;
+}
+
+/// The plan has its problems one by one.
+Result<int> not_started(Session& session, Client& client, const Request& request, base::Error error) {
+    const Json plan = client.ask(request.plan).value_or(Json());
+    const Json& problems = list_of(plan, "problems");
+    if (!is_of_problems(error, problems) || (problems.size() == 1 && !session.wants_json()))
+        return base::fail(std::move(error));
+    if (session.wants_json())
+        session.print_json(plan);
+    else
+        session.note(render_refusal(session.err(), plan));
+    return plan_exit_status(plan);
+}
+
+} // namespace
+
+void print_operation_id(const Session& session, std::uint64_t id) {
+    if (session.wants_json())
+        session.print_json(Json{{"id", id}});
+    else
+        session.print(std::to_string(id) + "\n");
+}
+
+Result<Json> follow_operation(Session& session, std::uint64_t id, const Deadline& deadline) {
+    GPUHOST_TRY(client, session.client());
+    return Follower(session, *client, id, deadline).run();
+}
+
+int report_operation(Session& session, const Json& operation) {
+    const int status = operation_exit_status(operation);
+    if (session.wants_json())
+        session.print_json(operation);
+    else if (status == 0)
+        session.print(render_success(session.out(), operation, text_of(host_of(session), "kernel")));
+    else
+        session.note(render_failure(session.err(), operation, loaded_version(host_of(session))));
+    return status;
+}
+
+Result<int> finish_operation(Session& session, std::uint64_t id, const Deadline& deadline) {
+    GPUHOST_TRY(operation, follow_operation(session, id, deadline));
+    return report_operation(session, operation);
+}
+
+Result<int> run_operation(Session& session, const Request& request, const Deadline& deadline) {
+    GPUHOST_TRY(client, session.client());
+    GPUHOST_CHECK(client->subscribe());
+    if (session.arguments().has(option::dry_run))
+        return dry_run(session, *client, request);
+    const auto id = start(session, *client, request.start, request.options);
+    if (!id)
+        return not_started(session, *client, request, id.error());
+    if (*id == 0)
+        return nothing_to_do(session, *client, request);
+    if (!session.arguments().has(option::no_wait))
+        return finish_operation(session, *id, deadline);
+    print_operation_id(session, *id);
+    return 0;
+}
+
+} // namespace gpuhost::ctl

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "daemon/ctl/cli/terminal.hpp"
+#include "daemon/ctl/cli/verb.hpp"
+
+#include <string>
+#include <string_view>
+
+namespace gpuhost::ctl {
+
+/// The list of verbs; with a topic ("driver") only of those.
+[[nodiscard]] std::string general_help(const Screen& screen, std::string_view topic);
+[[nodiscard]] std::string verb_help(const Screen& screen, const Verb& verb);
+
+} // namespace gpuhost::ctl

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/base/parse.hpp"
+#include "daemon/ctl/cli/arguments.hpp"
+
+#include <algorithm>
+
+namespace gpuhost::ctl {
+namespace {
+
+/// Edits that lead from one word to the other; two letters in the wrong order are one (optimal string
+/// alignment).
+std::size_t distance(std::string_view a, std::string_view b) {
+    std::vector<std::size_t> before(b.size() + 1);
+    std::vector<std::size_t> last(b.size() + 1);
+    std::vector<std::size_t> row(b.size() + 1);
+    for (std::size_t j = 0; j <= b.size(); ++j)
+        row[j] = j;
+    for (std::size_t i = 1; i <= a.size(); ++i) {
+        before = std::exchange(last, row);
+        row[0] = i;
+        for (std::size_t j = 1; j <= b.size(); ++j) {
+            const std::size_t change = last[j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1);
+            row[j] = std::min({last[j] + 1, row[j - 1] + 1, change});
+            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+                row[j] = std::min(row[j], before[j - 2] + 1);
+        }
+    }
+    return row[b.size()];
+}
+
+} // namespace
+
+std::string nearest(std::string_view word, const std::vector<std::string>& candidates) {
+    std::string best;
+    std::size_t best_score = std::max<std::size_t>(2, word.size() / 3) + 1; // further away is another word
+    for (const std::string& candidate : candidates) {
+        // A shortened word is the commonest slip of all, however much is missing.
+        const bool shortened = word.size() >= 2 && base::starts_with(candidate, word);
+        const std::size_t score = shortened ? 1 : distance(word, candidate);
+        if (score < best_score) {
+            best = candidate;
+            best_score = score;
+        }
+    }
+    return best;
+}
+
+} // namespace gpuhost::ctl

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// Files of this host as a package that nobody made: what the daemon can't be passed one by one.
+#pragma once
+
+#include "daemon/base/page_buffer.hpp"
+#include "daemon/base/root.hpp"
+#include "daemon/client/client.hpp"
+#include "daemon/content/archive/tar_writer.hpp"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace gpuhost::ctl {
+
+/// A tar in a file without a name, below $TMPDIR or /var/tmp. More than 20,000 files, or than 2 GiB, are BadContent.
+class PackedFiles {
+  public:
+    /// `name` is NAME-VERSION; files of a source go below usr/src/NAME-VERSION/, and something has to be there first.
+    [[nodiscard]] static base::Result<PackedFiles> create(std::string name);
+
+    /// Follows no link at the end of `path`. What is no regular file is BadContent.
+    [[nodiscard]] base::Result<void> add_file(const base::Root& root, const std::string& path,
+                                              const std::string& name_in_tar);
+    [[nodiscard]] base::Result<void> add_link(const std::string& name_in_tar, const std::string& target);
+    [[nodiscard]] base::Result<void> add_text(const std::string& name_in_tar, const std::string& text);
+    [[nodiscard]] base::Result<InputFile> finish();
+
+  private:
+    PackedFiles(std::string name, base::UniqueFd fd, content::TarWriter tar)
+        : name_(std::move(name)), fd_(std::move(fd)), tar_(std::move(tar)) {}
+    [[nodiscard]] base::Result<void> count(std::uint64_t bytes);
+    [[nodiscard]] base::Result<void> copy(int fd, std::uint64_t size, const std::string& what);
+
+    std::string name_;
+    base::UniqueFd fd_;
+    content::TarWriter tar_;
+    base::PageBuffer buffer_{std::size_t{256} << 10U};
+    std::size_t files_ = 0;
+    std::uint64_t bytes_ = 0;
+};
+
+} // namespace gpuhost::ctl

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/ctl/cli/progress.hpp"
+
+#include "daemon/ctl/cli/document.hpp"
+#include "daemon/ctl/cli/text.hpp"
+
+#include <algorithm>
+#include <cstdio>
+
+#include <unistd.h>
+
+namespace gpuhost::ctl {
+
+using base::Json;
+
+namespace {
+
+constexpr std::size_t bar_width = 24;
+
+std::string position(std::size_t step, std::size_t steps) {
+    return std::to_string(step + 1) + "/" + std::to_string(steps) + " ";
+}
+
+/// What is being done; of two ways to say it the longer one that fits.
+std::string phrase(const Json& operation, std::size_t columns) {
+    const Json& steps = list_of(operation, "steps");
+    std::string text = text_of(operation, "text");
+    for (std::size_t i = 0; i < steps.size(); ++i) {
+        const std::string state = text_of(steps[i], "state");
+        if (state != "running" && state != "undoing")
+            continue;
+        const std::string summary = text_of(steps[i], "summary");
+        if (text.find(summary) != std::string::npos) // the daemon's own words, such as "going back: …"
+            return position(i, steps.size()) + text;
+        const std::string lead = position(i, steps.size()) + (state == "undoing" ? "undoing: " : "");
+        const std::string both = lead + summary + (text.empty() ? "" : ": " + text);
+        return text.empty() || text_width(both) <= columns ? both : lead + text;
+    }
+    return text;
+}
+
+bool was_begun(std::string_view state) {
+    return state != "pending" && state != "skipped";
+}
+
+bool goes_back(std::string_view state) {
+    return state == "undoing" || state == "undone" || state == "undo-failed";
+}
+
+} // namespace
+
+std::string bar(double fraction) {
+    const auto filled = static_cast<std::size_t>(fraction * bar_width);
+    std::string text(filled, '=');
+    if (filled < bar_width)
+        text += '>';
+    return "[" + pad_right(text, bar_width) + "]";
+}
+
+std::string progress_bar(const Screen& screen, const Json& operation) {
+    const double fraction = progress_of(operation);
+    const std::string percent = pad_left(std::to_string(static_cast<int>(fraction * 100)), 3) + "% ";
+    const std::string with_bar = percent + bar(fraction) + " ";
+    // One column stays free: some terminals wrap as soon as the last one is written.
+    const std::size_t columns = std::max<std::size_t>(screen.columns, 2) - 1;
+    const std::string& lead = columns < text_width(with_bar) + 20 ? percent : with_bar;
+    const std::size_t left = columns - std::min(columns, text_width(lead));
+    return elide(lead + phrase(operation, left), columns);
+}
+
+std::string progress_lines(const Json& operation, SeenSteps& seen) {
+    const Json& steps = list_of(operation, "steps");
+    std::string out;
+    const auto say = [&](std::size_t i, std::string_view how) {
+        out += position(i, steps.size()) + std::string(how) +
+               printable(base::string_or(steps[i], "summary", "")) + "\n";
+    };
+    for (std::size_t i = 0; i < steps.size(); ++i)
+        if (was_begun(base::string_or(steps[i], "state", "pending")) && seen.forth.insert(i).second)
+            say(i, "");
+    for (std::size_t i = steps.size(); i-- > 0;) // the order in which they are undone
+        if (changes_host(operation) && goes_back(base::string_or(steps[i], "state", "")) &&
+            seen.back.insert(i).second)
+            say(i, "undoing: ");
+    return out;
+}
+
+void Progress::finish(const Json& operation) {
+    if (mode_ == Mode::Lines)
+        update(operation);
+    clear();
+}
+
+void Progress::update(const Json& operation) {
+    if (mode_ == Mode::Silent)
+        return;
+    if (mode_ == Mode::Lines) {
+        std::fputs(progress_lines(operation, seen_).c_str(), stderr);
+        return;
+    }
+    screen_.columns = screen_of(STDERR_FILENO).columns; // the window may have been resized
+    std::fputs(("\r" + progress_bar(screen_, operation) + "\033[K").c_str(), stderr);
+    std::fflush(stderr);
+    drawn_ = true;
+}
+
+void Progress::clear() {
+    if (!std::exchange(drawn_, false))
+        return;
+    std::fputs("\r\033[K", stderr);
+    std::fflush(stderr);
+}
+
+} // namespace gpuhost::ctl

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+// The daemon's documents (org.gpuhost1(5), "JSON documents") as text for people. Pure functions: a document in,
+// text out.
+#pragma once
+
+#include "daemon/base/json.hpp"
+#include "daemon/client/client.hpp"
+#include "daemon/ctl/cli/terminal.hpp"
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace gpuhost::ctl {
+
+class Facts;
+
+// Plans
+[[nodiscard]] std::string render_plan(const Screen& screen, const base::Json& plan);
+/// Why a request was not started: all of its plan's problems.
+[[nodiscard]] std::string render_refusal(const Screen& screen, const base::Json& plan);
+/// Sentences with their hints, numbered when there are several.
+[[nodiscard]] std::string render_problems(const Screen& screen, const base::Json& problems);
+/// 0, or what starting this plan would exit with.
+[[nodiscard]] int plan_exit_status(const base::Json& plan);
+/// The code that all problems share, else Refused's.
+[[nodiscard]] int problems_exit_status(const base::Json& problems);
+
+// Operations
+[[nodiscard]] std::string render_operations(const Screen& screen, const std::vector<OperationRow>& rows,
+                                            std::uint64_t now_us);
+[[nodiscard]] std::string render_operation(const Screen& screen, const base::Json& operation,
+                                           std::uint64_t now_us);
+/// `kernel` is the running one.
+[[nodiscard]] std::string render_success(const Screen& screen, const base::Json& operation,
+                                         std::string_view kernel);
+/// `running_driver` is named as what runs now; empty when that is not known.
+[[nodiscard]] std::string render_failure(const Screen& screen, const base::Json& operation,
+                                         std::string_view running_driver);
+[[nodiscard]] int operation_exit_status(const base::Json& operation);
+/// An operation's state in its colour.
+[[nodiscard]] std::string painted_state(const Screen& screen, std::string_view state);
+[[nodiscard]] Style style_of_state(std::string_view state);
+
+// Drivers
+[[nodiscard]] std::string render_drivers(const Screen& screen, const base::Json& list,
+                                         std::string_view loaded);
+/// `version` is one element of the list's "versions".
+[[nodiscard]] std::string render_driver(const Screen& screen, const base::Json& list,
+                                        const base::Json& version, std::string_view loaded);
+/// `history` is Driver.History's document.
+[[nodiscard]] std::string render_history(const Screen& screen, const base::Json& history,
+                                         std::uint64_t now_us);
+/// What status says of the driver, as its component observed it.
+void add_driver_lines(Facts& facts, const Screen& screen, const base::Json& driver);
+/// The loaded driver's version in Manager.Describe's document; empty when none is.
+[[nodiscard]] std::string loaded_version(const base::Json& host);
+
+// CDI
+void add_cdi_lines(Facts& facts, const Screen& screen, const base::Json& cdi);
+
+// Bundles
+/// `list` is Bundle.List's document.
+[[nodiscard]] std::string render_bundles(const Screen& screen, const base::Json& list);
+/// `bundle` is what a bundle's manifest says: {"name", "generation", "signer", "images", …}.
+[[nodiscard]] std::string render_bundle(const Screen& screen, const base::Json& bundle);
+/// Of list_images() and show_image().
+/// `selects`: the list is of the images that a pattern or an option selects.
+[[nodiscard]] std::string render_images(const Screen& screen, const base::Json& list, bool selects);
+[[nodiscard]] std::string render_image(const Screen& screen, const base::Json& image);
+/// `placement` is what 'image ensure' found: org.gpuhost1(5).
+[[nodiscard]] std::string render_placement(const Screen& screen, const base::Json& placement);
+/// What status says of bundles and their images.
+void add_image_lines(Facts& facts, const Screen& screen, const base::Json& images);
+
+// The host
+/// `last` is the newest operation, or null.
+[[nodiscard]] std::string render_status(const Screen& screen, const base::Json& host, const base::Json& last,
+                                        std::uint64_t now_us);
+
+} // namespace gpuhost::ctl

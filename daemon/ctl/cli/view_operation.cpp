@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/base/error.hpp"
+#include "daemon/ctl/cli/document.hpp"
+#include "daemon/ctl/cli/table.hpp"
+#include "daemon/ctl/cli/text.hpp"
+#include "daemon/ctl/cli/view.hpp"
+
+#include <map>
+#include <optional>
+
+#include <pwd.h>
+
+namespace gpuhost::ctl {
+
+using base::Errc;
+using base::Json;
+
+namespace {
+
+/// By the name that it had then.
+std::string user_name(const Json& subject, const char* name, const char* uid) {
+    const std::string recorded = text_of(subject, name);
+    if (!recorded.empty())
+        return recorded;
+    const auto number = static_cast<uid_t>(base::int_or(subject, uid, 0));
+    const passwd* const entry = ::getpwuid(number);
+    return entry == nullptr ? "user " + std::to_string(number) : entry->pw_name;
+}
+
+std::string asked_by(const Json& subject) {
+    const std::string origin = text_of(subject, "origin");
+    if (origin == "daemon")
+        return "gpuhostd itself, at its start";
+    const std::string unit = text_of(subject, "unit");
+    const std::string program =
+        text_of(subject, "command") + " (pid " + std::to_string(base::int_or(subject, "pid", 0)) + ")";
+    if (origin == "cluster" || origin == "unit")
+        return (origin == "cluster" ? "the cluster, by " : "by itself, ") + unit + " with " + program;
+    const bool other_login = base::member(subject, "login_uid").is_number() &&
+                             base::member(subject, "login_uid") != base::member(subject, "uid");
+    return user_name(subject, "user", "uid") +
+           (other_login ? ", logged in as " + user_name(subject, "login_user", "login_uid") + "," : "") +
+           " with " + program + (unit.empty() ? "" : " in " + unit);
+}
+
+std::string allowed_by(const Json& subject) {
+    const std::string by = text_of(subject, "allowed_by");
+    const std::string action = text_of(subject, "action");
+    if (by == "polkit")
+        return "polkit, " + action;
+    return by == "user" ? "user " + text_of(subject, "user") + ", who may always do this" : "";
+}
+
+/// Steps run in order and are undone in reverse, so the last one that ever began is where it went wrong.
+std::optional<std::size_t> failed_step(const Json& operation) {
+    const Json& steps = list_of(operation, "steps");
+    for (std::size_t i = steps.size(); i-- > 0;)
+        if (base::string_or(steps[i], "state", "pending") != "pending")
+            return i;
+    return std::nullopt;
+}
+
+std::string named_step(const Json& operation, std::size_t i) {
+    const Json& steps = list_of(operation, "steps");
+    return "step " + std::to_string(i + 1) + " of " + std::to_string(steps.size()) + ", " +
+           text_of(steps[i], "summary");
+}
+
+Style style_of_step(std::string_view state) {
+    if (state == "done")
+        return Style::Good;
+    if (state == "failed" || state == "undo-failed")
+        return Style::Bad;
+    return state == "pending" || state == "skipped" ? Style::Dim : Style::Warn;
+}
+
+std::string steps_of(const Screen& screen, const Json& operation) {
+    const Json& steps = list_of(operation, "steps");
+    std::string out;
+    for (std::size_t i = 0; i < steps.size(); ++i) {
+        const std::string state = text_of(steps[i], "state");
+        out += "  " + pad_left(std::to_string(i + 1), std::to_string(steps.size()).size()) + ". " +
+               screen.paint(style_of_step(state), pad_right(state, 11)) + " " + text_of(steps[i], "summary") +
+               "\n";
+    }
+    return out;
+}
+
+std::string headline(std::string_view state, bool changes_host) {
+    if (state == "refused")
+        return "refused, nothing was changed";
+    if (state == "rolled-back" && !changes_host)
+        return "failed, nothing was changed";
+    if (state == "rolled-back")
+        return "failed and was rolled back, the host is as it was before";
+    if (state == "cancelled")
+        return "cancelled, the host is as it was before";
+    if (state == "reboot-required")
+        return "failed, and only a reboot gets the host out of this";
+    return "failed, and going back failed too";
+}
+
+/// Places in the driver store ("550.163.01/userland"), and what one does with them on a host that runs `kernel`.
+std::string render_sets(const std::vector<std::string>& sets, std::string_view kernel) {
+    std::string out;
+    std::map<std::string, bool>
+        built; // by version: has modules for this kernel, else source to build them from
+    for (const std::string& set : sets) {
+        out += "  " + printable(set) + "\n";
+        const std::string version = printable(set.substr(0, set.find('/')));
+        if (set.find("/modules/" + std::string(kernel) + "-") != std::string::npos)
+            built[version] = true;
+        else if (set.find("/source/") != std::string::npos)
+            built.emplace(version, false);
+    }
+    for (const auto& [version, ready] : built)
+        out += std::string("Next: gpuhostctl driver ") + (ready ? "swap " : "build ") + version + "\n";
+    return out;
+}
+
+/// What an import or a build added.
+std::string what_came_in(const Json& operation, std::string_view kernel) {
+    std::string out;
+    for (const Json& output : list_of(operation, "outputs")) {
+        if (output.contains("written_blobs"))
+            out += "  " + text_of(output, "name") + ", generation " +
+                   std::to_string(number_of(output, "generation")) + ", signed by " +
+                   text_of(output, "signer") + ": " + human_bytes(number_of(output, "written_bytes")) +
+                   " in " + plural(number_of(output, "written_blobs"), "new blob", "new blobs") + ", " +
+                   std::to_string(number_of(output, "present_blobs")) + " were here\n";
+        const bool of_driver = output.contains("version"); // else of store.publish: paths
+        out += render_sets(base::strings_or_empty(output, of_driver ? "sets" : "taken"), kernel);
+    }
+    return out;
+}
+
+std::string lines_of(const std::vector<std::string>& texts, const std::string& before) {
+    std::string out;
+    for (const std::string& text : texts)
+        out += before + printable(text) + "\n";
+    return out;
+}
+
+} // namespace
+
+Style style_of_state(std::string_view state) {
+    if (state == "committed" || state == "checked")
+        return Style::Good;
+    if (state == "failed" || state == "reboot-required")
+        return Style::Bad;
+    return state == "running" || state == "undoing" ? Style::Bold : Style::Warn;
+}
+
+std::string painted_state(const Screen& screen, std::string_view state) {
+    return screen.paint(style_of_state(state), printable(state));
+}
+
+std::string render_operations(const Screen& screen, const std::vector<OperationRow>& rows,
+                              std::uint64_t now_us) {
+    if (rows.empty())
+        return "No operation yet.\n";
+    Table table(
+        {{"ID", Table::Align::Right}, {"BEGAN"}, {"TOOK", Table::Align::Right}, {"STATE"}, {"TITLE"}});
+    for (const OperationRow& row : rows)
+        table.add({std::to_string(row.id),
+                   human_ago(row.began_us, now_us),
+                   row.ended_us > row.began_us ? human_span(row.ended_us - row.began_us) : "",
+                   {printable(row.state), style_of_state(row.state)},
+                   printable(row.title)});
+    return table.render(screen);
+}
+
+std::string render_operation(const Screen& screen, const Json& operation, std::uint64_t now_us) {
+    const std::uint64_t began = number_of(operation, "began_us");
+    const std::uint64_t ended = number_of(operation, "ended_us");
+    const Json& error = base::member(operation, "error");
+    Facts facts;
+    facts.add("Operation", std::to_string(number_of(operation, "id")) + ", " + text_of(operation, "title"));
+    facts.add("State", painted_state(screen, text_of(operation, "state")));
+    const Json& subject = base::member(operation, "subject");
+    facts.add("Asked by", asked_by(subject));
+    if (const std::string by = allowed_by(subject); !by.empty())
+        facts.add("Allowed by", by);
+    facts.add("Began", human_time(began) + ", " + human_ago(began, now_us));
+    if (ended >= began && ended != 0)
+        facts.add("Took", human_span(ended - began));
+    if (error.is_object()) {
+        facts.add("Cause", text_of(error, "message"));
+        if (const std::string hint = text_of(error, "hint"); !hint.empty())
+            facts.add("Hint", hint);
+    }
+    const Json& problems = list_of(operation, "problems");
+    const auto warnings = warnings_of(operation);
+    return facts.render(screen) +
+           (problems.empty() ? "" : "\nProblems:\n" + render_problems(screen, problems)) +
+           (warnings.empty() ? "" : "\nWarnings:\n" + lines_of(warnings, "  ")) + "\nSteps:\n" +
+           steps_of(screen, operation);
+}
+
+std::string render_success(const Screen& screen, const Json& operation, std::string_view kernel) {
+    const std::uint64_t began = number_of(operation, "began_us");
+    const std::uint64_t ended = number_of(operation, "ended_us");
+    const bool worth_saying = ended > began && ended - began >= 100'000;
+    return text_of(operation, "title") + ": " + screen.paint(Style::Good, "done") +
+           (worth_saying ? " in " + human_span(ended - began) : "") + "\n" +
+           lines_of(warnings_of(operation), screen.paint(Style::Warn, "Warning:") + " ") +
+           what_came_in(operation, kernel);
+}
+
+std::string render_failure(const Screen& screen, const Json& operation, std::string_view running_driver) {
+    const std::string state = text_of(operation, "state");
+    const Json& error = base::member(operation, "error");
+    const Json& problems = list_of(operation, "problems");
+    std::string out = screen.paint(Style::Bad, "gpuhostctl:") + " " + text_of(operation, "title") + ": " +
+                      headline(state, changes_host(operation)) + "\n";
+    if (!problems.empty())
+        return out + render_problems(screen, problems);
+    Facts facts;
+    const auto step = failed_step(operation);
+    if (step && state != "cancelled")
+        facts.add("  Failed", "in " + named_step(operation, *step));
+    if (const std::string cause = text_of(error, "message"); !cause.empty() && cause != state)
+        facts.add("  Cause", cause);
+    if (!running_driver.empty() && changes_host(operation))
+        facts.add("  Runs now", "driver " + printable(running_driver));
+    const std::string hint = text_of(error, "hint");
+    const std::string id = std::to_string(number_of(operation, "id"));
+    out += facts.render(screen) + screen.paint(Style::Bold, "Hint:") + " ";
+    return out + (hint.empty() ? "see: gpuhostctl operation show " + id + "; journalctl -u gpuhostd" : hint) +
+           "\n";
+}
+
+int operation_exit_status(const Json& operation) {
+    const std::string state = base::string_or(operation, "state", "");
+    const Json& problems = list_of(operation, "problems");
+    const Errc cause =
+        base::errc_from_name(base::string_or(base::member(operation, "error"), "code", "failed"));
+    if (state == "committed" || state == "checked")
+        return 0;
+    if (state == "refused")
+        return problems.empty() ? base::info(cause).exit_code : problems_exit_status(problems);
+    if (state == "rolled-back")
+        return base::info(changes_host(operation) ? Errc::RolledBack : cause).exit_code;
+    if (state == "cancelled")
+        return base::info(Errc::Cancelled).exit_code;
+    if (state == "reboot-required")
+        return base::info(Errc::RebootRequired).exit_code;
+    return base::info(Errc::Failed).exit_code;
+}
+
+} // namespace gpuhost::ctl

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/base/error.hpp"
+#include "daemon/ctl/cli/document.hpp"
+#include "daemon/ctl/cli/text.hpp"
+#include "daemon/ctl/cli/view.hpp"
+#include "daemon/ctl/cli/wrap.hpp"
+
+#include <algorithm>
+
+namespace gpuhost::ctl {
+
+using base::Errc;
+using base::Json;
+
+namespace {
+
+std::string number(std::size_t index, std::size_t count) {
+    return pad_left(std::to_string(index + 1), std::to_string(count).size()) + ". ";
+}
+
+std::string reasons(const Json& plan) {
+    std::string out;
+    for (const std::string& reason : base::strings_or_empty(plan, "reasons"))
+        out += "  " + printable(reason) + "\n";
+    return out;
+}
+
+std::string nothing_to_do(const Json& plan) {
+    const bool removes = text_of(plan, "kind") == "driver.clean";
+    const std::string none = removes ? "Nothing to remove" : "Nothing to do";
+    const std::string why = reasons(plan);
+    if (std::count(why.begin(), why.end(), '\n') == 1)
+        return none + ": " + why.substr(2);
+    if (removes)
+        return none + (why.empty() ? ".\n" : ":\n" + why);
+    return none + ": the host is as wanted.\n" + why;
+}
+
+std::string undecided_of(const Screen& screen, const Json& plan) {
+    const Json& undecided = base::member(plan, "undecided");
+    return undecided.is_object() ? screen.paint(Style::Bad, "To decide:") + "\n" +
+                                       render_problems(screen, Json::array({undecided}))
+                                 : "";
+}
+
+std::string steps_of(const Json& plan) {
+    const Json& steps = list_of(plan, "steps");
+    std::string out;
+    for (std::size_t i = 0; i < steps.size(); ++i)
+        out += "  " + number(i, steps.size()) + text_of(steps[i], "summary") + "\n";
+    return out;
+}
+
+} // namespace
+
+std::string render_problems(const Screen& screen, const Json& problems) {
+    const bool several = problems.size() > 1;
+    std::string out;
+    for (std::size_t i = 0; i < problems.size(); ++i) {
+        const std::string lead = "  " + (several ? number(i, problems.size()) : std::string());
+        const std::string hint = text_of(problems[i], "hint");
+        const auto line = [&](const std::string& before, const std::string& text) {
+            const std::size_t at = text_width(lead) + text_width(before);
+            return screen.terminal ? wrap(text, screen.columns, at, text_width(lead)) : text;
+        };
+        out += lead + line("", text_of(problems[i], "text")) + "\n";
+        // Twenty processes that hold the driver need one hint, not twenty.
+        const bool next_has_it = i + 1 < problems.size() && text_of(problems[i + 1], "hint") == hint;
+        if (!hint.empty() && !next_has_it)
+            out += std::string(text_width(lead), ' ') + screen.paint(Style::Bold, "Hint:") + " " +
+                   line("Hint: ", hint) + "\n";
+    }
+    return out;
+}
+
+std::string render_plan(const Screen& screen, const Json& plan) {
+    const Json& problems = list_of(plan, "problems");
+    const Json& steps = list_of(plan, "steps");
+    std::string out;
+    if (const std::string upgrade = text_of(plan, "upgrade"); !upgrade.empty())
+        out = "The cluster wants driver " + upgrade + " here: apply has gpuhost-cluster upgrade this host.\n";
+    if (steps.empty() && problems.empty())
+        return out.empty() ? nothing_to_do(plan) + undecided_of(screen, plan) : out;
+    out +=
+        (out.empty() ? "" : "\n") + screen.paint(Style::Bold, text_of(plan, "title")) + "\n" + reasons(plan);
+    if (!steps.empty())
+        out += "\n" + plural(steps.size(), "step", "steps") + ":\n" + steps_of(plan);
+    if (!problems.empty())
+        out += "\n" + screen.paint(Style::Bad, plural(problems.size(), "problem stands", "problems stand")) +
+               " in the way:\n" + render_problems(screen, problems);
+    else if (base::bool_or(plan, "checked", false))
+        out += "\nChecked on this host: nothing stands in the way.\n";
+    else if (changes_host(plan)) // planning looks at no file's content and at no process
+        out +=
+            "\nFiles, space and who holds the driver are checked when it starts, before anything changes.\n";
+    for (const std::string& warning : base::strings_or_empty(plan, "warnings"))
+        out += screen.paint(Style::Warn, "Warning:") + " " + printable(warning) + "\n";
+    const std::string undecided = undecided_of(screen, plan);
+    return out + (undecided.empty() ? "" : "\n" + undecided);
+}
+
+std::string render_refusal(const Screen& screen, const Json& plan) {
+    const Json& problems = list_of(plan, "problems");
+    return screen.paint(Style::Bad, "gpuhostctl:") + " " + text_of(plan, "title") +
+           ": refused, nothing was changed; " + plural(problems.size(), "problem", "problems") + ":\n" +
+           render_problems(screen, problems);
+}
+
+int problems_exit_status(const Json& problems) {
+    const auto code_of = [](const Json& problem) {
+        return base::errc_from_name(base::string_or(problem, "code", base::info(Errc::Refused).name.data()));
+    };
+    if (problems.empty())
+        return base::info(Errc::Refused).exit_code;
+    const Errc first = code_of(problems[0]);
+    const bool same = std::all_of(problems.begin(), problems.end(),
+                                  [&](const Json& problem) { return code_of(problem) == first; });
+    return base::info(same ? first : Errc::Refused).exit_code;
+}
+
+int plan_exit_status(const Json& plan) {
+    if (const Json& problems = list_of(plan, "problems"); !problems.empty())
+        return problems_exit_status(problems);
+    const Json& undecided = base::member(plan, "undecided");
+    return undecided.is_object() ? problems_exit_status(Json::array({undecided})) : 0;
+}
+
+} // namespace gpuhost::ctl

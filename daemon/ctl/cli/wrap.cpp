@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/ctl/cli/wrap.hpp"
+
+#include "daemon/base/parse.hpp"
+#include "daemon/ctl/cli/text.hpp"
+
+#include <algorithm>
+#include <array>
+#include <vector>
+
+namespace gpuhost::ctl {
+namespace {
+
+constexpr std::array programs{"gpuhostctl", "systemctl", "journalctl", "systemd-sysusers", "apt", "dnf",
+                              "dpkg",       "lspci",     "rmmod",      "kubectl"};
+
+/// Columns without the escape sequences of Screen::paint().
+std::size_t visible_width(std::string_view text) {
+    std::size_t width = 0;
+    while (!text.empty()) {
+        const std::size_t escape = std::min(text.find('\033'), text.size());
+        width += text_width(text.substr(0, escape));
+        text.remove_prefix(escape);
+        text.remove_prefix(text.empty() ? 0 : std::min(text.find('m'), text.size() - 1) + 1);
+    }
+    return width;
+}
+
+bool begins_command(std::string_view word) {
+    if (!word.empty() && (word.front() == '\'' || word.front() == '('))
+        word.remove_prefix(1);
+    return std::find(programs.begin(), programs.end(), word) != programs.end();
+}
+
+bool ends_command(std::string_view word) {
+    return !word.empty() && std::string_view(".,;:)'").find(word.back()) != std::string_view::npos;
+}
+
+/// Words, and commands as one piece each.
+std::vector<std::string> pieces_of(std::string_view text) {
+    std::vector<std::string> pieces;
+    bool in_command = false;
+    for (const std::string& word : base::split_words(text)) {
+        if (in_command)
+            pieces.back() += " " + word;
+        else
+            pieces.push_back(word);
+        in_command = (in_command || begins_command(word)) && !ends_command(word);
+    }
+    return pieces;
+}
+
+} // namespace
+
+std::string wrap(std::string_view text, std::size_t columns, std::size_t at, std::size_t indent) {
+    if (at + visible_width(text) <= columns)
+        return std::string(text);
+    std::string out;
+    std::size_t used = at;
+    bool is_first = true; // of its line
+    for (const std::string& piece : pieces_of(text)) {
+        const std::size_t width = visible_width(piece);
+        if (!is_first && used + 1 + width > columns) {
+            out += "\n" + std::string(indent, ' ');
+            used = indent;
+            is_first = true;
+        }
+        out += (is_first ? "" : " ") + piece;
+        used += (is_first ? 0 : 1) + width;
+        is_first = false;
+    }
+    return out;
+}
+
+} // namespace gpuhost::ctl

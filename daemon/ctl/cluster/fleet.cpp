@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/ctl/cluster/fleet.hpp"
+
+#include "daemon/base/clock.hpp"
+#include "daemon/base/interrupt.hpp"
+#include "daemon/ctl/cli/document.hpp"
+#include "daemon/ctl/cli/live_screen.hpp"
+#include "daemon/ctl/cluster/fleet_source.hpp"
+#include "daemon/ctl/cluster/view_fleet.hpp"
+
+#include <cstdio>
+#include <optional>
+#include <utility>
+
+#include <unistd.h>
+
+namespace gpuhost::ctl {
+
+using base::Json;
+using base::Result;
+using namespace std::chrono_literals;
+
+namespace {
+
+constexpr auto patience = 60s; ///< gpuhost-cluster has less
+constexpr auto redraw = 1s;    ///< ages grow
+
+/// Whoever is not root reads no credentials but his own.
+base::Error explained(const base::Error& error) {
+    return error.code == base::Errc::NotFound && ::geteuid() != 0
+               ? error.with_hint("Who is not root does not see this host's credentials: ask again as root.")
+               : error;
+}
+
+class FleetShow {
+  public:
+    FleetShow(Session& session, FleetSource source, const FleetOptions& options)
+        : session_(session), source_(std::move(source)), options_(options) {}
+
+    Result<int> once() {
+        GPUHOST_TRY(event, wait(patience));
+        if (event == FleetSource::Event::Timeout)
+            return base::fail(base::Errc::Timeout, "gpuhost-cluster does not answer",
+                              "Look at the host itself: gpuhostctl cluster status");
+        if (source_->document().contains("error"))
+            return base::fail(base::error_from_json(source_->document()["error"]));
+        document_ = source_->document();
+        if (session_.wants_json())
+            session_.print_json(document_);
+        else
+            session_.print(text(options_.all ? 0 : rows_for_once()));
+        return 0;
+    }
+
+    Result<int> follow() {
+        for (;;) {
+            GPUHOST_TRY(event, wait(redraw));
+            if (event == FleetSource::Event::Document)
+                take();
+            if (session_.out().terminal && !session_.wants_json() && !document_.is_null())
+                paint();
+        }
+    }
+
+  private:
+    Result<FleetSource::Event> wait(std::chrono::milliseconds most) {
+        auto event = source_->wait(most, interrupt_.fd());
+        if (event && *event == FleetSource::Event::Interrupted) {
+            screen_.reset();
+            source_.reset();
+            interrupt_.die();
+        }
+        return event;
+    }
+
+    [[nodiscard]] std::string text(std::size_t rows) const {
+        FleetView view;
+        view.all = options_.all;
+        view.rows = rows;
+        view.now = static_cast<std::int64_t>(base::realtime_us() / 1'000'000);
+        view.problem = problem_;
+        return render_fleet(screen_of(STDOUT_FILENO), document_, view); // the window may have been resized
+    }
+
+    /// All of it where it is no person who reads.
+    [[nodiscard]] std::size_t rows_for_once() const {
+        return session_.out().terminal ? session_.out().rows - 1 : 0;
+    }
+
+    void paint() {
+        if (!screen_)
+            screen_.emplace();
+        const std::size_t rows = screen_of(STDOUT_FILENO).rows;
+        screen_->paint(text(rows - 1), rows);
+    }
+
+    void take() {
+        const Json& news = source_->document();
+        const Json& error = base::member(news, "error");
+        if (error.is_object() && document_.is_null())
+            return; // the last word of a program that ends
+        problem_ = text_of(error, "message");
+        const Json before = error.is_null() ? std::exchange(document_, news) : document_;
+        if (session_.wants_json())
+            session_.print_json(news);
+        else if (!session_.out().terminal && error.is_object())
+            session_.print("problem: " + problem_ + "\n");
+        else if (!session_.out().terminal)
+            session_.print(before.is_null() ? text(0) : fleet_changes(before, document_));
+        (void)std::fflush(stdout);
+    }
+
+    Session& session_;
+    std::optional<FleetSource> source_;
+    FleetOptions options_;
+    Json document_;
+    std::string problem_; ///< with what `document_` says
+    base::Interrupt interrupt_;
+    std::optional<LiveScreen> screen_;
+};
+
+} // namespace
+
+Result<int> show_fleet(Session& session, const base::Root& root, const FleetOptions& options) {
+    GPUHOST_TRY(source, FleetSource::start(root.directory(), options.follow));
+    FleetShow show(session, std::move(source), options);
+    auto shown = options.follow ? show.follow() : show.once();
+    if (!shown)
+        return base::fail(explained(shown.error()));
+    return shown;
+}
+
+} // namespace gpuhost::ctl

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/base/parse.hpp"
+#include "daemon/cluster/kube/paths.hpp"
+#include "daemon/content/crypto/client_certificate.hpp"
+#include "daemon/ctl/cli/document.hpp"
+#include "daemon/ctl/cli/root_option.hpp"
+#include "daemon/ctl/cli/session.hpp"
+#include "daemon/ctl/cli/small_file.hpp"
+#include "daemon/ctl/cluster/service.hpp"
+#include "daemon/ctl/cluster/verbs.hpp"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <thread>
+
+#include <fcntl.h>
+#include <grp.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace gpuhost::ctl {
+namespace {
+
+using base::Errc;
+using base::Json;
+using base::Result;
+
+constexpr Option ca_option{"ca", "FILE", "the authority of the API server's certificate, as PEM"};
+constexpr Option token_option{"token-file", "FILE", "the bootstrap token; - reads it from stdin"};
+constexpr Option no_start_option{"no-start", "", "write what it needs, and leave the service as it is"};
+constexpr Option no_wait_option{"no-wait", "", "return without waiting for the certificate"};
+constexpr std::array options{ca_option, token_option, no_start_option, no_wait_option, root_option};
+
+constexpr const char* group = "gpuhost";
+constexpr std::size_t most_authorities = 1U << 20U;
+constexpr std::size_t most_token = 64U << 10U;
+constexpr std::chrono::milliseconds between_looks{500};
+constexpr unsigned patience = 30; ///< looks
+
+Result<std::string> required(const Session& session, const Option& option) {
+    const auto value = session.arguments().value(option);
+    if (!value)
+        return base::fail(Errc::InvalidArgument, "--" + std::string(option.name) + "= is needed",
+                          "See: gpuhostctl cluster join --help");
+    return *value;
+}
+
+Result<std::string> given_server(const Session& session) {
+    std::string server = session.arguments().words().front();
+    if (!base::starts_with(server, "https://") || server.size() == 8 ||
+        server.find_first_of(" \t\r\n\"\\") != std::string::npos)
+        return base::fail(Errc::InvalidArgument, "'" + server + "' is no URL of an API server",
+                          "It begins with https://, as https://api.site.example:6443.");
+    while (base::ends_with(server, "/"))
+        server.pop_back();
+    return server;
+}
+
+Result<std::string> given_authorities(const Session& session) {
+    GPUHOST_TRY(path, required(session, ca_option));
+    GPUHOST_TRY(pem, read_small_file(path, most_authorities));
+    GPUHOST_TRY(facts, content::read_certificate(pem, "'" + path + "'"));
+    (void)facts;
+    return pem;
+}
+
+Result<std::string> given_token(const Session& session) {
+    GPUHOST_TRY(path, required(session, token_option));
+    GPUHOST_TRY(text, path == "-" ? base::read_all(STDIN_FILENO, most_token, "stdin")
+                                  : read_small_file(path, most_token));
+    std::string token(base::trim(text));
+    const bool plain = std::all_of(token.begin(), token.end(), [](char c) { return c > ' ' && c < '\x7f'; });
+    if (token.empty() || !plain)
+        return base::fail(Errc::InvalidArgument, "'" + path + "' has no token, which is one word");
+    return token;
+}
+
+Json kubeconfig(const std::string& server, const std::string& token) {
+    return {{"apiVersion", "v1"},
+            {"kind", "Config"},
+            {"current-context", "bootstrap"},
+            {"clusters",
+             {{{"name", "cluster"},
+               {"cluster", {{"server", server}, {"certificate-authority", "bootstrap-ca.pem"}}}}}},
+            {"users", {{{"name", "bootstrap"}, {"user", {{"token", token}}}}}},
+            {"contexts",
+             {{{"name", "bootstrap"}, {"context", {{"cluster", "cluster"}, {"user", "bootstrap"}}}}}}};
+}
+
+/// For gpuhost-cluster, which is not root, and nobody else.
+Result<void> write_for_service(const base::Root& root, const std::string& path, const std::string& text) {
+    GPUHOST_CHECK(root.write_atomic(path, text, 0600));
+    if (::geteuid() != 0 || !root.is_host()) // an image's groups are its own; its tmpfiles.d gives it to them
+        return {};
+    const struct ::group* found = ::getgrnam(group);
+    if (found == nullptr)
+        return base::fail(Errc::NotFound, "there is no group '" + std::string(group) + "'",
+                          "The package makes it: systemd-sysusers");
+    GPUHOST_TRY(file, root.open_file(path, O_RDONLY));
+    if (::fchown(file.get(), 0, found->gr_gid) < 0 || ::fchmod(file.get(), 0640) < 0)
+        return base::fail_errno(path, errno);
+    return {};
+}
+
+Result<void> refuse_second(const base::Root& root) {
+    for (const char* path : {cluster::given_kubeconfig, cluster::own_kubeconfig})
+        if (root.exists(path))
+            return base::fail(Errc::AlreadyExists,
+                              "this host is in a cluster already, by '" + std::string(path) + "'",
+                              "Take it out first with: gpuhostctl cluster leave");
+    return {};
+}
+
+/// Says each thing once, until the API server knows this host.
+Result<int> follow(Session& session, const base::Root& root) {
+    std::string request;
+    std::string problem;
+    for (unsigned looks = 1;; ++looks, std::this_thread::sleep_for(between_looks)) {
+        const auto text = root.read(cluster::status_file);
+        if (!text && looks == patience)
+            session.note("gpuhost-cluster says nothing yet; see: journalctl -u gpuhost-cluster\n");
+        const auto document = text ? base::parse_json(*text, "the status") : base::Result<Json>(Json());
+        if (!document || !document->is_object())
+            continue;
+        const std::string state = text_of(*document, "state");
+        if (state == "connected" || state == "no-node")
+            return 0;
+        if (const std::string name = text_of(*document, "request"); name != request && !name.empty()) {
+            request = name;
+            session.note("Waiting for a certificate. Whoever administers the cluster approves it with:\n"
+                         "  kubectl certificate approve " +
+                         name + "\n");
+        }
+        if (const std::string why = text_of(base::member(*document, "error"), "message"); why != problem) {
+            problem = why;
+            if (!why.empty())
+                session.note(why + "\n");
+        }
+    }
+}
+
+Result<int> run(Session& session) {
+    GPUHOST_TRY(root, given_root(session.arguments()));
+    GPUHOST_TRY(server, given_server(session));
+    GPUHOST_TRY(authorities, given_authorities(session));
+    GPUHOST_TRY(token, given_token(session));
+    GPUHOST_CHECK(refuse_second(root));
+    const std::string path = cluster::bootstrap_kubeconfig;
+    GPUHOST_CHECK(root.make_directories("/etc/gpuhost/cluster", 0750));
+    GPUHOST_CHECK(write_for_service(root, cluster::bootstrap_authorities, authorities));
+    GPUHOST_CHECK(write_for_service(root, path, base::dump_pretty(kubeconfig(server, token)) + "\n"));
+    if (session.arguments().has(no_start_option) || !root.is_host()) {
+        session.note("It joins once gpuhost-cluster.service runs.\n");
+        return 0;
+    }
+    GPUHOST_CHECK(control_cluster_service({"enable"}));
+    GPUHOST_CHECK(control_cluster_service({"restart", "--no-block"}));
+    if (session.arguments().has(no_wait_option))
+        return 0;
+    GPUHOST_TRY(joined, follow(session, root));
+    for (const char* used : {cluster::bootstrap_kubeconfig, cluster::bootstrap_authorities})
+        GPUHOST_CHECK(root.remove(used)); // the token has served
+    session.note("This host is in the cluster; see: gpuhostctl cluster status\n");
+    return joined;
+}
+
+} // namespace
+
+const Verb cluster_join_verb{
+    "cluster join",
+    "SERVER",
+    "get this host credentials of its own for a Kubernetes cluster",
+    "Has gpuhost-cluster make a key on this host and ask SERVER, the API server's URL, for a certificate, "
+    "with a bootstrap "
+    "token that may do no more than that. Waits until somebody approves it, which the cluster's own approver "
+    "may do; "
+    "interrupted, it goes on by itself. The certificate is renewed before it ends.",
+    1,
+    1,
+    options,
+    run,
+};
+
+} // namespace gpuhost::ctl

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/cluster/kube/paths.hpp"
+#include "daemon/core/cluster_wish.hpp"
+#include "daemon/ctl/cli/root_option.hpp"
+#include "daemon/ctl/cli/session.hpp"
+#include "daemon/ctl/cluster/service.hpp"
+#include "daemon/ctl/cluster/verbs.hpp"
+
+#include <array>
+
+namespace gpuhost::ctl {
+namespace {
+
+constexpr std::array options{root_option};
+
+/// The daemon has the host follow. Where it does not run, and below another root, the next one finds no wish.
+base::Result<void> end_wish(Session& session, const base::Root& root) {
+    const auto client = root.is_host() ? session.client() : base::fail(base::Errc::NotFound, "");
+    if (!client || !(*client)->running().value_or(false))
+        return root.remove(core::cluster_wish_file);
+    GPUHOST_TRY(id, (*client)->start(manager_call("SetClusterWish", {std::string("{}")}), {}));
+    if (id != 0)
+        session.note("Operation " + std::to_string(id) +
+                     " has the toolkit follow gpuhostd.conf alone again.\n");
+    return {};
+}
+
+base::Result<int> run(Session& session) {
+    GPUHOST_TRY(root, given_root(session.arguments()));
+    if (root.exists(cluster::given_kubeconfig))
+        return base::fail(base::Errc::Refused,
+                          "'" + std::string(cluster::given_kubeconfig) + "' is an administrator's, and stays",
+                          "Remove it first.");
+    if (root.is_host())
+        GPUHOST_CHECK(control_cluster_service({"disable", "--now"}));
+    GPUHOST_CHECK(end_wish(session, root));
+    for (const char* path : {cluster::bootstrap_kubeconfig, cluster::bootstrap_authorities,
+                             cluster::own_kubeconfig, cluster::own_identity, cluster::pending_key})
+        GPUHOST_CHECK(root.remove(path));
+    session.note(
+        "This host has no credentials for a cluster any more. What it said on its Node stays there.\n");
+    return 0;
+}
+
+} // namespace
+
+const Verb cluster_leave_verb{
+    "cluster leave",
+    "",
+    "forget this host's credentials for its Kubernetes cluster",
+    "Stops gpuhost-cluster and deletes the key and the certificate that 'cluster join' got. The Node in the "
+    "cluster stays as it "
+    "is. The server knows the certificate until it ends, but nobody has its key.",
+    0,
+    0,
+    options,
+    run,
+};
+
+} // namespace gpuhost::ctl

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/ctl/cluster/offer.hpp"
+
+namespace gpuhost::ctl {
+
+using base::Json;
+using base::member;
+
+namespace {
+
+constexpr const char* driver = "driver";
+
+std::string all_but_driver(const Json& components) {
+    std::string names;
+    for (const auto& [name, component] : components.items())
+        if (name != driver)
+            names += (names.empty() ? "" : " ") + name;
+    return names;
+}
+
+} // namespace
+
+base::Result<ClusterOffer> cluster_offer(Client& client, const Options& only) {
+    const auto given = only.find("only");
+    if (given != only.end() && std::get<std::string>(given->second) != driver)
+        return ClusterOffer{};
+    GPUHOST_TRY(host, client.describe_host());
+    ClusterOffer offer;
+    offer.driver = base::string_or(member(member(host, "cluster"), "wish"), driver, "");
+    if (!offer.driver.empty() && given == only.end())
+        offer.rest = all_but_driver(member(host, "components"));
+    return offer;
+}
+
+} // namespace gpuhost::ctl

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/cluster/kube/paths.hpp"
+#include "daemon/ctl/cli/root_option.hpp"
+#include "daemon/ctl/cli/session.hpp"
+#include "daemon/ctl/cluster/verbs.hpp"
+#include "daemon/ctl/cluster/view.hpp"
+
+#include <array>
+
+namespace gpuhost::ctl {
+namespace {
+
+constexpr std::array options{root_option, option::json};
+
+base::Result<int> run(Session& session) {
+    GPUHOST_TRY(root, given_root(session.arguments()));
+    const auto text = root.read(cluster::policy_status_file);
+    if (!text && text.error().code == base::Errc::NotFound)
+        return base::fail(base::Errc::NotFound, "gpuhost-cluster is not running",
+                          "Join a cluster with: gpuhostctl cluster join. Why it does not run says: systemctl "
+                          "status gpuhost-cluster");
+    if (!text)
+        return base::fail(text.error());
+    GPUHOST_TRY(document, base::parse_json(*text, "what gpuhost-cluster says of the policy"));
+    const base::Json& policy = base::member(document, "policy");
+    if (session.wants_json()) {
+        session.print_json(document);
+        return 0;
+    }
+    if (policy.is_null())
+        return base::fail(base::Errc::NotFound, "gpuhost-cluster has not read the cluster's policy yet",
+                          "What is in its way says: gpuhostctl cluster status");
+    session.print(render_cluster_policy(session.out(), policy));
+    return 0;
+}
+
+} // namespace
+
+const Verb cluster_policy_verb{
+    "cluster policy",
+    "",
+    "show how the cluster wants drivers upgraded",
+    "Shows each value of the policy that gpuhost-cluster follows and where it comes from, what is wrong in "
+    "it, and which fields do nothing here. gpuhost-policy(5) describes them. No API server is asked.",
+    0,
+    0,
+    options,
+    run,
+};
+
+} // namespace gpuhost::ctl

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/base/parse.hpp"
+#include "daemon/ctl/doctor/doctor.hpp"
+#include "kmod/load/door.hpp"
+
+#include <algorithm>
+
+namespace gpuhost::ctl {
+
+namespace {
+
+/// What is selected, and what shuts the door during a swap.
+bool is_ours(const std::string& path) {
+    return path.ends_with(kmod::door_file) || base::starts_with(path.substr(path.rfind('/') + 1), "gpuhost");
+}
+
+bool is_blocked(const DoctorFacts& facts, std::string_view module) {
+    return std::any_of(facts.rules.begin(), facts.rules.end(),
+                       [&](const ModprobeRule& rule) { return rule.module == module; });
+}
+
+/// Of modules the first, since what is wrong with one is most often wrong with all.
+std::string first_of(const std::string& text, std::size_t count) {
+    return count == 1 ? text : text + " (and " + std::to_string(count - 1) + " more)";
+}
+
+/// Its blacklist is most often in there as well.
+bool is_nouveau_alone(const ImageFacts& image) {
+    return std::all_of(image.modules.begin(), image.modules.end(),
+                       [](const auto& path) { return path.find("/nouveau.ko") != std::string::npos; });
+}
+
+} // namespace
+
+Diagnosis check_signatures(const DoctorFacts& facts) {
+    if (!facts.is_host)
+        return skipped("this is a mounted system");
+    if (!facts.signatures_unseen.empty())
+        return skipped("it is not known: " + facts.signatures_unseen);
+    if (!facts.selected_set)
+        return skipped(facts.store.selected.count(facts.kernel) == 0
+                           ? "no driver is selected"
+                           : "the modules that are selected are not in the store");
+    const kmod::SetVerdict& set = *facts.selected_set;
+    if (!set.problems.empty())
+        return error(first_of(set.problems.front().text, set.problems.size()), set.problems.front().hint);
+    if (!set.warnings.empty())
+        return warning(first_of(set.warnings.front(), set.warnings.size()),
+                       "as root: gpuhostctl secure-boot status");
+    return well(facts.enforcement.empty()
+                    ? "the kernel takes modules without a signature"
+                    : facts.enforcement + ", and the kernel takes the selected modules");
+}
+
+Diagnosis check_nouveau(const DoctorFacts& facts) {
+    if (facts.nouveau_loaded)
+        return error("nouveau is loaded", "gpuhostctl apply; where it does not go, reboot");
+    std::vector<std::string> kernels;
+    for (const KernelFacts& kernel : facts.kernels)
+        if (kernel.has_nouveau)
+            kernels.push_back(kernel.release);
+    if (kernels.empty() || facts.nouveau_on_command_line || is_blocked(facts, "nouveau"))
+        return well("nouveau is not loaded, and would not be");
+    return warning("a boot of " + base::join(kernels, ", ") + " would load it",
+                   "gpuhostctl apply, which keeps it away once a driver is selected; or blacklist it in "
+                   "/etc/modprobe.d");
+}
+
+Diagnosis check_initramfs(const DoctorFacts& facts) {
+    if (facts.store.selected.empty())
+        return skipped("no driver is selected");
+    if (!facts.clear_initramfs)
+        return skipped("Initramfs=ignore leaves them as they are");
+    std::vector<ImageFacts> images;
+    for (const KernelFacts& kernel : facts.kernels)
+        images.insert(images.end(), kernel.images.begin(), kernel.images.end());
+    if (!images.empty()) {
+        const auto found = std::find_if_not(images.begin(), images.end(), is_nouveau_alone);
+        const ImageFacts& worst = found != images.end() ? *found : images.front();
+        const std::string text = first_of("'" + worst.path + "' has '" + worst.modules.front() +
+                                              "', which is loaded before what is selected can be",
+                                          images.size());
+        const std::string next = "as root: " + worst.command;
+        return found != images.end() ? error(text, next) : warning(text, next);
+    }
+    if (!facts.initramfs_unseen.empty())
+        return skipped("it is not known: " + facts.initramfs_unseen);
+    return well("none has a driver of a GPU in it");
+}
+
+Diagnosis check_modprobe(const DoctorFacts& facts) {
+    for (const ModprobeRule& rule : facts.rules)
+        if (rule.module != "nouveau" && !is_ours(rule.file))
+            return error("'" + rule.file + "' has '" + rule.command + " " + rule.module + "'",
+                         "take the rule out, or remove the package that it is of");
+    return well("no rule of others is about NVIDIA's modules");
+}
+
+Diagnosis check_kernels(const DoctorFacts& facts) {
+    std::vector<std::string> without;
+    std::vector<std::string> to_build;
+    bool runs = false;
+    for (const KernelFacts& kernel : facts.kernels) {
+        if (kernel.has_modules)
+            continue;
+        (kernel.has_headers ? to_build : without).push_back(kernel.release);
+        runs = runs || (!kernel.has_headers && kernel.release == facts.kernel);
+    }
+    if (facts.kernels.empty() || facts.store.versions.empty())
+        return skipped("there is no kernel or no driver in the store");
+    if (wanted_version(facts).empty())
+        return skipped("no driver is configured or selected");
+    if (!without.empty()) {
+        const std::string text = "neither modules nor headers: " + base::join(without, ", ");
+        const std::string next =
+            "import modules for it, or install its headers and: gpuhostctl driver build VERSION";
+        return runs ? error(text, next) : warning(text, next);
+    }
+    if (!to_build.empty())
+        return warning("modules are still to be built for " + base::join(to_build, ", "),
+                       "gpuhostctl driver build VERSION --kernel=" + to_build.front());
+    return well("each kernel has modules");
+}
+
+} // namespace gpuhost::ctl

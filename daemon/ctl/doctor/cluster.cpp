@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/base/clock.hpp"
+#include "daemon/ctl/cli/document.hpp"
+#include "daemon/ctl/doctor/doctor.hpp"
+
+namespace gpuhost::ctl {
+
+using base::Json;
+
+namespace {
+
+constexpr std::uint64_t day = 86'400;
+
+/// Nothing while it is good for longer than `days`.
+std::optional<Diagnosis> judge(const CertificateFile& file, std::uint64_t now_us, std::uint64_t days,
+                               const std::string& next) {
+    const std::uint64_t now = now_us / 1'000'000;
+    if (file.until == 0)
+        return error("'" + file.path + "' can't be read as a certificate", next);
+    if (file.until <= now)
+        return error("'" + file.path + "' ended on " + base::utc_text(file.until), next);
+    if (file.until - now < days * day)
+        return warning("'" + file.path + "' ends on " + base::utc_text(file.until), next);
+    return std::nullopt;
+}
+
+} // namespace
+
+Diagnosis check_trust(const DoctorFacts& facts) {
+    const std::optional<base::Error>& failed = facts.trust_error;
+    if (failed && failed->code == base::Errc::AccessDenied) // there is none, or this user may not read it
+        return skipped(failed->message);
+    if (failed)
+        return error(failed->message, failed->hint.empty()
+                                          ? "mend that file or take it out; before that no bundle is taken"
+                                          : failed->hint);
+    if (facts.anchors.empty())
+        return skipped("when the authorities end is not known");
+    std::optional<Diagnosis> worst;
+    std::size_t valid = 0;
+    for (const CertificateFile& file : facts.anchors) {
+        auto found =
+            judge(file, facts.now_us, 30, "bring its successor to /etc/gpuhost/trust.d, then take it out");
+        valid += found && found->health == Health::Error ? 0 : 1;
+        if (found && (!worst || found->health > worst->health))
+            worst = std::move(found);
+    }
+    if (worst && valid == 0)
+        return error("no authority is valid: " + worst->text, worst->next);
+    if (worst)
+        return warning(worst->text, worst->next); // bundles of the others are taken
+    return well(plural(facts.anchors.size(), "authority is", "authorities are") + " valid");
+}
+
+Diagnosis check_cluster(const DoctorFacts& facts) {
+    if (!facts.joined)
+        return skipped("this host is in no cluster");
+    if (!facts.is_host)
+        return skipped("this is a mounted system");
+    if (!facts.cluster.is_object())
+        return error("gpuhost-cluster does not run", "systemctl status gpuhost-cluster");
+    if (const Json& why = base::member(facts.cluster, "error"); why.is_object()) {
+        const std::string hint = text_of(why, "hint");
+        return error(text_of(why, "message"), hint.empty() ? "gpuhostctl cluster status" : hint);
+    }
+    return well(text_of(facts.cluster, "node") + " at " + text_of(facts.cluster, "server"));
+}
+
+/// gpuhost-cluster renews it long before it ends.
+Diagnosis check_credentials(const DoctorFacts& facts) {
+    if (!facts.identity)
+        return skipped("this host has no certificate of its own, or it may not be read");
+    const auto found = judge(*facts.identity, facts.now_us, 2,
+                             "gpuhostctl cluster status; once it has ended: gpuhostctl cluster join");
+    return found.value_or(well("good until " + base::utc_text(facts.identity->until)));
+}
+
+} // namespace gpuhost::ctl

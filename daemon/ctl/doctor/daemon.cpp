@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/base/parse.hpp"
+#include "daemon/ctl/doctor/facts.hpp"
+
+#include <algorithm>
+#include <iterator>
+
+namespace gpuhost::ctl {
+
+using base::Result;
+
+namespace {
+
+using Units = std::optional<std::vector<std::string>>;
+
+Result<void> ask(Client& client, DoctorFacts& facts) {
+    GPUHOST_TRY(runs, client.running());
+    if (!runs)
+        return base::fail(base::Errc::NotFound, "it does not run");
+    GPUHOST_TRY(host, client.describe_host());
+    facts.host = std::move(host);
+    GPUHOST_TRY(rows, client.list_operations());
+    if (rows.empty())
+        return {};
+    GPUHOST_TRY(operation, client.describe_operation(rows.back().id));
+    facts.operation = std::move(operation);
+    return {};
+}
+
+/// Both are in order of name, as Root::list() has them.
+Units in_both(const Units& before, const Units& after) {
+    if (!before || !after)
+        return std::nullopt;
+    std::vector<std::string> both;
+    std::set_intersection(before->begin(), before->end(), after->begin(), after->end(),
+                          std::back_inserter(both));
+    return both;
+}
+
+} // namespace
+
+void ask_daemon(Client& client, DoctorFacts& facts) {
+    if (const auto asked = ask(client, facts); !asked)
+        facts.silence = asked.error().message;
+}
+
+Units running_workers(const base::Root& root) {
+    if (!root.exists("/sys/fs/cgroup/cgroup.controllers"))
+        return std::nullopt;
+    const std::string slice = "/sys/fs/cgroup/system.slice";
+    std::vector<std::string> running;
+    for (const std::string& unit : root.list(slice).value_or(std::vector<std::string>()))
+        if (base::starts_with(unit, "gpuhost-worker-") &&
+            !root.read_line(slice + "/" + unit + "/cgroup.procs").value_or("").empty())
+            running.push_back(unit);
+    return running;
+}
+
+DoctorFacts gather_doctor_facts(const base::Root& root, const std::function<Result<Client*>()>& connect) {
+    DoctorFacts facts = read_doctor_facts(root);
+    if (!facts.is_host)
+        return facts;
+    ask_system(facts);
+    // A worker of which gpuhostd knows nothing has to be there before it is asked, and after.
+    const Units before = running_workers(root);
+    if (const auto client = connect())
+        ask_daemon(**client, facts);
+    else
+        facts.silence = client.error().message;
+    facts.workers = in_both(before, running_workers(root));
+    return facts;
+}
+
+} // namespace gpuhost::ctl

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/base/clock.hpp"
+#include "daemon/base/parse.hpp"
+#include "daemon/ctl/cli/document.hpp"
+#include "daemon/ctl/doctor/doctor.hpp"
+
+#include <algorithm>
+
+namespace gpuhost::ctl {
+
+using base::Json;
+
+namespace {
+
+constexpr std::uint64_t mib = 1U << 20U;
+constexpr std::uint64_t driver_size = 1024 * mib;        ///< about what a version takes, packed and unpacked
+constexpr std::uint64_t little_state = 100 * mib;        ///< journals and records go on for a while
+constexpr std::uint64_t initramfs_size = 100 * mib;      ///< with a driver in it
+constexpr std::uint64_t clock_slack_us = 86'400'000'000; ///< time zones in an installer's clock
+
+/// The first of what keeps runtimes from a file, or its containers from starting; empty: nothing.
+std::string first_wrong(const Json& file) {
+    for (const char* const key : {"problems", "stale"})
+        for (const Json& sentence : list_of(file, key))
+            if (sentence.is_string())
+                return printable(sentence.get<std::string>());
+    return {};
+}
+
+/// NVIDIA's toolkit 1.20.1 sets a container's NVIDIA_GPU_MEMORY_LIMIT from this branch of the driver on.
+bool limits_memory(const DoctorFacts& facts) {
+    constexpr std::uint64_t first_branch = 615;
+    return std::any_of(facts.loaded.begin(), facts.loaded.end(), [](const kmod::LoadedModule& module) {
+        const auto branch = base::parse_uint(module.version.substr(0, module.version.find('.')));
+        return module.name == "nvidia" && branch && *branch >= first_branch;
+    });
+}
+
+} // namespace
+
+Diagnosis check_libraries(const DoctorFacts& facts) {
+    if (facts.shadows.empty())
+        return well("no library of another driver is there");
+    return error("programs may find " + base::join(facts.shadows, ", "),
+                 "remove the package that it is of (dpkg -S or rpm -qf says which)");
+}
+
+Diagnosis check_space(const DoctorFacts& facts) {
+    if (!facts.state_free)
+        return skipped("/var/lib/gpuhost is not there");
+    const std::string next = "gpuhostctl driver remove VERSION; gpuhostctl bundle remove NAME";
+    const std::string text = human_bytes(*facts.state_free) + " are left below /var/lib/gpuhost";
+    if (*facts.state_free < little_state)
+        return error(text, next);
+    if (*facts.state_free < driver_size)
+        return warning(text, next);
+    if (facts.boot_free && *facts.boot_free < initramfs_size)
+        return warning(human_bytes(*facts.boot_free) + " are left below /boot",
+                       "remove kernels that no boot needs");
+    return well(text);
+}
+
+/// Certificates are valid by the clock, and one that lost its battery is in the past.
+Diagnosis check_clock(const DoctorFacts& facts) {
+    if (facts.now_us + clock_slack_us < facts.newest_file_us)
+        return error("it says " + base::utc_text(facts.now_us / 1'000'000) +
+                         ", and files of this host are from " +
+                         base::utc_text(facts.newest_file_us / 1'000'000),
+                     "timedatectl set-time TIME; signatures of bundles and certificates are judged by it");
+    return well("it is later than this host's files");
+}
+
+Diagnosis check_cdi(const DoctorFacts& facts) {
+    if (!facts.is_host)
+        return skipped("this is a mounted system");
+    const std::string make = "gpuhostctl apply --only=cdi";
+    std::string others;
+    bool has_ours = false;
+    for (const Json& file : list_of(facts.cdi, "files")) {
+        const std::string wrong = first_wrong(file);
+        const bool is_ours = base::bool_or(file, "ours", false);
+        has_ours = has_ours || is_ours;
+        if (is_ours && !wrong.empty())
+            return error("'" + text_of(file, "path") + "' of gpuhostd: " + wrong,
+                         make + "; gpuhostctl cdi validate");
+        if (others.empty() && !wrong.empty())
+            others = "'" + text_of(file, "path") + "', which is not gpuhostd's: " + wrong;
+    }
+    if (facts.cdi_enabled && !facts.served.empty() && !has_ours)
+        return warning("containers are not told of the driver that is loaded", make);
+    if (!others.empty())
+        return warning(others, "gpuhostctl cdi validate; mend it, or remove it with what wrote it");
+    const std::string good =
+        plural(list_of(facts.cdi, "files").size(), "file", "files") + ", nothing wrong with any";
+    return well(has_ours && limits_memory(facts) ? good + "; gpuhostd's set no CUDA memory limits" : good);
+}
+
+Diagnosis check_runtimes(const DoctorFacts& facts) {
+    if (!facts.is_host)
+        return skipped("this is a mounted system");
+    if (const std::string why = text_of(facts.runtimes, "message"); !why.empty())
+        return warning("they can't be looked at: " + why, "gpuhostctl runtime verify");
+    std::vector<std::string> bad;
+    for (const Json& runtime : list_of(facts.runtimes, "runtimes"))
+        if (!base::bool_or(runtime, "ok", false))
+            bad.push_back(text_of(runtime, "name"));
+    if (bad.empty())
+        return well(plural(list_of(facts.runtimes, "runtimes").size(), "runtime is", "runtimes are") +
+                    " as wanted");
+    return error("not as wanted: " + base::join(bad, ", "),
+                 "gpuhostctl runtime verify; gpuhostctl runtime plan");
+}
+
+} // namespace gpuhost::ctl

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/base/parse.hpp"
+#include "daemon/ctl/cli/document.hpp"
+#include "daemon/ctl/doctor/doctor.hpp"
+
+namespace gpuhost::ctl {
+
+using base::Json;
+
+Diagnosis check_daemon(const DoctorFacts& facts) {
+    if (!facts.is_host)
+        return skipped("this is a mounted system");
+    if (facts.host.is_object())
+        return well("gpuhostd answers, the host is " + text_of(facts.host, "state"));
+    return error("gpuhostd does not answer: " + facts.silence,
+                 "systemctl start gpuhostd; why it does not run says: systemctl status gpuhostd");
+}
+
+Diagnosis check_version(const DoctorFacts& facts) {
+    if (!facts.host.is_object())
+        return skipped("gpuhostd was not asked");
+    const std::string version = text_of(facts.host, "version");
+    if (version == facts.client_version)
+        return well("both are " + version);
+    return warning("gpuhostd is " + version + ", gpuhostctl " + facts.client_version,
+                   "systemctl restart gpuhostd");
+}
+
+Diagnosis check_units(const DoctorFacts& facts) {
+    if (!facts.failed_units)
+        return skipped("systemd was not asked");
+    if (!facts.failed_units->empty())
+        return error("failed: " + base::join(*facts.failed_units, ", "),
+                     "systemctl status " + facts.failed_units->front());
+    if (!facts.masked_units.empty())
+        return warning("masked: " + base::join(facts.masked_units, ", "),
+                       "systemctl unmask " + facts.masked_units.front());
+    return well("no unit of gpuhost failed or is masked");
+}
+
+Diagnosis check_operation(const DoctorFacts& facts) {
+    if (!facts.host.is_object())
+        return skipped("gpuhostd was not asked");
+    const std::string state = text_of(facts.host, "state");
+    const std::string id = std::to_string(number_of(facts.operation, "id"));
+    const std::string last = text_of(facts.operation, "state");
+    if (state == "reboot-required")
+        return error("this host waits for a reboot", "systemctl reboot");
+    if (state == "busy")
+        return warning("operation " + id + " runs: " + text_of(facts.operation, "title"),
+                       "gpuhostctl operation wait " + id);
+    if (state == "degraded")
+        return error("this host is not as wanted", "gpuhostctl plan; then: gpuhostctl apply");
+    if (last == "failed" || last == "rolled-back")
+        return warning("operation " + id + " was the last one, and ended " + last,
+                       "gpuhostctl operation show " + id);
+    return well("nothing is pending");
+}
+
+/// One that hangs in the kernel can't be ended, so it outlives its operation.
+Diagnosis check_workers(const DoctorFacts& facts) {
+    if (!facts.is_host)
+        return skipped("this is a mounted system");
+    if (!facts.workers)
+        return skipped("processes of units are seen in cgroup v2 alone, which this host does not have");
+    const std::vector<std::string>& workers = *facts.workers;
+    if (workers.empty())
+        return well("no worker is there");
+    if (!facts.host.is_object())
+        return skipped("gpuhostd does not say whether it waits for " + base::join(workers, ", "));
+    if (base::member(facts.host, "operation").is_number())
+        return well("an operation runs");
+    return error("still there: " + base::join(workers, ", "),
+                 "systemctl status " + workers.front() + "; one that hangs in the kernel only a reboot ends");
+}
+
+Diagnosis check_settings(const DoctorFacts& facts) {
+    if (!facts.host.is_object())
+        return skipped("gpuhostd was not asked");
+    const auto problems = base::strings_or_empty(facts.host, "config_problems");
+    if (problems.empty())
+        return well("each line is understood");
+    return warning(base::join(problems, "; "), "mend it, then: gpuhostctl reload");
+}
+
+} // namespace gpuhost::ctl

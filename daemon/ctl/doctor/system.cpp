@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/base/parse.hpp"
+#include "daemon/base/process.hpp"
+#include "daemon/ctl/cli/system_query.hpp"
+#include "daemon/ctl/doctor/facts.hpp"
+
+namespace gpuhost::ctl {
+
+using base::Errc;
+using base::Result;
+
+namespace {
+
+constexpr std::string_view xid_mark = "NVRM: Xid";
+
+/// The first word of each line.
+std::vector<std::string> first_words(const std::string& text) {
+    std::vector<std::string> words;
+    for (std::size_t at = 0; at < text.size();
+         at = text.find('\n', at) == std::string::npos ? text.size() : text.find('\n', at) + 1) {
+        const auto line = base::split_words(std::string_view(text).substr(at, text.find('\n', at) - at));
+        if (!line.empty())
+            words.push_back(line.front());
+    }
+    return words;
+}
+
+/// Lines of the kernel's log of this boot; empty: none fits. An error says why it can't be looked at.
+Result<std::string> kernel_log(const std::string& chosen) {
+    base::Command command;
+    command.argv = {"journalctl", "--dmesg", "--boot", "--quiet", "--output=cat", chosen};
+    command.deadline = std::chrono::seconds(10);
+    GPUHOST_TRY(finished, base::run(command));
+    if (finished.timed_out)
+        return base::fail(Errc::Timeout, "journalctl did not end in ten seconds");
+    // Where nothing fits --grep= it ends with 1 as for an error, but without a word.
+    if (finished.exit_status > 1 || (finished.exit_status == 1 && !finished.output.empty()))
+        return base::fail(Errc::Failed, "journalctl ended with " + std::to_string(finished.exit_status) +
+                                            ": " + finished.output.substr(0, finished.output.find('\n')));
+    return std::move(finished.output);
+}
+
+/// A user who may not read it gets an empty log from journalctl.
+Result<std::string> xid_log() {
+    GPUHOST_TRY(newest, kernel_log("--lines=1"));
+    if (newest.empty())
+        return base::fail(Errc::AccessDenied,
+                          "journalctl shows nothing of the kernel's log of this boot, which root may read");
+    return kernel_log("--grep=" + std::string(xid_mark));
+}
+
+void find_gpu_log(DoctorFacts& facts) {
+    const std::vector<std::string> unserved = unserved_gpus(facts);
+    if (unserved.empty() || facts.loaded.empty())
+        return;
+    std::vector<std::string> devices;
+    for (const std::string& address : unserved)
+        devices.push_back(address.substr(0, address.rfind('.')));
+    const std::string log = kernel_log("--grep=" + base::join(devices, "|")).value_or(std::string());
+    for (const std::string& address : unserved)
+        if (std::string line = log_line_on(log, address); !line.empty())
+            facts.gpu_log[address] = std::move(line);
+}
+
+std::uint64_t count_xid(std::string_view log) {
+    std::uint64_t count = 0;
+    for (auto at = log.find(xid_mark); at != std::string_view::npos; at = log.find(xid_mark, at + 1))
+        ++count;
+    return count;
+}
+
+} // namespace
+
+void ask_system(DoctorFacts& facts) {
+    const std::string all = "gpuhost*";
+    if (const auto failed =
+            ask_program({"systemctl", "list-units", "--state=failed", "--plain", "--no-legend", all}))
+        facts.failed_units = first_words(*failed);
+    if (const auto masked =
+            ask_program({"systemctl", "list-unit-files", "--state=masked", "--plain", "--no-legend", all}))
+        facts.masked_units = first_words(*masked);
+    if (const auto log = xid_log())
+        facts.xid_lines = count_xid(*log);
+    else
+        facts.xid_unseen = log.error().message;
+    find_gpu_log(facts);
+}
+
+} // namespace gpuhost::ctl

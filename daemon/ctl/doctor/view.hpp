@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "daemon/base/json.hpp"
+#include "daemon/ctl/cli/terminal.hpp"
+
+#include <string>
+
+namespace gpuhost::ctl {
+
+/// Of diagnose().
+[[nodiscard]] std::string render_diagnosis(const Screen& screen, const base::Json& diagnosis);
+
+} // namespace gpuhost::ctl

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/base/parse.hpp"
+#include "daemon/client/driver_call.hpp"
+#include "daemon/ctl/cli/follow.hpp"
+#include "daemon/ctl/cli/packed_files.hpp"
+#include "daemon/ctl/cli/root_option.hpp"
+#include "daemon/ctl/cli/text.hpp"
+#include "daemon/ctl/driver/verbs.hpp"
+#include "daemon/ctl/driver/view_installed.hpp"
+#include "kmod/module/kernel_state.hpp"
+
+#include <array>
+#include <filesystem>
+#include <set>
+
+#include <fcntl.h>
+
+namespace gpuhost::ctl {
+
+using base::Errc;
+using base::Json;
+using base::Result;
+
+namespace {
+
+constexpr Option dry_run_option{"dry-run", "", "only say what is there, and what can be done with it"};
+constexpr Option files_option{"files", "",
+                              "only print the paths of its files and of the links to them, a line each"};
+constexpr std::array options{dry_run_option, files_option, root_option, option::no_wait, option::json};
+
+Json to_json(const kmod::InstalledDriver& driver, const Owners& owners) {
+    Json document = kmod::to_json(driver);
+    document["owners"] = {
+        {"manager", owners.manager}, {"packages", owners.packages}, {"unowned", owners.unowned}};
+    return document;
+}
+
+/// Each file under its own path; from there it goes as files of any package do.
+Result<InputFile> pack(const base::Root& root, const kmod::InstalledDriver& driver, const Owners& owners) {
+    const std::string name = "installed-" + driver.version;
+    GPUHOST_TRY(packed, PackedFiles::create(name));
+    GPUHOST_CHECK(packed.add_text("usr/src/" + name + "/origin",
+                                  base::join({owners.packages.begin(), owners.packages.end()}, "\n") + "\n"));
+    for (const std::string& path : driver.files())
+        GPUHOST_CHECK(packed.add_file(root, path, path.substr(1)));
+    return packed.finish();
+}
+
+Result<int> adopt(Session& session, const base::Root& root, const kmod::InstalledDriver& driver,
+                  const Owners& owners) {
+    if (driver.modules.empty())
+        return base::fail(Errc::NotFound,
+                          "driver " + driver.version + " has no modules for kernel " + driver.kernel,
+                          "Boot the kernel that it is installed for, or import its packages.");
+    std::vector<InputFile> files;
+    GPUHOST_TRY(packed, pack(root, driver, owners));
+    files.push_back(std::move(packed));
+    const Call import = driver_call("Import", {std::span<const InputFile>(files)});
+    GPUHOST_TRY(status, run_operation(session, request_of(import)));
+    if (status == 0 && !session.wants_json())
+        session.print(render_takeover(driver, owners, root, true));
+    return status;
+}
+
+/// As this host knows them, whatever links are in the system below the root: what is printed is there to be removed.
+Result<std::set<std::string>> names_to_remove(const base::Root& root, const kmod::InstalledDriver& driver) {
+    std::set<std::string> names;
+    for (const std::string& path : kmod::files_to_remove(root, driver)) {
+        const std::size_t slash = path.rfind('/');
+        if (printable(path) != path)
+            return base::fail(Errc::BadContent, "'" + printable(path) + "' is no name to print in a list",
+                              "Remove it by hand first.");
+        GPUHOST_TRY(directory, root.open_file(path.substr(0, slash), O_PATH | O_DIRECTORY));
+        std::error_code error;
+        const auto real =
+            std::filesystem::read_symlink("/proc/self/fd/" + std::to_string(directory.get()), error);
+        if (error)
+            return base::fail_errno(path, error.value());
+        names.insert(real.string() + path.substr(slash));
+    }
+    return names;
+}
+
+Result<int> run(Session& session) {
+    const Arguments& given = session.arguments();
+    if (given.has(files_option) && session.wants_json())
+        return base::fail(Errc::InvalidArgument, "--files and --json are two forms of one answer",
+                          "Take one of them.");
+    GPUHOST_TRY(root, given_root(given));
+    GPUHOST_TRY(kernel, kmod::kernel_release(root));
+    GPUHOST_TRY(driver, kmod::find_installed_driver(root, kernel));
+    if (!driver)
+        return base::fail(Errc::NotFound, "no driver is installed on this host beside gpuhostd's",
+                          "gpuhostctl driver list shows those in the store.");
+    if (given.has(files_option)) {
+        GPUHOST_TRY(names, names_to_remove(root, *driver));
+        session.print(base::join({names.begin(), names.end()}, "\n") + "\n");
+        return 0;
+    }
+    GPUHOST_TRY(owners, owners_of(root, driver->traces()));
+    if (!given.has(dry_run_option))
+        return adopt(session, root, *driver, owners);
+    if (session.wants_json())
+        session.print_json(to_json(*driver, owners));
+    else
+        session.print(render_installed(session.out(), *driver, owners) +
+                      render_takeover(*driver, owners, root, false));
+    return 0;
+}
+
+} // namespace
+
+const Verb driver_adopt_verb{
+    "driver adopt",
+    "",
+    "copy the driver that is installed otherwise into the store",
+    "Finds the driver that packages, DKMS or NVIDIA's installer have brought to this host, or to the system "
+    "mounted at "
+    "--root, and copies it into the store, as a version to run and to go back to. Nothing that runs changes, "
+    "and nothing "
+    "is removed: the commands by which gpuhostd takes over are printed. With --dry-run nothing is copied, "
+    "and it "
+    "says what is there, whose the files are, and what may disturb it. With --files it prints their paths, "
+    "for "
+    "a driver that no package and no uninstaller takes away.",
+    0,
+    0,
+    options,
+    run,
+};
+
+} // namespace gpuhost::ctl

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/client/driver_call.hpp"
+#include "daemon/ctl/cli/follow.hpp"
+#include "daemon/ctl/driver/verbs.hpp"
+
+#include <array>
+
+namespace gpuhost::ctl {
+namespace {
+
+constexpr Option kernel_option{"kernel", "RELEASE", "build for this kernel instead of the running one", false,
+                               true};
+constexpr Option again_option{"again", "", "also where the store has these modules, as to mend damaged ones"};
+constexpr Option all_kernels_option{"all-kernels", "",
+                                    "build for every installed kernel that has its headers"};
+constexpr std::array options{kernel_option,   all_kernels_option, again_option,
+                             option::dry_run, option::no_wait,    option::json};
+
+base::Result<int> run(Session& session) {
+    const Arguments& given = session.arguments();
+    Options chosen;
+    if (given.has(again_option))
+        chosen["again"] = true;
+    if (given.has(all_kernels_option))
+        chosen["all-kernels"] = true;
+    const std::string version = given.words().empty() ? std::string() : given.words()[0];
+    return run_operation(session,
+                         request_of(driver_call("Build", {version, given.values(kernel_option)}), chosen));
+}
+
+} // namespace
+
+const Verb driver_build_verb{
+    "driver build",
+    "[VERSION]",
+    "compile a version's modules for kernels",
+    "Compiles the kernel modules of an imported version, or of the one in use, against installed kernel "
+    "headers, without network "
+    "and without privileges, and puts them into the store.",
+    0,
+    1,
+    options,
+    run,
+};
+
+} // namespace gpuhost::ctl

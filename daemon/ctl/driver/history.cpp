@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/base/clock.hpp"
+#include "daemon/client/driver_call.hpp"
+#include "daemon/ctl/cli/session.hpp"
+#include "daemon/ctl/cli/view.hpp"
+#include "daemon/ctl/driver/verbs.hpp"
+
+#include <array>
+
+namespace gpuhost::ctl {
+namespace {
+
+constexpr std::array options{option::mounted, option::json};
+
+base::Result<int> run(Session& session) {
+    GPUHOST_CHECK(session.use_mounted(true));
+    GPUHOST_TRY(client, session.client());
+    GPUHOST_TRY(history, client->ask(driver_call("History")));
+    if (session.wants_json())
+        session.print_json(history);
+    else
+        session.print(render_history(session.out(), history, base::realtime_us()));
+    return 0;
+}
+
+} // namespace
+
+const Verb driver_history_verb{
+    "driver history",
+    "",
+    "list what became of the driver, the newest first",
+    "Lists each swap, each way back and what gpuhostd did at boots: which version took which one's place, "
+    "for which kernel, how "
+    "that ended and why, and who asked for it. Goes back further than 'gpuhostctl operation list'.",
+    0,
+    0,
+    options,
+    run,
+};
+
+} // namespace gpuhost::ctl

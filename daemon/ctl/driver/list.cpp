@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/client/driver_call.hpp"
+#include "daemon/ctl/cli/session.hpp"
+#include "daemon/ctl/cli/view.hpp"
+#include "daemon/ctl/driver/verbs.hpp"
+
+#include <array>
+
+namespace gpuhost::ctl {
+namespace {
+
+constexpr std::array options{option::mounted, option::json};
+
+base::Result<int> run(Session& session) {
+    GPUHOST_CHECK(session.use_mounted(true));
+    GPUHOST_TRY(client, session.client());
+    GPUHOST_TRY(list, client->ask(driver_call("List")));
+    if (session.wants_json()) {
+        session.print_json(list);
+        return 0;
+    }
+    GPUHOST_TRY(host, client->describe_host());
+    session.print(render_drivers(session.out(), list, loaded_version(host)));
+    return 0;
+}
+
+} // namespace
+
+const Verb driver_list_verb{
+    "driver list",
+    "",
+    "list the drivers in the store",
+    "Lists every driver version in the store with the kernels that it has modules for. State says which one "
+    "is loaded, which one each kernel boots with (selected), and which one rollback goes to (previous).",
+    0,
+    0,
+    options,
+    run,
+};
+
+} // namespace gpuhost::ctl

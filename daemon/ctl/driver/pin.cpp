@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/base/parse.hpp"
+#include "daemon/ctl/cli/password_agent.hpp"
+#include "daemon/ctl/cli/root_option.hpp"
+#include "daemon/ctl/cli/session.hpp"
+#include "daemon/ctl/driver/verbs.hpp"
+#include "kmod/driver_settings.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace gpuhost::ctl {
+
+using base::Result;
+
+namespace {
+
+using Versions = std::vector<std::string>;
+constexpr std::array options{root_option};
+
+Result<void> add(Versions& pins, const std::string& version) {
+    if (!base::is_driver_version(version))
+        return base::fail(base::Errc::InvalidArgument,
+                          "'" + version + "' is not a driver version (as '550.163.01')");
+    if (std::find(pins.begin(), pins.end(), version) == pins.end())
+        pins.push_back(version);
+    return {};
+}
+
+Result<void> take_away(Versions& pins, const std::string& version) {
+    if (std::erase(pins, version) == 0)
+        return base::fail(base::Errc::NotFound, "'" + version + "' is not pinned",
+                          "Pinned: " + (pins.empty() ? "nothing" : base::join(pins, ", ")) + ".");
+    return {};
+}
+
+/// One that does not run reads its files when it starts.
+Result<void> tell_daemon(Session& session) {
+    GPUHOST_TRY(client, session.client());
+    const auto runs = client->running();
+    if (!runs || !*runs)
+        return {};
+    const PasswordAgent agent(session);
+    GPUHOST_CHECK(client->reload());
+    return {};
+}
+
+/// All of the words or none.
+template <Result<void> (*change)(Versions&, const std::string&)>
+Result<int> run(Session& session) {
+    GPUHOST_TRY(root, given_root(session.arguments()));
+    Versions pins = core::read_list(root, kmod::driver_setting_keys(), kmod::driver_pins);
+    for (const std::string& version : session.arguments().words())
+        GPUHOST_CHECK(change(pins, version));
+    GPUHOST_CHECK(core::write_list(root, kmod::driver_setting_keys(), kmod::driver_pins, pins));
+    if (root.is_host())
+        GPUHOST_CHECK(tell_daemon(session));
+    session.print(pins.empty() ? "No driver is pinned.\n" : "Pinned: " + base::join(pins, ", ") + "\n");
+    return 0;
+}
+
+} // namespace
+
+const Verb driver_pin_verb{
+    "driver pin",
+    "VERSION…",
+    "keep versions in the store",
+    "Adds versions to Pin= in section [Driver] of gpuhostd.conf(5): neither 'driver clean' nor 'driver "
+    "remove' takes "
+    "them out. A version may be pinned before it is brought in.",
+    1,
+    100,
+    options,
+    run<add>,
+};
+
+const Verb driver_unpin_verb{
+    "driver unpin",
+    "VERSION…",
+    "no longer keep versions in the store",
+    "Takes versions out of Pin= in section [Driver] of gpuhostd.conf(5). They stay in the store until "
+    "'driver clean' "
+    "or 'driver remove' takes them out.",
+    1,
+    100,
+    options,
+    run<take_away>,
+};
+
+} // namespace gpuhost::ctl

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/base/parse.hpp"
+#include "daemon/client/driver_call.hpp"
+#include "daemon/core/settings.hpp"
+#include "daemon/ctl/cli/deadline.hpp"
+#include "daemon/ctl/cli/document.hpp"
+#include "daemon/ctl/cli/follow.hpp"
+#include "daemon/ctl/driver/verbs.hpp"
+#include "kmod/driver_settings.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace gpuhost::ctl {
+
+using base::Errc;
+using base::Json;
+using base::Result;
+
+namespace {
+
+constexpr Option hook_option{"hook", "",
+                             "as a kernel package's installation asks: NewKernel= says what counts"};
+constexpr std::array options{hook_option, option::timeout};
+
+/// A package's installation holds dpkg's lock while it waits. A build takes minutes; the daemon finishes one that hangs.
+constexpr std::chrono::minutes hook_patience{30};
+
+Request selecting(const std::string& kernel) {
+    return request_of(driver_call("Select", {std::string(), std::vector<std::string>{kernel}}));
+}
+
+bool has_problem(const Json& plan, Errc code) {
+    const Json& problems = list_of(plan, "problems");
+    return std::any_of(problems.begin(), problems.end(), [&](const Json& problem) {
+        return text_of(problem, "code") == base::info(code).name;
+    });
+}
+
+/// Modules first where there are none; then the kernel is led to them.
+Result<int> prepare(Session& session, Client& client, const std::string& kernel, const Deadline& deadline) {
+    const Request select = selecting(kernel);
+    GPUHOST_TRY(plan, client.ask(select.plan));
+    if (has_problem(plan, Errc::Unsupported)) {
+        const Call build = driver_call("Build", {std::string(), std::vector<std::string>{kernel}});
+        GPUHOST_TRY(built, run_operation(session, request_of(build), deadline));
+        if (built != 0)
+            return built;
+    } else if (list_of(plan, "steps").empty() && list_of(plan, "problems").empty()) {
+        for (const std::string& reason : base::strings_or_empty(plan, "reasons"))
+            session.note(printable(reason) + "\n");
+        return 0;
+    }
+    return run_operation(session, select, deadline);
+}
+
+Result<Json> observed_driver(Client& client) {
+    GPUHOST_TRY(host, client.describe_host());
+    return base::member(base::member(base::member(host, "components"), "driver"), "observed");
+}
+
+/// Installed kernels that do not run; all of them where none is named.
+Result<std::vector<std::string>> kernels_to_prepare(Session& session, Client& client) {
+    if (!session.arguments().words().empty())
+        return session.arguments().words();
+    GPUHOST_TRY(driver, observed_driver(client));
+    std::vector<std::string> kernels;
+    for (const Json& kernel : list_of(driver, "kernels"))
+        if (const std::string release = text_of(kernel, "release"); release != text_of(driver, "kernel"))
+            kernels.push_back(release);
+    return kernels;
+}
+
+Result<int> prepare_all(Session& session, const Deadline& deadline) {
+    GPUHOST_TRY(client, session.client());
+    GPUHOST_TRY(kernels, kernels_to_prepare(session, *client));
+    GPUHOST_CHECK(client->subscribe());
+    int worst = 0;
+    for (const std::string& kernel : kernels) {
+        const auto status = prepare(session, *client, kernel, deadline);
+        if (!status)
+            session.complain(status.error().context("kernel " + kernel));
+        worst = std::max(worst, status ? *status : base::info(status.error().code).exit_code);
+    }
+    return worst;
+}
+
+/// Is there a driver of ours for which a kernel could be made ready? Where that can't be told there may be.
+bool concerns(Client& client, const std::string& kernel) {
+    const auto plan = client.ask(selecting(kernel).plan);
+    return !plan || (!has_problem(*plan, Errc::Refused) && !has_problem(*plan, Errc::InvalidArgument));
+}
+
+/// What the hook of a package before this one began. Anything else may take as long as it likes, and a package's installation
+/// is not to wait for it.
+void wait_for_others(Session& session, Client& client, const Deadline& deadline) {
+    const auto operations = client.list_operations();
+    if (operations && client.subscribe())
+        for (const OperationRow& operation : *operations)
+            if (operation.ended_us == 0 &&
+                (operation.kind == "driver.build" || operation.kind == "driver.select"))
+                (void)follow_operation(session, operation.id, deadline);
+}
+
+/// NewKernel=, where the daemon does not say it.
+std::string configured_wish() {
+    const auto root = base::Root::open("/");
+    return root ? core::load_settings(*root, {kmod::driver_setting_keys()})
+                      .settings.string("Driver", "NewKernel")
+                : std::string();
+}
+
+int unprepared(const Session& session, std::string_view wish) {
+    session.note(
+        "gpuhostd: the new kernel would boot without an NVIDIA driver. When what is said above is mended: "
+        "gpuhostctl driver prepare\n");
+    return wish == "require" ? base::info(Errc::Refused).exit_code : 0;
+}
+
+/// Whatever package installs a kernel is not to fail over a driver, unless an administrator says so.
+Result<int> run_hook(Session& session, const Deadline& deadline) {
+    const auto client = session.client();
+    const auto runs = client ? (*client)->running() : Result<bool>(false);
+    if (runs && !*runs) { // as where an image is made
+        session.note("gpuhostd does not run: it sees to the driver when the new kernel boots.\n");
+        return 0;
+    }
+    const auto driver = runs ? observed_driver(**client) : Result<Json>(base::fail(runs.error()));
+    if (!driver || driver->is_null()) {
+        const std::string wish = configured_wish();
+        if (wish == "ignore")
+            return 0;
+        session.complain(driver ? base::Error{Errc::Busy, "gpuhostd has not looked at this host yet", {}}
+                                : driver.error());
+        return unprepared(session, wish);
+    }
+    const std::string wish = text_of(*driver, "new_kernel");
+    const std::vector<std::string>& kernels = session.arguments().words();
+    if (wish == "ignore" || std::none_of(kernels.begin(), kernels.end(), [&](const std::string& kernel) {
+            return concerns(**client, kernel);
+        }))
+        return 0;
+    wait_for_others(session, **client, deadline);
+    const auto status = prepare_all(session, deadline);
+    if (!status)
+        session.complain(status.error());
+    return status && *status == 0 ? 0 : unprepared(session, wish);
+}
+
+Result<int> run(Session& session) {
+    GPUHOST_TRY(deadline, deadline_of(session.arguments()));
+    if (!session.arguments().has(hook_option))
+        return prepare_all(session, deadline);
+    if (!deadline)
+        deadline = std::chrono::steady_clock::now() + hook_patience;
+    return run_hook(session, deadline);
+}
+
+} // namespace
+
+const Verb driver_prepare_verb{
+    "driver prepare",
+    "[KERNEL…]",
+    "make installed kernels ready for their first boot",
+    "Has the named kernels, or all that are installed and do not run, boot the version in use: builds "
+    "modules where "
+    "the store has none and the kernel's headers are installed, and selects them. The packages of kernels "
+    "ask for the same by --hook when they are installed.",
+    0,
+    100,
+    options,
+    run,
+};
+
+} // namespace gpuhost::ctl

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/client/driver_call.hpp"
+#include "daemon/ctl/cli/follow.hpp"
+#include "daemon/ctl/driver/verbs.hpp"
+
+#include <array>
+
+namespace gpuhost::ctl {
+namespace {
+
+constexpr std::array options{option::dry_run, option::no_wait, option::json};
+
+base::Result<int> run(Session& session) {
+    return run_operation(session, request_of(driver_call("Remove", {session.arguments().words()[0]})));
+}
+
+} // namespace
+
+const Verb driver_remove_verb{
+    "driver remove",
+    "VERSION",
+    "take a version out of the store",
+    "Removes all that the store has of one version. Refused while a kernel boots with it, while it is "
+    "loaded, and while a process uses its files.",
+    1,
+    1,
+    options,
+    run,
+};
+
+} // namespace gpuhost::ctl

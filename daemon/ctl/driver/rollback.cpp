@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/client/driver_call.hpp"
+#include "daemon/ctl/cli/follow.hpp"
+#include "daemon/ctl/cli/holders.hpp"
+#include "daemon/ctl/driver/verbs.hpp"
+
+#include <array>
+
+namespace gpuhost::ctl {
+namespace {
+
+constexpr std::array options{option::holders, option::holder_timeout, option::dry_run, option::no_wait,
+                             option::json};
+
+base::Result<int> run(Session& session) {
+    GPUHOST_TRY(policy, holder_options(session.arguments()));
+    return run_operation(session, request_of(driver_call("Rollback"), policy));
+}
+
+} // namespace
+
+const Verb driver_rollback_verb{
+    "driver rollback",
+    "",
+    "go back to the driver that was selected before",
+    "Swaps to the driver that was selected for the running kernel before the current one, just as driver "
+    "swap would.",
+    0,
+    0,
+    options,
+    run,
+};
+
+} // namespace gpuhost::ctl

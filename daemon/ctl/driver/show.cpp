@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/client/driver_call.hpp"
+#include "daemon/ctl/cli/document.hpp"
+#include "daemon/ctl/cli/session.hpp"
+#include "daemon/ctl/cli/view.hpp"
+#include "daemon/ctl/driver/verbs.hpp"
+
+#include <array>
+
+namespace gpuhost::ctl {
+namespace {
+
+constexpr std::array options{option::mounted, option::json};
+
+base::Result<int> run(Session& session) {
+    const std::string& wanted = session.arguments().words()[0];
+    GPUHOST_CHECK(session.use_mounted(true));
+    GPUHOST_TRY(client, session.client());
+    GPUHOST_TRY(list, client->ask(driver_call("List")));
+    for (const base::Json& version : list_of(list, "versions")) {
+        if (base::string_or(version, "version", "") != wanted)
+            continue;
+        if (session.wants_json()) {
+            session.print_json(version);
+            return 0;
+        }
+        GPUHOST_TRY(host, client->describe_host());
+        session.print(render_driver(session.out(), list, version, loaded_version(host)));
+        return 0;
+    }
+    return base::fail(base::Errc::NotFound, "driver " + wanted + " is not in the store",
+                      "see: gpuhostctl driver list");
+}
+
+} // namespace
+
+const Verb driver_show_verb{
+    "driver show",
+    "VERSION",
+    "show what the store has of one version",
+    "Shows libraries, firmware, modules for each kernel and source of one version, and where they are.",
+    1,
+    1,
+    options,
+    run,
+};
+
+} // namespace gpuhost::ctl

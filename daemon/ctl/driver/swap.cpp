@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/client/driver_call.hpp"
+#include "daemon/ctl/cli/follow.hpp"
+#include "daemon/ctl/cli/holders.hpp"
+#include "daemon/ctl/driver/verbs.hpp"
+
+#include <array>
+
+namespace gpuhost::ctl {
+namespace {
+
+constexpr std::array options{option::holders, option::holder_timeout, option::dry_run, option::no_wait,
+                             option::json};
+
+base::Result<int> run(Session& session) {
+    GPUHOST_TRY(policy, holder_options(session.arguments()));
+    return run_operation(session, request_of(driver_call("Swap", {session.arguments().words()[0]}), policy));
+}
+
+} // namespace
+
+const Verb driver_swap_verb{
+    "driver swap",
+    "VERSION",
+    "run another driver version, without a reboot",
+    "Checks everything that can be checked while the host serves, then stops the driver's clients, unloads "
+    "the loaded modules, loads those of VERSION, and makes its libraries and firmware the host's. If a step "
+    "fails, all steps before it are undone and the driver before runs again. The version must be in the "
+    "store, with modules for the running kernel.",
+    1,
+    1,
+    options,
+    run,
+};
+
+} // namespace gpuhost::ctl

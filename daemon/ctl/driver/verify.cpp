@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/client/driver_call.hpp"
+#include "daemon/ctl/cli/follow.hpp"
+#include "daemon/ctl/driver/verbs.hpp"
+
+#include <array>
+
+namespace gpuhost::ctl {
+namespace {
+
+constexpr std::array options{option::dry_run, option::no_wait, option::json};
+
+base::Result<int> run(Session& session) {
+    const std::vector<std::string>& words = session.arguments().words();
+    const std::string version = words.empty() ? "" : words[0];
+    return run_operation(session, request_of(driver_call("Verify", {version})));
+}
+
+} // namespace
+
+const Verb driver_verify_verb{
+    "driver verify",
+    "[VERSION]",
+    "check the store's files against their digests",
+    "Reads every file of one version, or of all, and compares it with the digest that it was stored under.",
+    0,
+    1,
+    options,
+    run,
+};
+
+} // namespace gpuhost::ctl

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/ctl/driver/view_installed.hpp"
+
+#include "daemon/base/parse.hpp"
+#include "daemon/ctl/cli/table.hpp"
+#include "daemon/ctl/cli/text.hpp"
+
+#include <map>
+
+namespace gpuhost::ctl {
+namespace {
+
+/// "23 files in /usr/lib/x86_64-linux-gnu", a line a directory.
+void add_directories(Facts& facts, const std::string& label, const std::vector<std::string>& files) {
+    std::map<std::string, std::uint64_t> counts;
+    for (const std::string& file : files)
+        ++counts[file.substr(0, file.rfind('/'))];
+    std::string first = label;
+    for (const auto& [directory, count] : counts)
+        facts.add(std::exchange(first, ""), plural(count, "file", "files") + " in " + printable(directory));
+}
+
+void add_lines(Facts& facts, const std::string& label, const std::vector<std::string>& lines) {
+    std::string first = label;
+    for (const std::string& line : lines)
+        facts.add(std::exchange(first, ""), printable(line));
+}
+
+std::string origin(const kmod::InstalledDriver& driver, const Owners& owners) {
+    if (!owners.packages.empty())
+        return "packages (" + owners.manager +
+               "): " + base::join({owners.packages.begin(), owners.packages.end()}, " ");
+    if (!driver.uninstaller.empty())
+        return "NVIDIA's installer; it goes by " + driver.uninstaller;
+    return "no package";
+}
+
+} // namespace
+
+std::string render_installed(const Screen& screen, const kmod::InstalledDriver& driver,
+                             const Owners& owners) {
+    Facts facts;
+    facts.add("Driver", screen.paint(Style::Bold, driver.version) +
+                            (driver.flavour.empty()
+                                 ? ", without modules for " + driver.kernel
+                                 : ", " + driver.flavour + (driver.loaded ? ", loaded" : ", not loaded")));
+    facts.add("From", printable(origin(driver, owners)));
+    if (!owners.packages.empty() && !owners.unowned.empty())
+        facts.add("", plural(owners.unowned.size(), "file is", "files are") + " of no package, as " +
+                          printable(owners.unowned.front()));
+    add_directories(facts, "Modules", driver.modules);
+    add_directories(facts, "Libraries", driver.libraries);
+    add_directories(facts, "Programs", driver.programs);
+    add_directories(facts, "Firmware", driver.firmware);
+    add_lines(facts, "Services", driver.units);
+    add_directories(facts, "Sources", driver.sources);
+    add_lines(facts, "DKMS", driver.dkms);
+    add_lines(facts, "modprobe", driver.rules);
+    add_lines(facts, "Mind", driver.disturbers);
+    return facts.render(screen);
+}
+
+std::string render_takeover(const kmod::InstalledDriver& driver, const Owners& owners, const base::Root& root,
+                            bool adopted) {
+    std::string text;
+    if (!adopted)
+        text += "\nTo leave it alone:   Version=preinstalled in gpuhostd.conf(5)\n"
+                "To adopt it:         gpuhostctl driver adopt, which copies it into the store\n";
+    std::string remove = !removal_command(owners).empty() ? removal_command(owners) : driver.uninstaller;
+    if (remove.empty())
+        remove = "gpuhostctl driver adopt --files" +
+                 (root.is_host() ? std::string() : " --root=" + root.host_path("")) +
+                 " | xargs -d '\\n' rm   (of no package: look at the list first)";
+    text +=
+        std::string(adopted ? "\nTo have gpuhostd run it:\n" : "and to have gpuhostd run it after that:\n");
+    // Once its files are gone nothing computes until the swap.
+    text += "  gpuhostctl driver swap " + driver.version +
+            " --dry-run   (until only these files are in its way)\n"
+            "  " +
+            printable(remove) + "\n";
+    for (const std::string& rule : driver.rules)
+        text += "  rm " + printable(rule) + "   (if it is still there)\n";
+    text += "  gpuhostctl driver swap " + driver.version + "\n";
+    return text;
+}
+
+} // namespace gpuhost::ctl

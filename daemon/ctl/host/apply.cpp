@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/ctl/cli/document.hpp"
+#include "daemon/ctl/cli/follow.hpp"
+#include "daemon/ctl/cli/password_agent.hpp"
+#include "daemon/ctl/cli/view.hpp"
+#include "daemon/ctl/cluster/offer.hpp"
+#include "daemon/ctl/host/only_option.hpp"
+#include "daemon/ctl/host/verbs.hpp"
+
+#include <array>
+
+namespace gpuhost::ctl {
+namespace {
+
+using base::Result;
+
+constexpr std::array options{only_option, option::dry_run, option::no_wait, option::json};
+
+Request request_of_only(const Options& only) {
+    return {manager_call("Apply"), only, manager_call("Plan", {only})};
+}
+
+Result<void> ask_for_upgrade(Session& session, Client& client, const std::string& version) {
+    const bool dry_run = session.arguments().has(option::dry_run);
+    if (!dry_run) {
+        const PasswordAgent agent(session);
+        GPUHOST_CHECK(client.ask(manager_call("RequestUpgrade", {version})));
+    }
+    session.note("gpuhost-cluster " + std::string(dry_run ? "would upgrade" : "upgrades") +
+                 " this host to driver " + version + " when its turn comes" +
+                 (dry_run ? "" : "; follow it with: gpuhostctl cluster status") + "\n");
+    return {};
+}
+
+/// The exit status of an apply that succeeded. What a person has still to decide was not part of it.
+Result<int> undecided_status(const Session& session, Client& client, const Request& request) {
+    GPUHOST_TRY(plan, client.ask(request.plan));
+    const base::Json& undecided = base::member(plan, "undecided");
+    if (!undecided.is_object())
+        return 0;
+    session.complain({base::Errc::Refused, text_of(undecided, "text"), text_of(undecided, "hint")});
+    return plan_exit_status(plan);
+}
+
+/// Applies what the driver is not part of, if anything.
+Result<int> apply_rest(Session& session, Client& client, const std::string& parts) {
+    const Request request = request_of_only(Options{{"only", parts}});
+    bool is_any = false;
+    if (!parts.empty()) {
+        GPUHOST_TRY(plan, client.ask(request.plan));
+        is_any = !list_of(plan, "steps").empty() || !list_of(plan, "problems").empty();
+    }
+    if (is_any)
+        return run_operation(session, request);
+    if (session.wants_json() || session.arguments().has(option::no_wait))
+        print_operation_id(session, 0);
+    return 0;
+}
+
+Result<int> run(Session& session) {
+    const Options only = only_given(session.arguments());
+    GPUHOST_TRY(client, session.client());
+    GPUHOST_TRY(offer, cluster_offer(*client, only));
+    if (offer.driver.empty()) {
+        const Request request = request_of_only(only);
+        GPUHOST_TRY(status, run_operation(session, request));
+        return status == 0 ? undecided_status(session, *client, request) : status;
+    }
+    GPUHOST_CHECK(ask_for_upgrade(session, *client, offer.driver));
+    return apply_rest(session, *client, offer.rest);
+}
+
+} // namespace
+
+const Verb apply_verb{
+    "apply",
+    "",
+    "apply the configuration to this host",
+    "Does what plan shows, as one operation. If a step fails, all of it is undone; from the point of no "
+    "return on, the other steps are done all the same, and nothing is undone. If no driver is chosen for "
+    "this host's GPUs, it names the versions in the store and exits with 8. A driver that a cluster's policy "
+    "upgrades on request alone is requested instead: gpuhost-cluster upgrades the host, as it upgrades any "
+    "other.",
+    0,
+    0,
+    options,
+    run,
+};
+
+} // namespace gpuhost::ctl

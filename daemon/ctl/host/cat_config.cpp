@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/core/settings.hpp"
+#include "daemon/ctl/cli/root_option.hpp"
+#include "daemon/ctl/cli/session.hpp"
+#include "daemon/ctl/cli/text.hpp"
+#include "daemon/ctl/host/verbs.hpp"
+
+#include <array>
+
+namespace gpuhost::ctl {
+namespace {
+
+constexpr std::array options{root_option, option::json};
+
+base::Json as_json(const std::vector<core::SettingsFile>& files) {
+    base::Json list = base::Json::array();
+    for (const auto& file : files)
+        list.push_back({{"path", file.path}, {"content", file.content}});
+    return list;
+}
+
+/// As 'systemctl cat': each file under a comment with its name. Bytes of the files are passed on as they are.
+std::string as_text(const Screen& screen, const std::vector<core::SettingsFile>& files) {
+    std::string out;
+    for (const auto& file : files) {
+        out += (out.empty() ? "" : "\n") + screen.paint(Style::Dim, "# " + printable(file.path)) + "\n" +
+               file.content;
+        if (!out.empty() && out.back() != '\n')
+            out += '\n';
+    }
+    return out;
+}
+
+base::Result<int> run(Session& session) {
+    GPUHOST_TRY(root, given_root(session.arguments()));
+    const auto files = core::settings_files(root);
+    for (const auto& file : files)
+        if (!file.problem.empty())
+            return base::fail(base::Errc::Failed, file.problem);
+    if (session.wants_json())
+        session.print_json(as_json(files));
+    else if (files.empty())
+        session.note("No configuration file, every setting has its default; see gpuhostd.conf(5).\n");
+    else
+        session.print(as_text(session.out(), files));
+    return 0;
+}
+
+} // namespace
+
+const Verb cat_config_verb{
+    "cat-config",
+    "",
+    "print the configuration files that apply",
+    "Prints the main file and the drop-ins, each under its name, lowest precedence first. Reads the files "
+    "itself and so needs no daemon.",
+    0,
+    0,
+    options,
+    run,
+};
+
+} // namespace gpuhost::ctl

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// --only of plan and apply.
+#pragma once
+
+#include "daemon/client/client.hpp"
+#include "daemon/ctl/cli/arguments.hpp"
+
+namespace gpuhost::ctl {
+
+inline constexpr Option only_option{"only", "driver|images|cdi|toolkit|runtime",
+                                    "nothing but this part of the host"};
+
+/// As the daemon takes it.
+[[nodiscard]] inline Options only_given(const Arguments& given) {
+    const auto only = given.value(only_option);
+    return only ? Options{{"only", *only}} : Options{};
+}
+
+} // namespace gpuhost::ctl

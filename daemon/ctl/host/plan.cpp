@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/ctl/cli/session.hpp"
+#include "daemon/ctl/cli/view.hpp"
+#include "daemon/ctl/cluster/offer.hpp"
+#include "daemon/ctl/host/only_option.hpp"
+#include "daemon/ctl/host/verbs.hpp"
+
+#include <array>
+
+namespace gpuhost::ctl {
+namespace {
+
+constexpr std::array options{only_option, option::json};
+
+/// What a cluster offers is no step of this host's own.
+base::Result<base::Json> plan_of(Client& client, const Options& only) {
+    GPUHOST_TRY(offer, cluster_offer(client, only));
+    if (offer.driver.empty())
+        return client.ask(manager_call("Plan", {only}));
+    base::Json plan{{"kind", "apply"}, {"title", "converge the host"}, {"steps", base::Json::array()}};
+    if (!offer.rest.empty()) {
+        GPUHOST_TRY(rest, client.ask(manager_call("Plan", {Options{{"only", offer.rest}}})));
+        plan = std::move(rest);
+    }
+    plan["upgrade"] = offer.driver;
+    return plan;
+}
+
+base::Result<int> run(Session& session) {
+    GPUHOST_TRY(client, session.client());
+    GPUHOST_TRY(plan, plan_of(*client, only_given(session.arguments())));
+    if (session.wants_json())
+        session.print_json(plan);
+    else
+        session.print(render_plan(session.out(), plan));
+    return plan_exit_status(plan);
+}
+
+} // namespace
+
+const Verb plan_verb{
+    "plan",
+    "",
+    "show what apply would do",
+    "Compares the host with what is wanted and prints the steps between them, the reasons, and the problems "
+    "that stand in the way. Changes nothing. With problems the exit status is what apply's would be.",
+    0,
+    0,
+    options,
+    run,
+};
+
+} // namespace gpuhost::ctl

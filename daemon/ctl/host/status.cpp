@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/base/clock.hpp"
+#include "daemon/ctl/cli/session.hpp"
+#include "daemon/ctl/cli/view.hpp"
+#include "daemon/ctl/host/verbs.hpp"
+#include "daemon/ctl/host/verdict.hpp"
+
+#include <array>
+
+namespace gpuhost::ctl {
+namespace {
+
+constexpr std::array options{option::json};
+
+base::Result<int> run(Session& session) {
+    GPUHOST_TRY(client, session.client());
+    GPUHOST_TRY(host, client->describe_host());
+    GPUHOST_TRY(operations, client->list_operations());
+    base::Json last;
+    if (!operations.empty())
+        last = client->describe_operation(operations.back().id).value_or(base::Json());
+    const bool is_busy = base::member(host, "operation").is_number();
+    const Verdict verdict = verdict_of(host, is_busy ? last : base::Json());
+    if (session.wants_json()) {
+        host["verdict"] = to_json(verdict);
+        session.print_json(host);
+    } else {
+        session.print(render_verdict(session.out(), verdict) +
+                      render_status(session.out(), host, last, base::realtime_us()));
+    }
+    return verdict.ok ? 0 : not_ok_exit_status;
+}
+
+} // namespace
+
+const Verb status_verb{
+    "status",
+    "",
+    "show whether this host is OK, and its driver, GPUs and pending changes",
+    "The first line says OK, or NOT OK with the reason and the first thing to do; the exit status is then 3. "
+    "The other lines show the loaded and the selected driver, the GPUs, pending changes with their reasons, "
+    "and the last operation.",
+    0,
+    0,
+    options,
+    run,
+};
+
+} // namespace gpuhost::ctl

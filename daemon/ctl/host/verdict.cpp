@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/ctl/host/verdict.hpp"
+
+#include "daemon/base/parse.hpp"
+#include "daemon/ctl/cli/document.hpp"
+#include "daemon/ctl/cli/wrap.hpp"
+
+#include <optional>
+
+namespace gpuhost::ctl {
+namespace {
+
+using base::Json;
+using Found = std::optional<Verdict>;
+
+Verdict not_ok(std::string text, std::string hint) {
+    return {false, std::move(text), std::move(hint)};
+}
+
+Found look_at_daemon(const Json& host, const Json& operation) {
+    const std::string state = text_of(host, "state");
+    if (state == "reboot-required")
+        return not_ok("this host has to be rebooted", "Reboot it: systemctl reboot");
+    if (operation.is_object() && changes_host(operation)) {
+        const std::string id = std::to_string(number_of(operation, "id"));
+        return not_ok("operation " + id + " changes this host: " + text_of(operation, "title"),
+                      "Wait for it: gpuhostctl operation wait " + id);
+    }
+    if (!base::bool_or(host, "ready", false) || state == "starting")
+        return not_ok("gpuhostd has not finished its work at start", "Wait for it: gpuhostctl wait-ready");
+    return std::nullopt;
+}
+
+Found look_at_component(std::string_view name, const Json& component) {
+    if (const Json& error = base::member(component, "error"); error.is_object())
+        return not_ok(printable(name) + ": " + text_of(error, "message"),
+                      "See why: journalctl --unit=gpuhostd");
+    const Json& plan = base::member(component, "plan");
+    for (const Json& problem : list_of(plan, "problems"))
+        return not_ok(text_of(problem, "text"), text_of(problem, "hint"));
+    if (const Json& undecided = base::member(plan, "undecided"); undecided.is_object())
+        return not_ok(text_of(undecided, "text"), text_of(undecided, "hint"));
+    if (!list_of(plan, "steps").empty())
+        return not_ok("to do: " + text_of(plan, "title"), "Do it: gpuhostctl apply");
+    return std::nullopt;
+}
+
+/// The driver first: it is what the host is for.
+Found look_at_components(const Json& components) {
+    if (Found found = look_at_component("driver", base::member(components, "driver")))
+        return found;
+    for (const auto& component : components.items())
+        if (Found found = look_at_component(component.key(), component.value()))
+            return found;
+    return std::nullopt;
+}
+
+std::string count(std::size_t gpus) {
+    return std::to_string(gpus) + (gpus == 1 ? " GPU" : " GPUs");
+}
+
+Verdict look_at_gpus(const Json& driver) {
+    std::size_t served = 0;
+    std::vector<std::string> unserved; // without those that another driver has, as vfio-pci
+    for (const Json& gpu : list_of(driver, "gpus")) {
+        const std::string by = text_of(gpu, "driver");
+        if (by == "nvidia")
+            ++served;
+        else if (by.empty() || by == "nouveau")
+            unserved.push_back(text_of(gpu, "address"));
+    }
+    if (text_of(driver, "configured") == "off")
+        return {true, "gpuhostd leaves the driver alone (Version=off)", {}};
+    const std::string version = text_of(driver, "loaded_version");
+    const std::string who = version.empty() ? "no driver is loaded" : "driver " + version;
+    if (!unserved.empty())
+        return not_ok(who + (version.empty() ? " for " : " does not serve ") + count(unserved.size()) +
+                          " of " + std::to_string(served + unserved.size()) + ": " +
+                          base::join(unserved, ", "),
+                      "Find out why: gpuhostctl doctor");
+    if (served == 0)
+        return {true, "this host has no NVIDIA GPU for a driver", {}};
+    return {true, who + " serves " + count(served), {}};
+}
+
+} // namespace
+
+Verdict verdict_of(const Json& host, const Json& operation) {
+    if (Found found = look_at_daemon(host, operation))
+        return *std::move(found);
+    const Json& components = base::member(host, "components");
+    if (Found found = look_at_components(components))
+        return *std::move(found);
+    return look_at_gpus(base::member(base::member(components, "driver"), "observed"));
+}
+
+Json to_json(const Verdict& verdict) {
+    return {{"ok", verdict.ok}, {"text", verdict.text}, {"hint", verdict.hint}};
+}
+
+std::string render_verdict(const Screen& screen, const Verdict& verdict) {
+    const std::string line =
+        screen.paint(verdict.ok ? Style::Good : Style::Bad, verdict.ok ? "OK:" : "NOT OK:") + " " +
+        verdict.text + (verdict.hint.empty() ? "" : ". " + verdict.hint);
+    return (screen.terminal ? wrap(line, screen.columns, 0, 8) : line) + "\n";
+}
+
+} // namespace gpuhost::ctl

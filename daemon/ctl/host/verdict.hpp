@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whether this host is in order, in one sentence: the first line of status, and its exit status.
+#pragma once
+
+#include "daemon/base/json.hpp"
+#include "daemon/ctl/cli/terminal.hpp"
+
+#include <string>
+
+namespace gpuhost::ctl {
+
+/// The exit status of status and wait-ready on a host that is not in order.
+inline constexpr int not_ok_exit_status = 3;
+
+struct Verdict {
+    bool ok = false;
+    std::string text;
+    std::string hint; ///< the first thing to do; empty if ok
+};
+
+/// `host` is Manager.Describe's document. `operation` is the document of the operation that runs, or null.
+[[nodiscard]] Verdict verdict_of(const base::Json& host, const base::Json& operation);
+[[nodiscard]] base::Json to_json(const Verdict& verdict);
+/// "OK: …" or "NOT OK: … HINT", a line.
+[[nodiscard]] std::string render_verdict(const Screen& screen, const Verdict& verdict);
+
+} // namespace gpuhost::ctl

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/ctl/cli/document.hpp"
+#include "daemon/ctl/cli/table.hpp"
+#include "daemon/ctl/cli/text.hpp"
+#include "daemon/ctl/cli/view.hpp"
+#include "daemon/ctl/runtime/view_runtime_change.hpp"
+#include "daemon/ctl/toolkit/view.hpp"
+
+#include <array>
+
+namespace gpuhost::ctl {
+
+using base::Json;
+
+namespace {
+
+struct ComponentLines {
+    std::string_view component;
+    void (*add)(Facts& facts, const Screen& screen, const Json& observed);
+};
+/// In the order in which they are shown.
+constexpr std::array component_lines{
+    ComponentLines{"driver", add_driver_lines}, ComponentLines{"cdi", add_cdi_lines},
+    ComponentLines{"toolkit", add_toolkit_lines}, ComponentLines{"runtime", add_runtime_lines},
+    ComponentLines{"images", add_image_lines}};
+
+Style style_of_host(std::string_view state) {
+    if (state == "idle")
+        return Style::Good;
+    return state == "degraded" || state == "reboot-required" ? Style::Bad : Style::Bold;
+}
+
+std::string host_line(const Screen& screen, const Json& host) {
+    const std::string state = text_of(host, "state");
+    const bool ready = base::bool_or(host, "ready", false);
+    return screen.paint(style_of_host(state), state) +
+           (ready ? "" : screen.paint(Style::Warn, ", container runtimes and kubelet wait")) + ", kernel " +
+           text_of(host, "kernel");
+}
+
+void add_problem(Facts& facts, const Screen& screen, const char* label, const Json& problem) {
+    facts.add(label, screen.paint(Style::Bad, text_of(problem, "text")));
+    if (const std::string hint = text_of(problem, "hint"); !hint.empty())
+        facts.add("Hint", hint);
+}
+
+/// Shows what one component would change, why, and its problems.
+void add_pending(Facts& facts, const Screen& screen, const Json& plan) {
+    facts.add("Pending", screen.paint(Style::Warn, text_of(plan, "title")));
+    for (const std::string& reason : base::strings_or_empty(plan, "reasons"))
+        facts.add("", printable(reason));
+    for (const Json& problem : list_of(plan, "problems"))
+        add_problem(facts, screen, "Problem", problem);
+}
+
+bool add_all_pending(Facts& facts, const Screen& screen, const Json& components) {
+    bool any = false;
+    bool can_be_done = false;
+    for (const auto& component : components.items()) {
+        const Json& plan = base::member(component.value(), "plan");
+        if (const Json& undecided = base::member(plan, "undecided"); undecided.is_object()) {
+            add_problem(facts, screen, "Pending", undecided);
+            any = true;
+        }
+        if (list_of(plan, "steps").empty() && list_of(plan, "problems").empty())
+            continue;
+        add_pending(facts, screen, plan);
+        any = true;
+        can_be_done = can_be_done || list_of(plan, "problems").empty();
+    }
+    if (can_be_done)
+        facts.add("Hint", "Do it: gpuhostctl apply");
+    return any;
+}
+
+/// What the cluster's policy wants, and who is to do it.
+void add_cluster(Facts& facts, const Json& cluster) {
+    const Json& wish = base::member(cluster, "wish");
+    const std::string toolkit = text_of(wish, "toolkit");
+    const std::string driver = text_of(wish, "driver");
+    const std::string requested = text_of(cluster, "upgrade_requested");
+    if (!toolkit.empty())
+        facts.add("Cluster", "wants toolkit " + toolkit);
+    if (!requested.empty())
+        facts.add("Cluster", "is asked to upgrade this host to driver " + requested);
+    else if (!driver.empty())
+        facts.add("Cluster", "wants driver " + driver + " here, once 'gpuhostctl apply' asks for it");
+}
+
+void add_last(Facts& facts, const Screen& screen, const Json& last, std::uint64_t now_us) {
+    const std::string state = text_of(last, "state");
+    const std::uint64_t ended = number_of(last, "ended_us");
+    const std::string what =
+        "operation " + std::to_string(base::int_or(last, "id", 0)) + ", " + text_of(last, "title") + ": ";
+    if (ended == 0) {
+        const int percent = static_cast<int>(progress_of(last) * 100);
+        facts.add("Now", what + painted_state(screen, state) + ", " + std::to_string(percent) + "%");
+        return;
+    }
+    facts.add("Last", what + painted_state(screen, state) + ", " + human_ago(ended, now_us));
+    const Json& problems = list_of(last, "problems");
+    const std::string cause = text_of(base::member(last, "error"), "message");
+    for (const Json& problem : problems)
+        facts.add("", text_of(problem, "text"));
+    if (problems.empty() && !cause.empty() && cause != state)
+        facts.add("", cause);
+}
+
+} // namespace
+
+std::string render_status(const Screen& screen, const Json& host, const Json& last, std::uint64_t now_us) {
+    Facts facts;
+    const Json& components = base::member(host, "components");
+    facts.add("Host", host_line(screen, host));
+    for (const auto& component : components.items())
+        if (const std::string why = text_of(base::member(component.value(), "error"), "message");
+            !why.empty())
+            facts.add("Unseen", printable(component.key()) + ": " + screen.paint(Style::Bad, why));
+    for (const auto& [component, add] : component_lines)
+        if (const Json& observed = base::member(base::member(components, component), "observed");
+            observed.is_object())
+            add(facts, screen, observed);
+    if (const std::size_t problems = list_of(host, "config_problems").size(); problems > 0)
+        facts.add("Config", screen.paint(Style::Warn, plural(problems, "problem", "problems")) +
+                                ", see: gpuhostctl reload");
+    add_cluster(facts, base::member(host, "cluster"));
+    // Half way through an operation the host is never as wanted; what counts then is how far that is.
+    const bool busy = text_of(host, "state") == "busy";
+    if (!busy && !add_all_pending(facts, screen, components))
+        facts.add("Pending", "nothing");
+    if (last.is_object())
+        add_last(facts, screen, last, now_us);
+    return facts.render(screen);
+}
+
+} // namespace gpuhost::ctl

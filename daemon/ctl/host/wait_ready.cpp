@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/ctl/cli/deadline.hpp"
+#include "daemon/ctl/cli/session.hpp"
+#include "daemon/ctl/host/verbs.hpp"
+#include "daemon/ctl/host/verdict.hpp"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+
+namespace gpuhost::ctl {
+namespace {
+
+using base::Result;
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+
+constexpr Option converged_option{
+    "converged", {}, "succeed once container runtimes may start, also if the host is not OK"};
+constexpr std::array options{converged_option, option::timeout};
+
+constexpr milliseconds retry_interval{1000};
+
+enum class Answer { Ready, NotYet, None };
+
+/// Has the daemon done what it does by itself, and does no operation run?
+Result<bool> is_quiet(Client& client) {
+    GPUHOST_TRY(host, client.describe_host());
+    return base::bool_or(host, "ready", false) && !base::member(host, "operation").is_number();
+}
+
+/// The daemon may not run yet: at boot both are started side by side. It may also end between the two questions. A failed
+/// question does not end the wait, since the units that wait for this one would then start.
+Result<Answer> ask(Client& client, bool converged) {
+    GPUHOST_TRY(running, client.running());
+    if (!running)
+        return Answer::NotYet;
+    const auto ready = converged ? client.ready() : is_quiet(client);
+    if (!ready)
+        return Answer::None;
+    return *ready ? Answer::Ready : Answer::NotYet;
+}
+
+Result<int> say_verdict(const Session& session, Client& client) {
+    GPUHOST_TRY(host, client.describe_host());
+    const Verdict verdict = verdict_of(host, base::Json());
+    if (verdict.ok)
+        return 0;
+    session.note(render_verdict(session.err(), verdict));
+    return not_ok_exit_status;
+}
+
+/// Until something happens, or until it is time to ask again.
+std::optional<milliseconds> patience(const Deadline& deadline, Answer answer) {
+    const std::optional<milliseconds> left = time_left(deadline);
+    return answer == Answer::None ? std::min(left.value_or(retry_interval), retry_interval) : left;
+}
+
+Result<int> run(Session& session) {
+    GPUHOST_TRY(deadline, deadline_of(session.arguments()));
+    GPUHOST_TRY(client, session.client());
+    GPUHOST_CHECK(client->subscribe());
+    const bool converged = session.arguments().has(converged_option);
+    for (;;) {
+        GPUHOST_TRY(answer, ask(*client, converged));
+        if (answer == Answer::Ready)
+            return converged ? 0 : say_verdict(session, *client);
+        GPUHOST_TRY(event, client->wait(patience(deadline, answer), -1));
+        if (event == Client::Event::Timeout && deadline && steady_clock::now() >= *deadline)
+            return base::fail(base::Errc::Timeout,
+                              "the host is not ready after " + *session.arguments().value(option::timeout),
+                              "see what it waits for with: gpuhostctl status");
+    }
+}
+
+} // namespace
+
+const Verb wait_ready_verb{
+    "wait-ready",
+    "",
+    "wait until the host is OK, or is known not to become OK by itself",
+    "Waits until gpuhostd has done what it does by itself and no operation runs. Then it succeeds if the "
+    "host "
+    "is OK; otherwise it prints the first line of status and exits with 3. With --converged it only waits "
+    "until container runtimes and the kubelet may start. Also waits for gpuhostd to start.",
+    0,
+    0,
+    options,
+    run,
+};
+
+} // namespace gpuhost::ctl

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/ctl/image/place.hpp"
+
+#include "daemon/ctl/cli/progress.hpp"
+#include "daemon/ctl/cli/table.hpp"
+#include "daemon/ctl/cli/text.hpp"
+#include "daemon/ctl/cli/view.hpp"
+#include "images/host/crio_reload.hpp"
+#include "images/images_settings.hpp"
+#include "images/store/live.hpp"
+#include "images/store/pins.hpp"
+
+#include <optional>
+
+namespace gpuhost::ctl {
+
+using base::Errc;
+using base::Result;
+
+namespace {
+
+constexpr unsigned most_rounds = 10; ///< the timer does the rest
+
+/// The one error of all that went wrong; each is in the report that was printed.
+Result<int> verdict(const images::PlacementReport& report) {
+    if (report.is_good())
+        return 0;
+    for (const std::string& problem : report.problems)
+        return base::fail(Errc::NotFound, problem);
+    for (const images::Placement& placement : report.placements)
+        if (placement.state == images::Placement::State::Failed)
+            return base::fail(Errc::Failed, placement.image.name + " is not in " + placement.runtime + ": " +
+                                                placement.why);
+    return 0;
+}
+
+Result<images::PlacementReport> placed(const Session& session, const base::Root& root, const Place& place) {
+    GPUHOST_TRY(placer, open_placer(root));
+    return place(placer, [&](const std::string& text) { session.note(printable(text) + "\n"); });
+}
+
+Result<int> conclude(const Session& session, const images::PlacementReport& report) {
+    if (session.wants_json())
+        session.print_json(to_json(report));
+    else
+        session.print(render_placement(session.out(), to_json(report)));
+    return verdict(report);
+}
+
+/// What may change while images are pulled.
+struct Seen {
+    std::uint64_t catalogue_us = 0;
+    std::vector<std::string> pins;
+    std::uint64_t untold_us = 0; ///< what CRI-O is to be told of; 0: nothing
+
+    explicit Seen(const base::Root& root)
+        : catalogue_us(images::catalogue_changed_us(root).value_or(0)), pins(images::read_pins(root)),
+          untold_us(images::CrioReload::marked_us(root)) {}
+    /// Once that was done which `before` saw.
+    [[nodiscard]] bool is_done(const Seen& before) const {
+        return catalogue_us == before.catalogue_us && pins == before.pins &&
+               (untold_us == 0 || untold_us == before.untold_us);
+    }
+};
+
+} // namespace
+
+Result<base::Root> chosen_root(const Session& session) {
+    return base::Root::open(session.arguments().value(place_root_option).value_or("/"));
+}
+
+Result<images::Placer> open_placer(const base::Root& root) {
+    const core::Settings settings =
+        core::load_settings(root, {images::images_setting_keys(), images::mirror_setting_keys()}).settings;
+    GPUHOST_TRY(references, images::References::load(root));
+    return images::Placer(root, std::move(references),
+                          images::find_image_runtimes(root, images::runtime_settings(settings)),
+                          images::mirror_settings(settings));
+}
+
+Result<int> place_images(const Session& session, const base::Root& root, const Place& place) {
+    GPUHOST_TRY(report, placed(session, root, place));
+    return conclude(session, report);
+}
+
+Result<int> place_pinned(const Session& session, const base::Root& root, bool dry_run) {
+    const Place place = [&](const images::Placer& placer, const images::Placer::OnText& on_text) {
+        return placer.ensure_pinned(images::read_pins(root), dry_run, on_text);
+    };
+    Seen seen(root);
+    GPUHOST_TRY(report, placed(session, root, place));
+    // systemd tells of a bundle that comes, or of what CRI-O is to know, only once this has ended, and not of what came
+    // meanwhile; and somebody may have pinned another image, which this run has just released.
+    for (unsigned again = 0; !dry_run && again < most_rounds; ++again) {
+        Seen now(root);
+        if (now.is_done(seen))
+            break;
+        seen = std::move(now);
+        GPUHOST_TRY(newer, placed(session, root, place));
+        report = std::move(newer);
+    }
+    if (!dry_run)
+        if (const auto kept = root.write_atomic(images::placement_file, base::dump(to_json(report))); !kept)
+            session.note("Not kept for 'gpuhostctl status': " + kept.error().message + "\n");
+    return conclude(session, report);
+}
+
+} // namespace gpuhost::ctl

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/base/clock.hpp"
+#include "daemon/ctl/cli/session.hpp"
+#include "daemon/ctl/cli/view.hpp"
+#include "daemon/ctl/operation/verbs.hpp"
+
+#include <array>
+
+namespace gpuhost::ctl {
+namespace {
+
+constexpr std::array options{option::mounted, option::json};
+
+base::Json as_json(const std::vector<OperationRow>& rows) {
+    base::Json list = base::Json::array();
+    for (const OperationRow& row : rows)
+        list.push_back({{"id", row.id},
+                        {"kind", row.kind},
+                        {"state", row.state},
+                        {"title", row.title},
+                        {"began_us", row.began_us},
+                        {"ended_us", row.ended_us}});
+    return list;
+}
+
+base::Result<int> run(Session& session) {
+    GPUHOST_CHECK(session.use_mounted(true));
+    GPUHOST_TRY(client, session.client());
+    GPUHOST_TRY(rows, client->list_operations());
+    if (session.wants_json())
+        session.print_json(as_json(rows));
+    else
+        session.print(render_operations(session.out(), rows, base::realtime_us()));
+    return 0;
+}
+
+} // namespace
+
+const Verb operation_list_verb{
+    "operation list",
+    "",
+    "list operations, the newest last",
+    "Lists what was done to this host and how it ended, the newest last.",
+    0,
+    0,
+    options,
+    run,
+};
+
+} // namespace gpuhost::ctl

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/ctl/cli/follow.hpp"
+#include "daemon/ctl/operation/verbs.hpp"
+
+#include <array>
+
+namespace gpuhost::ctl {
+namespace {
+
+constexpr std::array options{option::json};
+
+base::Result<int> run(Session& session) {
+    GPUHOST_TRY(id, chosen_operation(session));
+    GPUHOST_TRY(client, session.client());
+    GPUHOST_CHECK(client->subscribe());
+    return finish_operation(session, id);
+}
+
+} // namespace
+
+const Verb operation_wait_verb{
+    "operation wait",
+    "[ID]",
+    "wait for an operation's end",
+    "Shows how far an operation is until it has ended; prints how it ended and exits as the verb that "
+    "started it would have. Without ID: the newest.",
+    0,
+    1,
+    options,
+    run,
+};
+
+} // namespace gpuhost::ctl

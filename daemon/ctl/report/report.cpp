@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/ctl/report/report.hpp"
+
+#include "daemon/base/parse.hpp"
+#include "daemon/ctl/report/redact.hpp"
+
+#include <array>
+
+namespace gpuhost::ctl {
+
+std::span<const ReportSource> report_sources() noexcept {
+    static constexpr std::array sources{
+        ReportSource{"doctor.json", "what gpuhostctl doctor finds", report_doctor},
+        ReportSource{"status.json", "the host as gpuhostd sees it", report_status},
+        ReportSource{"plan.json", "what apply would do", report_plan},
+        ReportSource{"drivers.json", "the driver store", report_drivers},
+        ReportSource{"history.json", "what became of the driver", report_history},
+        ReportSource{"operations.json", "all operations that are kept, with their steps", report_operations},
+        ReportSource{"config.txt", "gpuhostd's settings", report_config},
+        ReportSource{"runtimes.json", "container runtimes and what they read", report_runtimes},
+        ReportSource{"cdi.json", "devices for containers", report_cdi},
+        ReportSource{"cluster.json", "what gpuhost-cluster says of itself", report_cluster},
+        ReportSource{"inventory.json", "kernels, GPUs, bundles, as inventory export", report_inventory},
+        ReportSource{"driver-files.txt", "/proc/driver/nvidia", report_driver_files},
+        ReportSource{"modules.txt", "modules of the kernel, its command line, modprobe's rules",
+                     report_modules},
+        ReportSource{"pci.txt", "NVIDIA's devices on PCI", report_pci},
+        ReportSource{"os-release", "the distribution", report_os},
+        ReportSource{"packages.txt", "versions of packages that have to do with GPUs and containers",
+                     report_packages},
+        ReportSource{"units.txt", "gpuhost's units", report_units},
+        ReportSource{"journal.txt", "gpuhost's log of the last three days", report_journal},
+        ReportSource{"kernel.txt", "lines of the kernel's log about GPUs, of this boot", report_kernel_log},
+    };
+    return sources;
+}
+
+std::vector<ReportFile> make_report(const ReportInput& input) {
+    std::vector<ReportFile> files;
+    for (const ReportSource& source : report_sources()) {
+        std::string text = source.read(input);
+        if (!base::ends_with(source.name, ".json"))
+            text = redact(text);
+        if (text.size() > report_limit) {
+            const std::size_t cut = text.size() - report_limit;
+            text = "[" + std::to_string(cut) + " bytes before this are left out]\n" + text.substr(cut);
+        }
+        files.push_back({std::string(source.name), std::move(text)});
+    }
+    return files;
+}
+
+std::string report_document(const base::Json& document) {
+    return base::dump_pretty(redact_document(document)) + "\n";
+}
+
+} // namespace gpuhost::ctl

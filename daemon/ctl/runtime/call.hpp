@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the verbs have in common that change runtimes' configuration.
+#pragma once
+
+#include "daemon/client/request.hpp"
+#include "daemon/ctl/cli/arguments.hpp"
+
+namespace gpuhost::ctl {
+
+inline constexpr Option no_restart_option{
+    "no-restart", "", "leave runtimes that run as they are, and say which want a restart"};
+
+/// A method of org.gpuhost1.Runtime, for the runtimes that are named, or for all.
+[[nodiscard]] inline Request runtime_request(std::string method, const Arguments& given) {
+    Options options;
+    if (given.has(no_restart_option))
+        options["no-restart"] = true;
+    return request_of({"/org/gpuhost1/runtime", "org.gpuhost1.Runtime", std::move(method), {given.words()}},
+                      std::move(options));
+}
+
+} // namespace gpuhost::ctl

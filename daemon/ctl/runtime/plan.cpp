@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/runtime/configure/plan.hpp"
+
+#include "daemon/ctl/cdi/verbs.hpp"
+#include "daemon/ctl/cli/root_option.hpp"
+#include "daemon/ctl/cli/session.hpp"
+#include "daemon/ctl/runtime/verbs.hpp"
+#include "daemon/ctl/runtime/view_runtime_change.hpp"
+#include "daemon/ctl/runtime/wanted.hpp"
+
+#include <array>
+
+namespace gpuhost::ctl {
+namespace {
+
+constexpr std::array options{root_option, option::json};
+
+base::Result<int> run(Session& session) {
+    const Arguments& given = session.arguments();
+    GPUHOST_TRY(root, given_root(given));
+    GPUHOST_TRY(plan, runtime::plan_runtimes(root, wanted_of_runtimes(root), given.words()));
+    if (session.wants_json())
+        session.print_json(plan);
+    else
+        session.print(render_runtime_plan(session.out(), plan));
+    return 0;
+}
+
+} // namespace
+
+const Verb runtime_plan_verb{
+    "runtime plan",
+    "[NAME]",
+    "show what runtime configure would change",
+    "Prints for each container runtime why its configuration is to change, the lines of each file that "
+    "would, "
+    "and what would be restarted; or what stands in the way, or is left to a person. Changes nothing and "
+    "needs "
+    "no daemon. Root sees all of it; others see what they may read.",
+    0,
+    1,
+    options,
+    run,
+};
+
+} // namespace gpuhost::ctl

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/ctl/cli/follow.hpp"
+#include "daemon/ctl/runtime/call.hpp"
+#include "daemon/ctl/runtime/verbs.hpp"
+
+#include <array>
+
+namespace gpuhost::ctl {
+namespace {
+
+constexpr std::array options{no_restart_option, option::dry_run, option::no_wait, option::json};
+
+base::Result<int> run(Session& session) {
+    return run_operation(session, runtime_request("Restore", session.arguments()));
+}
+
+} // namespace
+
+const Verb runtime_restore_verb{
+    "runtime restore",
+    "[NAME…]",
+    "take gpuhostd's part out of runtimes' configuration",
+    "Takes out of the runtimes' configuration what gpuhostd has written there, and leaves what others have "
+    "written. Without NAME, of all runtimes. They stay so: apply leaves them alone until 'runtime configure' "
+    "names them or all.",
+    0,
+    100,
+    options,
+    run,
+};
+
+} // namespace gpuhost::ctl

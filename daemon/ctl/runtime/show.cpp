@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/ctl/cdi/verbs.hpp"
+#include "daemon/ctl/cli/root_option.hpp"
+#include "daemon/ctl/cli/session.hpp"
+#include "daemon/ctl/runtime/verbs.hpp"
+#include "daemon/ctl/runtime/view.hpp"
+#include "daemon/runtime/inspect/documents.hpp"
+
+#include <array>
+
+namespace gpuhost::ctl {
+namespace {
+
+constexpr std::array options{root_option, option::json};
+
+base::Result<int> run(Session& session) {
+    GPUHOST_TRY(root, given_root(session.arguments()));
+    base::Json document;
+    const auto& names = session.arguments().words();
+    if (names.empty()) {
+        document = runtime::list_runtimes(runtime::read_runtimes(root));
+    } else {
+        GPUHOST_TRY(state, runtime::read_runtime_named(root, names.front()));
+        document = runtime::show_runtime(state);
+    }
+    if (session.wants_json())
+        session.print_json(document);
+    else
+        session.print(names.empty() ? render_runtimes(session.out(), document)
+                                    : render_runtime(session.out(), document));
+    return 0;
+}
+
+} // namespace
+
+const Verb runtime_show_verb{
+    "runtime show",
+    "[NAME]",
+    "show container runtimes and how their containers get GPUs",
+    "Shows the container runtimes of this host, by its services, processes and sockets: the files that each "
+    "really "
+    "reads, what its configuration comes to, and what is still to do for GPUs. With NAME, one of them in "
+    "full. Changes "
+    "nothing and needs no daemon. Root sees all of it; others see what they may read.",
+    0,
+    1,
+    options,
+    run,
+};
+
+} // namespace gpuhost::ctl

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "daemon/ctl/cli/verb.hpp"
+
+#include <array>
+
+namespace gpuhost::ctl {
+
+extern const Verb runtime_show_verb;
+extern const Verb runtime_plan_verb;
+extern const Verb runtime_configure_verb;
+extern const Verb runtime_restore_verb;
+extern const Verb runtime_verify_verb;
+
+inline constexpr std::array runtime_verbs{&runtime_show_verb, &runtime_plan_verb, &runtime_configure_verb,
+                                          &runtime_restore_verb, &runtime_verify_verb};
+inline constexpr Family runtime_family{"Container runtimes:", runtime_verbs};
+
+} // namespace gpuhost::ctl

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/ctl/cdi/verbs.hpp"
+#include "daemon/ctl/cli/document.hpp"
+#include "daemon/ctl/cli/root_option.hpp"
+#include "daemon/ctl/cli/session.hpp"
+#include "daemon/ctl/runtime/verbs.hpp"
+#include "daemon/ctl/runtime/view_runtime_change.hpp"
+#include "daemon/ctl/runtime/wanted.hpp"
+#include "daemon/runtime/configure/plan.hpp"
+
+#include <array>
+
+namespace gpuhost::ctl {
+namespace {
+
+constexpr std::array options{root_option, option::json};
+
+/// Names them: who has many hosts reads this line alone.
+base::Result<int> conclude(const base::Json& checked) {
+    std::string bad;
+    for (const base::Json& runtime : list_of(checked, "runtimes"))
+        if (!base::bool_or(runtime, "ok", false))
+            bad += (bad.empty() ? "" : ", ") + text_of(runtime, "name");
+    if (bad.empty())
+        return 0;
+    return base::fail(base::Errc::BadContent, "not as wanted: " + bad, "see: gpuhostctl runtime plan");
+}
+
+base::Result<int> run(Session& session) {
+    const Arguments& given = session.arguments();
+    GPUHOST_TRY(root, given_root(given));
+    GPUHOST_TRY(checked, runtime::verify_runtimes(root, wanted_of_runtimes(root), given.words()));
+    if (session.wants_json())
+        session.print_json(checked);
+    else
+        session.print(render_runtime_checks(session.out(), checked));
+    return conclude(checked);
+}
+
+} // namespace
+
+const Verb runtime_verify_verb{
+    "runtime verify",
+    "[NAME]",
+    "check whether container runtimes are as wanted",
+    "Checks of each container runtime whether its configuration, as it really reads it, is what runtime "
+    "configure would make it, and whether it runs with that. Exit status 9 if one does not; stdout has its "
+    "checks then too. Changes nothing and needs no daemon. Root sees all of it.",
+    0,
+    1,
+    options,
+    run,
+};
+
+} // namespace gpuhost::ctl

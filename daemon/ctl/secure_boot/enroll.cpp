@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/ctl/cli/root_option.hpp"
+#include "daemon/ctl/cli/session.hpp"
+#include "daemon/ctl/secure_boot/verbs.hpp"
+#include "daemon/ctl/secure_boot/view.hpp"
+#include "kmod/trust/secure_boot.hpp"
+
+#include <array>
+
+namespace gpuhost::ctl {
+
+using base::Errc;
+using base::Result;
+using kmod::SigningSettings;
+
+namespace {
+
+constexpr Option create_option{"create", "", "make the key and its certificate, where there are none"};
+constexpr Option name_option{"name", "NAME", "what the certificate that is made is called"};
+constexpr std::array options{create_option, name_option, root_option, option::json};
+
+constexpr std::string_view new_key = "/etc/gpuhost/modules.key";
+constexpr std::string_view new_certificate = "/etc/gpuhost/modules.der";
+
+/// The certificate last: with it the pair is there.
+Result<void> create(const base::Root& root, const SigningSettings& signing, const std::string& name) {
+    for (const std::string& path : {signing.key, signing.certificate}) {
+        if (path.empty() || path.front() != '/')
+            return base::fail(Errc::InvalidArgument, "'" + path + "' is no file that can be made",
+                              "A key in a token is made with the token's own tools.");
+        if (root.exists(path))
+            return base::fail(Errc::AlreadyExists, path + ": is there already",
+                              "Without --create it is used as it is.");
+    }
+    GPUHOST_TRY(identity, content::make_module_identity(name));
+    for (const std::string& path : {signing.key, signing.certificate})
+        GPUHOST_CHECK(root.make_directories(path.substr(0, path.rfind('/'))));
+    GPUHOST_CHECK(root.write_atomic(signing.key, identity.key, 0600));
+    return root.write_atomic(signing.certificate, identity.certificate);
+}
+
+Result<int> run(Session& session) {
+    const Arguments& given = session.arguments();
+    GPUHOST_TRY(root, given_root(given));
+    SigningSettings signing =
+        kmod::driver_settings(core::load_settings(root, {kmod::driver_setting_keys()}).settings).signing;
+    if (signing.key.empty())
+        signing.key = new_key;
+    if (signing.certificate.empty())
+        signing.certificate = new_certificate;
+    const std::string host = root.read_line("/proc/sys/kernel/hostname").value_or("this host");
+    if (given.has(create_option))
+        GPUHOST_CHECK(create(root, signing, given.value(name_option).value_or("Kernel modules of " + host)));
+    const auto text = root.read(signing.certificate);
+    if (!text)
+        return base::fail(
+            text.error().with_hint("Name the site's certificate in SigningCertificate=, or have "
+                                   "a key made: gpuhostctl secure-boot enroll --create"));
+    GPUHOST_TRY(certificate, content::read_module_certificate(*text, signing.certificate));
+    kmod::TrustRules rules = kmod::trust_rules(root, {});
+    rules.certificates.push_back(certificate);
+    const bool is_der = *text == certificate.der;
+    const base::Json enrolment{{"certificate", signing.certificate},
+                               {"der", is_der ? signing.certificate : signing.certificate + ".der"},
+                               {"key", signing.key},
+                               {"name", certificate.name},
+                               {"key_id", certificate.key_id},
+                               {"created", given.has(create_option)},
+                               {"kernel", kmod::name(kmod::trust_of(certificate, rules))}};
+    if (session.wants_json())
+        session.print_json(enrolment);
+    else
+        session.print(render_enrolment(session.out(), enrolment));
+    return 0;
+}
+
+} // namespace
+
+const Verb secure_boot_enroll_verb{
+    "secure-boot enroll",
+    "",
+    "say how the kernel gets to know the site's key",
+    "Says how the key that signs this site's modules is enrolled: what to run, and what to do at the console "
+    "at the next boot. With --create it makes a key for root alone and its certificate first. Changes "
+    "nothing "
+    "else and needs no daemon.",
+    0,
+    0,
+    options,
+    run,
+};
+
+} // namespace gpuhost::ctl

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/ctl/cli/root_option.hpp"
+#include "daemon/ctl/cli/session.hpp"
+#include "daemon/ctl/secure_boot/verbs.hpp"
+#include "daemon/ctl/secure_boot/view.hpp"
+#include "kmod/trust/secure_boot.hpp"
+
+#include <array>
+
+namespace gpuhost::ctl {
+namespace {
+
+constexpr std::array options{root_option, option::json};
+
+base::Result<int> run(Session& session) {
+    GPUHOST_TRY(root, given_root(session.arguments()));
+    // Mistakes in the files are the daemon's and 'reload's to tell.
+    const core::Settings settings = core::load_settings(root, {kmod::driver_setting_keys()}).settings;
+    GPUHOST_TRY(boot, kmod::read_secure_boot(root, kmod::driver_settings(settings)));
+    const base::Json status = kmod::to_json(boot);
+    if (session.wants_json())
+        session.print_json(status);
+    else
+        session.print(render_secure_boot(session.out(), status));
+    return 0;
+}
+
+} // namespace
+
+const Verb secure_boot_status_verb{
+    "secure-boot status",
+    "",
+    "show which modules' signatures this kernel takes",
+    "Shows whether the kernel takes signed modules only and why, which keys it has and in which keyring, how "
+    "the site's own key stands with it, and whether it would take the drivers in the store. Changes nothing "
+    "and needs no daemon. The kernel tells its keyrings to root alone.",
+    0,
+    0,
+    options,
+    run,
+};
+
+} // namespace gpuhost::ctl

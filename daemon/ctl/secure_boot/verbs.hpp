@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "daemon/ctl/cli/verb.hpp"
+
+#include <array>
+
+namespace gpuhost::ctl {
+
+extern const Verb secure_boot_enroll_verb;
+extern const Verb secure_boot_status_verb;
+
+inline constexpr std::array secure_boot_verbs{&secure_boot_enroll_verb, &secure_boot_status_verb};
+inline constexpr Family secure_boot_family{"Signed kernel modules:", secure_boot_verbs};
+
+} // namespace gpuhost::ctl

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// The documents of 'secure-boot status' and 'secure-boot enroll' as text for people. Pure functions, as those of view.hpp.
+#pragma once
+
+#include "daemon/base/json.hpp"
+#include "daemon/ctl/cli/terminal.hpp"
+
+#include <string>
+
+namespace gpuhost::ctl {
+
+[[nodiscard]] std::string render_secure_boot(const Screen& screen, const base::Json& status);
+[[nodiscard]] std::string render_enrolment(const Screen& screen, const base::Json& enrolment);
+
+} // namespace gpuhost::ctl

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/client/toolkit_call.hpp"
+#include "daemon/ctl/cli/session.hpp"
+#include "daemon/ctl/toolkit/verbs.hpp"
+#include "daemon/ctl/toolkit/view.hpp"
+
+#include <array>
+
+namespace gpuhost::ctl {
+namespace {
+
+constexpr std::array options{option::json};
+
+base::Result<int> run(Session& session) {
+    GPUHOST_TRY(client, session.client());
+    GPUHOST_TRY(list, client->ask(toolkit_call("List")));
+    if (session.wants_json())
+        session.print_json(list);
+    else
+        session.print(render_toolkits(session.out(), list));
+    return 0;
+}
+
+} // namespace
+
+const Verb toolkit_list_verb{
+    "toolkit list",
+    "",
+    "list the container toolkits in the store",
+    "Lists every version of NVIDIA's container toolkit in the store, and which one is selected.",
+    0,
+    0,
+    options,
+    run,
+};
+
+} // namespace gpuhost::ctl

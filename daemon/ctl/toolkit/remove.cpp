@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/client/toolkit_call.hpp"
+#include "daemon/ctl/cli/follow.hpp"
+#include "daemon/ctl/toolkit/verbs.hpp"
+
+#include <array>
+
+namespace gpuhost::ctl {
+namespace {
+
+constexpr std::array options{option::dry_run, option::no_wait, option::json};
+
+base::Result<int> run(Session& session) {
+    return run_operation(session, request_of(toolkit_call("Remove", {session.arguments().words()[0]})));
+}
+
+} // namespace
+
+const Verb toolkit_remove_verb{
+    "toolkit remove",
+    "VERSION",
+    "take a version of the toolkit out of the store",
+    "Removes all that the store has of one version. Refused while it is selected, while a process uses its "
+    "files, and while a container runs that was started by it.",
+    1,
+    1,
+    options,
+    run,
+};
+
+} // namespace gpuhost::ctl

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/ctl/cli/root_option.hpp"
+#include "daemon/ctl/cli/session.hpp"
+#include "daemon/ctl/runtime/wanted.hpp"
+#include "daemon/ctl/toolkit/verbs.hpp"
+#include "daemon/ctl/toolkit/view.hpp"
+#include "daemon/runtime/toolkit/documents.hpp"
+
+#include <array>
+
+namespace gpuhost::ctl {
+namespace {
+
+constexpr std::array options{root_option, option::json};
+
+base::Result<int> run(Session& session) {
+    GPUHOST_TRY(root, given_root(session.arguments()));
+    const base::Json document =
+        runtime::toolkit_document(root, runtime::toolkit_settings(wanted_of_runtimes(root)));
+    if (session.wants_json())
+        session.print_json(document);
+    else
+        session.print(render_toolkit(session.out(), document));
+    return 0;
+}
+
+} // namespace
+
+const Verb toolkit_show_verb{
+    "toolkit show",
+    "",
+    "show which container toolkit is used, and how",
+    "Shows the selected version, its packages and programs, the mode of nvidia-container-runtime, and whose "
+    "config.toml it reads: of one that gpuhost did not write, the options that differ. Needs no daemon.",
+    0,
+    0,
+    options,
+    run,
+};
+
+} // namespace gpuhost::ctl

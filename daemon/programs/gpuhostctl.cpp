@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "config.h"
+#include "daemon/ctl/cli/help.hpp"
+#include "daemon/ctl/cli/session.hpp"
+
+#include <cstdio>
+#include <exception>
+#include <string>
+#include <vector>
+
+#include <unistd.h>
+
+namespace {
+
+using namespace gpuhost;
+using namespace gpuhost::ctl;
+
+int fail(Session& session, const base::Error& error) {
+    session.complain(error);
+    return base::info(error.code).exit_code;
+}
+
+int run(const std::vector<std::string>& words) {
+    const Screen out = screen_of(STDOUT_FILENO);
+    Session nobody(Arguments{}, out, screen_of(STDERR_FILENO));
+    auto arguments = Arguments::parse(words);
+    if (!arguments)
+        return fail(nobody, arguments.error());
+    Session session(*std::move(arguments), out, screen_of(STDERR_FILENO));
+    const Verb* const verb = session.arguments().verb();
+    if (session.arguments().has("help"))
+        session.print(verb == nullptr ? general_help(out, session.arguments().topic())
+                                      : verb_help(out, *verb));
+    else if (session.arguments().has("version"))
+        session.print("gpuhostctl " PACKAGE_VERSION "\n");
+    else if (const auto status = verb->run(session); status)
+        return *status;
+    else
+        return fail(session, status.error());
+    return 0;
+}
+
+} // namespace
+
+int main(int argc, char** argv) {
+    try {
+        const int status = run(std::vector<std::string>(argv + (argc > 0 ? 1 : 0), argv + argc));
+        if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0)
+            return status;
+        std::perror("gpuhostctl: writing the output");
+    } catch (const std::exception& e) {
+        std::fprintf(stderr, "gpuhostctl: %s\n", e.what());
+    }
+    return base::info(base::Errc::Failed).exit_code;
+}

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/ctl/cli/arguments.hpp"
+#include "daemon/ctl/driver/verbs.hpp"
+#include "daemon/ctl/host/verbs.hpp"
+
+#include <gtest/gtest.h>
+
+namespace gpuhost::ctl {
+namespace {
+
+using Words = std::vector<std::string>;
+
+base::Error error_of(const Words& words) {
+    const auto arguments = Arguments::parse(words);
+    return arguments ? base::Error{base::Errc::Failed, "was accepted", ""} : arguments.error();
+}
+
+TEST(Arguments, FindsAVerbOfTwoWordsAndItsArguments) {
+    const auto arguments = Arguments::parse(Words{"driver", "swap", "550.163.01"});
+    ASSERT_TRUE(arguments);
+    EXPECT_EQ(arguments->verb(), &driver_swap_verb);
+    EXPECT_EQ(arguments->words(), Words{"550.163.01"});
+}
+
+TEST(Arguments, WithoutAVerbShowsTheStatus) {
+    EXPECT_EQ(Arguments::parse(Words{})->verb(), &status_verb);
+    EXPECT_EQ(Arguments::parse(Words{"--json"})->verb(), &status_verb);
+}
+
+TEST(Arguments, OptionsStandAnywhereAndTakeTheirValueBothWays) {
+    for (const Words& words : {Words{"--holders=wait", "driver", "swap", "1.2"},
+                               Words{"driver", "--holders", "wait", "swap", "1.2"},
+                               Words{"driver", "swap", "1.2", "--holders", "wait"}}) {
+        const auto arguments = Arguments::parse(words);
+        ASSERT_TRUE(arguments) << arguments.error().message;
+        EXPECT_EQ(arguments->value(option::holders), "wait");
+        EXPECT_EQ(arguments->words(), Words{"1.2"});
+    }
+}
+
+TEST(Arguments, AnOptionalValueNeedsItsEqualsSign) {
+    const auto plain = Arguments::parse(Words{"operation", "show", "--json", "7"});
+    ASSERT_TRUE(plain);
+    EXPECT_EQ(plain->value(option::json), "");
+    EXPECT_EQ(plain->words(), Words{"7"});
+    EXPECT_EQ(Arguments::parse(Words{"status", "--json=short"})->value(option::json), "short");
+}
+
+TEST(Arguments, RepeatedOptionsKeepAllValues) {
+    const auto arguments = Arguments::parse(Words{"driver", "build", "1.2", "--kernel=a", "--kernel", "b"});
+    ASSERT_TRUE(arguments);
+    EXPECT_EQ(arguments->values({"kernel", "RELEASE", ""}), (Words{"a", "b"}));
+}
+
+TEST(Arguments, TwoDashesEndTheOptions) {
+    const auto arguments = Arguments::parse(Words{"driver", "import", "--", "--json"});
+    ASSERT_TRUE(arguments);
+    EXPECT_EQ(arguments->words(), Words{"--json"});
+    EXPECT_FALSE(arguments->has(option::json));
+}
+
+TEST(Arguments, HelpIsThereForEveryVerbWithoutItsArguments) {
+    for (const Verb* verb : verbs()) {
+        const std::string name(verb->name);
+        const std::size_t blank = name.find(' ');
+        Words words{name.substr(0, blank)};
+        if (blank != std::string::npos)
+            words.push_back(name.substr(blank + 1));
+        for (const char* help : {"--help", "-h", "--version"}) {
+            words.emplace_back(help);
+            const auto arguments = Arguments::parse(words);
+            ASSERT_TRUE(arguments) << name;
+            EXPECT_EQ(arguments->verb(), verb);
+            words.pop_back();
+        }
+    }
+    EXPECT_EQ(Arguments::parse(Words{"driver", "--help"})->topic(), "driver");
+    EXPECT_EQ(Arguments::parse(Words{"--help"})->verb(), nullptr);
+}
+
+struct Wrong {
+    Words words;
+    std::string message;
+    std::string hint;
+};
+
+class WrongArguments : public testing::TestWithParam<Wrong> {};
+
+TEST_P(WrongArguments, NamesTheWordAndTheNearest) {
+    const base::Error error = error_of(GetParam().words);
+    EXPECT_EQ(error.code, base::Errc::InvalidArgument);
+    EXPECT_EQ(error.message, GetParam().message);
+    EXPECT_EQ(error.hint, GetParam().hint);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, WrongArguments,
+    testing::Values(
+        Wrong{{"sttaus"}, "unknown verb 'sttaus'", "did you mean 'status'?"},
+        Wrong{{"swap", "1.2"}, "unknown verb 'swap'", "did you mean 'driver swap'?"},
+        Wrong{{"frobnicate"}, "unknown verb 'frobnicate'", "see: gpuhostctl --help"},
+        Wrong{{"operation"}, "'operation' needs a verb", "one of: list, show, wait, cancel"},
+        Wrong{{"driver", "lst"}, "unknown verb 'driver lst'", "did you mean 'list'?"},
+        Wrong{{"driver", "xyzzy"},
+              "unknown verb 'driver xyzzy'",
+              "one of: import, adopt, build, export, list, history, show, verify, remove, pin, unpin, clean, "
+              "swap, rollback, select, deselect, prepare"},
+        Wrong{{"status", "--jso"}, "unknown option '--jso'", "did you mean '--json'?"},
+        Wrong{
+            {"driver", "swap", "1.2", "--hold=wait"}, "unknown option '--hold'", "did you mean '--holders'?"},
+        Wrong{{"driver", "swap", "1.2", "--no-wiat"},
+              "unknown option '--no-wiat'",
+              "did you mean '--no-wait'?"},
+        Wrong{{"status", "-v"}, "unknown option '-v'", "see: gpuhostctl status --help"},
+        Wrong{{"status", "--no-wait"}, "'status' has no option '--no-wait'", "see: gpuhostctl status --help"},
+        Wrong{{"status", "--json="}, "option '--json' has an empty value", "write: --json=short|pretty"},
+        Wrong{{"status", "--json=yaml"}, "wrong value 'yaml' for '--json'", "one of: short, pretty"},
+        Wrong{{"driver", "swap", "1.2", "--holders=termnate"},
+              "wrong value 'termnate' for '--holders'",
+              "did you mean 'terminate'?"},
+        Wrong{{"driver", "build", "1.2", "--kernel"},
+              "option '--kernel' needs a value",
+              "write: --kernel=RELEASE"},
+        Wrong{{"apply", "--dry-run=yes"}, "option '--dry-run' takes no value", "write: --dry-run"},
+        Wrong{{"driver", "swap"}, "'driver swap' needs VERSION", "usage: gpuhostctl driver swap VERSION"},
+        Wrong{{"driver", "swap", "1", "2"},
+              "one argument too many: '2'",
+              "usage: gpuhostctl driver swap VERSION"},
+        Wrong{{"status", "now"}, "'status' takes no argument, got 'now'", "usage: gpuhostctl status"}));
+
+TEST(Verbs, OptionsOfOneNameTakeAValueTheSameWay) {
+    // Words are told from values before the verb is known.
+    for (const Verb* one : verbs())
+        for (const Verb* other : verbs())
+            for (const Option& a : one->options)
+                for (const Option& b : other->options)
+                    if (a.name == b.name) {
+                        EXPECT_EQ(a.argument, b.argument) << a.name;
+                        EXPECT_EQ(a.argument_optional, b.argument_optional) << a.name;
+                    }
+}
+
+TEST(Nearest, FarWordsHaveNone) {
+    EXPECT_EQ(nearest("xyzzy", {"status", "plan"}), "");
+    EXPECT_EQ(nearest("paln", {"status", "plan"}), "plan");
+    EXPECT_EQ(nearest("sta", {"status", "plan"}), "status");
+}
+
+} // namespace
+} // namespace gpuhost::ctl

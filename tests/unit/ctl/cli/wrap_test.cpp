@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/base/parse.hpp"
+#include "daemon/ctl/cli/help.hpp"
+#include "daemon/ctl/cli/table.hpp"
+#include "daemon/ctl/cli/text.hpp"
+#include "daemon/ctl/cli/wrap.hpp"
+
+#include <gtest/gtest.h>
+
+namespace gpuhost::ctl {
+namespace {
+
+TEST(Wrap, BreaksAtBlanksWithHangingIndent) {
+    EXPECT_EQ(wrap("aa bb cc dd", 7, 2, 1), "aa bb\n cc dd");
+    EXPECT_EQ(wrap("aa bb", 7, 2, 2), "aa bb");
+}
+
+TEST(Wrap, KeepsCommandWhole) {
+    EXPECT_EQ(wrap("build them: gpuhostctl driver build 550.163.01 --kernel 6.1.0-50-amd64", 60, 10, 10),
+              "build them:\n          gpuhostctl driver build 550.163.01 --kernel 6.1.0-50-amd64");
+    EXPECT_EQ(wrap("say 'gpuhostctl apply', then wait for it", 24, 0, 2),
+              "say 'gpuhostctl apply',\n  then wait for it");
+}
+
+TEST(Wrap, IgnoresEscapeSequences) {
+    EXPECT_EQ(wrap("\033[1;31maa bb\033[0m", 5, 0, 0), "\033[1;31maa bb\033[0m");
+}
+
+std::size_t widest(const std::string& text) {
+    std::size_t width = 0;
+    for (const std::string& line : base::split(text, '\n'))
+        width = std::max(width, text_width(line));
+    return width;
+}
+
+TEST(Wrap, FactsFitTheTerminal) {
+    Facts facts;
+    facts.add("Hint", "import modules for it, or install its headers and build them: gpuhostctl driver build "
+                      "550.163.01 --kernel 6.1.0-50-amd64");
+    Screen screen;
+    screen.terminal = true;
+    EXPECT_EQ(facts.render(screen), "Hint: import modules for it, or install its headers and build them:\n"
+                                    "      gpuhostctl driver build 550.163.01 --kernel 6.1.0-50-amd64\n");
+    screen.terminal = false;
+    EXPECT_GT(widest(facts.render(screen)), screen.columns);
+}
+
+TEST(Wrap, GeneralHelpFitsEightyColumns) {
+    EXPECT_LE(widest(general_help({}, "")), 80U) << general_help({}, "");
+}
+
+} // namespace
+} // namespace gpuhost::ctl

@@ -1,0 +1,389 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/ctl/doctor/doctor.hpp"
+#include "daemon/ctl/doctor/view.hpp"
+
+#include <algorithm>
+#include <functional>
+
+#include <gtest/gtest.h>
+
+namespace gpuhost::ctl {
+namespace {
+
+using base::Json;
+
+constexpr std::uint64_t now = 1'700'000'000; ///< seconds since 1970
+constexpr std::uint64_t day = 86'400;
+const std::string kernel = "6.1.0-50-amd64";
+const std::string version = "550.163.01";
+
+/// On which all is well.
+DoctorFacts healthy() {
+    DoctorFacts facts;
+    facts.host = {
+        {"version", "1"}, {"state", "idle"}, {"operation", nullptr}, {"config_problems", Json::array()}};
+    facts.client_version = "1";
+    facts.workers.emplace();
+    facts.operation = {{"id", 7}, {"state", "committed"}, {"title", "swap"}};
+    facts.failed_units.emplace();
+    facts.kernel = kernel;
+    facts.gpus = {{"0000:65:00.0", "0x2330", "nvidia"}};
+    facts.served = {"0000:65:00.0"};
+    facts.loaded = {{"nvidia", version, "", 0, {}, "live"}};
+    facts.configured = version;
+    kmod::DriverVersion driver;
+    driver.version = version;
+    driver.userland.push_back({"u", "/u", 1, 1, true, {"gsp_ga10x.bin"}, 0});
+    driver.modules.push_back({kernel, "open", "m", "/m", {}, 0});
+    facts.store.versions.push_back(driver);
+    facts.store.selected[kernel] = {{version, "u", "m"}, std::nullopt};
+    facts.enforcement = "module.sig_enforce is set";
+    facts.selected_set = kmod::SetVerdict{version, "open", "m", true, {}, {}};
+    facts.xid_lines = 0;
+    facts.kernels = {{kernel, true, true, true}};
+    facts.rules = {{"/etc/modprobe.d/gpuhost.conf", "blacklist", "nouveau"},
+                   {"/run/modprobe.d/00-gpuhost-door.conf", "install", "nvidia"}};
+    facts.state_free = 10ULL << 30U;
+    facts.boot_free = 1ULL << 30U;
+    facts.now_us = now * 1'000'000;
+    facts.newest_file_us = facts.now_us;
+    facts.cdi = {{"files", {{{"path", "/run/cdi/nvidia.yaml"}, {"ours", true}}}}};
+    facts.runtimes = {{"runtimes", {{{"name", "containerd"}, {"ok", true}}}}};
+    facts.anchors = {{"/etc/gpuhost/trust.d/a.pem", now + 90 * day}};
+    facts.joined = true;
+    facts.identity = CertificateFile{"/var/lib/gpuhost/cluster/client.pem", now + 9 * day};
+    facts.cluster = {{"node", "gpu01"}, {"server", "https://api"}};
+    return facts;
+}
+
+Json result_of(const DoctorFacts& facts, std::string_view name) {
+    const Json found = diagnose(facts);
+    for (const Json& check : found.at("checks"))
+        if (check.at("check") == name)
+            return check;
+    ADD_FAILURE() << "no check " << name;
+    return {};
+}
+
+TEST(Doctor, AHealthyHostIsOkInAllChecks) {
+    const Json found = diagnose(healthy());
+    EXPECT_EQ(found.at("result"), "ok");
+    for (const Json& check : found.at("checks"))
+        EXPECT_EQ(check.at("result"), "ok") << check;
+}
+
+struct Harm {
+    const char* name;  ///< of the test
+    const char* check; ///< that finds it, and no other
+    const char* result;
+    const char* text; ///< part of what it says
+    std::function<void(DoctorFacts&)> harm;
+};
+void PrintTo(const Harm& harm, std::ostream* out) {
+    *out << harm.name;
+}
+
+class DoctorFinds : public testing::TestWithParam<Harm> {};
+
+TEST_P(DoctorFinds, ItInOneCheckAndSaysWhatIsNext) {
+    DoctorFacts facts = healthy();
+    GetParam().harm(facts);
+    const Json found = diagnose(facts);
+    EXPECT_EQ(found.at("result"), GetParam().result);
+    for (const Json& check : found.at("checks")) {
+        const bool is_it = check.at("check") == GetParam().check;
+        EXPECT_EQ(check.at("result"), is_it ? GetParam().result : "ok") << check;
+        EXPECT_EQ(check.at("next").get<std::string>().empty(), !is_it) << check;
+        if (is_it) {
+            EXPECT_NE(check.at("text").get<std::string>().find(GetParam().text), std::string::npos) << check;
+        }
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, DoctorFinds,
+    testing::Values(
+        Harm{"OldDaemon", "version", "warning", "gpuhostd is 0", [](auto& f) { f.host["version"] = "0"; }},
+        Harm{"FailedUnit", "units", "error", "gpuhost-scrub.service",
+             [](auto& f) { f.failed_units = {"gpuhost-scrub.service"}; }},
+        Harm{"MaskedUnit", "units", "warning", "gpuhost-cdi.path",
+             [](auto& f) { f.masked_units = {"gpuhost-cdi.path"}; }},
+        Harm{"WaitsForReboot", "operation", "error", "reboot",
+             [](auto& f) { f.host["state"] = "reboot-required"; }},
+        Harm{"Busy", "operation", "warning", "operation 7 runs: swap",
+             [](auto& f) { f.host.update({{"state", "busy"}, {"operation", 7}}); }},
+        Harm{"Degraded", "operation", "error", "not as wanted", [](auto& f) { f.host["state"] = "degraded"; }},
+        Harm{"RolledBack", "operation", "warning", "rolled-back",
+             [](auto& f) { f.operation["state"] = "rolled-back"; }},
+        Harm{"HungWorker", "workers", "error", "gpuhost-worker-7-1-1.service",
+             [](auto& f) { f.workers->push_back("gpuhost-worker-7-1-1.service"); }},
+        Harm{"DriverInInitramfs", "initramfs", "error", "'/efi/b' has 'usr/lib/modules/k/nvidia.ko', which is loaded before what is selected can be (and 1 more)",
+             [](auto& f) {
+                 f.kernels[0].images = {{"/boot/a", {"usr/lib/modules/k/nouveau.ko"}, "dracut"},
+                                        {"/efi/b", {"usr/lib/modules/k/nvidia.ko"}, "kernel-install"}};
+             }},
+        Harm{"NouveauInInitramfs", "initramfs", "warning", "nouveau.ko",
+             [](auto& f) { f.kernels[0].images = {{"/boot/a", {"usr/lib/modules/k/nouveau.ko"}, "dracut"}}; }},
+        Harm{"BadSetting", "settings", "warning", "x.conf:2",
+             [](auto& f) { f.host["config_problems"] = {"x.conf:2: what?"}; }},
+        Harm{"UnservedGpu", "gpus", "error", "0000:65:00.0", [](auto& f) { f.served.clear(); }},
+        Harm{"NoGpu", "gpus", "warning", "no NVIDIA GPU", [](auto& f) { f.gpus.clear(); }},
+        Harm{"OtherDriverLoaded", "driver", "error", "loaded is 535.261.03, selected 550.163.01",
+             [](auto& f) { f.loaded[0].version = "535.261.03"; }},
+        Harm{"OtherDriverConfigured", "driver", "error", "configured is 560.1",
+             [](auto& f) { f.configured = "560.1"; }},
+        Harm{"DamagedSet", "store", "error", "can't be read",
+             [](auto& f) { f.store.problems = {"/var/lib/gpuhost/driver/1/userland/u can't be read"}; }},
+        Harm{"RefusedModules", "signatures", "error", "module 'nvidia' is not signed (and 1 more)",
+             [](auto& f) {
+                 f.selected_set->problems = {
+                     {base::Errc::AccessDenied, "module 'nvidia' is not signed", "sign it"},
+                     {base::Errc::AccessDenied, "module 'nvidia_uvm' is not signed", "sign it"}};
+             }},
+        Harm{"KeysNotTold", "signatures", "warning", "/proc/keys can't be read",
+             [](auto& f) { f.selected_set->warnings = {"/proc/keys can't be read"}; }},
+        Harm{"NoDevices", "devices", "error", "nodes", [](auto& f) { f.devices_complete = false; }},
+        Harm{"NoFirmwareLink", "firmware", "error", "/lib/firmware/nvidia/550.163.01",
+             [](auto& f) { f.firmware_linked = false; }},
+        Harm{"NoFirmware", "firmware", "error", "none in the store",
+             [](auto& f) { f.store.versions[0].userland[0].firmware.clear(); }},
+        Harm{"Xid", "xid", "warning", "2 lines", [](auto& f) { f.xid_lines = 2; }},
+        Harm{"NouveauLoaded", "nouveau", "error", "is loaded", [](auto& f) { f.nouveau_loaded = true; }},
+        Harm{"NouveauAtBoot", "nouveau", "warning", "6.1.0-50-amd64 would load it", [](auto& f) { f.rules.clear(); }},
+        Harm{"InstallRule", "modprobe", "error", "'/etc/modprobe.d/x.conf' has 'install nvidia'",
+             [](auto& f) { f.rules.push_back({"/etc/modprobe.d/x.conf", "install", "nvidia"}); }},
+        Harm{"KernelToBuild", "kernels", "warning", "to be built for 6.12",
+             [](auto& f) { f.kernels.push_back({"6.12", false, true, false}); }},
+        Harm{"KernelWithoutAnything", "kernels", "warning", "neither modules nor headers: 6.12",
+             [](auto& f) { f.kernels.push_back({"6.12", false, false, false}); }},
+        Harm{"RunningKernelWithoutAnything", "kernels", "error", "neither modules nor headers: 6.1.0",
+             [](auto& f) { f.kernels[0] = {kernel, false, false, true}; }},
+        Harm{"Shadow", "libraries", "error", "libcuda.so.535.1",
+             [](auto& f) { f.shadows = {"/usr/lib/libcuda.so.535.1"}; }},
+        Harm{"FullDisk", "space", "error", "1.0 MiB are left", [](auto& f) { f.state_free = 1 << 20; }},
+        Harm{"LittleRoom", "space", "warning", "500 MiB are left", [](auto& f) { f.state_free = 500 << 20; }},
+        Harm{"LittleRoomInBoot", "space", "warning", "/boot", [](auto& f) { f.boot_free = 1 << 20; }},
+        Harm{"ClockBehind", "clock", "error", "files of this host are from",
+             [](auto& f) { f.newest_file_us = (now + 2 * day) * 1'000'000; }},
+        Harm{"StaleCdi", "cdi", "error", "nvidia.yaml' of gpuhostd: /dev/nvidia0 is not there",
+             [](auto& f) { f.cdi["files"][0]["stale"] = {"/dev/nvidia0 is not there"}; }},
+        Harm{"BadCdi", "cdi", "error", "nvidia.yaml' of gpuhostd: x",
+             [](auto& f) { f.cdi["files"][0]["problems"] = {"x"}; }},
+        Harm{"BadCdiOfOthers", "cdi", "warning", "'/etc/cdi/b.json', which is not gpuhostd's: y",
+             [](auto& f) {
+                 f.cdi["files"].push_back({{"path", "/etc/cdi/b.json"}, {"ours", false}, {"stale", {"y"}}});
+             }},
+        Harm{"NoCdi", "cdi", "warning", "not told", [](auto& f) { f.cdi["files"][0]["ours"] = false; }},
+        Harm{"RuntimeNotAsWanted", "runtimes", "error", "containerd",
+             [](auto& f) { f.runtimes["runtimes"][0]["ok"] = false; }},
+        Harm{"RuntimesUnseen", "runtimes", "warning", "not allowed",
+             [](auto& f) { f.runtimes = {{"message", "not allowed"}}; }},
+        Harm{"AnchorsEnded", "trust", "error", "no authority is valid: 'b.pem' ended on",
+             [](auto& f) { f.anchors = {{"b.pem", now - 1}, {"c.pem", now - 2}}; }},
+        Harm{"AnchorEndedAndOthersDidNot", "trust", "warning", "b.pem' ended on",
+             [](auto& f) {
+                 f.anchors.push_back({"c.pem", now + day});
+                 f.anchors.push_back({"b.pem", now - 1});
+             }},
+        Harm{"AnchorEnds", "trust", "warning", "b.pem' ends on",
+             [](auto& f) { f.anchors.push_back({"b.pem", now + 29 * day}); }},
+        Harm{"AnchorIsNone", "trust", "error", "b.crl: no certificate",
+             [](auto& f) { f.trust_error = base::Error{base::Errc::BadContent, "b.crl: no certificate", ""}; }},
+        Harm{"ClusterSilent", "cluster", "error", "does not run", [](auto& f) { f.cluster = nullptr; }},
+        Harm{"NoContact", "cluster", "error", "connection refused",
+             [](auto& f) { f.cluster["error"] = {{"message", "connection refused"}, {"hint", ""}}; }},
+        Harm{"CredentialsEnd", "credentials", "warning", "ends on",
+             [](auto& f) { f.identity->until = now + day; }}),
+    [](const auto& tested) { return std::string(tested.param.name); });
+
+/// Checks that say anything but "ok", in their order.
+std::vector<std::string> not_ok(const DoctorFacts& facts, std::string_view result) {
+    std::vector<std::string> names;
+    const Json found = diagnose(facts);
+    EXPECT_EQ(found.at("result"), "ok");
+    for (const Json& check : found.at("checks"))
+        if (check.at("result") != "ok") {
+            EXPECT_EQ(check.at("result"), result) << check;
+            names.push_back(check.at("check").get<std::string>());
+        }
+    return names;
+}
+
+using Names = std::vector<std::string>;
+
+/// As healthy(), with a driver that is not gpuhostd's.
+DoctorFacts healthy_of(kmod::DriverOwner owner) {
+    DoctorFacts facts = healthy();
+    facts.owner = owner;
+    facts.configured.clear();
+    facts.store.selected.clear();
+    facts.selected_set.reset();
+    facts.rules.clear();
+    facts.kernels[0].has_modules = false;
+    facts.shadows = {"/usr/lib64/libcuda.so.550.163.01"};
+    return facts;
+}
+
+TEST(Doctor, APreinstalledDriverIsOthersToLookAfter) {
+    const DoctorFacts facts = healthy_of(kmod::DriverOwner::Preinstalled);
+    EXPECT_EQ(not_ok(facts, "skipped"), (Names{"signatures", "devices", "firmware", "nouveau", "initramfs",
+                                               "modprobe", "kernels", "libraries"}));
+    EXPECT_NE(result_of(facts, "kernels").at("text").get<std::string>().find("Version=preinstalled"),
+              std::string::npos);
+    EXPECT_EQ(result_of(facts, "driver").at("text"), "driver " + version + " is the host's own, and runs");
+}
+
+TEST(Doctor, APreinstalledDriverIsToDriveTheGpus) {
+    DoctorFacts facts = healthy_of(kmod::DriverOwner::Preinstalled);
+    facts.gpus[0].driver.clear();
+    EXPECT_EQ(result_of(facts, "driver").at("text"), "driver " + version + " does not drive 0000:65:00.0");
+    facts.loaded.clear();
+    facts.served.clear();
+    EXPECT_EQ(result_of(facts, "driver").at("result"), "error");
+    EXPECT_EQ(result_of(facts, "gpus").at("next"), "modprobe nvidia; journalctl -k");
+}
+
+TEST(Doctor, OneUnservedGpuIsAWarningWithTheKernelsReason) {
+    DoctorFacts facts = healthy();
+    facts.gpus.push_back({"0000:66:00.0", "0x2330", ""});
+    facts.gpu_log["0000:66:00.0"] = "nvidia: probe of 0000:66:00.0 failed with error -1";
+    EXPECT_EQ(result_of(facts, "gpus").at("result"), "warning");
+    EXPECT_EQ(
+        result_of(facts, "gpus").at("text"),
+        "1 GPU is served; not served: 0000:66:00.0 (nvidia: probe of 0000:66:00.0 failed with error -1)");
+}
+
+TEST(Doctor, TheDriversOwnLineOnAGpuIsPreferred) {
+    const std::string own = "NVRM: GPU 0000:66:00.0: RmInitAdapter failed! (0x22:0x56:762)";
+    const std::string probe = "nvidia: probe of 0000:66:00.0 failed with error -1";
+    const std::string bus = "pci 0000:66:00.0: [10de:2330] type 00 class 0x030200";
+    EXPECT_EQ(log_line_on(bus + "\n" + own + "\n" + probe + "\n", "0000:66:00.0"), own);
+    EXPECT_EQ(log_line_on(bus + "\n" + probe + "\n", "0000:66:00.0"), probe);
+    EXPECT_EQ(log_line_on(bus + "\n", "0000:66:00.0"), "");
+    EXPECT_EQ(log_line_on(own + "\n", "0000:65:00.0"), "");
+}
+
+TEST(Doctor, ADriverThatNobodyChoseIsToBeGivenToSomebody) {
+    const DoctorFacts facts = healthy_of(kmod::DriverOwner::Gpuhost);
+    const auto found = result_of(facts, "driver");
+    EXPECT_EQ(found.at("text"), "driver " + version + " runs, which gpuhostd has not selected");
+    EXPECT_EQ(found.at("result"), "warning");
+    EXPECT_NE(found.at("next").get<std::string>().find("Version=preinstalled"), std::string::npos);
+}
+
+TEST(Doctor, ADriverThatIsOffIsNotLookedAt) {
+    DoctorFacts facts = healthy_of(kmod::DriverOwner::Nobody);
+    facts.loaded.clear();
+    facts.served.clear();
+    facts.nouveau_loaded = true;
+    EXPECT_EQ(not_ok(facts, "skipped"), (Names{"gpus", "driver", "signatures", "devices", "firmware",
+                                               "nouveau", "initramfs", "modprobe", "kernels", "libraries"}));
+}
+
+TEST(Doctor, AHostWithoutAGpuLacksNothing) {
+    DoctorFacts facts = healthy_of(kmod::DriverOwner::Gpuhost);
+    facts.gpus.clear();
+    facts.served.clear();
+    facts.loaded.clear();
+    facts.cdi = {{"files", Json::array()}};
+    EXPECT_EQ(not_ok(facts, "skipped"), (Names{"gpus", "driver", "signatures", "devices", "firmware",
+                                               "nouveau", "initramfs", "modprobe", "kernels", "libraries"}));
+}
+
+TEST(Doctor, WhatCouldNotBeLookedAtIsNotCalledGood) {
+    DoctorFacts facts = healthy();
+    facts.xid_lines.reset();
+    facts.xid_unseen = "journalctl did not end";
+    facts.signatures_unseen = "no release";
+    facts.initramfs_unseen = "permission denied";
+    facts.workers.reset();
+    facts.trust_error = base::Error{base::Errc::AccessDenied, "not for you", ""};
+    EXPECT_EQ(not_ok(facts, "skipped"), (Names{"workers", "signatures", "xid", "initramfs", "trust"}));
+    EXPECT_EQ(result_of(facts, "xid").at("text"), "it is not known: journalctl did not end");
+}
+
+TEST(Doctor, ImagesMayBeLeftToOthers) {
+    DoctorFacts facts = healthy();
+    facts.kernels[0].images = {{"/boot/a", {"lib/modules/k/nvidia.ko"}, "dracut"}};
+    facts.clear_initramfs = false;
+    EXPECT_EQ(result_of(facts, "initramfs").at("result"), "skipped");
+}
+
+TEST(Doctor, AWorkerOfADaemonThatIsAwayMayBeAtWork) {
+    DoctorFacts facts = healthy();
+    facts.workers->push_back("gpuhost-worker-7-1-1.service");
+    facts.host = nullptr;
+    EXPECT_EQ(result_of(facts, "workers").at("result"), "skipped");
+    facts = healthy();
+    facts.workers->push_back("gpuhost-worker-7-1-1.service");
+    facts.host["operation"] = 7;
+    EXPECT_EQ(result_of(facts, "workers").at("result"), "ok");
+}
+
+TEST(Doctor, OurCdiFilesComeBeforeThoseOfOthers) {
+    DoctorFacts facts = healthy();
+    facts.cdi["files"] = {{{"path", "/etc/cdi/a.json"}, {"problems", {"unreadable"}}},
+                          {{"path", "/run/cdi/nvidia.yaml"}, {"ours", true}, {"stale", {"old"}}}};
+    EXPECT_EQ(result_of(facts, "cdi").at("result"), "error");
+    facts.cdi["files"].erase(1);
+    facts.cdi_enabled = false;
+    EXPECT_EQ(result_of(facts, "cdi").at("result"), "warning");
+    facts.cdi["files"].clear();
+    EXPECT_EQ(result_of(facts, "cdi").at("result"), "ok") << "none is wanted";
+}
+
+TEST(Doctor, MissingMemoryLimitsAreNamedWhereTheDriverHasThem) {
+    DoctorFacts facts = healthy();
+    const auto text = [&] { return result_of(facts, "cdi").at("text").get<std::string>(); };
+    EXPECT_EQ(text().find("memory limits"), std::string::npos);
+    facts.loaded[0].version = "615.36.09";
+    EXPECT_NE(text().find("set no CUDA memory limits"), std::string::npos) << text();
+}
+
+TEST(Doctor, WithoutADaemonItSaysSoAndLooksAtTheRest) {
+    DoctorFacts facts = healthy();
+    facts.host = nullptr;
+    facts.silence = "it does not run";
+    EXPECT_EQ(result_of(facts, "daemon").at("result"), "error");
+    for (const char* name : {"version", "operation", "settings"})
+        EXPECT_EQ(result_of(facts, name).at("result"), "skipped") << name;
+    EXPECT_EQ(result_of(facts, "gpus").at("result"), "ok");
+}
+
+TEST(Doctor, OnAMountedSystemNothingRunsAndSoNothingIsWrongWithThat) {
+    DoctorFacts facts = healthy();
+    facts.is_host = false;
+    facts.host = nullptr;
+    facts.failed_units.reset();
+    facts.loaded.clear();
+    facts.served.clear();
+    EXPECT_EQ(diagnose(facts).at("result"), "ok");
+    EXPECT_EQ(result_of(facts, "driver").at("text"), "selected is " + version);
+    EXPECT_EQ(result_of(facts, "gpus").at("result"), "skipped");
+}
+
+TEST(Doctor, NamesAreWordsOfTheirOwn) {
+    std::vector<std::string_view> names;
+    for (const Check& check : doctor_checks())
+        names.push_back(check.name);
+    std::sort(names.begin(), names.end());
+    EXPECT_EQ(std::adjacent_find(names.begin(), names.end()), names.end());
+}
+
+TEST(DoctorView, SaysTheNextStepBelow) {
+    const Json found{
+        {"result", "error"},
+        {"checks",
+         {{{"check", "daemon"}, {"result", "ok"}, {"text", "it answers"}, {"next", ""}},
+          {{"check", "gpus"}, {"result", "error"}, {"text", "one is not served"}, {"next", "apply"}},
+          {{"check", "xid"}, {"result", "skipped"}, {"text", "no log"}, {"next", ""}}}}};
+    EXPECT_EQ(render_diagnosis({}, found), "ok       daemon  it answers\n"
+                                           "error    gpus    one is not served\n"
+                                           "                 Next: apply\n"
+                                           "skipped  xid     no log\n"
+                                           "\n"
+                                           "1 error, 0 warnings\n");
+}
+
+} // namespace
+} // namespace gpuhost::ctl

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/ctl/host/verdict.hpp"
+
+#include <gtest/gtest.h>
+
+namespace gpuhost::ctl {
+namespace {
+
+using base::Json;
+
+Json plan() {
+    return {{"title", "converge"},
+            {"steps", Json::array()},
+            {"reasons", Json::array()},
+            {"problems", Json::array()}};
+}
+
+/// A host whose driver serves both GPUs.
+Json host() {
+    return {{"kernel", "6.1.0-50-amd64"},
+            {"state", "idle"},
+            {"ready", true},
+            {"operation", nullptr},
+            {"components",
+             {{"cdi", {{"observed", Json::object()}, {"plan", plan()}}},
+              {"driver",
+               {{"observed",
+                 {{"loaded_version", "550.163.01"},
+                  {"configured", ""},
+                  {"gpus",
+                   {{{"address", "0000:01:00.0"}, {"driver", "nvidia"}},
+                    {{"address", "0000:02:00.0"}, {"driver", "nvidia"}}}}}},
+                {"plan", plan()}}}}}};
+}
+
+std::string said(const Json& document, const Json& operation = {}) {
+    return render_verdict({}, verdict_of(document, operation));
+}
+
+TEST(Verdict, OkIfDriverServesAllGpus) {
+    EXPECT_TRUE(verdict_of(host(), {}).ok);
+    EXPECT_EQ(said(host()), "OK: driver 550.163.01 serves 2 GPUs\n");
+}
+
+TEST(Verdict, OkWithoutGpus) {
+    Json none = host();
+    none["components"]["driver"]["observed"]["gpus"] = Json::array();
+    none["components"]["driver"]["observed"]["loaded_version"] = "";
+    EXPECT_EQ(said(none), "OK: this host has no NVIDIA GPU for a driver\n");
+    none["components"]["driver"]["observed"]["gpus"] = {
+        {{"address", "0000:01:00.0"}, {"driver", "vfio-pci"}}};
+    EXPECT_TRUE(verdict_of(none, {}).ok) << "another driver has it";
+}
+
+TEST(Verdict, OkIfVersionIsOff) {
+    Json off = host();
+    Json& driver = off["components"]["driver"]["observed"];
+    driver["configured"] = "off";
+    driver["loaded_version"] = "";
+    driver["gpus"][0]["driver"] = "";
+    EXPECT_EQ(said(off), "OK: gpuhostd leaves the driver alone (Version=off)\n");
+}
+
+TEST(Verdict, NotOkIfDriverMissesGpu) {
+    Json dead = host();
+    dead["components"]["driver"]["observed"]["gpus"][1]["driver"] = "";
+    EXPECT_EQ(said(dead), "NOT OK: driver 550.163.01 does not serve 1 GPU of 2: 0000:02:00.0. "
+                          "Find out why: gpuhostctl doctor\n");
+    dead["components"]["driver"]["observed"]["configured"] = "preinstalled";
+    EXPECT_FALSE(verdict_of(dead, {}).ok);
+}
+
+TEST(Verdict, NotOkIfNoDriverIsChosen) {
+    Json fresh = host();
+    fresh["components"]["driver"]["plan"]["undecided"] = {{"code", "refused"},
+                                                          {"text", "no driver is chosen"},
+                                                          {"hint", "Choose one: gpuhostctl driver swap 550"}};
+    EXPECT_EQ(said(fresh), "NOT OK: no driver is chosen. Choose one: gpuhostctl driver swap 550\n");
+}
+
+TEST(Verdict, NotOkIfSomethingIsPending) {
+    Json pending = host();
+    pending["components"]["cdi"]["plan"]["title"] = "publish";
+    pending["components"]["cdi"]["plan"]["steps"] = {{{"kind", "cdi.publish"}}};
+    EXPECT_EQ(said(pending), "NOT OK: to do: publish. Do it: gpuhostctl apply\n");
+    pending["components"]["driver"]["plan"]["problems"] = {
+        {{"code", "in-use"}, {"text", "held by train.service"}, {"hint", "Stop it."}}};
+    EXPECT_EQ(said(pending), "NOT OK: held by train.service. Stop it.\n") << "the driver comes first";
+}
+
+TEST(Verdict, NotOkIfComponentIsUnseen) {
+    Json unseen = host();
+    unseen["components"]["cdi"] = {{"error", {{"code", "failed"}, {"message", "I/O error"}}}};
+    EXPECT_EQ(said(unseen), "NOT OK: cdi: I/O error. See why: journalctl --unit=gpuhostd\n");
+}
+
+TEST(Verdict, NotOkWhileHostChanges) {
+    Json busy = host();
+    busy["state"] = "busy";
+    const Json swap{{"id", 12}, {"title", "swap driver"}, {"changes_host", true}};
+    EXPECT_EQ(said(busy, swap), "NOT OK: operation 12 changes this host: swap driver. "
+                                "Wait for it: gpuhostctl operation wait 12\n");
+    EXPECT_TRUE(verdict_of(busy, {{"id", 13}, {"title", "import"}, {"changes_host", false}}).ok);
+}
+
+TEST(Verdict, NotOkBeforeConvergenceAndReboot) {
+    Json starting = host();
+    starting["ready"] = false;
+    EXPECT_EQ(said(starting), "NOT OK: gpuhostd has not finished its work at start. "
+                              "Wait for it: gpuhostctl wait-ready\n");
+    Json stuck = host();
+    stuck["state"] = "reboot-required";
+    EXPECT_EQ(said(stuck), "NOT OK: this host has to be rebooted. Reboot it: systemctl reboot\n");
+}
+
+TEST(Verdict, JsonHasTextAndHint) {
+    EXPECT_EQ(to_json(verdict_of(host(), {})),
+              Json({{"ok", true}, {"text", "driver 550.163.01 serves 2 GPUs"}, {"hint", ""}}));
+}
+
+} // namespace
+} // namespace gpuhost::ctl
