@@ -7,8 +7,8 @@ noinst_LIBRARIES += %D%/libcluster.a
     %D%/kube/api.cpp \
     %D%/kube/api.hpp \
     %D%/kube/backoff.hpp \
-    %D%/cluster_settings.cpp \
-    %D%/cluster_settings.hpp \
+    %D%/node/cluster_settings.cpp \
+    %D%/node/cluster_settings.hpp \
     %D%/kube/credential_text.cpp \
     %D%/kube/credential_text.hpp \
     %D%/kube/credentials.cpp \

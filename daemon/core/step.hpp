@@ -92,7 +92,7 @@ struct StepKind {
     std::function<base::Result<void>(StepContext&, const base::Json& args)> undo;
 };
 
-/// Every kind that this program knows; rooms add theirs in daemon/rooms.cpp.
+/// Every kind that this program knows; rooms add theirs in daemon/programs/components.cpp.
 class StepKinds {
   public:
     void add(StepKind kind) { kinds_.push_back(std::move(kind)); }

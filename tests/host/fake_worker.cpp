@@ -10,7 +10,7 @@
 // business.
 #include "daemon/base/parse.hpp"
 #include "daemon/host/worker/worker.hpp"
-#include "daemon/rooms.hpp"
+#include "daemon/programs/components.hpp"
 #include "kmod/load/loader.hpp"
 #include "kmod/module/kernel_state.hpp"
 

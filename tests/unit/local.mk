@@ -221,8 +221,8 @@ EXTRA_%C%_kmod_tests_DEPENDENCIES = %D%/stub-nvml.so %D%/stub-cuda.so %D%/stub-j
 %C%_rollout_tests_LDFLAGS = $(AM_LDFLAGS) $(time_seam)
 %C%_rollout_tests_LDADD = $(test_libs) $(cluster_libs) $(ctl_libs)
 %C%_rollout_tests_SOURCES = \
-    %D%/cluster/cluster_host_test.cpp \
-    %D%/cluster/cluster_look_test.cpp \
+    %D%/programs/gpuhost_cluster/host_test.cpp \
+    %D%/programs/gpuhost_cluster/look_test.cpp \
     %D%/cluster/upgrade/event_sender_test.cpp \
     %D%/cluster/upgrade/gpu_users_test.cpp \
     %D%/cluster/node/host_agent_test.cpp \
@@ -233,10 +233,10 @@ EXTRA_%C%_kmod_tests_DEPENDENCIES = %D%/stub-nvml.so %D%/stub-cuda.so %D%/stub-j
     %D%/cluster/rollout_test.cpp \
     %D%/cluster/upgrade/agent_test.cpp \
     %D%/cluster/kube/watch_test.cpp \
-    daemon/cluster_host.cpp \
-    daemon/cluster_host.hpp \
-    daemon/cluster_look.cpp \
-    daemon/cluster_look.hpp \
+    daemon/programs/gpuhost_cluster/host.cpp \
+    daemon/programs/gpuhost_cluster/host.hpp \
+    daemon/programs/gpuhost_cluster/look.cpp \
+    daemon/programs/gpuhost_cluster/look.hpp \
     tests/support/fake_daemon.cpp \
     tests/support/fake_daemon.hpp \
     tests/support/simulated_server.cpp \

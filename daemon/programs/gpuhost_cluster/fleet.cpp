@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/cluster_fleet.hpp"
+#include "daemon/programs/gpuhost_cluster/fleet.hpp"
 
 #include "daemon/base/clock.hpp"
 #include "daemon/base/log.hpp"

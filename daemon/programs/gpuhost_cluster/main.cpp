@@ -4,11 +4,11 @@
 #include "daemon/base/arguments.hpp"
 #include "daemon/base/become.hpp"
 #include "daemon/base/log.hpp"
-#include "daemon/cluster/cluster_settings.hpp"
 #include "daemon/cluster/kube/enrolment.hpp"
-#include "daemon/cluster_fleet.hpp"
-#include "daemon/cluster_program.hpp"
+#include "daemon/cluster/node/cluster_settings.hpp"
 #include "daemon/host/notify.hpp"
+#include "daemon/programs/gpuhost_cluster/fleet.hpp"
+#include "daemon/programs/gpuhost_cluster/program.hpp"
 
 #include <algorithm>
 #include <cctype>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/cluster_look.hpp"
+#include "daemon/programs/gpuhost_cluster/look.hpp"
 #include "tests/support/fake_daemon.hpp"
 
 #include <optional>

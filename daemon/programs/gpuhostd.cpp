@@ -10,7 +10,7 @@
 #include "daemon/host/notify.hpp"
 #include "daemon/host/worker/launcher_direct.hpp"
 #include "daemon/host/worker/launcher_systemd.hpp"
-#include "daemon/rooms.hpp"
+#include "daemon/programs/components.hpp"
 
 #include <cerrno>
 #include <climits>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // gpuhost-worker: phases of steps, in the sandbox that their kinds ask for.
 #include "daemon/host/worker/worker.hpp"
-#include "daemon/rooms.hpp"
+#include "daemon/programs/components.hpp"
 
 int main(int argc, char* argv[]) {
     gpuhost::core::StepKinds kinds;

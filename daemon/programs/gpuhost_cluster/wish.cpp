@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/cluster_wish.hpp"
+#include "daemon/programs/gpuhost_cluster/wish.hpp"
 
 #include <utility>
 

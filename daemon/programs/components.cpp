@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/rooms.hpp"
+#include "daemon/programs/components.hpp"
 
-#include "daemon/cluster/cluster_settings.hpp"
+#include "daemon/cluster/node/cluster_settings.hpp"
 #include "daemon/runtime/cdi/component.hpp"
 #include "daemon/runtime/cdi/steps.hpp"
 #include "daemon/runtime/cdi_settings.hpp"

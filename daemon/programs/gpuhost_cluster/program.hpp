@@ -3,15 +3,15 @@
 #pragma once
 
 #include "daemon/client/async_client.hpp"
-#include "daemon/cluster/cluster_settings.hpp"
 #include "daemon/cluster/kube/enrolment.hpp"
+#include "daemon/cluster/node/cluster_settings.hpp"
 #include "daemon/cluster/node/metrics_server.hpp"
 #include "daemon/cluster/policy/source.hpp"
 #include "daemon/cluster/rollout/leader.hpp"
 #include "daemon/cluster/upgrade/agent.hpp"
-#include "daemon/cluster_host.hpp"
-#include "daemon/cluster_look.hpp"
-#include "daemon/cluster_wish.hpp"
+#include "daemon/programs/gpuhost_cluster/host.hpp"
+#include "daemon/programs/gpuhost_cluster/look.hpp"
+#include "daemon/programs/gpuhost_cluster/wish.hpp"
 
 #include <memory>
 #include <optional>

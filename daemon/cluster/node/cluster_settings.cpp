@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/cluster/cluster_settings.hpp"
+#include "daemon/cluster/node/cluster_settings.hpp"
 
 #include "daemon/cluster/node/readiness.hpp"
 

@@ -4,7 +4,7 @@
 #include "daemon/bus/driver_object.hpp"
 #include "daemon/bus/runtime_object.hpp"
 #include "daemon/bus/toolkit_object.hpp"
-#include "daemon/rooms.hpp"
+#include "daemon/programs/components.hpp"
 
 namespace gpuhost {
 

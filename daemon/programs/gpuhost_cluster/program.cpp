@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/cluster_program.hpp"
+#include "daemon/programs/gpuhost_cluster/program.hpp"
 
 #include "daemon/base/log.hpp"
 #include "daemon/cluster/kube/paths.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/cluster_host.hpp"
+#include "daemon/programs/gpuhost_cluster/host.hpp"
 #include "tests/support/fake_daemon.hpp"
 #include "tests/support/simulated_server.hpp"
 #include "tests/support/tmpdir.hpp"

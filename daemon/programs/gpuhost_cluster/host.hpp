@@ -6,7 +6,7 @@
 #include "daemon/client/async_client.hpp"
 #include "daemon/cluster/upgrade/host.hpp"
 #include "daemon/cluster/upgrade/pod_mover.hpp"
-#include "daemon/cluster_look.hpp"
+#include "daemon/programs/gpuhost_cluster/look.hpp"
 
 #include <functional>
 #include <optional>
