@@ -115,6 +115,7 @@ noinst_LIBRARIES += %D%/libkmodroom.a
     %D%/device/nvml.cpp \
     %D%/device/nvml.hpp \
     %D%/observe/observed.cpp \
+    %D%/observe/observed.hpp \
     %D%/store/package_modules.cpp \
     %D%/store/package_modules.hpp \
     %D%/select/preflight_files.cpp \

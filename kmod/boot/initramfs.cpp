@@ -60,9 +60,10 @@ std::map<std::string, std::string> unknown_initramfs(const Root& root,
     return unknown;
 }
 
-std::vector<core::Step> initramfs_steps(const DriverSettings& settings, const Observed& observed,
+std::vector<core::Step> initramfs_steps(const DriverSettings& settings,
+                                        const std::map<std::string, std::string>& unknown,
                                         const std::string& kernel) {
-    if (!settings.clear_initramfs || observed.initramfs.count(kernel) == 0)
+    if (!settings.clear_initramfs || unknown.count(kernel) == 0)
         return {};
     return {{"initramfs.clear",
              "have no driver of a GPU in what " + kernel + " boots with",

@@ -4,8 +4,9 @@
 // had read it. FAT gives inodes other numbers each time it is mounted: what lies there is read again then.
 #pragma once
 
+#include "daemon/core/plan.hpp"
 #include "kmod/boot/images.hpp"
-#include "kmod/plan/driver_plan.hpp"
+#include "kmod/driver_settings.hpp"
 
 #include <map>
 #include <string>
@@ -15,6 +16,12 @@
 #include <sys/stat.h>
 
 namespace gpuhost::kmod {
+
+struct InstalledKernel {
+    std::string release;
+    bool headers =
+        false; ///< there is something to build against; whether it is whole a build's preflight says
+};
 
 inline constexpr std::string_view initramfs_directory =
     "/var/lib/gpuhost/driver/initramfs"; ///< a record of its images and a log a kernel
@@ -32,6 +39,7 @@ unknown_initramfs(const base::Root& root, const std::vector<InstalledKernel>& ke
 /// initramfs.clear, where it is not known that there is nothing to clear: for all images of the kernel. It comes before the selection changes: without a
 /// driver in it an image boots whichever is selected, so that a transaction that is cut off anywhere boots one.
 [[nodiscard]] std::vector<core::Step> initramfs_steps(const DriverSettings& settings,
-                                                      const Observed& observed, const std::string& kernel);
+                                                      const std::map<std::string, std::string>& unknown,
+                                                      const std::string& kernel);
 
 } // namespace gpuhost::kmod

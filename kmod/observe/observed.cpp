@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "kmod/plan/driver_plan.hpp"
+#include "kmod/observe/observed.hpp"
 
 namespace gpuhost::kmod {
 

@@ -219,7 +219,7 @@ std::vector<Step> make_steps(const Change& change) {
     std::vector<Step> steps;
     const std::string version = change.goal.version;
     if (change.selects) // takes a minute or more, and stays right
-        add(steps, initramfs_steps(change.settings, change.observed, change.observed.kernel));
+        add(steps, initramfs_steps(change.settings, change.observed.initramfs, change.observed.kernel));
     if (change.unload && change.settings.holder_policy == "wait")
         steps.push_back({"holders.wait", "wait until nobody holds the driver", holder_args(change)});
     if (change.files)

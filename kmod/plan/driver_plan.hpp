@@ -21,51 +21,15 @@
 #include "daemon/core/component.hpp"
 #include "daemon/core/plan.hpp"
 #include "daemon/core/steps_around.hpp"
-#include "kmod/boot/gone_kernels.hpp"
-#include "kmod/boot/selection_files.hpp"
 #include "kmod/driver_settings.hpp"
 #include "kmod/module/goal.hpp"
-#include "kmod/module/kernel_state.hpp"
-#include "kmod/store/store.hpp"
+#include "kmod/observe/observed.hpp"
 
-#include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
 namespace gpuhost::kmod {
-
-struct InstalledKernel {
-    std::string release;
-    bool headers =
-        false; ///< there is something to build against; whether it is whole a build's preflight says
-};
-
-/// observe()'s document as values.
-struct Observed {
-    std::string kernel;
-    std::vector<InstalledKernel> kernels; ///< in order of release
-    std::vector<GoneKernel> gone_kernels;
-    std::vector<PciGpu> gpus;
-    std::vector<LoadedModule> loaded;
-    std::string loaded_version;
-    Store store;
-    std::vector<std::string> units;               ///< of ClientUnits=, those that run
-    std::vector<std::string> wrong_files;         ///< of the selection
-    std::string options;                          ///< /etc/modprobe.d/gpuhost.conf
-    std::string configured;                       ///< Version=
-    std::string new_kernel;                       ///< NewKernel=
-    std::string current;                          ///< current_userland()
-    std::string console;                          ///< the text console, where it is on the driver: "vtcon1"
-    std::vector<std::string> packaged_units;      ///< packaged_units()
-    std::map<std::string, std::string> initramfs; ///< unknown_initramfs()
-    bool devices_complete = true;
-    bool door_shut = false;
-
-    [[nodiscard]] const Selection* selection() const; ///< for the running kernel
-};
-[[nodiscard]] base::Json to_json(const Observed& observed);
-[[nodiscard]] Observed observed_from_json(const base::Json& value);
 
 /// Is this module that uses the driver in none of the store's sets: gdrdrv, nvidia_fs, a third party's
 /// nvidia_peermem? It has to go with the driver, and may well fit the next one too.

@@ -142,7 +142,7 @@ void select_for(const std::string& kernel, const std::string& version, const Dri
         plan.reasons.push_back("there is no GPU to look at, so " + kernel + " gets " + chosen.flavour +
                                " modules, as kernels boot here; Flavour= in gpuhostd.conf says otherwise");
     const Json args = args_for(observed, kernel, to, next, observed.options);
-    const std::vector<core::Step> clearing = initramfs_steps(settings, observed, kernel);
+    const std::vector<core::Step> clearing = initramfs_steps(settings, observed.initramfs, kernel);
     plan.steps.insert(plan.steps.end(), clearing.begin(), clearing.end());
     plan.steps.push_back(
         {"driver.prepare", "prepare firmware and module index of " + version + " for " + kernel, args});

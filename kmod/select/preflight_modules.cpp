@@ -8,7 +8,6 @@
 #include "kmod/module/info.hpp"
 #include "kmod/module/kernel_state.hpp"
 #include "kmod/module/symbol_versions.hpp"
-#include "kmod/plan/driver_plan.hpp"
 #include "kmod/select/driver_preflight.hpp"
 #include "kmod/trust/module_trust.hpp"
 
