@@ -15,8 +15,10 @@ noinst_LIBRARIES += %D%/libruntime.a
     %D%/cdi/parse.cpp \
     %D%/cdi/publisher.cpp \
     %D%/cdi/publisher.hpp \
-    %D%/cdi/record.cpp \
-    %D%/cdi/record.hpp \
+    %D%/cdi/inputs.cpp \
+    %D%/cdi/inputs.hpp \
+    %D%/inspect/cdi_record.cpp \
+    %D%/inspect/cdi_record.hpp \
     %D%/cdi/services.cpp \
     %D%/cdi/services.hpp \
     %D%/cdi_settings.cpp \

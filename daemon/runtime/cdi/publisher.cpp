@@ -2,6 +2,7 @@
 #include "daemon/runtime/cdi/publisher.hpp"
 
 #include "daemon/base/parse.hpp"
+#include "daemon/runtime/cdi/inputs.hpp"
 #include "daemon/runtime/cdi/modes.hpp"
 #include "daemon/runtime/cdi/other_specs.hpp"
 #include "daemon/runtime/cdi/spec_files.hpp"

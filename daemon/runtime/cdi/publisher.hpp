@@ -6,8 +6,8 @@
 #pragma once
 
 #include "daemon/core/step.hpp"
-#include "daemon/runtime/cdi/record.hpp"
 #include "daemon/runtime/cdi_settings.hpp"
+#include "daemon/runtime/inspect/cdi_record.hpp"
 
 namespace gpuhost::runtime {
 

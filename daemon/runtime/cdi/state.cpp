@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/runtime/cdi/state.hpp"
 
+#include "daemon/runtime/cdi/inputs.hpp"
 #include "daemon/runtime/cdi/publisher.hpp"
 
 #include <array>

@@ -3,9 +3,9 @@
 
 #include "daemon/base/parse.hpp"
 #include "daemon/runtime/cdi/driver_root.hpp"
-#include "daemon/runtime/cdi/record.hpp"
 #include "daemon/runtime/gpu/character_device.hpp"
 #include "daemon/runtime/gpu/gpus.hpp"
+#include "daemon/runtime/inspect/cdi_record.hpp"
 #include "daemon/runtime/inspect/runtime_record.hpp"
 
 #include <algorithm>

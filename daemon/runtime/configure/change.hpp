@@ -9,6 +9,7 @@
 #pragma once
 
 #include "daemon/runtime/configure/wish.hpp"
+#include "daemon/runtime/inspect/runtime_record.hpp"
 #include "daemon/runtime/inspect/state.hpp"
 
 #include <map>
@@ -17,15 +18,6 @@
 #include <vector>
 
 namespace gpuhost::runtime {
-
-using Text = std::optional<std::string>; ///< of a file; nothing: it is not there
-
-/// What is remembered of a file with something of ours.
-struct KnownFile {
-    Text before;  ///< what stood there before anything of ours
-    Text written; ///< what we left there
-};
-using KnownFiles = std::map<std::string, KnownFile>;
 
 struct FileChange {
     std::string path;

@@ -2,8 +2,8 @@
 #include "daemon/runtime/configure/component.hpp"
 
 #include "daemon/base/parse.hpp"
-#include "daemon/runtime/cdi/record.hpp"
 #include "daemon/runtime/configure/steps.hpp"
+#include "daemon/runtime/inspect/cdi_record.hpp"
 #include "daemon/runtime/inspect/cdi_support.hpp"
 #include "daemon/runtime/inspect/containerd_registries.hpp"
 #include "daemon/runtime/inspect/runtime_record.hpp"

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "daemon/core/step.hpp"
-#include "daemon/runtime/inspect/runtime_record.hpp"
+#include "daemon/runtime/configure/change.hpp"
 
 #include <functional>
 #include <map>

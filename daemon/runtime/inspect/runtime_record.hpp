@@ -5,7 +5,9 @@
 // /var/lib/gpuhost/runtime.json, of root alone: Docker's file may have credentials in it.
 #pragma once
 
-#include "daemon/runtime/configure/change.hpp"
+#include "daemon/base/json.hpp"
+#include "daemon/base/root.hpp"
+#include "daemon/runtime/inspect/state.hpp"
 
 #include <cstdint>
 #include <map>
@@ -14,6 +16,15 @@
 #include <vector>
 
 namespace gpuhost::runtime {
+
+using Text = std::optional<std::string>; ///< of a file; nothing: it is not there
+
+/// What is remembered of a file with something of ours.
+struct KnownFile {
+    Text before;  ///< what stood there before anything of ours
+    Text written; ///< what we left there
+};
+using KnownFiles = std::map<std::string, KnownFile>;
 
 /// A process by what no later one with its number has.
 struct ProcessStamp {

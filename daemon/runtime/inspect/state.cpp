@@ -2,7 +2,7 @@
 #include "daemon/runtime/inspect/state.hpp"
 
 #include "daemon/base/parse.hpp"
-#include "daemon/runtime/cdi/record.hpp"
+#include "daemon/runtime/inspect/cdi_record.hpp"
 #include "daemon/runtime/inspect/containerd_merge.hpp"
 #include "daemon/runtime/inspect/find.hpp"
 #include "daemon/runtime/inspect/profiles.hpp"

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/runtime/cdi/component.hpp"
-#include "daemon/runtime/cdi/record.hpp"
+#include "daemon/runtime/cdi/inputs.hpp"
 #include "daemon/runtime/cdi/steps.hpp"
 #include "daemon/runtime/cdi_settings.hpp"
+#include "daemon/runtime/inspect/cdi_record.hpp"
 #include "tests/support/tmpdir.hpp"
 
 #include <gtest/gtest.h>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/runtime/cdi/record.hpp"
+#include "daemon/runtime/cdi/inputs.hpp"
 #include "daemon/runtime/cdi/validations.hpp"
+#include "daemon/runtime/inspect/cdi_record.hpp"
 #include "daemon/runtime/inspect/runtime_record.hpp"
 #include "tests/support/tmpdir.hpp"
 

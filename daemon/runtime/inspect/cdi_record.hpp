@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What specifications are made of, and which were made of what: so that the daemon knows without reading a foreign file, or
-// asking the driver, whether they still fit.
+// Which specifications were made of what: so that the daemon knows without reading a foreign file, or asking the driver,
+// whether they still fit.
 //
 // /var/lib/gpuhost/cdi.json is written by the step that writes the specifications; they may outlive a boot.
 #pragma once
@@ -14,11 +14,6 @@
 #include <vector>
 
 namespace gpuhost::runtime {
-
-/// {"driver": version, "gpuhost": version, "userland": directory, "libraries": the loader's cache where somebody else installed them, "gpus":
-/// [addresses], "instances": [of MIG], "nodes": {path: numbers and rights}, "sockets": [paths], "files": [paths of what GPUDirect
-/// Storage is configured by]} of the driver that is loaded. Never waits for a GPU.
-[[nodiscard]] base::Json cdi_inputs(const base::Root& host);
 
 struct CdiRecord {
     base::Json inputs;                           ///< as they were when the specifications were made
