@@ -2,7 +2,7 @@
 #include "images/host/kubelet.hpp"
 
 #include "daemon/base/parse.hpp"
-#include "images/import/import.hpp"
+#include "images/store/blob_store.hpp"
 
 #include <algorithm>
 #include <array>

@@ -238,13 +238,6 @@ Result<BundleRecord> commit(const Root& root, const SignedManifest& bundle, cons
 
 } // namespace
 
-std::string_view store_place(const Root& root) {
-    std::string_view directory = blobs_directory;
-    while (directory.size() > 1 && !root.exists(directory))
-        directory = directory.substr(0, std::max<std::size_t>(directory.rfind('/'), 1));
-    return directory;
-}
-
 Result<void> check_space(const Root& root, std::uint64_t missing, const std::string& digest) {
     GPUHOST_TRY(free_now, root.free_bytes(store_place(root)));
     const std::uint64_t free = free_now + left_by_others(root, digest);

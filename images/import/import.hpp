@@ -58,8 +58,6 @@ struct Received {
 /// Only one import runs at a time: what others left there is of no use to this one, and takes its space.
 [[nodiscard]] base::Result<void> remove_other_incoming(const base::Root& root, const std::string& digest);
 
-/// blobs_directory, or the directory above it that is there: on the store's file system before there is a store.
-[[nodiscard]] std::string_view store_place(const base::Root& root);
 /// NoSpace if so many bytes can't be written and leave the reserve free; what imports but that of `digest` left counts as
 /// free.
 [[nodiscard]] base::Result<void> check_space(const base::Root& root, std::uint64_t missing,

@@ -98,4 +98,7 @@ class Incoming {
     base::UniqueFd directory_;
 };
 
+/// blobs_directory, or the directory above it that is there: on the store's file system before there is a store.
+[[nodiscard]] std::string_view store_place(const base::Root& root);
+
 } // namespace gpuhost::images
