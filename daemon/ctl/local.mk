@@ -182,6 +182,7 @@ noinst_LIBRARIES += %D%/libctl.a
     %D%/cli/text.hpp \
     daemon/client/toolkit_call.hpp \
     %D%/cli/verb.cpp \
+    %D%/families.cpp \
     %D%/cli/verb.hpp \
     %D%/bundle/verbs.hpp \
     %D%/cdi/verbs.hpp \

@@ -2,7 +2,7 @@
 #include "daemon/ctl/cli/arguments.hpp"
 
 #include "daemon/base/parse.hpp"
-#include "daemon/ctl/host/verbs.hpp"
+#include "daemon/ctl/cli/verb.hpp"
 
 #include <algorithm>
 

@@ -34,7 +34,7 @@ struct Verb {
     base::Result<int> (*run)(Session&);
 };
 
-/// Verbs that stand together in --help. Each family is a file, verbs_FAMILY.hpp, and a line in families().
+/// Verbs that stand together in --help. Each family is a folder with a verbs.hpp, and a line in families().
 struct Family {
     std::string_view heading; ///< of its section in --help: "Drivers:"
     std::span<const Verb* const> verbs;
@@ -58,6 +58,7 @@ inline constexpr Option holder_timeout{"holder-timeout", "SPAN",
 /// --help, --version, --no-ask-password: understood by every verb, and before it.
 [[nodiscard]] std::span<const Option> common_options() noexcept;
 /// In the order in which --help lists them.
+/// Defined in daemon/ctl/families.cpp, which alone includes every family.
 [[nodiscard]] std::span<const Family> families() noexcept;
 /// Of all families.
 [[nodiscard]] std::vector<const Verb*> verbs();
