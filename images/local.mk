@@ -1,165 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
+# may include: daemon/base daemon/core images/bundle
 noinst_LIBRARIES += %D%/libimages.a
 %C%_libimages_a_SOURCES = \
-    %D%/import/adopt.cpp \
-    %D%/import/adopt.hpp \
-    %D%/peers/blob_fetch.cpp \
-    %D%/peers/blob_fetch.hpp \
-    %D%/bundle/block_device.cpp \
-    %D%/bundle/block_device.hpp \
-    %D%/import/each_member.cpp \
-    %D%/import/each_member.hpp \
-    %D%/import/receive.cpp \
-    %D%/import/receive.hpp \
-    %D%/import/tasks.cpp \
-    %D%/import/tasks.hpp \
-    %D%/store/blob_source.cpp \
-    %D%/store/blob_source.hpp \
-    %D%/store/blob_store.cpp \
-    %D%/store/blob_store.hpp \
-    %D%/import/blob_stream.cpp \
-    %D%/import/blob_stream.hpp \
-    %D%/bundle/input.cpp \
-    %D%/bundle/input.hpp \
-    %D%/bundle/items.cpp \
-    %D%/bundle/items.hpp \
-    %D%/bundle/layout.cpp \
-    %D%/bundle/layout.hpp \
-    %D%/bundle/manifest.cpp \
-    %D%/bundle/manifest.hpp \
-    %D%/bundle/reader.cpp \
-    %D%/bundle/reader.hpp \
-    %D%/bundle/writer.cpp \
-    %D%/bundle/writer.hpp \
-    %D%/bundle/spec.cpp \
-    %D%/bundle/spec.hpp \
-    %D%/import/bundle_steps.cpp \
-    %D%/import/bundle_steps.hpp \
-    %D%/store/catalogue.cpp \
-    %D%/store/catalogue.hpp \
-    %D%/registry/client_certificate.cpp \
-    %D%/registry/client_certificate.hpp \
-    %D%/host/containerd.cpp \
-    %D%/host/containerd.hpp \
-    %D%/host/containerd_config.cpp \
-    %D%/host/containerd_config.hpp \
-    %D%/host/crio_pins.cpp \
-    %D%/host/crio_pins.hpp \
-    %D%/host/crio_reload.cpp \
-    %D%/host/crio_reload.hpp \
-    %D%/host/docker.cpp \
-    %D%/peers/dns_sd.cpp \
-    %D%/peers/dns_sd.hpp \
-    %D%/host/docker.hpp \
-    %D%/host/image_runtime.cpp \
-    %D%/host/image_runtime.hpp \
-    %D%/create/create.cpp \
-    %D%/create/create.hpp \
-    %D%/create/artifact.cpp \
-    %D%/create/artifact.hpp \
-    %D%/import/artifacts.cpp \
-    %D%/import/artifacts.hpp \
-    %D%/create/packages.cpp \
-    %D%/create/packages.hpp \
-    %D%/peers/discovery.cpp \
-    %D%/peers/discovery.hpp \
-    %D%/bundle/distribution.cpp \
-    %D%/bundle/distribution.hpp \
-    %D%/create/package_workshop.cpp \
-    %D%/create/package_workshop.hpp \
-    %D%/store/packages.cpp \
-    %D%/store/packages.hpp \
-    %D%/host/repositories.cpp \
-    %D%/host/repositories.hpp \
-    %D%/host/repositories_step.cpp \
-    %D%/host/repositories_step.hpp \
-    %D%/create/for_hosts.cpp \
-    %D%/create/for_hosts.hpp \
-    %D%/foreign/foreign.cpp \
-    %D%/foreign/foreign.hpp \
-    %D%/foreign/docker.cpp \
-    %D%/foreign/docker.hpp \
-    %D%/foreign/docker_v1.cpp \
-    %D%/foreign/docker_v1.hpp \
-    %D%/store/garbage.cpp \
-    %D%/store/garbage.hpp \
-    %D%/store/generations.cpp \
-    %D%/store/generations.hpp \
-    %D%/bundle/host_facts.cpp \
-    %D%/bundle/host_facts.hpp \
-    %D%/create/inventory.cpp \
-    %D%/create/inventory.hpp \
-    %D%/create/image_stock.cpp \
-    %D%/create/image_stock.hpp \
-    %D%/host/image_documents.cpp \
-    %D%/host/image_documents.hpp \
-    %D%/import/images_component.cpp \
-    %D%/import/images_component.hpp \
     %D%/images_settings.cpp \
     %D%/images_settings.hpp \
-    %D%/import/import.cpp \
-    %D%/import/import.hpp \
-    %D%/store/link_tree.cpp \
-    %D%/store/link_tree.hpp \
-    %D%/store/live.cpp \
-    %D%/store/live.hpp \
-    %D%/registry/signed_blobs.cpp \
-    %D%/registry/signed_blobs.hpp \
-    %D%/host/k3s.cpp \
-    %D%/host/k3s.hpp \
-    %D%/host/kubelet.cpp \
-    %D%/host/kubelet.hpp \
-    %D%/host/mirrors.cpp \
-    %D%/host/mirrors.hpp \
-    %D%/host/mirrors_step.cpp \
-    %D%/host/mirrors_step.hpp \
-    %D%/bundle/oci.cpp \
-    %D%/bundle/oci.hpp \
-    %D%/peers/offers.cpp \
-    %D%/peers/offers.hpp \
-    %D%/peers/pace.hpp \
-    %D%/peers/peer_client.cpp \
-    %D%/peers/peer_client.hpp \
-    %D%/registry/peer_service.cpp \
-    %D%/peers/peers.cpp \
-    %D%/peers/peers.hpp \
-    %D%/registry/peer_service.hpp \
     %D%/peers_settings.cpp \
     %D%/peers_settings.hpp \
-    %D%/store/pins.cpp \
-    %D%/store/pins.hpp \
-    %D%/bundle/plain_file.cpp \
-    %D%/bundle/plain_file.hpp \
-    %D%/host/placement.cpp \
-    %D%/host/placement.hpp \
-    %D%/host/podman.cpp \
-    %D%/host/podman.hpp \
-    %D%/bundle/reference.cpp \
-    %D%/bundle/reference.hpp \
-    %D%/store/references.cpp \
-    %D%/store/references.hpp \
-    %D%/registry/answer.cpp \
-    %D%/registry/answer.hpp \
-    %D%/registry/service.hpp \
-    %D%/host/registries_conf.cpp \
-    %D%/host/registries_conf.hpp \
-    %D%/registry/registry.cpp \
-    %D%/registry/registry.hpp \
-    %D%/registry/metrics.cpp \
-    %D%/registry/metrics.hpp \
-    %D%/registry/request.cpp \
-    %D%/registry/request.hpp \
-    %D%/registry/server.cpp \
-    %D%/registry/server.hpp \
     %D%/registry_settings.cpp \
-    %D%/registry_settings.hpp \
-    %D%/store/scrub.cpp \
-    %D%/store/scrub.hpp \
-    %D%/bundle/signed_manifest.cpp \
-    %D%/bundle/signed_manifest.hpp \
-    %D%/registry/tls_keys.cpp \
-    %D%/registry/tls_keys.hpp \
-    %D%/peers/transfer.cpp \
-    %D%/peers/transfer.hpp \
-    %D%/bundle/trust.cpp \
-    %D%/bundle/trust.hpp
+    %D%/registry_settings.hpp
+include images/bundle/local.mk
+include images/create/local.mk
+include images/foreign/local.mk
+include images/host/local.mk
+include images/import/local.mk
+include images/peers/local.mk
+include images/registry/local.mk
+include images/store/local.mk

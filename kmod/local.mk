@@ -1,159 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
-noinst_LIBRARIES += %D%/libkmodroom.a
-%C%_libkmodroom_a_CPPFLAGS = $(AM_CPPFLAGS) $(KMOD_CFLAGS)
-%C%_libkmodroom_a_SOURCES = \
-    %D%/device/apart.cpp \
-    %D%/device/apart.hpp \
-    %D%/boot/images.cpp \
-    %D%/boot/images.hpp \
-    %D%/build/build.cpp \
-    %D%/build/build.hpp \
-    %D%/build/log.cpp \
-    %D%/build/log.hpp \
-    %D%/plan/clean_plan.cpp \
-    %D%/plan/clean_plan.hpp \
-    %D%/units/client_units.cpp \
-    %D%/units/client_units.hpp \
-    %D%/load/console.cpp \
-    %D%/load/console.hpp \
-    %D%/load/converge.cpp \
-    %D%/load/converge.hpp \
-    %D%/load/converge_steps.cpp \
-    %D%/device/cuda.cpp \
-    %D%/device/cuda.hpp \
+# may include: daemon/base daemon/core
+noinst_LIBRARIES += %D%/libkmod-gpu.a
+%C%_libkmod_gpu_a_CPPFLAGS = $(AM_CPPFLAGS) $(KMOD_CFLAGS)
+%C%_libkmod_gpu_a_SOURCES = \
     %D%/device_node.cpp \
     %D%/device_node.hpp \
-    %D%/device/steps.cpp \
-    %D%/device/devices.cpp \
-    %D%/device/devices.hpp \
-    %D%/load/door.cpp \
-    %D%/load/door.hpp \
-    %D%/load/door_steps.cpp \
-    %D%/plan/driver_choice.cpp \
-    %D%/plan/driver_choice.hpp \
-    %D%/plan/driver_component.cpp \
-    %D%/plan/driver_component.hpp \
-    %D%/plan/driver_goal.cpp \
-    %D%/plan/driver_plan.cpp \
-    %D%/plan/driver_plan.hpp \
-    %D%/select/driver_preflight.hpp \
     %D%/driver_settings.cpp \
     %D%/driver_settings.hpp \
-    %D%/plan/driver_steps.cpp \
-    %D%/plan/driver_steps.hpp \
-    %D%/plan/driver_wish.cpp \
-    %D%/plan/driver_wish.hpp \
-    %D%/trust/efi_signatures.cpp \
-    %D%/trust/efi_signatures.hpp \
-    %D%/store/flavour_choice.cpp \
-    %D%/store/flavour_choice.hpp \
-    %D%/module/goal.cpp \
-    %D%/module/goal.hpp \
-    %D%/boot/gone_kernels.cpp \
-    %D%/boot/gone_kernels.hpp \
-    %D%/module/graph.cpp \
-    %D%/module/graph.hpp \
-    %D%/module/headers.cpp \
-    %D%/module/headers.hpp \
-    %D%/holder/parse.cpp \
-    %D%/holder/parse.hpp \
-    %D%/holder/steps.cpp \
-    %D%/holder/holders.cpp \
-    %D%/holder/holders.hpp \
-    %D%/boot/host_programs.cpp \
-    %D%/boot/host_programs.hpp \
-    %D%/boot/image_tool.cpp \
-    %D%/boot/image_tool.hpp \
-    %D%/boot/initramfs.cpp \
-    %D%/boot/initramfs.hpp \
-    %D%/boot/initramfs_steps.cpp \
-    %D%/store/installed_driver.cpp \
-    %D%/store/installed_driver.hpp \
-    %D%/build/job_server.cpp \
-    %D%/build/job_server.hpp \
-    %D%/build/kernel_build.cpp \
-    %D%/build/kernel_build.hpp \
-    %D%/module/kernel_config.cpp \
-    %D%/module/kernel_config.hpp \
-    %D%/module/kernel_error.cpp \
-    %D%/module/kernel_error.hpp \
-    %D%/trust/kernel_keys.cpp \
-    %D%/trust/kernel_keys.hpp \
-    %D%/module/kernel_state.cpp \
-    %D%/module/kernel_state.hpp \
-    %D%/trust/keyring_members.cpp \
-    %D%/store/layout.cpp \
-    %D%/store/layout.hpp \
-    %D%/load/loader.hpp \
-    %D%/load/loader_libkmod.cpp \
-    %D%/units/locked_parts.cpp \
-    %D%/units/locked_parts.hpp \
-    %D%/build/log_file.cpp \
-    %D%/build/log_file.hpp \
-    %D%/store/manifest.cpp \
-    %D%/store/manifest.hpp \
-    %D%/holder/mappers.cpp \
-    %D%/holder/mappers.hpp \
-    %D%/boot/modprobe_options.cpp \
-    %D%/boot/modprobe_options.hpp \
-    %D%/module/modprobe_rules.cpp \
-    %D%/module/modprobe_rules.hpp \
-    %D%/module/file.cpp \
-    %D%/module/file.hpp \
-    %D%/module/index.cpp \
-    %D%/module/index.hpp \
-    %D%/module/info.cpp \
-    %D%/module/info.hpp \
-    %D%/load/module_lock.cpp \
-    %D%/load/module_lock.hpp \
-    %D%/store/module_set.cpp \
-    %D%/store/module_set.hpp \
-    %D%/trust/module_trust.cpp \
-    %D%/trust/module_trust.hpp \
-    %D%/load/movement.cpp \
-    %D%/load/movement.hpp \
-    %D%/device/nvml.cpp \
-    %D%/device/nvml.hpp \
-    %D%/observe/observed.cpp \
-    %D%/observe/observed.hpp \
-    %D%/store/package_modules.cpp \
-    %D%/store/package_modules.hpp \
-    %D%/select/preflight_files.cpp \
-    %D%/select/preflight_modules.cpp \
-    %D%/store/publish.cpp \
-    %D%/store/publish.hpp \
-    %D%/store/remove.cpp \
-    %D%/store/remove.hpp \
-    %D%/plan/requests.cpp \
-    %D%/plan/requests.hpp \
-    %D%/trust/secure_boot.cpp \
-    %D%/trust/secure_boot.hpp \
-    %D%/select/steps.cpp \
-    %D%/plan/select_plan.cpp \
-    %D%/plan/select_plan.hpp \
-    %D%/boot/selection_files.cpp \
-    %D%/boot/selection_files.hpp \
-    %D%/build/sign.cpp \
-    %D%/build/sign.hpp \
-    %D%/build/source_tree.cpp \
-    %D%/store/stage.cpp \
-    %D%/store/stage.hpp \
-    %D%/store/stage_packages.cpp \
-    %D%/store/stage_source.cpp \
-    %D%/store/stage_source.hpp \
     %D%/step_kind.cpp \
-    %D%/step_kind.hpp \
-    %D%/store/store.cpp \
-    %D%/store/store.hpp \
-    %D%/store/json.cpp \
-    %D%/plan/store_steps.cpp \
-    %D%/plan/store_steps.hpp \
-    %D%/store/supported_gpus.cpp \
-    %D%/store/supported_gpus.hpp \
-    %D%/module/symbol_versions.cpp \
-    %D%/module/symbol_versions.hpp \
-    %D%/store/take.cpp \
-    %D%/store/take.hpp \
-    %D%/holder/terminate.cpp \
-    %D%/units/unit_steps.cpp \
-    %D%/store/verify.cpp
+    %D%/step_kind.hpp
+include kmod/boot/local.mk
+include kmod/build/local.mk
+include kmod/device/local.mk
+include kmod/holder/local.mk
+include kmod/load/local.mk
+include kmod/module/local.mk
+include kmod/observe/local.mk
+include kmod/plan/local.mk
+include kmod/select/local.mk
+include kmod/store/local.mk
+include kmod/trust/local.mk
+include kmod/units/local.mk

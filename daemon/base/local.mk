@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# may include: nothing
 noinst_LIBRARIES += %D%/libbase.a
 %C%_libbase_a_SOURCES = \
     %D%/arguments.cpp \

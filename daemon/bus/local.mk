@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# may include: daemon/base daemon/core daemon/host daemon/host/manager daemon/host/transaction
 noinst_LIBRARIES += %D%/libbus.a
 %C%_libbus_a_CPPFLAGS = $(AM_CPPFLAGS) $(SYSTEMD_CFLAGS)
 %C%_libbus_a_SOURCES = \

@@ -1,89 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 noinst_LIBRARIES += %D%/libcluster.a
 %C%_libcluster_a_CPPFLAGS = $(AM_CPPFLAGS) $(DATE_CFLAGS)
-%C%_libcluster_a_SOURCES = \
-    %D%/rollout/admission.cpp \
-    %D%/rollout/admission.hpp \
-    %D%/kube/api.cpp \
-    %D%/kube/api.hpp \
-    %D%/kube/backoff.hpp \
-    %D%/node/cluster_settings.cpp \
-    %D%/node/cluster_settings.hpp \
-    %D%/kube/credential_text.cpp \
-    %D%/kube/credential_text.hpp \
-    %D%/kube/credentials.cpp \
-    %D%/kube/credentials.hpp \
-    %D%/kube/endpoint.cpp \
-    %D%/kube/endpoint.hpp \
-    %D%/kube/enrolment.cpp \
-    %D%/kube/enrolment.hpp \
-    %D%/kube/event_lines.cpp \
-    %D%/kube/event_lines.hpp \
-    %D%/upgrade/event_sender.cpp \
-    %D%/upgrade/event_sender.hpp \
-    %D%/rollout/fleet_document.cpp \
-    %D%/rollout/fleet_document.hpp \
-    %D%/rollout/fleet_watch.cpp \
-    %D%/rollout/fleet_watch.hpp \
-    %D%/policy/gate.cpp \
-    %D%/policy/gate.hpp \
-    %D%/rollout/gate_keeper.cpp \
-    %D%/rollout/gate_keeper.hpp \
-    %D%/upgrade/gpu_users.cpp \
-    %D%/upgrade/gpu_users.hpp \
-    %D%/rollout/grant.cpp \
-    %D%/rollout/grant.hpp \
-    %D%/node/host_agent.cpp \
-    %D%/node/host_agent.hpp \
-    %D%/kube/kube_time.cpp \
-    %D%/kube/kube_time.hpp \
-    %D%/kube/kubeconfig.cpp \
-    %D%/kube/kubeconfig.hpp \
-    %D%/kube/kubeconfig_types.cpp \
-    %D%/kube/kubeconfig_types.hpp \
-    %D%/rollout/leader.cpp \
-    %D%/rollout/leader.hpp \
-    %D%/node/metrics.cpp \
-    %D%/node/metrics.hpp \
-    %D%/node/metrics_server.cpp \
-    %D%/node/metrics_server.hpp \
-    %D%/node/node_change.cpp \
-    %D%/node/node_change.hpp \
-    %D%/kube/paths.hpp \
-    %D%/upgrade/pod_mover.cpp \
-    %D%/upgrade/pod_mover.hpp \
-    %D%/upgrade/pods.cpp \
-    %D%/upgrade/pods.hpp \
-    %D%/policy/policy.cpp \
-    %D%/policy/policy.hpp \
-    %D%/policy/fields.cpp \
-    %D%/policy/fields.hpp \
-    %D%/policy/ignored.cpp \
-    %D%/policy/merge.cpp \
-    %D%/policy/merge.hpp \
-    %D%/policy/source.cpp \
-    %D%/policy/source.hpp \
-    %D%/node/readiness.cpp \
-    %D%/node/readiness.hpp \
-    %D%/kube/selector.cpp \
-    %D%/kube/selector.hpp \
-    %D%/kube/shortened.cpp \
-    %D%/kube/shortened.hpp \
-    %D%/policy/toolkit_tag.cpp \
-    %D%/policy/toolkit_tag.hpp \
-    %D%/upgrade/upgrade.cpp \
-    %D%/upgrade/upgrade.hpp \
-    %D%/upgrade/agent.cpp \
-    %D%/upgrade/agent.hpp \
-    %D%/upgrade/host.hpp \
-    %D%/node/upgrade_node.cpp \
-    %D%/node/upgrade_node.hpp \
-    %D%/upgrade/patch.cpp \
-    %D%/upgrade/patch.hpp \
-    %D%/upgrade/pause.cpp \
-    %D%/kube/watch.cpp \
-    %D%/kube/watch.hpp \
-    %D%/policy/windows.cpp \
-    %D%/policy/windows.hpp \
-    %D%/node/write_damper.cpp \
-    %D%/node/write_damper.hpp
+%C%_libcluster_a_SOURCES =
+include daemon/cluster/kube/local.mk
+include daemon/cluster/node/local.mk
+include daemon/cluster/policy/local.mk
+include daemon/cluster/rollout/local.mk
+include daemon/cluster/upgrade/local.mk

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# may include: daemon/base
 noinst_LIBRARIES += %D%/libcore.a
 %C%_libcore_a_SOURCES = \
     %D%/artifact.cpp \

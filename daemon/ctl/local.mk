@@ -1,229 +1,28 @@
 # SPDX-License-Identifier: Apache-2.0
+# may include: daemon/base daemon/ctl/bundle daemon/ctl/cdi daemon/ctl/cli daemon/ctl/cluster
+#   daemon/ctl/driver daemon/ctl/host daemon/ctl/image daemon/ctl/operation daemon/ctl/runtime
+#   daemon/ctl/secure_boot daemon/ctl/toolkit
 noinst_LIBRARIES += %D%/libctl.a
 %C%_libctl_a_CPPFLAGS = $(AM_CPPFLAGS) $(SYSTEMD_CFLAGS)
 %C%_libctl_a_SOURCES = \
-    %D%/cli/arguments.cpp \
-    %D%/cli/arguments.hpp \
-    daemon/client/async_client.cpp \
-    daemon/client/async_client.hpp \
-    daemon/client/bundle_call.hpp \
-    %D%/bundle/content.cpp \
-    %D%/bundle/content.hpp \
-    %D%/bundle/files.cpp \
-    %D%/bundle/files.hpp \
-    %D%/bundle/hosts.cpp \
-    %D%/bundle/hosts.hpp \
-    %D%/bundle/output.cpp \
-    %D%/bundle/output.hpp \
-    %D%/bundle/signing.cpp \
-    %D%/bundle/signing.hpp \
-    %D%/cli/byte_meter.cpp \
-    %D%/cli/byte_meter.hpp \
-    daemon/client/client.cpp \
-    daemon/client/client.hpp \
-    daemon/client/client_bus.cpp \
-    daemon/client/client_bus.hpp \
-    %D%/host/apply.cpp \
-    %D%/bundle/create.cpp \
-    %D%/bundle/diff.cpp \
-    %D%/bundle/fetch.cpp \
-    %D%/bundle/import.cpp \
-    %D%/bundle/list.cpp \
-    %D%/bundle/remove.cpp \
-    %D%/bundle/scrub.cpp \
-    %D%/bundle/show.cpp \
-    %D%/bundle/verify.cpp \
-    %D%/host/cat_config.cpp \
-    %D%/cdi/generate.cpp \
-    %D%/cdi/list.cpp \
-    %D%/cdi/show.cpp \
-    %D%/cdi/validate.cpp \
-    %D%/cluster/offer.cpp \
-    %D%/cluster/offer.hpp \
-    %D%/cluster/service.cpp \
-    %D%/cluster/service.hpp \
-    %D%/cluster/join.cpp \
-    %D%/cluster/leave.cpp \
-    %D%/cluster/policy.cpp \
-    %D%/cluster/status.cpp \
-    %D%/driver/adopt.cpp \
-    %D%/doctor/verb.cpp \
-    %D%/driver/build.cpp \
-    %D%/driver/export.cpp \
-    %D%/driver/history.cpp \
-    %D%/driver/import.cpp \
-    %D%/driver/list.cpp \
-    %D%/driver/clean.cpp \
-    %D%/driver/pin.cpp \
-    %D%/driver/prepare.cpp \
-    %D%/driver/remove.cpp \
-    %D%/driver/rollback.cpp \
-    %D%/driver/select.cpp \
-    %D%/driver/show.cpp \
-    %D%/driver/swap.cpp \
-    %D%/driver/verify.cpp \
-    %D%/image/ensure.cpp \
-    %D%/image/list.cpp \
-    %D%/image/pin.cpp \
-    %D%/image/policy.cpp \
-    %D%/image/show.cpp \
-    %D%/image/place.cpp \
-    %D%/image/place.hpp \
-    %D%/bundle/inventory_export.cpp \
-    %D%/operation/cancel.cpp \
-    %D%/operation/list.cpp \
-    %D%/operation/show.cpp \
-    %D%/operation/wait.cpp \
-    %D%/host/plan.cpp \
-    %D%/host/reload.cpp \
-    %D%/report/verb.cpp \
-    %D%/runtime/configure.cpp \
-    %D%/runtime/plan.cpp \
-    %D%/runtime/restore.cpp \
-    %D%/runtime/show.cpp \
-    %D%/runtime/verify.cpp \
-    %D%/secure_boot/enroll.cpp \
-    %D%/secure_boot/status.cpp \
-    %D%/host/status.cpp \
-    %D%/toolkit/import.cpp \
-    %D%/toolkit/list.cpp \
-    %D%/toolkit/remove.cpp \
-    %D%/toolkit/show.cpp \
-    %D%/host/wait_ready.cpp \
     %D%/completion.cpp \
     %D%/completion.hpp \
     %D%/completion_bash.cpp \
     %D%/completion_zsh.cpp \
-    %D%/cli/deadline.cpp \
-    %D%/cli/deadline.hpp \
-    %D%/cli/document.hpp \
-    %D%/doctor/doctor.cpp \
-    %D%/doctor/doctor.hpp \
-    %D%/doctor/boot.cpp \
-    %D%/doctor/cluster.cpp \
-    %D%/doctor/daemon.cpp \
-    %D%/doctor/driver.cpp \
-    %D%/doctor/facts.cpp \
-    %D%/doctor/facts.hpp \
-    %D%/doctor/place.cpp \
-    %D%/doctor/service.cpp \
-    %D%/doctor/system.cpp \
-    daemon/client/driver_call.hpp \
-    daemon/client/fetch_socket.cpp \
-    daemon/client/fetch_socket.hpp \
-    %D%/cluster/fleet.cpp \
-    %D%/cluster/fleet.hpp \
-    %D%/cluster/fleet_source.cpp \
-    %D%/cluster/fleet_source.hpp \
-    %D%/cli/follow.cpp \
-    %D%/cli/follow.hpp \
-    %D%/cli/help.cpp \
-    %D%/cli/help.hpp \
-    %D%/cli/holders.cpp \
-    %D%/cli/holders.hpp \
-    %D%/bundle/host_inventory.cpp \
-    %D%/bundle/host_inventory.hpp \
-    %D%/cli/input_files.cpp \
-    %D%/cli/input_files.hpp \
-    %D%/cli/line_diff.cpp \
-    %D%/cli/line_diff.hpp \
-    %D%/cli/live_screen.cpp \
-    %D%/cli/live_screen.hpp \
-    %D%/doctor/modprobe_rules.cpp \
-    %D%/doctor/modprobe_rules.hpp \
-    %D%/cli/mounted_daemon.cpp \
-    %D%/cli/mounted_daemon.hpp \
-    %D%/cli/nearest.cpp \
-    %D%/report/newest_first.cpp \
-    %D%/report/newest_first.hpp \
-    %D%/host/only_option.hpp \
-    %D%/cli/output_file.cpp \
-    %D%/cli/output_file.hpp \
-    %D%/cli/passphrase.cpp \
-    %D%/cli/passphrase.hpp \
-    %D%/cli/package_owner.cpp \
-    %D%/cli/package_owner.hpp \
-    %D%/cli/packed_files.cpp \
-    %D%/cli/packed_files.hpp \
-    %D%/cli/password_agent.cpp \
-    %D%/cli/password_agent.hpp \
-    %D%/cli/progress.cpp \
-    %D%/cli/progress.hpp \
-    %D%/report/redact.cpp \
-    %D%/report/redact.hpp \
-    %D%/report/redact_line.cpp \
-    %D%/report/redact_line.hpp \
-    %D%/report/redact_name.cpp \
-    %D%/report/redact_name.hpp \
-    %D%/report/report.cpp \
-    %D%/report/report.hpp \
-    %D%/report/daemon.cpp \
-    %D%/report/driver.cpp \
-    %D%/report/files.cpp \
-    %D%/report/system.cpp \
-    daemon/client/request.cpp \
-    daemon/client/request.hpp \
-    %D%/runtime/call.hpp \
-    %D%/runtime/wanted.hpp \
-    %D%/cli/root_option.hpp \
-    %D%/cli/session.cpp \
-    %D%/cli/session.hpp \
-    %D%/cli/small_file.cpp \
-    %D%/cli/small_file.hpp \
-    %D%/cli/source_directory.cpp \
-    %D%/cli/source_directory.hpp \
-    %D%/cli/system_query.cpp \
-    %D%/cli/system_query.hpp \
-    %D%/cli/table.cpp \
-    %D%/cli/table.hpp \
-    %D%/cli/terminal.cpp \
-    %D%/cli/terminal.hpp \
-    %D%/cli/text.cpp \
-    %D%/cli/text.hpp \
-    daemon/client/toolkit_call.hpp \
-    %D%/cli/verb.cpp \
-    %D%/families.cpp \
-    %D%/cli/verb.hpp \
-    %D%/bundle/verbs.hpp \
-    %D%/cdi/verbs.hpp \
-    %D%/driver/verbs.hpp \
-    %D%/host/verbs.hpp \
-    %D%/image/verbs.hpp \
-    %D%/operation/verbs.hpp \
-    %D%/runtime/verbs.hpp \
-    %D%/cluster/verbs.hpp \
-    %D%/secure_boot/verbs.hpp \
-    %D%/toolkit/verbs.hpp \
-    %D%/host/verdict.cpp \
-    %D%/host/verdict.hpp \
-    %D%/cli/wrap.cpp \
-    %D%/cli/wrap.hpp \
-    %D%/cli/view.hpp \
-    %D%/bundle/view.cpp \
-    %D%/cdi/view.cpp \
-    %D%/cdi/view.hpp \
-    %D%/cluster/view.cpp \
-    %D%/cluster/view.hpp \
-    %D%/doctor/view.cpp \
-    %D%/doctor/view.hpp \
-    %D%/driver/view.cpp \
-    %D%/cluster/view_fleet.cpp \
-    %D%/cluster/view_fleet.hpp \
-    %D%/driver/view_history.cpp \
-    %D%/image/view.cpp \
-    %D%/driver/view_installed.cpp \
-    %D%/driver/view_installed.hpp \
-    %D%/cli/view_operation.cpp \
-    %D%/cli/view_plan.cpp \
-    %D%/runtime/view.cpp \
-    %D%/runtime/view.hpp \
-    %D%/runtime/view_runtime_change.cpp \
-    %D%/runtime/view_runtime_change.hpp \
-    %D%/toolkit/view.cpp \
-    %D%/toolkit/view.hpp \
-    %D%/secure_boot/view.cpp \
-    %D%/secure_boot/view.hpp \
-    %D%/host/view_status.cpp
+    %D%/families.cpp
+include daemon/ctl/bundle/local.mk
+include daemon/ctl/cdi/local.mk
+include daemon/ctl/cli/local.mk
+include daemon/ctl/cluster/local.mk
+include daemon/ctl/doctor/local.mk
+include daemon/ctl/driver/local.mk
+include daemon/ctl/host/local.mk
+include daemon/ctl/image/local.mk
+include daemon/ctl/operation/local.mk
+include daemon/ctl/report/local.mk
+include daemon/ctl/runtime/local.mk
+include daemon/ctl/secure_boot/local.mk
+include daemon/ctl/toolkit/local.mk
 
 bin_PROGRAMS += gpuhostctl
 gpuhostctl_LDADD = $(ctl_libs)

@@ -8,8 +8,6 @@
 #include "daemon/client/bundle_call.hpp"
 #include "daemon/client/fetch_socket.hpp"
 #include "daemon/core/step.hpp"
-#include "daemon/ctl/cli/document.hpp"
-#include "daemon/ctl/cli/view.hpp"
 #include "images/bundle/layout.hpp"
 #include "images/bundle/trust.hpp"
 #include "images/peers/discovery.hpp"
@@ -207,9 +205,10 @@ class Fetcher {
     }
 
     static Result<void> outcome(const Json& operation) {
-        if (ctl::operation_exit_status(operation) == 0)
+        if (base::string_or(operation, "state", "") == "committed")
             return {};
-        if (const Json& problems = ctl::list_of(operation, "problems"); !problems.empty()) {
+        if (const Json& problems = base::member(operation, "problems");
+            problems.is_array() && !problems.empty()) {
             core::Problem problem = core::problem_from_json(problems.front());
             return base::fail(problem.code, std::move(problem.text), std::move(problem.hint));
         }

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who may include whom: the table of HACKING.md, and one room for each C library."""
+"""Which folder may include which, as the line "# may include:" of each folder's local.mk says, and one place for each C library."""
 import os
 import re
 
-from sources import TOP_SRCDIR, is_cpp, main
+from sources import is_cpp, main
 
 INCLUDE = re.compile(r'^\s*#\s*include\s+(?:"([^"]+)"|<([^>]+)>)', re.M)
-PROGRAMS = re.compile(r"daemon/(\w+_)?main\.cpp$")
+MAY_INCLUDE = re.compile(r"^# may include: (.*(?:\n#   .*)*)", re.M)
+TOP = re.compile(r"(daemon|images|kmod)/")
 BUILT = ("config.h",)
 LIBRARIES = {
     r"libkmod\.h": ("kmod",),
@@ -16,7 +17,8 @@ LIBRARIES = {
     r"resolv\.h|arpa/nameser\.h": ("images/peers/dns_sd.cpp", "images/peers/discovery.cpp"),
     r"gnutls/.*": ("images/registry/client_certificate.cpp",),
     r"microhttpd\.h": ("images/registry/server.cpp", "daemon/cluster/node/metrics_server.cpp"),
-    r"systemd/sd-.*": ("daemon/host", "daemon/bus", "daemon/client/client_bus.hpp"),
+    r"systemd/sd-daemon\.h": ("daemon/host", "daemon/programs"),
+    r"systemd/sd-(?!daemon).*": ("daemon/host", "daemon/bus", "daemon/client/client_bus.hpp"),
     r"yaml-cpp/.*": ("daemon/base/yaml.cpp",),
     r"date/tz\.h": ("daemon/cluster/policy/windows.cpp",),
     r"toml\+\+/.*": ("daemon/runtime/toml/toml.cpp",),
@@ -26,20 +28,21 @@ LIBRARIES = {
 PRIVATE = {"daemon/client/client_bus.hpp": ("daemon/client/client.cpp", "daemon/client/client_bus.cpp", "daemon/client/async_client.cpp")}
 
 
-def read_table():
-    """{"daemon/bus": {"daemon/base", …}}; rooms are named by the last part of their path."""
-    with open(os.path.join(TOP_SRCDIR, "HACKING.md"), encoding="utf-8") as file:
-        rows = re.findall(r"^\| `([\w/]+)/` \|[^|]*\| ([^|]*) \|$", file.read(), re.M)
-    rooms = {room.split("/")[-1]: room for room, _ in rows}
-    return {room: {rooms[word] for word in re.findall(r"\w+", re.sub(r"\(.*?\)", "", text)) if word in rooms}
-            for room, text in rows}
+def allowed(tree):
+    """{"kmod/load": {"kmod/module", …}}, None for a folder that may include all."""
+    table = {}
+    for path, text in tree.items():
+        folder, _, name = path.rpartition("/")
+        found = MAY_INCLUDE.search(text) if name == "local.mk" else None
+        if found:
+            words = found[1].replace("\n#", " ").split()
+            table[folder] = None if words == ["all"] else set(words) - {"nothing"}
+    return table
 
 
-TABLE = read_table()
-
-
-def room_of(path):
-    return max((room for room in TABLE if path.startswith(room + "/")), key=len, default=None)
+def folder_of(path):
+    """Its directory; of a program that has several files, the programs' one."""
+    return "daemon/programs" if path.startswith("daemon/programs/") else os.path.dirname(path)
 
 
 def includes(tree):
@@ -49,13 +52,34 @@ def includes(tree):
                 yield path, quoted, angled
 
 
-def room_rule(tree):
+def folder_rule(tree):
+    table = allowed(tree)
+    for folder in sorted({folder_of(path) for path in tree if is_cpp(path) and TOP.match(path)} - table.keys()):
+        yield f"{folder}: no '# may include:' in its local.mk"
+    used = {folder: set() for folder in table}
     for path, quoted, _ in includes(tree):
-        here, there = room_of(path), room_of(quoted)
-        if here and there and there != here and there not in TABLE[here] and not PROGRAMS.match(path):
-            yield f"{path}: '{quoted}': {here} may not include {there}"
-        if here and quoted.startswith("tests/"):
+        here, there = folder_of(path), folder_of(quoted)
+        if not TOP.match(path):
+            continue
+        if quoted.startswith("tests/"):
             yield f"{path}: '{quoted}': sources may not include tests"
+        elif TOP.match(quoted) and there != here and table.get(here) is not None:
+            used[here].add(there)
+            if there not in table[here]:
+                yield f"{path}: '{quoted}': {here} may not include {there}"
+    for folder, named in table.items():
+        for other in sorted((named or set()) - used[folder]):
+            yield f"{folder}/local.mk: may include {other}, and does not"
+
+
+def cycle_rule(tree):
+    """Folders are taken away that include none of those left; what stays is in a circle or above one."""
+    left = {folder: set(named) for folder, named in allowed(tree).items() if named is not None}
+    while free := [folder for folder, named in left.items() if not named & left.keys()]:
+        for folder in free:
+            del left[folder]
+    for folder, named in sorted(left.items()):
+        yield f"{folder}: in a circle with {', '.join(sorted(named & left.keys()))}"
 
 
 def rooted_rule(tree):
@@ -68,27 +92,36 @@ def library_rule(tree):
     for path, quoted, angled in includes(tree):
         if quoted in PRIVATE and path not in PRIVATE[quoted]:
             yield f"{path}: '{quoted}' belongs to {' and '.join(PRIVATE[quoted])}"
-        for pattern, rooms in LIBRARIES.items():
-            if room_of(path) and re.fullmatch(pattern, angled or "") and room_of(path) not in rooms and path not in rooms:
-                yield f"{path}: <{angled}> belongs to {' and '.join(rooms) or 'no room'}"
+        for pattern, places in LIBRARIES.items():
+            if TOP.match(path) and re.fullmatch(pattern, angled or "") and not any(path == place or path.startswith(place + "/") for place in places):
+                yield f"{path}: <{angled}> belongs to {' and '.join(places)}"
+
+
+def tree_of(table, sources):
+    return {f"{folder}/local.mk": f"# may include: {words}\n" for folder, words in table.items()} | sources
 
 
 main(
-    ("rooms include only what HACKING.md lets them", room_rule, {
-        "base including core": {"daemon/base/a.cpp": '#include "daemon/core/plan.hpp"\n'},
-        "kmod including host": {"kmod/a.hpp": '  #  include "daemon/host/loop.hpp"\n'},
-        "core including bus": {"daemon/core/a.hpp": '#include "daemon/bus/b.hpp"\n'},
-        "a source including a test's helper": {"kmod/a.cpp": '#include "tests/support/tmpdir.hpp"\n'},
+    ("folders include only what their local.mk lets them", folder_rule, {
+        "base including core": tree_of({"daemon/base": "nothing", "daemon/core": "daemon/base"}, {"daemon/base/a.cpp": '#include "daemon/core/plan.hpp"\n'}),
+        "a folder below including its neighbour": tree_of({"kmod/store": "kmod", "kmod/load": "kmod"}, {"kmod/store/a.hpp": '  #  include "kmod/load/loader.hpp"\n'}),
+        "a folder that says nothing": {"kmod/a.cpp": ""},
+        "a word too many": tree_of({"kmod": "nothing", "kmod/store": "kmod"}, {"kmod/store/a.cpp": ""}),
+        "a source including a test's helper": tree_of({"kmod": "nothing"}, {"kmod/a.cpp": '#include "tests/support/tmpdir.hpp"\n'}),
+    }),
+    ("no folders include each other", cycle_rule, {
+        "two": tree_of({"kmod/a": "kmod/b", "kmod/b": "kmod/a"}, {}),
+        "three, by a longer line": {"a/local.mk": "# may include: d e\n#   b\n", "b/local.mk": "# may include: c\n", "c/local.mk": "# may include: a\n"},
     }),
     ("quoted includes are paths from the top", rooted_rule, {
         "a neighbour's bare name": {"kmod/a.cpp": '#include "a.hpp"\n', "kmod/a.hpp": ""},
     }),
-    ("each C library is included in its room only", library_rule, {
+    ("each C library is included in one place", library_rule, {
         "libkmod in host": {"daemon/host/a.cpp": "#include <libkmod.h>\n"},
         "OpenSSL in kmod": {"kmod/a.cpp": "#include <openssl/evp.h>\n"},
         "sd-bus in core": {"daemon/core/a.cpp": "#include <systemd/sd-bus.h>\n"},
-        "sd-bus in a verb": {"daemon/ctl/cmd_a.cpp": "#include <systemd/sd-bus.h>\n"},
-        "a verb with the client's bus": {"daemon/ctl/cmd_a.cpp": '#include "daemon/client/client_bus.hpp"\n'},
+        "sd-bus in a verb": {"daemon/ctl/driver/a.cpp": "#include <systemd/sd-bus.h>\n"},
+        "a verb with the client's bus": {"daemon/ctl/driver/a.cpp": '#include "daemon/client/client_bus.hpp"\n'},
         "an HTTP server in what parses for it": {"images/registry/registry.cpp": "#include <microhttpd.h>\n"},
         "an HTTP server in what counts for it": {"daemon/cluster/node/metrics.cpp": "#include <microhttpd.h>\n"},
         "an HTTP client in what plans for it": {"images/peers/blob_fetch.cpp": "#include <curl/curl.h>\n"},

@@ -48,7 +48,7 @@ main(
         "a home directory": {"README.md": "see /home/" + "someone/tree\n"},
         "a work directory": {"daemon/a.cpp": "open(\"/" + "work/x\")\n"},
     }),
-    ("every source is in its room's local.mk", listed_rule, {
+    ("every source is in a local.mk", listed_rule, {
         "a forgotten source": {"kmod/local.mk": "x = %D%/b.cpp\n", "kmod/b.cpp": "", "kmod/a.cpp": ""},
         "a forgotten test": {"tests/unit/local.mk": "", "tests/unit/base/a_test.cpp": ""},
         "a forgotten part of one": {"tests/host/local.mk": "x = %D%/a_test.py\n", "tests/host/a_test.py": "", "tests/host/files.py": ""},

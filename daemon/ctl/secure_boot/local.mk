@@ -1,0 +1,8 @@
+# SPDX-License-Identifier: Apache-2.0
+# may include: daemon/base daemon/ctl/cli kmod/trust
+daemon_ctl_libctl_a_SOURCES += \
+    %D%/enroll.cpp \
+    %D%/status.cpp \
+    %D%/verbs.hpp \
+    %D%/view.cpp \
+    %D%/view.hpp

@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: Apache-2.0
+# may include: all
+gpuhostlibexecdir = $(libexecdir)/gpuhost
+
+noinst_LIBRARIES += %D%/libcomponents.a
+%C%_libcomponents_a_SOURCES = %D%/components.cpp %D%/components.hpp %D%/bus_objects.cpp
+
+sbin_PROGRAMS += gpuhostd
+gpuhostd_CPPFLAGS = $(AM_CPPFLAGS) $(SYSTEMD_CFLAGS)
+gpuhostd_SOURCES = %D%/gpuhostd.cpp
+gpuhostd_LDADD = $(components_libs)
+
+gpuhostlibexec_PROGRAMS = gpuhost-worker gpuhost-fetch
+sbin_PROGRAMS += gpuhost-registry
+gpuhost_registry_CPPFLAGS = $(AM_CPPFLAGS) $(SYSTEMD_CFLAGS)
+gpuhost_registry_SOURCES = %D%/gpuhost_registry.cpp
+gpuhost_registry_LDADD = $(images_libs) $(MICROHTTPD_LIBS) $(GNUTLS_LIBS) $(SYSTEMD_LIBS)
+
+sbin_PROGRAMS += gpuhost-cluster
+gpuhost_cluster_CPPFLAGS = $(AM_CPPFLAGS) $(SYSTEMD_CFLAGS)
+gpuhost_cluster_SOURCES = \
+    %D%/gpuhost_cluster/fleet.cpp \
+    %D%/gpuhost_cluster/fleet.hpp \
+    %D%/gpuhost_cluster/host.cpp \
+    %D%/gpuhost_cluster/host.hpp \
+    %D%/gpuhost_cluster/look.cpp \
+    %D%/gpuhost_cluster/look.hpp \
+    %D%/gpuhost_cluster/main.cpp \
+    %D%/gpuhost_cluster/program.cpp \
+    %D%/gpuhost_cluster/program.hpp \
+    %D%/gpuhost_cluster/wish.cpp \
+    %D%/gpuhost_cluster/wish.hpp
+gpuhost_cluster_LDADD = $(cluster_libs) $(MICROHTTPD_LIBS) $(client_libs) $(host_libs)
+
+# Only this program and gpuhost-cluster link an HTTP client.
+gpuhost_fetch_CPPFLAGS = $(AM_CPPFLAGS) $(SYSTEMD_CFLAGS)
+gpuhost_fetch_SOURCES = %D%/gpuhost_fetch.cpp
+gpuhost_fetch_LDADD = $(client_libs) $(images_libs) $(http_libs) $(RESOLV_LIBS)
+
+# Started with each container: it needs no library of the host, and but for JSON little of ours.
+gpuhostlibexec_PROGRAMS += gpuhost-cdi-hook
+gpuhost_cdi_hook_SOURCES = %D%/gpuhost_cdi_hook.cpp
+gpuhost_cdi_hook_LDFLAGS = $(AM_LDFLAGS) $(STATIC_LDFLAGS)
+gpuhost_cdi_hook_LDADD = daemon/runtime/libruntime.a $(base_libs)
+
+# Its own process, for a library that we have not written.
+gpuhostlibexec_PROGRAMS += gpuhost-nvml
+gpuhost_nvml_SOURCES = %D%/gpuhost_nvml.cpp daemon/runtime/gpu/nvml_library.cpp daemon/runtime/gpu/nvml_library.hpp
+gpuhost_nvml_LDADD = daemon/runtime/libruntime.a daemon/base/libinstalled.a $(base_libs) -ldl
+
+gpuhost_worker_CPPFLAGS = $(AM_CPPFLAGS) $(SYSTEMD_CFLAGS)
+gpuhost_worker_SOURCES = %D%/gpuhost_worker.cpp
+gpuhost_worker_LDADD = $(components_libs)

@@ -1,0 +1,9 @@
+# SPDX-License-Identifier: Apache-2.0
+# may include: daemon/base daemon/content/archive images/bundle images/store
+images_libimages_a_SOURCES += \
+    %D%/docker.cpp \
+    %D%/docker.hpp \
+    %D%/docker_v1.cpp \
+    %D%/docker_v1.hpp \
+    %D%/foreign.cpp \
+    %D%/foreign.hpp

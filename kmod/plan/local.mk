@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: Apache-2.0
+# may include: daemon/base daemon/core kmod kmod/boot kmod/build kmod/device kmod/load kmod/module
+#   kmod/observe kmod/store kmod/units
+kmod_libkmod_gpu_a_SOURCES += \
+    %D%/clean_plan.cpp \
+    %D%/clean_plan.hpp \
+    %D%/driver_choice.cpp \
+    %D%/driver_choice.hpp \
+    %D%/driver_component.cpp \
+    %D%/driver_component.hpp \
+    %D%/driver_goal.cpp \
+    %D%/driver_plan.cpp \
+    %D%/driver_plan.hpp \
+    %D%/driver_steps.cpp \
+    %D%/driver_steps.hpp \
+    %D%/driver_wish.cpp \
+    %D%/driver_wish.hpp \
+    %D%/requests.cpp \
+    %D%/requests.hpp \
+    %D%/select_plan.cpp \
+    %D%/select_plan.hpp \
+    %D%/store_steps.cpp \
+    %D%/store_steps.hpp

@@ -1,0 +1,8 @@
+# SPDX-License-Identifier: Apache-2.0
+# may include: daemon/base daemon/content/set daemon/core kmod kmod/module kmod/store
+kmod_libkmod_gpu_a_SOURCES += \
+    %D%/client_units.cpp \
+    %D%/client_units.hpp \
+    %D%/locked_parts.cpp \
+    %D%/locked_parts.hpp \
+    %D%/unit_steps.cpp
