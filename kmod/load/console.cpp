@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::string_view graphics = "/sys/class/graphics/";
 constexpr std::string_view consoles = "/sys/class/vtconsole/";
-/// DRM calls a framebuffer by its driver's name (drm_fb_helper_fill_info).
+/// DRM names a framebuffer after its driver (drm_fb_helper_fill_info).
 constexpr std::string_view driver_framebuffer = "nvidia-drmdrmfb";
 
 std::vector<std::string> names(const base::Root& root, std::string_view directory) {
@@ -29,8 +29,9 @@ std::string bind_file(const std::string& console) {
     return std::string(consoles) + console + "/bind";
 }
 
-/// No file says which of several framebuffers the console is on. The kernel takes the one of the adapter that firmware
-/// showed its own screens on, or else the first.
+/// Returns whether the console is on the driver's framebuffer. No file says which of several framebuffers the
+/// console uses. The kernel uses the one of the adapter on which the firmware showed its screens, else the
+/// first.
 bool shows_on_driver(const base::Root& root) {
     std::string shown;
     auto rank = std::tuple(true, ~std::uint64_t{0});

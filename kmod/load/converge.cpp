@@ -24,8 +24,8 @@ namespace {
 using base::Errc;
 using base::Result;
 
-/// Modules between states settle or the host has to go down: the process that moves them is not ours any
-/// more.
+/// Waits until no module is being loaded or unloaded. Fails with RebootRequired after `patience`: the process
+/// that loads or unloads is no longer ours.
 Result<std::vector<LoadedModule>> settled_modules(const base::Root& root,
                                                   std::chrono::milliseconds patience) {
     const std::uint64_t until = base::monotonic_us() + static_cast<std::uint64_t>(patience.count()) * 1000;
@@ -44,7 +44,8 @@ Result<std::vector<LoadedModule>> settled_modules(const base::Root& root,
 
 using ModuleOptions = std::map<std::string, std::string>;
 
-/// The goal's own parameters are last: of two values of a parameter the kernel keeps the last.
+/// Returns the options of others followed by the goal's own parameters: the kernel uses the last value of a
+/// parameter.
 std::string with_options(const ModuleOptions& others, const std::string& module, const std::string& own) {
     const auto found = others.find(module);
     if (found == others.end())
@@ -62,14 +63,15 @@ Move load_move(const base::Root& root, const std::string& kernel, const ModuleOp
         path = find_module_file(root, kernel, loaded).value_or(std::string());
     }
     std::string parameters = with_options(others, module.name, module.parameters);
-    // modprobe knows a file by its name: Debian's nvidia-current.ko is the module nvidia.
+    // modprobe names a module after its file: Debian's nvidia-current.ko is the module nvidia.
     if (const std::string file = module_name(path); !path.empty() && file != module.name)
         parameters = with_options(others, file, parameters);
     const Move::Type type = path.empty() ? Move::Type::LoadByName : Move::Type::Load;
     return {type, module.name, std::move(path), std::move(parameters), module.optional};
 }
 
-/// The file's pages, before the host is without a driver: a cold disk must not lengthen that.
+/// Reads the modules' files into the page cache before anything is unloaded, so that a slow disk does not
+/// lengthen the downtime.
 void read_ahead(const base::Root& root, const std::vector<Move>& moves) {
     for (const Move& move : moves) {
         if (move.type != Move::Type::Load)
@@ -107,7 +109,7 @@ class Converger {
         GPUHOST_TRY(lock, ModuleLock::take(root_, options_.module_deadline));
         lock_ = &lock;
         Result<void> moved = approach();
-        // udev loads modules too while a host boots: each race that it wins brings the goal one module nearer.
+        // udev also loads modules while a host boots. Each race that it wins leaves one module fewer to load.
         const std::size_t most_races = std::max<std::size_t>(goal_.modules.size(), 3);
         for (std::size_t again = 0; !moved && moved.error().code == Errc::Busy && again < most_races; ++again)
             moved = approach();
@@ -130,7 +132,7 @@ class Converger {
         return going.empty() && coming.empty() ? Result<void>{} : move(going, coming);
     }
 
-    /// What the goal lacks once `going` is gone, in order of loading.
+    /// Returns the loads that the goal still needs after `going` is unloaded, in load order.
     Result<std::vector<Move>> missing(const std::vector<LoadedModule>& modules,
                                       const std::vector<LoadedModule>& going) const {
         GPUHOST_TRY(order, load_order(goal_.modules));
@@ -160,7 +162,7 @@ class Converger {
         return result.failure ? fail_move(moves[result.failure->index], *result.failure) : Result<void>{};
     }
 
-    /// Where it can't be taken off, the kernel may let the module go all the same.
+    /// Takes the console off nvidia_drm. This is optional: the kernel may unload the module even if it fails.
     std::vector<Move> hide_console(const std::vector<LoadedModule>& going) {
         const auto console = driver_console(root_);
         if (!console || !console->bound ||
@@ -171,7 +173,8 @@ class Converger {
         return {{Move::Type::UnbindConsole, console->name, {}, {}, true}};
     }
 
-    /// Most often the kernel has done so when the module came. Gives back why it is not there, for which no driver has to go.
+    /// Binds the console again, unless the kernel did so when the module was loaded. Returns the reasons for
+    /// a refusal as notes: a missing console does not fail the change of drivers.
     Result<std::vector<std::string>> show_console() {
         const auto console = driver_console(root_);
         if (!console || console->bound || (!options_.console && !console_hidden_))
@@ -201,8 +204,8 @@ class Converger {
         }
     }
 
-    /// The distribution's modules first: they don't disturb anybody. What only an optional module needs is as
-    /// optional.
+    /// Loads the distribution's modules first, which affects no process. A dependency that only optional
+    /// modules need is optional too.
     Result<void> load_dependencies() {
         std::vector<GoalModule> required = goal_.modules;
         required.erase(std::remove_if(required.begin(), required.end(),
@@ -249,7 +252,7 @@ class Converger {
                                                : load_error(move.name, failure.error);
     }
 
-    /// What uses a module beside other modules.
+    /// Describes the users of a module other than modules.
     std::string users_of(const std::string& module) const {
         std::vector<std::string> users;
         if (std::string holders = describe(find_holders(root_)); !holders.empty())
@@ -272,7 +275,8 @@ class Converger {
         return base::fail(std::move(error));
     }
 
-    /// What was unloaded before something turned out to be in use, and the console. Gives back why optional ones stay away.
+    /// Loads again the modules that were unloaded before another one turned out to be in use, and binds the
+    /// console again. Returns the reasons why optional modules were not loaded.
     Result<std::vector<std::string>> put_back() {
         GPUHOST_TRY(order, load_order(options_.before.modules));
         std::vector<Move> moves;
@@ -293,7 +297,7 @@ class Converger {
     ModuleLoader& loader_;
     const Goal& goal_;
     const ConvergeOptions& options_;
-    const ModuleOptions others_; ///< of modprobe's configuration
+    const ModuleOptions others_; ///< from modprobe's configuration
     ModuleLock* lock_ = nullptr;
     bool console_hidden_ = false;
     ConvergeReport report_;

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// modules.converge: apply brings the kernel to "to", undo to "from". args: {"kernel", "from": goal, "to":
-// goal, "gpus": those that have to be served at the end, "selects": a later step of the plan leads the kernel's boot to "to",
-// "console": was the text console on the driver, "policy", "module_deadline_usec", "grace_usec"}.
+// modules.converge: apply brings the kernel to "to", undo to "from".
+// args: {"kernel", "from": goal, "to": goal, "gpus": those that must be served at the end,
+// "selects": a later step of the plan makes the kernel boot "to", "console": the text console was on the
+// driver,
+// "policy", "module_deadline_usec", "grace_usec"}.
 #include "daemon/base/mapped_file.hpp"
 #include "daemon/base/parse.hpp"
 #include "kmod/boot/selection_files.hpp"
@@ -41,7 +43,8 @@ Result<ConvergeReport> converge_to(StepContext& context, const base::Json& args,
     return converge(context.root, *loader, goal_of(args, goal), options);
 }
 
-/// No reason to be without a driver, but nobody reads the kernel's log for it.
+/// Warns of parameters that a module does not have. They do not prevent loading, and the kernel only mentions
+/// them in its log.
 void warn_of_unknown_parameters(const StepContext& context, const Goal& goal) {
     for (const GoalModule& module : goal.modules) {
         if (module.path.empty() || module.parameters.empty())
@@ -50,7 +53,7 @@ void warn_of_unknown_parameters(const StepContext& context, const Goal& goal) {
         const auto file = fd ? base::MappedFile::open(fd->get(), module.path) : base::fail(fd.error());
         const auto info = file ? parse_module_info(file->view(), module.path) : base::fail(file.error());
         if (!info)
-            continue; // preflight could read it; what is wrong with it now, loading says
+            continue; // preflight could read it; loading reports the error
         for (const std::string& name : info->unknown_parameters(module.parameters))
             context.warn("module '" + module.name + "' " + module.version + " has no parameter '" + name +
                          "', which ModuleParameters= sets; the kernel ignores it");
@@ -75,8 +78,8 @@ std::string directory_of(const Goal& goal) {
     return module == goal.modules.end() ? std::string() : module->path.substr(0, module->path.rfind('/'));
 }
 
-/// If the undo of driver.select failed, the host still boots "to" and finds its libraries. The kernel keeps its modules then, so
-/// that all of the host is one version.
+/// Fails if the files of the host still select "to", because the undo of driver.select failed. The host then
+/// boots "to" and finds its libraries, so its modules stay loaded: the whole host keeps one version.
 Result<void> expect_files_of_from(const StepContext& context, const base::Json& args) {
     const std::string to = directory_of(goal_of(args, "to"));
     if (!base::bool_or(args, "selects", false) || to.empty() ||
@@ -86,9 +89,9 @@ Result<void> expect_files_of_from(const StepContext& context, const base::Json& 
                                               goal_of(args, "to").version + ", so its modules stay");
 }
 
-/// By the time of an undo somebody may already use the new driver, if that was loaded. The policy that let
-/// the swap end others' processes lets the way back do so too; otherwise it waits for them as long as that
-/// would have given them. One that does not end may not be in the way after all: only the kernel says.
+/// Brings the kernel back to "from". Processes may already use the new driver, if it was loaded. If the
+/// policy allowed the swap to terminate processes, the undo does so too; otherwise it waits for them for the
+/// same grace time. A process that does not end may not block the unload: only the kernel can tell.
 Result<void> undo(StepContext& context, const base::Json& args) {
     GPUHOST_CHECK(expect_files_of_from(context, args));
     Result<void> ended;
@@ -112,7 +115,7 @@ core::StepKind modules_converge_kind() {
     kind.sandbox = core::Sandbox::Modules;
     kind.ends_with_boot = true;
     kind.changes_kernel = true;
-    kind.deadline = std::chrono::hours(1); // each module has its own, which is shorter
+    kind.deadline = std::chrono::hours(1); // each module has its own, shorter deadline
     kind.preflight = converge_preflight;
     kind.apply = apply;
     kind.verify = [](StepContext& context, const base::Json& args) -> Result<void> {

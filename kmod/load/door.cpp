@@ -21,8 +21,8 @@ std::string door_content(const std::vector<std::string>& modules) {
 base::Result<void> shut_door(const base::Root& root, const std::vector<std::string>& modules) {
     GPUHOST_CHECK(root.make_directories(door_file.substr(0, door_file.rfind('/'))));
     GPUHOST_CHECK(root.write_atomic(door_file, door_content(modules)));
-    // A libkmod that runs for long, as udev's, reads its configuration again when a directory of it has changed, but
-    // knows only those that were there when it began; /run/modprobe.d most often was not.
+    // A long-running libkmod (udev's) reads its configuration again when one of its directories changes. It
+    // knows only the directories that existed when it started; /run/modprobe.d usually did not.
     if (const auto known = root.open_file("/etc/modprobe.d", O_RDONLY | O_DIRECTORY))
         (void)::futimens(known->get(), nullptr);
     return {};

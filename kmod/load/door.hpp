@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The door that keeps others from loading a driver while we change it: udev, a client that autoloads, the
-// setuid nvidia-modprobe. modprobe runs /bin/false in place of each module. Our own loader does not read
-// modprobe's configuration. The file lives in /run, so a reboot opens the door.
-// An install command goes for nothing where the module has a softdep (modprobe.d(5)), as NVIDIA's and vfio's recipes give
-// nvidia one. Of several the first counts, by the names of the files: this file's is empty, and its name comes first.
+// Blocks others from loading a driver during a change: udev, a client that autoloads, the setuid
+// nvidia-modprobe. modprobe runs /bin/false in place of each module. Our own loader does not read modprobe's
+// configuration. The file is in /run, so a reboot removes it.
+// modprobe ignores an install command for a module that has a softdep (modprobe.d(5)); NVIDIA's and vfio's
+// recipes give nvidia one. The first of several softdeps counts, in order of file names. The one in this file
+// is empty, and its name sorts first.
 #pragma once
 
 #include "daemon/base/root.hpp"

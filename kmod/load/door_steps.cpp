@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// door.shut and door.open, each the other's inverse. args: {"modules": [names]}.
+// door.shut and door.open; each is the inverse of the other. args: {"modules": [names]}.
 #include "kmod/load/door.hpp"
 #include "kmod/step_kind.hpp"
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Putting modules into the kernel and taking them out, and its text console off one. A seam at link time: programs link
-// kmod/load/loader_libkmod.cpp, tests link tests/support/fake_loader.cpp, which plays a kernel on a tree.
+// Loads and unloads kernel modules, and binds and unbinds the text console. Replaced at link time: programs
+// link kmod/load/loader_libkmod.cpp, tests link tests/support/fake_loader.cpp, which simulates a kernel on a
+// tree.
 #pragma once
 
 #include "daemon/base/root.hpp"
@@ -10,24 +11,26 @@
 
 namespace gpuhost::kmod {
 
-/// One attempt each, no policy. All return 0 or an errno; all may hang for as long as the kernel does.
+/// Makes one attempt for each call, without a policy. All return 0 or an errno, and all may block for as long
+/// as the kernel does.
 class ModuleLoader {
   public:
     virtual ~ModuleLoader() = default;
-    /// A file by its path below the root; its dependencies must be loaded already. EEXIST: a module of that
-    /// name is.
+    /// Loads a file by its path below the root. Its dependencies must be loaded already. EEXIST: a module of
+    /// that name is loaded.
     [[nodiscard]] virtual int load(const std::string& path, const std::string& parameters) = 0;
-    /// A module of the distribution with all that it needs, from the installed index; `parameters` are its own. Loaded
-    /// already: 0.
+    /// Loads a module of the distribution and its dependencies by the installed index. `parameters` apply to
+    /// the module itself. Returns 0 if it is loaded already.
     [[nodiscard]] virtual int load_by_name(const std::string& name, const std::string& parameters) = 0;
-    /// ENOENT: not loaded. EAGAIN or EBUSY: in use.
+    /// Unloads a module. ENOENT: not loaded. EAGAIN or EBUSY: in use.
     [[nodiscard]] virtual int unload(const std::string& name) = 0;
-    /// As bind_console() (kmod/load/console.hpp).
+    /// See bind_console() in kmod/load/console.hpp.
     [[nodiscard]] virtual int bind_console(const std::string& name, bool bound) = 0;
 };
 
-/// Does not read modprobe's configuration: no install command runs, no blacklist stops us, and the shut door
-/// (kmod/load/door.hpp) is shut for others only. Options come as parameters (kmod/boot/modprobe_options.hpp).
+/// Returns a loader that does not read modprobe's configuration. No install command runs, no blacklist
+/// applies, and the block in kmod/load/door.hpp affects others only. Options are passed as parameters
+/// (kmod/boot/modprobe_options.hpp).
 [[nodiscard]] std::unique_ptr<ModuleLoader> make_module_loader(const base::Root& root);
 
 } // namespace gpuhost::kmod

@@ -15,7 +15,7 @@ namespace {
 using ContextPtr = base::CHandle<kmod_ctx, ::kmod_unref>;
 using ModulePtr = base::CHandle<kmod_module, ::kmod_module_unref>;
 
-// The caller reports errors; libkmod's own lines on stderr would be a second, unstructured report.
+// The caller reports errors; libkmod's lines on stderr would repeat them without structure.
 void discard_log(void* /*data*/, int /*priority*/, const char* /*file*/, int /*line*/, const char* /*fn*/,
                  const char* /*format*/, va_list /*args*/) {}
 
@@ -50,7 +50,7 @@ class LibkmodLoader final : public ModuleLoader {
         const int result =
             ::kmod_module_probe_insert_module(module.get(), KMOD_PROBE_IGNORE_COMMAND, parameters.c_str(),
                                               refuse_install_command, nullptr, nullptr);
-        // above zero: a blacklist stopped it, which can't be without a configuration
+        // above zero: a blacklist applied, which is impossible without a configuration
         return result > 0 ? EPERM : -result;
     }
 

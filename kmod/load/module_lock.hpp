@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One mover of modules at a time, over the death of workers: a child that is still in the kernel keeps the
-// lock, so that the next worker waits for it instead of racing it.
+// Lets one process at a time load or unload modules, even after the death of a worker. A child that is still
+// in the kernel keeps the lock, so the next worker waits for it and does not race it.
 #pragma once
 
 #include "daemon/base/root.hpp"
@@ -12,11 +12,12 @@ namespace gpuhost::kmod {
 
 class ModuleLock {
   public:
-    /// RebootRequired if its owner is known to hang, or does not end within `patience`.
+    /// Fails with RebootRequired if the owner is known to hang, or does not release the lock within
+    /// `patience`.
     [[nodiscard]] static base::Result<ModuleLock> take(const base::Root& root,
                                                        std::chrono::milliseconds patience);
 
-    /// Says, for those who find the lock taken, that its owner hangs in the kernel in this.
+    /// Records in the lock file that its owner hangs in the kernel while it does `doing`.
     void leave_hung(std::string_view doing) const;
 
   private:

@@ -18,7 +18,7 @@
 namespace gpuhost::kmod {
 namespace {
 
-/// What the child tells; shorter than PIPE_BUF, so it comes whole.
+/// A message from the child. Shorter than PIPE_BUF, so it is never split.
 struct Report {
     enum class Type : std::uint32_t { Begin, End } type = Type::Begin;
     std::uint32_t index = 0;
@@ -26,7 +26,8 @@ struct Report {
     std::uint64_t t_us = 0;
 };
 
-/// False when nobody listens any more: then another worker may already be putting things right, so stop here.
+/// Returns false when the parent no longer reads. The caller must stop then: another worker may already
+/// repair the state.
 bool tell(int pipe, Report::Type type, std::size_t index, int error) {
     Report report;
     report.type = type;
@@ -36,21 +37,21 @@ bool tell(int pipe, Report::Type type, std::size_t index, int error) {
     return ::write(pipe, &report, sizeof report) == static_cast<ssize_t>(sizeof report);
 }
 
-/// What takes something away; that it is gone already is as good.
+/// Repeats a removal until `patience` ends. ENOENT counts as success.
 template <class Operation>
 int patiently(std::chrono::milliseconds patience, Operation operation) {
     const std::uint64_t until = base::monotonic_us() + static_cast<std::uint64_t>(patience.count()) * 1000;
     for (;;) {
         const int error = operation();
         if (error == ENOENT)
-            return 0; // somebody was faster
+            return 0; // another process already did it
         if ((error != EAGAIN && error != EBUSY) || base::monotonic_us() >= until)
             return error;
         ::usleep(20'000);
     }
 }
 
-constexpr std::chrono::milliseconds console_patience{1000}; // the module may go all the same
+constexpr std::chrono::milliseconds console_patience{1000}; // the module may unload even without this
 
 int perform(ModuleLoader& loader, const Move& move, const MoveOptions& options) {
     switch (move.type) {
@@ -86,7 +87,7 @@ class Watch {
   public:
     Watch(const std::vector<Move>& moves, const MoveOptions& options) : moves_(moves), options_(options) {}
 
-    /// Until the child ends, or a move fails or outlasts its deadline.
+    /// Returns when the child ends, or when a move fails or exceeds its deadline.
     MovesResult follow(int pipe) {
         while (result_.done < moves_.size() && !result_.failure) {
             Report report;
@@ -105,7 +106,8 @@ class Watch {
     }
 
   private:
-    /// Bytes of the report; 0 when the deadline passed; negative when there is no writer any more.
+    /// Returns the size of the report in bytes, 0 when the deadline passed, or a negative number when the
+    /// pipe has no writer.
     ssize_t next(int pipe, Report& report) const {
         const std::uint64_t until =
             base::monotonic_us() + static_cast<std::uint64_t>(options_.deadline.count()) * 1000;
@@ -147,7 +149,8 @@ class Watch {
     MovesResult result_;
 };
 
-/// Gives a child that was told to die a moment to do so; one that sits in the kernel is left behind.
+/// Waits up to a second for a child that ended or was killed. A child that is blocked in the kernel is not
+/// waited for.
 void reap(pid_t pid) {
     for (int i = 0; i < 1000; ++i) {
         if (::waitpid(pid, nullptr, WNOHANG) != 0)

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// A list of module loads and unloads, and of what must come before and after them, done by one child process under a
-// deadline for each.
+// Runs a list of module loads and unloads, and the operations before and after them, in one child process
+// with a deadline for each.
 //
-// The kernel may never come back from a module's init or exit, and then nothing can kill the process that
-// waits in it. So a child does the moves and tells of each through a pipe; the parent stays free to give its
-// result.
+// A module's init or exit function may never return, and then nothing can kill the process that waits in it.
+// For that reason a child performs the moves and reports each through a pipe. The parent stays able to return
+// a result.
 #pragma once
 
 #include "kmod/load/loader.hpp"
@@ -23,7 +23,7 @@ struct Move {
     std::string name;       ///< of the module, or of the console
     std::string path;       ///< Load
     std::string parameters; ///< Load, LoadByName
-    bool optional = false;  ///< its failure is noted and the next move begins
+    bool optional = false;  ///< a failure is noted and the next move begins
 };
 
 struct MoveFailure {
@@ -33,21 +33,21 @@ struct MoveFailure {
 };
 
 struct MovesResult {
-    std::size_t done = 0;               ///< this many moves came before the end or the failure
+    std::size_t done = 0;               ///< number of moves completed before the end or the failure
     std::optional<MoveFailure> failure; ///< of a move that is not optional
-    std::vector<MoveFailure> notes;     ///< of those that are
+    std::vector<MoveFailure> notes;     ///< of optional moves
     std::uint64_t first_unload_us = 0;  ///< CLOCK_MONOTONIC; 0: none
 };
 
 struct MoveOptions {
     std::chrono::milliseconds deadline{120'000}; ///< for one move
-    /// Short-lived users, like udev's probes, are waited for.
+    /// Time to wait for short-lived users, such as udev's probes.
     std::chrono::milliseconds in_use_patience{1'000};
-    std::function<void(std::size_t index)> on_begin; ///< in the parent
+    std::function<void(std::size_t index)> on_begin; ///< called in the parent
 };
 
-/// Stops at the first failure. Opens and closes nothing but its own pipe; descriptors marked close-on-exec
-/// are inherited.
+/// Stops at the first failure. Opens and closes no descriptor except its own pipe. The child inherits
+/// descriptors marked close-on-exec.
 [[nodiscard]] base::Result<MovesResult> run_moves(ModuleLoader& loader, const std::vector<Move>& moves,
                                                   const MoveOptions& options);
 
