@@ -34,12 +34,12 @@ std::string record_path(const std::string& kernel) {
     return std::string(selected_directory) + "/" + kernel;
 }
 
-/// Where a link of ours leads.
+/// Returns the target of a link that this project made, else an empty string.
 std::string own_link(const Root& root, const std::string& path) {
     return content::is_ours(root, path) ? root.read_link(path).value_or(std::string()) : std::string();
 }
 
-/// It may have been installed again since the plan was made.
+/// Fails with InUse if the kernel was installed again after the plan was made.
 Result<GoneKernel> still_gone(const StepContext& context, const Json& args) {
     GoneKernel kernel = gone_kernel_from_json(args);
     if (!base::is_kernel_release(kernel.release))
@@ -50,7 +50,7 @@ Result<GoneKernel> still_gone(const StepContext& context, const Json& args) {
     return kernel;
 }
 
-/// What a kernel's package leaves for the sake of our link alone.
+/// Removes a directory that a removed kernel package left only because it contained our link.
 Result<void> remove_if_empty(const Root& root, const std::string& directory) {
     const auto left = root.list(directory);
     return left && left->empty() ? root.remove(directory) : Result<void>();
@@ -64,7 +64,8 @@ Result<Json> forget(StepContext& context, const Json& args) {
         GPUHOST_CHECK(remove_if_empty(context.root, directory_of(kernel.release) + "/updates"));
         GPUHOST_CHECK(remove_if_empty(context.root, directory_of(kernel.release)));
     }
-    for (const char* file : {"", ".log", ".unfinished"}) // of no use to anybody, so not to come back
+    // of no use without the kernel, so undo does not restore them
+    for (const char* file : {"", ".log", ".unfinished"})
         GPUHOST_CHECK(context.root.remove(std::string(initramfs_directory) + "/" + kernel.release + file));
     GPUHOST_CHECK(remove_selection(context.root, kernel.release));
     if (!kernel.boot.empty())
@@ -73,7 +74,7 @@ Result<Json> forget(StepContext& context, const Json& args) {
     return Json::object();
 }
 
-/// As they were, also where the kernel has come back meanwhile: it boots what it did.
+/// Restores the files, also if the kernel was installed again: it then boots the same driver as before.
 Result<void> remember(StepContext& context, const Json& args) {
     const GoneKernel kernel = gone_kernel_from_json(args);
     if (!kernel.boot.empty())
@@ -119,14 +120,14 @@ std::vector<GoneKernel> find_gone_kernels(const Root& root, const std::string& r
 core::StepKind store_forget_kind() {
     core::StepKind kind;
     kind.name = "store.forget";
-    kind.sandbox = core::Sandbox::System; // a link in /lib/modules is among them
+    kind.sandbox = core::Sandbox::System; // includes a link in /lib/modules
     kind.preflight = [](StepContext& context, const Json& args) -> Result<std::vector<core::Problem>> {
         if (const auto gone = still_gone(context, args); !gone)
             return std::vector<core::Problem>{{gone.error().code, gone.error().message, gone.error().hint}};
         return std::vector<core::Problem>{};
     };
     kind.apply = forget;
-    // What it takes away it has seen go.
+    // Needs no verify: apply fails if a file is not removed.
     kind.undo = remember;
     return kind;
 }

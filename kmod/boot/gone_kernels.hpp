@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is left of kernels that are no longer installed: by which they would boot a driver of the store.
+// Files of kernels that are no longer installed. With them such a kernel would boot a driver of the store.
 #pragma once
 
 #include "daemon/base/json.hpp"
@@ -11,21 +11,21 @@
 
 namespace gpuhost::kmod {
 
-/// Its files as they stand there, for them to come back as they were; empty: there is none.
+/// The files as found, so that undo can restore them. Empty: the file does not exist.
 struct GoneKernel {
     std::string release;
-    std::string modules; ///< where /lib/modules/<release>/updates/gpuhost leads
+    std::string modules; ///< target of /lib/modules/<release>/updates/gpuhost
     std::string record;  ///< text of selected/<release>
-    std::string boot;    ///< where boot/<release> leads
+    std::string boot;    ///< target of boot/<release>
 };
 [[nodiscard]] base::Json to_json(const GoneKernel& kernel);
 [[nodiscard]] GoneKernel gone_kernel_from_json(const base::Json& value);
 
-/// In order of release; never `running`.
+/// Returns the kernels in order of release, never `running`.
 [[nodiscard]] std::vector<GoneKernel> find_gone_kernels(const base::Root& root, const std::string& running);
 
-/// Step store.forget: takes these files away, what leads to another one first, and puts them back when it is undone. args: a
-/// GoneKernel.
+/// Step store.forget: removes these files, a link before its target, and restores them on undo.
+/// args: a GoneKernel.
 [[nodiscard]] core::StepKind store_forget_kind();
 
 } // namespace gpuhost::kmod

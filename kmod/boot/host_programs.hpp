@@ -5,8 +5,8 @@
 
 namespace gpuhost::kmod {
 
-/// Do the programs below this root run here, and what they change is that root? Not those of a mounted system. A seam at
-/// link time: tests run what they have put into a tree.
+/// Returns whether the programs below this root can run here and change that same root. False for the mounted
+/// root of another system. Replaced at link time: tests run programs that they put into a tree.
 [[nodiscard]] bool runs_programs_of(const base::Root& root);
 
 } // namespace gpuhost::kmod

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The program of the host that makes an image which a kernel boots with. It asks packaging/initramfs/ what to leave out.
-// None makes a unified image here: that is signed by whom the firmware trusts, and what makes it writes over the one that boots.
+// The host's program that creates an image with which a kernel boots. It calls the hooks in
+// packaging/initramfs/ to exclude modules.
+// Unified images are not created here: they are signed with a key that the firmware trusts, and the tool
+// overwrites the image that boots.
 #pragma once
 
 #include "daemon/core/step.hpp"
@@ -12,8 +14,8 @@
 namespace gpuhost::kmod {
 
 struct ImageTool {
-    std::vector<std::string> argv; ///< its path first, as the root has it
-    std::string makes;             ///< the image, or a file that is to take its place
+    std::vector<std::string> argv; ///< its path first, relative to the root
+    std::string makes;             ///< the image, or a file that will replace it
 };
 [[nodiscard]] std::optional<ImageTool> tool_for(const base::Root& root, const BootImage& image,
                                                 const std::string& kernel);
@@ -21,11 +23,11 @@ struct ImageTool {
 inline constexpr const char* or_ignore_images =
     "or leave images as they are: Initramfs=ignore in [Driver] of gpuhostd.conf";
 
-/// What keeps one of that size from being made anew.
+/// Returns the reason why an image of `size` bytes cannot be created again, if any.
 [[nodiscard]] std::optional<base::Error> obstacle(const base::Root& root, const BootImage& image,
                                                   const std::string& kernel, std::uint64_t size);
 
-/// What the last tool said. Not among the logs of builds: that directory is another user's.
+/// Returns the path of the log of the last tool. Not in the directory of build logs, which another user owns.
 [[nodiscard]] std::string image_log(const std::string& kernel);
 [[nodiscard]] base::Result<void> run_tool(const core::StepContext& context, const std::string& kernel,
                                           const ImageTool& tool, std::chrono::milliseconds deadline);

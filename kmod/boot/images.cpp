@@ -24,7 +24,7 @@ bool is_file(const Root& root, const std::string& path) {
     return st && S_ISREG(st->st_mode);
 }
 
-/// os-release(5) is shell, of which the values that count here use quotes at most.
+/// Returns a value of os-release(5). The file is shell syntax, but the values read here use quotes at most.
 std::string os_release_value(const Root& root, std::string_view key) {
     auto text = root.read("/etc/os-release");
     if (!text)
@@ -41,7 +41,8 @@ bool is_name(const std::string& token) {
     return !token.empty() && token.front() != '.' && token.find('/') == std::string::npos;
 }
 
-/// By which kernel-install names this system's directories: the one that is set, or those that it looks for.
+/// Returns the entry tokens by which kernel-install names this system's directories: the configured one, or
+/// those that it tries.
 std::vector<std::string> tokens_of(const Root& root) {
     if (const std::string set = root.read_line("/etc/kernel/entry-token").value_or(""); is_name(set))
         return {set};
@@ -54,7 +55,7 @@ std::vector<std::string> tokens_of(const Root& root) {
     return tokens;
 }
 
-/// One that is being made, or was put aside.
+/// Returns whether the image is a temporary file or a backup.
 bool is_beside(std::string_view name) {
     constexpr std::array<std::string_view, 5> endings{unfinished_image, ".new", ".old", ".bak", "~"};
     return std::any_of(endings.begin(), endings.end(),
@@ -70,7 +71,8 @@ void add_entries(const Root& root, const std::string& directory, std::vector<Boo
     }
 }
 
-/// True until something mounts it. Opening a path with O_PATH mounts nothing at its end, but does above that.
+/// Returns true until the directory is mounted. Opening a path with O_PATH does not mount its last component,
+/// but mounts those above it.
 bool is_mounted_on_demand(const Root& root, const std::string& directory) {
     struct statfs fs {};
     const auto fd = root.open_file(directory, O_PATH);
@@ -82,7 +84,7 @@ bool is_below_on_demand(const Root& root, const std::string& directory) {
            is_mounted_on_demand(root, directory);
 }
 
-/// "TOKEN-KERNEL.efi", where the boot loader counts tries "TOKEN-KERNEL+3.efi" or "TOKEN-KERNEL+2-1.efi".
+/// Matches "TOKEN-KERNEL.efi"; with boot counting "TOKEN-KERNEL+3.efi" or "TOKEN-KERNEL+2-1.efi".
 bool is_unified_of(std::string_view name, std::string_view kernel) {
     constexpr std::string_view ending = ".efi";
     if (!base::ends_with(name, ending))

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which images a kernel boots with, by their names alone, in all places where programs of distributions put them: /boot, the
-// directories of the Boot Loader Specification (kernel-install(8)), and unified kernel images.
+// Finds the images with which a kernel boots, by name alone, in all places where distributions put them:
+// /boot, the directories of the Boot Loader Specification (kernel-install(8)), and unified kernel images.
 #pragma once
 
 #include "daemon/base/root.hpp"
@@ -22,25 +22,27 @@ struct BootImage {
     bool operator==(const BootImage&) const = default;
 };
 
-inline constexpr const char* unfinished_image = ".gpuhost"; ///< ending of one that is being made
+inline constexpr const char* unfinished_image = ".gpuhost"; ///< suffix of an image that is being created
 
-/// What systemd mounts when somebody looks (autofs). That takes as long as its disk, so the daemon leaves it.
+/// Whether to mount file systems that systemd mounts on first access (autofs). Mounting takes as long as its
+/// disk, so the daemon does not.
 enum class OnDemand { Leave, Mount };
 
-/// kernel-install's $BOOT, those that there are. One directory by two names is there once.
+/// Returns the existing candidates for kernel-install's $BOOT. A directory with two names is listed once.
 [[nodiscard]] std::vector<std::string> boot_directories(const base::Root& root,
                                                         OnDemand on_demand = OnDemand::Mount);
 
-/// Those that another one is copied from come first. None: the kernel boots without one, or from somewhere else. Other systems on
-/// the same disk have, as a rule, tokens of their own; a unified image's name may have any.
+/// Returns the images of a kernel, each before the copies made from it. Empty: the kernel boots without an
+/// image, or from another place. Other systems on the same disk usually have entry tokens of their own; the
+/// name of a unified image may have any token.
 [[nodiscard]] std::vector<BootImage> boot_images_of(const base::Root& root, const std::string& kernel,
                                                     OnDemand on_demand = OnDemand::Mount);
 
-/// Paths in it of modules that take a GPU, where it is this kernel's.
+/// Returns the paths of GPU driver modules in the image, if it belongs to this kernel.
 [[nodiscard]] base::Result<std::vector<std::string>> gpu_modules_of(const BootImage& image, int fd,
                                                                     const std::string& kernel);
 
-/// What somebody may type to have it made anew.
+/// Returns the command with which an administrator creates the image again.
 [[nodiscard]] std::string command_to_make(const base::Root& root, const BootImage& image,
                                           const std::string& kernel);
 

@@ -23,13 +23,14 @@ Json stamp(const std::string& image, const struct stat& st) {
             {"inode", static_cast<std::uint64_t>(st.st_ino)}};
 }
 
-/// An array, one for each image. What can't be read is none.
+/// Returns an array with one element for each image. An unreadable record counts as empty.
 Json stamps(const Root& root, const std::string& kernel) {
     const auto text = root.read(record_of(kernel));
     auto record = text ? base::parse_json(*text, record_of(kernel)) : base::fail(base::Errc::NotFound, "");
     if (!record)
         return Json::array();
-    return record->is_array() ? *std::move(record) : Json::array({*std::move(record)}); // there was one alone
+    // older records have one object
+    return record->is_array() ? *std::move(record) : Json::array({*std::move(record)});
 }
 
 } // namespace

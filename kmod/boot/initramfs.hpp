@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether the images that a kernel boots with are without the driver of a GPU, which would be loaded from them whatever is
-// selected. The daemon reads none: it compares a file's size, time and inode with those that a worker recorded when it
-// had read it. FAT gives inodes other numbers each time it is mounted: what lies there is read again then.
+// Tells whether the images with which a kernel boots are free of GPU drivers. A driver in an image would be
+// loaded whatever is selected. The daemon does not read images. It compares a file's size, time and inode
+// with those that a worker recorded after it read the image. FAT assigns new inode numbers at each mount, so
+// images there are read again.
 #pragma once
 
 #include "daemon/core/plan.hpp"
@@ -19,25 +20,26 @@ namespace gpuhost::kmod {
 
 struct InstalledKernel {
     std::string release;
-    bool headers =
-        false; ///< there is something to build against; whether it is whole a build's preflight says
+    /// Headers to build against are installed. The preflight of a build checks that they are complete.
+    bool headers = false;
 };
 
 inline constexpr std::string_view initramfs_directory =
-    "/var/lib/gpuhost/driver/initramfs"; ///< a record of its images and a log a kernel
+    "/var/lib/gpuhost/driver/initramfs"; ///< for each kernel a record of its images and a log
 
-/// Was the image recorded as it is now?
+/// Returns whether the image is unchanged since it was recorded as clean.
 [[nodiscard]] bool is_known_clean(const base::Root& root, const std::string& kernel,
                                   const std::string& image);
 [[nodiscard]] base::Result<void> record_clean(const base::Root& root, const std::string& kernel,
                                               const std::string& image, const struct stat& st);
 
-/// By kernel, the first image that is not known to be clean.
+/// Returns for each kernel its first image that is not known to be clean.
 [[nodiscard]] std::map<std::string, std::string>
 unknown_initramfs(const base::Root& root, const std::vector<InstalledKernel>& kernels);
 
-/// initramfs.clear, where it is not known that there is nothing to clear: for all images of the kernel. It comes before the selection changes: without a
-/// driver in it an image boots whichever is selected, so that a transaction that is cut off anywhere boots one.
+/// Returns initramfs.clear for all images of the kernel, unless they are known to be clean. The step runs
+/// before the selection changes. An image without a driver boots any selection, so an interrupted transaction
+/// always leaves a bootable driver.
 [[nodiscard]] std::vector<core::Step> initramfs_steps(const DriverSettings& settings,
                                                       const std::map<std::string, std::string>& unknown,
                                                       const std::string& kernel);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// initramfs.clear: no image that a kernel boots with has a driver of a GPU in it. args: {"kernel"}.
-// One that has is made anew by the program that makes this host's images, which asks packaging/initramfs/ what to leave out.
+// initramfs.clear: makes sure that no image with which a kernel boots contains a GPU driver.
+// args: {"kernel"}.
+// An image that has one is created again by the host's tool, which calls the hooks in packaging/initramfs/ to
+// exclude modules.
 #include "daemon/base/parse.hpp"
 #include "kmod/boot/host_programs.hpp"
 #include "kmod/boot/image_tool.hpp"
@@ -33,10 +35,10 @@ Result<std::string> kernel_from(const Json& args) {
 struct Content {
     base::UniqueFd fd;
     struct stat st {};
-    std::vector<std::string> modules; ///< of drivers of a GPU
+    std::vector<std::string> modules; ///< of GPU drivers
 };
 
-/// Of an image, or of what is to take its place.
+/// Reads an image, or the file that will replace it.
 Result<Content> read_content(const base::Root& root, const BootImage& image, const std::string& kernel) {
     Content content;
     GPUHOST_TRY(fd, root.open_file(image.path, O_RDONLY));
@@ -56,7 +58,7 @@ Result<void> sync(const Content& content, const std::string& path) {
     return ::fsync(content.fd.get()) < 0 ? base::fail_errno(path, errno) : Result<void>();
 }
 
-/// No refusal: what is in the image is not for this worker to read, and most often there is nothing to make.
+/// Only warns: this worker does not read images, and usually nothing has to be created.
 Result<std::vector<Problem>> preflight(StepContext& context, const Json& args) {
     GPUHOST_TRY(kernel, kernel_from(args));
     if (!runs_programs_of(context.root))
@@ -77,7 +79,8 @@ std::string unfinished_file(const std::string& kernel) {
     return std::string(initramfs_directory) + "/" + kernel + ".unfinished";
 }
 
-/// Images whose tool has not done all that it does: once one is in its place boot loaders may still have to be told.
+/// Returns images whose tool did not complete. The image may be in place already while boot loaders are not
+/// updated yet.
 Paths unfinished_images(const base::Root& root, const std::string& kernel) {
     Paths paths;
     for (const std::string& path : base::split(root.read(unfinished_file(kernel)).value_or(""), '\n'))
@@ -96,8 +99,8 @@ Result<void> record_unfinished(const base::Root& root, const std::string& kernel
     return root.write_atomic(unfinished_file(kernel), text);
 }
 
-/// Nothing is recorded before the image is known to be clean and is on disk. dracut's takes the old one's place only then;
-/// update-initramfs replaces the image before it can be read.
+/// Creates the image again. Records it only after it is known to be clean and is on disk. dracut's file
+/// replaces the old one only then; update-initramfs replaces the image before it can be read.
 Result<void> make_anew(const StepContext& context, const BootImage& image, const std::string& kernel) {
     const ImageTool tool = *tool_for(context.root, image, kernel);
     Paths unfinished = unfinished_images(context.root, kernel);
@@ -120,20 +123,21 @@ Result<void> make_anew(const StepContext& context, const BootImage& image, const
     return record_clean(context.root, kernel, image.path, made.st);
 }
 
-/// Was it made anew?
+/// Returns whether the image was created again.
 Result<bool> clear(const StepContext& context, const BootImage& image, const std::string& kernel) {
     const bool finish = unfinished_images(context.root, kernel).count(image.path) != 0;
     if (!finish && is_known_clean(context.root, kernel, image.path))
         return false;
     context.progress(-1, "reading '" + image.path + "'");
     auto read = read_content(context.root, image, kernel);
-    if (!read && !runs_programs_of(context.root)) { // a system that does not come up may have a damaged one
+    // a system that does not boot may have a damaged image
+    if (!read && !runs_programs_of(context.root)) {
         context.warn(read.error().message);
         return false;
     }
     GPUHOST_TRY(content, std::move(read));
     if (content.modules.empty() && !finish) {
-        GPUHOST_CHECK(sync(content, image.path)); // somebody may have just made it
+        GPUHOST_CHECK(sync(content, image.path)); // it may have been created just now
         GPUHOST_CHECK(record_clean(context.root, kernel, image.path, content.st));
         return false;
     }
@@ -152,7 +156,7 @@ Result<bool> clear(const StepContext& context, const BootImage& image, const std
     return true;
 }
 
-/// Was one made anew?
+/// Returns whether an image was created again.
 Result<bool> clear_all(const StepContext& context, const std::string& kernel) {
     bool any = false;
     for (const BootImage& image : boot_images_of(context.root, kernel)) {
@@ -162,7 +166,7 @@ Result<bool> clear_all(const StepContext& context, const std::string& kernel) {
     return any;
 }
 
-/// What makes one image may make another, too, which was looked at before: that one is looked at once more.
+/// Runs clear_all() twice if needed: the tool for one image may also create another that was checked before.
 Result<Json> apply(StepContext& context, const Json& args) {
     GPUHOST_TRY(kernel, kernel_from(args));
     GPUHOST_TRY(made, clear_all(context, kernel));
@@ -183,13 +187,12 @@ Result<void> verify(StepContext& context, const Json& args) {
     return {};
 }
 
-/// What has no driver in it boots the one from before too, so the image stays.
+/// Removes temporary files alone. An image without a driver boots the previous driver too, so it stays.
 Result<void> undo(StepContext& context, const Json& args) {
     GPUHOST_TRY(kernel, kernel_from(args));
     for (const BootImage& image : boot_images_of(context.root, kernel))
-        for (const char* half : {".new", unfinished_image}) // update-initramfs's, and ours
-            if (context.root.exists(image.path +
-                                    half)) // else nothing is written: it may be mounted read-only
+        for (const char* half : {".new", unfinished_image}) // update-initramfs's and ours
+            if (context.root.exists(image.path + half)) // otherwise do not write: it may be mounted read-only
                 GPUHOST_CHECK(context.root.remove(image.path + half));
     return {};
 }

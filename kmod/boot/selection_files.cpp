@@ -41,7 +41,7 @@ content::FileOperation options_write(const std::string& options) {
     return {options.empty() ? Type::Remove : Type::Write, std::string(options_file), options};
 }
 
-/// Where libraries and tools are found; `target` empty: nowhere.
+/// Returns the operations by which libraries and tools are found. An empty `target` removes them.
 std::vector<content::FileOperation> userland_links(const std::string& target) {
     if (target.empty())
         return {{Type::Remove, std::string(library_file), {}}, {Type::Remove, current(), {}}};
@@ -60,7 +60,7 @@ void remove_old_tools(const std::vector<content::FileOperation>& tools,
             files.after_index.push_back({Type::Remove, old.path, {}});
 }
 
-/// Of this kernel alone.
+/// Returns the files of this kernel alone.
 SelectionFiles boot_files(std::string_view kernel, const std::optional<Driver>& driver) {
     const std::string boot = in_store("boot/" + std::string(kernel));
     if (!driver)
@@ -70,7 +70,7 @@ SelectionFiles boot_files(std::string_view kernel, const std::optional<Driver>& 
         {}};
 }
 
-/// What kernels share goes back to what another kernel's selection made it.
+/// Restores what kernels share to the state of another kernel's selection.
 SelectionFiles no_driver(std::string_view kernel, const std::vector<content::FileOperation>& tools,
                          const std::vector<content::FileOperation>& old_tools, const std::string& options,
                          const std::string& others) {
@@ -83,7 +83,7 @@ SelectionFiles no_driver(std::string_view kernel, const std::vector<content::Fil
     return files;
 }
 
-/// A selection of this kernel that can't be read goes with the rest of it: what led there would dangle.
+/// An unreadable selection of this kernel is removed too: a link to it would dangle.
 std::string others_current(const base::Json& args) {
     const std::string current = base::string_or(args, "current_from", "");
     return current == userland_link_of(base::string_or(args, "kernel", "")) ? std::string() : current;
@@ -104,7 +104,7 @@ std::vector<content::FileOperation> tools_in(const base::Root& root, const std::
     for (const std::string_view unit : units) {
         content::FileOperation drop_in = unit_drop_in(unit, current() + "/bin");
         if (std::find(packaged.begin(), packaged.end(), unit) == packaged.end())
-            drop_in = {Type::Remove, drop_in.path, {}}; // of a package that is gone
+            drop_in = {Type::Remove, drop_in.path, {}}; // its package was removed
         tools.push_back(std::move(drop_in));
     }
     return tools;

@@ -29,48 +29,49 @@ struct Driver {
 };
 
 [[nodiscard]] base::Json to_json(const Driver& driver);
-/// Nothing for null or what is no driver.
+/// Returns nothing for null or a value that is not a driver.
 [[nodiscard]] std::optional<Driver> driver_from_json(const base::Json& value);
 
-/// What it can change while the host serves: nothing leads there yet.
+/// Returns files that can change while the host is in use, because nothing links to them yet.
 [[nodiscard]] std::vector<content::FileOperation> generation_files(const Driver& driver);
-/// /lib/firmware/nvidia/<version>; each version has its own, so this too disturbs nobody. None without
-/// firmware.
+/// Returns the link /lib/firmware/nvidia/<version>. Each version has its own, so it affects no other version.
+/// Returns nothing without firmware.
 [[nodiscard]] std::optional<content::FileOperation> firmware_link(const base::Root& root,
                                                                   const Driver& driver);
 
 struct SelectionFiles {
-    std::vector<content::FileOperation> before_index; ///< up to and with the one that matters
+    std::vector<content::FileOperation> before_index; ///< up to and including the one that takes effect
     std::vector<content::FileOperation> after_index;
 };
 
-/// For `kernel` to boot `driver`, or none. `tools` lead to the programs of its userland, `old_tools` to those that
-/// were there. With none, `options` and `others`, which current_userland() was, are another kernel's
-/// selection's.
+/// Returns the operations to make `kernel` boot `driver`, or none. `tools` link to the programs of its
+/// userland, `old_tools` to the previous ones. Without a driver, `options` and `others` (an earlier
+/// current_userland()) are those of another kernel's selection.
 [[nodiscard]] SelectionFiles selection_files(std::string_view kernel, const std::optional<Driver>& driver,
                                              const std::vector<content::FileOperation>& tools,
                                              const std::vector<content::FileOperation>& old_tools,
                                              const std::string& options, const std::string& others = {});
-/// The same by the args of driver.select, for "from" or "to"; with "boots_only" only what is of this kernel alone.
+/// The same, from the args of driver.select, for "from" or "to". With "boots_only" it returns only the files
+/// of this kernel.
 [[nodiscard]] SelectionFiles selection_files(const base::Root& root, const base::Json& args,
                                              const std::string& which);
 
-/// The module set that `kernel` boots, by its directory; empty: none.
+/// Returns the directory of the module set that `kernel` boots. Empty: none.
 [[nodiscard]] std::string boot_modules(const base::Root& root, std::string_view kernel);
-/// Where `current` leads while `kernel` runs.
+/// Returns the target of `current` while `kernel` runs.
 [[nodiscard]] std::string userland_link_of(std::string_view kernel);
-/// Where `current` leads, as it stands in the link; empty: it is not there, and nor is the linker's file.
+/// Returns the target of the link `current`. Empty: neither the link nor the linker's file exists.
 [[nodiscard]] std::string current_userland(const base::Root& root);
 
-/// What leads to the programs in its userland's bin/: links, or for a locked part that the host has a package of
-/// (locked_parts.hpp) its unit's drop-in.
+/// Returns what makes the programs in its userland's bin/ available. These are links, or for a locked part
+/// with a package on the host (locked_parts.hpp) its unit's drop-in.
 [[nodiscard]] std::vector<content::FileOperation> tools_of(const base::Root& root,
                                                            const std::optional<Driver>& driver);
 
 inline constexpr std::string_view options_file = "/etc/modprobe.d/gpuhost.conf";
-/// Its content: parameters as options, and nouveau kept away.
+/// Returns the content of options_file: parameters as options, and nouveau blacklisted.
 [[nodiscard]] std::string modprobe_options(const std::vector<std::string>& parameters);
-/// The parameters in it, by module, as split_parameters() has them.
+/// Returns the parameters in it by module, as split_parameters() does.
 [[nodiscard]] std::map<std::string, std::string> parse_modprobe_options(std::string_view text);
 
 } // namespace gpuhost::kmod
