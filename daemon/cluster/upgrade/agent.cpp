@@ -15,8 +15,10 @@ namespace {
 
 constexpr Time first_wait{1'000};
 constexpr Time most_wait{30'000};
-constexpr Time between_reasons{10'000}; ///< of writes that change the reason alone
-constexpr Time leader_answers{60'000};  ///< with why hosts wait, long before
+/// Minimum time between writes that change the reason alone.
+constexpr Time between_reasons{10'000};
+/// A leader publishes why hosts wait well within this time.
+constexpr Time leader_answers{60'000};
 constexpr unsigned not_found = 404;
 
 std::int64_t unix_now() {
@@ -88,7 +90,7 @@ void UpgradeAgent::no_node() {
     watch_waits(false);
 }
 
-// What it says on the Node
+// State on the Node
 
 UpgradeSituation UpgradeAgent::situation(const Json& node) const {
     UpgradeSituation at;
@@ -120,7 +122,7 @@ UpgradeSituation UpgradeAgent::situation(const Json& node) const {
     return at;
 }
 
-/// Where the GPU Operator validates nodes, too, its word counts as ours does.
+/// Returns the GPU Operator's validation, where it validates this node. It counts as much as our own.
 Task UpgradeAgent::validators(const Labels& labels) const {
     const auto deployed = labels.find(std::string(key::deploy_prefix) + "operator-validator");
     if (deployed == labels.end() || deployed->second != "true")
@@ -177,14 +179,14 @@ void UpgradeAgent::written(const Json& node) {
         sender_.send(now_there, event);
 }
 
-// Its grant
+// The grant
 
 bool UpgradeAgent::is_granted() const {
     return is_ours() && confirmed_ && !returns_ && renewed_ &&
            now() < *renewed_ + as_time(lease_->duration) * 9 / 10;
 }
 
-/// Not of a Node of the same name before this one.
+/// False for the grant of an earlier Node of the same name.
 bool UpgradeAgent::is_ours() const {
     return lease_ && lease_->holder == name_ && !uid_.empty() && lease_->node_uid == uid_;
 }
@@ -198,13 +200,14 @@ void UpgradeAgent::mind_grant(const UpgradeMove& move, bool under_way) {
     const bool returns = lease_ && !move.wants_grant && !under_way && !host_.driver().swaps;
     if (std::exchange(returns_, returns) != returns)
         lease_due_ = now();
-    // What was begun under it needs no second word of whose it is.
+    // An upgrade that began under this grant needs no second confirmation.
     if (is_ours() && under_way)
         confirmed_ = true;
     watch_waits(move.state == UpgradeState::UpgradeRequired && move.wants_grant && !lease_);
 }
 
-/// A host that has begun must know that there is no grant; for another it is as if there was none until there is.
+/// Begins with a list where an upgrade is under way: that host must know that there is no grant. Any other
+/// host may assume that there is none until the watch reports one.
 void UpgradeAgent::watch_grant(bool from_list) {
     lease_known_ = false;
     grant_watch_ =
@@ -255,7 +258,8 @@ void UpgradeAgent::lose_lease() {
     lease_due_.reset();
 }
 
-/// A leader that was cut off may have made it after another took over, who does not count it.
+/// Checks that the grant is of the current term. A leader that was cut off may have created it after another
+/// leader took over, and the new leader does not count it.
 void UpgradeAgent::confirm() {
     asks_ = true;
     (void)api_.get(std::string(leases_path) + "/" + leader_lease,
@@ -303,7 +307,7 @@ void UpgradeAgent::renewed(ApiAnswer&& answer, Time asked) {
     lease_due_ = returns_ || !confirmed_ ? now() : asked + as_time(lease_->duration) / 3;
 }
 
-/// Once it is asked for it may be done at any time, unless a renewal was first.
+/// Deletes the Lease. Once requested, the deletion may take effect at any time, unless a renewal came first.
 void UpgradeAgent::give_back() {
     asks_ = true;
     renewed_.reset();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A host's own upgrade: watches its grant, says on its Node where it is, and has the host do what is next. It does nothing
-// that can't be taken back unless the server has taken the word of it, and its grant is fresh.
+// Runs this host's own upgrade: watches its grant, reports the state on its Node and starts the next task on
+// the host. Takes an irreversible step only after the server has stored the state and while the grant is
+// fresh.
 #pragma once
 
 #include "daemon/cluster/kube/watch.hpp"
@@ -20,27 +21,27 @@ class UpgradeAgent final : public NodeAuthor {
   public:
     using Say = std::function<void(const std::string& line)>;
 
-    /// `node` is this host's; `api` and `host` outlive it.
+    /// `node` is the name of this host's Node. `api` and `host` must outlive the agent.
     UpgradeAgent(Api& api, std::string node, UpgradeHost& host, Say say);
 
-    /// Null: not known. It outlives the next call.
+    /// Sets the policy; null: not known. `policy` must stay valid until the next call.
     void set_policy(const Policy* policy) { policy_ = policy; }
 
     [[nodiscard]] std::optional<Time> due() const;
     void turn();
-    void retry(); ///< the credentials are others
+    void retry(); ///< retries at once, with the new credentials
 
     [[nodiscard]] NodePatch change(const base::Json& node) override;
     void written(const base::Json& node) override;
     void refused(const base::Json& node, const base::Error& why) override;
     void no_node() override;
 
-    /// The Node is known, and no upgrade of this host is under way.
+    /// True when the Node is known and no upgrade of this host is under way.
     [[nodiscard]] bool is_quiet() const { return !uid_.empty() && !is_under_way(move_.state); }
     /// UpgradeMove::offer
     [[nodiscard]] const std::string& offer() const { return move_.offer; }
 
-    [[nodiscard]] base::Json document() const; ///< of `gpuhostctl cluster status --json`
+    [[nodiscard]] base::Json document() const; ///< returns the part of `gpuhostctl cluster status --json`
 
   private:
     [[nodiscard]] UpgradeSituation situation(const base::Json& node) const;
@@ -63,24 +64,25 @@ class UpgradeAgent final : public NodeAuthor {
     Say say_;
     const Policy* policy_ = nullptr;
 
-    std::string uid_;                   ///< of the Node
-    UpgradeMove move_;                  ///< the last that was made up
-    std::vector<UpgradeEvent> events_;  ///< to send once the Node says so
-    std::vector<std::string> failures_; ///< UpgradePatch::failures of what was written last
+    std::string uid_;                   ///< UID of the Node
+    UpgradeMove move_;                  ///< the last decision of next_move()
+    std::vector<UpgradeEvent> events_;  ///< sent after the Node is written
+    std::vector<std::string> failures_; ///< UpgradePatch::failures of the last write
     EventSender sender_;
-    std::optional<Time> reason_at_; ///< when the reason alone was written last
+    std::optional<Time> reason_at_; ///< when the reason alone was last written
     std::optional<Time> due_;
 
     std::optional<LeaseFacts> lease_;
-    bool lease_known_ = false; ///< whether there is one
-    bool confirmed_ = false;   ///< it is of the term that counts
-    bool returns_ = false;     ///< it is not needed any more
-    bool asks_ = false;        ///< about the lease
-    /// The last time that surely counted. What merely lies there, nobody may have renewed for long.
+    bool lease_known_ = false; ///< whether a grant exists is known
+    bool confirmed_ = false;   ///< the grant belongs to the current leader's term
+    bool returns_ = false;     ///< the grant is not needed any more
+    bool asks_ = false;        ///< a request about the Lease is in flight
+    /// Start of the last successful renewal. A Lease that merely exists may not have been renewed for a long
+    /// time.
     std::optional<Time> renewed_;
     std::optional<Time> lease_due_;
-    std::string waits_;   ///< of this host's pool
-    Time waits_since_{0}; ///< since when the leader has been asked for it
+    std::string waits_;   ///< why this host's pool waits
+    Time waits_since_{0}; ///< since when the leader is asked for that reason
     std::string pool_;
     Backoff backoff_;
     std::unique_ptr<Watch> grant_watch_;

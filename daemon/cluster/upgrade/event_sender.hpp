@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Creates events of this host's upgrade, one at a time and in their order, and again where the server was busy or away.
-// One text of one attempt is created once in five minutes: whoever undoes what a host does must not fill the server.
+// Creates the events of this host's upgrade, one at a time and in order. Retries while the server is busy or
+// unreachable. Creates the same text of the same attempt at most once in five minutes. This protects the
+// server when someone keeps undoing the host's changes.
 #pragma once
 
 #include "daemon/cluster/kube/api.hpp"
@@ -19,7 +20,7 @@ class EventSender {
   public:
     using Say = std::function<void(const std::string& line)>;
 
-    /// `api` outlives it.
+    /// `api` must outlive the sender.
     EventSender(Api& api, Say say);
     EventSender(const EventSender&) = delete;
     EventSender& operator=(const EventSender&) = delete;
@@ -28,7 +29,7 @@ class EventSender {
 
     [[nodiscard]] std::optional<Time> due() const { return due_; }
     void turn();
-    void retry(); ///< now: the credentials are others
+    void retry(); ///< retries at once, with the new credentials
 
   private:
     void create();
@@ -38,15 +39,15 @@ class EventSender {
     Say say_;
     Backoff backoff_;
     struct Queued {
-        std::string text; ///< its key in `told_`
+        std::string text; ///< key in `told_`
         base::Json event;
     };
     std::deque<Queued> queue_; ///< the first one is being sent
-    unsigned tries_ = 0;       ///< of the first one
+    unsigned tries_ = 0;       ///< tries of the first one
     bool asks_ = false;
     std::optional<Time> due_;
-    std::map<std::string, Time> told_; ///< text → when it was queued; a lost one is not here
-    std::string said_;                 ///< why events were lost, as it was logged last
+    std::map<std::string, Time> told_; ///< text → when it was queued; lost events are removed
+    std::string said_;                 ///< the last logged reason for lost events
 };
 
 } // namespace gpuhost::cluster

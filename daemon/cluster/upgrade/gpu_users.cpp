@@ -16,11 +16,12 @@ namespace {
 
 constexpr Time between_tries{5'000};
 constexpr unsigned most_failures = 6;
-constexpr Time most_patience{120'000}; ///< with a server that answers, but never with the claim
+/// How long to try a server that answers, but never with the claim.
+constexpr Time most_patience{120'000};
 constexpr unsigned not_found = 404;
 constexpr unsigned forbidden = 403;
 constexpr unsigned too_many = 429;
-/// From Kubernetes 1.34, and before that from 1.32.
+/// `v1` exists from Kubernetes 1.34, `v1beta1` from 1.32.
 constexpr std::string_view stable = "v1";
 constexpr std::string_view beta = "v1beta1";
 
@@ -28,7 +29,7 @@ const Json& allocated(const Json& claim) {
     return member(member(member(member(claim, "status"), "allocation"), "devices"), "results");
 }
 
-/// Of GPUs and of the channels between hosts: both are served by the driver.
+/// True for claims of GPUs and of the channels between hosts: the driver serves both.
 bool is_of_gpu(const Json& devices) {
     return std::any_of(devices.begin(), devices.end(), [](const Json& device) {
         const std::string driver = base::string_or(device, "driver", "");
@@ -126,7 +127,7 @@ void GpuUsers::found(Holders holders) {
         look_at_ = now() + between_tries;
         is_current_ = false;
     } else {
-        // The swap looks by itself, and does not begin while anybody is left.
+        // The swap checks for holders itself and does not begin while any remain.
         say_("can't see which pods use the driver, only those that ask for a GPU are moved: " +
              holders.error().message);
         if (!holders_)
@@ -168,7 +169,7 @@ void GpuUsers::answered(const std::string& claim, std::string_view version, cons
         return;
     Claim& known = found->second;
     if (answer.status == not_found && version == stable)
-        return ask(claim, beta); // no such version, or no such claim
+        return ask(claim, beta); // the server does not know the version, or the claim
     if (answer.done()) {
         const Json& devices = allocated(answer.body);
         known.state = !devices.is_array()  ? Claim::State::Unallocated
@@ -186,7 +187,7 @@ void GpuUsers::failed(const std::string& path, Claim& claim, const ApiAnswer& an
     if (!claim.since && answer.status != 0 && answer.status != too_many)
         claim.since = now();
     if (answer.status == forbidden || (claim.since && now() >= *claim.since + most_patience)) {
-        // One pod that moves for nothing does less harm than one that stays on a driver that goes.
+        // Moving one pod needlessly does less harm than leaving one on a driver that is unloaded.
         say_("can't read " + path.substr(1) +
              ", which is taken for a claim of a GPU: " + answer.error.message);
         claim.state = Claim::State::OfGpu;

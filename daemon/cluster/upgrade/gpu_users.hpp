@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which pods have a GPU though their specs do not say so: by what the host sees, and by claims of dynamic resource allocation.
+// Finds the pods that use a GPU although their specs do not request one. Sources: the processes that the host
+// sees, and the claims of dynamic resource allocation.
 // https://kubernetes.io/docs/concepts/scheduling-eviction/dynamic-resource-allocation/
 #pragma once
 
@@ -17,27 +18,29 @@ namespace gpuhost::cluster {
 
 class GpuUsers {
   public:
-    /// The pods whose processes hold the driver, by uid.
+    /// UIDs of the pods whose processes hold the driver.
     using Holders = base::Result<std::set<std::string>>;
 
-    /// `look` has the host look who they are, which answers by found(), at once or later. `changed`: mark() may know more
-    /// now.
+    /// `look` starts a search for the holders on the host; found() receives the result, at once or later.
+    /// `changed` is called when mark() may know more.
     GpuUsers(std::function<void()> look, std::function<void()> changed,
              std::function<void(const std::string&)> say);
 
-    /// `api` is the kubelet's, and is asked until end().
+    /// Starts asking `api`, which connects with the kubelet's credentials. `api` must stay valid until end().
     void begin(Api& api);
-    /// Knows nothing any more, and wants to know nothing.
+    /// Forgets all results and stops asking.
     void end();
-    /// Sets holds_driver and uses_gpu of those of `pods` that have one. What is still to be known first; empty: nothing.
+    /// Sets holds_driver and uses_gpu of the pods that do. Returns what is still unknown; empty: nothing.
     [[nodiscard]] std::string mark(std::map<std::string, PodFacts>& pods);
-    /// Whoever held the driver may be another now.
+    /// Marks the holders as outdated.
     void outdate();
-    /// True when nothing has happened since the host looked. Else it looks again, and all are to be marked once more.
+    /// Returns true when nothing has changed since the last look. Otherwise looks again, and mark() must be
+    /// called again.
     [[nodiscard]] bool confirm();
-    /// Why something is not known yet; empty: nothing is in the way.
+    /// Returns why something is still unknown; empty: no problem.
     [[nodiscard]] std::string trouble() const;
-    /// What is in the host's way may pass: it is asked again after a while, for good only while it is Busy.
+    /// Receives the result of `look`. After an error, looks again later: without a limit while the error is
+    /// Busy, otherwise up to a number of failures in a row.
     void found(Holders holders);
 
     [[nodiscard]] std::optional<Time> due() const;
@@ -51,9 +54,9 @@ class GpuUsers {
     struct Claim {
         enum class State { Asked, OfGpu, OfOther, Unallocated, Failed };
         State state = State::Asked;
-        std::string trouble;       ///< why it failed
-        Time again{0};             ///< when it failed
-        std::optional<Time> since; ///< the server answers, but not with the claim
+        std::string trouble;       ///< why the request failed
+        Time again{0};             ///< when to ask again after a failure
+        std::optional<Time> since; ///< since when the server answers, but not with the claim
     };
     void failed(const std::string& path, Claim& claim, const ApiAnswer& answer);
 
@@ -61,13 +64,13 @@ class GpuUsers {
     std::function<void()> changed_;
     std::function<void(const std::string&)> say_;
     Api* api_ = nullptr;
-    std::map<std::string, Claim> claims_; ///< by their paths below the API's version
+    std::map<std::string, Claim> claims_; ///< keyed by path below the API version
     std::optional<std::set<std::string>> holders_;
     bool looks_ = false;
-    bool is_current_ = false; ///< nothing has happened since that look that could have changed what it sees
-    unsigned failures_ = 0;   ///< in a row
+    bool is_current_ = false; ///< nothing has changed the holders since the last look
+    unsigned failures_ = 0;   ///< failures in a row
     std::string trouble_;
-    std::optional<Time> look_at_; ///< again
+    std::optional<Time> look_at_; ///< when to look again
 };
 
 } // namespace gpuhost::cluster

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an upgrade has done on its host, by whoever can: the daemon, and the kubelet's credentials. Nothing here waits.
+// The interface through which an upgrade acts on its host: on the daemon, and on pods with the kubelet's
+// credentials. No call blocks.
 #pragma once
 
 #include "daemon/cluster/upgrade/upgrade.hpp"
@@ -8,12 +9,14 @@
 
 namespace gpuhost::cluster {
 
-/// What the host is to be at.
+/// The task that the host should work on.
 struct UpgradeWork {
     UpgradeAct act = UpgradeAct::None;
-    std::string version; ///< to swap to, to check, or to go back to
+    std::string version; ///< the version to swap to, to check, or to roll back to
     const UpgradePolicy* policy = nullptr;
-    std::int64_t since = 0; ///< of the state that asks for it: what ended before does not count
+    /// Start of the state that asks for the task, in seconds since 1970. Tasks that ended before do not
+    /// count.
+    std::int64_t since = 0;
 };
 
 class UpgradeHost {
@@ -22,14 +25,15 @@ class UpgradeHost {
 
     [[nodiscard]] virtual HostDriver driver() const = 0;
     [[nodiscard]] virtual Task check(const std::string& version) const = 0;
-    /// Of swaps to `version` that began at `since` or later.
+    /// Returns the state of swaps to `version` that began at `since` or later.
     [[nodiscard]] virtual Task swap(const std::string& version, std::int64_t since) const = 0;
-    /// WaitForJobs, DeletePods, Drain or Validate.
+    /// Returns the state of `act`: WaitForJobs, DeletePods, Drain or Validate.
     [[nodiscard]] virtual Task pods(UpgradeAct act) const = 0;
 
-    /// Asked again and again, does it once. What it was at before, and is not to be at any more, ends.
+    /// Starts `work`. Repeated calls with the same work start it once. Ends any earlier work that is no
+    /// longer wanted.
     virtual void be_at(const UpgradeWork& work) = 0;
-    /// driver().requested is not to be asked for any more.
+    /// Clears driver().requested.
     virtual void drop_request() = 0;
 };
 

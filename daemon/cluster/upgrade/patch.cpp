@@ -14,13 +14,13 @@ using base::string_or;
 
 namespace {
 
-constexpr std::size_t most_event = 1000; ///< the server takes 1024
+constexpr std::size_t most_event = 1000; ///< the server accepts at most 1024
 
 class Change {
   public:
     explicit Change(const Json& node) : metadata_(member(node, "metadata")) {}
 
-    /// Empty: it is to go.
+    /// Sets a label or annotation; an empty `value` removes it.
     bool label(const std::string& name, std::string_view value) { return set("labels", name, value); }
     bool annotation(const std::string& name, std::string_view value) {
         return set("annotations", name, value);
@@ -103,7 +103,7 @@ UpgradePatch upgrade_patch(const Json& node, const UpgradeMove& move) {
 }
 
 Json upgrade_event(const UpgradeNode& node, const UpgradeEvent& event, std::uint64_t now_us) {
-    static unsigned counter = 0; // two of one microsecond
+    static unsigned counter = 0; // separates two events of the same microsecond
     const std::string time = kube_time(now_us);
     return {
         {"apiVersion", "v1"},

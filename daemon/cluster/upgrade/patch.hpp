@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What of a Node a move of its upgrade changes. Pure.
+// Computes the changes to a Node that an UpgradeMove requires. Pure.
 #pragma once
 
 #include "daemon/cluster/node/node_change.hpp"
@@ -8,15 +8,16 @@
 namespace gpuhost::cluster {
 
 struct UpgradePatch {
-    NodePatch node;                    ///< a merge patch that names the version of `node`
-    bool only_reason = false;          ///< nothing else of it changes
-    std::vector<UpgradeEvent> events;  ///< of annotations of NVIDIA's, to tell once it is written
-    std::vector<std::string> failures; ///< events in case the server refuses it, up to the reason
+    NodePatch node;                    ///< a merge patch with the resourceVersion of `node`
+    bool only_reason = false;          ///< nothing else on the Node changes
+    std::vector<UpgradeEvent> events;  ///< events about NVIDIA's annotations, to send after the write
+    std::vector<std::string> failures; ///< event texts up to the reason, sent if the server refuses
 };
 
 [[nodiscard]] UpgradePatch upgrade_patch(const base::Json& node, const UpgradeMove& move);
 
-/// https://kubernetes.io/docs/reference/kubernetes-api/core/event-v1/, of the Node, in namespace default as the kubelet's.
+/// Returns an event about the Node, in namespace default like the kubelet's. See
+/// https://kubernetes.io/docs/reference/kubernetes-api/core/event-v1/.
 [[nodiscard]] base::Json upgrade_event(const UpgradeNode& node, const UpgradeEvent& event,
                                        std::uint64_t now_us);
 

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::string_view mark = "paused-for-driver-upgrade";
 
-/// Those of which k8s-driver-manager knows; "driver" itself is not among them.
+/// The operands that k8s-driver-manager pauses; "driver" itself is not among them.
 constexpr std::array<std::string_view, 16> operands{
     "operator-validator",
     "container-toolkit",

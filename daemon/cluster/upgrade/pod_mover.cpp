@@ -16,20 +16,20 @@ using base::Json;
 
 namespace {
 
-constexpr Time between_tries{5'000}; ///< of one pod
+constexpr Time between_tries{5'000}; ///< between two requests for the same pod
 constexpr Time first_wait{1'000};
 constexpr Time most_wait{30'000};
 constexpr std::size_t most_named = 5;
-/// Until a DaemonSet has made its pod, after the node got its label back.
+/// How long a DaemonSet may take to create its pod after the node gets its label back.
 constexpr Seconds validators_come{30};
-constexpr Seconds operands_come{300}; ///< the same where the GPU Operator surely runs
-constexpr Seconds after_grace{30};    ///< until a pod that is to have ended is taken for one that never will
-constexpr Seconds pods_settle{60};    ///< until pods say how they are, after the API server was away
+constexpr Seconds operands_come{300}; ///< the same where the GPU Operator certainly runs
+constexpr Seconds after_grace{30};    ///< after the grace period, before a pod counts as stuck
+constexpr Seconds pods_settle{60};    ///< after an API server outage, before pod states count
 constexpr std::int64_t blind = std::numeric_limits<std::int64_t>::max();
 constexpr unsigned not_found = 404;
 constexpr unsigned too_many = 429;
 
-/// Hosts that wait for one budget do not ask in step.
+/// Adds jitter, because hosts that wait for the same budget must not ask at the same time.
 Time with_jitter(Time wait) {
     static std::minstd_rand random{std::random_device{}()};
     return wait + Time(std::uniform_int_distribution<Time::rep>(0, wait.count() / 2)(random));
@@ -108,9 +108,10 @@ void PodMover::turn() {
     look();
 }
 
-/// Credentials that were good may have ended meanwhile: the kubelet renews its own, and jobs take weeks.
+/// Opens the credentials anew. Valid ones may have expired in the meantime: the kubelet renews its own, and
+/// jobs run for weeks.
 void PodMover::begin() {
-    watch_.reset(); // before open_(), which may end what it uses
+    watch_.reset(); // before open_(), which may destroy the Api that it uses
     users_.end();
     reopen_at_.reset();
     due_.reset();
@@ -119,7 +120,7 @@ void PodMover::begin() {
     task_.late_from = blind;
     const auto opened = open_();
     if (!opened) {
-        const bool is_asked = opened.error().code == Errc::Busy; // which ends by itself
+        const bool is_asked = opened.error().code == Errc::Busy; // ends by itself
         if (!is_asked || trouble_.empty())
             task_.text = opened.error().message;
         reopen_at_ = now() + backoff_.next();
@@ -145,7 +146,7 @@ void PodMover::begin() {
 
 void PodMover::take(PodFacts&& pod) {
     validator_seen_ = validator_seen_ || pod.is_validator;
-    // One of its name that nobody has seen go.
+    // Removes an earlier pod of the same name whose deletion was missed.
     std::erase_if(pods_, [&](const auto& other) {
         return other.second.text() == pod.text() && other.first != pod.uid;
     });
@@ -165,7 +166,8 @@ void PodMover::see_pods() {
         task_.late_from = unix_now() + std::min(policy_->validation_timeout, pods_settle).count();
 }
 
-/// The credentials are read anew for any trouble that lasts: which one it is, servers and proxies do not reliably say.
+/// Reads the credentials again after any error that lasts: servers and proxies do not reliably report which
+/// error it is.
 void PodMover::note(const Error& trouble) {
     trouble_ = trouble.message;
     if (!trouble_.empty())
@@ -193,7 +195,7 @@ bool PodMover::is_late() const {
     return timeout.count() != 0 && unix_now() >= since_ + timeout.count();
 }
 
-/// How long after since_ pods may take to leave. A pod that ends keeps its grace period.
+/// Returns how long after since_ pods may take to leave. A pod that is terminating keeps its grace period.
 Seconds PodMover::patience() const {
     if (!policy_->override_pdb)
         return rules().timeout;
@@ -204,7 +206,7 @@ Seconds PodMover::patience() const {
     return most;
 }
 
-/// Whether pods have had all their time to leave. Later than is_late() where budgets are overridden.
+/// Returns whether the time for pods to leave is over. Later than is_late() where budgets are overridden.
 bool PodMover::is_over() const {
     return is_late() && unix_now() >= since_ + patience().count();
 }
@@ -220,7 +222,7 @@ void PodMover::fail(const std::string& why) {
     reopen_at_.reset();
 }
 
-/// A validator that started before the new driver did has validated the one before.
+/// True for a validator that started before the new driver: it validated the old one.
 bool PodMover::is_outdated(const PodFacts& pod) const {
     return pod.started != 0 && pod.started < since_;
 }
@@ -231,7 +233,7 @@ void PodMover::end_outdated_validators() {
             ask(pod);
 }
 
-/// Whether a valid one is missing, and its DaemonSet may still make it.
+/// Returns whether a current validator is missing and its DaemonSet may still create it.
 bool PodMover::is_validator_due() const {
     const bool is_here = std::any_of(pods_.begin(), pods_.end(), [this](const auto& one) {
         const PodFacts& pod = one.second;
@@ -247,7 +249,7 @@ bool PodMover::is_validator_due() const {
     return unix_now() < since_ + (half.count() == 0 ? usual : std::min(usual, half)).count();
 }
 
-/// What is waited for before anybody is chosen.
+/// Returns what must be known before pods are chosen; nothing: all is known.
 std::optional<std::string> PodMover::awaited() {
     if (!trouble_.empty())
         return "can't see this node's pods: " + trouble_;
@@ -264,7 +266,7 @@ std::optional<std::string> PodMover::awaited() {
     return std::nullopt;
 }
 
-/// Fails once the time is over and something is in the way. A list or a look that is under way ends by itself.
+/// Fails once the time is over and an error persists. A list or a look in progress ends by itself.
 void PodMover::wait(std::string why) {
     task_.text = std::move(why);
     const bool is_hindered = !trouble_.empty() || !users_.trouble().empty();
@@ -273,18 +275,18 @@ void PodMover::wait(std::string why) {
     due_ = now() + Time(1'000);
 }
 
-/// What is left to do, and does what of it is due.
+/// Determines what is left to do and does what is due.
 void PodMover::look() {
     if (!policy_ || task_.state != Task::State::Running)
         return;
     if (const auto first = awaited())
         return wait(*first);
     const PodChoice choice = choose_pods(pods_, act_, *policy_);
-    // Nothing is evicted while a known blocker would keep the eviction from its end.
+    // Evict nothing while a known blocker would keep the eviction from completing.
     if (!choice.refuse.empty())
         return fail(list_text(choice.refuse));
     if (choice.leave.empty()) {
-        // Somebody may have come while others left.
+        // A new holder may have appeared while others left.
         if (act_ == UpgradeAct::DeletePods && !users_.confirm())
             return wait("pods have left; not known yet: who uses the driver now" +
                         (users_.trouble().empty() ? "" : ": " + users_.trouble()));
@@ -322,10 +324,10 @@ void PodMover::ask(const PodFacts& pod) {
         answered(uid, text, std::move(answer));
     };
     const Json preconditions = {{"preconditions", {{"uid", pod.uid}}}};
-    if (is_late()) { // only where the policy says that budgets have no say any more
+    if (is_late()) { // only where the policy overrides budgets
         say_("deletes pod " + pod.text() + ": it did not leave within " +
              std::to_string(rules().timeout.count()) + " s");
-        // One that is still there after its grace period does not end by itself.
+        // A pod that remains after its grace period does not end by itself.
         (void)api_->remove(pod_path(pod), {{"metadata", {{"uid", pod.uid}}}}, done,
                            pod.is_leaving ? Json{{"gracePeriodSeconds", 0}} : Json::object());
         return;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Has the pods leave that must: with the kubelet's own credentials, which reach no other node's pods (NodeRestriction), by
-// the Eviction API, which disruption budgets have a say in. Unhurried: a pod that may not go yet is asked again after a while.
+// Moves pods off the node by the Eviction API, which respects disruption budgets. Uses the kubelet's own
+// credentials, which reach no other node's pods (NodeRestriction). Asks again later for a pod that may not
+// leave yet.
 // https://kubernetes.io/docs/concepts/scheduling-eviction/api-eviction/
 #pragma once
 
@@ -19,16 +20,17 @@ namespace gpuhost::cluster {
 class PodMover {
   public:
     using Say = std::function<void(const std::string& line)>;
-    /// The kubelet's way to the API server. What it returns lives as long as the PodMover, or until it asks again.
+    /// Opens the API server with the kubelet's credentials. The result must stay valid as long as the
+    /// PodMover, or until the next call.
     using Open = std::function<base::Result<Api*>()>;
 
-    /// `look`: who holds the driver, told by found().
+    /// `look` starts a search for the pods that hold the driver; found() receives the result.
     PodMover(std::string node, Open open, std::function<void()> look, Say say);
 
-    /// None ends it. Keeps a copy of `policy`.
+    /// Starts `act`; None ends the current one. Keeps a copy of `policy`.
     void be_at(UpgradeAct act, const UpgradePolicy* policy, std::int64_t since);
     [[nodiscard]] Task task(UpgradeAct act) const;
-    void reopen(); ///< `open` may return something else than it did
+    void reopen(); ///< calls `open` again, which may now return a different result
     void found(GpuUsers::Holders holders) { users_.found(std::move(holders)); }
 
     [[nodiscard]] std::optional<Time> due() const;
@@ -63,14 +65,14 @@ class PodMover {
     std::int64_t since_ = 0;
     Task task_;
     GpuUsers users_;
-    std::map<std::string, PodFacts> pods_;          ///< by their uids
-    std::map<std::string, Time> ask_at_;            ///< uid → when to ask (again)
-    std::map<std::string, std::string> in_the_way_; ///< uid → why it has not gone yet
-    std::string trouble_;                           ///< of the watch: pods_ is not up to date
-    std::optional<Time> reopen_at_;                 ///< when the credentials are read (anew)
-    bool validator_seen_ = false;                   ///< there is a DaemonSet that makes one
+    std::map<std::string, PodFacts> pods_;          ///< keyed by UID
+    std::map<std::string, Time> ask_at_;            ///< UID → when to ask (again)
+    std::map<std::string, std::string> in_the_way_; ///< UID → why the pod has not left yet
+    std::string trouble_;                           ///< error of the watch: pods_ is not up to date
+    std::optional<Time> reopen_at_;                 ///< when to read the credentials (again)
+    bool validator_seen_ = false;                   ///< a DaemonSet that creates validators exists
     bool listed_ = false;
-    bool all_asked_ = false; ///< nobody was refused: from here on they go
+    bool all_asked_ = false; ///< no pod was refused, and eviction has begun
     std::optional<Time> due_;
     Backoff backoff_;
     std::unique_ptr<Watch> watch_;

@@ -35,7 +35,8 @@ bool asks_for_gpu(const Json& container) {
     return false;
 }
 
-/// By a request, or by a way around requests: NVIDIA's runtime class, or its devices as host paths.
+/// True for a GPU request, and for pods that bypass requests: NVIDIA's runtime class, or its devices as host
+/// paths.
 bool uses_gpu(const Json& spec) {
     for (const char* kind : {"containers", "initContainers"})
         for (const Json& container : elements(spec, kind))
@@ -49,14 +50,14 @@ bool uses_gpu(const Json& spec) {
     return false;
 }
 
-/// Those that it names, and those that were made for it.
+/// Returns the claims that the pod names, and those that were created for it.
 std::vector<std::string> claims_of(const Json& spec, const Json& status) {
     std::vector<std::string> names;
     for (const Json* list : {&elements(spec, "resourceClaims"), &elements(status, "resourceClaimStatuses")})
         for (const Json& claim : *list)
             if (std::string name = string_or(claim, "resourceClaimName", ""); !name.empty())
                 names.push_back(std::move(name));
-    // A device that an extended resource stands for (Kubernetes 1.34)
+    // A device requested as an extended resource (Kubernetes 1.34)
     if (std::string name = string_or(member(status, "extendedResourceClaimStatus"), "resourceClaimName", "");
         !name.empty())
         names.push_back(std::move(name));
@@ -93,7 +94,7 @@ class Choice {
 
     void take(const PodFacts& pod) {
         if (act_ == UpgradeAct::WaitForJobs) {
-            if (keeps_driver(pod)) // it ends the upgrade once the jobs have ended, too
+            if (keeps_driver(pod)) // would also block the upgrade once the jobs have ended
                 refuse_holder(pod);
             else if (pod.is_active && policy_.wait_for.matches(pod.labels))
                 choice.leave.push_back(&pod);
@@ -131,7 +132,8 @@ class Choice {
             choice.leave.push_back(&pod);
     }
 
-    /// Nobody evicts it, and no label pauses it: with it the driver can't be swapped.
+    /// True for a pod that cannot be evicted and that no label pauses. It keeps the driver from being
+    /// swapped.
     static bool keeps_driver(const PodFacts& pod) {
         return pod.holds_driver && pod.is_active && !pod.is_leaving &&
                (pod.is_mirror || (pod.is_daemon && !pod.is_operand));

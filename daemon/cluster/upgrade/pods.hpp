@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which pods of a node must leave it for a driver upgrade, and which can't: pure. The rules are those of the GPU Operator,
-// which are kubectl drain's: https://kubernetes.io/docs/tasks/administer-cluster/safely-drain-node/
+// Chooses the pods that must leave a node for a driver upgrade, and finds those that cannot. Pure. The rules
+// are the GPU Operator's, which are those of kubectl drain:
+// https://kubernetes.io/docs/tasks/administer-cluster/safely-drain-node/
 #pragma once
 
 #include "daemon/base/json.hpp"
@@ -20,34 +21,37 @@ struct PodFacts {
     bool is_active = false; ///< Running or Pending
     bool is_leaving = false;
     bool is_ready = false;
-    bool uses_gpu = false;     ///< by its spec, or as GpuUsers::mark() has found out
-    bool holds_driver = false; ///< a process of it does, as GpuUsers::mark() has found out
-    bool is_daemon = false;    ///< of a DaemonSet, which would make it again at once
-    bool is_mirror = false;    ///< of a file on the host
-    std::string static_uid;    ///< with is_mirror: the uid that its processes have on the host
-    bool is_operand = false;   ///< is_paused_by() of a label in its nodeSelector
+    bool uses_gpu = false;     ///< by its spec, or set by GpuUsers::mark()
+    bool holds_driver = false; ///< one of its processes holds it; set by GpuUsers::mark()
+    bool is_daemon = false;    ///< owned by a DaemonSet, which would recreate it at once
+    bool is_mirror = false;    ///< a static pod, from a file on the host
+    std::string static_uid;    ///< with is_mirror: the UID that its processes have on the host
+    bool is_operand = false;   ///< is_paused_by() a label in its nodeSelector
     bool is_managed = false;
     bool has_empty_dir = false;
-    bool is_validator = false;       ///< the GPU Operator's, which says whether a node's GPUs work
+    bool is_validator = false;       ///< the GPU Operator's, which reports whether a node's GPUs work
     std::vector<std::string> claims; ///< names of its ResourceClaims
-    std::int64_t started = 0;        ///< by the clock of this host, seconds since 1970; 0: not yet
-    std::int64_t grace_ends = 0;     ///< with is_leaving, likewise by the server's clock
+    std::int64_t started = 0;        ///< seconds since 1970 by this host's clock; 0: not started
+    std::int64_t grace_ends = 0;     ///< with is_leaving: seconds since 1970 by the server's clock
 
     [[nodiscard]] std::string text() const { return space + "/" + name; }
 };
 
 [[nodiscard]] PodFacts pod_facts(const base::Json& pod);
 
-/// Of all pods of the node those that `act` (WaitForJobs, DeletePods, Drain, Validate) is about.
+/// The pods of the node that `act` (WaitForJobs, DeletePods, Drain, Validate) concerns.
 struct PodChoice {
-    std::vector<const PodFacts*> leave; ///< are to go; of WaitForJobs to end, of Validate to get ready
-    std::vector<std::string> refuse;  ///< are in the way, and why: as long as there are any, nobody is to go
-    std::vector<std::string> ignored; ///< stay, and why
+    /// Pods that must leave. For WaitForJobs: that must end; for Validate: that must become ready.
+    std::vector<const PodFacts*> leave;
+    /// Pods that block the task, with the reason. While there are any, no pod is moved.
+    std::vector<std::string> refuse;
+    std::vector<std::string> ignored; ///< pods that stay, with the reason
 };
 [[nodiscard]] PodChoice choose_pods(const std::map<std::string, PodFacts>& pods, UpgradeAct act,
                                     const UpgradePolicy& policy);
 
-/// What the server says of a budget that does not let a pod go: "web (needs 2 healthy pods and has 2 currently)"; empty: no budget.
+/// Returns the server's message about a budget that keeps a pod: "web (needs 2 healthy pods and has 2
+/// currently)". Empty: no budget.
 [[nodiscard]] std::string budget_in_the_way(const base::Json& status);
 
 } // namespace gpuhost::cluster

@@ -10,14 +10,16 @@ namespace {
 
 using enum UpgradeState;
 
-constexpr unsigned most_reboots = 1; ///< for one version: what two boots don't load, a third does not
+/// Reboots for one version. If two boots do not load it, a third will not.
+constexpr unsigned most_reboots = 1;
 constexpr unsigned most_doublings = 10;
-constexpr std::size_t most_text = 4096; ///< of each annotation for people; a Node has 256 KiB for all of them
+/// Limit of each annotation for people. A Node has 256 KiB for all annotations.
+constexpr std::size_t most_text = 4096;
 constexpr const char* scheduling_drain = "Scheduling drain of the node";
 constexpr const char* drained_node = "Successfully drained the node";
 constexpr const char* failed_drain = "Failed to drain the node, ";
-constexpr std::int64_t set_back =
-    60; ///< seconds: what is to have been so long from now was before the clock was set
+/// Seconds. A recorded time further in the future than this was written before the clock was set back.
+constexpr std::int64_t set_back = 60;
 
 class Step {
   public:
@@ -74,7 +76,7 @@ class Step {
     }
 
   private:
-    // What is true
+    // Conditions
 
     [[nodiscard]] bool has_wish() const {
         return policy_.driver_enabled && !policy_.version.empty() && at_.driver.has_gpus;
@@ -82,7 +84,7 @@ class Step {
     [[nodiscard]] bool runs_wanted() const {
         return at_.driver.running == policy_.version && at_.driver.ready;
     }
-    /// By an administrator, on the Node or on the host.
+    /// Requested by an administrator, on the Node or on the host.
     [[nodiscard]] bool is_requested() const {
         return node_.requested || (at_.driver.requested == policy_.version && has_wish() && !runs_wanted());
     }
@@ -100,15 +102,16 @@ class Step {
             mind(node_.record.since + timeout.count());
     }
     [[nodiscard]] bool is_away() const { return !node_.ready || node_.others_cordoned(); }
-    /// A driver that nobody has touched yet is as good as it was.
+    /// Returns whether the driver works. Before pod-restart-required the driver is untouched, so it counts as
+    /// working.
     [[nodiscard]] bool serves() const { return at_.driver.ready || node_.state < PodRestartRequired; }
-    /// A time that has passed changes nothing any more.
+    /// Sets the time of the next evaluation. Ignores times in the past.
     void mind(std::int64_t when) {
         if (when > at_.now)
             move_.due = move_.due ? std::min(*move_.due, when) : when;
     }
 
-    // What it says
+    // Transitions
 
     void to(UpgradeState state, std::string reason = {}) {
         move_.state = state;
@@ -131,7 +134,8 @@ class Step {
     void tell(std::string message) { move_.events.push_back({false, std::move(message)}); }
     void warn(std::string message) { move_.events.push_back({true, std::move(message)}); }
 
-    /// The Node remembers it from here on. What the host waits for without it is offered to its administrators.
+    /// Drops the host's request once the Node has recorded it. Offers the version to the host's
+    /// administrators where the host waits for a request.
     void take_request() {
         const bool is_on_node =
             is_under_way(node_.state) || (node_.state == UpgradeRequired &&
@@ -151,7 +155,8 @@ class Step {
         move_.was_unschedulable = false;
     }
 
-    /// A person has set a label that this host did not, and it has no place: that asks for an upgrade, from its beginning.
+    /// Starts an upgrade from the beginning: a person set a state label that this host did not set, and the
+    /// host has no grant.
     void request() {
         const bool cordoned = move_.record.cordoned;
         move_.record = {};
@@ -160,16 +165,17 @@ class Step {
         to(UpgradeRequired, waiting_reason());
     }
 
-    /// It would begin, as far as this host knows. A grant that it does not use is another host's place.
+    /// Returns whether the upgrade would begin, as far as this host knows. An unused grant would block
+    /// another host.
     [[nodiscard]] bool would_begin(const WindowState& window) const {
         return window.open && at_.policy_problem.empty();
     }
 
-    /// Back to where it waited, without blame.
+    /// Returns to the waiting state without counting an attempt.
     void release(const std::string& why) {
         if (move_.record.attempts > 0)
             --move_.record.attempts;
-        // Without its place it waits for another, where no driver serves cordoned as it is.
+        // Without a grant the host waits for another one. If no driver works, it stays cordoned.
         if (!at_.revoked || serves())
             give_back_schedulability();
         else
@@ -198,7 +204,7 @@ class Step {
         move_.record.retry_at = at_.now + delay;
     }
 
-    // The states
+    // States
 
     void idle() {
         if (is_requested() && has_wish())
@@ -210,7 +216,8 @@ class Step {
                 return forget();
             if (node_.state != UpgradeDone || node_.record.state != UpgradeDone ||
                 node_.record.version != policy_.version) {
-                // Whoever takes the label off does not make it done anew: later waves count from the first time.
+                // Removing the label does not restart the time since completion: later waves count from the
+                // first time.
                 const bool was_done =
                     node_.record.state == UpgradeDone && node_.record.version == policy_.version;
                 give_back_schedulability();
@@ -232,7 +239,7 @@ class Step {
         begin(false);
     }
 
-    /// Nobody wants anything of this host.
+    /// Returns to the state where nothing is wanted from this host.
     void forget(const std::string& why = {}) {
         move_.reason = why;
         if (node_.state == Unknown && !move_.record.cordoned)
@@ -242,7 +249,7 @@ class Step {
         move_.record = {};
     }
 
-    /// It is worth a label once it is known whether it can be done at all.
+    /// Sets the label only once it is known whether the upgrade is possible.
     void begin(bool requested) {
         if (at_.check.state == Task::State::None || at_.check.state == Task::State::Running) {
             move_.act = UpgradeAct::Check;
@@ -276,7 +283,7 @@ class Step {
     void required() {
         UpgradeRecord& record = move_.record;
         if (node_.requested || (is_requested() && !record.requested) ||
-            record.state != UpgradeRequired) { // a person's
+            record.state != UpgradeRequired) { // a person set the label
             const bool cordoned = record.cordoned;
             record = {};
             record.state = UpgradeRequired;
@@ -299,7 +306,7 @@ class Step {
             mind(*window.until);
         if (at_.check.is_done() || at_.check.has_failed()) {
             record.version = policy_.version;
-            // The leader has another clock: by this it knows that the time has come.
+            // The leader has another clock: `prepared` tells it that the time has been reached.
             record.prepared = at_.check.is_done() && record.retry_at <= at_.now && would_begin(window);
         } else if (record.version != policy_.version || !would_begin(window)) {
             record.prepared = false;
@@ -323,7 +330,8 @@ class Step {
         }
         record.attempts += 1;
         record.retry_at = 0;
-        if (!at_.driver.running.empty() || record.from.empty()) // what a swap that was cut short has unloaded
+        // Keep the version that an interrupted swap has unloaded.
+        if (!at_.driver.running.empty() || record.from.empty())
             record.from = at_.driver.running;
         record.drained = false;
         record.failure.clear();
@@ -333,7 +341,8 @@ class Step {
         move_.wants_grant = true;
     }
 
-    /// Nothing that can't be taken back has happened yet: is there a reason to?
+    /// Checks, before the first irreversible step, whether there is a reason to release the host. Releases it
+    /// if so.
     bool is_released() {
         if (is_paused()) {
             release("autoUpgrade is off");
@@ -466,7 +475,7 @@ class Step {
         move_.validation_began = at_.now;
     }
 
-    /// Pods without a GPU are on the host too, so it is drained first.
+    /// Drains first, because the host also runs pods without a GPU.
     void reboot() {
         UpgradeRecord& record = move_.record;
         if (!policy_.may_reboot)
@@ -477,7 +486,7 @@ class Step {
                         "(drain.enable is false): " +
                             at_.driver.problem,
                         true);
-        if (!at_.granted && !at_.revoked) // a host without a place finishes what it has begun
+        if (!at_.granted && !at_.revoked) // a host without a grant finishes what it has begun
             return;
         if (record.boot != at_.driver.boot) {
             if (record.reboots >= most_reboots)
@@ -487,7 +496,7 @@ class Step {
             ++record.reboots;
             record.boot = at_.driver.boot;
             if (!record.drained) {
-                record.since = at_.now; // the drain's timeout begins
+                record.since = at_.now; // starts the drain's timeout
                 tell(scheduling_drain);
             }
         }
@@ -505,8 +514,9 @@ class Step {
         stay(UpgradeAct::Reboot, "reboots");
     }
 
-    /// The time at which validation is late, if that is known. Where the driver is as wanted, pods count only once they
-    /// could be seen for a while: without the API server they can't be, nor can they say that they are ready.
+    /// Returns when validation is late, if that is known. With the wanted driver ready, pods count only after
+    /// they have been visible for a while. Without the API server, pods cannot be seen and cannot report that
+    /// they are ready.
     [[nodiscard]] std::optional<std::int64_t> validation_ends() const {
         if (policy_.validation_timeout.count() == 0)
             return std::nullopt;
@@ -530,10 +540,11 @@ class Step {
                 return done();
             return to(UncordonRequired);
         }
-        // The driver is judged once the operation has ended, however long that takes.
+        // Judge the driver only after the operation has ended, however long that takes.
         if (at_.driver.changing)
             return stay(UpgradeAct::Validate, node_.reason);
-        // It was rebooted, or somebody else has swapped it: no time makes this one the other.
+        // After a reboot, or a swap by someone else, the running driver is another version, and waiting does
+        // not change that.
         if (at_.driver.ready && at_.driver.running != record.version)
             return fail("validation", "driver " + at_.driver.running + " runs again");
         const std::string why = !at_.driver.ready ? at_.driver.problem
@@ -550,7 +561,7 @@ class Step {
         roll_back();
     }
 
-    /// To what ran before, where there was anything.
+    /// Rolls back to the earlier version, if there was one.
     void roll_back() {
         const UpgradeRecord& record = move_.record;
         const std::string why = record.cause;
@@ -581,7 +592,8 @@ class Step {
             return runs_wanted() ? done() : begin(false);
         if (is_requested() && has_wish())
             return begin(true);
-        // It failed with no driver at all, as when the host goes down in a swap, and has the one of before again.
+        // The upgrade failed with no driver, for example because the host went down during a swap, and the
+        // earlier driver runs again.
         if (node_.record.cordoned && at_.driver.ready && at_.driver.running == node_.record.from)
             return fail(node_.record.failure, node_.record.cause);
         if (at_.driver.running != node_.record.version || !at_.driver.ready)
@@ -609,7 +621,7 @@ UpgradeMove next_move(const UpgradeSituation& situation) {
         still.reason = situation.node.reason;
         still.was_unschedulable = situation.node.was_unschedulable;
         still.wants_grant = is_under_way(situation.node.state);
-        // It would not use a grant.
+        // The host would not use a grant.
         if (situation.policy != nullptr && still.state == UpgradeRequired && still.record.prepared) {
             still.record.prepared = false;
             still.reason = "gpuhostd does not answer";
