@@ -9,7 +9,7 @@ namespace gpuhost::ctl {
 
 namespace {
 
-/// What is selected, and what shuts the door during a swap.
+/// Returns true for the files of the selected driver and for the file that blocks autoload during a swap.
 bool is_ours(const std::string& path) {
     return path.ends_with(kmod::door_file) || base::starts_with(path.substr(path.rfind('/') + 1), "gpuhost");
 }
@@ -19,12 +19,12 @@ bool is_blocked(const DoctorFacts& facts, std::string_view module) {
                        [&](const ModprobeRule& rule) { return rule.module == module; });
 }
 
-/// Of modules the first, since what is wrong with one is most often wrong with all.
+/// Returns the first module's text and the number of others: a problem with one usually affects all.
 std::string first_of(const std::string& text, std::size_t count) {
     return count == 1 ? text : text + " (and " + std::to_string(count - 1) + " more)";
 }
 
-/// Its blacklist is most often in there as well.
+/// Returns true if nouveau is the image's only GPU driver. It then usually has a blacklist too.
 bool is_nouveau_alone(const ImageFacts& image) {
     return std::all_of(image.modules.begin(), image.modules.end(),
                        [](const auto& path) { return path.find("/nouveau.ko") != std::string::npos; });

@@ -27,7 +27,7 @@ Result<void> ask(Client& client, DoctorFacts& facts) {
     return {};
 }
 
-/// Both are in order of name, as Root::list() has them.
+/// Returns the units that are in both lists. Both are sorted by name, as Root::list() returns them.
 Units in_both(const Units& before, const Units& after) {
     if (!before || !after)
         return std::nullopt;
@@ -61,7 +61,7 @@ DoctorFacts gather_doctor_facts(const base::Root& root, const std::function<Resu
     if (!facts.is_host)
         return facts;
     ask_system(facts);
-    // A worker of which gpuhostd knows nothing has to be there before it is asked, and after.
+    // A worker started or ended during the query is not a leftover: keep those seen before and after it.
     const Units before = running_workers(root);
     if (const auto client = connect())
         ask_daemon(**client, facts);

@@ -26,7 +26,7 @@ std::string or_none(const std::string& version) {
     return version.empty() ? "none" : version;
 }
 
-/// As far as plans without steps look at it.
+/// Returns the facts that plans without steps use.
 kmod::Observed observed_of(const DoctorFacts& facts) {
     kmod::Observed observed;
     observed.kernel = facts.kernel;
@@ -38,7 +38,7 @@ kmod::Observed observed_of(const DoctorFacts& facts) {
     return observed;
 }
 
-/// "0000:65:00.0 (nouveau)", or with what the kernel's log says.
+/// Returns "0000:65:00.0 (nouveau)", or the address with the kernel log's line.
 std::string with_reason(const DoctorFacts& facts, const std::string& address) {
     const auto line = facts.gpu_log.find(address);
     if (line != facts.gpu_log.end())
@@ -49,7 +49,7 @@ std::string with_reason(const DoctorFacts& facts, const std::string& address) {
     return address;
 }
 
-/// What apply would say of it.
+/// Returns the first problem that apply would report.
 Diagnosis check_preinstalled(const DoctorFacts& facts) {
     const core::Plan plan = kmod::hands_off_plan(facts.owner, {}, observed_of(facts));
     if (plan.problems.empty())
@@ -84,7 +84,7 @@ std::vector<std::string> unserved_gpus(const DoctorFacts& facts) {
 }
 
 std::string log_line_on(std::string_view log, const std::string& address) {
-    const std::string device = address.substr(0, address.rfind('.')); // Xid lines leave the function out
+    const std::string device = address.substr(0, address.rfind('.')); // Xid lines omit the PCI function
     std::string from_driver;
     std::string from_kernel;
     for (const std::string& line : base::split(log, '\n')) {
@@ -165,7 +165,7 @@ Diagnosis check_devices(const DoctorFacts& facts) {
                : error("device nodes lack, or have another number or mode", "gpuhostctl apply");
 }
 
-/// Without it the open modules drive no GPU.
+/// The open modules drive no GPU without firmware.
 Diagnosis check_firmware(const DoctorFacts& facts) {
     const kmod::Selection* const selected = selection(facts);
     if (selected == nullptr)

@@ -43,7 +43,7 @@ void add_kernels(DoctorFacts& facts, const Root& root, const std::string& flavou
                  kmod::check_headers(root, kernel).empty(), has_nouveau(root, kernel)});
 }
 
-/// What a worker has read is not read again.
+/// Skips images that a worker has already read and found clean.
 void add_images(DoctorFacts& facts, KernelFacts& kernel, const Root& root) {
     for (const kmod::BootImage& image : kmod::boot_images_of(root, kernel.release)) {
         if (kmod::is_known_clean(root, kernel.release, image.path))
@@ -69,7 +69,7 @@ void add_initramfs(DoctorFacts& facts, const Root& root) {
             add_images(facts, kernel, root);
 }
 
-/// A file hides those of its name in the directories behind.
+/// A file hides files of the same name in later directories.
 void add_rules(DoctorFacts& facts, const Root& root) {
     std::set<std::string> seen;
     for (const std::string directory : {"/etc/modprobe.d", "/run/modprobe.d", "/usr/local/lib/modprobe.d",
@@ -83,7 +83,8 @@ void add_rules(DoctorFacts& facts, const Root& root) {
         }
 }
 
-/// Ours are below /var/lib/gpuhost, so a whole file in one of the linker's directories is another package's.
+/// Finds other packages' libraries. gpuhost's are below /var/lib/gpuhost, so a regular file elsewhere is
+/// foreign.
 void add_shadows(DoctorFacts& facts, const Root& root, const std::string& version) {
     constexpr std::array names{"libcuda.so.", "libnvidia-ml.so."};
     for (const std::string directory : {"/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu",
@@ -129,8 +130,8 @@ void add_driver(DoctorFacts& facts, const Root& root) {
     else
         facts.store.problems.push_back(store.error().message);
     if (facts.kernel.empty() && !facts.store.selected.empty())
-        facts.kernel = facts.store.selected.rbegin()->first;        // of a mounted system
-    std::erase_if(facts.store.selected, [&](const auto& selected) { // as the daemon does
+        facts.kernel = facts.store.selected.rbegin()->first;        // a mounted system
+    std::erase_if(facts.store.selected, [&](const auto& selected) { // same filter as the daemon's
         return selected.first != facts.kernel && !kmod::kernel_is_installed(root, selected.first);
     });
     facts.owner = settings.owner;
@@ -167,7 +168,7 @@ void add_place(DoctorFacts& facts, const Root& root) {
     facts.runtimes = runtimes ? *runtimes : base::to_json(runtimes.error());
 }
 
-/// Each certificate of a file of PEM.
+/// Adds each certificate of a PEM file.
 void add_certificates(std::vector<CertificateFile>& certificates, const Root& root, const std::string& path) {
     constexpr std::string_view begin = "-----BEGIN CERTIFICATE-----";
     const std::string text = root.read(path).value_or("");
@@ -177,7 +178,7 @@ void add_certificates(std::vector<CertificateFile>& certificates, const Root& ro
     }
 }
 
-/// The error is of all files; the certificates tell when they end.
+/// The error covers all files; the certificates give the expiry dates.
 void add_trust(DoctorFacts& facts, const Root& root) {
     if (const auto trust = images::load_trust(root); !trust)
         facts.trust_error = trust.error();

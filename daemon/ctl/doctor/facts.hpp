@@ -9,17 +9,17 @@
 
 namespace gpuhost::ctl {
 
-/// All of them. On a mounted system nobody is asked and `connect` is not called.
+/// Gathers all facts. On a mounted system no service is queried and `connect` is not called.
 [[nodiscard]] DoctorFacts gather_doctor_facts(const base::Root& root,
                                               const std::function<base::Result<Client*>()>& connect);
 
-/// What the files of a host say. What can't be read is as if it were not there.
+/// Reads the facts from a host's files. An unreadable file counts as absent.
 [[nodiscard]] DoctorFacts read_doctor_facts(const base::Root& root);
-/// What systemd and the kernel's log say of the host that this runs on.
+/// Queries systemd and the kernel log of the running host.
 void ask_system(DoctorFacts& facts);
-/// What gpuhostd says, or why it does not answer. Does not start it.
+/// Queries gpuhostd, or records why it does not answer. Does not start it.
 void ask_daemon(Client& client, DoctorFacts& facts);
-/// Units of workers that have processes now; nothing on a host without cgroup v2.
+/// Returns the units of workers that have processes now; nothing on a host without cgroup v2.
 [[nodiscard]] std::optional<std::vector<std::string>> running_workers(const base::Root& root);
 
 } // namespace gpuhost::ctl

@@ -9,13 +9,13 @@ namespace gpuhost::ctl {
 
 namespace {
 
-/// modprobe takes both for one.
+/// modprobe treats '-' and '_' as equal.
 std::string with_underscores(std::string module) {
     std::replace(module.begin(), module.end(), '-', '_');
     return module;
 }
 
-/// Up to the end of its line, which a backslash moves on to the next.
+/// Removes a line from `text` and returns it. A backslash at its end joins the next line.
 std::string take_line(std::string_view& text) {
     std::string line;
     for (bool goes_on = true; goes_on && !text.empty();) {

@@ -13,12 +13,12 @@ using base::Json;
 namespace {
 
 constexpr std::uint64_t mib = 1U << 20U;
-constexpr std::uint64_t driver_size = 1024 * mib;        ///< about what a version takes, packed and unpacked
-constexpr std::uint64_t little_state = 100 * mib;        ///< journals and records go on for a while
-constexpr std::uint64_t initramfs_size = 100 * mib;      ///< with a driver in it
-constexpr std::uint64_t clock_slack_us = 86'400'000'000; ///< time zones in an installer's clock
+constexpr std::uint64_t driver_size = 1024 * mib;        ///< approximate, packed and unpacked
+constexpr std::uint64_t little_state = 100 * mib;        ///< enough for journals and records for some time
+constexpr std::uint64_t initramfs_size = 100 * mib;      ///< size with a driver
+constexpr std::uint64_t clock_slack_us = 86'400'000'000; ///< for time zones in an installer's clock
 
-/// The first of what keeps runtimes from a file, or its containers from starting; empty: nothing.
+/// Returns the first problem that makes runtimes reject a file or breaks its containers; empty: none.
 std::string first_wrong(const Json& file) {
     for (const char* const key : {"problems", "stale"})
         for (const Json& sentence : list_of(file, key))
@@ -27,7 +27,8 @@ std::string first_wrong(const Json& file) {
     return {};
 }
 
-/// NVIDIA's toolkit 1.20.1 sets a container's NVIDIA_GPU_MEMORY_LIMIT from this branch of the driver on.
+/// Returns true from driver branch 615 on, where NVIDIA's toolkit 1.20.1 sets a container's
+/// NVIDIA_GPU_MEMORY_LIMIT.
 bool limits_memory(const DoctorFacts& facts) {
     constexpr std::uint64_t first_branch = 615;
     return std::any_of(facts.loaded.begin(), facts.loaded.end(), [](const kmod::LoadedModule& module) {
@@ -60,7 +61,7 @@ Diagnosis check_space(const DoctorFacts& facts) {
     return well(text);
 }
 
-/// Certificates are valid by the clock, and one that lost its battery is in the past.
+/// Certificates are checked against the clock. A clock whose battery failed is in the past.
 Diagnosis check_clock(const DoctorFacts& facts) {
     if (facts.now_us + clock_slack_us < facts.newest_file_us)
         return error("it says " + base::utc_text(facts.now_us / 1'000'000) +
