@@ -23,7 +23,7 @@ Result<Json> all_operations(Client& client) {
     GPUHOST_TRY(rows, client.list_operations());
     Json all = Json::array();
     for (const OperationRow& row : rows)
-        if (auto operation = client.describe_operation(row.id)) // else it went meanwhile
+        if (auto operation = client.describe_operation(row.id)) // else deleted meanwhile
             all.push_back(*std::move(operation));
     return all;
 }

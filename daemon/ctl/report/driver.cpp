@@ -11,15 +11,16 @@ namespace {
 using base::Root;
 
 constexpr std::size_t file_limit = 65536;
-constexpr std::size_t most_files = 4096; // MIG has some for each instance that there may be
-constexpr std::size_t most_stuck = 3;    // each costs its whole time
+constexpr std::size_t most_files = 4096; // MIG has several for each possible instance
+constexpr std::size_t most_stuck = 3;    // each costs a full timeout
 constexpr unsigned deepest = 16;
 
 class DriverFilesReader {
   public:
     explicit DriverFilesReader(const Root& root) : root_(root) {}
 
-    /// Only files are the driver's own: directories and what they say of files are the kernel's, and are there at once.
+    /// Adds the files of `directory` recursively. Only reading a file calls the driver. The kernel answers
+    /// for directories and file metadata immediately.
     void add(const std::string& directory, unsigned depth = 0) {
         for (const std::string& name : root_.list(directory).value_or(std::vector<std::string>())) {
             const std::string path = directory + "/" + name;
@@ -45,8 +46,8 @@ class DriverFilesReader {
     }
 
   private:
-    /// What can't be read, as files of a GPU that fell off the bus, is itself alone left out. The other process opens it by our
-    /// descriptor, which leads nowhere outside of the root.
+    /// Returns the content of a file. Only an unreadable file, such as one of a GPU that fell off the bus, is
+    /// left out. The child process opens the file by our descriptor, which can't point outside of the root.
     std::string content(int file, const std::string& path) {
         const std::string ours = "/proc/" + std::to_string(::getpid()) + "/fd/" + std::to_string(file);
         ProgramAnswer answer = query_program({"cat", ours}, file_limit);

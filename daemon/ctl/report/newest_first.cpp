@@ -8,7 +8,7 @@ namespace gpuhost::ctl {
 std::string oldest_first(std::string_view newest_first, bool is_cut) {
     std::string made;
     made.reserve(newest_first.size() + 1);
-    std::size_t end = newest_first.size(); // of what is not in `made` yet
+    std::size_t end = newest_first.size(); // end of the part that is not in `made` yet
     for (std::size_t at = end; at > 0;) {
         const auto before = at < 2 ? std::string_view::npos : newest_first.rfind('\n', at - 2);
         at = before == std::string_view::npos ? 0 : before + 1;

@@ -6,8 +6,8 @@
 
 namespace gpuhost::ctl {
 
-/// What journalctl --reverse printed, in the order of time again. Lines that begin with a blank are of the entry above them.
-/// An entry that `is_cut`, the last one then, is left out.
+/// Puts the output of journalctl --reverse back into chronological order. A line that begins with a blank
+/// belongs to the entry above it. With `is_cut`, the oldest entry is incomplete and is dropped.
 [[nodiscard]] std::string oldest_first(std::string_view newest_first, bool is_cut);
 
 } // namespace gpuhost::ctl

@@ -17,9 +17,9 @@ using base::Json;
 namespace {
 
 constexpr auto npos = std::string_view::npos;
-constexpr std::string_view around_text = " \t\r\"'+,"; // what sources of programs have around a line of PEM
+constexpr std::string_view around_text = " \t\r\"'+,"; // characters that surround a PEM line in source code
 
-/// Where a private key of PEM or OpenPGP begins (RFC 7468, RFC 9580); npos: nowhere.
+/// Returns the offset of a private key in PEM or OpenPGP (RFC 7468, RFC 9580); npos: none.
 std::size_t find_key(std::string_view line) {
     const auto begin = line.find("-----BEGIN ");
     const auto of_key = line.find("PRIVATE KEY", begin == npos ? line.size() : begin);
@@ -30,9 +30,10 @@ bool is_base64(char c) {
     return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '+' || c == '/' || c == '=';
 }
 
-/// Else it is a mention, or all of the key is on this line.
+/// Returns true if the key continues on the next lines. False: only a mention of a key, or the whole key is
+/// on this line.
 bool goes_on_behind(std::string_view line, std::size_t begin) {
-    constexpr int of_key = 24; // characters in a row: no word is so long
+    constexpr int of_key = 24; // base64 characters in a row: longer than any word
     const std::string_view rest =
         line.substr(line.find("-----", line.find("PRIVATE KEY", begin)) + std::string_view("-----").size());
     if (rest.find("-----END ") != npos)
@@ -42,7 +43,7 @@ bool goes_on_behind(std::string_view line, std::size_t begin) {
                rest.end();
 }
 
-/// What may stand between a key's BEGIN and END.
+/// Returns true if the line may occur between a key's BEGIN and END.
 bool is_of_key(std::string_view line) {
     constexpr std::array headers{"Proc-Type:", "DEK-Info:", "Version:", "Comment:", "Hash:", "Charset:"};
     const auto begin = line.find_first_not_of(around_text);
@@ -54,13 +55,13 @@ bool is_of_key(std::string_view line) {
            std::all_of(text.begin(), text.end(), [](char c) { return is_base64(c) || c == '\\'; });
 }
 
-/// "prog[12]:" in front of what is on the line at `at`: a log has it in front of the next lines, too.
+/// Returns "prog[12]:" before the text at `at`. A log repeats this tag on the next lines.
 std::string tag_before(std::string_view line, std::size_t at) {
     const auto words = base::split_words(line.substr(0, at));
     return !words.empty() && base::ends_with(words.back(), ":") ? words.back() + " " : "";
 }
 
-/// With the marks of a YAML list.
+/// Returns the indentation, including the "- " of a YAML list.
 std::size_t indentation(std::string_view line) {
     const auto text = line.find_first_not_of(" \t");
     if (text == npos)
@@ -68,7 +69,7 @@ std::size_t indentation(std::string_view line) {
     return base::starts_with(line.substr(text), "- ") ? text + 1 + indentation(line.substr(text + 1)) : text;
 }
 
-/// How many brackets it opens, less those that it closes.
+/// Returns the number of opening brackets minus the number of closing ones.
 int open_brackets(std::string_view text) {
     int open = 0;
     for (const char c : text)
@@ -76,7 +77,8 @@ int open_brackets(std::string_view text) {
     return open;
 }
 
-/// A value whose rest is on the next lines, which are deeper than it: nothing, "|", ">-", "[", a quote that does not end.
+/// Returns true if the value continues on the next, deeper indented lines: empty, "|", ">-", "[", an
+/// unterminated quote.
 bool goes_on_below(std::string_view value) {
     value = base::trim(value);
     if (value.empty())
@@ -88,10 +90,10 @@ bool goes_on_below(std::string_view value) {
     return last != npos && std::string_view("|>[{(").find(value[last]) != npos;
 }
 
-/// What the line before makes of the next one.
+/// What the previous line says about the next one.
 enum class Next { Any, Value, Argument };
 
-/// Where the value begins that the line before has named; npos: this line does not have it.
+/// Returns where the value starts that the previous line announced; npos: not on this line.
 std::size_t find_awaited(std::string_view line, Next next) {
     const auto text = line.find_first_not_of(" \t\"'-");
     if (next == Next::Any || text == npos)
@@ -121,14 +123,14 @@ class Redaction {
     std::string_view rest_;
     Inside inside_ = Inside::Nothing;
     Next next_ = Next::Any;
-    std::string tag_;         ///< of a log, in front of a key's lines
-    std::size_t deeper_ = 0;  ///< than this is what is in a block
-    std::string_view closer_; ///< of what is quoted
-    int open_ = 0;            ///< brackets
+    std::string tag_;         ///< log tag before the lines of a key
+    std::size_t deeper_ = 0;  ///< a block's lines are indented deeper than this
+    std::string_view closer_; ///< closing quotes
+    int open_ = 0;            ///< number of open brackets
 };
 
-/// Of a line of a log in which a key is: what is behind the tag of another process. npos: it is of this one, whose further lines
-/// may have no tag.
+/// Inside a key in a log, returns the offset of the text after another process's tag. Returns npos if the
+/// line belongs to the same process, whose further lines may have no tag.
 std::size_t Redaction::find_others(std::string_view line) const {
     constexpr std::string_view tag = "]: ";
     if (inside_ != Inside::Key || !base::ends_with(tag_, tag) || line.find(tag_) != npos)
@@ -137,18 +139,18 @@ std::size_t Redaction::find_others(std::string_view line) const {
     return at == npos || line.find_first_of(" \t") == 0 ? npos : at + tag.size();
 }
 
-/// Between the lines of a key, one of another process that is no part of a key.
+/// Returns true for a line of another process, between a key's lines, that is not part of a key.
 bool Redaction::is_of_others(std::string_view line) const {
     const auto text = find_others(line);
     return text != npos && !is_of_key(line.substr(text)) && line.find("-----END ", text) == npos;
 }
 
-/// Lines below a secret that are part of it.
+/// Returns true if the line is part of the secret that began above it.
 bool Redaction::is_left_out(std::string_view line) {
     const Inside inside = inside_;
     if (inside == Inside::Nothing)
         return false;
-    if (find_others(line) != npos) // of another key
+    if (find_others(line) != npos) // part of another key
         return true;
     inside_ = Inside::Nothing;
     bool is_inside = false;
@@ -179,14 +181,15 @@ bool Redaction::is_left_out(std::string_view line) {
     return is_inside;
 }
 
-/// Of a value in quotes or brackets, if its end is near: else the rest of a file would be taken for a secret.
+/// Expects the end of a value in quotes or brackets if it is near. Without an end, the rest of the file would
+/// count as secret.
 bool Redaction::expect_end(std::string_view value) {
     constexpr std::size_t near = 65536;
     const std::string_view below = rest_.substr(0, near);
     for (const std::string_view quotes : {"\"\"\"", "'''", "\"", "'"}) {
         if (!base::starts_with(value, quotes))
             continue;
-        if (value.size() == quotes.size() && quotes.size() == 1) // the end of what stands around it
+        if (value.size() == quotes.size() && quotes.size() == 1) // the closing quote of an enclosing text
             return false;
         if (value.find(quotes, quotes.size()) != npos || below.find(quotes) == npos)
             return false;
@@ -204,7 +207,7 @@ bool Redaction::expect_end(std::string_view value) {
     return true;
 }
 
-/// What the next lines are, after one with a secret that begins at `value`.
+/// Sets what the next lines are, after a line with a secret that begins at `value`.
 void Redaction::expect_more(std::string_view line, std::size_t value) {
     const std::string_view text = line.substr(value);
     deeper_ = indentation(line);
@@ -241,7 +244,7 @@ std::string Redaction::masked(std::string_view line) {
     expect_more(line, value);
     if (value == line.size())
         return safe;
-    // A password in a URL may look like a name and its value: then it began before.
+    // A password in a URL may look like a name and its value; the secret then starts earlier.
     const auto differs =
         std::mismatch(line.begin(), line.end(), safe.begin(), safe.end()).first - line.begin();
     return std::string(line.substr(0, std::min(value, static_cast<std::size_t>(differs)))) +
@@ -262,7 +265,7 @@ std::string Redaction::run() {
     return made;
 }
 
-/// All values, whatever their names; nothing, yes and no stay.
+/// Masks all values, whatever their names, except null, true and false.
 Json all_masked(const Json& document) {
     if (!document.is_structured())
         return document.is_null() || document.is_boolean() ? document : Json(mask);
@@ -272,7 +275,7 @@ Json all_masked(const Json& document) {
     return made;
 }
 
-/// {"name": "DB_PASSWORD", "value": …}
+/// Detects {"name": "DB_PASSWORD", "value": …}.
 bool is_pair_of_secret(const Json& object) {
     for (const auto& [key, value] : object.items())
         if ((plain_name(key) == "name" || plain_name(key) == "key") && value.is_string() &&
@@ -298,7 +301,7 @@ Json redact_document(const Json& document) {
                         ? all_masked(Json(value))
                         : redact_document(Json(value));
     }
-    bool is_argument = false; // of the option before it
+    bool is_argument = false; // the previous element is a secret option
     if (document.is_array())
         for (Json& value : made) {
             const std::string text = value.is_string() ? value.get<std::string>() : "";

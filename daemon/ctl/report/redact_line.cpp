@@ -27,7 +27,7 @@ std::size_t end_of(std::string_view line, std::string_view ends, std::size_t at)
     return std::min(line.find_first_of(ends, at), line.size());
 }
 
-/// The name in front of the ':' or '=' at `at`, which may be quoted.
+/// Returns the name before the ':' or '=' at `at`, without quotes.
 std::string_view name_before(std::string_view line, std::size_t at) {
     constexpr std::string_view around = " \t\"'\\";
     while (at > 0 && around.find(line[at - 1]) != npos)
@@ -38,14 +38,14 @@ std::string_view name_before(std::string_view line, std::size_t at) {
     return line.substr(begin, at - begin);
 }
 
-/// "https://blobs/x?sig=…": what such a name stands for elsewhere is no secret.
+/// Detects "https://blobs/x?sig=…". Outside of a query such a name does not hold a secret.
 bool is_signed_query(std::string_view line, std::string_view name) {
     const auto at = static_cast<std::size_t>(name.data() - line.data());
     const std::string key = plain_name(name);
     return (key == "sig" || key == "signature") && at > 0 && (line[at - 1] == '?' || line[at - 1] == '&');
 }
 
-/// "DB_PASSWORD" in `name: "DB_PASSWORD"`, whose ':' is at `at`: the name of a pair.
+/// Detects "DB_PASSWORD" in `name: "DB_PASSWORD"`, the name of a pair. Its ':' is at `at`.
 bool is_pair_of_secret(std::string_view line, std::size_t at, std::string_view name) {
     const std::string key = plain_name(name);
     const auto begin = line.find_first_not_of(" \t\"'\\", at + 1);
@@ -79,7 +79,7 @@ std::size_t find_by_option(std::string_view line) {
     return npos;
 }
 
-/// The last '@' that is not the one of an image's digest.
+/// Returns the last '@' that does not start an image's digest.
 std::size_t find_sign(std::string_view word) {
     auto sign = word.rfind('@');
     while (sign != npos && (base::starts_with(word.substr(sign + 1), "sha256:") ||
@@ -88,14 +88,14 @@ std::size_t find_sign(std::string_view word) {
     return sign;
 }
 
-/// "0::/system.slice/a@1.service", as cgroups are written.
+/// Detects "0::/system.slice/a@1.service", the format of /proc/PID/cgroup.
 bool is_unit(std::string_view word, std::size_t sign) {
     constexpr std::array kinds{".service", ".socket", ".slice", ".scope", ".mount", ".timer", ".target"};
     return word.find(":/") < sign &&
            std::any_of(kinds.begin(), kinds.end(), [&](auto kind) { return base::ends_with(word, kind); });
 }
 
-/// A password may have any character that its writer forgot to encode, so up to the last '@' of the word.
+/// Masks up to the last '@' of the word: a password may contain any character that was not encoded.
 std::string mask_word(std::string word) {
     const auto scheme = word.find("://");
     if (scheme == npos) {
@@ -145,7 +145,7 @@ bool is_lone_option(std::string_view line) {
     const auto begin = line.find_first_not_of(argument_ends);
     if (begin == npos)
         return false;
-    const std::size_t at = base::starts_with(line.substr(begin), "- ") // of a list in YAML
+    const std::size_t at = base::starts_with(line.substr(begin), "- ") // a YAML list item
                                ? std::min(line.find_first_not_of(argument_ends, begin + 1), line.size())
                                : begin;
     const auto end = end_of(line, argument_ends, at);

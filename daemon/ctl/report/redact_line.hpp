@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What one line says that is secret. Where it is not clear where a secret ends, the rest of the line goes with it.
+// Finds the secrets of a single line. If the end of a secret is unclear, the rest of the line is masked.
 #pragma once
 
 #include <cstddef>
@@ -8,20 +8,21 @@
 
 namespace gpuhost::ctl {
 
-/// Where the first value begins that is secret by its name, or by an option in front of it; the line's size where the value
-/// is not on this line; npos: there is none.
+/// Returns where the first value starts that is secret by its name or by the option before it. Returns the
+/// line's size if the value is not on this line; npos: none.
 [[nodiscard]] std::size_t find_secret_value(std::string_view line);
 
-/// Is this line the name of a pair whose value is secret, which the next line may have? ("- name: DB_PASSWORD")
+/// Returns true if the line names a pair whose value is secret and may be on the next line ("- name:
+/// DB_PASSWORD").
 [[nodiscard]] bool names_secret(std::string_view line);
-/// Is it nothing but an option whose value is? ("- --token")
+/// Returns true if the line is only an option whose value is secret ("- --token").
 [[nodiscard]] bool is_lone_option(std::string_view line);
-/// Is such an option the last word of a command that goes on below? ("run --token \")
+/// Returns true if such an option is the last word of a command that continues below ("run --token \").
 [[nodiscard]] bool ends_in_option(std::string_view line);
 
-/// Credentials in URLs and in words like "user:password@host".
+/// Masks credentials in URLs and in words like "user:password@host".
 [[nodiscard]] std::string mask_credentials(std::string line);
-/// Of RFC 6750 and RFC 7617, and RFC 7519, whose first part is "{\"" in base64.
+/// Masks the tokens of RFC 6750, RFC 7617 and RFC 7519. The latter starts with "{\"" in base64.
 [[nodiscard]] std::string mask_tokens(std::string line);
 
 } // namespace gpuhost::ctl

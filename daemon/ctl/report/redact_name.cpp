@@ -19,13 +19,13 @@ std::string plain_name(std::string_view name) {
 
 bool is_secret_name(std::string_view name) {
     constexpr std::array whole{"auth", "pin", "pinvalue", "cookie", "setcookie"};
-    constexpr std::array last{"pass", "pwd"}; // words: "bypass" is none
+    constexpr std::array last{"pass", "pwd"}; // whole words: "bypass" does not match
     constexpr std::array ends{"password",     "passwords",     "passwd",    "passwds",      "passphrase",
                               "passphrases",  "secret",        "secrets",   "token",        "tokens",
                               "apikey",       "accesskey",     "secretkey", "registryauth", "credential",
                               "credentials",  "authorization", "keydata",   "privatekey",   "amzsignature",
                               "googsignature"};
-    if (name == "PWD") // of a shell: its directory
+    if (name == "PWD") // the shell's working directory
         return false;
     const std::string key = plain_name(name);
     const std::string word = plain_name(name.substr(name.find_last_of("-_") + 1));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a value is, as its name says.
+// Decides by its name whether a value is secret.
 #pragma once
 
 #include <string>
@@ -7,13 +7,14 @@
 
 namespace gpuhost::ctl {
 
-/// "HTTP_Proxy-Password" → "httpproxypassword"
+/// Converts "HTTP_Proxy-Password" to "httpproxypassword".
 [[nodiscard]] std::string plain_name(std::string_view name);
 
-/// "password", "X-Auth-Token", "--api-key". Names of files that hold a secret ("TokenFile") tell none.
+/// Returns true for "password", "X-Auth-Token", "--api-key". Returns false for the name of a file that holds
+/// a secret ("TokenFile").
 [[nodiscard]] bool is_secret_name(std::string_view name);
 
-/// "--token" in front of its value, which is the next argument.
+/// Returns true for an option like "--token", whose value is the next argument.
 [[nodiscard]] bool is_secret_option(std::string_view argument);
 
 } // namespace gpuhost::ctl

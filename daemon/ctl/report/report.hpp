@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What support is sent of a host: sources in a table, each a file of an archive. make_report() masks what is secret in texts,
-// report_document() in JSON, which is to stay that.
+// Collects a support report: a table of sources, each a file of an archive. make_report() masks secrets in
+// texts. report_document() masks them in JSON and keeps it valid.
 #pragma once
 
 #include "daemon/base/root.hpp"
@@ -14,42 +14,43 @@
 
 namespace gpuhost::ctl {
 
-/// /proc/driver/nvidia, which the driver itself answers for.
+/// Contents of /proc/driver/nvidia. The driver itself answers each read.
 struct DriverFiles {
     std::string text;
-    std::string stuck; ///< the first file that it did not answer for in time, or empty
+    std::string stuck; ///< the first file that it did not answer for in time; empty: none
 };
-/// Each file in a process of its own: a driver that hangs never lets go of who reads it.
+/// Reads each file in a child process: a read from a hanging driver never returns.
 [[nodiscard]] DriverFiles read_driver_files(const base::Root& root);
 
 struct ReportInput {
     const base::Root& root;
-    Client* client = nullptr; ///< nothing where the daemon does not answer, and on a mounted system
-    std::string silence;      ///< why it does not
+    Client* client = nullptr; ///< null if the daemon does not answer, and on a mounted system
+    std::string silence;      ///< why it does not answer
     DriverFiles driver{};
 };
-/// What reads the driver's files itself says this where it would hang.
+/// Returns an error if the driver hangs. Sources that read the driver's files themselves report it instead of
+/// hanging.
 [[nodiscard]] std::optional<base::Error> hanging_driver(const ReportInput& input);
 
 struct ReportSource {
-    std::string_view name;  ///< of the file
+    std::string_view name;  ///< of the file in the archive
     std::string_view about; ///< a phrase
     std::string (*read)(const ReportInput& input);
 };
-/// In the order in which they stand in the archive.
+/// Returns the sources in the order of the archive.
 [[nodiscard]] std::span<const ReportSource> report_sources() noexcept;
 
 struct ReportFile {
     std::string name;
     std::string text;
 };
-/// Of each its end, that is what came last in a log.
+/// Largest size of a file in bytes. A longer text keeps its end, which is the newest part of a log.
 constexpr std::size_t report_limit = std::size_t{4} << 20U;
 [[nodiscard]] std::vector<ReportFile> make_report(const ReportInput& input);
 
 [[nodiscard]] std::string report_document(const base::Json& document);
 
-// report_daemon.cpp
+// daemon.cpp
 [[nodiscard]] std::string report_status(const ReportInput& input);
 [[nodiscard]] std::string report_plan(const ReportInput& input);
 [[nodiscard]] std::string report_drivers(const ReportInput& input);
@@ -57,7 +58,7 @@ constexpr std::size_t report_limit = std::size_t{4} << 20U;
 [[nodiscard]] std::string report_operations(const ReportInput& input);
 [[nodiscard]] std::string report_doctor(const ReportInput& input);
 
-// report_files.cpp
+// files.cpp
 [[nodiscard]] std::string report_config(const ReportInput& input);
 [[nodiscard]] std::string report_runtimes(const ReportInput& input);
 [[nodiscard]] std::string report_cdi(const ReportInput& input);
@@ -67,10 +68,10 @@ constexpr std::size_t report_limit = std::size_t{4} << 20U;
 [[nodiscard]] std::string report_os(const ReportInput& input);
 [[nodiscard]] std::string report_packages(const ReportInput& input);
 
-// report_driver.cpp
+// driver.cpp
 [[nodiscard]] std::string report_driver_files(const ReportInput& input);
 
-// report_system.cpp
+// system.cpp
 [[nodiscard]] std::string report_pci(const ReportInput& input);
 [[nodiscard]] std::string report_units(const ReportInput& input);
 [[nodiscard]] std::string report_journal(const ReportInput& input);

@@ -30,7 +30,7 @@ std::string render_sources(const Screen& screen) {
     return table.render(screen);
 }
 
-/// "gpuhost-report-gpu01-1700000000"
+/// Returns "gpuhost-report-gpu01-1700000000".
 std::string name_of_report(const base::Root& root, std::uint64_t time) {
     std::string host = root.read_line("/etc/hostname").value_or("host");
     for (char& c : host)
@@ -39,7 +39,7 @@ std::string name_of_report(const base::Root& root, std::uint64_t time) {
     return "gpuhost-report-" + host + "-" + std::to_string(time);
 }
 
-/// Does not start it.
+/// Does not start the daemon. NotFound if it is not running.
 Result<Client*> running_daemon(Session& session) {
     GPUHOST_TRY(client, session.client());
     GPUHOST_TRY(runs, client->running());
@@ -50,7 +50,7 @@ base::Error is_there(const std::string& path) {
     return {Errc::AlreadyExists, "'" + path + "' is there", "name another file, or say --force"};
 }
 
-/// Its size.
+/// Returns the archive's size in bytes.
 Result<std::uint64_t> write(OutputFile& file, const std::string& path, const std::string& directory,
                             std::uint64_t time, const std::vector<ReportFile>& members) {
     GPUHOST_TRY(tar,
@@ -77,7 +77,7 @@ Result<int> run(Session& session) {
     const std::string path = given.words().empty() ? name + ".tar.gz" : given.words().front();
     const bool may_replace = given.has(force_option);
     struct stat st {};
-    if (!may_replace && ::lstat(path.c_str(), &st) == 0) // said before the work; finish() makes sure
+    if (!may_replace && ::lstat(path.c_str(), &st) == 0) // early check; finish() checks again
         return base::fail(is_there(path));
     GPUHOST_TRY(file, OutputFile::create(path, 0600, may_replace ? Existing::Replace : Existing::Keep));
     session.note("Writes to " + printable(path) + ":\n" + render_sources(session.err()));
