@@ -10,10 +10,11 @@
 
 namespace gpuhost::host {
 
-/// "alice with gpuhostctl", as messages name who asked.
+/// Returns "alice with gpuhostctl": the requester, as messages name it.
 [[nodiscard]] std::string who(const core::Subject& subject);
 
-/// Logs `text` with who asked in fields of the journal, which gpuhostd(8) describes. `operation` is 0 where there is none.
+/// Logs `text` with the requester in fields of the journal, which gpuhostd(8) describes. `operation` is 0 if
+/// there is none.
 void log_asked(base::log::Level level, std::string_view message_id, const core::Subject& subject,
                std::uint64_t operation, std::string_view text) noexcept;
 

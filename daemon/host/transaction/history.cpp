@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::int64_t format = 1; ///< of the file; raised when an older program must not write it
 
-/// The first line: a cause may quote a compiler.
+/// Returns the first line, since a cause may quote a compiler.
 std::string one_line(const std::string& text) {
     constexpr std::size_t longest = 500; // bytes
     std::size_t end = std::min(text.find('\n'), text.size());
@@ -74,7 +74,7 @@ Result<Json> History::read() const {
     return parse(*text);
 }
 
-/// One that rotted tells nothing, and is made anew. What can't be read now, or a newer program wrote, stays.
+/// A corrupt file is replaced. A file that can't be read now, or that a newer program wrote, stays.
 void History::keep(const Operation& operation) const {
     const auto change = driver_change(operation);
     if (!change)

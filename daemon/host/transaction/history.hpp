@@ -12,18 +12,20 @@ namespace gpuhost::host {
 
 inline constexpr std::string_view history_file = "/var/lib/gpuhost/history.json";
 
-/// What became of the driver: of operations that are kept, from these; of those that no longer are, from a file that each
-/// enters before its journal is removed. So nothing is written twice, and a crash between the two loses nothing.
+/// The history of driver changes. Kept operations supply their own entries. Others are in a file, to which
+/// each is added before its journal is removed. So nothing is written twice, and a crash between the two
+/// loses nothing.
 class History {
   public:
-    static constexpr std::size_t most = 200; ///< changes in the file; the oldest go
+    static constexpr std::size_t most = 200; ///< changes in the file; the oldest are dropped
 
     /// `root` must outlive it.
     explicit History(const base::Root& root) : root_(root) {}
 
-    /// Takes in what is about to be forgotten. Where that can't be written it is logged, and lost.
+    /// Adds an operation that is about to be removed. If the file can't be written, this is logged and the
+    /// entry is lost.
     void keep(const Operation& operation) const;
-    /// As org.gpuhost1(5) has it, the newest first.
+    /// Returns the document that org.gpuhost1(5) describes, newest change first.
     [[nodiscard]] base::Json document(const std::vector<const Operation*>& kept,
                                       const std::string& boot_id) const;
 
@@ -33,7 +35,7 @@ class History {
     const base::Root& root_;
 };
 
-/// Its entry, if it began to change the driver.
+/// Returns the operation's entry, or nullopt if it did not begin to change the driver.
 [[nodiscard]] std::optional<base::Json> driver_change(const Operation& operation);
 
 } // namespace gpuhost::host

@@ -9,16 +9,16 @@
 
 namespace gpuhost::host {
 
-/// One transaction as others see it, running or ended.
+/// One transaction as shown to clients, running or ended.
 struct Operation {
     std::uint64_t id = 0;
     core::Transaction transaction;
     double progress = 0;          ///< 0 to 1 of the whole
     std::string text;             ///< what it does now
-    bool of_earlier_boot = false; ///< begun in one, and taken up in this
+    bool of_earlier_boot = false; ///< begun in an earlier boot and resumed in this one
 };
 
-/// "running", "undoing" or the outcome's name.
+/// Returns "running", "undoing" or the outcome's name.
 [[nodiscard]] std::string_view state(const Operation& operation);
 [[nodiscard]] base::Json to_json(const Operation& operation);
 

@@ -25,7 +25,7 @@ using core::Record;
 
 constexpr double preflight_share = 0.05;
 
-/// True for a process that uses a module, and for a hang.
+/// Returns true for a process that uses a module, and for a hang.
 bool is_cured_by_reboot(const Error& error) {
     return error.code == Errc::InUse || error.code == Errc::Timeout || error.code == Errc::Interrupted;
 }
@@ -53,8 +53,9 @@ std::string_view message_of(Outcome outcome) {
     return message::operation_failed;
 }
 
-/// What came from outside is never looked at with privileges, so each unprivileged sandbox has a preflight
-/// worker of its own. All other steps share one, which starts once.
+/// Returns the steps that each preflight worker checks. Input from outside is never parsed with privileges,
+/// so each unprivileged sandbox gets a worker of its own. All other steps share one worker, which starts
+/// once.
 std::vector<std::vector<std::size_t>> preflight_groups(const core::StepKinds& kinds, const core::Plan& plan) {
     std::map<std::optional<core::Sandbox>, std::vector<std::size_t>> groups;
     for (std::size_t i = 0; i < plan.steps.size(); ++i) {
@@ -69,7 +70,8 @@ std::vector<std::vector<std::size_t>> preflight_groups(const core::StepKinds& ki
     return made;
 }
 
-/// How much of the whole a step is: its deadline is the only forecast there is, and a compile's is long.
+/// Returns a step's share of the whole. Its deadline is the only forecast of its duration, and a compile's is
+/// long.
 double weight(const core::StepKinds& kinds, const core::Step& step) {
     const core::StepKind* kind = kinds.find(step.kind);
     return kind ? static_cast<double>(kind->deadline.count()) : 1;
@@ -131,7 +133,7 @@ Result<std::uint64_t> Runner::start(core::Plan plan, core::Subject subject,
     current_->inputs = std::move(inputs);
     if (listener_.added)
         listener_.added(current_->operation);
-    // On the next turn: the caller's answer comes before the first signal about it.
+    // On the next turn, so that the caller gets its answer before the first signal.
     later(std::chrono::seconds(0), [this] { advance(); });
     return last_id_;
 }
@@ -150,7 +152,7 @@ Result<void> Runner::cancel(std::uint64_t id, const core::Subject& subject) {
         return base::fail(Errc::NoSpace, "the journal can't be written", "Make room below /var/lib/gpuhost.");
     Record cancelled = record(Record::Type::Cancel);
     cancelled.error = Error{Errc::Cancelled, "cancelled by " + who(subject), {}};
-    GPUHOST_CHECK(write(cancelled)); // or who asked must ask again
+    GPUHOST_CHECK(write(cancelled)); // without a record the caller must try again
     log_asked(log::Level::Info, {}, subject, id, who(subject) + " cancels operation " + std::to_string(id));
     if (current_->worker && interruptible(current_->operation.transaction.next()))
         current_->worker->kill();
@@ -218,14 +220,15 @@ bool Runner::changes_kernel(const Action& action) const {
     return kind && kind->changes_kernel;
 }
 
-/// False for a phase that the step's kind does not implement. No worker is started for it.
+/// Returns false for a phase that the step's kind does not implement. No worker is started for it.
 bool Runner::has_work(const Action& action) const {
     const core::StepKind* kind = kinds_.find(current_->operation.transaction.plan().steps[action.step].kind);
     return action.phase == Phase::Preflight || !kind ||
            (action.phase == Phase::Apply ? kind->apply != nullptr : kind->undo != nullptr);
 }
 
-/// A step past the point of no return whose work ends with the boot is done: the next boot makes of the selection what it made.
+/// Ends a phase without a worker. A step past the point of no return counts as done when its work ends with
+/// the boot: the next boot repeats that work from the selected version.
 void Runner::pass_over(const Action& action) {
     core::JobResult result;
     if (action.phase == Phase::Apply && has_work(action) && !current_->operation.transaction.past_return())
@@ -265,7 +268,8 @@ void Runner::launch(const Action& action) {
 Result<std::unique_ptr<Worker>> Runner::start_or_adopt(const Launch& launch, JobCallbacks callbacks) {
     if (current_->adopt) {
         auto worker = launcher_.adopt(launch, std::move(callbacks));
-        current_->adopt = !worker; // it may still be at it: never a second one beside it
+        // keep trying to adopt: the old worker may still run, and must not get a second one beside it
+        current_->adopt = !worker;
         return worker;
     }
     GPUHOST_CHECK(prepare_staging());
@@ -275,9 +279,10 @@ Result<std::unique_ptr<Worker>> Runner::start_or_adopt(const Launch& launch, Job
     return launcher_.start(launch, inputs, std::move(callbacks));
 }
 
-/// No memory, no descriptors, no room in /run, a busy service manager, one that shuts the host down: none lasts.
-/// An undo waits without a limit, if need be until the next boot. So does a worker from before. A step after the point of no
-/// return waits for minutes, since the steps after it are done without it. Any other step fails after a few attempts.
+/// Handles a worker that can't start: no memory, descriptors or space in /run, or a busy service manager. All
+/// of these are temporary. An undo retries without a limit, if necessary until the next boot, and so does an
+/// adoption. A step after the point of no return retries for minutes, since the steps after it run without
+/// it. Any other step fails after a few attempts.
 void Runner::not_started(const Action& action, const Error& error) {
     const core::Transaction& transaction = current_->operation.transaction;
     const bool past_return = transaction.past_return();
@@ -299,7 +304,7 @@ void Runner::wait(const std::string& why, const Event::Callback& then) {
     later(launch_pause_, then);
 }
 
-/// Whoever cancelled since the last attempt wants no other.
+/// Runs the action again, unless the operation was cancelled since the last attempt.
 void Runner::run_again(const Action& action) {
     if (current_->operation.transaction.cancelled() && action.phase != Phase::Undo)
         phase_ended(action, {Error{Errc::Cancelled, "cancelled", {}}, {}, {}});
@@ -307,16 +312,16 @@ void Runner::run_again(const Action& action) {
         run(action);
 }
 
-/// The running transaction's next move, unless it ends before.
+/// Schedules the transaction's next action. The event source is dropped if the transaction ends first.
 void Runner::later(std::chrono::seconds pause, const Event::Callback& then) {
     auto timer = pause.count() == 0 ? event_.soon(then) : event_.after(pause, then);
     if (timer)
         current_->next = *std::move(timer);
     else
-        event_.exit(EXIT_FAILURE); // without the loop nothing goes on; the next daemon takes it up
+        event_.exit(EXIT_FAILURE); // without the loop nothing continues; the next daemon resumes
 }
 
-/// One that rests. It may take its time: until it is gone nothing is started, nor announced.
+/// Ends an idle worker. This may take a while: nothing is started or journaled until it has exited.
 void Runner::dismiss_worker(const Event::Callback& then) {
     say("waiting for a worker's end");
     current_->worker->dismiss([this, then] {
@@ -348,13 +353,14 @@ Runner::Need Runner::need_of(const Action& action) const {
     return need;
 }
 
-/// What looked, or did its part, may do the next part. Going back gets a new one: who knows what has failed.
+/// Returns true if a worker in `sandbox` may also run `next`. An undo gets a new worker, since the state of
+/// one that failed is unknown.
 bool Runner::may_follow(core::Sandbox sandbox, const Action& next) const {
     return next.phase == Phase::Apply && serves_many(sandbox) && need_of(next).sandbox == sandbox &&
            current_->inputs.empty() && !(asleep_ && needs_running_system(next));
 }
 
-/// Of all that a worker will do after this where nothing fails.
+/// Returns the total time of all actions that the worker will run after this one if nothing fails.
 std::chrono::seconds Runner::time_for_followers(Action action, core::Sandbox sandbox) const {
     std::chrono::seconds time{0};
     core::Transaction ahead = current_->operation.transaction;
@@ -391,12 +397,13 @@ Launch Runner::make_launch(const Action& action) const {
         launch.writable = kind->writable;
     launch.sandbox = need.sandbox;
     launch.deadline = need.deadline;
-    if (!current_->adopt) // whose stdin went with the daemon before
+    if (!current_->adopt) // an adopted worker's stdin closed with the previous daemon
         launch.more = time_for_followers(action, need.sandbox);
     return launch;
 }
 
-/// Handed to the workers' user until the first of them has begun: a later step may have taken it over.
+/// Creates the staging directory for the workers' user. Once a step has begun, an existing directory stays
+/// unchanged, because a later step may have changed its owner.
 Result<void> Runner::prepare_staging() const {
     const core::Transaction& transaction = current_->operation.transaction;
     const std::string path = core::staging_of(current_->operation.id);
@@ -404,7 +411,8 @@ Result<void> Runner::prepare_staging() const {
         const core::StepKind* kind = kinds_.find(step.kind);
         if (!kind || (transaction.touched() && root_.exists(path)))
             continue;
-        if (kind->sandbox == core::Sandbox::Sign) // root's own, which its unit may write but not make
+        // owned by root: its unit may write the directory, but not create it
+        if (kind->sandbox == core::Sandbox::Sign)
             GPUHOST_CHECK(root_.make_directories(path, 0755));
         if (user_of(kind->sandbox).empty())
             continue;
@@ -473,7 +481,8 @@ void Runner::job_ended(const Action& action, JobEnd end) {
     phase_ended(action, std::move(result));
 }
 
-/// A phase that ran out of time may be faster the next time. One that ran out of space gets the journal's reserve.
+/// Returns true if another attempt may succeed: after a timeout, or after a full disk. For the latter it
+/// frees the journal's reserve.
 bool Runner::may_pass(const Error& error) const {
     if (error.code == Errc::NoSpace)
         (void)core::release_journal_reserve(root_);
@@ -504,7 +513,7 @@ void Runner::end(const Action& action) {
 }
 
 void Runner::finish() {
-    // Out of the way first: whoever hears of the end may start the next one.
+    // First, because a listener may start the next operation.
     auto ended = std::exchange(current_, std::nullopt);
     Operation& operation = ended->operation;
     remove_files_of(operation.id);
@@ -537,7 +546,7 @@ Record Runner::record(Record::Type type) const {
 Result<void> Runner::feed(const Record& made) {
     auto fed = current_->operation.transaction.feed(made);
     if (!fed) {
-        // Written, it would leave a journal that nobody can take up again.
+        // If it were written, no daemon could resume from this journal.
         log::error("broken invariant: " + fed.error().message);
         event_.exit(EXIT_FAILURE);
     }
@@ -556,7 +565,7 @@ Result<void> Runner::write(const Record& made) {
     return written;
 }
 
-/// In their order, those first that could not be written before.
+/// Writes all unwritten records in their order.
 Result<void> Runner::write_journal() {
     while (!current_->unwritten.empty()) {
         GPUHOST_CHECK(current_->journal.append(current_->unwritten.front()));
@@ -565,8 +574,9 @@ Result<void> Runner::write_journal() {
     return {};
 }
 
-/// Nothing is done that the journal does not announce. A journal that can't be written holds the transaction for a while; then
-/// it goes on without records, see continue_unwritten().
+/// Appends a record, then calls `then`: nothing is done before the journal announces it. While the journal
+/// can't be written the transaction waits. After most_journal_failures attempts it continues without records,
+/// see continue_unwritten().
 void Runner::append(Record made, std::function<void()> then) {
     const auto written = write(made);
     current_->stalled = !written;
@@ -584,13 +594,14 @@ void Runner::append(Record made, std::function<void()> then) {
         later(journal_pause_, [this, made = std::move(made), then = std::move(then)] { append(made, then); });
 }
 
-/// Goes back, or on from the point of no return, and keeps the records in memory: nobody has a driver while the host is half
-/// changed. A daemon that finds the journal without these records does the same again (go_back_if_unrecorded()), since every
-/// step converges. Only the end waits: nothing else may begin while the journal says that this transaction runs.
+/// Undoes the transaction, or completes it from the point of no return, and keeps the records in memory: a
+/// host that is half changed has no working driver. A daemon that finds the journal without these records
+/// does the same again (go_back_if_unrecorded()), since every step converges. Only the End record waits:
+/// nothing else may begin while the journal says that this transaction runs.
 void Runner::continue_unwritten(Record made, const Error& why, const std::function<void()>& then) {
     const core::Transaction& transaction = current_->operation.transaction;
     const bool goes_on = transaction.undoing() || transaction.past_return() || transaction.finished();
-    const bool begins = made.type == Record::Type::Start && !goes_on; // which it does not, then
+    const bool begins = made.type == Record::Type::Start && !goes_on; // recorded as a failure below
     if (begins) {
         made.type = Record::Type::Fail;
         made.error = why;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs transactions, one at a time: does what core::Transaction::next() says, journals it first, and asks
-// again.
+// Runs transactions, one at a time: takes an action from core::Transaction::next(), journals it, runs it, and
+// repeats.
 #pragma once
 
 #include "daemon/core/journal.hpp"
@@ -33,33 +33,35 @@ class Runner {
         std::function<void(const Operation&)> added;
         std::function<void(const Operation&)> changed;
         std::function<void(const Operation&)> ended;
-        std::function<void(const Operation&)> removed; ///< an old one, to make room
+        std::function<void(const Operation&)> removed; ///< an old operation, removed to make space
     };
 
-    /// All must outlive the runner.
+    /// All references must outlive the runner.
     Runner(Event& event, const base::Root& root, Launcher& launcher, const core::StepKinds& kinds,
            std::string boot_id)
         : event_(event), root_(root), launcher_(launcher), kinds_(kinds), boot_id_(std::move(boot_id)),
           sweeper_(event, root) {}
 
     void listen(Listener listener) { listener_ = std::move(listener); }
-    /// The system below the root does not run, so that what ends with a boot has ended. Before resume().
+    /// Marks the system below the root as offline, so that nothing that ends with a boot still runs. Call
+    /// before resume().
     void set_asleep() { asleep_ = true; }
-    /// Between two attempts to write the journal; for tests.
+    /// Sets the pause between two attempts to write the journal; for tests.
     void set_journal_pause(std::chrono::seconds pause) { journal_pause_ = pause; }
-    /// Between two attempts to start a worker; for tests.
+    /// Sets the pause between two attempts to start a worker; for tests.
     void set_launch_pause(std::chrono::seconds pause) { launch_pause_ = pause; }
-    /// What workers get to know from now on.
+    /// Sets the settings that workers get from now on.
     void set_settings(base::Json settings) { settings_ = std::move(settings); }
 
-    /// Reads the journals and goes on with what a daemon before this one left unfinished. Fails where that can't be
-    /// taken up: nothing may run over it.
+    /// Reads the journals and resumes what a previous daemon left unfinished. Fails if that is not possible:
+    /// nothing else may run then.
     [[nodiscard]] base::Result<void> resume();
-    /// Reads them alone, in place of resume(): what is unfinished is listed as it was left, and nothing can be started.
+    /// Reads the journals without resuming, in place of resume(). Unfinished operations are listed as they
+    /// were left, and nothing can be started.
     [[nodiscard]] base::Result<void> look();
 
-    /// Starts a plan with steps and without problems. Busy names what runs.
-    /// With `check_only` it ends after preflight, in Outcome::Checked or Refused.
+    /// Starts a plan with steps and without problems. Fails with Busy, naming the running operation. With
+    /// `check_only` the operation ends after preflight, in Outcome::Checked or Refused.
     [[nodiscard]] base::Result<std::uint64_t> start(core::Plan plan, core::Subject subject,
                                                     std::vector<base::UniqueFd> inputs,
                                                     bool check_only = false);
@@ -67,11 +69,11 @@ class Runner {
 
     [[nodiscard]] const Operation* find(std::uint64_t id) const;
     [[nodiscard]] const Operation* running() const { return current_ ? &current_->operation : nullptr; }
-    /// For room on the disk, or for what starts workers. It may be for ever.
+    /// Returns true while blocked on a full disk or an unavailable launcher. May last indefinitely.
     [[nodiscard]] bool waits() const {
         return current_ && (current_->stalled || !current_->waiting_for.empty());
     }
-    /// Ended ones and the running one, oldest first.
+    /// Returns the ended operations and the running one, oldest first.
     [[nodiscard]] std::vector<const Operation*> operations() const;
     [[nodiscard]] const std::string& boot_id() const { return boot_id_; }
     /// Returns the operation of this boot that requires a reboot, unless the driver was changed since.
@@ -83,19 +85,21 @@ class Runner {
         Operation operation;
         core::Journal journal;
         std::vector<base::UniqueFd> inputs;
-        unsigned starts = 0;            ///< Start records so far: names the jobs
-        bool adopt = false;             ///< the phase in flight may have a worker from before
-        std::unique_ptr<Worker> worker; ///< of the phase in flight; or it rests, for one that may follow
-        core::Sandbox sandbox = core::Sandbox::Store; ///< its
-        Source next;                                  ///< its next move, see later()
-        std::string waiting_for; ///< why no worker starts; said and logged once, however often it is tried
+        unsigned starts = 0; ///< number of Start records so far; part of the jobs' names
+        bool adopt = false;  ///< the phase in flight may have a worker from a previous daemon
+        /// Runs the phase in flight, or is idle and may run the next one.
+        std::unique_ptr<Worker> worker;
+        core::Sandbox sandbox = core::Sandbox::Store; ///< the worker's
+        Source next;                                  ///< the next action, see later()
+        /// Why no worker starts; reported and logged once, however often it is tried.
+        std::string waiting_for;
         unsigned refused_launches = 0;      ///< of the phase in flight
-        bool stalled = false;               ///< a record waits for room on the disk
+        bool stalled = false;               ///< a record waits for space on the disk
         unsigned journal_failures = 0;      ///< since the journal was last written
-        std::deque<core::Record> unwritten; ///< what the transaction has and its journal lacks
+        std::deque<core::Record> unwritten; ///< records that the transaction has and its journal lacks
     };
 
-    /// What a phase asks of its worker.
+    /// What a phase requires of its worker.
     struct Need {
         core::Sandbox sandbox = core::Sandbox::Store;
         std::chrono::seconds deadline{60};
@@ -148,7 +152,7 @@ class Runner {
     void continue_unwritten(core::Record made, const base::Error& why, const std::function<void()>& then);
     void append(core::Record record, std::function<void()> then);
     void say(const std::string& text);
-    void warn(const std::string& text) const; ///< logged as about the current operation
+    void warn(const std::string& text) const; ///< logged with the current operation's id
 
     Event& event_;
     const base::Root& root_;
@@ -158,10 +162,10 @@ class Runner {
     base::Json settings_ = base::Json::object();
     Listener listener_;
     std::optional<Current> current_;
-    /// Found at start; more than one only after a person moved journals about.
+    /// Found at start. There is more than one only if somebody moved journals by hand.
     std::deque<Current> unfinished_;
     std::map<std::uint64_t, Operation> ended_;
-    std::set<std::uint64_t> rotten_; ///< whose journal tells nothing
+    std::set<std::uint64_t> rotten_; ///< ids of unreadable journals
     std::uint64_t last_id_ = 0;
     base::UniqueFd lock_;
     Sweeper sweeper_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a daemon before this one left: journals to take up, files to remove.
+// Resumes what a previous daemon left: unfinished journals, and files to remove.
 #include "daemon/base/messages.hpp"
 #include "daemon/base/parse.hpp"
 #include "daemon/host/transaction/runner.hpp"
@@ -20,7 +20,8 @@ using base::Result;
 using core::Outcome;
 using core::Record;
 
-/// Two daemons over one journal would each undo what the other does. The kernel drops the lock with its holder.
+/// Locks the journal directory. Two daemons on one journal would each undo the other's work. The kernel drops
+/// the lock when its holder exits.
 Result<void> Runner::lock_journal() {
     GPUHOST_CHECK(root_.make_directories(core::journal_directory, 0700));
     core::keep_journal_reserve(root_);
@@ -54,8 +55,7 @@ Result<void> Runner::look() {
     return {};
 }
 
-/// What a transaction kept while it ran: its staging directory, and its jobs' files with those of attempts
-/// that died.
+/// Removes a transaction's staging directory, and the files of its jobs, including attempts that died.
 void Runner::remove_files_of(std::uint64_t id) {
     sweeper_.remove(core::staging_of(id));
     for (const auto& job : root_.list(core::jobs_directory).value_or(std::vector<std::string>()))
@@ -63,7 +63,7 @@ void Runner::remove_files_of(std::uint64_t id) {
             sweeper_.remove(core::job_directory(job));
 }
 
-/// A daemon that died at its transaction's end may have left what the transaction kept.
+/// Removes files of ended transactions, which a daemon may leave when it dies at a transaction's end.
 void Runner::remove_leftovers() {
     std::vector<std::string> names = root_.list(core::staging_directory).value_or(std::vector<std::string>());
     const auto jobs = root_.list(core::jobs_directory).value_or(std::vector<std::string>());
@@ -76,7 +76,8 @@ void Runner::remove_leftovers() {
     }
 }
 
-/// The host's truth is observed, not remembered: a journal that rotted costs its history, nothing else.
+/// Reads one journal. The host's state is observed, not remembered: a corrupt journal loses its history,
+/// nothing else.
 Result<void> Runner::load(std::uint64_t id) {
     Operation operation;
     operation.id = id;
@@ -123,7 +124,7 @@ void Runner::resume_next() {
     current_ = std::move(unfinished_.front());
     unfinished_.pop_front();
     const core::Transaction& transaction = current_->operation.transaction;
-    // Only in the same boot can a worker still be there.
+    // A worker can only survive within the same boot.
     current_->operation.of_earlier_boot = transaction.boot_id() != boot_id_;
     current_->adopt = transaction.in_flight() && !current_->operation.of_earlier_boot;
     const std::string id = std::to_string(current_->operation.id);
@@ -133,15 +134,15 @@ void Runner::resume_next() {
     resumed.boot_id = boot_id_;
     append(std::move(resumed), [this] {
         if (current_->operation.transaction.undoing())
-            current_->operation.progress = 1; // from where it shrinks
-        // Going back right away, after a reboot: there is no phase to wait for.
+            current_->operation.progress = 1; // it decreases from there
+        // After a reboot the undo starts right away: there is no phase to wait for.
         current_->adopt = current_->adopt && current_->operation.transaction.in_flight();
         await_leftover([this] { go_back_if_unrecorded(); });
     });
 }
 
-/// Where no phase is in flight, or one that no worker was told of, one from before may still be about to end. Nothing is
-/// started beside it.
+/// Waits for a worker of the previous daemon that may still be exiting: no phase is in flight, or the one in
+/// flight was never sent to a worker. No other worker is started beside it.
 void Runner::await_leftover(const Event::Callback& then) {
     constexpr std::chrono::seconds to_end{10};
     const std::string job = newest_job(root_, current_->operation.id);
@@ -163,8 +164,8 @@ void Runner::await_leftover(const Event::Callback& then) {
         wait(worker.error().message, [this, then] { await_leftover(then); });
 }
 
-/// Goes back where the host has jobs that the journal does not announce: the daemon before this one had no journal, went back,
-/// and its records are lost (continue_unwritten()).
+/// Undoes the transaction if there are jobs that the journal does not announce: the previous daemon could not
+/// write its journal and went back, so its records are lost (continue_unwritten()).
 void Runner::go_back_if_unrecorded() {
     const std::uint64_t id = current_->operation.id;
     std::vector<std::string> unrecorded;
@@ -178,7 +179,7 @@ void Runner::go_back_if_unrecorded() {
     Record cancel = record(Record::Type::Cancel); // without effect after the point of no return
     cancel.error = base::Error{Errc::Interrupted, "the journal lacks records of what was done", {}};
     append(std::move(cancel), [this, unrecorded] {
-        // Jobs to come have the same names.
+        // Later jobs reuse these names.
         for (const std::string& job : unrecorded)
             if (const auto removed = root_.remove_tree(core::job_directory(job)); !removed)
                 warn(removed.error().message + ", ignoring");
@@ -187,8 +188,8 @@ void Runner::go_back_if_unrecorded() {
     });
 }
 
-/// Removes dry runs first, and each is only one of many. The operation that requires a reboot stays.
-/// The newest stays too: who waited for it has still to read how it ended.
+/// Removes the journals of old operations: dry runs first, since each is one of many. The operation that
+/// requires a reboot stays. The newest stays too, since its client still has to read the outcome.
 void Runner::prune() {
     core::keep_journal_reserve(root_);
     while (ended_.size() > kept) {
@@ -201,7 +202,7 @@ void Runner::prune() {
         if (oldest == newest)
             return;
         if (listener_.removed)
-            listener_.removed(oldest->second); // it is still found
+            listener_.removed(oldest->second); // while find() still returns it
         remove_journal(oldest->first);
         ended_.erase(oldest);
     }

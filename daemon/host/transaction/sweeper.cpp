@@ -8,7 +8,7 @@ void Sweeper::remove(std::string path) {
     sweep();
 }
 
-/// A portion each turn of the loop.
+/// Removes one portion each turn of the loop.
 void Sweeper::sweep() {
     constexpr std::size_t portion = 256;
     while (!paths_.empty()) {

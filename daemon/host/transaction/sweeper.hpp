@@ -9,7 +9,8 @@
 
 namespace gpuhost::host {
 
-/// Removes trees without keeping the loop: a compiler's has thousands of files. What can't be removed is logged.
+/// Removes trees without blocking the loop: a compiler's tree has thousands of files. Logs what can't be
+/// removed.
 class Sweeper {
   public:
     Sweeper(Event& event, const base::Root& root) : event_(event), root_(root) {}
