@@ -24,7 +24,7 @@ base::Result<BusPtr> serve_client(Event& event, base::UniqueFd socket) {
     if (r >= 0)
         r = sd_bus_set_fd(bus.get(), socket.get(), socket.get());
     if (r >= 0)
-        (void)socket.release(); // it is the bus's now
+        (void)socket.release(); // the bus owns it now
     if (r >= 0)
         r = sd_bus_set_server(bus.get(), 1, id);
     if (r >= 0)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The one connection to the system bus, and owners for what sd-bus hands out.
+// The one connection to the system bus, and owning handles for sd-bus objects.
 #pragma once
 
 #include "daemon/host/event.hpp"
@@ -12,14 +12,15 @@ using BusPtr = base::CHandle<sd_bus, sd_bus_flush_close_unref>;
 using Slot = base::CHandle<sd_bus_slot, sd_bus_slot_unref>;
 using Message = base::CHandle<sd_bus_message, sd_bus_message_unref>;
 
-/// Connects, attaches to the loop and makes it end when the connection does: systemd starts the daemon anew,
-/// and workers go on meanwhile.
+/// Connects to the system bus and attaches it to the loop. The loop ends when the connection is lost: systemd
+/// then restarts the daemon, and workers continue meanwhile.
 [[nodiscard]] base::Result<BusPtr> open_system_bus(Event& event);
 
-/// With one client, at the other end of a socket, whose credentials are its. Once that has left, sd_bus_is_open() says so.
+/// Serves one client at the other end of `socket`, with that socket's peer credentials. sd_bus_is_open()
+/// reports when it has disconnected.
 [[nodiscard]] base::Result<BusPtr> serve_client(Event& event, base::UniqueFd socket);
 
-/// A reply's error as ours; "timed out" and "disconnected" keep their meaning.
+/// Converts a reply's error; "timed out" and "disconnected" keep their meaning.
 [[nodiscard]] base::Error bus_error(std::string_view what, const sd_bus_error* error);
 
 } // namespace gpuhost::host

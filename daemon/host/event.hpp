@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The daemon's one loop: sd-event with its sources as owned handles.
+// The daemon's only event loop: sd-event with its sources as owned handles.
 #pragma once
 
 #include "daemon/base/handle.hpp"
@@ -35,8 +35,8 @@ int guard(std::string_view what, Function&& function) noexcept {
     return -EIO;
 }
 
-/// The same for what nobody waits for: an exception leaves something half done that nobody hears of, so the
-/// loop ends, systemd starts the daemon anew, and that one resumes.
+/// Runs `function` like guard(), for calls whose result nobody reads. After an exception something may be
+/// half done, so the loop ends. systemd then restarts the daemon, which resumes.
 template <class Function>
 int guard_or_exit(sd_event* loop, std::string_view what, Function&& function) noexcept {
     const int r = guard(what, [&] {
@@ -48,10 +48,10 @@ int guard_or_exit(sd_event* loop, std::string_view what, Function&& function) no
     return r;
 }
 
-/// Owned: dropping it stops the source, also from inside its own callback.
+/// Owns an event source. Dropping it stops the source, also from inside its own callback.
 using Source = base::CHandle<sd_event_source, sd_event_source_disable_unref>;
 
-/// A callback that throws ends the loop.
+/// Owns the event loop. A callback that throws ends the loop.
 class Event {
   public:
     using Callback = std::function<void()>;
@@ -60,21 +60,22 @@ class Event {
 
     [[nodiscard]] sd_event* get() const { return event_.get(); }
 
-    /// `events` as epoll's (EPOLLIN, …).
+    /// Watches a descriptor; `events` is an epoll mask (EPOLLIN, …).
     [[nodiscard]] base::Result<Source> on_io(int fd, std::uint32_t events, Callback callback);
     [[nodiscard]] base::Result<Source> after(std::chrono::microseconds delay, Callback callback); ///< once
     [[nodiscard]] base::Result<Source> soon(Callback callback); ///< once, next turn
-    /// Blocks the signal first, as sd-event asks for.
+    /// Blocks the signal first, as sd-event requires.
     [[nodiscard]] base::Result<Source> on_signal(int signal, Callback callback);
-    /// `mask` as inotify's, on the file that `fd` refers to.
+    /// Watches the file that `fd` refers to; `mask` is an inotify mask.
     [[nodiscard]] base::Result<Source> on_inotify(int fd, std::uint32_t mask, Callback callback);
 
-    /// Feeds the service manager's watchdog, where the unit asks for it.
+    /// Enables the service manager's watchdog, if the unit sets one.
     [[nodiscard]] base::Result<void> enable_watchdog();
     [[nodiscard]] base::Result<int> run();
-    /// Until it holds, which is asked after each turn, or exit() is called.
+    /// Runs until `condition` holds, checked after each turn, or until exit() is called.
     [[nodiscard]] base::Result<void> run_until(const std::function<bool()>& condition);
-    /// Which turn of the loop this is, another number in each callback; nothing where that can't be told.
+    /// Returns the number of this turn of the loop, which differs for each callback; nullopt if sd-event does
+    /// not report it.
     [[nodiscard]] std::optional<std::uint64_t> turn() const noexcept;
     void exit(int code) noexcept { (void)sd_event_exit(event_.get(), code); }
 

@@ -40,7 +40,7 @@ void send(base::log::Level level, std::string_view message, std::string_view mes
             vectors.push_back({line.data(), line.size()});
         (void)sd_journal_sendv(vectors.data(), static_cast<int>(vectors.size()));
     } catch (...) {
-        // Out of memory while logging: the message is lost, the daemon goes on.
+        // Out of memory while logging: the message is lost, the daemon continues.
     }
 }
 

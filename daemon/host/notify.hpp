@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the service manager is told. Without one (NOTIFY_SOCKET unset) all of this does nothing.
+// Notifies the service manager. All of this does nothing if NOTIFY_SOCKET is unset.
 #pragma once
 
 #include <string_view>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What stands between this host and its cluster: what gpuhost-cluster says that the cluster wants here, and what an
-// administrator of this host asks of the cluster.
+// The state that this host and its cluster share: what gpuhost-cluster reports that the cluster wants here,
+// and what an administrator of this host requests from the cluster.
 #pragma once
 
 #include "daemon/base/root.hpp"
@@ -12,20 +12,20 @@ namespace gpuhost::host {
 
 class ClusterSide {
   public:
-    /// `root` outlives it.
+    /// `root` must outlive this object.
     explicit ClusterSide(const base::Root& root) : root_(root) {}
 
     void load();
-    /// True if settings have changed with it.
+    /// Stores what the cluster wants. Returns true if settings change with it.
     [[nodiscard]] base::Result<bool> keep(const core::ClusterWish& wish);
-    /// gpuhost-cluster has gone: nobody would take what is asked for.
+    /// Clears the driver when gpuhost-cluster disconnects: no client would handle an upgrade request.
     void withdraw_driver() { wish_.driver.clear(); }
 
-    /// That gpuhost-cluster upgrade this host to that driver, which must be what the cluster wants; empty: not any more.
-    /// Remembered until the next boot.
+    /// Requests that gpuhost-cluster upgrade this host to `version`, which must be the driver that the
+    /// cluster wants, else fails with Refused. Empty withdraws the request. Remembered until the next boot.
     [[nodiscard]] base::Result<void> request_upgrade(const std::string& version);
 
-    /// {"wish": {…}, "upgrade_requested": version or ""}
+    /// Returns {"wish": {…}, "upgrade_requested": version or ""}.
     [[nodiscard]] base::Json document() const;
 
   private:

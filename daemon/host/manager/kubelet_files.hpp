@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kubelet's credentials, for gpuhost-cluster to move this node's pods with: it is no root, and they are root's. Nobody
-// parses them here.
+// Reads the kubelet's credentials, which gpuhost-cluster uses to evict this node's pods. Only root can read
+// them, and gpuhost-cluster does not run as root. They are not parsed here.
 #pragma once
 
 #include "daemon/base/json.hpp"
@@ -11,8 +11,8 @@
 
 namespace gpuhost::host {
 
-/// {"files": {path: text}, "problems": [text]}: those of `paths` that are there. What others than root could have written is
-/// none of the kubelet's: it is left out, and named.
+/// Returns {"files": {path: text}, "problems": [text]} for those of `paths` that exist. A file that others
+/// than root can write is left out and named in "problems".
 [[nodiscard]] base::Json read_kubelet_files(const base::Root& root, const std::vector<std::string>& paths);
 
 } // namespace gpuhost::host

@@ -97,7 +97,7 @@ void Manager::load_settings() {
     auto loaded = core::load_settings(root_, keys_);
     for (const auto& problem : loaded.problems)
         log::event(log::Level::Warning, base::message::config_problem, {}, problem);
-    // At start a bad value leaves what stood before it in the files; later it leaves what is in force.
+    // At start a bad value keeps the one set before it in the files; later it keeps the one in effect.
     if (started_)
         for (const core::SettingKey* key : loaded.rejected) {
             const core::Setting& old = settings_.get(key->section, key->key);
@@ -134,7 +134,7 @@ Result<std::uint64_t> Manager::set_cluster_wish(const core::ClusterWish& wish, c
     if (is_another)
         load_settings();
     settle();
-    // What an administrator's files want waits for an administrator.
+    // Changes that come from an administrator's files wait for an administrator.
     const Json after = wanted_toolkit();
     if (after == before && !base::bool_or(after, "of_cluster", false))
         return 0;
@@ -173,7 +173,8 @@ const Result<Json>& Manager::look(core::Component& component) {
                                 : seen_.emplace(&component, component.observe(settings_)).first->second;
 }
 
-/// As modules for a kernel that was not there at the last boot. The host converges when it has ended, however.
+/// Starts what must precede convergence, for example modules for a kernel that was not installed at the last
+/// boot. The host converges when this operation has ended, whatever its outcome.
 bool Manager::begin_preparation() {
     for (const auto& component : components_) {
         const Result<Json>& observed = look(*component);
@@ -188,8 +189,8 @@ bool Manager::begin_preparation() {
     return false;
 }
 
-/// Once, when nothing that was left unfinished runs any more, and again after an operation that failed. Whatever comes out of
-/// it, the host is then as ready as it gets without a person.
+/// Converges once, when no unfinished operation runs any more, and again after an operation that failed.
+/// Whatever the outcome, the host is then as ready as it can be without a person.
 void Manager::converge() {
     if (mode_ != Mode::Live || (converged_ && !failed_) || runner_.running())
         return;
@@ -207,10 +208,10 @@ void Manager::converge() {
         }
         if (!wants_to_converge(*component, *observed))
             continue;
-        // One that can't converge without a person keeps none of the others from it.
+        // A component that can't converge without a person does not block the others.
         auto one = component->plan({settings_, Json::object(), true, all.driver.has_value()}, *observed);
         if (failed && one.driver)
-            continue; // after a failure another driver is a person's decision
+            continue; // after a failure, a person decides on another driver
         if (one.problems.empty())
             append(all, std::move(one));
         else
@@ -226,18 +227,19 @@ void Manager::operation_ended(const Operation& operation) {
     if (listener_.ended)
         listener_.ended(operation);
     const core::Transaction& transaction = operation.transaction;
-    const bool is_stuck = transaction.outcome() == core::Outcome::RebootRequired; // which is not tried again
-    // It may have left what convergence mends. One of the daemon's own is not tried again.
+    const bool is_stuck = transaction.outcome() == core::Outcome::RebootRequired; // not tried again
+    // The failure may have left something that convergence repairs. The daemon's own operations are not tried
+    // again.
     failed_ = transaction.outcome() == core::Outcome::Failed && origin(transaction.subject()) != "daemon";
     for (std::size_t i = 0; i < transaction.states().size() && operation.of_earlier_boot && !is_stuck; ++i)
         if (transaction.states()[i] != core::StepState::Pending)
             interrupted_.push_back(transaction.plan().steps[i]);
-    // On the loop's next turn: the runner is still busy with its own end, and may take up another one.
+    // On the loop's next turn: the runner has not finished its own end yet, and may resume another operation.
     if (auto later = event_.soon([this] { settle(); }))
         later_ = *std::move(later);
 }
 
-/// Looks at the host again, goes on to what waits for a quiet host, and says what came out.
+/// Observes the host again, runs what waits for the end of an operation, and reports the resulting state.
 void Manager::settle() {
     converge();
     if (converged_ && !ready_ && !runner_.running()) {

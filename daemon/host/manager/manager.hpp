@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The daemon's middle: settings, components and the runner, as the bus shows them.
+// Connects settings, components and the runner, and offers them to the bus.
 #pragma once
 
 #include "daemon/core/component.hpp"
@@ -24,45 +24,48 @@ class Manager {
     using Keys = std::vector<std::span<const core::SettingKey>>;
 
     enum class Mode {
-        Live,    ///< of the host that runs: converges at start
-        Mounted, ///< of a system that does not: does what it is asked for, and nothing by itself
-        Look,    ///< of such a system: changes nothing at all
+        Live,    ///< on the running host: converges at start
+        Mounted, ///< on an offline system: does what is requested, and nothing by itself
+        Look,    ///< on an offline system: read-only
     };
 
-    /// References must outlive the manager.
+    /// All references must outlive the manager.
     Manager(Event& event, const base::Root& root, Runner& runner, Components components, Keys keys,
             std::string kernel);
 
-    /// Takes up what was left unfinished, makes the first inventory, then converges what wants that at start; as far as
-    /// the mode has it.
+    /// Resumes what was left unfinished, makes the first inventory, then converges the components that do so
+    /// at start. The mode limits each of these.
     [[nodiscard]] base::Result<void> start(Mode mode = Mode::Live);
-    /// One listener: the bus, which tells everybody else.
+    /// Sets the only listener: the bus, which forwards to all others.
     void listen(Runner::Listener listener) { listener_ = std::move(listener); }
-    /// State, readiness or what a component sees may have changed; one callback, the bus's.
+    /// Sets the only callback for changes of the state, of readiness, or of what a component observes: the
+    /// bus's.
     void on_change(std::function<void()> callback) { changed_ = std::move(callback); }
 
-    /// What a request would do. Empty request: every component, or `only` those of these names.
+    /// Returns what a request would do. An empty request plans for all components, or for those named in
+    /// `only`.
     [[nodiscard]] base::Result<core::Plan> plan(const base::Json& request, std::string_view only = {});
-    /// Starts it, or with `check_only` its preflight alone. 0 with nothing to do. A plan with problems is the
-    /// error that they make.
+    /// Starts the plan, or with `check_only` its preflight alone. Returns the operation, or 0 if there is
+    /// nothing to do. Fails with the plan's problems, if it has any.
     [[nodiscard]] base::Result<std::uint64_t> apply(const base::Json& request, core::Subject subject,
                                                     std::vector<base::UniqueFd> inputs,
                                                     bool check_only = false, std::string_view only = {});
-    /// What a component sees, by look().
+    /// Returns what a component observes, see look().
     [[nodiscard]] base::Result<base::Json> observe(std::string_view component);
     [[nodiscard]] base::Json describe();
-    /// What became of the driver, the newest first.
+    /// Returns the history of driver changes, newest first.
     [[nodiscard]] base::Json driver_history() const;
-    /// read_kubelet_files() of KubeletFiles=.
+    /// Returns read_kubelet_files() for the paths in KubeletFiles=.
     [[nodiscard]] base::Json lend_kubelet_files() const;
-    /// Has the host's toolkit and runtimes follow, where that is another wish than before: the operation that does it, 0 for none.
-    /// What stands in their way is no error, and shows in what describe() says of them. Busy: nothing was changed.
+    /// Applies the cluster's configuration to the toolkit and the runtimes, if it differs from the previous
+    /// one. Returns the operation, or 0 for none. Problems of these components are not an error; describe()
+    /// lists them. Fails with Busy without any change.
     [[nodiscard]] base::Result<std::uint64_t> set_cluster_wish(const core::ClusterWish& wish,
                                                                core::Subject subject);
     void withdraw_cluster_driver();
-    /// ClusterSide::request_upgrade()
+    /// See ClusterSide::request_upgrade().
     [[nodiscard]] base::Result<void> request_upgrade(const std::string& version);
-    /// Reads the configuration again; what is wrong in it.
+    /// Reads the configuration again. Returns the problems found in it.
     std::vector<std::string> reload();
 
     [[nodiscard]] std::string_view state() const;
@@ -72,8 +75,8 @@ class Manager {
 
   private:
     void load_settings();
-    /// Once a turn of the loop, whoever asks in it: what the daemon begins changes the host in a later one. Holds for this
-    /// turn, and until settings are loaded.
+    /// Observes a component at most once in each turn of the loop: what the daemon starts changes the host in
+    /// a later turn. The reference is valid for this turn, and until settings are loaded.
     [[nodiscard]] const base::Result<base::Json>& look(core::Component& component);
     [[nodiscard]] bool begin_preparation();
     void converge();
@@ -98,11 +101,12 @@ class Manager {
     std::function<void()> changed_;
     Source later_;
     Mode mode_ = Mode::Live;
-    std::vector<core::Step> interrupted_; ///< begun by what the boot before left unfinished
+    /// steps begun by operations that an earlier boot left unfinished
+    std::vector<core::Step> interrupted_;
     bool started_ = false;
-    bool prepared_ = false;  ///< what comes before convergence was begun, or is nothing
-    bool converged_ = false; ///< convergence at start was tried
-    bool failed_ = false;    ///< an operation failed since, and may have left what convergence mends
+    bool prepared_ = false;  ///< begin_preparation() was called
+    bool converged_ = false; ///< convergence was tried at start
+    bool failed_ = false;    ///< an operation failed since, and may have left what convergence repairs
     bool ready_ = false;
     bool degraded_ = false;
 };

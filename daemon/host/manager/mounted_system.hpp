@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A system that does not run: the host's own files, mounted by another one that was booted to mend it.
+// An offline system: the host's own files, mounted by another system that was booted to repair it.
 #pragma once
 
 #include "daemon/base/result.hpp"
@@ -8,14 +8,15 @@
 
 namespace gpuhost::host {
 
-/// The kernel that such a system says it runs: no release of a kernel that is installed.
+/// The kernel release that an offline system reports; it never equals that of an installed kernel.
 inline constexpr const char* no_kernel = "none";
-inline constexpr const char* rescue_place = "/run/gpuhost-rescue"; ///< where it is seen
+inline constexpr const char* rescue_place = "/run/gpuhost-rescue"; ///< where the offline system is mounted
 
-/// Has this process and its children see the system at `directory` below the path that comes back, with all that is mounted in
-/// it, but with /proc, /sys, /run and /dev of their own: those that are there, if any, are of the system that runs. Ours are
-/// in memory and say that no module is loaded and no program runs. They, and the mount namespace that they are in, end with
-/// this process. For root; before any thread is started. `writable`: fails where it can't be written.
+/// Mounts the system at `directory`, with all mounts below it, at the returned path, for this process and its
+/// children. Its /proc, /sys, /run and /dev are hidden by empty file systems in memory, since those mounted
+/// there, if any, describe the running system. These report that no module is loaded and no program runs.
+/// They and their mount namespace end with this process. Requires root; call before any thread is started.
+/// With `writable` it fails with Refused on a read-only mount.
 [[nodiscard]] base::Result<std::string> enter_mounted_system(const std::string& directory, bool writable);
 
 } // namespace gpuhost::host
