@@ -32,11 +32,12 @@ std::string first_job_file(const std::string& job) {
     return core::job_directory(job) + "/worker";
 }
 
-/// The request last: without it nobody was told of the job. `first`: its worker's; empty: it is that itself.
+/// Writes the request last: without it no worker was told of the job. `first` is the job that its worker was
+/// started with; empty if that is this job.
 Result<void> write_job(const base::Root& root, const core::JobRequest& request, const std::string& first,
                        Launcher::Owner owner) {
     const std::string directory = core::job_directory(request.job);
-    // Others may pass through to a directory that is theirs, not look around.
+    // Other users may reach a directory of their own, but not list them.
     GPUHOST_CHECK(root.make_directories(std::string(core::jobs_directory), 0711));
     GPUHOST_CHECK(root.remove_tree(directory));
     GPUHOST_CHECK(root.make_directories(directory, 0700));
@@ -65,7 +66,7 @@ Result<void> prepare_next_job(const base::Root& root, const core::JobRequest& re
 }
 
 std::string first_job(const base::Root& root, const std::string& job) {
-    // A directory that is another user's says nothing of the daemon's.
+    // A directory owned by another user is not the daemon's, and not trusted.
     const auto st = root.lstat(core::job_directory(job));
     if (!st || !S_ISDIR(st->st_mode) || st->st_uid != ::geteuid())
         return job;
@@ -76,7 +77,7 @@ std::string first_job(const base::Root& root, const std::string& job) {
 
 std::string newest_job(const base::Root& root, std::uint64_t transaction) {
     const std::string prefix = std::to_string(transaction) + "-";
-    std::vector<std::uint64_t> newest; // running number, attempt
+    std::vector<std::uint64_t> newest; // start number, attempt
     std::string found;
     for (const std::string& name : root.list(core::jobs_directory).value_or(std::vector<std::string>())) {
         if (!base::starts_with(name, prefix) || !root.exists(request_file(name)))
@@ -98,7 +99,8 @@ std::uint64_t start_of(std::string_view job) {
 }
 
 Result<void> JobWatch::start(Event& event, const base::Root& root, std::string_view job) {
-    // The directory is the worker's: a link or a pipe in the file's place leads nowhere and waits for nobody.
+    // The directory belongs to the worker: a link in the file's place is not followed, and a FIFO does not
+    // block.
     constexpr int flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK;
     GPUHOST_TRY(events, root.open_file(core::job_directory(job) + "/events", flags));
     events_ = std::move(events);
@@ -135,13 +137,13 @@ void JobWatch::read() {
         rest_soon();
 }
 
-/// Who started the worker may not even have it yet.
+/// On the loop's next turn: the caller of start() may not have the worker yet.
 void JobWatch::rest_soon() {
     auto soon = event_->soon([this] { finish({*std::move(result_), JobEnd::How::Reported, true}); });
     if (soon)
         ending_ = *std::move(soon);
     else
-        event_->exit(EXIT_FAILURE); // without the loop nothing goes on; the next daemon takes it up
+        event_->exit(EXIT_FAILURE); // without the loop nothing continues; the next daemon resumes
 }
 
 void JobWatch::overflow() {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The daemon's end of a job's files (core/job.hpp): what every launcher does alike.
+// The daemon's end of a job's files (core/job.hpp): what all launchers share.
 #pragma once
 
 #include "daemon/base/root.hpp"
@@ -14,41 +14,43 @@
 
 namespace gpuhost::host {
 
-/// What a worker finds when it starts: its directory with request.json and an empty events file, all owned by
-/// its user, and its stdin, whose both ends are returned.
+/// Prepares a job's directory with request.json and an empty events file, all owned by the worker's user.
+/// Returns both ends of the worker's stdin.
 [[nodiscard]] base::Result<WorkerSocket> prepare_job(const base::Root& root, const core::JobRequest& request,
                                                      Launcher::Owner owner, std::span<const int> inputs);
 
-/// The same for the next job of a worker that runs as the daemon's user and was started with the job `first`.
+/// Prepares the next job of a worker that runs as the daemon's user and was started with the job `first`.
 [[nodiscard]] base::Result<void> prepare_next_job(const base::Root& root, const core::JobRequest& request,
                                                   const std::string& first);
 
-/// The job that this job's worker was started with.
+/// Returns the job that this job's worker was started with.
 [[nodiscard]] std::string first_job(const base::Root& root, const std::string& job);
 
-/// Of those of a transaction that a worker was or is told of; empty: there is none.
+/// Returns the newest job of a transaction that was written for a worker; empty if there is none.
 [[nodiscard]] std::string newest_job(const base::Root& root, std::uint64_t transaction);
 
-/// The number of the Start record that announced a job; 0: not known.
+/// Returns the number of the Start record that announced a job; 0 if unknown.
 [[nodiscard]] std::uint64_t start_of(std::string_view job);
 
-/// Follows an events file by inotify and tells of the job: its progress, and once its end.
+/// Follows an events file by inotify and reports the job's progress and, once, its end.
 class JobWatch {
   public:
     enum class Until {
-        ProcessEnd, ///< end() or not_started() tells of it
-        Result,     ///< or, before, the result, with which the worker rests
+        ProcessEnd, ///< the end is reported by end() or not_started()
+        Result,     ///< or earlier by the result, after which the worker is idle
     };
-    /// `kill` is called, once, when the worker writes more than a job has to say; its result is BadContent then.
+    /// `kill` is called once if the worker exceeds the size limits of the events file; its result is then
+    /// BadContent.
     JobWatch(JobCallbacks callbacks, std::function<void()> kill, Until until = Until::ProcessEnd)
         : callbacks_(std::move(callbacks)), kill_(std::move(kill)), until_(until) {}
 
-    /// Progress may come before this returns: what an adopted job wrote while nobody watched. The end never does.
+    /// Starts watching. Progress may be reported before this returns: what an adopted job wrote unwatched.
+    /// The end never is.
     [[nodiscard]] base::Result<void> start(Event& event, const base::Root& root, std::string_view job);
-    /// Stops watching, reads what is left and calls `ended`, which may destroy this. Without a result in the
-    /// file, `died` is the result.
+    /// Stops watching, reads the remaining events and calls `ended`, which may destroy this object. Without a
+    /// result in the file, `died` is the result.
     void end(base::Error died);
-    /// The same for a worker that was never started.
+    /// Reports the end of a worker that was never started.
     void not_started(base::Error why);
 
   private:
@@ -62,11 +64,12 @@ class JobWatch {
     Until until_;
     base::UniqueFd events_;
     std::size_t bytes_ = 0; ///< read so far
-    std::string partial_;   ///< the line not yet ended
+    std::string partial_;   ///< the incomplete last line
     std::optional<core::JobResult> result_;
     Event* event_ = nullptr;
     Source source_;
-    Source ending_; ///< a result is there, which the loop's next turn tells of
+    /// Reports a result on the loop's next turn.
+    Source ending_;
 };
 
 } // namespace gpuhost::host

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a worker is to the daemon, whoever started it: a job at a time, told of by JobWatch, and between two jobs rest.
+// The part of a worker that all launchers share: one job at a time, reported by JobWatch, and idle between
+// two jobs.
 #pragma once
 
 #include "daemon/host/event.hpp"
@@ -21,24 +22,26 @@ class JobWorker : public Worker {
     [[nodiscard]] std::string job() const final { return job_; }
 
   protected:
-    /// `job` is the one that it was started with, which names it; `socket` the daemon's end of its stdin, none for one
-    /// that was adopted.
+    /// `job` is the job that the worker was started with, which names it. `socket` is the daemon's end of its
+    /// stdin, invalid for an adopted worker.
     JobWorker(Event& event, const base::Root& root, std::string job, base::UniqueFd socket)
         : event_(event), root_(root), job_(std::move(job)), socket_(std::move(socket)) {}
 
-    /// Follows its first job. Fails, and calls nobody, where the job's files can't be watched but must be.
+    /// Follows the first job. Fails, without a callback, if `must_have_files` is set and the job's files
+    /// can't be watched.
     [[nodiscard]] base::Result<void> follow(const Launch& launch, JobCallbacks callbacks,
                                             bool must_have_files);
-    /// No process of it is left; `died` is what that means for a job without a result. May destroy this.
+    /// Reports that no process of the worker is left; `died` is the error of a job without a result. May
+    /// destroy this object.
     void over(base::Error died);
-    /// It never was. May destroy this.
+    /// Reports that the worker was never started. May destroy this object.
     void not_started(base::Error why);
 
     virtual void kill_processes() = 0;
-    /// The time that its job, or its end, has from now on.
+    /// Sets the time left for the job, or for exiting, counted from now.
     virtual void set_deadline(std::chrono::seconds deadline) = 0;
     virtual void clear_deadline() = 0;
-    /// Whether it may live for so long from now on.
+    /// Returns true if the worker may live that long, counted from now.
     [[nodiscard]] virtual bool has_time_for(std::chrono::seconds deadline) const = 0;
 
     [[nodiscard]] Event& event() const { return event_; }
@@ -53,9 +56,9 @@ class JobWorker : public Worker {
     std::string job_;
     base::UniqueFd socket_;
     std::unique_ptr<JobWatch> watch_; ///< of the last job
-    bool rests_ = false;              ///< that has ended, and the worker has not
-    bool gone_ = false;               ///< while it rested
-    bool killed_ = false;             ///< or will be: what was sent for it is on its way
+    bool rests_ = false;              ///< the last job has ended, and the worker is idle
+    bool gone_ = false;               ///< exited while idle
+    bool killed_ = false;             ///< SIGKILL requested, possibly still in flight
     std::function<void()> when_gone_;
 };
 

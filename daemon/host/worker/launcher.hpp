@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Starts workers: the one seam between the daemon and what does its work.
+// Starts workers: the only interface between the daemon and the processes that do its work.
 //
-// Transient units where systemd is the init (launcher_systemd), direct children for --root, rescue and tests
-// (launcher_direct). Either way a worker outlives its daemon, and the next daemon adopts it.
+// Workers are transient units if systemd is the init (launcher_systemd), direct children for --root, rescue
+// and tests (launcher_direct). Either way a worker outlives its daemon, and the next daemon adopts it.
 #pragma once
 
 #include "daemon/core/job.hpp"
@@ -19,56 +19,58 @@ namespace gpuhost::host {
 struct Launch {
     core::JobRequest request;
     core::Sandbox sandbox = core::Sandbox::Store;
-    std::vector<std::string> writable; ///< besides its own directories
+    std::vector<std::string> writable; ///< besides the sandbox's own directories
     std::chrono::seconds deadline{60};
-    /// What the jobs that may follow in the same worker have of time; zero: it ends with this one.
+    /// Time for the jobs that may follow in the same worker; zero if it ends with this one.
     std::chrono::seconds more{0};
 };
 
 struct JobEnd {
     enum class How {
-        Reported,   ///< with the result that it wrote, or Timeout after its deadline
-        Died,       ///< half way; the result is Interrupted. Nothing speaks against running the phase again
-        NotStarted, ///< it was never there; the result says why
+        Reported,   ///< with a result from the worker, or Timeout after its deadline
+        Died,       ///< before a result; the error is Interrupted, and the phase may run again
+        NotStarted, ///< the worker never ran; the result says why
     };
     core::JobResult result;
     How how = How::Reported;
-    bool rests = false; ///< the worker waits for its next job, or to be dismissed
+    bool rests = false; ///< the worker is idle: it waits for go_on() or dismiss()
 };
 
 struct JobCallbacks {
     std::function<void(const core::JobProgress&)> progress;
-    /// Once, when no process of the worker is left that can be killed, or when it rests. Never before start(), adopt() or
-    /// go_on() has returned.
+    /// Called once, when no process of the worker is left that can be killed, or when the worker is idle.
+    /// Never called before start(), adopt() or go_on() has returned.
     std::function<void(JobEnd)> ended;
 };
 
-/// A worker at work. Dropping it stops the watching, not the work; it does no other job then.
+/// A running worker. Dropping it stops the watching, not the worker, which then gets no other job.
 class Worker {
   public:
     virtual ~Worker() = default;
-    virtual void kill() = 0; ///< SIGKILL to all of its processes; `ended` follows
-    /// The one that it was started with, which its unit is named for.
+    virtual void kill() = 0; ///< sends SIGKILL to all of its processes; `ended` follows
+    /// Returns the job that it was started with, which names its unit.
     [[nodiscard]] virtual std::string job() const = 0;
-    /// Whether it still rests, and has the time for a job with this deadline.
+    /// Returns true if it is idle and has time for a job with this deadline.
     [[nodiscard]] virtual bool can_go_on(std::chrono::seconds deadline) const = 0;
-    /// Where it can: another job, which its sandbox fits and which takes no inputs. Fails, and calls nobody, where it can't be
-    /// told.
+    /// Starts another job, if can_go_on(). The job must fit the sandbox and take no inputs. Fails, without a
+    /// callback, if the worker can't be told.
     [[nodiscard]] virtual base::Result<void> go_on(const Launch& launch, JobCallbacks callbacks) = 0;
-    /// Where it rests: no job follows. `gone` is called, maybe at once, when no process of it is left; it may drop the worker.
+    /// Ends an idle worker. `gone` is called, possibly at once, when none of its processes is left; it may
+    /// drop the worker.
     virtual void dismiss(std::function<void()> gone) = 0;
 };
 
 class Launcher {
   public:
     virtual ~Launcher() = default;
-    /// Writes the request and starts. The inputs are duplicated.
+    /// Writes the request and starts a worker. The inputs are duplicated.
     [[nodiscard]] virtual base::Result<std::unique_ptr<Worker>>
     start(const Launch& launch, std::span<const int> inputs, JobCallbacks callbacks) = 0;
-    /// The same for a job that a daemon before this one started; `ended` comes also when it is long gone. It does not rest.
+    /// Adopts the worker of a job that a previous daemon started. `ended` is also called if it exited long
+    /// ago. An adopted worker is never idle.
     [[nodiscard]] virtual base::Result<std::unique_ptr<Worker>> adopt(const Launch& launch,
                                                                       JobCallbacks callbacks) = 0;
-    /// Who workers with this sandbox run as: owner of their job and staging directories.
+    /// The user that workers with this sandbox run as, and that owns their job and staging directories.
     struct Owner {
         uid_t uid;
         gid_t gid;

@@ -22,7 +22,8 @@ using base::fail_errno;
 using base::Result;
 using base::UniqueFd;
 
-/// Field 22 of /proc/PID/stat, the real one whatever the root: with the pid it names a process for ever.
+/// Returns field 22 of /proc/PID/stat, see proc(5), from the host's /proc even if the root is elsewhere.
+/// Together with the pid it identifies a process permanently.
 std::string start_time(pid_t pid) {
     const auto host = base::Root::open("/");
     if (!host)
@@ -32,7 +33,7 @@ std::string start_time(pid_t pid) {
     if (end_of_name == std::string::npos)
         return {};
     const auto fields = base::split_words(std::string_view(*stat).substr(end_of_name + 1));
-    constexpr std::size_t index = 22 - 3; // the state, field 3, is the first behind the name
+    constexpr std::size_t index = 22 - 3; // the state, field 3, is the first after the name
     return fields.size() > index ? fields[index] : std::string();
 }
 
@@ -50,7 +51,8 @@ class DirectWorker : public JobWorker {
     DirectWorker(Event& event, const base::Root& root, std::string job, UniqueFd socket, Process process)
         : JobWorker(event, root, std::move(job), std::move(socket)), process_(std::move(process)) {}
 
-    /// An adopted worker that is gone already (no pidfd) ends on the loop's next turn.
+    /// Watches the process. An adopted worker that has exited already (no pidfd) ends on the loop's next
+    /// turn.
     Result<void> attach(const Launch& launch, JobCallbacks callbacks) {
         GPUHOST_CHECK(follow(launch, std::move(callbacks), process_.child));
         if (!process_.pidfd && process_.child)
@@ -67,7 +69,7 @@ class DirectWorker : public JobWorker {
         return {};
     }
 
-    /// Of a child: what is left of it and its group.
+    /// Kills and reaps a child, with all of its process group.
     void kill_and_reap(int flags) {
         kill();
         (void)::waitpid(process_.pid, nullptr, flags);
@@ -80,8 +82,8 @@ class DirectWorker : public JobWorker {
         else if (!process_.pidfd ||
                  ::syscall(SYS_pidfd_send_signal, process_.pidfd.get(), SIGKILL, nullptr, 0) < 0)
             return;
-        // The worker leads a group of its own, so that its compilers die with it. The group's number is the
-        // worker's while that is not reaped.
+        // The worker leads a process group of its own, so that its compilers die with it. The group's number
+        // stays the worker's until it is reaped.
         (void)::kill(-process_.pid, SIGKILL);
     }
 
@@ -95,7 +97,7 @@ class DirectWorker : public JobWorker {
     void clear_deadline() override { timer_.reset(); }
     [[nodiscard]] bool has_time_for(std::chrono::seconds) const override { return true; }
 
-    /// What hangs in the kernel can't be killed; the daemon goes on without it.
+    /// A process that hangs in the kernel can't be killed; the daemon continues without it.
     void expire() {
         constexpr std::chrono::seconds to_die{10};
         if (expired_) {
@@ -121,8 +123,8 @@ class DirectWorker : public JobWorker {
     Source timer_;
 };
 
-/// In the child. The daemon can die at any point of this: before the pid file is whole the worker must die
-/// with it (nobody would know of it), afterwards it must not (the next daemon adopts it).
+/// Runs in the child. The daemon can die at any point of this. Until the pid file is complete the worker must
+/// die with it, since no daemon would find it. Afterwards it must not: the next daemon adopts it.
 [[noreturn]] void become_worker(const base::Root& root, const std::string& pid_file, const std::string& job,
                                 const char* program, int input, pid_t daemon, DirectLauncher::Fate fate) {
     (void)::prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -177,7 +179,7 @@ Result<std::unique_ptr<Worker>> DirectLauncher::adopt(const Launch& launch, JobC
     const auto words = text ? base::split_words(*text) : std::vector<std::string>();
     if (words.size() == 2) {
         pid = static_cast<pid_t>(base::parse_uint(words[0]).value_or(0));
-        // Opened first, compared then: a pid that is used anew in between has another start time.
+        // Opens before it compares: a pid that is reused in between has another start time.
         pidfd = open_pidfd(pid);
         if (start_time(pid) != words[1])
             pidfd.reset();

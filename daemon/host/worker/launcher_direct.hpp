@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Workers as children of the daemon: for --root, rescue and tests. No sandbox; the deadline is the daemon's
-// own.
+// Starts workers as children of the daemon: for --root, rescue and tests. There is no sandbox, and the daemon
+// enforces the deadline.
 #pragma once
 
 #include "daemon/host/event.hpp"
@@ -13,10 +13,12 @@ namespace gpuhost::host {
 class DirectLauncher : public Launcher {
   public:
     enum class Fate {
-        Survive,       ///< the daemon: the next one adopts them
-        DieWithDaemon, ///< there is no next one that could find them
+        /// Workers outlive the daemon: the next one adopts them.
+        Survive,
+        /// Workers die with the daemon: there is no next one that could find them.
+        DieWithDaemon,
     };
-    /// `program`: the worker's path. Event and root must outlive the launcher and its workers.
+    /// `program` is the worker's path. Event and root must outlive the launcher and its workers.
     DirectLauncher(Event& event, const base::Root& root, std::string program, Fate fate = Fate::Survive)
         : event_(event), root_(root), program_(std::move(program)), fate_(fate) {}
 

@@ -41,8 +41,7 @@ Result<std::string> path_of(const std::string& unit) {
 
 // --- properties
 
-/// sd-bus keeps the first error of a message being built, so the calls need no check of their own but the
-/// last.
+/// sd-bus keeps the first error of a message being built, so only the last call needs a check.
 class Properties {
   public:
     explicit Properties(sd_bus_message* message) : message_(message) {}
@@ -106,7 +105,8 @@ class Properties {
     int result_ = 0;
 };
 
-/// Absent may be: the staging directory, for most transactions, and what a kind makes when it first writes.
+/// Returns the writable paths. With "-" they may be absent: most transactions have no staging directory, and
+/// a step may create its own directories.
 Words writable_for(const Launch& launch) {
     Words writable{core::job_directory(launch.request.job), "-" + launch.request.staging};
     for (const std::string& path : launch.writable)
@@ -168,14 +168,14 @@ Result<Message> start_message(sd_bus* bus, const Launch& launch, const std::stri
 
 // --- one worker
 
-/// Nobody who knows the unit has answered: it may be there, or come yet.
+/// Returns true for an error without an answer from systemd: the unit may exist, or still be started.
 bool is_silence(const sd_bus_error& error) {
     return sd_bus_error_has_names(&error, SD_BUS_ERROR_NO_REPLY, SD_BUS_ERROR_TIMEOUT,
                                   SD_BUS_ERROR_DISCONNECTED, SD_BUS_ERROR_SERVICE_UNKNOWN,
                                   SD_BUS_ERROR_NAME_HAS_NO_OWNER) != 0;
 }
 
-/// systemd itself has answered, that it has no such unit.
+/// Returns true if systemd itself has answered that it has no such unit.
 bool is_about_unit(const sd_bus_error& error) {
     return base::starts_with(error.name, "org.freedesktop.systemd1.") ||
            sd_bus_error_has_name(&error, SD_BUS_ERROR_UNKNOWN_OBJECT) != 0;
@@ -201,7 +201,7 @@ class SystemdWorker : public JobWorker {
             return fail_errno("watching a worker's unit", -r);
         ask_when_overdue_by(launch.deadline);
         ends_by_ = std::chrono::steady_clock::now() + launch.deadline + launch.more;
-        // Its unit's own deadline may be that of several jobs.
+        // The unit's own deadline may cover several jobs.
         if (adopted || launch.more.count() > 0)
             kill_after(launch.deadline + patience_.overdue);
         return {};
@@ -215,9 +215,9 @@ class SystemdWorker : public JobWorker {
         return {};
     }
 
-    /// Asks for its state, which is "inactive" for a unit that is gone. A worker is never taken for gone because
-    /// nobody answered: another one would run beside it. Where the connection is lost the loop ends, and the
-    /// next daemon adopts it.
+    /// Asks for the unit's state, which is "inactive" if it does not exist. A missing answer never counts as
+    /// the worker's end: another one would run beside it. If the connection is lost the loop ends, and the
+    /// next daemon adopts the worker.
     void ask() {
         if (sd_bus_is_open(bus_) <= 0)
             return;
@@ -229,7 +229,8 @@ class SystemdWorker : public JobWorker {
     }
 
   private:
-    /// With the unit's KillSignal=SIGKILL. KillUnit would find nobody in a unit whose start is still queued.
+    /// Stops the unit, with its KillSignal=SIGKILL. KillUnit would find no process in a unit whose start is
+    /// still queued.
     void kill_processes() override {
         (void)sd_bus_call_method_async(bus_, nullptr, systemd_name, manager_path, manager_interface,
                                        "StopUnit", nullptr, nullptr, "ss", unit_.c_str(), "replace");
@@ -256,7 +257,7 @@ class SystemdWorker : public JobWorker {
         else
             event().exit(EXIT_FAILURE);
     }
-    /// Again and again: a manager that reads all units anew may not hear it.
+    /// Repeats the kill: a manager that is reloading all units may miss it.
     void expire() {
         expired_ = true;
         kill();
@@ -311,14 +312,14 @@ class SystemdWorker : public JobWorker {
         ask_after(patience_.again);
     }
 
-    /// Says that systemd dropped the unit from its memory: after its end, but also to read all units anew.
+    /// Handles UnitRemoved: systemd sends it after the unit's end, but also when it reloads all units.
     void removed(sd_bus_message* message) {
         const char* unit = nullptr;
         if (sd_bus_message_read(message, "s", &unit) >= 0 && unit_ == unit)
             ask();
     }
 
-    /// systemd tells of the service (its result) before the unit.
+    /// Handles PropertiesChanged. systemd sends the service's (its result) before the unit's.
     void changed(sd_bus_message* message) {
         const char* interface = nullptr;
         if (sd_bus_message_read(message, "s", &interface) < 0 || read_properties(message, interface) < 0)
@@ -363,7 +364,7 @@ class SystemdWorker : public JobWorker {
         return r;
     }
 
-    /// Before its start job ran it is inactive, too.
+    /// Returns true if the unit has ended. A unit whose start job is still queued is inactive, too.
     [[nodiscard]] bool is_over() const { return !has_job_ && (active_ == "inactive" || active_ == "failed"); }
 
     static Error died(const std::string& how) {
@@ -390,7 +391,7 @@ class SystemdWorker : public JobWorker {
     std::string path_;
     Patience patience_;
     std::chrono::steady_clock::time_point overdue_;
-    std::chrono::steady_clock::time_point ends_by_; ///< as systemd has it
+    std::chrono::steady_clock::time_point ends_by_; ///< the unit's RuntimeMaxUSec
     bool expired_ = false;
     bool has_job_ = false;
     std::string active_;
@@ -406,7 +407,7 @@ class SystemdWorker : public JobWorker {
 
 Result<std::unique_ptr<Launcher>> SystemdLauncher::create(Event& event, const base::Root& root, sd_bus* bus,
                                                           std::string program, Patience patience) {
-    // Without a reply: a manager that does not answer shows with the first worker.
+    // Without a reply: the first worker shows whether the manager answers.
     if (const int r = sd_bus_call_method_async(bus, nullptr, systemd_name, manager_path, manager_interface,
                                                "Subscribe", nullptr, nullptr, nullptr);
         r < 0)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Workers as transient units, gpuhost-worker-<job>.service: a sandbox, a cgroup and a deadline each, kept by
-// PID 1 and not by the daemon. Of one that does several jobs PID 1 keeps the time of all, and the daemon that of each.
+// Starts workers as transient units, gpuhost-worker-<job>.service. PID 1, not the daemon, provides each with
+// a sandbox, a cgroup and a deadline. If a worker does several jobs, PID 1 limits their total time and the
+// daemon the time of each.
 #pragma once
 
 #include "daemon/host/bus_connection.hpp"
@@ -10,10 +11,10 @@
 
 namespace gpuhost::host {
 
-/// systemd tells when a unit ends. Where it did not, or did not answer, it is asked.
+/// Times for asking systemd about a unit, if it did not report the unit's end or did not answer.
 struct Patience {
-    std::chrono::microseconds overdue = std::chrono::seconds(30); ///< beyond the deadline: SIGKILL takes 10 s
-    std::chrono::microseconds again = std::chrono::seconds(5);    ///< between two questions
+    std::chrono::microseconds overdue = std::chrono::seconds(30); ///< after the deadline: SIGKILL takes 10 s
+    std::chrono::microseconds again = std::chrono::seconds(5);    ///< between two calls
 };
 
 class SystemdLauncher : public Launcher {

@@ -19,9 +19,9 @@ constexpr std::uint64_t capability(unsigned number) {
     return std::uint64_t{1} << number;
 }
 
-// What root needs to write files that gpuhost-worker made, and to hand them over.
+// For writing files that gpuhost-worker made, and for changing their owner.
 constexpr std::uint64_t files = capability(CAP_DAC_OVERRIDE) | capability(CAP_FOWNER) | capability(CAP_CHOWN);
-// What finding the holders of a device needs: other processes' descriptors and mappings.
+// For finding the holders of a device: other processes' descriptors and mappings.
 constexpr std::uint64_t processes = capability(CAP_SYS_PTRACE) | capability(CAP_DAC_READ_SEARCH);
 
 UnitProperty on(const char* name) {
@@ -31,8 +31,9 @@ UnitProperty text(const char* name, const char* value) {
     return {name, std::string(value)};
 }
 
-/// What costs no mount namespace and hurts no worker. Setting one up takes longer than unloading a module.
-/// Not RestrictSUIDSGID: it makes openat2 fail with ENOSYS, and openat2 is what keeps paths below a Root.
+/// Returns the properties that need no mount namespace and break no worker. A mount namespace takes longer to
+/// set up than a module takes to unload. RestrictSUIDSGID is not set: it makes openat2 fail with ENOSYS, and
+/// openat2 keeps paths below a Root.
 Properties for_all(std::uint64_t capabilities, Words families, Words calls) {
     return {
         {"CapabilityBoundingSet", capabilities},
@@ -46,14 +47,14 @@ Properties for_all(std::uint64_t capabilities, Words families, Words calls) {
         {"SystemCallArchitectures", Words{"native"}},
         {"SystemCallFilter", Filter{true, std::move(calls)}},
         {"SystemCallFilter", Filter{false, {"@resources"}}},
-        {"SystemCallErrorNumber", std::int32_t{1}}, // EPERM: an error that is reported, not a killed worker
+        {"SystemCallErrorNumber", std::int32_t{1}}, // EPERM: a reported error, not a killed worker
         text("KeyringMode", "private"),
         on("PrivateNetwork"),
         {"UMask", std::uint32_t{022}},
     };
 }
 
-/// What makes a mount namespace.
+/// Returns the properties that need a mount namespace.
 Properties closed_file_system(Words writable) {
     return {
         text("ProtectSystem", "strict"),
@@ -71,8 +72,8 @@ Properties closed_file_system(Words writable) {
     };
 }
 
-/// Not for Compile: it hides all of /lib/modules, and with it the headers that it compiles against. What else
-/// it does, capabilities and system calls do already.
+/// Not for Compile: it hides all of /lib/modules, and with it the headers to compile against. Its other
+/// effects are covered by the capabilities and the system call filter.
 UnitProperty hidden_modules() {
     return on("ProtectKernelModules");
 }
@@ -81,7 +82,8 @@ void add(Properties& to, Properties more) {
     to.insert(to.end(), more.begin(), more.end());
 }
 
-/// Of what a kind writes, the directories of the service: systemd makes them where they are not, as the worker's user's.
+/// Returns the paths below /var/lib, other than staging, as StateDirectory= expects them: systemd creates
+/// missing ones, owned by the worker's user.
 Words state_directories(const Words& writable) {
     constexpr std::string_view state = "-/var/lib/";
     Words made;
@@ -97,7 +99,7 @@ Properties unprivileged(Sandbox sandbox, Words writable) {
     made.push_back({"User", std::string(user_of(sandbox))});
     made.push_back({"TasksMax", std::uint64_t{sandbox == Sandbox::Compile ? 512U : 16U}});
     if (sandbox == Sandbox::Compile) {
-        made.push_back({"Nice", std::int32_t{10}}); // GPUs work on while it compiles
+        made.push_back({"Nice", std::int32_t{10}}); // GPUs stay in use while it compiles
         return made;
     }
     made.push_back(hidden_modules());
@@ -149,14 +151,15 @@ Properties sandbox_properties(Sandbox sandbox, Words writable) {
         made = unprivileged(sandbox, std::move(writable));
         if (!states.empty())
             made.push_back({"StateDirectory", std::move(states)});
-        made.push_back({"MemoryMax", std::uint64_t{512} << 20U}); // what nobody signed yet may want more
+        made.push_back({"MemoryMax", std::uint64_t{512} << 20U}); // limits unverified input
         made.push_back({"MemorySwapMax", std::uint64_t{0}});
         return made;
     case Sandbox::Parse:
     case Sandbox::Compile:
         return unprivileged(sandbox, std::move(writable));
     case Sandbox::Sign:
-        // AF_UNIX: tokens are asked through pcscd or p11-kit's server. DAC_OVERRIDE: the staging directory is another user's.
+        // AF_UNIX: tokens are reached through pcscd or p11-kit's server. DAC_OVERRIDE: another user owns the
+        // staging directory.
         made = for_all(capability(CAP_DAC_OVERRIDE), {"AF_UNIX"}, {"@system-service"});
         add(made, closed_file_system(std::move(writable)));
         made.push_back(hidden_modules());
@@ -174,24 +177,26 @@ Properties sandbox_properties(Sandbox sandbox, Words writable) {
         made.push_back(text("ProtectHome", "yes"));
         return made;
     case Sandbox::Boot:
-        // What is hidden from these programs is missing in the image, without a word. SYS_ADMIN: the device mapper tells nobody
-        // else what the root lies on. MKNOD, SYS_CHROOT: device nodes, and the cache that ldconfig makes in there.
+        // Files hidden from these programs are silently missing in the image. SYS_ADMIN: the device mapper
+        // requires it to report the root's devices. MKNOD, SYS_CHROOT: device nodes, and ldconfig's cache,
+        // which it creates in a chroot.
         made = for_all(files | capability(CAP_MKNOD) | capability(CAP_SYS_CHROOT) | capability(CAP_SYS_ADMIN),
                        {}, {"@system-service", "chroot"});
         for (const char* property : {"PrivateTmp", "ProtectKernelTunables", "ProtectKernelLogs",
                                      "ProtectControlGroups", "ProtectHostname"})
             made.push_back(on(property));
-        // Not ProtectSystem=full: /boot would be a mount of its own, whose file system dracut freezes, though it may be the root's.
+        // Not ProtectSystem=full: /boot would become a mount of its own. dracut freezes its file system,
+        // which may be the root's.
         made.push_back({"ReadOnlyPaths", Words{"/usr", "/etc"}});
         made.push_back(text("ProtectHome", "read-only"));
         made.push_back({"Nice", std::int32_t{10}});
         return made;
     case Sandbox::Modules:
-        // CAP_KILL: the way back ends who took to the new driver, under HolderPolicy=terminate.
+        // CAP_KILL: an undo ends processes that use the new driver, under HolderPolicy=terminate.
         made = for_all(capability(CAP_SYS_MODULE) | capability(CAP_KILL) | processes, {},
                        {"@system-service", "@module"});
-        made.push_back({"UMask", std::uint32_t{077}});  // it makes no file that others read
-        made.push_back(text("DevicePolicy", "closed")); // it looks at nodes and opens none
+        made.push_back({"UMask", std::uint32_t{077}});  // it creates no file for other users
+        made.push_back(text("DevicePolicy", "closed")); // it examines nodes and opens none
         return made;
     case Sandbox::Units:
         return for_all(capability(CAP_KILL) | processes, {"AF_UNIX"}, {"@system-service"});

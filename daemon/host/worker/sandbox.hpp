@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What each kind of worker may do, as properties of its transient unit. systemd/SANDBOXING.md says why.
+// Defines what each kind of worker may do, as properties of its transient unit. systemd/SANDBOXING.md gives
+// the reasons.
 #pragma once
 
 #include "daemon/core/step.hpp"
@@ -14,10 +15,10 @@ namespace gpuhost::host {
 
 using Words = std::vector<std::string>;
 struct Filter {
-    bool allow; ///< true: everything else is refused; false: these are
+    bool allow; ///< true: all others are refused; false: these are refused
     Words names;
 };
-/// bool b, uint64 t, int32 i, uint32 u, string s, Words as, Filter (bas): systemd's own types on the bus.
+/// The types of systemd's D-Bus API: bool b, uint64 t, int32 i, uint32 u, string s, Words as, Filter (bas).
 using PropertyValue =
     std::variant<bool, std::uint64_t, std::int32_t, std::uint32_t, std::string, Words, Filter>;
 
@@ -27,20 +28,22 @@ struct UnitProperty {
 };
 
 inline constexpr std::string_view worker_user = "gpuhost-worker";
-/// Not the one above: what compiles foreign source must not reach the blobs.
+/// Separate from worker_user: a compiler of foreign source must not reach the blobs.
 inline constexpr std::string_view store_user = "gpuhost-store";
 
-/// The user that it runs as; empty for root.
+/// Returns the user of a sandbox; empty for root.
 [[nodiscard]] std::string_view user_of(core::Sandbox sandbox) noexcept;
 
-/// Of steps whose preflights share a worker: the one that sees the most of the host. None of them a foreign
-/// input's. Store without any.
+/// Returns the sandbox that sees the most of the host, for steps whose preflights share a worker. None of
+/// them may be an unprivileged sandbox. Returns Store for an empty list.
 [[nodiscard]] core::Sandbox widest(const std::vector<core::Sandbox>& sandboxes) noexcept;
 
-/// Whether a worker with it may do one job after the other: it is not made for the files of one.
+/// Returns true if a worker with this sandbox may do several jobs: the sandbox does not depend on one job's
+/// files.
 [[nodiscard]] bool serves_many(core::Sandbox sandbox) noexcept;
 
-/// `writable`: directories besides what the sandbox itself opens; with a "-" in front it may be absent.
+/// `writable` lists directories besides those that the sandbox itself opens; a leading "-" means that it may
+/// be absent.
 [[nodiscard]] std::vector<UnitProperty> sandbox_properties(core::Sandbox sandbox, Words writable);
 
 } // namespace gpuhost::host

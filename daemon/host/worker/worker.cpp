@@ -32,7 +32,7 @@ class Reporter {
         if (last_us_ != 0 && now - last_us_ < interval_us)
             return;
         last_us_ = now;
-        // Lost progress is no reason to fail; a lost result is, and the next write will say so.
+        // Lost progress is not an error. A lost result is, and its write reports it.
         (void)base::write_all(fd_, core::encode_event(core::JobProgress{fraction, std::string(text)}),
                               "events");
     }
@@ -52,7 +52,7 @@ Result<std::vector<UniqueFd>> receive_inputs(std::size_t expected) {
     return inputs;
 }
 
-/// All problems of all steps, not the first: the person mends them in one go.
+/// Returns all problems of all steps, not the first, so that a person can fix them together.
 core::JobResult preflight(const core::StepKinds& kinds, const core::JobRequest& request,
                           core::StepContext& context) {
     core::JobResult result;
@@ -137,7 +137,7 @@ core::JobResult run_guarded(const base::Root& root, const core::StepKinds& kinds
 
 int run_job(const base::Root& root, const core::StepKinds& kinds, std::string_view job,
             std::vector<UniqueFd>& kept) {
-    // O_APPEND and one write a line: what the daemon reads is whole lines, whenever this process is killed.
+    // O_APPEND and one write a line: the daemon only reads whole lines, whenever this process is killed.
     const auto events = root.open_file(core::job_directory(job) + "/events", O_WRONLY | O_APPEND);
     if (!events) {
         std::fprintf(stderr, "gpuhost-worker: %s\n", events.error().message.c_str());

@@ -9,11 +9,12 @@
 
 namespace gpuhost::host {
 
-/// The exit status: 0 once a result is written, whatever it says. `kept`: what steps leave open for those after them.
+/// Runs a job. Returns the exit status: 0 if a result was written, even an error. `kept` holds descriptors
+/// that steps leave open for later steps.
 [[nodiscard]] int run_job(const base::Root& root, const core::StepKinds& kinds, std::string_view job,
                           std::vector<base::UniqueFd>& kept);
 
-/// main() of a worker that knows these kinds: [--root=DIR] JOB, and after it those that the daemon tells it.
+/// Runs main() of a worker that knows these kinds: [--root=DIR] JOB, then further jobs that the daemon sends.
 [[nodiscard]] int worker_main(const core::StepKinds& kinds, int argc, char* argv[]);
 
 } // namespace gpuhost::host

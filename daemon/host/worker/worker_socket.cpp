@@ -16,9 +16,9 @@ using base::fail_errno;
 using base::Result;
 using base::UniqueFd;
 
-constexpr std::size_t per_message = 128; // the kernel takes up to 253
+constexpr std::size_t per_message = 128; // the kernel accepts up to 253
 
-/// One byte that carries descriptors. Points into itself, so it stays where it is.
+/// A one-byte message that carries descriptors. Not movable: it points into itself.
 struct Carrier {
     Carrier() {
         message.msg_iov = &data;
@@ -49,7 +49,7 @@ Result<void> send(int socket, std::span<const int> descriptors) {
     return {};
 }
 
-/// Takes the descriptors out of one message. False at the end of the stream.
+/// Receives the descriptors of one message. Returns false at the end of the stream.
 bool receive(int socket, std::vector<UniqueFd>& descriptors) {
     Carrier carrier;
     if (::recvmsg(socket, &carrier.message, MSG_CMSG_CLOEXEC) <= 0)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A worker's stdin: a socket with the descriptors of its input files queued in it, and after them the names of further
-// jobs. Both of its ends.
+// Both ends of a worker's stdin: a socket that queues the descriptors of its input files, then the names of
+// further jobs.
 #pragma once
 
 #include "daemon/base/handle.hpp"
@@ -16,19 +16,19 @@
 namespace gpuhost::host {
 
 struct WorkerSocket {
-    base::UniqueFd daemon; ///< dropped, it tells the worker that no job follows
+    base::UniqueFd daemon; ///< closing it tells the worker that no job follows
     base::UniqueFd worker;
 };
 
-/// With these queued in it.
+/// Returns a socket with these descriptors queued in it.
 [[nodiscard]] base::Result<WorkerSocket> socket_with(std::span<const int> descriptors);
 
-/// Takes them, in their order. Fewer than `expected` where the stream ends before.
+/// Receives descriptors in their order; fewer than `expected` if the stream ends early.
 [[nodiscard]] std::vector<base::UniqueFd> take_descriptors(int socket, std::size_t expected);
 
 [[nodiscard]] base::Result<void> send_job(int socket, std::string_view job);
 
-/// Waits for it; nothing where no other job will come.
+/// Waits for the next job; returns nullopt if there is none.
 [[nodiscard]] std::optional<std::string> take_job(int socket);
 
 } // namespace gpuhost::host
