@@ -20,12 +20,12 @@ using images::Member;
 
 namespace {
 
-/// A host, and what its store lacks of the bundle.
+/// A host, and which members of the bundle its store does not have.
 struct Host {
     images::HostFacts facts;
-    bool known = false;            ///< its store can be read
-    std::string problem;           ///< why it can't
-    std::set<const Member*> lacks; ///< of what it takes
+    bool known = false;            ///< the store can be read, or does not exist
+    std::string problem;           ///< why the store can't be read
+    std::set<const Member*> lacks; ///< needed members that are not in the store
 };
 
 Host look_at_host(const BundleReader& bundle, const base::Root& root) {
@@ -41,7 +41,7 @@ Host look_at_host(const BundleReader& bundle, const base::Root& root) {
     return host;
 }
 
-/// Documents of the bundle, also those that a delta leaves out and the host has.
+/// Returns a reader for documents of the bundle. Documents that a delta omits are read from the host's store.
 images::BundleItems::ReadDocument reader_of(const BundleReader& bundle, const base::Root& root) {
     return [read = images::documents_of(bundle), &root](const Member& member) -> Result<std::string> {
         if (!member.absent)
@@ -58,10 +58,10 @@ std::uint64_t bytes_of(const std::vector<const Member*>& members) {
     return bytes;
 }
 
-/// Its size, and what this host would do with it.
+/// Adds the size of an item, and what this host would do with it.
 void add_share(Json& item, const Result<std::vector<const Member*>>& members, const Host& host, bool taken) {
     item["taken"] = taken;
-    // A pipe can't be read for it, and a delta leaves documents out.
+    // An unreadable document is no error here: a pipe can't be read again, and a delta omits documents.
     if (!members && members.error().code != Errc::Unsupported && members.error().code != Errc::NotFound)
         item["problem"] = members.error().message;
     if (!members)
@@ -94,7 +94,7 @@ Json images_of(const BundleReader& bundle, const images::BundleItems& items, con
 Json artifacts_of(const BundleReader& bundle, const images::BundleItems& items, const Host& host) {
     Json list = Json::array();
     for (const images::BundleArtifact& artifact : bundle.manifest().artifacts) {
-        const Member& document = *items.find(artifact.hex); // the manifest was checked for that
+        const Member& document = *items.find(artifact.hex); // checked when the manifest was read
         Json item{{"kind", artifact.kind},
                   {"name", artifact.name},
                   {"kernel", artifact.kernel},
@@ -107,7 +107,8 @@ Json artifacts_of(const BundleReader& bundle, const images::BundleItems& items, 
     return list;
 }
 
-/// Generation and space stand in the way of an import too. Blobs that are left out are named one by one.
+/// Returns why an import would be refused: generation or disk space; empty: it would not. Missing blobs are
+/// listed one by one elsewhere.
 std::string refusal(const BundleReader& bundle, const base::Root& root, const images::HostFacts& host) {
     const auto least = images::least_generations(root);
     if (!least)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What 'bundle show' says: what is in a bundle, how large each thing is, and what a host would take of it.
+// Describes a bundle for 'bundle show': its contents, their sizes, and what a host would import.
 #pragma once
 
 #include "daemon/base/json.hpp"
@@ -8,7 +8,8 @@
 
 namespace gpuhost::ctl {
 
-/// As org.gpuhost1(5) describes it. Sizes that nothing says, and what a store lacks that can't be read, are left out.
+/// Returns the document of org.gpuhost1(5). Omits unknown sizes, and the missing blobs if the store can't be
+/// read.
 [[nodiscard]] base::Json document_of(const images::BundleReader& bundle, const base::Root& root);
 
 } // namespace gpuhost::ctl

@@ -23,7 +23,7 @@ using base::Result;
 
 namespace {
 
-/// "1 image", "2 artifacts", "1 image, 2 artifacts".
+/// Returns "1 image", "2 artifacts" or "1 image, 2 artifacts".
 std::string described(const images::BundleManifest& manifest) {
     std::string artifacts = plural(manifest.artifacts.size(), "artifact", "artifacts");
     if (manifest.images.empty() && !manifest.artifacts.empty())
@@ -36,6 +36,7 @@ constexpr Option dry_run_option{"dry-run", "", "name what would go in, and write
 constexpr std::array options{for_option,         output_option,     volume_size_option, sign_key_option,
                              certificate_option, passphrase_option, dry_run_option,     option::json};
 
+/// Returns SOURCE_DATE_EPOCH, or else the current time:
 /// https://reproducible-builds.org/specs/source-date-epoch/
 Result<std::uint64_t> time_of_creation() {
     const char* const epoch = std::getenv("SOURCE_DATE_EPOCH"); // NOLINT(concurrency-mt-unsafe): one thread

@@ -30,7 +30,7 @@ Result<BundleReader> open_bundle(const std::vector<InputFile>& files, const cont
     return BundleReader::open(std::move(input), trust);
 }
 
-/// Where each member of a bundle stands in it.
+/// Returns the offset of each member of a bundle, by digest.
 Result<std::map<std::string, std::uint64_t>> offsets_of(BundleReader& bundle) {
     std::map<std::string, std::uint64_t> offsets;
     for (;;) {
@@ -44,10 +44,10 @@ Result<std::map<std::string, std::uint64_t>> offsets_of(BundleReader& bundle) {
 struct Delta {
     images::BundleManifest manifest;
     std::uint64_t left_out = 0;
-    std::uint64_t bytes = 0; ///< of what is in it
+    std::uint64_t bytes = 0; ///< total size of the included members
 };
 
-/// Do all hosts that need `newer` have it from the older bundle?
+/// Returns true if the older bundle already gave the member to all hosts that need `newer`.
 bool was_for_all_of(const Member& older, const Member& newer) {
     const auto has = [&](const std::string& host) {
         return std::find(older.hosts.begin(), older.hosts.end(), host) != older.hosts.end();

@@ -24,7 +24,7 @@ Result<Json> follow(Session& session, std::uint64_t id) {
     return follow_operation(session, id);
 }
 
-/// What gpuhost-fetch says, up to the exit status; what is done goes into `document`.
+/// Reads the messages of gpuhost-fetch up to its exit status. Adds operations and errors to `document`.
 Result<int> listen(Session& session, int socket, Json& document) {
     std::string buffer;
     for (;;) {
@@ -34,7 +34,7 @@ Result<int> listen(Session& session, int socket, Json& document) {
             session.note(text_of(line, "note") + "\n");
         if (line.contains("operation")) {
             GPUHOST_TRY(operation, follow(session, number_of(line, "operation")));
-            // Its failure comes as an error of its own, which knows more than the import.
+            // A failed operation also arrives as an error, which says more than the import.
             if (!session.wants_json() && operation_exit_status(operation) == 0)
                 (void)report_operation(session, operation);
             document["operations"].push_back(std::move(operation));

@@ -22,19 +22,19 @@ using base::Result;
 namespace {
 
 std::string base_name(std::string path) {
-    while (path.size() > 1 && path.back() == '/') // a directory
+    while (path.size() > 1 && path.back() == '/') // trailing slashes of a directory
         path.pop_back();
     return path.substr(path.find_last_of('/') + 1);
 }
 
-/// The first volume and those that stand beside it; of anything else, itself.
+/// Returns a first volume and the other volumes in its directory. Any other path is returned alone.
 std::vector<std::string> volumes_of(const std::string& path) {
     const std::string first = volume_name("", 1);
     std::vector<std::string> volumes{path};
     if (!base::ends_with(path, first))
         return volumes;
     const std::string bundle = path.substr(0, path.size() - first.size());
-    for (std::size_t number = 2; number <= input_file_limit + 1; ++number) { // one too many is seen
+    for (std::size_t number = 2; number <= input_file_limit + 1; ++number) { // one more, to detect too many
         std::string next = volume_name(bundle, number);
         if (::access(next.c_str(), F_OK) != 0)
             break;
@@ -69,7 +69,7 @@ Result<std::vector<InputFile>> open_bundle_files(std::span<const std::string> pa
             return base::fail(Errc::InvalidArgument, "a bundle does not come from a terminal");
         files.push_back({standard ? "standard input" : base_name(path), std::move(fd)});
     }
-    if (beside.size() > 1) // whoever reads an error is to know what was read
+    if (beside.size() > 1) // error messages name all volumes that were read
         files.front().name += " to " + beside.back().substr(beside.back().rfind('/') + 1);
     return files;
 }

@@ -20,12 +20,13 @@ using images::Inventory;
 
 namespace {
 
-constexpr std::size_t database_limit = std::size_t{64} << 20U; ///< dpkg's status, pci.ids
+constexpr std::size_t database_limit = std::size_t{64} << 20U; ///< for dpkg's status and pci.ids
 
 struct Runtime {
     std::string_view name;
     std::array<std::string_view, 3> programs;
-    std::array<std::string_view, 3> packages; ///< of Debian; their version is the program's
+    /// Debian packages whose version is the program's version.
+    std::array<std::string_view, 3> packages;
 };
 constexpr std::array known_runtimes{
     Runtime{
@@ -39,7 +40,7 @@ constexpr std::array known_runtimes{
     Runtime{"kubelet", {"/usr/bin/kubelet", "/usr/local/bin/kubelet"}, {"kubelet"}},
 };
 
-/// Lines of a text, without their ends.
+/// Calls `use` with each line, without its line feed.
 template <class F>
 void for_each_line(std::string_view text, F use) {
     while (!text.empty()) {
@@ -74,7 +75,7 @@ void add_runtimes(Inventory& inventory, const Root& root) {
     }
 }
 
-/// Of NVIDIA's devices, by their numbers: "2330" → "GH100 [H100 SXM5 80GB]".
+/// Returns the names of NVIDIA's devices by device ID: "2330" → "GH100 [H100 SXM5 80GB]".
 std::map<std::string, std::string, std::less<>> pci_names(const Root& root) {
     std::map<std::string, std::string, std::less<>> names;
     auto text = root.read("/usr/share/misc/pci.ids", database_limit);
@@ -90,7 +91,7 @@ std::map<std::string, std::string, std::less<>> pci_names(const Root& root) {
     return names;
 }
 
-/// "Model: \t NVIDIA H100 80GB HBM3" of the driver's own file.
+/// Returns the model from "Model: \t NVIDIA H100 80GB HBM3" in the driver's information file.
 std::string driver_name(const Root& root, const std::string& address) {
     std::string name;
     for_each_line(root.read("/proc/driver/nvidia/gpus/" + address + "/information").value_or(""),

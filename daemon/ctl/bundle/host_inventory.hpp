@@ -9,14 +9,14 @@
 
 namespace gpuhost::ctl {
 
-/// What it takes of a bundle, by what it is.
+/// Returns the facts that decide what the host imports from a bundle.
 [[nodiscard]] images::HostFacts read_host_facts(const base::Root& root);
 
-/// What the files of a host say, without its daemon and without privileges. What can't be read is left out, but for the
-/// store, in which nothing must be missing.
+/// Reads a host's files, without its daemon and without privileges. Omits unreadable facts. Fails if the
+/// driver store can't be read, because an inventory must list it completely.
 [[nodiscard]] base::Result<images::Inventory> read_inventory(const base::Root& root);
 
-/// Versions of dpkg's installed packages, by name.
+/// Returns the versions of dpkg's installed packages by name.
 [[nodiscard]] std::map<std::string, std::string, std::less<>> debian_packages(const base::Root& root);
 
 } // namespace gpuhost::ctl

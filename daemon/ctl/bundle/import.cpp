@@ -50,7 +50,7 @@ const Verb bundle_import_verb{
     "or a "
     "directory; AllowUnsigned= in gpuhostd.conf(5) must allow that.",
     1,
-    100'000, // the limit on files is input_files.hpp's and has words of its own
+    100'000, // input_files.hpp has the real limit, with its own error
     options,
     run,
 };

@@ -22,7 +22,7 @@ namespace {
 
 constexpr std::uint64_t mebibyte = std::uint64_t{1} << 20U;
 constexpr std::uint64_t least_volume = mebibyte;
-constexpr std::size_t most_volumes = input_file_limit; ///< one import takes no more
+constexpr std::size_t most_volumes = input_file_limit; ///< limit of one import
 
 std::uint64_t parts_of(std::uint64_t size, std::uint64_t part) {
     return (size + part - 1) / part;
@@ -80,7 +80,7 @@ Result<void> BundleFiles::write(std::string_view bytes) {
 Result<void> BundleFiles::finish() {
     for (std::size_t i = 0; i < files_.size(); ++i)
         if (auto finished = files_[i].finish(); !finished) {
-            for (std::size_t named = 0; named < i; ++named) // half of the volumes are no bundle
+            for (std::size_t named = 0; named < i; ++named) // an incomplete set of volumes is useless
                 (void)::unlink(names_[named].c_str());
             return finished;
         }

@@ -25,11 +25,11 @@ namespace {
 
 constexpr std::array options{root_option, option::json};
 
-/// ioprio_set(2), whose header is no C++: of this process, class idle.
+/// Arguments of ioprio_set(2) for this process and class idle. The kernel's header is not valid C++.
 constexpr int ioprio_who_process = 1;
 constexpr int ioprio_idle = 3 << 13;
 
-/// What the host's jobs leave of the disk and of a processor. On a kernel without it, as everybody else.
+/// Uses only idle disk and CPU time. Without kernel support the process runs at normal priority.
 void yield_to_jobs() {
     const sched_param none{};
     (void)::sched_setscheduler(0, SCHED_IDLE, &none);
@@ -41,7 +41,7 @@ std::string line_of(const images::Damage& damage) {
            printable(damage.why) + (damage.removed || damage.missing ? "" : "; it is still there") + "\n";
 }
 
-/// What to do about those that are gone, and about those that are not.
+/// Returns the hint for damaged blobs: import the removed ones again, and how to handle those still there.
 std::string hint_of(const images::Scrub& scrub) {
     std::set<std::string> gone;
     bool stays = false;
@@ -87,7 +87,7 @@ Result<int> run(Session& session) {
     GPUHOST_TRY(scrubber, images::Scrubber::open(root));
     std::optional<ByteMeter> meter(std::in_place, session.err(), "reading", scrubber.total_bytes());
     const images::Scrub scrub = scrubber.run([&](std::uint64_t n) { meter->add(n); });
-    meter.reset(); // its bar is gone before the lines come
+    meter.reset(); // clears the bar before the report is printed
     if (const auto kept = images::write_scrub(root, scrub); !kept && scrub.blobs > 0)
         session.note("Not kept for 'gpuhostctl status': " + kept.error().message + "\n");
     show(session, scrub);

@@ -26,7 +26,7 @@ Result<std::string> needed(const Session& session, const Option& option, std::st
                       std::string(hint));
 }
 
-/// A key as it is named, and what there is of it in files.
+/// A signing key as named on the command line, with the contents of its files.
 struct KeySource {
     std::string path;
     bool is_uri = false;
@@ -34,7 +34,7 @@ struct KeySource {
     std::string certificates;
 };
 
-/// An argument can be read by everybody on the machine, for as long as the program runs.
+/// Rejects a PIN in the URI: every user of the machine can read the arguments of a running program.
 Result<void> check_uri(const std::string& uri) {
     if (uri.find("pin-value=") == std::string::npos)
         return {};
@@ -82,7 +82,7 @@ Result<std::string> chosen_output(const Session& session) {
 }
 
 Result<content::SigningKey> chosen_key(const Session& session) {
-    (void)::prctl(PR_SET_DUMPABLE, 0); // a crash leaves no keys and passphrases behind in a core
+    (void)::prctl(PR_SET_DUMPABLE, 0); // keeps keys and passphrases out of core dumps
     GPUHOST_TRY(source, read_source(session));
     std::string secret;
     if (const auto file = session.arguments().value(passphrase_option)) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Options of the verbs that make a bundle.
+// Options of the verbs that write a bundle.
 #pragma once
 
 #include "daemon/content/crypto/cms.hpp"
@@ -19,7 +19,7 @@ inline constexpr Option certificate_option{"cert", "FILE",
 inline constexpr Option passphrase_option{"passphrase-file", "FILE",
                                           "the key's passphrase or PIN, as the file's first line"};
 
-/// InvalidArgument where the option is missing that it needs.
+/// Fails with InvalidArgument if a required option is missing.
 [[nodiscard]] base::Result<std::string> chosen_output(const Session& session);
 [[nodiscard]] base::Result<content::SigningKey> chosen_key(const Session& session);
 

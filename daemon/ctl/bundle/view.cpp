@@ -22,7 +22,7 @@ Table::Cell signer_of(const Json& bundle) {
     return {text_of(base::member(bundle, "signer"), "subject")};
 }
 
-/// "debian-12", of "packages" by their "distribution".
+/// Joins one member of each element: "debian-12" from "packages" by "distribution".
 std::string names_of(const Json& bundle, std::string_view list, std::string_view key) {
     std::vector<std::string> names;
     for (const Json& tree : list_of(bundle, list))
@@ -30,7 +30,7 @@ std::string names_of(const Json& bundle, std::string_view list, std::string_view
     return base::join(names, " ");
 }
 
-/// Pinned images, and those that a runtime does not have.
+/// Shows pinned images, and the images that are missing from a runtime.
 void add_placement_lines(Facts& facts, const Screen& screen, const Json& placement) {
     std::size_t good = 0;
     for (const Json& image : list_of(placement, "images"))
@@ -50,7 +50,7 @@ void add_placement_lines(Facts& facts, const Screen& screen, const Json& placeme
                                 plural(list_of(placement, "runtimes").size(), "runtime", "runtimes"));
 }
 
-/// `peers`: there is somebody to fetch from.
+/// `peers`: blobs can be fetched from peers.
 std::string damage_line(const Json& scrub, bool peers) {
     std::set<std::string> bundles;
     bool stays = false;
@@ -94,7 +94,7 @@ std::string render_bundles(const Screen& screen, const Json& list) {
 
 namespace {
 
-/// "driver packages 550.163.01", "driver modules 550.163.01 for 6.1.0-50-amd64 on linux/amd64".
+/// Returns "driver packages 550.163.01" or "driver modules 550.163.01 for 6.1.0-50-amd64 on linux/amd64".
 std::string described(const Json& artifact) {
     std::string kind = text_of(artifact, "kind");
     std::replace(kind.begin(), kind.end(), '-', ' ');
@@ -113,7 +113,7 @@ std::string size_of(const Json& item) {
     return item.contains("bytes") ? human_bytes(number_of(item, "bytes")) : "";
 }
 
-/// What the host would do with it.
+/// Returns what the host would do with the item.
 std::string share_of(const Json& item) {
     if (std::string problem = text_of(item, "problem"); !problem.empty())
         return problem;
