@@ -35,7 +35,7 @@ Json to_json(const kmod::InstalledDriver& driver, const Owners& owners) {
     return document;
 }
 
-/// Each file under its own path; from there it goes as files of any package do.
+/// Packs each file under its own path. The daemon then imports it like any package.
 Result<InputFile> pack(const base::Root& root, const kmod::InstalledDriver& driver, const Owners& owners) {
     const std::string name = "installed-" + driver.version;
     GPUHOST_TRY(packed, PackedFiles::create(name));
@@ -62,7 +62,8 @@ Result<int> adopt(Session& session, const base::Root& root, const kmod::Installe
     return status;
 }
 
-/// As this host knows them, whatever links are in the system below the root: what is printed is there to be removed.
+/// Returns the paths to remove as this host sees them, with links below the root resolved. The user removes
+/// what is printed.
 Result<std::set<std::string>> names_to_remove(const base::Root& root, const kmod::InstalledDriver& driver) {
     std::set<std::string> names;
     for (const std::string& path : kmod::files_to_remove(root, driver)) {

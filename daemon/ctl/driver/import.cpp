@@ -28,7 +28,7 @@ const Verb driver_import_verb{
     "most 16 files, or the directory of a source (/usr/src/nvidia-VERSION). Nothing in them is executed, and "
     "nothing that runs changes.",
     1,
-    100'000, // the limit on files is input_files.hpp's and has words of its own
+    100'000, // input_files.hpp has the real limit, with its own error
     options,
     run,
 };

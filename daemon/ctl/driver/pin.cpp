@@ -34,7 +34,7 @@ Result<void> take_away(Versions& pins, const std::string& version) {
     return {};
 }
 
-/// One that does not run reads its files when it starts.
+/// Reloads gpuhostd if it is running. Otherwise it reads the files when it starts.
 Result<void> tell_daemon(Session& session) {
     GPUHOST_TRY(client, session.client());
     const auto runs = client->running();
@@ -45,7 +45,7 @@ Result<void> tell_daemon(Session& session) {
     return {};
 }
 
-/// All of the words or none.
+/// Changes all pins or none.
 template <Result<void> (*change)(Versions&, const std::string&)>
 Result<int> run(Session& session) {
     GPUHOST_TRY(root, given_root(session.arguments()));

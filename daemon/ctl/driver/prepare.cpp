@@ -23,7 +23,8 @@ constexpr Option hook_option{"hook", "",
                              "as a kernel package's installation asks: NewKernel= says what counts"};
 constexpr std::array options{hook_option, option::timeout};
 
-/// A package's installation holds dpkg's lock while it waits. A build takes minutes; the daemon finishes one that hangs.
+/// Limits the hook, since a package installation holds dpkg's lock meanwhile. A build takes minutes; the
+/// daemon ends one that hangs.
 constexpr std::chrono::minutes hook_patience{30};
 
 Request selecting(const std::string& kernel) {
@@ -37,7 +38,7 @@ bool has_problem(const Json& plan, Errc code) {
     });
 }
 
-/// Modules first where there are none; then the kernel is led to them.
+/// Builds modules if there are none, then selects the driver for the kernel.
 Result<int> prepare(Session& session, Client& client, const std::string& kernel, const Deadline& deadline) {
     const Request select = selecting(kernel);
     GPUHOST_TRY(plan, client.ask(select.plan));
@@ -59,7 +60,7 @@ Result<Json> observed_driver(Client& client) {
     return base::member(base::member(base::member(host, "components"), "driver"), "observed");
 }
 
-/// Installed kernels that do not run; all of them where none is named.
+/// Returns the kernels of the command line, or else all installed kernels but the running one.
 Result<std::vector<std::string>> kernels_to_prepare(Session& session, Client& client) {
     if (!session.arguments().words().empty())
         return session.arguments().words();
@@ -85,14 +86,14 @@ Result<int> prepare_all(Session& session, const Deadline& deadline) {
     return worst;
 }
 
-/// Is there a driver of ours for which a kernel could be made ready? Where that can't be told there may be.
+/// Returns true if a driver of gpuhostd could be prepared for the kernel, or if that is unknown.
 bool concerns(Client& client, const std::string& kernel) {
     const auto plan = client.ask(selecting(kernel).plan);
     return !plan || (!has_problem(*plan, Errc::Refused) && !has_problem(*plan, Errc::InvalidArgument));
 }
 
-/// What the hook of a package before this one began. Anything else may take as long as it likes, and a package's installation
-/// is not to wait for it.
+/// Waits for operations that the hook of an earlier package started. Other operations may take any time, so a
+/// package installation must not wait for them.
 void wait_for_others(Session& session, Client& client, const Deadline& deadline) {
     const auto operations = client.list_operations();
     if (operations && client.subscribe())
@@ -102,7 +103,7 @@ void wait_for_others(Session& session, Client& client, const Deadline& deadline)
                 (void)follow_operation(session, operation.id, deadline);
 }
 
-/// NewKernel=, where the daemon does not say it.
+/// Reads NewKernel= from the files, if the daemon does not report it.
 std::string configured_wish() {
     const auto root = base::Root::open("/");
     return root ? core::load_settings(*root, {kmod::driver_setting_keys()})
@@ -117,11 +118,11 @@ int unprepared(const Session& session, std::string_view wish) {
     return wish == "require" ? base::info(Errc::Refused).exit_code : 0;
 }
 
-/// Whatever package installs a kernel is not to fail over a driver, unless an administrator says so.
+/// A missing driver must not fail the installation of a kernel package, unless an administrator requires it.
 Result<int> run_hook(Session& session, const Deadline& deadline) {
     const auto client = session.client();
     const auto runs = client ? (*client)->running() : Result<bool>(false);
-    if (runs && !*runs) { // as where an image is made
+    if (runs && !*runs) { // for example while an image is built
         session.note("gpuhostd does not run: it sees to the driver when the new kernel boots.\n");
         return 0;
     }

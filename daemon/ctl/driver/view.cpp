@@ -14,20 +14,20 @@ using base::Json;
 
 namespace {
 
-/// Does a selection ({"version", "userland", "modules"}) mean this module set?
+/// Returns true if a selection ({"version", "userland", "modules"}) selects this module set.
 bool means(const Json& selection, const Json& version, const Json& set) {
     return text_of(selection, "version") == text_of(version, "version") &&
            text_of(selection, "modules") == text_of(set, "digest");
 }
 
-/// What a module set is to its kernel: "loaded, selected", "previous", "".
+/// Returns the roles of a module set for its kernel: "loaded, selected", "previous", "".
 std::string role(const Json& list, const Json& version, const Json& set, std::string_view loaded) {
     const std::string kernel = text_of(set, "kernel");
     const Json& selection = base::member(base::member(list, "selected"), kernel);
     const bool selected = means(selection, version, set);
     const bool selected_elsewhere = !selected && text_of(selection, "version") == text_of(version, "version");
     std::vector<std::string> roles;
-    // Of several sets of the loaded version it is the selected one.
+    // With several sets of the loaded version, the selected one counts as loaded.
     if (kernel == text_of(list, "kernel") && loaded == text_of(version, "version") && !selected_elsewhere)
         roles.emplace_back("loaded");
     if (selected)
@@ -37,7 +37,7 @@ std::string role(const Json& list, const Json& version, const Json& set, std::st
     return base::join(roles, ", ");
 }
 
-/// A version without modules for the running kernel says what it still needs.
+/// Returns the role of a version without modules for the running kernel: what it still needs.
 std::string role_without_modules(const Json& version) {
     return list_of(version, "sources").empty() ? "no modules" : "not built";
 }
@@ -54,7 +54,7 @@ std::vector<std::string> module_names(const Json& set) {
     return names;
 }
 
-/// "signed by Site modules"; where they differ, each; empty where one is not signed.
+/// Returns "signed by Site modules" with all different signers. Empty if a module is unsigned.
 std::string signers_of(const Json& set) {
     std::vector<std::string> signers;
     for (const Json& module : list_of(set, "modules")) {
@@ -73,7 +73,7 @@ void add_version(Table& table, const Json& list, const Json& version, std::strin
     std::string userland = userland_of(version);
     if (sets.empty())
         table.add({name, "", "", "", userland, {role_without_modules(version), Style::Warn}});
-    for (const Json& set : sets) { // the version's own columns stand in its first row only
+    for (const Json& set : sets) { // only the first row shows the version's own columns
         const std::string what = role(list, version, set, loaded);
         const Style style = base::starts_with(what, "loaded") ? Style::Good : Style::Plain;
         table.add({std::exchange(name, ""),

@@ -10,7 +10,7 @@
 namespace gpuhost::ctl {
 namespace {
 
-/// "23 files in /usr/lib/x86_64-linux-gnu", a line a directory.
+/// Adds a line for each directory: "23 files in /usr/lib/x86_64-linux-gnu".
 void add_directories(Facts& facts, const std::string& label, const std::vector<std::string>& files) {
     std::map<std::string, std::uint64_t> counts;
     for (const std::string& file : files)
@@ -73,7 +73,7 @@ std::string render_takeover(const kmod::InstalledDriver& driver, const Owners& o
                  " | xargs -d '\\n' rm   (of no package: look at the list first)";
     text +=
         std::string(adopted ? "\nTo have gpuhostd run it:\n" : "and to have gpuhostd run it after that:\n");
-    // Once its files are gone nothing computes until the swap.
+    // GPUs are not usable from the removal of the files to the swap.
     text += "  gpuhostctl driver swap " + driver.version +
             " --dry-run   (until only these files are in its way)\n"
             "  " +

@@ -7,11 +7,11 @@
 
 namespace gpuhost::ctl {
 
-/// What is there, whose it is, what may disturb it, and what can be done with it.
+/// Renders the installed files, their origin, what may interfere, and what can be done with them.
 [[nodiscard]] std::string render_installed(const Screen& screen, const kmod::InstalledDriver& driver,
                                            const Owners& owners);
 
-/// How gpuhostd takes over, in lines; `adopted`: its files are in the store.
+/// Renders the takeover by gpuhostd step by step. `adopted`: its files are in the store.
 [[nodiscard]] std::string render_takeover(const kmod::InstalledDriver& driver, const Owners& owners,
                                           const base::Root& root, bool adopted);
 
