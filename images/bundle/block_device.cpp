@@ -14,7 +14,7 @@ namespace gpuhost::images {
 
 namespace {
 
-constexpr unsigned most_layers = 8; ///< of the device mapper
+constexpr unsigned most_layers = 8; ///< limit of nested device-mapper devices
 
 /// `device` is a directory below /sys.
 bool turns(const base::Root& root, const std::string& device, unsigned layers) {
@@ -27,7 +27,8 @@ bool turns(const base::Root& root, const std::string& device, unsigned layers) {
         return std::any_of(below.begin(), below.end(), [&](const std::string& name) {
             return turns(root, path + "/slaves/" + name, layers - 1);
         });
-    for (const char* queue : {"/queue/rotational", "/../queue/rotational"}) // of a disk, of its partition
+    // Of a disk, or of a partition's disk.
+    for (const char* queue : {"/queue/rotational", "/../queue/rotational"})
         if (const auto said = root.read_line(path + queue))
             return *said == "1";
     return false;

@@ -3,8 +3,9 @@
 
 namespace gpuhost::images {
 
-/// Is this open file on a disk that turns, by its queue/rotational (sysfs-block)? Several readers at once are slow there.
-/// Virtio's say that they do whatever they are, and are taken for ones that don't; so is what nothing is known of.
+/// Reports whether this open file is on a rotating disk, by queue/rotational (sysfs-block). Several
+/// concurrent readers are slow on such a disk. Returns false for virtio disks, which always report
+/// rotational, and if nothing is known.
 [[nodiscard]] bool seeks_slowly(int fd);
 
 } // namespace gpuhost::images

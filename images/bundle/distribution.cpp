@@ -19,7 +19,7 @@ bool is_letter(char c) {
     return (c >= 'a' && c <= 'z') || is_digit(c);
 }
 
-/// A value of os-release(5), without its quotes. As in a shell the last one counts.
+/// Returns a value of os-release(5) without its quotes. The last assignment counts, as in a shell.
 std::string value_of(const std::vector<std::string>& lines, std::string_view key) {
     std::string found;
     for (std::string_view line : lines) {

@@ -26,7 +26,8 @@ constexpr std::string_view gpu_prefix = "gpu=";
 constexpr std::array programs_of_all{std::string_view("/usr/lib/systemd/systemd"),
                                      std::string_view("/bin/sh")};
 
-/// As OCI calls what this program runs on; empty for another than these two. Its machine is two bytes at 18 (elf(5)).
+/// Returns the OCI architecture of an ELF program; empty unless it is one of these two. e_machine is two
+/// bytes at offset 18 (elf(5)).
 std::string_view machine_of(const base::Root& root, std::string_view program) {
     std::array<unsigned char, 20> head{};
     const auto fd = root.open_file(program, O_RDONLY | O_NONBLOCK);
@@ -37,7 +38,7 @@ std::string_view machine_of(const base::Root& root, std::string_view program) {
     return machine == EM_X86_64 ? "amd64" : machine == EM_AARCH64 ? "arm64" : "";
 }
 
-/// One part of a word; each may come once.
+/// Parses one part of a word. Each kind of part may occur once.
 bool set_part(HostWord& host, std::string_view part) {
     const auto set = [](std::string_view& to, std::string_view value, bool good) {
         const bool first = to.empty();
@@ -61,7 +62,7 @@ bool set_part(HostWord& host, std::string_view part) {
     return set(host.platform, part, is_platform(part));
 }
 
-/// Where there is no GPU nothing says what a driver is for but that somebody wants one.
+/// Without a GPU, a driver for any GPU fits if the administrator wants a driver.
 bool fits_gpu(const core::DriverWish& driver, std::string_view gpu) {
     if (driver.gpus.empty())
         return driver.wanted;

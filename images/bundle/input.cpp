@@ -20,7 +20,7 @@ using base::Result;
 namespace {
 
 constexpr std::uint64_t forget_bytes = 8U << 20U;
-constexpr unsigned most_readers = 4; ///< the host has other work
+constexpr unsigned most_readers = 4; ///< leaves CPUs to the host's other work
 
 } // namespace
 
@@ -51,7 +51,7 @@ Result<std::size_t> BundleInput::read_some(std::span<char> buffer) {
                               : ::read(part.fd, buffer.data(), buffer.size());
         if (n < 0 && errno == EINTR)
             continue;
-        if (n < 0 && errno == EAGAIN) { // somebody made the pipe non-blocking
+        if (n < 0 && errno == EAGAIN) { // the pipe was made non-blocking by another process
             struct pollfd wait {
                 part.fd, POLLIN, 0
             };
@@ -108,7 +108,7 @@ Result<void> BundleInput::skip(std::uint64_t bytes) {
         }
         return {};
     }
-    const bool far = bytes >= forget_bytes; // somebody else may be reading that
+    const bool far = bytes >= forget_bytes; // another copy may be reading the skipped bytes
     if (far)
         forget_read();
     while (bytes > 0 && part_ < parts_.size()) {
@@ -127,7 +127,7 @@ Result<void> BundleInput::skip(std::uint64_t bytes) {
     if (bytes == 0)
         return {};
     char none = 0;
-    return read(std::span(&none, 1)); // says where it ends
+    return read(std::span(&none, 1)); // fails with the position of the end
 }
 
 Result<bool> BundleInput::at_end() {
@@ -144,7 +144,7 @@ unsigned BundleInput::readers() const {
 }
 
 void BundleInput::forget_read() {
-    if (seekable_ && offset_ > forgotten_) // no bytes would mean: to the end of the file
+    if (seekable_ && offset_ > forgotten_) // a length of 0 would mean "to the end of the file"
         (void)::posix_fadvise(parts_[part_].fd, static_cast<off_t>(forgotten_),
                               static_cast<off_t>(offset_ - forgotten_), POSIX_FADV_DONTNEED);
     forgotten_ = offset_;

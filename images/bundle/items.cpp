@@ -21,7 +21,7 @@ struct Lead {
     std::string media_type;
 };
 
-/// Where each member's bytes begin in the file.
+/// Returns the file offset of each member's bytes.
 std::map<std::string_view, std::uint64_t> positions_of(const SignedManifest& bundle) {
     std::map<std::string_view, std::uint64_t> positions;
     BundleLayout layout(bundle.der.size());
@@ -57,7 +57,7 @@ Result<std::vector<const Member*>> BundleItems::walk(const std::string& hex,
         open.pop_back();
         const Member* const member = find(next.hex);
         if (member == nullptr || !seen.insert(next.hex).second)
-            continue; // of a platform that was left out, or a layer that may not be passed on
+            continue; // belongs to a platform that was left out, or is a layer that may not be redistributed
         members.push_back(member);
         if (!is_document(next.media_type))
             continue;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which members each image and artifact of a bundle is made of. The manifest does not say it, their documents do.
+// Finds the members of each image and artifact of a bundle. Their documents name them; the manifest does not.
 #pragma once
 
 #include "images/bundle/reader.hpp"
@@ -14,13 +14,13 @@ namespace gpuhost::images {
 
 class BundleItems {
   public:
-    /// All of a member that is a document.
+    /// Reads a whole member that is a document.
     using ReadDocument = std::function<base::Result<std::string>(const Member&)>;
 
     /// `manifest` must outlive it.
     BundleItems(const BundleManifest& manifest, ReadDocument read);
 
-    /// The document itself, and all that it leads to and the bundle knows of, each once.
+    /// Returns the document itself and everything in the bundle that it refers to, each once.
     [[nodiscard]] base::Result<std::vector<const Member*>> members_of(const BundleImage& image) const;
     [[nodiscard]] base::Result<std::vector<const Member*>> members_of(const BundleArtifact& artifact) const;
 
@@ -34,8 +34,9 @@ class BundleItems {
     ReadDocument read_;
 };
 
-/// Reads documents where they stand in a bundle's files, and no byte between them; a pipe is Unsupported, and what the
-/// file leaves out NotFound. `bundle` must outlive it, and stay where open() left it.
+/// Returns a function that reads documents directly from a bundle's files, without the bytes between them. It
+/// fails with Unsupported for a pipe, and with NotFound for a member that the file leaves out. `bundle` must
+/// outlive the function and stay at the position after open().
 [[nodiscard]] BundleItems::ReadDocument documents_of(const BundleReader& bundle);
 
 } // namespace gpuhost::images

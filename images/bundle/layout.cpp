@@ -9,14 +9,15 @@
 namespace gpuhost::images {
 namespace {
 
-// Fields of a ustar header (POSIX.1-2001, "ustar Interchange Format"): where, and how many bytes.
+// Fields of a ustar header (POSIX.1-2001, "ustar Interchange Format"): offset and size in bytes.
 struct Field {
     std::size_t at, size;
 };
 constexpr Field name_field{0, 100}, mode_field{100, 8}, uid_field{108, 8}, gid_field{116, 8},
     size_field{124, 12}, mtime_field{136, 12}, checksum_field{148, 8}, type_field{156, 1},
     magic_field{257, 8};
-constexpr std::uint64_t octal_limit = std::uint64_t{8} << 30U; ///< eleven octal digits end here
+/// The first size that eleven octal digits cannot express.
+constexpr std::uint64_t octal_limit = std::uint64_t{8} << 30U;
 
 std::uint64_t round_up(std::uint64_t value, std::uint64_t to) {
     return (value + to - 1) / to * to;
@@ -38,7 +39,7 @@ std::string header(std::string_view name, char type, std::uint64_t size) {
     put_octal(block, mode_field, 0444);
     put_octal(block, uid_field, 0);
     put_octal(block, gid_field, 0);
-    put_octal(block, size_field, size < octal_limit ? size : 0); // else a pax record has it
+    put_octal(block, size_field, size < octal_limit ? size : 0); // larger sizes are in a pax record
     put_octal(block, mtime_field, 0);
     put(block, type_field, std::string_view(&type, 1));
     put(block, magic_field, std::string_view("ustar\00000", 8));
@@ -47,11 +48,11 @@ std::string header(std::string_view name, char type, std::uint64_t size) {
         std::accumulate(block.begin(), block.end(), std::uint64_t{0},
                         [](std::uint64_t total, char c) { return total + static_cast<unsigned char>(c); });
     put_octal(block, {checksum_field.at, 7}, sum);
-    block[checksum_field.at + 6] = '\0'; // six digits, NUL, blank: as everybody writes it
+    block[checksum_field.at + 6] = '\0'; // six digits, NUL, blank: the usual form
     return block;
 }
 
-/// "27 comment=…\n": the number counts itself. `length` bytes in all, at least a dozen.
+/// Returns "27 comment=…\n" with `length` bytes, at least 12. The number counts its own digits.
 std::string comment(std::size_t length) {
     std::string record = std::to_string(length) + " comment=";
     record.append(length - record.size() - 1, ' ');
@@ -60,11 +61,11 @@ std::string comment(std::size_t length) {
 
 std::string size_record(std::uint64_t size) {
     const std::string rest = " size=" + std::to_string(size) + "\n";
-    std::size_t length = rest.size() + 2; // sizes from 8 GiB on make it two digits
+    std::size_t length = rest.size() + 2; // two digits: only sizes from 8 GiB on need a record
     return std::to_string(length) + rest;
 }
 
-/// A pax header and its records in `bytes`, a number of blocks, two at least.
+/// Returns a pax header and its records, `bytes` in all: a multiple of the block size, at least two blocks.
 std::string pax(std::string records, std::uint64_t bytes) {
     const auto room = static_cast<std::size_t>(bytes - tar_block);
     if (records.size() < room)
@@ -95,7 +96,8 @@ std::string BundleLayout::before(const Member& member) {
     const std::uint64_t from = position_ + pending_;
     const std::uint64_t start = round_up(from, tar_block);
     const std::string records = member.size < octal_limit ? std::string() : size_record(member.size);
-    // One header, or a pax header with at least one block of records as well: two blocks alone fit nothing.
+    // The gap holds one header, or three blocks and more: a pax header, its records, the header. Two blocks
+    // fit neither.
     std::uint64_t data = round_up(start + tar_block, data_alignment);
     const std::uint64_t room = data - start - tar_block;
     if (room == tar_block || (room == 0 && !records.empty()))

@@ -26,9 +26,9 @@ constexpr std::string_view format = "gpuhost-bundle";
 constexpr std::int64_t version = 1;
 constexpr std::size_t most_members = 400'000;
 constexpr std::size_t most_images = 10'000;
-constexpr std::size_t most_hosts = 256;                    ///< of one member
-constexpr std::size_t longest_word = 256;                  ///< of what names hosts and platforms
-constexpr std::uint64_t largest = std::uint64_t{1} << 50U; ///< bytes, of one member and of all
+constexpr std::size_t most_hosts = 256;                    ///< per member
+constexpr std::size_t longest_word = 256;                  ///< of a name of hosts or a platform
+constexpr std::uint64_t largest = std::uint64_t{1} << 50U; ///< bytes, of one member and of all together
 
 struct ArtifactKind {
     std::string_view kind;
@@ -46,7 +46,7 @@ base::Error bad(std::string_view why) {
     return {Errc::BadContent, std::string(why), {}};
 }
 
-/// Keys that this version does not know may be what a bundle is about.
+/// Refuses unknown keys: they may be essential to the bundle.
 Result<void> only_keys(const Json& object, std::initializer_list<std::string_view> known) {
     for (const auto& [key, value] : object.items())
         if (std::find(known.begin(), known.end(), key) == known.end())
@@ -120,7 +120,7 @@ Result<std::map<std::string, std::string>> get_annotations(const Json& object) {
     return annotations;
 }
 
-/// What says that an image is about another one.
+/// Parses the keys of an image that is about another image.
 Result<void> parse_subject(const Json& value, BundleImage& image) {
     image.subject = digest_hex(base::string_or(value, "subject", ""));
     if (image.subject.empty())
@@ -222,7 +222,7 @@ Result<void> parse_artifacts(const Json& object, BundleManifest& manifest) {
     return {};
 }
 
-/// Sorted indexes instead of a set of strings: this is what memory is for with 100,000 of them.
+/// Returns sorted indexes, which need less memory than a set of strings for 100,000 members.
 Result<std::vector<std::size_t>> by_place(const std::vector<Member>& members) {
     std::vector<std::size_t> order(members.size());
     for (std::size_t i = 0; i < order.size(); ++i)
@@ -238,7 +238,7 @@ Result<std::vector<std::size_t>> by_place(const std::vector<Member>& members) {
     return order;
 }
 
-/// Of an image or artifact.
+/// Checks that the document of an image or artifact is among the members.
 Result<void> check_document(const BundleManifest& manifest, const std::vector<std::size_t>& order,
                             const std::string& hex, std::uint64_t size, const std::string& name) {
     // Blobs sort before all others: their path is empty.
@@ -337,7 +337,8 @@ Json to_json(const BundleArtifact& artifact) {
     return value;
 }
 
-/// By hand around its members, in pieces for `put(std::string_view)`: there is never a tree or a text of all of them.
+/// Writes the array of members by hand, in pieces for `put(std::string_view)`, so that memory never holds a
+/// JSON tree or text of all members.
 template <typename Put>
 void write(const BundleManifest& manifest, bool with_absent, const Put& put) {
     Json head{{"format", format},

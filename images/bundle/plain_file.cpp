@@ -18,7 +18,7 @@ Result<base::UniqueFd> open_plain_file(const base::Root& root, std::string_view 
         return base::fail_errno(path, errno);
     if (fd && S_ISREG(st.st_mode))
         return fd;
-    const auto link = root.lstat(path); // open(2) says of one that there are too many
+    const auto link = root.lstat(path); // open(2) fails with ELOOP for a link
     if (fd || (link && S_ISLNK(link->st_mode)))
         return base::fail(Errc::BadContent, std::string(path) + ": is no file");
     return fd;

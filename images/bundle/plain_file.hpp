@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files that somebody else owns: a bundle's directory, or the store, which is an unprivileged worker's and the daemon
-// reads it.
+// Opens files that another user owns: those of a bundle's directory, or of the store. An unprivileged worker
+// writes the store and the daemon reads it.
 #pragma once
 
 #include "daemon/base/root.hpp"
@@ -10,9 +10,10 @@
 
 namespace gpuhost::images {
 
-/// No link is followed at its end and no pipe waited for: BadContent if it is no regular file.
+/// Opens a regular file. Does not follow a link at the end of `path`, and does not wait for a pipe. Fails
+/// with BadContent for any other kind of file.
 [[nodiscard]] base::Result<base::UniqueFd> open_plain_file(const base::Root& root, std::string_view path);
-/// All of it, as Root::read().
+/// Reads the whole file, as Root::read() does.
 [[nodiscard]] base::Result<std::string> read_plain_file(const base::Root& root, std::string_view path,
                                                         std::size_t limit);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads a bundle once, from its first byte to its last. Nothing of it is believed before its signature is verified,
-// and nothing that its manifest does not say is in it is accepted.
+// Reads a bundle once, from its first byte to its last. Verifies the signature before it uses anything, and
+// accepts nothing that the manifest does not list.
 #pragma once
 
 #include "daemon/content/crypto/cms.hpp"
@@ -14,7 +14,7 @@
 
 namespace gpuhost::images {
 
-/// Reads and verifies what a bundle begins with; no byte behind it.
+/// Reads and verifies the beginning of a bundle. Reads no byte after the signed manifest.
 [[nodiscard]] base::Result<SignedManifest> read_signed_manifest(BundleInput& input,
                                                                 const content::TrustAnchors& trust);
 
@@ -28,11 +28,11 @@ class BundleReader {
     [[nodiscard]] const content::Signer& signer() const { return signed_.signer; }
     [[nodiscard]] const BundleInput& input() const { return input_; }
 
-    /// The next member that is in this file; null at the end, when nothing may follow. The pointer is valid as long
-    /// as the reader.
+    /// Returns the next member in this file; null at the end, where nothing may follow. The pointer is valid
+    /// as long as the reader.
     [[nodiscard]] base::Result<const Member*> next();
-    /// Stands at that member's first byte; what is not read of it next() skips. What is read is not checked against the
-    /// digest. Of files, a copy of it goes its own way.
+    /// Returns the input at that member's first byte. The next call of next() skips unread bytes. The bytes
+    /// are not compared with the digest. A copy of the input reads files independently.
     [[nodiscard]] BundleInput& body() { return input_; }
 
   private:
@@ -43,8 +43,8 @@ class BundleReader {
     BundleInput input_;
     BundleLayout layout_;
     SignedManifest signed_;
-    std::size_t member_ = 0; ///< that next() looks at next
-    std::uint64_t end_ = 0;  ///< of the member that next() gave
+    std::size_t member_ = 0; ///< index of the member that next() returns
+    std::uint64_t end_ = 0;  ///< of the member that next() returned last
 };
 
 } // namespace gpuhost::images

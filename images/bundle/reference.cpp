@@ -24,7 +24,7 @@ bool is_alnum(char c) {
     return is_lower_alnum(c) || (c >= 'A' && c <= 'Z');
 }
 
-/// Between letters and digits: one ".", one or two "_", any number of "-".
+/// Accepts the separators between letters and digits: one ".", one or two "_", any number of "-".
 bool is_separator(std::string_view text) {
     return text == "." || text == "_" || text == "__" ||
            std::all_of(text.begin(), text.end(), [](char c) { return c == '-'; });
@@ -69,7 +69,7 @@ bool names_registry(std::string_view component) {
            std::any_of(component.begin(), component.end(), [](char c) { return c >= 'A' && c <= 'Z'; });
 }
 
-/// Takes ":tag" off the end of `name`, where one is.
+/// Removes ":tag" from the end of `name` and returns the tag, if there is one.
 std::string_view take_tag(std::string_view& name) {
     const auto colon = name.rfind(':');
     const auto slash = name.rfind('/');

@@ -8,15 +8,15 @@
 
 namespace gpuhost::images {
 
-/// A bundle's manifest, and who vouches for it.
+/// A bundle's manifest and its signer.
 struct SignedManifest {
     BundleManifest manifest;
     content::Signer signer;
-    std::string digest; ///< identity(): what makes two bundles the same, whoever signed them when
-    std::string der;    ///< as it stands in the bundle; of what nobody signed, the manifest's text
+    std::string digest; ///< identity(): equal for the same bundle, independent of signer and time
+    std::string der;    ///< as in the bundle; the manifest's text if the bundle is unsigned
 };
 
-/// `der` is CMS SignedData with the manifest inside. Nothing of it is parsed before the signature is verified.
+/// Verifies `der`, a CMS SignedData with the manifest inside, and parses nothing of it before.
 [[nodiscard]] base::Result<SignedManifest>
 verify_manifest(std::string der, const content::TrustAnchors& trust, const std::string& what);
 

@@ -22,15 +22,15 @@ using base::Result;
 namespace {
 
 constexpr std::string_view image_prefix = "Image ";
-constexpr std::size_t most_gpus = 128; ///< of one section; a member takes 256 words
+constexpr std::size_t most_gpus = 128; ///< per section; a member has at most 256 words
 
 struct ArtifactSection {
-    std::string_view prefix; ///< of its section's name
+    std::string_view prefix; ///< of the section's name
     std::string_view kind;
-    std::string_view key; ///< that names its files
+    std::string_view key; ///< names the files
     bool (*is_name)(std::string_view) = nullptr;
-    bool of_kernel = false;          ///< the second word is a kernel; a platform may come last
-    std::string_view directory = {}; ///< key that names a whole tree instead
+    bool of_kernel = false;          ///< the second word is a kernel; a platform may follow
+    std::string_view directory = {}; ///< key that names a whole tree instead of files
 };
 constexpr std::array artifact_sections{
     ArtifactSection{"Driver ", "driver-packages", "Packages", base::is_driver_version, false},
@@ -83,7 +83,7 @@ const ArtifactSection* artifact_section(const std::string& name) {
     return found == artifact_sections.end() ? nullptr : &*found;
 }
 
-/// A section as it is read: its header, what follows it, and how messages name it.
+/// A section during parsing: its header, its entries, and how messages name it.
 struct Section {
     const std::string& name;
     std::span<const IniEntry> entries;
@@ -95,7 +95,7 @@ struct Section {
     }
 };
 
-/// Of a section's header.
+/// Parses a section's header.
 Result<ImageSource> new_image(const Section& section) {
     ImageSource image;
     image.where = section.where;
@@ -134,7 +134,7 @@ Result<void> add_image(BundleSpec& spec, const Section& section) {
     return {};
 }
 
-/// Of a section's header.
+/// Parses a section's header.
 Result<ArtifactSource> new_artifact(const Section& section, const ArtifactSection& kind) {
     const auto words = base::split_words(std::string_view(section.name).substr(kind.prefix.size()));
     const std::size_t least = kind.of_kernel ? 2 : 1;
@@ -196,7 +196,7 @@ Result<void> set_artifact(ArtifactSource& artifact, const ArtifactSection& kind,
     return {};
 }
 
-/// Drivers may come in several sections; there is one tree.
+/// Merges several sections of one driver. A tree may have one section only.
 Result<void> merge_artifact(ArtifactSource& known, ArtifactSource more) {
     if (is_tree(known.kind))
         return base::fail(Errc::InvalidArgument,

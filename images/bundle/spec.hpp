@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a person says that a bundle is to be made of:
+// Parses the specification from which a bundle is made, written by a person:
 //
 //   [Bundle]
 //   Name=site-images
 //   Generation=7
 //
 //   [Image registry.example/team/app:v1]
-//   Layout=app              an OCI image layout; or Archive=, a file as "docker save" writes it, or a layout in a tar
-//   Reference=v1            which of its images, by name or digest; empty: the one of that name, or the only one
+//   Layout=app              an OCI image layout; or Archive=, a file as "docker save" writes it, or a
+//                           layout in a tar
+//   Reference=v1            selects one of its images, by name or digest; empty: the one of that name, or
+//                           the only one
 //   Platforms=linux/amd64   empty: all that are there
 //
 //   [Images]                all that are in a layout or an archive, under their own names
@@ -17,11 +19,12 @@
 //   Packages=debs/*.deb     what 'gpuhostctl driver import' takes
 //
 //   [Modules 550.163.01 6.1.0-50-amd64]
-//   Files=built/*.ko        likewise, for hosts with that kernel; of one platform only with that one behind it
+//   Files=built/*.ko        likewise, for hosts with that kernel; append a platform to restrict it
 //   Flavour=open            or proprietary; empty: for either. A bundle may have both
-//   GPUs=10de:2330          of a driver's too: for hosts with one of these; empty: with any of NVIDIA's
+//   GPUs=10de:2330          also of a driver: for hosts with one of these; empty: with any NVIDIA GPU
 //
-//   [Toolkit 1.18.1]        NVIDIA's for containers, for hosts of the platform that its packages' names say; or with that behind it
+//   [Toolkit 1.18.1]        the NVIDIA Container Toolkit, for hosts of the platform in its packages'
+//                           names; or append one
 //   Packages=toolkit/*.deb  what 'gpuhostctl toolkit import' takes
 //
 //   [Packages debian-12]    of the operating system, for hosts of that distribution; likewise
@@ -43,29 +46,29 @@ namespace gpuhost::images {
 
 /// Where images come from: a layout or an archive.
 struct ImageSource {
-    std::string name;    ///< normalised; empty: all that are there, under their own names
+    std::string name;    ///< normalised; empty: all images there, under their own names
     std::string layout;  ///< a directory; or empty
     std::string archive; ///< a file; or empty
     std::string reference;
     std::vector<std::string> platforms;
     std::string where;    ///< "site.spec:4", for messages
-    bool unnamed = false; ///< also those without a name: only by digest
+    bool unnamed = false; ///< also images without a name, known only by digest
 
     [[nodiscard]] const std::string& path() const { return archive.empty() ? layout : archive; }
 };
 
 struct ArtifactSource {
-    std::string kind; ///< this, name and kernel as in BundleArtifact
+    std::string kind; ///< kind, name and kernel: see BundleArtifact
     std::string name;
     std::string kernel;
-    std::string platform;              ///< of its hosts; empty: any, or what its packages say
-    std::vector<std::string> patterns; ///< of files, as a shell has them
+    std::string platform;              ///< of its hosts; empty: any, or the one that its packages state
+    std::vector<std::string> patterns; ///< of files, in shell syntax
     std::string where;
-    std::string flavour = {};           ///< of modules; empty: not said
-    std::vector<std::string> gpus = {}; ///< of a driver's hosts, "10de:2330"; empty: NVIDIA's, whichever
-    std::string directory = {};         ///< that is taken as it is: of packages a repository; or empty
-    std::vector<std::string> open_pgp =
-        {}; ///< of packages: what gpg calls the keys that the repository is signed with
+    std::string flavour = {};           ///< of modules; empty: not stated
+    std::vector<std::string> gpus = {}; ///< of a driver's hosts, "10de:2330"; empty: any NVIDIA GPU
+    std::string directory = {};         ///< used as it is, a repository for packages; or empty
+    /// Packages only: the keys, as gpg names them, that sign the repository.
+    std::vector<std::string> open_pgp = {};
 };
 
 struct BundleSpec {
@@ -75,7 +78,8 @@ struct BundleSpec {
     std::vector<ArtifactSource> artifacts;
 };
 
-/// Unlike a daemon's configuration, what is not understood is an error: a bundle must not lack what was meant.
+/// Parses a specification. Unknown content is an error, unlike in the daemon's configuration: a bundle must
+/// not lack what its author meant.
 [[nodiscard]] base::Result<BundleSpec> parse_bundle_spec(std::string_view text, std::string_view what);
 
 } // namespace gpuhost::images

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::array suffixes{std::string_view(".pem"), std::string_view(".crt"), std::string_view(".crl")};
 constexpr std::size_t most_files = 256;
-constexpr std::size_t file_limit = 16U << 20U; ///< revocation lists of large sites have megabytes
+constexpr std::size_t file_limit = 16U << 20U; ///< bytes; revocation lists of large sites have megabytes
 
 bool is_trust_file(const std::string& name) {
     return name.front() != '.' && std::any_of(suffixes.begin(), suffixes.end(), [&](std::string_view suffix) {

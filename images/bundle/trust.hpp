@@ -8,8 +8,9 @@ namespace gpuhost::images {
 
 constexpr std::string_view trust_directory = "/etc/gpuhost/trust.d";
 
-/// Authorities and revocation lists of /etc/gpuhost/trust.d: all *.pem, *.crt and *.crl. One that can't be read is an
-/// error, since it may be the list that revokes. None at all is AccessDenied: nothing could be trusted.
+/// Loads the authorities and revocation lists of /etc/gpuhost/trust.d: all *.pem, *.crt and *.crl. Fails if
+/// one is unreadable, since it may be the list that revokes. Fails with AccessDenied if there are none,
+/// because nothing could be trusted.
 [[nodiscard]] base::Result<content::TrustAnchors> load_trust(const base::Root& root);
 
 } // namespace gpuhost::images

@@ -55,7 +55,7 @@ std::uint64_t size_of(const BundleManifest& manifest, std::uint64_t manifest_byt
 } // namespace
 
 MemberBytes bytes_of(base::UniqueFd fd, std::uint64_t offset, std::string place) {
-    const auto file = std::make_shared<base::UniqueFd>(std::move(fd)); // a function can be copied
+    const auto file = std::make_shared<base::UniqueFd>(std::move(fd)); // std::function must be copyable
     return [file, offset, place = std::move(place)](std::span<char> buffer) mutable -> Result<std::size_t> {
         for (;;) {
             const ssize_t n = ::pread(file->get(), buffer.data(), buffer.size(), static_cast<off_t>(offset));
@@ -72,7 +72,7 @@ MemberBytes bytes_of(base::UniqueFd fd, std::uint64_t offset, std::string place)
 Result<void> write_bundle(BundleOutput& out, const BundleManifest& manifest, const content::SigningKey& key,
                           const OpenMember& open, const std::function<void(std::uint64_t)>& on_bytes) {
     const std::string text = to_text(manifest);
-    GPUHOST_CHECK(parse_bundle_manifest(text, "the bundle")); // what hosts would refuse is not made
+    GPUHOST_CHECK(parse_bundle_manifest(text, "the bundle")); // does not write what hosts would refuse
     GPUHOST_TRY(der, key.sign(text, manifest.created));
     if (der.size() > manifest_limit)
         return base::fail(Errc::InvalidArgument, "too many members for one bundle", "Make two of them.");

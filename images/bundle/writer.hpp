@@ -13,13 +13,14 @@
 
 namespace gpuhost::images {
 
-/// Reads on in a member's bytes: how many it put into the buffer, 0 at their end. Never asked for more than its size.
+/// Reads the next bytes of a member. Returns how many are in the buffer, 0 at the end. The writer never asks
+/// for more than the member's size.
 using MemberBytes = std::function<base::Result<std::size_t>(std::span<char>)>;
-/// Those of a file from `offset` on. `place` is for messages.
+/// Reads the bytes of a file from `offset` on. `place` is for messages.
 [[nodiscard]] MemberBytes bytes_of(base::UniqueFd fd, std::uint64_t offset, std::string place);
 using OpenMember = std::function<base::Result<MemberBytes>(const Member&)>;
 
-/// Where a bundle goes, byte by byte.
+/// The destination of a bundle, byte by byte.
 class BundleOutput {
   public:
     BundleOutput() = default;
@@ -27,13 +28,14 @@ class BundleOutput {
     BundleOutput& operator=(const BundleOutput&) = delete;
     virtual ~BundleOutput() = default;
 
-    /// Comes first, with the size of all of it: what has no place for that refuses it here.
+    /// Called first, with the total size. Fails if the destination has too little space for that.
     [[nodiscard]] virtual base::Result<void> begin(std::uint64_t size) = 0;
     [[nodiscard]] virtual base::Result<void> write(std::string_view bytes) = 0;
 };
 
-/// Writes a bundle to `out`. The same manifest and key make the same bytes. A member whose bytes
-/// are not what the manifest says is an error: what is signed is true. `on_bytes` is told of members' bytes.
+/// Writes a bundle to `out`. The same manifest and key produce the same bytes. Fails if a member's bytes
+/// differ from the manifest, so a signed manifest is always true. `on_bytes` receives the number of members'
+/// bytes written.
 [[nodiscard]] base::Result<void> write_bundle(BundleOutput& out, const BundleManifest& manifest,
                                               const content::SigningKey& key, const OpenMember& open,
                                               const std::function<void(std::uint64_t)>& on_bytes = {});
