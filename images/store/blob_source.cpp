@@ -19,7 +19,7 @@ using content::FileDigest;
 
 namespace {
 
-/// Not every file system has files without a name; on the others it loses its name at once.
+/// Opens an unnamed file. File systems without O_TMPFILE get a named file that is unlinked at once.
 UniqueFd unnamed_file(const std::string& directory) {
     UniqueFd fd(::open(directory.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
     if (fd || (errno != EOPNOTSUPP && errno != EISDIR && errno != EINVAL))
@@ -71,7 +71,7 @@ Result<FileDigest> Spool::add(std::uint64_t, const Write& write) {
         return base::fail_errno("a temporary file", errno);
     GPUHOST_TRY(written, write(fd_.get()));
     if (places_.try_emplace(written.sha256, Place{end_, written.size}).second)
-        end_ += written.size; // what is here already is written over by the next
+        end_ += written.size; // a blob that exists already is overwritten by the next one
     return std::move(written);
 }
 

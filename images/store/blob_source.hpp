@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the blobs of images are before they are in a bundle or in the store.
+// Sources of image blobs that are not yet in a bundle or in the store.
 #pragma once
 
 #include "daemon/base/handle.hpp"
@@ -28,15 +28,18 @@ class BlobSource {
     BlobSource& operator=(const BlobSource&) = delete;
     virtual ~BlobSource() = default;
 
-    /// NotFound if it is not there. `hex` is a SHA-256; the bytes are not compared with it.
+    /// Opens a blob by the hex digits of its SHA-256. Does not compare the bytes with it. Fails with NotFound
+    /// if the blob is missing.
     [[nodiscard]] virtual base::Result<BlobBytes> open(const std::string& hex) const = 0;
 };
 
-/// All of a blob, compared with its digest: BadContent if it is larger than `limit` or damaged.
+/// Reads a whole blob and compares it with its digest. Fails with BadContent if it is larger than `limit` or
+/// damaged.
 [[nodiscard]] base::Result<std::string> read_blob(const BlobSource& source, const std::string& hex,
                                                   std::size_t limit);
 
-/// The directory of an OCI image layout. Links in it lead to nothing outside, those of blobs to nothing at all.
+/// The directory of an OCI image layout. Symbolic links cannot lead outside of it, and links in the place of
+/// blobs are not followed.
 class LayoutDirectory : public BlobSource {
   public:
     explicit LayoutDirectory(base::Root root) : root_(std::move(root)) {}
@@ -48,21 +51,21 @@ class LayoutDirectory : public BlobSource {
     base::Root root_;
 };
 
-/// Takes blobs whose digests nobody knows before they were read.
+/// Accepts blobs whose digests become known only when they are written.
 class BlobSink : public BlobSource {
   public:
-    /// Writes at most `most` bytes to `fd` from where it stands, and says what.
+    /// Writes at most `most` bytes to `fd` from its current offset, and returns their size and digest.
     using Write = std::function<base::Result<content::FileDigest>(int fd)>;
     [[nodiscard]] virtual base::Result<content::FileDigest> add(std::uint64_t most, const Write& write) = 0;
 };
 
-/// These bytes, which somebody here made.
+/// Adds bytes that this program made.
 [[nodiscard]] base::Result<content::FileDigest> add_blob(BlobSink& blobs, const std::string& bytes);
 
-/// Blobs one behind the other in a file that has no name: gone with the process, however that ends.
+/// Blobs one after the other in a file without a name, which the kernel removes with the process.
 class Spool : public BlobSink {
   public:
-    /// On the file system of that directory.
+    /// Creates the file on the file system of `directory`.
     [[nodiscard]] static base::Result<Spool> create(const std::string& directory);
 
     [[nodiscard]] base::Result<content::FileDigest> add(std::uint64_t most, const Write& write) override;

@@ -19,11 +19,12 @@ using base::UniqueFd;
 
 namespace {
 
-constexpr std::uint64_t writeback_bytes = 8U << 20U;   ///< a disk's queue full; more gains nothing
-constexpr std::uint64_t worth_a_request = 256U << 10U; ///< what is less gets to the disk when all is synced
-constexpr std::uint64_t behind = 2 * writeback_bytes;  ///< what the disk may have still to write
+constexpr std::uint64_t writeback_bytes = 8U << 20U;   ///< fills a disk's queue; more gains nothing
+constexpr std::uint64_t worth_a_request = 256U << 10U; ///< smaller writes wait for the final sync
+constexpr std::uint64_t behind = 2 * writeback_bytes;  ///< bytes that may still be in writeback
 constexpr std::size_t read_bytes = 1U << 20U;
-/// From so many files on one syncfs(2) is quicker than an fdatasync(2) each; below, nobody else's writes are waited for.
+/// From this number of files on, one syncfs(2) is faster than an fdatasync(2) for each. With fewer files,
+/// fdatasync(2) avoids waiting for unrelated writes.
 constexpr std::size_t many_files = 256;
 
 std::string path_of(std::string_view hex) {
@@ -38,7 +39,7 @@ bool BlobStore::has(std::string_view hex, std::uint64_t size) const {
 }
 
 Result<UniqueFd> BlobStore::open(std::string_view hex) const {
-    return root_.open_file(path_of(hex), O_RDONLY | O_NOFOLLOW | O_NONBLOCK); // waits for no pipe
+    return root_.open_file(path_of(hex), O_RDONLY | O_NOFOLLOW | O_NONBLOCK); // does not block on a pipe
 }
 
 Result<void> BlobStore::remove(std::string_view hex) const {
@@ -64,7 +65,7 @@ Result<BlobWriter> BlobWriter::open(int directory, std::string hex, std::uint64_
         if (n < 0 && errno == EINTR)
             continue;
         if (n <= 0)
-            break; // what can't be read is written again
+            break; // writes unreadable bytes again
         writer.hash_.update({buffer.data(), static_cast<std::size_t>(n)});
         writer.written_ += static_cast<std::uint64_t>(n);
     }
@@ -73,8 +74,8 @@ Result<BlobWriter> BlobWriter::open(int directory, std::string hex, std::uint64_
     return writer;
 }
 
-/// Hashing is half of an import's time, and stays on this thread: with another one it was slower wherever the cores had
-/// work.
+/// Hashes on this thread, which takes half of an import's time. A second thread made imports slower on busy
+/// cores.
 Result<void> BlobWriter::write(std::span<const char> bytes) {
     hash_.update({bytes.data(), bytes.size()});
     while (!bytes.empty()) {
@@ -89,9 +90,10 @@ Result<void> BlobWriter::write(std::span<const char> bytes) {
     return written_ - flushed_ >= writeback_bytes ? start_writeback() : Result<void>();
 }
 
-/// Unlinks the blob if the disk refused its bytes. The kernel reports that to one caller only, and keeps the bytes in the
-/// page cache as if they were written: fdatasync(2) would succeed after this call. A block device's error keeps its own
-/// number, as ENOLINK for a lost path, so any error counts but those of a file system without the call.
+/// Unlinks the blob if the disk refused its bytes. The kernel reports such an error to one caller only and
+/// keeps the bytes in the page cache as if written: a later fdatasync(2) would succeed. A block device's
+/// error keeps its own number, such as ENOLINK for a lost path. Any error therefore counts, except those of a
+/// file system without the call.
 Result<void> BlobWriter::write_out(std::uint64_t from, std::uint64_t to, unsigned flags) {
     const bool started =
         ::sync_file_range(fd_.get(), static_cast<off_t>(from), static_cast<off_t>(to - from), flags) == 0;
@@ -102,8 +104,8 @@ Result<void> BlobWriter::write_out(std::uint64_t from, std::uint64_t to, unsigne
     return base::fail_errno("writing blob " + hex_, error);
 }
 
-/// The disk writes while the next bytes are hashed, so that the sync at the end finds little to do. What was written some
-/// blocks ago leaves the page cache, which is for what the host's jobs read.
+/// Starts writeback while the next bytes are hashed, so that the final sync has little to do. Drops earlier
+/// bytes from the page cache, which keeps room for data of the host's jobs.
 Result<void> BlobWriter::start_writeback() {
     GPUHOST_CHECK(write_out(flushed_, written_, SYNC_FILE_RANGE_WRITE));
     flushed_ = written_;
@@ -136,20 +138,21 @@ Result<Incoming> Incoming::open(const base::Root& root, const std::string& name)
     return Incoming(root, path, std::move(directory));
 }
 
-/// What could not be synced is removed: it looks whole in the page cache, and a second sync would succeed.
+/// Syncs the blobs, and removes those that fail. They look whole in the page cache, and a second sync would
+/// succeed.
 Result<void> Incoming::sync(const std::vector<std::string>& blobs) const {
     if (blobs.size() >= many_files) {
         if (::syncfs(directory_.get()) == 0)
             return {};
         auto failed = base::fail_errno("syncing " + path_, errno);
-        (void)remove(); // which of the blobs is not said
+        (void)remove(); // syncfs(2) does not say which blob failed
         return failed;
     }
     Result<void> synced;
     for (const std::string& hex : blobs) {
         const UniqueFd fd(::openat(directory_.get(), hex.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
         if (!fd && errno == ENOENT)
-            continue; // has its name already
+            continue; // already renamed into the store
         if (fd && ::fdatasync(fd.get()) == 0) {
             (void)::posix_fadvise(fd.get(), 0, 0, POSIX_FADV_DONTNEED);
             continue;
@@ -157,7 +160,7 @@ Result<void> Incoming::sync(const std::vector<std::string>& blobs) const {
         const int error = errno;
         if (fd)
             (void)::unlinkat(directory_.get(), hex.c_str(), 0);
-        if (synced) // the others have to be synced all the same, to learn which to remove
+        if (synced) // syncs the others too, to find those that must be removed
             synced = base::fail_errno("syncing blob " + hex, error);
     }
     return synced;
@@ -169,10 +172,10 @@ Result<void> Incoming::publish(const std::vector<std::string>& blobs) const {
     GPUHOST_TRY(store, root_->open_file(blobs_directory, O_RDONLY | O_DIRECTORY | O_NOFOLLOW));
     for (const std::string& hex : blobs) {
         const bool named = ::renameat(directory_.get(), hex.c_str(), store.get(), hex.c_str()) == 0;
-        // Not before it has its name: an import that was interrupted in between must be able to take it up.
+        // Only after the rename: an import that was interrupted in between must be able to continue the file.
         if ((named || errno == ENOENT) && ::fchmodat(store.get(), hex.c_str(), 0444, 0) == 0)
             continue;
-        if (errno == ENOENT) // it was there when the import began: a scrub has found it damaged meanwhile
+        if (errno == ENOENT) // present when the import began, removed by a scrub since
             return base::fail(Errc::Interrupted,
                               "blob sha256:" + hex + " was found damaged meanwhile, and removed",
                               "Import it again.");

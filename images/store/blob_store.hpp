@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The blobs of this host, each in a file named by its SHA-256.
 //
-// A blob gets its name when all of it is on the disk and hashed to that name, never before; so a name is proof, and
-// whoever looks for a blob compares the size and reads nothing. What is not complete lies in an incoming directory and
-// is taken up where it ended: its bytes are hashed again, since a power cut leaves files with sizes they had not
-// earned.
+// A blob is renamed to that name only after all of it is on the disk and hashed. The name is therefore proof:
+// readers compare the size and read nothing. Incomplete blobs are in an incoming directory, and an import
+// continues them where they end. It hashes their bytes again, since a power cut leaves files whose size
+// exceeds their valid content.
 #pragma once
 
 #include "daemon/base/handle.hpp"
@@ -23,14 +23,14 @@ namespace gpuhost::images {
 constexpr std::string_view store_directory = "/var/lib/gpuhost/store";
 constexpr std::string_view blobs_directory = "/var/lib/gpuhost/store/sha256";
 constexpr std::string_view incoming_directory = "/var/lib/gpuhost/store/incoming";
-/// Left free for all others on the file system.
+/// Bytes left free for other users of the file system.
 constexpr std::uint64_t store_reserve = std::uint64_t{64} << 20U;
 
 class BlobStore {
   public:
     explicit BlobStore(const base::Root& root) : root_(root) {}
 
-    /// Is it there? By name and size; `scrub` reads.
+    /// Reports whether the blob is present, by name and size. A scrub checks the content.
     [[nodiscard]] bool has(std::string_view hex, std::uint64_t size) const;
     [[nodiscard]] base::Result<base::UniqueFd> open(std::string_view hex) const;
     [[nodiscard]] base::Result<void> remove(std::string_view hex) const;
@@ -39,18 +39,20 @@ class BlobStore {
     const base::Root& root_;
 };
 
-/// Writes one blob into a directory of incoming ones and hashes it on the way.
+/// Writes one blob into an incoming directory and hashes it meanwhile.
 class BlobWriter {
   public:
-    /// `directory` must stay open. What is already in the file is hashed, at most `size` bytes, or goes
-    /// if it is written `anew`.
+    /// Opens the blob's file. Hashes its existing bytes, at most `size`; with `anew`, discards them instead.
+    /// `directory` must stay open.
     [[nodiscard]] static base::Result<BlobWriter> open(int directory, std::string hex, std::uint64_t size,
                                                        bool anew);
 
     [[nodiscard]] std::uint64_t written() const { return written_; }
-    /// A file with bytes that the disk refused is removed, so that the next import does not believe the page cache.
+    /// Appends bytes. Removes the file if the disk refused bytes, so that the next import does not rely on
+    /// the page cache.
     [[nodiscard]] base::Result<void> write(std::span<const char> bytes);
-    /// Compares size and digest. If they differ the file goes, so that the next import begins anew: BadContent.
+    /// Compares size and digest. If they differ, removes the file and fails with BadContent. The next import
+    /// starts again.
     [[nodiscard]] base::Result<void> finish();
 
   private:
@@ -64,15 +66,15 @@ class BlobWriter {
     std::string hex_;
     std::uint64_t size_ = 0;
     std::uint64_t written_ = 0;
-    std::uint64_t flushed_ = 0;   ///< up to where the kernel was told to begin writing
-    std::uint64_t forgotten_ = 0; ///< up to where it is on the disk and out of the page cache
+    std::uint64_t flushed_ = 0;   ///< offset up to which writeback has started
+    std::uint64_t forgotten_ = 0; ///< offset up to which the bytes are on the disk and out of the page cache
     content::Sha256 hash_;
 };
 
-/// Blobs on their way into the store, of one import.
+/// The incoming blobs of one import.
 class Incoming {
   public:
-    /// `name` is a path component; what an import of that name left is still there.
+    /// Opens the incoming directory `name`, a path component. Keeps files of an earlier import of that name.
     [[nodiscard]] static base::Result<Incoming> open(const base::Root& root, const std::string& name);
 
     [[nodiscard]] base::Result<BlobWriter> write(const std::string& hex, std::uint64_t size) const {
@@ -82,10 +84,10 @@ class Incoming {
         return BlobWriter::open(directory_.get(), hex, size, true);
     }
     [[nodiscard]] bool seeks_slowly() const { return images::seeks_slowly(directory_.get()); }
-    /// Gives finished blobs their names in the store: all of them are on the disk before the first has one. Ends in
-    /// the same state wherever a run before it was interrupted.
+    /// Renames finished blobs into the store, after all of them are on the disk. Ends in the same state
+    /// wherever an earlier run was interrupted.
     [[nodiscard]] base::Result<void> publish(const std::vector<std::string>& blobs) const;
-    /// Removes the directory with all that is left in it.
+    /// Removes the directory with all its files.
     [[nodiscard]] base::Result<void> remove() const;
 
   private:
@@ -98,7 +100,8 @@ class Incoming {
     base::UniqueFd directory_;
 };
 
-/// blobs_directory, or the directory above it that is there: on the store's file system before there is a store.
+/// Returns blobs_directory, or its nearest existing parent: a path on the store's file system even before the
+/// store exists.
 [[nodiscard]] std::string_view store_place(const base::Root& root);
 
 } // namespace gpuhost::images

@@ -32,12 +32,12 @@ std::string path_of(const std::string& name) {
 constexpr std::string_view new_prefix = ".new-";
 constexpr std::string_view absent_prefix = ".absent-";
 
-/// Where the entry that is about to be there is made, and the one that was there is kept.
+/// Returns the path of the new entry while it is written, and of the old one after the exchange.
 std::string beside(const std::string& name) {
     return path_of(std::string(new_prefix) + name);
 }
 
-/// Says that there was none of that name before.
+/// Returns the path of the mark that no entry of that name existed before.
 std::string absent(const std::string& name) {
     return path_of(std::string(absent_prefix) + name);
 }
@@ -153,8 +153,9 @@ Result<std::vector<std::string>> Catalogue::names() const {
     auto names = root_.list(catalogue_directory);
     if (!names && names.error().code == Errc::NotFound)
         return std::vector<std::string>(); // nothing was ever imported
+    // Skips put()'s own files.
     if (names)
-        std::erase_if(*names, [](const std::string& name) { return !is_bundle_name(name); }); // put()'s own
+        std::erase_if(*names, [](const std::string& name) { return !is_bundle_name(name); });
     return names;
 }
 
@@ -220,8 +221,7 @@ Result<bool> Catalogue::is_of(const std::string& path, const std::string& digest
         return false;
     if (!text)
         return base::fail(text.error());
-    const auto json =
-        base::parse_json(*text, path); // one that is damaged is another's: it can't be ours, just written
+    const auto json = base::parse_json(*text, path); // a damaged record is not ours: ours was just written
     return json && base::string_or(*json, "manifest", "") == digest;
 }
 
@@ -232,7 +232,7 @@ Result<void> Catalogue::put(const CatalogueEntry& entry) const {
     GPUHOST_TRY(is_made, is_of(made, entry.record.manifest));
     const bool kept = root_.exists(made + "/record.json") && !is_made;
     if (is_there && (kept || root_.exists(absent(entry.record.name))))
-        return {}; // a run before this one has put it there, and what was there before must stay known
+        return {}; // an earlier run put it there; the entry that it replaced must stay known
     GPUHOST_CHECK(root_.remove_tree(made));
     GPUHOST_CHECK(root_.make_directories(made));
     const std::string manifest(entry.record.is_signed() ? "manifest.p7s" : unsigned_manifest);
@@ -248,7 +248,7 @@ Result<void> Catalogue::put(const CatalogueEntry& entry) const {
     GPUHOST_CHECK(root_.write_atomic(made + "/images.json", base::dump(images)));
     GPUHOST_CHECK(root_.write_atomic(made + "/record.json", base::dump(to_json(entry.record))));
     if (root_.exists(place)) {
-        GPUHOST_CHECK(root_.remove(absent(entry.record.name))); // whatever left it
+        GPUHOST_CHECK(root_.remove(absent(entry.record.name))); // a leftover
         return root_.exchange(made, place);
     }
     GPUHOST_CHECK(root_.write_atomic(absent(entry.record.name), ""));
@@ -274,7 +274,8 @@ Result<std::vector<std::string>> Catalogue::unsettled() const {
         return std::vector<std::string>();
     if (!names)
         return base::fail(names.error());
-    const auto cut_off = [](const std::string& name) { // of a write_atomic(), by a power cut
+    // Left by a write_atomic() that a power cut interrupted.
+    const auto cut_off = [](const std::string& name) {
         return base::starts_with(name, ".") && base::ends_with(name, ".tmp");
     };
     std::erase_if(*names, [&](const std::string& name) {

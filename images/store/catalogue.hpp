@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which bundles this host has, and what they own: one directory each below /var/lib/gpuhost/catalogue, exchanged as a
-// whole. While one is put there, .new-NAME is the new one until they are exchanged, then the old one; .absent-NAME says
-// that there was none.
+// The catalogue: the bundles on this host and the blobs that they own. Each bundle has one directory below
+// /var/lib/gpuhost/catalogue, which is exchanged as a whole. During put(), .new-NAME is the new entry until
+// the exchange and the old one after it. .absent-NAME marks that there was no old entry.
 //
-//   NAME/record.json    what is asked for often: generation, signer, sizes
+//   NAME/record.json    frequently used values: generation, signer, sizes
 //   NAME/images.json    its images
-//   NAME/blobs          one line a blob that is in the store for it: "<hex> <size>\n", sorted
+//   NAME/blobs          one line for each of its blobs in the store: "<hex> <size>\n", sorted
 //   NAME/packages/      a repository for each distribution: links into the store (images/store/packages.hpp)
 //   NAME/files/         a directory for each set of plain files: likewise
-//   NAME/manifest.p7s   the signed manifest as it came; what nobody signed has manifest.json
+//   NAME/manifest.p7s   the signed manifest, unchanged; an unsigned bundle has manifest.json instead
 #pragma once
 
 #include "daemon/base/json.hpp"
@@ -33,7 +33,7 @@ struct OwnedBlob {
     friend auto operator<=>(const OwnedBlob&, const OwnedBlob&) = default;
 };
 
-/// Plain files, under a name of the site's.
+/// Plain files, under a name that the site chose.
 struct FileSet {
     std::string name;
     std::uint64_t files = 0;
@@ -43,22 +43,22 @@ struct BundleRecord {
     std::string name;
     std::uint64_t generation = 0;
     std::uint64_t created = 0;  ///< seconds since 1970
-    std::uint64_t imported = 0; ///< likewise
-    std::string manifest;       ///< identity() of what is signed in manifest.p7s
+    std::uint64_t imported = 0; ///< seconds since 1970
+    std::string manifest;       ///< identity() of the manifest in manifest.p7s
     content::Signer signer;
-    std::uint64_t blobs = 0; ///< in the store for it
-    std::uint64_t bytes = 0; ///< of these
+    std::uint64_t blobs = 0; ///< number of its blobs in the store
+    std::uint64_t bytes = 0; ///< total size of these
     std::uint64_t images = 0;
-    std::vector<std::string> registries; ///< of its images, in order
-    std::vector<std::string>
-        namespaces;                    ///< "HOST/FIRST" of its images of registries without a port, in order
-    std::vector<PackageTree> packages; ///< repositories that this host takes
-    std::vector<FileSet> files;        ///< likewise
+    std::vector<std::string> registries; ///< of its images, sorted
+    /// "HOST/FIRST" of its images from registries without a port, sorted.
+    std::vector<std::string> namespaces;
+    std::vector<PackageTree> packages; ///< repositories that this host needs
+    std::vector<FileSet> files;        ///< files that this host needs
 
     [[nodiscard]] bool is_signed() const { return !signer.sha256.empty(); }
 };
 
-/// What an import leaves behind besides the blobs.
+/// The result of an import besides the blobs.
 struct CatalogueEntry {
     BundleRecord record;
     std::vector<BundleImage> images;
@@ -68,7 +68,7 @@ struct CatalogueEntry {
     std::string signed_manifest;
 };
 
-/// Of a bundle that is here, by name.
+/// The paths for a bundle in the catalogue, by name.
 [[nodiscard]] std::string packages_directory(const std::string& bundle, const std::string& distribution);
 [[nodiscard]] std::string files_directory(const std::string& bundle, const std::string& set);
 
@@ -76,35 +76,36 @@ class Catalogue {
   public:
     explicit Catalogue(const base::Root& root) : root_(root) {}
 
-    /// In order.
+    /// Returns the names of all bundles, sorted.
     [[nodiscard]] base::Result<std::vector<std::string>> names() const;
-    /// NotFound if there is none of that name, BadContent if it is damaged.
+    /// Fails with NotFound if there is no such bundle, and with BadContent if its record is damaged.
     [[nodiscard]] base::Result<BundleRecord> record(const std::string& name) const;
-    /// What put() took the place of, until settle(); NotFound if that was nothing.
+    /// Returns the record that put() replaced, until settle(). Fails with NotFound if there was none.
     [[nodiscard]] base::Result<BundleRecord> replaced(const std::string& name) const;
     [[nodiscard]] base::Result<std::vector<OwnedBlob>> blobs(const std::string& name) const;
     [[nodiscard]] base::Result<std::vector<BundleImage>> images(const std::string& name) const;
 
-    /// As it came; NotFound where nobody signed.
+    /// Returns the signed manifest, unchanged. Fails with NotFound if the bundle is unsigned.
     [[nodiscard]] base::Result<std::string> signed_manifest(const std::string& name) const;
     [[nodiscard]] base::Result<base::UniqueFd> open_signed_manifest(const std::string& name) const;
 
-    /// In place of the one of that name, at once and durably. That one is kept beside it until settle().
+    /// Replaces the entry of that name atomically and durably. Keeps the old entry beside it until settle().
     [[nodiscard]] base::Result<void> put(const CatalogueEntry& entry) const;
-    /// Undoes put() of the bundle whose manifest is `digest`, as far as it came: what was there before is there again.
+    /// Undoes a complete or partial put() of the bundle whose manifest is `digest`: restores the old entry.
     [[nodiscard]] base::Result<void> take_back(const std::string& name, const std::string& digest) const;
-    /// Removes what is kept; from here on there is no way back.
+    /// Removes the old entries that put() kept. Undo is impossible afterwards.
     [[nodiscard]] base::Result<void> settle() const;
-    /// What settle() would remove.
+    /// Returns the names that settle() would remove.
     [[nodiscard]] base::Result<std::vector<std::string>> unsettled() const;
-    /// Takes away what is large of an entry that is about to go, for room on the disk. It still has its record and blobs.
+    /// Frees disk space by removing the large files of an entry that is about to be removed. Keeps its record
+    /// and list of blobs.
     [[nodiscard]] base::Result<void> strip(const std::string& name) const;
-    /// Absent is fine.
+    /// Removes an entry. Succeeds if there is none.
     [[nodiscard]] base::Result<void> remove(const std::string& name) const;
 
   private:
     [[nodiscard]] base::Result<BundleRecord> read_record(const std::string& directory) const;
-    /// Is the entry at this path of that bundle?
+    /// Reports whether the entry at this path is the bundle whose manifest is `digest`.
     [[nodiscard]] base::Result<bool> is_of(const std::string& path, const std::string& digest) const;
     const base::Root& root_;
 };

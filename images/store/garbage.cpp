@@ -19,7 +19,7 @@ using base::Root;
 
 namespace {
 
-/// By all bundles but `except`.
+/// Returns the blobs that all bundles except `except` own.
 Result<std::vector<OwnedBlob>> all_owned(const Root& root, const std::string& except) {
     const Catalogue catalogue(root);
     GPUHOST_TRY(names, catalogue.names());
@@ -64,8 +64,8 @@ Result<Freed> remove_unowned(const Root& root, const std::vector<OwnedBlob>& own
     return freed;
 }
 
-/// Of the bundle that is here; 0 of one that nobody signed. By the manifest where its record is damaged: what is there was
-/// verified when it came.
+/// Returns the generation of an installed bundle; 0 for an unsigned one. Reads the manifest if the record is
+/// damaged: its signature was verified at import.
 Result<std::uint64_t> signed_generation(const Catalogue& catalogue, const std::string& name) {
     const auto record = catalogue.record(name);
     if (record)
@@ -88,7 +88,7 @@ Result<std::uint64_t> signed_generation(const Catalogue& catalogue, const std::s
 
 Result<Freed> remove_garbage(const Root& root) {
     if (!root.exists(catalogue_directory))
-        return Freed(); // lost, rather than empty: nothing says what is garbage
+        return Freed(); // lost rather than empty: nothing says which blobs are garbage
     GPUHOST_TRY(owned, all_owned(root, {}));
     return remove_unowned(root, owned);
 }
@@ -105,7 +105,8 @@ Result<void> check_owners(const Root& root, const std::string& except) {
 }
 
 Result<Freed> remove_bundle(const Root& root, const std::string& name) {
-    GPUHOST_TRY(owned, all_owned(root, name)); // before the record goes: what can't be read keeps it here
+    // Before the record is removed: fails if an owner is unreadable.
+    GPUHOST_TRY(owned, all_owned(root, name));
     const Catalogue catalogue(root);
     GPUHOST_TRY(generation, signed_generation(catalogue, name));
     const auto remembered = generation == 0 ? Result<void>() : remember_generation(root, name, generation);
@@ -115,7 +116,8 @@ Result<Freed> remove_bundle(const Root& root, const std::string& name) {
         GPUHOST_CHECK(catalogue.remove(name));
         return remove_unowned(root, owned);
     }
-    // Room for it is what goes anyway. The record goes last: cut off before, all of this is done again.
+    // The disk is full: removing blobs frees the space to record the generation. The catalogue record is
+    // removed last: after an interruption, all of this runs again.
     GPUHOST_TRY(freed, remove_unowned(root, owned));
     GPUHOST_CHECK(catalogue.strip(name));
     GPUHOST_CHECK(remember_generation(root, name, generation));

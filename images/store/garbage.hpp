@@ -13,16 +13,16 @@ struct Freed {
     std::uint64_t bytes = 0;
 };
 
-/// Removes the blobs that no bundle in the catalogue owns. If one entry of the catalogue can't be read, nothing is
-/// removed.
+/// Removes the blobs that no bundle in the catalogue owns. Removes nothing if any entry of the catalogue is
+/// unreadable.
 [[nodiscard]] base::Result<Freed> remove_garbage(const base::Root& root);
-/// Are there such blobs? No, where it can't be told.
+/// Reports whether there are such blobs. Returns false if an entry is unreadable.
 [[nodiscard]] bool has_garbage(const base::Root& root);
 
-/// Can it be told what the bundles but this one own? Without that nothing is removed.
+/// Fails if the blobs of a bundle other than `except` are unknown. Nothing can be removed then.
 [[nodiscard]] base::Result<void> check_owners(const base::Root& root, const std::string& except);
 
-/// Removes a bundle, and then what is garbage. Its own entry need not be readable; absent is fine.
+/// Removes a bundle and then its garbage. The bundle's own entry may be unreadable or absent.
 [[nodiscard]] base::Result<Freed> remove_bundle(const base::Root& root, const std::string& name);
 
 } // namespace gpuhost::images

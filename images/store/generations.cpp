@@ -49,7 +49,7 @@ Result<std::map<std::string, std::uint64_t>> removed_generations(const base::Roo
 
 Result<void> remember_generation(const base::Root& root, const std::string& name, std::uint64_t generation) {
     GPUHOST_TRY(all,
-                read_generations(root)); // a damaged one stays: it may still tell a person what was there
+                read_generations(root)); // a damaged file stays as evidence
     all[name] = generation;
     return root.write_atomic(generations_file, base::dump(all));
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which generation a signed bundle had that was removed: an older one does not come in behind it unless somebody says so.
-// {name: generation} in /var/lib/gpuhost/catalogue/.generations.
+// The last generation of each removed signed bundle. An import refuses an older one unless a downgrade is
+// allowed. The file is /var/lib/gpuhost/catalogue/.generations: {name: generation}.
 #pragma once
 
 #include "daemon/base/root.hpp"
@@ -11,11 +11,11 @@
 
 namespace gpuhost::images {
 
-/// 0 if none of that name was removed. BadContent if nobody can say.
+/// Returns 0 if no bundle of that name was removed. Fails with BadContent if the file is damaged.
 [[nodiscard]] base::Result<std::uint64_t> removed_generation(const base::Root& root, const std::string& name);
-/// Of all names.
+/// Returns the generations of all names.
 [[nodiscard]] base::Result<std::map<std::string, std::uint64_t>> removed_generations(const base::Root& root);
-/// Durable when it returns: before the bundle's record goes.
+/// Records a generation durably. Callers do this before they remove the bundle's record.
 [[nodiscard]] base::Result<void> remember_generation(const base::Root& root, const std::string& name,
                                                      std::uint64_t generation);
 

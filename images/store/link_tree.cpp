@@ -30,7 +30,7 @@ std::string parent_of(const std::string& path) {
     return path.substr(0, path.rfind('/'));
 }
 
-/// Relative, so that they lead to the same place where the host's root is mounted elsewhere.
+/// Makes relative links, which stay valid if the host's root is mounted elsewhere.
 Result<void> make_links(const Root& root, const std::string& directory, const Files& files) {
     GPUHOST_CHECK(root.make_directories(directory));
     GPUHOST_TRY(fd, root.open_file(directory, O_RDONLY | O_DIRECTORY));

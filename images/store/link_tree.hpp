@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A tree of links into the blob store: what a bundle carries besides images, under the names that it has there, without a copy.
+// A tree of links into the blob store. It shows the files of a bundle other than images under their own
+// names, without copies.
 #pragma once
 
 #include "daemon/base/root.hpp"
@@ -19,14 +20,15 @@ struct LinkTree {
     std::vector<LinkedFile> files; ///< sorted
 };
 
-/// Sorted.
+/// Returns the paths in the tree, sorted.
 [[nodiscard]] std::vector<std::string> names_in(const LinkTree& tree);
-/// Can a tree have a file of that path? Each of them is made as one below a directory.
+/// Reports whether a tree may contain this path: a safe relative path within the limits of length and
+/// nesting.
 [[nodiscard]] bool is_path_in_tree(const std::string& name);
-/// The first of these sorted names that is a directory of another one; empty: all can be there.
+/// Returns the first of these sorted names that is also a directory of another one; empty if none is.
 [[nodiscard]] std::string file_and_directory(const std::vector<std::string>& names);
 
-/// In a directory that is new. Durable when it returns, but for the directory's own name.
+/// Creates the tree in a new directory. Durable on return, except for the directory's own name.
 [[nodiscard]] base::Result<void> make_link_tree(const base::Root& root, const std::string& directory,
                                                 const std::vector<LinkedFile>& files);
 

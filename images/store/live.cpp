@@ -9,8 +9,8 @@ using base::Result;
 
 namespace {
 
-/// Times of files move on in ticks of the clock: of two changes in one tick the second leaves no trace. No file system
-/// has longer ones.
+/// Timestamps of files advance in clock ticks: a second change in the same tick is invisible. No file system
+/// has longer ticks than this.
 constexpr std::uint64_t tick_us = 1'000'000;
 
 } // namespace
@@ -27,7 +27,7 @@ Result<std::uint64_t> catalogue_changed_us(const base::Root& root) {
 bool LoadTime::holds(std::uint64_t now, std::uint64_t asked) const {
     if (stamp != now)
         return false;
-    // A time that is yet to come is of a clock that was set back since; the next change has another.
+    // A stamp in the future was written before the clock was set back. The next change has a different stamp.
     const bool settled = stamp + tick_us < began || began + tick_us < stamp;
     return settled || began >= asked;
 }

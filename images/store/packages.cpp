@@ -19,11 +19,11 @@ namespace {
 
 constexpr std::string_view suites = "dists/";
 constexpr std::string_view index_name = "Packages";
-/// That apt unpacks.
+/// Compressions that apt supports.
 constexpr std::array<std::string_view, 7> index_endings{"", ".gz", ".xz", ".bz2", ".lzma", ".lz4", ".zst"};
 constexpr std::string_view repomd = "repodata/repomd.xml";
 
-/// What needs no quoting in either configuration.
+/// Accepts text that needs no quoting in apt's or dnf's configuration.
 bool is_plain(std::string_view text) {
     return std::all_of(text.begin(), text.end(), [](char c) {
         return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
@@ -35,7 +35,7 @@ bool is_plain_path(const std::string& text) {
     return is_plain(text) && is_path_in_tree(text);
 }
 
-/// "./", "tools/": as sources.list(5) has those without components.
+/// Accepts suites without components, as in sources.list(5): "./", "tools/".
 bool is_flat(const std::string& suite) {
     return suite == "./" || (base::ends_with(suite, "/") && is_plain_path(suite.substr(0, suite.size() - 1)));
 }
@@ -58,7 +58,7 @@ class Names {
     const std::vector<std::string>& names_;
 };
 
-/// "main/Packages.xz".
+/// Accepts the name of a package index: "main/Packages.xz".
 bool is_index(std::string_view name) {
     const std::string_view file = name.substr(name.rfind('/') + 1);
     return base::starts_with(file, index_name) &&
@@ -68,7 +68,8 @@ bool is_index(std::string_view name) {
 
 using Suites = std::map<std::string, AptSuite>;
 
-/// "dists/bookworm/main/binary-amd64/" is of suite bookworm if that has a Release, whatever else may lie in between.
+/// Adds the suite of a directory: "dists/bookworm/main/binary-amd64/" belongs to suite bookworm if that has a
+/// Release. Any number of directories may be in between.
 void add_suite(Suites& found, const Names& names, const std::string& directory) {
     const auto binary = directory.rfind("/binary-");
     if (binary == std::string::npos || directory.find('/', binary + 1) != directory.size() - 1)
@@ -142,7 +143,7 @@ std::vector<IndexSignature> PackageTree::signatures(const std::vector<std::strin
         const std::string flat = suite.name == "./" ? "" : suite.name;
         const std::string directory =
             suite.components.empty() ? flat : std::string(suites) + suite.name + "/";
-        if (all.has(directory + "InRelease")) // the other one is for those who do not know this one
+        if (all.has(directory + "InRelease")) // Release.gpg is only for clients without InRelease
             found.push_back({directory + "InRelease", ""});
         else if (suite.is_signed)
             found.push_back({directory + "Release.gpg", directory + "Release"});

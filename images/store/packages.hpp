@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Repositories of operating-system packages in a bundle. What one is for apt or dnf follows from the names of its files;
-// its indexes are for these to read, and nothing here does.
+// Repositories of operating-system packages in a bundle. The names of the files tell whether apt or dnf reads
+// a repository. Only apt and dnf parse its indexes.
 //
-//   dists/bookworm/InRelease, dists/bookworm/main/binary-amd64/Packages.xz   suite bookworm with component main
-//   Packages, tools/Packages.gz                                              flat ones: ./ and tools/
-//   repodata/repomd.xml, BaseOS/repodata/repomd.xml                          dnf's
-//   gpuhost.asc                                                              the OpenPGP key that they are signed with
+//   dists/bookworm/InRelease, dists/bookworm/main/binary-amd64/Packages.xz   suite bookworm, component main
+//   Packages, tools/Packages.gz                                              flat: ./ and tools/
+//   repodata/repomd.xml, BaseOS/repodata/repomd.xml                          a repository for dnf
+//   gpuhost.asc                                                              the OpenPGP key that signs them
 #pragma once
 
 #include "daemon/base/json.hpp"
@@ -26,16 +26,17 @@ struct AptSuite {
 };
 
 struct DnfRepository {
-    std::string directory; ///< below the tree's own; empty: that
+    std::string directory; ///< below the tree's directory; empty: that directory
     bool is_signed = false;
 
-    [[nodiscard]] std::string index() const; ///< "repodata/repomd.xml" in it
+    /// Returns the path of its "repodata/repomd.xml".
+    [[nodiscard]] std::string index() const;
 };
 
-/// "dists/bookworm/InRelease"; "repodata/repomd.xml.asc" of "repodata/repomd.xml".
+/// A signature: "dists/bookworm/InRelease", or "repodata/repomd.xml.asc" of "repodata/repomd.xml".
 struct IndexSignature {
     std::string file;
-    std::string index; ///< empty: it is in the same file
+    std::string index; ///< empty: the signature is in the same file
 };
 
 /// A tree of files for one distribution.
@@ -47,17 +48,17 @@ struct PackageTree {
     std::vector<DnfRepository> dnf;
 
     [[nodiscard]] bool empty() const { return apt.empty() && dnf.empty(); }
-    /// What is there without a signature, as messages name it; empty: nothing.
+    /// Returns the first unsigned suite or index, as messages name it; empty if all are signed.
     [[nodiscard]] std::string first_unsigned() const;
-    /// Those that apt and dnf look at. `names` are those that it was made of.
+    /// Returns the signatures that apt and dnf verify. `names` are the files that the tree was made of.
     [[nodiscard]] std::vector<IndexSignature> signatures(const std::vector<std::string>& names) const;
 };
 
-/// `names` are sorted. What apt's or dnf's configuration could not name is left out.
+/// Builds the tree from sorted `names`. Leaves out what apt's or dnf's configuration could not name.
 [[nodiscard]] PackageTree package_tree(std::string distribution, const std::vector<std::string>& names);
 
 [[nodiscard]] base::Json to_json(const PackageTree& tree);
-/// BadContent for words that can't stand in apt's or dnf's configuration.
+/// Fails with BadContent for words that are invalid in apt's or dnf's configuration.
 [[nodiscard]] base::Result<PackageTree> package_tree_from_json(const base::Json& value);
 
 } // namespace gpuhost::images

@@ -45,7 +45,7 @@ std::vector<Pin> pins_of(const std::vector<std::string>& words) {
         if (const auto pin = Pin::parse(word))
             pins.push_back(*pin);
         else
-            pins.push_back(Pin::parse("[]").value()); // a set of no characters
+            pins.push_back(Pin::parse("[]").value()); // an empty set of characters: matches nothing
     return pins;
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which images the runtimes are to have and keep: Pin= in [Images], which people write, or gpuhostctl does for them.
+// Pinned images, which the runtimes must have and keep: Pin= in [Images], set by an administrator or by
+// gpuhostctl.
 #pragma once
 
 #include "daemon/base/root.hpp"
@@ -10,13 +11,14 @@
 
 namespace gpuhost::images {
 
-/// "registry.example/team/app:v1", "busybox", or a shell's pattern over full names: "registry.example/team/*".
+/// An image name ("registry.example/team/app:v1", "busybox"), or a shell pattern over full names
+/// ("registry.example/team/*").
 class Pin {
   public:
-    /// InvalidArgument for what is neither. By digest is none: what is pinned is what a name leads to.
+    /// Fails with InvalidArgument for anything else, also for a reference by digest: a pin follows its name.
     [[nodiscard]] static base::Result<Pin> parse(std::string_view text);
 
-    [[nodiscard]] const std::string& text() const { return text_; } ///< a name in its full form
+    [[nodiscard]] const std::string& text() const { return text_; } ///< a full name, or a pattern
     [[nodiscard]] bool fits(const std::string& full_name) const;
 
   private:
@@ -26,12 +28,12 @@ class Pin {
     bool pattern_;
 };
 
-/// As many as there are words; what is no pin fits nothing.
+/// Returns one pin for each word. An invalid word becomes a pin that matches nothing.
 [[nodiscard]] std::vector<Pin> pins_of(const std::vector<std::string>& words);
 
-/// Makes these all that is pinned, in a drop-in. Refused, with nothing changed, where a file that comes later says otherwise.
+/// Replaces all pins, in a drop-in. Fails with Refused and changes nothing if a later file overrides it.
 [[nodiscard]] base::Result<void> write_pins(const base::Root& root, const std::vector<std::string>& pins);
-/// As configured now.
+/// Returns the pins as configured now.
 [[nodiscard]] std::vector<std::string> read_pins(const base::Root& root);
 
 } // namespace gpuhost::images

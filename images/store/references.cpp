@@ -43,7 +43,7 @@ std::string with_registry(const Reference& reference) {
 
 } // namespace
 
-/// Media types and platforms are few and come again and again: rows have their numbers.
+/// Numbers media types and platforms, which are few and repeated, so that rows store numbers.
 class References::Interner {
   public:
     explicit Interner(References& references) : references_(references) {}
@@ -82,11 +82,11 @@ Result<References> References::load(const base::Root& root) {
     References references;
     Interner interner(references);
     for (const std::string& name : names) {
-        // One after the other, so that there are never the images of two in memory.
+        // One at a time, so that memory never holds the images of two bundles.
         const auto claims = claims_of(catalogue, name);
         if (claims)
             references.add(*claims, interner);
-        else if (root.exists(std::string(catalogue_directory) + "/" + name)) // else it went in between
+        else if (root.exists(std::string(catalogue_directory) + "/" + name)) // else removed meanwhile
             references.problems_.push_back(claims.error().context("bundle '" + name + "'"));
     }
     references.finish();
@@ -166,7 +166,7 @@ Claim References::claim_of(const Row& row) const {
         &platforms_[row.platforms], bundle.name, bundle.generation};
 }
 
-/// The first row that is not before.
+/// Returns the first row that does not sort before `repository` and `tag`.
 std::vector<References::Row>::const_iterator References::seek(std::string_view repository,
                                                               std::string_view tag) const {
     return std::lower_bound(rows_.begin(), rows_.end(), std::tuple(repository, tag),

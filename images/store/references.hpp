@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which name leads to which image on this host: registry, repository and tag → digest, over all bundles.
+// Resolves image names on this host: registry, repository and tag → digest, over all bundles.
 //
-// A function of the catalogue's records and nothing else, so that no second file can be stale. Where two bundles claim
-// one name, one that is signed has it before one that is not, then the one that was signed later has it, then the one
-// with the higher generation, then the one that is last by name: a tag moves on with a newer bundle, and back only when
-// that is removed, an older one is let in, or its next generation gives the tag up.
+// The result depends on the catalogue's records alone, so no second file can be stale. If two bundles claim
+// one name, a signed bundle wins over an unsigned one. Ties go to the later date, then to the higher
+// generation, then to the last bundle by name. A tag therefore moves forward with a newer bundle. It moves
+// back only if that bundle is removed, an older one is allowed, or the next generation drops the tag.
 #pragma once
 
 #include "daemon/base/root.hpp"
@@ -20,7 +20,7 @@
 
 namespace gpuhost::images {
 
-/// What a record of the catalogue says, as far as names are concerned.
+/// The part of a catalogue record that concerns names.
 struct BundleClaims {
     std::string bundle;
     std::uint64_t generation = 0;
@@ -31,9 +31,9 @@ struct BundleClaims {
 
 /// One bundle's claim to one name.
 struct Claim {
-    std::string_view repository; ///< with its registry: "docker.io/library/busybox"
+    std::string_view repository; ///< including the registry: "docker.io/library/busybox"
     std::string_view tag;
-    std::string hex; ///< of its index or manifest
+    std::string hex; ///< digest of its index or manifest
     std::string_view media_type;
     std::uint64_t size = 0;
     const std::vector<std::string>* platforms = nullptr;
@@ -41,34 +41,36 @@ struct Claim {
     std::uint64_t generation = 0;
 };
 
-/// Views that it gives out are valid as long as it is. 100,000 names of 60 characters take about 13 MiB.
+/// Image names of all bundles. Returned views are valid as long as the object. 100,000 names of 60 characters
+/// need about 13 MiB.
 class References {
   public:
     References() = default;
     explicit References(const std::vector<BundleClaims>& bundles);
-    /// A bundle whose record can't be read is named in problems() and hides no other. Fails only if the catalogue
-    /// itself can't be listed.
+    /// Loads the catalogue. Lists a bundle with an unreadable record in problems() and keeps all others.
+    /// Fails only if the catalogue itself cannot be listed.
     [[nodiscard]] static base::Result<References> load(const base::Root& root);
 
-    /// Who has the name; nobody in a reference by digest.
+    /// Returns the claim that wins the name; nothing for a reference by digest.
     [[nodiscard]] std::optional<Claim> find(const Reference& reference) const;
-    /// All who claim it, the one who has it first. By digest: all names in that repository that lead to it.
+    /// Returns all claims to the name, the winner first. For a reference by digest: all names in that
+    /// repository with that digest.
     [[nodiscard]] std::vector<Claim> claims(const Reference& reference) const;
-    /// Each name once, by who has it, in order.
+    /// Returns each name once, with the winning claim, sorted.
     [[nodiscard]] std::vector<Claim> all() const;
     [[nodiscard]] std::size_t size() const { return names_; }
 
-    /// `repository` with its registry.
+    /// `repository` includes the registry.
     [[nodiscard]] bool has_repository(std::string_view repository) const;
-    /// In order; those after `last`, at most `most`.
+    /// Returns at most `most` tags after `last`, sorted.
     [[nodiscard]] std::vector<std::string_view> tags(std::string_view repository, std::string_view last,
                                                      std::size_t most) const;
     [[nodiscard]] const std::vector<std::string>& registries() const { return registries_; }
 
-    /// Images that say to be about the document with that digest, each once, ordered by digest.
+    /// Returns the images whose subject is the document with that digest, each once, ordered by digest.
     [[nodiscard]] std::vector<const BundleImage*> referrers(std::string_view subject_hex) const;
 
-    /// When the newest bundle of all was signed; in seconds since 1970, 0 if there is none.
+    /// Returns the date of the newest bundle in seconds since 1970; 0 if there is none.
     [[nodiscard]] std::uint64_t newest() const;
     [[nodiscard]] std::size_t bundles() const { return bundles_.size(); }
     [[nodiscard]] const std::vector<base::Error>& problems() const { return problems_; }
@@ -103,7 +105,7 @@ class References {
                                                         std::string_view tag) const;
 
     std::string text_;
-    std::vector<Row> rows_; ///< by repository, tag, and who goes first
+    std::vector<Row> rows_; ///< by repository, tag, and precedence
     std::size_t names_ = 0;
     std::vector<Bundle> bundles_;
     std::vector<std::string> media_types_;

@@ -25,17 +25,17 @@ namespace {
 
 using OnBytes = std::function<void(std::uint64_t)>;
 
-/// What is told one by one: a disk that is gone damages all, and status must stay a page.
+/// Limit of the damages listed one by one: a lost disk damages all blobs, and status must stay short.
 constexpr std::size_t most_told = 1000;
 constexpr std::size_t scrub_limit = 4U << 20U; ///< of scrub.json
-/// More that can't be read are not so many bad sectors, but a disk that is away.
+/// More unreadable blobs than this indicate an absent disk, not bad sectors.
 constexpr std::size_t most_unreadable = 16;
 
 std::string path_of(const std::string& hex) {
     return std::string(blobs_directory) + "/" + hex;
 }
 
-/// From the disk, past the page cache, which is for what the host's jobs read.
+/// Reads from the disk instead of the page cache, and leaves the page cache to the host's jobs.
 Result<content::FileDigest> read_from_disk(int fd, const std::string& hex, const OnBytes& on_bytes) {
     (void)::posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
     std::uint64_t at = 0;
@@ -53,8 +53,8 @@ std::uint64_t changed_ns(const struct stat& st) {
            static_cast<std::uint64_t>(st.st_ctim.tv_nsec);
 }
 
-/// Says in `damage` why it is not what its name says; nothing if it is. Read twice, since a wrong bit on the way is no
-/// damage.
+/// Sets `damage.why` if the content differs from the name; leaves it empty otherwise. Reads twice, because a
+/// bit error during transfer is not damage.
 void examine(int fd, Damage& damage, const OnBytes& on_bytes) {
     struct stat st {};
     if (::fstat(fd, &st) < 0 || !S_ISREG(st.st_mode)) {
@@ -81,7 +81,7 @@ void examine(int fd, Damage& damage, const OnBytes& on_bytes) {
                                  : "it reads differently each time";
 }
 
-/// Do they own it, now?
+/// Looks up whether a bundle owns a blob at present.
 class Owners {
   public:
     explicit Owners(const Root& root) : catalogue_(root) {}
@@ -101,7 +101,7 @@ class Owners {
     std::map<std::string, std::vector<OwnedBlob>> blobs_;
 };
 
-/// Bundles come and go while it reads for hours.
+/// Drops damages that no bundle owns any more: bundles change during a scrub of hours.
 void drop_unowned(const Root& root, std::vector<Damage>& damages) {
     Owners owners(root);
     for (Damage& damage : damages)
@@ -110,7 +110,7 @@ void drop_unowned(const Root& root, std::vector<Damage>& damages) {
     std::erase_if(damages, [](const Damage& damage) { return damage.bundles.empty(); });
 }
 
-/// Unless an import has put a good one in its place meanwhile.
+/// Removes the damaged blob, unless an import has replaced it meanwhile.
 bool take_name(const Root& root, const Damage& damage) {
     const auto named = root.lstat(path_of(damage.blob.hex));
     return named && damage.inode != 0 && named->st_ino == damage.inode &&
@@ -121,7 +121,7 @@ bool is_unreadable(const Damage& damage) {
     return !damage.missing && !damage.readable;
 }
 
-/// A disk that was away is back by now, or none of its blobs can be read.
+/// Reads unreadable blobs again. An absent disk may be back by now.
 void read_again(const Root& root, std::vector<Damage>& damages) {
     for (Damage& damage : damages)
         if (is_unreadable(damage))
@@ -150,7 +150,7 @@ Json to_json(const Damage& damage) {
             {"removed", damage.removed || damage.missing}};
 }
 
-/// Is any of these bundles the one that it was then?
+/// Reports whether any of these bundles still has the manifest of that time.
 bool is_wanted(const Root& root, const std::vector<std::string>& bundles, const Json& manifests) {
     return std::any_of(bundles.begin(), bundles.end(), [&](const std::string& name) {
         const auto record = Catalogue(root).record(name);
