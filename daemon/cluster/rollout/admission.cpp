@@ -14,10 +14,10 @@ void sooner(std::optional<std::int64_t>& due, std::int64_t other) {
     due = due ? std::min(*due, other) : other;
 }
 
-/// One pool's hosts, in the order of their names.
+/// Decides for the hosts of one pool, in the order of their names.
 class PoolRound {
   public:
-    /// `strangers`: grants of nodes that nobody knows, which may be of this pool.
+    /// `strangers`: number of grants of unknown nodes, which may belong to this pool.
     PoolRound(const Pool& pool, const GateStates& gates, std::int64_t now, unsigned strangers,
               Admission& admission)
         : policy_(pool.policy), gates_(gates), now_(now), admission_(admission), held_(strangers),
@@ -33,7 +33,7 @@ class PoolRound {
         members_.push_back(member);
     }
 
-    /// `left`: places that the cap over all pools leaves.
+    /// `left`: places that the cap over all pools leaves. `closed`: why no pool may begin; empty: no reason.
     void run(unsigned& left, const std::string& closed) {
         const std::string shut = shut_reason(closed);
         make_waves();
@@ -61,7 +61,8 @@ class PoolRound {
 
         [[nodiscard]] unsigned times_unused() const { return unused == nullptr ? 0 : unused->times; }
 
-        /// Its wave need not wait for it, unless it has begun. While gpuhost-cluster restarts, a host misses a grant or two.
+        /// Returns whether the wave need not wait for a host that has not begun. While gpuhost-cluster
+        /// restarts, a host may miss one or two grants.
         [[nodiscard]] bool is_away() const {
             const UpgradeNode& node = host->node;
             return !node.ready || node.skip || node.leaving || !node.gpu_label ||
@@ -69,13 +70,13 @@ class PoolRound {
         }
     };
 
-    /// Why a host waits: `text` is the same for all of its pool, `about` says more of this one.
+    /// Why a host waits. `text` is the same for the whole pool; `about` adds details of this host.
     struct Reason {
         std::string text;
         std::string about;
     };
 
-    /// It serves nobody, whatever the rollout does.
+    /// Returns whether the host is out of service independently of the rollout.
     [[nodiscard]] static bool is_outside(const UpgradeNode& node) {
         return !node.ready || node.skip || node.leaving || !node.gpu_label || node.others_cordoned();
     }
@@ -92,7 +93,7 @@ class PoolRound {
         return is_done(node) && !node.driver_ready ? "has no working driver" : "";
     }
 
-    /// An administrator who skips it has taken note.
+    /// An administrator who sets the skip label acknowledges the failure.
     [[nodiscard]] bool counts_as_broken(const UpgradeNode& node) const {
         return !node.skip && !broken(node).empty();
     }
@@ -105,9 +106,9 @@ class PoolRound {
         return node.state == UpgradeState::UpgradeFailed && node.record.version == policy_.version;
     }
 
-    /// A wave of so many hosts is of those that have begun or are done, the first ones, then of those that could begin: a
-    /// host that is away tries nothing out, and who comes later neither makes a wave soak again nor takes the place of one
-    /// that failed in it.
+    /// Assigns hosts to waves of limited size. Hosts that have begun or are done are assigned first, by time,
+    /// then those that could begin. A host that is away tests nothing. A host that joins later neither
+    /// restarts the soak of a wave nor replaces one that failed in it.
     void make_waves() {
         std::vector<unsigned> room;
         for (std::size_t i = 0; i < policy_.waves.size(); ++i) {
@@ -137,7 +138,8 @@ class PoolRound {
         return {node.record.prepared && node.record.version == policy_.version ? 1 : 2, 0};
     }
 
-    /// The first wave that selects it and is not full yet.
+    /// Takes a place in the first wave that selects the host and is not full. Returns the number of waves if
+    /// there is none.
     static std::size_t take_room(std::vector<unsigned>& room, std::uint64_t waves) {
         for (std::size_t i = 0; i < room.size(); ++i)
             if ((waves >> i & 1U) != 0 && room[i] > 0) {
@@ -157,7 +159,7 @@ class PoolRound {
         numbers_.failed += has_failed(node) ? 1 : 0;
     }
 
-    /// Among the hosts that maxUnavailable is a share of.
+    /// Returns whether the host counts in the total for a maxUnavailable percentage.
     [[nodiscard]] bool is_counted(const Member& member) const {
         const UpgradeNode& node = member.host->node;
         if (policy_.count_all_unavailable)
@@ -186,7 +188,7 @@ class PoolRound {
         return most > unavailable_ ? most - unavailable_ : 0;
     }
 
-    /// What holds everybody in the pool.
+    /// Returns the reason that blocks the whole pool; empty: none.
     std::string shut_reason(const std::string& closed) {
         if (!policy_.driver_enabled)
             return "driver.enabled is false";
@@ -203,18 +205,18 @@ class PoolRound {
         return window.open ? "" : window.reason;
     }
 
-    /// Returns why later waves wait for this host, as the end of a sentence about it. Nothing: they do not.
+    /// Returns why later waves wait for this host, as the end of a sentence; nothing: they do not wait.
     [[nodiscard]] std::optional<std::string> holds_wave(const Member& member) const {
         const UpgradeNode& node = member.host->node;
         if (is_done(node))
             return counts_as_broken(node) ? std::optional(" " + broken(node)) : std::nullopt;
-        // One that its new driver has killed is not ready either.
+        // A host whose new driver broke it is not ready either.
         if (has_failed(node) && (member.has_place || !node.skip))
             return " has failed";
         return member.has_place || !member.is_away() ? std::optional<std::string>("") : std::nullopt;
     }
 
-    /// Which wave it is the turn of: the first that is not done, or has not soaked.
+    /// Finds the current wave: the first that is not done or has not soaked.
     void find_wave() {
         for (turn_ = 0; turn_ < policy_.waves.size(); ++turn_) {
             const Wave& wave = policy_.waves[turn_];
@@ -240,7 +242,7 @@ class PoolRound {
         }
     }
 
-    /// Why this host is none to be chosen from.
+    /// Returns the host's own reason to wait; empty: it may be chosen.
     std::string own_reason(const Member& member) {
         const UpgradeNode& node = member.host->node;
         if (node.skip)
@@ -287,7 +289,7 @@ class PoolRound {
             topology_ = member.host->topology;
     }
 
-    /// And why not now, though it could be.
+    /// Returns why a host that could be upgraded must wait; empty: it need not.
     Reason common_reason(const Member& member, unsigned left) {
         Reason why = place_reason(member, left);
         if (why.text.empty()) {
@@ -320,7 +322,7 @@ class PoolRound {
         return {};
     }
 
-    /// Only once somebody could begin: nobody is asked for nothing.
+    /// Checks the gates. Called only once a host could begin, so that no gate is asked needlessly.
     void look_at_gates() {
         if (std::exchange(gates_seen_, true))
             return;
@@ -343,10 +345,10 @@ class PoolRound {
     std::vector<Member> members_;
     std::size_t turn_ = 0;
     Reason wave_reason_;
-    std::string topology_; ///< whose turn it is
+    std::string topology_; ///< the topology value being upgraded
     std::string reason_;
     bool gates_seen_ = false;
-    bool is_held_ = false; ///< until a gate has answered
+    bool is_held_ = false; ///< a gate has not answered yet
     std::string gate_reason_;
     unsigned held_;
     PoolNumbers numbers_;
@@ -354,9 +356,9 @@ class PoolRound {
     unsigned unavailable_;
 };
 
-/// A grant that its host can't use or does not use, or whose place is to be given on. Until it is gone it counts: its host
-/// may renew it yet. A grant without a known host has the same time as others: the garbage collector deletes the grant
-/// of a Node that is deleted.
+/// Returns whether to revoke a grant: its host cannot use it, does not use it, or must give up its place. The
+/// grant counts until it is deleted, because its host may still renew it. A grant without a known host gets
+/// the same time as others: the garbage collector deletes the grant of a deleted Node.
 bool is_void(const Grant& grant, const Fleet& fleet, const Policy& policy) {
     const auto host = fleet.hosts.find(grant.node);
     const bool is_known = host != fleet.hosts.end();
@@ -365,13 +367,14 @@ bool is_void(const Grant& grant, const Fleet& fleet, const Policy& policy) {
     const bool under_way = is_known && is_under_way(host->second.node.state);
     if (!grant.taken && !under_way)
         return grant.silent >= taken_within;
-    // Its host acts by the duration that the grant was made with, whatever the policy says since.
+    // The host uses the duration that the grant was created with, even if the policy has changed.
     if (policy.silence.count() == 0 || grant.silent < std::max(policy.silence, 2 * grant.duration))
         return false;
     return policy.release_silent || !under_way;
 }
 
-/// Who has a grant; and who is at it without one, unless places of hosts that are not heard of are to be given on.
+/// Returns whether the host has a grant, or is upgrading without one. The latter counts only if the policy
+/// does not release the places of silent hosts.
 bool has_place(const FleetHost& host, const Fleet& fleet, const Policy& policy) {
     const UpgradeNode& node = host.node;
     return fleet.grants.count(node.name) != 0 ||

@@ -12,7 +12,7 @@ using base::Json;
 
 namespace {
 
-constexpr std::int64_t skew = 60; ///< of clocks, which nobody has to keep together
+constexpr std::int64_t skew = 60; ///< seconds that the clocks of two hosts may differ
 constexpr std::array<std::string_view, 5> phases{"failed", "upgrading", "waiting", "other", "done"};
 constexpr std::array<std::string_view, 2> modes{"controlled", "on-request"};
 
@@ -31,13 +31,13 @@ FleetPhase phase_of(const UpgradeNode& node, bool granted, const UpgradePolicy& 
     }
 }
 
-/// A host whose gpuhost-cluster runs would say something.
+/// Returns whether a running gpuhost-cluster would have written a state on the Node.
 bool owes_word(const UpgradeNode& node, const UpgradePolicy& policy) {
     const bool wanted = policy.driver_enabled && !policy.version.empty();
     return wanted && (policy.mode != UpgradeMode::OnRequest || node.requested);
 }
 
-/// What the host says of itself, unless the others know better.
+/// Returns the host's own reason, unless the grants or the admission have a more current one.
 std::string reason_of(const UpgradeNode& node, FleetPhase phase, const Admission& admission,
                       const UpgradePolicy& policy) {
     if (phase == FleetPhase::Upgrading && node.state == UpgradeState::UpgradeRequired)
@@ -75,7 +75,7 @@ Json node_document(const FleetHost& host, bool granted, const Admission& admissi
             {"granted", granted}};
 }
 
-/// Only the leader asks gates: who waits for one has been told, and says so.
+/// Returns all gates as open. Only the leader asks gates, and it publishes when hosts wait for one.
 GateStates open_gates(const Policy& policy) {
     GateStates open;
     for (const Pool& pool : policy.pools)
@@ -84,7 +84,7 @@ GateStates open_gates(const Policy& policy) {
     return open;
 }
 
-/// As the leader has told everybody; where it has not, as it would.
+/// Returns the published reason; without one, or with a silent leader, the computed reason.
 std::string waits_of(const FleetFacts& facts, const Policy& policy, const Admission& admission,
                      std::size_t pool, std::int64_t now) {
     const std::string said = base::string_or(facts.rollout.waits, policy.pools[pool].name, "");
@@ -117,8 +117,8 @@ Json pool_document(const Pool& pool, const PoolNumbers& numbers, const std::stri
 
 Json fleet_document(const FleetFacts& facts, const Policy& policy, std::int64_t now) {
     Admission admission = admit(facts.fleet, policy, open_gates(policy), now);
-    for (const std::string& name :
-         admission.admit) { // whom a leader would grant it, who waits until one does
+    // A leader would grant these hosts their upgrade; they wait until a leader does.
+    for (const std::string& name : admission.admit) {
         PoolNumbers& numbers = admission.pools[facts.fleet.hosts.at(name).pool];
         --numbers.in_progress;
         ++numbers.pending;

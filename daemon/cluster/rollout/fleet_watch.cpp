@@ -11,7 +11,7 @@ using base::Json;
 
 namespace {
 
-constexpr std::size_t most_text = 1024; ///< kept of what a Node says: many may say a lot
+constexpr std::size_t most_text = 1024; ///< limit of each text kept from a Node: there may be many Nodes
 
 std::string name_of(const Json& object) {
     return base::string_or(base::member(object, "metadata"), "name", "");
@@ -28,7 +28,7 @@ UpgradeNode cut(UpgradeNode node) {
     return node;
 }
 
-/// All whose names are not among `names` go.
+/// Removes the entries whose names are not among `names`.
 template <typename Map>
 void keep(Map& map, const std::set<std::string>& names) {
     for (auto at = map.begin(); at != map.end();)
@@ -94,7 +94,7 @@ void FleetWatch::changed() {
     ++changes_;
 }
 
-/// Where a Node belongs is a question of its labels, which are not kept.
+/// Reads the Nodes again when the policy changes: their pools depend on labels, which are not kept.
 void FleetWatch::take_policy() {
     if (policy_.changes() == policy_seen_)
         return;
@@ -105,7 +105,7 @@ void FleetWatch::take_policy() {
     changed();
 }
 
-/// A Node with the label shows even where gpuhost-cluster does not run: it should.
+/// Shows a Node with the GPU label even where gpuhost-cluster does not run, because it should run there.
 void FleetWatch::take_node(Json&& node) {
     UpgradeNode made = upgrade_node(node);
     const std::string name = made.name;
@@ -126,7 +126,7 @@ void FleetWatch::take_lease(Json&& lease) {
     LeaseFacts facts = lease_facts(lease);
     heard_ = now();
     if (facts.name == leader_lease) {
-        // That it is renewed every few seconds is no news.
+        // A renewal, every few seconds, does not count as a change.
         const bool news = facts.holder != facts_.leader.holder;
         facts_.leader = std::move(facts);
         changes_ += news ? 1 : 0;
@@ -139,7 +139,7 @@ void FleetWatch::take_lease(Json&& lease) {
     const std::string node = granted_node(facts.name);
     const auto grant = facts_.fleet.grants.find(node);
     if (node.empty() || (grant != facts_.fleet.grants.end() && grant->second.uid == facts.node_uid))
-        return; // nor that a grant is
+        return; // a renewed grant is not a change either
     facts_.fleet.grants[node] = {node, facts.node_uid, Seconds(0)};
     changed();
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The whole fleet, up to date, for people to look at: every Node with GPUs, the Leases and the policy. It writes nothing, and
-// keeps of ten thousand Nodes some MiB.
+// Watches the whole fleet for display: every Node with GPUs, the Leases and the policy. Writes nothing. Needs
+// a few MiB for ten thousand Nodes.
 #pragma once
 
 #include "daemon/cluster/kube/watch.hpp"
@@ -16,22 +16,24 @@ namespace gpuhost::cluster {
 
 class FleetWatch {
   public:
-    /// `api` and `root` outlive it.
+    /// `api` and `root` must outlive it.
     FleetWatch(Api& api, const base::Root& root, PolicySource::Say say);
 
     [[nodiscard]] std::optional<Time> due() const;
     void turn();
-    void retry();   ///< the credentials are others
-    void refresh(); ///< somebody may have changed the policy's file
+    void retry();   ///< retries at once, with the new credentials
+    void refresh(); ///< reads the policy's file again if it has changed
 
-    /// All of it has been read. After a change of the policy Nodes are read again: what of them it looks at is not kept.
+    /// Returns whether everything has been read. A change of the policy reads the Nodes again, because their
+    /// labels are not kept.
     [[nodiscard]] bool is_known() const { return nodes_listed_ && leases_listed_; }
-    /// Only of what is known.
+    /// Returns the document for the part of the fleet that is known.
     [[nodiscard]] base::Json document(std::int64_t now) const;
-    [[nodiscard]] std::uint64_t changes() const { return changes_; } ///< grows whenever that may be another
-    /// Why it is not up to date; without a message: it is.
+    /// Increases whenever the document may have changed.
+    [[nodiscard]] std::uint64_t changes() const { return changes_; }
+    /// Returns why the data is not up to date; without a message: it is.
     [[nodiscard]] const base::Error& trouble() const;
-    [[nodiscard]] Time heard() const { return heard_; } ///< when anything came last
+    [[nodiscard]] Time heard() const { return heard_; } ///< when data last arrived
     [[nodiscard]] const LeaseFacts& leader() const { return facts_.leader; }
 
   private:
@@ -53,7 +55,7 @@ class FleetWatch {
     base::Error nodes_trouble_;
     base::Error leases_trouble_;
     Watch leases_;
-    Watch nodes_; ///< once there is a policy
+    Watch nodes_; ///< started once there is a policy
 };
 
 } // namespace gpuhost::cluster

@@ -21,7 +21,7 @@ constexpr std::size_t most_answer = 1U << 20U;
 constexpr std::size_t most_authorities = 4U << 20U;
 constexpr std::size_t longest_token = 64U << 10U;
 
-/// As Debian, Red Hat and SUSE keep them.
+/// The paths on Debian, Red Hat and SUSE.
 constexpr std::array system_authorities{"/etc/ssl/certs/ca-certificates.crt",
                                         "/etc/pki/tls/certs/ca-bundle.crt", "/etc/ssl/ca-bundle.pem"};
 
@@ -56,7 +56,8 @@ void GateKeeper::forget() {
     known_.clear();
 }
 
-/// One that is asked again and again stays shut until it says otherwise; one that was open is to be asked anew.
+/// Returns the known states. A shut gate that is asked repeatedly stays shut until it answers otherwise; an
+/// open one must be asked again after its interval.
 GateStates GateKeeper::states() const {
     GateStates states;
     for (const auto& [gate, known] : known_)
@@ -103,7 +104,7 @@ Result<std::uint64_t> GateKeeper::ask(const Gate& gate) {
     }
     http::Request request;
     request.url = gate_target(gate);
-    // A connection for each: whoever answers is verified, and found by its name, each time.
+    // One connection for each request, so that the server is resolved and verified each time.
     request.headers = {"Accept: application/json", "Connection: close",
                        "User-Agent: gpuhost-cluster/" PACKAGE_VERSION};
     request.limit = most_answer;
@@ -145,7 +146,7 @@ void GateKeeper::settle(const Gate& gate, Known& known, std::string shut) {
     const std::string before = known.shut.value_or("");
     if (shut != before)
         say_(shut.empty() ? "gate '" + gate.name + "' is open" : shut);
-    // Of one that is open the leader is told each time: it may have waited for that.
+    // Report an open gate to the leader each time: it may have waited for the answer.
     changed_ = changed_ || shut.empty() || shut != before;
     known.shut = std::move(shut);
     known.answered = now();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Asks gates, on behalf of the leader: only those that somebody waits for, and each at most once in its interval, for so
-// long its answer counts.
+// Asks gates on behalf of the leader. Asks only gates that a host waits for, each at most once in its
+// interval. An answer is valid for that interval.
 #pragma once
 
 #include "daemon/base/root.hpp"
@@ -21,24 +21,24 @@ class GateKeeper {
   public:
     using Say = std::function<void(const std::string& line)>;
 
-    /// `root`, where authorities and tokens are, outlives it.
+    /// `root` contains the authorities and tokens, and must outlive it.
     GateKeeper(const base::Root& root, Say say);
 
-    /// From now on, until it is told of others.
+    /// Asks these gates from now on, until the next call.
     void want(std::set<Gate> gates);
-    void forget(); ///< whatever it knows, too
+    void forget(); ///< also drops all answers
     [[nodiscard]] GateStates states() const;
 
     [[nodiscard]] std::optional<Time> due() const;
-    [[nodiscard]] bool turn(); ///< true: states() says something else
-    /// Readable: call turn(). -1: none has been asked yet.
+    [[nodiscard]] bool turn(); ///< returns whether states() has changed
+    /// Returns a descriptor: when it is readable, call turn(). -1: no gate has been asked yet.
     [[nodiscard]] int descriptor() const { return client_ ? client_->descriptor() : -1; }
 
   private:
     struct Known {
-        std::optional<std::string> shut; ///< none: it has not answered yet
+        std::optional<std::string> shut; ///< why it is shut; empty: open; none: no answer yet
         Time answered{0};
-        std::uint64_t request = 0; ///< that is under way
+        std::uint64_t request = 0; ///< request in flight; 0: none
     };
 
     [[nodiscard]] base::Result<std::uint64_t> ask(const Gate& gate);

@@ -67,7 +67,7 @@ Json new_grant(const UpgradeNode& node, const std::string& version, const std::s
             {"metadata",
              {{"name", grant_name(node.name)},
               {"annotations", {{key::version, version}, {key::term, term}, {key::node_uid, node.uid}}},
-              // Who deletes a Node deletes its grant.
+              // Deleting the Node also deletes its grant.
               {"ownerReferences",
                {{{"apiVersion", "v1"}, {"kind", "Node"}, {"name", node.name}, {"uid", node.uid}}}}}},
             {"spec",

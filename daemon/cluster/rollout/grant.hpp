@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The Leases by which upgrades are coordinated, in namespace gpuhost: who leads, what hosts wait for, and each host's grant.
+// The Leases that coordinate upgrades, in namespace gpuhost: the leader, the reasons why hosts wait, and each
+// host's grant.
 // https://kubernetes.io/docs/concepts/architecture/leases/
 #pragma once
 
@@ -13,24 +14,24 @@ namespace gpuhost::cluster {
 
 inline constexpr const char* leases_path = "/apis/coordination.k8s.io/v1/namespaces/gpuhost/leases";
 inline constexpr const char* leader_lease = "gpuhost-leader";
-inline constexpr const char* rollout_lease = "gpuhost-rollout"; ///< why hosts wait, for all of them to read
+inline constexpr const char* rollout_lease = "gpuhost-rollout"; ///< published reasons why hosts wait
 inline constexpr std::string_view grant_prefix = "gpuhost-upgrade-";
 
 namespace key {
-inline constexpr const char* term = "gpuhost.io/term";       ///< of the leader that made it: term_of()
-inline constexpr const char* version = "gpuhost.io/version"; ///< that the grant is for
+inline constexpr const char* term = "gpuhost.io/term";       ///< term_of() the leader that created the grant
+inline constexpr const char* version = "gpuhost.io/version"; ///< the version that the grant is for
 inline constexpr const char* node_uid = "gpuhost.io/node-uid";
 inline constexpr const char* waits = "gpuhost.io/waits"; ///< {pool: reason}
 } // namespace key
 
-/// What of a Lease anybody here looks at.
+/// The fields of a Lease that are used.
 struct LeaseFacts {
     std::string name;
     std::string uid;
     std::string version; ///< resourceVersion
     std::string holder;
-    std::string renewed; ///< verbatim: only whether it changed counts, whatever clocks say
-    bool taken = false;  ///< somebody has renewed it since it was made
+    std::string renewed; ///< verbatim: only a change counts, not the time
+    bool taken = false;  ///< renewed since it was created
     Seconds duration{0};
     std::int64_t transitions = 0;
     std::string term;
@@ -40,15 +41,16 @@ struct LeaseFacts {
 
 [[nodiscard]] LeaseFacts lease_facts(const base::Json& lease);
 [[nodiscard]] std::string grant_name(const std::string& node);
-/// Of the Lease gpuhost-leader: another each time that somebody takes it, even when it was deleted in between.
+/// Returns the term of the Lease gpuhost-leader. Each change of leader gives a new term, even when the Lease
+/// was deleted in between.
 [[nodiscard]] std::string term_of(const LeaseFacts& leader);
-/// Empty: it is no grant.
+/// Returns the node that the Lease `lease` grants an upgrade to; empty: it is not a grant.
 [[nodiscard]] std::string granted_node(const std::string& lease);
 
 [[nodiscard]] base::Json new_leader(const std::string& node, Seconds duration, std::uint64_t now_us);
 [[nodiscard]] base::Json new_grant(const UpgradeNode& node, const std::string& version,
                                    const std::string& term, Seconds duration, std::uint64_t now_us);
-/// A merge patch that counts for this version of the Lease alone.
+/// Returns a merge patch that applies only to this version of the Lease.
 [[nodiscard]] base::Json renewal(const LeaseFacts& lease, std::uint64_t now_us);
 
 } // namespace gpuhost::cluster

@@ -15,13 +15,14 @@ namespace {
 
 constexpr Seconds lease_duration{15};
 constexpr Time renew_every{5'000};
-constexpr Time margin{3'000}; ///< before its end nothing is begun any more under the lease
+/// Time before the end of the lease within which no action is started.
+constexpr Time margin{3'000};
 constexpr Seconds grant_duration{300};
-constexpr Time gather{20};            ///< what happens at once is decided at once
-constexpr Time request_lives{70'000}; ///< kube-apiserver's --request-timeout is a minute
+constexpr Time gather{20};            ///< minimum between two decisions: gathers changes
+constexpr Time request_lives{70'000}; ///< the default of kube-apiserver's --request-timeout is one minute
 constexpr Time first_unused_wait{60'000};
-constexpr unsigned most_unused_doublings = 4; ///< 16 minutes
-constexpr std::size_t most_trouble = 500;     ///< bytes of an error that are published
+constexpr unsigned most_unused_doublings = 4; ///< up to 16 minutes
+constexpr std::size_t most_trouble = 500;     ///< bytes of a published error
 constexpr unsigned exists = 409;
 constexpr const char* nodes_path = "/api/v1/nodes";
 constexpr Time first_wait{1'000};
@@ -131,7 +132,7 @@ void Leader::turn() {
         decide();
 }
 
-// Who leads
+// Election
 
 void Leader::take_lease(const LeaseFacts& lease) {
     if (!lease_there_ || lease.renewed != lease_.renewed || lease.holder != lease_.holder)
@@ -144,7 +145,7 @@ void Leader::take_lease(const LeaseFacts& lease) {
         lease_due_ = lease_ends() > now() ? lease_ends() + backoff_.next() : now();
 }
 
-/// When it is anybody's. Whoever held it has not renewed it by then for as long as it said it would at most.
+/// Returns when the lease is free. By then its holder has not renewed it for the full duration.
 Time Leader::lease_ends() const {
     const bool is_free = !lease_there_ || lease_.holder.empty() || lease_.holder == name_;
     return is_free ? Time(0) : lease_seen_ + std::chrono::duration_cast<Time>(lease_.duration);
@@ -187,7 +188,7 @@ void Leader::renew() {
 void Leader::answered(ApiAnswer&& answer, Time asked, bool seized) {
     asks_ = false;
     if (!answer.done()) {
-        // Somebody else was first (409), which the watch will tell; or it is tried again.
+        // 409: another candidate was first, and the watch will report it. Other errors are retried.
         const Time wait = std::max<Time>(backoff_.next(), answer.retry_after.value_or(Seconds(0)));
         lease_due_ = now() + (leads() ? std::min(wait, renew_every) : wait);
         if (answer.status != 409 && answer.error.message != trouble_)
@@ -202,7 +203,7 @@ void Leader::answered(ApiAnswer&& answer, Time asked, bool seized) {
     lease_there_ = true;
     lease_seen_ = now();
     lease_due_ = asked + renew_every;
-    // One that has ended meanwhile has forgotten what it had asked for: only a new term makes all that void.
+    // A leader whose term has ended has forgotten its requests in flight. Only a new term makes them void.
     if (!led && !seized)
         return;
     valid_until_ = asked + std::chrono::duration_cast<Time>(lease_duration);
@@ -210,14 +211,14 @@ void Leader::answered(ApiAnswer&& answer, Time asked, bool seized) {
         begin();
 }
 
-/// What it knew as leader before, it does not know any more: all is read again after the lease is its own.
+/// Begins a term. Reads everything again, now that it holds the lease.
 void Leader::begin() {
     term_ = term_of(lease_);
     say_("this host leads: it hands out grants to upgrade (term " + std::to_string(lease_.transitions) + ")");
     watch_fleet();
 }
 
-/// All Nodes, since no selector finds a host that loses its label in its upgrade or after it.
+/// Watches all Nodes, because no selector finds a host that loses its label during or after its upgrade.
 void Leader::watch_fleet() {
     nodes_ = std::make_unique<Watch>(
         api_, nodes_path, "",
@@ -258,7 +259,8 @@ void Leader::end(const std::string& why) {
 
 // The fleet
 
-/// A Node without gpuhost-cluster is not kept: there may be many. One that lost its record in its upgrade is.
+/// Ignores a Node without gpuhost-cluster, because there may be many. Keeps one that has a grant, which may
+/// have lost its record during its upgrade.
 void Leader::take_node(Json&& node) {
     UpgradeNode made = upgrade_node(node);
     const std::string name = made.name;
@@ -345,14 +347,14 @@ void Leader::keep_grants(const std::set<std::string>& leases) {
     changed();
 }
 
-// What it does about it
+// Decisions
 
 void Leader::changed() {
     if (leads() && knows_fleet() && policy_ != nullptr)
         sooner(decide_due_, std::max(now(), decided_ + gather));
 }
 
-/// Times that admission counts in are of now.
+/// Updates the durations that the admission uses to the current time.
 void Leader::tell_time() {
     for (auto& [node, grant] : fleet_.grants)
         if (const auto seen = grant_seen_.find(node); seen != grant_seen_.end())
@@ -377,13 +379,13 @@ void Leader::decide() {
     if (admission_.again) {
         const std::int64_t left =
             *admission_.again - static_cast<std::int64_t>(base::realtime_us() / 1'000'000);
-        constexpr std::int64_t most = 3'600; // clocks are set
+        constexpr std::int64_t most = 3'600; // limited because clocks may be set
         sooner(decide_due_, now() + Time(std::clamp<std::int64_t>(left, 0, most) * 1000 + 10));
     }
     for (const auto& [node, unused] : fleet_.unused)
         if (unused.until > now())
             sooner(decide_due_, unused.until);
-    if (now() + margin >= *valid_until_) { // until it is renewed, or has ended
+    if (now() + margin >= *valid_until_) { // wait until it is renewed or has ended
         sooner(decide_due_, now() + Time(1'000));
         return;
     }
@@ -402,7 +404,7 @@ void Leader::grant(const std::string& node) {
     Seconds duration = grant_duration;
     if (policy_->silence.count() != 0)
         duration = std::min(duration, std::max(policy_->silence / 2, Seconds(2)));
-    // It counts from now on, whenever the answer comes.
+    // It counts from now on, whenever the answer arrives.
     fleet_.grants[node] = {node, host.node.uid, Seconds(0), duration, false};
     grant_seen_[node] = now();
     asked_[node] = true;
@@ -415,9 +417,10 @@ void Leader::grant(const std::string& node) {
                       });
 }
 
-/// What there is of grants the watch alone says: an answer may come when the host has given its own back already.
+/// Handles the answer to a new grant. Only the watch shows which grants exist: the host may already have
+/// returned its grant when the answer arrives.
 void Leader::granted(const std::string& node, const ApiAnswer& answer) {
-    // libcurl asks twice where a connection broke, and the first time may have counted.
+    // libcurl repeats a request when the connection broke, and the first one may have succeeded.
     asked_.erase(node);
     const bool is_refused =
         answer.status >= 400 && answer.status < 500 && answer.status != exists && !answer.done();
@@ -456,8 +459,8 @@ void Leader::revoke(const std::string& node) {
         });
 }
 
-/// Others are first, for longer each time: a host whose gpuhost-cluster is away stops no other. `uid` is of the Node
-/// that the grant was for: another Node of the name has used all of its grants.
+/// Delays the next grant to the host, longer each time, so that a host without gpuhost-cluster does not block
+/// others. `uid` is the UID of the Node that the grant was for; a new Node of the same name does not count.
 void Leader::note_unused(const std::string& node, const std::string& uid) {
     const auto host = fleet_.hosts.find(node);
     if (host == fleet_.hosts.end() || host->second.node.uid != uid || is_under_way(host->second.node.state))
@@ -468,7 +471,7 @@ void Leader::note_unused(const std::string& node, const std::string& uid) {
     changed();
 }
 
-/// Logs and publishes why nobody is upgraded. Once the fleet is known, a connection that breaks changes nothing.
+/// Logs and publishes why no host is upgraded. Once the fleet is known, a broken connection has no effect.
 void Leader::note_trouble(const std::string& what, const Error& trouble) {
     if (trouble.message.empty()) {
         blind_.erase(what);
@@ -488,7 +491,7 @@ void Leader::note_trouble(const std::string& what, const Error& trouble) {
     publish(base::dump(waits));
 }
 
-/// For those who wait, and only when it says something else.
+/// Publishes why hosts wait, if the text has changed.
 void Leader::publish() {
     Json waits = Json::object();
     for (std::size_t i = 0; i < admission_.reasons.size(); ++i)
@@ -531,7 +534,7 @@ Json Leader::document() const {
     if (!leads())
         return document;
     Json pools = Json::array();
-    if (policy_ != nullptr) { // which may be newer than what was decided last, and have other pools
+    if (policy_ != nullptr) { // may be newer than the last decision and have other pools
         document["auto_upgrade"] = policy_->pools.back().policy.mode == UpgradeMode::Controlled;
         for (std::size_t i = 0; i < std::min(policy_->pools.size(), admission_.pools.size()); ++i)
             pools.push_back(pool_document(policy_->pools[i], admission_.pools[i], admission_.reasons[i]));

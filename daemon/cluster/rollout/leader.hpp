@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// One among the candidates that hands out grants. It holds the Lease gpuhost-leader; what it knows it has from the API
-// server, so that another can go on where it ended. A grant that it hands out late, when another leads already, is void:
-// the grant names the term, and a host asks whose term it is before it begins.
+// Hands out grants while it holds the Lease gpuhost-leader; one candidate leads at a time. All its knowledge
+// is from the API server, so another candidate can continue. A grant created late, when another candidate
+// already leads, is void: it names the term, and a host checks the term before it begins.
 #pragma once
 
 #include "daemon/cluster/kube/watch.hpp"
@@ -23,20 +23,20 @@ class Leader {
   public:
     using Say = std::function<void(const std::string& line)>;
 
-    /// `node` is this host's; `api` and `gates` outlive it.
+    /// `node` is the name of this host's Node. `api` and `gates` must outlive it.
     Leader(Api& api, GateKeeper& gates, std::string node, Say say);
 
-    /// Null: not known. It outlives the next call.
+    /// Sets the policy; null: not known. `policy` must stay valid until the next call.
     void set_policy(const Policy* policy);
 
     [[nodiscard]] std::optional<Time> due() const;
     void turn();
-    void retry(); ///< the credentials are others
+    void retry(); ///< retries at once, with the new credentials
 
     [[nodiscard]] bool leads() const { return valid_until_.has_value(); }
     [[nodiscard]] const Admission& admission() const { return admission_; }
     [[nodiscard]] const Fleet& fleet() const { return fleet_; }
-    [[nodiscard]] base::Json document() const; ///< of `gpuhostctl cluster status --json`
+    [[nodiscard]] base::Json document() const; ///< returns the part of `gpuhostctl cluster status --json`
 
   private:
     void take_lease(const LeaseFacts& lease);
@@ -64,7 +64,7 @@ class Leader {
     void publish();
     void publish(const std::string& waits);
     void note_trouble(const std::string& what, const base::Error& trouble);
-    void changed(); ///< decides soon
+    void changed(); ///< schedules decide()
     [[nodiscard]] bool knows_fleet() const { return nodes_listed_ && grants_listed_; }
     [[nodiscard]] std::array<Watch*, 2> watches() const { return {nodes_.get(), grants_.get()}; }
 
@@ -78,34 +78,36 @@ class Leader {
     LeaseFacts lease_;
     bool lease_known_ = false;
     bool lease_there_ = false;
-    Time lease_seen_{0}; ///< when it changed last
+    Time lease_seen_{0}; ///< when the holder or the renewal time last changed
     bool asks_ = false;
     std::optional<Time> lease_due_;
-    std::string term_;                ///< while it leads: what was asked in another is no more answered
-    std::optional<Time> valid_until_; ///< while it leads
+    std::string term_;                ///< set while it leads; answers of another term are ignored
+    std::optional<Time> valid_until_; ///< set while it leads
     std::string trouble_;
     Backoff backoff_;
 
-    // The fleet, while it leads
-    std::map<std::string, std::string> labels_; ///< "key\nvalue\n…" of each Node: small, there are many
-    std::map<std::string, Time> grant_seen_;    ///< when each grant was renewed last
-    std::map<std::string, LeaseFacts> leases_;  ///< by their names
-    std::map<std::string, bool> asked_;         ///< nodes whose grant is being made (true) or taken away
+    // The fleet, known while it leads
+    /// "key\nvalue\n…" for each Node: compact, because there may be many.
+    std::map<std::string, std::string> labels_;
+    std::map<std::string, Time> grant_seen_;   ///< time of the last renewal of each grant
+    std::map<std::string, LeaseFacts> leases_; ///< keyed by name
+    std::map<std::string, bool> asked_; ///< nodes whose grant is being created (true) or deleted (false)
     Fleet fleet_;
     Admission admission_;
     bool nodes_listed_ = false;
     bool grants_listed_ = false;
-    std::map<std::string, std::string> blind_; ///< what can't be read, and why, as it was logged last
+    std::map<std::string, std::string> blind_; ///< what cannot be read, with the last logged reason
     std::optional<Time> decide_due_;
     Time decided_{0};
     std::string published_;
     bool publishes_ = false;
-    bool has_rollout_ = false; ///< there is a Lease to publish in, though the watch may not have shown it
-    /// Nodes whose grant nobody has seen, and until when it may still come to be: so long it counts.
+    bool has_rollout_ = false; ///< a Lease to publish in exists, though the watch may not show it yet
+    /// Nodes whose grant is unconfirmed, with the time until which it may still appear. The grant counts
+    /// until then.
     std::map<std::string, Time> doubts_;
     std::unique_ptr<Watch> nodes_;
     std::unique_ptr<Watch> grants_;
-    Watch own_; ///< last: it calls the others
+    Watch own_; ///< declared last: its handlers use the other members
 };
 
 } // namespace gpuhost::cluster
