@@ -22,10 +22,10 @@ using namespace std::chrono_literals;
 
 namespace {
 
-constexpr auto patience = 60s; ///< gpuhost-cluster has less
-constexpr auto redraw = 1s;    ///< ages grow
+constexpr auto patience = 60s; ///< longer than gpuhost-cluster's own timeout
+constexpr auto redraw = 1s;    ///< updates the ages
 
-/// Whoever is not root reads no credentials but his own.
+/// Adds a hint to NotFound: only root can read this host's credentials.
 base::Error explained(const base::Error& error) {
     return error.code == base::Errc::NotFound && ::geteuid() != 0
                ? error.with_hint("Who is not root does not see this host's credentials: ask again as root.")
@@ -79,10 +79,11 @@ class FleetShow {
         view.rows = rows;
         view.now = static_cast<std::int64_t>(base::realtime_us() / 1'000'000);
         view.problem = problem_;
-        return render_fleet(screen_of(STDOUT_FILENO), document_, view); // the window may have been resized
+        // read again, since the window may have been resized
+        return render_fleet(screen_of(STDOUT_FILENO), document_, view);
     }
 
-    /// All of it where it is no person who reads.
+    /// Returns the number of rows that fit a terminal; 0 (all rows) if stdout is not a terminal.
     [[nodiscard]] std::size_t rows_for_once() const {
         return session_.out().terminal ? session_.out().rows - 1 : 0;
     }
@@ -98,7 +99,7 @@ class FleetShow {
         const Json& news = source_->document();
         const Json& error = base::member(news, "error");
         if (error.is_object() && document_.is_null())
-            return; // the last word of a program that ends
+            return; // gpuhost-cluster exits after this error
         problem_ = text_of(error, "message");
         const Json before = error.is_null() ? std::exchange(document_, news) : document_;
         if (session_.wants_json())
@@ -114,7 +115,7 @@ class FleetShow {
     std::optional<FleetSource> source_;
     FleetOptions options_;
     Json document_;
-    std::string problem_; ///< with what `document_` says
+    std::string problem_; ///< why `document_` may be out of date; empty: it is current
     base::Interrupt interrupt_;
     std::optional<LiveScreen> screen_;
 };

@@ -7,11 +7,12 @@
 namespace gpuhost::ctl {
 
 struct FleetOptions {
-    bool follow = false; ///< until it is interrupted
-    bool all = false;    ///< each host
+    bool follow = false; ///< until interrupted
+    bool all = false;    ///< a row for each host
 };
 
-/// The fleet on stdout: a table, painted anew with each change on a terminal; or JSON. The exit status.
+/// Shows the fleet on stdout as a table or as JSON. On a terminal, each change redraws the table. Returns the
+/// exit status.
 [[nodiscard]] base::Result<int> show_fleet(Session& session, const base::Root& root,
                                            const FleetOptions& options);
 

@@ -16,7 +16,7 @@ using base::Result;
 
 namespace {
 
-constexpr std::size_t longest_line = 256U << 20U; ///< some KiB a Node, of more than anybody has
+constexpr std::size_t longest_line = 256U << 20U; ///< a few KiB for each Node, enough for any cluster
 constexpr const char* by_hand = "See what it says: gpuhost-cluster --fleet";
 
 } // namespace
@@ -26,7 +26,7 @@ Result<FleetSource> FleetSource::start(const std::string& root, bool follow) {
     command.argv = {"gpuhost-cluster", "--fleet", "--root=" + root};
     if (follow)
         command.argv.emplace_back("--follow");
-    command.drop_errors = true; // it says its errors on stdout, too
+    command.drop_errors = true; // errors are also on stdout
     auto program = base::Running::start(command);
     if (!program && program.error().code == Errc::NotFound)
         return base::fail(Errc::NotFound, "there is no gpuhost-cluster in $PATH",

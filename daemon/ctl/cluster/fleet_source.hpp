@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What gpuhost-cluster says of the fleet. It is a program of its own, which is not root: it alone speaks to an API server.
+// Reads the state of the fleet from `gpuhost-cluster --fleet`. Only that program, which does not run as root,
+// connects to an API server.
 #pragma once
 
 #include "daemon/base/json.hpp"
@@ -12,13 +13,14 @@ namespace gpuhost::ctl {
 
 class FleetSource {
   public:
-    /// `root` as --root has it. With `follow` documents come until this goes.
+    /// Starts the program. `root` is the value of --root. With `follow`, documents arrive until destruction.
     [[nodiscard]] static base::Result<FleetSource> start(const std::string& root, bool follow);
 
     enum class Event { Document, Timeout, Interrupted };
-    /// Waits so long for a document, or until `interrupt` (a descriptor, or -1) is readable. An error is final.
+    /// Waits at most `most` for a document, or until `interrupt` (a descriptor, or -1) is readable. An error
+    /// is final.
     [[nodiscard]] base::Result<Event> wait(std::chrono::milliseconds most, int interrupt);
-    /// Of the last Document; {"error": …} while the one before may be out of date.
+    /// Returns the last document, or {"error": …} while the document before it may be out of date.
     [[nodiscard]] const base::Json& document() const { return document_; }
 
   private:
@@ -28,7 +30,7 @@ class FleetSource {
 
     base::Running program_;
     std::string buffer_;
-    std::size_t searched_ = 0; ///< of the buffer, for a line's end
+    std::size_t searched_ = 0; ///< bytes of the buffer already searched for a line feed
     base::Json document_;
 };
 

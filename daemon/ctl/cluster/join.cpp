@@ -36,7 +36,7 @@ constexpr const char* group = "gpuhost";
 constexpr std::size_t most_authorities = 1U << 20U;
 constexpr std::size_t most_token = 64U << 10U;
 constexpr std::chrono::milliseconds between_looks{500};
-constexpr unsigned patience = 30; ///< looks
+constexpr unsigned patience = 30; ///< polls before the user is told that there is no answer
 
 Result<std::string> required(const Session& session, const Option& option) {
     const auto value = session.arguments().value(option);
@@ -88,10 +88,10 @@ Json kubeconfig(const std::string& server, const std::string& token) {
              {{{"name", "bootstrap"}, {"context", {{"cluster", "cluster"}, {"user", "bootstrap"}}}}}}};
 }
 
-/// For gpuhost-cluster, which is not root, and nobody else.
+/// Writes a file that only root and gpuhost-cluster, which does not run as root, can read.
 Result<void> write_for_service(const base::Root& root, const std::string& path, const std::string& text) {
     GPUHOST_CHECK(root.write_atomic(path, text, 0600));
-    if (::geteuid() != 0 || !root.is_host()) // an image's groups are its own; its tmpfiles.d gives it to them
+    if (::geteuid() != 0 || !root.is_host()) // an image has its own group IDs; its tmpfiles.d sets them
         return {};
     const struct ::group* found = ::getgrnam(group);
     if (found == nullptr)
@@ -112,7 +112,7 @@ Result<void> refuse_second(const base::Root& root) {
     return {};
 }
 
-/// Says each thing once, until the API server knows this host.
+/// Prints each new message once, until the API server knows this host.
 Result<int> follow(Session& session, const base::Root& root) {
     std::string request;
     std::string problem;
@@ -160,7 +160,7 @@ Result<int> run(Session& session) {
         return 0;
     GPUHOST_TRY(joined, follow(session, root));
     for (const char* used : {cluster::bootstrap_kubeconfig, cluster::bootstrap_authorities})
-        GPUHOST_CHECK(root.remove(used)); // the token has served
+        GPUHOST_CHECK(root.remove(used)); // the bootstrap token is no longer needed
     session.note("This host is in the cluster; see: gpuhostctl cluster status\n");
     return joined;
 }

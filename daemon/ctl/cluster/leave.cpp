@@ -13,7 +13,8 @@ namespace {
 
 constexpr std::array options{root_option};
 
-/// The daemon has the host follow. Where it does not run, and below another root, the next one finds no wish.
+/// Removes the state that the cluster wants. A running daemon applies that at once. Otherwise, and below
+/// another root, it takes effect at the next start.
 base::Result<void> end_wish(Session& session, const base::Root& root) {
     const auto client = root.is_host() ? session.client() : base::fail(base::Errc::NotFound, "");
     if (!client || !(*client)->running().value_or(false))

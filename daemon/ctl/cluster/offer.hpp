@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where a cluster's policy leaves it to administrators when a host's driver is upgraded, apply and plan go its way:
-// gpuhost-cluster offers the driver, and upgrades the host when it is asked for it.
+// A policy may leave the start of a driver upgrade to administrators. gpuhost-cluster then offers the driver,
+// and upgrades the host after apply requests it. plan shows the offer.
 #pragma once
 
 #include "daemon/client/client.hpp"
@@ -10,11 +10,11 @@
 namespace gpuhost::ctl {
 
 struct ClusterOffer {
-    std::string driver; ///< version; empty: there is none
-    std::string rest;   ///< --only for what is left to do here; empty: nothing
+    std::string driver; ///< version; empty: no offer
+    std::string rest;   ///< --only for the parts that this host still applies itself; empty: none
 };
 
-/// `only` as it was given: what has no driver in it has no offer either.
+/// Returns the cluster's offer. `only` is as given; without the driver in it there is no offer.
 [[nodiscard]] base::Result<ClusterOffer> cluster_offer(Client& client, const Options& only);
 
 } // namespace gpuhost::ctl

@@ -8,10 +8,10 @@
 
 namespace gpuhost::ctl {
 
-/// What gpuhost-cluster says of itself.
+/// Renders the status document of gpuhost-cluster.
 [[nodiscard]] std::string render_cluster(const Screen& screen, const base::Json& document);
 
-/// What `gpuhostctl cluster policy` shows.
+/// Renders the policy for `gpuhostctl cluster policy`.
 [[nodiscard]] std::string render_cluster_policy(const Screen& screen, const base::Json& policy);
 
 } // namespace gpuhost::ctl

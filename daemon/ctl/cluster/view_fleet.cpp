@@ -20,7 +20,7 @@ using base::Json;
 
 namespace {
 
-constexpr std::size_t few = 3; ///< hosts that say the same have a line each
+constexpr std::size_t few = 3; ///< up to this many hosts with equal state have a row each
 
 constexpr std::array<std::string_view, 6> titles{"NODE", "POOL", "STATE", "VERSION", "AGE", "REASON"};
 
@@ -28,7 +28,7 @@ struct Phase {
     std::string_view name;
     Style style;
 };
-/// In this order.
+/// In display order.
 constexpr std::array phases{Phase{"failed", Style::Bad}, Phase{"upgrading", Style::Warn},
                             Phase{"waiting", Style::Plain}, Phase{"other", Style::Dim},
                             Phase{"done", Style::Good}};
@@ -38,28 +38,28 @@ std::size_t phase_of(const Json& node) {
     for (std::size_t i = 0; i < phases.size(); ++i)
         if (phases.at(i).name == name)
             return i;
-    return phases.size() - 2; // of a newer gpuhost-cluster
+    return phases.size() - 2; // an unknown phase of a newer gpuhost-cluster
 }
 
-/// As wide as a terminal shows it whole.
+/// Truncates the text to the terminal's width.
 std::string cut(const Screen& screen, const std::string& text, std::size_t before) {
     return screen.terminal ? elide(text, screen.columns - std::min(screen.columns, before)) : text;
 }
 
-/// One or more hosts, as a line of the table.
+/// A row of the table, for one or more hosts.
 struct Row {
     std::size_t phase = 0;
     bool group = false;
     std::string node;
     std::string pool;
     std::string state;
-    std::string version; ///< where it is not the pool's
+    std::string version; ///< if different from the pool's version
     std::int64_t since = 0;
     std::string reason;
     std::size_t hosts = 1;
 };
 
-/// What a host is beside its state, where that is not said by its state or its reason.
+/// Returns the flags and the reason of a host. Omits flags that its state or reason already implies.
 std::string reason_of(const Json& node, std::size_t phase) {
     std::vector<std::string> parts;
     const std::string_view name = phases.at(phase).name;
@@ -120,7 +120,7 @@ class Rows {
         rows_[{row.phase, row.pool, row.state, row.version, row.reason}].push_back(std::move(row));
     }
 
-    /// The one that has been there longest stands for all.
+    /// Returns one row for all. The host that has been in this state longest gives its age.
     static Row together(std::vector<Row>&& rows) {
         Row row = *std::min_element(rows.begin(), rows.end(), [](const Row& a, const Row& b) {
             return std::pair(a.since == 0, a.since) < std::pair(b.since == 0, b.since);
@@ -142,7 +142,7 @@ std::string age(std::int64_t since, std::int64_t now) {
     return since <= 0 ? "" : short_span(static_cast<std::uint64_t>(std::max<std::int64_t>(now - since, 0)));
 }
 
-/// What the table's columns before the last take, each with the gap behind it.
+/// Returns the width of the columns before the last one, each with the gap after it.
 std::size_t width_before_reason(const std::vector<Row>& rows, std::int64_t now, std::size_t most_node) {
     constexpr std::size_t gap = 2;
     std::array<std::size_t, 5> widths{};
@@ -257,7 +257,7 @@ std::size_t lines_of(const std::string& text) {
     return static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
 }
 
-/// "cordon-required 550.163.01: …"
+/// Returns "cordon-required 550.163.01: …".
 std::string words_of(const Json& node) {
     const std::string state = text_of(node, "state");
     const std::string version = text_of(node, "version");
@@ -266,7 +266,7 @@ std::string words_of(const Json& node) {
            (reason.empty() ? "" : ": " + reason);
 }
 
-/// Why those wait that only wait for their turn is said once, of their pool.
+/// Returns true if the change deserves a line. The reason of waiting hosts is shown once, for their pool.
 bool is_news(const Json& before, const Json& after) {
     return text_of(before, "state") != text_of(after, "state") ||
            (text_of(after, "phase") != "waiting" && words_of(before) != words_of(after));
@@ -291,7 +291,7 @@ std::string pool_words(const Json& pool) {
 std::string render_fleet(const Screen& screen, const Json& document, const FleetView& view) {
     std::string text = render_head(screen, document, view);
     std::vector<Row> rows = Rows(document, view.all).take();
-    constexpr std::size_t around = 3; // a blank line, the table's head, and how many there are more
+    constexpr std::size_t around = 3; // a blank line, the table header, and the number of omitted nodes
     const std::size_t used = lines_of(text) + around;
     std::size_t more = 0;
     if (view.rows != 0 && used + rows.size() > view.rows + 1) {

@@ -10,17 +10,18 @@
 namespace gpuhost::ctl {
 
 struct FleetView {
-    bool all = false;     ///< each host a line, those that are done, too
-    std::size_t rows = 0; ///< at most so many lines; 0: as many as there are
+    bool all = false;     ///< a row for each host, finished ones included
+    std::size_t rows = 0; ///< maximum number of lines; 0: unlimited
     std::int64_t now = 0; ///< seconds since 1970
-    std::string problem;  ///< why the document may be out of date; empty: it is not
+    std::string problem;  ///< why the document may be out of date; empty: it is current
 };
 
-/// How far each pool is, then hosts: what has failed first. Many that say the same are one line. Cut to a terminal's width.
+/// Renders the progress of each pool, then its hosts with failed ones first. Groups many equal hosts in one
+/// row. Truncates lines to the terminal's width.
 [[nodiscard]] std::string render_fleet(const Screen& screen, const base::Json& document,
                                        const FleetView& view);
 
-/// A line for each host and pool that says something else: for who follows without a terminal.
+/// Returns a line for each host and pool that changed, for followers without a terminal.
 [[nodiscard]] std::string fleet_changes(const base::Json& before, const base::Json& after);
 
 } // namespace gpuhost::ctl
