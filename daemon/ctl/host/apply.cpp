@@ -32,7 +32,7 @@ Result<void> ask_for_upgrade(Session& session, Client& client, const std::string
     return {};
 }
 
-/// The exit status of an apply that succeeded. What a person has still to decide was not part of it.
+/// Returns the exit status of a successful apply. A pending decision of an administrator was not part of it.
 Result<int> undecided_status(const Session& session, Client& client, const Request& request) {
     GPUHOST_TRY(plan, client.ask(request.plan));
     const base::Json& undecided = base::member(plan, "undecided");
@@ -42,7 +42,7 @@ Result<int> undecided_status(const Session& session, Client& client, const Reque
     return plan_exit_status(plan);
 }
 
-/// Applies what the driver is not part of, if anything.
+/// Applies all parts but the driver, if they need changes.
 Result<int> apply_rest(Session& session, Client& client, const std::string& parts) {
     const Request request = request_of_only(Options{{"only", parts}});
     bool is_any = false;

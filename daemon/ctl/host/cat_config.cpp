@@ -19,7 +19,8 @@ base::Json as_json(const std::vector<core::SettingsFile>& files) {
     return list;
 }
 
-/// As 'systemctl cat': each file under a comment with its name. Bytes of the files are passed on as they are.
+/// Formats files as 'systemctl cat' does: each under a comment with its name. Contents are passed on
+/// unchanged.
 std::string as_text(const Screen& screen, const std::vector<core::SettingsFile>& files) {
     std::string out;
     for (const auto& file : files) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// --only of plan and apply.
+// The option --only of plan and apply.
 #pragma once
 
 #include "daemon/client/client.hpp"
@@ -10,7 +10,7 @@ namespace gpuhost::ctl {
 inline constexpr Option only_option{"only", "driver|images|cdi|toolkit|runtime",
                                     "nothing but this part of the host"};
 
-/// As the daemon takes it.
+/// Returns the option in the daemon's format.
 [[nodiscard]] inline Options only_given(const Arguments& given) {
     const auto only = given.value(only_option);
     return only ? Options{{"only", *only}} : Options{};

@@ -12,7 +12,8 @@ namespace {
 
 constexpr std::array options{only_option, option::json};
 
-/// What a cluster offers is no step of this host's own.
+/// Returns the plan. A driver that the cluster offers appears as "upgrade", since this host has no steps for
+/// it.
 base::Result<base::Json> plan_of(Client& client, const Options& only) {
     GPUHOST_TRY(offer, cluster_offer(client, only));
     if (offer.driver.empty())

@@ -45,7 +45,7 @@ Found look_at_component(std::string_view name, const Json& component) {
     return std::nullopt;
 }
 
-/// The driver first: it is what the host is for.
+/// Checks the driver first: it is the main purpose of the host.
 Found look_at_components(const Json& components) {
     if (Found found = look_at_component("driver", base::member(components, "driver")))
         return found;
@@ -61,7 +61,7 @@ std::string count(std::size_t gpus) {
 
 Verdict look_at_gpus(const Json& driver) {
     std::size_t served = 0;
-    std::vector<std::string> unserved; // without those that another driver has, as vfio-pci
+    std::vector<std::string> unserved; // without GPUs bound to another driver, such as vfio-pci
     for (const Json& gpu : list_of(driver, "gpus")) {
         const std::string by = text_of(gpu, "driver");
         if (by == "nvidia")

@@ -18,7 +18,7 @@ struct ComponentLines {
     std::string_view component;
     void (*add)(Facts& facts, const Screen& screen, const Json& observed);
 };
-/// In the order in which they are shown.
+/// In display order.
 constexpr std::array component_lines{
     ComponentLines{"driver", add_driver_lines}, ComponentLines{"cdi", add_cdi_lines},
     ComponentLines{"toolkit", add_toolkit_lines}, ComponentLines{"runtime", add_runtime_lines},
@@ -73,7 +73,7 @@ bool add_all_pending(Facts& facts, const Screen& screen, const Json& components)
     return any;
 }
 
-/// What the cluster's policy wants, and who is to do it.
+/// Shows what the cluster's policy wants, and who starts the upgrade.
 void add_cluster(Facts& facts, const Json& cluster) {
     const Json& wish = base::member(cluster, "wish");
     const std::string toolkit = text_of(wish, "toolkit");
@@ -124,7 +124,7 @@ std::string render_status(const Screen& screen, const Json& host, const Json& la
         facts.add("Config", screen.paint(Style::Warn, plural(problems, "problem", "problems")) +
                                 ", see: gpuhostctl reload");
     add_cluster(facts, base::member(host, "cluster"));
-    // Half way through an operation the host is never as wanted; what counts then is how far that is.
+    // During an operation the host always differs from its configuration, so only the progress is shown.
     const bool busy = text_of(host, "state") == "busy";
     if (!busy && !add_all_pending(facts, screen, components))
         facts.add("Pending", "nothing");

@@ -23,14 +23,14 @@ constexpr milliseconds retry_interval{1000};
 
 enum class Answer { Ready, NotYet, None };
 
-/// Has the daemon done what it does by itself, and does no operation run?
+/// Returns true if the daemon has finished its automatic work and no operation is running.
 Result<bool> is_quiet(Client& client) {
     GPUHOST_TRY(host, client.describe_host());
     return base::bool_or(host, "ready", false) && !base::member(host, "operation").is_number();
 }
 
-/// The daemon may not run yet: at boot both are started side by side. It may also end between the two questions. A failed
-/// question does not end the wait, since the units that wait for this one would then start.
+/// Queries the daemon, which may not be running: at boot both start in parallel. It may also exit between the
+/// two queries. A failed query does not end the wait, since units ordered after this one would then start.
 Result<Answer> ask(Client& client, bool converged) {
     GPUHOST_TRY(running, client.running());
     if (!running)
@@ -50,7 +50,8 @@ Result<int> say_verdict(const Session& session, Client& client) {
     return not_ok_exit_status;
 }
 
-/// Until something happens, or until it is time to ask again.
+/// Returns how long to wait for an event: until the deadline or the next retry. Without a value:
+/// indefinitely.
 std::optional<milliseconds> patience(const Deadline& deadline, Answer answer) {
     const std::optional<milliseconds> left = time_left(deadline);
     return answer == Answer::None ? std::min(left.value_or(retry_interval), retry_interval) : left;
