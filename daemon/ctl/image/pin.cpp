@@ -35,7 +35,7 @@ Result<void> take_away(Pins& pins, const std::string& word) {
     return {};
 }
 
-/// All of the words or none; then the runtimes are as the pins say.
+/// Changes all pins or none, then places the pinned images.
 template <Result<void> (*change)(Pins&, const std::string&)>
 Result<int> run(Session& session) {
     GPUHOST_TRY(root, chosen_root(session));

@@ -19,9 +19,9 @@ using base::Result;
 
 namespace {
 
-constexpr unsigned most_rounds = 10; ///< the timer does the rest
+constexpr unsigned most_rounds = 10; ///< the timer handles later changes
 
-/// The one error of all that went wrong; each is in the report that was printed.
+/// Returns the first problem as the error. The printed report has all of them.
 Result<int> verdict(const images::PlacementReport& report) {
     if (report.is_good())
         return 0;
@@ -47,16 +47,16 @@ Result<int> conclude(const Session& session, const images::PlacementReport& repo
     return verdict(report);
 }
 
-/// What may change while images are pulled.
+/// State that may change while images are pulled.
 struct Seen {
     std::uint64_t catalogue_us = 0;
     std::vector<std::string> pins;
-    std::uint64_t untold_us = 0; ///< what CRI-O is to be told of; 0: nothing
+    std::uint64_t untold_us = 0; ///< time of the pending notice to CRI-O; 0: none
 
     explicit Seen(const base::Root& root)
         : catalogue_us(images::catalogue_changed_us(root).value_or(0)), pins(images::read_pins(root)),
           untold_us(images::CrioReload::marked_us(root)) {}
-    /// Once that was done which `before` saw.
+    /// Returns true if a run that started from `before` handled everything.
     [[nodiscard]] bool is_done(const Seen& before) const {
         return catalogue_us == before.catalogue_us && pins == before.pins &&
                (untold_us == 0 || untold_us == before.untold_us);
@@ -89,8 +89,9 @@ Result<int> place_pinned(const Session& session, const base::Root& root, bool dr
     };
     Seen seen(root);
     GPUHOST_TRY(report, placed(session, root, place));
-    // systemd tells of a bundle that comes, or of what CRI-O is to know, only once this has ended, and not of what came
-    // meanwhile; and somebody may have pinned another image, which this run has just released.
+    // systemd starts this unit again only after it ends, so it would miss bundles and CRI-O notices that
+    // arrive meanwhile. Another image may also have been pinned meanwhile, which this run just released.
+    // Repeat until nothing changes.
     for (unsigned again = 0; !dry_run && again < most_rounds; ++again) {
         Seen now(root);
         if (now.is_done(seen))

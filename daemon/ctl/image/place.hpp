@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the verbs share that put images into runtimes. They do it themselves: nothing of the host's own is changed, and a
-// pull is as long as it is.
+// Shared by the verbs that put images into runtimes. They do it without the daemon: they do not change the
+// host itself, and a pull may take any time.
 #pragma once
 
 #include "daemon/ctl/cli/session.hpp"
@@ -10,20 +10,21 @@
 
 namespace gpuhost::ctl {
 
-/// For tests and for what is mounted elsewhere.
+/// For tests and mounted systems.
 inline constexpr Option place_root_option{"root", "DIRECTORY",
                                           "use the bundles, settings and sockets below DIRECTORY"};
 
 [[nodiscard]] base::Result<base::Root> chosen_root(const Session& session);
 
-/// Of this host's bundles, settings and runtimes.
+/// Opens a placer for this host's bundles, settings and runtimes.
 [[nodiscard]] base::Result<images::Placer> open_placer(const base::Root& root);
 
 using Place = std::function<images::PlacementReport(const images::Placer&, const images::Placer::OnText&)>;
-/// Places with progress on stderr, prints the report, and says by the exit status whether all is as wanted.
+/// Places images with progress on stderr and prints the report. The exit status is 0 if every image is in
+/// place.
 [[nodiscard]] base::Result<int> place_images(const Session& session, const base::Root& root,
                                              const Place& place);
-/// All that is pinned; keeps the report for 'gpuhostctl status'.
+/// Places all pinned images. Stores the report for 'gpuhostctl status'.
 [[nodiscard]] base::Result<int> place_pinned(const Session& session, const base::Root& root, bool dry_run);
 
 } // namespace gpuhost::ctl

@@ -27,7 +27,7 @@ std::string_view name(PullPolicy policy) {
     return "";
 }
 
-/// In the kubelet's place: what happens in this runtime.
+/// Returns what the kubelet would do with this runtime.
 std::string outcome(const Json& image) {
     const std::string state = text_of(image, "state");
     if (state == "present")
