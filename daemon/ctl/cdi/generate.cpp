@@ -53,7 +53,7 @@ Result<runtime::MadeSpec> make_spec(const base::Root& root, const Arguments& giv
     return found->make(root, sources);
 }
 
-/// Two files of one directory take a name from each other, and from each container that asks for it.
+/// Warns if another file of the same directory has the same device names: runtimes then reject both.
 void warn_of_conflict(const Session& session, const base::Root& root, const std::string& path) {
     const auto files = runtime::read_spec_files(root);
     const auto claims = runtime::device_claims(files);
@@ -67,7 +67,7 @@ void warn_of_conflict(const Session& session, const base::Root& root, const std:
                      " too, so no container gets it. Keep one of the two files.\n");
 }
 
-/// GPUs that can be asked for by index alone.
+/// Returns the number of GPUs that can be requested only by index.
 std::size_t unnamed_gpus(const runtime::Spec& spec) {
     const auto count = [&](const auto& is_it) {
         return static_cast<std::size_t>(std::count_if(spec.devices.begin(), spec.devices.end(),
@@ -77,7 +77,7 @@ std::size_t unnamed_gpus(const runtime::Spec& spec) {
            count([](const std::string& name) { return base::starts_with(name, "GPU-"); });
 }
 
-/// A specification may be as it should be for a host that is not.
+/// Warns about problems of the host: a specification may be correct while the host is not.
 void warn_of_host(const Session& session, const base::Root& root, const runtime::MadeSpec& made,
                   const std::string& text) {
     for (const std::string& problem : made.problems)
@@ -102,8 +102,8 @@ Result<int> run(Session& session) {
         session.print(text);
         return 0;
     }
-    (void)::umask(022);                                // runtimes of every user read it, and find it
-    GPUHOST_CHECK(make_directory(directory_of(path))); // a new host has no /etc/cdi
+    (void)::umask(022);                                // readable by runtimes of every user
+    GPUHOST_CHECK(make_directory(directory_of(path))); // /etc/cdi does not exist on a new host
     GPUHOST_TRY(file, OutputFile::create(path));
     GPUHOST_CHECK(base::write_all(file.fd(), text, path));
     GPUHOST_CHECK(file.finish());

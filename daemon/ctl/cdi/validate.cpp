@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::array options{root_option, option::json};
 
-/// Those that are named, else all that runtimes read.
+/// Returns the named files, or else all files that runtimes read.
 std::vector<runtime::SpecFile> chosen_files(const base::Root& root, const std::vector<std::string>& names) {
     if (names.empty())
         return runtime::read_spec_files(root);
@@ -23,7 +23,7 @@ std::vector<runtime::SpecFile> chosen_files(const base::Root& root, const std::v
     for (const std::string& name : names) {
         files.push_back(
             runtime::check_spec_file(root, name, read_small_file(name, base::Root::default_limit)));
-        files.back().directory = files.size(); // they need not stand beside each other
+        files.back().directory = files.size(); // files in different directories do not conflict
     }
     return files;
 }

@@ -31,7 +31,7 @@ Table::Cell state_of(const Json& device) {
     return {base::bool_or(device, "ours", false) ? "gpuhost's" : ""};
 }
 
-/// "PATH: what is wrong", a line each; nothing of good files.
+/// Returns a line "PATH: PROBLEM" for each problem; nothing for valid files.
 std::string wrong_lines(const Screen& screen, const Json& document) {
     std::string text;
     for (const Json& file : list_of(document, "files"))
@@ -57,7 +57,7 @@ std::string mount_text(const Json& mount) {
 std::string hook_text(const Json& hook) {
     std::vector<std::string> words = texts_of(hook, "args");
     if (!words.empty())
-        words.erase(words.begin()); // its name, which the path says
+        words.erase(words.begin()); // the hook's name, which the path shows
     words.insert(words.begin(), text_of(hook, "path"));
     return base::join(words, " ");
 }
@@ -120,7 +120,7 @@ std::string render_cdi_files(const Screen& screen, const Json& checked) {
 
 namespace {
 
-/// A host may have thousands of channels of IMEX.
+/// Returns at most 12 devices: a host may have thousands of IMEX channels.
 std::string some_of(std::vector<std::string> devices) {
     constexpr std::size_t shown = 12;
     if (devices.size() <= shown)
