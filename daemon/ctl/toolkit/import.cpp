@@ -26,7 +26,7 @@ const Verb toolkit_import_verb{
     "these nvidia-container-toolkit-base is enough for the modes cdi and jit-cdi. Nothing in them is "
     "executed, and nothing that runs changes: apply selects what came in.",
     1,
-    100'000, // the limit on files is input_files.hpp's and has words of its own
+    100'000, // input_files.hpp has the real limit, with its own error
     options,
     run,
 };

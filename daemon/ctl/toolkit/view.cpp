@@ -12,7 +12,7 @@ using base::Json;
 
 namespace {
 
-/// "config.toml ours": whose it is.
+/// Returns whether config.toml is gpuhost's: "config.toml ours".
 std::string config_words(const Screen& screen, const std::string& state) {
     if (state == "other")
         return screen.paint(Style::Warn, "config.toml is another's and has the last word");

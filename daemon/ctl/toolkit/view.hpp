@@ -11,9 +11,9 @@ namespace gpuhost::ctl {
 class Facts;
 
 [[nodiscard]] std::string render_toolkits(const Screen& screen, const base::Json& list);
-/// `document` is runtime::toolkit_document()'s.
+/// Renders runtime::toolkit_document().
 [[nodiscard]] std::string render_toolkit(const Screen& screen, const base::Json& document);
-/// What status says of it, as its component observed it.
+/// Adds the status lines from what the toolkit component observed.
 void add_toolkit_lines(Facts& facts, const Screen& screen, const base::Json& toolkit);
 
 } // namespace gpuhost::ctl
