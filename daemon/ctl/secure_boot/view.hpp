@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The documents of 'secure-boot status' and 'secure-boot enroll' as text for people. Pure functions, as those of view.hpp.
+// Renders the documents of 'secure-boot status' and 'secure-boot enroll' as text. Pure functions, as in
+// view.hpp.
 #pragma once
 
 #include "daemon/base/json.hpp"
