@@ -15,7 +15,7 @@ base::Result<void> cancel(const Session& session, Client& client, std::uint64_t 
     return client.cancel(id);
 }
 
-/// Nothing of it is undone, which is not what was asked for.
+/// Reports that the operation finished before the cancellation. Nothing is undone, so this is an error.
 int too_late(const Session& session, const base::Json& operation, std::uint64_t id) {
     if (session.wants_json())
         session.print_json(operation);
