@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the verbs have in common that change runtimes' configuration.
+// Shared by the verbs that change runtimes' configuration.
 #pragma once
 
 #include "daemon/client/request.hpp"
@@ -10,7 +10,7 @@ namespace gpuhost::ctl {
 inline constexpr Option no_restart_option{
     "no-restart", "", "leave runtimes that run as they are, and say which want a restart"};
 
-/// A method of org.gpuhost1.Runtime, for the runtimes that are named, or for all.
+/// Returns a request to org.gpuhost1.Runtime for the named runtimes, or for all.
 [[nodiscard]] inline Request runtime_request(std::string method, const Arguments& given) {
     Options options;
     if (given.has(no_restart_option))

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::array options{root_option, option::json};
 
-/// Names them: who has many hosts reads this line alone.
+/// Fails with the names of the wrong runtimes: with many hosts, often only this line is read.
 base::Result<int> conclude(const base::Json& checked) {
     std::string bad;
     for (const base::Json& runtime : list_of(checked, "runtimes"))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The documents of daemon/runtime/inspect/documents.hpp as text for people. Pure functions, as those of view.hpp.
+// Renders the documents of daemon/runtime/inspect/documents.hpp as text. Pure functions, as in view.hpp.
 #pragma once
 
 #include "daemon/base/json.hpp"
@@ -9,7 +9,7 @@
 
 namespace gpuhost::ctl {
 
-/// Of list_runtimes() and show_runtime().
+/// Render list_runtimes() and show_runtime().
 [[nodiscard]] std::string render_runtimes(const Screen& screen, const base::Json& list);
 [[nodiscard]] std::string render_runtime(const Screen& screen, const base::Json& runtime);
 

@@ -30,7 +30,7 @@ Style style_of_line(const std::string& line) {
     }
 }
 
-/// Its indentation stays: files of JSON have tabs, which are control characters too.
+/// Keeps the indentation: JSON files have tabs, which printable() would treat as control characters.
 std::string shown_line(const std::string& line) {
     std::string spread;
     for (const char c : line)
@@ -58,7 +58,7 @@ std::string file_lines(const Screen& screen, const Json& file) {
     return out;
 }
 
-/// What stands before the sentence of a runtime that is not simply changed.
+/// Returns the words before the sentence of a runtime whose configuration is not simply changed.
 std::string lead(const Screen& screen, const std::string& outcome) {
     if (outcome == "nothing")
         return "nothing to do";

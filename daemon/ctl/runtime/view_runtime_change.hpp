@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is done to runtimes' configuration, as text for people: the documents of daemon/runtime/configure/plan.hpp and what
-// the component observes (org.gpuhost1(5)). Pure functions, as those of view.hpp.
+// Renders changes of runtimes' configuration as text: the documents of daemon/runtime/configure/plan.hpp and
+// what the component observes (org.gpuhost1(5)). Pure functions, as in view.hpp.
 #pragma once
 
 #include "daemon/base/json.hpp"
@@ -12,11 +12,11 @@ namespace gpuhost::ctl {
 
 class Facts;
 
-/// Of plan_runtimes().
+/// Renders plan_runtimes().
 [[nodiscard]] std::string render_runtime_plan(const Screen& screen, const base::Json& plan);
-/// Of verify_runtimes().
+/// Renders verify_runtimes().
 [[nodiscard]] std::string render_runtime_checks(const Screen& screen, const base::Json& checked);
-/// What status says of runtimes.
+/// Adds the status lines of runtimes.
 void add_runtime_lines(Facts& facts, const Screen& screen, const base::Json& observed);
 
 } // namespace gpuhost::ctl

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the verbs read themselves that compare runtimes with what is wanted.
+// Settings for the verbs that compare runtimes with the configuration.
 #pragma once
 
 #include "daemon/runtime/cdi_settings.hpp"
@@ -8,7 +8,8 @@
 
 namespace gpuhost::ctl {
 
-/// Mistakes in the files are the daemon's and 'reload's to tell: here as there what stood before them counts.
+/// Loads the settings. The daemon and 'reload' report mistakes in the files; as there, a wrong line
+/// leaves the earlier value.
 [[nodiscard]] inline core::Settings wanted_of_runtimes(const base::Root& root) {
     return core::load_settings(root, {runtime::runtime_setting_keys(), runtime::cdi_setting_keys(),
                                       runtime::toolkit_setting_keys()})
