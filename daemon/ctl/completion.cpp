@@ -10,12 +10,13 @@ namespace gpuhost::ctl {
 namespace {
 
 struct Row {
-    std::string_view verbs; ///< "driver import", or "driver": of all below; empty: of any, and of options
+    /// "driver import", or "driver" for all verbs below it. Empty: any verb, and options.
+    std::string_view verbs;
     std::string_view placeholder;
     std::string_view by;
 };
 
-/// The first that fits counts.
+/// The first matching row applies.
 constexpr std::array rows{
     Row{"driver import", "FILE", "file deb rpm run ko ko.gz ko.xz ko.zst"},
     Row{"toolkit import", "FILE", "file deb rpm tar tgz tar.gz tar.xz tar.zst"},
@@ -41,7 +42,7 @@ constexpr std::array rows{
     Row{"", "SPAN", ""},
 };
 
-/// The first word of "[NAME…]", "FILE…|DIRECTORY", "OLD NEW".
+/// Returns the first word of "[NAME…]", "FILE…|DIRECTORY" or "OLD NEW".
 std::string_view first_placeholder(std::string_view arguments) {
     constexpr std::string_view letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZ:";
     arguments.remove_prefix(std::min(arguments.find_first_of(letters), arguments.size()));

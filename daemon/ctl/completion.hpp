@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tables of packaging/completion/, made of the verbs. 'make completion' writes them there, and a test says when that is due:
-// the files are in the source, since a build for another machine can't run what it builds.
+// Builds the tables of packaging/completion/ from the verbs. 'make completion' writes them, and a test fails
+// if they are out of date. The files are in the source because a cross build can't run the program that it
+// builds.
 #pragma once
 
 #include "daemon/ctl/cli/verb.hpp"
@@ -10,15 +11,16 @@
 
 namespace gpuhost::ctl {
 
-/// What a word may become, as both scripts know it: "file", "file deb rpm" (of these kinds), "directory", "words a b", "kernel", or
-/// what gpuhostctl lists: "driver", "image". "": nobody knows. Nothing: --help calls it by a word that the table here has not.
+/// Returns how to complete a word, in the format of both scripts: "file", "file deb rpm" (only these kinds),
+/// "directory", "words a b", "kernel", or a list of gpuhostctl's: "driver", "image". Empty: no completion is
+/// possible. No value: --help uses a placeholder that the table does not have.
 [[nodiscard]] std::optional<std::string> completed_by(const Option& option);
 [[nodiscard]] std::optional<std::string> completed_by(const Verb& verb);
 
 [[nodiscard]] std::string bash_tables();
 [[nodiscard]] std::string zsh_tables();
 
-/// The script with these tables in the place of its own.
+/// Returns the script with its tables replaced.
 [[nodiscard]] base::Result<std::string> with_tables(std::string_view script, std::string_view tables);
 
 } // namespace gpuhost::ctl

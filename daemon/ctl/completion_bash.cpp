@@ -17,7 +17,7 @@ std::string table(const std::string& name, const Lines& lines) {
     return out + ")\n";
 }
 
-/// One that has its value in a word of its own ends in "=".
+/// Returns the options' names; "=" marks one whose value may be a separate word.
 std::string spelled(std::span<const Option> options) {
     std::vector<std::string> words;
     for (const Option& option : options)
@@ -26,7 +26,7 @@ std::string spelled(std::span<const Option> options) {
     return base::join(words, " ");
 }
 
-/// By the option's name alone: it may stand before the verb.
+/// Keyed by the option's name alone, because options may precede the verb.
 Lines values() {
     Lines lines;
     for (const Verb* verb : verbs())

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// In the language of zsh's _arguments and _describe.
+// Uses the syntax of zsh's _arguments and _describe.
 #include "daemon/base/parse.hpp"
 #include "daemon/ctl/completion.hpp"
 
@@ -25,7 +25,7 @@ std::string escaped(std::string_view text, std::string_view which) {
     return out;
 }
 
-/// A list under a key: lines of one word, since zsh's tables have no lists.
+/// Returns a key with its list, one element a line, since values of zsh's associative arrays are strings.
 std::string entry(std::string_view key, const Words& lines) {
     return "    " + quoted(key) + " " + quoted(base::join(lines, "\n")) + "\n";
 }
@@ -41,7 +41,7 @@ std::string list(const std::string& name, const Words& words) {
     return out + ")\n";
 }
 
-/// ":VERSION:_gpuhostctl_listed driver": what _arguments shows, and what it does.
+/// Returns a message and an action of _arguments: ":VERSION:_gpuhostctl_listed driver".
 std::string value(std::string_view called, const std::string& by) {
     const Words words = base::split_words(by);
     const std::string rest = words.size() < 2 ? "" : by.substr(words[0].size() + 1);
@@ -87,7 +87,8 @@ Words argument(const Verb& verb) {
     return {(verb.most == 1 ? "1" : "*") + value(verb.arguments, completed_by(verb).value_or(""))};
 }
 
-/// What may follow no word: "status:…", and "driver:import, adopt, …" once. What may follow "driver".
+/// Returns the words after each first word. The key "" has all first words: "status:…", and "driver:import,
+/// adopt, …" once.
 std::vector<std::pair<std::string, Words>> next_words() {
     std::vector<std::pair<std::string, Words>> all{{"", {}}};
     for (const Verb* verb : verbs()) {

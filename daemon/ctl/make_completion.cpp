@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// make-completion bash|zsh <SCRIPT: the script with the tables of this source. For 'make completion' alone; nothing installs it.
+// Usage: make-completion bash|zsh <SCRIPT. Prints the script with the tables of this source. Only 'make
+// completion' runs it; it is not installed.
 #include "daemon/ctl/completion.hpp"
 
 #include <exception>
