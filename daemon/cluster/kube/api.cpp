@@ -18,9 +18,9 @@ namespace {
 
 constexpr std::size_t most_answer = EventLines::longest;
 constexpr unsigned most_reads = 3;
-/// Longer than a webhook may take. A connection without an answer for so long is given up.
+/// Longer than a webhook may take. A request without an answer within this time fails.
 constexpr std::chrono::seconds answer_deadline{30};
-/// The server has a bookmark for a watch each minute: one that brings nothing leads nowhere any more.
+/// The server sends a bookmark on each watch every minute, so a silent watch is broken.
 constexpr std::chrono::minutes watch_silence{5};
 
 Error refusal(unsigned status, const Json& body) {
@@ -103,7 +103,7 @@ Result<Api::Access> Api::load(const base::Root& root, const std::string& path) {
         GPUHOST_TRY(config, parse_kubeconfig(text, "'" + path + "'", path.substr(0, path.rfind('/'))));
         std::string fingerprint = credentials_fingerprint(root, path, config);
         GPUHOST_TRY(credentials, read_credentials(root, config));
-        // A key of now beside a certificate of before is what is read while both are replaced.
+        // A read during a replacement may combine a new key with an old certificate.
         if (left == 0 || fingerprint == credentials_fingerprint(root, path, config))
             return Access{std::move(config), std::move(credentials), std::move(fingerprint)};
     }
@@ -201,7 +201,7 @@ Result<bool> Api::refresh() {
     const std::string seen = credentials_fingerprint(*root_, path_, access_.config);
     if (seen == access_.fingerprint)
         return false;
-    access_.fingerprint = seen; // one error for each change of the files
+    access_.fingerprint = seen; // report one error for each change of the files
     GPUHOST_TRY(access, load(*root_, path_));
     const Kubeconfig& config = access.config;
     if (config.server != access_.config.server || config.server_name != access_.config.server_name ||

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How long to wait before it is tried again: twice as long each time, and by chance a little more or less, so that many
-// hosts that lost the same server do not come back to it at one moment.
+// Computes the wait before a retry: doubles it each time, with random jitter. Without jitter, many hosts that
+// lost the same server would reconnect at the same moment.
 #pragma once
 
 #include "daemon/base/clock.hpp"
@@ -21,7 +21,7 @@ class Backoff {
   public:
     Backoff(Time first, Time most) : first_(first), most_(most), next_(first) {}
 
-    /// From half to one and a half of what is due.
+    /// Returns a random time from half to one and a half of the current wait.
     [[nodiscard]] Time next() {
         const Time due = next_;
         next_ = std::min(most_, next_ * 2);

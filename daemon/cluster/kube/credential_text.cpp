@@ -21,10 +21,10 @@ constexpr std::string_view dashes = "-----";
 struct Block {
     std::string label; ///< "CERTIFICATE"
     std::string headers;
-    bool is_der = false; ///< its text is base64 of what begins as DER does
+    bool is_der = false; ///< the text is base64 of data that begins like DER
 };
 
-/// Lines with a colon come first, and an empty one behind them (RFC 1421).
+/// Splits headers from the body: lines with a colon, followed by an empty line (RFC 1421).
 Block make_block(std::string_view label, std::string_view body) {
     Block block{std::string(label), {}, false};
     if (body.find(':') != std::string_view::npos) {
@@ -40,7 +40,7 @@ Block make_block(std::string_view label, std::string_view body) {
     return block;
 }
 
-/// The next block of `pem`, which is left behind it. A block begins a line, as OpenSSL and Go have it.
+/// Takes the next block off the front of `pem`. A block begins at the start of a line, as in OpenSSL and Go.
 std::optional<Block> take_block(std::string_view& pem) {
     for (std::size_t at = pem.find(begin); at != std::string_view::npos; at = pem.find(begin)) {
         const bool begins_line = at == 0 || pem[at - 1] == '\n';

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What certificates, keys and tokens look like, so that a wrong file is named before TLS or HTTP trips over it.
+// Checks the format of certificates, keys and tokens, so that a wrong file is reported by name before TLS or
+// HTTP fails.
 #pragma once
 
 #include "daemon/base/result.hpp"
@@ -8,13 +9,14 @@
 
 namespace gpuhost::cluster {
 
-/// BadContent where no block is a certificate; other blocks and text around them are no mistake.
+/// Fails with BadContent if no block is a certificate. Other blocks and text around them are allowed.
 [[nodiscard]] base::Result<void> check_certificates(std::string_view pem, std::string_view what);
 
-/// BadContent where no block is a private key; Refused where it is one that a passphrase locks.
+/// Fails with BadContent if no block is a private key, and with Refused if the key is encrypted with a
+/// passphrase.
 [[nodiscard]] base::Result<void> check_private_key(std::string_view pem, std::string_view what);
 
-/// BadContent where it is empty or no HTTP header could carry it.
+/// Fails with BadContent if the token is empty or cannot be sent in an HTTP header.
 [[nodiscard]] base::Result<void> check_token(std::string_view token, std::string_view what);
 
 } // namespace gpuhost::cluster

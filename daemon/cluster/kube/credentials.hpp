@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// By what this host and an API server know each other: what a kubeconfig has, and the files that it names.
+// The credentials of this host and of the API server: from a kubeconfig and the files that it names.
 #pragma once
 
 #include "daemon/base/root.hpp"
@@ -12,23 +12,25 @@ namespace gpuhost::cluster {
 
 struct Credentials {
     std::string authorities; ///< PEM
-    std::string certificate; ///< PEM; empty: the token is all there is
+    std::string certificate; ///< PEM; empty: only the token is used
     std::string key;
-    std::string token; ///< without blanks around it; may be empty beside a certificate
+    std::string token; ///< trimmed; may be empty beside a certificate
 
     friend bool operator==(const Credentials&, const Credentials&) = default;
 };
 
-/// Files may have a MiB, a token 64 KiB. What they hold is looked at as parse_kubeconfig() looks at texts.
+/// Reads the credentials and checks their format like parse_kubeconfig(). A file may have at most 1 MiB, a
+/// token 64 KiB.
 [[nodiscard]] base::Result<Credentials> read_credentials(const base::Root& root, const Kubeconfig& config);
 
-/// Another one when the kubeconfig at `path`, or a file that it names, was written or replaced; nothing is read for it.
-/// Who takes it before it reads, and again behind that, knows that the key belongs to the certificate.
+/// Returns a text that changes when the kubeconfig at `path`, or a file that it names, is written or
+/// replaced. Reads no file. If it is the same before and after a read, the key and the certificate belong
+/// together.
 [[nodiscard]] std::string credentials_fingerprint(const base::Root& root, const std::string& path,
                                                   const Kubeconfig& config);
 
-/// What a person should know of these files, a line each: secrets that every user of this host can read. That is no
-/// error, since to kubectl it is none.
+/// Returns warnings about these files, one a line: secrets that every user of this host can read. This is not
+/// an error, because kubectl accepts it.
 [[nodiscard]] std::vector<std::string> credentials_notes(const base::Root& root, const std::string& path,
                                                          const Kubeconfig& config);
 

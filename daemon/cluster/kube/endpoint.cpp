@@ -29,7 +29,7 @@ bool is_host(std::string_view host) {
     return !host.empty() && has_only(host, {digits, letters, "-._"});
 }
 
-/// Digits alone: parse_uint() takes no sign.
+/// Accepts digits only: parse_uint() accepts no sign.
 bool is_port(std::string_view port) {
     const auto number = base::parse_uint(port);
     return number && *number > 0 && *number <= 65535;
@@ -49,9 +49,9 @@ Result<void> check_authority(std::string_view authority) {
 
 struct Url {
     std::string scheme;
-    std::string user; ///< with its '@'
+    std::string user; ///< includes the '@'
     std::string authority;
-    std::string path; ///< without a slash at its end
+    std::string path; ///< without a trailing slash
 };
 
 Result<Url> parse_url(std::string_view text) {

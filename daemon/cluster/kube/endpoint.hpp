@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// URLs of servers: in a kubeconfig of the API server, and of a proxy on the way to it; in a policy of a Prometheus.
+// Parses URLs of servers: the API server and its proxy in a kubeconfig, Prometheus in a policy.
 #pragma once
 
 #include "daemon/base/result.hpp"
@@ -9,14 +9,15 @@
 
 namespace gpuhost::cluster {
 
-/// "https://HOST[:PORT][/PREFIX]", its scheme in small letters, without a slash at its end. HOST is a name, an IPv4
-/// address or an IPv6 one in brackets. The error says what is wrong with it, without saying it again.
+/// Parses "https://HOST[:PORT][/PREFIX]". Returns it with a lower-case scheme and without a trailing slash.
+/// HOST is a name, an IPv4 address, or an IPv6 address in brackets. The error says what is wrong, without
+/// repeating the URL.
 [[nodiscard]] base::Result<std::string> parse_server_url(std::string_view text);
 
-/// "http", "https" or "socks5", and maybe "USER:PASSWORD@" before the host.
+/// Parses a URL with the scheme "http", "https" or "socks5". It may have "USER:PASSWORD@" before the host.
 [[nodiscard]] base::Result<std::string> parse_proxy_url(std::string_view text);
 
-/// "http" or "https", else as parse_server_url().
+/// Parses a URL with the scheme "http" or "https"; otherwise the same as parse_server_url().
 [[nodiscard]] base::Result<std::string> parse_http_url(std::string_view text);
 
 } // namespace gpuhost::cluster

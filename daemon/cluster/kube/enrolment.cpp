@@ -23,7 +23,8 @@ constexpr const char* collection = "/apis/certificates.k8s.io/v1/certificatesign
 constexpr std::size_t digits_of_digest = 12;
 constexpr Time first_wait{1'000};
 constexpr Time most_wait{60'000};
-constexpr Time after_refusal{600'000}; ///< a person has decided; asking again is asking the person
+/// A person has refused the request. Repeating it sooner would only ask that person again.
+constexpr Time after_refusal{600'000};
 constexpr unsigned conflict = 409;
 
 const Json* condition_of(const Json& request, std::string_view type) {
@@ -50,7 +51,7 @@ std::optional<Time> Enrolment::due() const {
 
 void Enrolment::turn() {
     if (ended_) {
-        watch_.reset(); // not from within what it calls
+        watch_.reset(); // not from within its own callback
         return;
     }
     if (watch_)
@@ -71,7 +72,7 @@ void Enrolment::begin() {
         fail(submitted.error());
 }
 
-/// The one of a request that was begun, or a new one, kept before anybody hears of it.
+/// Returns the key of the pending request, or a new one. Stores a new key before it is used.
 Result<std::string> Enrolment::pending_key() const {
     auto key = root_.read(cluster::pending_key);
     if (key || key.error().code != Errc::NotFound)
@@ -109,7 +110,7 @@ void Enrolment::submitted(ApiAnswer&& answer) {
 void Enrolment::follow() {
     const auto see = [this](const Json& request) { take(request); };
     const auto lost = [this] {
-        // The controller manager removes what nobody has approved within a day.
+        // The controller manager removes requests that nobody approves within a day.
         error_ = {Errc::NotFound, "the request '" + name_ + "' is gone, and is made again", ""};
         due_ = now() + backoff_.next();
     };
@@ -142,7 +143,7 @@ void Enrolment::take(const Json& request) {
     on_issued_();
 }
 
-/// Key and certificate in one file, as there is no moment at which only one of two is new.
+/// Stores key and certificate in one file: two files cannot be replaced at the same moment.
 Result<void> Enrolment::keep(const std::string& certificate) {
     GPUHOST_TRY(facts, content::read_certificate(certificate, "the certificate of '" + name_ + "'"));
     if (facts.digest != digest_)
@@ -153,7 +154,8 @@ Result<void> Enrolment::keep(const std::string& certificate) {
     return root_.remove(cluster::pending_key);
 }
 
-/// The next request is for another key: this one's would be the same.
+/// Deletes the key, so that the next request uses another one. With the same key it would be the same
+/// request.
 void Enrolment::refused(const Json& condition) {
     const std::string why = string_or(condition, "message", "");
     error_ = {Errc::Refused, "the request '" + name_ + "' was refused" + (why.empty() ? "" : ": " + why),

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// How this host gets credentials of its own: a key that never leaves it, and a certificate that somebody approves. The
-// request's name follows from the key, so whatever is interrupted goes on with the same request.
+// Obtains this host's own credentials: a private key that never leaves the host, and a certificate that an
+// administrator approves. The name of the request is derived from the key, so an interrupted enrolment
+// continues with the same request.
 // https://kubernetes.io/docs/reference/access-authn-authz/certificate-signing-requests/
 #pragma once
 
@@ -16,17 +17,18 @@ namespace gpuhost::cluster {
 
 class Enrolment {
   public:
-    /// With the certificate in its file.
+    /// Called when the certificate has been written to its file.
     using OnIssued = std::function<void()>;
     using Say = std::function<void(const std::string& line)>;
 
-    /// `api` may create requests for certificates and see them. Both outlive it.
+    /// `api` needs the right to create and read certificate signing requests. `root` and `api` must outlive
+    /// it.
     Enrolment(const base::Root& root, Api& api, std::string node, Say say, OnIssued on_issued);
 
     [[nodiscard]] std::optional<Time> due() const;
     void turn();
 
-    /// Of the request that waits; empty: none does.
+    /// Returns the name of the pending request; empty: none.
     [[nodiscard]] const std::string& name() const { return name_; }
     [[nodiscard]] const base::Error& error() const { return error_; }
 
@@ -49,20 +51,21 @@ class Enrolment {
     Backoff backoff_;
     std::string name_;
     std::string key_;
-    std::string digest_; ///< of the key
+    std::string digest_; ///< digest of the key
     base::Error error_;
     std::optional<Time> due_ = Time(0);
     bool ended_ = false;
-    std::unique_ptr<Watch> watch_; ///< of the request
+    std::unique_ptr<Watch> watch_; ///< watches the request
 };
 
-/// When the certificate in own_identity ends; seconds since 1970.
+/// Returns when the certificate in own_identity expires, in seconds since 1970.
 [[nodiscard]] base::Result<std::uint64_t> certificate_until(const base::Root& root);
 
-/// As the kubelet does: when 70 to 90 per cent of its life are over, by chance, so that not all hosts ask at once. Likewise.
+/// Returns when to renew the certificate in own_identity, in seconds since 1970: like the kubelet, at a
+/// random time between 70 and 90 percent of its lifetime. This keeps hosts from asking at the same time.
 [[nodiscard]] base::Result<std::uint64_t> renewal_due(const base::Root& root);
 
-/// A kubeconfig that leads to `server` with what own_identity holds.
+/// Returns a kubeconfig for the server of `bootstrap` with the credentials in own_identity.
 [[nodiscard]] base::Json kubeconfig_of(const Kubeconfig& bootstrap, const std::string& authorities);
 
 } // namespace gpuhost::cluster

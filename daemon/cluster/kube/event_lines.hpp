@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a watch sends: one JSON object a line, whose bytes come cut anywhere.
+// Splits the stream of a watch into events: one JSON object per line, received in arbitrary pieces.
 #pragma once
 
 #include "daemon/base/json.hpp"
@@ -12,12 +12,13 @@ namespace gpuhost::cluster {
 
 class EventLines {
   public:
-    /// An object is 1.5 MiB in etcd, and longer as JSON.
+    /// The limit of one line. An object has at most 1.5 MiB in etcd, and more as JSON.
     static constexpr std::size_t longest = 8U << 20U;
 
     explicit EventLines(std::function<void(base::Json&&)> on_event) : on_event_(std::move(on_event)) {}
 
-    /// False: it is no watch, and nothing behind it is looked at.
+    /// Calls `on_event` for each complete line. Returns false if a line is too long or not a JSON object; the
+    /// rest is ignored.
     [[nodiscard]] bool take(std::string_view bytes);
 
   private:

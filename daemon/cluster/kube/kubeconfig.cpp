@@ -33,10 +33,10 @@ std::string quoted(std::string name) {
     return "'" + name + "'";
 }
 
-/// One of a list of {name, KIND}.
+/// An entry of a list of {name, KIND}.
 struct Entry {
     const Json& value;
-    std::string where; ///< what an error about it begins with
+    std::string where; ///< prefix of error messages about it
 };
 
 Result<Entry> find_entry(const Json& document, std::string_view kind, const std::string& name,
@@ -49,7 +49,7 @@ Result<Entry> find_entry(const Json& document, std::string_view kind, const std:
                       "See kubectl config view --kubeconfig " + std::string(what) + " for those that are.");
 }
 
-/// The cluster or the user of a context.
+/// Finds the cluster or the user that the context names.
 Result<Entry> follow(const Json& document, std::string_view kind, const Entry& context, std::string& name,
                      std::string_view what) {
     name = string_or(context.value, kind, "");
@@ -59,7 +59,7 @@ Result<Entry> follow(const Json& document, std::string_view kind, const Entry& c
     return find_entry(document, kind, name, what);
 }
 
-/// Absolute; "" where the member is absent or empty.
+/// Returns an absolute path; "" if the member is absent or empty.
 Result<std::string> take_path(const Entry& entry, const std::string& key, const std::string& directory) {
     const std::string path = string_or(entry.value, key, "");
     if (std::any_of(path.begin(), path.end(), is_control))
@@ -67,7 +67,7 @@ Result<std::string> take_path(const Entry& entry, const std::string& key, const 
     return path.empty() ? path : (std::filesystem::path(directory) / path).lexically_normal().string();
 }
 
-/// KEY-data or KEY, which clients of Kubernetes take for a mistake when they stand side by side.
+/// Reads KEY-data or KEY. Fails if both are set, like other Kubernetes clients.
 Result<Material> take_material(const Entry& entry, const std::string& key, const std::string& directory) {
     GPUHOST_TRY(path, take_path(entry, key, directory));
     const std::string data = string_or(entry.value, key + "-data", "");
@@ -121,7 +121,7 @@ Result<void> take_cluster(const Entry& cluster, const std::string& directory, Ku
     return {};
 }
 
-/// What would let somebody else in than who is named, or run something.
+/// Fails if the user entry impersonates another user, has a password or runs a program.
 Result<void> refuse_user(const Entry& user) {
     struct Refused {
         std::string_view key;
@@ -172,7 +172,7 @@ Result<void> take_user(const Entry& user, const std::string& directory, Kubeconf
     return {};
 }
 
-/// What stands in the kubeconfig itself; files are looked at when they are read.
+/// Checks the inline values. Files are checked when they are read.
 Result<void> check_texts(const Kubeconfig& config, const Entry& cluster, const Entry& user) {
     if (!config.authority.text.empty())
         GPUHOST_CHECK(

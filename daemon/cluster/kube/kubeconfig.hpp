@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A kubeconfig, as kubectl reads one: which API server, how it is known, and as whom this host comes to it.
+// Reads a kubeconfig like kubectl: the API server, how to verify it, and this host's credentials for it.
 #pragma once
 
 #include "daemon/base/result.hpp"
@@ -9,10 +9,10 @@
 
 namespace gpuhost::cluster {
 
-/// One of a certificate, a key, a token: at most one of both is not empty.
+/// A certificate, a key or a token. At most one member is not empty.
 struct Material {
-    std::string text; ///< as it stands in the kubeconfig, decoded
-    std::string path; ///< of the file that has it, absolute
+    std::string text; ///< inline value from the kubeconfig, decoded
+    std::string path; ///< absolute path of its file
 
     [[nodiscard]] bool empty() const { return text.empty() && path.empty(); }
     friend bool operator==(const Material&, const Material&) = default;
@@ -22,20 +22,21 @@ struct Kubeconfig {
     std::string context;
     std::string cluster;
     std::string user;
-    std::string server;      ///< "https://10.0.0.1:6443/prefix", without a slash at its end
-    std::string server_name; ///< that the server's certificate must have; empty: the host in `server`
+    std::string server;      ///< "https://10.0.0.1:6443/prefix", without a trailing slash
+    std::string server_name; ///< expected in the server's certificate; empty: the host in `server`
     std::string proxy;       ///< "http://…", "https://…" or "socks5://…"; empty: none
     Material authority;      ///< certificates, PEM; never empty
-    Material certificate;    ///< PEM, with the key or not at all
+    Material certificate;    ///< PEM; set if and only if `key` is
     Material key;
-    Material token; ///< beside the certificate or instead of it
+    Material token; ///< in addition to the certificate, or instead of it
 
     friend bool operator==(const Kubeconfig&, const Kubeconfig&) = default;
 };
 
-/// The current context of `text`, YAML or JSON, of at most a MiB. Relative paths in it begin at `directory`, which is
-/// absolute. Whatever this takes, kubectl takes for the same; what kubectl takes and this does not (programs to run,
-/// passwords, servers that nobody verifies, …) is named in the error. A token's file wins over a token beside it.
+/// Parses the current context of `text`: YAML or JSON, at most 1 MiB. Relative paths in it are relative to
+/// `directory`, which is absolute. An accepted file means the same to kubectl. Features of kubectl that are
+/// not supported (exec plug-ins, passwords, unverified servers, …) are errors that name the feature. If both
+/// are set, the token file takes precedence over the token.
 [[nodiscard]] base::Result<Kubeconfig> parse_kubeconfig(std::string_view text, std::string_view what,
                                                         const std::string& directory);
 

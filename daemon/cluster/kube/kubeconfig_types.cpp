@@ -24,8 +24,8 @@ struct Member {
 };
 struct Type {
     Kind kind;
-    const Type* of = nullptr;             ///< a List's and a Map's
-    std::span<const Member> members = {}; ///< an Object's
+    const Type* of = nullptr;             ///< element type of a List or a Map
+    std::span<const Member> members = {}; ///< members of an Object
 };
 
 constexpr Type any{Kind::Any};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the members of a kubeconfig are: client-go's tools/clientcmd/api/v1.
+// Checks the types of a kubeconfig's members against client-go's tools/clientcmd/api/v1.
 #pragma once
 
 #include "daemon/base/json.hpp"
@@ -8,8 +8,9 @@
 
 namespace gpuhost::cluster {
 
-/// BadContent names the first member, of any cluster and user in it, that client-go refuses to decode: of another type,
-/// no base64, or a name twice in a list. Members that nobody knows are no mistake, nor is null in any place.
+/// Fails with BadContent and names the first member that client-go would refuse to decode, in any cluster or
+/// user: a wrong type, invalid base64, or a duplicate name in a list. Unknown members and null values are
+/// allowed.
 [[nodiscard]] base::Result<void> check_kubeconfig_types(const base::Json& document, std::string_view what);
 
 } // namespace gpuhost::cluster

@@ -14,7 +14,7 @@ using base::trim;
 
 namespace {
 
-/// At commas that are in no parenthesis.
+/// Splits `text` at commas outside parentheses.
 std::vector<std::string> terms_of(std::string_view text) {
     std::vector<std::string> terms(1);
     bool inside = false;

@@ -16,9 +16,9 @@ using Labels = std::map<std::string, std::string>;
 
 class Selector {
   public:
-    /// As kubectl takes it: "a=b,c!=d,e,!f,g in (h,i),j notin (k)". Empty: everything.
+    /// Parses kubectl's syntax: "a=b,c!=d,e,!f,g in (h,i),j notin (k)". Empty: matches everything.
     [[nodiscard]] static base::Result<Selector> parse(std::string_view text);
-    /// A text as above, or a map of labels: {"tier": "canary"}.
+    /// Reads a text in that syntax, or a map of labels: {"tier": "canary"}.
     [[nodiscard]] static base::Result<Selector> read(const base::Json& value);
 
     [[nodiscard]] bool matches(const Labels& labels) const;
@@ -27,8 +27,8 @@ class Selector {
   private:
     struct Requirement {
         std::string key;
-        bool has = true;                 ///< false: none of `values`, or with no values not there at all
-        std::vector<std::string> values; ///< empty: any
+        bool has = true;                 ///< false: none of `values`; without values: label absent
+        std::vector<std::string> values; ///< empty: any value
     };
     std::vector<Requirement> requirements_;
 };

@@ -11,7 +11,7 @@ std::string shortened(std::string text, std::size_t most) {
     if (text.size() <= most)
         return text;
     std::size_t end = most < mark.size() ? 0 : most - mark.size();
-    while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U) // within a character
+    while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U) // inside a character
         --end;
     text.resize(end);
     return text.append(mark.substr(0, std::min(most, mark.size())));

@@ -5,8 +5,9 @@
 
 namespace gpuhost::cluster {
 
-/// Returns at most so many bytes of UTF-8, cut between characters and with "..." in place of what is cut. The API server
-/// replaces half a character, and whoever compares its text with ours finds a difference for ever.
+/// Returns at most `most` bytes of UTF-8, cut between characters and with "..." in place of the rest. The API
+/// server replaces an incomplete character, so a comparison of its text with ours would always find a
+/// difference.
 [[nodiscard]] std::string shortened(std::string text, std::size_t most);
 
 } // namespace gpuhost::cluster

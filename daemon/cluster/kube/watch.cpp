@@ -13,12 +13,12 @@ namespace {
 
 constexpr Time first_wait{500};
 constexpr Time most_wait{30'000};
-constexpr Time short_watch{1'000};   ///< a server that ends watches at once is not asked at once again
-constexpr Time mute_watch{240'000};  ///< there is a bookmark each minute
-constexpr unsigned gone = 410;       ///< the version is too old for the server
-constexpr unsigned first_page = 100; ///< objects: fewer where they are so large that an answer is too long
+constexpr Time short_watch{1'000};   ///< after a shorter watch, wait before the next request
+constexpr Time mute_watch{240'000};  ///< the server sends a bookmark each minute
+constexpr unsigned gone = 410;       ///< HTTP 410: the server does not know the version any more
+constexpr unsigned first_page = 100; ///< objects; reduced if they are so large that the answer is too long
 
-/// Seconds after which the server ends a watch, so that hosts spread over servers again.
+/// Returns a random time in seconds after which the server ends a watch, to redistribute hosts over servers.
 std::string timeout_seconds() {
     std::random_device random;
     return std::to_string(std::uniform_int_distribution<int>(30 * 60, 60 * 60)(random));
@@ -28,7 +28,7 @@ std::string version_of(const Json& object) {
     return base::string_or(base::member(object, "metadata"), "resourceVersion", "");
 }
 
-/// Where a collection spans namespaces, a name is not enough.
+/// Returns namespace/name if the collection spans namespaces, otherwise the name.
 std::string name_within(const std::string& collection, const Json& object) {
     const Json& metadata = base::member(object, "metadata");
     const std::string space = base::string_or(metadata, "namespace", "");
@@ -88,7 +88,7 @@ void Watch::list_again() {
 
 void Watch::listed(ApiAnswer&& answer) {
     request_ = 0;
-    if (answer.status == gone) // the next page is of a list that the server has forgotten
+    if (answer.status == gone) // the server has forgotten the list of the next page
         list_again();
     if (answer.too_much && page_ > 1) {
         page_ /= 2;
@@ -102,7 +102,7 @@ void Watch::listed(ApiAnswer&& answer) {
     if (version.empty() || items == answer.body.end() || !items->is_array())
         return later({base::Errc::BadContent, "the API server's answer is no list", ""});
     continue_ = base::string_or(base::member(answer.body, "metadata"), "continue", "");
-    up_to_date(); // first: what objects say may be trouble of another kind
+    up_to_date(); // before on_object, whose handlers may report other errors
     listing_ = true;
     for (Json& object : *items) {
         names_.insert(name_within(collection_, object));
@@ -154,11 +154,12 @@ void Watch::take(Json&& event) {
 
 void Watch::followed(ApiAnswer&& answer) {
     request_ = 0;
-    // Not that it was tried for so long: a connection that nobody answers takes its time, too.
+    // Measured from acceptance by the server: an attempt to connect also takes time.
     const bool lasted = began_ && now() - *began_ >= short_watch;
     if (lasted)
         backoff_.reset();
-    // A server whose store went back to an earlier version says nothing to a watch from a later one, not even a bookmark.
+    // A server whose store was restored to an earlier version sends nothing to a watch from a later version,
+    // not even a bookmark.
     const bool mute = heard_ && now() - *heard_ >= mute_watch;
     if (answer.status == gone || mute)
         list_again();

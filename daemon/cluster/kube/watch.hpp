@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a list of objects says, and from then on each change of it, whatever happens to the connection: listed once, a page
-// at a time, watched from that version on, listed again only when the server no longer knows the version.
+// Reports a list of objects and then every change, across broken connections. Lists once, in pages, and
+// watches from that version. Lists again only when the server no longer knows the version.
 #pragma once
 
 #include "daemon/cluster/kube/api.hpp"
@@ -14,36 +14,39 @@
 namespace gpuhost::cluster {
 
 struct WatchHandlers {
-    std::function<void(base::Json&&)> on_object; ///< one that there is: listed, new or changed
-    /// All that were listed, by their names (namespace/name where the collection spans namespaces): what is not among
-    /// them is gone.
+    std::function<void(base::Json&&)> on_object; ///< an existing object: listed, new or changed
+    /// Receives the names of all listed objects (namespace/name if the collection spans namespaces). Any
+    /// object that is not among them is gone.
     std::function<void(const std::set<std::string>& names)> on_listed;
-    std::function<void(base::Json&&)> on_gone; ///< as it was last
-    /// It is not up to date any more, and why; an error without a message: it is again.
+    std::function<void(base::Json&&)> on_gone; ///< the object in its last state
+    /// Receives the error when the data is not up to date any more. An error without a message: it is up to
+    /// date again.
     std::function<void(const base::Error&)> on_trouble;
 };
 
 class Watch {
   public:
     enum class Begin {
-        Listed, ///< what is not there is known, too
-        AsTold, ///< one call less: what there is comes first, what there is not is not said
+        Listed, ///< reports absent objects, too
+        /// Saves one request. Reports existing objects first, but not which ones are absent.
+        AsTold,
     };
 
-    /// `collection` is a path, `selector` a part of its query, or empty. `api` outlives it.
+    /// `collection` is a path; `selector` is a part of its query, or empty. `api` must outlive it.
     Watch(Api& api, std::string collection, std::string selector, WatchHandlers handlers,
           Begin begin = Begin::Listed);
     Watch(const Watch&) = delete;
     Watch& operator=(const Watch&) = delete;
     ~Watch();
 
-    [[nodiscard]] std::optional<Time> due() const { return due_; } ///< when turn() has something to do
+    [[nodiscard]] std::optional<Time> due() const { return due_; } ///< when to call turn()
     void turn();
-    /// Now, whatever it waits for: the credentials are others.
+    /// Retries at once, without any wait, with the new credentials.
     void retry();
-    /// What there is is asked for once more.
+    /// Lists all objects again.
     void list_anew();
-    /// An object that on_object is given now was listed: it is as the server has it, whatever was told before.
+    /// Returns whether on_object is called for a listed object: its state on the server, independent of
+    /// earlier events.
     [[nodiscard]] bool is_listing() const { return listing_; }
 
   private:
@@ -61,15 +64,15 @@ class Watch {
     std::string selector_;
     WatchHandlers handlers_;
     Backoff backoff_;
-    std::uint64_t request_ = 0; ///< 0: none runs
-    std::string version_;       ///< from which to follow; empty: list first
-    std::string continue_;      ///< of the next page
-    unsigned page_;             ///< objects that are asked for at a time
+    std::uint64_t request_ = 0; ///< request in flight; 0: none
+    std::string version_;       ///< version to watch from; empty: list first
+    std::string continue_;      ///< token of the next page
+    unsigned page_;             ///< objects per page
     std::set<std::string> names_;
-    bool as_told_; ///< nothing has been asked yet that says from where to follow
+    bool as_told_; ///< Begin::AsTold, and not listed yet
     std::optional<Time> due_ = Time(0);
-    std::optional<Time> began_; ///< following: the server has taken it
-    std::optional<Time> heard_; ///< following: when the server said anything last
+    std::optional<Time> began_; ///< while watching: when the server accepted the watch
+    std::optional<Time> heard_; ///< while watching: when the server last sent anything
     bool listing_ = false;
     bool troubled_ = true;
 };
