@@ -15,15 +15,16 @@ namespace gpuhost::images {
 
 struct PeersSettings {
     std::vector<std::string> peers;   ///< "HOST", "HOST:PORT", "[ADDRESS]:PORT"
-    std::vector<std::string> domains; ///< whose DNS names further ones
-    std::vector<std::string> bundles; ///< names, or patterns of a shell, that the timer fetches
+    std::vector<std::string> domains; ///< their DNS names more peers
+    std::vector<std::string> bundles; ///< names or shell patterns that the timer fetches
     std::chrono::milliseconds timeout{0};
 };
 [[nodiscard]] PeersSettings peers_settings(const core::Settings& settings);
 
-/// "https://HOST:PORT", in small letters; nothing for what is no host, which would lead elsewhere in an address.
+/// Returns "https://HOST:PORT" in lower case; nothing for an invalid host, which could lead to another place
+/// in a URL.
 [[nodiscard]] std::string peer_url(std::string_view peer);
-/// As RFC 1123 has them: labels of letters, digits and hyphens.
+/// Accepts host names by RFC 1123: labels of letters, digits and hyphens.
 [[nodiscard]] bool is_host_name(std::string_view name);
 
 } // namespace gpuhost::images

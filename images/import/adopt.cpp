@@ -27,12 +27,12 @@ using content::FileDigest;
 
 namespace {
 
-/// Until its manifest is made, nobody knows the digest that its directory is named by.
+/// The incoming directory until the manifest exists, whose digest names the final one.
 constexpr std::string_view unpacking = "unsigned";
 constexpr const char* unnamed_blob = "blob";
 constexpr std::size_t block_bytes = 1U << 20U;
 
-/// Blobs beside the store, each in a file named by its digest. Those that the store has already are not kept twice.
+/// Blobs beside the store, each in a file named by its digest. Skips blobs that the store has already.
 class IncomingBlobs : public BlobSink {
   public:
     static Result<IncomingBlobs> create(const Root& root) {
@@ -122,7 +122,7 @@ Result<void> take_blobs(const Root& root, const BundleManifest& manifest, const 
     return {};
 }
 
-/// What stands in its way was said of paths in it.
+/// Adds the input directory and a hint to an error that names a path inside it.
 base::Error of_directory(base::Error error, const std::string& file) {
     if (error.code == Errc::AccessDenied && error.hint.empty())
         error.hint = "It is read by another user: make it readable for all, chmod -R a+rX.";
@@ -150,7 +150,7 @@ std::vector<std::string> warnings_of(const ImageStock& stock, const BundleManife
     return warnings;
 }
 
-/// What the host takes of the input.
+/// Selects the images that this host needs.
 Result<Adopted> choose(Document index, const BlobSource& blobs, const ForeignInput& input,
                        const std::string& bundle, const HostFacts& host) {
     GPUHOST_TRY(stock, make_stock(std::move(index), blobs));
@@ -166,7 +166,7 @@ Result<Adopted> adopt_directory(const Root& root, const ForeignInput& input, con
     UniqueFd fd(::fcntl(input.fd, F_DUPFD_CLOEXEC, 3));
     if (!fd)
         return base::fail_errno(input.file, errno);
-    // A name that is the host's own root is that of this directory here.
+    // A root named "/" would count as the host's own (Root::is_host()), which this directory is not.
     const LayoutDirectory layout(Root::of(std::move(fd), input.file == "/" ? "/." : input.file));
     GPUHOST_TRY(index, read_layout_index(layout.root()));
     GPUHOST_TRY(adopted, choose(std::move(index), layout, input, bundle, host));
@@ -219,13 +219,13 @@ Result<void> leave(const Root& root, const BundleManifest& manifest, const Impor
 Result<void> check_adoption(const Root& root, const ForeignInput& input, const std::string& bundle) {
     GPUHOST_TRY(st, stat_of(input));
     const auto present = Catalogue(root).record(bundle);
-    if (!present && present.error().code != Errc::NotFound) // it may be signed
+    if (!present && present.error().code != Errc::NotFound) // the damaged one may be signed
         return base::fail(present.error());
     if (present && present->is_signed())
         return base::fail(Errc::Refused,
                           "bundle '" + bundle + "' is here, and signed by " + present->signer.subject,
                           "Give what is not signed another name: --name NAME.");
-    // What of it is here already is known once it is unpacked.
+    // Blobs that the store has already are known only after unpacking.
     return S_ISREG(st.st_mode) && !present ? check_space(root, static_cast<std::uint64_t>(st.st_size), "")
                                            : Result<void>();
 }

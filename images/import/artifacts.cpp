@@ -17,9 +17,9 @@ using base::Result;
 
 namespace {
 
-constexpr std::size_t most_files = 100'000; ///< of all artifacts that one host takes
+constexpr std::size_t most_files = 100'000; ///< of all artifacts for one host
 
-/// By the rule by which the import decides what to receive: a blob of another size counts as missing.
+/// Returns the blob's path, by the same rule as the import: a blob of another size counts as missing.
 std::string place_of(const base::Root& root, const SignedManifest& bundle, const std::string& hex,
                      std::uint64_t size) {
     return BlobStore(root).has(hex, size) ? std::string(blobs_directory) + "/" + hex
@@ -31,7 +31,7 @@ bool is_file_name(const std::string& name) {
            name.size() <= 255;
 }
 
-/// Blobs that this host takes from the bundle.
+/// Returns the blobs that this host needs from the bundle.
 std::set<std::string_view> needed_blobs(const BundleManifest& manifest, const HostFacts& host) {
     std::set<std::string_view> needed;
     for (const Member& member : manifest.members)
@@ -40,7 +40,7 @@ std::set<std::string_view> needed_blobs(const BundleManifest& manifest, const Ho
     return needed;
 }
 
-/// Packages and modules are unpacked side by side; the others are a tree.
+/// Checks the name of a file. Packages and modules share one directory; the other kinds are trees.
 bool is_name_in(const std::string& name, const std::string& kind) {
     return is_tree(kind) ? is_path_in_tree(name) : is_file_name(name);
 }
@@ -57,7 +57,7 @@ Result<core::Artifact> read_artifact(const base::Root& root, const SignedManifes
         return base::fail(Errc::BadContent, what + ": is no " + source.kind);
     core::Artifact artifact{source.kind, source.name, source.kernel, source.flavour, {}};
     std::set<std::string> names;
-    for (std::size_t i = 1; i < document.content.size(); ++i) { // the first is its configuration
+    for (std::size_t i = 1; i < document.content.size(); ++i) { // the first entry is the configuration
         const Descriptor& file = document.content[i];
         if (!is_name_in(file.title, source.kind) || !names.insert(file.title).second)
             return base::fail(Errc::BadContent, what + ": '" + file.title + "' is no name of a file in it");
@@ -88,7 +88,7 @@ Result<LinkTree> tree_of(const core::Artifact& artifact) {
 Result<HostArtifacts> host_artifacts(const base::Root& root, const SignedManifest& bundle,
                                      const HostFacts& host) {
     if (bundle.manifest.artifacts.empty())
-        return HostArtifacts(); // most have none, and many blobs
+        return HostArtifacts(); // most bundles have no artifacts but many blobs
     const std::set<std::string_view> needed = needed_blobs(bundle.manifest, host);
     std::set<std::tuple<std::string, std::string, std::string, std::string>> kinds;
     HostArtifacts artifacts;

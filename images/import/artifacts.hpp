@@ -8,12 +8,12 @@
 
 namespace gpuhost::images {
 
-/// What this host takes of a bundle besides images, and where it lies: in the store, or among what was received of that
-/// bundle. Each document is held to its digest, and the names in it to what can be a file's.
+/// The artifacts of a bundle for this host, with their paths: in the store, or among the received blobs of
+/// that bundle. Each document is compared with its digest, and the names in it must be valid file names.
 struct HostArtifacts {
-    std::vector<core::Artifact> others; ///< for other rooms
+    std::vector<core::Artifact> others; ///< for other subsystems
     std::vector<LinkTree> packages;     ///< a repository for each distribution
-    std::vector<LinkTree> files;        ///< by the name of their set
+    std::vector<LinkTree> files;        ///< by set name
 };
 [[nodiscard]] base::Result<HostArtifacts> host_artifacts(const base::Root& root, const SignedManifest& bundle,
                                                          const HostFacts& host);

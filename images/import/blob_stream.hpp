@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The blobs of one bundle that a host lacks, as gpuhost-fetch hands them to the worker that imports them: the bundle's
-// beginning up to the end of its signed manifest, then for each blob a frame and its bytes, then the last frame.
+// The stream of missing blobs from gpuhost-fetch to the worker that imports them. It begins like the bundle,
+// up to the end of the signed manifest. A frame and the bytes follow for each blob, then the last frame.
 //
-// A frame is "HEX FIRST\n": the blob's digest, and from which byte on it comes, in 16 hex digits. What is before lies in
-// the incoming directory since an import that was interrupted. Blobs come in any order; one whose bytes were found wrong
-// may come again. Whatever else is in the stream ends the import.
+// A frame is "HEX FIRST\n": the blob's digest, and the offset of its first byte in the stream as 16 hex
+// digits. An interrupted import left the bytes before that offset in the incoming directory. Blobs have no
+// order. A blob with wrong bytes may be sent again. Anything else in the stream ends the import.
 #pragma once
 
 #include "images/bundle/input.hpp"
@@ -22,22 +22,23 @@ namespace gpuhost::images {
 [[nodiscard]] std::string blob_frame(std::string_view hex, std::uint64_t first);
 [[nodiscard]] std::string last_blob_frame();
 
-/// Reads what is behind the manifest.
+/// Reads the part after the manifest.
 class BlobStream {
   public:
-    /// `input` and the members must outlive it. Nothing but these is taken.
+    /// Accepts only the blobs in `wanted`. `input` and the members must outlive the object.
     BlobStream(BundleInput& input, const std::vector<const Member*>& wanted);
 
     struct Blob {
-        const Member* member = nullptr; ///< null: it was the last
+        const Member* member = nullptr; ///< null: no more blobs
         std::uint64_t first = 0;
     };
-    /// When all bytes of the one before were read. At the end, everything must be there: BadContent names what lacks.
+    /// Returns the next blob. All bytes of the previous one must have been read. Fails with BadContent at the
+    /// end if blobs are missing, and names one.
     [[nodiscard]] base::Result<Blob> next();
     [[nodiscard]] std::uint64_t left() const { return left_; } ///< bytes of that blob
     [[nodiscard]] base::Result<void> read(std::span<char> buffer);
     [[nodiscard]] base::Result<void> skip(std::uint64_t bytes);
-    /// It is whole, and may not come again.
+    /// Marks a blob as complete. It must not be sent again.
     void received(const Member& member) { wanted_.erase(member.hex); }
 
   private:

@@ -27,10 +27,9 @@ namespace {
 
 using Problems = std::vector<core::Problem>;
 
-/// Of so many bytes more in the store, where the kubelet's image GC would make room for them.
+/// Warns if this many more bytes in the store would trigger the kubelet's image garbage collection.
 void warn_of_image_gc(const StepContext& context, const Json& args, std::uint64_t bytes) {
-    const std::int64_t threshold =
-        base::int_or(args, "image-gc-threshold", -1); // without a kubelet there is none
+    const std::int64_t threshold = base::int_or(args, "image-gc-threshold", -1); // -1 without a kubelet
     const std::string warning = image_gc_warning(
         context.root, bytes, threshold < 0 ? std::nullopt : std::optional(static_cast<unsigned>(threshold)));
     if (!warning.empty())
@@ -64,8 +63,8 @@ core::Problem problem_of(const base::Error& error) {
     return {error.code, error.message, error.hint};
 }
 
-/// Verifies the signature and reads nothing more. A pipe can be read only once, and that is for apply, which checks
-/// the same before it writes.
+/// Verifies the signature of a file and reads nothing more. Skips a pipe, which can be read only once: apply
+/// does the same checks before it writes.
 Result<Problems> receive_preflight(StepContext& context, const Json& args) {
     GPUHOST_TRY(input, input_of(context, args));
     const auto trust = load_trust(context.root);
@@ -94,7 +93,7 @@ std::string count_of(std::uint64_t done, std::uint64_t total) {
     return std::to_string(done >> 20U) + " of " + std::to_string((total + (1U << 20U) - 1) >> 20U) + " MiB";
 }
 
-/// All of it is here, but maybe not synced by the run that brought it.
+/// Syncs the directories: the run that imported the bundle may have been interrupted before that.
 Result<void> finish_earlier(const base::Root& root) {
     GPUHOST_CHECK(root.sync_directory(blobs_directory));
     return root.sync_directory(catalogue_directory);
@@ -115,7 +114,7 @@ std::uint64_t bytes_in_file(const BundleManifest& manifest) {
     return total;
 }
 
-/// A pipe can be read once. The worker that did is gone, or this would not be asked.
+/// Fails on the second call: a pipe can be read once, and the worker that read it is gone.
 Result<void> take_pipe(const StepContext& context) {
     const std::string taken = context.staging + "/pipe-was-read";
     if (context.root.exists(taken))
@@ -124,7 +123,7 @@ Result<void> take_pipe(const StepContext& context) {
     return context.root.write_atomic(taken, "");
 }
 
-/// What is missing of a bundle comes by `receive`.
+/// Runs `receive` for the missing part of a bundle.
 Result<Json> receive_signed(StepContext& context, const Json& args, const SignedManifest& bundle,
                             const std::function<Result<void>(const ImportPlan&)>& receive) {
     GPUHOST_TRY(plan, plan_import(context.root, bundle, host_facts_from_json(args), policy_of(args)));
@@ -133,7 +132,7 @@ Result<Json> receive_signed(StepContext& context, const Json& args, const Signed
         !warning.empty())
         context.warn(warning);
     if (plan.complete) {
-        GPUHOST_CHECK(forget_received(context.root)); // else an import that went back would be committed
+        GPUHOST_CHECK(forget_received(context.root)); // else commit would use an import that was undone
         GPUHOST_CHECK(finish_earlier(context.root));
     } else {
         GPUHOST_CHECK(receive(plan));
@@ -175,7 +174,7 @@ core::StepKind receive_kind() {
     kind.name = "bundle.receive";
     kind.sandbox = core::Sandbox::Content;
     kind.writable = {std::string(store_directory)};
-    kind.deadline = std::chrono::hours(6); // a full disk's worth from a slow stick
+    kind.deadline = std::chrono::hours(6); // copies a full disk from a slow medium
     kind.interruptible = true;
     kind.preflight = receive_preflight;
     kind.apply = receive_apply;
@@ -234,9 +233,9 @@ core::StepKind adopt_kind() {
 Result<Json> commit_apply(StepContext& context, const Json& args) {
     GPUHOST_TRY(received, received_bundle(context.root));
     if (!received)
-        return Json::object(); // all of it was here before
+        return Json::object(); // nothing was missing
     context.progress(-1, "waiting for the disk");
-    if (base::bool_or(args, "unsigned", false)) { // the plan has seen that it may be
+    if (base::bool_or(args, "unsigned", false)) { // plan() has checked that this is allowed
         GPUHOST_CHECK(commit_unsigned(context.root, *received, host_facts_from_json(args)));
         return Json::object();
     }
@@ -255,14 +254,15 @@ core::StepKind commit_kind() {
     kind.name = "bundle.commit";
     kind.sandbox = core::Sandbox::Content;
     kind.writable = {std::string(store_directory), std::string(catalogue_directory)};
-    kind.deadline = std::chrono::hours(1); // all of it may still have to reach the disk
+    kind.deadline = std::chrono::hours(1); // writeback may still be pending
     kind.apply = commit_apply;
     kind.undo = commit_undo;
-    // No verify: a blob's name in the store is the proof that it was hashed, and the record's that all have names.
+    // No verify: a blob's name in the store proves its digest, and the record proves that all blobs have
+    // names.
     return kind;
 }
 
-/// Is what follows the catalogue the same for what was received as for what that replaces?
+/// Reports whether the followers of the catalogue need no change after the replacement.
 bool leads_nobody_elsewhere(const base::Root& root, const std::string& name) {
     const auto before = Catalogue(root).replaced(name);
     const auto now = Catalogue(root).record(name);
@@ -276,8 +276,8 @@ Result<Json> settle_apply(StepContext& context, const Json& args) {
                       leads_nobody_elsewhere(context.root, received->name);
     GPUHOST_CHECK(received ? settle_import(context.root, received->digest)
                            : Catalogue(context.root).settle());
-    GPUHOST_CHECK(remove_other_incoming(context.root, "")); // of imports before this one
-    // Blobs of the generation that it replaced, or of an import that was given up.
+    GPUHOST_CHECK(remove_other_incoming(context.root, "")); // left by earlier imports
+    // The blobs of the replaced generation, or of an abandoned import.
     if (auto freed = remove_garbage(context.root); !freed)
         context.warn("what is no longer needed stays: " + freed.error().message);
     return Json{{"skip", same ? base::int_or(args, "followers", 0) : 0}};

@@ -3,19 +3,18 @@
 //
 // | step                  | sandbox | does                                                                           |
 // |-----------------------|---------|--------------------------------------------------------------------------------|
-// | bundle.receive        | Content | a signed bundle by descriptor → what is missing of it, in the incoming         |
-// |                       |         | directory; a list of what it has for other rooms (core/artifact.hpp)           |
-// | bundle.adopt          | Content | images that nobody signed, by descriptor → all of them in the incoming         |
-// |                       |         | directory, with a manifest that is made here                                   |
-// | bundle.commit         | Content | what was received → the store and the catalogue; its record is what makes a    |
-// |                       |         | bundle be there                                                                |
-// | bundle.settle         | Content | the replaced record gone, and what it alone owned: there is no way back        |
-// | bundle.remove         | Content | a record gone, and the blobs that no other one owns                            |
-// | images.mirrors        | System  | the runtimes' files follow the catalogue (images/host/mirrors.hpp)                  |
-// | packages.repositories | System  | apt's or dnf's files follow the catalogue (images/host/repositories.hpp)            |
+// | bundle.receive        | Content | a signed bundle by descriptor → its missing blobs in the incoming directory,   |
+// |                       |         | and a list of its artifacts for other subsystems (core/artifact.hpp)           |
+// | bundle.adopt          | Content | unsigned images by descriptor → all of them in the incoming directory, with a  |
+// |                       |         | manifest that is made here                                                     |
+// | bundle.commit         | Content | received blobs → the store and the catalogue; the record makes the bundle      |
+// |                       |         | visible                                                                        |
+// | bundle.settle         | Content | removes the replaced record and the blobs of it alone; undo is impossible then |
+// | bundle.remove         | Content | removes a record, and the blobs that no other bundle owns                      |
+// | images.mirrors        | System  | updates the runtimes' files from the catalogue (images/host/mirrors.hpp)       |
+// | packages.repositories | System  | updates apt's or dnf's files likewise (images/host/repositories.hpp)           |
 //
-// What an interrupted one leaves behind nobody sees: blobs that no record owns, which the next import takes up or
-// removes.
+// An interrupted step leaves only blobs that no record owns. The next import uses or removes them.
 #pragma once
 
 #include "daemon/core/step.hpp"

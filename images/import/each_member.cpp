@@ -5,7 +5,7 @@ namespace gpuhost::images {
 
 namespace {
 
-constexpr std::uint64_t worth_a_thread = 8U << 20U; ///< what is less is done before one has begun
+constexpr std::uint64_t worth_a_thread = 8U << 20U; ///< smaller members take less time than starting a thread
 
 } // namespace
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// All of a bundle's members, large ones by some threads at once.
+// Processes all members of a bundle, large ones in several threads.
 #pragma once
 
 #include "images/bundle/reader.hpp"
@@ -9,12 +9,12 @@
 
 namespace gpuhost::images {
 
-/// Of one member: reads what it wants of `body`, and ends soon once `tasks` has failed. Called by any thread.
+/// Processes one member: reads from `body`, and returns soon after `tasks` has failed. Called on any thread.
 using MemberWork =
     std::function<base::Result<void>(BundleInput& body, const Member& member, const Tasks& tasks)>;
 
-/// Goes through the bundle to its end, where nothing may follow. `readers` is BundleInput::readers() or less. `skips` says,
-/// on this thread, which members have no work. The first error.
+/// Processes the bundle to its end, where nothing may follow. `readers` is at most BundleInput::readers().
+/// Calls `skips` on this thread to find members without work. Returns the first error.
 [[nodiscard]] base::Result<void> each_member(BundleReader& bundle, unsigned readers,
                                              const std::function<bool(const Member&)>& skips,
                                              const MemberWork& work);

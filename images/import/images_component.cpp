@@ -33,7 +33,7 @@ Plan new_plan(const std::string& request) {
     return plan;
 }
 
-/// What follows the catalogue, whatever that has by then.
+/// Adds the steps that update files from the catalogue, in its state at that time.
 void add_followers(Plan& plan, const core::Settings& settings, bool forward) {
     for (core::Step step :
          {mirrors_step(mirror_settings(settings)), repositories_step(repositories_are_on(settings))}) {
@@ -42,8 +42,8 @@ void add_followers(Plan& plan, const core::Settings& settings, bool forward) {
     }
 }
 
-/// From what was received to what is there, the same for all imports. `mends`: not all that follows the catalogue says
-/// what it should.
+/// Adds the steps after bundle.receive, the same for all imports. `mends`: a file that follows the catalogue
+/// is wrong.
 void add_entry(Plan& plan, const core::Desired& desired, const Json& host, bool mends) {
     plan.steps.push_back({"bundle.commit", "enter it into the catalogue", host});
     const std::size_t settle = plan.steps.size();
@@ -52,13 +52,14 @@ void add_entry(Plan& plan, const core::Desired& desired, const Json& host, bool 
     plan.steps[settle].args = {{"mends", mends}, {"followers", plan.steps.size() - settle - 1}};
 }
 
-/// Does what follows the catalogue say what it should?
+/// Reports whether all files that follow the catalogue are right.
 bool followers_are_right(const Json& observed) {
     return base::strings_or_empty(base::member(observed, "mirrors"), "wrong").empty() &&
            base::strings_or_empty(base::member(observed, "packages"), "wrong").empty();
 }
 
-/// What steps are told of it: which members of a bundle it takes, and what only root can read.
+/// Returns the arguments of steps about this host: the facts that select members, and values that only root
+/// can read.
 Json host_of(const Json& observed) {
     Json told = to_json(host_facts_from_json(observed));
     told["image-gc-threshold"] = base::member(observed, "image_gc_threshold");
@@ -91,13 +92,13 @@ Plan import_plan(const core::Desired& desired, const Json& request, const Json& 
     plan.steps.push_back({"bundle.receive", "verify " + what + " and bring in what is missing", args});
     plan.steps.insert(plan.steps.end(), others.begin(), others.end());
     add_entry(plan, desired, host, mends);
-    Json& told = plan.steps.front().args; // what to skip where nothing is to be done
+    Json& told = plan.steps.front().args; // steps to skip if nothing is to be done
     told["steps_of_others"] = others.size();
     told["steps_after"] = plan.steps.size() - 1;
     return plan;
 }
 
-/// What peers have of a bundle comes through a pipe; that it is signed and not older the step sees to.
+/// Plans an import of blobs from peers, through a pipe. The step checks the signature and the generation.
 Plan receive_plan(const core::Desired& desired, const Json& request, const Json& observed,
                   const std::vector<core::Step>& others) {
     Json stream = request;
@@ -110,7 +111,7 @@ Plan receive_plan(const core::Desired& desired, const Json& request, const Json&
     return plan;
 }
 
-/// Other rooms take nothing of it: a driver has to be signed for.
+/// Plans an import of unsigned images. Other subsystems get nothing from it: a driver must be signed.
 Plan unsigned_plan(const core::Desired& desired, const Json& request, const Json& observed) {
     Plan plan = new_plan("import");
     const auto files = base::strings_or_empty(request, "files");
@@ -175,7 +176,7 @@ Plan remove_plan(const core::Desired& desired, const std::string& name, const Js
     return plan;
 }
 
-/// Which of the runtimes' files are not as they should be.
+/// Lists the runtimes' files that differ from what they should be.
 Json mirrors_of(const base::Root& root, const MirrorSettings& settings) {
     const Registries registries = mirrored_registries(root);
     const Mirrors mirrors = look_at_mirrors(root, registries, settings);
@@ -193,8 +194,8 @@ Json packages_of(const base::Root& root, const core::Settings& settings) {
     return {{"bundles", repositories.bundles}, {"wrong", std::move(wrong)}, {"left", repositories.left}};
 }
 
-/// What is wanted beyond requests: that this host's programs find what is here. Not forward: a driver's swap may come
-/// behind it.
+/// Plans repairs without a request: this host's programs must find the present images and packages. The steps
+/// are not `forward`, because a driver's swap may follow.
 Plan converge_plan(const core::Desired& desired, const Json& observed) {
     Plan plan;
     plan.kind = "images.converge";

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The component "images". Its requests:
-//   {"request": "import", "files": [name…], "allow-downgrade": bool}   with one descriptor a file
-//   {"request": "import", "files": [name], "unsigned": true, "name": "airgap", "image-name": "r.io/app:v1"}   one archive or layout; names may be left out
-//   {"request": "receive", "files": [name]}   with a pipe: what peers have of a signed bundle (blob_stream.hpp)
+//   {"request": "import", "files": [name…], "allow-downgrade": bool}   with one descriptor for each file
+//   {"request": "import", "files": [name], "unsigned": true, "name": "airgap", "image-name": "r.io/app:v1"}
+//       one archive or layout; "name" and "image-name" are optional
+//   {"request": "receive", "files": [name]}   with a pipe: a signed bundle from peers (blob_stream.hpp)
 //   {"request": "remove", "name": "site-images"}
 #pragma once
 
@@ -20,8 +21,8 @@ class ImagesComponent : public core::Component {
   public:
     using AskWish = std::function<core::DriverWish(const core::Settings&)>;
 
-    /// `root` must outlive it. `import_steps` are those of other rooms that take what is theirs of a bundle;
-    /// `driver_wish` says which drivers these are.
+    /// `root` must outlive the object. `import_steps` are the steps of other subsystems that use their
+    /// artifacts of a bundle. `driver_wish` returns the filter for drivers.
     ImagesComponent(const base::Root& root, std::vector<core::Step> import_steps, AskWish driver_wish = {})
         : root_(root), import_steps_(std::move(import_steps)), driver_wish_(std::move(driver_wish)) {}
 

@@ -23,10 +23,10 @@ using base::Root;
 
 namespace {
 
-/// As it came, what is made of it for the catalogue, and the record that it replaces.
+/// Copies of a manifest on the disk: the received one, the files in the catalogue, and the replaced record.
 constexpr std::uint64_t manifest_copies = 3;
 
-/// Names the bundle that was received and is not committed.
+/// Names the bundle that is received but not committed.
 constexpr std::string_view received_mark = "/var/lib/gpuhost/store/incoming/received";
 constexpr std::size_t mark_limit = 256;
 
@@ -45,8 +45,8 @@ Result<void> check_generation(const BundleManifest& manifest, const BundleRecord
     if (manifest.generation == present.generation)
         return base::fail(Errc::Refused, here + " is here already, with other content",
                           "Give the new one a higher generation, or pass --allow-downgrade to replace it.");
-    // Of a name that two bundles have, the one with the later date leads to its image: with an earlier one than before a
-    // newer generation would hand it to another bundle.
+    // The bundle with the later date owns a shared image name. A newer generation with an earlier date would
+    // lose its names to another bundle.
     if (manifest.created < present.created)
         return base::fail(Errc::Refused,
                           here + " is dated " + base::utc_text(present.created) +
@@ -81,13 +81,14 @@ Result<void> check_base(const std::vector<const Member*>& unavailable) {
         "FILE' names all that are missing.");
 }
 
-/// What the file system gives for so many bytes.
+/// Returns the space that a file of this size occupies, in bytes.
 std::uint64_t on_disk(std::uint64_t bytes) {
     constexpr std::uint64_t block = 4096;
     return (bytes + block - 1) / block * block;
 }
 
-/// Of imports of other bundles that were interrupted or refused: it is freed before the first byte is written.
+/// Returns the bytes left by interrupted or refused imports of other bundles. They are freed before the first
+/// write.
 std::uint64_t left_by_others(const Root& root, const std::string& digest) {
     std::uint64_t bytes = 0;
     for (const std::string& name : root.list(incoming_directory).value_or(std::vector<std::string>())) {
@@ -101,7 +102,7 @@ std::uint64_t left_by_others(const Root& root, const std::string& digest) {
     return bytes;
 }
 
-/// Blobs that this host takes from the bundle, sorted.
+/// Returns the blobs that this host needs from the bundle, sorted.
 std::vector<OwnedBlob> owned_blobs(const BundleManifest& manifest, const HostFacts& host) {
     std::vector<OwnedBlob> owned;
     for (const Member& member : manifest.members)
@@ -115,11 +116,11 @@ std::vector<std::string> registries_of(const std::vector<BundleImage>& images) {
     std::set<std::string> registries;
     for (const BundleImage& image : images)
         if (!image.name.empty())
-            registries.insert(image.name.substr(0, image.name.find('/'))); // checked: it is in its full form
+            registries.insert(image.name.substr(0, image.name.find('/'))); // checked: a full name
     return {registries.begin(), registries.end()};
 }
 
-/// "registry.example/team" of registry.example/team/app:v1.
+/// Returns "registry.example/team" for registry.example/team/app:v1.
 std::vector<std::string> namespaces_of(const std::vector<BundleImage>& images) {
     std::set<std::string> namespaces;
     for (const BundleImage& image : images) {
@@ -162,7 +163,8 @@ CatalogueEntry make_entry(const SignedManifest& bundle, const HostFacts& host) {
     return entry;
 }
 
-/// A record that can't be read hides which generation is here.
+/// Fails if the record is damaged, unless a downgrade is allowed: a damaged record hides the present
+/// generation.
 Result<std::optional<BundleRecord>> present_record(const Root& root, const std::string& name,
                                                    bool allow_downgrade) {
     auto record = Catalogue(root).record(name);
@@ -173,7 +175,7 @@ Result<std::optional<BundleRecord>> present_record(const Root& root, const std::
     return base::fail(std::move(record).error());
 }
 
-/// Those of links, which somebody may have removed.
+/// Reports whether the trees of links are all present. An administrator may have removed some.
 bool has_trees(const Root& root, const BundleRecord& bundle) {
     return std::all_of(bundle.packages.begin(), bundle.packages.end(),
                        [&](const PackageTree& tree) {
@@ -184,7 +186,7 @@ bool has_trees(const Root& root, const BundleRecord& bundle) {
            });
 }
 
-/// Of a bundle that is not here.
+/// Checks the generation of a bundle that was removed earlier.
 Result<void> check_removed_generation(const Root& root, const BundleManifest& manifest) {
     GPUHOST_TRY(removed, removed_generation(root, manifest.name));
     if (manifest.generation >= removed)
@@ -205,14 +207,15 @@ std::vector<std::string> missing_blobs(const Root& root, const std::vector<Owned
     return missing;
 }
 
-/// Of blobs that a program has received which parsed what came from outside, and might have been made to write others.
+/// Hashes received blobs again. The program that received them parsed untrusted input, which might have made
+/// it write others.
 Result<void> check_received(const Root& root, const std::string& digest,
                             const std::vector<std::string>& blobs) {
     for (const std::string& hex : blobs) {
         const std::string path = received_path(digest, hex);
         const auto fd = root.open_file(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
         if (!fd && fd.error().code == Errc::NotFound)
-            continue; // has its name already
+            continue; // already renamed into the store
         const auto found = fd ? content::sha256_of_file(fd->get(), path) : base::fail(fd.error());
         if (found && found->sha256 == hex)
             continue;
@@ -274,7 +277,7 @@ Result<ImportPlan> plan_import(const Root& root, const SignedManifest& bundle, c
     }
     if (std::any_of(manifest.artifacts.begin(), manifest.artifacts.end(),
                     [](const BundleArtifact& artifact) { return is_tree(artifact.kind); }))
-        space += on_disk(1) * owned_blobs(manifest, host).size(); // a link to each is too long for an inode
+        space += on_disk(1) * owned_blobs(manifest, host).size(); // each link is too long for the inode
     plan.present_blobs = owned_blobs(manifest, host).size() - plan.missing_blobs;
     GPUHOST_CHECK(check_least(manifest, policy.least));
     GPUHOST_TRY(present, present_record(root, manifest.name, policy.allow_downgrade));
@@ -294,7 +297,7 @@ Result<ImportPlan> plan_import(const Root& root, const SignedManifest& bundle, c
 }
 
 std::string clock_warning(const BundleManifest& manifest, std::uint64_t now) {
-    constexpr std::uint64_t day = 86'400; // clocks that nobody sets differ by less
+    constexpr std::uint64_t day = 86'400; // unsynchronised clocks differ by less
     if (manifest.created <= now + day)
         return {};
     return "bundle '" + manifest.name + "' was made on " + base::utc_text(manifest.created) +
@@ -363,7 +366,7 @@ Result<void> take_back_bundle(const Root& root, const Received& received) {
 Result<void> settle_import(const Root& root, const std::string& digest) {
     GPUHOST_CHECK(Catalogue(root).settle());
     GPUHOST_CHECK(root.remove_tree(std::string(incoming_directory) + "/" + digest));
-    return root.remove(received_mark); // last: without it a second run would do nothing
+    return root.remove(received_mark); // last: a second run would do nothing without it
 }
 
 bool is_settled(const Root& root) {

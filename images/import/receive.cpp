@@ -18,9 +18,9 @@ using base::Root;
 
 namespace {
 
-constexpr std::size_t block_bytes = 1U << 20U; ///< read, hashed and written at once: fits a core's cache
+constexpr std::size_t block_bytes = 1U << 20U; ///< read, hashed and written together: fits a core's cache
 
-/// False where another blob's failure ends it, which is what the caller is told.
+/// Returns false if it stopped because another blob failed. Tasks keeps that error.
 Result<bool> write_rest(BundleInput& input, BlobWriter& writer, std::uint64_t size, const Tasks& tasks,
                         const OnBytes& on_bytes) {
     const base::PageBuffer buffer(
@@ -37,8 +37,8 @@ Result<bool> write_rest(BundleInput& input, BlobWriter& writer, std::uint64_t si
     return true;
 }
 
-/// Goes on with what an interrupted import left of it. A power cut may have damaged that: then a file is read once
-/// more, and of a pipe, which can't be, only what is whole is kept.
+/// Continues the blob that an interrupted import left. A power cut may have damaged it. A file is then read
+/// again. A pipe cannot be, so only a complete blob is kept from it.
 Result<void> receive_blob(BundleInput& input, const Incoming& incoming, const Member& member,
                           const Tasks& tasks, const OnBytes& on_bytes) {
     GPUHOST_TRY(writer, incoming.write(member.hex, member.size));
@@ -65,8 +65,8 @@ Result<void> receive_blob(BundleInput& input, const Incoming& incoming, const Me
     return is_all ? anew.finish() : Result<void>();
 }
 
-/// Is it whole? Wrong bytes are gone, and who sent them has seen that too: they may come again. What comes from its
-/// beginning on replaces what is there, which was found useless.
+/// Returns whether the blob is complete. Wrong bytes are removed, and the sender, which detects them too, may
+/// send the blob again. A blob sent from its first byte replaces an existing file, which was found useless.
 Result<bool> receive_from(BlobStream& stream, const BlobStream::Blob& blob, const Incoming& incoming,
                           std::span<char> buffer, const OnBytes& on_bytes) {
     const Member& member = *blob.member;
@@ -76,7 +76,7 @@ Result<bool> receive_from(BlobStream& stream, const BlobStream::Blob& blob, cons
         return base::fail(Errc::Interrupted,
                           "blob sha256:" + member.hex + ": less is there of it than was found before",
                           "Fetch the bundle again.");
-    GPUHOST_CHECK(stream.skip(writer.written() - blob.first)); // received before
+    GPUHOST_CHECK(stream.skip(writer.written() - blob.first)); // received earlier
     if (on_bytes)
         on_bytes(writer.written());
     while (stream.left() > 0) {

@@ -11,7 +11,7 @@ void Tasks::run(const Task& task) {
     try {
         if (auto done = task(); !done)
             fail(std::move(done).error());
-    } catch (const std::exception& error) { // nobody asks its future
+    } catch (const std::exception& error) { // the future is never read
         fail({base::Errc::Failed, std::string("a thread has failed: ") + error.what(), {}});
     }
     free_.release();
@@ -28,7 +28,7 @@ void Tasks::add(const Task& task) {
     forget_finished();
     try {
         running_.push_back(std::async(std::launch::async, [this, task] { run(task); }));
-    } catch (const std::system_error&) { // TasksMax= of the unit, or the system's own limit
+    } catch (const std::system_error&) { // no thread: TasksMax= of the unit, or the system's limit
         run(task);
     }
 }

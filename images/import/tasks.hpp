@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Some pieces of work at once, each on a thread of its own.
+// Runs pieces of work concurrently, each on its own thread.
 #pragma once
 
 #include "daemon/base/result.hpp"
@@ -19,19 +19,20 @@ class Tasks {
   public:
     using Task = std::function<base::Result<void>()>;
 
-    /// At most so many at once.
+    /// Runs at most `threads` tasks at once.
     explicit Tasks(unsigned threads) : free_(static_cast<std::ptrdiff_t>(threads)) {}
     Tasks(const Tasks&) = delete;
     Tasks& operator=(const Tasks&) = delete;
-    /// Waits for those that run.
+    /// Waits for running tasks.
     ~Tasks() = default;
 
-    /// Waits until one more may run. What it refers to must live until finish(). Runs here where no thread is to be had.
+    /// Waits until one more task may run, then starts it. Runs it on the calling thread if no thread can be
+    /// created. What the task refers to must live until finish().
     void add(const Task& task);
-    /// One of them, or the caller, has failed: what runs should end soon.
+    /// Reports whether a task or the caller has failed. Running tasks should then end soon.
     [[nodiscard]] bool failed() const { return has_failed_; }
     void fail(base::Error error);
-    /// Waits for all. The first error.
+    /// Waits for all tasks. Returns the first error.
     [[nodiscard]] base::Result<void> finish();
 
   private:
@@ -42,7 +43,7 @@ class Tasks {
     std::atomic<bool> has_failed_ = false;
     std::mutex mutex_;
     std::optional<base::Error> error_;       ///< under mutex_
-    std::vector<std::future<void>> running_; ///< last: its destructor waits for who uses the others
+    std::vector<std::future<void>> running_; ///< last: its destructor waits for threads that use the others
 };
 
 } // namespace gpuhost::images
