@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// By which edits of its files a runtime comes to do what is wished. Pure; an empty wish takes out all that is ours.
+// Edits of a runtime's files that give it the desired configuration. Pure. An empty RuntimeWish removes all
+// that gpuhost added.
 //
-// containerd   /etc/containerd/conf.d/zz-gpuhost.toml (beside its file, where that is another), and an element of "imports"
-// CRI-O        zz-gpuhost.conf in its drop-ins' directory
+// containerd   /etc/containerd/conf.d/zz-gpuhost.toml (beside its main file, where that is another), and an
+//              element of "imports"
+// CRI-O        zz-gpuhost.conf in its directory of drop-ins
 // Docker       members of daemon.json, which has no drop-ins
 //
-// The drop-ins' names come behind those of other tools, as 99-nvidia.toml: the last file has the last word.
+// The drop-ins sort after those of other tools, such as 99-nvidia.toml, because the last file takes
+// precedence.
 #pragma once
 
 #include "daemon/runtime/configure/wish.hpp"
@@ -27,25 +30,27 @@ struct FileChange {
 };
 
 struct RuntimeChange {
-    std::vector<FileChange>
-        files; ///< in an order in which the runtime loads what each prefix leaves; none: it is so
+    /// Edits in an order in which each prefix leaves files that the runtime can load; empty: nothing to
+    /// change.
+    std::vector<FileChange> files;
     std::vector<std::string> reasons; ///< phrases
-    bool is_effective =
-        false;          ///< the runtime is configured to do something else, and reads that when it starts
-    RuntimeState after; ///< with the files as they will be
+    /// Whether the effective configuration changes, which the runtime reads when it starts.
+    bool is_effective = false;
+    RuntimeState after; ///< with the files after the change
 };
 
-/// The files that a change may touch, in no order.
+/// Returns the paths that a change may touch, in no order.
 [[nodiscard]] std::vector<std::string> changeable_files(const RuntimeInstance& instance);
-/// The runtime as it were without us: what a wish is made for.
+/// Returns the runtime's state without gpuhost's edits; a RuntimeWish is made from it.
 [[nodiscard]] RuntimeState without_ours(const RuntimeState& state);
 
-/// `texts` are those of changeable_files(); `known` says what of them is ours, where nothing else tells.
+/// Plans the edits. `texts` holds the texts of changeable_files(). `known` tells which parts gpuhost wrote,
+/// where the file does not show it.
 [[nodiscard]] base::Result<RuntimeChange> runtime_change(const RuntimeState& state, const RuntimeWish& wish,
                                                          const std::map<std::string, Text>& texts,
                                                          const KnownFiles& known);
 
-/// The runtimes of which each of the above has one of its own.
+/// Plan the edits for one kind of runtime; runtime_change() selects the function.
 [[nodiscard]] base::Result<RuntimeChange> containerd_change(const RuntimeState& state,
                                                             const RuntimeWish& wish,
                                                             const std::map<std::string, Text>& texts);

@@ -22,21 +22,21 @@ using base::Root;
 namespace {
 
 constexpr std::chrono::seconds answer_time{20};
-constexpr mode_t secret = 0600; ///< Docker's and CRI-O's files may have credentials in them
+constexpr mode_t secret = 0600; ///< Docker's and CRI-O's files may contain credentials
 
 std::string last_line(std::string_view output) {
     output = base::trim(output);
     return std::string(output.substr(output.rfind('\n') + 1));
 }
 
-/// What the program says on stdout.
+/// Runs the program and returns its stdout.
 Result<std::string> ask(const Root& root, const std::vector<std::string>& argv, const std::string& what) {
     GPUHOST_TRY(answer, run_trusted(root, argv, answer_time, true));
     if (answer.timed_out)
         return base::fail(Errc::Timeout, argv.front() + " takes too long to load " + what);
     if (answer.exit_status == 0)
         return std::move(answer.output);
-    const auto again = run_trusted(root, argv, answer_time); // for its reason, which is on stderr
+    const auto again = run_trusted(root, argv, answer_time); // stderr has the reason
     return base::fail(Errc::Refused,
                       argv.front() + " does not load " + what + ": " + last_line(again ? again->output : ""));
 }
@@ -53,7 +53,8 @@ Result<Json> live_containerd(const Root& root, const RuntimeState& state) {
     return containerd_dump(root, state, root.host_path(state.instance.config), "its configuration");
 }
 
-/// What it does by default, where it has no file: 1.6 says nothing then.
+/// Returns containerd's defaults for a host without a configuration file. containerd 1.6 prints nothing in
+/// that case.
 Result<Json> default_containerd(const Root& root, const RuntimeState& state, const RuntimeChange& change,
                                 const std::string& staging) {
     const std::string path = staging + "/default.toml";
@@ -63,8 +64,8 @@ Result<Json> default_containerd(const Root& root, const RuntimeState& state, con
     return containerd_dump(root, state, root.host_path(path), "a file that says nothing");
 }
 
-/// All files that it would read by their own paths, but those that change in the staging directory: so that what patterns and
-/// relative paths stand for is as it will be.
+/// Writes a main file that imports every file by its own path, and changed files from the staging directory.
+/// Patterns and relative paths then resolve as they will on the live system.
 Result<std::string> stage_containerd(const Root& root, const RuntimeChange& change,
                                      const std::string& staging) {
     std::set<std::string> staged;
@@ -90,7 +91,8 @@ Result<std::string> stage_containerd(const Root& root, const RuntimeChange& chan
     return staging + "/config.toml";
 }
 
-/// Without our drop-in, which may repeat what its first file has said differently since.
+/// Returns the effective configuration without gpuhost's drop-in, which may repeat outdated values of the
+/// main file.
 Result<Json> bare_containerd(const Root& root, const RuntimeState& state, const std::string& staging) {
     RuntimeChange nothing;
     nothing.after = without_ours(state);
@@ -98,10 +100,10 @@ Result<Json> bare_containerd(const Root& root, const RuntimeState& state, const 
     return containerd_dump(root, state, root.host_path(path), "its configuration");
 }
 
-/// Takes out what is ours to change, so that the rest can be compared.
+/// Removes all that gpuhost may change, so that callers can compare the rest.
 void erase_ours(Json& document, const RuntimeWish& wish, const RuntimeState& state) {
     document.erase("imports");
-    document.erase("version"); // of the first file in 1.x
+    document.erase("version"); // containerd 1.x prints the version of the main file
     for (const unsigned version : {1U, 2U, 3U}) {
         Json& plugins = document["plugins"];
         if (const auto images = plugins.find(cri_images_plugin(version));
@@ -123,13 +125,13 @@ void erase_ours(Json& document, const RuntimeWish& wish, const RuntimeState& sta
         Json& runtimes = cri["containerd"]["runtimes"];
         for (const RuntimeClass& one : wish.classes)
             runtimes.erase(one.name);
-        for (const RuntimeHandler& one : state.config.handlers) // those that a wish no longer has
+        for (const RuntimeHandler& one : state.config.handlers) // classes that are no longer desired
             if (base::starts_with(one.name, "nvidia"))
                 runtimes.erase(one.name);
     }
 }
 
-/// "plugins.X.y" where two documents differ first; empty: nowhere.
+/// Returns the first difference of two documents as "plugins.X.y"; empty: they are equal.
 std::string first_difference(const Json& a, const Json& b) {
     if (a == b)
         return "";
@@ -199,7 +201,7 @@ Result<void> check_crio(const Root& root, const RuntimeState& state, const Runti
 
 // --- Docker
 
-/// With what it is started with: dockerd ends where an option and the file say the same thing.
+/// Returns dockerd's options without --config-file. dockerd exits if an option and the file set the same key.
 std::vector<std::string> docker_arguments(const RuntimeInstance& instance) {
     std::vector<std::string> words;
     for (std::size_t i = 1; i < instance.arguments.size(); ++i)
@@ -213,7 +215,7 @@ std::vector<std::string> docker_arguments(const RuntimeInstance& instance) {
 Result<void> validate_docker(const Root& root, const RuntimeState& state, const std::string& path,
                              const std::string& what) {
     if (!state.instance.version || !state.instance.version->is_at_least(23, 0))
-        return {}; // it can't say
+        return {}; // before 23.0, dockerd lacks --validate
     std::vector<std::string> argv{state.instance.executable, "--validate", "--config-file",
                                   root.host_path(path)};
     const auto arguments = docker_arguments(state.instance);

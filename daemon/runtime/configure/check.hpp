@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A change of a runtime's configuration, tried by the runtime's own program before anything is live.
+// Checks a changed configuration with the runtime's own program before it becomes live.
 #pragma once
 
 #include "daemon/runtime/configure/change.hpp"
@@ -8,13 +8,14 @@
 
 namespace gpuhost::runtime {
 
-/// Writes the files as they would be below `staging` and has the program load them: "containerd config dump", "crio config",
-/// "dockerd --validate". Refused where it can't, or where it says that other things would change too than what is wished.
+/// Writes the changed files below `staging` and loads them with "containerd config dump", "crio config" or
+/// "dockerd --validate". Fails with Refused if the program cannot load them, or if the change has effects
+/// other than `wish`.
 [[nodiscard]] base::Result<void> check_staged(const base::Root& root, const RuntimeState& state,
                                               const RuntimeChange& change, const RuntimeWish& wish,
                                               const std::string& staging);
 
-/// Does its program load what is live?
+/// Checks that the runtime's program loads the live files.
 [[nodiscard]] base::Result<void> check_live(const base::Root& root, const RuntimeState& state);
 
 } // namespace gpuhost::runtime

@@ -21,7 +21,7 @@ using core::Plan;
 
 namespace {
 
-/// What a runtime's configuration was made of, and is no longer.
+/// Returns the recorded inputs that changed since the runtime was configured.
 std::vector<std::string> changed_inputs(const base::Root& root, const RecordedRuntime& recorded) {
     std::vector<std::string> changed;
     for (const auto& [path, stamp] : recorded.inputs)
@@ -62,8 +62,8 @@ ToolkitPlace place_from_json(const Json& value) {
             base::string_or(value, "otherwise", "")};
 }
 
-/// Says why the settings by which runtimes were configured, `recorded`, no longer hold; empty: they do. Without images of
-/// bundles the configuration stays: to take certs.d out of it needs a restart, and changes nothing.
+/// Returns why the recorded settings no longer apply; empty: they do. Without images from bundles the
+/// configuration stays: removing certs.d needs a restart and has no effect.
 std::string what_changed(const Json& recorded, const RuntimeSettings& settings) {
     const bool had_hosts = base::bool_or(recorded, "registry_hosts", false);
     RuntimeSettings otherwise = settings;
@@ -109,8 +109,8 @@ Result<Json> RuntimeComponent::observe(const core::Settings& settings) {
     const RuntimeSettings wanted = runtime_settings(settings, place, will_have_hosts);
     const auto record = read_runtime_record(root_);
     const auto places = known_places(root_);
-    const bool is_known =
-        record && record->settings.is_object(); // not only one of them, which somebody named
+    // False where the record holds only runtimes that a person named.
+    const bool is_known = record && record->settings.is_object();
     Json document{{"configure", wanted.configure},
                   {"registry_hosts", will_have_hosts},
                   {"registry_hosts_now", has_hosts},
@@ -134,7 +134,7 @@ Result<Json> RuntimeComponent::observe(const core::Settings& settings) {
 }
 
 Plan RuntimeComponent::plan(const core::Desired& desired, const Json& observed) const {
-    // Unless it is done alone the toolkit and the images come first.
+    // A full apply converges the toolkit and the images first.
     const RuntimeSettings settings = runtime_settings(
         desired.settings, place_from_json(base::member(observed, desired.alone ? "toolkit_now" : "toolkit")),
         base::bool_or(observed, desired.alone ? "registry_hosts_now" : "registry_hosts", false));
@@ -167,7 +167,8 @@ Plan RuntimeComponent::plan(const core::Desired& desired, const Json& observed) 
     core::Step step = runtime_step({Goal::Configured, {}, settings, false});
     plan.title = step.summary;
     plan.steps.push_back(std::move(step));
-    // Runtimes named it until now. To switch a toolkit off needs a person's word, which an apply of all is.
+    // Runtimes referred to the link until now. Only a person may switch a toolkit off; an apply of all
+    // components counts.
     if (!desired.alone && base::bool_or(observed, "is_link_left", false))
         plan.steps.push_back(
             toolkit_select_step(toolkit_settings(desired.settings), "", "take away the link to a toolkit"));

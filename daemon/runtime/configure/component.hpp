@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The component "runtime": container runtimes, configured so that containers get GPUs. Its requests:
+// The component "runtime" configures container runtimes to give GPUs to containers. Its requests:
 //
 //   {"request": "configure", "names": [...], "no-restart": bool}
-//   {"request": "restore", "names": [...], "no-restart": bool}    names empty: all, also where [Runtime] names some;
-//                                                                 apply leaves them so until they are configured again
+//   {"request": "restore", "names": [...], "no-restart": bool}
+//
+// After a restore, apply leaves these runtimes alone until a request configures them again.
+// Empty names mean all runtimes, even if [Runtime] names some.
 #pragma once
 
 #include "daemon/base/root.hpp"
@@ -16,7 +18,7 @@ namespace gpuhost::runtime {
 
 class RuntimeComponent final : public core::Component {
   public:
-    /// Tells whether containerd will find hosts.toml of gpuhost's once all components have converged.
+    /// Returns whether containerd will find hosts.toml of gpuhost's after all components have converged.
     using AskHosts = std::function<bool(const core::Settings&)>;
 
     /// `root` must outlive it.
@@ -26,7 +28,7 @@ class RuntimeComponent final : public core::Component {
     [[nodiscard]] std::string_view name() const override { return "runtime"; }
     [[nodiscard]] base::Result<base::Json> observe(const core::Settings& settings) override;
     [[nodiscard]] core::Plan plan(const core::Desired& desired, const base::Json& observed) const override;
-    /// Once a person has had it done: to install gpuhostd restarts nothing.
+    /// True after a person has configured runtimes once: installing gpuhostd restarts nothing.
     [[nodiscard]] bool converge_at_start(const base::Json& observed) const override {
         return base::bool_or(observed, "is_known", false);
     }

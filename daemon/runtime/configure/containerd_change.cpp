@@ -24,15 +24,15 @@ using base::Result;
 namespace {
 
 constexpr const char* runc_type = "io.containerd.runc.v2";
-constexpr const char* old_shim =
-    "io.containerd.runtime.v1.linux"; ///< of 1.x, whose option for the program is another
+/// Shim of containerd 1.x, which names its program by another option.
+constexpr const char* old_shim = "io.containerd.runtime.v1.linux";
 
 bool is_before_2(const RuntimeInstance& instance) {
     return !instance.version || !instance.version->is_at_least(2, 0);
 }
 
-/// Of the drop-in: never above the first file's, with which containerd 2.3 does not start. Only 2.0 to 2.2 need more than
-/// version 1, which they read nothing of the CRI from.
+/// Returns the drop-in's version. It never exceeds the main file's version, because containerd 2.3 then does
+/// not start. Only 2.0 to 2.2 need more than version 1: they ignore the CRI's tables in it.
 unsigned version_to_write(const RuntimeState& base) {
     const ConfigFile& main = base.files.front();
     const unsigned newest = is_before_2(base.instance) ? 2 : 3;
@@ -43,7 +43,8 @@ unsigned version_to_write(const RuntimeState& base) {
     return config_version(main.content);
 }
 
-/// Before 2.0 a table of runtimes takes the place of the built-in one: pkg/cri/config/config_unix.go of 1.6 and 1.7.
+/// Returns the built-in runc table. Before 2.0 a table of runtimes replaces it: pkg/cri/config/config_unix.go
+/// of 1.6 and 1.7.
 Json built_in_runc(const RuntimeInstance& instance) {
     Json table{{"runtime_type", runc_type},
                {"options",
@@ -63,15 +64,15 @@ Json built_in_runc(const RuntimeInstance& instance) {
     return table;
 }
 
-/// A virtual machine's runtime takes no program of NVIDIA's.
+/// Returns whether a class can be made from the table. Runtimes for virtual machines run no NVIDIA program.
 bool is_like_runc(const Json& table) {
     const std::string type = base::string_or(table, "runtime_type", "");
     return table.is_object() &&
            (type.empty() || type == old_shim || base::starts_with(type, "io.containerd.runc."));
 }
 
-/// Returns the table that a class is made from: the default runtime's, so that cgroups are driven in the same way. One of NVIDIA's
-/// own is the last resort.
+/// Returns the table that a class is made from: the default runtime's, so that the cgroup driver is the same.
+/// A table of NVIDIA's own is the last resort.
 Json model_table(const Json& runtimes, const std::string& default_handler) {
     for (const std::string& name : {default_handler, std::string("runc"), std::string("crun")})
         if (const Json& like = member(runtimes, name);
@@ -93,7 +94,8 @@ Json class_table(const Json& runtimes, const std::string& default_handler, const
     return table;
 }
 
-/// The CRI's table as the drop-in has it: before 2.0 all of it, since it stands for what the files before it say.
+/// Returns the drop-in's CRI table. Before 2.0 it holds the complete table, because a later file replaces the
+/// earlier ones'.
 Json cri_table(const RuntimeState& base, const RuntimeWish& wish) {
     const Json merged = merge_containerd(contents_of(base.files), base.instance.version).document;
     const Json& now = member(member(merged, "plugins"), base.config.cri_plugin);
@@ -117,12 +119,13 @@ Json cri_table(const RuntimeState& base, const RuntimeWish& wish) {
             class_table(models, base.config.default_handler, one.binary);
     if (!wish.default_class.empty()) {
         cri["containerd"]["default_runtime_name"] = wish.default_class;
-        cri["containerd"].erase(old_default_table); // it outranks the name
+        cri["containerd"].erase(old_default_table); // takes precedence over the name
     }
     return cri;
 }
 
-/// One directory: since 2.1 a list, which is the default since 2.2, leads nowhere.
+/// Sets config_path to one directory. From 2.1 on a list of directories, the default since 2.2, does not
+/// work.
 void add_registry_hosts(Json& plugins, unsigned version) {
     plugins[cri_images_plugin(version)]["registry"]["config_path"] = core::containerd_certs;
 }
@@ -144,7 +147,7 @@ std::string drop_in_text(const RuntimeState& base, const RuntimeWish& wish) {
     return text + to_toml(document);
 }
 
-/// Returns what an import of the first file stands for, as read_containerd_files() takes it.
+/// Returns the path or pattern that an import of the main file means, as read_containerd_files() resolves it.
 std::string import_path(const RuntimeState& base, const std::string& import) {
     const RuntimeInstance& instance = base.instance;
     const bool before_1_7 = instance.version && !instance.version->is_at_least(1, 7);
@@ -158,7 +161,7 @@ bool is_match(const std::string& pattern, const std::string& path) {
     return ::fnmatch(pattern.c_str(), path.c_str(), FNM_PATHNAME) == 0;
 }
 
-/// Returns whether what is imported already reads `path`.
+/// Returns whether the current imports already include `path`.
 bool is_imported(const RuntimeState& base, const std::string& path) {
     const auto imports = base::strings_or_empty(base.files.front().content, "imports");
     return std::any_of(imports.begin(), imports.end(),
@@ -178,7 +181,7 @@ Result<Text> main_text(const RuntimeState& base, const Text& now, const std::str
     return is_wanted ? with_import(*now, drop_in, main.path) : without_import(*now, drop_in, main.path);
 }
 
-/// A file that was read before, with another content.
+/// Returns a known file with new content.
 Result<ConfigFile> file_of(const std::string& path, const Text& text) {
     ConfigFile file;
     file.path = path;
@@ -190,7 +193,8 @@ Result<ConfigFile> file_of(const std::string& path, const Text& text) {
     return file;
 }
 
-/// Inserts it where the first import that stands for it puts it. Files that imported files import come after those.
+/// Inserts the drop-in where the first matching import puts it. Files that imported files import follow
+/// later.
 void insert_drop_in(const RuntimeState& base, std::vector<ConfigFile>& files, ConfigFile drop_in) {
     std::size_t last = 0;
     for (const std::string& import : base::strings_or_empty(files.front().content, "imports")) {
@@ -205,7 +209,7 @@ void insert_drop_in(const RuntimeState& base, std::vector<ConfigFile>& files, Co
     files.insert(files.begin() + static_cast<std::ptrdiff_t>(last) + 1, std::move(drop_in));
 }
 
-/// Returns the last file after ours that has a table of the CRI's; empty: there is none.
+/// Returns the last file after the drop-in that has a CRI table; empty: none.
 std::string file_in_the_way(const RuntimeState& after, const std::string& drop_in) {
     for (auto file = after.files.rbegin(); file != after.files.rend() && file->path != drop_in; ++file)
         for (const unsigned version : {1U, 2U, 3U})
@@ -215,7 +219,7 @@ std::string file_in_the_way(const RuntimeState& after, const std::string& drop_i
     return {};
 }
 
-/// What is configured, in whatever files.
+/// Returns the merged configuration of all files.
 Json effective(const RuntimeState& state) {
     Json document = merge_containerd(contents_of(state.files), state.instance.version).document;
     document.erase("imports");
@@ -240,7 +244,7 @@ Result<RuntimeChange> containerd_change(const RuntimeState& state, const Runtime
     GPUHOST_TRY(main_after, main_text(base, texts.at(main), drop_in, is_wanted));
     RuntimeChange change;
     change.files = {{drop_in, texts.at(drop_in), text}, {main, texts.at(main), main_after}};
-    if (!is_wanted) // an import of what is not there ends containerd
+    if (!is_wanted) // containerd exits if an import does not exist
         std::reverse(change.files.begin(), change.files.end());
     std::erase_if(change.files, [](const FileChange& file) { return file.before == file.after; });
 

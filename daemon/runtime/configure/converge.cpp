@@ -23,7 +23,8 @@ using base::Root;
 
 namespace {
 
-/// By now the toolkit that is wanted is selected, or this is done without that: then what was before it counts on.
+/// Returns the settings with the toolkit that is selected now. If the desired toolkit is not selected, the
+/// earlier one remains in use.
 RuntimeSettings as_selected(const base::Root& root, RuntimeSettings settings) {
     ToolkitPlace& toolkit = settings.toolkit;
     if (!toolkit.directory.empty() && !is_toolkit_in(root, toolkit.directory))
@@ -32,18 +33,19 @@ RuntimeSettings as_selected(const base::Root& root, RuntimeSettings settings) {
     return settings;
 }
 
-constexpr std::size_t most_restarts = 3; ///< within an hour, that nobody asked for
+constexpr std::size_t most_restarts = 3; ///< unrequested ones within an hour
 constexpr std::uint64_t hour = 3600;
 constexpr const char* restored = "restored";
 constexpr const char* without_images = "containers get GPUs, but pods are not led to this host's images: ";
 
-/// A person's "runtime configure" tries it again.
+/// Returns the error for a file that another service rewrites. Only "runtime configure" by a person retries
+/// it.
 base::Error is_rewritten(const std::string& path) {
     return {Errc::Refused, "'" + path + "' is rewritten by the service that starts it",
             "Configure the runtime where that service reads its own settings."};
 }
 
-/// Is something of ours in its files?
+/// Returns whether gpuhost's edits are in its files.
 bool has_ours(const RecordedRuntime& recorded) {
     return std::any_of(recorded.files.begin(), recorded.files.end(), [](const auto& entry) {
         return entry.second.written && entry.second.written != entry.second.before;
@@ -91,7 +93,7 @@ class Converger {
     Result<void> converge(const RuntimeState& found) {
         RecordedRuntime& recorded = record_.runtimes[found.instance.name];
         if (recorded.outcome == restored && !request_.is_asked) {
-            recorded.inputs.clear(); // what a person took out stays out, whatever becomes of its files
+            recorded.inputs.clear(); // a person's restore persists, even if the files change
             return {};
         }
         if (request_.is_asked) {
@@ -99,7 +101,7 @@ class Converger {
             recorded.rewritten.clear();
         }
         adopt_unfinished(recorded);
-        // The runtime before may have taken its time.
+        // The preceding runtime may have taken long, so the state is read again.
         const RuntimeState state = read_runtime_named(root_, found.instance.name).value_or(found);
         inputs_ = inputs_of(root_, state);
         RuntimePlan plan =
@@ -121,21 +123,22 @@ class Converger {
         recorded.text =
             std::string(is_half_done ? without_images : "") + (done ? plan.text : done.error().message);
         if (!done && plan.state.instance.is_replaced)
-            recorded.awaits = stamp_process(root_, plan.state.instance.pid); // its end is when to look again
+            recorded.awaits = stamp_process(root_, plan.state.instance.pid); // its end triggers another look
         else if (!done && recorded.awaits && recorded.awaits != stamp_process(root_, recorded.awaits->pid))
-            recorded.awaits.reset(); // it has ended, which was looked at now
+            recorded.awaits.reset(); // it has ended, and this run has looked at it
         recorded.inputs = inputs_;
         return done;
     }
 
-    /// Returns whether containers get GPUs though `plan` could not be carried out: it was about pods' images alone.
+    /// Returns whether containers get GPUs although `plan` failed. In that case only pods' images are
+    /// affected.
     [[nodiscard]] bool gives_gpus(const RuntimePlan& plan, const RecordedRuntime& recorded) const {
         return request_.goal == Goal::Configured && plan.outcome == Outcome::Change &&
                recorded.rewritten.empty() && !withholds_gpus(root_, recorded) &&
                lacking_for_gpus(plan.state.config, plan.wish).empty();
     }
 
-    /// An interrupted run has written a file, or has not: then it is as it was left before.
+    /// Updates the record after an interrupted run. A file either has the new text or is as it was before.
     void adopt_unfinished(RecordedRuntime& recorded) const {
         for (auto& [path, file] : recorded.unfinished) {
             const auto known = recorded.files.find(path);
@@ -173,8 +176,8 @@ class Converger {
         return {};
     }
 
-    /// The service that starts a runtime may have written its files again. What runs has read those, so that a second restart
-    /// changes nothing.
+    /// Detects that the service that starts the runtime has rewritten its files. The runtime has read the
+    /// rewritten files, so another restart would not help.
     Result<void> check_after_restart(const RuntimePlan& plan, RecordedRuntime& recorded) {
         const std::string& name = plan.state.instance.name;
         const auto now = read_runtime_named(root_, name);
@@ -198,7 +201,8 @@ class Converger {
         return failed;
     }
 
-    /// What would be lost comes first: a power cut leaves what was there, or all that is needed to put it back.
+    /// Saves what the write would lose before it writes. After a power cut the files are unchanged or can be
+    /// restored.
     Result<void> write(const RuntimePlan& plan, RecordedRuntime& recorded) {
         const std::string& name = plan.state.instance.name;
         const auto process = stamp_process(root_, plan.state.instance.pid);
@@ -224,7 +228,7 @@ class Converger {
                                   "what was written is not what is in force: " + base::join(left, ", "), ""});
         if (auto loads = check_live(root_, now); !loads)
             return give_up(name, loads.error());
-        // One that has started meanwhile may have read half of it.
+        // A runtime that started meanwhile may have read a part of the change.
         if (plan.change.is_effective)
             recorded.awaits = stamp_process(root_, now.instance.pid);
         return {};
@@ -239,7 +243,7 @@ class Converger {
         }
     }
 
-    /// What the runtime's own program has checked was made of what the file said then.
+    /// Writes the file. Fails with Busy if it changed since the runtime's program checked the change.
     Result<void> write_over(const RuntimeState& state, const FileChange& file) const {
         GPUHOST_TRY(now, read_text(root_, file.path));
         if (now != file.before)
@@ -248,7 +252,8 @@ class Converger {
         return write_text(root_, file.path, file.after, mode_of_new(state));
     }
 
-    /// 1.x's drop-in repeats what files say that may be for root alone.
+    /// Returns the mode of a new file. The drop-in for containerd 1.x repeats content of files that only root
+    /// may read.
     [[nodiscard]] mode_t mode_of_new(const RuntimeState& state) const {
         mode_t mode = 0644;
         for (const ConfigFile& file : state.files)
@@ -257,7 +262,7 @@ class Converger {
         return mode;
     }
 
-    /// From here on it is our own write that is known, but another program's between the plan and this is not.
+    /// Records stamps of gpuhost's own writes. Writes by other programs since the plan remain unrecorded.
     void stamp_own(const RuntimeChange& change, const RuntimeState& now) {
         auto inputs = inputs_of(root_, now);
         const auto is_ours = [&](const std::string& path) {
@@ -271,7 +276,7 @@ class Converger {
         inputs_ = std::move(inputs);
     }
 
-    /// Of a runtime that is no longer here.
+    /// Restores the files of a runtime that no longer exists.
     Result<void> restore_files(const std::string& name) {
         RecordedRuntime& recorded = record_.runtimes[name];
         adopt_unfinished(recorded);
@@ -300,7 +305,7 @@ class Converger {
     Result<void> restart(const RuntimePlan& plan, RecordedRuntime& recorded) {
         recorded.restart_text.clear();
         if (!recorded.awaits || recorded.awaits != stamp_process(root_, recorded.awaits->pid)) {
-            recorded.awaits.reset(); // it is gone, and whatever is there has read the files
+            recorded.awaits.reset(); // it has ended, and its successor has read the files
             recorded.is_restart_theirs = false;
             return {};
         }
@@ -329,13 +334,13 @@ class Converger {
         return {};
     }
 
-    /// This runtime alone: others that are well stay so.
+    /// Restores this runtime alone; other configured runtimes stay.
     Result<void> give_up(const std::string& name, base::Error error) {
         auto back = undo_.put_back(root_, name, record_,
                                    request_.settings.restart && !request_.no_restart && may_restart_again_,
                                    [this](const std::string& text) { context_.warn(text); });
         if (const auto state = read_runtime_named(root_, name); state && error.code != Errc::Busy)
-            inputs_ = inputs_of(root_, *state); // tried again only when something is different
+            inputs_ = inputs_of(root_, *state); // retry only after an input changes
         undo_.forget(name);
         if (back)
             back = write_undo(context_, undo_);
@@ -346,11 +351,11 @@ class Converger {
         return base::fail(std::move(error));
     }
 
-    /// Of all runtimes that the settings choose; of one that somebody named nothing is known about the others.
+    /// Records the settings. A run for named runtimes says nothing about the others, so it records none.
     void finish(const std::vector<RuntimeState>& here) {
         if (!request_.names.empty())
             return;
-        // Without the toolkit that is wanted it is to be done again.
+        // Without the desired toolkit a later run must configure the runtimes again.
         const RuntimeSettings used = as_selected(root_, request_.settings);
         const bool is_whole = used.toolkit.directory == request_.settings.toolkit.directory;
         record_.settings = settled_settings(is_whole ? request_.settings : used);
@@ -361,7 +366,7 @@ class Converger {
         };
         for (auto& [name, recorded] : record_.runtimes)
             if (!is_here(name))
-                recorded.inputs.clear(); // that it comes back is seen by its place
+                recorded.inputs.clear(); // known_places() detects that it is back
         std::erase_if(record_.runtimes, [&](const auto& entry) {
             return !is_here(entry.first) && entry.second.files.empty() && entry.second.outcome != restored;
         });
@@ -372,9 +377,9 @@ class Converger {
     const ConvergeRequest& request_;
     RuntimeRecord record_;
     RuntimeUndo undo_;
-    std::map<std::string, std::string> inputs_; ///< of the runtime at hand, as the plan found them
+    std::map<std::string, std::string> inputs_; ///< of the current runtime, as the plan found them
     bool was_restarted_ = false;
-    bool may_restart_again_ = true; ///< to have what was put back read
+    bool may_restart_again_ = true; ///< to load the restored files
 };
 
 } // namespace

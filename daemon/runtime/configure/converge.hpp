@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Makes runtimes configured, or takes out what is ours, and puts back what was there where that fails.
+// Configures runtimes or removes gpuhost's edits. On failure it restores the earlier files.
 //
-// Per runtime: the change is checked by the runtime's own program; what stood in its files goes into the transaction's directory
-// and into the record; the files are written one by one, so that what each prefix leaves loads; then the runtime is
-// restarted, once, if what it is configured to do has changed.
+// For each runtime: its own program checks the change. The files' contents are saved in the transaction's
+// directory and in the record. The files are written one by one, in an order in which each prefix loads.
+// Finally the runtime is restarted once if its effective configuration has changed.
 #pragma once
 
 #include "daemon/core/step.hpp"
@@ -18,26 +18,27 @@ struct ConvergeRequest {
     Goal goal = Goal::Configured;
     std::vector<std::string> names; ///< empty: those of the settings
     RuntimeSettings settings;
-    bool is_asked =
-        false; ///< by a person, for these: what is in the way is an error, and restarts are not counted
-    bool no_restart = false; ///< who asks does it, until they ask again
+    /// A person asked for these runtimes: obstacles are errors, and the limit on restarts does not apply.
+    bool is_asked = false;
+    bool no_restart = false; ///< the caller restarts runtimes itself, until a request without it
 };
 
 struct Targets {
     std::vector<RuntimeState> here;
-    std::vector<std::string>
-        gone; ///< of which there is nothing but files with something of ours, to be restored
+    /// Names of absent runtimes that still have files with gpuhost's edits, which are to be restored.
+    std::vector<std::string> gone;
 };
-/// NotFound names what is neither.
+/// Fails with NotFound if a name is neither present nor recorded.
 [[nodiscard]] base::Result<Targets> targets_of(const base::Root& root, const ConvergeRequest& request,
                                                const RuntimeRecord& record);
 
-/// {"runtimes": [{"name", "outcome", "text", "restarted"}]}. Run again after an interruption it goes on.
+/// Returns {"runtimes": [{"name", "outcome", "text", "restarted"}]}. Continues if run again after an
+/// interruption.
 [[nodiscard]] base::Result<base::Json> converge_runtimes(core::StepContext& context,
                                                          const ConvergeRequest& request);
 
-/// All files as this transaction found them, but those that somebody has written since; runtimes that have read ours are
-/// restarted. Also after a reboot.
+/// Restores all files as this transaction found them, except those that another program has changed since.
+/// Restarts runtimes that have read the transaction's files. Works after a reboot too.
 [[nodiscard]] base::Result<void> put_back_runtimes(core::StepContext& context, bool may_restart);
 
 } // namespace gpuhost::runtime

@@ -16,7 +16,7 @@ using base::Result;
 
 namespace {
 
-/// As the files have it: the last one that names a runtime has it alone.
+/// Returns the runtime's table. The last file that names a runtime replaces its earlier tables.
 Json runtime_table(const RuntimeState& base, const std::string& name) {
     Json table;
     for (const Json& file : contents_of(base.files))
@@ -26,12 +26,13 @@ Json runtime_table(const RuntimeState& base, const std::string& name) {
     return table;
 }
 
-/// A virtual machine's runtime takes no program of NVIDIA's.
+/// Returns whether a class can be made from the table. Runtimes for virtual machines run no NVIDIA program.
 bool is_like_runc(const Json& table) {
     return table.is_object() && base::string_or(table, "runtime_type", "") != "vm";
 }
 
-/// As the default runtime, but another program. One of NVIDIA's own is the last resort.
+/// Returns a copy of the default runtime's table with another program. A table of NVIDIA's own is the last
+/// resort.
 Json class_table(const RuntimeState& base, const std::string& binary) {
     const std::string& by_default = base.config.default_handler;
     Json table = runtime_table(base, by_default);
@@ -61,7 +62,7 @@ std::string drop_in_text(const RuntimeState& base, const RuntimeWish& wish) {
     return std::string(content::file_mark) + to_toml({{"crio", {{"runtime", std::move(table)}}}});
 }
 
-/// Its place is by its name.
+/// Inserts the drop-in in order of its name.
 void insert(std::vector<ConfigFile>& files, ConfigFile drop_in) {
     const auto at = std::find_if(files.begin() + 1, files.end(),
                                  [&](const ConfigFile& file) { return file.path > drop_in.path; });

@@ -36,19 +36,19 @@ void add_wished(DockerEdit& edit, const RuntimeState& state, const RuntimeWish& 
         edit.default_runtime = wish.default_class;
 }
 
-/// The file as it is, as we wrote it, and as it was before us.
+/// The current file, the file as gpuhost wrote it, and the file before gpuhost's edits.
 struct Versions {
     const Json& now;
     const Json& written;
     const Json& before;
 
-    /// Stands there what we put there? What others have said since is theirs.
+    /// Returns whether the value is gpuhost's. A value that another program has changed since is not.
     [[nodiscard]] bool is_ours(const std::function<const Json&(const Json&)>& of) const {
         return of(now) == of(written) && of(written) != of(before);
     }
 };
 
-/// What is ours and no longer wished: as it was before.
+/// Restores gpuhost's members that are no longer desired.
 void take_back(DockerEdit& edit, const Versions& file, const RuntimeWish& wish) {
     for (const auto& entry : member(file.now, "runtimes").items()) {
         const std::string& name = entry.key();

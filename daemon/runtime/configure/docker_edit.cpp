@@ -25,7 +25,7 @@ std::string number_text(double number) {
     return Document(number).dump();
 }
 
-/// What a Document of the text does not keep.
+/// Finds content that a parsed Document does not preserve.
 class Losses : public nlohmann::json_sax<Document> {
   public:
     std::string repeated_key;
@@ -35,7 +35,7 @@ class Losses : public nlohmann::json_sax<Document> {
     bool boolean(bool) override { return true; }
     bool number_integer(number_integer_t) override { return true; }
     bool number_unsigned(number_unsigned_t) override { return true; }
-    /// Also of integers that are too large for one.
+    /// Also called for integers that are out of range.
     bool number_float(number_float_t number, const string_t& text) override {
         if (number_text(number) != text)
             changed_number = text;
@@ -78,7 +78,7 @@ tl::unexpected<base::Error> wrong_type(std::string_view what, const char* key, c
 Result<Document> parse(std::string_view text, std::string_view what) {
     if (base::trim(text).empty())
         return Document::object();
-    GPUHOST_TRY(checked, base::parse_json(text, what)); // has bounds
+    GPUHOST_TRY(checked, base::parse_json(text, what)); // enforces the limits
     if (!checked.is_object())
         return base::fail(Errc::BadContent, std::string(what) + ": is no JSON object");
     for (const char* const key : {features, runtimes})
@@ -89,7 +89,7 @@ Result<Document> parse(std::string_view text, std::string_view what) {
     return Document::parse(text, nullptr, false);
 }
 
-/// An object that was empty before stays.
+/// Removes a member, and its object if that becomes empty. An object that was empty before stays.
 void remove_member(Document& document, const char* object, const std::string& name) {
     if (!document.contains(object) || document[object].erase(name) == 0)
         return;
@@ -127,7 +127,7 @@ Document edited(Document document, const DockerEdit& edit) {
     return document;
 }
 
-/// How the first line of a member begins, else four blanks.
+/// Returns the indentation of the first member's line, else four blanks.
 std::string indentation(std::string_view text) {
     for (std::size_t at = text.find('\n'); at != std::string_view::npos; at = text.find('\n', at + 1)) {
         const std::size_t end = std::min(text.find_first_not_of(" \t", at + 1), text.size());
@@ -138,7 +138,7 @@ std::string indentation(std::string_view text) {
     return "    ";
 }
 
-/// As the file was: its indentation, line ends, final line end and byte order mark.
+/// Returns the document in the style of `like`: indentation, line ends, final line end and byte order mark.
 std::string written(const Document& document, std::string_view like) {
     const std::string indent = indentation(like);
     std::string text = document.dump(static_cast<int>(indent.size()), indent.front(), false,

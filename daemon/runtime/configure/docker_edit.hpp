@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Changes of Docker's daemon.json that keep the order of its keys and its indentation.
+// Edits Docker's daemon.json and preserves its indentation and the order of its keys.
 #pragma once
 
 #include "daemon/base/json.hpp"
@@ -13,22 +13,24 @@
 
 namespace gpuhost::runtime {
 
-/// What is to be otherwise.
+/// Changes to make.
 struct DockerEdit {
     std::optional<bool> cdi; ///< features.cdi
-    bool drop_cdi = false;   ///< features.cdi is as if nobody had said it; `cdi` says nothing then
-    std::map<std::string, std::string>
-        runtimes; ///< name to path; one that has the path keeps what else it says
-    std::map<std::string, base::Json>
-        earlier_runtimes; ///< as they stood before `runtimes` were written over them
+    bool drop_cdi = false;   ///< removes features.cdi; `cdi` is then ignored
+    /// Name to path. An entry that has the path already keeps its other members.
+    std::map<std::string, std::string> runtimes;
+    /// Entries to restore, as they were before `runtimes` replaced them.
+    std::map<std::string, base::Json> earlier_runtimes;
     std::vector<std::string> removed_runtimes;
-    std::optional<std::string> default_runtime;        ///< of "" the key goes
-    std::optional<std::vector<std::string>> spec_dirs; ///< cdi-spec-dirs; of none the key goes
+    std::optional<std::string> default_runtime;        ///< "" removes the key
+    std::optional<std::vector<std::string>> spec_dirs; ///< cdi-spec-dirs; an empty list removes the key
 };
 
-/// No text is no file. Where nothing changes the text comes back as it is; of "features" and "runtimes" all other members
-/// stay, and one that loses its last member goes. BadContent is what is no JSON object, or has another type in their place.
-/// Refused is what an edit would lose something of: a key that is there twice, a number that would be written in another way.
+/// Returns the edited text. An empty text means an absent file. An edit without effect returns the text
+/// unchanged. Other members of "features" and "runtimes" stay; an object that loses its last member is
+/// removed.
+/// Fails with BadContent if the text is not a JSON object, or if these members have other types. Fails with
+/// Refused if an edit would lose content: a repeated key, or a number that would be written differently.
 [[nodiscard]] base::Result<std::string> edit_docker(std::string_view text, const DockerEdit& edit,
                                                     std::string_view what);
 

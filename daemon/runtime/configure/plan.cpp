@@ -18,8 +18,8 @@ using base::Root;
 
 namespace {
 
-/// Returns whether gpuhost edits its configuration. k0s, k3s, RKE2 and MicroK8s write theirs at each start, and a restart of
-/// them restarts the kubelet.
+/// Returns whether gpuhost edits its configuration. k0s, k3s, RKE2 and MicroK8s write theirs at each start,
+/// and restarting them restarts the kubelet.
 bool is_configured_here(const RuntimeState& state) {
     const RuntimeInstance& instance = state.instance;
     if (instance.kind == RuntimeKind::Containerd)
@@ -27,7 +27,7 @@ bool is_configured_here(const RuntimeState& state) {
     return instance.kind == RuntimeKind::Crio || instance.kind == RuntimeKind::Docker;
 }
 
-/// Only what this process would leave as it found it: atomic writes make another file.
+/// Checks that an atomic write, which creates a new file, would preserve the file's type and owner.
 Result<void> check_changeable(const Root& root, const std::string& path) {
     const auto st = root.lstat(path);
     if (!st && st.error().code == Errc::NotFound)
@@ -52,7 +52,7 @@ Result<std::map<std::string, Text>> read_texts(const Root& root, const RuntimeIn
     return texts;
 }
 
-/// Where nobody has touched a file since, what stood there comes back byte for byte.
+/// Restores the original bytes if nobody has changed the file since gpuhost wrote it.
 void restore_bytes(RuntimeChange& change, const RecordedRuntime* recorded) {
     if (recorded == nullptr)
         return;
@@ -70,8 +70,8 @@ bool has_ours(const Root& root, const RuntimeState& state, const RecordedRuntime
            (!drop_in.empty() && is_named(state.files.front(), drop_in));
 }
 
-/// Deckhouse makes containerd's file of its own deckhouse.toml and of all that is in conf.d, in that order, so what a drop-in of ours
-/// repeats would be in force for ever.
+/// Returns whether Deckhouse generates the file. It concatenates deckhouse.toml and all of conf.d, so values
+/// that a drop-in repeats would remain permanently.
 bool is_made_by_deckhouse(const Root& root, const RuntimeInstance& instance) {
     return is_containerd(instance.kind) &&
            root.exists(instance.config.substr(0, instance.config.rfind('/')) + "/deckhouse.toml");
@@ -93,7 +93,7 @@ Result<void> check_state(const Root& root, const RuntimeState& state) {
     return {};
 }
 
-/// The verdict, which says also that there is nothing to do.
+/// Returns the verdict without its ending ": nothing to do".
 std::string state_text(const RuntimeState& state) {
     constexpr std::string_view ending = ": nothing to do";
     std::string text = verdict(state);
@@ -110,7 +110,7 @@ Result<RuntimeChange> permitted_change(const Root& root, const RuntimePlan& plan
     return std::move(change);
 }
 
-/// Plans without certs.d where the change is refused with it: pods' images must not keep GPUs from containers.
+/// Plans without certs.d if the change with it is refused. Pods' images must not keep GPUs from containers.
 Result<RuntimeChange> possible_change(const Root& root, RuntimePlan& plan,
                                       const std::map<std::string, Text>& texts, const KnownFiles& known) {
     auto change = permitted_change(root, plan, texts, known);
@@ -121,7 +121,7 @@ Result<RuntimeChange> possible_change(const Root& root, RuntimePlan& plan,
     return permitted_change(root, plan, texts, known);
 }
 
-/// Adds what our drop-in says of certs.d already: without images it is harmless, and to take it out needs a restart.
+/// Preserves certs.d in an existing drop-in. It is harmless without images, and removing it needs a restart.
 void keep_registry_hosts(RuntimeWish& wish, const RuntimeConfig& now, const RuntimeConfig& without_us) {
     if (now.registry_hosts == RegistryHosts::Read && without_us.registry_hosts == RegistryHosts::Unread)
         wish.registry_hosts = true;
@@ -172,8 +172,8 @@ void plan_restart(const Root& root, RuntimePlan& plan, const RecordedRuntime* re
     plan.restart_text = restart_by_hand(instance) + why_not;
 }
 
-/// Returns whether GPUs take something of one that gpuhost does not configure. What knows no CDI at all is left out: only other
-/// tools can give it GPUs.
+/// Returns whether a person must configure this runtime for GPUs. Runtimes without CDI support are left out:
+/// only other tools can give them GPUs.
 bool is_left_to_people(const RuntimeState& state) {
     if (state.instance.name == "docker-containerd")
         return false;
@@ -215,7 +215,7 @@ RuntimePlan plan_runtime(const Root& root, RuntimeState state, const RecordedRun
     }
     if (goal == Goal::Restored && !has_ours(root, plan.state, recorded)) {
         plan.text = nothing_of_ours;
-        return plan; // whatever is wrong with it
+        return plan; // regardless of other problems
     }
     auto change = change_for(root, plan, recorded, settings, goal);
     if (!change && change.error().code == Errc::Unsupported) {
@@ -237,7 +237,7 @@ RuntimePlan plan_runtime(const Root& root, RuntimeState state, const RecordedRun
                 : goal == Goal::Restored     ? nothing_of_ours
                 : plan.wish.classes.empty()  ? state_text(plan.state)
                                              : "its runtime classes are there";
-    // What it reads of the specifications is no matter of its configuration.
+    // The runtime's configuration does not decide which versions of specifications it reads.
     if (plan.outcome == Outcome::Nothing && goal == Goal::Configured && plan.wish.cdi &&
         !reads_specs(plan.state)) {
         plan.outcome = Outcome::ByHand;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is to be done about a runtime, and why: what "runtime plan" prints and a step does.
+// Planned actions for a runtime with their reasons. "runtime plan" prints them and a step carries them out.
 #pragma once
 
 #include "daemon/base/root.hpp"
@@ -17,17 +17,17 @@ namespace gpuhost::runtime {
 enum class Goal { Configured, Restored };
 
 enum class Outcome {
-    Nothing, ///< it is as it should be
+    Nothing, ///< already as desired
     Change,
-    ByHand,  ///< gpuhost does not configure it: somebody else has to, or nobody can
-    Refused, ///< it can't be done as things are
+    ByHand,  ///< gpuhost does not configure it; a person may have to
+    Refused, ///< not possible at present
 };
 [[nodiscard]] std::string_view name_of(Outcome outcome);
 
 enum class Restart {
     None,
     Now,
-    Wanted, ///< by a person
+    Wanted, ///< to be done by a person
 };
 
 struct RuntimePlan {
@@ -36,27 +36,29 @@ struct RuntimePlan {
     std::string text; ///< a sentence
     RuntimeWish wish;
     RuntimeChange change;
-    std::map<std::string, Text> without_us; ///< what its files were without us, by path
+    std::map<std::string, Text> without_us; ///< its files without gpuhost's edits, by path
     Restart restart = Restart::None;
-    std::string restart_text;           ///< a sentence, why
-    std::string warning;                ///< why pods are not led to this host's images
-    std::optional<base::Error> problem; ///< of Refused
+    std::string restart_text;           ///< a sentence that gives the reason
+    std::string warning;                ///< why pods do not use this host's images
+    std::optional<base::Error> problem; ///< set for Refused
 };
 
-/// What to do where gpuhost does not; the reason follows.
+/// Returns an instruction to restart the runtime manually. The reason follows it.
 [[nodiscard]] std::string restart_by_hand(const RuntimeInstance& instance);
 
-/// Reads the texts of its files; what they come to is `state`'s. `recorded` is what is known of the last time; nullptr: nothing.
+/// Reads the texts of the runtime's files; `state` holds their merged content. `recorded` describes the last
+/// run; nullptr: not known.
 [[nodiscard]] RuntimePlan plan_runtime(const base::Root& root, RuntimeState state,
                                        const RecordedRuntime* recorded, const RuntimeSettings& settings,
                                        Goal goal);
 
-/// Those of `all` that `names` name, or `of_settings` where there are none, or all. NotFound names what is not here.
+/// Returns the runtimes of `all` that `names` lists, else those of `of_settings`, else all. Fails with
+/// NotFound if one is absent.
 [[nodiscard]] base::Result<std::vector<RuntimeState>>
 read_chosen_runtimes(const base::Root& root, std::vector<RuntimeInstance> all,
                      const std::vector<std::string>& of_settings, const std::vector<std::string>& names);
 
-/// org.gpuhost1(5) has the documents.
+/// Return the documents that org.gpuhost1(5) describes.
 [[nodiscard]] base::Result<base::Json> plan_runtimes(const base::Root& root, const core::Settings& settings,
                                                      const std::vector<std::string>& names);
 [[nodiscard]] base::Result<base::Json> verify_runtimes(const base::Root& root, const core::Settings& settings,

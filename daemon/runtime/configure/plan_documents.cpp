@@ -42,7 +42,8 @@ Json document_of(const RuntimePlan& plan) {
              plan.problem ? Json{{"message", plan.problem->message}, {"hint", plan.problem->hint}} : Json()}};
 }
 
-/// The record is root's alone, and runtimes' files and processes are not for everybody either.
+/// Fails with AccessDenied unless root calls it. Only root may read the record and all of the runtimes' files
+/// and processes.
 Result<void> need_root() {
     if (::geteuid() == 0)
         return {};
@@ -82,7 +83,7 @@ Result<void> is_as_wished(const RuntimePlan& plan) {
     if (plan.outcome == Outcome::Nothing)
         return {};
     if (plan.outcome == Outcome::Change && plan.change.files.empty())
-        return {}; // all but the restart
+        return {}; // only the restart is missing
     return base::fail(Errc::Refused, plan.text);
 }
 

@@ -25,10 +25,10 @@ namespace {
 
 using std::chrono::steady_clock;
 
-constexpr std::chrono::seconds systemd_time{150}; ///< its own limits are 90 s for stop and start
+constexpr std::chrono::seconds systemd_time{150}; ///< systemd's limits: 90 s each for stop and start
 constexpr std::chrono::seconds answer_time{60};
 constexpr std::chrono::seconds one_answer{15};
-constexpr std::chrono::seconds settling{2}; ///< one that can't go on ends in it
+constexpr std::chrono::seconds settling{2}; ///< a runtime that cannot continue exits within this time
 constexpr std::chrono::milliseconds pause{200};
 
 std::string last_line(std::string_view output) {
@@ -50,7 +50,7 @@ Result<std::string> systemctl(const Root& root, std::vector<std::string> words) 
     return std::move(finished.output);
 }
 
-/// Does somebody take connections there?
+/// Returns whether the socket accepts connections.
 bool accepts(const Root& root, const std::string& path) {
     sockaddr_un address{};
     address.sun_family = AF_UNIX;
@@ -62,7 +62,8 @@ bool accepts(const Root& root, const std::string& path) {
     return fd && ::connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
 }
 
-/// ctr lies beside containerd, and any can talk to any.
+/// Returns the path of ctr: beside containerd, else in the usual places. Every ctr works with every
+/// containerd.
 std::string client_of(const Root& root, const RuntimeInstance& instance) {
     const std::string beside = instance.executable.substr(0, instance.executable.rfind('/') + 1) + "ctr";
     for (const std::string& path : {beside, std::string("/usr/bin/ctr"), std::string("/usr/local/bin/ctr")})
@@ -71,7 +72,7 @@ std::string client_of(const Root& root, const RuntimeInstance& instance) {
     return {};
 }
 
-/// "TYPE ID PLATFORMS STATUS" of "ctr plugins list".
+/// Reads "TYPE ID PLATFORMS STATUS" lines of "ctr plugins list".
 bool is_cri_well(std::string_view list) {
     const std::vector<std::string> lines = base::split(list, '\n');
     return std::any_of(lines.begin(), lines.end(), [](const std::string& line) {
@@ -84,7 +85,7 @@ bool is_cri_well(std::string_view list) {
 Result<void> ask_containerd(const Root& root, const RuntimeState& state) {
     const std::string client = client_of(root, state.instance);
     if (client.empty())
-        return {}; // that it takes connections has to do
+        return {}; // accepting connections must suffice
     GPUHOST_TRY(answer, run_trusted(root, {client, "--address", state.instance.socket, "plugins", "list"},
                                     one_answer));
     if (answer.timed_out || answer.exit_status != 0)
@@ -96,7 +97,7 @@ Result<void> ask_containerd(const Root& root, const RuntimeState& state) {
     return {};
 }
 
-/// Its process as it is now.
+/// Returns the state with the runtime's current process.
 RuntimeState look_again(const Root& root, const RuntimeState& state) {
     RuntimeState now = state;
     now.instance.pid = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One restart of a runtime, by systemd: never a signal, which ends containerd.
+// Restarts a runtime through systemd. It never sends a signal, because a signal ends containerd.
 #pragma once
 
 #include "daemon/base/root.hpp"
@@ -10,14 +10,16 @@
 
 namespace gpuhost::runtime {
 
-/// Gives back once it answers, and still does after a while. Timeout or Failed otherwise, with what systemd or its client says.
+/// Returns once the runtime answers and still answers after a short time. Otherwise fails with Timeout or
+/// Failed, and with the message of systemd or of the client.
 [[nodiscard]] base::Result<void> restart_runtime(const base::Root& root, const RuntimeState& state,
                                                  const std::function<void(std::string_view)>& progress);
 
-/// A phrase, where systemd would stop a runtime and start it only behind what waits for this very operation; else empty.
+/// Returns a phrase if systemd would stop a runtime, but start it only after a job that waits for this
+/// operation; else empty.
 [[nodiscard]] std::string obstacle_to_restart(const base::Root& root);
 
-/// Does it answer?
+/// Checks that the runtime answers.
 [[nodiscard]] base::Result<void> ask_runtime(const base::Root& root, const RuntimeState& state);
 
 } // namespace gpuhost::runtime

@@ -11,7 +11,7 @@ namespace gpuhost::runtime {
 
 namespace {
 
-/// By which NVIDIA's toolkit gives GPUs without CDI; nullptr: there is none.
+/// Returns the handler by which NVIDIA's toolkit gives GPUs without CDI; nullptr: none.
 const RuntimeHandler* nvidia_handler(const RuntimeConfig& config) {
     const auto is_nvidia = [](const RuntimeHandler& handler) {
         const std::string name = handler.binary.substr(handler.binary.rfind('/') + 1);
@@ -27,7 +27,7 @@ const RuntimeHandler* nvidia_handler(const RuntimeConfig& config) {
     return found == config.handlers.end() ? nullptr : &*found;
 }
 
-/// Without CDI.
+/// Describes how containers get GPUs without CDI.
 std::string other_way(const RuntimeState& state) {
     const RuntimeHandler* const handler = nvidia_handler(state.config);
     if (handler == nullptr)
@@ -54,13 +54,14 @@ std::string of_cdi(const RuntimeState& state) {
                                 : too_new_text(state.spec_version);
 }
 
-/// Where enable_cdi counts, and the CRI's key in the words of that file.
+/// The file in which enable_cdi takes effect, with the CRI's key in that file's version.
 struct Place {
     std::string file;
     std::string key;
 };
 
-/// Before 2.0 the last file with the CRI's table has it alone; from then on the last one that says enable_cdi.
+/// Returns that place. Before 2.0 it is the last file that has the CRI's table. From 2.0 on it is the last
+/// file that sets enable_cdi.
 Place place_of_cdi(const RuntimeState& state) {
     const ConfigFile& main = state.files.front();
     if (!main.exists)
@@ -89,7 +90,8 @@ std::string switch_on(const RuntimeState& state) {
                                       : "write " + place.file + " with version = 2 and " + table + "it";
 }
 
-/// k0s merges the files of this directory into its containerd's configuration: containerd/configurer.go of k0s 1.27 and newer.
+/// Returns the instruction for k0s, which merges this directory into its containerd's configuration
+/// (containerd/configurer.go of k0s 1.27 and newer).
 std::string switch_on_in_k0s(const RuntimeState& state) {
     const ConfigFile& main = state.files.front();
     const auto imports = base::strings_or_empty(main.content, "imports");
@@ -105,7 +107,7 @@ std::string switch_on_in_k0s(const RuntimeState& state) {
            "\"]: k0s merges it and restarts its containerd";
 }
 
-/// They write its files themselves.
+/// Returns the name of a distribution that writes the runtime's files itself.
 std::string_view who_configures(RuntimeKind kind) {
     return kind == RuntimeKind::K3s        ? "k3s"
            : kind == RuntimeKind::Rke2     ? "RKE2"

@@ -25,7 +25,7 @@ std::string summary_of(const ConvergeRequest& request) {
                                           : "configure " + which + " for GPUs";
 }
 
-/// Before anything changes: names that are not here, and what is in the way of those that were asked for.
+/// Reports unknown names, and obstacles for runtimes that a person asked for, before anything changes.
 Result<std::vector<core::Problem>> preflight(StepContext& context, const Json& args) {
     const ConvergeRequest request = request_of(args);
     std::vector<core::Problem> problems;
@@ -54,7 +54,7 @@ void register_runtime_steps(core::StepKinds& kinds) {
     core::StepKind kind;
     kind.name = "runtime.configure";
     kind.sandbox = core::Sandbox::Runtimes;
-    kind.deadline = std::chrono::minutes(15); // several that are slow to come back, and back again
+    kind.deadline = std::chrono::minutes(15); // several runtimes may start slowly, also on the way back
     kind.preflight = preflight;
     kind.apply = [](StepContext& context, const Json& args) -> Result<Json> {
         GPUHOST_TRY(done, converge_runtimes(context, request_of(args)));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The step by which container runtimes are configured, or left as they were without us:
+// The step that configures container runtimes, or restores their state without gpuhost:
 //
-//   runtime.configure  Runtimes  as runtime_converge.hpp says; undone, it puts back what this transaction found
+//   runtime.configure  Runtimes  described in converge.hpp; undo restores what this transaction found
 #pragma once
 
 #include "daemon/core/step.hpp"

@@ -18,7 +18,7 @@ using base::Root;
 namespace {
 
 constexpr std::size_t undo_limit = 64U << 20U;
-constexpr mode_t secret = 0600; ///< of what comes back: who reads it is root
+constexpr mode_t secret = 0600; ///< for a restored file that did not exist; root reads it
 
 std::string path_of(const core::StepContext& context) {
     return context.staging + "/runtime-undo.json";
@@ -32,7 +32,8 @@ Text text_from_json(const Json& value) {
     return value.is_string() ? Text(value.get<std::string>()) : Text();
 }
 
-/// With its old files in place: `then` ran when they were written over.
+/// Restarts the runtime with its old files, or records that it must restart. `then` ran when the files were
+/// overwritten.
 Result<void> settle(const Root& root, const std::string& name, const std::optional<ProcessStamp>& then,
                     RecordedRuntime& recorded, bool may_restart) {
     const auto state = read_runtime_named(root, name);
@@ -47,7 +48,7 @@ Result<void> settle(const Root& root, const std::string& name, const std::option
         harm_of_restart(root, *state).empty())
         return restart_runtime(root, *state, [](std::string_view) {});
     recorded.awaits = now;
-    recorded.gives_meanwhile = false; // what it has read is not known
+    recorded.gives_meanwhile = false; // not known which files it has read
     return {};
 }
 
@@ -97,7 +98,7 @@ void RuntimeUndo::remember(const std::string& name, const RuntimeChange& change,
             continue;
         }
         if (file.before != known->before && file.before != known->after)
-            known->before = file.before; // which somebody has written since
+            known->before = file.before; // another program has written it since
         known->after = file.after;
     }
 }
@@ -116,7 +117,7 @@ Result<void> RuntimeUndo::put_back(const Root& root, const std::string& name, Ru
     if (entry == entries_.end())
         return {};
     const std::vector<FileChange>& files = entry->second.files;
-    std::string theirs; // what others have written since
+    std::string theirs; // content that other programs have written since
     for (auto file = files.rbegin(); file != files.rend(); ++file) {
         GPUHOST_TRY(now, read_text(root, file->path));
         if (now == file->before)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a transaction found runtimes' files: in its own directory, durable before the first of them is written.
+// Runtimes' files as a transaction found them. The copy is in its own directory, and durable before the first
+// write.
 #pragma once
 
 #include "daemon/core/step.hpp"
@@ -14,17 +15,17 @@ namespace gpuhost::runtime {
 
 class RuntimeUndo {
   public:
-    /// What it knows already stays, but what others have written since: a step that runs again finds its own files.
-    /// `process` is the runtime's, which has not read what is about to be written.
+    /// Adds the change. Known entries stay, unless another program has written the file since: a repeated
+    /// step finds its own files. `process` is the runtime's process, which has not read the new files.
     void remember(const std::string& name, const RuntimeChange& change, const RecordedRuntime& recorded,
                   const std::optional<ProcessStamp>& process);
     void forget(const std::string& name) { entries_.erase(name); }
     [[nodiscard]] std::vector<std::string> names() const;
 
-    /// Files that hold what this transaction wrote get back what they had; another's content stays, with a warning, and so does
-    /// a file that it names. A runtime
-    /// whose process is not the one of before is restarted, but for one that has started after a reboot, when others may wait
-    /// for this: the next plan sees to it. `record` gets back its entry.
+    /// Restores files that still hold this transaction's text. Content of others stays, with a warning, and
+    /// so does a new file that such content names. Restarts a runtime if its process is a new one. After a
+    /// reboot it does not restart, because other services may wait for this; the next plan does it. Restores
+    /// the entry in `record`.
     [[nodiscard]] base::Result<void> put_back(const base::Root& root, const std::string& name,
                                               RuntimeRecord& record, bool may_restart,
                                               const std::function<void(const std::string&)>& warn) const;
@@ -34,21 +35,22 @@ class RuntimeUndo {
 
   private:
     struct Entry {
-        std::vector<FileChange> files; ///< in the order in which they were written
-        base::Json recorded;           ///< a RuntimeRecord of this one
+        std::vector<FileChange> files; ///< in the order of writing
+        base::Json recorded;           ///< a RuntimeRecord with this runtime only
         std::optional<ProcessStamp> process;
     };
     std::map<std::string, Entry> entries_;
 };
 
-/// Empty where this transaction has written nothing yet.
+/// Returns an empty value if this transaction has written nothing yet.
 [[nodiscard]] RuntimeUndo read_undo(const core::StepContext& context);
 [[nodiscard]] base::Result<void> write_undo(const core::StepContext& context, const RuntimeUndo& undo);
 
-/// Nothing where there is no such file.
+/// Returns nothing if the file does not exist.
 [[nodiscard]] base::Result<Text> read_text(const base::Root& root, const std::string& path);
-/// Durable; nothing removes the file. A new one has this mode, another keeps its own, but one of ours gets no more than this.
-/// What is half written lies beside a directory of drop-ins, never in it: CRI-O reads all that is there.
+/// Writes durably; no text removes the file. A new file gets `mode`. An existing one keeps its own mode,
+/// which `mode` limits if the file is gpuhost's. Unfinished files are beside a directory of drop-ins, never
+/// in it: CRI-O reads all files there.
 [[nodiscard]] base::Result<void> write_text(const base::Root& root, const std::string& path, const Text& text,
                                             mode_t mode);
 
