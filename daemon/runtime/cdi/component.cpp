@@ -21,7 +21,7 @@ base::Result<Json> CdiComponent::observe(const core::Settings& settings) {
 }
 
 Plan CdiComponent::plan(const core::Desired& desired, const Json& observed) const {
-    // Whoever is told of the driver is told so by the steps around its change.
+    // The steps around a driver change publish for it.
     if (!desired.request.empty() ||
         (desired.driver_changes && !cdi_steps_around(desired.settings).after.empty()))
         return {};

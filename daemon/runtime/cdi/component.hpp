@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The component "cdi": what container runtimes, and NVIDIA's operands (validations.hpp), are told of the driver. It has
-// no requests.
+// The component "cdi" describes the driver to container runtimes and to NVIDIA's operands (validations.hpp).
+// It has no requests.
 #pragma once
 
 #include "daemon/base/root.hpp"
@@ -13,7 +13,8 @@ namespace gpuhost::runtime {
 
 class CdiComponent final : public core::Component {
   public:
-    /// `root` must outlive it. `before` is what another room does first: nodes must be there.
+    /// `root` must outlive it. `before` holds steps of another subsystem that must run first: device nodes
+    /// must exist.
     CdiComponent(const base::Root& root, std::vector<core::Step> before)
         : root_(root), before_(std::move(before)) {}
 

@@ -53,16 +53,16 @@ constexpr std::array<std::string_view, 4> vulkan_configs{
 constexpr std::array<std::string_view, 2> daemon_sockets{"nvidia-persistenced/socket",
                                                          "nvidia-fabricmanager/socket"};
 
-/// Where the parts of a driver are looked for, in this order.
+/// Directories to search for the parts of a driver, in order.
 struct Places {
     std::vector<std::string> libraries;
-    std::vector<std::string> more_libraries; ///< where there were none in those
+    std::vector<std::string> more_libraries; ///< searched if `libraries` has none
     std::vector<std::string> programs;
-    std::vector<std::string> firmware; ///< of all versions
+    std::vector<std::string> firmware; ///< for all driver versions
     std::vector<std::string> configs;
     std::vector<std::string> configs_of_vulkan;
-    std::vector<std::string> xorg; ///< beside what is below the libraries
-    /// A prefix on the host, and what it is in a container. What has none of them is in the same place.
+    std::vector<std::string> xorg; ///< in addition to those below the library directories
+    /// Path prefixes on the host and in the container. Other paths are the same in both.
     std::vector<std::pair<std::string, std::string>> moved;
 };
 
@@ -75,7 +75,7 @@ std::string directory_of(const std::string& path) {
     return slash == 0 ? "/" : path.substr(0, slash);
 }
 
-/// "libcuda.so.1" → "libcuda.so"; empty if it is no name of a library.
+/// Returns "libcuda.so" for "libcuda.so.1"; empty if the name is not a library's.
 std::string without_numbers(const std::string& name) {
     const auto end = name.rfind(".so.");
     if (end != std::string::npos)
@@ -83,9 +83,9 @@ std::string without_numbers(const std::string& name) {
     return base::ends_with(name, ".so") ? name : "";
 }
 
-/// A name without one is what linkers record for the library.
+/// Returns the soname, or the file's name if it has none, as linkers do.
 std::string soname_of(const Root& root, const std::string& path) {
-    const auto fd = root.open_file(path, O_RDONLY | O_NONBLOCK); // nothing but a file gets further
+    const auto fd = root.open_file(path, O_RDONLY | O_NONBLOCK); // fails for anything but a file
     const auto file = fd ? base::MappedFile::open(fd->get(), path) : base::fail(fd.error());
     const auto elf = file ? base::Elf::parse(file->view(), path) : base::fail(file.error());
     if (!elf)
@@ -93,8 +93,8 @@ std::string soname_of(const Root& root, const std::string& path) {
     return elf->soname().value_or(name_of(path));
 }
 
-/// The host's path of what is at `path` below a driver's root at `prefix`. Links in there are that root's: where they
-/// lead the host elsewhere it is where they end.
+/// Returns the host's path of `path` below the driver's root at `prefix`. Links resolve in the driver's root.
+/// If a link leads elsewhere on the host, the result is its target.
 std::string on_host(const Root& host, const Root& root, const std::string& prefix, const std::string& path) {
     const auto inside = real_path(root, path);
     const auto outside = real_path(host, prefix + path);
@@ -149,7 +149,7 @@ class DriverReader {
         return found.empty() ? search_.real_files(places_.more_libraries, pattern) : found;
     }
 
-    /// Libraries of an earlier driver may be left beside those of the one that is loaded.
+    /// Returns the driver's version, preferably the loaded one: libraries of an earlier driver may remain.
     [[nodiscard]] std::string find_version() {
         const std::string loaded = host_.read_line("/sys/module/nvidia/version").value_or(std::string());
         for (const std::string library : {"libcuda.so.", "libnvidia-ml.so."}) {
@@ -164,7 +164,7 @@ class DriverReader {
         return "";
     }
 
-    /// Those that have the driver's version in their names, and an older compiler of it.
+    /// Adds libraries with the driver's version in their names, and its older compiler.
     void read_libraries() {
         std::vector<std::string> searched = directories_;
         for (const std::string& directory : directories_)
@@ -177,7 +177,7 @@ class DriverReader {
             link_library(library);
     }
 
-    /// What programs look it up by: a few that many expect, and the links that the host has.
+    /// Adds the links by which programs find the library: well-known names, and the host's links.
     void link_library(const DriverFile& library) {
         const std::string host = library.host.substr(prefix_.size());
         const std::string name = name_of(library.container);
@@ -209,7 +209,7 @@ class DriverReader {
         for (const std::string_view platform : egl_platforms)
             for (const std::string& library : libraries(std::string(platform) + ".so.*.*"))
                 add(files_.graphics, library);
-        // The allocator itself is among the driver's libraries. Its link is what GBM opens.
+        // The driver's libraries include the allocator. GBM opens this link to it.
         for (const std::string& library : libraries("libnvidia-allocator.so." + version))
             files_.graphics_links.push_back({"../libnvidia-allocator.so.1",
                                              in_container(directory_of(library)) + "/gbm/nvidia-drm_gbm.so"});
@@ -265,10 +265,10 @@ class DriverReader {
 
     const Root& host_;
     const Root& root_;   ///< the driver's
-    std::string prefix_; ///< of that, on the host
+    std::string prefix_; ///< path of `root_` on the host
     Places places_;
     FileSearch search_;
-    std::vector<std::string> directories_; ///< that hold the driver's libraries
+    std::vector<std::string> directories_; ///< directories with the driver's libraries
     DriverFiles files_;
 };
 
@@ -277,7 +277,7 @@ void add_sockets(const Root& host, const Root& root, const std::string& prefix, 
         files.sockets.push_back({on_host(host, root, prefix, socket), socket});
 }
 
-/// As the kernel looks for it.
+/// Returns the directories that the kernel searches, in its order.
 std::vector<std::string> firmware_directories(const Root& host) {
     std::vector<std::string> directories;
     const auto chosen = host.read_line("/sys/module/firmware_class/parameters/path");
@@ -344,7 +344,7 @@ Result<DriverFiles> read_userland(const Root& host, const std::string& userland)
     Places places;
     places.libraries = {userland + "/lib"};
     places.programs = {userland + "/bin"};
-    // Userlands have none of these. They name libraries without their versions, so the host's serve any driver.
+    // Userlands have no such files. They name libraries without versions, so the host's files fit any driver.
     places.configs = {"/etc", "/usr/local/share", "/usr/share"};
     places.configs_of_vulkan = places.configs;
     places.moved = {{userland + "/lib", std::string(container_libraries)}, {userland + "/bin", "/usr/bin"}};

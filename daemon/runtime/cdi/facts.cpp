@@ -55,11 +55,11 @@ Result<MadeSpec> make_gpu_spec(const Root& host, const CdiSources& sources) {
     facts.hook = base::installed_program(hook_program);
     facts.groups = sources.groups;
     MadeSpec made{gpu_spec(facts), mig.problems()};
-    if (made.spec.devices.size() > 1) // "all" is of none
+    if (made.spec.devices.size() > 1) // "all" counts only with others
         return made;
     if (made.problems.empty())
         return base::fail(Errc::Unsupported, "every GPU is split, and has no instance of MIG", mig_hint);
-    return base::fail(Errc::Failed, made.problems.front(), mig_hint); // it may go well the next time
+    return base::fail(Errc::Failed, made.problems.front(), mig_hint); // a retry may succeed
 }
 
 Result<MadeSpec> make_management_spec(const Root& host, const CdiSources& sources) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads from a host what its specifications are made of.
+// Reads the facts for specifications from a host.
 #pragma once
 
 #include "daemon/runtime/cdi/generate.hpp"
@@ -10,26 +10,26 @@
 namespace gpuhost::runtime {
 
 struct CdiSources {
-    /// Where a driver is searched for. Without it: the one that gpuhostd has selected, else one below "/".
+    /// Root of the driver. Default: the one that gpuhostd has selected, else a driver below "/".
     std::optional<std::string> driver_root;
-    /// Whose /dev has the driver's nodes; "" is "/".
+    /// Root whose /dev has the driver's nodes; "" means "/".
     std::string device_root;
     bool groups = true; ///< as in CdiFacts
 };
 
 struct MadeSpec {
     Spec spec;
-    std::vector<std::string> problems; ///< sentences: what it lacks, though the host has it
+    std::vector<std::string> problems; ///< sentences about parts of the host that it lacks
 };
 
-inline constexpr std::string_view hook_program =
-    "gpuhost-cdi-hook"; ///< that containers' runtimes start: base::installed_program()
+/// The hook program, which container runtimes start: base::installed_program().
+inline constexpr std::string_view hook_program = "gpuhost-cdi-hook";
 
-/// NotFound where there is no driver, or not a node of it that a container needs.
+/// Fail with NotFound without a driver, or without a device node that containers need.
 [[nodiscard]] base::Result<MadeSpec> make_gpu_spec(const base::Root& host, const CdiSources& sources);
 [[nodiscard]] base::Result<MadeSpec> make_management_spec(const base::Root& host, const CdiSources& sources);
 
-/// Every node of the driver and of its GPUs that there is now; asks the driver nothing.
+/// Returns all present nodes of the driver and its GPUs. Does not query the driver.
 [[nodiscard]] std::vector<SpecNode> driver_nodes(const base::Root& host);
 
 } // namespace gpuhost::runtime

@@ -53,7 +53,7 @@ const std::vector<std::string>& FileSearch::names(const std::string& directory) 
 
 std::vector<std::string> FileSearch::files(const std::string& directory, const std::string& pattern) {
     const std::string head = pattern.substr(0, pattern.find_first_of("*?["));
-    const std::string tail = pattern.substr(pattern.find_last_of("*?]") + 1); // without a wildcard all of it
+    const std::string tail = pattern.substr(pattern.find_last_of("*?]") + 1); // without a wildcard, all of it
     const std::vector<std::string>& all = names(directory);
     std::vector<std::string> found;
     for (auto name = std::lower_bound(all.begin(), all.end(), head);
@@ -69,7 +69,7 @@ std::vector<std::string> FileSearch::files(const std::string& directory, const s
 
 std::vector<std::string> FileSearch::real_files(const std::vector<std::string>& directories,
                                                 const std::string& pattern) {
-    std::set<std::string> seen; // /lib is often /usr/lib
+    std::set<std::string> seen; // /lib is often a link to /usr/lib
     std::vector<std::string> found;
     for (const std::string& directory : directories) {
         const auto real = real_path(root_, directory);

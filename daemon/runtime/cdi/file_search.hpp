@@ -10,20 +10,22 @@
 
 namespace gpuhost::runtime {
 
-/// Where `path` leads once all links in it are followed, again as the host sees it.
+/// Returns the target of `path` with all links resolved, as a path of the host.
 [[nodiscard]] base::Result<std::string> real_path(const base::Root& root, const std::string& path);
 
-/// Looks for files by their names, and lists each directory once. What is found stays found: for one look at a host.
+/// Finds files by name. Lists each directory once and caches the result, so it fits one snapshot of a host.
 class FileSearch {
   public:
     explicit FileSearch(const base::Root& root) : root_(root) {}
 
-    /// Those in `directory` whose names fit a shell's `pattern`, in order; what is a directory is none.
+    /// Returns the files in `directory` whose names match the shell pattern, in order. Excludes directories.
     [[nodiscard]] std::vector<std::string> files(const std::string& directory, const std::string& pattern);
-    /// The same in all `directories`, in their order, and each file once: by its own path, with links followed.
+    /// Returns the files of all `directories`, in their order. Each file occurs once, by its path with links
+    /// resolved.
     [[nodiscard]] std::vector<std::string> real_files(const std::vector<std::string>& directories,
                                                       const std::string& pattern);
-    /// The first of `directories` that has `name`, which may have slashes, with one of `mode`'s bits if it has some.
+    /// Returns the first file `name` in `directories`. `name` may contain slashes. If `mode` is not 0, the
+    /// file must have one of its bits.
     [[nodiscard]] std::optional<std::string> first_file(const std::vector<std::string>& directories,
                                                         const std::string& name, mode_t mode = 0) const;
 

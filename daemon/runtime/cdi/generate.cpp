@@ -10,7 +10,7 @@ namespace gpuhost::runtime {
 namespace {
 
 const std::vector<std::string> file_options{"ro", "nosuid", "nodev", "rbind", "rprivate"};
-/// NVIDIA's own runtime has nothing more to do.
+/// Disables NVIDIA's own runtime, which has nothing to add.
 constexpr const char* nothing_for_nvidias_runtime = "NVIDIA_VISIBLE_DEVICES=void";
 const std::vector<std::string> socket_options{"nosuid", "nodev", "rbind", "rprivate", "noexec"};
 
@@ -34,7 +34,7 @@ void add_link_hook(SpecEdits& edits, const std::string& program, const std::vect
     add_hook(edits, program, std::move(words));
 }
 
-/// The container's linker learns of each directory that has one of `libraries`.
+/// Adds the hook that registers the directories of `libraries` with the container's linker.
 void add_linker_hook(SpecEdits& edits, const std::string& program, const std::vector<DriverFile>& libraries) {
     std::vector<std::string> words{"update-ldcache"};
     for (const DriverFile& library : libraries) {
@@ -46,7 +46,7 @@ void add_linker_hook(SpecEdits& edits, const std::string& program, const std::ve
         add_hook(edits, program, std::move(words));
 }
 
-/// Who is not root in a container reaches a node that is not everybody's through its group.
+/// Adds nodes. Other users than root in a container reach a restricted node through its group.
 void add_nodes(SpecEdits& edits, const std::vector<SpecNode>& nodes) {
     constexpr std::uint32_t everybody = 06;
     for (const SpecNode& node : nodes) {
@@ -63,7 +63,7 @@ void append(SpecEdits& edits, const SpecEdits& more) {
                                  more.additional_gids.end());
 }
 
-/// What every container with a GPU gets of the driver.
+/// Adds the parts of the driver that every container with a GPU gets.
 void add_driver(SpecEdits& edits, const CdiFacts& facts) {
     const DriverFiles& driver = facts.driver;
     add_mounts(edits, driver.libraries, file_options);
@@ -86,7 +86,7 @@ void drop_repeated(std::vector<T>& values) {
     values = std::move(once);
 }
 
-/// A directory before what is in it, else by name.
+/// Sort key: parents precede their contents, then by name.
 auto depth_and(const std::string& path) {
     return std::tuple(std::count(path.begin(), path.end(), '/'), std::string_view(path));
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What specifications are made of.
+// The inputs of specifications.
 #pragma once
 
 #include "daemon/base/json.hpp"
@@ -7,9 +7,12 @@
 
 namespace gpuhost::runtime {
 
-/// {"driver": version, "gpuhost": version, "userland": directory, "libraries": the loader's cache where somebody else installed them, "gpus":
-/// [addresses], "instances": [of MIG], "nodes": {path: numbers and rights}, "sockets": [paths], "files": [paths of what GPUDirect
-/// Storage is configured by]} of the driver that is loaded. Never waits for a GPU.
+/// Returns the inputs for the loaded driver. Never waits for a GPU.
+///
+///   {"driver": version, "gpuhost": version, "userland": directory,
+///    "libraries": the loader's cache if another program installed them,
+///    "gpus": [addresses], "instances": [MIG instances], "nodes": {path: numbers and mode},
+///    "sockets": [paths], "files": [configuration files of GPUDirect Storage]}
 [[nodiscard]] base::Json cdi_inputs(const base::Root& host);
 
 } // namespace gpuhost::runtime

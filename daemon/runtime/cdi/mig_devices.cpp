@@ -13,7 +13,7 @@ using base::Root;
 
 namespace {
 
-/// "gpu3/mig/gi1" → 3
+/// Returns 3 for "gpu3/mig/gi1".
 std::optional<unsigned> minor_of(const std::string& instance) {
     const auto number = base::parse_uint(instance.substr(3, instance.find('/') - 3));
     return number && *number <= 0xffff ? std::optional(static_cast<unsigned>(*number)) : std::nullopt;

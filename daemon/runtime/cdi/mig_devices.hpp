@@ -12,14 +12,15 @@
 
 namespace gpuhost::runtime {
 
-/// Which GPUs are split into instances of MIG, and what a container gets of each instance. Asks NVML, that of `driver`, on
-/// a host that has an instance and on no other.
+/// Finds GPUs that are partitioned into MIG instances, and the parts of each instance for a container.
+/// Queries `driver`'s NVML only if the host has an instance.
 class MigDevices {
   public:
     /// `host` and `nodes` must outlive it.
     MigDevices(const base::Root& host, const NodeReader& nodes, const DriverFiles& driver);
 
-    /// Nothing: it is whole. Those of a split GPU that can't be given are left out, and among problems().
+    /// Returns nothing for a GPU that is not partitioned. Omits instances that cannot be offered; problems()
+    /// names them.
     [[nodiscard]] std::optional<std::vector<MigNodes>> instances(const Gpu& gpu);
     [[nodiscard]] const std::vector<std::string>& problems() const { return problems_; }
 
@@ -27,9 +28,9 @@ class MigDevices {
     [[nodiscard]] std::optional<MigNodes> find(const Gpu& gpu, const NvmlInstance& instance);
 
     const NodeReader& nodes_;
-    std::set<unsigned> split_; ///< minors of GPUs that have instances
+    std::set<unsigned> split_; ///< minors of partitioned GPUs
     std::vector<NvmlGpu> told_;
-    std::optional<base::Error> untold_; ///< why NVML named none
+    std::optional<base::Error> untold_; ///< why NVML listed none
     MigMinors minors_;
     std::vector<std::string> problems_;
 };

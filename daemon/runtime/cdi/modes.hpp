@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every specification that we make.
+// All specifications that gpuhost generates.
 #pragma once
 
 #include "daemon/runtime/cdi/facts.hpp"
@@ -10,13 +10,13 @@
 namespace gpuhost::runtime {
 
 struct CdiMode {
-    std::string_view name; ///< as "gpuhostctl cdi generate --mode" has it, and NVIDIA's tool
-    std::string_view file; ///< among those of runtimes
-    bool optional;         ///< NotFound is no problem
+    std::string_view name; ///< as in "gpuhostctl cdi generate --mode" and NVIDIA's tool
+    std::string_view file; ///< in the runtimes' directory
+    bool optional;         ///< NotFound is not a problem
     base::Result<MadeSpec> (*make)(const base::Root&, const CdiSources&);
 };
 
-/// Files have the names under which NVIDIA's own tools write theirs.
+/// Returns the modes. Their file names equal those of NVIDIA's own tools.
 [[nodiscard]] std::span<const CdiMode> cdi_modes();
 
 } // namespace gpuhost::runtime

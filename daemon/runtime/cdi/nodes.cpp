@@ -19,7 +19,7 @@ namespace {
 
 struct ControlNode {
     const char* path;
-    bool needed; ///< without it nothing computes
+    bool needed; ///< required for any computation
 };
 constexpr std::array<ControlNode, 4> control_nodes{
     ControlNode{"/dev/nvidia-modeset", false}, ControlNode{"/dev/nvidia-uvm", true},
@@ -35,7 +35,7 @@ bool is_foreign(const SpecNode& node) {
                        [&](std::string_view prefix) { return base::starts_with(node.path, prefix); });
 }
 
-/// "/" and what ends in one, as prefixes of absolute paths.
+/// Returns a directory without trailing slashes, as a prefix of absolute paths; "/" becomes "".
 std::string as_prefix(std::string path) {
     while (!path.empty() && path.back() == '/')
         path.pop_back();

@@ -10,32 +10,32 @@
 
 namespace gpuhost::runtime {
 
-/// Names in a directory of /dev that fit a shell's pattern.
+/// Names in a directory of /dev that match a shell pattern.
 struct NodePattern {
     const char* directory;
     const char* name;
 };
 
-/// Device nodes below one root, as a container gets them.
+/// Reads device nodes below one root in the form that a container gets.
 class NodeReader {
   public:
-    /// `host` must outlive it. `device_root` is whose /dev has them; "" is "/".
+    /// `host` must outlive it. `device_root` is the root whose /dev has the nodes; "" means "/".
     NodeReader(const base::Root& host, std::string device_root);
 
-    /// Nothing if it is no character device.
+    /// Returns nothing if the path is not a character device.
     [[nodiscard]] std::optional<SpecNode> find(const std::string& path) const;
     [[nodiscard]] std::vector<SpecNode> find_all(const NodePattern& pattern) const;
 
-    /// nvidiactl, nvidia-uvm, …: NotFound without those that nothing computes without.
+    /// Returns nvidiactl, nvidia-uvm and others. Fails with NotFound if a required one is missing.
     [[nodiscard]] base::Result<std::vector<SpecNode>> find_control() const;
-    /// Every one of the driver, without those of services that a container must not get at through the GPUs' kind.
+    /// Returns all nodes of the driver, except those of services that the GPUs' kind must not expose.
     [[nodiscard]] std::vector<SpecNode> find_driver() const;
-    /// Those that the kernel's graphics have of a GPU, by their names.
+    /// Returns the kernel's graphics nodes of a GPU with these names.
     [[nodiscard]] std::vector<SpecNode> find_graphics(const std::vector<std::string>& names) const;
 
-    /// NotFound where the GPU's own is not there.
+    /// Fails with NotFound if the GPU's own node is missing.
     [[nodiscard]] base::Result<GpuNodes> find(Gpu gpu) const;
-    /// In /dev/dri/by-path, to nodes among `nodes`.
+    /// Returns the links in /dev/dri/by-path to nodes among `nodes`.
     [[nodiscard]] std::vector<DriverLink> find_links(const std::string& address,
                                                      const std::vector<SpecNode>& nodes) const;
 

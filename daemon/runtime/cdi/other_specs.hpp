@@ -10,12 +10,12 @@
 
 namespace gpuhost::runtime {
 
-/// Does a file's text say that its devices are of this kind? As far as that can be told of a stranger's file by looking at
-/// it: nothing is parsed.
+/// Returns whether a file's text seems to describe devices of this kind. Searches the text without parsing
+/// it, since the file is untrusted.
 [[nodiscard]] bool speaks_of(std::string_view text, std::string_view kind);
 
-/// Sentences on the files in `directory`, other than those of the names `own`, that have devices of `kinds`: two files of
-/// one directory that have the same devices take them from all containers.
+/// Returns sentences about files in `directory`, except `own`, that have devices of `kinds`. Two files of one
+/// directory with the same device make it unavailable to all containers.
 [[nodiscard]] std::vector<std::string> other_specs(const base::Root& host, const std::string& directory,
                                                    const std::set<std::string_view>& own,
                                                    const std::vector<std::string>& kinds);

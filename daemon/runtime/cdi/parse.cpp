@@ -15,7 +15,7 @@ using base::Result;
 
 namespace {
 
-/// One object of the document. A member is taken once; what is left when all were asked for is unknown.
+/// An object of the document. Members that nobody has requested at the end are unknown.
 class Object {
   public:
     [[nodiscard]] static Result<Object> of(const Json& value, std::string where) {
@@ -26,14 +26,14 @@ class Object {
 
     [[nodiscard]] std::string place(std::string_view key) const { return where_ + "." + std::string(key); }
 
-    /// Null is absent, as it is to runtimes.
+    /// Treats null as absent, as runtimes do.
     [[nodiscard]] const Json* find(const char* key) {
         asked_.insert(key);
         const auto found = value_->find(key);
         return found == value_->end() || found->is_null() ? nullptr : &*found;
     }
 
-    /// A number is a text too: YAML has no quotes around "name: 0".
+    /// Accepts a number as text: YAML has no quotes around "name: 0".
     [[nodiscard]] Result<void> take(const char* key, std::string& text) {
         const Json* const value = find(key);
         if (value != nullptr && value->is_number_integer())
@@ -106,7 +106,7 @@ class Object {
         return {};
     }
 
-    /// `read` makes a T of an element.
+    /// `read` converts an element to T.
     template <class T>
     [[nodiscard]] Result<void> take_all(const char* key, std::vector<T>& values,
                                         Result<T> (*read)(const Json&, const std::string&)) {
@@ -254,10 +254,10 @@ Result<SpecDevice> read_device(const Json& value, const std::string& where) {
     return device;
 }
 
-/// No member of it may be there twice: runtimes read JSON as the YAML that it is too, and refuse the file.
+/// Fails if a member is repeated: runtimes read JSON as YAML and refuse such a file.
 Result<Json> parse_json_once(std::string_view text, std::string_view what) {
     GPUHOST_TRY(document, base::parse_json(text, what));
-    std::vector<std::set<std::string>> open; // keys so far, of each object that is not over
+    std::vector<std::set<std::string>> open; // keys so far of each unfinished object
     std::optional<std::string> repeated;
     document = Json::parse(text, [&](int /*depth*/, Json::parse_event_t event, Json& parsed) {
         if (event == Json::parse_event_t::object_start)

@@ -20,7 +20,7 @@ using base::Root;
 
 constexpr std::string_view volatile_directory = "/run/cdi";
 constexpr std::string_view lasting_directory = "/etc/cdi";
-constexpr const char* gpu_kind = "nvidia.com/gpu"; ///< the one that needs NVML, for instances of MIG
+constexpr const char* gpu_kind = "nvidia.com/gpu"; ///< needs NVML for MIG instances
 
 std::string path_of(std::string_view directory, const CdiMode& mode) {
     return std::string(directory) + "/" + std::string(mode.file);
@@ -30,7 +30,8 @@ bool is_uuid(std::string_view device) {
     return base::starts_with(device, "GPU-") || base::starts_with(device, "MIG-");
 }
 
-/// Where ours may be: what is recorded, which in /etc outlives a boot, and what a record that was lost would have.
+/// Returns the possible paths of gpuhost's files: the recorded ones (in /etc they survive a boot) and the
+/// default ones, in case the record was lost.
 std::set<std::string> known_paths(const Root& host) {
     std::set<std::string> paths;
     const auto record = read_cdi_record(host);
@@ -44,7 +45,8 @@ std::set<std::string> known_paths(const Root& host) {
     return paths;
 }
 
-/// Whether it was there. An error where a file can't be read: it may be ours.
+/// Returns whether the file existed and was gpuhost's. Fails if it cannot be read, because it may be
+/// gpuhost's.
 Result<bool> remove_ours(const Root& host, const std::string& path) {
     const auto st = host.lstat(path);
     if (!st && st.error().code != Errc::NotFound)
@@ -59,7 +61,8 @@ Result<bool> remove_ours(const Root& host, const std::string& path) {
     return true;
 }
 
-/// A GPU that nobody has used since the driver came has no UUID: its node is opened, so that the driver asks it.
+/// Opens the nodes of GPUs without a UUID, which are unused since the driver was loaded. The driver then
+/// reads the UUID.
 void wake_gpus(const core::StepContext& context) {
     std::vector<std::string> nodes;
     for (const Gpu& gpu : read_gpus(context.root)) {
@@ -87,7 +90,7 @@ class Publisher {
 
     [[nodiscard]] CdiRecord publish() {
         wake_gpus(context_);
-        record_.inputs = cdi_inputs(host_); // before: what changes from here on is seen by who looks again
+        record_.inputs = cdi_inputs(host_); // first, so that a later look sees newer changes
         std::set<std::string> stale = known_paths(host_);
         for (const CdiMode& mode : cdi_modes())
             if (publish(mode))
@@ -96,7 +99,7 @@ class Publisher {
             if (const auto removed = remove_ours(host_, path); !removed) {
                 say(removed.error().message);
                 record_.failed = true;
-                record_.files[path] = identify(host_, path); // or nobody would know of it
+                record_.files[path] = identify(host_, path); // or the file would be forgotten
             }
         if (!record_.files.empty())
             warn_of_others();
@@ -107,7 +110,8 @@ class Publisher {
     }
 
   private:
-    /// Does its file stay? A host whose driver serves no GPU, or not yet, is not broken for it: its containers get none.
+    /// Returns whether the file is to stay. A host whose driver serves no GPU (yet) is not broken: its
+    /// containers get none.
     bool publish(const CdiMode& mode) {
         const auto made = make(mode);
         if (!made && mode.optional && made.error().code == Errc::NotFound)
@@ -115,7 +119,7 @@ class Publisher {
         const std::string path = path_of(record_.directory, mode);
         if (record_.directory != volatile_directory && is_others(path)) {
             say("'" + path + "' is another program's: remove it, or set Directory=/run/cdi in section [CDI]");
-            record_.files[path] = identify(host_, path); // until it has gone
+            record_.files[path] = identify(host_, path); // until it is removed
             return true;
         }
         const bool is_cut_short = made ? !made->problems.empty() : made.error().code == Errc::Failed;
@@ -128,7 +132,7 @@ class Publisher {
         if (written) {
             for (const std::string& problem : made->problems)
                 say(problem);
-            record_.failed = record_.failed || !made->problems.empty(); // NVML may answer the next time
+            record_.failed = record_.failed || !made->problems.empty(); // NVML may answer on a retry
             record_.whole = record_.whole || (mode.make == make_gpu_spec && made->problems.empty());
             return true;
         }
@@ -142,8 +146,8 @@ class Publisher {
         return st && !S_ISDIR(st->st_mode) && !is_ours(host_.read(path).value_or(std::string()));
     }
 
-    /// Was all of it told, of what is there now, and is it as it was written? Then an NVML that gives no answer is no
-    /// reason to give containers less.
+    /// Returns whether the last file was complete, is unmodified, and has the same inputs. If so, it stays
+    /// when NVML does not answer.
     [[nodiscard]] bool is_still_right(const std::string& path) const {
         if (!before_ || !before_->whole || before_->directory != record_.directory ||
             before_->groups != record_.groups)
@@ -185,7 +189,7 @@ class Publisher {
         const std::string content = to_text(spec);
         const std::string text = (is_ours(content) ? "" : std::string(own_mark)) + content;
         GPUHOST_CHECK(host_.make_directories(record_.directory));
-        // Docker makes a directory of a file that is not there when a container mounts it.
+        // Docker creates a directory if a container mounts a file that does not exist.
         if (const auto st = host_.lstat(path); st && S_ISDIR(st->st_mode))
             GPUHOST_CHECK(host_.remove(path));
         if (host_.read(path).value_or(std::string()) != text)
@@ -200,7 +204,7 @@ class Publisher {
         return {};
     }
 
-    /// The first is the one that people are shown.
+    /// Warns of a problem. The record keeps the first one for people to read.
     void say(const std::string& problem) {
         if (!record_.problem.empty() || base::string_or(record_.inputs, "driver", "").empty())
             return;
@@ -220,7 +224,7 @@ class Publisher {
     const Root& host_;
     std::optional<CdiRecord> before_;
     CdiRecord record_;
-    std::vector<std::string> kinds_; ///< that it has written
+    std::vector<std::string> kinds_; ///< kinds written so far
 };
 
 } // namespace
@@ -246,7 +250,7 @@ Result<std::vector<std::string>> withdraw_specs(const Root& host) {
         if (was_there)
             paths.push_back(path);
     }
-    GPUHOST_CHECK(write_cdi_record(host, {})); // there are none, and what is there is not ours
+    GPUHOST_CHECK(write_cdi_record(host, {})); // no record: the remaining files are not gpuhost's
     return paths;
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Our specifications in the host's directories, written and taken away.
+// Writes and removes gpuhost's specifications in the host's directories.
 //
-// Files have the names under which NVIDIA's own tools write theirs: two files with the same devices in one directory would
-// take all of them away, and so who writes last replaces the other.
+// The files have the names of NVIDIA's own tools. Two files with the same devices in one directory would make
+// all of them unavailable; with equal names the last writer replaces the other file.
 #pragma once
 
 #include "daemon/core/step.hpp"
@@ -11,15 +11,15 @@
 
 namespace gpuhost::runtime {
 
-/// Writes those of the driver that is loaded and selected, and records it; none where it serves no GPU. What is in the way is
-/// the record's problem and no error: a driver that works is not to go for it. Stale ones of ours are gone in any case
-/// but where they can't be removed.
+/// Writes and records the specifications of the loaded and selected driver; none if it serves no GPU. Removes
+/// gpuhost's stale files if possible. Obstacles are problems in the record instead of errors, because they
+/// must not undo a change to a working driver.
 [[nodiscard]] CdiRecord publish_specs(core::StepContext& context, const CdiSettings& settings);
 
-/// Where ours may be, and something is, though no record says so. Reads none of it.
+/// Returns the possible paths of gpuhost's files that exist without a record. Does not read the files.
 [[nodiscard]] std::vector<std::string> unrecorded_paths(const base::Root& host);
 
-/// Takes ours away, wherever they are. Their paths.
+/// Removes gpuhost's files, wherever they are, and returns their paths.
 [[nodiscard]] base::Result<std::vector<std::string>> withdraw_specs(const base::Root& host);
 
 } // namespace gpuhost::runtime

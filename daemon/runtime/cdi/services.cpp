@@ -19,11 +19,11 @@ constexpr std::array gds_nodes{NodePattern{"/dev", "nvidia-fs*"}};
 constexpr std::array gdrcopy_nodes{NodePattern{"/dev", "gdrdrv"}};
 constexpr std::array mofed_nodes{NodePattern{"/dev/infiniband", "uverbs*"},
                                  NodePattern{"/dev/infiniband", "rdma_cm"}};
-constexpr std::array nvswitch_nodes{NodePattern{"/dev", "nvidia-nvswitch*"}}; // nvswitchctl too
+constexpr std::array nvswitch_nodes{NodePattern{"/dev", "nvidia-nvswitch*"}}; // includes nvswitchctl
 constexpr NodePattern imex_nodes{"/dev/nvidia-caps-imex-channels", "channel*"};
-constexpr std::uint64_t last_imex_channel = (1U << 20U) - 1; ///< they are minors of one device
+constexpr std::uint64_t last_imex_channel = (1U << 20U) - 1; ///< the channels are minors of one device
 
-constexpr const char* udev_directory = "/run/udev"; ///< by which cuFile learns what disks there are
+constexpr const char* udev_directory = "/run/udev"; ///< cuFile reads the list of disks from it
 constexpr const char* cufile_config = "/etc/cufile.json";
 
 std::vector<SpecNode> find_nodes(const NodeReader& reader, std::span<const NodePattern> patterns) {
@@ -76,7 +76,7 @@ Result<MadeSpec> make_nvswitch_spec(const Root& host, const CdiSources& sources)
     return make_service_spec(host, sources, "nvswitch", nvswitch_nodes);
 }
 
-/// A channel's numbers are left to the runtime: they are made anew while containers come and go.
+/// Leaves the channels' numbers to the runtime: channels are created anew while containers start and stop.
 Result<MadeSpec> make_imex_spec(const Root& host, const CdiSources& sources) {
     const NodeReader reader(host, sources.device_root);
     std::map<unsigned, SpecNode> channels;

@@ -9,7 +9,7 @@ using base::Json;
 
 namespace {
 
-/// A member that says nothing is left out: versions of CDI that lack it refuse it.
+/// Omits a member without a value: CDI versions that lack the member refuse it.
 template <class T>
 void put(Json& object, const char* key, const T& value) {
     if (value != T())

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A specification of the Container Device Interface, CDI 1.1.0, as values: what a runtime changes in a container that
-// asks for one of its devices.
+// A specification of the Container Device Interface, CDI 1.1.0: the changes that a runtime makes to a
+// container that requests one of its devices.
 #pragma once
 
 #include "daemon/base/json.hpp"
@@ -16,7 +16,7 @@ namespace gpuhost::runtime {
 
 struct SpecNode {
     std::string path;      ///< in the container
-    std::string host_path; ///< empty: the same
+    std::string host_path; ///< empty: same as `path`
     std::string type;
     std::int64_t major = 0;
     std::int64_t minor = 0;
@@ -38,8 +38,8 @@ struct SpecMount {
 
 struct SpecHook {
     std::string name;              ///< "createContainer"
-    std::string path;              ///< of a program of the host
-    std::vector<std::string> args; ///< with the program's name first
+    std::string path;              ///< of a program on the host
+    std::vector<std::string> args; ///< including the program's name as the first
     std::vector<std::string> env;
     std::optional<std::int64_t> timeout; ///< seconds
     friend bool operator==(const SpecHook&, const SpecHook&) = default;
@@ -84,28 +84,29 @@ struct Spec {
     std::string kind;    ///< "nvidia.com/gpu"
     std::map<std::string, std::string> annotations;
     std::vector<SpecDevice> devices;
-    SpecEdits edits; ///< in every container with a device of it
+    SpecEdits edits; ///< applied to every container with one of the devices
     friend bool operator==(const Spec&, const Spec&) = default;
 };
 
-/// The lowest version of CDI that knows all that `spec` uses: older runtimes refuse a higher one.
+/// Returns the lowest version of CDI that supports all that `spec` uses. Older runtimes refuse a higher
+/// version.
 [[nodiscard]] std::string minimum_version(const Spec& spec);
 
 [[nodiscard]] base::Json to_json(const SpecEdits& edits);
 [[nodiscard]] base::Json to_json(const Spec& spec);
-/// A file's content: to_json(), readable, with a final newline.
+/// Returns the file's content: to_json(), indented, with a final newline.
 [[nodiscard]] std::string to_text(const Spec& spec);
 
-/// The shape alone: types, what must be there, and no member that CDI does not know, for which runtimes refuse a
-/// file too. What is wrong is BadContent that names its place ("devices[0].containerEdits.mounts[2]").
+/// Checks types, required members and unknown members, for which runtimes refuse a file too. Fails with
+/// BadContent that names the place ("devices[0].containerEdits.mounts[2]").
 [[nodiscard]] base::Result<Spec> spec_from_json(const base::Json& document, std::string_view what);
-/// JSON, or YAML where the name ends so.
+/// Parses JSON, or YAML if the name has that extension.
 [[nodiscard]] base::Result<Spec> parse_spec(std::string_view text, std::string_view name);
 
-/// Is it a file that runtimes look at?
+/// Returns whether runtimes read files of this name.
 [[nodiscard]] bool is_spec_file(std::string_view name);
 
-/// Why runtimes would refuse it, as sentences: names, version, paths, devices of one name.
+/// Returns sentences on why runtimes would refuse it: names, version, paths, duplicate devices.
 [[nodiscard]] std::vector<std::string> spec_problems(const Spec& spec);
 
 } // namespace gpuhost::runtime

@@ -52,7 +52,7 @@ Json documents_of(const Values& values) {
     return documents;
 }
 
-/// As a container gets it: of the specification, then of the device.
+/// Returns the edits for a container: those of the specification, then those of the device.
 SpecEdits edits_of(const DeviceClaim& claim) {
     SpecEdits edits = claim.file->spec->edits;
     const SpecEdits& own = claim.device->edits;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What people ask about specifications, as documents: org.gpuhost1(5) describes them.
+// Documents about specifications for people. org.gpuhost1(5) describes them.
 #pragma once
 
 #include "daemon/base/json.hpp"
@@ -10,14 +10,15 @@
 
 namespace gpuhost::runtime {
 
-/// All files, and the devices that containers can ask for.
+/// Returns all files, and the devices that containers can request.
 [[nodiscard]] base::Json list_devices(const std::vector<SpecFile>& files);
 
-/// What a container gets with the device `name`. NotFound if no file has it that runtimes take.
+/// Returns the edits for a container with the device `name`. Fails with NotFound if no valid file has it.
 [[nodiscard]] base::Result<base::Json> show_device(const std::vector<SpecFile>& files,
                                                    const std::string& name);
 
-/// The files alone, as in list_devices(), with names that two of one directory claim among their problems.
+/// Returns the files as in list_devices(). Devices that two files of one directory claim are among their
+/// problems.
 [[nodiscard]] base::Json check_files(const std::vector<SpecFile>& files);
 
 } // namespace gpuhost::runtime

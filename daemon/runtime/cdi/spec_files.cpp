@@ -22,10 +22,10 @@ using base::Root;
 
 namespace {
 
-/// In rising rank. /var/run is /run on all that we run on, but for a mounted system whose link may lead nowhere.
+/// In rising precedence. /var/run is a link to /run, but a mounted system's link may be broken.
 constexpr std::array<const char*, 3> directories{"/etc/cdi", "/run/cdi", "/var/run/cdi"};
 
-/// All edits of a specification; a container never gets more.
+/// Returns all edits of a specification. A container gets at most these.
 std::vector<const SpecEdits*> all_edits(const Spec& spec) {
     std::vector<const SpecEdits*> edits{&spec.edits};
     for (const SpecDevice& device : spec.devices)
@@ -33,7 +33,7 @@ std::vector<const SpecEdits*> all_edits(const Spec& spec) {
     return edits;
 }
 
-/// What the host must have for its containers to start, each thing once.
+/// Finds missing paths of the host without which containers do not start. Checks each path once.
 class HostCheck {
   public:
     explicit HostCheck(const Root& host) : host_(host) {}
@@ -58,7 +58,7 @@ class HostCheck {
   private:
     bool is_new(const std::string& path) { return seen_.insert(path).second; }
 
-    /// A driver that was removed takes dozens of files along.
+    /// Adds one sentence for each directory: a removed driver leaves dozens of missing files.
     void tell_gone() {
         for (const auto& [directory, paths] : gone_)
             stale_.push_back(paths.front() + (paths.size() == 1
@@ -98,17 +98,18 @@ class HostCheck {
 
     const Root& host_;
     std::set<std::string> seen_;
-    std::map<std::string, std::vector<std::string>> gone_; ///< what is to be mounted, by directory
+    std::map<std::string, std::vector<std::string>> gone_; ///< missing mount sources by directory
     std::vector<std::string> stale_;
 };
 
-/// Digits count as numbers.
+/// Compares digits as numbers.
 bool comes_before(const std::string& a, const std::string& b) {
     return ::strverscmp(a.c_str(), b.c_str()) < 0;
 }
 
-/// `claims` all have one name, those of the highest directory last. Two of one directory take it from all, also from
-/// one that outranks them: so does the library that runtimes have for CDI.
+/// Sets the states of `claims`, which have one name and are in rising order of directory. A conflict in one
+/// directory makes the device unavailable even from directories with higher precedence. The CDI library of
+/// runtimes does the same.
 void settle(std::span<DeviceClaim> claims) {
     const auto pair =
         std::adjacent_find(claims.begin(), claims.end(), [](const DeviceClaim& a, const DeviceClaim& b) {

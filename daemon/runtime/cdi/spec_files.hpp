@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The specifications that container runtimes on a host read, whoever wrote them.
+// The specifications that a host's container runtimes read, from gpuhost and from other tools.
 #pragma once
 
 #include "daemon/base/root.hpp"
@@ -14,45 +14,46 @@ namespace gpuhost::runtime {
 
 struct SpecFile {
     std::string path;
-    std::size_t directory = 0; ///< its place among those that are read: a later one outranks
+    std::size_t directory = 0; ///< its index in the search path: later ones take precedence
     bool ours = false;
-    std::optional<Spec> spec;          ///< nothing if it can't be read as one
-    std::vector<std::string> problems; ///< for which runtimes refuse the file
-    std::vector<std::string>
-        stale; ///< what it says of the host and is not so: containers won't start, or with the wrong driver
+    std::optional<Spec> spec;          ///< nothing if it can't be parsed
+    std::vector<std::string> problems; ///< reasons for which runtimes refuse the file
+    /// Sentences on where it does not match the host. Containers do not start, or get the wrong driver.
+    std::vector<std::string> stale;
 
     [[nodiscard]] bool is_good() const { return problems.empty(); }
 };
 
-/// A file that says `text`. Whatever is wrong with it, also that it can't be read, is in the result.
+/// Checks a file with this text. All problems are in the result, also that it could not be read.
 [[nodiscard]] SpecFile check_spec_file(const base::Root& host, const std::string& path,
                                        const base::Result<std::string>& text);
 
-/// All in /etc/cdi and /run/cdi, by directory and name; each of at most 1 MiB.
+/// Returns the files in /etc/cdi and /run/cdi, by directory and name. Reads at most 1 MiB of each.
 [[nodiscard]] std::vector<SpecFile> read_spec_files(const base::Root& host);
 
-/// The first line of files of ours in which no hook is. What reads YAML takes it for a comment.
+/// The first line of gpuhost's files that contain no hook. YAML readers treat it as a comment.
 inline constexpr std::string_view own_mark = "# Written by gpuhostd: section [CDI] of gpuhostd.conf(5)\n";
-/// Did we write a file that says `text`: is our hook or our mark in it? Nothing is parsed of what may be another's.
+/// Returns whether gpuhost wrote the text: it contains the hook or the mark. Does not parse it, since it may
+/// be another program's.
 [[nodiscard]] bool is_ours(std::string_view text);
-/// Of the driver whose libraries it mounts; empty: of none.
+/// Returns the version of the driver whose libraries it mounts; empty: none.
 [[nodiscard]] std::string driver_version(const Spec& spec);
 
-/// A device as containers ask for it, and who else claims its name.
+/// A device as containers request it, and the other file that claims its name.
 struct DeviceClaim {
     enum class State {
         Used,
-        Shadowed, ///< by a file in a directory that outranks
-        Conflict, ///< two files of one directory have it: nobody gets it of any
+        Shadowed, ///< by a file in a directory with higher precedence
+        Conflict, ///< two files of one directory have it, so it is unavailable
     };
     std::string name; ///< "nvidia.com/gpu=0"
     const SpecFile* file;
     const SpecDevice* device;
     State state = State::Used;
-    const SpecFile* other = nullptr; ///< if not used
+    const SpecFile* other = nullptr; ///< set unless `state` is Used
 };
 
-/// Of files that runtimes take, ordered by name: "gpu=2" is before "gpu=10". They point into `files`.
+/// Returns the devices of valid files, ordered by name: "gpu=2" precedes "gpu=10". They point into `files`.
 [[nodiscard]] std::vector<DeviceClaim> device_claims(const std::vector<SpecFile>& files);
 
 } // namespace gpuhost::runtime

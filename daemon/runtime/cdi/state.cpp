@@ -27,7 +27,7 @@ constexpr std::array input_names{Input{"gpuhost", "another version of gpuhostd w
                                  Input{"sockets", "sockets of the driver's daemons have changed since"},
                                  Input{"files", "the configuration of GPUDirect Storage has changed since"}};
 
-/// Why the specifications that `record` tells of are not those of now.
+/// Returns why the recorded specifications differ from what the inputs need now.
 Texts differences(const CdiSettings& settings, const Json& inputs, const CdiRecord& record) {
     Texts found;
     const std::string then = driver_of(record.inputs);
@@ -46,7 +46,7 @@ Texts differences(const CdiSettings& settings, const Json& inputs, const CdiReco
     return found;
 }
 
-/// Once: a record follows.
+/// Returns reasons that apply once, until a record exists.
 Texts reasons_to_look(const Json& observed) {
     Texts reasons;
     for (const std::string& path : base::strings_or_empty(observed, "unrecorded"))
@@ -54,7 +54,7 @@ Texts reasons_to_look(const Json& observed) {
     return reasons;
 }
 
-/// Why what there is has to go.
+/// Returns why existing files must be removed.
 Texts reasons_for_none(const CdiSettings& settings, const CdiRecord& record) {
     if (record.files.empty())
         return {};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether containers are told of the driver as it is now.
+// Compares the published specifications with the current driver.
 #pragma once
 
 #include "daemon/base/json.hpp"
@@ -11,13 +11,16 @@
 
 namespace gpuhost::runtime {
 
-/// {"inputs": cdi_inputs(), "record": null without one, "unrecorded": unrecorded_paths(), "missing", "changed": [paths]}. Never waits for a GPU.
+/// Returns the following, and never waits for a GPU:
+///
+///   {"inputs": cdi_inputs(), "record": null without one, "unrecorded": unrecorded_paths(),
+///    "missing": [paths], "changed": [paths]}
 [[nodiscard]] base::Json observe_cdi(const base::Root& host);
 
-/// Of the driver that is loaded; empty: none is.
+/// Returns the version of the loaded driver; empty: none.
 [[nodiscard]] std::string observed_driver(const base::Json& observed);
 
-/// What there is to be done, for people to read; empty: all is as it should be.
+/// Returns the reasons to publish, for people to read; empty: all is current.
 [[nodiscard]] std::vector<std::string> cdi_reasons(const CdiSettings& settings, const base::Json& observed);
 
 } // namespace gpuhost::runtime

@@ -30,7 +30,7 @@ Result<Json> withdraw(StepContext& context, const Json& /*args*/) {
     return Json{{"files", files}};
 }
 
-/// By what is there now: a step before this one may have loaded a driver that the plan did not see.
+/// Uses the current state: an earlier step may have loaded a driver that the plan did not see.
 Result<Json> converge_specs(StepContext& context, const Json& args) {
     const CdiSettings settings = settings_of(args);
     const Json observed = observe_cdi(context.root);
@@ -54,7 +54,7 @@ core::StepKind new_kind(const char* name) {
     core::StepKind kind;
     kind.name = name;
     kind.sandbox = core::Sandbox::Devices;
-    kind.deadline = std::chrono::minutes(5); // GPUs that are woken start one after the other
+    kind.deadline = std::chrono::minutes(5); // GPUs are initialized one after the other
     return kind;
 }
 

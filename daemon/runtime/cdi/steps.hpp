@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The steps by which containers get the driver that runs, and no other:
+// Steps that give containers the current driver and no other:
 //
-//   cdi.withdraw  Devices  takes what NVIDIA's operands wait for (validations.hpp) and our specifications away, so that no container begins with a driver that is about to go;
-//                          undone, it publishes for whatever driver runs then
-//   cdi.publish   Devices  writes them for the driver that is loaded and selected, where they are not right already; takes
-//                          them away where none is loaded; then the same for NVIDIA's operands. What is in the way fails no change of a driver
-//                          (cdi_publisher.hpp)
+//   cdi.withdraw  Devices  removes the operands' validation files (validations.hpp) and gpuhost's
+//                          specifications. No container then starts with a driver that is about to be
+//                          removed. Undo publishes for the driver that runs then.
+//   cdi.publish   Devices  writes the specifications of the loaded and selected driver if they are not
+//                          current. Removes them if no driver is loaded. Then updates the validation files.
+//                          Obstacles do not fail a driver change (publisher.hpp).
 #pragma once
 
 #include "daemon/core/step.hpp"
@@ -16,10 +17,11 @@ namespace gpuhost::runtime {
 
 void register_cdi_steps(core::StepKinds& kinds);
 
-/// By itself: undone, it leaves what it wrote, which is as right as what was there.
+/// Returns the step alone. Undo leaves the new files, which are as correct as the earlier ones.
 [[nodiscard]] core::Step cdi_publish_step(const CdiSettings& settings, std::string summary = {});
 
-/// For a change of the driver. Where CDI, and what operands wait for, is switched off what is still there goes.
+/// Returns the steps around a driver change. If CDI or the validation files are switched off, remaining files
+/// are removed.
 [[nodiscard]] core::StepsAround cdi_steps_around(const core::Settings& settings);
 
 } // namespace gpuhost::runtime

@@ -23,7 +23,8 @@ using base::Root;
 using File = ValidationState::File;
 
 constexpr std::string_view directory = "/run/nvidia/validations";
-/// Names of those that we have written, a line each; the package's removal reads it too.
+/// Lists the names of the files that gpuhost has written, one a line. The package's removal script reads it
+/// too.
 constexpr std::string_view record_file = "/run/gpuhost/validations";
 constexpr std::size_t longest = 4096;
 
@@ -89,9 +90,10 @@ File file_from(const std::string& name) {
     return name == "absent" ? File::Absent : name == "same" ? File::Same : File::Other;
 }
 
-// What is true
+// Facts
 
-/// Libraries of the version that is loaded, where they are of our own store; of others' their loader's cache knows.
+/// Returns whether the loaded version's libraries are in the selected userland. Returns true without
+/// a selection, because other installers add their libraries to the loader's cache.
 bool has_libraries(const Root& host, const std::string& version) {
     const auto userland = selected_userland(host);
     if (!userland || !*userland)
@@ -116,7 +118,7 @@ bool is_driver_ready(const Root& host) {
     return !gpus.empty() && has_nodes(host, gpus) && has_libraries(host, version);
 }
 
-/// Where others tell of devices they are taken at their word.
+/// Returns whether containers get this driver by CDI. Trusts other tools if gpuhost's CDI is off.
 bool are_containers_told(const Root& host, const std::string& version, bool cdi) {
     if (!cdi)
         return true;
@@ -125,7 +127,8 @@ bool are_containers_told(const Root& host, const std::string& version, bool cdi)
            base::string_or(told->inputs, "driver", "") == version;
 }
 
-/// Operands are pods: a runtime that serves no kubelet counts only where none does.
+/// Returns whether runtimes give GPUs. Operands are pods, so runtimes without a kubelet count only if none
+/// serves one.
 bool do_runtimes_give(const Root& host, const ValidationSettings& settings) {
     if (!settings.runtimes)
         return true;
@@ -149,10 +152,10 @@ bool do_containers_get(const Root& host, const ValidationSettings& settings) {
     return are_containers_told(host, version, settings.cdi) && do_runtimes_give(host, settings);
 }
 
-// What is done
+// Actions
 
 Result<void> write(const Root& host, const Validation& validation) {
-    GPUHOST_CHECK(record(host, validation, true)); // first: what is there and not known to be ours would stay
+    GPUHOST_CHECK(record(host, validation, true)); // first: an unrecorded file would never be removed
     GPUHOST_CHECK(host.make_directories(directory));
     return host.write_atomic(path_of(validation), validation.text);
 }
@@ -171,7 +174,7 @@ void converge(core::StepContext& context, const Validation& validation, bool wan
     else if (change == ValidationChange::Remove)
         done = remove(context.root, validation);
     else if (state.file == File::Absent)
-        done = record(context.root, validation, false); // whoever writes it next is its owner
+        done = record(context.root, validation, false); // the next writer owns it
     if (!done)
         context.warn("NVIDIA's operands may be told wrongly: " + done.error().message);
 }

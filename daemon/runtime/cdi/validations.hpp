@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The files in /run/nvidia/validations, for which NVIDIA's operands in Kubernetes wait: device plugin, GPU feature discovery,
-// DCGM and its exporter, MIG manager, MPS, DRA driver. The GPU Operator's validator writes the same ones where it is deployed.
+// The files in /run/nvidia/validations that NVIDIA's operands in Kubernetes wait for. Operands are the device
+// plugin, GPU feature discovery, DCGM and its exporter, MIG manager, MPS and the DRA driver. The GPU
+// Operator's validator writes the same files if it is deployed.
 //
-//   driver-ready   a driver runs, is whole, and is the host's: operands read it as a shell does
+//   driver-ready   a complete driver runs from the host; operands read the file as shell variables
 //   toolkit-ready  containers get its GPUs; empty
 //
-// There is one owner of each at a time: what says something else than we would is never touched, and what the validator takes
-// away and writes again is as good as ours.
+// Each file has one owner at a time. gpuhost never touches a file with other content. If the validator
+// removes and rewrites a file, that file counts as gpuhost's.
 #pragma once
 
 #include "daemon/base/json.hpp"
@@ -20,37 +21,38 @@ namespace gpuhost::runtime {
 
 struct ValidationSettings {
     bool keep = true;     ///< [Cluster] Validations=
-    bool cdi = true;      ///< [CDI] Enable=: containers are told by us
-    bool runtimes = true; ///< [Runtime] Configure=: so are runtimes
+    bool cdi = true;      ///< [CDI] Enable=: gpuhost writes specifications
+    bool runtimes = true; ///< [Runtime] Configure=: gpuhost configures runtimes
 };
-/// Of settings as workers get them.
+/// Reads the settings in the form that workers get.
 [[nodiscard]] ValidationSettings validation_settings(const base::Json& settings);
 
-/// What is true of the host, as far as operands are to know.
+/// The state of the host as far as operands depend on it.
 struct ValidationFacts {
-    bool driver = false;     ///< it is loaded, with its libraries, and each GPU that it serves has its node
-    bool containers = false; ///< they are told of this driver, and runtimes give it to them
+    bool driver = false;     ///< loaded, with its libraries and a node for each GPU that it serves
+    bool containers = false; ///< CDI describes this driver, and runtimes give it to containers
 };
 [[nodiscard]] ValidationFacts validation_facts(const base::Root& host, const ValidationSettings& settings);
 
-/// One of the files, as it is.
+/// State of one of the files.
 struct ValidationState {
-    enum class File { Absent, Same, Other } file = File::Absent; ///< beside what we would write
-    bool ours = false;                                           ///< we have written it
+    enum class File { Absent, Same, Other } file = File::Absent; ///< compared with gpuhost's text
+    bool ours = false;                                           ///< gpuhost has written it
 };
 enum class ValidationChange { None, Write, Remove };
 [[nodiscard]] ValidationChange validation_change(bool wanted, const ValidationState& state);
 
-/// {"driver-ready": {"wanted", "file": "absent", "same" or "other", "ours"}, "toolkit-ready": …}
+/// Returns {"driver-ready": {"wanted", "file": "absent", "same" or "other", "ours"}, "toolkit-ready": …}.
 [[nodiscard]] base::Json observe_validations(const base::Root& host, const ValidationSettings& settings);
-/// What is to be done, for people to read.
+/// Returns the reasons for a change, for people to read.
 [[nodiscard]] std::vector<std::string> validation_reasons(const base::Json& observed);
 
-/// Makes them what the host is. What is in the way is a warning: no driver that works is to go back for it.
+/// Makes the files match the host. Obstacles are warnings: they must not undo a change to a working driver.
 void converge_validations(core::StepContext& context);
-/// Of toolkit-ready alone, where the driver can't be looked at: it is as ready as driver-ready says.
+/// Updates toolkit-ready alone, where the driver cannot be observed. driver-ready then tells whether it is
+/// ready.
 void converge_toolkit_validation(core::StepContext& context);
-/// The driver is about to go: what says that it is ready goes first, whoever wrote it.
+/// Removes the files before the driver is removed, whoever wrote them.
 [[nodiscard]] base::Result<void> withdraw_validations(core::StepContext& context);
 
 } // namespace gpuhost::runtime
