@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which specifications were made of what: so that the daemon knows without reading a foreign file, or asking the driver,
-// whether they still fit.
+// Records the inputs of the published specifications. The daemon can then check whether they are current
+// without reading other programs' files or querying the driver.
 //
-// /var/lib/gpuhost/cdi.json is written by the step that writes the specifications; they may outlive a boot.
+// The step that writes the specifications writes /var/lib/gpuhost/cdi.json. Specifications may survive a
+// boot.
 #pragma once
 
 #include "daemon/base/json.hpp"
@@ -16,30 +17,30 @@
 namespace gpuhost::runtime {
 
 struct CdiRecord {
-    base::Json inputs;                           ///< as they were when the specifications were made
-    std::map<std::string, std::string> files;    ///< path → what identify() said of it
-    std::vector<std::string> devices;            ///< "nvidia.com/gpu=0", without those by UUID
+    base::Json inputs;                           ///< when the specifications were made
+    std::map<std::string, std::string> files;    ///< path → its identify()
+    std::vector<std::string> devices;            ///< "nvidia.com/gpu=0"; excludes names by UUID
     std::string directory;                       ///< settings
     std::string groups_setting;                  ///< as in CdiSettings
-    bool groups = true;                          ///< what it came to
-    std::string old_reader;                      ///< the runtime for which "auto" left them out
-    std::map<std::string, std::string> programs; ///< of the runtimes that "auto" looked at, as in CdiReaders
-    std::string version;                         ///< the newest of the specifications: "0.5.0"
-    std::string problem;                         ///< why containers get not all of it; empty: they do
-    bool failed = false; ///< it may go well the next time, though nothing else has changed
-    bool whole = false;  ///< the specification of GPUs was made with nothing left out
+    bool groups = true;                          ///< effective value
+    std::string old_reader;                      ///< the runtime for which "auto" omits groups
+    std::map<std::string, std::string> programs; ///< of runtimes examined for "auto", as in CdiReaders
+    std::string version;                         ///< newest version among the specifications: "0.5.0"
+    std::string problem;                         ///< why containers do not get all of it; empty: they do
+    bool failed = false;                         ///< a retry may succeed without other changes
+    bool whole = false;                          ///< the specification of GPUs is complete
 };
 [[nodiscard]] base::Json to_json(const CdiRecord& record);
 [[nodiscard]] std::optional<CdiRecord> cdi_record_from_json(const base::Json& value);
-/// Nothing where there is none that can be read: then nothing is known to have been written.
+/// Returns nothing without a readable record. Callers then assume that nothing was written.
 [[nodiscard]] std::optional<CdiRecord> read_cdi_record(const base::Root& host);
 [[nodiscard]] base::Result<void> write_cdi_record(const base::Root& host, const CdiRecord& record);
 
-/// Changes with every write to the file; empty: it is not there.
+/// Returns a text that changes with every write to the file; empty: the file does not exist.
 [[nodiscard]] std::string identify(const base::Root& host, const std::string& path);
-/// Files of the record that somebody has written since, and those that are gone.
+/// Returns recorded files that were changed or removed since.
 [[nodiscard]] std::vector<std::string> changed_files(const base::Root& host, const CdiRecord& record);
-/// Programs of the record that were installed, replaced or removed since.
+/// Returns recorded programs that were installed, replaced or removed since.
 [[nodiscard]] std::vector<std::string> changed_programs(const base::Root& host, const CdiRecord& record);
 [[nodiscard]] std::vector<std::string> missing_files(const base::Root& host, const CdiRecord& record);
 

@@ -11,18 +11,18 @@ namespace gpuhost::runtime {
 
 namespace {
 
-constexpr std::string_view least = "0.5.0";  ///< of GPUs, by what their names are
-constexpr std::string_view groups = "0.7.0"; ///< with the groups of device nodes
+constexpr std::string_view least = "0.5.0";  ///< required for GPUs, because of their names
+constexpr std::string_view groups = "0.7.0"; ///< required for groups of device nodes
 
-/// The first versions whose own copy of CDI's library reads that.
+/// The first version of a runtime whose copy of the CDI library reads a CDI version.
 struct Support {
-    RuntimeKind kind; ///< containerd stands for all that bring one
+    RuntimeKind kind; ///< Containerd also covers the runtimes that bundle one
     unsigned major;
     unsigned minor;
     unsigned patch;
     std::string_view newest;
 };
-/// By go.mod of each runtime's releases, newest first.
+/// Taken from go.mod of each runtime's releases, newest first.
 constexpr std::array table{
     Support{RuntimeKind::Containerd, 1, 7, 16, groups}, Support{RuntimeKind::Containerd, 1, 7, 0, least},
     Support{RuntimeKind::Crio, 1, 30, 0, groups},       Support{RuntimeKind::Crio, 1, 25, 0, least},

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which versions of the Container Device Interface container runtimes read. A runtime that meets a newer specification
-// ignores the whole file.
+// The versions of the Container Device Interface that container runtimes read. A runtime ignores a file with
+// a newer version completely.
 #pragma once
 
 #include "daemon/runtime/inspect/instance.hpp"
@@ -12,23 +12,24 @@
 
 namespace gpuhost::runtime {
 
-/// Returns the newest version of CDI, of those that gpuhostd makes, that this version of a runtime reads: "0.7.0". Empty where it
-/// reads none of them, or where its version is not known.
+/// Returns the newest CDI version, among those that gpuhostd generates, that this version of a runtime reads:
+/// "0.7.0". Empty if it reads none of them or if its version is not known.
 [[nodiscard]] std::string newest_cdi(RuntimeKind kind, const std::optional<RuntimeVersion>& version);
-/// Returns the first version of a runtime that reads what gpuhostd makes at the least, for messages: "4.3".
+/// Returns the first version of a runtime that reads gpuhostd's lowest CDI version, for messages: "4.3".
 [[nodiscard]] std::string first_with_cdi(RuntimeKind kind);
 
-/// Returns whether a runtime with `newest` reads a specification of `version`. An empty version is that of no specification.
+/// Returns whether a runtime with `newest` reads a specification of `version`. An empty version means that
+/// there is no specification.
 [[nodiscard]] bool reads_cdi(std::string_view newest, std::string_view version);
-/// Returns what a person is to do where it does not.
+/// Returns instructions for a runtime that does not read it.
 [[nodiscard]] std::string too_new_text(std::string_view version);
 
-/// What the runtimes of a host mean for the version of its specifications.
+/// Limits that a host's runtimes set on the CDI version.
 struct CdiReaders {
-    std::string
-        old; ///< "podman 4.3.1": it does not read CDI 0.7.0, or its version is not known; empty: there is none
-    std::map<std::string, std::string>
-        programs; ///< path → what stamp_of() says of it, also where there is none yet
+    /// "podman 4.3.1": does not read CDI 0.7.0, or its version is not known; empty: there is none.
+    std::string old;
+    /// Path → its stamp_of(). Includes paths without a program.
+    std::map<std::string, std::string> programs;
 };
 /// Asks each runtime's program for its version.
 [[nodiscard]] CdiReaders find_cdi_readers(const base::Root& host);

@@ -14,25 +14,26 @@ using base::member;
 
 namespace {
 
-/// All three look there unless told otherwise.
+/// Returns the configured directories. The default is the same for all three runtimes.
 std::vector<std::string> spec_dirs(const Json& table, std::string_view key) {
     return base::get_strings(table, key).value_or(std::vector<std::string>{"/etc/cdi", "/var/run/cdi"});
 }
 
-/// On wherever the version can read what gpuhostd writes.
+/// Returns On if the version reads gpuhostd's CDI versions, for runtimes that have no switch.
 CdiState reads_cdi_by_itself(RuntimeKind kind, const std::optional<RuntimeVersion>& version) {
     if (!version)
         return CdiState::Unknown;
     return newest_cdi(kind, version).empty() ? CdiState::Unsupported : CdiState::On;
 }
 
-/// Tables one level deep: a runtime that a later file names again is the later one's alone.
+/// Merges tables one level deep: a later file replaces the whole table of a runtime.
 void add_tables(Json& to, const Json& from) {
     if (from.is_object())
         to.update(from);
 }
 
-/// Docker's CDI: by features.cdi since 25.0, on without it since 28.2 (moby's issue 45192 and dockerd(8)).
+/// Returns the state of Docker's CDI. features.cdi enables it since 25.0; it is the default since 28.2 (moby
+/// issue 45192 and dockerd(8)).
 CdiState docker_cdi(const Json& daemon, const std::vector<std::string>& arguments,
                     const std::optional<RuntimeVersion>& version) {
     auto enabled = base::get_bool(member(daemon, "features"), "cdi");
@@ -61,7 +62,7 @@ RuntimeConfig crio_config(const std::vector<Json>& files, const std::optional<Ru
     RuntimeConfig config;
     for (const Json& file : files)
         config.socket = base::string_or(member(member(file, "crio"), "api"), "listen", config.socket);
-    // Always there: crun since 1.31, runc before.
+    // The built-in runtime is always available: crun since 1.31, runc before.
     const std::string built_in = !version ? "" : version->is_at_least(1, 31) ? "crun" : "runc";
     config.default_handler = base::string_or(table, "default_runtime", built_in);
     if (!built_in.empty() && !runtimes.contains(built_in))
@@ -93,7 +94,7 @@ RuntimeConfig podman_config(const std::vector<Json>& files, const std::optional<
              std::nullopt});
     config.cdi = reads_cdi_by_itself(RuntimeKind::Podman, version);
     config.cdi_spec_dirs = spec_dirs(table, "cdi_spec_dirs");
-    // Podman's issue 26569: 5.5 alone.
+    // Podman issue 26569: only 5.5 is affected.
     if (version && version->major == 5 && version->minor == 5 && !table.contains("cdi_spec_dirs"))
         config.cdi_spec_dirs = {"/etc/cdi"};
     return config;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a runtime's configuration comes to, in the same words for all of them.
+// A runtime's effective configuration in a common form.
 #pragma once
 
 #include "daemon/base/json.hpp"
@@ -11,7 +11,7 @@
 
 namespace gpuhost::runtime {
 
-/// What a pod's RuntimeClass or "docker run --runtime" leads to.
+/// The target of a pod's RuntimeClass or of "docker run --runtime".
 struct RuntimeHandler {
     std::string name;   ///< "runc", "nvidia"
     std::string type;   ///< "io.containerd.runc.v2", "oci"; empty: the runtime's default
@@ -22,36 +22,36 @@ struct RuntimeHandler {
 
 enum class CdiState {
     On,
-    Off,         ///< and can be switched on
+    Off,         ///< can be switched on
     Unsupported, ///< by this version
-    Unknown,     ///< depends on the version, which is not known
+    Unknown,     ///< depends on the unknown version
 };
 
-/// containerd's /etc/containerd/certs.d, from which pods get this host's images.
+/// Whether containerd uses /etc/containerd/certs.d, from which pods get this host's images.
 enum class RegistryHosts {
     Read,
-    Unread, ///< and config_path can be set
-    Other,  ///< somebody set up something else, or the runtime has no such directory
+    Unread, ///< config_path can be set
+    Other,  ///< another setup exists, or the runtime has no such directory
 };
 
 struct RuntimeConfig {
     std::string cri_plugin; ///< containerd's key in "plugins"; empty for others
-    std::string socket;     ///< where it listens, if its files say so
-    bool serves_cri = true; ///< containerd's own can be off, as Docker's packages have it
+    std::string socket;     ///< listening address if the files set it
+    bool serves_cri = true; ///< containerd's CRI can be off, as in Docker's packages
     std::string default_handler;
-    std::vector<RuntimeHandler> handlers; ///< by name
+    std::vector<RuntimeHandler> handlers; ///< ordered by name
     CdiState cdi = CdiState::Unknown;
     std::vector<std::string> cdi_spec_dirs;
     RegistryHosts registry_hosts = RegistryHosts::Other;
-    std::vector<std::string> problems; ///< for which the runtime does not start, or not as configured
+    std::vector<std::string> problems; ///< reasons why the runtime fails to start or ignores settings
 };
 
-/// Pure: of documents in the order in which the runtime reads them.
+/// Pure. `files` are in the order in which the runtime reads them.
 [[nodiscard]] RuntimeConfig crio_config(const std::vector<base::Json>& files,
                                         const std::optional<RuntimeVersion>& version);
 [[nodiscard]] RuntimeConfig podman_config(const std::vector<base::Json>& files,
                                           const std::optional<RuntimeVersion>& version);
-/// `daemon` is daemon.json, `arguments` those of dockerd, one of which may say what daemon.json does not.
+/// `daemon` is daemon.json. `arguments` are dockerd's, and may add settings.
 [[nodiscard]] RuntimeConfig docker_config(const base::Json& daemon, const std::vector<std::string>& arguments,
                                           const std::optional<RuntimeVersion>& version);
 

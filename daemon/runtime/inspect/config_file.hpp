@@ -9,27 +9,27 @@
 
 namespace gpuhost::runtime {
 
-/// One that a runtime reads, or tries to.
+/// A configuration file that a runtime reads or tries to read.
 struct ConfigFile {
     std::string path;
-    base::Json content = base::Json::object(); ///< empty where there is a problem
-    std::string problem;                       ///< for which the runtime can't read it
+    base::Json content = base::Json::object(); ///< empty if there is a problem
+    std::string problem;                       ///< why the runtime cannot read it
     bool exists = true;
-    bool is_secret = false; ///< it may be as good as any, but who asks may not read it; `problem` says so
+    bool is_secret = false; ///< the caller may not read it, so its state is unknown; `problem` says so
 };
 
-/// A runtime that has more is not followed: what is beyond is a problem.
+/// Limit on the files of a runtime. Files beyond it are reported as a problem.
 inline constexpr std::size_t most_config_files = 128;
 
 using ConfigParser = base::Result<base::Json> (*)(std::string_view text, std::string_view path);
-/// An object; for Docker's daemon.json.
+/// Parses a JSON object, for Docker's daemon.json.
 [[nodiscard]] base::Result<base::Json> parse_json_object(std::string_view text, std::string_view path);
 
-/// Of at most 1 MiB. Whatever is wrong, also that it is not there, is in the result.
+/// Reads at most 1 MiB. The result contains all problems, also a missing file.
 [[nodiscard]] ConfigFile read_config_file(const base::Root& root, const std::string& path,
                                           ConfigParser parser);
-/// A place in the list that says why what would stand there is not known.
+/// Returns an entry that gives the reason why a file's content is not known.
 [[nodiscard]] ConfigFile unread(const std::string& path, const std::string& why);
-[[nodiscard]] ConfigFile unreadable(const std::string& path); ///< for who asks
+[[nodiscard]] ConfigFile unreadable(const std::string& path); ///< for the caller
 
 } // namespace gpuhost::runtime

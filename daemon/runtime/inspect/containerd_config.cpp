@@ -14,7 +14,7 @@ namespace {
 
 constexpr const char* runc = "io.containerd.runc.v2";
 
-/// pkg/cri/config (internal/cri/config since 2.0), config_unix.go.
+/// From config_unix.go in pkg/cri/config (internal/cri/config since 2.0).
 const std::vector<std::string>& default_spec_dirs() {
     static const std::vector<std::string> directories{"/etc/cdi", "/var/run/cdi"};
     return directories;
@@ -30,7 +30,8 @@ RuntimeHandler handler_of(const std::string& name, const Json& said) {
     return handler;
 }
 
-/// Before 2.0 a table of runtimes takes the place of the default one, runc; from then on it adds to it.
+/// Returns the handlers. Before 2.0 a table of runtimes replaces the default one, runc; from 2.0 on it
+/// extends it.
 std::vector<RuntimeHandler> handlers_of(const Json& containerd, bool keeps_default) {
     Json runtimes = member(containerd, "runtimes");
     if (!runtimes.is_object())
@@ -51,7 +52,7 @@ std::vector<RuntimeHandler> handlers_of(const Json& containerd, bool keeps_defau
     return handlers;
 }
 
-/// CDI came off with 1.7, on with 2.0, and can't be switched off since 2.4.
+/// Returns the state of CDI: off by default in 1.7, on in 2.0, and not switchable since 2.4.
 CdiState cdi_state(const Json& cri, const std::optional<RuntimeVersion>& version, unsigned config_version) {
     const auto enabled = base::get_bool(cri, "enable_cdi");
     if (!version)

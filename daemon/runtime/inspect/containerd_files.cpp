@@ -25,16 +25,16 @@ std::string join(const std::string& directory, const std::string& name) {
 constexpr std::size_t most_matches = 1024;
 constexpr std::size_t most_names = 1U << 16U;
 
-/// Into `files` goes why it can't be told what all of them are.
+/// Returns the imported paths. Adds an entry with a problem to `files` if they cannot all be determined.
 std::vector<std::string> imports_of(const Root& root, const ConfigFile& file, bool before_1_7,
                                     std::vector<ConfigFile>& files) {
     const std::filesystem::path directory = std::filesystem::path(file.path).parent_path();
     std::vector<std::string> paths;
     std::size_t patterns = 0;
     for (const std::string& import : base::strings_or_empty(file.content, "imports")) {
-        const bool is_pattern = import.find('*') != std::string::npos; // alone makes one for containerd
+        const bool is_pattern = import.find('*') != std::string::npos; // as containerd decides
         const std::filesystem::path base = is_pattern && before_1_7 ? "/" : directory;
-        const std::string path = (base / import).lexically_normal(); // an absolute one stays as it is
+        const std::string path = (base / import).lexically_normal(); // an absolute path stays unchanged
         if (!is_pattern) {
             paths.push_back(path);
             continue;

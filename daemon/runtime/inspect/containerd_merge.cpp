@@ -15,7 +15,7 @@ constexpr const char* cri_2 = "io.containerd.grpc.v1.cri";
 constexpr const char* cri_3 = "io.containerd.cri.v1.runtime";
 constexpr const char* cri_3_images = "io.containerd.cri.v1.images";
 
-/// How files become one.
+/// How containerd merges several files.
 enum class Age { PerPlugin, Deep, DeepMigrated };
 
 Age age_of(const std::vector<Json>& files, const std::optional<RuntimeVersion>& version) {
@@ -32,7 +32,7 @@ unsigned newest_version(const RuntimeVersion& version) {
     return !version.is_at_least(2, 0) ? 2 : version.is_at_least(2, 3) ? 4 : 3;
 }
 
-/// Tables key by key; of anything else the later one stays, also where it is false or empty.
+/// Merges tables key by key. Other values are replaced, even by false or empty ones.
 void merge_deep(Json& to, const Json& from) {
     for (const auto& [key, value] : from.items())
         if (Json& there = to[key]; there.is_object() && value.is_object())
@@ -49,7 +49,7 @@ void add_missing(Json& to, const Json& from) {
             to[key] = value;
 }
 
-/// As migrateConfig() of plugins/cri/images does it, of what counts here.
+/// Migrates settings of images like migrateConfig() in plugins/cri/images; limited to keys that matter here.
 void migrate_images(Json& to, const Json& old) {
     if (!to.is_object())
         to = Json::object();
@@ -63,7 +63,7 @@ void migrate_images(Json& to, const Json& old) {
         copy(containerd, {"disable_snapshot_annotations", "discard_unpacked_layers"});
 }
 
-/// containerd's own steps from one version to the next, of which the CRI's runtimes and images are what counts here.
+/// Applies containerd's migrations between versions, limited to the CRI's runtimes and images.
 void migrate(Json& file) {
     Json& plugins = file["plugins"];
     if (!plugins.is_object())
@@ -82,7 +82,7 @@ void migrate(Json& file) {
     migrate_images(plugins[cri_3_images], old);
 }
 
-/// Top-level lists are joined, `plugins` in the way of its age, and of anything else the later one stays.
+/// Joins top-level lists and merges `plugins` according to `age`. Other values are replaced.
 void merge_file(Json& to, const Json& from, Age age) {
     for (const auto& [key, value] : from.items()) {
         Json& there = to[key];
@@ -127,7 +127,7 @@ ContainerdConfig merge_containerd(const std::vector<Json>& files,
             merged.problems.push_back("version = " + std::to_string(said) +
                                       " is for a newer containerd than " + version->text +
                                       ", which does not read it as it is meant");
-        // 2.3 alone compares them, and ends: the node is gone with it.
+        // Only 2.3 compares them and exits, which makes the node fail.
         if (version && version->major == 2 && version->minor == 3 && said > config_version(files.front()))
             merged.problems.push_back(
                 "a file says version = " + std::to_string(said) + " and is imported by version = " +
@@ -140,7 +140,7 @@ ContainerdConfig merge_containerd(const std::vector<Json>& files,
     }
     if (age == Age::Deep && merged.version < 3) {
         merged.document["version"] = merged.version;
-        // 2.0 to 2.2 take nothing of the CRI out of a file of version 1.
+        // 2.0 to 2.2 ignore the CRI's tables in a file of version 1.
         if (Json& plugins = merged.document["plugins"]; merged.version < 2 && plugins.is_object()) {
             plugins.erase(cri_1);
             plugins.erase(cri_2);
@@ -150,7 +150,7 @@ ContainerdConfig merge_containerd(const std::vector<Json>& files,
     if (age != Age::PerPlugin)
         merged.version = newest_version(version.value_or(RuntimeVersion{2, 3, {}}));
     else
-        merged.version = std::min(merged.version, 2U); // 1.6 takes a newer one for it
+        merged.version = std::min(merged.version, 2U); // 1.6 treats a newer version as 2
     merged.document["version"] = merged.version;
     return merged;
 }

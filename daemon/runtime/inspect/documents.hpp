@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What people ask about runtimes, as documents: org.gpuhost1(5) describes them.
+// Documents about runtimes for people. org.gpuhost1(5) describes them.
 #pragma once
 
 #include "daemon/base/json.hpp"

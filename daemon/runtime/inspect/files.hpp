@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which files of a runtime's configuration are ours. Pure.
+// Identifies gpuhost's files in a runtime's configuration. Pure.
 #pragma once
 
 #include "daemon/runtime/inspect/config_file.hpp"
@@ -9,9 +9,9 @@
 
 namespace gpuhost::runtime {
 
-/// The file that is all ours; empty for a runtime that has no drop-ins.
+/// Returns the path of gpuhost's drop-in; empty for a runtime without drop-ins.
 [[nodiscard]] std::string drop_in_of(const RuntimeInstance& instance);
-/// Does `file` import `path` by its name, rather than by a pattern?
+/// Returns whether `file` imports `path` by name instead of by a pattern.
 [[nodiscard]] bool is_named(const ConfigFile& file, const std::string& path);
 
 } // namespace gpuhost::runtime

@@ -13,14 +13,16 @@ using base::Root;
 
 namespace {
 
-/// By its name or its socket. One of its kind that may listen anywhere may well be there.
+/// Returns whether the instance matches the profile by name or socket. An instance of the same kind with an
+/// unknown socket may use the profile's, so it matches too.
 bool is_profile(const RuntimeInstance& one, const RuntimeProfile& profile) {
     const bool may_listen_there = one.kind == profile.kind && profile.name == name_of(profile.kind) &&
                                   one.socket.empty() && one.name != "docker-containerd";
     return one.name == profile.name || one.socket == profile.socket || may_listen_there;
 }
 
-/// Is it here, though no service and no process says so? k3s and RKE2 have one socket, which names neither.
+/// Returns whether the runtime exists without a service or process. k3s and RKE2 share one socket, which
+/// identifies neither.
 bool is_here(const Root& root, const RuntimeProfile& profile) {
     if (profile.kind == RuntimeKind::Podman)
         return root.exists(profile.executable);

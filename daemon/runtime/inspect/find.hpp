@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which container runtimes a host has, by what is there: services, processes, sockets.
+// Finds a host's container runtimes through services, processes and sockets.
 #pragma once
 
 #include "daemon/base/root.hpp"
@@ -10,11 +10,12 @@
 
 namespace gpuhost::runtime {
 
-/// No link: what is a socket elsewhere under this name is another runtime's, as podman's under Docker's.
+/// Returns whether the path is a socket and not a link. A link leads to another runtime's socket, like
+/// podman's under Docker's name.
 [[nodiscard]] bool is_socket(const base::Root& root, const std::string& path);
 
-/// Those of services and processes, what is known by its socket alone, and Podman, which needs no service; by name, without
-/// their versions.
+/// Returns the runtimes of services and processes, those with only a known socket, and Podman, which needs no
+/// service. Ordered by name, without versions.
 [[nodiscard]] std::vector<RuntimeInstance> find_runtimes(const base::Root& root);
 
 } // namespace gpuhost::runtime

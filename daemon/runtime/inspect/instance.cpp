@@ -23,7 +23,7 @@ std::string config_option(const std::vector<std::string>& command) {
     return option_value(command, {"--config", "-c", "--config-file"});
 }
 
-/// Whose containerd it is: by its service, or by the file that it was told to read where no service holds it.
+/// Returns the owner of a containerd: by its service, or else by its configuration file.
 std::pair<std::string, RuntimeKind> containerd_of(const std::string& unit, const std::string& config) {
     if (unit == "docker.service" || starts_with(config, "/run/docker/") ||
         starts_with(config, "/var/run/docker/"))
@@ -59,7 +59,7 @@ std::pair<std::string, RuntimeKind> owner_of(const std::vector<std::string>& com
     }
 }
 
-/// What the command line of the runtime itself says, or of what starts it.
+/// Applies the command line of the runtime itself or of the program that starts it.
 void apply_command(RuntimeInstance& instance, const std::vector<std::string>& command) {
     const RuntimeProfile& profile = profile_of(instance.name, instance.kind);
     instance.arguments = command;
@@ -92,14 +92,15 @@ void apply_command(RuntimeInstance& instance, const std::vector<std::string>& co
         instance.executable = profile.executable;
 }
 
-/// k3s is containerd too when it is called so: then the program beside it is what to ask.
+/// Returns the containerd to query. k3s behaves as containerd when called by that name, so the program beside
+/// it answers.
 std::string containerd_beside(const std::string& executable) {
     const std::size_t slash = executable.rfind('/');
     const bool another = slash != std::string::npos && executable.substr(slash + 1) != "containerd";
     return another ? executable.substr(0, slash) + "/containerd" : executable;
 }
 
-constexpr std::string_view gone = " (deleted)"; ///< replaced by an upgrade since it was started
+constexpr std::string_view gone = " (deleted)"; ///< an upgrade replaced it after the start
 
 std::string executable_of(const RuntimeProcess& process, RuntimeKind kind) {
     std::string path = process.executable;
@@ -140,7 +141,7 @@ std::vector<RuntimeInstance> instances_of(const std::vector<RuntimeUnit>& units,
                    one.kind == owner_of(unit.command, unit.name).second;
         });
         if (same != instances.end())
-            continue; // k3s.service and k3s-agent.service are one containerd
+            continue; // k3s.service and k3s-agent.service share one containerd
         RuntimeInstance& instance = add(unit.command, unit.name);
         instance.unit_file = unit.file;
         instance.bound_to = unit.bound_to;
@@ -150,7 +151,7 @@ std::vector<RuntimeInstance> instances_of(const std::vector<RuntimeUnit>& units,
     for (const RuntimeProcess& process : processes) {
         const auto program = program_of(process.command);
         if (program && starts_containerd(*program))
-            continue; // the containerd that it starts is a process of its own
+            continue; // its containerd is a separate process
         const auto [name, kind] = owner_of(process.command, process.unit);
         const std::string config = config_option(process.command);
         const auto is_it = [&, &name = name, &kind = kind](const RuntimeInstance& one) {

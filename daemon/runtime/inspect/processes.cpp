@@ -12,8 +12,8 @@ using base::Root;
 
 namespace {
 
-/// Is its "/" the host's? Containers that share the host's PID namespace have another. Only root may look; for others a process
-/// is the host's where a service has it.
+/// Returns whether the process has the host's "/". Containers that share the host's PID namespace have
+/// another one. Only root may check it; for other users a process in a service counts as the host's.
 bool has_root_of_host(const Root& root, const std::string& directory, const std::string& unit) {
     const auto host = root.stat("/");
     const auto own = root.stat(directory + "/root");
@@ -22,7 +22,8 @@ bool has_root_of_host(const Root& root, const std::string& directory, const std:
     return host && own && host->st_dev == own->st_dev && host->st_ino == own->st_ino;
 }
 
-/// Of root, and in no PID namespace below this one: /proc/PID/status, which anybody may read.
+/// Returns whether the process is root's and in this PID namespace, from /proc/PID/status, which everybody
+/// may read.
 bool is_of_host(std::string_view status) {
     bool of_root = false;
     bool of_host = true;
@@ -39,11 +40,11 @@ bool is_of_host(std::string_view status) {
 std::vector<std::string> words_of(std::string_view cmdline) {
     std::vector<std::string> words = base::split(cmdline, '\0');
     if (!words.empty() && words.back().empty())
-        words.pop_back(); // the last one ends with a NUL too
+        words.pop_back(); // the last word ends with a NUL too
     return words;
 }
 
-/// All that run, by number, with nothing but their commands.
+/// Returns all processes by number, with only their commands set.
 std::vector<RuntimeProcess> read_commands(const Root& root) {
     std::vector<RuntimeProcess> processes;
     for (const std::string& name : root.list("/proc").value_or(std::vector<std::string>()))

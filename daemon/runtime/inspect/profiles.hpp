@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where each runtime has its things unless its command line says otherwise.
+// Default paths of each runtime, which its command line may override.
 #pragma once
 
 #include "daemon/runtime/inspect/instance.hpp"
@@ -14,14 +14,14 @@ struct RuntimeProfile {
     RuntimeKind kind;
     std::string_view config;
     std::string_view socket;
-    std::string_view executable; ///< of the runtime itself
+    std::string_view executable; ///< the runtime's own program
 };
 
 inline constexpr std::string_view crio_drop_ins = "/etc/crio/crio.conf.d";
 
-/// Docker's own containerd is one of them: dockerd starts it where it is told of no other.
+/// Includes Docker's own containerd, which dockerd starts unless it is configured to use another.
 [[nodiscard]] std::span<const RuntimeProfile> runtime_profiles();
-/// `name` is one of theirs; others are containerd's.
+/// Returns the profile of `kind` called `name`, else the first one of `kind`.
 [[nodiscard]] const RuntimeProfile& profile_of(std::string_view name, RuntimeKind kind);
 
 } // namespace gpuhost::runtime

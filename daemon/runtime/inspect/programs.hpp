@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Container runtimes by their command lines.
+// Identifies container runtimes by their command lines.
 #pragma once
 
 #include <initializer_list>
@@ -10,17 +10,19 @@
 
 namespace gpuhost::runtime {
 
-/// What is started. k0s, k3s, RKE2 and MicroK8s start a containerd in their turn.
+/// The started program. k0s, k3s, RKE2 and MicroK8s start a containerd themselves.
 enum class RuntimeProgram { Containerd, Crio, Dockerd, K0s, K3s, Rke2, Microk8s };
 [[nodiscard]] bool starts_containerd(RuntimeProgram program);
 
-/// Nothing for what is no runtime, or one of its commands that ends by itself, as "containerd config dump".
+/// Returns nothing for other programs and for commands that exit by themselves, such as "containerd config
+/// dump".
 [[nodiscard]] std::optional<RuntimeProgram> program_of(const std::vector<std::string>& command);
 
-/// The value of the first option that has one of these names, as "--config FILE" or "--config=FILE"; empty: not there.
+/// Returns the value of the first option with one of these names, from "--config FILE" or "--config=FILE";
+/// empty: none.
 [[nodiscard]] std::string option_value(const std::vector<std::string>& command,
                                        std::initializer_list<std::string_view> names);
-/// All of one that may be given several times.
+/// Returns all values of an option that may be repeated.
 [[nodiscard]] std::vector<std::string> option_values(const std::vector<std::string>& command,
                                                      std::string_view name);
 

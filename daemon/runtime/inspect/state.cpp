@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::string_view replaced_text = "its program was replaced since it started: restart it";
 
-/// What a runtime is told to read is to be there. `file` has a problem for being absent, or none.
+/// Sets or clears `file`'s problem for a missing file: an explicitly configured file must exist.
 void judge_absence(const RuntimeInstance& instance, ConfigFile& file) {
     if (file.exists)
         return;
@@ -32,7 +32,7 @@ void judge_absence(const RuntimeInstance& instance, ConfigFile& file) {
                                              : "";
 }
 
-/// It may be absent; a runtime then has its defaults.
+/// Reads a file that may be absent, in which case the runtime uses its defaults.
 ConfigFile read_first(const Root& root, const std::string& path) {
     ConfigFile file = read_config_file(root, path, parse_toml);
     if (!file.exists)
@@ -42,8 +42,8 @@ ConfigFile read_first(const Root& root, const std::string& path) {
 
 constexpr unsigned deepest = 16;
 
-/// All of a directory and those in it by name, also hidden ones, as Go's filepath.Walk comes by them: it goes into
-/// directories, and into no link to one. False once there are too many.
+/// Adds all files of a directory and its subdirectories by name, as Go's filepath.Walk does. Includes hidden
+/// files and follows no links to directories. Returns false if there are too many.
 bool add_tree(const Root& root, const std::string& directory, unsigned depth,
               std::vector<ConfigFile>& files) {
     const auto names = root.list(directory);
@@ -68,7 +68,7 @@ bool add_tree(const Root& root, const std::string& directory, unsigned depth,
     return true;
 }
 
-/// Podman's drop-ins, by name.
+/// Adds Podman's drop-ins, by name.
 void add_drop_ins(const Root& root, const std::string& directory, std::vector<ConfigFile>& files) {
     for (const std::string& name : root.list(directory).value_or(std::vector<std::string>())) {
         const std::string path = directory + "/" + name;
@@ -110,7 +110,7 @@ RuntimeConfig config_of(const RuntimeInstance& instance, const std::vector<Confi
     }
 }
 
-/// By the command line, its files, and where others of its name have it.
+/// Sets the socket from the command line, else from the files, else from the default of its name.
 void find_socket(const Root& root, RuntimeState& state) {
     RuntimeInstance& instance = state.instance;
     const RuntimeProfile& profile = profile_of(instance.name, instance.kind);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Programs of the host that answer a question about themselves, as "containerd config dump".
+// Runs programs of the host that answer a question about themselves, such as "containerd config dump".
 #pragma once
 
 #include "daemon/base/process.hpp"
@@ -11,12 +11,13 @@
 
 namespace gpuhost::runtime {
 
-/// Refused where anybody but root could put something else: the file itself and all directories above where it really is
-/// are root's alone. A seam at link time, as the next one.
+/// Opens a program. Fails with Refused unless the file and all directories above its real path are writable
+/// by root alone. Tests replace this function and the next one at link time.
 [[nodiscard]] base::Result<base::UniqueFd> open_trusted(const base::Root& root, const std::string& path);
 
-/// Refused where anybody but root could have put there what would run as root, and below another root than the host's.
-/// `argv[0]` is an absolute path. A seam at link time: tests have one that runs a tree's own programs.
+/// Runs a program as root. Fails with Refused if anybody but root could have written it, and below a root
+/// other than the host's. `argv[0]` is an absolute path. Tests link a version that runs programs of a test
+/// tree.
 [[nodiscard]] base::Result<base::Finished> run_trusted(const base::Root& root, std::vector<std::string> argv,
                                                        std::chrono::milliseconds deadline,
                                                        bool drop_errors = false);

@@ -15,14 +15,14 @@ using base::Root;
 
 namespace {
 
-/// The first that has a name outranks the others: systemd.unit(5).
+/// In order of precedence: systemd.unit(5).
 constexpr std::array directories{"/etc/systemd/system", "/run/systemd/system",
                                  "/usr/local/lib/systemd/system", "/usr/lib/systemd/system",
                                  "/lib/systemd/system"};
 
 using Paths = std::map<std::string, std::string>;
 
-/// Those in `subdirectory` of all directories whose names end so, by name.
+/// Returns the files in `subdirectory` of all directories whose names have this ending, by name.
 Paths files_named(const Root& root, const std::string& subdirectory, std::string_view ending) {
     Paths files;
     for (const std::string directory : directories)
@@ -33,14 +33,15 @@ Paths files_named(const Root& root, const std::string& subdirectory, std::string
     return files;
 }
 
-/// A unit file's text. Masked is the link to /dev/null, which is nothing to read below another root.
+/// Returns a unit file's text; empty if it is masked. The link to /dev/null cannot be read below another
+/// root.
 std::string read_unit(const Root& root, const std::string& path) {
     if (const auto target = root.read_link(path); target && *target == "/dev/null")
         return {};
     return root.read(path, base::ini_size_limit).value_or(std::string());
 }
 
-/// A link to a unit of another name is but another name of that unit.
+/// Returns whether a link is an alias: it leads to a unit of another name.
 bool is_alias(const Root& root, const std::string& name, const std::string& path) {
     const auto target = root.read_link(path);
     return target && target->substr(target->rfind('/') + 1) != name;
@@ -115,10 +116,10 @@ std::vector<RuntimeUnit> read_runtime_units(const Root& root) {
     std::vector<RuntimeUnit> units;
     for (const auto& [name, file] : files_named(root, "", ".service")) {
         if (is_alias(root, name, file))
-            continue; // or masked
+            continue; // an alias, or masked
         std::vector<std::string> texts{read_unit(root, file)};
         if (texts.front().empty() || name.find('@') != std::string::npos)
-            continue; // masked, or a template, of which no runtime is started
+            continue; // masked, or a template
         for (const auto& [drop_in, path] : files_named(root, "/" + name + ".d", ".conf"))
             texts.push_back(read_unit(root, path));
         RuntimeUnit unit{name, file, exec_start(texts), bound_to(texts), kill_mode(texts)};

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The services of systemd that start container runtimes, by their files: also those that are off, and below another root.
+// The systemd services that start container runtimes, read from their files. Includes disabled ones and works
+// below another root.
 #pragma once
 
 #include "daemon/base/root.hpp"
@@ -12,24 +13,25 @@ namespace gpuhost::runtime {
 struct RuntimeUnit {
     std::string name; ///< "containerd.service"
     std::string file;
-    std::vector<std::string> command;  ///< ExecStart= after drop-ins, without the marks before the program
-    std::vector<std::string> bound_to; ///< units with which it is stopped and started again
-    std::string kill_mode; ///< KillMode=; empty: systemd's default, which ends all of its processes
+    std::vector<std::string> command;  ///< ExecStart= after drop-ins, without prefix characters
+    std::vector<std::string> bound_to; ///< units whose stop or restart applies to it too
+    std::string kill_mode;             ///< KillMode=; empty: systemd's default, which ends all processes
 };
 
-/// In words, as systemd takes a command line apart: quotes enclose blanks, a backslash stands for the next character.
+/// Splits a command line as systemd does: quotes enclose blanks, and a backslash escapes the next character.
 [[nodiscard]] std::vector<std::string> split_command(std::string_view line);
 
-/// The first ExecStart= of a unit file and its drop-ins, the later ones last; empty: there is none.
+/// Returns the first ExecStart= of a unit file and its drop-ins, in rising precedence; empty: none.
 [[nodiscard]] std::vector<std::string> exec_start(const std::vector<std::string>& texts);
 
-/// Of Requires=, BindsTo= and PartOf=, after which systemd restarts it with any of them.
+/// Returns the units of Requires=, BindsTo= and PartOf=. If systemd restarts one of them, it restarts this
+/// unit too.
 [[nodiscard]] std::vector<std::string> bound_to(const std::vector<std::string>& texts);
 
 /// Returns the last KillMode= of a unit file and its drop-ins.
 [[nodiscard]] std::string kill_mode(const std::vector<std::string>& texts);
 
-/// Services whose program is a container runtime, by name. Masked ones are none.
+/// Returns unmasked services whose program is a container runtime, by name.
 [[nodiscard]] std::vector<RuntimeUnit> read_runtime_units(const base::Root& root);
 
 } // namespace gpuhost::runtime

@@ -10,12 +10,12 @@
 
 namespace gpuhost::runtime {
 
-/// Of the runtime itself, not of what bundles it. What a runtime can do depends on its first two numbers,
-/// seldom on the third.
+/// Version of the runtime itself, even if a distribution bundles it. Features depend on the first two
+/// numbers, rarely on the third.
 struct RuntimeVersion {
     unsigned major = 0;
     unsigned minor = 0;
-    std::string text; ///< as the runtime says it: "1.7.24~ds1"
+    std::string text; ///< as printed by the runtime: "1.7.24~ds1"
     unsigned patch = 0;
 
     [[nodiscard]] bool is_at_least(unsigned wanted_major, unsigned wanted_minor,
@@ -24,11 +24,12 @@ struct RuntimeVersion {
     }
 };
 
-/// The first word of what "--version" printed that is one, with a v before it or a comma behind it.
+/// Returns the first word in the output of "--version" that is a version. Ignores a leading v and a
+/// trailing comma.
 [[nodiscard]] std::optional<RuntimeVersion> parse_version(std::string_view output);
 
-/// Asks the executable, on the host itself and where nobody but root can have changed it or a directory above it. Else
-/// nothing, as of a script.
+/// Queries the program's version. Returns nothing below another root, for a script, or if anybody but root
+/// can change the program or a directory above it.
 [[nodiscard]] std::optional<RuntimeVersion> ask_version(const base::Root& root,
                                                         const std::string& executable);
 
