@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is asked of a server here and what it answers, as values: all that those who answer know of HTTP.
+// Requests and answers of this host's HTTP servers, as values. Services know no more of HTTP than this.
 #pragma once
 
 #include "daemon/base/handle.hpp"
@@ -15,7 +15,7 @@
 
 namespace gpuhost::images {
 
-/// What of an HTTP request matters here. Headers that are absent are empty.
+/// The relevant parts of an HTTP request. Absent headers are empty.
 struct RegistryCall {
     std::string_view method;
     std::string_view target;
@@ -27,10 +27,10 @@ struct RegistryCall {
 struct RegistryAnswer {
     unsigned status = 200;
     std::vector<std::pair<std::string, std::string>> headers;
-    std::string text;    ///< the body, where no file is
-    base::UniqueFd file; ///< the body is in it,
-    ByteRange part;      ///< here; of a 304, what would have been sent
-    std::string why;     ///< of what a person may wonder about; a line for the log
+    std::string text;    ///< the body, if `file` is closed
+    base::UniqueFd file; ///< contains the body
+    ByteRange part;      ///< its part in the file; for a 304, the part that a 200 would send
+    std::string why;     ///< a log line for an administrator; empty: nothing unusual
 
     [[nodiscard]] std::uint64_t length() const { return file ? part.length : text.size(); }
 };
@@ -42,19 +42,20 @@ using Found = tl::expected<T, RegistryError>;
                                                    std::string message);
 [[nodiscard]] RegistryAnswer json_answer(const base::Json& document, std::string_view media_type);
 [[nodiscard]] RegistryAnswer error_answer(const RegistryError& error);
-/// The same, with what a log says of it.
+/// The same, with a line for the log.
 [[nodiscard]] RegistryAnswer error_answer(const RegistryCall& call, const RegistryError& error);
 
-/// A blob that is open.
+/// An open blob.
 struct BlobContent {
     base::UniqueFd fd;
     std::uint64_t size = 0;
 };
 [[nodiscard]] Found<BlobContent> open_blob(const base::Root& root, const std::string& hex);
-/// All of it, the part that is asked for, or that the client has it.
+/// Answers with the whole blob, the requested range, or "not modified".
 [[nodiscard]] Found<RegistryAnswer> blob_answer(const base::Root& root, const RegistryCall& call,
                                                 const std::string& hex);
-/// For what has this digest; `by_digest`: for whoever asked by it.
+/// Adds headers for content with this digest. `by_digest`: the client asked by digest, so the answer never
+/// changes.
 void add_cache_headers(RegistryAnswer& answer, const std::string& hex, bool by_digest);
 
 } // namespace gpuhost::images

@@ -5,9 +5,9 @@
 
 namespace gpuhost::images {
 
-/// Why the other end of this gnutls_session_t is not to be answered: no certificate, or none that the session's own
-/// authorities stand for now, for use as a client. Empty: it may be. Nothing is asked of its name: the authority is
-/// there for peers alone.
+/// Returns why the peer of this gnutls_session_t gets no answer: it has no certificate, or none that the
+/// session's authorities currently certify for use as a client. Empty: the peer is accepted. The name in the
+/// certificate does not matter, because the authority certifies peers only.
 [[nodiscard]] std::string client_objection(void* session);
 
 } // namespace gpuhost::images

@@ -13,16 +13,16 @@
 
 namespace gpuhost::images {
 
-/// What a registry counts since it was started. For many threads.
+/// Counters of a registry since its start. Thread-safe.
 class RegistryMetrics {
   public:
-    /// `endpoint` is a word that outlives it.
+    /// `endpoint` must outlive the object.
     void count(std::string_view endpoint, unsigned status);
     void add_sent(std::uint64_t bytes) { sent_ += bytes; }
     void add_connections(int change) { connections_ += change; }
     [[nodiscard]] int connections() const { return connections_; }
 
-    /// In Prometheus' text format.
+    /// Returns the metrics in Prometheus' text format.
     [[nodiscard]] std::string text(const References& references) const;
 
   private:

@@ -14,7 +14,7 @@ using Code = RegistryErrorCode;
 
 namespace {
 
-/// What stands behind "PATH/" in the target.
+/// Returns the part of the target after "PATH/"; empty if the target is elsewhere.
 std::string_view behind(std::string_view target, std::string_view path) {
     const bool fits =
         base::starts_with(target, path) && target.size() > path.size() && target[path.size()] == '/';
@@ -27,7 +27,7 @@ tl::unexpected<RegistryError> no_bundle() {
 
 } // namespace
 
-/// One that can't be read is for the host's own status to tell.
+/// Omits bundles with unreadable records. The host's own status reports those.
 Found<RegistryAnswer> PeerService::bundles() const {
     const Catalogue catalogue(root_);
     const auto names = catalogue.names();
@@ -52,7 +52,7 @@ Found<RegistryAnswer> PeerService::manifest(const std::string& name) const {
     RegistryAnswer answer;
     answer.headers.emplace_back("Content-Type", "application/pkcs7-mime");
     answer.part = {0, static_cast<std::uint64_t>(st.st_size)};
-    answer.file = *std::move(der); // many may be slow to read one of 64 MiB
+    answer.file = *std::move(der); // not copied: it may have 64 MiB, and many clients read slowly
     return answer;
 }
 

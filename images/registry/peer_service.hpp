@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a host gives to its peers: which signed bundles it has, their manifests, and their blobs by digest. Nothing of
-// what nobody signed.
+// The service for peers: the signed bundles of this host, their manifests, and their blobs by digest. Serves
+// nothing of unsigned bundles.
 //
 //   GET /gpuhost/v1/bundles        {"bundles": [{"name", "generation"}…]}
-//   GET /gpuhost/v1/bundles/NAME   the signed manifest as it came
-//   GET /gpuhost/v1/blobs/HEX      a blob, or the part of it that Range says
+//   GET /gpuhost/v1/bundles/NAME   the signed manifest, unchanged
+//   GET /gpuhost/v1/blobs/HEX      a blob, or the part in the Range header
 #pragma once
 
 #include "daemon/base/root.hpp"
@@ -19,7 +19,7 @@ inline constexpr std::string_view peer_blobs_path = "/gpuhost/v1/blobs";
 
 class PeerService : public RegistryService {
   public:
-    /// `root` must outlive it.
+    /// `root` must outlive the object.
     explicit PeerService(const base::Root& root) : root_(root), blobs_(root) {}
 
     [[nodiscard]] RegistryAnswer answer(const RegistryCall& call) override;

@@ -16,9 +16,10 @@ using Code = RegistryErrorCode;
 namespace {
 
 constexpr std::string_view index_type = "application/vnd.oci.image.index.v1+json";
-constexpr std::size_t most_tags = 10'000; ///< on one page
+constexpr std::size_t most_tags = 10'000; ///< per page
 constexpr const char* other_algorithm = "images are here by their sha256 alone";
-/// Larger documents are parsed one at a time and sent from their files, so that many slow readers cost little memory.
+/// In bytes. Larger documents are parsed one at a time and sent from their files, so that many slow readers
+/// need little memory.
 constexpr std::size_t large_document = 256U << 10U;
 
 std::string_view word_of(Endpoint endpoint) {
@@ -39,13 +40,13 @@ std::string_view word_of(Endpoint endpoint) {
     return "base";
 }
 
-/// In docker.io images of one component are those of its "library".
+/// Returns the full repository. A name of one component in docker.io belongs to "library".
 std::string repository_in(const std::string& registry, const std::string& name) {
     const bool official = registry == "docker.io" && name.find('/') == std::string::npos;
     return registry + (official ? "/library/" : "/") + name;
 }
 
-/// All that `name` may stand for: repositories with their registries.
+/// Returns all repositories, including their registries, that `name` may mean.
 std::vector<std::string> candidates(const RegistryRequest& request, const References& references) {
     const std::string& name = request.name;
     if (!request.ns.empty())
@@ -63,7 +64,7 @@ std::vector<std::string> candidates(const RegistryRequest& request, const Refere
     return found;
 }
 
-/// With its registry, as the references have it.
+/// Returns the repository including its registry, as in the references.
 tl::expected<std::string, RegistryError> find_repository(const RegistryRequest& request,
                                                          const References& references) {
     if (!is_repository(request.name))
@@ -180,8 +181,8 @@ Found<RegistryAnswer> Registry::tags(const RegistryRequest& request, const Refer
     return answer;
 }
 
-/// A registry that knows this endpoint has an empty list for all that it does not know (distribution 1.1: "MUST NOT
-/// return 404").
+/// Answers with an empty list for an unknown subject, as a registry with this endpoint must (distribution
+/// 1.1: "MUST NOT return 404").
 Found<RegistryAnswer> Registry::referrers(const RegistryRequest& request,
                                           const References& references) const {
     Json manifests = Json::array();
@@ -191,7 +192,7 @@ Found<RegistryAnswer> Registry::referrers(const RegistryRequest& request,
     const BlobStore store(root_);
     for (const BundleImage* image : references.referrers(repository ? request.hex : ""))
         if ((request.artifact_type.empty() || image->artifact_type == request.artifact_type) &&
-            store.has(image->hex, image->size)) // what is for other hosts only is not here
+            store.has(image->hex, image->size)) // not present if it is for other hosts only
             manifests.push_back({{"mediaType", image->media_type},
                                  {"digest", "sha256:" + image->hex},
                                  {"size", image->size},

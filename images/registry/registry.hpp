@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The images of this host as a registry: the reading half of the OCI distribution specification 1.1, as values. What
-// speaks HTTP is registry_server.hpp.
+// Serves the images of this host as a registry: the pull part of the OCI distribution specification 1.1, as
+// values. registry/server.hpp speaks HTTP.
 //
-// One server stands for every registry that bundles have images of. A request says which by "?ns=docker.io", as
-// containerd does, or by the first component of the repository, as mirrors of podman and CRI-O do; a repository that
-// only one of them has needs neither.
+// One server represents every registry whose images are in bundles. A request selects one by "?ns=docker.io",
+// as containerd does, or by the first component of the repository, as mirrors of podman and CRI-O do. A
+// repository that only one registry has needs neither.
 #pragma once
 
 #include "daemon/base/root.hpp"
@@ -18,10 +18,11 @@ namespace gpuhost::images {
 
 class Registry : public RegistryService {
   public:
-    /// `root` must outlive it.
+    /// `root` must outlive the object.
     explicit Registry(const base::Root& root) : root_(root), references_(root) {}
 
-    /// Never fails: what goes wrong is an answer too. To HEAD it is that to GET, whose body is not sent.
+    /// Never fails: errors are answers too. The answer to HEAD equals that to GET; the server does not send
+    /// its body.
     [[nodiscard]] RegistryAnswer answer(const RegistryCall& call) override;
     [[nodiscard]] RegistryMetrics& metrics() override { return metrics_; }
 

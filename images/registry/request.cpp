@@ -22,8 +22,8 @@ tl::unexpected<RegistryError> refuse(Code code, unsigned status, std::string mes
     return tl::unexpected<RegistryError>({code, status, std::move(message)});
 }
 
-/// Each %XX once; nothing for a % that no two hex digits follow, or a control character. A '+' stands for itself: media
-/// types have one, and nothing that is asked for has a blank.
+/// Decodes each %XX once. Returns nothing for a % without two hex digits, and for control characters. A '+'
+/// stays: media types contain it, and no valid request contains a blank.
 std::optional<std::string> unescape(std::string_view text) {
     std::string out;
     for (std::size_t i = 0; i < text.size(); ++i) {
@@ -58,10 +58,10 @@ Parsed<void> take_parameter(RegistryRequest& request, std::string_view pair) {
         request.artifact_type = *value;
     else if (key == "n" && !(request.most = base::parse_uint(*value)))
         return refuse(Code::PageInvalid, 400, "'n' is no number");
-    return {}; // what is not known may mean something to another registry
+    return {}; // other registries may know more parameters
 }
 
-/// A digest of sha512 is as good as one of sha256, but nothing here is found by it.
+/// Accepts sha512 digests: they are valid, although nothing here is found by them.
 bool is_sha512(std::string_view text) {
     constexpr std::string_view algorithm = "sha512:";
     return base::starts_with(text, algorithm) && text.size() == algorithm.size() + 128 &&
@@ -111,7 +111,7 @@ Parsed<void> take_path(RegistryRequest& request, const std::string& path) {
         return {};
     }
     constexpr std::string_view prefix = "/v2/";
-    // From its end: a repository may have a component that is called "blobs".
+    // From the end: a component of the repository may be "blobs".
     const auto object = path.rfind('/');
     const auto verb =
         object == std::string::npos || object == 0 ? std::string::npos : path.rfind('/', object - 1);
@@ -189,7 +189,7 @@ RangeRequest parse_range(std::string_view header, std::uint64_t size) {
     if ((!from.empty() && !first) || (!to.empty() && !last) || (from.empty() && to.empty()) ||
         (first && last && *last < *first))
         return {};
-    if (from.empty()) { // the last so many
+    if (from.empty()) { // a suffix range
         if (*last == 0 || size == 0)
             return {Kind::Outside, {}};
         const std::uint64_t length = std::min(*last, size);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a client asks a registry for: the paths of the OCI distribution specification 1.1, and HTTP's byte ranges. All
-// of it comes from outside: what these functions let through has the specification's grammar, and nothing else is
-// looked up, named in a path or echoed.
+// Parses requests to a registry: the paths of the OCI distribution specification 1.1, and HTTP's byte ranges.
+// The input is untrusted. The functions accept only what matches the specification's grammar; nothing else is
+// looked up, used in a path or echoed.
 #pragma once
 
 #include "daemon/base/result.hpp"
@@ -13,7 +13,7 @@
 
 namespace gpuhost::images {
 
-/// The specification's words for an error, which clients act upon.
+/// The specification's error codes, which clients act upon.
 enum class RegistryErrorCode {
     BlobUnknown,
     Denied,
@@ -24,7 +24,7 @@ enum class RegistryErrorCode {
     PageInvalid,
     RangeInvalid,
     Unsupported,
-    Unknown, ///< of no use to the client: the server's own trouble
+    Unknown, ///< an internal error of the server
 };
 struct RegistryError {
     RegistryErrorCode code = RegistryErrorCode::Unknown;
@@ -37,18 +37,18 @@ enum class Endpoint { Base, Blob, Manifest, Tags, Referrers, Metrics };
 struct RegistryRequest {
     Endpoint endpoint = Endpoint::Base;
     std::string name; ///< as in the path; may begin with a registry, and is checked when that is known
-    std::string ns;   ///< containerd's "?ns=": the registry that `name` is in; empty: not said
-    std::string hex;  ///< of the digest; empty where a tag is asked for, or another algorithm's digest
+    std::string ns;   ///< containerd's "?ns=": the registry of `name`; empty: not stated
+    std::string hex;  ///< of the digest; empty for a tag or for a digest of another algorithm
     std::string tag;
-    std::optional<std::uint64_t> most; ///< tags on a page, "?n="
-    std::string last;                  ///< the tag before the page
-    std::string artifact_type;         ///< of referrers
+    std::optional<std::uint64_t> most; ///< tags per page, "?n="
+    std::string last;                  ///< the last tag of the previous page
+    std::string artifact_type;         ///< filter for referrers
 };
 
-/// `target` is what stands between method and version in a request's first line: a path, or as proxies get it a URL.
+/// Parses the target in a request's first line: a path, or a URL as proxies receive it.
 [[nodiscard]] tl::expected<RegistryRequest, RegistryError> parse_registry_request(std::string_view target);
 
-/// The word for it, as "BLOB_UNKNOWN".
+/// Returns the code's text, such as "BLOB_UNKNOWN".
 [[nodiscard]] std::string_view word_of(RegistryErrorCode code) noexcept;
 
 struct ByteRange {
@@ -57,22 +57,22 @@ struct ByteRange {
 };
 struct RangeRequest {
     enum class Kind {
-        None, ///< not a single range of bytes: HTTP lets servers ignore it
+        None, ///< not a single byte range; HTTP lets servers ignore it
         Part,
         Outside,
     } kind = Kind::None;
     ByteRange part;
 };
-/// What a Range header asks of `size` bytes.
+/// Parses a Range header for content of `size` bytes.
 [[nodiscard]] RangeRequest parse_range(std::string_view header, std::uint64_t size);
 
-/// Is `etag` among those of an If-None-Match header?
+/// Reports whether an If-None-Match header contains `etag`.
 [[nodiscard]] bool names_etag(std::string_view header, std::string_view etag);
 
-/// "registry.example_5000", as a path has it, is "registry.example:5000".
+/// Converts the form in a path to a registry: "registry.example_5000" → "registry.example:5000".
 [[nodiscard]] std::string registry_of_component(std::string_view component);
 
-/// What a client sent, fit for one line of a log.
+/// Makes a client's text safe for one line of a log.
 [[nodiscard]] std::string printable(std::string_view text);
 
 } // namespace gpuhost::images

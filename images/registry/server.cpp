@@ -25,13 +25,15 @@ using base::UniqueFd;
 
 namespace {
 
-/// Up to here a blob goes along with its head: sendfile(2) would be a second packet, and a second wake of the client.
+/// In bytes. Smaller blobs are sent with the header: sendfile(2) would send a second packet and wake the
+/// client twice.
 constexpr std::uint64_t most_copied = 8U << 10U;
-constexpr std::size_t encrypted_block = 64U << 10U; ///< read at once
+constexpr std::size_t encrypted_block = 64U << 10U; ///< bytes per read
 constexpr std::ptrdiff_t connections_of_a_host = 32;
-constexpr std::size_t head_limit = 16U << 10U; ///< of a request's first line and headers, and what they need
+/// Bytes for a request's first line and headers, and their bookkeeping.
+constexpr std::size_t head_limit = 16U << 10U;
 
-/// What of GnuTLS' "NORMAL" a site's own hosts have no use for is left out.
+/// GnuTLS' "NORMAL" without the protocol versions that a site's own hosts do not need.
 constexpr const char* tls_priorities = "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2";
 
 std::string_view header(MHD_Connection* connection, const char* name) {
@@ -44,7 +46,8 @@ bool has_body(MHD_Connection* connection) {
     return !header(connection, "Transfer-Encoding").empty() || (!length.empty() && length != "0");
 }
 
-/// Of two, a proxy may mean the one and a server the other: RFC 9112 has them refused.
+/// Detects requests that RFC 9112 refuses: a proxy and a server may each use a different one of two Host
+/// headers.
 bool has_two_hosts(MHD_Connection* connection) {
     unsigned hosts = 0;
     const auto count = [](void* self, MHD_ValueKind, const char* name, const char*) {
@@ -55,7 +58,8 @@ bool has_two_hosts(MHD_Connection* connection) {
     return hosts > 1;
 }
 
-/// False where it can't be read, as when it shrank: then the file is sent, and its end ends the connection.
+/// Returns false if the file is larger, or cannot be read, for example because it shrank. The file is then
+/// sent, and its early end closes the connection.
 bool copy_small_file(RegistryAnswer& answer) {
     if (!answer.file || answer.part.length > most_copied)
         return false;
@@ -65,7 +69,7 @@ bool copy_small_file(RegistryAnswer& answer) {
     return got == static_cast<ssize_t>(answer.text.size());
 }
 
-/// A file that goes through TLS: libmicrohttpd's own reader takes 4 KiB at a time, a quarter of a record.
+/// A file that is sent over TLS. libmicrohttpd's own reader reads 4 KiB at a time, a quarter of a TLS record.
 struct EncryptedFile {
     UniqueFd fd;
     std::uint64_t first;
@@ -73,7 +77,7 @@ struct EncryptedFile {
     static ssize_t read(void* self, std::uint64_t position, char* buffer, std::size_t most) {
         const auto& file = *static_cast<EncryptedFile*>(self);
         const ssize_t got = ::pread(file.fd.get(), buffer, most, static_cast<off_t>(file.first + position));
-        return got > 0 ? got : MHD_CONTENT_READER_END_WITH_ERROR; // it is never asked behind the end
+        return got > 0 ? got : MHD_CONTENT_READER_END_WITH_ERROR; // never called at or after the end
     }
     static void forget(void* self) {
         std::unique_ptr<EncryptedFile>(static_cast<EncryptedFile*>(self)).reset();
@@ -86,14 +90,14 @@ MHD_Response* file_response(RegistryAnswer& answer, bool encrypted) {
         MHD_Response* response =
             MHD_create_response_from_fd_at_offset64(length, answer.file.get(), answer.part.first);
         if (response != nullptr)
-            (void)answer.file.release(); // the response closes it
+            (void)answer.file.release(); // owned by the response
         return response;
     }
     auto file = std::make_unique<EncryptedFile>(EncryptedFile{std::move(answer.file), answer.part.first});
     MHD_Response* response = MHD_create_response_from_callback(length, encrypted_block, &EncryptedFile::read,
                                                                file.get(), &EncryptedFile::forget);
     if (response != nullptr)
-        (void)file.release(); // likewise
+        (void)file.release(); // owned by the response
     return response;
 }
 
@@ -106,8 +110,8 @@ MHD_Response* response_of(RegistryAnswer& answer, bool encrypted) {
             : MHD_create_response_from_buffer(answer.text.size(), answer.text.data(), MHD_RESPMEM_MUST_COPY);
     if (response == nullptr)
         return nullptr;
-    if (answer.status ==
-        MHD_HTTP_NOT_MODIFIED) { // by itself the library says 0, which RFC 9110 allows for empty files only
+    // The library would send 0, which RFC 9110 allows only for empty files.
+    if (answer.status == MHD_HTTP_NOT_MODIFIED) {
         (void)MHD_set_response_options(response, MHD_RF_INSANITY_HEADER_CONTENT_LENGTH, MHD_RO_END);
         (void)MHD_add_response_header(response, "Content-Length", std::to_string(answer.part.length).c_str());
     }
@@ -138,12 +142,13 @@ std::string peer_network(const sockaddr_storage& address) {
 
 struct RegistryServer::Connection {
     int fd = -1;
-    std::string address;                           ///< of its peer
-    std::string network;                           ///< of its peer
-    std::atomic<std::uint64_t> waits_since_us = 0; ///< for a request; 0 while one is answered
-    std::atomic<bool> answered = false;            ///< at least once
-    std::atomic<bool> known = false;               ///< by its certificate
-    bool ended = false;                            ///< shut here; its thread has not seen that yet
+    std::string address; ///< of its peer
+    std::string network; ///< of its peer
+    /// Waiting for a request since then; 0 while one is answered.
+    std::atomic<std::uint64_t> waits_since_us = 0;
+    std::atomic<bool> answered = false; ///< at least once
+    std::atomic<bool> known = false;    ///< has a valid certificate
+    bool ended = false;                 ///< shut down here; its thread has not noticed yet
     std::string target;
     std::uint64_t length = 0; ///< of the answer's body
 
@@ -178,7 +183,7 @@ struct RegistryServer::Callbacks {
         server.service_.metrics().add_connections(-1);
     }
 
-    /// What stands in the way of an answer.
+    /// Returns why a request gets no answer from the service, if so.
     static std::optional<RegistryError> objection(const RegistryServer& server, MHD_Connection* connection,
                                                   Connection& known) {
         if (has_two_hosts(connection))
@@ -198,15 +203,16 @@ struct RegistryServer::Callbacks {
         return objection ? error_answer(call, *objection) : server.service_.answer(call);
     }
 
-    /// The only place where the target is seen as it came: what follows gets it taken apart.
+    /// Keeps the target as received. libmicrohttpd passes only its parsed form to later callbacks.
     static void* keep_target(void*, const char* target, MHD_Connection* connection) {
         if (Connection* known = of(connection))
             known->target = target;
         return nullptr;
     }
 
-    /// Called when a request's head is there, and again when all of it is. An answer at the first call ends the
-    /// connection after it: right for who sends a body, which nothing here wants to read.
+    /// Called when a request's header is complete, and again when its body is. An answer at the first call
+    /// closes the connection afterwards. This is right for clients that send a body, which is never read
+    /// here.
     static MHD_Result answer(void* self, MHD_Connection* connection, const char*, const char* method,
                              const char*, const char*, size_t*, void** seen) {
         auto& server = *static_cast<RegistryServer*>(self);
@@ -224,7 +230,7 @@ struct RegistryServer::Callbacks {
                                     objection(server, connection, *known));
         if (!answer.why.empty())
             server.on_why_(answer.why);
-        if (server.quiescing_ || (server.keys_ && !known->known)) // who is refused keeps no place
+        if (server.quiescing_ || (server.keys_ && !known->known)) // refused peers release their connection
             answer.headers.emplace_back("Connection", "close");
         known->length = std::string_view(method) == "HEAD" ? 0 : answer.length();
         MHD_Response* response = response_of(answer, server.keys_.has_value());
@@ -259,19 +265,20 @@ Result<MHD_Daemon*> RegistryServer::listen(const UniqueFd& socket) {
         tls = {{{MHD_OPTION_HTTPS_MEM_TRUST, 0, text(keys_->authorities)},
                 {MHD_OPTION_HTTPS_MEM_CERT, 0, text(keys_->certificate)},
                 {MHD_OPTION_HTTPS_MEM_KEY, 0, text(keys_->key)},
-                {MHD_OPTION_HTTPS_PRIORITIES, 0, const_cast<char*>(tls_priorities)}, // a C library's void*
+                {MHD_OPTION_HTTPS_PRIORITIES, 0, const_cast<char*>(tls_priorities)}, // a C API's void*
                 {MHD_OPTION_END, 0, nullptr}}};
-    // Where it does not start, it has most often closed what it listens on. MHD_quiesce_daemon() gives it back.
+    // A dup(2): MHD_start_daemon() usually closes its socket on failure, and MHD_quiesce_daemon() returns it
+    // on success.
     const int own = ::fcntl(socket.get(), F_DUPFD_CLOEXEC, 0);
     if (own < 0)
         return base::fail_errno("the socket that it was given", errno);
     MHD_Daemon* daemon =
         MHD_start_daemon((keys_ ? MHD_USE_TLS : MHD_NO_FLAG) | MHD_USE_EPOLL_INTERNAL_THREAD | MHD_USE_ITC, 0,
                          nullptr, nullptr, &Callbacks::answer, this, MHD_OPTION_STRICT_FOR_CLIENT,
-                         1,                             // what is not HTTP as it should be is not guessed at
-                         MHD_OPTION_LISTEN_SOCKET, own, //
-                         MHD_OPTION_THREAD_POOL_SIZE, limits_.threads,                                   //
-                         MHD_OPTION_CONNECTION_LIMIT, limits_.connections,                               //
+                         1,                                                // refuses malformed HTTP
+                         MHD_OPTION_LISTEN_SOCKET, own,                    //
+                         MHD_OPTION_THREAD_POOL_SIZE, limits_.threads,     //
+                         MHD_OPTION_CONNECTION_LIMIT, limits_.connections, //
                          MHD_OPTION_CONNECTION_TIMEOUT, static_cast<unsigned>(limits_.patience.count()), //
                          MHD_OPTION_CONNECTION_MEMORY_LIMIT, head_limit,                                 //
                          MHD_OPTION_NOTIFY_CONNECTION, &Callbacks::notice, this,                         //
@@ -313,15 +320,15 @@ void RegistryServer::quiesce() {
 void RegistryServer::end_slow() {
     const std::uint64_t now = base::monotonic_us();
     const auto patience = static_cast<std::uint64_t>(std::chrono::microseconds(limits_.patience).count());
-    const std::lock_guard lock(mutex_); // so that none is closed, and its number given to another, in between
+    const std::lock_guard lock(mutex_); // keeps the descriptor from being closed and reused meanwhile
     for (const Connection& connection : connections_)
         if (const std::uint64_t since = connection.waits_since_us; since != 0 && since + patience < now)
             (void)::shutdown(connection.fd, SHUT_RDWR);
 }
 
-/// Ends `made` if its peer has too many connections: all of one address, and of a network those without a valid
-/// certificate, since a peer can take any address there and all hosts of a rack share it. Only other hosts are limited:
-/// the runtimes of this one have one address. Under mutex_.
+/// Closes `made` if its peer has too many connections. Counts all connections of one address, and those
+/// without a valid certificate of one network: a peer may use any address there, but all hosts of a rack
+/// share it. Limits only other hosts, since all runtimes of this host have one address. Requires mutex_.
 void RegistryServer::limit_peer(Connection& made) {
     sockaddr_storage address{};
     socklen_t size = sizeof address;
@@ -339,9 +346,9 @@ void RegistryServer::limit_peer(Connection& made) {
         made.end();
 }
 
-/// Ends the connection that waits longest for a request once three quarters of the places are taken, so that idle clients
-/// keep nobody out. `made` is not ended, since its client had no time to ask. Where all others are busy none is ended: the
-/// last quarter of the places is for that. Under mutex_.
+/// Closes the connection that has waited longest for a request, if three quarters of the slots are in use.
+/// Idle clients therefore keep nobody out. Keeps `made`, because its client had no time for a request. Closes
+/// none if all others are busy: the last quarter of the slots is for that. Requires mutex_.
 void RegistryServer::make_room(const Connection& made) {
     const auto open = static_cast<std::size_t>(std::count_if(
         connections_.begin(), connections_.end(), [](const Connection& one) { return !one.ended; }));

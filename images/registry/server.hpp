@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A RegistryService on sockets that somebody else listens on, so that none of its connections is lost while it is not there.
+// Runs a RegistryService on sockets that systemd or another caller keeps open. Connections are therefore not
+// lost while this process does not run.
 #pragma once
 
 #include "images/registry/service.hpp"
@@ -16,7 +17,7 @@
 #include <vector>
 
 struct sockaddr_storage;
-struct MHD_Connection; // libmicrohttpd's, which only registry_server.cpp includes
+struct MHD_Connection; // of libmicrohttpd; only server.cpp includes its header
 struct MHD_Daemon;
 
 namespace gpuhost::images {
@@ -24,38 +25,41 @@ namespace gpuhost::images {
 struct ServerLimits {
     unsigned threads = 4;
     unsigned connections = 256;
-    /// Without a byte moving, and for all of a request's head: who sends it letter by letter is not waited for.
+    /// Time without any transfer, and for the whole header of a request. A client that sends single bytes
+    /// gets no more.
     std::chrono::seconds patience{30};
 };
 
-/// The bytes of an IPv4 or IPv6 address; empty for other families. An IPv4 address written as IPv6 is IPv4.
+/// Returns the bytes of an IPv4 or IPv6 address; empty for other families. An IPv4-mapped IPv6 address counts
+/// as IPv4.
 [[nodiscard]] std::string peer_address(const sockaddr_storage& address);
-/// The network in which a peer may take any address: an IPv4 address itself, or the first 64 bits of an IPv6 address.
+/// Returns the network in which a peer may use any address: the IPv4 address itself, or the first 64 bits of
+/// an IPv6 address.
 [[nodiscard]] std::string peer_network(const sockaddr_storage& address);
 
 class RegistryServer {
   public:
-    /// Told why an answer is not what was asked for; called by any thread.
+    /// Called with the reason of an unusual answer, on any thread.
     using OnWhy = std::function<void(const std::string&)>;
 
-    /// `service` must outlive it. The sockets listen already, and stay the caller's. With keys it speaks TLS, and only to
-    /// clients that the authorities stand for.
+    /// Starts the server on listening sockets, which stay the caller's. With keys it uses TLS and accepts
+    /// only clients that the authorities certify. `service` must outlive the server.
     [[nodiscard]] static base::Result<std::unique_ptr<RegistryServer>>
     start(RegistryService& service, const std::vector<base::UniqueFd>& sockets, const ServerLimits& limits,
           OnWhy on_why, std::optional<TlsKeys> keys = {});
-    /// Ends what is still open.
+    /// Closes open connections.
     ~RegistryServer();
     RegistryServer(const RegistryServer&) = delete;
     RegistryServer& operator=(const RegistryServer&) = delete;
 
-    /// Takes no more connections, and no more than one request of each that is there. Who waits to be let in stays for
-    /// who listens next.
+    /// Accepts no more connections, and at most one more request on each open one. Pending connections remain
+    /// for the next process that listens.
     void quiesce();
-    /// Shuts connections whose request does not come; to be called from time to time.
+    /// Closes connections whose request is overdue. Call it regularly.
     void end_slow();
-    /// For how long there was no connection.
+    /// Returns the time since the last connection ended; 0 while there is one.
     [[nodiscard]] std::chrono::milliseconds idle() const;
-    /// After quiesce(): has everyone who was let in got an answer?
+    /// Reports, after quiesce(), whether every accepted connection has received an answer.
     [[nodiscard]] bool drained() const;
 
   private:
@@ -77,7 +81,7 @@ class RegistryServer {
     std::atomic<bool> quiescing_ = false;
     mutable std::mutex mutex_;
     std::uint64_t last_us_ = 0;         ///< when the last connection ended
-    std::list<Connection> connections_; ///< under mutex_; each one's members but `fd` are its thread's
+    std::list<Connection> connections_; ///< under mutex_; a Connection's thread owns its members except `fd`
 };
 
 } // namespace gpuhost::images

@@ -6,7 +6,7 @@
 
 namespace gpuhost::images {
 
-/// Who answers what a RegistryServer is asked; for many threads.
+/// Answers the requests of a RegistryServer. Thread-safe.
 class RegistryService {
   public:
     virtual ~RegistryService() = default;

@@ -11,8 +11,7 @@ base::Result<SignedBlobs> SignedBlobs::load(const base::Root& root) {
         const auto record = catalogue.record(name);
         if (!record || !record->is_signed())
             continue;
-        if (const auto owned =
-                catalogue.blobs(name)) // one that can't be read is for the host's status to tell
+        if (const auto owned = catalogue.blobs(name)) // the host's status reports unreadable ones
             for (const OwnedBlob& blob : *owned)
                 made.blobs_.add(blob.hex);
     }

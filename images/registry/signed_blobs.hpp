@@ -5,7 +5,7 @@
 
 namespace gpuhost::images {
 
-/// The blobs that signed bundles of this host own, in 32 bytes each.
+/// The blobs that this host's signed bundles own. Needs 32 bytes for each.
 class SignedBlobs {
   public:
     [[nodiscard]] static base::Result<SignedBlobs> load(const base::Root& root);

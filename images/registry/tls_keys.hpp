@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a host shows its peers, and whom it lets in: three files in PEM that systemd hands to the unit (LoadCredential=), so
-// that no file of the key is readable for anybody else.
+// The host's certificate for peers, and the authorities that it accepts: three PEM files that systemd passes
+// to the unit (LoadCredential=). No other user can therefore read the key file.
 #pragma once
 
 #include "daemon/base/result.hpp"
@@ -10,12 +10,12 @@
 namespace gpuhost::images {
 
 struct TlsKeys {
-    std::string authorities; ///< ca.pem: of the peers, and of nobody else
-    std::string certificate; ///< cert.pem: this host's, with those between it and the authority
+    std::string authorities; ///< ca.pem: certifies peers, and nobody else
+    std::string certificate; ///< cert.pem: this host's, with the intermediate certificates
     std::string key;         ///< key.pem
 };
 
-/// From $CREDENTIALS_DIRECTORY. NotFound if the unit got none.
+/// Reads the files in $CREDENTIALS_DIRECTORY. Fails with NotFound if the unit has no credentials.
 [[nodiscard]] base::Result<TlsKeys> read_tls_keys();
 
 } // namespace gpuhost::images
