@@ -32,7 +32,7 @@ tl::unexpected<base::Error> bad(const std::string& why) {
     return base::fail(Errc::BadContent, "'manifest.json': " + why);
 }
 
-/// null is none: what Go writes for an empty list.
+/// Reads a list of strings. null is an empty list, as Go writes it.
 Result<std::vector<std::string>> strings(const Json& image, std::string_view key, std::size_t most) {
     if (base::member(image, key).is_null())
         return std::vector<std::string>();
@@ -64,7 +64,7 @@ tl::unexpected<base::Error> bad_layer(const std::string& path, const std::string
     return base::fail(Errc::BadContent, "layer '" + path + "' " + why);
 }
 
-/// The first two blocks of what should be a tar.
+/// Reads the first two blocks of a layer that should be a tar.
 Result<std::string> start_of(const BlobBytes& layer) {
     std::string start(std::min<std::uint64_t>(1024, layer.size), '\0');
     if (::pread(layer.fd.get(), start.data(), start.size(), static_cast<off_t>(layer.offset)) < 0)
@@ -72,7 +72,7 @@ Result<std::string> start_of(const BlobBytes& layer) {
     return start;
 }
 
-/// "+gzip" of a packed layer, by its first bytes; empty for any other.
+/// Returns "+gzip" or "+zstd" for a compressed layer, by its first bytes; else empty.
 std::string packing_of(std::string_view start) {
     if (base::starts_with(start, "\x1f\x8b"))
         return "+gzip";
@@ -90,7 +90,7 @@ Result<std::string> unpacked_digest(const BlobBytes& layer, const std::string& p
     return digest.sha256;
 }
 
-/// `unpacked` is what the configuration says that the layer is before it is packed.
+/// `unpacked` is the digest of the uncompressed layer in the configuration.
 Result<std::string> layer_type_of(const FileDigest& layer, const std::string& path,
                                   const std::string& unpacked, const BlobSource& blobs) {
     if (layer.sha256 == unpacked)
@@ -166,11 +166,11 @@ Result<std::vector<Descriptor>> adopt_docker_image(const DockerImage& image, con
 
 Result<std::string> unpacked_layer(const FileDigest& layer, const std::string& path,
                                    const BlobSource& blobs) {
-    constexpr std::size_t magic_at = 257; // of a tar's header
+    constexpr std::size_t magic_at = 257; // in a tar header
     GPUHOST_TRY(bytes, blobs.open(layer.sha256));
     GPUHOST_TRY(start, start_of(bytes));
     if (start.find_first_not_of('\0') == std::string::npos)
-        return std::string(); // what ends a tar is where it begins
+        return std::string(); // begins with a tar's end mark
     if (!packing_of(start).empty())
         return unpacked_digest(bytes, path);
     if (start.compare(std::min(magic_at, start.size()), 5, "ustar") != 0)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// manifest.json of "docker save" (Docker's image specification 1.2), and OCI manifests made of what it says.
+// Reads manifest.json of "docker save" (Docker's image specification 1.2), and makes OCI manifests of it.
 #pragma once
 
 #include "images/bundle/oci.hpp"
@@ -20,20 +20,20 @@ struct DockerImage {
 
 [[nodiscard]] base::Result<std::vector<DockerImage>> parse_docker_manifest(std::string_view text);
 
-/// A file of the archive by its path there.
+/// Finds a file of the archive by its path there.
 using FindFile = std::function<base::Result<content::FileDigest>(const std::string& path)>;
 
-/// Compares the layers with what the configuration says of them, and adds a manifest to `blobs`. One descriptor for each
-/// name, or one without.
+/// Compares the layers with the configuration and adds an OCI manifest to `blobs`. Returns one descriptor for
+/// each name, or one without a name.
 [[nodiscard]] base::Result<std::vector<Descriptor>> adopt_docker_image(const DockerImage& image,
                                                                        const FindFile& find, BlobSink& blobs);
-/// The same with a configuration that is no file of the archive.
+/// The same for a configuration that is not a file of the archive.
 [[nodiscard]] base::Result<std::vector<Descriptor>> adopt_docker_image(const DockerImage& image,
                                                                        const content::FileDigest& config,
                                                                        const FindFile& find, BlobSink& blobs);
 
-/// The SHA-256 of a layer before it was packed; empty where nothing is in it. BadContent for what is neither a tar nor
-/// one packed with gzip or zstd.
+/// Returns the SHA-256 of the uncompressed layer; empty if the layer has no files. Fails with BadContent
+/// unless the layer is a tar, plain or compressed with gzip or zstd.
 [[nodiscard]] base::Result<std::string> unpacked_layer(const content::FileDigest& layer,
                                                        const std::string& path, const BlobSource& blobs);
 

@@ -37,7 +37,7 @@ Result<std::string> parent_of(const Json& description, const std::string& path) 
     return base::string_or(description, "parent", "");
 }
 
-/// From the top down.
+/// Reads the layers from the topmost one down.
 Result<std::vector<Layer>> layers_from(const std::string& top, const FindFile& find,
                                        const BlobSource& blobs) {
     std::vector<Layer> layers;
@@ -80,7 +80,7 @@ Json history_of(const Json& layer, bool empty) {
     return step;
 }
 
-/// What the OCI image specification has of it. A Docker so old that it states no platform ran on this one alone.
+/// Makes an OCI configuration. A version of Docker that states no platform ran on linux/amd64 only.
 Json config_of(const Json& top, Json unpacked, Json history) {
     Json config{{"os", "linux"},
                 {"architecture", "amd64"},

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Images as Docker saved them before version 1.10 (its image specification 1.0): with neither manifests nor
-// configurations. `repositories` leads from a name to the directory of an image's topmost layer. Each layer has a
-// "layer.tar" in its directory, and a "json" with what it was made by and the name of its parent's.
+// Reads images that Docker before version 1.10 saved (its image specification 1.0), without manifests and
+// configurations. `repositories` maps a name to the directory of an image's topmost layer. Each layer's
+// directory has a "layer.tar", and a "json" with its history and the name of its parent.
 #pragma once
 
 #include "images/foreign/docker.hpp"
@@ -13,14 +13,14 @@
 namespace gpuhost::images {
 
 struct DockerV1Image {
-    std::string top;                ///< its topmost layer's directory, as it stands there
+    std::string top;                ///< the directory of its topmost layer, as written there
     std::vector<std::string> names; ///< normalised, at least one
 };
 
 [[nodiscard]] base::Result<std::vector<DockerV1Image>> parse_docker_repositories(std::string_view document);
 
-/// Makes a configuration of what the layers say of themselves, and goes on as with newer archives. Layers that have
-/// nothing in them are steps of its history alone.
+/// Makes a configuration from the layers' descriptions and continues as for newer archives. A layer without
+/// files becomes an entry of the history only.
 [[nodiscard]] base::Result<std::vector<Descriptor>> adopt_docker_image(const DockerV1Image& image,
                                                                        const FindFile& find, BlobSink& blobs);
 

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Images as other programs write them: OCI image layouts in a directory or a tar, and what "docker save" writes.
+// Reads images that other programs write: OCI image layouts in a directory or a tar, and archives of "docker
+// save".
 //
-// A tar is read once, from its first byte to its last, packed or not. Each file in it becomes a blob named by the digest
-// of its bytes; the names that it has there lead to no file of this machine, they are only compared. Links are taken
-// for what they are in an archive, a second name, and followed once. Where a tar is both, as Docker writes them since
-// version 25, the layout counts, so that images keep their digests; else manifests are made, and before version 1.10
-// configurations too, the same for the same images on every host.
+// A tar, compressed or not, is read once from its first byte to its last. Each file becomes a blob named by
+// its digest. The names in the tar are only compared; they never lead to a file of this machine. A link is a
+// second name of a file in the archive and is followed once. Docker from version 25 on writes both forms into
+// one tar: the layout takes precedence, so that images keep their digests. Otherwise manifests are made, and
+// configurations too for Docker before version 1.10. The result is the same on every host.
 #pragma once
 
 #include "daemon/content/archive/archive.hpp"
@@ -26,17 +27,17 @@ inline constexpr content::ArchiveLimits image_archive_limits{
     .unrated_bytes = std::uint64_t{256} << 20U,
 };
 
-/// Reads a tar and says which images are in it, each with its names and, where it is stated, its platform. Whether all
-/// their blobs are there shows who walks them. `what` names the archive.
+/// Reads a tar and returns the images in it, each with its names and its platform, if stated. Does not check
+/// that all their blobs are present. `what` names the archive in messages.
 [[nodiscard]] base::Result<Document>
 read_image_archive(content::ArchiveReader archive, const std::string& what, BlobSink& blobs,
                    const std::function<void(std::uint64_t)>& on_bytes = {});
 
-/// The same of a directory.
+/// The same for a directory.
 [[nodiscard]] base::Result<Document> read_layout_index(const base::Root& layout);
 
-/// The name that an image has of its own, as containerd sees it: normalised, with a registry. Empty where it has none:
-/// a tag alone is no name.
+/// Returns the image's own name, normalised with a registry, as containerd sees it. Empty if there is none; a
+/// tag alone is not a name.
 [[nodiscard]] std::string own_name(const Descriptor& image);
 
 } // namespace gpuhost::images
