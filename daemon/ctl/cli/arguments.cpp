@@ -31,7 +31,8 @@ std::string help_of(const Verb* verb) {
     return "see: gpuhostctl " + (verb == nullptr ? "" : std::string(verb->name) + " ") + "--help";
 }
 
-/// Every option of every verb: words are split before the verb is known, since options may stand before it.
+/// Returns every option of every verb. Words are split before the verb is known, since options may precede
+/// it.
 std::vector<const Option*> all_options() {
     std::vector<const Option*> options;
     for (const Option& option : common_options())
@@ -42,7 +43,7 @@ std::vector<const Option*> all_options() {
     return options;
 }
 
-/// "--name=value" as its halves; a short option is all name.
+/// Splits "--name=value". A short option has no value part.
 std::pair<std::string, std::optional<std::string>> split_option(const std::string& word) {
     const std::size_t equals = base::starts_with(word, "--") ? word.find('=') : std::string::npos;
     if (equals == std::string::npos)
@@ -54,8 +55,8 @@ std::string dashed(const Option& option) {
     return "--" + std::string(option.name);
 }
 
-/// `name` as written: "--help" or "-h". Never a beginning of a name: scripts would break with the next
-/// option.
+/// Finds an option by its full name, "--help" or "-h". Abbreviations are not accepted: a new option would
+/// break scripts that use them.
 const Option* find_option(const std::vector<const Option*>& options, std::string_view name) {
     const auto it = std::find_if(options.begin(), options.end(), [&](const Option* option) {
         return name == dashed(*option) ||
@@ -98,7 +99,7 @@ Result<void> check_value(const Option& option, const std::optional<std::string>&
                  did_you_mean(*value, choices, "one of: " + base::join(choices, ", ")));
 }
 
-/// What can follow the first word of a verb of two.
+/// Returns the second words of the verbs that begin with `first`.
 std::vector<std::string> verbs_below(std::string_view first) {
     std::vector<std::string> seconds;
     for (const Verb* verb : verbs())

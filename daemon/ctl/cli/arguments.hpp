@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The command line, read against the table of verbs.
+// Parses the command line against the table of verbs.
 #pragma once
 
 #include "daemon/ctl/cli/verb.hpp"
@@ -14,18 +14,18 @@ namespace gpuhost::ctl {
 
 class Arguments {
   public:
-    /// `words` without the program's name. The first thing that is wrong is an InvalidArgument whose hint
-    /// names the nearest verb or option. With --help or --version the number of arguments is not looked at.
+    /// Parses the words after the program's name. The first mistake is an InvalidArgument whose hint names
+    /// the nearest verb or option. With --help or --version, the number of arguments is not checked.
     [[nodiscard]] static base::Result<Arguments> parse(std::span<const std::string> words);
 
-    /// Null: none was given and --help or --version was.
+    /// Returns null if --help or --version is given without a verb.
     [[nodiscard]] const Verb* verb() const { return verb_; }
-    /// With --help and half a verb, as in 'gpuhostctl driver --help': that half.
+    /// Returns the first word of an incomplete verb with --help: "driver" for 'gpuhostctl driver --help'.
     [[nodiscard]] const std::string& topic() const { return topic_; }
     [[nodiscard]] const std::vector<std::string>& words() const { return words_; } ///< the verb's arguments
     [[nodiscard]] bool has(const Option& option) const;
     [[nodiscard]] bool has(std::string_view name) const;
-    /// The last one given; "" for an optional argument that was left out.
+    /// Returns the last value given; "" for an omitted optional argument.
     [[nodiscard]] std::optional<std::string> value(const Option& option) const;
     [[nodiscard]] std::vector<std::string> values(const Option& option) const;
 
@@ -44,7 +44,7 @@ class Arguments {
     std::vector<std::string> words_;
 };
 
-/// The candidate nearest to a mistyped word, or empty when none is near.
+/// Returns the candidate nearest to a mistyped word; empty if none is near.
 [[nodiscard]] std::string nearest(std::string_view word, const std::vector<std::string>& candidates);
 
 } // namespace gpuhost::ctl

@@ -8,7 +8,7 @@ namespace gpuhost::ctl {
 
 namespace {
 
-constexpr std::uint64_t redraw_us = 100'000; ///< more often nobody sees
+constexpr std::uint64_t redraw_us = 100'000; ///< faster updates are not visible
 
 } // namespace
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How far gpuhostctl's own long work is, in bytes: a bar on a terminal, nothing elsewhere.
+// Shows the progress of gpuhostctl's own long work in bytes: a bar on a terminal, nothing elsewhere.
 #pragma once
 
 #include "daemon/ctl/cli/progress.hpp"
@@ -11,7 +11,7 @@ namespace gpuhost::ctl {
 
 class ByteMeter {
   public:
-    /// `phrase` is what is being done: "hashing". `total` 0: not known.
+    /// `phrase` names the work: "hashing". `total` is in bytes; 0: unknown.
     ByteMeter(const Screen& err, std::string phrase, std::uint64_t total)
         : progress_(err, err.terminal ? Progress::Mode::Bar : Progress::Mode::Silent),
           phrase_(std::move(phrase)), total_(total) {}

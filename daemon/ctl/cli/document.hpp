@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Members of the daemon's documents, made fit to be shown.
+// Reads members of the daemon's documents for display.
 #pragma once
 
 #include "daemon/base/json.hpp"
@@ -12,37 +12,37 @@
 
 namespace gpuhost::ctl {
 
-/// Printable; empty when absent or not a text.
+/// Returns printable text; empty if absent or not a string.
 [[nodiscard]] inline std::string text_of(const base::Json& object, std::string_view key) {
     return printable(base::string_or(object, key, ""));
 }
 
-/// The member if it is a list, else an empty one.
+/// Returns the member if it is a list, else an empty list.
 [[nodiscard]] inline const base::Json& list_of(const base::Json& object, std::string_view key) {
     static const base::Json empty = base::Json::array();
     const base::Json& value = base::member(object, key);
     return value.is_array() ? value : empty;
 }
 
-/// Sizes, counts, times: 0 when absent, negative or not a number.
+/// Returns a size, count or time; 0 if absent, negative or not a number.
 [[nodiscard]] inline std::uint64_t number_of(const base::Json& object, std::string_view key) {
     const std::int64_t value = base::int_or(object, key, 0);
     return value > 0 ? static_cast<std::uint64_t>(value) : 0;
 }
 
-/// "progress", 0 to 1.
+/// Returns "progress", between 0 and 1.
 [[nodiscard]] inline double progress_of(const base::Json& operation) {
     const base::Json& value = base::member(operation, "progress");
     const double fraction = value.is_number() ? value.get<double>() : 0;
     return fraction < 0 ? 0 : fraction > 1 ? 1 : fraction;
 }
 
-/// Of a plan or an operation. False for those on what is stored alone: whatever becomes of them, what runs stays.
+/// Returns whether a plan or an operation changes the running host. False if it affects only stored files.
 [[nodiscard]] inline bool changes_host(const base::Json& document) {
     return base::bool_or(document, "changes_host", true);
 }
 
-/// What an operation's steps said that was no reason to end it.
+/// Returns the messages of an operation's steps that did not end it.
 [[nodiscard]] inline std::vector<std::string> warnings_of(const base::Json& operation) {
     std::vector<std::string> warnings;
     for (const base::Json& output : list_of(operation, "outputs"))

@@ -20,14 +20,14 @@ using namespace std::chrono_literals;
 namespace {
 
 constexpr auto redraw_interval = 100ms;
-constexpr auto daemon_return_limit = 90s; ///< systemd restarts it in seconds, if it does at all
+constexpr auto daemon_return_limit = 90s; ///< systemd restarts gpuhostd within seconds, or not at all
 
 bool has_ended(const Json& operation) {
     const std::string state = base::string_or(operation, "state", "");
     return state != "running" && state != "undoing";
 }
 
-/// Looks at one operation each time that the daemon says that something changed, never on its own.
+/// Follows one operation. Queries it only after the daemon reports a change.
 class Follower {
   public:
     Follower(Session& session, Client& client, std::uint64_t id, const Deadline& deadline)
@@ -53,7 +53,7 @@ class Follower {
         return session.wants_json() ? Progress::Mode::Silent : Progress::Mode::Lines;
     }
 
-    /// The daemon may be killed at any moment, also between a question and its answer; then the bus says so a
+    /// The daemon may be killed at any time, also between a query and its answer. The bus reports that a
     /// moment later.
     [[nodiscard]] Result<Json> look() {
         auto operation = client_.describe_operation(id_);
@@ -70,7 +70,7 @@ class Follower {
         }
     }
 
-    /// Changes within one interval are drawn once; an end is not waited for.
+    /// Draws the changes of one interval together. The end of the operation is not delayed.
     [[nodiscard]] Result<void> wait_for_change() {
         const auto next_look = std::chrono::steady_clock::now() + redraw_interval;
         GPUHOST_TRY(event, next_event(std::nullopt));
@@ -138,7 +138,7 @@ class Follower {
     Progress progress_;
 };
 
-/// For the last line of an outcome; no answer is no reason to hide that.
+/// Used for the last line of an outcome, which is printed even without an answer.
 Json host_of(Session& session) {
     const auto client = session.client();
     return client ? (*client)->describe_host().value_or(Json()) : Json();
@@ -167,17 +167,17 @@ Result<std::uint64_t> start(const Session& session, Client& client, const Call& 
     return client.start(call, options);
 }
 
-/// The plan with what the host's own preflight says of it. That reads as much of the host as the real run, so it
-/// asks for the same right.
+/// Prints the plan with the problems that the host's preflight finds. The preflight reads as much of the host
+/// as the real run, so it needs the same authorization.
 Result<int> dry_run(Session& session, Client& client, const Request& request) {
     GPUHOST_TRY(plan, client.ask(request.plan));
     if (session.uses_mounted() || list_of(plan, "steps").empty() || !list_of(plan, "problems").empty())
-        return print_plan(session, plan); // a preflight is an operation, which a mounted system would keep
+        return print_plan(session, plan); // a preflight is an operation, and a mounted system would record it
     Options options = request.options;
     options["dry-run"] = true;
     GPUHOST_TRY(id, start(session, client, request.start, options));
     if (id == 0)
-        return print_plan(session, plan); // it became so meanwhile
+        return print_plan(session, plan); // nothing to do any more
     GPUHOST_TRY(operation, follow_operation(session, id));
     const Json& problems = list_of(operation, "problems");
     if (problems.empty() && text_of(operation, "state") != "checked")
@@ -188,15 +188,15 @@ Result<int> dry_run(Session& session, Client& client, const Request& request) {
     return print_plan(session, plan);
 }
 
-/// A request that its own plan speaks against comes back as one error: the only problem, or Refused for several.
-/// Any other error, as of somebody who may not ask, came before there was a look at problems.
+/// A request that fails because of its plan's problems returns a single error: the only problem, or Refused
+/// for several. Any other error, such as a missing authorization, occurs before problems are checked.
 bool is_of_problems(const base::Error& error, const Json& problems) {
     const int status =
         problems.size() > 1 ? base::info(Errc::Refused).exit_code : problems_exit_status(problems);
     return !problems.empty() && base::info(error.code).exit_code == status;
 }
 
-/// The plan has its problems one by one.
+/// Prints the plan's problems one by one.
 Result<int> not_started(Session& session, Client& client, const Request& request, base::Error error) {
     const Json plan = client.ask(request.plan).value_or(Json());
     const Json& problems = list_of(plan, "problems");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Starting an operation and staying with it to its end: what most verbs do.
+// Starts an operation and follows it to its end, as most verbs do.
 #pragma once
 
 #include "daemon/client/request.hpp"
@@ -10,18 +10,19 @@
 
 namespace gpuhost::ctl {
 
-/// The whole of a verb that starts an operation: --dry-run, --no-wait, waiting, outcome, exit status.
+/// Implements a verb that starts an operation: --dry-run, --no-wait, waiting, outcome, exit status.
 [[nodiscard]] base::Result<int> run_operation(Session& session, const Request& request,
                                               const Deadline& deadline = {});
 
-/// What --no-wait prints.
+/// Prints the output of --no-wait.
 void print_operation_id(const Session& session, std::uint64_t id);
-/// Waits for an operation's end, with progress on stderr. Call Client::subscribe() before. Timeout: it goes on.
+/// Waits for an operation's end, with progress on stderr. Call Client::subscribe() first. Fails with Timeout
+/// at the deadline; the operation continues.
 [[nodiscard]] base::Result<base::Json> follow_operation(Session& session, std::uint64_t id,
                                                         const Deadline& deadline = {});
-/// Prints how an operation ended; the exit status that says the same.
+/// Prints how an operation ended and returns the matching exit status.
 [[nodiscard]] int report_operation(Session& session, const base::Json& operation);
-/// Both.
+/// Calls follow_operation() and report_operation().
 [[nodiscard]] base::Result<int> finish_operation(Session& session, std::uint64_t id,
                                                  const Deadline& deadline = {});
 

@@ -9,7 +9,7 @@
 
 namespace gpuhost::ctl {
 
-/// The list of verbs; with a topic ("driver") only of those.
+/// Returns the list of verbs; with a topic ("driver") only the verbs of that topic.
 [[nodiscard]] std::string general_help(const Screen& screen, std::string_view topic);
 [[nodiscard]] std::string verb_help(const Screen& screen, const Verb& verb);
 

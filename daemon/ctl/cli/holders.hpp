@@ -6,8 +6,8 @@
 
 namespace gpuhost::ctl {
 
-/// --holders and --holder-timeout as the options of Swap and Rollback; what is not given is the
-/// configuration's.
+/// Returns --holders and --holder-timeout as options of Swap and Rollback. Omitted ones are left to the
+/// configuration.
 [[nodiscard]] base::Result<Options> holder_options(const Arguments& arguments);
 
 } // namespace gpuhost::ctl

@@ -100,7 +100,7 @@ Result<void> check(const std::vector<std::string>& paths) {
 }
 
 Result<InputFile> open_one(const std::string& path) {
-    // O_NONBLOCK: a FIFO must not hold us up; of no consequence to regular files.
+    // O_NONBLOCK keeps a FIFO from blocking; it has no effect on regular files.
     base::UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
     if (!fd)
         return base::fail_errno("'" + path + "'", errno);

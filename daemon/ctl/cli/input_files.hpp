@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a person names on the command line as descriptors: the daemon sees no path and follows no link of
-// theirs.
+// Opens the files that are named on the command line. The daemon gets descriptors, so it sees no path and
+// follows no link of the user.
 #pragma once
 
 #include "daemon/client/client.hpp"
@@ -11,14 +11,15 @@
 
 namespace gpuhost::ctl {
 
-/// As many descriptors as dbus-daemon lets through in one message. More, and it closes the connection.
+/// Maximum number of descriptors that dbus-daemon accepts in a message. It closes the connection on more.
 inline constexpr std::size_t input_file_limit = 16;
 
-/// Files as given, or all packages or else all modules of one directory, or what source_directory.hpp makes of one. Both kinds at once, none, the same
-/// name twice or more than the limit is an error.
+/// Opens the given files, the packages or modules of one directory, or the archive that source_directory.hpp
+/// makes of a source directory. Fails if both kinds or neither are given, a name occurs twice, or there are
+/// more files than the limit.
 [[nodiscard]] base::Result<std::vector<InputFile>> open_input_files(std::span<const std::string> paths);
 
-/// Packages or archives of whatever kind, which those say themselves.
+/// Opens packages or archives. Their kind is detected from their content.
 [[nodiscard]] base::Result<std::vector<InputFile>> open_package_files(std::span<const std::string> paths);
 
 } // namespace gpuhost::ctl

@@ -10,7 +10,8 @@ constexpr std::size_t context = 3;
 
 using Lines = std::vector<std::string_view>;
 
-/// With their line feeds, so that a last line that has none is another than the same with one.
+/// Splits text into lines with their line feeds. A last line without one thus differs from the same line with
+/// one.
 Lines lines_of(std::string_view text) {
     Lines lines;
     while (!text.empty()) {
@@ -31,7 +32,7 @@ void add(std::vector<std::string>& out, char sign, const Lines& lines, std::size
     }
 }
 
-/// As diff(1) writes it: an empty range begins at the line before it.
+/// Formats a range as diff(1) does: an empty range starts at the line before it.
 std::string range(std::size_t begin, std::size_t end) {
     return std::to_string(begin + (end > begin ? 1 : 0)) + "," + std::to_string(end - begin);
 }

@@ -7,9 +7,9 @@
 
 namespace gpuhost::ctl {
 
-/// How `before` becomes `after`, as one hunk of a unified diff: its "@@" line, then each line behind ' ', '-' or '+', with
-/// three unchanged ones around; empty when they are the same. Lines between two changes count as changed: what it is for
-/// has one.
+/// Returns the changes from `before` to `after` as one hunk of a unified diff, with three lines of context;
+/// empty if equal. Each line after the "@@" line starts with ' ', '-' or '+'. Lines between two changes count
+/// as changed, since the callers make only one change.
 [[nodiscard]] std::vector<std::string> line_diff(std::string_view before, std::string_view after);
 
 } // namespace gpuhost::ctl

@@ -8,7 +8,7 @@
 namespace gpuhost::ctl {
 namespace {
 
-// The alternate screen, without a cursor, and with long lines cut, not wrapped.
+// Alternate screen, no cursor, long lines truncated instead of wrapped.
 constexpr const char* begin = "\033[?1049h\033[?25l\033[?7l";
 constexpr const char* end = "\033[?7h\033[?25h\033[?1049l";
 constexpr const char* home = "\033[H";
@@ -25,7 +25,7 @@ void put(const std::string& text) {
 void LiveScreen::paint(std::string text, std::size_t rows) {
     text_ = std::move(text);
     std::string painted = (std::exchange(painted_, true) ? "" : std::string(begin)) + home;
-    for (std::size_t at = 0; at < text_.size() && rows > 1; --rows) { // the cursor ends on the last one
+    for (std::size_t at = 0; at < text_.size() && rows > 1; --rows) { // the last row is for the cursor
         const std::size_t line = std::min(text_.find('\n', at), text_.size());
         painted += text_.substr(at, line - at) + clear_line + "\n";
         at = line + 1;

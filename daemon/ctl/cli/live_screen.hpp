@@ -6,8 +6,8 @@
 
 namespace gpuhost::ctl {
 
-/// A text that is painted over and over on stdout, a terminal, as top(1) does it. What was there before comes back when this
-/// goes, and below it the last text.
+/// Repaints a text on the terminal on stdout, as top(1) does. Its end restores the earlier screen and prints
+/// the last text below.
 class LiveScreen {
   public:
     LiveScreen() = default;
@@ -15,7 +15,7 @@ class LiveScreen {
     LiveScreen& operator=(const LiveScreen&) = delete;
     ~LiveScreen() { leave(); }
 
-    /// What does not fit is not seen.
+    /// Paints the lines that fit in `rows`.
     void paint(std::string text, std::size_t rows);
     void leave();
 

@@ -19,10 +19,10 @@ using base::fail_errno;
 using base::Result;
 using base::UniqueFd;
 
-constexpr int client_fd = 3; ///< in the daemon
+constexpr int client_fd = 3; ///< number of the client's socket in the daemon
 
-/// In a session of its own: Ctrl-C ends the client, never a change half way, and no terminal stops what it says. stderr stays:
-/// it tells what goes back.
+/// Starts gpuhostd in a new session, so that Ctrl-C ends the client but never interrupts a change, and no
+/// terminal stops its output. The daemon keeps stderr, where it reports what it undoes.
 Result<pid_t> spawn(const std::string& directory, bool look, int client, int output) {
     std::string rescue = "--rescue=" + directory;
     std::string socket = "--client=" + std::to_string(client_fd);
@@ -48,7 +48,7 @@ Result<pid_t> spawn(const std::string& directory, bool look, int client, int out
     return pid;
 }
 
-/// To the end of its stdout: empty once it serves, else why it does not.
+/// Reads the daemon's stdout to its end: empty once it is ready, else the error document.
 std::string wait_for_word(int fd) {
     constexpr std::size_t limit = 64U << 10U;
     std::string text;

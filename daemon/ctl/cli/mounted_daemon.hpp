@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// --root of verbs that ask gpuhostd: one of its own for the system that is mounted there, and for this client alone.
+// Implements --root for verbs that query gpuhostd: starts a daemon for the mounted system, which serves only
+// this client.
 #pragma once
 
 #include "daemon/base/handle.hpp"
@@ -19,14 +20,16 @@ inline constexpr Option mounted{"root", "DIRECTORY", "of the system mounted ther
 
 class MountedDaemon {
   public:
-    /// Comes back once what was left unfinished there has gone back, of which it tells on stderr; with `look` it changes nothing.
+    /// Returns after the daemon has undone unfinished operations of that system, which it reports on stderr.
+    /// With `look` it changes nothing.
     [[nodiscard]] static base::Result<MountedDaemon> start(const std::string& directory, bool look);
     MountedDaemon(MountedDaemon&& other) noexcept
         : socket_(std::move(other.socket_)), pid_(std::exchange(other.pid_, -1)) {}
     MountedDaemon& operator=(MountedDaemon&&) = delete;
     MountedDaemon(const MountedDaemon&) = delete;
     MountedDaemon& operator=(const MountedDaemon&) = delete;
-    /// Waits for its end, so that the system can be unmounted then. It ends when its socket is closed, by whoever took it.
+    /// Waits for the daemon's exit, so that the system can be unmounted. It exits when the socket is closed,
+    /// also if take_socket() moved it.
     ~MountedDaemon();
 
     [[nodiscard]] base::UniqueFd take_socket() { return std::move(socket_); }

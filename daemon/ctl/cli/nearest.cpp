@@ -7,8 +7,7 @@
 namespace gpuhost::ctl {
 namespace {
 
-/// Edits that lead from one word to the other; two letters in the wrong order are one (optimal string
-/// alignment).
+/// Returns the edit distance. Two swapped letters count as one edit (optimal string alignment).
 std::size_t distance(std::string_view a, std::string_view b) {
     std::vector<std::size_t> before(b.size() + 1);
     std::vector<std::size_t> last(b.size() + 1);
@@ -32,9 +31,10 @@ std::size_t distance(std::string_view a, std::string_view b) {
 
 std::string nearest(std::string_view word, const std::vector<std::string>& candidates) {
     std::string best;
-    std::size_t best_score = std::max<std::size_t>(2, word.size() / 3) + 1; // further away is another word
+    // Candidates with a larger distance are different words.
+    std::size_t best_score = std::max<std::size_t>(2, word.size() / 3) + 1;
     for (const std::string& candidate : candidates) {
-        // A shortened word is the commonest slip of all, however much is missing.
+        // A truncated word is the most common mistake, whatever the number of missing letters.
         const bool shortened = word.size() >= 2 && base::starts_with(candidate, word);
         const std::size_t score = shortened ? 1 : distance(word, candidate);
         if (score < best_score) {

@@ -52,11 +52,12 @@ std::string OutputFile::self() const {
     return "/proc/self/fd/" + std::to_string(fd_.get());
 }
 
-/// link(2) takes no name that is there, rename(2) does: so it needs one of its own in between, which nobody can guess.
+/// Links the unnamed file to a random name. link(2) can't replace an existing name, but a rename(2) from this
+/// one can.
 Result<void> OutputFile::give_temporary_name() {
     for (unsigned i = 0; i < most_attempts; ++i) {
         std::uint64_t number = 0;
-        (void)!::getrandom(&number, sizeof number, 0); // can't fail for so few bytes
+        (void)!::getrandom(&number, sizeof number, 0); // can't fail for 8 bytes
         const std::string name = path_ + ".part" + std::to_string(number);
         if (::linkat(AT_FDCWD, self().c_str(), AT_FDCWD, name.c_str(), AT_SYMLINK_FOLLOW) == 0) {
             temporary_ = name;
@@ -77,7 +78,7 @@ Result<void> OutputFile::replace() {
     return {};
 }
 
-/// NFS has links and can't rename so; FAT the other way round.
+/// NFS supports link(2) but not RENAME_NOREPLACE. FAT supports only the latter.
 Result<void> OutputFile::take_free_name() {
     if (!temporary_.empty() &&
         ::renameat2(AT_FDCWD, temporary_.c_str(), AT_FDCWD, path_.c_str(), RENAME_NOREPLACE) == 0) {
@@ -86,18 +87,18 @@ Result<void> OutputFile::take_free_name() {
     }
     if (!temporary_.empty() && errno != EINVAL)
         return base::fail_errno("'" + path_ + "'", errno);
-    // A name in a directory of somebody else's may have become his link.
+    // Follows no link of a named file: in another user's directory, the name may have become a link.
     const bool is_named = !temporary_.empty();
     const std::string from = is_named ? temporary_ : self();
     if (::linkat(AT_FDCWD, from.c_str(), AT_FDCWD, path_.c_str(), is_named ? 0 : AT_SYMLINK_FOLLOW) < 0)
         return base::fail_errno("'" + path_ + "'", errno);
-    return {}; // its temporary name goes with this
+    return {}; // the destructor removes the temporary name
 }
 
 Result<void> OutputFile::finish() {
     if (::fsync(fd_.get()) < 0)
         return base::fail_errno("'" + path_ + "'", errno);
-    if (!temporary_.empty() && ::fchmod(fd_.get(), mode_) < 0) // mkostemp(3) made it for its owner alone
+    if (!temporary_.empty() && ::fchmod(fd_.get(), mode_) < 0) // mkostemp(3) uses mode 0600
         return base::fail_errno("'" + path_ + "'", errno);
     return existing_ == Existing::Keep ? take_free_name() : replace();
 }

@@ -10,11 +10,11 @@
 
 namespace gpuhost::ctl {
 
-/// What becomes of a file that has the name at finish().
+/// What finish() does if the name already exists.
 enum class Existing { Replace, Keep };
 
-/// A file that has its name only when it is whole. Until finish() it has none where the file system allows that, else one
-/// that nobody had; without finish() nothing is left.
+/// A file that gets its name only when complete. Until finish() it has no name if the file system supports
+/// that, else a unique temporary one. Without finish() nothing remains.
 class OutputFile {
   public:
     [[nodiscard]] static base::Result<OutputFile> create(const std::string& path, mode_t mode = 0644,
@@ -26,7 +26,8 @@ class OutputFile {
     ~OutputFile();
 
     [[nodiscard]] int fd() const { return fd_.get(); }
-    /// Syncs it and gives it its name. With Existing::Keep, AlreadyExists where anything has that.
+    /// Syncs the file and gives it its name. With Existing::Keep, fails with AlreadyExists if the name
+    /// exists.
     [[nodiscard]] base::Result<void> finish();
 
   private:
@@ -39,14 +40,14 @@ class OutputFile {
     std::string path_;
     mode_t mode_ = 0644;
     Existing existing_ = Existing::Replace;
-    std::string temporary_; ///< its name until finish(); empty: none
+    std::string temporary_; ///< temporary name until finish(); empty: none
     base::UniqueFd fd_;
 };
 
-/// "." for a bare name.
+/// Returns the directory part; "." for a bare name.
 [[nodiscard]] std::string directory_of(const std::string& path);
 
-/// With those above it, where they are not there.
+/// Creates the directory and its missing parents.
 [[nodiscard]] base::Result<void> make_directory(const std::string& path);
 
 } // namespace gpuhost::ctl

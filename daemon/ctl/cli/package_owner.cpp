@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t output_limit = std::size_t{8} << 20U;
 
-/// dpkg knows a file by the path that its package has, which a merged /usr leads to by another.
+/// Returns the file's other path with a merged /usr. dpkg knows a file only by the path in its package.
 std::string other_name(const std::string& path) {
     if (base::starts_with(path, "/usr/lib") || base::starts_with(path, "/usr/bin") ||
         base::starts_with(path, "/usr/sbin"))
@@ -26,12 +26,12 @@ Result<std::string> output_of(std::vector<std::string> argv) {
     base::Command command;
     command.argv = std::move(argv);
     command.output_limit = output_limit;
-    command.drop_errors = true; // what is in no package
+    command.drop_errors = true; // files of no package
     GPUHOST_TRY(finished, base::run(command));
     return std::move(finished.output);
 }
 
-/// "libcuda1:amd64, other: /usr/lib/…" a line; "diversion by …" is none.
+/// Parses lines "libcuda1:amd64, other: /usr/lib/…". "diversion by …" is not an owner.
 Result<Owners> by_dpkg(const base::Root& root, const std::vector<std::string>& files) {
     std::vector<std::string> argv{"dpkg-query", "--admindir=" + root.host_path("/var/lib/dpkg"), "--search",
                                   "--"};
@@ -56,7 +56,7 @@ Result<Owners> by_dpkg(const base::Root& root, const std::vector<std::string>& f
     return owners;
 }
 
-/// rpm answers in the order of the files, one line each; of one that is of no package on stdout too.
+/// Runs rpm for each file. For a file of no package, rpm prints a sentence on stdout.
 Result<Owners> by_rpm(const base::Root& root, const std::vector<std::string>& files) {
     Owners owners{"rpm", {}, {}};
     for (const std::string& file : files) {

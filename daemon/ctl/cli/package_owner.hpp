@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which packages of the operating system files are of, as dpkg or rpm says.
+// Finds the operating system's packages that own files, with dpkg or rpm.
 #pragma once
 
 #include "daemon/base/root.hpp"
@@ -11,15 +11,15 @@
 namespace gpuhost::ctl {
 
 struct Owners {
-    std::string manager; ///< "dpkg" or "rpm"; empty: there is none of them here
+    std::string manager; ///< "dpkg" or "rpm"; empty: neither exists here
     std::set<std::string> packages;
-    std::vector<std::string> unowned; ///< files of no package
+    std::vector<std::string> unowned; ///< files that no package owns
 };
 
-/// Each file is asked for by its own path, and where the root has /usr merged by the other one that it may be known by.
+/// Queries the owner of each file by its path. With dpkg, also by its other path under a merged /usr.
 [[nodiscard]] base::Result<Owners> owners_of(const base::Root& root, const std::vector<std::string>& files);
 
-/// What takes them away: "apt-get remove a b". Empty without packages.
+/// Returns the command that removes the packages: "apt-get remove a b". Empty without packages.
 [[nodiscard]] std::string removal_command(const Owners& owners);
 
 } // namespace gpuhost::ctl

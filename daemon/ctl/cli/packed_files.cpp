@@ -17,7 +17,7 @@ using base::Result;
 
 namespace {
 
-constexpr std::size_t most_files = 20'000; // the source of 550.163.01 has 1,100
+constexpr std::size_t most_files = 20'000; // the source of 550.163.01 has 1,100 files
 constexpr std::uint64_t most_bytes = std::uint64_t{2} << 30U;
 
 Result<base::UniqueFd> unnamed_file() {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files of this host as a package that nobody made: what the daemon can't be passed one by one.
+// Packs files of this host that are too many to pass to the daemon one by one.
 #pragma once
 
 #include "daemon/base/page_buffer.hpp"
@@ -13,13 +13,14 @@
 
 namespace gpuhost::ctl {
 
-/// A tar in a file without a name, below $TMPDIR or /var/tmp. More than 20,000 files, or than 2 GiB, are BadContent.
+/// A tar archive in an unnamed file below $TMPDIR or /var/tmp. More than 20,000 files or 2 GiB fail with
+/// BadContent.
 class PackedFiles {
   public:
-    /// `name` is NAME-VERSION; files of a source go below usr/src/NAME-VERSION/, and something has to be there first.
+    /// `name` is NAME-VERSION. Source files belong below usr/src/NAME-VERSION/. Add a file there first.
     [[nodiscard]] static base::Result<PackedFiles> create(std::string name);
 
-    /// Follows no link at the end of `path`. What is no regular file is BadContent.
+    /// Does not follow a link at the end of `path`. Fails with BadContent if it is not a regular file.
     [[nodiscard]] base::Result<void> add_file(const base::Root& root, const std::string& path,
                                               const std::string& name_in_tar);
     [[nodiscard]] base::Result<void> add_link(const std::string& name_in_tar, const std::string& target);

@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::size_t longest = 4096;
 
-/// For as long as it lives what is typed is not shown. After Ctrl-C the shell puts its terminal right.
+/// Turns off the terminal's echo during its lifetime. After Ctrl-C the shell restores the terminal.
 class Silence {
   public:
     explicit Silence(int fd) : fd_(fd), quiet_(::tcgetattr(fd, &before_) == 0) {

@@ -8,8 +8,8 @@ namespace gpuhost::ctl {
 
 class Session;
 
-/// Asks on the terminal, without an echo. Nothing where nobody could answer: without a terminal, or with
-/// --no-ask-password.
+/// Reads a passphrase from the terminal without echo. Returns nothing without a terminal, with
+/// --no-ask-password, or if the input is aborted.
 [[nodiscard]] std::optional<std::string> ask_passphrase(const Session& session, const std::string& prompt);
 
 } // namespace gpuhost::ctl

@@ -35,11 +35,11 @@ PasswordAgent::PasswordAgent(const Session& session) {
     if (::fcntl(theirs.get(), F_SETFD, 0) < 0)
         return;
     const std::string fd = std::to_string(theirs.get());
-    // --fallback: where a desktop has an agent, that one asks.
+    // --fallback: an agent of the desktop takes precedence.
     std::array<const char*, 5> argv{"pkttyagent", "--notify-fd", fd.c_str(), "--fallback", nullptr};
     if (::posix_spawnp(&pid_, argv[0], nullptr, nullptr, const_cast<char**>(argv.data()), environ) != 0)
         pid_ = -1;
-    // It closes its end once polkit knows it; a call made before that would be refused.
+    // pkttyagent closes its end after it is registered. polkit would refuse a call made before.
     theirs.reset();
     pollfd polled{ours.get(), POLLIN, 0};
     (void)::poll(&polled, 1, start_limit_ms);

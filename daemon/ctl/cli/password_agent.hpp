@@ -7,9 +7,8 @@ namespace gpuhost::ctl {
 
 class Session;
 
-/// polkit's agent on this terminal, which asks for a password when a call needs one; for as long as this
-/// lives. Nothing where nobody could answer: for root, without a terminal, with --no-ask-password, without
-/// pkttyagent(1).
+/// Runs polkit's agent on this terminal until destruction. It asks for a password if a call needs one.
+/// Does nothing for root, without a terminal, with --no-ask-password, or without pkttyagent(1).
 class PasswordAgent {
   public:
     explicit PasswordAgent(const Session& session);

@@ -21,7 +21,7 @@ std::string position(std::size_t step, std::size_t steps) {
     return std::to_string(step + 1) + "/" + std::to_string(steps) + " ";
 }
 
-/// What is being done; of two ways to say it the longer one that fits.
+/// Returns the current action: the longer of two forms if it fits, else the shorter one.
 std::string phrase(const Json& operation, std::size_t columns) {
     const Json& steps = list_of(operation, "steps");
     std::string text = text_of(operation, "text");
@@ -30,7 +30,7 @@ std::string phrase(const Json& operation, std::size_t columns) {
         if (state != "running" && state != "undoing")
             continue;
         const std::string summary = text_of(steps[i], "summary");
-        if (text.find(summary) != std::string::npos) // the daemon's own words, such as "going back: …"
+        if (text.find(summary) != std::string::npos) // the daemon's own text, such as "going back: …"
             return position(i, steps.size()) + text;
         const std::string lead = position(i, steps.size()) + (state == "undoing" ? "undoing: " : "");
         const std::string both = lead + summary + (text.empty() ? "" : ": " + text);
@@ -61,7 +61,7 @@ std::string progress_bar(const Screen& screen, const Json& operation) {
     const double fraction = progress_of(operation);
     const std::string percent = pad_left(std::to_string(static_cast<int>(fraction * 100)), 3) + "% ";
     const std::string with_bar = percent + bar(fraction) + " ";
-    // One column stays free: some terminals wrap as soon as the last one is written.
+    // Leaves one column free: some terminals wrap as soon as the last one is written.
     const std::size_t columns = std::max<std::size_t>(screen.columns, 2) - 1;
     const std::string& lead = columns < text_width(with_bar) + 20 ? percent : with_bar;
     const std::size_t left = columns - std::min(columns, text_width(lead));
@@ -78,7 +78,7 @@ std::string progress_lines(const Json& operation, SeenSteps& seen) {
     for (std::size_t i = 0; i < steps.size(); ++i)
         if (was_begun(base::string_or(steps[i], "state", "pending")) && seen.forth.insert(i).second)
             say(i, "");
-    for (std::size_t i = steps.size(); i-- > 0;) // the order in which they are undone
+    for (std::size_t i = steps.size(); i-- > 0;) // in the order of the undo
         if (changes_host(operation) && goes_back(base::string_or(steps[i], "state", "")) &&
             seen.back.insert(i).second)
             say(i, "undoing: ");
@@ -98,7 +98,7 @@ void Progress::update(const Json& operation) {
         std::fputs(progress_lines(operation, seen_).c_str(), stderr);
         return;
     }
-    screen_.columns = screen_of(STDERR_FILENO).columns; // the window may have been resized
+    screen_.columns = screen_of(STDERR_FILENO).columns; // read again, since the window may have been resized
     std::fputs(("\r" + progress_bar(screen_, operation) + "\033[K").c_str(), stderr);
     std::fflush(stderr);
     drawn_ = true;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How far an operation is: a bar that is redrawn on a terminal, else one line each time that a step begins.
+// Shows an operation's progress: a bar on a terminal, else one line for each step that begins.
 #pragma once
 
 #include "daemon/base/json.hpp"
@@ -10,20 +10,19 @@
 
 namespace gpuhost::ctl {
 
-/// "[=====>      ]"
+/// Returns "[=====>      ]".
 [[nodiscard]] std::string bar(double fraction);
 
-/// One line of at most `screen.columns - 1` columns: " 43% [=====>      ] 3/7 load nvidia 550.163.01: loading
-/// …".
+/// Returns one line of at most `screen.columns - 1` columns: " 43% [=====>      ] 3/7 load nvidia 550.163.01:
+/// loading …".
 [[nodiscard]] std::string progress_bar(const Screen& screen, const base::Json& operation);
 
 struct SeenSteps {
     std::set<std::size_t> forth;
     std::set<std::size_t> back;
 };
-/// The lines for steps that began since `seen`, which is brought up to date. However many changes were missed
-/// in between, each step is named once going forth and, where that
-/// matters to anybody, once going back.
+/// Returns a line for each step that began since `seen`, and updates `seen`. Each step is shown once when it
+/// runs, and once when it is undone if the operation changes the host. Missed changes do not matter.
 [[nodiscard]] std::string progress_lines(const base::Json& operation, SeenSteps& seen);
 
 class Progress {
@@ -35,8 +34,8 @@ class Progress {
     Progress& operator=(const Progress&) = delete;
 
     void update(const base::Json& operation);
-    void finish(const base::Json& operation); ///< its last lines, and no bar
-    void clear();                             ///< takes the bar off the screen
+    void finish(const base::Json& operation); ///< prints the last lines and clears the bar
+    void clear();                             ///< removes the bar from the screen
 
   private:
     Screen screen_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// --root of verbs that read a host's files themselves.
+// The option --root of verbs that read a host's files themselves.
 #pragma once
 
 #include "daemon/base/root.hpp"

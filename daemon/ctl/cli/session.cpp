@@ -14,7 +14,7 @@ using base::Result;
 namespace {
 
 void write_to(std::FILE* stream, std::string_view text) {
-    (void)std::fwrite(text.data(), 1, text.size(), stream); // main() looks at ferror() once, at the end
+    (void)std::fwrite(text.data(), 1, text.size(), stream); // main() checks ferror() once, at the end
 }
 
 } // namespace

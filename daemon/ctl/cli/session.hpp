@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a running verb has: its arguments, the two streams, the daemon.
+// Context of a running verb: its arguments, stdout and stderr, the daemon.
 #pragma once
 
 #include "daemon/base/json.hpp"
@@ -23,31 +23,31 @@ class Session {
     [[nodiscard]] const Screen& err() const { return err_; }
     [[nodiscard]] bool wants_json() const { return arguments_.has(option::json); }
 
-    /// Connects at the first call.
+    /// Returns the client. The first call connects it.
     [[nodiscard]] base::Result<Client*> client();
-    /// For a verb that takes option::mounted, before the first client(): where it was given, that is a daemon for the system
-    /// there. Only to `look`: for what asks only.
+    /// For verbs with option::mounted, before the first client(): if the option is given, starts a daemon for
+    /// that system. `look`: the verb only queries it.
     [[nodiscard]] base::Result<void> use_mounted(bool look);
     [[nodiscard]] bool uses_mounted() const { return mounted_.has_value(); }
 
-    /// stdout is for what was asked for and only that; all else goes to stderr through note() and complain().
+    /// stdout has only the requested output. Everything else is written to stderr by note() and complain().
     void print(std::string_view text) const;
     void print_json(const base::Json& value) const; ///< pretty unless --json=short
     void note(std::string_view text) const;
-    void complain(const base::Error& error) const; ///< "gpuhostctl: …", the hint on a line of its own
+    void complain(const base::Error& error) const; ///< "gpuhostctl: …", with the hint on its own line
 
   private:
     Arguments arguments_;
     Screen out_;
     Screen err_;
-    std::optional<MountedDaemon> mounted_; ///< ends after its client
+    std::optional<MountedDaemon> mounted_; ///< destroyed after its client
     std::optional<Client> client_;
 };
 
-/// The two lines of an error, as complain() prints them.
+/// Returns the two lines that complain() prints.
 [[nodiscard]] std::string render_error(const Screen& screen, const base::Error& error);
 
-/// The operation whose number is the verb's argument; without one the newest.
+/// Returns the operation number in the verb's argument; without an argument, the newest operation.
 [[nodiscard]] base::Result<std::uint64_t> chosen_operation(Session& session);
 
 } // namespace gpuhost::ctl

@@ -8,7 +8,7 @@
 
 namespace gpuhost::ctl {
 
-/// All of a file that is named on the command line; more than `limit` bytes is BadContent.
+/// Reads a whole file that is named on the command line. Fails with BadContent above `limit` bytes.
 [[nodiscard]] base::Result<std::string> read_small_file(const std::string& path, std::size_t limit);
 
 } // namespace gpuhost::ctl

@@ -23,7 +23,8 @@ constexpr unsigned deepest = 16;
 
 struct Place {
     std::string_view file;
-    std::string_view before; ///< the version, which ends at what no version has
+    /// Text before the version. The version ends at the first character that is neither a digit nor '.'.
+    std::string_view before;
 };
 constexpr std::array places{Place{"/dkms.conf", "PACKAGE_VERSION="}, Place{"/version.mk", "NVIDIA_VERSION ="},
                             Place{"/Kbuild", "NV_VERSION_STRING="}};
@@ -48,7 +49,7 @@ Result<std::string> version_of(const Root& root) {
                       "NV_VERSION_STRING.");
 }
 
-/// By what the modules will tell the kernel.
+/// Returns true for the open modules, by the license that they declare to the kernel.
 bool is_open(const Root& root) {
     for (const std::string& name : root.list("/nvidia").value_or(std::vector<std::string>{}))
         if (base::ends_with(name, ".c"))

@@ -16,7 +16,7 @@ ProgramAnswer query_program(std::vector<std::string> argv, std::size_t limit) {
     command.argv = std::move(argv);
     command.deadline = time_to_answer;
     command.drop_errors = true;
-    command.output_limit = limit + 1; // one more, to see that there is more
+    command.output_limit = limit + 1; // one more byte, to detect a longer output
     auto finished = base::run(command);
     if (!finished)
         return {{}, false, false, "can't be started: " + finished.error().message};

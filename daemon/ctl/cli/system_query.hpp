@@ -10,14 +10,14 @@ namespace gpuhost::ctl {
 
 struct ProgramAnswer {
     std::string text;
-    bool is_cut = false; ///< it says more than `limit`
+    bool is_cut = false; ///< the output is longer than `limit`
     bool timed_out = false;
-    std::string problem; ///< why there is not more, a phrase: "ended with status 1"; empty: nothing is wrong
+    std::string problem; ///< why the output is incomplete, a phrase: "ended with status 1"; empty: complete
 };
-/// What a program of the system answers within ten seconds, at most `limit` bytes of it.
+/// Runs a system program for at most ten seconds and returns at most `limit` bytes of its output.
 [[nodiscard]] ProgramAnswer query_program(std::vector<std::string> argv, std::size_t limit);
 
-/// At most a MiB of it. Nothing where it can't be started, fails or takes longer.
+/// Returns at most 1 MiB of output. Nothing if the program can't be started, fails or times out.
 [[nodiscard]] std::optional<std::string> ask_program(std::vector<std::string> argv);
 
 } // namespace gpuhost::ctl

@@ -8,8 +8,8 @@
 
 namespace gpuhost::ctl {
 
-/// Aligned columns under a header. A column without any content is left out; nothing is ever cut off, because
-/// what a person copies from a table must be whole.
+/// Renders aligned columns under a header. Omits a column without content. Never truncates, since users copy
+/// from tables.
 class Table {
   public:
     enum class Align { Left, Right };
@@ -27,19 +27,19 @@ class Table {
     };
 
     explicit Table(std::vector<Column> columns) : columns_(std::move(columns)) {}
-    /// As many cells as columns.
+    /// The row has one cell for each column.
     void add(std::vector<Cell> row) { rows_.push_back(std::move(row)); }
     [[nodiscard]] bool empty() const { return rows_.empty(); }
     [[nodiscard]] std::string render(const Screen& screen) const;
 
   private:
-    [[nodiscard]] std::vector<std::size_t> widths() const; ///< 0: the column is left out
+    [[nodiscard]] std::vector<std::size_t> widths() const; ///< 0: the column is omitted
     std::vector<Column> columns_;
     std::vector<std::vector<Cell>> rows_;
 };
 
-/// "  Label: value" lines with the labels right-aligned, as systemctl status has them. A further line of the
-/// same value has an empty label. On a terminal long values go on in further lines.
+/// Renders "  Label: value" lines with right-aligned labels, as systemctl status does. A further line of the
+/// same value has an empty label. On a terminal, long values wrap.
 class Facts {
   public:
     void add(std::string label, std::string value) { rows_.push_back({std::move(label), std::move(value)}); }

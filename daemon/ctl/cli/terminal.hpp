@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One of the two output streams and what it can show.
+// Capabilities of an output stream.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@ namespace gpuhost::ctl {
 
 enum class Style { Plain, Bold, Dim, Good, Warn, Bad };
 
-/// A value, so that renderers are pure functions that tests call with any width and with or without colour.
+/// A plain value, so that tests can call the renderers with any width, with or without colour.
 struct Screen {
     bool terminal = false;
     bool colour = false;
@@ -20,8 +20,8 @@ struct Screen {
     [[nodiscard]] std::string paint(Style style, std::string_view text) const;
 };
 
-/// Colour only on a terminal that has it and without $NO_COLOR (no-color.org). $COLUMNS and $LINES stand in where the
-/// terminal does not know its size.
+/// Returns the stream's capabilities. Colour needs a terminal without $NO_COLOR (no-color.org). $COLUMNS and
+/// $LINES apply if the terminal does not report its size.
 [[nodiscard]] Screen screen_of(int fd);
 
 } // namespace gpuhost::ctl

@@ -20,8 +20,8 @@ struct Range {
     char32_t last;
 };
 
-// What can stand in a unit's or a file's name. wcwidth(3) would depend on a locale that a service often
-// lacks.
+// Ranges that may occur in names of units and files. wcwidth(3) depends on a locale, which services often
+// lack.
 constexpr std::array zero_width{Range{0x300, 0x36f}, Range{0x200b, 0x200f}, Range{0x20d0, 0x20ff},
                                 Range{0xfe00, 0xfe0f}, Range{0xfeff, 0xfeff}};
 constexpr std::array double_width{Range{0x1100, 0x115f},  Range{0x2e80, 0xa4cf},   Range{0xac00, 0xd7a3},
@@ -41,7 +41,7 @@ std::size_t columns_of(char32_t code) {
     return contains(double_width, code) ? 2 : 1;
 }
 
-/// The first character of non-empty text. An invalid byte is a character of its own.
+/// Returns the first character of a non-empty text. An invalid byte counts as one character.
 Glyph first_glyph(std::string_view text) {
     const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
     const unsigned char lead = byte(0);

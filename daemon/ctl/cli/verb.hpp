@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a verb of gpuhostctl is. One such value a verb, in the file that runs it; parsing, --help, completion
-// and the tests of both and of the man page are made from these values and from nothing else.
+// Describes a verb of gpuhostctl. Each verb is one such value, in the file that implements it. Parsing,
+// --help, completion, and the tests of these and of the man page use only these values.
 #pragma once
 
 #include "daemon/base/result.hpp"
@@ -15,32 +15,32 @@ namespace gpuhost::ctl {
 class Session;
 
 struct Option {
-    std::string_view name;          ///< "holders": long, without its dashes
+    std::string_view name;          ///< long name without dashes: "holders"
     std::string_view argument;      ///< "SPAN", or the choices: "refuse|wait|terminate"; empty: takes none
-    std::string_view help;          ///< one phrase
-    bool argument_optional = false; ///< then only as --name=ARGUMENT
+    std::string_view help;          ///< a phrase
+    bool argument_optional = false; ///< only as --name=ARGUMENT
     bool repeatable = false;
-    char letter = 0; ///< short form; 0: none
+    char letter = 0; ///< short option; 0: none
 };
 
 struct Verb {
     std::string_view name;      ///< "driver swap"
     std::string_view arguments; ///< "VERSION", "FILE.deb…|DIRECTORY", "[ID]"
-    std::string_view summary;   ///< one phrase, for the list of verbs
-    std::string_view details;   ///< sentences, for the verb's own --help
-    std::size_t least = 0;      ///< arguments
+    std::string_view summary;   ///< a phrase for the list of verbs
+    std::string_view details;   ///< sentences for the verb's own --help
+    std::size_t least = 0;      ///< minimum number of arguments
     std::size_t most = 0;
-    std::span<const Option> options; ///< its own; common_options() come on top
+    std::span<const Option> options; ///< without common_options(), which every verb has
     base::Result<int> (*run)(Session&);
 };
 
-/// Verbs that stand together in --help. Each family is a folder with a verbs.hpp, and a line in families().
+/// A group of verbs in --help. Each family has a folder with a verbs.hpp, and a line in families().
 struct Family {
-    std::string_view heading; ///< of its section in --help: "Drivers:"
+    std::string_view heading; ///< section title in --help: "Drivers:"
     std::span<const Verb* const> verbs;
 };
 
-/// A word that --help, completion and messages treat as a choice: "a|b|c".
+/// Returns true if the option's argument is one of several words: "a|b|c".
 [[nodiscard]] constexpr bool is_choice(const Option& option) noexcept {
     return option.argument.find('|') != std::string_view::npos;
 }
@@ -55,12 +55,12 @@ inline constexpr Option holder_timeout{"holder-timeout", "SPAN",
                                        "how long to wait for holders, as '30s' or '5min'"};
 } // namespace option
 
-/// --help, --version, --no-ask-password: understood by every verb, and before it.
+/// Returns --help, --version and --no-ask-password. Every verb accepts them, also before the verb.
 [[nodiscard]] std::span<const Option> common_options() noexcept;
-/// In the order in which --help lists them.
-/// Defined in daemon/ctl/families.cpp, which alone includes every family.
+/// Returns the families in the order of --help. Defined in daemon/ctl/families.cpp, which alone includes
+/// every family.
 [[nodiscard]] std::span<const Family> families() noexcept;
-/// Of all families.
+/// Returns the verbs of all families.
 [[nodiscard]] std::vector<const Verb*> verbs();
 
 } // namespace gpuhost::ctl

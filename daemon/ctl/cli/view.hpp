@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The daemon's documents (org.gpuhost1(5), "JSON documents") as text for people. Pure functions: a document in,
-// text out.
+// Renders the daemon's documents (org.gpuhost1(5), "JSON documents") as text. Pure functions.
 #pragma once
 
 #include "daemon/base/json.hpp"
@@ -18,13 +17,13 @@ class Facts;
 
 // Plans
 [[nodiscard]] std::string render_plan(const Screen& screen, const base::Json& plan);
-/// Why a request was not started: all of its plan's problems.
+/// Renders why a request was not started: all problems of its plan.
 [[nodiscard]] std::string render_refusal(const Screen& screen, const base::Json& plan);
-/// Sentences with their hints, numbered when there are several.
+/// Renders sentences with their hints, numbered if there are several.
 [[nodiscard]] std::string render_problems(const Screen& screen, const base::Json& problems);
-/// 0, or what starting this plan would exit with.
+/// Returns 0, or the exit status that starting this plan would have.
 [[nodiscard]] int plan_exit_status(const base::Json& plan);
-/// The code that all problems share, else Refused's.
+/// Returns the exit status of the code that all problems share, else of Refused.
 [[nodiscard]] int problems_exit_status(const base::Json& problems);
 
 // Operations
@@ -32,14 +31,14 @@ class Facts;
                                             std::uint64_t now_us);
 [[nodiscard]] std::string render_operation(const Screen& screen, const base::Json& operation,
                                            std::uint64_t now_us);
-/// `kernel` is the running one.
+/// `kernel` is the running kernel's release.
 [[nodiscard]] std::string render_success(const Screen& screen, const base::Json& operation,
                                          std::string_view kernel);
-/// `running_driver` is named as what runs now; empty when that is not known.
+/// `running_driver` is shown as the running version; empty if unknown.
 [[nodiscard]] std::string render_failure(const Screen& screen, const base::Json& operation,
                                          std::string_view running_driver);
 [[nodiscard]] int operation_exit_status(const base::Json& operation);
-/// An operation's state in its colour.
+/// Returns an operation's state in its colour.
 [[nodiscard]] std::string painted_state(const Screen& screen, std::string_view state);
 [[nodiscard]] Style style_of_state(std::string_view state);
 
@@ -52,9 +51,9 @@ class Facts;
 /// `history` is Driver.History's document.
 [[nodiscard]] std::string render_history(const Screen& screen, const base::Json& history,
                                          std::uint64_t now_us);
-/// What status says of the driver, as its component observed it.
+/// Adds the status lines from what the driver component observed.
 void add_driver_lines(Facts& facts, const Screen& screen, const base::Json& driver);
-/// The loaded driver's version in Manager.Describe's document; empty when none is.
+/// Returns the loaded driver's version from Manager.Describe's document; empty if none is loaded.
 [[nodiscard]] std::string loaded_version(const base::Json& host);
 
 // CDI
@@ -63,15 +62,15 @@ void add_cdi_lines(Facts& facts, const Screen& screen, const base::Json& cdi);
 // Bundles
 /// `list` is Bundle.List's document.
 [[nodiscard]] std::string render_bundles(const Screen& screen, const base::Json& list);
-/// `bundle` is what a bundle's manifest says: {"name", "generation", "signer", "images", …}.
+/// `bundle` is the content of a bundle's manifest: {"name", "generation", "signer", "images", …}.
 [[nodiscard]] std::string render_bundle(const Screen& screen, const base::Json& bundle);
-/// Of list_images() and show_image().
-/// `selects`: the list is of the images that a pattern or an option selects.
+/// Renders list_images() and show_image(). `selects`: the list has only the images that a pattern or an
+/// option selected.
 [[nodiscard]] std::string render_images(const Screen& screen, const base::Json& list, bool selects);
 [[nodiscard]] std::string render_image(const Screen& screen, const base::Json& image);
-/// `placement` is what 'image ensure' found: org.gpuhost1(5).
+/// `placement` is the result of 'image ensure': org.gpuhost1(5).
 [[nodiscard]] std::string render_placement(const Screen& screen, const base::Json& placement);
-/// What status says of bundles and their images.
+/// Adds the status lines of bundles and their images.
 void add_image_lines(Facts& facts, const Screen& screen, const base::Json& images);
 
 // The host

@@ -17,7 +17,7 @@ using base::Json;
 
 namespace {
 
-/// By the name that it had then.
+/// Returns the user's name at the time of the operation.
 std::string user_name(const Json& subject, const char* name, const char* uid) {
     const std::string recorded = text_of(subject, name);
     if (!recorded.empty())
@@ -51,7 +51,7 @@ std::string allowed_by(const Json& subject) {
     return by == "user" ? "user " + text_of(subject, "user") + ", who may always do this" : "";
 }
 
-/// Steps run in order and are undone in reverse, so the last one that ever began is where it went wrong.
+/// Steps run in order and are undone in reverse, so the last step that began is the one that failed.
 std::optional<std::size_t> failed_step(const Json& operation) {
     const Json& steps = list_of(operation, "steps");
     for (std::size_t i = steps.size(); i-- > 0;)
@@ -100,11 +100,12 @@ std::string headline(std::string_view state, bool changes_host) {
     return "failed, and going back failed too";
 }
 
-/// Places in the driver store ("550.163.01/userland"), and what one does with them on a host that runs `kernel`.
+/// Renders entries of the driver store ("550.163.01/userland") and the next command on a host that runs
+/// `kernel`.
 std::string render_sets(const std::vector<std::string>& sets, std::string_view kernel) {
     std::string out;
-    std::map<std::string, bool>
-        built; // by version: has modules for this kernel, else source to build them from
+    // By version: true if it has modules for this kernel; false if it has only source.
+    std::map<std::string, bool> built;
     for (const std::string& set : sets) {
         out += "  " + printable(set) + "\n";
         const std::string version = printable(set.substr(0, set.find('/')));
@@ -118,7 +119,7 @@ std::string render_sets(const std::vector<std::string>& sets, std::string_view k
     return out;
 }
 
-/// What an import or a build added.
+/// Renders what an import or a build added.
 std::string what_came_in(const Json& operation, std::string_view kernel) {
     std::string out;
     for (const Json& output : list_of(operation, "outputs")) {
@@ -128,7 +129,7 @@ std::string what_came_in(const Json& operation, std::string_view kernel) {
                    text_of(output, "signer") + ": " + human_bytes(number_of(output, "written_bytes")) +
                    " in " + plural(number_of(output, "written_blobs"), "new blob", "new blobs") + ", " +
                    std::to_string(number_of(output, "present_blobs")) + " were here\n";
-        const bool of_driver = output.contains("version"); // else of store.publish: paths
+        const bool of_driver = output.contains("version"); // otherwise the paths of store.publish
         out += render_sets(base::strings_or_empty(output, of_driver ? "sets" : "taken"), kernel);
     }
     return out;

@@ -64,7 +64,7 @@ std::string render_problems(const Screen& screen, const Json& problems) {
             return screen.terminal ? wrap(text, screen.columns, at, text_width(lead)) : text;
         };
         out += lead + line("", text_of(problems[i], "text")) + "\n";
-        // Twenty processes that hold the driver need one hint, not twenty.
+        // Shows a hint once for consecutive problems that share it, such as the holders of a driver.
         const bool next_has_it = i + 1 < problems.size() && text_of(problems[i + 1], "hint") == hint;
         if (!hint.empty() && !next_has_it)
             out += std::string(text_width(lead), ' ') + screen.paint(Style::Bold, "Hint:") + " " +
@@ -90,7 +90,7 @@ std::string render_plan(const Screen& screen, const Json& plan) {
                " in the way:\n" + render_problems(screen, problems);
     else if (base::bool_or(plan, "checked", false))
         out += "\nChecked on this host: nothing stands in the way.\n";
-    else if (changes_host(plan)) // planning looks at no file's content and at no process
+    else if (changes_host(plan)) // planning reads no file contents and no processes
         out +=
             "\nFiles, space and who holds the driver are checked when it starts, before anything changes.\n";
     for (const std::string& warning : base::strings_or_empty(plan, "warnings"))

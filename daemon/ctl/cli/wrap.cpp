@@ -14,7 +14,7 @@ namespace {
 constexpr std::array programs{"gpuhostctl", "systemctl", "journalctl", "systemd-sysusers", "apt", "dnf",
                               "dpkg",       "lspci",     "rmmod",      "kubectl"};
 
-/// Columns without the escape sequences of Screen::paint().
+/// Returns the width without the escape sequences of Screen::paint().
 std::size_t visible_width(std::string_view text) {
     std::size_t width = 0;
     while (!text.empty()) {
@@ -36,7 +36,7 @@ bool ends_command(std::string_view word) {
     return !word.empty() && std::string_view(".,;:)'").find(word.back()) != std::string_view::npos;
 }
 
-/// Words, and commands as one piece each.
+/// Splits text into words, with each command as one piece.
 std::vector<std::string> pieces_of(std::string_view text) {
     std::vector<std::string> pieces;
     bool in_command = false;
@@ -57,7 +57,7 @@ std::string wrap(std::string_view text, std::size_t columns, std::size_t at, std
         return std::string(text);
     std::string out;
     std::size_t used = at;
-    bool is_first = true; // of its line
+    bool is_first = true; // first piece of a line
     for (const std::string& piece : pieces_of(text)) {
         const std::size_t width = visible_width(piece);
         if (!is_first && used + 1 + width > columns) {

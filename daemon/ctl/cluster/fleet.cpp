@@ -79,7 +79,7 @@ class FleetShow {
         view.rows = rows;
         view.now = static_cast<std::int64_t>(base::realtime_us() / 1'000'000);
         view.problem = problem_;
-        // read again, since the window may have been resized
+        // Read the width again: the window may have been resized.
         return render_fleet(screen_of(STDOUT_FILENO), document_, view);
     }
 
