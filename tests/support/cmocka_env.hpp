@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// cmocka's environment, for GoogleTest programs: who drives cmocka programs drives ours the same way.
+// Reads cmocka's environment for GoogleTest programs, so that they are controlled like cmocka programs.
 //
 //   CMOCKA_MESSAGE_OUTPUT  STANDARD (or STDOUT), TAP, XML, SUBUNIT; a comma list gives several; any case.
-//                          Anything else is STANDARD, as in cmocka; not set leaves GoogleTest's own output
-//   CMOCKA_XML_FILE        where XML goes instead of stdout; with %g one file a group, which is a GoogleTest suite
-//   CMOCKA_TEST_FILTER     runs only tests whose name matches; * and ? as in a shell, against "Suite.Name" and "Name"
-//   CMOCKA_SKIP_FILTER     leaves out tests whose name matches
+//                          Any other value is STANDARD, as in cmocka. Unset keeps GoogleTest's output
+//   CMOCKA_XML_FILE        writes XML to this file, not to stdout; %g makes a file for each group, which is a
+//                          GoogleTest suite
+//   CMOCKA_TEST_FILTER     runs only tests whose "Suite.Name" or "Name" matches; * and ? as in a shell
+//   CMOCKA_SKIP_FILTER     skips tests whose name matches
 #pragma once
 
 #include <string>
@@ -17,7 +18,7 @@ namespace gpuhost::tests {
 enum class Format { Standard, Tap, Xml, Subunit };
 
 struct CmockaEnv {
-    std::vector<Format> formats; ///< empty: GoogleTest's own
+    std::vector<Format> formats; ///< empty: GoogleTest's own output
     std::string xml_file;
     std::string test_filter;
     std::string skip_filter;
@@ -25,7 +26,7 @@ struct CmockaEnv {
 
 [[nodiscard]] CmockaEnv cmocka_env();
 [[nodiscard]] std::vector<Format> parse_formats(std::string_view list);
-/// Both filters as one for --gtest_filter; empty when neither is set.
+/// Returns both filters as one value for --gtest_filter; empty if neither is set.
 [[nodiscard]] std::string gtest_filter(std::string_view test_filter, std::string_view skip_filter);
 
 } // namespace gpuhost::tests

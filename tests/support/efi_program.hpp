@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Programs of UEFI made in memory, as objcopy(1) and ukify(1) lay them out, to be harmed by tests.
+// Builds UEFI programs in memory with the layout of objcopy(1) and ukify(1), for tests to corrupt.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ struct EfiSection {
     std::string content;
 };
 
-inline constexpr std::size_t efi_table = 0x80 + 24 + 240; ///< where the table of sections begins
+inline constexpr std::size_t efi_table = 0x80 + 24 + 240; ///< offset of the section table
 inline constexpr std::size_t efi_row = 40;
 enum EfiField : std::size_t { EfiMemorySize = 8, EfiFileSize = 16, EfiFileOffset = 20 };
 
@@ -23,7 +23,7 @@ inline void put_number(std::string& bytes, std::size_t at, std::uint64_t value, 
         bytes[at + i] = static_cast<char>(value >> 8U * i & 0xffU);
 }
 
-/// Each section is filled up to the next 512 bytes, which its size in memory does not count.
+/// Pads each section to a multiple of 512 bytes. The section's size in memory excludes the padding.
 [[nodiscard]] inline std::string efi_program(const std::vector<EfiSection>& sections) {
     constexpr std::size_t alignment = 512;
     const auto aligned = [](std::size_t size) { return (size + alignment - 1) / alignment * alignment; };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The smallest ELF files that pass for a kernel module and for a shared library.
+// Builds the smallest ELF files that are accepted as a kernel module and as a shared library.
 #pragma once
 
 #include <string>
@@ -13,13 +13,13 @@ namespace gpuhost::tests {
 [[nodiscard]] std::string module_image(const std::vector<std::pair<std::string, std::string>>& modinfo,
                                        const std::vector<std::pair<std::string, unsigned>>& versions = {});
 
-/// A module of NVIDIA's open driver.
+/// Returns a module of NVIDIA's open driver.
 [[nodiscard]] std::string nvidia_module(const std::string& name, const std::string& version,
                                         const std::string& kernel, const std::string& depends = {});
 
 [[nodiscard]] std::string library_image(const std::string& soname);
 
-/// As scripts/sign-file appends it; the signature itself is `der`.
+/// Appends a signature as scripts/sign-file does; `der` is the signature itself.
 [[nodiscard]] std::string with_signature(std::string image, const std::string& der);
 
 } // namespace gpuhost::tests

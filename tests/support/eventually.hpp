@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A wait for something that another process does, with an end.
+// Waits for an action of another process, with a time limit.
 #pragma once
 
 #include <chrono>
@@ -7,7 +7,7 @@
 
 namespace gpuhost::tests {
 
-/// Whether the condition comes true within 20 seconds.
+/// Returns true if the condition becomes true within 20 seconds.
 template <class Condition>
 [[nodiscard]] bool eventually(Condition condition) {
     const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);

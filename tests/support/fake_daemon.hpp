@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// gpuhostd as AsyncClient shows it, in the test's own process: daemon/client/async_client.cpp is not linked, this is instead.
+// Fakes gpuhostd behind AsyncClient in the test's process. Linked instead of daemon/client/async_client.cpp.
 // Each call waits until the test answers it.
 #pragma once
 
@@ -15,21 +15,21 @@ namespace gpuhost::tests {
 
 class FakeDaemon {
   public:
-    using Answer = base::Result<base::Json>; ///< the id where the method starts an operation
+    using Answer = base::Result<base::Json>; ///< the operation's id if the method starts one
 
     FakeDaemon();
     ~FakeDaemon();
     FakeDaemon(const FakeDaemon&) = delete;
     FakeDaemon& operator=(const FakeDaemon&) = delete;
 
-    /// Answers the oldest call of `method`; false: none waits.
+    /// Answers the oldest call of `method`; false: no call is waiting.
     bool answer(const std::string& method, const Answer& answer);
     [[nodiscard]] unsigned calls(const std::string& method) const;
 
-    std::vector<ctl::OperationRow> rows; ///< what ListOperations answers, unless with an error
+    std::vector<ctl::OperationRow> rows; ///< the answer of ListOperations, unless it is an error
     ctl::AsyncClient client;
 
-    /// Called by the client. A swap that is only tried is "DryRun", an operation's description "DescribeOperation".
+    /// Called by the client. A dry run of a swap is "DryRun", an operation's description "DescribeOperation".
     void ask(const std::string& method, std::function<void(const Answer&)> done);
 
   private:

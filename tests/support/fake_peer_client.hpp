@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// PeerClient without a network, in place of images/peers/peer_client.cpp: what is asked, and what comes of it, is the test's.
+// Implements PeerClient without a network, in place of images/peers/peer_client.cpp. The test sees the
+// requests and sets the answers.
 #pragma once
 
 #include "images/peers/peer_client.hpp"
@@ -10,13 +11,14 @@
 namespace gpuhost::tests {
 
 struct FakeNetwork {
-    /// Nothing: not yet. It is asked again with each wait.
+    /// Returns the answer to a request; no value: not yet. Called again at each wait.
     std::function<std::optional<images::PeerAnswer>(const images::PeerRequest&)> answer;
-    /// Before each wait's answers: time may pass. Told what is waited for beside them.
+    /// Called before the answers of each wait, so that the test can advance the time. Gets the wait's
+    /// arguments.
     std::function<void(std::chrono::milliseconds most, int writable)> wait;
 };
 
-/// That of all clients.
-inline FakeNetwork network; // NOLINT: a seam at link time has no other place for it
+/// Shared by all clients.
+inline FakeNetwork network; // NOLINT: replaced at link time, so it must be global
 
 } // namespace gpuhost::tests

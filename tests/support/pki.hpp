@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A site's certificates, made for a test.
+// Creates a site's certificates for tests.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ struct CertificateRequest {
     std::string key_usage;         ///< as in openssl.cnf: "critical,digitalSignature"; empty: no extension
     std::string extended_usage;    ///< "codeSigning"; empty: no extension
     std::string alternative_names; ///< "DNS:localhost"; empty: no extension
-    int bits = 0;                  ///< of an RSA key; 0: P-256, which is made at once
+    int bits = 0;                  ///< RSA key size; 0: P-256, which is generated quickly
     long serial = 1;
 };
 
@@ -25,15 +25,15 @@ struct Identity {
     std::string certificate; ///< PEM
 };
 
-/// Signed by `issuer`, or by itself without one.
+/// Signed by `issuer`, or self-signed without one.
 [[nodiscard]] Identity make_identity(const CertificateRequest& request, const Identity* issuer = nullptr);
-/// PEM; valid from an hour ago until `until` seconds from now.
+/// Returns PEM, valid from one hour ago until `until` seconds from now.
 [[nodiscard]] std::string make_revocation_list(const Identity& issuer, const std::vector<long>& serials,
                                                std::int64_t until = 86'400);
 [[nodiscard]] std::string make_pkcs12(const Identity& identity, const std::string& passphrase);
-/// The key, encrypted.
+/// Returns the key as encrypted PEM.
 [[nodiscard]] std::string encrypted_key(const Identity& identity, const std::string& passphrase);
-/// CMS over `content` with a digest of OpenSSL's choice of name: "SHA1".
+/// Signs `content` as CMS with the digest of this OpenSSL name: "SHA1".
 [[nodiscard]] std::string sign_with_digest(const Identity& identity, const std::string& content,
                                            const char* digest, bool detached = false);
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// GoogleTest results in cmocka 1.1's output formats.
+// Prints GoogleTest results in the output formats of cmocka 1.1.
 //
-// Kept different on purpose: a skipped test is "ok … # SKIP reason" in TAP (cmocka 1.1.5 writes "not ok",
-// mended in 1.1.6), all suites share one plan and one <testsuites> (cmocka repeats both a group, which
-// neither format allows).
+// Two differences are intentional. A skipped test is "ok … # SKIP reason" in TAP; cmocka 1.1.5 writes "not
+// ok", fixed in 1.1.6. All suites share one plan and one <testsuites>; cmocka repeats both for each group,
+// which neither format allows.
 #pragma once
 
 #include "tests/support/cmocka_env.hpp"
@@ -21,7 +21,7 @@ namespace gpuhost::tests {
 [[nodiscard]] std::unique_ptr<testing::TestEventListener> make_subunit_printer();
 [[nodiscard]] std::unique_ptr<testing::TestEventListener> make_xml_printer(std::string file);
 
-/// One failed assertion, as cmocka splits it: what, and "file:line: error: Failure!".
+/// A failed assertion, split as cmocka does: the message, and "file:line: error: Failure!".
 struct Failure {
     std::string message;
     std::string where;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// An API server, the network to it and the time, all in the test's own process: daemon/http/client.cpp is not linked, this is
-// instead. Time stands still until the test lets it go on, and what is chance comes from one seed. Rules of versions, lists,
-// watches and preconditions are the real one's: https://kubernetes.io/docs/reference/using-api/api-concepts/.
-// Link with $(time_seam).
+// Simulates an API server, its network and the time in the test's process. Linked instead of
+// daemon/http/client.cpp. The time only advances when the test says so, and all randomness is from one seed.
+// Versions, lists, watches and preconditions follow
+// https://kubernetes.io/docs/reference/using-api/api-concepts/. Link with $(time_seam).
 #pragma once
 
 #include "daemon/base/json.hpp"
@@ -22,15 +22,15 @@ namespace gpuhost::tests {
 
 using Time = std::chrono::milliseconds;
 
-struct SimulatedTransfers; ///< of one http::Client
+struct SimulatedTransfers; ///< the transfers of one http::Client
 
-/// What may happen to a request; shares of a thousand.
+/// Delays and faults of requests. Faults are in parts per thousand.
 struct NetworkFaults {
-    Time slowest{20};     ///< one way
-    unsigned late = 0;    ///< a write is carried out up to a minute later
-    unsigned unheard = 0; ///< it is carried out, and the answer is lost
+    Time slowest{20};     ///< maximum delay in one direction
+    unsigned late = 0;    ///< a write is applied up to a minute later
+    unsigned unheard = 0; ///< the request is applied, but the answer is lost
     unsigned refused = 0; ///< 429 with Retry-After
-    unsigned failed = 0;  ///< 500 or 504, done or not
+    unsigned failed = 0;  ///< 500 or 504; the request may have been applied
 };
 
 class SimulatedServer {
@@ -44,39 +44,39 @@ class SimulatedServer {
 
     [[nodiscard]] Time now() const { return now_; }
     void after(Time wait, std::function<void()> what);
-    [[nodiscard]] std::optional<Time> next() const; ///< when something happens by itself
-    void advance(Time to);                          ///< and what happens until then does
+    [[nodiscard]] std::optional<Time> next() const; ///< when the next event is due
+    void advance(Time to);                          ///< runs the events that are due until then
 
-    // Who asks: what runs between two calls is on that host
+    // The client's host: calls after enter() are made on that host.
 
     void enter(unsigned host) { host_ = host; }
     void set_clock(unsigned host, std::chrono::seconds off) { clocks_[host] = off; }
     [[nodiscard]] std::chrono::seconds clock_off() { return clocks_[host_]; }
-    /// No packet comes through. `hangs`: and nobody is told.
+    /// Drops all packets. `hangs`: requests do not fail, they get no answer.
     void cut(unsigned host, Time duration, bool hangs);
-    /// For the next Client::work() there.
+    /// Returns true if the next Client::work() on that host has answers.
     [[nodiscard]] bool has_answers(unsigned host) const;
 
     NetworkFaults faults;
-    /// How much longer one is on its way than others.
+    /// Additional delay of a request.
     std::function<Time(const http::Request&)> hold = [](const http::Request&) { return Time(0); };
-    /// Requests that are answered with 403.
+    /// Returns true for requests to answer with 403.
     std::function<bool(const http::Request&)> forbids = [](const http::Request&) { return false; };
 
-    // Objects, by their paths
+    // Objects by path
 
     [[nodiscard]] const base::Json* find(const std::string& path) const;
-    void put(const std::string& path, base::Json object); ///< as somebody else would
+    void put(const std::string& path, base::Json object); ///< as another client would
     bool patch(const std::string& path, const base::Json& merge);
     void remove(const std::string& path);
     [[nodiscard]] std::vector<std::string> below(const std::string& collection) const; ///< paths
-    void forget(); ///< older versions: who watches from one is told 410
+    void forget(); ///< drops older versions: a watch from one gets 410
 
-    std::function<void()> on_change; ///< of an object
+    std::function<void()> on_change; ///< called after each change of an object
     std::uint64_t calls = 0;
     std::map<unsigned, std::uint64_t> calls_of; ///< by host
 
-    [[nodiscard]] unsigned some(unsigned most) { ///< from 0 on
+    [[nodiscard]] unsigned some(unsigned most) { ///< from 0 to `most`
         return std::uniform_int_distribution<unsigned>(0, most)(random_);
     }
     [[nodiscard]] bool by_chance(unsigned share) { return share > some(999); }
@@ -94,7 +94,7 @@ class SimulatedServer {
         std::string path;
         std::string type;
         base::Json object;
-        base::Json before; ///< null: it is new
+        base::Json before; ///< null: the object is new
     };
     struct Watcher {
         std::weak_ptr<SimulatedTransfers> transfers;
@@ -103,7 +103,7 @@ class SimulatedServer {
         std::string collection;
         std::string label;
         std::string name;
-        Time heard{0}; ///< what is sent comes in its order
+        Time heard{0}; ///< time of the last delivery; keeps events in order
     };
 
     void send(const std::shared_ptr<SimulatedTransfers>& transfers, std::uint64_t id);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A directory of a test's own, gone with it.
+// A temporary directory of a test, removed with it.
 #pragma once
 
 #include "daemon/base/root.hpp"
@@ -11,18 +11,18 @@ namespace gpuhost::tests {
 
 class TempDir {
   public:
-    TempDir(); ///< below $TMPDIR; a failure ends the program
+    TempDir(); ///< created below $TMPDIR; a failure ends the program
     ~TempDir();
     TempDir(const TempDir&) = delete;
     TempDir& operator=(const TempDir&) = delete;
 
     [[nodiscard]] const std::string& path() const { return path_; }
     [[nodiscard]] std::string path(std::string_view relative) const;
-    /// The directory as a host's "/".
+    /// Returns the directory as a host's "/".
     [[nodiscard]] base::Root root() const;
     /// Writes a file and the directories above it.
     void write(std::string_view relative, std::string_view content) const;
-    [[nodiscard]] std::string read(std::string_view relative) const; ///< absent: empty
+    [[nodiscard]] std::string read(std::string_view relative) const; ///< empty if the file does not exist
 
   private:
     std::string path_;
