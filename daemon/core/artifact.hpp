@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a bundle carries for other rooms than the images'. bundle.receive leaves the list in the transaction's staging
-// directory; the steps of those rooms take what is theirs before bundle.commit makes the bundle be there.
+// Lists what a bundle carries for other subsystems than images. bundle.receive writes the list to the
+// transaction's staging directory. The steps of those subsystems import their files before bundle.commit
+// publishes the bundle.
 #pragma once
 
 #include "daemon/base/json.hpp"
@@ -13,23 +14,24 @@
 namespace gpuhost::core {
 
 struct ArtifactFile {
-    std::string name; ///< "nvidia-smi_550.163.01-1_amd64.deb": a path component
-    std::string path; ///< where its bytes lie, below the root; only as long as the transaction runs
+    std::string name; ///< "nvidia-smi_550.163.01-1_amd64.deb"; one path component
+    std::string path; ///< of its content, below the root; valid while the transaction runs
     std::string sha256;
 };
 
 struct Artifact {
     std::string kind;    ///< "driver-packages", "driver-modules"
     std::string name;    ///< "550.163.01"
-    std::string kernel;  ///< of modules that are built
-    std::string flavour; ///< likewise; empty where the bundle does not say it
+    std::string kernel;  ///< of built modules
+    std::string flavour; ///< of built modules; empty if the bundle does not name it
     std::vector<ArtifactFile> files;
 };
 
 struct Artifacts {
     std::vector<Artifact> list;
-    bool known =
-        false; ///< this very bundle was here before: whoever has what it carries need not take it again
+    /// True if the same bundle was imported before: subsystems that have its files need not import them
+    /// again.
+    bool known = false;
 };
 
 [[nodiscard]] base::Result<void> write_artifacts(const base::Root& root, const std::string& staging,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a cluster's policy wants of this host, as gpuhost-cluster hands it to the daemon.
+// The configuration that a cluster's policy sets for this host, as gpuhost-cluster sends it to the daemon.
 #pragma once
 
 #include "daemon/base/json.hpp"
@@ -10,23 +10,23 @@
 namespace gpuhost::core {
 
 struct ClusterWish {
-    /// [Toolkit] Version=, where no file says otherwise; empty: whatever the files say. It outlives a boot.
+    /// [Toolkit] Version=, used if no file sets it; empty: the files decide. Persists across boots.
     std::string toolkit;
-    /// A driver that the host takes once an administrator says so; empty: none. It counts as long as gpuhost-cluster runs.
+    /// A driver to install once an administrator approves it; empty: none. Valid while gpuhost-cluster runs.
     std::string driver;
 
     [[nodiscard]] bool operator==(const ClusterWish&) const = default;
 };
 
-/// {"toolkit": …, "driver": …}, each of which may be missing; anything else is InvalidArgument.
+/// Parses {"toolkit": …, "driver": …}; both are optional. Fails with InvalidArgument for anything else.
 [[nodiscard]] base::Result<ClusterWish> cluster_wish_from_json(const base::Json& value);
 [[nodiscard]] base::Json to_json(const ClusterWish& wish);
 
-/// Where it stands as settings, below all files of an administrator's (settings.hpp); what it says of toolkits, empty for
-/// nothing.
+/// The file that stores the toolkit's version as settings, with a lower precedence than all of an
+/// administrator's files (settings.hpp). settings_text() is empty if no version is set.
 inline constexpr std::string_view cluster_wish_file = "/var/lib/gpuhost/cluster-wish.conf";
-inline constexpr std::string_view cluster_policy_source =
-    "the cluster's policy"; ///< Setting::source of what it says
+/// Setting::source of these settings.
+inline constexpr std::string_view cluster_policy_source = "the cluster's policy";
 [[nodiscard]] std::string settings_text(const ClusterWish& wish);
 [[nodiscard]] ClusterWish cluster_wish_from_settings(std::string_view text);
 

@@ -6,11 +6,12 @@
 
 namespace gpuhost::core {
 
-/// Which of the drivers in a bundle a host takes. The driver's room knows that, the images' room acts on it.
+/// Selects the drivers in a bundle that a host imports. The driver's subsystem fills it, the images'
+/// subsystem uses it.
 struct DriverWish {
-    std::vector<std::string> gpus; ///< NVIDIA's, by their numbers: "10de:2330"
+    std::vector<std::string> gpus; ///< NVIDIA's PCI ids: "10de:2330"
     std::string flavour;           ///< "open" or "proprietary"; empty: either
-    bool wanted = false;           ///< somebody set a version: it takes drivers without a GPU too
+    bool wanted = false;           ///< a version is set: imports drivers even without a GPU
 };
 
 } // namespace gpuhost::core

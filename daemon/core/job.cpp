@@ -55,7 +55,7 @@ std::string encode_event(const JobProgress& progress) {
 
 namespace {
 
-/// As many problems as fit in `room` bytes; a last one counts the others.
+/// Lists as many problems as fit in `room` bytes; a last one counts the others.
 Json listed_problems(const std::vector<Problem>& problems, std::size_t room) {
     Json listed = Json::array();
     std::size_t used = 0;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// What daemon and worker say to each other, through files that both survive the other's death.
+// The protocol between daemon and worker: files that survive the death of either side.
 //
-// /run/gpuhost/jobs/<job>/request.json   written by the daemon before the worker starts, or is told of it
+// /run/gpuhost/jobs/<job>/request.json   written by the daemon before it starts the worker or sends the job
 // /run/gpuhost/jobs/<job>/events         appended by the worker: one JSON object a line, the result last
-// /run/gpuhost/jobs/<job>/worker         where it is not the worker's first job: that one
-// stdin                                  a SOCK_SEQPACKET socket with the input descriptors (SCM_RIGHTS), and then the name
-//                                        of each further job
+// /run/gpuhost/jobs/<job>/worker         the worker's first job, if this is a later one
+// stdin                                  a SOCK_SEQPACKET socket with the input descriptors (SCM_RIGHTS), then
+//                                        the name of each further job
 #pragma once
 
 #include "daemon/core/transaction.hpp"
@@ -18,21 +18,23 @@ namespace gpuhost::core {
 
 inline constexpr std::string_view jobs_directory = "/run/gpuhost/jobs";
 
-// Bytes. A request has a plan's steps, so it is as long as a journal may be. Events are written by workers that
-// read foreign input, and are not trusted to end.
+// Bytes. A request holds a plan's steps, so it may be as long as a journal. Events are limited because their
+// writers read foreign input and are not trusted.
 inline constexpr std::size_t request_limit = 16U << 20;
 inline constexpr std::size_t event_limit = 256U << 10; ///< one line
 inline constexpr std::size_t events_limit = 16U << 20; ///< the file
 
-/// What a transaction brings in, any room's, until it is renamed to its place: so on one file system with all
-/// of /var/lib/gpuhost. <transaction>/ goes when its transaction ends.
+/// Directory for the files that a transaction of any subsystem brings in, until a rename publishes them. It
+/// is therefore on the same file system as /var/lib/gpuhost. <transaction>/ is removed when its transaction
+/// ends.
 inline constexpr std::string_view staging_directory = "/var/lib/gpuhost/staging";
 
 struct JobRequest {
-    std::string
-        job; ///< "12-3-1": transaction, running number, attempt; a worker's first is in its unit's name gpuhost-worker-<job>
+    /// "12-3-1": transaction, start number, attempt. A worker's first job names its unit,
+    /// gpuhost-worker-<job>.
+    std::string job;
     Phase phase = Phase::Preflight;
-    std::vector<Step> steps; ///< all of them for preflight, else one
+    std::vector<Step> steps; ///< all steps of a group for preflight, else one
     base::Json settings;
     std::string boot_id;
     std::string staging;
@@ -46,7 +48,7 @@ struct JobProgress {
 
 struct JobResult {
     std::optional<base::Error> error;
-    std::vector<Problem> problems; ///< of preflight; none means clear
+    std::vector<Problem> problems; ///< of preflight; empty if it found none
     base::Json output;
 };
 
@@ -56,10 +58,10 @@ struct JobResult {
 [[nodiscard]] base::Result<JobRequest> job_request_from_json(const base::Json& value);
 
 [[nodiscard]] std::string encode_event(const JobProgress& progress);
-/// Leaves out the last of the problems where all of them would make the line longer than event_limit.
+/// Encodes a result as one line. Drops the last problems if the line would exceed event_limit.
 [[nodiscard]] std::string encode_event(const JobResult& result);
 
-/// What stands in an events file; lines that are not whole or not ours are skipped.
+/// The content of an events file; incomplete and invalid lines are skipped.
 struct JobEvents {
     std::optional<JobProgress> progress; ///< the newest
     std::optional<JobResult> result;

@@ -24,8 +24,8 @@ constexpr off_t usual_bytes = off_t{128} << 10U; ///< a swap takes some 30 kB
 constexpr std::string_view suffix = ".jsonl";
 constexpr std::size_t checksum_digits = 8;
 
-/// CRC-32 (ISO-HDLC): against torn and rotten lines, not against an adversary, who could write the file
-/// anyway.
+/// Returns the CRC-32 (ISO-HDLC), which detects torn and corrupt lines. It does not stop an attacker, who
+/// could write the file anyway.
 std::uint32_t crc32(std::string_view text) {
     std::uint32_t crc = 0xffffffffU;
     for (const char c : text) {
@@ -45,7 +45,7 @@ std::string checksum(std::string_view text) {
     return hex;
 }
 
-/// Nothing: it is not what was written.
+/// Decodes one line; nullopt if the checksum does not match.
 Result<std::optional<Record>> decode_line(std::string_view line) {
     if (line.size() <= checksum_digits + 1 || line[checksum_digits] != ' ')
         return std::nullopt;
@@ -63,7 +63,7 @@ std::string path_of(std::uint64_t id) {
 
 constexpr std::string_view state_directory = "/var/lib/gpuhost";
 constexpr const char* reserve_name = "reserve";
-/// For the journal, and what else an operation that makes room needs: a directory, some documents.
+/// Enough for the journal, and for what an operation that frees space writes: a directory and some documents.
 constexpr off_t reserve_bytes = off_t{1} << 20U;
 
 std::string reserve_path() {
@@ -76,7 +76,7 @@ bool is_full(const Result<void>& written) {
 
 struct Decoded {
     std::vector<Record> records;
-    std::size_t bytes = 0; ///< of the whole records; what follows is a torn tail
+    std::size_t bytes = 0; ///< of complete records; a torn tail may follow
 };
 
 Result<Decoded> decode(std::string_view text) {
@@ -90,7 +90,7 @@ Result<Decoded> decode(std::string_view text) {
             record = std::move(whole);
         }
         if (!record && (end == std::string_view::npos || end + 1 == rest.size()))
-            break; // torn by a power cut: what it announced was never begun
+            break; // torn by a power cut: the action that it announced never began
         if (!record)
             return base::fail(Errc::BadContent,
                               "journal: damaged record " + std::to_string(decoded.records.size()));
@@ -100,7 +100,7 @@ Result<Decoded> decode(std::string_view text) {
     return decoded;
 }
 
-/// Whatever else a format changes, a journal's last record says that it is the end.
+/// Returns true if the journal's last record is End. All formats encode that the same way.
 bool has_ended(std::string_view text) {
     if (!text.ends_with('\n'))
         return false;
@@ -133,7 +133,7 @@ void keep_journal_reserve(const Root& root) {
         return;
     const auto fd = root.open_file(reserve_path(), O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK, 0600);
     if (fd && ::posix_fallocate(fd->get(), 0, reserve_bytes) != 0)
-        (void)root.remove(reserve_path()); // half of it would be taken for all
+        (void)root.remove(reserve_path()); // a partial reserve would pass for a complete one
 }
 
 bool release_journal_reserve(const Root& root) {
@@ -154,7 +154,7 @@ Result<Journal> Journal::create(const Root& root, std::uint64_t id, const Record
         return open(root, id);
     }();
     if (!journal)
-        (void)root.remove(path); // or the next daemon would run what was refused
+        (void)root.remove(path); // else the next daemon would run a refused operation
     return journal;
 }
 
@@ -167,7 +167,7 @@ Result<Journal> Journal::open(const Root& root, std::uint64_t id) {
     // A torn tail would damage the next record.
     if (decoded.bytes != text.size() && ::ftruncate(fd.get(), static_cast<off_t>(decoded.bytes)) < 0)
         return base::fail_errno(path, errno);
-    // Room for the rest of it, which no other program can use up. Best effort: not every file system can.
+    // Reserves space for the remaining records. Best effort: not all file systems support it.
     (void)::fallocate(fd.get(), FALLOC_FL_KEEP_SIZE, 0, static_cast<off_t>(decoded.bytes) + usual_bytes);
     return Journal(std::move(directory), std::move(fd), id, static_cast<off_t>(decoded.bytes));
 }
@@ -186,8 +186,9 @@ Result<void> Journal::append(const Record& record) {
 
 Result<void> Journal::write(const std::string& text) {
     const std::string path = path_of(id_);
-    // Half a record, of a full disk, would damage the journal once there is room for the next one. It is taken back
-    // when it fails; before the next one again, in case that failed too. Otherwise not: it would free what open() reserved.
+    // A partial record would damage the journal, so it is truncated when the write fails, and before the next
+    // write in case that failed too. A complete journal is not truncated: this would free the space that
+    // open() reserved.
     struct stat st {};
     if (::fstat(fd_.get(), &st) < 0 || (st.st_size != size_ && ::ftruncate(fd_.get(), size_) < 0))
         return base::fail_errno(path, errno);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The transactions' journals: /var/lib/gpuhost/journal/<id>.jsonl, one checksummed line a record, synced
-// before the action that it announces. Line: 8 hex digits of CRC-32 of the rest, a blank, the record as JSON.
+// before the action that it announces. A line is 8 hex digits of CRC-32 of the rest, a blank, and the record
+// as JSON.
 #pragma once
 
 #include "daemon/core/transaction.hpp"
@@ -14,17 +15,17 @@ namespace gpuhost::core {
 inline constexpr std::string_view journal_directory = "/var/lib/gpuhost/journal";
 
 [[nodiscard]] std::string encode_record(const Record& record); ///< with the final newline
-/// A torn last line, what a power cut leaves, ends the journal silently; any other damage is BadContent, a
-/// journal of a newer program Unsupported unless it has ended, which is BadContent too.
+/// Decodes a journal. A torn last line, as a power cut leaves it, ends the journal silently. Fails with
+/// BadContent for any other damage. A newer program's journal is Unsupported; if it has ended, BadContent.
 [[nodiscard]] base::Result<std::vector<Record>> decode_journal(std::string_view text);
 
-/// A disk that is full must not keep anybody from making room on it: in /var/lib/gpuhost lies a file whose blocks are set free
-/// when one can't be written. Makes it where it is not, if there is room.
+/// Creates a file in /var/lib/gpuhost whose blocks are freed when a record can't be written, so that
+/// operations that free space still work on a full disk. Does nothing if it exists, or if there is no space.
 void keep_journal_reserve(const base::Root& root);
-/// Gives the reserve's blocks to whatever is written next. False if there is none.
+/// Frees the reserve's blocks for the next write. Returns false if there is no reserve.
 [[nodiscard]] bool release_journal_reserve(const base::Root& root);
 
-/// One open journal. Append returns only after the record is on disk.
+/// One open journal. append() returns only after the record is on disk.
 class Journal {
   public:
     [[nodiscard]] static base::Result<Journal> create(const base::Root& root, std::uint64_t id,
@@ -38,10 +39,10 @@ class Journal {
         : directory_(std::move(directory)), fd_(std::move(fd)), id_(id), size_(size) {}
     [[nodiscard]] base::Result<void> write(const std::string& text);
 
-    base::UniqueFd directory_; ///< where the reserve is
+    base::UniqueFd directory_; ///< contains the reserve
     base::UniqueFd fd_;
     std::uint64_t id_;
-    off_t size_; ///< of the whole records; what is beyond is half of one that failed
+    off_t size_; ///< of complete records; a partial one may follow
 };
 
 [[nodiscard]] base::Result<std::vector<Record>> read_journal(const base::Root& root, std::uint64_t id);

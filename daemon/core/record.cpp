@@ -23,7 +23,7 @@ struct Word {
 constexpr std::array phases{Word<Phase>{Phase::Preflight, "preflight"}, Word<Phase>{Phase::Apply, "apply"},
                             Word<Phase>{Phase::Undo, "undo"}};
 
-constexpr std::int64_t format = 1; ///< of a journal; raised when an older program must not take it up
+constexpr std::int64_t format = 1; ///< of a journal; raised when an older program must not resume it
 
 constexpr std::array outcomes{Word<Outcome>{Outcome::Committed, "committed"},
                               Word<Outcome>{Outcome::Checked, "checked"},

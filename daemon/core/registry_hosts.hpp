@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The directory in which containerd looks for REGISTRY/hosts.toml: images/ fills it, daemon/runtime/ makes containerd read it.
+// The directory that containerd searches for REGISTRY/hosts.toml: images/ writes it, daemon/runtime/
+// configures containerd to read it.
 #pragma once
 
 #include <string_view>

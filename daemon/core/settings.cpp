@@ -23,7 +23,7 @@ constexpr std::array<std::string_view, 4> directories{"/etc/gpuhost", "/run/gpuh
                                                       "/usr/local/lib/gpuhost", "/usr/lib/gpuhost"};
 constexpr std::string_view file_name = "/gpuhostd.conf";
 
-/// Empty when the value fits its type, else why not.
+/// Returns an empty string if the value fits its type, else the reason why it does not.
 std::string mismatch(const SettingKey& key, std::string_view value) {
     switch (key.type) {
     case SettingType::Boolean:
@@ -88,8 +88,7 @@ const Setting& Settings::get(std::string_view section, std::string_view key) con
         return setting.key->section == section && setting.key->key == key;
     });
     if (it == settings_.end())
-        std::abort(); // a key that no room declared: a programming error, found by the first test that reads
-                      // it
+        std::abort(); // undeclared key: a programming error, found by the first test that reads it
     return *it;
 }
 
@@ -146,7 +145,8 @@ std::vector<SettingsFile> settings_files(const Root& root) {
         add_file(root, path, files);
         break;
     }
-    std::map<std::string, std::string> drop_ins; // name → path: sorted, and the first directory wins
+    // name → path: sorted, and the first directory has precedence
+    std::map<std::string, std::string> drop_ins;
     for (const std::string_view directory : directories) {
         const std::string path = std::string(directory) + std::string(file_name) + ".d";
         const auto names = root.list(path);

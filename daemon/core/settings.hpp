@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// gpuhostd.conf and its drop-ins, as systemd reads its own (systemd.syntax(7), "configuration files and
+// Loads gpuhostd.conf and its drop-ins as systemd does (systemd.syntax(7), "configuration files and
 // drop-ins").
 //
-// Main file: the first of /etc/gpuhost, /run/gpuhost, /usr/local/lib/gpuhost, /usr/lib/gpuhost
-// /gpuhostd.conf. Then all gpuhostd.conf.d/*.conf of these directories in order of file name; the same name
-// in an earlier directory masks the later one; a link to /dev/null switches a name off. Rooms declare their
-// keys; nothing else is accepted.
+// The main file is the first gpuhostd.conf in /etc/gpuhost, /run/gpuhost, /usr/local/lib/gpuhost and
+// /usr/lib/gpuhost. All gpuhostd.conf.d/*.conf in these directories follow, in order of file name. The same
+// name in an earlier directory masks the later one; a link to /dev/null disables a name. Subsystems declare
+// their keys; any other key is rejected.
 #pragma once
 
 #include "daemon/base/json.hpp"
@@ -26,12 +26,12 @@ struct SettingKey {
     std::string_view section; ///< "Driver"
     std::string_view key;     ///< "HolderPolicy"
     SettingType type = SettingType::String;
-    std::string_view fallback; ///< in the syntax of the file
+    std::string_view fallback; ///< in the file's syntax
     std::string_view choices;  ///< for Choice: "refuse wait terminate"
     std::string_view summary;  ///< one phrase, for completion and the man page's test
 };
 
-/// One value and where it came from.
+/// One value and its source.
 struct Setting {
     const SettingKey* key = nullptr;
     std::string value;
@@ -40,7 +40,7 @@ struct Setting {
 
 class Settings {
   public:
-    /// `keys` must outlive the Settings. Only defaults.
+    /// Sets all keys to their defaults. `keys` must outlive the Settings.
     explicit Settings(const std::vector<std::span<const SettingKey>>& keys);
 
     [[nodiscard]] std::string string(std::string_view section, std::string_view key) const;
@@ -50,11 +50,11 @@ class Settings {
     [[nodiscard]] std::vector<std::string> words(std::string_view section, std::string_view key) const;
     [[nodiscard]] const Setting& get(std::string_view section, std::string_view key) const;
     [[nodiscard]] const std::vector<Setting>& all() const { return settings_; }
-    /// {"Driver": {"HolderPolicy": "refuse", …}}: values as written; what workers get.
+    /// Returns {"Driver": {"HolderPolicy": "refuse", …}}, values as written. Workers receive this.
     [[nodiscard]] base::Json to_json() const;
 
-    /// Sets one value, an empty one to the default; a value of the wrong type changes nothing and is an
-    /// Error.
+    /// Sets one value; an empty one resets it to the default. Fails without a change if the value's type is
+    /// wrong.
     [[nodiscard]] base::Result<void> set(std::string_view section, std::string_view key, std::string value,
                                          std::string source);
 
@@ -68,17 +68,17 @@ struct SettingsFile {
     std::string problem; ///< why it could not be read; empty otherwise
 };
 
-/// The files that apply, lowest precedence first: what `gpuhostctl cat-config` prints.
+/// Returns the files in effect, lowest precedence first: what `gpuhostctl cat-config` prints.
 [[nodiscard]] std::vector<SettingsFile> settings_files(const base::Root& root);
 
 struct LoadedSettings {
     Settings settings;
     std::vector<std::string> problems; ///< "/etc/…:3: unknown key 'Foo' in [Driver], ignoring"
-    std::vector<const SettingKey*>
-        rejected; ///< the last value given to them is bad: a running daemon keeps its own
+    /// Keys whose last value is bad: a running daemon keeps the value in effect.
+    std::vector<const SettingKey*> rejected;
 };
 
-/// Never fails: a bad value, line or file is a problem and leaves what stood before it.
+/// Loads all files. Never fails: a bad value, line or file is a problem, and the previous value stays.
 [[nodiscard]] LoadedSettings load_settings(const base::Root& root,
                                            const std::vector<std::span<const SettingKey>>& keys);
 

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Steps: the only way in which gpuhost changes a host.
 //
-// A Step is a value: it goes from the plan into the journal and from there to a worker, so that a daemon that
-// was killed can go on, or back, with what the journal says and nothing else. A StepKind is its behaviour.
-// Each phase runs in a worker process with the kind's sandbox and deadline; the daemon never runs one itself.
+// A Step is a value. The plan stores it in the journal, and the daemon sends it to a worker, so a restarted
+// daemon can continue or undo with the journal alone. A StepKind is its behaviour. Each phase runs in a
+// worker process with the kind's sandbox and deadline; the daemon never runs one itself.
 //
 // Contract of every kind:
 //   preflight  changes nothing; may run while the host serves; returns all problems, not the first
-//   apply      converges: run again after an interruption at any point it ends in the same state
-//   verify     reads the truth back (kernel, file system), never what apply remembers; called right after apply
-//   undo       converges to the state before, also if apply never ran or ran in half, and after a reboot
+//   apply      converges: if interrupted at any point and run again, it reaches the same state
+//   verify     reads the actual state (kernel, file system), not what apply remembers; called after apply
+//   undo       converges to the previous state, also if apply ran partly or not at all, and after a reboot
 #pragma once
 
 #include "daemon/base/handle.hpp"
@@ -26,33 +26,36 @@ namespace gpuhost::core {
 struct Step {
     std::string kind;    ///< "modules.converge"
     std::string summary; ///< "load nvidia 550.163.01 in place of 535.261.03": what plan prints
-    base::Json args;     ///< all that its phases need, now and after a reboot
-    /// The point of no return, for a step that deletes what an undo would need, or lets others use what the operation brings.
-    /// Once it has begun, nothing is undone: the operation goes on after a reboot, and its other steps after a failure, too.
+    base::Json args;     ///< everything that its phases need, now and after a reboot
+    /// The point of no return, for a step that deletes what an undo would need, or that publishes the
+    /// operation's result. After it has begun, nothing is undone: the operation continues after a reboot, and
+    /// later steps run even after a failure.
     bool forward = false;
 };
 
-/// Something that stands in the way; preflight returns them and plan prints them.
+/// A reason why an operation can't run; preflight returns them and plan prints them.
 struct Problem {
     base::Errc code = base::Errc::Refused;
     std::string text;        ///< a sentence
     std::string hint;        ///< what to do next; may be empty
-    base::Json details = {}; ///< the same for programs; null where there is no more to say
+    base::Json details = {}; ///< the same for programs; null if there is nothing to add
 };
 
-/// What a kind's worker may do. daemon/host/worker/sandbox.cpp turns each into unit properties;
-/// systemd/SANDBOXING.md says why.
+/// The privileges of a kind's worker. daemon/host/worker/sandbox.cpp converts each to unit properties;
+/// systemd/SANDBOXING.md gives the reasons.
 enum class Sandbox {
-    Parse,   ///< reads what came from outside: own user, no privileges, writes only its staging directory
+    Parse,   ///< reads untrusted input: own user, no privileges, writes only its staging directory
     Compile, ///< as Parse, and may run compilers over installed kernel headers
     Content, ///< as Parse, and owns the blob store and its catalogue
-    Sign,    ///< root, reads the site's private key or asks its token, writes only the staging directory
+    Sign,    ///< root, uses the site's private key or its token, writes only the staging directory
     Store,   ///< root, writes only gpuhost's own state
     System,  ///< root, writes /usr, /etc, /lib/modules, /lib/firmware and /run
-    Boot,    ///< root, has programs of the host make the images that kernels boot with
+    Boot,    ///< root, runs the host's programs that create boot images
     Modules, ///< root with CAP_SYS_MODULE: loads and unloads, sees all processes
     Units,   ///< root, talks to systemd, may signal processes
-    Runtimes, ///< root, writes /etc, runs container runtimes' programs, talks to them and to systemd, sees their processes
+    /// Root, writes /etc, runs container runtimes' programs, talks to them and to systemd, sees their
+    /// processes.
+    Runtimes,
     Devices, ///< root with the GPU's device nodes: node creation, NVML
 };
 [[nodiscard]] std::string_view name(Sandbox sandbox) noexcept;
@@ -62,12 +65,14 @@ struct StepContext {
     const base::Json& settings; ///< effective settings, {"Driver": {"HolderPolicy": "refuse", …}, …}
     std::string boot_id;
     std::string staging; ///< the transaction's own directory below staging_directory (core/job.hpp)
-    std::vector<base::UniqueFd> inputs; ///< what the client passed, in the order of the step's args
-    /// fraction 0..1 of this step, or negative for "not known"; text is a phrase ("loading nvidia_uvm").
+    std::vector<base::UniqueFd> inputs; ///< passed by the client, in the order of the step's args
+    /// Reports progress: fraction 0..1 of this step, negative if unknown; text is a phrase ("loading
+    /// nvidia_uvm").
     std::function<void(double fraction, std::string_view text)> progress;
-    /// A sentence on what went wrong without harm, or in preflight what harm would come: logged, and shown with the operation.
+    /// Reports a sentence on a harmless failure, or in preflight on an expected one: logged, and shown with
+    /// the operation.
     std::function<void(const std::string& text)> warn = [](const std::string&) {};
-    /// Leaves it open until the worker ends, which may do the steps after this one, too. Of itself it closes it.
+    /// Keeps a descriptor open until the worker exits; the worker may also run the next steps.
     std::function<void(base::UniqueFd)> keep = [](base::UniqueFd) {};
 };
 
@@ -77,22 +82,24 @@ struct StepKind {
     std::chrono::seconds deadline{60}; ///< for each of apply and undo; the worker is killed after it
     /// What apply and undo write besides the staging directory; for the sandboxes that see files read-only.
     std::vector<std::string> writable;
-    /// Cancel may kill its worker at any point; otherwise cancel waits for its end.
+    /// Cancel may kill the worker at any point; otherwise cancel waits until it ends.
     bool interruptible = false;
-    /// It changes what runs and no file that outlives the boot: in a system that does not run it is undone already.
+    /// Changes the running system and no file that outlives the boot: in an offline system it is already
+    /// undone.
     bool ends_with_boot = false;
-    /// It changes the modules in the kernel: an undo that fails for what uses them, or that hangs, needs a reboot.
+    /// Changes the modules in the kernel: if an undo hangs, or fails because they are in use, it needs a
+    /// reboot.
     bool changes_kernel = false;
 
     std::function<base::Result<std::vector<Problem>>(StepContext&, const base::Json& args)> preflight;
-    /// Its output is for people and tests; the worker adds "warnings". With "skip": N the N steps after it are skipped: it
-    /// has found that there is nothing for them to do.
+    /// Returns output for people and tests; the worker adds "warnings". "skip": N skips the next N steps,
+    /// which then have nothing to do.
     std::function<base::Result<base::Json>(StepContext&, const base::Json& args)> apply;
     std::function<base::Result<void>(StepContext&, const base::Json& args)> verify;
     std::function<base::Result<void>(StepContext&, const base::Json& args)> undo;
 };
 
-/// Every kind that this program knows; rooms add theirs in daemon/programs/components.cpp.
+/// All kinds that this program knows; subsystems add theirs in daemon/programs/components.cpp.
 class StepKinds {
   public:
     void add(StepKind kind) { kinds_.push_back(std::move(kind)); }

@@ -7,11 +7,13 @@
 
 namespace gpuhost::core {
 
-/// What other rooms do when the driver changes. Both converge: a plan may have one of them without the other.
+/// Steps of other subsystems for a change of the driver. Both lists converge: a plan may have one without the
+/// other.
 struct StepsAround {
-    /// Once its clients have gone: nobody else may begin to use it. Undone, they are right for whatever driver runs then.
+    /// Run after the driver's clients have stopped, so that no new one starts. Their undo suits whichever
+    /// driver then runs.
     std::vector<Step> before;
-    /// Once the driver is validated, and again when its clients are back.
+    /// Run after the driver is validated, and again after its clients have restarted.
     std::vector<Step> after;
 };
 

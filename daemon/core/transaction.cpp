@@ -16,7 +16,7 @@ tl::unexpected<Error> impossible(std::string_view what) {
     return base::fail(Errc::BadContent, "journal: " + std::string(what));
 }
 
-/// Undo is due for every step whose apply may have left something, whether it succeeded or not.
+/// Returns true if the step's apply may have changed something, whether it succeeded or not.
 bool needs_undo(StepState state) {
     return state == StepState::Running || state == StepState::Done || state == StepState::Failed ||
            state == StepState::Undoing;
@@ -118,7 +118,7 @@ Result<void> Transaction::done(const Record& record) {
     in_flight_ = false;
     switch (phase_) {
     case Phase::Preflight:
-        // They are of any step of the group. A step that runs says anew what is still so.
+        // The warnings may be of any step of the group. When a step runs, it repeats those that still apply.
         if (const base::Json& warnings = base::member(record.output, "warnings");
             warnings.is_array() && !preflights_[step_].empty())
             outputs_[preflights_[step_].front()] = {{"warnings", warnings}};
@@ -135,7 +135,7 @@ Result<void> Transaction::done(const Record& record) {
             outputs_[step_].update(record.output); // its warnings
         break;
     }
-    // A cancel that came too late to stop the last step changes nothing: the work is done and verified.
+    // A cancel that was too late to stop the last step has no effect: the work is done and verified.
     if (cancel_ && !undoing_ && !finished())
         go_back(*cancel_);
     return {};
@@ -146,7 +146,7 @@ Result<void> Transaction::failed(const Record& record) {
         return impossible("failure without its start");
     in_flight_ = false;
     Error error = record.error.value_or(Error{Errc::Refused, "preflight found problems", {}});
-    // Which says by whom. What the step made of it, killed or too late to be, is in the journal.
+    // The cancel's error says who cancelled. The step's own error is in the journal.
     if (cancel_ && phase_ != Phase::Undo && error.code != Errc::RebootRequired)
         error = *cancel_;
     reboot_required_ = reboot_required_ || error.code == Errc::RebootRequired;
@@ -156,7 +156,7 @@ Result<void> Transaction::failed(const Record& record) {
         if (!refusal_)
             refusal_ = error;
         if (record.problems.empty())
-            go_back(error); // it could not look
+            go_back(error); // it could not check
         else
             preflight_ended();
         break;
@@ -164,7 +164,7 @@ Result<void> Transaction::failed(const Record& record) {
         states_[step_] = StepState::Failed;
         if (!past_return())
             go_back(error);
-        else if (!cause_) // the steps after it are done all the same
+        else if (!cause_) // the remaining steps still run
             cause_ = std::move(error);
         break;
     case Phase::Undo:
@@ -180,15 +180,15 @@ void Transaction::resume(const Record& record) {
     const bool rebooted = record.boot_id != boot_id_;
     boot_id_ = record.boot_id;
     if (!rebooted)
-        return;    // the phase in flight goes on: its worker may still run
-    attempts_ = 0; // whatever stopped the earlier attempts is gone
+        return;    // the phase in flight continues: its worker may still run
+    attempts_ = 0; // a reboot removed the cause of earlier failures
     if (undoing_ || finished() || past_return())
-        return; // finished: all that is missing is the record of the end
+        return; // if finished, only the End record is missing
     in_flight_ = false;
     go_back(Error{Errc::Interrupted, "the host went down before the operation had ended", {}});
 }
 
-/// The steps before are undone all the same: each that succeeds leaves less to mend by hand.
+/// Continues with the undo of earlier steps: each success leaves less to repair by hand.
 void Transaction::undo_failed(const Error& error) {
     in_flight_ = false;
     states_[step_] = StepState::UndoFailed;
@@ -197,7 +197,7 @@ void Transaction::undo_failed(const Error& error) {
         cause_->message += "; going back failed too: " + error.message;
 }
 
-/// All problems are found before the first one ends it.
+/// Goes back only after all groups have run, so that all problems are reported.
 void Transaction::preflight_ended() {
     ++preflights_done_;
     if (preflighted() && refusal_)
@@ -255,7 +255,7 @@ Action Transaction::next_undo() const {
 }
 
 Outcome Transaction::outcome_after_failure() const {
-    // An undo that failed because a module hangs for ever is cured by the reboot, not by a person.
+    // A reboot cures an undo that failed because a module hangs.
     if (reboot_required_)
         return Outcome::RebootRequired;
     if (undo_failed_ || past_return())

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// A transaction as a pure state machine: records in, next action out. No I/O, no clock, no process.
+// A transaction as a pure state machine: records in, next action out. It has no I/O, no clock and no process.
 //
-// Its state is the fold of its journal's records, so the running daemon and one that starts over a journal
-// left by a power cut go through the same code. The runner (daemon/host/runner) does what next() says,
-// appends what came of it, and asks again.
+// Its state is the fold of its journal's records, so the running daemon and one that starts after a power cut
+// use the same code. The runner (daemon/host/transaction) executes what next() returns, appends the result,
+// and repeats.
 #pragma once
 
 #include "daemon/core/record.hpp"
@@ -28,25 +28,26 @@ struct Action {
 
 class Transaction {
   public:
-    /// An interrupted phase is run again this often before the transaction goes back (or, undoing, goes on).
+    /// Attempts at an interrupted phase before the transaction goes back (or, during an undo, continues).
     static constexpr unsigned max_attempts = 3;
 
-    /// Folds one record. A record that cannot follow the ones before is BadContent and changes nothing.
+    /// Applies one record. Fails with BadContent, without a change, if the record can't follow the previous
+    /// ones.
     [[nodiscard]] base::Result<void> feed(const Record& record);
-    /// What comes next. While a Start has no Done or Fail this is that same Run: the runner either waits for
-    /// its worker or, if that is gone, starts it again.
+    /// Returns the next action. While a Start has no Done or Fail this is that same Run: the runner either
+    /// waits for its worker or, if that has exited, starts it again.
     [[nodiscard]] Action next() const;
 
     [[nodiscard]] const Plan& plan() const { return plan_; }
     [[nodiscard]] const Subject& subject() const { return subject_; }
     [[nodiscard]] const std::vector<StepState>& states() const { return states_; }
-    /// Groups of steps, a worker each.
+    /// Returns the groups of steps, with one preflight worker each.
     [[nodiscard]] const std::vector<std::vector<std::size_t>>& preflights() const { return preflights_; }
-    [[nodiscard]] bool in_flight() const { return in_flight_; }   ///< a Start without its Done or Fail
+    [[nodiscard]] bool in_flight() const { return in_flight_; }   ///< a Start has no Done or Fail yet
     [[nodiscard]] unsigned attempts() const { return attempts_; } ///< Starts of the phase in flight
     [[nodiscard]] bool touched() const { return touched_; }       ///< an apply was started
     [[nodiscard]] bool undoing() const { return undoing_; }
-    [[nodiscard]] bool past_return() const; ///< a step that there is no way back from was begun
+    [[nodiscard]] bool past_return() const; ///< a `forward` step has begun
     [[nodiscard]] bool finished() const;    ///< the last step is done and verified, or skipped
     [[nodiscard]] bool cancelled() const { return cancel_.has_value(); }
     [[nodiscard]] std::optional<Outcome> outcome() const { return outcome_; }
@@ -57,7 +58,7 @@ class Transaction {
     [[nodiscard]] std::uint64_t began_us() const { return began_us_; } ///< CLOCK_REALTIME
     [[nodiscard]] std::uint64_t ended_us() const { return ended_us_; } ///< 0 while it runs
 
-    /// A dry run: it ends after preflight.
+    /// Returns true for a dry run: it ends after preflight.
     [[nodiscard]] bool check_only() const { return check_only_; }
 
   private:
@@ -82,7 +83,7 @@ class Transaction {
     std::vector<base::Json> outputs_;
     std::vector<Problem> problems_;
     std::optional<base::Error> cause_;
-    std::optional<base::Error> refusal_; ///< of the first preflight that found something
+    std::optional<base::Error> refusal_; ///< of the first preflight that failed
     std::optional<Outcome> outcome_;
     std::string boot_id_;
     Phase phase_ = Phase::Preflight;
@@ -95,7 +96,7 @@ class Transaction {
     bool in_flight_ = false;
     bool touched_ = false;
     bool undoing_ = false;
-    std::optional<base::Error> cancel_; ///< says by whom
+    std::optional<base::Error> cancel_; ///< says who cancelled
     bool reboot_required_ = false;
     bool undo_failed_ = false;
 };
