@@ -20,7 +20,8 @@ namespace {
 
 constexpr std::uint32_t allow_interaction = 1;
 constexpr std::uint64_t person_us = 120'000'000; // time to type a password
-// A call that waits for polkit keeps its message and the 16 descriptors that dbus-daemon allows in it.
+// A call that waits for polkit keeps its message and the at most 16 descriptors that dbus-daemon allows in
+// it.
 constexpr std::ptrdiff_t most_checks_of_user = 4;
 constexpr std::size_t most_checks = 32;
 constexpr std::size_t largest_kept = 64 * 1024; // bytes of arguments
@@ -33,7 +34,7 @@ bool is_uid_of(uid_t uid, const char* user) {
     return entry && entry->uid == uid;
 }
 
-/// Without polkit. Fills in by what right.
+/// Returns true if the caller is allowed without polkit, and sets `allowed_by`.
 bool is_allowed(core::Subject& subject, const char* user) {
     if (subject.uid == 0 || subject.uid == ::geteuid())
         subject.allowed_by = "root";
@@ -64,7 +65,8 @@ Result<void> verdict(sd_bus_message* reply) {
     return {};
 }
 
-/// Bytes of the next argument, which is not a container: at least 8, so that empty strings count too.
+/// Returns the size of the next argument, which is not a container, in bytes. It is at least 8, so that empty
+/// strings count too.
 Result<std::size_t> basic_size(sd_bus_message* call, char type) {
     if (std::strchr("sog", type) == nullptr) {
         GPUHOST_CHECK(check(sd_bus_message_skip(call, nullptr), "arguments"));
@@ -75,7 +77,8 @@ Result<std::size_t> basic_size(sd_bus_message* call, char type) {
     return 8 + std::strlen(text);
 }
 
-/// Takes the size of the current container's rest off `left`, and fails above that. sd-bus does not tell it.
+/// Subtracts the size of the rest of the current container from `left`. Fails if it is larger: sd-bus does
+/// not report the size of a message.
 Result<void> measure(sd_bus_message* call, std::size_t& left) {
     char type = 0;
     const char* contents = nullptr;
@@ -149,7 +152,8 @@ int Authority::require(sd_bus_message* call, const char* action, Allowed then, c
     });
 }
 
-/// Anybody may be refused as often as they ask: that hides neither what others did, nor that others were refused.
+/// Logs a refusal and fails with it. The log is limited for each user, so one user's refusals hide neither
+/// other events nor other users' refusals.
 Result<void> Authority::refuse(const core::Subject& subject, const base::Error& why) {
     const bool is_new = refusals_.count(subject.uid) == 0;
     const uid_t counted = is_new && refusals_.size() >= most_users ? static_cast<uid_t>(-1) : subject.uid;
@@ -181,7 +185,7 @@ Result<void> Authority::ask(Check& check, const char* action) {
 
 int Authority::on_reply(sd_bus_message* reply, void* userdata, sd_bus_error*) {
     auto* check = static_cast<Check*>(userdata);
-    // or the caller would never be answered
+    // guard() alone would leave the caller without an answer
     return host::guard_or_exit(sd_bus_get_event(check->authority->bus_), "polkit",
                                [=] { check->authority->decide(*check, reply); });
 }

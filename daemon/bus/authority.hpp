@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who may do what: root everything, others what polkit says, nobody else anything where polkit is not
+// Authorizes callers. Root may do everything. Others may do what polkit allows, and nothing if polkit is not
 // installed.
 #pragma once
 
@@ -12,28 +12,28 @@
 
 namespace gpuhost::bus {
 
-/// Actions of systemd/org.gpuhost1.policy. Inspecting needs none.
+/// Actions of systemd/org.gpuhost1.policy. Read-only methods need none.
 inline constexpr const char* action_prepare = "org.gpuhost1.prepare"; ///< import, build, verify
-inline constexpr const char* action_apply = "org.gpuhost1.apply";     ///< what changes the running host
-inline constexpr const char* action_remove = "org.gpuhost1.remove";   ///< what deletes from its stores
+inline constexpr const char* action_apply = "org.gpuhost1.apply";     ///< changes the running host
+inline constexpr const char* action_remove = "org.gpuhost1.remove";   ///< deletes from gpuhost's stores
 inline constexpr const char* action_manage = "org.gpuhost1.manage";   ///< cancel, reload
 
-/// Runs gpuhost-fetch, which has no other right.
+/// Runs gpuhost-fetch, which has no other rights.
 inline constexpr const char* fetch_user = "gpuhost-fetch";
-/// Runs gpuhost-cluster, which swaps the driver when it is this host's turn.
+/// Runs gpuhost-cluster, which changes the driver when it is this host's turn.
 inline constexpr const char* cluster_user = "gpuhost";
 
 class Authority {
   public:
     Authority(sd_bus* bus, Callers callers) : bus_(bus), callers_(std::move(callers)) {}
 
-    /// What to do for whom.
+    /// Handles a call whose sender is authorized.
     using Allowed = std::function<base::Result<void>(sd_bus_message*, const core::Subject&)>;
 
-    /// Answers the call with `then` once its sender is known to be allowed, else with AccessDenied, which is logged. The
-    /// user of that name always is.
+    /// Answers the call with `then` if its sender is authorized, else with AccessDenied, which is logged. The
+    /// user named `user` is always authorized.
     int require(sd_bus_message* call, const char* action, Allowed then, const char* user = nullptr);
-    /// The same for root and the user of that name, and nobody else, whatever polkit says.
+    /// Authorizes root and the user named `user` only, without asking polkit.
     int require_user(sd_bus_message* call, const char* user, const Allowed& then);
 
     [[nodiscard]] const Callers& callers() const { return callers_; }
@@ -47,7 +47,8 @@ class Authority {
         host::Slot slot;
         std::list<Check>::iterator self;
     };
-    /// Fails if the call must not be kept: too large, or too many of its user or of all wait already.
+    /// Fails if the call must not be kept: it is too large, or too many calls of its user or in total wait
+    /// already.
     [[nodiscard]] base::Result<void> may_wait(sd_bus_message* call, uid_t uid) const;
     [[nodiscard]] base::Result<void> ask(Check& check, const char* action);
     static int on_reply(sd_bus_message* reply, void* userdata, sd_bus_error* error);
@@ -57,8 +58,8 @@ class Authority {
     sd_bus* bus_;
     Callers callers_;
     std::list<Check> checks_;
-    std::map<uid_t, base::RateLimit>
-        refusals_; ///< lines of the log; of the first users one each, of others one together
+    /// Limits the log of refusals: one limit for each of the first users, and one that all others share.
+    std::map<uid_t, base::RateLimit> refusals_;
 };
 
 } // namespace gpuhost::bus

@@ -7,7 +7,8 @@
 
 namespace gpuhost::bus {
 
-/// /org/gpuhost1/bundle, org.gpuhost1.Bundle: each method is one request to the component "images".
+/// The object /org/gpuhost1/bundle, org.gpuhost1.Bundle: each method is one request to the component
+/// "images".
 class BundleObject {
   public:
     BundleObject(host::Manager& manager, Authority& authority)

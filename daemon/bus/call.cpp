@@ -15,7 +15,7 @@ using base::Error;
 using base::Json;
 using base::Result;
 
-// Anybody may ask: what is asked with must not keep the loop from its other work.
+// Unprivileged users may call: arguments are limited so that they can't block the loop.
 constexpr std::size_t longest_string = 4096; ///< bytes
 constexpr std::size_t most_strings = 256;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Between sd-bus's C callbacks and methods that return a Result.
+// Connects sd-bus's C callbacks to methods that return a Result.
 #pragma once
 
 #include "daemon/base/json.hpp"
@@ -21,14 +21,14 @@ inline constexpr const char* operations_path = "/org/gpuhost1/operation";
 
 using Answer = std::function<base::Result<void>(sd_bus_message*)>;
 
-/// Runs `answer`, which replies; an error becomes the reply: the code's D-Bus name, the message, and the hint
-/// as a second line. For sd-bus to return.
+/// Runs `answer`, which replies. An error becomes the reply: the code's D-Bus name, the message, and the hint
+/// as a second line. Returns the value that the handler returns to sd-bus.
 int answer(sd_bus_message* call, const Answer& answer) noexcept;
 
-/// A negative result of sd-bus as an error: the caller sent something else than its method's signature.
+/// Converts a negative result of sd-bus to an error: the arguments do not match the method's signature.
 [[nodiscard]] base::Result<void> check(int result, std::string_view what);
 
-/// What a method of `T` does with a call, as a vtable's handler: `method<&Driver::swap>`.
+/// Turns a member function of `T` that handles a call into a vtable's handler: `method<&Driver::swap>`.
 template <class T>
 struct ClassOf;
 template <class T>
@@ -42,7 +42,7 @@ int method(sd_bus_message* call, void* userdata, sd_bus_error*) noexcept {
     return host::guard("method call", [&] { return (static_cast<Object*>(userdata)->*Method)(call); });
 }
 
-/// A property's getter from a function of its object.
+/// Turns a member function of `T` into a vtable's property getter.
 template <class T>
 struct GetterOf;
 template <class T, class V>
@@ -68,7 +68,7 @@ struct Option {
     std::string_view name;
     char type; ///< 's', 't' or 'b'
 };
-/// Reads an a{sv} of these options; an unknown one or another type is InvalidArgument.
+/// Reads an a{sv} of these options. Fails with InvalidArgument for an unknown option or another type.
 [[nodiscard]] base::Result<base::Json> read_options(sd_bus_message* call, std::span<const Option> known);
 [[nodiscard]] base::Result<std::string> read_string(sd_bus_message* call);
 [[nodiscard]] base::Result<std::vector<std::string>> read_strings(sd_bus_message* call);

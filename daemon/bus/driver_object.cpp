@@ -21,7 +21,7 @@ std::span<const Option> options_of(std::string_view request) {
     return request == "build" ? std::span<const Option>(build_options) : plain_options;
 }
 
-/// Plan's request and arguments as the method of that name would ask.
+/// Returns the request that the method of this name would make from these arguments, for Plan.
 Result<Json> request_of(const std::string& request, const std::vector<std::string>& arguments) {
     Json made{{"request", request}};
     const std::size_t count = arguments.size();

@@ -7,7 +7,8 @@
 
 namespace gpuhost::bus {
 
-/// /org/gpuhost1/driver, org.gpuhost1.Driver: each method is one request to the component "driver".
+/// The object /org/gpuhost1/driver, org.gpuhost1.Driver: each method is one request to the component
+/// "driver".
 class DriverObject {
   public:
     DriverObject(host::Manager& manager, Authority& authority)

@@ -17,7 +17,7 @@ namespace {
 using base::fail_errno;
 using base::Result;
 
-/// Introspection reads vtables only, so no object stands behind them.
+/// Introspection only reads vtables, so no objects are needed.
 int export_all(sd_bus* bus, std::span<const RoomObject> rooms) {
     std::vector<const Interface*> interfaces{&ManagerObject::interface, &OperationObjects::interface,
                                              &log_control()};

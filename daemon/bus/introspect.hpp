@@ -9,8 +9,8 @@
 
 namespace gpuhost::bus {
 
-/// The introspection XML of the object at `path`, without a bus: what `gpuhostd --bus-introspect=PATH`
-/// prints.
+/// Returns the introspection XML of the object at `path`, without a bus: the output of `gpuhostd
+/// --bus-introspect=PATH`.
 [[nodiscard]] base::Result<std::string> introspect(const std::string& path,
                                                    std::span<const RoomObject> rooms);
 

@@ -19,7 +19,7 @@ struct LevelName {
     const char* name;
     Level level;
 };
-// syslog's words; the first of a level is what it is called.
+// syslog's names; the first name of a level is the one reported.
 constexpr std::array levels{
     LevelName{"err", Level::Error},       LevelName{"crit", Level::Error},
     LevelName{"alert", Level::Error},     LevelName{"emerg", Level::Error},
@@ -66,7 +66,7 @@ int get_identifier(sd_bus*, const char*, const char*, const char*, sd_bus_messag
     return sd_bus_message_append(reply, "s", "gpuhostd");
 }
 
-// Writing is left to sd-bus's own rule: root, or the daemon's user.
+// Writing uses sd-bus's default rule: root, or the daemon's user.
 const sd_bus_vtable vtable[] = {
     SD_BUS_VTABLE_START(0),
     SD_BUS_WRITABLE_PROPERTY("LogLevel", "s", get_level, set_level, 0, 0),

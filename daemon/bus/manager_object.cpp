@@ -131,7 +131,7 @@ int ManagerObject::reload(sd_bus_message* call) {
                               });
 }
 
-/// For what asks for a reboot alone, so that whoever may swap drivers can't reboot hosts at will.
+/// Reboots only if the host requires it, so that a user who may change drivers can't reboot hosts at will.
 int ManagerObject::reboot(sd_bus_message* call) {
     const auto then = [this](sd_bus_message* m, const core::Subject& subject) -> Result<void> {
         GPUHOST_CHECK(read_options(m, {}));
@@ -179,7 +179,8 @@ int ManagerObject::set_cluster_wish(sd_bus_message* call) {
                                    });
 }
 
-/// Without whoever would act on it a wish for a driver is none.
+/// Tracks the caller that wants a driver, since only gpuhost-cluster acts on it: it is withdrawn when the
+/// caller disconnects.
 Result<void> ManagerObject::follow_wisher(sd_bus_message* call, bool wants_driver) {
     wisher_.reset();
     if (!wants_driver)
@@ -193,11 +194,11 @@ Result<void> ManagerObject::follow_wisher(sd_bus_message* call, bool wants_drive
 int ManagerObject::on_wisher_gone(sd_bus_track*, void* userdata) {
     return host::guard("a cluster's wish", [&] {
         static_cast<ManagerObject*>(userdata)->manager_.withdraw_cluster_driver();
-        return 1; // with 0 it would be called again and again
+        return 1; // sd-bus would call again for 0
     });
 }
 
-/// gpuhost-cluster says that it has taken it up.
+/// Requests an upgrade, or withdraws the request. gpuhost-cluster withdraws it after it has accepted it.
 int ManagerObject::request_upgrade(sd_bus_message* call) {
     const auto then = [this](sd_bus_message* m, const core::Subject& subject) -> Result<void> {
         GPUHOST_TRY(version, read_string(m));

@@ -6,7 +6,7 @@
 
 namespace gpuhost::bus {
 
-/// /org/gpuhost1, org.gpuhost1.Manager
+/// The object /org/gpuhost1, org.gpuhost1.Manager.
 class ManagerObject {
   public:
     ManagerObject(host::Manager& manager, Authority& authority) : manager_(manager), authority_(authority) {}
@@ -36,7 +36,8 @@ class ManagerObject {
 
     host::Manager& manager_;
     Authority& authority_;
-    base::CHandle<sd_bus_track, sd_bus_track_unref> wisher_; ///< who wants a driver on the cluster's behalf
+    /// The caller that wants a driver for the cluster
+    base::CHandle<sd_bus_track, sd_bus_track_unref> wisher_;
 };
 
 } // namespace gpuhost::bus

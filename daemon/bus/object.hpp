@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// An object on the bus, and how a room brings one.
+// Defines an object on the bus, and how a subsystem registers one.
 #pragma once
 
 #include "daemon/host/manager/manager.hpp"
@@ -18,13 +18,13 @@ struct Interface {
     const sd_bus_vtable* vtable;
 };
 
-/// A room's object. It takes requests to the room's component, and lives as long as the server.
+/// A subsystem's object. It accepts requests to the subsystem's component, and lives as long as the server.
 struct RoomObject {
     Interface interface;
     std::shared_ptr<void> (*make)(host::Manager& manager, Authority& authority);
 };
 
-/// Of a class with a `static const Interface interface` whose vtable's functions are its own.
+/// Creates one for a class with a `static const Interface interface` whose vtable's functions are its own.
 template <class Object>
 [[nodiscard]] RoomObject room_object() {
     return {Object::interface, [](host::Manager& manager, Authority& authority) -> std::shared_ptr<void> {
@@ -32,8 +32,8 @@ template <class Object>
             }};
 }
 
-/// Tells of all properties that the vtable marks SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE. `path` is the interface's
-/// own, or below it for one that many objects have.
+/// Signals a change of all properties that the vtable marks SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE. `path` is
+/// the interface's own, or a path below it if several objects share the interface.
 void emit_changed(sd_bus* bus, const Interface& interface, const char* path);
 
 } // namespace gpuhost::bus

@@ -6,7 +6,8 @@
 
 namespace gpuhost::bus {
 
-/// /org/gpuhost1/operation/_N, org.gpuhost1.Operation: one handler for all of them, told apart by their path.
+/// The objects /org/gpuhost1/operation/_N, org.gpuhost1.Operation: one handler for all, which tells them
+/// apart by path.
 class OperationObjects {
   public:
     OperationObjects(host::Manager& manager, Authority& authority)
@@ -23,7 +24,7 @@ class OperationObjects {
                    sd_bus_message* reply, void* userdata, sd_bus_error* error);
     int describe(sd_bus_message* call);
     int cancel(sd_bus_message* call);
-    /// The running or ended one at the path; null when it is no longer kept.
+    /// Returns the running or ended operation at the path; null if it is no longer kept.
     [[nodiscard]] const host::Operation* at(const char* path) const;
 
     host::Manager& manager_;

@@ -15,10 +15,10 @@ using base::Result;
 
 namespace {
 
-/// What dbus-daemon lets through in one message unless its configuration says otherwise.
+/// dbus-daemon's default limit for one message.
 constexpr std::size_t most_files = 16;
 
-/// Reads an a(sh). The descriptors stay the message's.
+/// Reads an a(sh). The message keeps the descriptors.
 Result<void> each_file(sd_bus_message* call,
                        const std::function<Result<void>(const std::string& name, int fd)>& use) {
     GPUHOST_CHECK(check(sd_bus_message_enter_container(call, 'a', "(sh)"), "files"));
@@ -28,7 +28,7 @@ Result<void> each_file(sd_bus_message* call,
             return base::fail(Errc::InvalidArgument,
                               "more than " + std::to_string(most_files) + " files at once");
         GPUHOST_TRY(name, read_string(call));
-        // They come back in titles, logs and hints, where a line is a line.
+        // Titles, logs and hints contain the names, which must not break a line.
         if (std::any_of(name.begin(), name.end(), [](unsigned char c) { return std::iscntrl(c) != 0; }))
             return base::fail(Errc::InvalidArgument, "a file's name has control characters");
         int fd = -1;
@@ -39,7 +39,7 @@ Result<void> each_file(sd_bus_message* call,
     return check(sd_bus_message_exit_container(call), "files");
 }
 
-/// The names alone, of a message whose first argument is an a(sh). Leaves it unread.
+/// Returns the names in a message whose first argument is an a(sh), and rewinds the message.
 Result<std::vector<std::string>> peek_file_names(sd_bus_message* call) {
     std::vector<std::string> names;
     GPUHOST_CHECK(each_file(call, [&names](const std::string& name, int) -> Result<void> {
@@ -80,7 +80,7 @@ Result<void> Requests::start(sd_bus_message* call, const core::Subject& subject,
     return reply_operation(call, id);
 }
 
-/// The newest files of a version are the ones that a swap, a build or a boot uses.
+/// Requires action_apply for a version in use: a swap, a build or a boot uses a version's newest files.
 int Requests::import(Authority& authority, sd_bus_message* call, std::span<const Option> options) const {
     const auto names = peek_file_names(call);
     const auto action = [&] {

@@ -7,7 +7,8 @@
 
 namespace gpuhost::bus {
 
-/// /org/gpuhost1/runtime, org.gpuhost1.Runtime: each method is one request to the component "runtime".
+/// The object /org/gpuhost1/runtime, org.gpuhost1.Runtime: each method is one request to the component
+/// "runtime".
 class RuntimeObject {
   public:
     RuntimeObject(host::Manager& manager, Authority& authority)
@@ -22,7 +23,7 @@ class RuntimeObject {
     int configure(sd_bus_message* call);
     int restore(sd_bus_message* call);
 
-    /// Of `name`, with the names of runtimes that the call has.
+    /// Starts the request `name` for the runtimes named in the call.
     [[nodiscard]] base::Result<void> start(sd_bus_message* call, const core::Subject& subject,
                                            const char* name);
 

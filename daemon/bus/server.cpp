@@ -13,7 +13,7 @@ using base::Result;
 namespace {
 
 constexpr const char* bus_name = "org.gpuhost1";
-constexpr std::chrono::milliseconds progress_interval{200}; // five a second is as much as a person sees
+constexpr std::chrono::milliseconds progress_interval{200}; // no person reads more than five a second
 
 } // namespace
 
@@ -81,7 +81,7 @@ void Server::added(const host::Operation& operation) {
                              operation.id, path.c_str());
 }
 
-/// A change of state is told at once, progress no more often than it can be seen.
+/// Signals a change of state at once, and progress once in an interval.
 void Server::changed(const host::Operation& operation) {
     const std::uint64_t id = operation.id;
     if (host::state(operation) != told_state_) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The daemon on the bus: its objects, its signals, its name.
+// Publishes the daemon on the bus: its objects, its signals, its name.
 #pragma once
 
 #include "daemon/bus/manager_object.hpp"
@@ -15,10 +15,11 @@ namespace gpuhost::bus {
 
 class Server {
   public:
-    /// Adds the objects, its own and the rooms', and listens to the manager. All must outlive the server.
+    /// Adds the server's own objects and the subsystems', and listens to the manager. All must outlive the
+    /// server.
     [[nodiscard]] static base::Result<std::unique_ptr<Server>>
     create(host::Event& event, sd_bus* bus, host::Manager& manager, std::span<const RoomObject> rooms);
-    /// Last of all: whoever sees the name may call.
+    /// Requests the name. Call last: clients may call as soon as they see it.
     [[nodiscard]] base::Result<void> request_name();
 
   private:
@@ -41,9 +42,9 @@ class Server {
     ManagerObject manager_;
     OperationObjects operations_;
     std::vector<std::pair<Interface, std::shared_ptr<void>>> rooms_;
-    std::vector<host::Slot> slots_; ///< after the objects that they call
-    host::Source progress_;         ///< progress not told yet
-    std::string told_state_;        ///< of the running operation
+    std::vector<host::Slot> slots_; ///< destroyed before the objects that they call
+    host::Source progress_;         ///< progress not signalled yet
+    std::string told_state_;        ///< last signalled state of the running operation
 };
 
 } // namespace gpuhost::bus

@@ -13,7 +13,7 @@ using base::Result;
 
 constexpr std::array plain_options{dry_run_option};
 
-/// Plan's request and arguments as the method of that name would ask.
+/// Returns the request that the method of this name would make from these arguments, for Plan.
 Result<Json> request_of(const std::string& request, const std::vector<std::string>& arguments) {
     if (request == "import" && !arguments.empty())
         return Json{{"request", request}, {"files", arguments}};

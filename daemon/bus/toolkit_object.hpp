@@ -7,7 +7,8 @@
 
 namespace gpuhost::bus {
 
-/// /org/gpuhost1/toolkit, org.gpuhost1.Toolkit: each method is one request to the component "toolkit".
+/// The object /org/gpuhost1/toolkit, org.gpuhost1.Toolkit: each method is one request to the component
+/// "toolkit".
 class ToolkitObject {
   public:
     ToolkitObject(host::Manager& manager, Authority& authority)
