@@ -21,7 +21,7 @@ using std::chrono::milliseconds;
 
 class AsyncClient::Bus {
   public:
-    /// A method's answer, or why there is none.
+    /// Receives a method's reply, or the error.
     using Answered = std::function<void(Result<sd_bus_message*>)>;
 
     Result<void> open() {
@@ -61,7 +61,7 @@ class AsyncClient::Bus {
             }
             if (r < 0)
                 return base::fail(Errc::Interrupted, "the system bus closed the connection");
-            // Reports a daemon that has left before its calls fail.
+            // First, so that the daemon's exit is reported before its calls fail.
             if (const auto event = take_event())
                 return *event;
             if (deliver())
@@ -84,11 +84,11 @@ class AsyncClient::Bus {
     };
     struct Reply {
         Answered answered;
-        MessagePtr message; ///< null: `error`
+        MessagePtr message; ///< null if the call failed with `error`
         Error error;
     };
 
-    /// sd_bus_flush_close_unref would wait for a bus that reads nothing.
+    /// sd_bus_flush_close_unref would block on a bus that does not read.
     using AsyncBusPtr = base::CHandle<sd_bus, sd_bus_close_unref>;
 
     void fail_call(Error error, Answered answered) {
@@ -132,9 +132,9 @@ class AsyncClient::Bus {
         return 0;
     }
 
-    /// Counts at once, as on_owner() does: of both, the one that the bus sent last is true.
+    /// Sets the event at once, like on_owner(): the one that the bus sent last is right.
     static int on_owned(sd_bus_message* reply, void* userdata, sd_bus_error* /*error*/) noexcept {
-        int owned = 1; // where the bus does not tell, a look will
+        int owned = 1; // if the bus does not tell, a call to the daemon will
         if (sd_bus_message_is_method_error(reply, nullptr) <= 0)
             (void)sd_bus_message_read(reply, "b", &owned);
         static_cast<Bus*>(userdata)->owner_event_ = owned != 0 ? Event::Came : Event::Gone;
@@ -162,10 +162,11 @@ class AsyncClient::Bus {
         return !replies.empty();
     }
 
-    /// Whether `wake` is readable. Returns no later than a call's own deadline, which sd_bus_process minds.
+    /// Returns true if `wake` is readable. Returns no later than the deadline of a pending call, which
+    /// sd_bus_process checks.
     Result<bool> poll_once(int wake, Clock::time_point deadline) {
         const int events = sd_bus_get_events(bus_.get());
-        std::uint64_t until = 0; // of CLOCK_MONOTONIC, as Clock
+        std::uint64_t until = 0; // CLOCK_MONOTONIC, like Clock
         const int r = sd_bus_get_timeout(bus_.get(), &until);
         if (events < 0 || r < 0)
             return bus_failure(std::min(events, r));
@@ -182,7 +183,7 @@ class AsyncClient::Bus {
         return n > 0 && polled[1].revents != 0;
     }
 
-    std::list<Pending> pending_; ///< after the bus: their slots are its
+    std::list<Pending> pending_; ///< destroyed after bus_, to which their slots belong
     std::vector<Reply> replies_;
     AsyncBusPtr bus_;
     SlotPtr changes_;
@@ -194,7 +195,7 @@ class AsyncClient::Bus {
 
 namespace {
 
-/// Reads an answer by `read`, a function of the message.
+/// Parses a reply with `read`, a function of the message, and passes the result to `done`.
 template <class T, class Read>
 auto answered_by(Read read, AsyncClient::Done<T> done) {
     return [read, done = std::move(done)](Result<sd_bus_message*> reply) {

@@ -5,7 +5,7 @@
 
 namespace gpuhost::ctl {
 
-/// A method of org.gpuhost1.Bundle.
+/// Returns a call of a method of org.gpuhost1.Bundle.
 [[nodiscard]] inline Call bundle_call(std::string method, std::vector<Argument> arguments = {}) {
     return {"/org/gpuhost1/bundle", "org.gpuhost1.Bundle", std::move(method), std::move(arguments)};
 }

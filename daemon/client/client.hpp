@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The daemon over D-Bus, in values.
+// Calls the daemon over D-Bus; arguments and answers are values.
 #pragma once
 
 #include "daemon/base/handle.hpp"
@@ -25,10 +25,10 @@ struct InputFile {
     base::UniqueFd fd;
 };
 
-/// s, as, a(sh) and a{sv}. Files stay the caller's and open until the call is made.
+/// s, as, a(sh) and a{sv}. The caller owns the files and keeps them open until the call is made.
 using Argument = std::variant<std::string, std::vector<std::string>, std::span<const InputFile>, Options>;
 
-/// One method of one of the daemon's objects.
+/// A method of one of the daemon's objects, with its arguments.
 struct Call {
     std::string path;
     std::string interface;
@@ -36,7 +36,7 @@ struct Call {
     std::vector<Argument> arguments;
 };
 
-/// A method of org.gpuhost1.Manager, which has what concerns the whole host.
+/// Returns a call of a method of org.gpuhost1.Manager, which covers the whole host.
 [[nodiscard]] Call manager_call(std::string method, std::vector<Argument> arguments = {});
 
 struct OperationRow {
@@ -50,10 +50,10 @@ struct OperationRow {
 
 class Client {
   public:
-    /// The bus at $DBUS_SYSTEM_BUS_ADDRESS, else the system's. Whether the daemon runs shows at the first
-    /// call.
+    /// Connects to the bus at $DBUS_SYSTEM_BUS_ADDRESS, or else to the system bus. Only the first call shows
+    /// whether the daemon runs.
     [[nodiscard]] static base::Result<Client> connect(bool may_ask_password);
-    /// gpuhostd at the other end of a socket, without a bus between.
+    /// Connects to gpuhostd at the other end of a socket, without a bus.
     [[nodiscard]] static base::Result<Client> over(base::UniqueFd socket);
     Client(Client&&) noexcept;
     Client& operator=(Client&&) noexcept;
@@ -61,38 +61,38 @@ class Client {
     Client& operator=(const Client&) = delete;
     ~Client();
 
-    /// A method that answers with a document.
+    /// Calls a method that returns a document.
     [[nodiscard]] base::Result<base::Json> ask(const Call& call);
-    /// A method that starts an operation; its options come last. The operation's id, or 0 when nothing is to be
-    /// done.
+    /// Calls a method that starts an operation; its options come last. Returns the operation's id, or 0 if
+    /// there is nothing to do.
     [[nodiscard]] base::Result<std::uint64_t> start(Call call, Options options);
 
     [[nodiscard]] base::Result<base::Json> describe_host();
     [[nodiscard]] base::Result<bool> running(); ///< the daemon is on the bus; does not start it
     [[nodiscard]] base::Result<bool> ready();
     [[nodiscard]] base::Result<std::vector<std::string>> reload();
-    [[nodiscard]] base::Result<void> reboot(); ///< refused unless the daemon asks for one
+    [[nodiscard]] base::Result<void> reboot(); ///< refused unless the daemon requires one
 
     [[nodiscard]] base::Result<std::vector<OperationRow>> list_operations();
     [[nodiscard]] base::Result<base::Json> describe_operation(std::uint64_t id);
     [[nodiscard]] base::Result<void> cancel(std::uint64_t id);
 
-    /// From here on wait() reports changes. Called before an operation is started, so that none is missed.
+    /// Makes wait() report changes from now on. Call before starting an operation, so that no change is
+    /// missed.
     [[nodiscard]] base::Result<void> subscribe();
     enum class Event {
-        Changed,     ///< a property or an operation of the daemon changed: look again
+        Changed,     ///< a property or an operation of the daemon changed: read it again
         Ended,       ///< an operation ended
         Gone,        ///< the daemon left the bus
         Came,        ///< the daemon is on the bus (again)
         Interrupted, ///< `wake` became readable
         Timeout,
     };
-    /// Sleeps until something happens; several changes at once are one. `wake`: a descriptor to watch too, or
-    /// -1.
+    /// Sleeps until an event; several changes count as one. `wake` is another descriptor to watch, or -1.
     [[nodiscard]] base::Result<Event> wait(std::optional<std::chrono::milliseconds> timeout, int wake);
 
   private:
-    class Bus; ///< client_bus.hpp
+    class Bus; ///< see client_bus.hpp
     explicit Client(std::unique_ptr<Bus> bus);
     std::unique_ptr<Bus> bus_;
 };

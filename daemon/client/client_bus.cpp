@@ -18,7 +18,7 @@ using base::Result;
 
 namespace {
 
-constexpr std::uint64_t password_timeout_us = 180'000'000; ///< a person may be typing
+constexpr std::uint64_t password_timeout_us = 180'000'000; ///< for a person who types it
 
 struct BusError {
     sd_bus_error value = SD_BUS_ERROR_NULL;
@@ -80,7 +80,7 @@ Error explain(const sd_bus_error& error, int r) {
     const std::string_view name = error.name == nullptr ? "" : error.name;
     const std::string message = error.message == nullptr ? "" : error.message;
     if (name.substr(0, 13) == "org.gpuhost1.") {
-        // A method's error has one text only: the daemon puts the hint on a line of its own.
+        // A method's error has only one text: the daemon adds the hint as a second line.
         const std::size_t line = message.find('\n');
         return {base::errc_from_dbus_name(name), message.substr(0, line),
                 line == std::string::npos ? "" : message.substr(line + 1)};
@@ -111,7 +111,7 @@ tl::unexpected<Error> bus_failure(int r) {
     return base::fail(base::errno_error("talking to gpuhostd", -r));
 }
 
-/// An operation's object is there as long as its journal is kept.
+/// Rewords NotFound: an operation's object exists as long as its journal is kept.
 Error about_operation(const Error& error, std::uint64_t id) {
     if (error.code != Errc::NotFound)
         return error;
@@ -186,7 +186,7 @@ Result<void> Client::Bus::open(base::UniqueFd socket) {
     if (r >= 0)
         r = sd_bus_set_fd(bus_.get(), socket.get(), socket.get());
     if (r >= 0)
-        (void)socket.release(); // it is the bus's now
+        (void)socket.release(); // the bus owns it now
     if (r >= 0)
         r = sd_bus_start(bus_.get());
     return r < 0 ? bus_failure(r) : Result<void>();
@@ -246,7 +246,7 @@ Result<void> Client::Bus::subscribe() {
     return {};
 }
 
-/// Gone before Came: after a restart both are there, and the later one counts.
+/// Returns the owner's event first: after a restart it is the later of Gone and Came.
 std::optional<Client::Event> Client::Bus::take_event() {
     if (owner_event_)
         return std::exchange(owner_event_, std::nullopt);

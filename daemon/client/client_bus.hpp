@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// sd-bus as the two clients need it: calls and answers as values, errors explained, and what the daemon tells by itself.
+// Wraps sd-bus for the two clients: calls and answers as values, explained errors, and the daemon's signals.
 #pragma once
 
 #include "daemon/client/client.hpp"
@@ -12,15 +12,15 @@ using BusPtr = base::CHandle<sd_bus, sd_bus_flush_close_unref>;
 using MessagePtr = base::CHandle<sd_bus_message, sd_bus_message_unref>;
 using SlotPtr = base::CHandle<sd_bus_slot, sd_bus_slot_unref>;
 
-/// One connection. Its errors are what a person should read.
+/// One connection. Its errors are written for a person.
 class Client::Bus {
   public:
     [[nodiscard]] base::Result<void> open(bool may_ask_password);
-    [[nodiscard]] base::Result<void> open(base::UniqueFd socket); ///< straight to the daemon
+    [[nodiscard]] base::Result<void> open(base::UniqueFd socket); ///< directly to the daemon
     [[nodiscard]] base::Result<void> subscribe();
     [[nodiscard]] base::Result<Event> wait(std::optional<std::chrono::milliseconds> timeout, int wake);
     [[nodiscard]] base::Result<MessagePtr> call(const Call& call);
-    /// A method of the bus itself about our service.
+    /// Calls a method of the bus itself about the daemon's name.
     [[nodiscard]] base::Result<MessagePtr> call_bus(const char* member);
 
   private:
@@ -33,8 +33,8 @@ class Client::Bus {
     BusPtr bus_;
     SlotPtr changes_;
     SlotPtr owners_;
-    std::uint64_t timeout_us_ = 0; ///< of a call; open() knows
-    bool direct_ = false;          ///< no bus between: nobody has a name
+    std::uint64_t timeout_us_ = 0; ///< of a call; set by open()
+    bool direct_ = false;          ///< no bus in between, so there are no names
     bool changed_ = false;
     bool ended_ = false;
     std::optional<Event> owner_event_;
@@ -45,17 +45,17 @@ inline constexpr const char* manager_interface = "org.gpuhost1.Manager";
 inline constexpr std::uint64_t call_timeout_us = 25'000'000;
 
 [[nodiscard]] Call operation_call(std::uint64_t id, std::string method);
-/// The message of a call; nothing is sent.
+/// Builds a call's message without sending it.
 [[nodiscard]] base::Result<MessagePtr> make_call(sd_bus* bus, const Call& call);
 
 [[nodiscard]] base::Result<base::Json> read_document(sd_bus_message* reply);
 [[nodiscard]] base::Result<std::uint64_t> read_started(sd_bus_message* reply);
 [[nodiscard]] base::Result<std::vector<OperationRow>> read_operations(sd_bus_message* reply);
 
-/// The error of a reply or of sd-bus, in words for a person. `r` is negative.
+/// Converts the error of a reply or of sd-bus to text for a person. `r` is negative.
 [[nodiscard]] base::Error explain(const sd_bus_error& error, int r);
 [[nodiscard]] base::Error about_operation(const base::Error& error, std::uint64_t id);
-/// A negative result of sd-bus.
+/// Converts a negative result of sd-bus.
 [[nodiscard]] tl::unexpected<base::Error> bus_failure(int r);
 
 } // namespace gpuhost::ctl

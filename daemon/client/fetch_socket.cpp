@@ -18,7 +18,7 @@ using base::Result;
 namespace {
 
 constexpr std::size_t longest_line = 1U << 20U;
-constexpr int request_ms = 10'000; ///< it comes with the connection
+constexpr int request_ms = 10'000; ///< the client sends it right after connecting
 
 } // namespace
 
@@ -37,7 +37,7 @@ Result<base::UniqueFd> ask_to_fetch(const std::string& path, const std::vector<s
                                              ? "Ask again as root."
                                              : "Start it: systemctl enable --now gpuhost-fetch.socket."));
     const std::string request = base::dump({{"bundles", bundles}}) + "\n";
-    // It fits the socket's buffer. One who has gone already is met when its answer is read.
+    // Fits the socket's buffer. If the peer has exited already, reading its answer reports that.
     if (::send(socket.get(), request.data(), request.size(), MSG_NOSIGNAL) < 0 && errno != EPIPE &&
         errno != ECONNRESET)
         return base::fail_errno("gpuhost-fetch", errno);

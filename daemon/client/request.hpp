@@ -5,15 +5,16 @@
 
 namespace gpuhost::ctl {
 
-/// What a verb asks for: an operation, and what that would do.
+/// A verb's request: the call that starts the operation, and the call that returns its plan.
 struct Request {
-    Call start; ///< without its options
+    Call start; ///< without `options`
     Options options;
     Call plan;
 };
 
-/// Of an object that has, beside the method, Plan(request, arguments, options): the method's name in small
-/// letters, its arguments as words (a file's is its name, empty ones at the end are left out), its options.
+/// Builds both calls, for an object that has Plan(request, arguments, options) beside the method. `request`
+/// is the method's name in lower case, `options` are its options. `arguments` are its arguments as words: a
+/// file's is its name; trailing empty ones are dropped.
 [[nodiscard]] Request request_of(Call start, Options options = {});
 
 } // namespace gpuhost::ctl

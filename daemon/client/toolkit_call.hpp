@@ -5,7 +5,7 @@
 
 namespace gpuhost::ctl {
 
-/// A method of org.gpuhost1.Toolkit.
+/// Returns a call of a method of org.gpuhost1.Toolkit.
 [[nodiscard]] inline Call toolkit_call(std::string method, std::vector<Argument> arguments = {}) {
     return {"/org/gpuhost1/toolkit", "org.gpuhost1.Toolkit", std::move(method), std::move(arguments)};
 }
