@@ -41,7 +41,7 @@ constexpr std::array keys{
         "address and port where Prometheus gets metrics by HTTP, such as 127.0.0.1:9835; empty: nowhere"},
 };
 
-/// What ReadyWhen= may say, and the condition that it adds to those before.
+/// The values of ReadyWhen=. Each adds its condition to those of the values before it.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 3> conditions{
     {{"driver", driver_ready}, {"runtime", runtime_ready}, {"images", images_ready}}};
 

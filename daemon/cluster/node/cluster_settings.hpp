@@ -17,7 +17,7 @@ struct ClusterSettings {
     NodeWish wish;
     bool upgrades = true;
     bool candidate = false;
-    std::string metrics_listen; ///< empty: nobody is served
+    std::string metrics_listen; ///< empty: metrics are not served
 };
 
 [[nodiscard]] ClusterSettings cluster_settings(const core::Settings& settings);

@@ -19,11 +19,12 @@ namespace {
 
 constexpr Time first_wait{1'000};
 constexpr Time most_wait{60'000};
-constexpr Time between_beats{60'000}; ///< at least, whatever another writer does to their times
+constexpr Time between_beats{60'000}; ///< at least, even if another writer changes the heartbeat times
 constexpr unsigned conflict = 409;
-constexpr unsigned most_conflicts = 3; ///< before the Node is listed
+constexpr unsigned most_conflicts = 3; ///< before the Node is listed again
 
-/// A server with several members may tell of an older one after a newer one; versions grow (KEP-5504).
+/// Returns whether `node` is older than `than`. With several API servers, an older version may arrive after a
+/// newer one; versions increase (KEP-5504).
 bool is_older(const Json& node, const Json& than) {
     const auto version = [](const Json& object) {
         return base::parse_uint(string_or(member(object, "metadata"), "resourceVersion", ""));
@@ -68,7 +69,7 @@ void HostAgent::retry() {
 
 std::optional<Time> HostAgent::due() const {
     std::optional<Time> due = watch_.due();
-    // While a write is under way or is to be tried again, nothing else can be written.
+    // While a write is in flight or waits for a retry, nothing else can be written.
     const auto& other = writes_ || due_ ? due_ : held_until_;
     if (other)
         due = due ? std::min(*due, *other) : *other;
@@ -84,7 +85,7 @@ void HostAgent::turn() {
 
 void HostAgent::take_node(Json&& node) {
     if (string_or(member(node, "metadata"), "name", "") != name_)
-        return; // a server that does not know field selectors
+        return; // the server does not support field selectors
     if (!is_known_ || node_.is_null())
         say_("node '" + name_ + "' is there");
     if (!is_known_ || watch_.is_listing() || !is_older(node, node_)) {
@@ -93,7 +94,7 @@ void HostAgent::take_node(Json&& node) {
     }
     is_known_ = true;
     if (refusal_.message.empty())
-        due_.reset(); // what a conflict waited for
+        due_.reset(); // ends the wait after a conflict
     act();
 }
 
@@ -111,7 +112,7 @@ void HostAgent::act() {
         write();
 }
 
-/// The status first: a taint comes off when it is there to be read why.
+/// Writes the status first, so that the reason is published before a taint changes.
 void HostAgent::write() {
     held_until_.reset();
     held_.clear();
@@ -136,7 +137,7 @@ void HostAgent::write() {
     refusal_ = {};
 }
 
-/// Joins those that were not written too often of late. The others wait, each for itself.
+/// Joins the patches that were not written too often recently. Each of the others waits on its own.
 NodePatch HostAgent::not_held(std::vector<NodePatch>&& patches) {
     std::vector<NodePatch> free;
     for (NodePatch& patch : patches) {
@@ -152,7 +153,8 @@ NodePatch HostAgent::not_held(std::vector<NodePatch>&& patches) {
     return joined(std::move(free));
 }
 
-/// The damper does not see heartbeats: they are the same value again and again where nothing takes them back.
+/// Limits the rate of heartbeats. They bypass the damper, because they repeat the same value without anyone
+/// reverting it.
 Json HostAgent::beat(Json&& patch) {
     if (patch.is_null() || !beat_at_ || now() >= *beat_at_ + between_beats)
         return std::move(patch);
@@ -202,10 +204,10 @@ void HostAgent::written(ApiAnswer&& answer) {
             say_("node '" + name_ + "' can't be written: " + answer.error.message);
         refusal_ = std::move(answer.error);
     }
-    // The watch of a store that was restored does not bring the version that is in the way.
+    // After a restore of the server's store, the watch does not deliver the conflicting version.
     if (answer.status == conflict && ++conflicts_ == most_conflicts)
         watch_.list_anew();
-    // After a conflict the watch brings the version that was in the way, mostly sooner.
+    // After a conflict, the watch usually delivers the conflicting version before this time.
     due_ = now() + std::max<Time>(backoff_.next(), answer.retry_after.value_or(std::chrono::seconds(0)));
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// This host in the cluster: says on its Node what is true of it. It watches that one Node and writes no other.
+// Publishes the state of this host on its Node. Watches only that Node and writes no other.
 #pragma once
 
 #include "daemon/cluster/kube/watch.hpp"
@@ -13,34 +13,35 @@
 
 namespace gpuhost::cluster {
 
-/// Somebody else who has something to say on the Node.
+/// Another writer to the Node.
 class NodeAuthor {
   public:
     virtual ~NodeAuthor() = default;
-    /// A merge patch that names the version of `node`, or none. Asked whenever the Node could be written, and nothing of
-    /// before is on its way.
+    /// Returns a merge patch that names the version of `node`, or an empty one. Called whenever the Node
+    /// could be written and no write is in flight.
     [[nodiscard]] virtual NodePatch change(const base::Json& node) = 0;
-    virtual void written(const base::Json& node) = 0; ///< the server has taken the last one
-    /// It has refused the last one; a conflict is not a refusal.
+    virtual void written(const base::Json& node) = 0; ///< the server has accepted the last patch
+    /// The server has refused the last patch. A conflict is not a refusal.
     virtual void refused(const base::Json& node, const base::Error& why) = 0;
-    virtual void no_node() = 0; ///< there is none, for now
+    virtual void no_node() = 0; ///< there is currently no Node
 };
 
 class HostAgent {
   public:
     using Say = std::function<void(const std::string& line)>;
 
-    /// `node` is the name of the host's Node. `api` outlives it, and `author`, which may be null.
+    /// `node` is the name of the host's Node. `api` and `author` must outlive the agent; `author` may be
+    /// null.
     HostAgent(Api& api, std::string node, NodeWish wish, Say say, NodeAuthor* author = nullptr);
 
     void set_readiness(Readiness readiness);
-    /// The credentials are others: what waits is tried at once.
+    /// Retries at once, with the new credentials.
     void retry();
 
-    [[nodiscard]] std::optional<Time> due() const; ///< when turn() has something to do
+    [[nodiscard]] std::optional<Time> due() const; ///< when to call turn()
     void turn();
 
-    /// Of `gpuhostctl cluster status --json`; org.gpuhost1(5).
+    /// Returns the part of `gpuhostctl cluster status --json` that org.gpuhost1(5) describes.
     [[nodiscard]] base::Json document() const;
 
   private:
@@ -61,21 +62,21 @@ class HostAgent {
     Say say_;
     NodeAuthor* author_;
     Backoff backoff_;
-    base::Json node_; ///< as the server has it; null: it has none, or that is not known yet
+    base::Json node_; ///< as the server has it; null: absent or not known yet
     bool is_known_ = false;
     Readiness readiness_;
-    bool is_told_ = false;   ///< the daemon has answered, or does not
-    bool writes_ = false;    ///< one at a time
-    unsigned conflicts_ = 0; ///< in a row, and no other version of the Node has arrived
+    bool is_told_ = false;   ///< the daemon has answered, or is known to be down
+    bool writes_ = false;    ///< a write is in flight
+    unsigned conflicts_ = 0; ///< conflicts in a row for the same version of the Node
     std::optional<Time> due_;
-    base::Error trouble_; ///< of the connection
-    base::Error refusal_; ///< of the last write
+    base::Error trouble_; ///< error of the connection
+    base::Error refusal_; ///< error of the last write
     WriteDamper damper_;
-    std::optional<Time> beat_at_;    ///< when a heartbeat was written last
-    std::optional<Time> held_until_; ///< when the first of what is held back may be written
-    std::string held_;               ///< what of it; empty: nothing is held back
+    std::optional<Time> beat_at_;    ///< time of the last heartbeat
+    std::optional<Time> held_until_; ///< when the first of the delayed patches may be written
+    std::string held_;               ///< description of a delayed patch; empty: none
     bool held_told_ = false;
-    Watch watch_; ///< last: it calls the others
+    Watch watch_; ///< declared last: its handlers use the other members
 };
 
 } // namespace gpuhost::cluster

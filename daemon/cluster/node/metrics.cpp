@@ -34,7 +34,7 @@ std::string escaped(const std::string& text) {
 
 class Text {
   public:
-    /// All samples of one family come after one another.
+    /// Begins a family. All samples of one family must be consecutive.
     void family(const char* name, const char* help) {
         name_ = name;
         text += "# HELP " + name_ + " " + help + "\n# TYPE " + name_ + " gauge\n";
@@ -88,12 +88,12 @@ void add_host(Text& text, const Json& status) {
 }
 
 struct Number {
-    const char* key; ///< of a pool
+    const char* key; ///< member of a pool's document
     const char* name;
     const char* help;
 };
 
-/// The GPU Operator's, summed over pools as it does.
+/// The GPU Operator's metrics, summed over pools like there.
 constexpr std::array numbers{
     Number{"hosts", "gpu_operator_gpu_nodes_total", "Nodes with GPUs."},
     Number{"in_progress", "gpu_operator_nodes_upgrades_in_progress", "Nodes whose driver is being upgraded."},
@@ -110,7 +110,7 @@ void add_fleet(Text& text, const Json& leader) {
     if (!leads)
         return;
     const std::int64_t automatic = base::bool_or(leader, "auto_upgrade", false) ? 1 : 0;
-    // The one is its documentation's name, the other its program's.
+    // The first name is from the GPU Operator's documentation, the second from its code.
     for (const char* name : {"gpu_operator_auto_upgrade_enabled", "gpu_operator_driver_auto_upgrade_enabled"})
         text.one(name, "Drivers are upgraded automatically.", automatic);
     const Json& pools = elements(leader, "pools");
@@ -125,7 +125,7 @@ void add_fleet(Text& text, const Json& leader) {
         for (const char* state : {"pending", "in_progress", "done", "failed"})
             text.sample(base::int_or(pool, state, 0),
                         {{"pool", string_or(pool, "name", "")}, {"state", state}});
-    std::map<std::string, bool> gates; // those of several pools may have one name, and a series comes once
+    std::map<std::string, bool> gates; // gates of several pools may share a name, and a series must be unique
     for (const Json& gate : elements(leader, "gates")) {
         const bool open = base::bool_or(gate, "open", false);
         const auto [known, is_new] = gates.emplace(string_or(gate, "name", ""), open);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What gpuhost-cluster says of itself, for Prometheus: https://prometheus.io/docs/instrumenting/exposition_formats/ 0.0.4.
+// Writes the metrics of gpuhost-cluster for Prometheus:
+// https://prometheus.io/docs/instrumenting/exposition_formats/ 0.0.4.
 #pragma once
 
 #include "daemon/base/json.hpp"
@@ -8,8 +9,8 @@
 
 namespace gpuhost::cluster {
 
-/// Of the document of `gpuhostctl cluster status --json`. The fleet's numbers, under the GPU Operator's names too, are there
-/// on the host that leads.
+/// Returns the metrics for `status`, the document of `gpuhostctl cluster status --json`. The leader also has
+/// the numbers of the fleet, under the GPU Operator's names too.
 [[nodiscard]] std::string metrics_text(const base::Json& status);
 
 } // namespace gpuhost::cluster

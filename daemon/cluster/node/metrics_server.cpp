@@ -21,8 +21,9 @@ using base::UniqueFd;
 namespace {
 
 constexpr unsigned most_connections = 16;
-constexpr std::size_t head_limit = 8U << 10U; ///< of a request's first line and headers, and what they need
-constexpr Time patience{10'000};              ///< for all of a connection, whoever sends or reads slowly
+/// Memory of a connection for the request line, the headers and their parsing.
+constexpr std::size_t head_limit = 8U << 10U;
+constexpr Time patience{10'000}; ///< for a whole connection, to end those of slow clients
 
 struct Address {
     sockaddr_storage storage{};
@@ -70,7 +71,8 @@ Result<UniqueFd> listening(const std::string& text) {
     const auto set = [&socket](int level, int option, int value) {
         return ::setsockopt(socket.get(), level, option, &value, sizeof value) == 0;
     };
-    // Whatever the system's default for [::] is; and a host that starts may not have its address yet.
+    // IPV6_V6ONLY: the default of [::] depends on the system. IP_FREEBIND: a booting host may not have its
+    // address yet.
     const bool done =
         socket && set(SOL_SOCKET, SO_REUSEADDR, 1) && set(IPPROTO_IP, IP_FREEBIND, 1) &&
         (family != AF_INET6 || set(IPPROTO_IPV6, IPV6_V6ONLY, 0)) &&
@@ -110,7 +112,7 @@ struct MetricsServer::Callbacks {
         return reply(connection, MHD_HTTP_OK, static_cast<MetricsServer*>(self)->text_);
     }
 
-    /// One to a connection, so that none is kept by who does not need it.
+    /// Closes the connection after one reply, so that idle clients hold none.
     static MHD_Result reply(MHD_Connection* connection, unsigned status, const std::string& text) {
         MHD_Response* response = MHD_create_response_from_buffer(
             text.size(), const_cast<char*>(text.data()), MHD_RESPMEM_MUST_COPY); // a C library's void*
@@ -133,7 +135,7 @@ Result<std::unique_ptr<MetricsServer>> MetricsServer::listen(const std::string& 
     std::unique_ptr<MetricsServer> server(new MetricsServer);
     server->daemon_ =
         MHD_start_daemon(MHD_USE_EPOLL, 0, nullptr, nullptr, &Callbacks::answer, server.get(),
-                         MHD_OPTION_LISTEN_SOCKET, socket.release(),     // it closes it
+                         MHD_OPTION_LISTEN_SOCKET, socket.release(),     // closed by the daemon
                          MHD_OPTION_STRICT_FOR_CLIENT, 1,                //
                          MHD_OPTION_CONNECTION_LIMIT, most_connections,  //
                          MHD_OPTION_CONNECTION_MEMORY_LIMIT, head_limit, //
@@ -174,7 +176,7 @@ void MetricsServer::turn() {
             (void)::shutdown(connection.fd, SHUT_RDWR);
             connection.end = now() + patience;
         }
-    // Whom there was no room for is looked at again in the run after one that made some.
+    // A connection that found no free slot is accepted only in the run after one that freed a slot.
     std::size_t before = 0;
     do {
         before = connections_.size();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The numbers of metrics.hpp by HTTP, for a Prometheus that comes for them. It has no thread: who polls descriptor() calls
-// turn().
+// Serves the metrics of metrics.hpp by HTTP to Prometheus. Has no thread: the caller polls descriptor() and
+// calls turn().
 #pragma once
 
 #include "daemon/base/handle.hpp"
@@ -12,19 +12,19 @@
 #include <optional>
 #include <string>
 
-struct MHD_Daemon; // libmicrohttpd's, which only metrics_server.cpp includes
+struct MHD_Daemon; // from libmicrohttpd, which only metrics_server.cpp includes
 
 namespace gpuhost::cluster {
 
 class MetricsServer {
   public:
-    /// "127.0.0.1:9835" or "[::]:9835": of an address of this host, that it may not have yet.
+    /// Listens on "127.0.0.1:9835" or "[::]:9835". This host need not have the address yet.
     [[nodiscard]] static base::Result<std::unique_ptr<MetricsServer>> listen(const std::string& address);
     ~MetricsServer();
     MetricsServer(const MetricsServer&) = delete;
     MetricsServer& operator=(const MetricsServer&) = delete;
 
-    void set_text(const std::string& text); ///< of every answer from now on
+    void set_text(const std::string& text); ///< text of all later answers
 
     [[nodiscard]] int descriptor() const; ///< readable: call turn()
     [[nodiscard]] std::optional<Time> due() const;

@@ -16,7 +16,7 @@ using base::string_or;
 
 namespace {
 
-constexpr const char* gpu_present = "nvidia.com/gpu.present"; ///< as the GPU Operator labels nodes
+constexpr const char* gpu_present = "nvidia.com/gpu.present"; ///< the GPU Operator's label
 
 const Json& elements(const Json& object, std::string_view key) {
     static const Json none = Json::array();
@@ -28,12 +28,12 @@ bool has(const std::vector<std::string>& words, const std::string& word) {
     return std::find(words.begin(), words.end(), word) != words.end();
 }
 
-/// A patch that counts for this version of the Node alone.
+/// Returns a patch that applies only to this version of the Node.
 Json patch_of(const Json& node) {
     return {{"metadata", {{"resourceVersion", string_or(member(node, "metadata"), "resourceVersion", "")}}}};
 }
 
-/// As it will be once these are said: what can't be told now stays.
+/// Returns the conditions after `readiness` is written. Conditions that are not known now keep their values.
 std::vector<Condition> conditions_after(const Json& node, const Readiness& readiness) {
     std::vector<Condition> after = conditions_of(node);
     for (const Condition& condition : readiness.conditions) {
@@ -54,7 +54,7 @@ bool is_ready(const std::vector<Condition>& conditions, const NodeWish& wish) {
     });
 }
 
-/// Objects are merged, arrays appended, and all else is replaced.
+/// Merges objects, appends arrays and replaces everything else.
 void merge(Json& into, const Json& other) {
     if (into.is_object() && other.is_object())
         for (const auto& [key, value] : other.items())
@@ -70,7 +70,7 @@ void change_label(std::vector<NodePatch>& patches, const Json& node, bool has_gp
     const std::string before = string_or(labels, gpu_present, "");
     if (has_gpus == (before == "true") || (!has_gpus && before.empty()))
         return;
-    // Somebody's "false" keeps NVIDIA's operands off this node.
+    // A "false" that someone has set keeps NVIDIA's operands off this node.
     if (has_gpus && !before.empty())
         return;
     NodePatch patch{
@@ -108,7 +108,8 @@ Json condition_json(const Condition& condition, const Json* before, const std::s
             {"lastTransitionTime", same ? string_or(*before, "lastTransitionTime", now) : now}};
 }
 
-/// A time ahead of the clock was written before the clock was set.
+/// Returns whether to renew the heartbeat. A time ahead of the clock was written before the clock was set
+/// back.
 bool is_old(const Json& condition, const std::string& now) {
     constexpr std::int64_t clocks_differ = 60;
     const auto at = kube_seconds(string_or(condition, "lastHeartbeatTime", ""));
@@ -122,7 +123,7 @@ Json status_of(const Json& node, Json&& conditions) {
     return body;
 }
 
-/// One heartbeat renews all conditions that do not change, so that it stays one write.
+/// Computes the changed conditions. One heartbeat renews all unchanged conditions in a single write.
 void change_conditions(NodeChange& change, const Json& node, const Readiness& readiness,
                        const std::string& now) {
     const Json& conditions = elements(member(node, "status"), "conditions");

@@ -15,14 +15,14 @@ using base::string_or;
 
 namespace {
 
-constexpr std::size_t most_message = 1024; ///< of a condition; a Node is read by very many
+constexpr std::size_t most_message = 1024; ///< of a condition; many clients read a Node
 
 Condition condition(std::string_view type, std::string_view status, std::string reason, std::string message) {
     return {std::string(type), std::string(status), std::move(reason),
             shortened(std::move(message), most_message)};
 }
 
-/// "reboot-required" as Kubernetes writes reasons: "RebootRequired".
+/// Converts "reboot-required" to the form of Kubernetes' reasons: "RebootRequired".
 std::string camel_case(std::string_view word) {
     std::string made;
     bool upper = true;
@@ -41,7 +41,8 @@ std::string with_hint(const std::string& text, const std::string& hint) {
     return hint.empty() ? text : text + ". " + hint;
 }
 
-/// Why a component can't be told, or does not get to what is wanted of it; nothing: it is as wanted, or will be.
+/// Returns why the state of a component is unknown, or why it cannot reach the configured state; nothing: no
+/// problem.
 std::optional<Condition> in_its_way(std::string_view type, const Json& component) {
     if (const Json& error = member(component, "error"); error.is_object())
         return condition(type, "Unknown", camel_case(string_or(error, "code", "failed")),
@@ -54,14 +55,14 @@ std::optional<Condition> in_its_way(std::string_view type, const Json& component
     return std::nullopt;
 }
 
-/// What `apply` would do, in words; empty if nothing.
+/// Returns the title of the pending changes that `apply` would make; empty: none.
 std::string pending(const Json& component) {
     const Json& plan = member(component, "plan");
     const Json& steps = member(plan, "steps");
     return steps.is_array() && !steps.empty() ? string_or(plan, "title", "something") : "";
 }
 
-/// A GPU that was given to another driver, as vfio-pci, is in neither.
+/// GPUs by driver. A GPU bound to another driver, such as vfio-pci, is in neither member.
 struct ServedGpus {
     std::size_t served = 0;
     std::vector<std::string> unserved; ///< PCI addresses
@@ -77,7 +78,7 @@ ServedGpus served_gpus(const Json& gpus) {
     return made;
 }
 
-/// "2 GPUs", "7 of 8 GPUs; not served: 0000:65:00.0".
+/// Returns "2 GPUs", or "7 of 8 GPUs; not served: 0000:65:00.0".
 std::string describe(const ServedGpus& gpus) {
     const std::size_t all = gpus.served + gpus.unserved.size();
     const std::string text = std::to_string(all) + (all == 1 ? " GPU" : " GPUs");
@@ -86,7 +87,8 @@ std::string describe(const ServedGpus& gpus) {
     return std::to_string(gpus.served) + " of " + text + "; not served: " + base::join(gpus.unserved, ", ");
 }
 
-/// What runs counts, not what is wanted beside it: a driver whose upgrade has not come yet serves its GPUs.
+/// Reports the loaded driver, not the configured one: a driver whose upgrade is still pending serves its
+/// GPUs.
 Condition driver_condition(const Json& component, std::size_t gpus, std::string_view state) {
     const Json& observed = member(component, "observed");
     const std::string loaded = string_or(observed, "loaded_version", "");
@@ -127,7 +129,8 @@ Condition driver_condition(const Json& component, std::size_t gpus, std::string_
                          (next.empty() ? "" : "; pending: " + next));
 }
 
-/// Returns the first runtime whose containers get no GPUs, or not yet. One that serves no kubelet counts only where none does.
+/// Returns the first runtime whose containers get no GPUs, or not yet. A runtime that serves no kubelet
+/// counts only if none does.
 std::optional<Condition> unready_runtime(const Json& observed) {
     const Json runtimes = observed.is_array() ? observed : Json::array();
     const auto serves_cri = [](const Json& runtime) { return base::bool_or(runtime, "serves_cri", true); };
@@ -147,7 +150,8 @@ std::optional<Condition> unready_runtime(const Json& observed) {
     return std::nullopt;
 }
 
-/// A container gets its GPUs by a CDI specification, and where the runtime does not know those by a class of it.
+/// Checks CDI, the toolkit and the runtime. A container gets its GPUs by a CDI specification, or by a runtime
+/// class if the runtime does not support CDI.
 Condition runtime_condition(const Json& components, std::size_t gpus) {
     const Json& cdi = member(member(components, "cdi"), "observed");
     const Json& record = member(cdi, "record");
@@ -223,7 +227,8 @@ Readiness readiness_of(const Json& host) {
     if (gpus.is_array())
         made.gpus = count;
     const Condition driver = driver_condition_of(host);
-    // An operation that goes on shows in the driver at once, in what stands on it when it has ended.
+    // The driver's state changes during an operation; the state of the dependent components is known only
+    // after it.
     if (state != "busy" || driver.status != "True")
         made.conditions.push_back(driver);
     if (state != "busy") {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Is this host ready to run pods with GPUs, and if not, why: what the daemon says of it, as conditions of its Node.
+// Determines from the daemon's report whether this host is ready to run pods with GPUs, and if not, why. The
+// results are conditions of its Node.
 #pragma once
 
 #include "daemon/base/json.hpp"
@@ -26,18 +27,18 @@ struct Condition {
 };
 
 struct Readiness {
-    std::vector<Condition>
-        conditions; ///< those that can be told now: half way through an operation nothing new can be
-    std::optional<std::size_t> gpus; ///< how many; nothing while that is not known
+    /// The conditions that are known now. During an operation some are not known.
+    std::vector<Condition> conditions;
+    std::optional<std::size_t> gpus; ///< number of GPUs; none: not known
 
     [[nodiscard]] const Condition* find(std::string_view type) const;
 };
 
-/// `host` is the document of org.gpuhost1.Manager.Describe.
+/// Returns the conditions for `host`, the document of org.gpuhost1.Manager.Describe.
 [[nodiscard]] Readiness readiness_of(const base::Json& host);
-/// The driver's condition by itself, also half way through an operation. `host` is of a daemon that has started.
+/// Returns the driver's condition alone, even during an operation. The daemon of `host` must have started.
 [[nodiscard]] Condition driver_condition_of(const base::Json& host);
-/// While the daemon is not there to be asked.
+/// Returns the conditions while the daemon does not answer.
 [[nodiscard]] Readiness readiness_without_daemon(const base::Error& why);
 
 } // namespace gpuhost::cluster

@@ -154,7 +154,7 @@ UpgradeNode upgrade_node(const Json& node) {
     read_conditions(node, made);
     made.leaving = is_leaving(node);
     made.unschedulable = base::bool_or(member(node, "spec"), "unschedulable", false);
-    // Without a record of ours it is as where the GPU Operator began: who has cordoned it says its annotation.
+    // Without our record, the GPU Operator began the upgrade. Its annotation tells who cordoned the node.
     if (made.record.state == UpgradeState::Unknown && is_under_way(made.state) && made.unschedulable)
         made.record.cordoned = !made.was_unschedulable;
     return made;

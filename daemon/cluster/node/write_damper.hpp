@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Slows down the write of one value that is made again and again, because somebody else takes it back each time. Without this,
-// two writers of one field on a Node write as fast as the network lets them.
+// Slows down repeated writes of a value that another writer reverts each time. Without this, two writers of
+// one field on a Node write as fast as the network allows.
 #pragma once
 
 #include "daemon/base/json.hpp"
@@ -14,22 +14,23 @@ namespace gpuhost::cluster {
 
 class WriteDamper {
   public:
-    /// Returns when `patch`, a patch of a Node, may be written; nothing: now. Each field with its value counts by itself;
-    /// a condition counts without its times.
+    /// Returns when `patch`, a patch of a Node, may be written; nothing: now. Counts each field and value
+    /// separately, and a condition without its times.
     [[nodiscard]] std::optional<Time> held_until(const base::Json& patch, Time now) const;
-    /// The server has taken it.
+    /// Counts a patch that the server has accepted.
     void wrote(const base::Json& patch, Time now);
 
   private:
-    /// Six writes at once, then one each interval. The interval grows while writes use up all there is.
+    /// Allows six writes at once, then one per interval. The interval grows while all allowed writes are
+    /// used.
     struct Bucket {
         double tokens;
         Time interval;
-        Time at; ///< of `tokens`
+        Time at; ///< when `tokens` was computed
     };
     [[nodiscard]] static Bucket filled(const Bucket& bucket, Time now);
 
-    std::map<std::string, Bucket> buckets_; ///< by field and value; those that are full are dropped
+    std::map<std::string, Bucket> buckets_; ///< keyed by field and value; full ones are removed
 };
 
 } // namespace gpuhost::cluster
