@@ -15,7 +15,7 @@ namespace {
 
 using enum FieldKind;
 
-/// Defaults of the GPU Operator's own fields are those of its CRD.
+/// The GPU Operator's own fields have the defaults of its CRD.
 constexpr std::array fields{
     PolicyField{"driver.enabled", Boolean, "true"},
     PolicyField{"driver.version", Version, R"("")"},

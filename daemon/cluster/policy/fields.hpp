@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which fields of a policy count here. Paths are those of spec of the GPU Operator's ClusterPolicy; what is below
-// "rollout" is ours. gpuhost-policy(5) describes them.
+// The fields of a policy that gpuhost supports. Paths are those of spec in the GPU Operator's ClusterPolicy;
+// fields below "rollout" are gpuhost's own. gpuhost-policy(5) describes them.
 #pragma once
 
 #include "daemon/base/json.hpp"
@@ -13,35 +13,36 @@ namespace gpuhost::cluster {
 
 enum class FieldKind {
     Boolean,
-    Count,        ///< a whole number from 0
-    CountOrShare, ///< that, or "25%"
-    Seconds,      ///< a whole number; 0: without end
+    Count,        ///< an integer from 0
+    CountOrShare, ///< a Count, or a percentage such as "25%"
+    Seconds,      ///< an integer from 0; 0: unlimited
     Text,
     Choice,
-    Version,      ///< of a driver
-    ToolkitImage, ///< a tag of NVIDIA's: toolkit_version_of()
-    List,         ///< read by who knows its elements
+    Version,      ///< version of a driver
+    ToolkitImage, ///< one of NVIDIA's tags: toolkit_version_of()
+    List,         ///< its elements are checked by their parsers
 };
 
 struct PolicyField {
     std::string_view path;
     FieldKind kind;
-    std::string_view fallback; ///< as JSON
+    std::string_view fallback; ///< default, as JSON
     std::string_view choices = {};
 };
 
 [[nodiscard]] std::span<const PolicyField> policy_fields();
 [[nodiscard]] const PolicyField* find_field(std::string_view path);
-/// Is `path` an object that has fields?
+/// Returns whether `path` is an object that has fields.
 [[nodiscard]] bool has_fields_below(std::string_view path);
 
-/// Empty if the value is one of this field; else what it is to be, as a person would say it.
+/// Returns an empty text for a valid value, otherwise a description of valid values for people.
 [[nodiscard]] std::string wrong_value(const PolicyField& field, const base::Json& value);
 
-/// Why the GPU Operator's field does nothing here.
+/// Returns why the GPU Operator's field has no effect here.
 [[nodiscard]] std::string_view why_ignored(std::string_view path);
 
-/// The environment of k8s-driver-manager: a list of names in the GPU Operator's policy, fields of this name here.
+/// The environment of k8s-driver-manager. It is a list of names in the GPU Operator's policy, and fields
+/// below this path here.
 inline constexpr std::string_view manager_env = "driver.manager.env";
 
 } // namespace gpuhost::cluster

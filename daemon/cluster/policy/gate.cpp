@@ -22,9 +22,9 @@ using base::string_or;
 namespace {
 
 constexpr std::size_t longest_name = 64;
-constexpr std::size_t longest_query = 4096; ///< goes into the URL
+constexpr std::size_t longest_query = 4096; ///< the query is part of the URL
 constexpr std::size_t most_patterns = 64;
-constexpr std::size_t longest_said = 200; ///< of a text that comes from outside
+constexpr std::size_t longest_said = 200; ///< bytes of a text from an external source
 constexpr std::int64_t longest_interval = 86'400;
 
 tl::unexpected<base::Error> wrong(const std::string& what) {
@@ -36,7 +36,7 @@ bool is_control(char c) {
     return static_cast<unsigned char>(c) < 0x20 || c == '\x7f';
 }
 
-/// Empty: it is not there. `lines`: it may have several.
+/// Returns the text of a member; empty: absent. `lines`: it may have several lines.
 Result<std::string> text_of(const Json& value, const char* key, std::size_t longest, bool lines = false) {
     const Json& found = member(value, key);
     if (found.is_null())
@@ -51,7 +51,8 @@ Result<std::string> text_of(const Json& value, const char* key, std::size_t long
     return text;
 }
 
-/// A name alone, so that who may write the policy can't have just any file of the host sent somewhere.
+/// Returns a file name without a directory. A writer of the policy must not be able to send arbitrary files
+/// of the host.
 Result<std::string> file_of(const Json& value, const char* key) {
     constexpr std::size_t longest_file = 255;
     GPUHOST_TRY(name, text_of(value, key, longest_file));
@@ -60,7 +61,7 @@ Result<std::string> file_of(const Json& value, const char* key) {
     return name;
 }
 
-/// As a string of PromQL.
+/// Quotes `text` as a PromQL string.
 std::string promql_text(const std::string& text) {
     std::string made = "\"";
     for (const char c : text) {
@@ -71,7 +72,7 @@ std::string promql_text(const std::string& text) {
     return made + "\"";
 }
 
-/// One regular expression that matches what any of them does; empty: there are none.
+/// Joins the patterns into one regular expression that matches any of them; empty: none.
 Result<std::string> patterns_of(const Json& value, const char* key) {
     const Json& found = member(value, key);
     if (found.is_null())
@@ -89,7 +90,7 @@ Result<std::string> patterns_of(const Json& value, const char* key) {
     return all;
 }
 
-/// Prometheus keeps its alerts as series, so its own regular expressions choose among them.
+/// Prometheus stores alerts as series, so its own regular expressions select them.
 Result<std::string> alerts_query(const Json& value) {
     GPUHOST_TRY(names, patterns_of(value, "alerts"));
     GPUHOST_TRY(ignored, patterns_of(value, "ignoreAlerts"));
@@ -136,18 +137,18 @@ std::string shut(const Gate& gate, const std::string& why) {
     return "gate '" + gate.name + "': " + why;
 }
 
-/// On one line, and not too long of it.
+/// Returns `text` on one line, with limited length.
 std::string said(std::string text) {
     std::replace_if(text.begin(), text.end(), is_control, ' ');
     if (text.size() <= longest_said)
         return text;
     std::size_t end = longest_said;
     while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U)
-        --end; // not within a character
+        --end; // not inside a character
     return text.substr(0, end) + "…";
 }
 
-/// "up{instance="gpu01:9100",job="node"}"
+/// Returns "up{instance="gpu01:9100",job="node"}".
 std::string series_text(const Json& sample) {
     std::string labels;
     for (const auto& [name, value] : base::string_map_or_empty(sample, "metric"))
@@ -173,7 +174,7 @@ std::string why_shut_by_vector(const Gate& gate, const Json& samples, const std:
     return *findings.begin();
 }
 
-/// [1435781451.781, "0"]
+/// Evaluates a scalar: [1435781451.781, "0"].
 std::string why_shut_by_scalar(const Gate& gate, const Json& value) {
     if (value.size() != 2 || !value[1].is_string())
         return why_shut(gate, "the answer is no scalar");
@@ -185,7 +186,8 @@ std::string why_shut_by_scalar(const Gate& gate, const Json& value) {
     return std::fpclassify(number) == FP_ZERO ? "" : shut(gate, "its query's result is not 0");
 }
 
-/// Of what else goes wrong in there the words may be others each time.
+/// Describes an error of the server. Only "bad_data" includes the server's message: other messages may differ
+/// each time.
 std::string refusal(unsigned status, const Json& body) {
     const std::string type = said(string_or(body, "errorType", ""));
     std::string words = "answered " + std::to_string(status) + (type.empty() ? "" : ", " + type);
@@ -246,7 +248,7 @@ std::string why_shut(const Gate& gate, unsigned status, std::string_view body, c
         return why_shut(gate, "the answer is neither an instant vector nor a scalar");
     std::string why =
         type == "vector" ? why_shut_by_vector(gate, result, before) : why_shut_by_scalar(gate, result);
-    // What it could not look at may be what would have shut the gate.
+    // The missing part of the answer might have shut the gate.
     const Json& warnings = member(answer, "warnings");
     if (why.empty() && (!warnings.is_null() && !(warnings.is_array() && warnings.empty())))
         return why_shut(gate, "the answer is incomplete, it has warnings");

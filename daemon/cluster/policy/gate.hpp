@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Gates of a rollout: what a Prometheus has to say, or rather not to say, before a host begins. Pure: what to ask, and what
-// an answer means. gate_keeper.hpp asks. https://prometheus.io/docs/prometheus/latest/querying/api/
+// Gates of a rollout: conditions in a Prometheus that must be met before a host begins. Pure: computes the
+// request and evaluates the answer. gate_keeper.hpp sends the request.
+// https://prometheus.io/docs/prometheus/latest/querying/api/
 #pragma once
 
 #include "daemon/base/json.hpp"
@@ -14,34 +15,35 @@
 
 namespace gpuhost::cluster {
 
-/// Whatever its query finds shuts it.
+/// A gate. Any result of its query shuts it.
 struct Gate {
     std::string name;
-    std::string url;         ///< of the Prometheus, without a slash at its end
+    std::string url;         ///< URL of the Prometheus, without a trailing slash
     std::string query;       ///< PromQL
-    bool is_alerts = false;  ///< the query is one for alerts
-    std::string authorities; ///< a file in gates_directory; empty: the system's count
-    std::string token;       ///< likewise; empty: none is shown
+    bool is_alerts = false;  ///< `query` selects alerts
+    std::string authorities; ///< a file in gates_directory; empty: the system's authorities
+    std::string token;       ///< a file in gates_directory; empty: no token is sent
     std::chrono::seconds interval{30};
 
     [[nodiscard]] auto operator<=>(const Gate&) const = default;
 };
 
-/// {"name": "quiet", "url": "https://prometheus.site.example:9090", "alerts": [".*"], "ignoreAlerts": ["Watchdog"]}, or with
-/// "query" in place of both. gpuhost-policy(5) has the rest.
+/// Parses {"name": "quiet", "url": "https://prometheus.site.example:9090", "alerts": [".*"], "ignoreAlerts":
+/// ["Watchdog"]}, or the same with "query" in place of both. gpuhost-policy(5) describes all members.
 [[nodiscard]] base::Result<Gate> parse_gate(const base::Json& value);
 
-/// The URL that a GET is to go to.
+/// Returns the URL for the GET request.
 [[nodiscard]] std::string gate_target(const Gate& gate);
 
-/// Why the gate is shut, by an answer of its Prometheus; empty: it is open. `before`: what was said of the last answer. It
-/// is said again as long as it is true, since many hosts write down what they wait for.
+/// Returns why the gate is shut, from an answer of its Prometheus; empty: it is open. `before`: the reason
+/// from the last answer. It is repeated while it is still true, because many hosts write the reason on their
+/// Nodes.
 [[nodiscard]] std::string why_shut(const Gate& gate, unsigned status, std::string_view body,
                                    const std::string& before);
-/// The same where there was none.
+/// Returns the reason when there is no answer.
 [[nodiscard]] std::string why_shut(const Gate& gate, std::string_view problem);
 
-/// Of each gate whose answer counts now why it is shut; empty: it is open.
+/// Maps each gate with a valid answer to the reason why it is shut; empty: it is open.
 using GateStates = std::map<Gate, std::string>;
 
 } // namespace gpuhost::cluster

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The fields of the GPU Operator's ClusterPolicy (v26.7) that do nothing here, and why. gpuhost-policy(5) lists them.
+// Reasons why fields of the GPU Operator's ClusterPolicy (v26.7) have no effect here. gpuhost-policy(5) lists
+// them.
 #include "daemon/base/parse.hpp"
 #include "daemon/cluster/policy/fields.hpp"
 
@@ -10,7 +11,7 @@ namespace gpuhost::cluster {
 namespace {
 
 struct Ignored {
-    std::string_view prefix; ///< of a path
+    std::string_view prefix; ///< prefix of a path
     std::string_view reason;
 };
 
@@ -22,7 +23,7 @@ constexpr std::string_view no_virtual = "drivers for virtual GPUs are not gpuhos
 constexpr std::string_view installed_toolkit = "the toolkit is installed on the host, not by a container";
 constexpr std::string_view own_operand = "the GPU Operator runs it; gpuhost leaves it alone";
 
-/// The first that fits.
+/// The first match applies.
 constexpr std::array ignored{
     Ignored{"driver.repository", from_bundles},
     Ignored{"driver.imagePullPolicy", from_bundles},
@@ -78,7 +79,7 @@ constexpr std::array ignored{
     Ignored{"ccManager", own_operand},
 };
 
-/// A field, or what is below it.
+/// Returns whether `path` is `prefix` or a member of it.
 bool is_below(std::string_view path, std::string_view prefix) {
     return base::starts_with(path, prefix) && (path.size() == prefix.size() || path[prefix.size()] == '.');
 }

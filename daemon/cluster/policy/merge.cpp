@@ -14,13 +14,13 @@ using base::string_or;
 
 namespace {
 
-/// Helm calls it otherwise than the CRD.
+/// Helm and the CRD use different names for the same field.
 constexpr std::string_view helm_name = "driver.upgradePolicy.gpuPodDeletion";
 constexpr std::string_view crd_name = "driver.upgradePolicy.podDeletion";
 
 class Overlay {
   public:
-    /// `wrong`: values of layers that are not of their fields' kinds, and that no later layer has overridden.
+    /// `wrong`: invalid values of layers that no later layer has overridden.
     Overlay(MergedPolicy& policy, const PolicyLayer& layer, IgnoredFields& wrong)
         : policy_(policy), layer_(layer), wrong_(wrong) {
         if (layer.spec.is_object())
@@ -50,7 +50,7 @@ class Overlay {
         else if (has_fields_below(path))
             policy_.problems.push_back(layer_.name + ": " + path + " is to be a map of fields");
         else if (base::starts_with(path, "rollout."))
-            // Ours alone, where what is misspelt may be what was to hold a rollout back.
+            // Unknown fields of ours are problems: a misspelt one may have been meant to hold back a rollout.
             policy_.problems.push_back(layer_.name + ": there is no field " + path +
                                        "; gpuhost-policy(5) lists them");
         else
@@ -73,7 +73,7 @@ class Overlay {
         wrong_.erase(overridden, wrong_.end());
     }
 
-    /// [{"name": "ENABLE_AUTO_DRAIN", "value": "true"}]
+    /// Reads [{"name": "ENABLE_AUTO_DRAIN", "value": "true"}].
     void environment(const Json& list) {
         if (!list.is_array())
             return;
@@ -89,7 +89,7 @@ class Overlay {
         }
     }
 
-    /// Environment is all text.
+    /// Converts the text of an environment variable to the type of its field.
     static Json as_kind(FieldKind kind, const std::string& text) {
         if (kind == FieldKind::Boolean && (text == "true" || text == "false"))
             return text == "true";
@@ -108,13 +108,13 @@ class Overlay {
     IgnoredFields& wrong_;
 };
 
-/// The field that turns off the part of the policy that `path` is in; null: nothing does.
+/// Returns the field that can turn off the part of the policy with `path`; null: none.
 const PolicyField* switch_of(const std::string& path) {
     const PolicyField* found = find_field(path.substr(0, path.find('.')) + ".enabled");
     return found == nullptr || found->path == path ? nullptr : found;
 }
 
-/// A wrong value that counts is a problem; one of a part that is turned off is not.
+/// Reports an invalid value as a problem, unless its part of the policy is turned off.
 void judge(MergedPolicy& policy, IgnoredFields&& wrong) {
     for (IgnoredField& field : wrong) {
         const PolicyField* off = switch_of(field.path);

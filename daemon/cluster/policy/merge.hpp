@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One policy out of several sources, with each value's origin. Pure.
+// Merges several sources into one policy and records the origin of each value. Pure.
 #pragma once
 
 #include "daemon/base/json.hpp"
@@ -11,9 +11,9 @@
 
 namespace gpuhost::cluster {
 
-/// One source, in the shape of a ClusterPolicy's spec.
+/// A source, in the form of a ClusterPolicy's spec.
 struct PolicyLayer {
-    std::string name; ///< as a person would call it: "ConfigMap gpuhost/gpuhost-policy"
+    std::string name; ///< display name: "ConfigMap gpuhost/gpuhost-policy"
     base::Json spec;
 };
 
@@ -31,20 +31,22 @@ using IgnoredFields = std::vector<IgnoredField>;
 
 struct MergedPolicy {
     std::map<std::string, PolicyValue, std::less<>> values; ///< each of policy_fields()
-    IgnoredFields ignored;             ///< also wrong values that are overridden, or that nobody asks for
-    std::vector<std::string> problems; ///< values that are none; what they would have replaced stands
+    /// Also invalid values that are overridden or belong to a part that is turned off.
+    IgnoredFields ignored;
+    /// Invalid values. The values that they would have replaced remain in effect.
+    std::vector<std::string> problems;
 
     [[nodiscard]] const base::Json& at(std::string_view path) const {
         return values.find(path)->second.value;
     }
 };
 
-/// Later layers have the last word, field by field; lists are taken whole.
+/// Merges the layers. Later layers override earlier ones, field by field; lists are replaced as a whole.
 [[nodiscard]] MergedPolicy merge_policy(std::span<const PolicyLayer> layers);
-/// `policy` with one more layer on top, without what it says of ignored fields and problems.
+/// Returns `policy` with one more layer on top, without its ignored fields and problems.
 [[nodiscard]] MergedPolicy with_layer(const MergedPolicy& policy, const PolicyLayer& layer);
 
-/// {"fields": [{"path", "value", "source"}], "ignored": […], "problems": […]}
+/// Returns {"fields": [{"path", "value", "source"}], "ignored": […], "problems": […]}.
 [[nodiscard]] base::Json to_json(const MergedPolicy& policy);
 
 } // namespace gpuhost::cluster

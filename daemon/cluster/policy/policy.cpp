@@ -14,9 +14,9 @@ using base::string_or;
 namespace {
 
 constexpr std::size_t most_of_a_list = 256; ///< pools, windows, gates
-constexpr std::size_t most_waves = 64;      ///< bits of FleetHost::waves
+constexpr std::size_t most_waves = 64;      ///< number of bits in FleetHost::waves
 
-/// Values are of their fields' kinds by now: merge_policy() has seen to that.
+/// Reads merged values. merge_policy() has already checked their types.
 class Reader {
   public:
     Reader(const MergedPolicy& merged, std::string where, std::vector<std::string>& problems)
@@ -72,7 +72,7 @@ class Reader {
     std::vector<std::string>& problems_;
 };
 
-/// What is not in `known`, named.
+/// Returns an error that names the first member not in `known`; empty: none.
 std::string unknown_member(const Json& object, std::initializer_list<std::string_view> known) {
     for (const auto& [key, value] : object.items())
         if (std::find(known.begin(), known.end(), key) == known.end())
@@ -88,7 +88,7 @@ PodRules pod_rules(Reader& read, const std::string& path) {
     return rules;
 }
 
-/// k8s-driver-manager's, where there is no controller that moves pods.
+/// Applies k8s-driver-manager's rules, which are used where no controller moves pods.
 void take_manager_rules(UpgradePolicy& policy, Reader& read) {
     const auto path = [](const char* name) { return "driver.manager.env." + std::string(name); };
     PodRules rules;
@@ -158,7 +158,7 @@ UpgradePolicy read_upgrade(const MergedPolicy& merged, const std::string& where,
     return policy;
 }
 
-/// A pool has its name, whom it takes, and what it wants otherwise.
+/// Reads a pool: its name, its selector, and the fields that differ from the common policy.
 Pool read_pool(const MergedPolicy& merged, const Json& value, std::size_t index,
                std::vector<std::string>& problems) {
     const std::string path = "rollout.pools[" + std::to_string(index) + "]";
@@ -207,7 +207,7 @@ Policy read_policy(const MergedPolicy& merged) {
     policy.max_parallel = read.count("rollout.maxParallelUpgrades");
     policy.silence = read.seconds("rollout.silenceSeconds");
     policy.release_silent = read.is("rollout.onSilence", "release");
-    if (read.boolean("toolkit.enabled")) // else it is on the hosts, NVIDIA's pages say
+    if (read.boolean("toolkit.enabled")) // otherwise, by NVIDIA's documentation, it is installed on the hosts
         policy.toolkit = toolkit_version_of(read.text("toolkit.version"));
     for (const Json& pool : read.list("rollout.pools")) {
         Pool made = read_pool(merged, pool, policy.pools.size(), policy.problems);

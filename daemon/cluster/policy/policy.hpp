@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the cluster's administrators want of driver upgrades, in values: gpuhost-policy(5).
+// The cluster's policy for driver upgrades: gpuhost-policy(5).
 #pragma once
 
 #include "daemon/cluster/kube/selector.hpp"
@@ -16,7 +16,8 @@ namespace gpuhost::cluster {
 
 using Seconds = std::chrono::seconds;
 
-/// 3, or 25 %, which is rounded up as Kubernetes rounds maxUnavailable of the GPU Operator.
+/// A number such as 3, or a percentage such as 25 %. Percentages are rounded up, as Kubernetes does for the
+/// GPU Operator's maxUnavailable.
 struct CountOrShare {
     unsigned number = 0;
     bool percent = false;
@@ -26,39 +27,40 @@ struct CountOrShare {
 };
 
 enum class UpgradeMode {
-    Controlled, ///< autoUpgrade: as the GPU Operator's upgrade controller does it
-    OnRequest,  ///< no autoUpgrade: hosts that an administrator labels
+    Controlled, ///< autoUpgrade is on: like the GPU Operator's upgrade controller
+    OnRequest,  ///< autoUpgrade is off: only hosts that an administrator labels
 };
 
-/// How pods are made to leave; times of 0 have no end.
+/// How to move pods; a time of 0 is unlimited.
 struct PodRules {
     bool enabled = true;
-    bool force = false;            ///< pods that no controller would make again, too
-    bool delete_empty_dir = false; ///< pods whose emptyDir goes with them, too
+    bool force = false;            ///< also pods that no controller would recreate
+    bool delete_empty_dir = false; ///< also pods whose emptyDir would be deleted
     Seconds timeout{0};
-    Selector selector; ///< of a drain
+    Selector selector; ///< only for a drain
 };
 
-/// A wave is done when its hosts are, and `soak` has gone by since the last.
+/// A wave is done when its hosts are done and `soak` has passed since the last of them.
 struct Wave {
     std::string name;
     Selector selector;
-    CountOrShare size; ///< of the hosts that `selector` has; 0: all
+    CountOrShare size; ///< of the hosts that `selector` selects; 0: all
     Seconds soak{0};
 };
 
-/// Of the hosts that share it.
+/// The policy of the hosts in a pool.
 struct UpgradePolicy {
     bool driver_enabled = true;
-    std::string version; ///< wanted; empty: nobody says which
+    std::string version; ///< the wanted version; empty: not set
     UpgradeMode mode = UpgradeMode::OnRequest;
     unsigned max_parallel = 1; ///< 0: no limit
     CountOrShare max_unavailable;
-    bool count_all_unavailable = false; ///< also those that were so before: as the GPU Operator counts
-    Selector wait_for;                  ///< pods to let end first; empty: none
+    /// Also counts hosts that were unavailable before the rollout, like the GPU Operator.
+    bool count_all_unavailable = false;
+    Selector wait_for; ///< pods to wait for first; empty: none
     Seconds wait_timeout{0};
-    PodRules deletion; ///< of pods that have GPUs
-    PodRules drain;    ///< of all, where that does not do
+    PodRules deletion; ///< deletion of pods that use GPUs
+    PodRules drain;    ///< drain of all pods, if the deletion is not sufficient
     bool override_pdb = false;
     CountOrShare failure_budget;
     unsigned retries = 0;
@@ -67,7 +69,7 @@ struct UpgradePolicy {
     bool may_reboot = false;
     Seconds swap_timeout{0};
     Seconds validation_timeout{0};
-    std::string topology_key; ///< hosts of one value of this label at a time
+    std::string topology_key; ///< hosts of only one value of this label upgrade at a time
     std::vector<Wave> waves;
     std::vector<Window> windows;
     std::vector<Gate> gates;
@@ -82,10 +84,10 @@ struct Pool {
 struct Policy {
     std::vector<Pool> pools;   ///< a host is in the first that selects it; the last selects all
     unsigned max_parallel = 0; ///< over all pools; 0: no limit
-    Seconds silence{0};        ///< after which a host that upgrades counts as lost
+    Seconds silence{0};        ///< after this time, an upgrading host counts as lost
     bool release_silent = false;
-    std::string toolkit;               ///< version; empty: what the hosts' own files say
-    std::vector<std::string> problems; ///< as long as there are any, no upgrade is begun
+    std::string toolkit;               ///< version; empty: the hosts' own configuration decides
+    std::vector<std::string> problems; ///< while there are any, no upgrade begins
 
     [[nodiscard]] std::size_t pool_of(const Labels& labels) const;
 };

@@ -16,14 +16,14 @@ using base::string_or;
 
 namespace {
 
-constexpr std::size_t longest = 256U << 10U; ///< of a policy's text
-constexpr Time look_for_kind{30 * 60'000};   ///< a kind that is not served now
+constexpr std::size_t longest = 256U << 10U; ///< bytes of a policy's text
+constexpr Time look_for_kind{30 * 60'000};   ///< when to check again for a kind that is not served
 
 std::string name_of(const Json& object) {
     return string_or(member(object, "metadata"), "name", "");
 }
 
-/// What of it decides anything: a status that changes every minute does not.
+/// Keeps only the relevant members. The status may change every minute and is not relevant.
 Json without_status(Json&& object) {
     return {{"metadata",
              {{"name", name_of(object)},
@@ -78,7 +78,7 @@ PolicySource::PolicySource(Api& api, const base::Root& root, Say say)
       config_map_watch_(api, config_maps_path, "fieldSelector=metadata.name%3D" + std::string(config_map),
                         {[this](Json&& object) {
                              if (name_of(object) != config_map)
-                                 return; // a server that does not know field selectors
+                                 return; // the server does not support field selectors
                              texts_.config_map = std::move(object);
                              merge();
                          },
@@ -97,7 +97,7 @@ PolicySource::PolicySource(Api& api, const base::Root& root, Say say)
     watch_cluster_policies();
 }
 
-/// What can't be read leaves what it said before.
+/// Reads the policy's file. If it cannot be read, its previous content remains in effect.
 void PolicySource::read_file() {
     auto text = root_.read(policy_file);
     const bool is_there = text || text.error().code != Errc::NotFound;
@@ -141,7 +141,7 @@ void PolicySource::watch_cluster_policies() {
                       }});
 }
 
-/// That the server is away is said once, of the Node.
+/// Logs only denied access. An unreachable server is already logged for the Node.
 void PolicySource::note(const std::string& what, const Error& trouble, Error& known) {
     if (std::exchange(known, trouble).message != trouble.message && trouble.code == Errc::AccessDenied)
         say_("can't watch " + what + ": " + trouble.message);
@@ -183,7 +183,7 @@ void PolicySource::retry() {
         cluster_policies_watch_->retry();
 }
 
-/// The GPU Operator knows one, the first; a later one is not obeyed.
+/// Selects the oldest ClusterPolicy, like the GPU Operator, which ignores later ones.
 void PolicySource::choose() {
     const auto created = [](const Json& object) {
         return string_or(member(object, "metadata"), "creationTimestamp", "");

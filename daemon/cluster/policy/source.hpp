@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the policy comes from, lowest first: a file on the host, the GPU Operator's ClusterPolicy, ConfigMap gpuhost-policy.
-// gpuhost-policy(5).
+// Reads the policy from its sources, lowest priority first: a file on the host, the GPU Operator's
+// ClusterPolicy, and ConfigMap gpuhost-policy. gpuhost-policy(5) describes them.
 #pragma once
 
 #include "daemon/base/root.hpp"
@@ -21,11 +21,11 @@ inline constexpr const char* config_maps_path = "/api/v1/namespaces/gpuhost/conf
 inline constexpr const char* config_map = "gpuhost-policy";
 inline constexpr const char* config_map_key = "policy.yaml";
 
-/// The layers' texts, in values. What can't be read is a problem of the policy.
+/// The contents of the layers. Invalid contents are problems of the policy.
 struct PolicyTexts {
     std::optional<std::string> file;
     base::Json cluster_policy; ///< the object; null: none
-    base::Json config_map;     ///< likewise
+    base::Json config_map;     ///< the object; null: none
 };
 [[nodiscard]] MergedPolicy merge_texts(const PolicyTexts& texts);
 
@@ -33,23 +33,22 @@ class PolicySource {
   public:
     using Say = std::function<void(const std::string& line)>;
 
-    /// `api` and `root` outlive it.
+    /// `api` and `root` must outlive it.
     PolicySource(Api& api, const base::Root& root, Say say);
 
     [[nodiscard]] std::optional<Time> due() const;
     void turn();
-    void retry();   ///< the credentials are others
-    void refresh(); ///< somebody may have changed the file
+    void retry();   ///< retries at once, with the new credentials
+    void refresh(); ///< reads the file again
 
-    /// Null until every source has been read.
+    /// Returns null until every source has been read.
     [[nodiscard]] const Policy* policy() const { return policy_ ? &*policy_ : nullptr; }
-    /// Why it is not up to date; without a message: it is.
+    /// Returns why the policy is not up to date; without a message: it is.
     [[nodiscard]] const base::Error& trouble() const;
     [[nodiscard]] const MergedPolicy& merged() const { return merged_; }
-    [[nodiscard]] std::uint64_t changes() const {
-        return changes_;
-    }                                          ///< grows whenever policy() says something else
-    [[nodiscard]] base::Json document() const; ///< of `gpuhostctl cluster policy --json`
+    /// Increases whenever policy() changes.
+    [[nodiscard]] std::uint64_t changes() const { return changes_; }
+    [[nodiscard]] base::Json document() const; ///< returns `gpuhostctl cluster policy --json`
 
   private:
     void read_file();
@@ -65,7 +64,7 @@ class PolicySource {
     std::map<std::string, base::Json> cluster_policies_;
     bool cluster_policies_known_ = false;
     bool config_map_known_ = false;
-    bool is_not_served_ = false; ///< there is no such kind
+    bool is_not_served_ = false; ///< the server does not serve ClusterPolicy
     std::optional<Time> look_again_;
     base::Error cluster_policies_trouble_;
     base::Error config_map_trouble_;

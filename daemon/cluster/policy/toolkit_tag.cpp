@@ -9,7 +9,7 @@ namespace gpuhost::cluster {
 
 namespace {
 
-/// "ubuntu20.04"
+/// Matches a name such as "ubuntu20.04".
 bool is_distribution(std::string_view text) {
     const auto is_small = [](char c) { return c >= 'a' && c <= 'z'; };
     return !text.empty() && is_small(text.front()) && std::all_of(text.begin(), text.end(), [&](char c) {

@@ -16,7 +16,7 @@ using base::Result;
 
 namespace {
 
-constexpr int horizon = 9; ///< days that are looked at: each window comes once a week
+constexpr int horizon = 9; ///< number of days to look ahead: each window opens once a week or more
 constexpr std::chrono::minutes day{24 * 60};
 
 struct Interval {
@@ -31,7 +31,7 @@ tl::unexpected<base::Error> wrong(const std::string& what) {
         R"(Write it so: {days: [Sat, Sun], start: "22:00", end: "04:00", timeZone: Europe/Berlin})");
 }
 
-/// Null: there is none of this name. The library throws.
+/// Returns null if there is no zone of this name. The library throws.
 const date::time_zone* find_zone(const std::string& name) noexcept {
     try {
         return date::locate_zone(name);
@@ -40,7 +40,7 @@ const date::time_zone* find_zone(const std::string& name) noexcept {
     }
 }
 
-/// "Mon", "monday", "MONDAY": 1
+/// Parses "Mon", "monday" or "MONDAY" as 1.
 std::optional<unsigned> weekday(std::string_view text) {
     constexpr std::array<std::string_view, 7> names{"sunday",   "monday", "tuesday", "wednesday",
                                                     "thursday", "friday", "saturday"};
@@ -53,7 +53,7 @@ std::optional<unsigned> weekday(std::string_view text) {
     return std::nullopt;
 }
 
-/// "Sat", "Mon-Fri", "Fri-Mon"
+/// Parses "Sat", "Mon-Fri" or "Fri-Mon".
 bool add_days(std::string_view text, Window& window) {
     const auto dash = text.find('-');
     const auto first = weekday(base::trim(text.substr(0, dash)));
@@ -67,7 +67,7 @@ bool add_days(std::string_view text, Window& window) {
     }
 }
 
-/// "22:00"
+/// Parses "22:00".
 std::optional<std::chrono::minutes> time_of_day(const Json& value) {
     if (!value.is_string())
         return std::nullopt;
@@ -91,13 +91,14 @@ date::sys_seconds on_clock(const date::time_zone& zone, date::local_days on, std
     return date::sys_seconds(local.time_since_epoch() - counts.offset);
 }
 
-/// Each time that a window is open about now, joined where one goes over into the next, in their order.
+/// Returns the intervals in which a window is open around `now`, in order. Overlapping and adjacent ones are
+/// joined.
 std::vector<Interval> intervals(const std::vector<Window>& windows, date::sys_seconds now) {
     std::vector<Interval> all;
     for (const Window& window : windows) {
         const date::time_zone* const zone = find_zone(window.zone);
         if (zone == nullptr)
-            continue; // parse_window() has seen it; tzdata was changed since
+            continue; // checked by parse_window(), but tzdata has changed since
         const date::local_days today = date::floor<date::days>(zone->to_local(now));
         for (int offset = -2; offset <= horizon; ++offset) {
             const date::local_days on = today + date::days(offset);

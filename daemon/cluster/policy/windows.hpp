@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Maintenance windows: at which times upgrades may begin. Pure, but for the system's time zones.
+// Maintenance windows: the times at which upgrades may begin. Pure, except for the system's time zones.
 #pragma once
 
 #include "daemon/base/json.hpp"
@@ -14,27 +14,29 @@
 
 namespace gpuhost::cluster {
 
-/// From `start` on, on each of `days`, until it is next `end`: over midnight, where that is not later in the day.
+/// Opens at `start` on each of `days` and closes at the next `end`: on the next day if `end` is not later
+/// than `start`.
 struct Window {
     std::array<bool, 7> days{true, true, true, true, true, true, true}; ///< from Sunday on
-    std::chrono::minutes start{0}; ///< since midnight, on the zone's clocks
+    std::chrono::minutes start{0}; ///< since midnight, local time of the zone
     std::chrono::minutes end{0};
-    std::string zone = "UTC"; ///< of the system's tzdata
+    std::string zone = "UTC"; ///< a name in the system's tzdata
 };
 
-/// {"days": ["Sat", "Mon-Fri"], "start": "22:00", "end": "04:00", "timeZone": "Europe/Berlin"}; days and timeZone may be
-/// left out.
+/// Parses {"days": ["Sat", "Mon-Fri"], "start": "22:00", "end": "04:00", "timeZone": "Europe/Berlin"}. days
+/// and timeZone are optional.
 [[nodiscard]] base::Result<Window> parse_window(const base::Json& value);
 
 struct WindowState {
     bool open = true;
-    std::optional<std::int64_t>
-        until;          ///< seconds since 1970 when that changes, or is to be asked again; none: never
+    /// Seconds since 1970 when the state changes or must be checked again; none: never.
+    std::optional<std::int64_t> until;
     std::string reason; ///< for people
 };
 
-/// Without a window it is always open. A time that the clocks skip is when they skip it; of one that they show twice a
-/// window begins at the first and ends at the second.
+/// Returns the state of `windows` at `seconds` since 1970; without windows it is always open. A local time
+/// that the clocks skip is the moment when they skip it. If a local time occurs twice, a window begins at the
+/// first and ends at the second.
 [[nodiscard]] WindowState window_at(const std::vector<Window>& windows, std::int64_t seconds);
 
 } // namespace gpuhost::cluster
