@@ -24,7 +24,7 @@ BlobFetch::BlobFetch(std::vector<Wanted> blobs, std::vector<std::string> peers, 
     }
 }
 
-// --- what to ask for
+// --- requests
 
 void BlobFetch::fill_window() {
     while (!waiting_.empty() && window_bytes_ < limits_.window && window_.size() < limits_.parts) {
@@ -42,7 +42,8 @@ void BlobFetch::fill_window() {
     }
 }
 
-/// Else one could send wrong bytes first and fail then, each time, and no peer would ever bring all of it alone.
+/// Skips a peer that failed to send this blob alone, as long as another peer remains. Otherwise a peer could
+/// send wrong bytes first and then fail, each time: no peer would ever send the whole blob alone.
 bool BlobFetch::is_passed_over(std::size_t peer, const Blob& blob) const {
     if (blob.deserters.count(peer) == 0)
         return false;
@@ -59,7 +60,7 @@ bool BlobFetch::may_ask(std::size_t peer, const Slot& slot, Time now) const {
            std::find(slot.asked.begin(), slot.asked.end(), peer) == slot.asked.end();
 }
 
-/// Who has the least to do.
+/// Returns the peer with the fewest outstanding requests.
 std::optional<std::size_t> BlobFetch::choose(const Slot& slot, Time now) const {
     std::optional<std::size_t> best;
     for (std::size_t peer = 0; peer < peers_.size(); ++peer)
@@ -98,13 +99,13 @@ std::optional<BlobFetch::Part> BlobFetch::next(Time now) {
     return std::nullopt;
 }
 
-// --- what came of it
+// --- results
 
-/// The slot that the part is still wanted for.
+/// Returns the slot that still needs the part; null if there is none.
 BlobFetch::Slot* BlobFetch::answered(const Part& part) {
     --peers_[part.peer].asked;
     if (part.id < first_id_)
-        return nullptr; // another peer was quicker
+        return nullptr; // another peer was faster
     Slot& slot = window_[static_cast<std::size_t>(part.id - first_id_)];
     std::erase(slot.asked, part.peer);
     return slot.here() ? nullptr : &slot;
@@ -137,7 +138,7 @@ void BlobFetch::failed(const Part& part, const std::string& why, Time now) {
     }
     Peer& peer = peers_[part.peer];
     if (peer.gone || peer.rests_until > now)
-        return; // one cause ends all that is asked of it at a time
+        return; // one cause ends all concurrent requests to a peer
     ++peer.failures;
     peer.why = why;
     if (peer.failures >= limits_.patience)
@@ -224,7 +225,7 @@ std::string BlobFetch::take() {
     return bytes.empty() ? take() : bytes;
 }
 
-/// What was all there before is for the worker to hash.
+/// Checks a completed blob. The worker hashes a blob that was complete from the start.
 void BlobFetch::end_blob(std::size_t index) {
     Blob& blob = blobs_[index];
     const bool resumed = blob.wanted.first > 0;
@@ -250,7 +251,7 @@ void BlobFetch::end_blob(std::size_t index) {
 
 void BlobFetch::repeat(std::size_t index) {
     Blob& blob = blobs_[index];
-    if (++blob.tries > 2 * peers_.size() + 2) { // peers come and go in between: one must end it
+    if (++blob.tries > 2 * peers_.size() + 2) { // a peer may leave in between, so the attempts are limited
         verdict_ =
             base::fail(Errc::BadContent, "blob sha256:" + blob.wanted.hex + ": nobody sends its bytes");
         return;
@@ -260,13 +261,13 @@ void BlobFetch::repeat(std::size_t index) {
     blob.framed = false;
     blob.by.reset();
     blob.taken.clear();
-    // Not into the middle of another one.
+    // Not into the middle of another blob.
     const bool begun =
         !waiting_.empty() && blobs_[waiting_.front()].cut != blobs_[waiting_.front()].wanted.first;
     waiting_.insert(waiting_.begin() + (begun ? 1 : 0), index);
 }
 
-/// This time it is right: whoever brought another part before lied.
+/// Drops the peers whose parts differed in the failed attempt. The bytes are right this time.
 void BlobFetch::blame(const Blob& blob) {
     for (std::size_t i = 0; i < std::min(blob.wrong.size(), blob.taken.size()); ++i)
         if (blob.wrong[i].fingerprint != blob.taken[i].fingerprint)

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which peer brings which part of which blob, and what becomes of it: a function of what happened so far, with no network
-// and no clock of its own.
+// Assigns the parts of blobs to peers and assembles the results. The state depends on past events alone:
+// there is no network and no clock here.
 //
-// Blobs are cut into parts, of which a window is on its way or here at a time, so that memory is bounded; they leave in
-// order, as a stream of blobs (blob_stream.hpp). A part that a peer does not bring goes to another one, and that peer is
-// left alone for a while. A blob whose bytes are not those of its digest is fetched once more, from one peer alone: then
-// the parts that differ say who sent the wrong ones, and nothing more is asked of him.
+// Blobs are cut into parts. A window limits the parts in flight or received, and therefore memory. Parts
+// leave in order, as a stream of blobs (blob_stream.hpp). If a peer fails to send a part, another peer is
+// asked, and the first one rests for a while. If a blob's digest is wrong, the blob is fetched again from one
+// peer alone. The parts that differ then identify the peer that sent wrong bytes, which gets no more
+// requests.
 #pragma once
 
 #include "daemon/base/result.hpp"
@@ -24,27 +25,28 @@ namespace gpuhost::images {
 
 struct FetchLimits {
     std::uint64_t part = 4U << 20U;
-    std::uint64_t window = 32U << 20U;     ///< bytes that are here or on their way
-    std::size_t parts = 64;                ///< in the window: small blobs have a part each
-    std::size_t per_peer = 4;              ///< parts asked of one peer at a time
-    std::size_t patience = 5;              ///< failures in a row that end a peer's part in it
-    std::chrono::milliseconds rest{1'000}; ///< after a failure; twice as long after each one more
+    std::uint64_t window = 32U << 20U;     ///< bytes received or in flight
+    std::size_t parts = 64;                ///< in the window: a small blob is one part
+    std::size_t per_peer = 4;              ///< concurrent requests to one peer
+    std::size_t patience = 5;              ///< consecutive failures after which a peer is dropped
+    std::chrono::milliseconds rest{1'000}; ///< after a failure; doubles with each further one
     std::chrono::milliseconds longest_rest{30'000};
-    std::chrono::milliseconds hedge{2'000}; ///< then another peer is asked too for what all wait for
+    /// After this time, a second peer is asked for the part that the stream waits for.
+    std::chrono::milliseconds hedge{2'000};
 };
 
 class BlobFetch {
   public:
-    using Time = std::chrono::milliseconds; ///< since whenever
+    using Time = std::chrono::milliseconds; ///< since any fixed point
     using OnNote = std::function<void(const std::string&)>;
 
     struct Wanted {
         std::string hex;
         std::uint64_t size = 0;
-        std::uint64_t first = 0; ///< what is before is there
-        content::Sha256 before;  ///< was fed with that, unless it is all of it
+        std::uint64_t first = 0; ///< earlier bytes are present
+        content::Sha256 before;  ///< hash of these, unless the blob is complete
     };
-    /// `peers` are names for messages. `on_note` is told of what a person may wonder about.
+    /// `peers` are names for messages. `on_note` receives messages for an administrator.
     BlobFetch(std::vector<Wanted> blobs, std::vector<std::string> peers, const FetchLimits& limits,
               OnNote on_note);
 
@@ -53,51 +55,52 @@ class BlobFetch {
         std::size_t peer = 0;
         std::string hex;
         std::uint64_t first = 0;
-        std::uint64_t length = 0; ///< never 0
+        std::uint64_t length = 0; ///< at least 1
     };
-    /// What to ask for now; nothing: time or an answer must pass. Each is to be answered by one of the three below.
+    /// Returns the next request; nothing until time passes or an answer arrives. Each request must end with
+    /// one of the three calls below.
     [[nodiscard]] std::optional<Part> next(Time now);
     void came(const Part& part, std::string bytes);
-    void lacks(const Part& part); ///< that peer does not have the blob
+    void lacks(const Part& part); ///< the peer does not have the blob
     void failed(const Part& part, const std::string& why, Time now);
 
-    /// What comes next in the stream; empty: not here yet, or ended.
+    /// Returns the next bytes of the stream; empty if they are not here yet, or after the end.
     [[nodiscard]] std::string take();
-    [[nodiscard]] bool ended() const { return ended_; } ///< take() gave all of it
-    /// Why it can't go on: nobody is left, or nobody has a blob.
+    [[nodiscard]] bool ended() const { return ended_; } ///< take() has returned everything
+    /// Fails if the fetch cannot continue: no peer is left, or no peer has one of the blobs.
     [[nodiscard]] base::Result<void> check() const;
 
   private:
     struct Peer {
         std::string name;
         bool gone = false;
-        std::size_t asked = 0;    ///< parts on their way
-        std::size_t failures = 0; ///< in a row
+        std::size_t asked = 0;    ///< requests in flight
+        std::size_t failures = 0; ///< consecutive
         Time rests_until{0};
-        std::string why; ///< of the last failure
+        std::string why; ///< reason of the last failure
     };
-    struct Taken { ///< who brought a part, and what to know its bytes by
+    struct Taken { ///< the sender of a part, and a hash to compare its bytes
         std::size_t peer = 0;
         std::size_t fingerprint = 0;
     };
     struct Blob {
         Wanted wanted;
-        std::uint64_t cut = 0;         ///< up to where it is in parts
-        bool framed = false;           ///< its frame was taken
-        bool alone = false;            ///< one peer is to bring all of it:
+        std::uint64_t cut = 0;         ///< offset up to which it is cut into parts
+        bool framed = false;           ///< the frame is in the stream
+        bool alone = false;            ///< must be sent by one peer:
         std::optional<std::size_t> by; ///< this one
         std::set<std::size_t> lacking;
-        std::set<std::size_t> deserters; ///< were to bring it alone, and failed
+        std::set<std::size_t> deserters; ///< failed to send it alone
         std::vector<Taken> taken;
-        std::vector<Taken> wrong; ///< of the time before
+        std::vector<Taken> wrong; ///< from the failed attempt
         std::size_t tries = 0;
     };
     struct Slot {
         std::size_t blob = 0;
         std::uint64_t first = 0;
         std::uint64_t length = 0;
-        std::vector<std::size_t> asked; ///< peers
-        Time since{0};                  ///< of the first of them
+        std::vector<std::size_t> asked; ///< peers with an open request
+        Time since{0};                  ///< time of the first request
         std::optional<std::size_t> from;
         std::string bytes;
 
@@ -120,7 +123,7 @@ class BlobFetch {
     OnNote on_note_;
     std::vector<Peer> peers_;
     std::vector<Blob> blobs_;
-    std::deque<std::size_t> waiting_; ///< blobs that are not all cut, in order
+    std::deque<std::size_t> waiting_; ///< blobs not completely cut, in order
     std::deque<Slot> window_;
     std::uint64_t first_id_ = 0; ///< of the window's first slot
     std::uint64_t window_bytes_ = 0;

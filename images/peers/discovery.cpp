@@ -20,8 +20,8 @@ using base::Result;
 namespace {
 
 constexpr std::string_view service = "_gpuhost-peer._tcp.";
-constexpr std::size_t most_peers = 256; ///< and instances; the unit's TasksMax= is for a thread each
-constexpr int patience_s = 1;           ///< of one server, before the next one is asked
+constexpr std::size_t most_peers = 256; ///< also of instances; the unit's TasksMax= allows one thread each
+constexpr int patience_s = 1;           ///< seconds per server, before the next one is asked
 constexpr int tries = 2;
 
 std::string too_many(const std::string& name) {
@@ -30,7 +30,7 @@ std::string too_many(const std::string& name) {
 
 } // namespace
 
-/// The DNS as /etc/resolv.conf says.
+/// The DNS servers of /etc/resolv.conf.
 class Resolver {
   public:
     Resolver() {
@@ -39,10 +39,10 @@ class Resolver {
         open_.reset(&state_);
         state_.retrans = std::min(state_.retrans, patience_s);
         state_.retry = std::min(state_.retry, tries);
-        state_.options |= RES_ROTATE; // a dead first server costs every second question time, not each
+        state_.options |= RES_ROTATE; // a dead first server then delays every second query, not each
     }
 
-    /// An answer that has records; it is good until the next one is asked for.
+    /// Returns an answer with records, valid until the next call.
     Result<std::string_view> ask(const std::string& name, ns_type type) {
         const int length = open_ ? res_nquery(&state_, name.c_str(), ns_c_in, type, buffer_.data(),
                                               static_cast<int>(buffer_.size()))

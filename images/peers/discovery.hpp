@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Peers by the site's own DNS: PTR records of _gpuhost-peer._tcp in a domain, and the SRV records that these lead to. What it
-// says is where to knock, no more: who opens shows a certificate of the site with that very name.
+// Finds peers in the site's own DNS: PTR records of _gpuhost-peer._tcp in a domain, and the SRV records of
+// their targets. The result is only a list of addresses. A peer must still present a certificate of the site
+// for that name.
 #pragma once
 
 #include <functional>
@@ -16,11 +17,11 @@ class Discovery {
   public:
     using OnText = std::function<void(const std::string&)>;
 
-    /// `on_peer` gets each "HOST:PORT" as it is found, `on_note` what was of no use.
+    /// `on_peer` receives each "HOST:PORT" as it is found, `on_note` messages about useless records.
     Discovery(OnText on_peer, OnText on_note) : on_peer_(std::move(on_peer)), on_note_(std::move(on_note)) {}
 
-    /// Asks the servers of /etc/resolv.conf. A domain may end with a dot. It has no end of its own: libresolv waits
-    /// for an answer by TCP as long as a server likes. So this belongs into a process that ends itself.
+    /// Asks the servers of /etc/resolv.conf. A domain may end with a dot. May block indefinitely, because
+    /// libresolv has no timeout for answers by TCP. Call it in a process that limits its own time.
     void ask(const std::vector<std::string>& domains);
 
   private:

@@ -19,7 +19,7 @@ namespace {
 constexpr std::size_t srv_numbers = 6; ///< bytes of priority, weight and port, before the name
 constexpr std::size_t srv_port = 4;
 
-/// The records of one type that answer the question. They lead into `answer`.
+/// Returns the records of one type that answer the question. They point into `answer`.
 Result<std::vector<ns_rr>> records_of(ns_msg& message, std::string_view answer, ns_type type) {
     const auto nonsense = [] { return base::fail(Errc::BadContent, "an answer that makes no sense"); };
     if (answer.size() > NS_MAXMSG)
@@ -38,7 +38,7 @@ Result<std::vector<ns_rr>> records_of(ns_msg& message, std::string_view answer, 
     return records;
 }
 
-/// The name that fills a record from `at` on; empty for the root.
+/// Returns the name that fills a record from `at` on; empty for the root.
 std::optional<std::string> name_in(const ns_msg& message, const ns_rr& record, std::size_t at) {
     if (ns_rr_rdlen(record) <= at)
         return std::nullopt;
@@ -71,7 +71,7 @@ Result<std::vector<std::string>> parse_servers(std::string_view answer) {
         if (!host || !is_host_name(*host))
             continue;
         std::string server = *host + ":" + std::to_string(ns_get16(ns_rr_rdata(record) + srv_port));
-        if (!peer_url(server).empty()) // has no port 0
+        if (!peer_url(server).empty()) // refuses port 0
             servers.push_back(std::move(server));
     }
     return servers;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Does enough come to be waited for? An import holds the daemon's only place for operations meanwhile.
+// Detects transfers that are too slow to wait for. An import blocks all other operations of the daemon
+// meanwhile.
 #pragma once
 
 #include <chrono>
@@ -9,14 +10,14 @@ namespace gpuhost::images {
 
 class Pace {
   public:
-    using Time = std::chrono::milliseconds; ///< since whenever
+    using Time = std::chrono::milliseconds; ///< since any fixed point
     static constexpr Time period{120'000};
     static constexpr std::uint64_t least = 8U << 20U; ///< bytes in each period
 
     explicit Pace(Time now) : since_(now), last_(now) {}
 
     void came(std::uint64_t bytes) { bytes_ += bytes; }
-    /// To be asked often. Time does not count in which nobody `waits` for what comes.
+    /// Call it often. Time counts only while the receiver `waits` for bytes.
     [[nodiscard]] bool is_too_slow(Time now, bool waits) {
         if (!waits)
             since_ += now - last_;
@@ -30,7 +31,7 @@ class Pace {
     }
 
   private:
-    Time since_; ///< later than when the period began, by the time that does not count
+    Time since_; ///< start of the period, moved forward by the time that does not count
     Time last_;
     std::uint64_t bytes_ = 0;
 };

@@ -11,7 +11,7 @@ using std::chrono::milliseconds;
 namespace {
 
 constexpr milliseconds document_takes{60'000};
-constexpr std::uint64_t least_speed = 16U << 10U; ///< bytes a second: slower is as if it were silent
+constexpr std::uint64_t least_speed = 16U << 10U; ///< bytes a second; a slower peer counts as silent
 constexpr std::size_t most_idle_connections = 64;
 
 PeerAnswer read(http::Answer&& answer) {
@@ -74,7 +74,7 @@ std::vector<PeerAnswer> PeerClient::ask_all(const std::vector<PeerRequest>& requ
     for (std::size_t left = requests.size(); left > 0;)
         for (PeerAnswer& answer : wait(std::chrono::seconds(1))) {
             if (answer.id < first)
-                continue; // nobody waits for it any more
+                continue; // of an abandoned request
             answers[static_cast<std::size_t>(answer.id - first)] = std::move(answer);
             --left;
         }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// HTTPS to peers: many requests at a time, answers of a known size. Both ends show a certificate of the site's authority
-// for peers.
+// HTTPS client for peers: many concurrent requests with answers of a known size. Both ends present a
+// certificate of the site's authority for peers.
 #pragma once
 
 #include "daemon/base/result.hpp"
@@ -17,31 +17,32 @@ namespace gpuhost::images {
 struct PeerRequest {
     std::string url;
     std::uint64_t first = 0;
-    std::uint64_t length = 0; ///< exactly so many bytes from `first` on; 0: a document,
-    std::size_t limit = 0;    ///< of at most so many
+    std::uint64_t length = 0; ///< exactly this many bytes from `first` on; 0: a document
+    std::size_t limit = 0;    ///< the largest document, in bytes
 };
 
 struct PeerAnswer {
     std::uint64_t id = 0;
-    unsigned status = 0; ///< 0: none came
+    unsigned status = 0; ///< 0: no answer
     std::string body;
-    std::string problem; ///< why it is not what was asked for; empty: it is
+    std::string problem; ///< why the answer is unusable; empty: it is usable
 };
 
 class PeerClient {
   public:
-    /// `patience`: without a byte.
+    /// `patience` is the longest time without any byte.
     [[nodiscard]] static base::Result<PeerClient> make(const TlsKeys& keys,
                                                        std::chrono::milliseconds patience);
     PeerClient(PeerClient&&) noexcept;
     PeerClient& operator=(PeerClient&&) noexcept;
     ~PeerClient();
 
-    /// Returns its id.
+    /// Starts a request and returns its id.
     std::uint64_t start(PeerRequest request);
-    /// What was answered: after a while, or as soon as anything is, or `writable` (a descriptor, or -1) can be written to.
+    /// Returns the answers so far. Waits at most `most`, until there is one or `writable` (a descriptor, or
+    /// -1) is ready for writing.
     [[nodiscard]] std::vector<PeerAnswer> wait(std::chrono::milliseconds most, int writable = -1);
-    /// Answers of all these, in order.
+    /// Sends all requests and returns their answers, in the same order.
     [[nodiscard]] std::vector<PeerAnswer> ask_all(const std::vector<PeerRequest>& requests);
 
   private:

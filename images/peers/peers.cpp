@@ -20,7 +20,7 @@ namespace {
 constexpr std::size_t read_bytes = 1U << 20U;
 constexpr std::size_t most_untrusted = 10;
 
-/// The bundle that is here; nothing if there is none, or it can't be relied on.
+/// Returns the bundle on this host; nothing if there is none or its manifest does not verify.
 std::optional<SignedManifest> present_bundle(const Root& root, const std::string& name,
                                              const content::TrustAnchors& trust) {
     auto der = Catalogue(root).signed_manifest(name);
@@ -30,7 +30,7 @@ std::optional<SignedManifest> present_bundle(const Root& root, const std::string
     return bundle ? std::optional(*std::move(bundle)) : std::nullopt;
 }
 
-/// What would be refused need not be asked for.
+/// Returns the least generation that an import would accept. Older ones need no request.
 std::uint64_t least_generation(const Root& root, const std::string& name) {
     const auto record = Catalogue(root).record(name);
     if (record && record->is_signed())
@@ -38,7 +38,7 @@ std::uint64_t least_generation(const Root& root, const std::string& name) {
     return removed_generation(root, name).value_or(0);
 }
 
-/// Feeds the hash with so many bytes of a file, if it has them.
+/// Hashes the first `size` bytes of a file. Returns false if it has fewer.
 bool hash_file(const Root& root, const std::string& path, std::uint64_t size, content::Sha256& hash) {
     const auto fd = root.open_file(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
     if (!fd)
@@ -121,8 +121,8 @@ Result<SignedManifest> Peers::manifest_of(const Offer& offer, const content::Tru
     return std::move(bundle);
 }
 
-/// A manifest may take its time: who does not show what it says that it has is asked for no other. It may honestly have
-/// some that are for other hosts.
+/// Drops the offers of a peer that does not deliver the manifest it offers, because each attempt may take
+/// long. A peer may have a few bundles with unknown signers, which are for other hosts.
 void Peers::distrust(std::size_t peer, const base::Error& error) {
     if (error.code == Errc::AccessDenied && ++peers_[peer].untrusted < most_untrusted)
         return;
@@ -142,7 +142,7 @@ Peers::choose(const std::string& name, const content::TrustAnchors& trust, const
                    "See [Peers] in gpuhostd.conf(5), and whether gpuhost-peers.socket runs there.");
     for (const Offer& offer : best_offers(offers_, name, least)) {
         if (present && offer.generation <= present->manifest.generation)
-            break; // the one that is here will do
+            break; // the installed one is as new
         auto bundle = manifest_of(offer, trust);
         if (!bundle)
             distrust(offer.peer, bundle.error());
@@ -150,7 +150,7 @@ Peers::choose(const std::string& name, const content::TrustAnchors& trust, const
         if (plan)
             return std::optional(*std::move(bundle));
         if (plan.error().code == Errc::NoSpace)
-            return base::fail(plan.error()); // an older one is no answer to that
+            return base::fail(plan.error()); // an older bundle would not solve that
         on_note_(plan.error().message);
         verdict = base::fail(plan.error());
     }
@@ -173,7 +173,7 @@ std::vector<BlobFetch::Wanted> wanted_blobs(const Root& root, const SignedManife
         const std::uint64_t there = std::min(received_bytes(root, bundle.digest, member->hex), member->size);
         const bool readable =
             there > 0 && hash_file(root, received_path(bundle.digest, member->hex), there, blob.before);
-        // A power cut leaves files with sizes they had not earned.
+        // A power cut may leave a file whose size exceeds its valid content.
         const bool damaged = readable && there == member->size && blob.before.finish() != member->hex;
         if (readable && !damaged)
             blob.first = there;

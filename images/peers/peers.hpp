@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The peers of this host: which bundles they have, and which of these this host takes.
+// The peers of this host: the bundles that they have, and the choice for this host.
 #pragma once
 
 #include "images/import/import.hpp"
@@ -18,18 +18,19 @@ class Peers {
   public:
     using OnNote = std::function<void(const std::string&)>;
 
-    /// `names` as in the settings; `root` and `client` must outlive it. `on_note` is told which peers are of no use now.
+    /// `names` as in the settings. `on_note` receives messages about unusable peers. `root` and `client` must
+    /// outlive the object.
     Peers(const base::Root& root, PeerClient& client, const std::vector<std::string>& names, OnNote on_note);
 
     [[nodiscard]] bool empty() const { return peers_.empty(); }
     [[nodiscard]] std::vector<std::string> names() const;
-    /// Asks all of them what they have. Those that do not answer are not asked for anything else.
+    /// Asks all peers for their bundles. Drops peers that do not answer.
     void look();
-    /// What any of them has, and what is here already.
+    /// Returns the names of all bundles on peers and on this host.
     [[nodiscard]] std::vector<std::string> bundles() const;
 
-    /// The manifest of the newest generation that this host takes, or of the one that is here and lacks blobs; nothing
-    /// where there is neither, since all of it is here.
+    /// Returns the manifest of the newest generation that this host may import, or of the installed one if it
+    /// lacks blobs. Returns nothing if the installed one is complete.
     [[nodiscard]] base::Result<std::optional<SignedManifest>>
     choose(const std::string& name, const content::TrustAnchors& trust, const HostFacts& host);
     [[nodiscard]] PeerRequest request_of(const BlobFetch::Part& part) const;
@@ -38,7 +39,7 @@ class Peers {
     struct Peer {
         std::string name;
         std::string url;
-        std::size_t untrusted = 0; ///< bundles that it has, but of signers whom this host does not trust
+        std::size_t untrusted = 0; ///< its bundles with signers that this host does not trust
     };
     [[nodiscard]] base::Result<SignedManifest> manifest_of(const Offer& offer,
                                                            const content::TrustAnchors& trust);
@@ -51,7 +52,7 @@ class Peers {
     std::vector<Offer> offers_;
 };
 
-/// What this host lacks of it, with what an import that was interrupted left.
+/// Returns the blobs that this host lacks, with the bytes that an interrupted import left.
 [[nodiscard]] std::vector<BlobFetch::Wanted>
 wanted_blobs(const base::Root& root, const SignedManifest& bundle, const HostFacts& host);
 

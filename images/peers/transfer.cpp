@@ -21,7 +21,7 @@ Result<void> Transfer::run(int pipe) {
         GPUHOST_TRY(open, write(pipe));
         if (!open || (out_.empty() && fetch_.ended()))
             return {};
-        if (pace_.is_too_slow(clock_(), out_.empty())) // else the import has enough to do
+        if (pace_.is_too_slow(clock_(), out_.empty())) // else the import is the slow part
             return base::fail(Errc::Timeout, "the peers are too slow: other operations would wait for hours",
                               "What came stays; the next fetch goes on from there.");
         GPUHOST_CHECK(fetch_.check());
@@ -32,7 +32,7 @@ Result<void> Transfer::run(int pipe) {
     }
 }
 
-/// What the pipe takes now; false if nobody reads it.
+/// Writes as much as the pipe accepts. Returns false if the reader has closed it.
 Result<bool> Transfer::write(int pipe) {
     for (;;) {
         if (out_.empty()) {
@@ -60,7 +60,7 @@ Result<bool> Transfer::write(int pipe) {
 void Transfer::take(PeerAnswer& answer) {
     const auto asked = asked_.extract(answer.id);
     if (asked.empty())
-        return; // of a bundle before this one
+        return; // of an earlier bundle
     const BlobFetch::Part& part = asked.mapped();
     if (answer.problem.empty())
         fetch_.came(part, std::move(answer.body));

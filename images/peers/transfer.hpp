@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One bundle's bytes, from peers to the pipe of an import.
+// Transfers one bundle from peers into the pipe of an import.
 #pragma once
 
 #include "images/peers/pace.hpp"
@@ -18,13 +18,13 @@ class Transfer {
   public:
     using Clock = std::function<std::chrono::milliseconds()>;
 
-    /// `beginning` is what is written before the blobs. `peers` and `client` must outlive it.
+    /// `beginning` is written before the blobs. `peers` and `client` must outlive the object.
     Transfer(Peers& peers, PeerClient& client, BlobFetch fetch, std::string beginning, Clock clock)
         : peers_(peers), client_(client), fetch_(std::move(fetch)), out_(std::move(beginning)),
           clock_(std::move(clock)), pace_(clock_()) {}
 
-    /// Until all of it is in the pipe, which does not block. A reader that went away is no error here: its operation says
-    /// why. Timeout: what comes is not worth the wait.
+    /// Runs until everything is in the pipe, which must be non-blocking. Succeeds if the reader closes the
+    /// pipe: its operation reports the reason. Fails with Timeout if the peers are too slow.
     [[nodiscard]] base::Result<void> run(int pipe);
 
   private:
@@ -35,7 +35,7 @@ class Transfer {
     PeerClient& client_;
     BlobFetch fetch_;
     std::string out_;
-    std::size_t written_ = 0; ///< of it
+    std::size_t written_ = 0; ///< bytes of out_
     Clock clock_;
     Pace pace_;
     std::map<std::uint64_t, BlobFetch::Part> asked_;
