@@ -26,7 +26,7 @@ ToolkitChoice preinstalled(const ToolkitSettings& settings) {
     return {ToolkitSource::Preinstalled, {}, {}, directory, directory, {}};
 }
 
-/// What stood before stays where what is wanted is not there.
+/// Returns the earlier choice with a problem, for a toolkit that is not in the store.
 ToolkitChoice unavailable(const ToolkitSettings& settings, const ToolkitSet* selected) {
     ToolkitChoice choice = selected != nullptr ? of_store(settings, *selected) : ToolkitChoice();
     choice.problem = "toolkit " + settings.version + " is wanted by " +
@@ -35,7 +35,7 @@ ToolkitChoice unavailable(const ToolkitSettings& settings, const ToolkitSet* sel
     return choice;
 }
 
-/// What is wrong with the one that is selected.
+/// Returns the problem of the selected toolkit.
 const std::string* problem_of(const ToolkitStore& store, const std::string& current) {
     const auto found =
         std::find_if(store.problems.begin(), store.problems.end(), [&](const std::string& problem) {
@@ -84,7 +84,7 @@ ToolkitChoice choose_toolkit(const ToolkitSettings& settings, const ToolkitStore
                 current_programs,
                 current + "/usr/bin",
                 "the selected toolkit can't be read: " + *problem};
-    // Who names a directory means the toolkit in it.
+    // A configured directory refers to the toolkit in it.
     const bool is_elsewhere = !settings.directory.empty() && is_preinstalled &&
                               !base::starts_with(settings.directory, toolkit_directory);
     const ToolkitSet* const newest = is_elsewhere ? nullptr : store.find();

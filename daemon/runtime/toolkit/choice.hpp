@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which toolkit a host is to use: one of the store, one that somebody else installed, or none.
+// The toolkit that a host uses: one of the store, a preinstalled one, or none.
 #pragma once
 
 #include "daemon/runtime/runtime_settings.hpp"
@@ -16,23 +16,24 @@ enum class ToolkitSource { Off, Preinstalled, Store };
 
 struct ToolkitChoice {
     ToolkitSource source = ToolkitSource::Off;
-    std::string version;   ///< of Store
-    std::string path;      ///< likewise: its directory
-    std::string directory; ///< where runtimes are to look for its programs; empty: nowhere
-    std::string programs;  ///< where these are now, also where nothing leads there yet; empty: nowhere
-    std::string problem;   ///< a sentence, why what is wanted can't be; then it is what stood before
+    std::string version;   ///< for Store
+    std::string path;      ///< for Store: its directory
+    std::string directory; ///< where runtimes look for its programs; empty: nowhere
+    std::string programs;  ///< where they are now, even before the link leads there; empty: nowhere
+    /// A sentence on why the desired toolkit is unavailable; the earlier choice then remains.
+    std::string problem;
 };
 
-/// What `settings` want of what is here. `current` is where the store's link leads.
+/// Returns the toolkit that `settings` select. `current` is the target of the store's link.
 [[nodiscard]] ToolkitChoice choose_toolkit(const ToolkitSettings& settings, const ToolkitStore& store,
                                            const std::string& current, bool is_preinstalled);
-/// What `settings` come to on this host.
+/// Returns the toolkit that `settings` select on this host.
 [[nodiscard]] ToolkitChoice wanted_toolkit(const base::Root& root, const ToolkitSettings& settings);
 [[nodiscard]] ToolkitPlace place_of(const ToolkitChoice& choice);
-/// The same without what an apply would still have to do: with what is selected now.
+/// Returns the choice among what is selected now, without changes that an apply would still make.
 [[nodiscard]] ToolkitChoice present_toolkit(const base::Root& root, const ToolkitSettings& settings);
 
-/// Where one that is no part of gpuhost has its programs.
+/// Returns the program directory of a toolkit that is not gpuhost's.
 [[nodiscard]] std::string preinstalled_directory(const ToolkitSettings& settings);
 [[nodiscard]] bool is_toolkit_in(const base::Root& root, const std::string& directory);
 

@@ -30,7 +30,8 @@ bool is_in_store(const Json& observed, const std::string& version) {
            });
 }
 
-/// The versions whose programs run for containers, now or after the next apply: the newest files of a version are used.
+/// Returns the versions whose programs containers run now or after the next apply. The newest import of a
+/// version is used.
 std::vector<std::string> versions_in_use(const Json& observed) {
     std::vector<std::string> versions;
     for (const std::string& version : {base::string_or(observed, "selected", ""),
@@ -48,7 +49,7 @@ core::Problem needs_apply(const std::string& version) {
             "Import it as root: sudo gpuhostctl toolkit import FILE…"};
 }
 
-/// `protect`: versions that this caller may not import into.
+/// Plans an import. `protect` lists versions that this caller may not import.
 Plan import_plan(const std::vector<std::string>& names, const std::vector<std::string>* protect) {
     Plan plan;
     plan.kind = "toolkit.import";
@@ -109,7 +110,7 @@ Plan request_plan(const Json& request, const Json& observed) {
     return plan;
 }
 
-/// Why what is selected is not as it is to be.
+/// Returns why the selected toolkit differs from the desired one.
 std::vector<std::string> reasons_of(const Json& observed) {
     const Json& wanted = base::member(observed, "wanted");
     const std::string path = base::string_or(wanted, "path", "");
@@ -202,7 +203,8 @@ Plan ToolkitComponent::plan(const core::Desired& desired, const Json& observed) 
 bool ToolkitComponent::converge_at_start(const Json& observed) const {
     const std::string wanted = base::string_or(base::member(observed, "wanted"), "path", "");
     const std::string state = base::string_or(base::member(observed, "config"), "state", "");
-    if (wanted.empty()) // all that was left is the link, for what needed it
+    // Only the link remains, for containers or runtimes that need it.
+    if (wanted.empty())
         return !base::string_or(observed, "current", "").empty() && state != "ours" && state != "outdated";
     return base::string_or(observed, "current", "") == wanted;
 }

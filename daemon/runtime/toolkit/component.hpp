@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The component "toolkit": which of NVIDIA's container toolkits is used, and how. It works as well with none at all. Its
-// requests:
+// The component "toolkit" selects and configures one of NVIDIA's container toolkits, or none. Its requests:
 //
 //   {"request": "import", "files": [names]}     with their descriptors
 //   {"request": "remove", "version": "1.18.1"}
@@ -19,7 +18,7 @@ class ToolkitComponent final : public core::Component {
     [[nodiscard]] std::string_view name() const override { return "toolkit"; }
     [[nodiscard]] base::Result<base::Json> observe(const core::Settings& settings) override;
     [[nodiscard]] core::Plan plan(const core::Desired& desired, const base::Json& observed) const override;
-    /// What is selected is kept as it is to be; another one, or none, needs a person's word.
+    /// True if the desired toolkit is already selected. To select another one, or none, needs a person.
     [[nodiscard]] bool converge_at_start(const base::Json& observed) const override;
 
   private:

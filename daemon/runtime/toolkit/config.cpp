@@ -30,7 +30,7 @@ bool has(const ToolkitFacts& facts, std::string_view program) {
     return std::find(facts.programs.begin(), facts.programs.end(), program) != facts.programs.end();
 }
 
-/// Besides what somebody sets there.
+/// Adds the library directory, unless the settings set LD_LIBRARY_PATH.
 void add_libraries(Json& document, const ToolkitFacts& facts) {
     constexpr std::string_view variable = "LD_LIBRARY_PATH=";
     Json words = get_option(document, environment_key);
@@ -43,8 +43,9 @@ void add_libraries(Json& document, const ToolkitFacts& facts) {
     set_option(document, environment_key, std::move(words));
 }
 
-/// Everything that NVIDIA's programs would look for in /usr/bin, or in the loader's cache, where our toolkit is not:
-/// nvidia-container-cli finds one of its libraries by dlopen(3), for which its own search path does not count.
+/// Sets the paths of everything that NVIDIA's programs expect in /usr/bin or in the loader's cache, where
+/// gpuhost's toolkit is not. nvidia-container-cli loads one of its libraries with dlopen(3), which ignores
+/// that program's search path.
 void set_places(Json& document, const ToolkitFacts& facts) {
     const std::string current(toolkit_current);
     for (const char* program : {"nvidia-ctk", "nvidia-container-runtime-hook", "nvidia-container-cli"})
@@ -56,7 +57,7 @@ void set_places(Json& document, const ToolkitFacts& facts) {
         set_option(document, "nvidia-container-cli.user", "root:video");
 }
 
-/// With such a one nvidia-container-runtime starts no container at all.
+/// Returns whether nvidia-container-runtime would refuse to start any container with this ldconfig.
 bool is_refused_ldconfig(const Json& document) {
     const Json& path = get_option(document, ldconfig_key);
     return !base::starts_with(path.is_string() ? path.get<std::string>() : std::string(), "@") &&

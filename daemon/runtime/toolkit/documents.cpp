@@ -9,7 +9,7 @@ using base::Json;
 
 namespace {
 
-/// Of config.toml: whose it is, and what another's says otherwise.
+/// Describes config.toml: its owner, and differences in another program's file.
 Json config_document(const base::Root& root, const ToolkitSettings& settings, const ToolkitSet* set) {
     const ToolkitConfig config =
         set != nullptr ? make_toolkit_config(settings, toolkit_facts(root, *set)) : ToolkitConfig();

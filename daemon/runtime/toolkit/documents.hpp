@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `toolkit show` (org.gpuhost1(5)): read by who asks, since somebody else's config.toml is none of the daemon's to parse.
+// The document of `toolkit show` (org.gpuhost1(5)). The client builds it, because the daemon must not parse
+// another program's config.toml.
 #pragma once
 
 #include "daemon/base/root.hpp"

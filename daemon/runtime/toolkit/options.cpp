@@ -16,7 +16,7 @@ namespace {
 
 using Type = OptionType;
 
-// NVIDIA's: api/config/v1 of nvidia-container-toolkit 1.20. An option that an older version does not know it passes over.
+// From api/config/v1 of nvidia-container-toolkit 1.20. Older versions ignore options that they do not know.
 constexpr std::array options{
     ToolkitOption{"disable-require", Type::Boolean, "false", ""},
     ToolkitOption{"swarm-resource", Type::Text, "", ""},

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The options of NVIDIA's config.toml: one table says which there are, of which type, what NVIDIA's tools take where the file is
-// silent, and what they mean. Defaults, checks of Options= in section [Toolkit], comparisons with other people's files and the
-// man page's test read it.
+// The options of NVIDIA's config.toml in one table: keys, types, NVIDIA's defaults and choices. Users of the
+// table are the defaults, checks of Options= in section [Toolkit], comparisons with other files, and the man
+// page's test.
 #pragma once
 
 #include "daemon/base/json.hpp"
@@ -16,32 +16,33 @@ namespace gpuhost::runtime {
 enum class OptionType { Boolean, Text, List };
 
 struct ToolkitOption {
-    std::string_view key; ///< "nvidia-container-cli.no-cgroups": with its tables
+    std::string_view key; ///< including its tables: "nvidia-container-cli.no-cgroups"
     OptionType type = OptionType::Text;
-    std::string_view fallback; ///< as Options= has it: a list's elements with commas between them
-    std::string_view choices;  ///< of a text, with blanks; empty: any
+    std::string_view fallback; ///< default in the syntax of Options=: list elements separated by commas
+    std::string_view choices;  ///< of a Text, separated by blanks; empty: any
 };
 
 [[nodiscard]] std::span<const ToolkitOption> toolkit_options();
 [[nodiscard]] const ToolkitOption* find_toolkit_option(std::string_view key);
 
-/// "KEY=VALUE" as a value of the document. InvalidArgument: no such option, or none of its values.
+/// Parses "KEY=VALUE" into a value for the document. Fails with InvalidArgument if the option does not exist
+/// or does not accept the value.
 struct OptionValue {
     const ToolkitOption* option = nullptr;
     base::Json value;
 };
 [[nodiscard]] base::Result<OptionValue> parse_toolkit_option(std::string_view word);
 
-/// All options with NVIDIA's defaults, as config.toml's document.
+/// Returns config.toml's document with all options set to NVIDIA's defaults.
 [[nodiscard]] base::Json default_toolkit_config();
 void set_option(base::Json& document, std::string_view key, base::Json value);
-/// null where it is not there.
+/// Returns null if the option is not set.
 [[nodiscard]] const base::Json& get_option(const base::Json& document, std::string_view key);
 
-/// One option that has another value in a file of somebody else.
+/// An option with another value in another program's file.
 struct OptionDifference {
     std::string key;
-    base::Json theirs; ///< also where their file is silent: then it is NVIDIA's default
+    base::Json theirs; ///< NVIDIA's default if their file does not set it
     base::Json ours;
 };
 [[nodiscard]] std::vector<OptionDifference> compare_toolkit_configs(const base::Json& theirs,

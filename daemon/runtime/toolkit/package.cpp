@@ -12,7 +12,7 @@ using content::ArchiveReader;
 
 namespace {
 
-/// A toolkit is small: what unpacks to more is none.
+/// Limits for unpacking. A real toolkit is far smaller.
 constexpr content::ArchiveLimits limits{20'000, std::uint64_t{512} << 20U, std::uint64_t{2} << 30U};
 
 Result<void> check_machine(const std::string& name, const content::PackageInfo& info) {
@@ -52,7 +52,7 @@ ArchiveReader& ToolkitPackage::data() {
 
 namespace {
 
-/// "~rc.2" of "-rc.2.tar.gz"; empty: a release.
+/// Returns "~rc.2" for "-rc.2.tar.gz"; empty: a release.
 std::string candidate_of(std::string_view rest) {
     if (!base::starts_with(rest, "-rc.") && !base::starts_with(rest, "~rc."))
         return {};
@@ -73,7 +73,7 @@ std::string version_in_name(std::string_view file) {
             continue;
         std::string_view word = file.substr(at, file.find_first_not_of("0123456789.", at) - at);
         while (base::ends_with(word, "."))
-            word.remove_suffix(1); // of ".tar"
+            word.remove_suffix(1); // the dot of ".tar"
         if (base::split(word, '.').size() >= 3 && base::is_toolkit_version(word))
             return std::string(word) + candidate_of(file.substr(at + word.size()));
     }

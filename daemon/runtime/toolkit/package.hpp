@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What NVIDIA's toolkit comes in, seen as one kind of thing: a package, or a tar. Which one it is the file itself says, not
-// its name.
+// A common reader for packages and tars of NVIDIA's toolkit. The file's content decides the format, not its
+// name.
 #pragma once
 
 #include "daemon/content/package/package.hpp"
@@ -13,15 +13,15 @@
 namespace gpuhost::runtime {
 
 struct PackageName {
-    std::string package; ///< "nvidia-container-toolkit-base"; of a tar its file's name
+    std::string package; ///< "nvidia-container-toolkit-base"; for a tar, the file's name
     std::string version; ///< "1.18.1-1"
-    std::string toolkit; ///< the toolkit's own: "1.18.1"; empty: it does not say
+    std::string toolkit; ///< the toolkit's version, "1.18.1"; empty: not stated
 };
 
-/// Standing at its first file once it is open.
+/// Positioned at the first file when opened.
 class ToolkitPackage {
   public:
-    /// `name` is the file's. Unsupported: it is for another kind of machine.
+    /// `name` is the file's. Fails with Unsupported if it is for another architecture.
     [[nodiscard]] static base::Result<ToolkitPackage> open(int fd, const std::string& name);
 
     [[nodiscard]] const PackageName& name() const { return name_; }
@@ -37,10 +37,11 @@ class ToolkitPackage {
     Reader reader_;
 };
 
-/// "1.18.1" of "nvidia-container-toolkit_1.18.1_linux_amd64.tar.gz"; empty: there is none in it.
+/// Returns "1.18.1" for "nvidia-container-toolkit_1.18.1_linux_amd64.tar.gz"; empty: no version.
 [[nodiscard]] std::string version_in_name(std::string_view file);
 
-/// The toolkit's version of a package's version and release: of an RPM package of a candidate that is "0.1.rc.2".
+/// Returns the toolkit's version for a package's version and release. An RPM package of a candidate has a
+/// release such as "0.1.rc.2".
 [[nodiscard]] std::string toolkit_version(std::string_view version, std::string_view release);
 
 } // namespace gpuhost::runtime

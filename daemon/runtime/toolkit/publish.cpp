@@ -21,12 +21,12 @@ using core::StepContext;
 
 namespace {
 
-/// A directory of its own: what is published of drivers in the same transaction has another record.
+/// Returns a separate directory: drivers that the same transaction publishes have another record.
 std::string staging_of(const StepContext& context) {
     return context.staging + std::string(staged_toolkits);
 }
 
-/// Hashes one staged set; the parser's word is taken for nothing but what the files are for. Where it goes.
+/// Hashes a staged set and returns its destination. Trusts the parser only for the purpose of the files.
 Result<std::string> check_staged(const StepContext& context, const std::string& path,
                                  const std::vector<std::string>& protect) {
     GPUHOST_TRY(set, read_toolkit(context.root, path));

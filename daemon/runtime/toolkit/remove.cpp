@@ -17,9 +17,9 @@ namespace {
 const std::string trash_directory = std::string(toolkit_directory) + "/.trash";
 
 struct Paths {
-    std::string store;   ///< the version in its place
-    std::string trash;   ///< this transaction's own
-    std::string removed; ///< the version, whole, in the trash
+    std::string store;   ///< current place of the version
+    std::string trash;   ///< this transaction's directory
+    std::string removed; ///< the complete version in the trash
 };
 
 Result<Paths> paths_of(const StepContext& context, const Json& args) {
@@ -55,7 +55,7 @@ Result<Json> apply(StepContext& context, const Json& args) {
     GPUHOST_TRY(paths, paths_of(context, args));
     if (context.root.exists(paths.removed))
         return Json::object();
-    GPUHOST_TRY(problems, preflight(context, args)); // somebody may have begun to use it
+    GPUHOST_TRY(problems, preflight(context, args)); // it may be in use by now
     if (!problems.empty())
         return base::fail(problems.front().code, problems.front().text, problems.front().hint);
     GPUHOST_CHECK(context.root.make_directories(paths.trash, 0700));
@@ -79,7 +79,8 @@ Result<void> undo(StepContext& context, const Json& args) {
 
 Result<Json> purge(StepContext& context, const Json& args) {
     context.progress(-1, "deleting toolkit " + base::string_or(args, "version", {}));
-    // All of the trash: there is one transaction at a time, so the rest is what could not be put back.
+    // Empties the trash completely. There is one transaction at a time, so the rest is what could not be
+    // restored.
     GPUHOST_CHECK(context.root.remove_tree(trash_directory));
     return Json::object();
 }
@@ -89,8 +90,8 @@ Result<Json> purge(StepContext& context, const Json& args) {
 core::StepKind toolkit_remove_kind() {
     core::StepKind kind;
     kind.name = "toolkit.remove";
-    kind.deadline = std::chrono::minutes(5); // it reads what every process maps, and waits for the disk
-    kind.sandbox = core::Sandbox::Units;     // sees what every process maps; the store's own sandbox does not
+    kind.deadline = std::chrono::minutes(5); // reads every process's mappings and waits for the disk
+    kind.sandbox = core::Sandbox::Units;     // may read every process's mappings; the Store sandbox may not
     kind.preflight = preflight;
     kind.apply = apply;
     kind.verify = verify;
@@ -104,7 +105,7 @@ core::StepKind toolkit_purge_kind() {
     kind.sandbox = core::Sandbox::Store;
     kind.deadline = std::chrono::minutes(10);
     kind.apply = purge;
-    // No undo: it is the point of no return.
+    // No undo: this is the point of no return.
     return kind;
 }
 

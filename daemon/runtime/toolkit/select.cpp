@@ -21,13 +21,13 @@ namespace {
 const std::string link_path(toolkit_current);
 const std::string config_path(toolkit_config_path);
 
-/// What is to stand on the host. Off, what is ours goes; the link stays as long as a container needs it for its end, or a
-/// runtime names it.
+/// The desired state. Without a toolkit, gpuhost's files are removed. The link stays while a running
+/// container or a runtime needs it.
 struct Goal {
-    std::string link;                  ///< where `current` leads; empty: nowhere
-    std::string config;                ///< of config.toml; empty: none of ours
-    Json document;                     ///< likewise
-    std::vector<std::string> problems; ///< with options
+    std::string link;                  ///< target of `current`; empty: none
+    std::string config;                ///< text of config.toml; empty: none of gpuhost's
+    Json document;                     ///< document of config.toml
+    std::vector<std::string> problems; ///< problems with options
 };
 
 Result<Goal> goal_of(const StepContext& context, const Json& args) {
@@ -50,13 +50,13 @@ FileOperation config_with(const std::string& text) {
     return {text.empty() ? FileOperation::Type::Remove : FileOperation::Type::Write, config_path, text};
 }
 
-// --- what this transaction found, for undo
+// --- state that this transaction found, for undo
 
 struct Found {
     std::string link;
-    bool is_ours = true; ///< config.toml; another's nobody touches
+    bool is_ours = true; ///< whether config.toml is gpuhost's; others' files stay untouched
     std::string config;  ///< empty: none
-    std::string wrote;   ///< what config.toml is given: what it has later is not ours to put back
+    std::string wrote;   ///< new text of config.toml; undo keeps any later text
 };
 
 std::string found_path(const StepContext& context) {
@@ -65,7 +65,7 @@ std::string found_path(const StepContext& context) {
 
 Result<void> remember(const StepContext& context, const Goal& goal) {
     if (context.root.exists(found_path(context)))
-        return {}; // a run before this one was the first to change anything
+        return {}; // an earlier run has recorded the state before any change
     const bool is_ours = content::is_ours(context.root, config_path);
     const Json found{{"link", context.root.read_link(link_path).value_or(std::string())},
                      {"ours", is_ours},
@@ -86,7 +86,7 @@ std::optional<Found> read_found(const StepContext& context) {
 
 // --- phases
 
-/// Options that can't be are passed over, and that another has the last word is no problem: it is said.
+/// Warns of ignored options, and of another program's file that takes precedence. Neither is an error.
 void warn_of(StepContext& context, const Goal& goal) {
     for (const std::string& problem : goal.problems)
         context.warn(problem);
@@ -115,8 +115,8 @@ Result<std::vector<core::Problem>> preflight(StepContext& context, const Json& a
     return problems;
 }
 
-/// First what names nothing by itself: with the link and no file NVIDIA's tools work by their defaults, and with neither
-/// nothing of theirs is started.
+/// Changes things in an order that works at each moment. With the link and no file, NVIDIA's tools use their
+/// defaults. With neither, none of them is started.
 Result<Json> apply(StepContext& context, const Json& args) {
     GPUHOST_TRY(goal, goal_of(context, args));
     GPUHOST_CHECK(remember(context, goal));
@@ -150,7 +150,7 @@ Result<void> verify(StepContext& context, const Json& args) {
 Result<void> undo(StepContext& context, const Json&) {
     const auto found = read_found(context);
     if (!found)
-        return {}; // nothing was changed
+        return {}; // nothing has changed
     const std::string now = context.root.read(config_path).value_or(std::string());
     if (found->is_ours && now != found->config && now == found->wrote)
         GPUHOST_CHECK(content::perform(context.root, config_with(found->config)));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One toolkit as it lies in the store: a tree as NVIDIA's packages unpack below /usr, and manifest.json, whose digest names its
-// directory.
+// One toolkit of the store: a tree as NVIDIA's packages unpack it below /usr, and manifest.json. The
+// manifest's digest is the directory's name.
 #pragma once
 
 #include "daemon/base/root.hpp"
@@ -14,36 +14,36 @@
 namespace gpuhost::runtime {
 
 inline constexpr std::string_view toolkit_directory = "/var/lib/gpuhost/toolkit";
-inline constexpr std::string_view toolkit_program =
-    "nvidia-container-runtime"; ///< without it there is no toolkit
+/// Required in every toolkit.
+inline constexpr std::string_view toolkit_program = "nvidia-container-runtime";
 
 struct ToolkitManifest {
     std::string version;                  ///< "1.18.1"
-    std::vector<std::string> packages;    ///< as they call themselves: "nvidia-container-toolkit 1.18.1-1"
-    std::vector<content::TreeFile> files; ///< in order of path
+    std::vector<std::string> packages;    ///< names and versions: "nvidia-container-toolkit 1.18.1-1"
+    std::vector<content::TreeFile> files; ///< ordered by path
 };
 
 [[nodiscard]] std::string encode(const ToolkitManifest& manifest);
-/// Strict: what is not canonical, or has no such program, is BadContent.
+/// Fails with BadContent if the text is not canonical or lacks the program.
 [[nodiscard]] base::Result<ToolkitManifest> decode_toolkit_manifest(std::string_view text,
                                                                     std::string_view what);
 
 struct ToolkitSet {
     ToolkitManifest manifest;
     std::string digest;
-    std::string path; ///< of its directory
+    std::string path; ///< of the set's directory
     std::int64_t published_us = 0;
 
-    /// Its programs, "nvidia-ctk".
+    /// Returns the names of its programs, such as "nvidia-ctk".
     [[nodiscard]] std::vector<std::string> programs() const;
-    /// Where its libraries are, below its directory: "usr/lib/x86_64-linux-gnu"; empty: it has none.
+    /// Returns the library directory relative to `path`: "usr/lib/x86_64-linux-gnu"; empty: none.
     [[nodiscard]] std::string libraries() const;
 };
 
-/// What its manifest says, and no look at its files. Follows no link below `path`.
+/// Reads the manifest without examining the files. Follows no link below `path`.
 [[nodiscard]] base::Result<ToolkitSet> read_toolkit(const base::Root& root, const std::string& path);
 
-/// Hashes all of it: what is not as its manifest says.
+/// Hashes all files and returns the differences from the manifest.
 [[nodiscard]] base::Result<std::vector<std::string>>
 check_toolkit(const base::Root& root, const ToolkitSet& set, const content::OnBytes& on_bytes = {});
 

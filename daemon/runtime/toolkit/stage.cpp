@@ -23,7 +23,7 @@ using core::StepContext;
 namespace {
 
 constexpr std::string_view toolkit_artifact = "toolkit";
-constexpr std::uint64_t reserve = std::uint64_t{64} << 20U; ///< left free on the disk for everybody else
+constexpr std::uint64_t reserve = std::uint64_t{64} << 20U; ///< bytes that remain free on the disk for others
 
 Result<std::uint64_t> usable_space(const base::Root& root) {
     GPUHOST_TRY(free, root.free_bytes("/var/lib/gpuhost"));
@@ -41,7 +41,7 @@ Result<std::vector<ToolkitFile>> inputs_of(const StepContext& context, const Jso
     return files;
 }
 
-/// Runs among steps with more rights than the parser's, so it opens nothing that was passed: only sizes are looked at.
+/// Checks only sizes. It runs with more rights than the parser, so it must not open the passed files.
 Result<std::vector<core::Problem>> preflight(StepContext& context, const Json& args) {
     GPUHOST_TRY(files, inputs_of(context, args));
     GPUHOST_TRY(space, usable_space(context.root));
@@ -81,7 +81,8 @@ Result<Json> stage_apply(StepContext& context, const Json& args) {
                 {"ignored", staged.ignored}};
 }
 
-/// The files of a bundle's toolkit, opened and held to their digests: the store may have kept them for long.
+/// The opened files of a bundle's toolkit. Their digests are checked, because they may have been in the store
+/// for long.
 struct Opened {
     std::vector<base::UniqueFd> descriptors;
     std::vector<ToolkitFile> files;
@@ -101,7 +102,7 @@ Result<Opened> open_artifact(const StepContext& context, const Artifact& artifac
     return opened;
 }
 
-/// The files must be what the bundle says that they are: its names are what people go by.
+/// Stages an artifact. Its content must match the bundle's names, because people rely on these.
 Result<void> take(const StepContext& context, const Artifact& artifact, const std::string& place) {
     GPUHOST_TRY(opened, open_artifact(context, artifact));
     GPUHOST_TRY(staged, stage(context, place, opened.files));
@@ -138,7 +139,8 @@ core::StepKind toolkit_stage_kind() {
     kind.interruptible = true;
     kind.preflight = preflight;
     kind.apply = stage_apply;
-    // No verify: toolkit.publish hashes all of it again. No undo: the staging directory goes with its transaction.
+    // No verify: toolkit.publish hashes everything again. No undo: the staging directory ends with its
+    // transaction.
     return kind;
 }
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Step toolkit.stage: what a person passes becomes one checked set in the staging directory; and toolkit.take, the same with the
-// files of a bundle. Nothing of it is executed.
+// Step toolkit.stage converts files from a person into one checked set in the staging directory. Step
+// toolkit.take does the same with files of a bundle. Nothing from the files is executed.
 //
-// Of the packages only programs, libraries and licences are kept, with no owner, no set-id bit, no link that leads out: what else
-// they have (units, scripts, files below /etc) a host with gpuhost has no use for.
+// Only programs, libraries and licences are kept, without owners, set-id bits or links that leave the tree. A
+// host with gpuhost has no use for the rest (units, scripts, files below /etc).
 #pragma once
 
 #include "daemon/core/step.hpp"
@@ -24,14 +24,14 @@ struct StagedToolkit {
     std::string version;
     std::vector<std::string> packages;
     std::uint64_t kept = 0;
-    std::uint64_t ignored = 0; ///< files
+    std::uint64_t ignored = 0; ///< number of files
 };
 
-/// Below the staging directory; in it a directory each set.
+/// Below the staging directory; contains one directory for each set.
 inline constexpr std::string_view staged_toolkits = "/toolkits";
 
-/// One toolkit, all of whose packages are of one version and of this machine, as the set `place`. `space` is what may be
-/// written, whatever the packages say.
+/// Stages one toolkit as the set `place`. All packages must have one version and fit this machine. `space`
+/// limits the bytes written, whatever sizes the packages state.
 [[nodiscard]] base::Result<StagedToolkit>
 stage_toolkit(const base::Root& staging, const std::string& place, const std::vector<ToolkitFile>& files,
               std::uint64_t space, const std::function<void(double, std::string_view)>& progress);

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Steps that change the store of toolkits and which of them is used:
+// Steps that change the store of toolkits and the selected toolkit:
 //
-// | step            | sandbox | does                                                                                    |
-// |-----------------|---------|-----------------------------------------------------------------------------------------|
-// | toolkit.stage   | Parse   | packages by descriptor → one checked set in the staging directory (toolkit_stage.hpp)    |
-// | toolkit.take    | Content | the same with the toolkits of a bundle                                                   |
-// | toolkit.publish | Store   | staged sets → sealed and in place                                                        |
-// | toolkit.select  | System  | the link `current` and NVIDIA's config.toml → as the settings want; undone, as they were |
-// | toolkit.remove  | Units   | a version → .trash; refused while it is selected or used                                 |
-// | toolkit.purge   | Store   | .trash → gone; always last, there is no way back                                         |
+// | step            | sandbox | effect                                                                     |
+// |-----------------|---------|----------------------------------------------------------------------------|
+// | toolkit.stage   | Parse   | packages by descriptor → one checked set in the staging directory          |
+// | toolkit.take    | Content | the same with the toolkits of a bundle                                     |
+// | toolkit.publish | Store   | staged sets → sealed and in place                                          |
+// | toolkit.select  | System  | sets the link `current` and NVIDIA's config.toml; undo restores both       |
+// | toolkit.remove  | Units   | a version → .trash; refused while it is selected or used                   |
+// | toolkit.purge   | Store   | .trash → gone; always last, because it has no undo                         |
 #pragma once
 
 #include "daemon/core/step.hpp"
@@ -29,7 +29,7 @@ void register_toolkit_steps(core::StepKinds& kinds);
 [[nodiscard]] core::Step toolkit_select_step(const ToolkitSettings& settings, const std::string& path,
                                              std::string summary);
 
-/// What an import of a bundle does for its toolkits: first those that read it, then those that publish.
+/// The steps for a bundle's toolkits. All reading steps of an import run before all publishing steps.
 struct ToolkitImportSteps {
     core::Step take;
     core::Step publish;

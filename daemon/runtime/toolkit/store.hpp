@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The toolkits that are here, below /var/lib/gpuhost/toolkit:
+// The host's toolkits, below /var/lib/gpuhost/toolkit:
 //
-//   <version>/<digest>/   one, sealed
-//   current               a link to one of them: what runtimes are told, so that another version is a rename and no restart
+//   <version>/<digest>/   one sealed toolkit
+//   current               a link to one of them; runtimes use it, so another version needs no restart
 #pragma once
 
 #include "daemon/base/json.hpp"
@@ -18,28 +18,28 @@ namespace gpuhost::runtime {
 inline constexpr std::string_view toolkit_current = "/var/lib/gpuhost/toolkit/current";
 
 struct ToolkitStore {
-    std::vector<ToolkitSet> sets;      ///< newest version first, of one version the newest import
-    std::vector<std::string> problems; ///< sets that can't be read, as sentences
+    std::vector<ToolkitSet> sets;      ///< newest version first; within a version, the newest import first
+    std::vector<std::string> problems; ///< sentences about unreadable sets
 
-    /// The one to use of `version`; of an empty one the newest of all, where a candidate of a release comes behind all
-    /// releases. nullptr: none is here.
+    /// Returns the toolkit to use for `version`. For an empty version it is the newest release, else the newest
+    /// candidate. nullptr: none.
     [[nodiscard]] const ToolkitSet* find(std::string_view version = {}) const;
-    /// Where `current` leads; nullptr: nowhere, or to nothing that can be used.
+    /// Returns the toolkit that `path` leads to; nullptr: none, or unusable.
     [[nodiscard]] const ToolkitSet* at(std::string_view path) const;
 };
 
-/// Never fails on a damaged one: that is a problem in the result. An absent store is an empty one.
+/// Reads the store. A damaged toolkit is a problem in the result, not an error. An absent store is empty.
 [[nodiscard]] ToolkitStore read_toolkit_store(const base::Root& root);
 
-/// The directory to which `current` leads; empty: it is not there.
+/// Returns the directory that `current` leads to; empty: no link.
 [[nodiscard]] std::string current_toolkit(const base::Root& root);
-/// What `current` says to lead to `path`.
+/// Returns the target text of a `current` link that leads to `path`.
 [[nodiscard]] std::string link_to_toolkit(const std::string& path);
 
-/// -1, 0, 1: "1.18.0~rc.2" is older than "1.18.0", and that than "1.18.1".
+/// Returns -1, 0 or 1. "1.18.0~rc.2" is older than "1.18.0", which is older than "1.18.1".
 [[nodiscard]] int compare_toolkit_versions(std::string_view a, std::string_view b);
 
-/// `toolkit list --json` (org.gpuhost1(5)).
+/// Returns the document of `toolkit list --json` (org.gpuhost1(5)).
 [[nodiscard]] base::Json to_json(const ToolkitStore& store, const std::string& current);
 
 } // namespace gpuhost::runtime

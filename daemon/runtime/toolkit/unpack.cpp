@@ -20,13 +20,13 @@ using content::ArchiveEntry;
 
 namespace {
 
-constexpr std::size_t most_kept = 500; ///< files; a toolkit has some 20
+constexpr std::size_t most_kept = 500; ///< files; a toolkit has about 20
 
 bool is_library(std::string_view name) {
     return base::starts_with(name, "lib") && name.find(".so") != std::string_view::npos;
 }
 
-/// Is that one of a toolkit's programs, libraries or licences?
+/// Returns whether the path is a toolkit's program, library or licence.
 bool is_kept(const std::string& path) {
     const std::vector<std::string> parts = base::split(path, '/');
     if (parts.size() < 3 || parts[0] != "usr")
@@ -49,7 +49,7 @@ class Unpacker {
              const std::function<void(double, std::string_view)>& progress)
         : staging_(staging), writer_(writer), left_(space), progress_(progress) {}
 
-    /// `is_inner`: it came out of a tar.
+    /// Unpacks a file. `is_inner`: it was a member of a tar.
     Result<void> take(const ToolkitFile& file, bool is_inner) {
         GPUHOST_TRY(package, ToolkitPackage::open(file.fd, file.name));
         progress_(-1, "unpacking " + package.name().package);
@@ -88,8 +88,8 @@ class Unpacker {
     }
 
   private:
-    /// NVIDIA's releases are tars of packages. One goes into a file that has no name any more, so that it can be read as one that was
-    /// passed.
+    /// Unpacks a package inside a tar, as in NVIDIA's releases. It is first copied to an unlinked file, so
+    /// that it can be read like a passed one.
     Result<void> take_inner(ToolkitPackage& tar, const ArchiveEntry& entry) {
         GPUHOST_CHECK(take_space(entry.size, entry.path));
         GPUHOST_TRY(fd, staging_.open_file("/unpacked", O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0600));
@@ -116,7 +116,7 @@ class Unpacker {
             return check_count(where);
         }
         GPUHOST_CHECK(check_count(where));
-        GPUHOST_CHECK(take_space(entry.size, where)); // the archive's reader holds a member to its size
+        GPUHOST_CHECK(take_space(entry.size, where)); // the archive's reader enforces the member's size
         return writer_.add(entry.path, (entry.mode & 0111U) != 0, package.data());
     }
 
@@ -141,7 +141,8 @@ class Unpacker {
         return {};
     }
 
-    /// A tar does not say for which machine it is; its programs do. A script is for any.
+    /// Checks the architecture by the program, because a tar does not state it. A script fits any
+    /// architecture.
     Result<void> check_program() const {
         const std::string program = "usr/bin/" + std::string(toolkit_program);
         if (!writer_.has(program))
@@ -158,7 +159,7 @@ class Unpacker {
         return elf ? Result<void>() : base::fail(elf.error());
     }
 
-    /// What a package says of its size is only good for a first look.
+    /// Reserves space. The size that a package states is only an early estimate.
     Result<void> take_space(std::uint64_t bytes, const std::string& what) {
         if (bytes > left_)
             return base::fail(
@@ -170,7 +171,7 @@ class Unpacker {
 
     const base::Root& staging_;
     content::SetWriter& writer_;
-    std::uint64_t left_; ///< of the space
+    std::uint64_t left_; ///< remaining bytes of the space
     const std::function<void(double, std::string_view)>& progress_;
     std::map<std::string, std::string> links_;
     StagedToolkit staged_;

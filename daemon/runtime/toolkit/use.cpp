@@ -19,13 +19,14 @@ using base::Root;
 
 namespace {
 
-/// Of each containerd that there may be: NAMESPACE/CONTAINER/, with what its shim was told.
+/// For each possible containerd: NAMESPACE/CONTAINER/ with the shim's parameters.
 constexpr std::array task_directories{
     "/run/containerd/io.containerd.runtime.v2.task",
     "/run/docker/containerd/daemon/io.containerd.runtime.v2.task",
     "/run/k3s/containerd/io.containerd.runtime.v2.task", "/run/k0s/containerd/io.containerd.runtime.v2.task",
     "/var/snap/microk8s/common/run/containerd/io.containerd.runtime.v2.task"};
-/// options.json and runtime name the program that the shim calls, config.json the hooks that run at the container's end.
+/// options.json and runtime name the shim's program. config.json names the hooks that run when the container
+/// ends.
 constexpr std::array task_files{"options.json", "runtime", "config.json"};
 constexpr std::size_t task_file_limit = std::size_t{8} << 20U;
 constexpr std::size_t command_limit = std::size_t{1} << 20U;
@@ -37,7 +38,7 @@ std::vector<std::string> names(const Root& root, const std::string& path) {
 bool is_named_in(const Root& root, const std::string& file, std::size_t limit, const std::string& path) {
     const auto text = root.read(file, limit);
     if (!text)
-        return text.error().code != Errc::NotFound; // what can't be read may name it
+        return text.error().code != Errc::NotFound; // an unreadable file may name it
     return text->find(path) != std::string::npos;
 }
 
@@ -53,7 +54,7 @@ void find_tasks(const Root& root, const std::string& path, std::vector<std::stri
                     }
 }
 
-/// conmon, which CRI-O and Podman leave with each container, is told by its command line.
+/// Finds users by command line, such as conmon, which CRI-O and Podman start for each container.
 void find_commands(const Root& root, const std::string& path, std::vector<std::string>& users) {
     for (const std::string& name : names(root, "/proc")) {
         const auto pid = base::parse_uint(name);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who uses a toolkit: processes that run one of its programs or map one of its libraries, and containers that were started by it,
-// whose runtime or monitor will call it again, when they end.
+// Users of a toolkit. These are processes that run its programs or map its libraries, and containers started
+// with it. Their runtime or monitor calls it again when they end.
 #pragma once
 
 #include "daemon/base/root.hpp"
@@ -10,17 +10,19 @@
 
 namespace gpuhost::runtime {
 
-/// Containers and processes to whose runtime `path` was named, as sentences: "container k8s.io/4f1c… was started by …". `path` is a
-/// directory, the link `current` among them; it is looked for as it is written.
+/// Returns sentences about containers and processes whose runtime was given `path`: "container k8s.io/4f1c…
+/// was started by …". `path` is a directory or the link `current`, and is matched literally.
 [[nodiscard]] std::vector<std::string> containers_of(const base::Root& root, const std::string& path);
 
-/// Runtimes whose configuration names `path`, or that run with one of before, as sentences.
+/// Returns sentences about runtimes whose configuration names `path`, or that still use an earlier
+/// configuration.
 [[nodiscard]] std::vector<std::string> runtimes_of(const base::Root& root, const std::string& path);
 
-/// What needs the link `current` to lead somewhere.
+/// Returns sentences about users that need the link `current`.
 [[nodiscard]] std::vector<std::string> users_of_link(const base::Root& root);
 
-/// These of `directory`, and processes with files of it. A process that can't be looked at is an error.
+/// Returns containers_of() and processes that use files of `directory`. Fails if a process cannot be
+/// examined.
 [[nodiscard]] base::Result<std::vector<std::string>> toolkit_users(const base::Root& root,
                                                                    const std::string& directory);
 
