@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The daemon's alone: workers have no bus.
+// Linked into the daemon only: workers have no bus.
 #include "daemon/bus/bundle_object.hpp"
 #include "daemon/bus/driver_object.hpp"
 #include "daemon/bus/runtime_object.hpp"

@@ -29,7 +29,8 @@ namespace gpuhost {
 
 namespace {
 
-/// What of a bundle is other rooms'. What publishes takes the staging directory over from what reads, so all of that comes first.
+/// Returns the bundle import steps of the other subsystems. A publish step takes over the staging directory
+/// of the read steps, so all read steps run first.
 std::vector<core::Step> bundle_import_steps() {
     std::vector<core::Step> steps = kmod::bundle_import_steps();
     runtime::ToolkitImportSteps toolkit = runtime::toolkit_import_steps();
@@ -56,8 +57,8 @@ std::vector<std::unique_ptr<core::Component>> make_components(const base::Root& 
         [&root](const core::Settings& settings) { return kmod::driver_wish(root, settings); }));
     components.push_back(std::make_unique<kmod::DriverComponent>(root, runtime::cdi_steps_around));
     components.push_back(std::make_unique<runtime::CdiComponent>(
-        root, std::vector<core::Step>{kmod::driver_devices_step()})); // behind the driver, of which it tells
-    // Before the runtimes, whose classes lead to its programs.
+        root, std::vector<core::Step>{kmod::driver_devices_step()})); // after the driver, which it describes
+    // Before the runtimes, whose runtime classes run the toolkit's programs.
     components.push_back(std::make_unique<runtime::ToolkitComponent>(root));
     components.push_back(
         std::make_unique<runtime::RuntimeComponent>(root, [&root](const core::Settings& settings) {

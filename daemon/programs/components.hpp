@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What each room brings into the programs: a line a room in each function.
+// Registers what each subsystem adds to the programs: one line per subsystem in each function.
 #pragma once
 
 #include "daemon/bus/object.hpp"
@@ -16,6 +16,6 @@ namespace gpuhost {
 void add_step_kinds(core::StepKinds& kinds);
 [[nodiscard]] std::vector<std::unique_ptr<core::Component>> make_components(const base::Root& root);
 [[nodiscard]] std::vector<std::span<const core::SettingKey>> setting_keys();
-[[nodiscard]] std::vector<bus::RoomObject> bus_objects(); ///< rooms_bus.cpp
+[[nodiscard]] std::vector<bus::RoomObject> bus_objects(); ///< defined in bus_objects.cpp
 
 } // namespace gpuhost

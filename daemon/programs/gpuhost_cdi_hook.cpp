@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// gpuhost-cdi-hook: started by a container runtime, as a CDI specification says, when a container's root is made and
-// nothing runs in it yet.
+// gpuhost-cdi-hook: prepares a container's root. A container runtime starts it as a CDI specification
+// requires: after the root is created and before anything runs in it.
 #include "config.h"
 #include "daemon/base/root.hpp"
 #include "daemon/runtime/hook/container_root.hpp"
@@ -67,13 +67,14 @@ std::vector<std::string> all_of(const HookOptions& options, std::string_view nam
     return found == options.end() ? std::vector<std::string>() : found->second;
 }
 
-/// The last one, or `fallback`.
+/// Returns the last value, or `fallback`.
 std::string one_of(const HookOptions& options, std::string_view name, const std::string& fallback) {
     const auto all = all_of(options, name);
     return all.empty() ? fallback : all.back();
 }
 
-/// Debian's /sbin/ldconfig is the program itself, Ubuntu's a script beside it.
+/// Returns the host's ldconfig. On Debian /sbin/ldconfig is the program; on Ubuntu it is a script, and the
+/// program is beside it.
 std::string ldconfig_of_host() {
     constexpr const char* real = "/sbin/ldconfig.real";
     return ::access(real, F_OK) == 0 ? real : "/sbin/ldconfig";
@@ -91,7 +92,7 @@ Result<void> update_ldcache(const ContainerRoot& root, const HookOptions& option
     auto written = runtime::write_search_path(root, all_of(options, "folder"));
     if (!written && written.error().code != Errc::Refused)
         return written;
-    // What is mounted there may lead to the folders as well as what would have been written.
+    // Run ldconfig in any case: files mounted there may name the folders that could not be written.
     GPUHOST_CHECK(runtime::run_ldconfig(root, one_of(options, "ldconfig-path", ldconfig_of_host())));
     return written;
 }
@@ -103,7 +104,7 @@ Result<void> disable_device_node_modification(const ContainerRoot& root, const H
 struct Hook {
     std::string_view name;
     std::array<std::string_view, 2> options;
-    bool mounts; ///< needs more than to write files
+    bool mounts; ///< needs more privileges than writing files
     Result<void> (*run)(const ContainerRoot&, const HookOptions&);
 };
 
@@ -114,7 +115,8 @@ constexpr std::array hooks{
     Hook{"disable-device-node-modification", {}, true, disable_device_node_modification},
 };
 
-/// A container's other processes, where it shares them, see this one: nothing of it is for them.
+/// Isolates this process from the container's other processes, which may be able to see it. Limits its time
+/// and memory.
 void shut_off() {
     (void)::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
     (void)::syscall(SYS_close_range, STDERR_FILENO + 1, ~0U, 0U);
@@ -126,7 +128,7 @@ void shut_off() {
     (void)std::signal(SIGALRM, [](int) { give_up<out_of_time>(); });
     ::alarm(deadline_s);
     std::set_new_handler(give_up<out_of_memory>);
-#if !defined(__SANITIZE_ADDRESS__) && !GPUHOST_HAS_FEATURE(address_sanitizer) // its shadow would count
+#if !defined(__SANITIZE_ADDRESS__) && !GPUHOST_HAS_FEATURE(address_sanitizer) // its shadow memory would count
     (void)runtime::limit(RLIMIT_DATA, runtime::max_memory);
 #endif
 }

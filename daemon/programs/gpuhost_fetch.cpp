@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// gpuhost-fetch: brings in bundles that other hosts of the site have. It alone speaks to them, as a user that owns
-// nothing; what it gets goes through a pipe into an import of the daemon, which verifies all of it again.
+// gpuhost-fetch: imports bundles from other hosts of the site. Only this process connects to them, as a user
+// that owns nothing. It sends what it receives through a pipe to an import of the daemon, which verifies
+// everything again.
 #include "daemon/base/arguments.hpp"
 #include "daemon/base/clock.hpp"
 #include "daemon/base/log.hpp"
@@ -65,7 +66,7 @@ milliseconds now() {
     return milliseconds(base::monotonic_us() / 1000);
 }
 
-/// Who asked for it: gpuhostctl at the other end of a socket, or nobody, and then the journal is told.
+/// Reports to the caller: gpuhostctl at the other end of a socket. Without a caller, to the journal only.
 class Asker {
   public:
     explicit Asker(UniqueFd socket = {}) : socket_(std::move(socket)) {}
@@ -76,7 +77,7 @@ class Asker {
     }
     void operation(std::uint64_t id) { send({{"operation", id}}); }
     void end(int status) { send({{"status", status}}); }
-    /// Returns the exit status that says the same.
+    /// Reports an error. Returns its exit status.
     int error(const base::Error& error) {
         base::log::error(error.message);
         send({{"error", base::to_json(error)}});
@@ -84,7 +85,7 @@ class Asker {
     }
 
   private:
-    /// One who reads no more, or went away, is not waited for: the import goes on, as any other.
+    /// Does not wait for a caller that stops reading or disconnects: the import continues like any other.
     void send(const Json& line) {
         if (socket_ && !base::write_all(socket_.get(), base::dump(line) + "\n", "gpuhostctl"))
             socket_.reset();
@@ -99,7 +100,8 @@ class Fetcher {
         : root_(root), daemon_(daemon), client_(client), asker_(asker),
           peers_(root, client, peers, [&asker](const std::string& text) { asker.note(text); }) {}
 
-    /// These bundles, or those that patterns fit. The exit status: what went wrong with one is told, and the next follows.
+    /// Fetches the named bundles, or those that match the patterns. Returns the exit status. Reports an error
+    /// with one bundle and continues with the next.
     Result<int> run(const std::vector<std::string>& bundles, bool patterns) {
         if (peers_.empty())
             return base::fail(
@@ -137,8 +139,9 @@ class Fetcher {
         return bundle;
     }
 
-    /// An import removes what those of other bundles left. So what was begun comes first, and behind one that got on but
-    /// not to its end no other follows; one that does not get on holds up nobody.
+    /// Fetches bundles that are partly received first, because an import removes the partial data of other
+    /// bundles. If a bundle makes progress but does not complete, no further bundle is tried. A bundle
+    /// without progress does not stop the others.
     int fetch_all(std::vector<images::SignedManifest> bundles, const images::HostFacts& host) {
         std::stable_partition(bundles.begin(), bundles.end(), [&](const images::SignedManifest& bundle) {
             return images::received_bytes(root_, bundle.digest) > 0;
@@ -175,7 +178,7 @@ class Fetcher {
         const auto sent = send(bundle, host, out.get());
         out.reset();
         const auto ended = wait_for(id);
-        return sent ? ended : sent; // without all of it, the import says no more than that
+        return sent ? ended : sent; // for an incomplete bundle, the import adds no information
     }
 
     Result<void> send(const images::SignedManifest& bundle, const images::HostFacts& host, int pipe) {
@@ -186,8 +189,8 @@ class Fetcher {
             .run(pipe);
     }
 
-    /// The daemon may go and come back meanwhile; the operation stays. Its signals, which nobody reads while bytes come,
-    /// are not subscribed to.
+    /// Polls the operation until it ends. The operation survives a restart of the daemon. There is no
+    /// subscription to signals, because nobody reads them while data arrives.
     Result<void> wait_for(std::uint64_t id) {
         const auto running = [](const Json& operation) {
             const std::string state = base::string_or(operation, "state", "");
@@ -229,7 +232,7 @@ images::PeersSettings load(const base::Root& root) {
     return images::peers_settings(core::load_settings(root, {images::peers_setting_keys()}).settings);
 }
 
-/// What the C library's resolver waits for, nothing but the end of its process ends.
+/// Ends the process: nothing else interrupts the C library's resolver.
 void give_up_dns(int) {
     constexpr std::string_view text = "the DNS has named no further peer within Timeout=\n";
     const ssize_t written = ::write(STDERR_FILENO, text.data(), text.size());
@@ -244,7 +247,7 @@ int print_discovered(const base::Root& root, const std::vector<std::string>& dom
     const auto wait = [most] { (void)::alarm(static_cast<unsigned>(most.count())); };
     const auto on_peer = [wait](const std::string& peer) {
         (void)std::puts(peer.c_str());
-        (void)std::fflush(stdout); // the end may come at any time
+        (void)std::fflush(stdout); // the process may end at any time
         wait();
     };
     const auto on_note = [](const std::string& note) { (void)std::fprintf(stderr, "%s\n", note.c_str()); };
@@ -254,7 +257,8 @@ int print_discovered(const base::Root& root, const std::vector<std::string>& dom
     return 0;
 }
 
-/// By this program with --discover, which ends itself where the DNS falls silent.
+/// Asks the DNS in a child process of this program with --discover, which ends itself when the DNS does not
+/// answer.
 std::vector<std::string> discover(const base::Root& root, Asker& asker) {
     std::vector<std::string> peers;
     base::Command command;
@@ -298,7 +302,8 @@ int fetch_for(const base::Root& root, const Result<std::vector<std::string>>& bu
     return status;
 }
 
-/// Everybody who waits at the socket. Nobody: it was the timer, whose unit is told how it ended.
+/// Serves every caller that waits at the socket. Without one, the timer started it; returns the status for
+/// the timer's unit.
 int serve(const base::Root& root, int listening) {
     const auto next = [listening] {
         return UniqueFd(::accept4(listening, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));

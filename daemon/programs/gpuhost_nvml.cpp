@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// gpuhost-nvml: asks NVIDIA's management library what nothing else knows, the instances of MIG. A process of its own, which
-// may hang or die of a library that we have not written; see runtime/nvml_answer.hpp.
+// gpuhost-nvml: asks NVIDIA's management library for the MIG instances, which no other source knows. Runs as
+// a separate process, because the library may hang or crash; see runtime/nvml_answer.hpp.
 #include "daemon/runtime/gpu/nvml_answer.hpp"
 #include "daemon/runtime/gpu/nvml_library.hpp"
 
@@ -17,8 +17,8 @@ using runtime::NvmlInstance;
 using runtime::NvmlLibrary;
 namespace nvml = runtime::nvml;
 
-constexpr std::size_t uuid_buffer = 96;                ///< as nvml.h wants it
-constexpr std::array graphics_profiles{10U, 11U, 12U}; ///< those that nvml.h calls …_SLICE_GFX
+constexpr std::size_t uuid_buffer = 96;                ///< the size that nvml.h requires
+constexpr std::array graphics_profiles{10U, 11U, 12U}; ///< the profiles that nvml.h calls …_SLICE_GFX
 
 class Question {
   public:
@@ -30,7 +30,7 @@ class Question {
         std::vector<NvmlGpu> gpus;
         for (unsigned index = 0; index < count; ++index) {
             nvml::Device device = nullptr;
-            NvmlGpu gpu; // one that is sick, and so can't be named, is no reason to say nothing of the others
+            NvmlGpu gpu; // a faulty GPU, which cannot be named, must not hide the others
             if (library_.device_by_index(index, &device) != nvml::success ||
                 library_.minor_number(device, &gpu.minor) != nvml::success)
                 continue;
@@ -59,7 +59,7 @@ class Question {
         return gpu.split ? add_instances(device, gpu) : Result<void>();
     }
 
-    /// Their numbers may have gaps, where one was destroyed.
+    /// Adds the MIG instances of a GPU. Their indexes have gaps where an instance was destroyed.
     [[nodiscard]] Result<void> add_instances(nvml::Device device, NvmlGpu& gpu) const {
         unsigned count = 0;
         GPUHOST_CHECK(check("nvmlDeviceGetMaxMigDeviceCount", library_.max_mig_devices(device, &count)));
@@ -70,7 +70,7 @@ class Question {
                 continue;
             GPUHOST_CHECK(check("nvmlDeviceGetMigDeviceHandleByIndex", error));
             auto described = describe(device, instance);
-            if (!described) { // it may have been destroyed since
+            if (!described) { // it may have been destroyed in the meantime
                 gpu.problem = described.error().message;
                 continue;
             }
@@ -93,7 +93,8 @@ class Question {
         return described;
     }
 
-    /// A library that can't say so has no instances that do.
+    /// Returns whether an instance has graphics. False if the library cannot report it: such a library has no
+    /// graphics instances.
     [[nodiscard]] bool can_draw(nvml::Device device, unsigned id) const {
         nvml::GpuInstance instance = nullptr;
         nvml::GpuInstanceInfo info{};
@@ -126,6 +127,6 @@ int main(int argc, char* argv[]) {
     }
     const auto gpus = ask(argv[1]);
     const base::Json answer = gpus ? runtime::to_json(*gpus) : base::Json{{"error", gpus.error().message}};
-    (void)std::puts(("\n" + base::dump(answer)).c_str()); // the library may have left half a line
+    (void)std::puts(("\n" + base::dump(answer)).c_str()); // the library may have printed an incomplete line
     return gpus ? 0 : 1;
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// gpuhost-registry: a registry of the images on this host, or what its peers fetch, on sockets that systemd holds.
+// gpuhost-registry: serves the images on this host, or the blobs that its peers fetch, on sockets from
+// systemd.
 #include "daemon/base/arguments.hpp"
 #include "daemon/base/clock.hpp"
 #include "daemon/base/log.hpp"
@@ -39,7 +40,7 @@ gpuhost-registry(8).
 
 constexpr unsigned lines_of_why = 10; ///< in each interval
 constexpr std::uint64_t why_interval_us = 10'000'000;
-constexpr milliseconds drain_time{30'000}; ///< for what is on its way when it is told to end
+constexpr milliseconds drain_time{30'000}; ///< for requests in progress after the signal to stop
 
 struct Options {
     std::string root = "/";
@@ -62,7 +63,7 @@ milliseconds now() {
     return milliseconds(base::monotonic_us() / 1000);
 }
 
-/// Until a signal comes, or nobody has been there for so long.
+/// Serves until a signal arrives, or until there has been no connection for `idle_timeout`.
 void serve(images::RegistryServer& server, const sigset_t& signals, milliseconds idle_timeout) {
     const std::timespec tick{1, 0};
     while (::sigtimedwait(&signals, nullptr, &tick) < 0) {
@@ -72,7 +73,7 @@ void serve(images::RegistryServer& server, const sigset_t& signals, milliseconds
     }
 }
 
-/// Those who connect meanwhile wait in the sockets, for the next start.
+/// Ends the requests in progress. New connections wait in the sockets for the next start.
 void drain(images::RegistryServer& server) {
     const std::timespec tick{0, 10'000'000};
     server.quiesce();
@@ -82,7 +83,8 @@ void drain(images::RegistryServer& server) {
     }
 }
 
-/// Callers who waited would have it started at once again, for nothing: systemd gives a socket up over that.
+/// Accepts and closes all waiting connections. Otherwise they would restart the service at once, in vain,
+/// until systemd disables the socket.
 void turn_away(const std::vector<base::UniqueFd>& sockets) {
     const std::timespec pause{1, 0};
     (void)::nanosleep(&pause, nullptr);
@@ -98,10 +100,10 @@ base::Result<void> run(const Options& options) {
     (void)::sigemptyset(&signals);
     (void)::sigaddset(&signals, SIGTERM);
     (void)::sigaddset(&signals, SIGINT);
-    (void)::pthread_sigmask(SIG_BLOCK, &signals, nullptr); // in threads that are yet to come too
+    (void)::pthread_sigmask(SIG_BLOCK, &signals, nullptr); // threads started later inherit the mask
     GPUHOST_TRY(root, base::Root::open(options.root));
     GPUHOST_TRY(sockets, inherited_sockets());
-    // What is wrong in it the daemon says, which knows all sections.
+    // The daemon reports errors in the settings, because it knows all sections.
     const auto settings =
         images::registry_settings(core::load_settings(root, {images::registry_setting_keys()}).settings);
     base::RateLimit limit(lines_of_why, why_interval_us);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// gpuhost-worker: phases of steps, in the sandbox that their kinds ask for.
+// gpuhost-worker: runs phases of steps in the sandbox that their kinds require.
 #include "daemon/host/worker/worker.hpp"
 #include "daemon/programs/components.hpp"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// gpuhostd: puts the parts together, nothing else.
+// gpuhostd: creates and connects the parts of the daemon.
 #include "daemon/base/arguments.hpp"
 #include "daemon/base/installed.hpp"
 #include "daemon/base/parse.hpp"
@@ -56,7 +56,7 @@ struct Options {
     bool look = false;
 };
 
-/// The exit status when there is nothing more to do.
+/// Parses the options. Returns the exit status if there is nothing more to do.
 std::optional<int> parse(std::span<char*> argv, Options& options) {
     if (const auto status = base::parse_arguments(argv, {"gpuhostd", usage},
                                                   {{"--root=", &options.root},
@@ -102,7 +102,7 @@ base::Result<std::vector<host::Source>> watch_signals(host::Event& event, host::
     return sources;
 }
 
-/// What decides and does, whoever asks for it and wherever workers run.
+/// The engine: plans and runs operations, independently of the caller and of where workers run.
 struct Middle {
     core::StepKinds kinds;
     std::optional<host::Runner> runner;
@@ -141,10 +141,10 @@ base::Result<int> run(const Options& options) {
     return status;
 }
 
-/// The two descriptors that gpuhostctl gave, which no worker gets.
+/// The two descriptors from gpuhostctl. Workers do not inherit them.
 struct RescueClient {
     base::UniqueFd socket;
-    base::UniqueFd answer; ///< at its end it is served
+    base::UniqueFd answer; ///< closed when the client is served
 };
 
 base::Result<RescueClient> take_client(const std::string& number) {
@@ -159,8 +159,9 @@ base::Result<RescueClient> take_client(const std::string& number) {
     return RescueClient{std::move(socket), std::move(answer)};
 }
 
-/// What was left unfinished there goes back first, and says so on stderr. What waits for the disk is left as it is once the
-/// client is gone: the next one, or that system's boot, takes it up.
+/// Serves one client for the mounted system. First undoes an unfinished operation there and reports on
+/// stderr. An operation that waits for the disk stays as it is when the client disconnects. The next rescue,
+/// or the boot of that system, resumes it.
 base::Result<void> rescue(const Options& options, RescueClient& client) {
     GPUHOST_TRY(place, host::enter_mounted_system(options.rescue, !options.look));
     GPUHOST_TRY(root, base::Root::open(place));
@@ -183,7 +184,7 @@ base::Result<void> rescue(const Options& options, RescueClient& client) {
     if (left)
         return {};
     hangup.reset();
-    base::log::set_level(base::log::Level::Warning); // from here on the client says what happens
+    base::log::set_level(base::log::Level::Warning); // from here on the client reports what happens
     GPUHOST_TRY(bus, host::serve_client(event, std::move(client.socket)));
     const auto rooms = bus_objects();
     const auto server = bus::Server::create(event, bus.get(), *middle.manager, rooms);
@@ -194,7 +195,7 @@ base::Result<void> rescue(const Options& options, RescueClient& client) {
         [&] { return (runner.running() == nullptr || runner.waits()) && sd_bus_is_open(bus.get()) <= 0; });
 }
 
-/// Whoever started it reads the error, and is told it alone.
+/// Writes an error only to the caller, which reads it.
 int rescue_main(const Options& options) {
     auto client = take_client(options.client);
     const auto done = client ? rescue(options, *client) : base::fail(client.error());

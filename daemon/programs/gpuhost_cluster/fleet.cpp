@@ -22,10 +22,10 @@ using cluster::now;
 using cluster::Time;
 
 constexpr Time between_documents{1'000};
-constexpr Time between_looks{5'000};  ///< at who reads, and at the time
-constexpr Time between_stats{30'000}; ///< of the credentials' files, and the policy's
-constexpr Time patience{3'000};       ///< with trouble, before there is anything to show
-constexpr Time silence{20'000};       ///< of the server, likewise
+constexpr Time between_looks{5'000};  ///< at the reader and the clock
+constexpr Time between_stats{30'000}; ///< of the files of the credentials and the policy
+constexpr Time patience{3'000};       ///< how long an error may last before the first document
+constexpr Time silence{20'000};       ///< how long the server may be silent before the first document
 
 std::int64_t clock_seconds() {
     return static_cast<std::int64_t>(base::realtime_us() / 1'000'000);
@@ -79,7 +79,7 @@ class FleetProgram {
         return {};
     }
 
-    /// There is nothing to show yet, and nothing comes.
+    /// Fails if there is nothing to show yet and none can be expected.
     [[nodiscard]] Result<void> give_up(const Error& trouble) const {
         constexpr const char* hint = "What is in this host's own way says: gpuhostctl cluster status";
         const bool lasts = troubled_since_ && now() >= *troubled_since_ + patience;
@@ -111,7 +111,7 @@ class FleetProgram {
         std::fflush(stdout);
     }
 
-    /// A pipe's end tells when the other one is closed.
+    /// Returns whether the other end of the pipe is open.
     static bool has_reader() {
         pollfd out{STDOUT_FILENO, 0, 0};
         return std::ferror(stdout) == 0 && (::poll(&out, 1, 0) <= 0 || (out.revents & POLLERR) == 0);
@@ -129,7 +129,7 @@ class FleetProgram {
     cluster::Api& api_;
     bool follow_;
     cluster::FleetWatch watch_;
-    std::uint64_t seen_ = 0; ///< of its changes
+    std::uint64_t seen_ = 0; ///< the last shown value of watch_.changes()
     Time began_ = now();
     Time refresh_at_ = began_ + between_stats;
     Time show_at_{0};

@@ -24,21 +24,22 @@ using cluster::UpgradeAct;
 
 namespace {
 
-constexpr Time between_checks{300'000}; ///< of what could not be had, unless the store changes
-constexpr Time between_tries{15'000};   ///< of what another operation is in the way of
+constexpr Time between_checks{300'000}; ///< after a failed check, unless the store changes
+constexpr Time between_tries{15'000};   ///< while another operation is in the way
 constexpr std::uint64_t holders_leave_us = 120'000'000;
 constexpr std::int64_t second_us = 1'000'000;
-/// Operations, by the beginning of their kinds, that leave the driver that runs as it is.
+/// Prefixes of the kinds of operations that leave the running driver unchanged.
 constexpr std::array<std::string_view, 9> keep_driver{"bundle.",      "images.",       "image.",
                                                       "toolkit.",     "runtime.",      "driver.import",
                                                       "driver.build", "driver.verify", "driver.clean"};
-constexpr Time lent_for{30'000}; ///< the kubelet's credentials: it replaces them now and then
+/// Lifetime of the kubelet's credentials, which it replaces from time to time
+constexpr Time lent_for{30'000};
 
 bool is_in_use(const Json& problem) {
     return string_or(problem, "code", "") == "in-use";
 }
 
-/// What is in the way of a swap for other reasons than that pods still use the driver, which they won't by then.
+/// Returns the problems that block a swap, except pods that use the driver: these leave before the swap.
 std::string lasting_problems(const Json& problems) {
     std::vector<std::string> texts;
     if (problems.is_array())
@@ -55,7 +56,7 @@ std::string text_of(const Json& error) {
     return string_or(error, "message", "it failed") + (hint.empty() ? "" : "; " + hint);
 }
 
-/// A call that has timed out may have been carried out.
+/// Returns whether the outcome is unknown. A call that timed out may have been executed.
 bool says_nothing(const base::Error& error) {
     return error.code == Errc::Busy || error.code == Errc::Timeout;
 }
@@ -65,7 +66,7 @@ const base::Result<Json>* described(const DaemonState& state, std::uint64_t id) 
     return found == state.descriptions.end() ? nullptr : &found->second;
 }
 
-/// By an operation's row or its description.
+/// Accepts the state of an operation's row or of its description.
 bool is_running(const std::string& state) {
     return state == "running" || state == "undoing";
 }
@@ -88,12 +89,13 @@ void ClusterHost::see(const DaemonState& state) {
     if (look_id_ != 0)
         follow_look(described(state, look_id_));
     if (!swap_asks_)
-        asked_swap_ = {}; // one that was carried out is in this look
+        asked_swap_ = {}; // an executed call is in this state
     follow_swap(state);
     see_host(state);
 }
 
-/// True for an operation that runs, unless its kind is known to leave the driver alone. Its description is the newer word.
+/// Returns true for a running operation, unless its kind is known to leave the driver alone. The description
+/// is newer than the row.
 bool ClusterHost::changes_driver(const ctl::OperationRow& operation, Described description) const {
     const bool has_ended =
         description != nullptr && *description && !is_running(string_or(**description, "state", ""));
@@ -121,7 +123,7 @@ void ClusterHost::see_host(const DaemonState& state) {
     driver_.reboot_required = string_or(host, "state", "") == "reboot-required";
     if (driver_.boot.empty())
         driver_.boot = root_.read_line("/proc/sys/kernel/random/boot_id").value_or("");
-    // What was missing may have come.
+    // A missing version may have been added.
     if (std::string store = base::dump(member(observed, "store"));
         std::exchange(store_, store) != store && check_.has_failed())
         check_again_ = cluster::now();
@@ -147,13 +149,13 @@ void ClusterHost::lose() {
         mover_.found(base::fail(Errc::Busy, "gpuhostd is not there"));
 }
 
-// What the daemon is at
+// Operations of the daemon
 
 std::optional<std::uint64_t> ClusterHost::wants(const DaemonState& state) const {
     for (const std::uint64_t id : {check_id_, look_id_})
         if (id != 0 && described(state, id) == nullptr)
             return id;
-    // The newest swap that is none of the dry runs.
+    // Find the newest swap that is not a dry run.
     for (auto row = state.operations.rbegin(); row != state.operations.rend(); ++row) {
         if (!is_swap(row->kind) || dry_runs_.count(row->id) != 0)
             continue;
@@ -249,7 +251,7 @@ void ClusterHost::swap_answered(const Result<std::uint64_t>& started, const std:
              {Task::State::Running, "", false}};
 }
 
-// Whether it could
+// The check whether a version can be swapped to
 
 Task ClusterHost::check(const std::string& version) const {
     return version == check_version_ ? check_ : Task();
@@ -266,7 +268,7 @@ void ClusterHost::begin_check(const std::string& version, const cluster::Upgrade
     check_id_ = 0;
     ++check_number_;
     check_asks_ = true;
-    // While it is looked at again, what was found before counts.
+    // During a repeated check, the previous result remains valid.
     if (!again)
         check_ = {Task::State::Running, "", false};
     const bool minds_pods =
@@ -308,7 +310,7 @@ void ClusterHost::dry_run_check() {
                       if (!started)
                           return check_failed(started.error());
                       check_id_ = *started;
-                      if (check_id_ == 0) // it serves already
+                      if (check_id_ == 0) // the version is already in use
                           end_check({Task::State::Done, "", false});
                   });
 }
@@ -318,7 +320,7 @@ void ClusterHost::end_check(Task result) {
     check_ = std::move(result);
 }
 
-/// Repeats the check soon after a failure that passes by itself, which does not judge the version.
+/// Repeats the check soon after an error that passes by itself. Such an error says nothing about the version.
 void ClusterHost::check_failed(const base::Error& why) {
     if (!says_nothing(why))
         return end_check({Task::State::Failed, why.message, false});
@@ -342,12 +344,13 @@ void ClusterHost::follow_check(Described operation) {
         {Task::State::Failed, problems.empty() ? text_of(member(**operation, "error")) : problems, false});
 }
 
-// Who holds the driver
+// Holders of the driver
 
-/// A swap that is only tried refuses for each of them. Only the daemon's workers see other people's processes.
+/// Finds the holders by a dry run of a swap, which reports a problem for each of them. Only the daemon's
+/// workers see other users' processes.
 void ClusterHost::look_for_holders() {
     look_is_stale_ = look_id_ != 0 || look_asks_;
-    if (look_is_stale_) // of an earlier time: another one when it has ended
+    if (look_is_stale_) // an earlier look is in progress: look again when it has ended
         return;
     look_asks_ = true;
     daemon_.start(
@@ -363,7 +366,7 @@ void ClusterHost::look_for_holders() {
             if (!started)
                 mover_.found(base::fail(says_nothing(started.error()) ? Errc::Busy : started.error().code,
                                         started.error().message, started.error().hint));
-            else // it serves already
+            else // the version is already in use
                 mover_.found(std::set<std::string>());
         });
 }
@@ -382,7 +385,7 @@ void ClusterHost::follow_look(Described described) {
         return mover_.found(base::fail(operation.error()));
     const Json& problems = member(*operation, "problems");
     const bool has_problems = problems.is_array() && !problems.empty();
-    if (state != "checked" && !(state == "refused" && has_problems)) // its checks themselves have failed
+    if (state != "checked" && !(state == "refused" && has_problems)) // the checks themselves have failed
         return mover_.found(base::fail(Errc::Failed, text_of(member(*operation, "error"))));
     std::set<std::string> pods;
     if (has_problems)
@@ -393,7 +396,7 @@ void ClusterHost::follow_look(Described described) {
     mover_.found(std::move(pods));
 }
 
-// What it is to be at
+// Work
 
 void ClusterHost::be_at(const cluster::UpgradeWork& work) {
     pods_version_ = work.version;
@@ -432,7 +435,7 @@ void ClusterHost::drop_request() {
         if (!dropped)
             say_("can't tell gpuhostd that its upgrade is under way: " + dropped.error().message);
     });
-    driver_.requested.clear(); // it says so again if it has not heard
+    driver_.requested.clear(); // the daemon reports it again if the call fails
 }
 
 std::optional<Time> ClusterHost::due() const {
@@ -453,7 +456,8 @@ int ClusterHost::descriptor() const {
     return kubelet_ ? kubelet_->descriptor() : -1;
 }
 
-/// As they are now: the kubelet's certificate is another every few months. They are kept where only this program reads.
+/// Requests the current credentials: the kubelet replaces its certificate every few months. Stores them where
+/// only this program can read them.
 void ClusterHost::lend(std::function<void()> lent) {
     lend_asks_ = true;
     daemon_.ask(ctl::manager_call("LendKubeletCredentials"),
@@ -482,7 +486,7 @@ Result<std::string> ClusterHost::take_lent(const Json& lent) {
     return kubeconfig;
 }
 
-/// An Api for what was lent last, below `below`, which outlives it.
+/// Opens an Api with the last received credentials. `below` must outlive it.
 Result<cluster::Api> ClusterHost::open_lent(const base::Root& below) const {
     GPUHOST_TRY(kubeconfig, lent_);
     return cluster::Api::open(below, kubeconfig);
@@ -499,7 +503,7 @@ Result<void> ClusterHost::check_lent() const {
     return {};
 }
 
-/// Busy until gpuhostd has answered; then the pod mover is told to ask again.
+/// Fails with Busy until gpuhostd has answered. The pod mover then tries again.
 Result<cluster::Api*> ClusterHost::open_kubelet() {
     const bool fresh = lent_at_ && cluster::now() < *lent_at_ + lent_for;
     if (!fresh && !lend_asks_)
@@ -507,7 +511,7 @@ Result<cluster::Api*> ClusterHost::open_kubelet() {
     if (!fresh)
         return base::fail(Errc::Busy, "asks gpuhostd for the kubelet's credentials");
     if (!lent_)
-        lent_at_.reset(); // what is in the way may pass
+        lent_at_.reset(); // the error may pass
     GPUHOST_CHECK(lent_);
     GPUHOST_TRY(below, kubelet_root());
     kubelet_.reset();

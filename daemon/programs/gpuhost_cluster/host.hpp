@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an upgrade has done on its host: the daemon swaps the driver, the kubelet's credentials move pods.
+// Performs an upgrade's work on its host: the daemon swaps the driver, and the kubelet's credentials move
+// pods.
 #pragma once
 
 #include "daemon/base/root.hpp"
@@ -20,17 +21,17 @@ class ClusterHost final : public cluster::UpgradeHost {
   public:
     using Say = std::function<void(const std::string& line)>;
 
-    /// `daemon` and `root` outlive it. `node` is the name of the host's Node.
+    /// `daemon` and `root` must outlive it. `node` is the name of the host's Node.
     ClusterHost(ctl::AsyncClient& daemon, const base::Root& root, std::string node, Say say);
 
-    /// The next operation whose description see() needs.
+    /// Returns the next operation whose description see() needs.
     [[nodiscard]] std::optional<std::uint64_t> wants(const DaemonState& state) const;
-    void see(const DaemonState& state); ///< its host is a document
-    void lose();                        ///< the daemon is not there
+    void see(const DaemonState& state); ///< requires that `state.host` is a document
+    void lose();                        ///< the daemon is not available
 
     [[nodiscard]] std::optional<cluster::Time> due() const;
     void turn();
-    [[nodiscard]] int descriptor() const; ///< of the kubelet's API, or -1: readable, call turn()
+    [[nodiscard]] int descriptor() const; ///< of the kubelet's API, or -1; readable: call turn()
 
     [[nodiscard]] cluster::HostDriver driver() const override;
     [[nodiscard]] cluster::Task check(const std::string& version) const override;
@@ -40,7 +41,7 @@ class ClusterHost final : public cluster::UpgradeHost {
     void drop_request() override;
 
   private:
-    using Described = const base::Result<base::Json>*; ///< null: not in this look
+    using Described = const base::Result<base::Json>*; ///< null: not in this DaemonState
     void see_host(const DaemonState& state);
     [[nodiscard]] bool changes_driver(const ctl::OperationRow& operation, Described description) const;
     void follow_swap(const DaemonState& state);
@@ -68,33 +69,34 @@ class ClusterHost final : public cluster::UpgradeHost {
     Say say_;
     cluster::HostDriver driver_;
 
-    std::string store_; ///< of drivers, as it was seen last
+    std::string store_; ///< the drivers' store when last seen
     std::string check_version_;
-    unsigned check_number_ = 0;  ///< of the check: answers about another one are dropped
+    unsigned check_number_ = 0;  ///< number of the check: answers to earlier ones are dropped
     bool check_asks_ = false;    ///< gpuhostd has not answered yet
-    std::uint64_t check_id_ = 0; ///< of the dry run
+    std::uint64_t check_id_ = 0; ///< ID of the dry run; 0: none
     cluster::Task check_;
     std::optional<cluster::Time> check_again_;
 
-    std::string pods_version_;  ///< the swap that pods make way for
-    std::uint64_t look_id_ = 0; ///< of the dry run that finds who holds the driver
-    bool look_asks_ = false;    ///< for it; not answered yet
+    std::string pods_version_;  ///< version of the swap that pods must leave for
+    std::uint64_t look_id_ = 0; ///< ID of the dry run that finds the holders; 0: none
+    bool look_asks_ = false;    ///< its start is not answered yet
     bool look_is_stale_ = false;
-    std::set<std::uint64_t> dry_runs_; ///< which change nothing, however they end
+    std::set<std::uint64_t> dry_runs_; ///< they change nothing, however they end
 
-    /// The newest that changes, or would change, the driver.
+    /// The newest operation that changes the driver, or would change it.
     struct Swap {
         std::uint64_t id = 0;
-        std::string title;      ///< which names the version
+        std::string title;      ///< contains the version
         std::int64_t began = 0; ///< seconds since 1970
         cluster::Task task;
     };
     Swap swap_;
-    Swap asked_swap_;        ///< one whose call is not answered yet, or timed out: it may run
-    bool swap_asks_ = false; ///< for one; not answered yet
-    std::optional<cluster::Time> swap_again_; ///< after one that could not even be begun
+    Swap asked_swap_;                         ///< its start is not answered or timed out, so it may run
+    bool swap_asks_ = false;                  ///< the start of a swap is not answered yet
+    std::optional<cluster::Time> swap_again_; ///< when to retry a swap that could not be started
 
-    base::Result<std::string> lent_ = std::string(); ///< the kubelet's kubeconfig, below kubelet_directory
+    /// Path of the kubelet's kubeconfig below kubelet_directory.
+    base::Result<std::string> lent_ = std::string();
     std::optional<cluster::Time> lent_at_;
     bool lend_asks_ = false;
     std::optional<base::Root> kubelet_root_;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One look at the daemon: its operations, those of them that somebody wants described, then the host. In this order, since a
-// swap that has ended shows in the host.
+// Reads the state of the daemon: its operations, the requested descriptions, and then the host. In this
+// order, because the host must include the result of a swap that has ended.
 #pragma once
 
 #include "daemon/client/async_client.hpp"
@@ -14,25 +14,28 @@
 namespace gpuhost {
 
 struct DaemonState {
-    std::vector<ctl::OperationRow> operations;                      ///< the newest last
-    std::map<std::uint64_t, base::Result<base::Json>> descriptions; ///< of those that were wanted, or why not
-    base::Result<base::Json> host = base::Json(); ///< Describe; an error where the daemon can't be asked
+    std::vector<ctl::OperationRow> operations; ///< the newest last
+    /// Descriptions of the requested operations, or errors.
+    std::map<std::uint64_t, base::Result<base::Json>> descriptions;
+    /// The answer to Describe; an error if the daemon is not available.
+    base::Result<base::Json> host = base::Json();
 };
 
 class DaemonLook {
   public:
-    /// Returns the next operation to describe. Called again after each.
+    /// Returns the next operation to describe. Called again after each description.
     using Wants = std::function<std::optional<std::uint64_t>(const DaemonState&)>;
     using Done = std::function<void(const DaemonState&)>;
 
-    /// `daemon` outlives it.
+    /// `daemon` must outlive it.
     DaemonLook(ctl::AsyncClient& daemon, Wants wants, Done done)
         : daemon_(daemon), wants_(std::move(wants)), done_(std::move(done)) {}
     DaemonLook(const DaemonLook&) = delete;
     DaemonLook& operator=(const DaemonLook&) = delete;
 
     void begin();
-    void cancel(); ///< the daemon is another one, or gone: what it has not answered yet does not count
+    /// Call when the daemon has restarted or is gone. Drops the answers in flight.
+    void cancel();
     [[nodiscard]] bool busy() const { return busy_; }
 
   private:
@@ -43,7 +46,7 @@ class DaemonLook {
     Wants wants_;
     Done done_;
     DaemonState state_;
-    unsigned number_ = 0; ///< of the look: answers to another one are dropped
+    unsigned number_ = 0; ///< number of this look: answers to earlier ones are dropped
     bool busy_ = false;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// gpuhost-cluster: this host's part in a Kubernetes cluster. It alone speaks to the API server; what it knows of the host it
-// asks the daemon.
+// gpuhost-cluster: connects this host to a Kubernetes cluster. Only this program connects to the API server;
+// it asks the daemon for the state of the host.
 #include "daemon/base/arguments.hpp"
 #include "daemon/base/become.hpp"
 #include "daemon/base/log.hpp"
@@ -43,7 +43,7 @@ Tells Kubernetes whether this host is ready for pods with GPUs. Started by syste
       --version      print the version
 )";
 
-constexpr const char* user = "gpuhost"; ///< as which the service runs
+constexpr const char* user = "gpuhost"; ///< user that the service runs as
 constexpr Time check_takes{30'000};
 constexpr Time between_stats{30'000}; ///< of the credentials' files
 
@@ -61,7 +61,7 @@ void say(const std::string& line) {
     base::log::info(line);
 }
 
-/// Until this host has a certificate, which needs a person.
+/// Waits until this host has a certificate, which an administrator must approve.
 Result<void> join(const base::Root& root, const std::string& node, StatusFile& status) {
     GPUHOST_TRY(api, cluster::Api::open(root, cluster::bootstrap_kubeconfig));
     bool issued = false;
@@ -85,7 +85,7 @@ Result<void> join(const base::Root& root, const std::string& node, StatusFile& s
     return root.write_atomic(cluster::own_kubeconfig, base::dump_pretty(made) + "\n", 0600);
 }
 
-/// The exit status; what is found goes to stdout.
+/// Prints the result to stdout. Returns the exit status.
 Result<int> check(cluster::Api& api, const std::string& node) {
     const std::string& server = api.config().server;
     std::optional<cluster::ApiAnswer> answer;
@@ -108,7 +108,7 @@ Result<int> check(cluster::Api& api, const std::string& node) {
     return 0;
 }
 
-/// As the kubelet names its Node, unless it is told otherwise.
+/// Returns the Node's name: the kubelet's default, unless configured.
 Result<std::string> node_name(const base::Root& root, const cluster::ClusterSettings& settings) {
     if (!settings.node.empty())
         return settings.node;
@@ -118,7 +118,7 @@ Result<std::string> node_name(const base::Root& root, const cluster::ClusterSett
     return name;
 }
 
-/// Whose certificate has ended can't ask for the next one with it.
+/// Returns whether the own certificate is valid. An expired one cannot request its successor.
 bool has_own_certificate(const base::Root& root) {
     if (!root.exists(cluster::own_kubeconfig))
         return false;
@@ -126,7 +126,7 @@ bool has_own_certificate(const base::Root& root) {
     return until && *until > base::realtime_us() / 1'000'000;
 }
 
-/// Which kubeconfig counts; joins first where there is none yet.
+/// Returns the path of the kubeconfig to use. Joins the cluster first if there is none yet.
 Result<std::string> kubeconfig(const base::Root& root, const Options& options, const std::string& node,
                                StatusFile& status) {
     if (!options.kubeconfig.empty())

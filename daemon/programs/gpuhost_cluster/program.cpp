@@ -21,11 +21,11 @@ using cluster::Time;
 
 namespace {
 
-constexpr Time look_again{300'000}; ///< at the host: not all that the daemon tells of comes with a signal
+constexpr Time look_again{300'000}; ///< poll the host: not every change of its state has a signal
 constexpr Time between_looks{500};
-constexpr Time daemon_restarts{15'000}; ///< before it is said that it is not there
-constexpr Time between_stats{
-    30'000}; ///< of the credentials' files, and the policy's; and tries to serve metrics
+constexpr Time daemon_restarts{15'000}; ///< wait before it is reported as stopped
+/// Between checks of the credentials' and the policy's files, and between tries to serve metrics.
+constexpr Time between_stats{30'000};
 
 void say(const std::string& line) {
     base::log::info(line);
@@ -108,7 +108,7 @@ Result<void> ClusterProgram::run() {
         return base::fail(base::errno_error("waiting for the API server", errno));
     listen();
     GPUHOST_CHECK(daemon_.subscribe());
-    lose_daemon(); // until the bus says that it is there
+    lose_daemon(); // until the bus reports it
     host::notify::ready("");
     for (;;) {
         look();
@@ -122,7 +122,8 @@ Result<void> ClusterProgram::run() {
     }
 }
 
-/// Whoever else has the port may give it up: that nobody is served is no reason to let the host wait.
+/// Starts the metrics server, or logs why it cannot. The port may become free later, and missing metrics must
+/// not stop the program.
 void ClusterProgram::listen() {
     if (metrics_listen_.empty() || metrics_server_)
         return;
@@ -140,7 +141,7 @@ void ClusterProgram::listen() {
     say("serves metrics at http://" + metrics_listen_ + "/metrics");
 }
 
-/// One that is watched already stays so; one that is closed is gone from there by itself.
+/// Adds a descriptor. One that is already watched is unchanged; closed ones are removed by the kernel.
 void ClusterProgram::watch(int descriptor) {
     epoll_event readable{};
     readable.events = EPOLLIN;
@@ -148,7 +149,7 @@ void ClusterProgram::watch(int descriptor) {
         (void)::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, descriptor, &readable);
 }
 
-/// In this order: what is decided is written in the same round.
+/// Runs all parts, in an order that writes decisions in the same round.
 void ClusterProgram::turn() {
     policy_.turn();
     take_policy();
@@ -162,7 +163,7 @@ void ClusterProgram::turn() {
     tell_wish();
 }
 
-/// Not while the policy is not all understood, nor in the middle of an upgrade.
+/// Sends the desired state to the daemon, unless the policy has problems or an upgrade is in progress.
 void ClusterProgram::tell_wish() {
     const cluster::Policy* const policy = policy_.policy();
     if (policy == nullptr || !policy->problems.empty() || (upgrade_ && !upgrade_->is_quiet()))
@@ -191,7 +192,7 @@ Time ClusterProgram::next() const {
 }
 
 Result<void> ClusterProgram::wait() {
-    // They may be others by now, of the same numbers.
+    // These descriptors may be new ones with the same numbers.
     watch(host_ ? host_->descriptor() : -1);
     watch(gates_ ? gates_->descriptor() : -1);
     GPUHOST_TRY(event, daemon_.wait(std::max(Time(0), next() - cluster::now()), epoll_.get()));
@@ -230,7 +231,7 @@ void ClusterProgram::look() {
 
 void ClusterProgram::take_look(const DaemonState& state) {
     const auto& host = state.host;
-    if (!host) // one that hangs tells of nothing once it goes on
+    if (!host) // a daemon that hung sends no signal when it continues
         look_at_ = std::min(look_at_, cluster::now() + daemon_restarts);
     if (host)
         wish_.see(*host);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// gpuhost-cluster once it has credentials: one loop for what the daemon says, what the API server says, and the time.
+// The main loop of gpuhost-cluster with credentials: handles events of the daemon, of the API server, and
+// timers.
 #pragma once
 
 #include "daemon/client/async_client.hpp"
@@ -19,10 +20,10 @@
 
 namespace gpuhost {
 
-/// For gpuhostctl and systemctl, whenever it says something else.
+/// A file for gpuhostctl and systemctl, written when its content changes.
 class StatusFile {
   public:
-    /// `root` outlives it.
+    /// `root` must outlive it.
     StatusFile(const base::Root& root, const char* path) : root_(root), path_(path) {}
 
     void write(const base::Json& document);
@@ -34,13 +35,13 @@ class StatusFile {
     std::string written_;
 };
 
-/// Asks for the next certificate in good time, with the one that there is.
+/// Requests the next certificate in time, with the current one.
 class Renewal {
   public:
     Renewal(const base::Root& root, cluster::Api& api, std::string node);
 
     [[nodiscard]] std::optional<cluster::Time> due() const;
-    bool turn(); ///< true once there is a new one
+    bool turn(); ///< returns true when there is a new one
 
   private:
     void plan();
@@ -55,12 +56,12 @@ class Renewal {
 
 class ClusterProgram {
   public:
-    /// All of them outlive it. `renews`: the certificate is one that this program has asked for.
+    /// All arguments must outlive it. `renews`: the certificate was requested by this program.
     ClusterProgram(const base::Root& root, ctl::AsyncClient& daemon, cluster::Api& api,
                    const std::string& node, const cluster::ClusterSettings& settings, bool renews,
                    StatusFile& status);
 
-    /// Until something breaks.
+    /// Runs until an error occurs.
     [[nodiscard]] base::Result<void> run();
 
   private:
@@ -83,13 +84,13 @@ class ClusterProgram {
     StatusFile& status_;
     StatusFile policy_file_;
     StatusFile metrics_file_;
-    std::string state_; ///< that systemd was told
-    bool gone_ = true;  ///< the daemon: not on the bus, or not known yet
+    std::string state_; ///< last state reported to systemd
+    bool gone_ = true;  ///< the daemon is not on the bus, or not known yet
     cluster::Time look_at_{0};
     cluster::Time looked_at_{0};
     cluster::Time refresh_at_;
     std::uint64_t policy_seen_ = 0;
-    base::UniqueFd epoll_; ///< of all that is to wake it but the daemon
+    base::UniqueFd epoll_; ///< all descriptors to wait for, except the daemon's
     std::optional<Renewal> renewal_;
     cluster::PolicySource policy_;
     WishTeller wish_;

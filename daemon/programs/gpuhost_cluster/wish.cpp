@@ -12,7 +12,7 @@ using cluster::Time;
 
 namespace {
 
-constexpr Time between_tries{15'000}; ///< an operation ends, a daemon comes back
+constexpr Time between_tries{15'000}; ///< an operation may end, or the daemon return
 
 bool is_full(const Json& list) {
     return list.is_array() && !list.empty();
@@ -32,7 +32,8 @@ void WishTeller::see(const Json& host) {
         core::cluster_wish_from_json(member(member(host, "cluster"), "wish")).value_or(core::ClusterWish());
 }
 
-/// A toolkit that is not in the store is tried again once the store is another one; a host without GPUs needs none.
+/// Sends a toolkit that was not in the store again when the store changes. A host without GPUs needs no
+/// toolkit.
 void WishTeller::tell(const core::ClusterWish& wanted) {
     if (!is_seen_ || asks_ || (again_ && cluster::now() < *again_))
         return;

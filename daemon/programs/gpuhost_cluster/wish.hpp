@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tells the daemon what the cluster wants of this host, whenever that is something else than it has been told.
+// Sends the cluster's desired state of this host to the daemon when it differs from the last one sent.
 #pragma once
 
 #include "daemon/client/async_client.hpp"
@@ -16,13 +16,13 @@ class WishTeller {
   public:
     using Say = std::function<void(const std::string& line)>;
 
-    /// `daemon` outlives it.
+    /// `daemon` must outlive it.
     WishTeller(ctl::AsyncClient& daemon, Say say) : daemon_(daemon), say_(std::move(say)) {}
 
-    /// What the daemon says of the host.
+    /// Reads the daemon's document of the host.
     void see(const base::Json& host);
     void lose() { is_seen_ = false; }
-    /// At the moment that it is called nothing of the host is under way.
+    /// Sends `wish` if it differs. Call only while no upgrade of the host is in progress.
     void tell(const core::ClusterWish& wish);
 
     [[nodiscard]] std::optional<cluster::Time> due() const { return again_; }
@@ -34,14 +34,14 @@ class WishTeller {
     ctl::AsyncClient& daemon_;
     Say say_;
     bool is_seen_ = false;
-    bool asks_ = false; ///< the daemon has not answered yet
+    bool asks_ = false; ///< a call is not answered yet
     bool has_gpus_ = false;
-    bool is_pending_ = false; ///< the toolkit is not what the cluster wants, and could be
-    std::string store_;       ///< of toolkits
+    bool is_pending_ = false; ///< the toolkit differs from the desired one, and could be changed
+    std::string store_;       ///< the toolkits' store when last seen
     core::ClusterWish told_;
-    std::string tried_; ///< the wish, and the store that it was tried on
+    std::string tried_; ///< the last sent state, with the store at that time
     std::optional<cluster::Time> again_;
-    std::string trouble_; ///< that was said
+    std::string trouble_; ///< the last logged error
 };
 
 } // namespace gpuhost
