@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The command line of a service. gpuhostctl's is richer: daemon/ctl/cli/verb.hpp.
+// Parses the command line of a service. gpuhostctl's is richer: daemon/ctl/cli/verb.hpp.
 #pragma once
 
 #include <initializer_list>
@@ -11,7 +11,7 @@
 
 namespace gpuhost::base {
 
-/// "--root=" with where its value goes, or "--peers" with what it switches on.
+/// "--root=" with the place for its value, or "--peers" with the flag that it sets.
 struct Argument {
     std::string_view name;
     std::string* value = nullptr;
@@ -20,11 +20,12 @@ struct Argument {
 
 struct Program {
     std::string_view name;
-    std::string_view usage; ///< what --help prints
+    std::string_view usage; ///< the text that --help prints
 };
 
-/// argv after its first word. The exit status when there is nothing more to do: --help, --version, or what it does not
-/// know, which it says. Words without a dash go to `words`; where that is null there are to be none.
+/// Parses argv after its first word. Returns the exit status if the program must end: after --help,
+/// --version, or a usage error, which it prints. Words without a dash are appended to `words`; if that is
+/// null they are errors.
 [[nodiscard]] std::optional<int> parse_arguments(std::span<char*> argv, const Program& program,
                                                  std::initializer_list<Argument> known,
                                                  std::vector<std::string>* words = nullptr);

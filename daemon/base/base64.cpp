@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::string_view alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
-/// 0 to 2 of them, at the end.
+/// Removes the padding, 0 to 2 characters at the end, and returns their number.
 std::size_t strip_padding(std::string& text) {
     std::size_t padding = 0;
     for (; padding < 2 && !text.empty() && text.back() == '='; ++padding)

@@ -7,9 +7,9 @@
 
 namespace gpuhost::base {
 
-/// RFC 4648's base64 with its padding, on one line.
+/// Encodes as RFC 4648's base64 with its padding, on one line.
 [[nodiscard]] std::string encode_base64(std::string_view bytes);
-/// The other way round; line breaks are skipped, as Go's decoder does. None for anything else.
+/// Decodes base64; skips line breaks, as Go's decoder does. Returns nullopt for invalid input.
 [[nodiscard]] std::optional<std::string> decode_base64(std::string_view text);
 
 } // namespace gpuhost::base

@@ -11,7 +11,7 @@
 namespace gpuhost::base {
 
 Result<void> become(const std::string& user) {
-    const passwd* const entry = ::getpwnam(user.c_str()); // one thread
+    const passwd* const entry = ::getpwnam(user.c_str()); // called with a single thread
     if (entry == nullptr)
         return fail(Errc::NotFound, "there is no user '" + user + "'",
                     "The package makes it: systemd-sysusers");

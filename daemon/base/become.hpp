@@ -7,7 +7,8 @@
 
 namespace gpuhost::base {
 
-/// Root becomes `user`, with the groups of that one, for good. Before anything is opened or a thread is started.
+/// Changes root permanently to `user`, with that user's groups. Call before anything is opened or a thread is
+/// started.
 [[nodiscard]] Result<void> become(const std::string& user);
 
 } // namespace gpuhost::base

@@ -18,7 +18,7 @@ constexpr std::uint16_t this_machine = EM_AARCH64;
 #error "NVIDIA's open kernel modules exist for x86-64 and arm64 only"
 #endif
 
-/// The T at `offset`, copied since nothing is aligned; nothing if it is not wholly inside.
+/// Returns a copy of the T at `offset`, which may be unaligned; nullopt if it is not completely inside.
 template <class T>
 std::optional<T> at(std::string_view bytes, std::uint64_t offset) {
     if (offset > bytes.size() || bytes.size() - offset < sizeof(T))
@@ -34,7 +34,7 @@ std::optional<std::string_view> slice(std::string_view bytes, std::uint64_t offs
     return bytes.substr(offset, size);
 }
 
-/// The NUL-terminated string at `offset` of a string table.
+/// Returns the NUL-terminated string at `offset` of a string table.
 std::optional<std::string_view> string_at(std::string_view table, std::uint64_t offset) {
     if (offset >= table.size())
         return std::nullopt;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A reader of 64-bit little-endian ELF images that trusts nothing in them: every offset is checked, nothing
-// is copied.
+// Reads 64-bit little-endian ELF images that are not trusted: every offset is checked, and nothing is copied.
 #pragma once
 
 #include "daemon/base/result.hpp"
@@ -22,13 +21,14 @@ struct ElfSection {
 
 class Elf {
   public:
-    /// `image` must outlive it. Not ELF, truncated, or for another kind of machine than this one: BadContent.
+    /// Parses `image`, which must outlive the result. Fails with BadContent if it is not ELF, is truncated,
+    /// or is for another machine type.
     [[nodiscard]] static Result<Elf> parse(std::string_view image, std::string_view what);
 
     [[nodiscard]] std::uint16_t type() const { return type_; } ///< ET_REL, ET_DYN, …
     [[nodiscard]] const std::vector<ElfSection>& sections() const { return sections_; }
     [[nodiscard]] const ElfSection* section(std::string_view name) const;
-    /// DT_SONAME of a shared library.
+    /// Returns DT_SONAME of a shared library.
     [[nodiscard]] std::optional<std::string> soname() const;
 
   private:

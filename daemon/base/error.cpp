@@ -10,7 +10,8 @@
 namespace gpuhost::base {
 namespace {
 
-// Exit codes are documented in gpuhostctl(1). 77 and above 125 are left to test harnesses and shells.
+// Exit codes are documented in gpuhostctl(1). 77, and those above 125, are reserved for test harnesses and
+// shells.
 constexpr std::array table{
     ErrcInfo{Errc::Failed, "failed", "org.gpuhost1.Error.Failed", 1},
     ErrcInfo{Errc::InvalidArgument, "invalid-argument", "org.gpuhost1.Error.InvalidArgument", 2},

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Errors as a person sees them: a small code, what happened to what, and what to do next.
+// Errors for a person: a code, the object and the reason, and a hint.
 #pragma once
 
 #include <span>
@@ -8,25 +8,25 @@
 
 namespace gpuhost::base {
 
-/// Every way in which gpuhost fails that a caller can act on. One table (error_table) maps each to its D-Bus
-/// error name and gpuhostctl exit code; add here and there together.
+/// All failures that a caller can act on. One table (error_table) maps each to its D-Bus error name and
+/// gpuhostctl exit code; extend both together.
 enum class Errc {
     Failed,          ///< unexpected: I/O error, broken invariant
     InvalidArgument, ///< the request itself is wrong
-    NotFound,        ///< no such version, operation, file
-    AlreadyExists,   ///< would overwrite something that is not ours
+    NotFound,        ///< the version, operation or file does not exist
+    AlreadyExists,   ///< would overwrite something that gpuhost does not own
     Busy,            ///< another operation runs, or too many requests wait
-    InUse,           ///< something holds the driver
-    Refused,         ///< preflight found problems, or policy says no
+    InUse,           ///< a process uses the driver
+    Refused,         ///< preflight found problems, or a policy forbids it
     BadContent,      ///< digest mismatch, truncated, malformed input
     Unsupported,     ///< wrong kernel, no headers, does not compile
-    NoSpace,         ///< not enough room on disk
+    NoSpace,         ///< not enough space on the disk
     AccessDenied,    ///< the caller may not do this
-    Timeout,         ///< a deadline passed
-    RebootRequired,  ///< only a reboot gets out of this state
-    RolledBack,      ///< failed, and the host is as it was before
-    Cancelled,       ///< a person cancelled it
-    Interrupted,     ///< a worker or the daemon died half way
+    Timeout,         ///< a deadline expired
+    RebootRequired,  ///< only a reboot resolves this state
+    RolledBack,      ///< failed, and the host is in its previous state
+    Cancelled,       ///< cancelled on request
+    Interrupted,     ///< a worker or the daemon died before the end
 };
 
 struct ErrcInfo {
@@ -47,12 +47,12 @@ struct Error {
     std::string message; ///< "context: object: reason", one line
     std::string hint;    ///< what to do next, a sentence; may be empty
 
-    /// The same error, seen from one level up: "what: message".
+    /// Returns the same error with a prefix: "what: message".
     [[nodiscard]] Error context(std::string_view what) const;
     [[nodiscard]] Error with_hint(std::string text) const;
 };
 
-/// An errno as Error: "what: No such file or directory".
+/// Converts an errno to an Error: "what: No such file or directory".
 [[nodiscard]] Error errno_error(std::string_view what, int error);
 
 } // namespace gpuhost::base

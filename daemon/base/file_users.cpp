@@ -15,8 +15,9 @@ namespace gpuhost::base {
 
 namespace {
 
+/// Parses a line like this one; nullopt if it names no file.
 /// 7f1c2a000000-7f1c2a021000 r--p 00000000 fd:01 131   /usr/lib/libcuda.so.1
-/// Hosts have hundreds of thousands of such lines: nothing is copied of those that name no file.
+/// A host has hundreds of thousands of lines, so nothing is copied from those without a file.
 std::optional<Mapping> parse_mapping(std::string_view line) {
     const auto path = line.find('/');
     if (path == std::string_view::npos)
@@ -31,15 +32,15 @@ std::optional<Mapping> parse_mapping(std::string_view line) {
     const auto end = std::min(fields.find(' '), fields.size());
     const auto inode = base::parse_uint(fields.substr(0, end));
     if (!inode || fields.find_first_not_of(' ', end) != std::string_view::npos)
-        return std::nullopt; // "[anon:a/b]" is no path
+        return std::nullopt; // "[anon:a/b]" is not a path
     return Mapping{*inode, std::string(line.substr(path))};
 }
 
 constexpr std::size_t maps_limit = std::size_t{256} << 20U;
 
 /// Files by inode number. The device is not compared: on btrfs and overlayfs /proc/PID/maps and stat(2)
-/// disagree on it; the base name is instead, which the mount of a directory keeps and that of a file nearly
-/// always does.
+/// report different ones. The base name is compared instead. A bind mount of a directory keeps it, and that
+/// of a file nearly always does.
 using Inodes = std::map<std::uint64_t, std::string>;
 
 Result<void> collect(const Root& root, const std::string& directory, Inodes& inodes) {
@@ -72,10 +73,11 @@ std::optional<std::string> mapped_file(std::string_view maps, const Inodes& inod
     return std::nullopt;
 }
 
-/// mountinfo's fourth field is what of the file system is mounted, its fifth where.
+/// Returns the mount point of `directory`. The fourth field of mountinfo is the mounted part of the file
+/// system, the fifth is the mount point.
 std::optional<std::string> mounted_at(std::string_view mountinfo, std::string_view directory,
                                       std::string_view store) {
-    // The store may stand on a file system of its own: then the field lacks the front of the path.
+    // The store may be a file system of its own: the field then lacks the start of the path.
     const auto front = directory.rfind(store);
     const std::string_view in_store = front == std::string_view::npos ? directory : directory.substr(front);
     for (const std::string& line : split(mountinfo, '\n')) {
@@ -97,7 +99,7 @@ class Scan {
     Result<std::vector<FileUser>> run() {
         GPUHOST_CHECK(collect(root_, directory_, inodes_));
         if (!root_.exists("/proc"))
-            return found_; // an image that is not running
+            return found_; // an offline image
         GPUHOST_TRY(names, root_.list("/proc"));
         for (const std::string& name : names)
             if (const auto pid = parse_uint(name); pid && static_cast<pid_t>(*pid) != ::getpid())
@@ -111,7 +113,7 @@ class Scan {
         if (!maps)
             return root_.exists(process + "/stat")
                        ? fail(maps.error().context("looking for users of " + directory_))
-                       : Result<void>(); // it ended meanwhile
+                       : Result<void>(); // it exited meanwhile
         auto file = mapped_file(*maps, inodes_, directory_);
         if (!file)
             file = mount_of(process);
@@ -120,7 +122,7 @@ class Scan {
         return {};
     }
 
-    /// Each mount namespace is read once, for its first process.
+    /// Reads each mount namespace once, for its first process.
     std::optional<std::string> mount_of(const std::string& process) {
         const auto space = root_.read_link(process + "/ns/mnt");
         if (!space || !seen_.insert(*space).second)
@@ -145,7 +147,7 @@ std::vector<Mapping> parse_maps(std::string_view text) {
         const auto end = std::min(text.find('\n'), text.size());
         auto mapping = parse_mapping(text.substr(0, end));
         text.remove_prefix(std::min(end + 1, text.size()));
-        // one file's segments stand side by side
+        // the segments of one file are adjacent
         if (mapping && (mappings.empty() || mappings.back().inode != mapping->inode ||
                         mappings.back().path != mapping->path))
             mappings.push_back(std::move(*mapping));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who uses the files of a directory: processes that map them, and mount namespaces that have them mounted.
+// Finds the users of a directory's files: processes that map them, and mount namespaces in which they are
+// mounted.
 #pragma once
 
 #include "daemon/base/root.hpp"
@@ -23,12 +24,13 @@ struct Mapping {
 
 struct FileUser {
     pid_t pid = 0;
-    std::string file; ///< one of them
+    std::string file; ///< one of the used files
 };
 
-/// All processes but the calling one. A container maps a file under its own name for it, so files are compared by inode as
-/// well as by path. A process that can't be looked at is an error: it might be one of them. `store` is the part of
-/// `directory` by which a mount's source is known where the store is on a file system of its own: "/driver/".
+/// Returns the processes, except the calling one, that use files below `directory`. A container maps a file
+/// under another name, so files are compared by inode and by path. Fails if a process can't be examined,
+/// since it might be a user. `store` is the part of `directory`, such as "/driver/", that identifies a
+/// mount's source if the store is a file system of its own.
 [[nodiscard]] Result<std::vector<FileUser>> find_file_users(const Root& root, const std::string& directory,
                                                             std::string_view store);
 

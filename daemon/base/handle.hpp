@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Owners for what C hands out.
+// Owning handles for C objects.
 #pragma once
 
 #include <memory>
@@ -37,7 +37,8 @@ class OutPtr {
     typename Handle::pointer raw_ = nullptr;
 };
 
-/// A file descriptor, closed once. Never retried on EINTR: on Linux the descriptor is gone all the same.
+/// Owns a file descriptor and closes it once. Never retries on EINTR: on Linux the descriptor is closed
+/// anyway.
 class UniqueFd {
   public:
     UniqueFd() = default;

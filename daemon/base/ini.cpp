@@ -11,7 +11,7 @@ struct Line {
     unsigned number = 0;
 };
 
-/// Lines with their continuations joined by a blank, comments and empty lines left out.
+/// Returns the lines with continuations joined by a blank, without comments and empty lines.
 std::vector<Line> logical_lines(std::string_view text) {
     std::vector<Line> lines;
     bool continues = false;
@@ -43,7 +43,7 @@ IniFile parse_ini(std::string_view text) {
     };
     for (const Line& line : logical_lines(text)) {
         if (line.text.empty())
-            continue; // nothing but continuation marks
+            continue; // only continuation marks
         if (line.text.find('\0') != std::string::npos) {
             problem(line.number, "NUL byte, ignoring the line");
             continue;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// systemd's unit-file syntax: [Section], Key=Value, '#' and ';' comments, a backslash joins lines.
+// Parses systemd's unit-file syntax: [Section], Key=Value, '#' and ';' comments; a backslash continues a
+// line.
 #pragma once
 
 #include "daemon/base/result.hpp"
@@ -15,20 +16,20 @@ namespace gpuhost::base {
 struct IniEntry {
     std::string section;
     std::string key;
-    std::string value; ///< trimmed; empty: back to the default
+    std::string value; ///< trimmed; empty resets to the default
     unsigned line = 0; ///< 1-based, of the key
 };
 
 struct IniSection {
     std::string name;
     unsigned line = 0;       ///< 1-based, of its header
-    std::size_t entries = 0; ///< how many follow it
-    std::size_t first = 0;   ///< which is the first of them
+    std::size_t entries = 0; ///< number of entries in the section
+    std::size_t first = 0;   ///< index of the first one
 };
 
 struct IniFile {
     std::vector<IniEntry> entries;
-    std::vector<IniSection> sections;  ///< one for each header, also where nothing follows it
+    std::vector<IniSection> sections;  ///< one for each header, even if it has no entries
     std::vector<std::string> problems; ///< "line 3: …": skipped lines; the rest is still used
 
     [[nodiscard]] std::span<const IniEntry> entries_of(const IniSection& section) const {
@@ -38,7 +39,8 @@ struct IniFile {
 
 inline constexpr std::size_t ini_size_limit = 256U << 10; ///< bytes; the caller enforces it when reading
 
-/// Never fails: what can't be read is a problem with its line, so that one bad line can't take a daemon down.
+/// Parses `text`. Never fails: an invalid line is a problem with its number, so that it can't stop the
+/// daemon.
 [[nodiscard]] IniFile parse_ini(std::string_view text);
 
 } // namespace gpuhost::base

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where this installation's own programs are. A library of its own: no other object depends on where it is installed, so
-// that compilers' caches serve them to every build.
+// Locates this installation's programs. It is a library of its own, so that no other object depends on the
+// installation path and compiler caches work for all builds.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace gpuhost::base {
 
-/// The path of a program that is in nobody's PATH: "/usr/libexec/gpuhost/NAME".
+/// Returns the path of a program that is not in PATH: "/usr/libexec/gpuhost/NAME".
 [[nodiscard]] std::string installed_program(std::string_view name);
 
 } // namespace gpuhost::base

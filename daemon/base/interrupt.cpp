@@ -14,13 +14,14 @@ Interrupt::Interrupt() {
     sigemptyset(&ours);
     for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
         struct sigaction now {};
-        if (::sigaction(signal, nullptr, &now) == 0 && now.sa_handler != SIG_IGN) // as nohup(1) has it
+        // ignored signals stay ignored, as nohup(1) expects
+        if (::sigaction(signal, nullptr, &now) == 0 && now.sa_handler != SIG_IGN)
             sigaddset(&ours, signal);
     }
     sigprocmask(SIG_BLOCK, &ours, &before_);
     fd_ = UniqueFd(::signalfd(-1, &ours, SFD_CLOEXEC));
     if (!fd_)
-        sigprocmask(SIG_SETMASK, &before_, nullptr); // then a signal just ends the program
+        sigprocmask(SIG_SETMASK, &before_, nullptr); // a signal then ends the program at once
 }
 
 Interrupt::~Interrupt() {
@@ -35,7 +36,7 @@ void Interrupt::die() {
     (void)std::signal(signal, SIG_DFL);
     (void)std::raise(signal);
     sigprocmask(SIG_SETMASK, &before_, nullptr);
-    std::_Exit(128 + signal); // only when the caller had the signal blocked
+    std::_Exit(128 + signal); // reached only if the caller had blocked the signal
 }
 
 } // namespace gpuhost::base

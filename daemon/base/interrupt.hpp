@@ -7,8 +7,9 @@
 
 namespace gpuhost::base {
 
-/// While it lives, SIGINT, SIGTERM and SIGHUP wait in a descriptor, so that Ctrl-C can be answered with words, or finds
-/// nothing half done: one that nobody read ends the program when this goes.
+/// Queues SIGINT, SIGTERM and SIGHUP in a descriptor during its lifetime, so that the program can answer
+/// Ctrl-C with a message or complete its current step. The destructor unblocks them: an unread signal then
+/// ends the program.
 class Interrupt {
   public:
     Interrupt();
@@ -16,11 +17,10 @@ class Interrupt {
     Interrupt(const Interrupt&) = delete;
     Interrupt& operator=(const Interrupt&) = delete;
 
-    [[nodiscard]] int fd() const {
-        return fd_.get();
-    } ///< readable once a signal came; -1 when it can't be had
-    /// Ends the program by the signal that came, so that a calling shell sees what a plain Ctrl-C would have
-    /// done.
+    /// Returns a descriptor that is readable after a signal; -1 if it could not be created.
+    [[nodiscard]] int fd() const { return fd_.get(); }
+    /// Ends the program with the received signal, so that a calling shell sees the same status as after a
+    /// plain Ctrl-C.
     [[noreturn]] void die();
 
   private:

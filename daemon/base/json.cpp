@@ -4,7 +4,7 @@
 namespace gpuhost::base {
 namespace {
 
-constexpr int max_depth = 64; // deeper than any document of ours; keeps the parser's recursion bounded
+constexpr int max_depth = 64; // deeper than any of gpuhost's documents; bounds the parser's recursion
 
 bool too_deep(std::string_view text) {
     int depth = 0;

@@ -14,7 +14,8 @@ template <class Matches>
 std::optional<LocalUser> find(Matches matches) {
     for (const char* path : {"/etc/passwd", "/usr/lib/passwd"}) {
         const CHandle<std::FILE, std::fclose> file(std::fopen(path, "re"));
-        while (const passwd* const entry = file ? ::fgetpwent(file.get()) : nullptr) // one thread
+        // called with a single thread
+        while (const passwd* const entry = file ? ::fgetpwent(file.get()) : nullptr)
             if (matches(*entry))
                 return LocalUser{entry->pw_name, entry->pw_uid, entry->pw_gid};
     }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Users of this host's own files. NSS may wait minutes for a directory server, and the daemon's loop may not.
+// Looks up users in this host's own files. NSS may wait minutes for a directory server, which would block the
+// daemon's loop.
 #pragma once
 
 #include <optional>
@@ -15,7 +16,7 @@ struct LocalUser {
     gid_t gid = 0;
 };
 
-/// Looks into /etc/passwd, then into /usr/lib/passwd, where image-based systems have their own users.
+/// Searches /etc/passwd, then /usr/lib/passwd, which image-based systems use for their own users.
 [[nodiscard]] std::optional<LocalUser> find_local_user(const std::string& name);
 [[nodiscard]] std::optional<LocalUser> find_local_user(uid_t uid);
 

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Structured log. Only host, bus and main log; lower rooms return an Error and their caller logs it
-// once.
+// Structured log. Only host, bus and main log. Other code returns an Error, and its caller logs it once.
 //
-// A message is a lower-case phrase with user strings in single quotes; it ends in ", ignoring" when nothing
-// follows.
+// A message is a lower-case phrase with user strings in single quotes. It ends with ", ignoring" if the
+// program continues.
 #pragma once
 
 #include <initializer_list>
@@ -15,21 +14,22 @@ namespace gpuhost::base::log {
 
 enum class Level { Error = 3, Warning = 4, Notice = 5, Info = 6, Debug = 7 }; // syslog's numbers
 
-using Fields =
-    std::initializer_list<std::pair<std::string_view, std::string>>; // {"GPUHOST_VERSION", "550.163.01"}
+/// Fields of the journal: {"GPUHOST_VERSION", "550.163.01"}.
+using Fields = std::initializer_list<std::pair<std::string_view, std::string>>;
 
-/// Where records go. Without one they go to stderr, with systemd's "<N>" prefix where that is the journal's.
+/// Receives the records. Without a sink they are written to stderr, with systemd's "<N>" prefix if that is
+/// the journal's.
 using Sink = void (*)(Level level, std::string_view message, std::string_view message_id,
                       Fields fields) noexcept;
 
 void set_sink(Sink sink) noexcept;
 void set_level(Level level) noexcept;
 [[nodiscard]] Level level() noexcept;
-/// Is this process's stderr a stream to journald? systemd.exec(5): $JOURNAL_STREAM alone may come from a parent whose
-/// stderr was another one.
+/// Returns true if this process's stderr is a stream to journald, see systemd.exec(5). $JOURNAL_STREAM alone
+/// may be inherited from a parent with another stderr.
 [[nodiscard]] bool stderr_is_journal() noexcept;
 
-/// `message_id` is one of messages.hpp's, or empty.
+/// Logs a message. `message_id` is one of messages.hpp's, or empty.
 void event(Level level, std::string_view message_id, Fields fields, std::string_view message) noexcept;
 
 inline void error(std::string_view message, Fields fields = {}) noexcept {

@@ -8,7 +8,7 @@
 
 namespace gpuhost::base {
 
-/// Read-only mapping of a whole file; at most 1 GiB.
+/// Maps a whole file read-only; at most 1 GiB.
 class MappedFile {
   public:
     [[nodiscard]] static Result<MappedFile> open(int fd, std::string_view what);

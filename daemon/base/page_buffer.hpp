@@ -8,8 +8,8 @@
 
 namespace gpuhost::base {
 
-/// Memory for large pieces of files, at the beginning of a page. What malloc gives is 16 bytes behind one, and into that
-/// read(2) of 2 GiB took 2.2 s instead of 0.4 on an AMD processor.
+/// A page-aligned buffer for large pieces of files. malloc's memory starts 16 bytes after a page boundary:
+/// read(2) of 2 GiB into it took 2.2 s instead of 0.4 s on an AMD processor.
 class PageBuffer {
   public:
     explicit PageBuffer(std::size_t size) : bytes_(new (alignment) char[size]), size_(size) {}

@@ -82,7 +82,7 @@ std::optional<std::chrono::milliseconds> parse_span(std::string_view text) {
 }
 
 std::optional<std::uint64_t> parse_size(std::string_view text) {
-    constexpr std::string_view units = "KMGT"; // each 1024 times the one before
+    constexpr std::string_view units = "KMGT"; // each 1024 times the previous one
     text = trim(text);
     const auto unit = text.empty() ? std::string_view::npos : units.find(text.back());
     const unsigned shift = unit == std::string_view::npos ? 0 : 10 * (static_cast<unsigned>(unit) + 1);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Small values as people write them.
+// Parses small values in the notation that people use.
 #pragma once
 
 #include <chrono>
@@ -12,12 +12,12 @@
 namespace gpuhost::base {
 
 [[nodiscard]] std::optional<std::uint64_t> parse_uint(std::string_view text, int base = 10);
-[[nodiscard]] std::optional<bool>
-parse_bool(std::string_view text); ///< as systemd: yes/no, true/false, on/off, 1/0
-/// systemd.time(7) spans: "90", "1min 30s", "500ms"; a bare number is seconds.
+/// Parses a boolean as systemd does: yes/no, true/false, on/off, 1/0.
+[[nodiscard]] std::optional<bool> parse_bool(std::string_view text);
+/// Parses systemd.time(7) spans: "90", "1min 30s", "500ms"; a bare number is seconds.
 [[nodiscard]] std::optional<std::chrono::milliseconds> parse_span(std::string_view text);
 
-/// Bytes as systemd writes them: "4095M"; K, M, G and T are powers of 1024, a bare number is bytes.
+/// Parses sizes in systemd's notation: "4095M"; K, M, G and T are powers of 1024, a bare number is bytes.
 [[nodiscard]] std::optional<std::uint64_t> parse_size(std::string_view text);
 
 [[nodiscard]] std::string_view trim(std::string_view text);
@@ -27,15 +27,16 @@ parse_bool(std::string_view text); ///< as systemd: yes/no, true/false, on/off, 
 [[nodiscard]] bool starts_with(std::string_view text, std::string_view prefix);
 [[nodiscard]] bool ends_with(std::string_view text, std::string_view suffix);
 
-/// A driver version as NVIDIA writes them: two to four groups of digits ("535.261.03").
+/// Returns true for a driver version in NVIDIA's notation: two to four groups of digits ("535.261.03").
 [[nodiscard]] bool is_driver_version(std::string_view text);
-/// One of NVIDIA's container toolkit: "1.18.1", "1.18.0~rc.2".
+/// Returns true for a version of NVIDIA's container toolkit: "1.18.1", "1.18.0~rc.2".
 [[nodiscard]] bool is_toolkit_version(std::string_view text);
-/// A kernel release that is safe as a path component ("6.1.0-50-amd64").
+/// Returns true for a kernel release that is safe as a path component ("6.1.0-50-amd64").
 [[nodiscard]] bool is_kernel_release(std::string_view text);
-/// A driver package's file by its name, of the kinds that content::Package reads: "nvidia-smi_550.163.01-2_amd64.deb".
+/// Returns true for the file name of a driver package that content::Package can read:
+/// "nvidia-smi_550.163.01-2_amd64.deb".
 [[nodiscard]] bool is_package_file(std::string_view name);
-/// A kernel module's file by its name, packed or not: "nvidia.ko", "nvidia-uvm.ko.xz".
+/// Returns true for the file name of a kernel module, compressed or not: "nvidia.ko", "nvidia-uvm.ko.xz".
 [[nodiscard]] bool is_module_file(std::string_view name);
 
 } // namespace gpuhost::base

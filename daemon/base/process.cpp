@@ -20,7 +20,7 @@
 namespace gpuhost::base {
 namespace {
 
-constexpr std::chrono::seconds time_to_end{5}; ///< of what is interrupted or killed
+constexpr std::chrono::seconds time_to_end{5}; ///< for a process that was interrupted or killed
 constexpr std::string_view search_path = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
 std::vector<char*> pointers(std::vector<std::string>& strings) {
@@ -70,7 +70,7 @@ Result<pid_t> spawn(const Command& command, int output) {
     posix_spawnattr_setsigmask(&options.attributes, &none);
     posix_spawnattr_setsigdefault(&options.attributes, &all_default);
     posix_spawnattr_setpgroup(&options.attributes,
-                              0); // a group of its own, so that the deadline gets all of it
+                              0); // a process group of its own, all of which the deadline ends
     posix_spawnattr_setflags(&options.attributes,
                              POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
     pid_t pid = -1;
@@ -114,7 +114,8 @@ using Clock = std::chrono::steady_clock;
 
 enum class Ending { Closed, Deadline, Interrupted };
 
-/// Reads until every writer is gone, the deadline passed or somebody wants it to end.
+/// Reads until all writers have closed the pipe, the deadline has expired, or `command.interrupt` is
+/// readable.
 Ending collect(int fd, const Command& command, Clock::time_point deadline, std::string& output) {
     LineSplitter lines(command);
     std::array<char, 8192> buffer{};
@@ -141,10 +142,11 @@ Ending collect(int fd, const Command& command, Clock::time_point deadline, std::
     }
 }
 
-/// The output may be closed long before the end; never wait for that without a bound either.
+/// Waits for the process's exit, which may be long after it has closed its output. The deadline limits this
+/// wait, too.
 std::optional<int> wait_until(pid_t pid, Clock::time_point deadline) {
     const UniqueFd process(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
-    constexpr std::int64_t without_pidfd = 5; // ms; a sandbox may forbid those
+    constexpr std::int64_t without_pidfd = 5; // ms; a sandbox may forbid pidfds
     for (;;) {
         int status = 0;
         const pid_t ended = ::waitpid(pid, &status, WNOHANG);
@@ -174,14 +176,14 @@ Result<Finished> run(const Command& command) {
     auto deadline = Clock::now() + command.deadline;
     const Ending ending = collect(reader.get(), command, deadline, finished.output);
     if (ending == Ending::Interrupted) {
-        ::kill(-pid, SIGTERM); // many take their locks and files away first
+        ::kill(-pid, SIGTERM); // many programs first remove their locks and files
         deadline = std::min(deadline, Clock::now() + time_to_end);
     }
     auto status = ending == Ending::Deadline ? std::nullopt : wait_until(pid, deadline);
     if (!status) {
         finished.timed_out = true;
         ::kill(-pid, SIGKILL);
-        // What sleeps in a driver is not killed before it wakes: it is left to who inherits it.
+        // A process that sleeps in a driver ends when it wakes. Whichever process inherits it reaps it.
         status = wait_until(pid, Clock::now() + time_to_end).value_or(SIGKILL);
     }
     finished.exit_status = WIFSIGNALED(*status) ? 128 + WTERMSIG(*status) : WEXITSTATUS(*status);

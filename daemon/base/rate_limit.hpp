@@ -7,12 +7,13 @@
 
 namespace gpuhost::base {
 
-/// At most so many in each interval: for log lines that somebody outside causes. For many threads.
+/// Admits a limited number of events in each interval, for log lines that outside events cause. Thread-safe.
 class RateLimit {
   public:
     RateLimit(unsigned most, std::uint64_t interval_us) : most_(most), interval_us_(interval_us) {}
 
-    /// Nothing if this one is too much; otherwise how many were, since the last that was not.
+    /// Returns nullopt if the event exceeds the limit, else the number of refused events since the last
+    /// admitted one.
     [[nodiscard]] std::optional<std::uint64_t> admit(std::uint64_t now_us);
 
   private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Result<T>: a value or an Error. std::expected comes with C++23; until then tl::expected is the same shape.
+// Result<T>: a value or an Error. std::expected needs C++23; until then tl::expected has the same interface.
 #pragma once
 
 #include "daemon/base/error.hpp"
@@ -22,7 +22,7 @@ using Result = tl::expected<T, Error>;
     return fail(Error{code, std::move(message), std::move(hint)});
 }
 
-/// errno of the call just made.
+/// Fails with the errno of the previous call.
 [[nodiscard]] inline tl::unexpected<Error> fail_errno(std::string_view what, int error) {
     return fail(errno_error(what, error));
 }
@@ -36,7 +36,7 @@ using Result = tl::expected<T, Error>;
         return ::gpuhost::base::fail(std::move(var##_result).error());                                       \
     auto& var = *var##_result
 
-/// The same for Result<void>.
+/// Does the same for Result<void>.
 #define GPUHOST_CHECK(...)                                                                                   \
     do {                                                                                                     \
         if (auto gpuhost_check = (__VA_ARGS__); !gpuhost_check)                                              \

@@ -34,7 +34,7 @@ int open_in_root(int root, const std::string& path, int flags, mode_t mode) {
     how.mode = (flags & (O_CREAT | O_TMPFILE)) != 0 ? mode : 0;
     how.resolve = RESOLVE_IN_ROOT;
     int fd = -1;
-    do // EAGAIN: a rename raced with the walk, says openat2(2)
+    do // EAGAIN: a rename raced with the lookup, see openat2(2)
         fd = static_cast<int>(::syscall(SYS_openat2, root, path.c_str(), &how, sizeof how));
     while (fd < 0 && errno == EAGAIN);
     return fd;
@@ -46,16 +46,17 @@ Result<void> fsync_fd(int fd, std::string_view what) {
     return {};
 }
 
-/// A name that no reader takes for content, and that neither another writer has nor one whom a power cut ended.
+/// Returns a name that no reader mistakes for content. It differs from those of other writers, and of writers
+/// that a power cut ended.
 std::string temporary_name(std::string_view name) {
     std::uint64_t number = 0;
-    (void)!::getrandom(&number, sizeof number, 0); // can't fail for so few bytes
+    (void)!::getrandom(&number, sizeof number, 0); // can't fail for this few bytes
     return "." + std::string(name) + "." + std::to_string(number) + ".tmp";
 }
 
 constexpr unsigned deepest = 64; ///< two descriptors a level
 
-/// False when there is more, and `budget` of entries is used up.
+/// Removes children until `budget` entries are used up. Returns false if there are more.
 Result<bool> remove_children(int directory, const std::string& what, std::size_t& budget, unsigned depth) {
     if (depth > deepest)
         return fail(Errc::BadContent, what + ": nested too deeply");
@@ -107,7 +108,7 @@ std::string Root::host_path(std::string_view path) const {
 
 Result<UniqueFd> Root::open_file(std::string_view path, int flags, mode_t mode) const {
     flags |= O_CLOEXEC;
-    // The host's own "/" needs no guard, and RESOLVE_IN_ROOT would refuse procfs's magic links.
+    // The host's own "/" needs no confinement, and RESOLVE_IN_ROOT would refuse procfs's magic links.
     UniqueFd fd(is_host() ? ::open(std::string(path).c_str(), flags, mode)
                           : open_in_root(fd_.get(), std::string(relative(path)), flags, mode));
     if (!fd)
@@ -125,7 +126,7 @@ Result<Root::Parent> Root::parent_of(std::string_view path) const {
 }
 
 Result<std::string> Root::read(std::string_view path, std::size_t limit) const {
-    GPUHOST_TRY(fd, open_file(path, O_RDONLY | O_NOCTTY | O_NONBLOCK)); // a pipe may never have a writer
+    GPUHOST_TRY(fd, open_file(path, O_RDONLY | O_NOCTTY | O_NONBLOCK)); // a FIFO may never have a writer
     struct stat st {};
     if (::fstat(fd.get(), &st) < 0)
         return fail_errno(path, errno);
@@ -255,7 +256,7 @@ Result<void> Root::make_node(std::string_view path, mode_t mode, dev_t device) c
     GPUHOST_TRY(parent, parent_of(path));
     if (::mknodat(parent.directory.get(), parent.name.c_str(), mode, device) < 0)
         return fail_errno(path, errno);
-    // umask(2) took bits away; a device node's mode is part of what was asked for.
+    // Undoes umask(2): a device node needs exactly the requested mode.
     if (::fchmodat(parent.directory.get(), parent.name.c_str(), mode & 07777U, 0) < 0)
         return fail_errno(path, errno);
     return {};
@@ -318,7 +319,7 @@ Result<void> Root::sync_directory(std::string_view path) const {
     return fsync_fd(fd.get(), path);
 }
 
-/// At once what a file says that it has; pipes and /proc say nothing.
+/// Allocates a regular file's size at once; pipes and files in /proc report none.
 Result<std::string> read_all(int fd, std::size_t limit, std::string_view what) {
     constexpr std::size_t step = 16384;
     struct stat st {};

@@ -19,22 +19,22 @@ namespace gpuhost::base {
 namespace {
 
 constexpr std::size_t deepest = 64;
-constexpr std::size_t value_cost = 16; ///< beside its text
-constexpr std::size_t most_spent = 2U
-                                   << 20U; ///< a specification of a MiB does not come near it without aliases
-constexpr std::string_view plain = "?";    ///< what yaml-cpp calls the tag of a scalar without one
+constexpr std::size_t value_cost = 16; ///< added to the length of its text
+/// A specification of 1 MiB without aliases stays far below this limit.
+constexpr std::size_t most_spent = 2U << 20U;
+constexpr std::string_view plain = "?"; ///< yaml-cpp's tag for a scalar without one
 constexpr std::string_view quoted = "!";
 constexpr std::string_view text_tag = "tag:yaml.org,2002:str";
 
-/// A key in an error is what somebody wrote.
+/// Replaces control characters: the text of a key is part of an error message.
 std::string in_one_line(std::string text) {
     std::replace_if(
         text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < ' '; }, '?');
     return text;
 }
 
-/// Makes JSON of what the parser tells it, and stops the parser as that stops itself: by an exception. A parser that
-/// is not stopped recurses as deep as the text says.
+/// Builds JSON from the parser's events. Stops the parser with an exception, as the parser itself does:
+/// otherwise it recurses as deeply as the text is nested.
 class JsonBuilder final : public YAML::EventHandler {
   public:
     explicit JsonBuilder(YamlReader reader) : reader_(reader) {}
@@ -90,15 +90,15 @@ class JsonBuilder final : public YAML::EventHandler {
         Json value;
         std::size_t cost = 0;
     };
-    /// A list or a map that has not ended yet.
+    /// A list or a map that is not complete yet.
     struct Open {
         Json value;
         YAML::Mark mark;
         YAML::anchor_t anchor;
         std::size_t made_before;
-        std::set<std::string> keys = {};     ///< those of its own, without what was merged
-        std::optional<std::string> key = {}; ///< whose value is next
-        bool merges = false;                 ///< what is next has members of this map
+        std::set<std::string> keys = {};     ///< without merged keys
+        std::optional<std::string> key = {}; ///< key of the next value
+        bool merges = false;                 ///< the next value is merged into this map
     };
 
     [[nodiscard]] bool is_key_next() const {
@@ -123,7 +123,7 @@ class JsonBuilder final : public YAML::EventHandler {
         return *key;
     }
 
-    /// Of the others, each makes something else of a text, and nobody writes them.
+    /// All other tags convert the text to another type, and are not used in practice.
     void refuse_tag(const YAML::Mark& mark, const std::string& tag) const {
         if (reader_ == YamlReader::Kubectl && tag != plain && tag != quoted && tag != text_tag)
             throw YAML::ParserException(mark, "has the tag '" + tag + "', which is not read here");
@@ -133,13 +133,13 @@ class JsonBuilder final : public YAML::EventHandler {
         throw YAML::ParserException(mark, "has '<<' before what is no map, nor a list of maps");
     }
 
-    /// In the order of the text, as Go's reader has it: what is merged replaces what stood before it.
+    /// Merges in the order of the text, like Go's reader: merged members replace earlier ones.
     static void merge(const YAML::Mark& mark, Json& into, const Json& value) {
         if (value.is_object())
             return into.update(value);
         if (!value.is_array())
             refuse_to_merge(mark);
-        for (auto one = value.rbegin(); one != value.rend(); ++one) { // the first of them wins
+        for (auto one = value.rbegin(); one != value.rend(); ++one) { // the first has precedence
             if (!one->is_object())
                 refuse_to_merge(mark);
             into.update(*one);
@@ -151,7 +151,7 @@ class JsonBuilder final : public YAML::EventHandler {
             throw YAML::ParserException(mark, "has a key that is no text");
     }
 
-    /// So that a small text with aliases does not become very many values, or very long ones.
+    /// Limits what a small text with aliases may expand to, in number and length of values.
     void spend(const YAML::Mark& mark, std::size_t& spent, std::size_t cost) const {
         spent += cost;
         if (made_ + kept_ > most_spent)
@@ -172,7 +172,7 @@ class JsonBuilder final : public YAML::EventHandler {
         put(ended.mark, {std::move(ended.value), made_ - ended.made_before}, ended.anchor);
     }
 
-    /// `anchor` 0: nothing names it.
+    /// Adds a value to its parent; `anchor` is 0 if it has no anchor.
     void put(const YAML::Mark& mark, Named made, YAML::anchor_t anchor) {
         if (anchor != 0) {
             spend(mark, kept_, made.cost);
@@ -192,7 +192,7 @@ class JsonBuilder final : public YAML::EventHandler {
     Json document_;
     std::vector<Open> open_;
     std::map<YAML::anchor_t, Named> anchors_;
-    std::size_t made_ = 0; ///< in what is spent at most
+    std::size_t made_ = 0; ///< limited by most_spent
     std::size_t kept_ = 0;
 };
 
@@ -205,7 +205,7 @@ Result<Json> parse_yaml(std::string_view text, std::string_view what, YamlReader
     try {
         YAML::Parser parser(input);
         JsonBuilder builder(reader);
-        (void)parser.HandleNextDocument(builder); // without a document it is null
+        (void)parser.HandleNextDocument(builder); // null without a document
         return std::move(builder).take();
     } catch (const YAML::Exception& error) {
         return fail(Errc::BadContent, std::string(what) + ": line " + std::to_string(error.mark.line + 1) +

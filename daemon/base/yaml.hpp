@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// YAML as other tools write it, read as the JSON that says the same.
+// Reads YAML that other tools write as the equivalent JSON.
 #pragma once
 
 #include "daemon/base/json.hpp"
@@ -8,15 +8,18 @@
 
 namespace gpuhost::base {
 
-/// Who else reads the same text. What is not quoted is null, a truth value, a number or a text by their rules.
+/// The reader whose rules apply. They decide whether an unquoted scalar is null, a boolean, a number or a
+/// text.
 enum class YamlReader {
-    ContainerRuntime, ///< the readers of CDI's specifications: octal with a leading 0 too
-    Kubectl, ///< sigs.k8s.io/yaml without a type in mind: YAML 1.1, with "yes", "0x1", "1_000" and "<<"
+    ContainerRuntime, ///< readers of CDI specifications: a leading 0 means octal, too
+    /// sigs.k8s.io/yaml with untyped values: YAML 1.1, with "yes", "0x1", "1_000" and "<<".
+    Kubectl,
 };
 
-/// The first document of `text`. What is quoted is a text. BadContent, with its line, is a key twice in one map, more
-/// than 64 levels, and what stands for more than 2 MiB once each use of an alias is counted. To Kubectl, so is what it
-/// does not take (no UTF-8, infinite numbers); and a tag but !!str, which nothing here needs.
+/// Parses the first document of `text`. A quoted scalar is a text. Fails with BadContent and the line for a
+/// duplicate key in a map, for more than 64 levels, and for more than 2 MiB including each use of an alias.
+/// With Kubectl it also fails for what kubectl rejects (invalid UTF-8, infinite numbers), and for tags other
+/// than !!str, which are not needed here.
 [[nodiscard]] Result<Json> parse_yaml(std::string_view text, std::string_view what, YamlReader reader);
 
 } // namespace gpuhost::base

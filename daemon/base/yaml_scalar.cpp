@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kubectl's rules are those of go.yaml.in/yaml/v2's resolve.go.
+// Kubectl's rules are those of resolve.go in go.yaml.in/yaml/v2.
 #include "daemon/base/yaml_scalar.hpp"
 
 #include "daemon/base/parse.hpp"
@@ -35,7 +35,7 @@ std::optional<bool> truth_value(std::string_view text) {
     return std::nullopt;
 }
 
-/// YAML 1.1 has more words, and Go's reader "y" and "n" too.
+/// Returns the value of YAML 1.1's other booleans, including "y" and "n", which Go's reader accepts.
 std::optional<bool> old_truth_value(std::string_view text) {
     if (is_one_of(text, std::array<std::string_view, 8>{"y", "Y", "yes", "Yes", "YES", "on", "On", "ON"}))
         return true;
@@ -72,7 +72,8 @@ std::optional<Json> integer(std::string_view text, YamlReader reader) {
     return Json(text[0] == '-' ? -positive : positive);
 }
 
-/// `[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?`: a number to Go, which has more words for them than YAML.
+/// Returns true for `[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?`: Go's numbers, which YAML does not
+/// all have.
 bool looks_like_float(std::string_view text) {
     const auto digits = [&text] {
         const auto end = std::find_if_not(text.begin(), text.end(), is_digit);
@@ -103,11 +104,11 @@ std::optional<double> floating(std::string_view text) {
     double value = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
     if (error == std::errc::result_out_of_range && text.find_first_of("eE") + 1 == text.find('-', 1))
-        return 0.0; // too small is nothing, too large no number
+        return 0.0; // too small is 0, too large is not a number
     return error == std::errc() && end == text.data() + text.size() ? std::optional(value) : std::nullopt;
 }
 
-/// Whether each "_" stands between two digits.
+/// Returns true if each "_" is between two digits.
 bool separates_digits(std::string_view text) {
     for (std::size_t at = text.find('_'); at != std::string_view::npos; at = text.find('_', at + 1))
         if (at == 0 || at + 1 == text.size() || !is_digit(text[at - 1]) || !is_digit(text[at + 1]))
@@ -115,7 +116,7 @@ bool separates_digits(std::string_view text) {
     return true;
 }
 
-/// ".inf" and ".nan", in three spellings and with a sign.
+/// Returns the value of ".inf" and ".nan", in three spellings; ".inf" may have a sign.
 std::optional<double> no_finite_number(std::string_view text) {
     if (is_one_of(text, std::array<std::string_view, 3>{".nan", ".NaN", ".NAN"}))
         return std::numeric_limits<double>::quiet_NaN();
@@ -175,7 +176,7 @@ bool is_yaml_text(std::string_view text) {
     if (control)
         return false;
     const Json value = std::string(text);
-    const Json again = Json::parse(dump(value), nullptr, false); // dump() replaces what is no UTF-8
+    const Json again = Json::parse(dump(value), nullptr, false); // dump() replaces invalid UTF-8
     return again == value;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What YAML's plain scalars are: "yes", "0x1" and "1.5" without quotes.
+// Types YAML's plain scalars: "yes", "0x1" and "1.5" without quotes.
 #pragma once
 
 #include "daemon/base/yaml.hpp"
@@ -10,13 +10,13 @@
 
 namespace gpuhost::base {
 
-/// Null, a truth value, a number (which may be infinite) or a text.
+/// Returns null, a boolean, a number (which may be infinite) or a text.
 [[nodiscard]] Json plain_scalar(const std::string& text, YamlReader reader);
 
-/// The text that a plain scalar is as a key of a map; none where it can't be one.
+/// Returns the text of a plain scalar that is a map's key; nullopt if it can't be a key.
 [[nodiscard]] std::optional<std::string> plain_key(const std::string& text, YamlReader reader);
 
-/// Whether Kubectl takes these bytes at all: UTF-8 without control characters.
+/// Returns true if Kubectl accepts these bytes: UTF-8 without control characters.
 [[nodiscard]] bool is_yaml_text(std::string_view text);
 
 } // namespace gpuhost::base
