@@ -4,8 +4,8 @@
 // /run/gpuhost/jobs/<job>/request.json   written by the daemon before it starts the worker or sends the job
 // /run/gpuhost/jobs/<job>/events         appended by the worker: one JSON object a line, the result last
 // /run/gpuhost/jobs/<job>/worker         the worker's first job, if this is a later one
-// stdin                                  a SOCK_SEQPACKET socket with the input descriptors (SCM_RIGHTS), then
-//                                        the name of each further job
+// stdin                                  a SOCK_SEQPACKET socket with the input descriptors (SCM_RIGHTS),
+//                                        then the name of each further job
 #pragma once
 
 #include "daemon/core/transaction.hpp"
