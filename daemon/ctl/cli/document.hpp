@@ -42,7 +42,7 @@ namespace gpuhost::ctl {
     return base::bool_or(document, "changes_host", true);
 }
 
-/// Returns the messages of an operation's steps that did not end it.
+/// Returns the warnings of an operation's steps, which did not end the operation.
 [[nodiscard]] inline std::vector<std::string> warnings_of(const base::Json& operation) {
     std::vector<std::string> warnings;
     for (const base::Json& output : list_of(operation, "outputs"))

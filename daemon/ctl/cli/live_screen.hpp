@@ -6,8 +6,8 @@
 
 namespace gpuhost::ctl {
 
-/// Repaints a text on the terminal on stdout, as top(1) does. Its end restores the earlier screen and prints
-/// the last text below.
+/// Repaints a text on the terminal on stdout, as top(1) does. The destructor restores the earlier screen and
+/// prints the last text below it.
 class LiveScreen {
   public:
     LiveScreen() = default;

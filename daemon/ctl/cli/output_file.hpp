@@ -10,7 +10,7 @@
 
 namespace gpuhost::ctl {
 
-/// What finish() does if the name already exists.
+/// Behaviour of finish() if the name already exists.
 enum class Existing { Replace, Keep };
 
 /// A file that gets its name only when complete. Until finish() it has no name if the file system supports

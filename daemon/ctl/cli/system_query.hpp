@@ -12,7 +12,7 @@ struct ProgramAnswer {
     std::string text;
     bool is_cut = false; ///< the output is longer than `limit`
     bool timed_out = false;
-    std::string problem; ///< why the output is incomplete, a phrase: "ended with status 1"; empty: complete
+    std::string problem; ///< why the program failed, a phrase: "ended with status 1"; empty: it did not
 };
 /// Runs a system program for at most ten seconds and returns at most `limit` bytes of its output.
 [[nodiscard]] ProgramAnswer query_program(std::vector<std::string> argv, std::size_t limit);

@@ -17,7 +17,8 @@ namespace gpuhost::ctl {
 [[nodiscard]] std::string pad_left(std::string_view text, std::size_t width);
 /// Truncates the text to `width` columns and marks the cut with '…'.
 [[nodiscard]] std::string elide(std::string_view text, std::size_t width);
-/// Removes control characters: text from a file, a process or the daemon must not control the terminal.
+/// Replaces control characters and invalid bytes. Text from a file, a process or the daemon must not control
+/// the terminal.
 [[nodiscard]] std::string printable(std::string_view text);
 
 [[nodiscard]] std::string human_bytes(std::uint64_t bytes);  ///< "17.3 MiB"

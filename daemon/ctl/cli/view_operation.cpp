@@ -17,7 +17,7 @@ using base::Json;
 
 namespace {
 
-/// Returns the user's name at the time of the operation.
+/// Returns the user's name at the time of the operation, or else the current one.
 std::string user_name(const Json& subject, const char* name, const char* uid) {
     const std::string recorded = text_of(subject, name);
     if (!recorded.empty())
