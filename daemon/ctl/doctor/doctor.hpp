@@ -26,7 +26,7 @@ enum class Health { Ok, Warning, Error, Skipped };
 struct Diagnosis {
     Health health = Health::Ok;
     std::string text; ///< a sentence
-    std::string next; ///< what to do; empty: nothing to do
+    std::string next; ///< next action; empty: nothing to do
 };
 
 /// A boot image that contains a GPU driver, of a kernel that has a selected driver.
@@ -53,11 +53,11 @@ struct CertificateFile {
 // NOLINTNEXTLINE(clang-analyzer-optin.performance.Padding): grouped by subject
 struct DoctorFacts {
     bool is_host = true;        ///< false: a mounted system, whose services are not running
-    base::Json host;            ///< Manager.Describe's document; null where the daemon does not answer
+    base::Json host;            ///< Manager.Describe's document; null if the daemon does not answer
     std::string silence;        ///< why the daemon does not answer; empty if it does
     std::string client_version; ///< version of this program
     base::Json operation;       ///< the newest operation, or null
-    std::optional<std::vector<std::string>> failed_units; ///< of gpuhost*; no value: systemd was not asked
+    std::optional<std::vector<std::string>> failed_units; ///< gpuhost* units; no value: systemd was not asked
     std::vector<std::string> masked_units;
     /// Units of workers that had processes both before and after gpuhostd was asked. No value: not visible.
     std::optional<std::vector<std::string>> workers;
@@ -66,7 +66,7 @@ struct DoctorFacts {
     std::vector<kmod::PciGpu> gpus;
     std::vector<std::string> served;
     std::map<std::string, std::string>
-        gpu_log; ///< by PCI address: the kernel's log line on a GPU that is not served
+        gpu_log; ///< kernel log line by PCI address of a GPU that is not served
     std::vector<kmod::LoadedModule> loaded;
     bool nouveau_loaded = false;
     kmod::DriverOwner owner = kmod::DriverOwner::Gpuhost;
@@ -77,12 +77,12 @@ struct DoctorFacts {
     std::optional<kmod::SetVerdict> selected_set; ///< whether the kernel accepts the selected modules
     std::string signatures_unseen;                ///< why `selected_set` is unknown
     bool devices_complete = true;
-    bool firmware_linked = true;            ///< of the selected version
+    bool firmware_linked = true;            ///< GSP firmware of the selected version is linked
     std::optional<std::uint64_t> xid_lines; ///< number of Xid lines in this boot
     std::string xid_unseen;                 ///< why `xid_lines` is unknown
 
     std::vector<KernelFacts> kernels;
-    bool clear_initramfs = true;  ///< Initramfs=
+    bool clear_initramfs = true;  ///< value of Initramfs=
     std::string initramfs_unseen; ///< why the contents of an initramfs are unknown
     std::vector<ModprobeRule> rules;
     bool nouveau_on_command_line = false; ///< blocked by the kernel command line
@@ -93,12 +93,12 @@ struct DoctorFacts {
     std::uint64_t now_us = 0;
     std::uint64_t newest_file_us = 0; ///< newest mtime of the files that a package or the daemon wrote
     base::Json cdi;                   ///< result of cdi validate
-    bool cdi_enabled = true;          ///< Enable= of [CDI]
+    bool cdi_enabled = true;          ///< value of Enable= in [CDI]
     base::Json runtimes;              ///< result of runtime verify, or an error's document
 
     std::optional<base::Error> trust_error; ///< if set, every bundle is rejected
     std::vector<CertificateFile> anchors;
-    bool joined = false; ///< has a kubeconfig
+    bool joined = false; ///< a kubeconfig exists
     std::optional<CertificateFile> identity;
     base::Json cluster; ///< status document of gpuhost-cluster, or null
 };

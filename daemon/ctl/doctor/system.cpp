@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::string_view xid_mark = "NVRM: Xid";
 
-/// The first word of each line.
+/// Returns the first word of each line.
 std::vector<std::string> first_words(const std::string& text) {
     std::vector<std::string> words;
     for (std::size_t at = 0; at < text.size();
@@ -25,7 +25,7 @@ std::vector<std::string> first_words(const std::string& text) {
     return words;
 }
 
-/// Lines of the kernel's log of this boot; empty: none fits. An error says why it can't be looked at.
+/// Returns the matching lines of this boot's kernel log; empty: none matches. Fails if the log can't be read.
 Result<std::string> kernel_log(const std::string& chosen) {
     base::Command command;
     command.argv = {"journalctl", "--dmesg", "--boot", "--quiet", "--output=cat", chosen};
@@ -33,14 +33,14 @@ Result<std::string> kernel_log(const std::string& chosen) {
     GPUHOST_TRY(finished, base::run(command));
     if (finished.timed_out)
         return base::fail(Errc::Timeout, "journalctl did not end in ten seconds");
-    // Where nothing fits --grep= it ends with 1 as for an error, but without a word.
+    // If --grep= finds nothing, journalctl ends with 1 as for an error, but prints nothing.
     if (finished.exit_status > 1 || (finished.exit_status == 1 && !finished.output.empty()))
         return base::fail(Errc::Failed, "journalctl ended with " + std::to_string(finished.exit_status) +
                                             ": " + finished.output.substr(0, finished.output.find('\n')));
     return std::move(finished.output);
 }
 
-/// A user who may not read it gets an empty log from journalctl.
+/// Fails with AccessDenied if the log is empty: journalctl prints nothing for a user who can't read it.
 Result<std::string> xid_log() {
     GPUHOST_TRY(newest, kernel_log("--lines=1"));
     if (newest.empty())

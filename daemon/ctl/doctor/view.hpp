@@ -8,7 +8,7 @@
 
 namespace gpuhost::ctl {
 
-/// Of diagnose().
+/// Renders the document of diagnose().
 [[nodiscard]] std::string render_diagnosis(const Screen& screen, const base::Json& diagnosis);
 
 } // namespace gpuhost::ctl
