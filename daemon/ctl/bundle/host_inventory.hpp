@@ -12,8 +12,8 @@ namespace gpuhost::ctl {
 /// Returns the facts that decide what the host imports from a bundle.
 [[nodiscard]] images::HostFacts read_host_facts(const base::Root& root);
 
-/// Reads a host's files, without its daemon and without privileges. Omits unreadable facts. Fails if the
-/// driver store can't be read, because an inventory must list it completely.
+/// Reads a host's files, without its daemon and without privileges. Omits unreadable facts. Fails if a
+/// store can't be read, because an inventory must list it completely.
 [[nodiscard]] base::Result<images::Inventory> read_inventory(const base::Root& root);
 
 /// Returns the versions of dpkg's installed packages by name.

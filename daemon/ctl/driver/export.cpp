@@ -102,7 +102,7 @@ Result<std::vector<const ModuleSet*>> choose_sets(const kmod::Store& store,
     return sets;
 }
 
-/// Copies and verifies a module. BadContent if it is damaged, so that other hosts do not get it.
+/// Copies and verifies a module. Fails with BadContent if it is damaged, so that other hosts do not get it.
 Result<void> copy_module(const base::Root& root, const std::string& from, const ModuleFile& module,
                          const std::string& to, ByteMeter& meter) {
     GPUHOST_TRY(source, root.open_file(from, O_RDONLY | O_NOFOLLOW));

@@ -37,7 +37,7 @@ std::string role(const Json& list, const Json& version, const Json& set, std::st
     return base::join(roles, ", ");
 }
 
-/// Returns the role of a version without modules for the running kernel: what it still needs.
+/// Returns the role of a version without modules: whether they can still be built.
 std::string role_without_modules(const Json& version) {
     return list_of(version, "sources").empty() ? "no modules" : "not built";
 }

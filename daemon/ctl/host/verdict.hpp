@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether this host is in order, in one sentence: the first line of status, and its exit status.
+// Decides whether this host is in order. The verdict is the first line of status, and its exit status.
 #pragma once
 
 #include "daemon/base/json.hpp"
@@ -9,7 +9,7 @@
 
 namespace gpuhost::ctl {
 
-/// The exit status of status and wait-ready on a host that is not in order.
+/// Exit status of status and wait-ready on a host that is not in order.
 inline constexpr int not_ok_exit_status = 3;
 
 struct Verdict {
@@ -18,10 +18,10 @@ struct Verdict {
     std::string hint; ///< the first thing to do; empty if ok
 };
 
-/// `host` is Manager.Describe's document. `operation` is the document of the operation that runs, or null.
+/// `host` is Manager.Describe's document. `operation` is the running operation's document, or null.
 [[nodiscard]] Verdict verdict_of(const base::Json& host, const base::Json& operation);
 [[nodiscard]] base::Json to_json(const Verdict& verdict);
-/// "OK: …" or "NOT OK: … HINT", a line.
+/// Returns one line: "OK: …" or "NOT OK: … HINT".
 [[nodiscard]] std::string render_verdict(const Screen& screen, const Verdict& verdict);
 
 } // namespace gpuhost::ctl

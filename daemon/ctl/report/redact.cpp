@@ -90,7 +90,7 @@ bool goes_on_below(std::string_view value) {
     return last != npos && std::string_view("|>[{(").find(value[last]) != npos;
 }
 
-/// What the previous line says about the next one.
+/// Expectation for the next line.
 enum class Next { Any, Value, Argument };
 
 /// Returns where the value starts that the previous line announced; npos: not on this line.

@@ -33,7 +33,7 @@ struct ReportInput {
 [[nodiscard]] std::optional<base::Error> hanging_driver(const ReportInput& input);
 
 struct ReportSource {
-    std::string_view name;  ///< of the file in the archive
+    std::string_view name;  ///< file name in the archive
     std::string_view about; ///< a phrase
     std::string (*read)(const ReportInput& input);
 };
