@@ -46,7 +46,7 @@ UniqueFd resolve(int root, std::string_view path, int flags, unsigned how_to) {
     how.resolve = how_to;
     const std::string name = relative(path);
     int fd = -1;
-    do // EAGAIN: a rename raced with the walk; the hook's deadline ends one that never stops
+    do // EAGAIN: a rename raced with the walk; the hook's deadline ends an endless loop
         fd = static_cast<int>(::syscall(SYS_openat2, root, name.c_str(), &how, sizeof how));
     while (fd < 0 && errno == EAGAIN);
     return UniqueFd(fd);
@@ -61,7 +61,7 @@ tl::unexpected<base::Error> fail_place(std::string_view path, int error) {
     return fail_errno(path, error);
 }
 
-/// The directory on the file system of `root` itself, with those above it made where they are missing.
+/// Returns the directory on the file system of `root` itself. Creates missing directories.
 Result<UniqueFd> own_directory(int root, const std::string& path) {
     UniqueFd whole = resolve(root, path, O_PATH | O_DIRECTORY, in_root | RESOLVE_NO_XDEV);
     if (whole || errno != ENOENT)
@@ -87,9 +87,9 @@ bool is_read_only(int fd) {
     return ::fstatvfs(fd, &mount) == 0 && (mount.f_flag & ST_RDONLY) != 0;
 }
 
-/// Is that file system a tmpfs, mounted as a whole and at one place alone? There it may be twice, where mounts are shared.
-/// A line: id, parent, device, what of it is mounted, where, options, more of them up to "-", its kind, source and
-/// options: proc_pid_mountinfo(5).
+/// Returns whether the file system is a tmpfs that is mounted as a whole and in one place alone. The place
+/// may occur twice if mounts are shared. The fields of a line are: id, parent, device, root, mount point,
+/// options, optional fields up to "-", type, source, and super options (proc_pid_mountinfo(5)).
 bool is_sole_tmpfs(std::string_view mountinfo, dev_t device) {
     const std::string number = std::to_string(major(device)) + ":" + std::to_string(minor(device));
     std::string place;
@@ -106,7 +106,8 @@ bool is_sole_tmpfs(std::string_view mountinfo, dev_t device) {
     return !place.empty();
 }
 
-/// /dev of a container is a tmpfs that the runtime made for it alone. One that the host has elsewhere, too, is a volume.
+/// Returns the container's /dev if it is a tmpfs that the runtime made for this container. A tmpfs that is
+/// mounted elsewhere too is a volume.
 UniqueFd own_dev(int root) {
     UniqueFd dev = resolve(root, "dev", O_PATH | O_DIRECTORY, in_root | RESOLVE_NO_SYMLINKS);
     const UniqueFd file(::open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC));
@@ -117,7 +118,7 @@ UniqueFd own_dev(int root) {
     return is_own ? std::move(dev) : UniqueFd();
 }
 
-/// Opens what an O_PATH descriptor already has: no name is looked up again.
+/// Opens the file of an O_PATH descriptor without another name lookup.
 UniqueFd reopen(const UniqueFd& fd, int flags) {
     return UniqueFd(
         ::open(("/proc/self/fd/" + std::to_string(fd.get())).c_str(), flags | O_CLOEXEC | O_NOCTTY));
@@ -137,7 +138,7 @@ Result<UniqueFd> regular_file(UniqueFd found, std::string_view path) {
 
 std::string temporary_name() {
     std::uint64_t number = 0;
-    (void)!::getrandom(&number, sizeof number, 0); // can't fail for so few bytes
+    (void)!::getrandom(&number, sizeof number, 0); // cannot fail for so few bytes
     return ".gpuhost-" + std::to_string(number);
 }
 

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// The root of a container that does not run yet, seen by a process with more rights than the container will have.
+// The root of a container that does not run yet. The calling process has more rights than the container will
+// have.
 //
-// Who made the image may have put anything anywhere, and who shares one of its volumes may change that at any moment. So
-// each path is resolved by openat2(2) inside the root, without magic links, and what it led to is used through the
-// descriptor, never by its name again. Only the container's own file system is written to and read: what is mounted in it
-// belongs to somebody else, be it the host or another container, and a file of the kernel's may be changed by reading
-// it. Nothing is synced: a container's root need not outlive a power cut.
+// The image's author may have put anything anywhere. Anybody who shares a volume may change that volume at
+// any time. Each path is therefore resolved by openat2(2) inside the root, without magic links. The result is
+// used through its descriptor, never by name again.
+//
+// Only the container's own file system is read and written. A mounted file system belongs to the host or to
+// another container, and reading a file of the kernel may change it. Nothing is synced: a container's root
+// need not survive a power cut.
 #pragma once
 
 #include "daemon/base/handle.hpp"
@@ -19,31 +22,33 @@ namespace gpuhost::runtime {
 
 class ContainerRoot {
   public:
-    static constexpr std::size_t max_file = 1U << 20;  ///< bytes of a file that is read
-    static constexpr std::size_t max_names = 1U << 16; ///< of a directory that is listed
+    static constexpr std::size_t max_file = 1U << 20;  ///< bytes of a file to read
+    static constexpr std::size_t max_names = 1U << 16; ///< entries of a directory to list
 
-    /// `path` is the runtime's word, and so is that the container's root is to be `read_only`. Mounted so already, it is,
-    /// for this process alone, writable if the kernel lets it; otherwise a read-only mount is somebody else's. The host's
-    /// own "/" is refused.
+    /// Opens the root. `path` and `read_only` are from the runtime. If `read_only` is set and the root is
+    /// already mounted so, it becomes writable for this process alone, if the kernel permits it. Any other
+    /// read-only mount belongs to somebody else and stays read-only. Fails with InvalidArgument for the
+    /// host's own "/".
     [[nodiscard]] static base::Result<ContainerRoot> open(const std::string& path, bool read_only = false);
 
     [[nodiscard]] const std::string& path() const { return path_; }
 
-    /// Without the right to read, O_PATH: what `path` leads to, in a mount or not.
+    /// Returns an O_PATH descriptor, which cannot read, for the target of `path`. The target may be in a
+    /// mount.
     [[nodiscard]] base::Result<base::UniqueFd> find(std::string_view path) const;
-    // Refused: something is mounted there.
-    /// A regular file and nothing else, to be read: no pipe that never has an end, no device.
+    // The next functions fail with Refused if the path is in a mount.
+    /// Opens a regular file for reading, but never a pipe (which could block) or a device.
     [[nodiscard]] base::Result<base::UniqueFd> open_file(std::string_view path) const;
     [[nodiscard]] base::Result<std::string> read(std::string_view path) const;
     [[nodiscard]] base::Result<std::vector<std::string>> list(std::string_view path) const; ///< sorted
     [[nodiscard]] bool exists(std::string_view path) const { return find(path).has_value(); }
 
-    // Directories that are missing are made. Refused: the place is in a mount, or read-only. What is already so is left
-    // alone.
-    [[nodiscard]] base::Result<void> check_own(std::string_view path) const; ///< of what somebody else writes
+    // The next functions create missing directories. They fail with Refused if the place is in a mount or
+    // read-only. They leave content alone that is already correct.
+    [[nodiscard]] base::Result<void> check_own(std::string_view path) const; ///< for another writer
     [[nodiscard]] base::Result<void> write(std::string_view path, std::string_view content) const;
     [[nodiscard]] base::Result<void> symlink(std::string_view target, std::string_view path) const;
-    [[nodiscard]] base::Result<void> remove(std::string_view path) const; ///< absent is fine
+    [[nodiscard]] base::Result<void> remove(std::string_view path) const; ///< succeeds if absent
 
   private:
     ContainerRoot(base::UniqueFd fd, base::UniqueFd writable, std::string path)
@@ -54,11 +59,11 @@ class ContainerRoot {
     };
     [[nodiscard]] base::Result<Place> own_place(std::string_view path) const;
 
-    /// Where is written.
+    /// Returns the directory for writes.
     [[nodiscard]] int own() const { return writable_ ? writable_.get() : fd_.get(); }
 
-    base::UniqueFd fd_;       ///< in the runtime's own mount, on which others can be mounted
-    base::UniqueFd writable_; ///< in a clone of a mount that is read-only; none otherwise
+    base::UniqueFd fd_;       ///< in the runtime's own mount; others may be mounted on it
+    base::UniqueFd writable_; ///< in a clone of a read-only mount; otherwise none
     std::string path_;
 };
 

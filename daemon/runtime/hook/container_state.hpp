@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an OCI runtime says on a hook's stdin: the state of a container, and so where its root is.
+// The container state that an OCI runtime passes on a hook's stdin. It leads to the container's root.
 #pragma once
 
 #include "daemon/base/result.hpp"
@@ -14,12 +14,12 @@ inline constexpr std::size_t max_config = 8U << 20; ///< bytes of a bundle's con
 
 struct RootOfState {
     std::string path;       ///< absolute
-    bool read_only = false; ///< for the container: its runtime may have mounted it so already
+    bool read_only = false; ///< the container's root is read-only, possibly already mounted so
 };
 
-/// root.path and root.readonly of `<bundle>/config.json`. Where the state has an absolute `root`, as crun's, that is the
-/// path, and a config.json that cannot be read says nothing. All are the runtime's own words, and are trusted as far as
-/// the runtime is.
+/// Returns root.path and root.readonly of `<bundle>/config.json`. If the state has an absolute `root`, as
+/// crun's does, that is the path, and an unreadable config.json is ignored. All values are from the runtime
+/// and as trustworthy as it is.
 [[nodiscard]] base::Result<RootOfState> container_root(std::string_view state);
 
 } // namespace gpuhost::runtime

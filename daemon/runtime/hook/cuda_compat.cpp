@@ -27,7 +27,7 @@ constexpr std::size_t max_sections = 1024;
 constexpr std::size_t max_names = 1U << 20;
 constexpr std::size_t max_note = 1U << 16;
 
-/// Read and not mapped: a file that becomes shorter meanwhile is an end, no signal.
+/// Reads instead of mapping: if the file shrinks meanwhile, the read ends early instead of raising a signal.
 std::optional<std::string> read_at(int fd, std::uint64_t offset, std::uint64_t size, std::size_t limit) {
     std::string bytes(std::min<std::uint64_t>(size, limit), '\0');
     const ssize_t n = ::pread(fd, bytes.data(), bytes.size(), static_cast<off_t>(offset));
@@ -66,7 +66,7 @@ std::optional<std::string> find_section(int fd, std::string_view wanted) {
     return std::nullopt;
 }
 
-/// What the one note of a section describes, if it is NVIDIA's.
+/// Returns the description of a section's single note, if it is NVIDIA's.
 std::string_view description(std::string_view note) {
     const auto header = value_at<Elf64_Nhdr>(note, 0);
     if (!header)
@@ -86,7 +86,7 @@ std::vector<std::uint64_t> numbers(std::string_view version) {
     return parts;
 }
 
-/// Ignores the case of the keys, as NVIDIA's hook does. Returns nullptr where there is none.
+/// Finds a key regardless of case, as NVIDIA's hook does. Returns nullptr if there is none.
 const base::Json* find_key(const base::Json& object, const char* wanted) {
     for (const auto& [key, value] : object.items())
         if (::strcasecmp(key.c_str(), wanted) == 0)
@@ -94,7 +94,7 @@ const base::Json* find_key(const base::Json& object, const char* wanted) {
     return nullptr;
 }
 
-/// The version of the one libcuda that the folder has; several or none: empty.
+/// Returns the version of the only libcuda in the folder; empty if there are several or none.
 std::string compat_version(const ContainerRoot& root) {
     std::vector<std::string> versions;
     for (const std::string& name : root.list(compat_folder).value_or(std::vector<std::string>()))

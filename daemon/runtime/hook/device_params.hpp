@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// disable-device-node-modification: the driver's libraries make device nodes as /proc/driver/nvidia/params tells them to.
-// In a container nodes are the runtime's business, so there it tells them not to.
+// disable-device-node-modification: the driver's libraries create device nodes according to
+// /proc/driver/nvidia/params. In a container the runtime creates the nodes, so params must disable this.
 #pragma once
 
 #include "daemon/runtime/hook/container_root.hpp"
@@ -9,11 +9,11 @@
 
 namespace gpuhost::runtime {
 
-/// Puts a copy of the host's `params` that says "ModifyDeviceFiles: 0" over the container's. Where the host has no
-/// driver, or its params say so anyway, or the container's /proc is none or lacks the file, there is nothing to do.
+/// Mounts a copy of the host's `params` with "ModifyDeviceFiles: 0" over the container's. Does nothing if the
+/// host has no driver, its params already say so, or the container lacks a proper /proc with the file.
 [[nodiscard]] base::Result<void> disable_device_node_modification(const ContainerRoot& root);
 
-/// Empty where `params` need no change.
+/// Returns the changed text, or nothing if `params` need no change.
 [[nodiscard]] std::optional<std::string> without_modification(std::string_view params);
 
 } // namespace gpuhost::runtime

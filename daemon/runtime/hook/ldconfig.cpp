@@ -30,11 +30,11 @@ using base::Result;
 using base::UniqueFd;
 
 constexpr std::size_t max_program = 16U << 20;
-constexpr std::size_t head_bytes = 4096; ///< linkers write the program headers first
+constexpr std::size_t head_bytes = 4096; ///< linkers place the program headers first
 constexpr rlim_t max_cache = 64U << 20;
-constexpr rlim_t max_files = 64; ///< an ld.so.conf may include itself
+constexpr rlim_t max_files = 64; ///< limits an ld.so.conf that includes itself
 
-/// Without a buffer of ours: the kernel copies what it has in memory at once.
+/// Copies within the kernel, without a buffer in this process.
 Result<void> copy_all(int from, int to, const std::string& path) {
     for (std::size_t left = max_program; left > 0;) {
         const ssize_t n = ::sendfile(to, from, nullptr, left);
@@ -49,8 +49,9 @@ Result<void> copy_all(int from, int to, const std::string& path) {
     return fail(Errc::BadContent, path + ": larger than a program may be");
 }
 
-/// A copy in a mount that nothing sees and nobody writes to, since a container that sees this process could write to the
-/// host's own file through /proc/PID/exe. No memfd: a host may forbid to run those, by the sysctl vm.memfd_noexec.
+/// Returns a copy in a detached read-only mount. With the original, a container that sees this process could
+/// write to the host's file through /proc/PID/exe. A memfd is not suitable: a host may forbid executing it
+/// through the sysctl vm.memfd_noexec.
 Result<UniqueFd> copy_program(const std::string& path) {
     const UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
     if (!file)
@@ -65,7 +66,7 @@ Result<UniqueFd> copy_program(const std::string& path) {
     if (!is_static_program({head.data(), n < 0 ? 0 : static_cast<std::size_t>(n)}))
         return fail(Errc::Unsupported, path + ": not a program that needs no libraries",
                     "Give the path of glibc's ldconfig with --ldconfig-path.");
-    copy.reset(); // or it would be busy
+    copy.reset(); // an open writer would make the program busy
     GPUHOST_CHECK(make_read_only(tmpfs.get()));
     copy.reset(::openat(tmpfs.get(), "ldconfig", O_PATH | O_CLOEXEC));
     if (!copy)
@@ -73,12 +74,12 @@ Result<UniqueFd> copy_program(const std::string& path) {
     return copy;
 }
 
-/// In a process of its own; returns only when it failed.
+/// Runs in a child process. Returns only on failure.
 Result<void> become_ldconfig(const std::string& path, int program) {
-    if (::prctl(PR_SET_PDEATHSIG, SIGKILL) < 0) // the hook's deadline is this one's too
+    if (::prctl(PR_SET_PDEATHSIG, SIGKILL) < 0) // the child ends with the hook's deadline
         return fail_errno("prctl", errno);
     GPUHOST_CHECK(keep_mounts_private());
-    const UniqueFd root(::open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC)); // as this namespace has it
+    const UniqueFd root(::open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC)); // in this mount namespace
     if (!root)
         return fail_errno(path, errno);
     GPUHOST_TRY(tree, clone_writable_with_sealed_mounts(root.get()));
@@ -123,8 +124,8 @@ bool is_static_program(std::string_view elf) {
 Result<void> run_ldconfig(const ContainerRoot& root, const std::string& program) {
     GPUHOST_TRY(copy, copy_program(program));
     GPUHOST_CHECK(root.check_own("/etc/ld.so.cache"));
-    GPUHOST_CHECK(
-        root.remove("/etc/ld.so.cache~")); // where ldconfig writes: a pipe of the image's would never end
+    // ldconfig writes to this name, and would block on a pipe from the image.
+    GPUHOST_CHECK(root.remove("/etc/ld.so.cache~"));
     constexpr long spaces = CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS;
     const auto pid =
         static_cast<pid_t>(::syscall(SYS_clone, spaces | SIGCHLD, nullptr, nullptr, nullptr, nullptr));

@@ -1,17 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// The host's ldconfig, run on a container's root without a program of the container having a say.
+// Runs the host's ldconfig on a container's root. No program of the container takes part.
 #pragma once
 
 #include "daemon/runtime/hook/container_root.hpp"
 
 namespace gpuhost::runtime {
 
-/// Makes the root's /etc/ld.so.cache (Refused where that is mounted), and the links that ldconfig makes beside libraries. `program` is a path of the
-/// host. It runs from a read-only copy in memory, in namespaces of its own where the container's root is "/", what is mounted in
-/// that cannot be written, /proc, /sys and /dev are not there, it has no capability but to write files, and makes no socket.
+/// Creates the root's /etc/ld.so.cache and the links that ldconfig makes beside libraries. Fails with Refused
+/// if the cache is in a mount. `program` is a path of the host.
+///
+/// The program runs from a read-only copy in memory, in its own namespaces, with the container's root as "/".
+/// Mounts in the root are read-only, and /proc, /sys and /dev are detached. It cannot open sockets, and its
+/// only capability is to bypass permissions on files.
 [[nodiscard]] base::Result<void> run_ldconfig(const ContainerRoot& root, const std::string& program);
 
-/// Runs without another program or library: what ldconfig is with glibc. `elf` is the beginning of the file.
+/// Returns whether the program runs without an interpreter or libraries, as glibc's ldconfig does. `elf` is
+/// the beginning of the file.
 [[nodiscard]] bool is_static_program(std::string_view elf);
 
 } // namespace gpuhost::runtime

@@ -16,7 +16,7 @@ using base::fail_errno;
 using base::Result;
 using base::UniqueFd;
 
-constexpr unsigned mnt_detach = 2; // as in <sys/mount.h>
+constexpr unsigned mnt_detach = 2; // value from <sys/mount.h>
 constexpr unsigned umount_nofollow = 8;
 constexpr std::uint64_t sealed = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC;
 
@@ -95,7 +95,8 @@ Result<void> keep_mounts_private() {
 }
 
 Result<void> pivot_into(int mount) {
-    // With both the same, the old root ends on top of the new one, where "." then is: pivot_root(2).
+    // With the same directory for both, pivot_root(2) mounts the old root over the new one, and "." refers to
+    // it.
     if (::fchdir(mount) < 0 || ::syscall(SYS_pivot_root, ".", ".") < 0 ||
         ::syscall(SYS_umount2, ".", mnt_detach) < 0 || ::chdir("/") < 0)
         return fail_errno("making the container's root '/'", errno);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The words after a hook's name, as NVIDIA's hook takes them: "--link VALUE" or "--link=VALUE", each as often as one likes.
+// A hook's options in the syntax of NVIDIA's hook: "--link VALUE" or "--link=VALUE", any number of times.
 #pragma once
 
 #include "daemon/base/result.hpp"
@@ -12,7 +12,7 @@
 
 namespace gpuhost::runtime {
 
-/// {"link": {"a::b", "c::d"}}; an option that is not given has no entry.
+/// For example {"link": {"a::b", "c::d"}}. An option that is not given has no entry.
 using HookOptions = std::map<std::string, std::vector<std::string>, std::less<>>;
 
 [[nodiscard]] base::Result<HookOptions> parse_hook_options(std::span<const std::string> words,

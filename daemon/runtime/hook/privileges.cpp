@@ -27,7 +27,7 @@ constexpr std::uint32_t own_calls = AUDIT_ARCH_AARCH64;
 #else
 #error "which system calls are this machine's?"
 #endif
-constexpr std::uint32_t x32_calls = 0x40000000; ///< x86-64's second table; no number of aarch64's is as large
+constexpr std::uint32_t x32_calls = 0x40000000; ///< x86-64's second table; aarch64 has no numbers as large
 
 constexpr sock_filter load(std::size_t offset) {
     return BPF_STMT(BPF_LD | BPF_W | BPF_ABS, static_cast<std::uint32_t>(offset));
@@ -59,7 +59,7 @@ base::Result<void> forbid_sockets() {
 }
 
 base::Result<void> keep_only_file_access() {
-    // The bounding set too: root would get all of it back with the next program.
+    // Reduces the bounding set too, because root would regain all capabilities with the next program.
     for (unsigned long capability = 0;; ++capability) {
         const int there = ::prctl(PR_CAPBSET_READ, capability, 0, 0, 0);
         if (there < 0)

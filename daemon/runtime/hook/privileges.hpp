@@ -7,16 +7,16 @@
 
 namespace gpuhost::runtime {
 
-/// From now on this process, and what it becomes, can do no more than write where the modes of files forbid it: of
-/// root's capabilities CAP_DAC_OVERRIDE is left.
+/// Drops all capabilities but CAP_DAC_OVERRIDE from this process and later programs. It permits writes
+/// regardless of file modes.
 [[nodiscard]] base::Result<void> keep_only_file_access();
 
-/// From now on it makes no socket of any family, nor io_uring, which could. It can't be privileged any more
-/// (keep_only_file_access). A network namespace does less, and takes half a millisecond to make.
+/// Forbids sockets of all families, and io_uring, which can create them. keep_only_file_access() must run
+/// first, because it sets no_new_privs. A network namespace would prevent less and needs half a millisecond.
 [[nodiscard]] base::Result<void> forbid_sockets();
 
-inline constexpr rlim_t max_memory = 256U << 20; ///< an image says how large its files are, and how many
-/// From now on it has no more than that of a resource, as setrlimit(2) names them; a lower limit stays.
+inline constexpr rlim_t max_memory = 256U << 20; ///< the image decides the size and number of its files
+/// Limits a resource of setrlimit(2) to `most`. A lower existing limit stays.
 [[nodiscard]] base::Result<void> limit(int resource, rlim_t most);
 
 } // namespace gpuhost::runtime

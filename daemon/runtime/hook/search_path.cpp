@@ -29,7 +29,7 @@ constexpr std::string_view drop_ins = "/etc/ld.so.conf.d";
 constexpr std::string_view musl_loader = "/lib/ld-musl-" GPUHOST_ARCH ".so.1";
 constexpr std::string_view musl_path = "/etc/ld-musl-" GPUHOST_ARCH ".path";
 constexpr std::string_view musl_default = "/lib:/usr/local/lib:/usr/lib\n";
-constexpr std::size_t max_confs = 1024; ///< files, and includes: their maker is the image's
+constexpr std::size_t max_confs = 1024; ///< files and includes, since the image's author decides their number
 constexpr std::array ours{compat_conf, folders_conf, system_conf};
 
 bool is_ours(std::string_view path) {
@@ -57,8 +57,8 @@ tl::unexpected<base::Error> fail_too_much() {
                                       std::to_string(max_confs) + " files or as many includes");
 }
 
-/// The files that an include stands for, but for those that are known. Its directory is taken as it is written: only file
-/// names have patterns.
+/// Adds the files that match an include, except known ones. Only file names may contain patterns; the
+/// directory is literal.
 Result<void> add_matching(const ContainerRoot& root, const std::string& pattern,
                           std::vector<std::string>& files) {
     const auto [directory, name] = split_path(pattern);
@@ -77,10 +77,10 @@ Result<void> add_matching(const ContainerRoot& root, const std::string& pattern,
 
 struct Searched {
     std::set<std::string> folders;
-    std::set<std::string_view> included; ///< of ours
+    std::set<std::string_view> included; ///< of gpuhost's files
 };
 
-/// What cannot be read is passed over, as ldconfig does.
+/// Ignores unreadable files, as ldconfig does.
 Result<Searched> searched_folders(const ContainerRoot& root) {
     Searched searched;
     std::vector<std::string> files{std::string(top_conf)};
@@ -109,7 +109,8 @@ Result<Searched> searched_folders(const ContainerRoot& root) {
     return searched;
 }
 
-/// Of an image that has no file, one that includes the drop-ins; otherwise the image's own, with what it lacks around it.
+/// Writes an ld.so.conf with an include of the drop-ins if the image has none. Otherwise adds the missing
+/// includes around the image's text.
 Result<void> include_ours(const ContainerRoot& root, const std::set<std::string_view>& included) {
     if (included.size() == ours.size())
         return {};

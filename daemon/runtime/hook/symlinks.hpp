@@ -6,8 +6,8 @@
 
 namespace gpuhost::runtime {
 
-/// Each is "TARGET::LINK"; the target is kept as it is, and need not exist. A wrong link, and a file in its place, is
-/// replaced. A place in a volume is passed over, and Refused when all the others are done.
+/// Creates links of the form "TARGET::LINK". Targets are literal and need not exist. Replaces wrong links and
+/// files. Skips links in a volume, and fails with Refused after it has created all others.
 [[nodiscard]] base::Result<void> create_symlinks(const ContainerRoot& root,
                                                  const std::vector<std::string>& links);
 
