@@ -17,9 +17,10 @@ struct Impossible {};
 
 } // namespace
 
-// Only here, and without its library. What it asserts, an input can bring about all the same, as 3.3 what follows "[[": then
-// it is an error like any other, where NDEBUG would leave it undefined. Without exceptions it would go on after an error. It
-// recurses as deep as values are nested, which the last of these bounds.
+// Header-only, in this file alone. The library's assertions can fail for some inputs: in 3.3 for the text
+// after "[[". This macro turns such a failure into an ordinary error; with NDEBUG it would be undefined
+// behaviour. Without exceptions the library would continue after an error. It recurses into nested values,
+// which the last macro limits.
 #undef NDEBUG
 #define TOML_ASSERT(expr) static_cast<void>((expr) || (impossible(), false))
 #define TOML_HEADER_ONLY 1
@@ -39,8 +40,8 @@ constexpr std::size_t most_dots = 32;
 constexpr std::size_t longest_line = 64U << 10U;
 constexpr std::size_t most_dots_of_line = 4096;
 
-/// What quotes enclose is passed over; `at` is at the opening one. Where it has no end, the parser finds that too. Of three
-/// quotes that end a text, one or two more before them are its own.
+/// Returns the end of the quoted text that begins at `at`. Leaves a missing end to the parser. One or two
+/// quotes directly before three closing ones belong to the text.
 std::size_t end_of_quoted(std::string_view text, std::size_t at) {
     const char quote = text[at];
     const std::size_t length = text.substr(at, 3) == std::string(3, quote) ? 3 : 1;
@@ -65,8 +66,8 @@ struct Wrong {
     std::string_view why;
 };
 
-/// Whatever of it is quoted: no line of a configuration is like that, and the library is safe with what is left also where it
-/// takes quotes apart in another way than end_of_quoted().
+/// Finds lines that no configuration contains, regardless of quotes. The remaining text is safe for the
+/// library, even if the library finds other quoted parts than end_of_quoted().
 std::optional<Wrong> unfit_line(std::string_view text) {
     std::size_t number = 1;
     for (std::size_t at = 0; at < text.size(); ++number) {
@@ -85,14 +86,15 @@ std::size_t line_of(std::string_view text, std::size_t at) {
     return 1 + static_cast<std::size_t>(std::count(text.begin(), text.begin() + at, '\n'));
 }
 
-/// Behind a bare value the library would take what is quoted for more of it, also where that is not ASCII.
+/// Returns whether a quoted text may begin at `at`. After a bare value the library would append it to the
+/// value, even if it is not ASCII.
 bool may_begin_text(std::string_view text, std::size_t at) {
     return at == 0 || std::string_view(" \t\r\n=,.[{\xBF").find(text[at - 1]) != std::string_view::npos;
 }
 
-/// What the library must not see. A key of many dots makes as many tables one in the other, which it does not count, and would
-/// end with the stack that it takes to destroy them. What is not ASCII stands in texts and comments alone, and elsewhere leads
-/// it to what it takes for unreachable.
+/// Finds text that is unsafe for the library. A key with many dots creates nested tables, which the library
+/// does not limit; their destruction would exhaust the stack. Non-ASCII characters are valid only in strings
+/// and comments. Elsewhere they lead the library to code that it declares unreachable.
 std::optional<Wrong> unfit(std::string_view text) {
     std::size_t dots = 0;
     for (std::size_t at = base::starts_with(text, "\xEF\xBB\xBF") ? 3 : 0; at < text.size(); ++at) {
@@ -175,8 +177,8 @@ Result<toml::table> parsed(std::string_view text, std::string_view what) {
     }
 }
 
-/// The library counts lines and, in them, code points; a byte order mark is none to it. All places are found in one walk, as
-/// a list may have as many elements as a line has room for.
+/// Converts positions to offsets. The library counts lines and, within them, code points; it does not count a
+/// byte order mark. One pass finds all positions, because a list may have as many elements as fit in a line.
 class Places {
   public:
     void add(const toml::source_region& region, TextRange& range) {
@@ -207,7 +209,7 @@ class Places {
     std::vector<std::pair<toml::source_position, std::size_t*>> wanted_;
 };
 
-/// A table, or some that have headers.
+/// Returns whether the node is a table or contains tables.
 bool has_tables(const toml::node& node) {
     const auto* const list = node.as_array();
     return node.is_table() ||

@@ -29,7 +29,7 @@ std::vector<std::string> written(const std::vector<std::string>& paths) {
     return values;
 }
 
-/// Behind the comments that the file begins with, but before those that the next key has right above it.
+/// Returns the offset after the file's leading comments, but before comments directly above the next key.
 std::size_t behind_leading_comments(std::string_view text) {
     std::size_t at = line_begin(text, 0);
     std::optional<std::size_t> behind_gap;
@@ -47,7 +47,7 @@ std::size_t behind_leading_comments(std::string_view text) {
     return at < text.size() && behind_gap ? *behind_gap : at;
 }
 
-/// A file whose last line has no end keeps it that way.
+/// Inserts a line. A last line without a line end stays without one.
 std::string with_line(std::string_view text, std::size_t at, const std::string& line) {
     const std::string end = line_end(text, at == 0 ? 0 : at - 1);
     const bool is_behind_open_line = at > line_begin(text, 0) && at == text.size() && text.back() != '\n';
@@ -68,7 +68,8 @@ tl::unexpected<base::Error> refused(std::string_view what, const std::vector<std
                                     : "Make it say " + assignment(written(paths)) + " yourself.");
 }
 
-/// By their texts, in which a float is no integer and "nan" is itself.
+/// Compares the documents as text, which distinguishes floats from integers and treats "nan" as equal to
+/// itself.
 bool is_as_meant(std::string_view edited, Json before, const std::vector<std::string>& paths) {
     auto after = parse_toml(edited, "");
     if (!after)
@@ -80,7 +81,8 @@ bool is_as_meant(std::string_view edited, Json before, const std::vector<std::st
     return base::dump(before) == base::dump(*after);
 }
 
-/// Which of `current` stay, so that what is added behind them makes `wanted`; `added` becomes that.
+/// Returns which elements of `current` remain. Sets `added` to the elements of `wanted` that must follow
+/// them.
 std::vector<bool> kept(const std::vector<std::string>& current, const std::vector<std::string>& wanted,
                        std::vector<std::string>& added) {
     std::vector<bool> keeps;

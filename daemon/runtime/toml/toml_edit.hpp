@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Changes of the top-level list "imports" in a file that somebody else wrote. Everything else in it stays byte for byte:
-// comments, order, line ends, a byte order mark.
+// Edits the top-level list "imports" in another program's file. All other bytes stay: comments, order, line
+// ends, a byte order mark.
 //
-// `what` names the file in errors. BadContent is what is no TOML, and `imports` that are no list of strings. Each result is read
-// again, and is Refused where more or less changed in it than was meant; then a person has to edit the file.
+// `what` names the file in errors. The functions fail with BadContent for invalid TOML, and if `imports` is
+// not a list of strings. They parse the result again, and fail with Refused if the change is not exactly the
+// intended one. A person then has to edit the file.
 #pragma once
 
 #include "daemon/base/result.hpp"
@@ -14,17 +15,17 @@
 
 namespace gpuhost::runtime {
 
-/// `path` becomes the last element; where it is in the list already, nothing changes. A key that is not there comes behind
-/// `version`, else behind the comments that the file begins with.
+/// Appends `path`, unless the list contains it. A missing key is added after `version`, else after the
+/// leading comments.
 [[nodiscard]] base::Result<std::string> with_import(std::string_view text, std::string_view path,
                                                     std::string_view what);
 
-/// As with_imports() with the others.
+/// Removes `path`, with the rules of with_imports().
 [[nodiscard]] base::Result<std::string> without_import(std::string_view text, std::string_view path,
                                                        std::string_view what);
 
-/// The list becomes these; the elements that stay keep their places and comments. Of a list that loses its last element the
-/// key goes too, unless a comment stands in the list or behind it.
+/// Sets the list. Remaining elements keep their places and comments. Removes the key with its last element,
+/// unless there is a comment in or after the list.
 [[nodiscard]] base::Result<std::string>
 with_imports(std::string_view text, const std::vector<std::string>& paths, std::string_view what);
 

@@ -26,7 +26,7 @@ std::size_t before_blanks(std::string_view text, std::size_t at) {
     return last == std::string_view::npos ? 0 : last + 1;
 }
 
-/// The first `wanted` outside of comments and before `end`, in what stands between elements.
+/// Returns the first `wanted` before `end`, outside of comments. The text must be between elements.
 std::optional<std::size_t> find_mark(std::string_view text, std::size_t at, std::size_t end, char wanted) {
     for (; at < end; ++at) {
         if (text[at] == wanted)
@@ -37,7 +37,7 @@ std::optional<std::size_t> find_mark(std::string_view text, std::size_t at, std:
     return std::nullopt;
 }
 
-/// A list, and the commas in it: one behind each element, of which the last may be missing.
+/// A list with the positions of its commas: one after each element, optional after the last.
 struct List {
     std::string_view text;
     std::size_t open;
@@ -61,8 +61,8 @@ bool begins_line(const List& list, const TextRange& element) {
     return begin > list.open && list.text[begin - 1] == '\n';
 }
 
-/// What goes of element `i` with its comma: its lines where they hold nothing else, or as much as keeps blanks between the
-/// others as they are.
+/// Adds the ranges to remove for element `i` and its comma. These are whole lines if they contain nothing
+/// else. Otherwise the blanks between the other elements stay unchanged.
 void cut_element(const List& list, std::size_t i, bool is_first, std::vector<TextRange>& cuts) {
     const TextRange element = list.elements[i];
     const auto comma = list.commas[i];
@@ -84,7 +84,7 @@ void cut_element(const List& list, std::size_t i, bool is_first, std::vector<Tex
         cuts.push_back({*comma, *comma + 1});
 }
 
-/// Of cuts in any order that may touch or overlap.
+/// Returns the text without `cuts`, which may be unordered and overlap.
 std::string without(std::string_view text, std::vector<TextRange> cuts) {
     std::sort(cuts.begin(), cuts.end(), [](const auto& a, const auto& b) { return a.begin < b.begin; });
     std::string left;
@@ -101,7 +101,7 @@ std::string inserted(std::string_view text, std::size_t at, std::string_view wha
     return std::string(text.substr(0, at)).append(what).append(text.substr(at));
 }
 
-/// Into a list without elements: between its brackets, or on lines of their own before the one that closes it.
+/// Fills an empty list: between its brackets, or on separate lines before the closing bracket.
 std::string fill(const List& list, const std::vector<std::string>& values) {
     const std::string_view inside = between(list.text, list.open + 1, list.close);
     if (inside.find('\n') == std::string_view::npos)
@@ -115,7 +115,7 @@ std::string fill(const List& list, const std::vector<std::string>& values) {
     return inserted(list.text, line, lines);
 }
 
-/// Behind the last element, on its line.
+/// Appends after the last element, on its line.
 std::string continue_line(const List& list, const std::vector<std::string>& values) {
     const std::string joined = base::join(values, ", ");
     if (const auto comma = list.commas.back())
@@ -123,7 +123,7 @@ std::string continue_line(const List& list, const std::vector<std::string>& valu
     return inserted(list.text, list.elements.back().end, ", " + joined);
 }
 
-/// On lines of their own, behind that of the last element and its comment.
+/// Appends on separate lines after the last element and its comment.
 std::string add_lines(const List& list, const std::vector<std::string>& values) {
     const TextRange last = list.elements.back();
     const auto comma = list.commas.back();

@@ -12,7 +12,7 @@ using base::Json;
 
 namespace {
 
-/// Longer lists have a line for each element: readers bound a line.
+/// Longer lists have one line for each element, because readers limit a line's length.
 constexpr std::size_t longest_list = 100;
 
 bool is_bare(std::string_view key) {
@@ -40,7 +40,7 @@ std::string inline_list(const Json& list) {
     return flat.size() <= longest_list ? "[" + flat + "]" : "[\n" + tall + "]";
 }
 
-/// Where no header can stand: in a list of something else, too.
+/// Returns an inline table, for places where a header is not possible, including lists with other elements.
 std::string inline_table(const Json& table) {
     std::string members;
     for (const auto& [key, value] : table.items())

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// TOML as gpuhost writes it.
+// Writes TOML in gpuhost's style.
 #pragma once
 
 #include "daemon/base/json.hpp"
@@ -9,11 +9,11 @@
 
 namespace gpuhost::runtime {
 
-/// What parse_toml() reads as the same document, where that is within its bounds and of UTF-8. Plain values come before tables,
-/// in the order of their keys; what is null is left out, and integers are signed ones of 64 bits.
+/// Returns text that parse_toml() reads as the same document, if that is within its limits and UTF-8. Plain
+/// values precede tables, ordered by key. Omits null values. Integers are signed and have 64 bits.
 [[nodiscard]] std::string to_toml(const base::Json& table);
 
-/// In quotes.
+/// Returns the text in quotes.
 [[nodiscard]] std::string toml_string(std::string_view text);
 
 } // namespace gpuhost::runtime
