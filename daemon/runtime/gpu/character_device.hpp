@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Device nodes, as tests can play them: making real ones needs privileges. Linked from runtime/character_device.cpp or
-// tests/support/fake_loader.cpp.
+// Reads device nodes. Tests replace the function, because creating nodes needs privileges. Linked from
+// runtime/gpu/character_device.cpp or tests/support/fake_loader.cpp.
 #pragma once
 
 #include "daemon/base/root.hpp"
@@ -10,7 +10,7 @@
 
 namespace gpuhost::runtime {
 
-/// Of a character device at `path`, no link; nothing of anything else.
+/// Returns the attributes of a character device at `path`; nothing for links and other files.
 [[nodiscard]] std::optional<struct stat> stat_character_device(const base::Root& root,
                                                                const std::string& path);
 

@@ -12,13 +12,14 @@ namespace gpuhost::runtime {
 
 inline constexpr std::string_view mig_minors_file = "/proc/driver/nvidia-caps/mig-minors";
 
-/// Which node /dev/nvidia-caps/nvidia-capN lets a process use which instance of MIG. GPUs are told by their minors.
+/// Maps MIG instances to the nodes /dev/nvidia-caps/nvidia-capN that grant access to them. GPUs are
+/// identified by minor.
 class MigMinors {
   public:
-    /// Of that file. BadContent names the line that is none of it.
+    /// Parses that file. Fails with BadContent that names an invalid line.
     [[nodiscard]] static base::Result<MigMinors> parse(std::string_view text);
 
-    /// The node's path; nothing where the file does not have the instance.
+    /// Returns the node's path; nothing if the file does not list the instance.
     [[nodiscard]] std::optional<std::string> of_gpu_instance(unsigned gpu, unsigned instance) const;
     [[nodiscard]] std::optional<std::string> of_compute_instance(unsigned gpu, unsigned gpu_instance,
                                                                  unsigned instance) const;

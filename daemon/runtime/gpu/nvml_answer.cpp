@@ -17,8 +17,8 @@ using base::Result;
 
 namespace {
 
-constexpr std::chrono::seconds patience{60}; ///< GPUs that sleep are woken one after the other
-constexpr std::int64_t last_number = 0xffff; ///< of anything that there are some of in a host
+constexpr std::chrono::seconds patience{60}; ///< sleeping GPUs wake one after the other
+constexpr std::int64_t last_number = 0xffff; ///< limit for any index or ID
 
 Result<unsigned> get_number(const Json& object, const char* key) {
     GPUHOST_TRY(number, base::get_int(object, key));
@@ -27,7 +27,7 @@ Result<unsigned> get_number(const Json& object, const char* key) {
     return static_cast<unsigned>(number);
 }
 
-/// It will be a device's name, and a part of one that people write.
+/// Returns whether the text is safe as a device name, which people type.
 bool is_mig_uuid(const std::string& uuid) {
     return base::starts_with(uuid, "MIG-") && uuid.size() > 4 && uuid.size() < 100 && uuid.back() != '-' &&
            std::all_of(uuid.begin(), uuid.end(), [](char c) {
@@ -97,8 +97,8 @@ Result<std::vector<NvmlGpu>> parse_nvml_answer(std::string_view text) {
 }
 
 Result<std::vector<NvmlGpu>> ask_nvml(const base::Root& host, const std::string& library) {
-    if (host.is_host() &&
-        ::geteuid() == 0) // --driver-root may lead into somebody's directory, and the library's code is run
+    // --driver-root may lead to a user's directory, and the library's code is executed.
+    if (host.is_host() && ::geteuid() == 0)
         GPUHOST_CHECK(open_trusted(host, library));
     GPUHOST_TRY(finished,
                 run_trusted(host, {base::installed_program("gpuhost-nvml"), host.host_path(library)},

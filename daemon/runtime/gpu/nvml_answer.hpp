@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What NVML alone knows of GPUs. gpuhost-nvml asks it, a process of its own, since NVML may hang; its answer is one JSON
-// object on its standard output, {"gpus": [...]} or {"error": text}.
+// Facts about GPUs that only NVML provides. The separate process gpuhost-nvml queries it, because NVML may
+// hang. The process writes one JSON object to its stdout: {"gpus": [...]} or {"error": text}.
 #pragma once
 
 #include "daemon/base/json.hpp"
@@ -12,29 +12,30 @@
 
 namespace gpuhost::runtime {
 
-/// Of MIG, as a container gets it: a compute instance in a GPU instance.
+/// A MIG device for a container: a compute instance in a GPU instance.
 struct NvmlInstance {
-    unsigned index = 0; ///< among its GPU's; there may be gaps
+    unsigned index = 0; ///< within its GPU; may have gaps
     std::string uuid;   ///< "MIG-…"
     unsigned gpu_instance = 0;
     unsigned compute_instance = 0;
-    bool graphics = false; ///< it can draw
+    bool graphics = false; ///< supports graphics
     friend bool operator==(const NvmlInstance&, const NvmlInstance&) = default;
 };
 
 struct NvmlGpu {
     unsigned minor = 0;
-    bool split = false; ///< MIG is on, though there may be no instance
+    bool split = false; ///< MIG is on, even without instances
     std::vector<NvmlInstance> instances;
-    std::string problem; ///< why that is not all; empty: it is
+    std::string problem; ///< why the list is incomplete; empty: it is complete
     friend bool operator==(const NvmlGpu&, const NvmlGpu&) = default;
 };
 
 [[nodiscard]] base::Json to_json(const std::vector<NvmlGpu>& gpus);
-/// Of what the program wrote: the last line, since a library may write too. An answer that says an error is that error.
+/// Parses the last line of the program's output, since a library may print too. Fails with the error that the
+/// answer contains, if any.
 [[nodiscard]] base::Result<std::vector<NvmlGpu>> parse_nvml_answer(std::string_view text);
 
-/// Of the library at `library`, a path below `host`, which must be the running one.
+/// Queries NVML. `library` is a path below `host`, which must be the running host.
 [[nodiscard]] base::Result<std::vector<NvmlGpu>> ask_nvml(const base::Root& host, const std::string& library);
 
 } // namespace gpuhost::runtime
