@@ -12,8 +12,8 @@ namespace gpuhost::runtime {
 struct CdiSettings {
     bool enable = true;
     std::string directory;       ///< of the specifications: "/run/cdi" or "/etc/cdi"
-    std::string groups = "auto"; ///< "yes", "no", or "auto": where all runtimes of the host read them
-    bool repair = true;          ///< what another program has changed is written again
+    std::string groups = "auto"; ///< "yes", "no", or "auto": if all runtimes of the host support them
+    bool repair = true;          ///< rewrite what another program has changed
 };
 
 [[nodiscard]] std::span<const core::SettingKey> cdi_setting_keys();

@@ -72,7 +72,7 @@ Json settled_settings(RuntimeSettings settings) {
 
 namespace {
 
-/// Before there was a store of toolkits only the directory was written.
+/// Reads older documents too, which contain only the directory.
 ToolkitPlace toolkit_place_of(const Json& value) {
     const std::string directory = base::string_or(value, "toolkit_directory", "/usr/bin");
     return {directory, base::string_or(value, "toolkit_programs", directory),

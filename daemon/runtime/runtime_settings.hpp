@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Section [Runtime] of gpuhostd.conf(5), and what of [CDI] runtimes are told.
+// Section [Runtime] of gpuhostd.conf(5), and the parts of [CDI] that runtimes need.
 #pragma once
 
 #include "daemon/base/json.hpp"
@@ -11,26 +11,26 @@
 
 namespace gpuhost::runtime {
 
-/// Where the programs of NVIDIA's runtime classes are: as runtimes are told, and as they can be looked for now, also where
-/// nothing leads there yet. Empty: nowhere.
+/// Locations of the programs of NVIDIA's runtime classes; empty: nowhere. `directory` is the path that
+/// runtimes are configured with. `programs` is their present place, even before `directory` leads there.
 struct ToolkitPlace {
     std::string directory{"/usr/bin"};
     std::string programs{"/usr/bin"};
-    std::string otherwise{"/usr/bin"}; ///< the directory that counts as long as nothing is in the first
+    std::string otherwise{"/usr/bin"}; ///< used while `directory` has no programs
     friend bool operator==(const ToolkitPlace&, const ToolkitPlace&) = default;
 };
 
 struct RuntimeSettings {
-    bool configure = true;                    ///< also by apply, not only when asked
+    bool configure = true;                    ///< apply does it too, without a request
     std::vector<std::string> runtimes;        ///< by name; empty: all
     std::vector<std::string> classes{"auto"}; ///< "auto", "none", or names of NVIDIA's runtime classes
-    std::string default_class;                ///< empty: the default runtime stays
-    ToolkitPlace toolkit;                     ///< of the toolkit that is used
-    bool restart = true;                      ///< what is configured otherwise is started again
-    bool repair = true;                       ///< what another program has overwritten is written again
-    bool cdi = true;                          ///< specifications are written at all
-    std::string cdi_directory{"/run/cdi"};    ///< where
-    bool registry_hosts = false;              ///< bundles have images that pods are to find
+    std::string default_class;                ///< empty: unchanged
+    ToolkitPlace toolkit;                     ///< of the toolkit in use
+    bool restart = true;                      ///< restart runtimes whose configuration changed
+    bool repair = true;                       ///< rewrite what another program has overwritten
+    bool cdi = true;                          ///< specifications are written
+    std::string cdi_directory{"/run/cdi"};    ///< their directory
+    bool registry_hosts = false;              ///< pods are to find images of bundles
     friend bool operator==(const RuntimeSettings&, const RuntimeSettings&) = default;
 };
 
@@ -38,9 +38,10 @@ struct RuntimeSettings {
 [[nodiscard]] RuntimeSettings runtime_settings(const core::Settings& settings, ToolkitPlace toolkit,
                                                bool registry_hosts);
 
-/// As a step's arguments.
+/// Returns the settings as a step's arguments.
 [[nodiscard]] base::Json to_json(const RuntimeSettings& settings);
-/// To compare with those of another time: without what counted only until a toolkit was selected.
+/// Returns the settings to compare with those of another run. Excludes `otherwise`, which applies only until
+/// a toolkit is selected.
 [[nodiscard]] base::Json settled_settings(RuntimeSettings settings);
 [[nodiscard]] RuntimeSettings runtime_settings_from_json(const base::Json& value);
 

@@ -12,19 +12,20 @@
 namespace gpuhost::runtime {
 
 struct ToolkitSettings {
-    std::string version{"auto"};      ///< "auto", "off", "preinstalled", or one
+    std::string version{"auto"};      ///< "auto", "off", "preinstalled", or a version
     std::string mode{"auto"};         ///< of nvidia-container-runtime
     std::vector<std::string> options; ///< of config.toml, "KEY=VALUE"
-    std::string
-        directory; ///< of [Runtime]: where its programs are, whatever is selected; empty: follows that
-    bool of_cluster = false; ///< `version` is the cluster's policy's, and no step's argument
+    /// From [Runtime]: the programs' directory, whatever toolkit is selected; empty: that of the selected
+    /// one.
+    std::string directory;
+    bool of_cluster = false; ///< `version` is from the cluster's policy; not part of a step's arguments
     friend bool operator==(const ToolkitSettings&, const ToolkitSettings&) = default;
 };
 
 [[nodiscard]] std::span<const core::SettingKey> toolkit_setting_keys();
 [[nodiscard]] ToolkitSettings toolkit_settings(const core::Settings& settings);
 
-/// As a step's arguments.
+/// Returns the settings as a step's arguments.
 [[nodiscard]] base::Json to_json(const ToolkitSettings& settings);
 [[nodiscard]] ToolkitSettings toolkit_settings_from_json(const base::Json& value);
 
