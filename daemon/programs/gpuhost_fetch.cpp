@@ -189,8 +189,8 @@ class Fetcher {
             .run(pipe);
     }
 
-    /// Polls the operation until it ends. The operation survives a restart of the daemon. There is no
-    /// subscription to signals, because nobody reads them while data arrives.
+    /// Polls the operation until it ends. The operation survives a restart of the daemon. Signals
+    /// are not subscribed to, because they are not read while data arrives.
     Result<void> wait_for(std::uint64_t id) {
         const auto running = [](const Json& operation) {
             const std::string state = base::string_or(operation, "state", "");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A client of the Kubernetes API: https://kubernetes.io/docs/reference/using-api/api-concepts/. No call
-// blocks except wait(). Answers are delivered in work() and wait().
+// A client of the Kubernetes API: https://kubernetes.io/docs/reference/using-api/api-concepts/. Requests do
+// not block. Answers are delivered in work() and wait().
 #pragma once
 
 #include "daemon/base/json.hpp"

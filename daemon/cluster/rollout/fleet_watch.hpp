@@ -22,7 +22,7 @@ class FleetWatch {
     [[nodiscard]] std::optional<Time> due() const;
     void turn();
     void retry();   ///< retries at once, with the new credentials
-    void refresh(); ///< reads the policy's file again if it has changed
+    void refresh(); ///< reads the policy's file again
 
     /// Returns whether everything has been read. A change of the policy reads the Nodes again, because their
     /// labels are not kept.

@@ -26,7 +26,7 @@ class GateKeeper {
 
     /// Asks these gates from now on, until the next call.
     void want(std::set<Gate> gates);
-    void forget(); ///< also drops all answers
+    void forget(); ///< drops the wanted gates and all answers
     [[nodiscard]] GateStates states() const;
 
     [[nodiscard]] std::optional<Time> due() const;

@@ -145,7 +145,7 @@ void Leader::take_lease(const LeaseFacts& lease) {
         lease_due_ = lease_ends() > now() ? lease_ends() + backoff_.next() : now();
 }
 
-/// Returns when the lease is free. By then its holder has not renewed it for the full duration.
+/// Returns when the lease is free: its holder has then not renewed it for the full duration.
 Time Leader::lease_ends() const {
     const bool is_free = !lease_there_ || lease_.holder.empty() || lease_.holder == name_;
     return is_free ? Time(0) : lease_seen_ + std::chrono::duration_cast<Time>(lease_.duration);

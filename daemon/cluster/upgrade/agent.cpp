@@ -206,8 +206,8 @@ void UpgradeAgent::mind_grant(const UpgradeMove& move, bool under_way) {
     watch_waits(move.state == UpgradeState::UpgradeRequired && move.wants_grant && !lease_);
 }
 
-/// Begins with a list where an upgrade is under way: that host must know that there is no grant. Any other
-/// host may assume that there is none until the watch reports one.
+/// Watches this host's grant. `from_list`: an upgrade is under way, so the absence of a grant must be known. Any
+/// other host may assume that it has no grant until the watch reports one.
 void UpgradeAgent::watch_grant(bool from_list) {
     lease_known_ = false;
     grant_watch_ =
@@ -307,7 +307,7 @@ void UpgradeAgent::renewed(ApiAnswer&& answer, Time asked) {
     lease_due_ = returns_ || !confirmed_ ? now() : asked + as_time(lease_->duration) / 3;
 }
 
-/// Deletes the Lease. Once requested, the deletion may take effect at any time, unless a renewal came first.
+/// Deletes the Lease. Once requested, the deletion may take effect at any time, unless a renewal was first.
 void UpgradeAgent::give_back() {
     asks_ = true;
     renewed_.reset();

@@ -50,7 +50,7 @@ bool uses_gpu(const Json& spec) {
     return false;
 }
 
-/// Returns the claims that the pod names, and those that were created for it.
+/// Returns the names of the claims in the spec and of the claims that were created for the pod.
 std::vector<std::string> claims_of(const Json& spec, const Json& status) {
     std::vector<std::string> names;
     for (const Json* list : {&elements(spec, "resourceClaims"), &elements(status, "resourceClaimStatuses")})
