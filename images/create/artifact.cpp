@@ -35,14 +35,15 @@ struct Architecture {
 constexpr std::array architectures{
     Architecture{"_amd64.deb", "linux/amd64"}, Architecture{".x86_64.rpm", "linux/amd64"},
     Architecture{"_arm64.deb", "linux/arm64"}, Architecture{".aarch64.rpm", "linux/arm64"}};
-/// Likewise of an archive, "_amd64.tar.gz", and of NVIDIA's installer, "NVIDIA-Linux-x86_64-550.163.01.run".
+/// Words in the names of archives ("_amd64.tar.gz") and of NVIDIA's installer
+/// ("NVIDIA-Linux-x86_64-550.163.01.run").
 constexpr std::array archive_words{
     Architecture{"amd64", "linux/amd64"}, Architecture{"x86_64", "linux/amd64"},
     Architecture{"arm64", "linux/arm64"}, Architecture{"aarch64", "linux/arm64"}};
 
-constexpr std::size_t most_layers = 10'000; ///< that parse_document() takes
+constexpr std::size_t most_layers = 10'000; ///< limit of parse_document()
 
-/// Owns what glob(3) found.
+/// Owns the result of glob(3).
 class Glob {
   public:
     explicit Glob(const std::string& pattern) : result_(::glob(pattern.c_str(), 0, nullptr, &found_)) {}
@@ -60,7 +61,7 @@ class Glob {
     int result_;
 };
 
-/// A directory's name is no pattern.
+/// Escapes a directory's name for use in a pattern.
 std::string escaped(const std::string& directory) {
     std::string text;
     for (const char c : directory) {
@@ -71,7 +72,7 @@ std::string escaped(const std::string& directory) {
     return text;
 }
 
-/// Platforms that the names of these packages say.
+/// Returns the platforms in the names of these packages.
 std::vector<std::string> platforms_of(const std::map<std::string, std::string>& files) {
     std::set<std::string> platforms;
     for (const auto& [name, path] : files) {
@@ -107,7 +108,7 @@ std::string document_of(const BundleArtifact& artifact, const std::vector<NewArt
                        {"annotations", {{"org.opencontainers.image.version", artifact.name}}}});
 }
 
-/// Can a host be what both words say? One with two kernels has both of these.
+/// Reports whether a host may match both words. Compares platforms only: a host may have several kernels.
 bool may_meet(const std::string& a, const std::string& b) {
     const std::string_view left = parse_host_word(a).value_or(HostWord()).platform;
     const std::string_view right = parse_host_word(b).value_or(HostWord()).platform;
@@ -115,7 +116,8 @@ bool may_meet(const std::string& a, const std::string& b) {
            HostFacts{std::string(right), {}}.is(left);
 }
 
-/// A host with several of the GPUs has several of the words, which does no harm.
+/// Returns the words for a driver's hosts. A host with several of the GPUs matches several words, which is
+/// harmless.
 std::vector<std::string> driver_hosts(const ArtifactSource& source, std::string_view platform) {
     HostWord host{platform, source.kernel, {}, source.flavour, any_gpu};
     if (source.gpus.empty())
@@ -128,7 +130,8 @@ std::vector<std::string> driver_hosts(const ArtifactSource& source, std::string_
     return words;
 }
 
-/// Path by name of what the source's patterns name. Two files of one name could not both be unpacked.
+/// Returns name → path of the files that match the source's patterns. Fails if two files have the same name,
+/// because they could not both be unpacked.
 Result<std::map<std::string, std::string>> find_files(const ArtifactSource& source,
                                                       const std::string& directory) {
     std::map<std::string, std::string> files;
@@ -152,7 +155,7 @@ Result<std::map<std::string, std::string>> find_files(const ArtifactSource& sour
 Result<NewArtifact::File> read_file(const std::string& name, const std::string& found) {
     std::error_code error;
     const std::string path =
-        std::filesystem::canonical(found, error).string(); // a bundle's writer follows no links
+        std::filesystem::canonical(found, error).string(); // write_bundle() follows no links
     if (error)
         return base::fail_errno(found, error.value());
     const base::UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
@@ -187,7 +190,7 @@ Result<NewArtifact> make_driver(const ArtifactSource& source, const std::string&
     return made;
 }
 
-/// For all hosts of the one platform: with a GPU or without, a toolkit does no harm.
+/// Makes an artifact for all hosts of one platform. The toolkit is harmless on hosts without a GPU.
 Result<NewArtifact> make_toolkit(const ArtifactSource& source, const std::string& directory) {
     GPUHOST_TRY(names, find_files(source, directory));
     const auto platforms =
@@ -225,7 +228,8 @@ tl::unexpected<base::Error> not_carried(const std::string& name) {
                       "Names are UTF-8 without control characters.");
 }
 
-/// Under that very name: JSON has no other than UTF-8, and hosts take no other than this.
+/// Reports whether a bundle can contain this name unchanged: JSON requires UTF-8, and hosts accept only paths
+/// in a tree.
 bool can_be_carried(const std::string& name) {
     return is_path_in_tree(name) &&
            base::parse_json(base::dump(Json(name)), name).value_or(Json()) == Json(name);
@@ -255,9 +259,9 @@ Result<void> take_tree(NewArtifact& made, const std::string& directory,
     auto entry = Tree(directory, std::filesystem::directory_options::follow_directory_symlink, error);
     for (; !error && entry != Tree(); entry.increment(error)) {
         const std::string name = entry->path().lexically_relative(directory).string();
-        if (!is_path_in_tree(name)) // also where links lead round
+        if (!is_path_in_tree(name)) // also for links that form a loop
             return not_carried(name);
-        std::error_code unknown; // a link that leads nowhere is said when it is read
+        std::error_code unknown; // read_file() reports a broken link
         if (entry->is_directory(unknown)) {
             if (leave(*entry))
                 entry.disable_recursion_pending();

@@ -29,11 +29,11 @@ using base::UniqueFd;
 namespace {
 
 constexpr std::string_view layout_text = R"({"imageLayoutVersion":"1.0.0"})";
-constexpr unsigned most_nesting = 8; ///< indexes in indexes
+constexpr unsigned most_nesting = 8; ///< of indexes in indexes
 constexpr std::size_t longest_type = 256;
-constexpr std::size_t most_platforms = 256; ///< of one blob; a bundle's manifest takes no more
+constexpr std::size_t most_platforms = 256; ///< of one blob; the limit of a bundle's manifest
 
-/// Collects the blobs of images, each once, with the hosts that need it.
+/// Collects the blobs of images, each once, with the hosts that need them.
 class Collector {
   public:
     explicit Collector(Contents& contents) : contents_(contents) {}
@@ -52,9 +52,9 @@ class Collector {
     struct Walk {
         const ImageStock& stock;
         const ImageSource& source;
-        std::set<std::string> platforms; ///< found on the way
-        std::set<std::pair<std::string, std::string>>
-            documents; ///< digest and platform, of those walked already
+        std::set<std::string> platforms; ///< found during the walk
+        /// Digest and platform of documents visited already.
+        std::set<std::pair<std::string, std::string>> documents;
 
         [[nodiscard]] std::vector<std::string> platforms_of(const std::string& document) const;
     };
@@ -71,14 +71,14 @@ class Collector {
     Contents& contents_;
     std::vector<NewArtifact> artifacts_;
     std::map<std::string, Blob> blobs_;
-    std::map<std::string, std::string> names_; ///< digest by name, of images
-    std::set<std::string> referrers_;          ///< digests of those that are among the images
+    std::map<std::string, std::string> names_; ///< name → digest, of images
+    std::set<std::string> referrers_;          ///< digests of those among the images
 };
 
 bool wanted(const std::vector<std::string>& platforms, const std::string& platform) {
     return platforms.empty() || platform.empty() ||
            std::any_of(platforms.begin(), platforms.end(), [&](const std::string& one) {
-               return platform == one || base::starts_with(platform, one + "/"); // its variants
+               return platform == one || base::starts_with(platform, one + "/"); // variants of it
            });
 }
 
@@ -92,7 +92,7 @@ Result<BundleImage> make_image(const std::string& name, const Descriptor& descri
     if (image.artifact_type.size() > longest_type)
         return base::fail(Errc::BadContent, "the artifact type of sha256:" + descriptor.hex + " is too long");
     std::size_t bytes = 0;
-    for (const auto& [key, text] : document.annotations) { // as many as a bundle's manifest takes
+    for (const auto& [key, text] : document.annotations) { // up to the limits of a bundle's manifest
         bytes += key.size() + text.size();
         if (bytes <= most_annotation_bytes && image.annotations.size() < most_annotations)
             image.annotations[key] = text;
@@ -100,7 +100,8 @@ Result<BundleImage> make_image(const std::string& name, const Descriptor& descri
     return image;
 }
 
-/// As an image's configuration says it; empty for anything else, and for what 64-bit machines of the same make run too.
+/// Returns the platform in an image's configuration. Returns nothing for other documents, and for 32-bit
+/// platforms, which 64-bit hosts run too.
 std::string configured_platform(const BlobSource& blobs, const Descriptor& image) {
     if (!is_document(image.media_type))
         return {};
@@ -113,7 +114,8 @@ std::string configured_platform(const BlobSource& blobs, const Descriptor& image
     return platform == "linux/386" || base::starts_with(platform + "/", "linux/arm/") ? "" : platform;
 }
 
-/// What leads to it says so, or what leads to that. Where nothing does, the image itself: skopeo's layouts are so.
+/// Returns the platform in the descriptor, or that of its parent. Without either, reads the image's
+/// configuration, as skopeo's layouts require.
 std::string platform_of(const ImageStock& stock, const Descriptor& image, const std::string& parent) {
     if (!image.platform.empty())
         return image.platform;
@@ -128,14 +130,14 @@ std::vector<std::string> Collector::Walk::platforms_of(const std::string& docume
     return found;
 }
 
-/// `host` is a word of Member::hosts; empty: all need it.
+/// `host` is a word of Member::hosts; empty: all hosts need it.
 Result<void> Collector::note_blob(const std::string& hex, std::uint64_t size, const std::string& host) {
     Blob& blob = blobs_.try_emplace(hex, Blob{size, {}, false, blobs_.size()}).first->second;
     if (blob.size != size)
         return base::fail(Errc::BadContent, "blob sha256:" + hex + " is said to have two sizes");
     blob.for_all = blob.for_all || host.empty();
     blob.hosts.insert(host);
-    if (blob.hosts.size() > most_platforms) // each is a walk through all that the blob leads to
+    if (blob.hosts.size() > most_platforms) // each platform is a walk through everything below the blob
         return base::fail(Errc::BadContent, "blob sha256:" + hex + " is for more than " +
                                                 std::to_string(most_platforms) + " platforms");
     return {};
@@ -146,7 +148,7 @@ Result<void> Collector::add_blob(const Walk& walk, const Descriptor& descriptor,
     const auto found = walk.stock.blobs->open(descriptor.hex);
     const bool missing = !found && found.error().code == Errc::NotFound;
     if (missing && descriptor.elsewhere)
-        return {}; // by its licence it may not be passed on
+        return {}; // its licence forbids redistribution
     if (missing)
         return base::fail(
             Errc::NotFound, "blob sha256:" + descriptor.hex + " is not there",
@@ -223,7 +225,7 @@ Result<void> Collector::add_all(const ImageSource& source, const ImageStock& sto
         return base::fail(Errc::NotFound, "has no images");
     for (const Descriptor& image : stock.images) {
         if (!is_document(image.media_type) || stock.is_about_another(image))
-            continue; // the specification lets a layout have more than images
+            continue; // the specification allows other content in a layout
         const std::string name = own_name(image);
         if (name.empty() && !source.unnamed)
             return base::fail(Errc::InvalidArgument,
@@ -247,7 +249,7 @@ Result<void> Collector::add_images(const ImageSource& source, const ImageStock& 
     return add_image(source.name, chosen, source, stock);
 }
 
-/// Takes what is about one of the documents taken, and what is about that.
+/// Adds the images about a document that was added, and the images about those.
 Result<void> Collector::add_referrers(Walk& walk) {
     for (bool grew = true; grew;) {
         grew = false;
@@ -277,7 +279,7 @@ Result<void> Collector::add_artifact(const ArtifactSource& source, const Collect
                               "Flavour=.");
     const std::string config = content::sha256(empty_config);
     const auto hosts = made.hosts.empty() ? std::vector<std::string>{""} : made.hosts;
-    GPUHOST_CHECK(note_blob(config, empty_config.size(), "")); // every artifact has it
+    GPUHOST_CHECK(note_blob(config, empty_config.size(), "")); // part of every artifact
     for (const std::string& host : hosts) {
         GPUHOST_CHECK(note_blob(made.artifact.hex, made.artifact.size, host));
         for (const NewArtifact::File& file : made.files)
@@ -293,7 +295,8 @@ Result<void> Collector::add_artifact(const ArtifactSource& source, const Collect
         return other.artifact.hex == made.artifact.hex && other.artifact.kernel == made.artifact.kernel &&
                other.artifact.flavour == made.artifact.flavour;
     };
-    if (std::none_of(artifacts_.begin(), artifacts_.end(), same)) // else for other hosts, by its members
+    // Else the same artifact for other hosts, which its members name.
+    if (std::none_of(artifacts_.begin(), artifacts_.end(), same))
         contents_.manifest.artifacts.push_back(made.artifact);
     artifacts_.push_back(std::move(made));
     return {};
@@ -396,7 +399,7 @@ Result<BundleManifest> describe(const ImageStock& stock, const std::string& bund
     all.unnamed = true;
     GPUHOST_CHECK(collector.add_images(all, stock));
     collector.finish();
-    // Words of whoever made the images are in it: it must be one that is taken when it is read again.
+    // The images contain untrusted text, so the manifest must pass the checks of its readers.
     return parse_bundle_manifest(to_text(contents.manifest), "what is made of it");
 }
 

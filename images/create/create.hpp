@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What goes into a bundle: from a specification to a manifest and the blobs of its members. On the machine where bundles
-// are made, which needs no daemon.
+// Collects the content of a bundle: turns a specification into a manifest and the blobs of its members. Runs
+// on the machine where bundles are made, without a daemon.
 #pragma once
 
 #include "images/bundle/manifest.hpp"
@@ -17,28 +17,28 @@
 
 namespace gpuhost::images {
 
-/// A manifest, and where its members are.
+/// A manifest, and the sources of its members' content.
 struct Contents {
     BundleManifest manifest;
     std::vector<std::unique_ptr<BlobSource>> sources;
-    std::map<std::string, const BlobSource*> blobs; ///< by digest: one of `sources`
-    std::map<std::string, std::string> files;       ///< path by digest
-    std::map<std::string, std::string> texts;       ///< what is made for the bundle, by digest
+    std::map<std::string, const BlobSource*> blobs; ///< digest → one of `sources`
+    std::map<std::string, std::string> files;       ///< digest → path
+    std::map<std::string, std::string> texts;       ///< digest → generated content
 
     [[nodiscard]] base::Result<MemberBytes> open(const Member& member) const;
 };
 
 struct CollectOptions {
-    std::string directory = "."; ///< what relative paths in the specification start from
-    std::string scratch = ".";   ///< where there is room for what archives unpack to
+    std::string directory = "."; ///< base of relative paths in the specification
+    std::string scratch = ".";   ///< directory with space for unpacked archives
     std::uint64_t created = 0;   ///< seconds since 1970
-    bool dry_run = false;        ///< packages are not signed, and nobody is asked for a passphrase
+    bool dry_run = false;        ///< signs no packages and asks for no passphrase
 };
 
 [[nodiscard]] base::Result<Contents> collect(const BundleSpec& spec, const CollectOptions& options);
 
-/// A manifest of all images of `stock` for hosts of one platform, also of those without a name. It says what is there and
-/// nothing of when, so that the same images have the same one.
+/// Makes a manifest of all images in `stock` for hosts of one platform, including unnamed ones. It contains
+/// no date: the same images have the same manifest.
 [[nodiscard]] base::Result<BundleManifest> describe(const ImageStock& stock, const std::string& bundle,
                                                     const std::string& platform);
 

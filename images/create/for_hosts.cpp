@@ -14,11 +14,11 @@ using base::Result;
 
 namespace {
 
-/// What hosts of one platform find in the bundle of one driver version.
+/// The parts of one driver version that the bundle has for hosts of one platform.
 struct Offer {
     bool packages = false;
     bool source = false;
-    std::set<std::string> kernels; ///< that it has modules for
+    std::set<std::string> kernels; ///< those with modules in the bundle
 };
 using Offers = std::map<std::string, Offer>;
 
@@ -45,8 +45,9 @@ std::string reason(const Member& member, bool needed) {
     return "for " + base::join(hosts, " or ") + ", of which there is no host";
 }
 
-/// By their names, as Debian, Ubuntu and NVIDIA give them: nvidia-open-kernel-dkms, nvidia-dkms-550-server,
-/// nvidia-kernel-source-550. NVIDIA's .run has both. `flavour` empty: either.
+/// Looks for module sources by package name, as Debian, Ubuntu and NVIDIA use them: nvidia-open-kernel-dkms,
+/// nvidia-dkms-550-server, nvidia-kernel-source-550. NVIDIA's .run has both flavours. `flavour` empty:
+/// either.
 bool has_source(const Document& packages, const std::string& flavour) {
     return std::any_of(packages.content.begin(), packages.content.end(), [&](const Descriptor& file) {
         const auto has = [&](const char* part) { return file.title.find(part) != std::string::npos; };
@@ -57,7 +58,7 @@ bool has_source(const Document& packages, const std::string& flavour) {
     });
 }
 
-/// Whatever kernel it is for.
+/// Matches a host, whatever the kernel.
 bool fits(const std::vector<std::string>& hosts, const HostFacts& host) {
     return hosts.empty() || std::any_of(hosts.begin(), hosts.end(), [&](const std::string& word) {
                HostWord wanted = parse_host_word(word).value_or(HostWord());
@@ -86,7 +87,7 @@ Result<Offers> offers_of(const Contents& contents, const HostFacts& host) {
     return offers;
 }
 
-/// Collects phrases on one host.
+/// Collects phrases about one host.
 class Examination {
   public:
     Examination(const Inventory& host, std::vector<Unserved>& found) : host_(host), found_(found) {}
@@ -133,7 +134,7 @@ class Examination {
             miss("has GPUs (" + gpus() + "), and no driver is there for " + host_.platform);
     }
 
-    /// A bundle that has packages for some hosts is meant to serve the others too.
+    /// Reports a host without packages if the bundle has packages for other hosts.
     void look_at_packages(const BundleManifest& manifest) {
         const HostFacts facts = host_.facts();
         bool any = false;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The smallest bundle that serves some hosts: of a bundle with everything, what they need and lack.
+// Makes the smallest bundle for given hosts: keeps only what they need and lack.
 #pragma once
 
 #include "images/create/create.hpp"
@@ -22,12 +22,12 @@ struct Unserved {
     std::string what; ///< a phrase: "takes no older generation …"
 };
 
-/// Marks as absent what each host either does not need or has. So it stays the same bundle: to a host it makes no
-/// difference which of the two it gets.
+/// Marks members as absent if each host either has them or does not need them. The identity of the bundle
+/// stays the same: hosts may get either form.
 [[nodiscard]] std::vector<LeftOut> leave_out(BundleManifest& manifest, const std::vector<Inventory>& hosts);
 
-/// What hosts would look for in it and not find. Which GPUs a driver supports its packages do not say, only GPUs= of the
-/// specification may; a host that has GPUs and gets no driver at all is named.
+/// Returns what the hosts would need and not find. Packages do not tell which GPUs their driver supports;
+/// only GPUs= in the specification may. A host with GPUs that gets no driver at all is listed.
 [[nodiscard]] base::Result<std::vector<Unserved>> unserved(const Contents& contents,
                                                            const std::vector<Inventory>& hosts);
 

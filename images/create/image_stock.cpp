@@ -18,7 +18,7 @@ using base::Result;
 
 namespace {
 
-/// What has a subject, among `descriptors`. What is not there is not taken either.
+/// Adds the documents with a subject among `descriptors`. Skips missing ones.
 Result<void> find_with_subject(const BlobSource& blobs, const std::vector<Descriptor>& descriptors,
                                std::vector<Referrer>& found) {
     for (const Descriptor& descriptor : descriptors) {
@@ -35,8 +35,8 @@ Result<void> find_with_subject(const BlobSource& blobs, const std::vector<Descri
     return {};
 }
 
-/// Where a registry knew no better, what is about an image is listed under the tag "sha256-<hex>" (OCI distribution 1.1,
-/// "referrers tag schema").
+/// Recognises a list of images about another one, under the tag "sha256-<hex>". Registries without the
+/// referrers API have such tags (OCI distribution 1.1, "referrers tag schema").
 bool is_list_of_referrers(const Descriptor& descriptor) {
     return std::any_of(descriptor.names.begin(), descriptor.names.end(), [](const std::string& name) {
         return base::starts_with(name, "sha256-") && content::is_sha256(name.substr(7));
@@ -56,7 +56,8 @@ Result<std::vector<Referrer>> find_referrers(const BlobSource& blobs, const std:
     return found;
 }
 
-/// What a person may call each of `images`: the names as they stand there, their full form, the digest.
+/// Returns every name under which a specification may select each of `images`: the name as written, the full
+/// name, the digest.
 std::multimap<std::string, std::size_t> names_of(const std::vector<Descriptor>& images) {
     std::multimap<std::string, std::size_t> names;
     for (std::size_t i = 0; i < images.size(); ++i) {
@@ -69,7 +70,7 @@ std::multimap<std::string, std::size_t> names_of(const std::vector<Descriptor>& 
     return names;
 }
 
-/// Those that are called so, in the order in which they stand there; one of several with the same digest.
+/// Returns the images with that name in the order of the index, one for each digest.
 std::vector<Descriptor> called(const ImageStock& stock, const std::string& reference) {
     std::set<std::size_t> places;
     const auto add = [&](const std::string& name) {
@@ -87,7 +88,7 @@ std::vector<Descriptor> called(const ImageStock& stock, const std::string& refer
     return found;
 }
 
-/// Those of `images` that `matches` holds for; one of several with the same digest.
+/// Returns the images for which `matches` returns true, one for each digest.
 template <class Matches>
 std::vector<Descriptor> distinct(const std::vector<Descriptor>& images, Matches matches) {
     std::vector<Descriptor> found;
@@ -180,7 +181,7 @@ Result<const ImageStock*> ImageStocks::of(const ImageSource& source) {
         return &known->second;
     const std::string path = source.path().front() == '/' ? source.path() : directory_ + "/" + source.path();
     auto stock = source.archive.empty() ? open_layout(path) : read_archive(title(source), path);
-    if (!stock) // what reads archives names them
+    if (!stock) // the reader of archives adds the title itself
         return base::fail(source.archive.empty() ? stock.error().context(title(source)) : stock.error());
     return &stocks_.emplace(key, *std::move(stock)).first->second;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Layouts and archives that a specification names: which images they have, and where their blobs are.
+// The layouts and archives that a specification names: their images, and the sources of their blobs.
 #pragma once
 
 #include "images/bundle/oci.hpp"
@@ -22,23 +22,23 @@ struct Referrer {
 struct ImageStock {
     std::vector<Descriptor> images;
     const BlobSource* blobs = nullptr;
-    std::vector<Referrer> referrers;   ///< that say to be about another image, wherever they are listed
-    std::vector<std::string> left_out; ///< images that are not among them: what the index calls them
-    std::multimap<std::string, std::size_t>
-        by_name; ///< in `images`: names as they stand there and in full, digests
+    std::vector<Referrer> referrers;   ///< images about another one, wherever they are listed
+    std::vector<std::string> left_out; ///< names of omitted images, as in the index
+    /// Name as written, full name or digest → position in `images`.
+    std::multimap<std::string, std::size_t> by_name;
 
-    /// A signature, or a list of them.
+    /// Reports whether the image is about another one, as a signature is, or is a list of such images.
     [[nodiscard]] bool is_about_another(const Descriptor& image) const;
 };
 
-/// `index` is what a layout or an archive says of itself; `blobs` must outlive the stock.
+/// Reads the images of `index`, the index of a layout or an archive. `blobs` must outlive the stock.
 [[nodiscard]] base::Result<ImageStock> make_stock(Document index, const BlobSource& blobs);
 
 /// Opens each layout and reads each archive once.
 class ImageStocks {
   public:
-    /// What `sources` gets must outlive the stocks. Relative paths start at `directory`; archives are unpacked on the file
-    /// system of `scratch`.
+    /// `sources` receives the blob sources and must outlive the object. Relative paths start at `directory`;
+    /// archives are unpacked on the file system of `scratch`.
     ImageStocks(std::vector<std::unique_ptr<BlobSource>>& sources, std::string directory, std::string scratch)
         : sources_(sources), directory_(std::move(directory)), scratch_(std::move(scratch)) {}
 
@@ -51,19 +51,19 @@ class ImageStocks {
     std::vector<std::unique_ptr<BlobSource>>& sources_;
     std::string directory_;
     std::string scratch_;
-    BlobSink* spool_ = nullptr; ///< what all archives are unpacked to
+    BlobSink* spool_ = nullptr; ///< contains the content of all archives
     std::map<std::pair<std::string, std::string>, ImageStock> stocks_;
 };
 
-/// By its Reference=; else by its name, if there are several.
+/// Selects by Reference=, else by name if there are several images.
 [[nodiscard]] base::Result<Descriptor> choose_image(const ImageStock& stock, const ImageSource& source);
 
-/// Calls the one image of `stock` by that full name alone.
+/// Replaces the names of the only image by this full name.
 [[nodiscard]] base::Result<void> name_only_image(ImageStock& stock, const std::string& name);
 
 [[nodiscard]] base::Result<Document> read_document(const BlobSource& blobs, const Descriptor& descriptor);
 
-/// "archive 'app.tar'", for messages.
+/// Returns "archive 'app.tar'", for messages.
 [[nodiscard]] std::string title(const ImageSource& source);
 
 } // namespace gpuhost::images

@@ -27,7 +27,7 @@ base::Error bad(std::string_view why) {
     return {Errc::BadContent, std::string(why), "Export it again: gpuhostctl inventory export."};
 }
 
-/// It is printed and compared: no control characters, no limitless length.
+/// Reads a text that is printed and compared: refuses control characters and limits the length.
 Result<std::string> get_text(const Json& object, std::string_view key) {
     std::string text = base::string_or(object, key, "");
     const bool fits = text.size() <= longest && std::none_of(text.begin(), text.end(), [](char c) {
@@ -38,7 +38,7 @@ Result<std::string> get_text(const Json& object, std::string_view key) {
     return text;
 }
 
-/// The objects in a list that may be absent.
+/// Reads the objects in an optional list.
 template <class T>
 Result<std::vector<T>> get_rows(const Json& object, std::string_view key, Result<T> (*parse)(const Json&),
                                 std::size_t most = most_rows) {
@@ -366,12 +366,12 @@ Result<void> add_store(Inventory& inventory, const base::Root& root) {
         const auto record = catalogue.record(name);
         const auto owned = catalogue.blobs(name);
         if (!record || !owned)
-            continue; // damaged: to be imported again; or it has just gone
+            continue; // damaged, to be imported again; or just removed
         inventory.bundles.push_back({name, record->generation, record->manifest, !record->is_signed()});
-        // What nobody owns goes with the next import: a bundle must not count on it.
+        // A bundle must not rely on blobs without an owner: the next import removes them.
         add_blobs(inventory, root, *owned);
     }
-    // If that is damaged, the import says so.
+    // An import reports a damaged file.
     for (auto& [name, generation] :
          removed_generations(root).value_or(std::map<std::string, std::uint64_t>()))
         inventory.removed.push_back({name, generation});

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a host says of itself, for the machine where bundles are made: which members it needs, which it has, and what it
-// would lack. 'gpuhostctl inventory export' writes it, gpuhost-bundle(5) describes it. It goes from machine to machine,
-// so that its reader takes it for foreign; and it has no secrets.
+// An inventory of a host, for the machine where bundles are made: the members that it needs, those that it
+// has, and what it would lack. 'gpuhostctl inventory export' writes it, gpuhost-bundle(5) describes it. It is
+// carried between machines, so its reader treats it as untrusted. It contains no secrets.
 #pragma once
 
 #include "images/bundle/distribution.hpp"
@@ -20,38 +20,38 @@ struct InventoryKernel {
     std::string release;
     bool running = false;
     bool headers = false;
-    bool compiler = false; ///< the one that its headers ask for, and what else building runs
+    bool compiler = false; ///< the compiler that its headers need, and the other build tools
 };
 
 struct InventoryGpu {
     std::string address; ///< "0000:65:00.0"
     std::string vendor;  ///< "10de"
     std::string device;  ///< "2330"
-    std::string name;    ///< empty where nothing on the host says it
+    std::string name;    ///< empty if nothing on the host tells it
 };
 
 struct InventoryRuntime {
     std::string name;    ///< "containerd"
     std::string path;    ///< of its program
-    std::string version; ///< of its package; empty where no file tells
+    std::string version; ///< of its package; empty if no file tells it
 };
 
-/// One version in the driver store, as far as it is of the flavour that the host wants.
+/// One version in the driver store, of the flavour that the host wants.
 struct InventoryDriver {
     std::string version;
     bool userland = false;
     bool source = false;
-    std::vector<std::string> kernels; ///< that it has modules for
+    std::vector<std::string> kernels; ///< those with modules
 };
 
 struct InventoryBundle {
     std::string name;
     std::uint64_t generation = 0;
-    std::string manifest; ///< as BundleRecord has it
+    std::string manifest; ///< as in BundleRecord
     bool is_unsigned = false;
 };
 
-/// A signed bundle that was here: no older generation comes in behind it.
+/// A signed bundle that was removed. Older generations of it are refused.
 struct RemovedBundle {
     std::string name;
     std::uint64_t generation = 0;
@@ -62,10 +62,10 @@ struct InventoryImage {
     std::string hex;
 };
 
-/// Digests, sorted: 32 bytes each, since there may be 100,000 for each of many hosts.
+/// Sorted digests. Needs 32 bytes for each, since each of many hosts may have 100,000.
 class BlobSet {
   public:
-    /// Anything but 64 hex digits is left out.
+    /// Ignores anything but 64 hex digits.
     void add(std::string_view hex);
     void finish();
     [[nodiscard]] bool has(std::string_view hex) const;
@@ -85,10 +85,10 @@ struct Inventory {
     OsRelease distribution;
     std::vector<InventoryKernel> kernels;
     std::vector<InventoryGpu> gpus;
-    bool takes_drivers =
-        true; ///< false where Version= says that somebody else provides the driver, or nobody
-    std::string wanted_driver;  ///< of gpuhostd.conf; empty: the selected one
-    std::string wanted_flavour; ///< likewise; empty: either
+    /// False if Version= says that others provide the driver, or that there is none.
+    bool takes_drivers = true;
+    std::string wanted_driver;  ///< in gpuhostd.conf; empty: the selected one
+    std::string wanted_flavour; ///< in gpuhostd.conf; empty: either
     std::vector<InventoryRuntime> runtimes;
     std::vector<InventoryDriver> drivers;
     std::vector<InventoryBundle> bundles;
@@ -100,14 +100,15 @@ struct Inventory {
     [[nodiscard]] const InventoryDriver* driver(std::string_view version) const;
 };
 
-/// 800,000 blobs.
+/// Limit in bytes: enough for 800,000 blobs.
 constexpr std::size_t inventory_limit = std::size_t{64} << 20U;
 
 [[nodiscard]] std::string to_text(const Inventory& inventory);
-/// BadContent for what is none, Unsupported for a newer format. Keys that are not known are left alone.
+/// Fails with BadContent for an invalid inventory, and with Unsupported for a newer format. Ignores unknown
+/// keys.
 [[nodiscard]] base::Result<Inventory> parse_inventory(std::string_view text, std::string_view what);
 
-/// What the catalogue and the store of a host have: bundles, images, blobs.
+/// Adds the content of a host's catalogue and store: bundles, images, blobs.
 [[nodiscard]] base::Result<void> add_store(Inventory& inventory, const base::Root& root);
 
 } // namespace gpuhost::images

@@ -18,10 +18,10 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr std::chrono::hours tool_deadline{6}; ///< it reads all packages, and may ask for a passphrase
-constexpr const char* written = "written";     ///< what the tool that runs writes to stdout
+constexpr std::chrono::hours tool_deadline{6}; ///< the tool reads all packages, and may ask for a passphrase
+constexpr const char* written = "written";     ///< file with the standard output of the running tool
 
-/// gpg finds its keys and asks for passphrases by these.
+/// Returns the variables with which gpg finds its keys and asks for passphrases.
 std::vector<std::string> passed_environment() {
     std::vector<std::string> passed;
     for (const char* name : {"HOME", "GNUPGHOME", "GPG_TTY", "TERM", "DISPLAY", "WAYLAND_DISPLAY",

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the programs run that make and sign repositories of packages.
+// Runs the programs that make and sign repositories of packages.
 #pragma once
 
 #include "daemon/base/interrupt.hpp"
@@ -13,11 +13,11 @@ namespace gpuhost::images {
 
 struct Tool {
     std::string program;
-    std::string package; ///< that has it
+    std::string package; ///< the package that contains it
 };
 
-/// A directory that goes with it: links to the packages in tree/, and beside them whatever the tools write. Ctrl-C ends
-/// the tool that runs, and gpuhostctl once the directory is gone.
+/// A temporary directory, removed with the object. tree/ has links to the packages and the files that the
+/// tools write. Ctrl-C ends the running tool, and gpuhostctl after the directory is removed.
 class Workshop {
   public:
     [[nodiscard]] static base::Result<Workshop> open(const std::string& scratch);
@@ -30,16 +30,17 @@ class Workshop {
     [[nodiscard]] std::string path(const std::string& name) const { return directory_ + "/" + name; }
     [[nodiscard]] std::string tree() const { return path("tree"); }
 
-    /// `output` is a path in the tree; empty: nowhere. It appears when it is whole: some tools look at all that is there.
+    /// Runs a tool. `output` is a path in the tree for its standard output; empty: discarded. The file
+    /// appears only when complete, because some tools read all files in the tree.
     [[nodiscard]] base::Result<void> run(const Tool& tool, std::vector<std::string> words,
                                          const std::string& output) const;
-    /// Whatever its exit status.
+    /// Returns the result whatever the exit status.
     [[nodiscard]] base::Result<base::Finished> attempt(const Tool& tool,
                                                        std::vector<std::string> words) const;
 
   private:
     Workshop() = default;
-    std::unique_ptr<base::Interrupt> interrupt_ = std::make_unique<base::Interrupt>(); ///< goes last
+    std::unique_ptr<base::Interrupt> interrupt_ = std::make_unique<base::Interrupt>(); ///< destroyed last
     std::string directory_;
 };
 

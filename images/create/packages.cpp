@@ -32,7 +32,7 @@ const Tool createrepo{"createrepo_c", "createrepo_c (on Debian createrepo-c)"};
 const Tool gpg{"gpg", "gnupg"};
 const Tool gpgv{"gpgv", "gpgv (elsewhere gnupg2)"};
 
-/// As Release files have it, RFC 5322 in UTC.
+/// Returns the date in the form of Release files: RFC 5322 in UTC.
 std::string date_of(std::uint64_t seconds) {
     const auto time = static_cast<std::time_t>(seconds);
     struct tm parts {};
@@ -42,9 +42,9 @@ std::string date_of(std::uint64_t seconds) {
     return {text.data(), size};
 }
 
-/// Nobody is asked for a passphrase.
+/// Checks that gpg has the secret keys, without asking for a passphrase.
 Result<void> check_secret_keys(const Workshop& shop, const std::vector<std::string>& keys) {
-    for (const std::string& key : keys) // one of several would do for it
+    for (const std::string& key : keys) // separately: gpg succeeds if one of several exists
         GPUHOST_CHECK(shop.run(gpg, {"--batch", "--quiet", "--list-secret-keys", key}, ""));
     return {};
 }
@@ -55,7 +55,7 @@ Result<void> sign(const Workshop& shop, const std::vector<std::string>& keys, co
         return {};
     if (options.dry_run)
         return check_secret_keys(shop, keys);
-    // The same input is to make the same bytes, where the key's algorithm lets it.
+    // The same input should produce the same bytes, if the key's algorithm allows it.
     std::vector<std::string> all{"--batch", "--quiet", "--faked-system-time",
                                  std::to_string(options.created) + "!"};
     for (const std::string& key : keys)
@@ -73,7 +73,7 @@ Result<void> make_apt(const Workshop& shop, const ArtifactSource& source, const 
 }
 
 Result<void> make_dnf(const Workshop& shop, const ArtifactSource& source, const CollectOptions& options) {
-    // Not the compression that is newest: older hosts have to read it.
+    // gzip, because older hosts must read it too.
     GPUHOST_CHECK(
         shop.run(createrepo,
                  {"--quiet", "--no-database", "--general-compress-type=gz", "--set-timestamp-to-revision",
@@ -94,7 +94,7 @@ Result<void> add_text(NewArtifact& made, const std::string& name, const std::str
     return {};
 }
 
-/// What the tools made is what is no link.
+/// Adds the files that the tools made: those that are not links.
 Result<void> add_made(NewArtifact& made, const std::string& tree) {
     std::error_code error;
     for (fs::recursive_directory_iterator entry(tree, error), end; !error && entry != end;
@@ -106,7 +106,7 @@ Result<void> add_made(NewArtifact& made, const std::string& tree) {
     return error ? base::fail_errno(tree, error.value()) : Result<void>();
 }
 
-/// ".deb" or ".rpm", whichever all of them are.
+/// Returns ".deb" or ".rpm", the suffix of all files.
 Result<std::string> kind_of(const std::vector<NewArtifact::File>& files) {
     const auto all = [&](std::string_view kind) {
         return std::all_of(files.begin(), files.end(),
@@ -119,7 +119,7 @@ Result<std::string> kind_of(const std::vector<NewArtifact::File>& files) {
                       "All of a section are .deb, or all are .rpm.");
 }
 
-/// Of the packages in `made`.
+/// Makes a repository of the packages in `made`.
 Result<void> make_repository(NewArtifact& made, const Workshop& shop, const ArtifactSource& source,
                              const CollectOptions& options) {
     GPUHOST_TRY(kind, kind_of(made.files));
@@ -130,7 +130,7 @@ Result<void> make_repository(NewArtifact& made, const Workshop& shop, const Arti
     return add_made(made, shop.tree());
 }
 
-/// "dists/stable", where that is a link to bookworm beside it.
+/// Reports whether this is a second name of a suite, such as "dists/stable" for "bookworm" beside it.
 bool is_second_name(const std::string& directory, const fs::directory_entry& entry) {
     std::error_code ignored;
     return entry.is_symlink() && entry.path().parent_path() == fs::path(directory) / "dists" &&
@@ -145,7 +145,7 @@ Result<void> add_key(NewArtifact& made, const Workshop& shop, const std::vector<
     words.insert(words.end(), keys.begin(), keys.end());
     GPUHOST_CHECK(shop.run(gpg, std::move(words), name));
     GPUHOST_CHECK(add_text(made, name, shop.tree() + "/" + name));
-    if (made.files.back().size == 0) // it says so, and that is no failure
+    if (made.files.back().size == 0) // gpg reports a missing key but succeeds
         return base::fail(Errc::NotFound, "gpg has no key '" + base::join(keys, " ") + "'");
     return {};
 }
@@ -157,7 +157,7 @@ std::vector<std::string> names_of(const NewArtifact& made) {
     return names;
 }
 
-/// What package managers will see in it.
+/// Returns the repository as package managers see it.
 Result<PackageTree> tree_of(const NewArtifact& made, const ArtifactSource& source) {
     const std::vector<std::string> names = names_of(made);
     if (const auto twice = std::adjacent_find(names.begin(), names.end()); twice != names.end())
@@ -170,7 +170,7 @@ Result<PackageTree> tree_of(const NewArtifact& made, const ArtifactSource& sourc
     return tree;
 }
 
-/// By any key in the keyring: others may have signed it too, as with Debian's archive.
+/// Accepts a signature by any key in the keyring. Other keys may have signed it too, as in Debian's archive.
 Result<void> check_signature(const Workshop& shop, const ArtifactSource& source, const std::string& directory,
                              const IndexSignature& signature) {
     std::vector<std::string> words{"--status-fd", "2", "--keyring", shop.path("keyring"),
@@ -181,7 +181,7 @@ Result<void> check_signature(const Workshop& shop, const ArtifactSource& source,
     bool good = false;
     bool bad = false;
     std::string said;
-    // What gpgv says to people calls such a signature good.
+    // gpgv's text for people calls these signatures good.
     constexpr std::array outdated{std::pair("EXPKEYSIG ", "the key has expired"),
                                   std::pair("REVKEYSIG ", "the key was revoked"),
                                   std::pair("EXPSIG ", "the signature has expired")};
@@ -204,7 +204,7 @@ Result<void> check_signature(const Workshop& shop, const ArtifactSource& source,
         "Name the key that it is signed with, or none: what comes in a bundle is vouched for by that.");
 }
 
-/// Of one that somebody else made: would hosts take it with the key that goes along?
+/// Checks that hosts will accept an existing repository with the key in the bundle.
 Result<void> check_signatures(const Workshop& shop, const ArtifactSource& source,
                               const std::string& directory, const NewArtifact& made,
                               const PackageTree& tree) {
@@ -225,7 +225,7 @@ Result<void> check_signatures(const Workshop& shop, const ArtifactSource& source
 Result<NewArtifact> make_packages(const ArtifactSource& source, const CollectOptions& options) {
     NewArtifact made;
     made.hosts = {host_word({source.platform, {}, source.name})};
-    const std::string directory = // the tools work elsewhere
+    const std::string directory = // absolute: the tools run in another directory
         fs::absolute(fs::path(options.directory) / source.directory).lexically_normal().string();
     const bool is_whole = !source.directory.empty();
     const auto second_name = [&](const fs::directory_entry& entry) {
